@@ -12,12 +12,12 @@ use std::io::{ErrorKind, Read as _, Write as _, stdout};
 use std::thread;
 use std::time::{Duration, Instant};
 
-use tickwire::client::connection::Link;
+use tickwire::client::connection::ClientConnection;
 use tickwire::client::dial;
-use tickwire::client::local_worlds::Moo;
-use tickwire::client::predicting_client::Player;
+use tickwire::client::local_worlds::MooLocalWorld;
+use tickwire::client::predicting_client::PredictingClient;
 use tickwire::client::url::Url;
-use tickwire::game::prediction::Place;
+use tickwire::game::prediction::Position;
 use tickwire::packet::PacketTables;
 
 /// A frame of a display.
@@ -34,9 +34,9 @@ fn main() -> Result<(), Box<dyn Error>> {
 
     // 1. Connect. The upgrade and the frames are the link's, the bytes are ours.
     let mut socket = dial::dial(dial::resolve(&url)?, None)?;
-    let link = Link::new(&url.authority(), &url.target, true, dial::keys());
+    let link = ClientConnection::new(&url.authority(), &url.target, true, dial::keys());
     let dialect = PacketTables::builtin().dialect("native").ok_or("the tables have no such dialect")?;
-    let mut player = Player::<Moo>::new(link, dialect, &[("name", "ahead".into()), ("skin", 4.into())]);
+    let mut player = PredictingClient::<MooLocalWorld>::new(link, dialect, &[("name", "ahead".into()), ("skin", 4.into())]);
 
     let (began, mut buffer, mut bytes) = (Instant::now(), [0; 16 * 1024], Vec::new());
     writeln!(stdout(), "{:>7} {:>7} {:>13} {:>17} {:>7}", "trip", "lead", "corrected", "at", "others")?;
@@ -77,7 +77,7 @@ fn main() -> Result<(), Box<dyn Error>> {
     Ok(())
 }
 
-fn print_line(player: &Player<Moo>, (x, y): Place, now: Duration) -> std::io::Result<()> {
+fn print_line(player: &PredictingClient<MooLocalWorld>, (x, y): Position, now: Duration) -> std::io::Result<()> {
     let others = player.others(now).len();
     let prediction = player.prediction();
     let (clock, corrections) = (prediction.clock(), prediction.corrections());

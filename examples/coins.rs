@@ -8,7 +8,7 @@
 use std::process::ExitCode;
 use std::sync::Arc;
 
-use tickwire::game::simple::{Row, Simple, SimpleGame, Turns};
+use tickwire::game::simple::{NamedValues, Simple, SimpleGame, TickContext};
 use tickwire::packet::DecodedPacket;
 use tickwire::sim::{PlayerId, WorldParams, fields};
 
@@ -63,7 +63,7 @@ impl SimpleGame for Coins {
         Coins { runners: Vec::new(), coin_x: WIDTH / 2, coin_y: HEIGHT / 4 }
     }
 
-    fn join(&mut self, player: PlayerId, name: &str, turns: &mut Turns<'_>) {
+    fn join(&mut self, player: PlayerId, name: &str, turns: &mut TickContext<'_>) {
         let (x, y) = (turns.random.between(0, WIDTH), turns.random.between(0, HEIGHT));
         self.runners.push(Runner { player, name: name.into(), x, y, direction: 0, score: 0 });
     }
@@ -84,13 +84,13 @@ impl SimpleGame for Coins {
         }
     }
 
-    fn act(&mut self, player: PlayerId, go: Go, _: &mut Turns<'_>) -> Result<(), &'static str> {
+    fn act(&mut self, player: PlayerId, go: Go, _: &mut TickContext<'_>) -> Result<(), &'static str> {
         let runner = self.runners.iter_mut().find(|runner| runner.player == player);
         runner.ok_or("not_running")?.direction = go.direction;
         Ok(())
     }
 
-    fn tick(&mut self, turns: &mut Turns<'_>) {
+    fn tick(&mut self, turns: &mut TickContext<'_>) {
         let step = SPEED / turns.tick_hz as i32;
         for runner in &mut self.runners {
             let (dx, dy) =
@@ -103,7 +103,7 @@ impl SimpleGame for Coins {
                 self.coin_x = turns.random.between(REACH, WIDTH - REACH);
                 self.coin_y = turns.random.between(REACH, HEIGHT - REACH);
                 let (player, name) = (runner.player.0, runner.name.to_string());
-                turns.tell("caught", |row| {
+                turns.broadcast("caught", |row| {
                     row.set("player", player);
                     row.set("name", name);
                 });
@@ -111,7 +111,7 @@ impl SimpleGame for Coins {
         }
     }
 
-    fn show(&self, row: &mut Row) {
+    fn show(&self, row: &mut NamedValues) {
         let runner = |one: &Runner| {
             [one.player.0.into(), (&*one.name).into(), one.x.into(), one.y.into(), one.score.into()]
         };

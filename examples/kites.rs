@@ -11,10 +11,10 @@
 use std::process::ExitCode;
 use std::sync::Arc;
 
-use tickwire::game::Dice;
-use tickwire::game::bots::{Deeds, Outcome};
-use tickwire::game::client_authority::{self, Entities, Fate, Kind, Rules};
-use tickwire::game::simple::{Row, Simple, SimpleGame, Tactics, Turns};
+use tickwire::game::BotRng;
+use tickwire::game::bots::{BotStats, AgentOutput};
+use tickwire::game::client_authority::{self, OwnedEntities, TimeoutAction, OwnedState, AuthorityRules};
+use tickwire::game::simple::{NamedValues, Simple, SimpleGame, BotPolicy, TickContext};
 use tickwire::packet::{DecodedPacket, Value};
 use tickwire::sim::fixed::is_within;
 use tickwire::sim::{PlayerId, WorldParams, fields};
@@ -47,8 +47,8 @@ pub struct Kite {
 
 fields!(Kite: x: i32, y: i32, vx: i32, vy: i32);
 
-impl Kind for Kite {
-    const RULES: Rules = Rules {
+impl OwnedState for Kite {
+    const RULES: AuthorityRules = AuthorityRules {
         most_each: 3,
         spawn_ticks: TICK_HZ,
         report_ticks: 2,
@@ -56,8 +56,8 @@ impl Kind for Kite {
         slack_ticks: TICK_HZ / 2,
         run_on_ticks: TICK_HZ / 2,
         lapse_ticks: 10 * TICK_HZ,
-        lapsed: Fate::Gone,
-        away: Fate::Stands,
+        lapsed: TimeoutAction::Gone,
+        away: TimeoutAction::Stands,
     };
 
     fn is_possible(&self) -> bool {
@@ -123,11 +123,11 @@ fields!(Star: x: i32, y: i32);
 #[derive(Clone, Debug, PartialEq)]
 pub struct Kites {
     flyers: Vec<Flyer>,
-    kites: Entities<Kite>,
+    kites: OwnedEntities<Kite>,
     stars: Vec<Star>,
 }
 
-fields!(Kites: flyers: Vec<Flyer>, kites: Entities<Kite>, stars: Vec<Star>);
+fields!(Kites: flyers: Vec<Flyer>, kites: OwnedEntities<Kite>, stars: Vec<Star>);
 
 impl SimpleGame for Kites {
     const NAME: &'static str = "kites";
@@ -139,10 +139,10 @@ impl SimpleGame for Kites {
     type Action = Act;
 
     fn new(_: &WorldParams) -> Kites {
-        Kites { flyers: Vec::new(), kites: Entities::default(), stars: Vec::new() }
+        Kites { flyers: Vec::new(), kites: OwnedEntities::default(), stars: Vec::new() }
     }
 
-    fn join(&mut self, player: PlayerId, name: &str, _: &mut Turns<'_>) {
+    fn join(&mut self, player: PlayerId, name: &str, _: &mut TickContext<'_>) {
         self.flyers.push(Flyer { player, name: name.into(), score: 0 });
     }
 
@@ -165,7 +165,7 @@ impl SimpleGame for Kites {
         }
     }
 
-    fn act(&mut self, player: PlayerId, act: Act, turns: &mut Turns<'_>) -> Result<(), &'static str> {
+    fn act(&mut self, player: PlayerId, act: Act, turns: &mut TickContext<'_>) -> Result<(), &'static str> {
         match act {
             Act::Fly { kite, .. } if kite.y < GROUND * STEPS => return Err("not_on_the_ground"),
             Act::Fly { number, kite } => _ = self.kites.spawn(player, number, kite, turns.tick)?,
@@ -180,7 +180,7 @@ impl SimpleGame for Kites {
         Ok(())
     }
 
-    fn tick(&mut self, turns: &mut Turns<'_>) {
+    fn tick(&mut self, turns: &mut TickContext<'_>) {
         self.kites.tick();
         let reach = REACH * STEPS as u32;
         for kite in self.kites.iter() {
@@ -192,7 +192,7 @@ impl SimpleGame for Kites {
                 self.stars.remove(at);
                 flyer.score = flyer.score.saturating_add(1);
                 let (player, name) = (flyer.player.0, flyer.name.to_string());
-                turns.tell("caught", |row| {
+                turns.broadcast("caught", |row| {
                     row.set("player", player);
                     row.set("name", name);
                 });
@@ -204,21 +204,21 @@ impl SimpleGame for Kites {
         }
     }
 
-    fn show(&self, row: &mut Row) {
+    fn show(&self, row: &mut NamedValues) {
         let flyer = |one: &Flyer| [one.player.0.into(), (&*one.name).into(), one.score.into()];
         row.list("flyers", self.flyers.iter().map(flyer));
         row.list("kites", self.kites.iter().map(shown));
         row.list("stars", self.stars.iter().map(|star| [star.x.into(), star.y.into()]));
     }
 
-    fn tactics() -> Option<Box<dyn Tactics>> {
+    fn tactics() -> Option<Box<dyn BotPolicy>> {
         Some(Box::<Bot>::default())
     }
 }
 
 impl Kites {
     /// Tells an owner where the world has its kite, so that it goes on from there.
-    fn correct(&self, player: PlayerId, id: u32, turns: &mut Turns<'_>) {
+    fn correct(&self, player: PlayerId, id: u32, turns: &mut TickContext<'_>) {
         let Some(kite) = self.kites.get(id).filter(|kite| kite.owner() == player) else { return };
         let names = ["id", "x", "y", "vx", "vy"];
         turns.tell_to(player, "corrected", |row| {
@@ -228,7 +228,7 @@ impl Kites {
 }
 
 /// The values of a kite on the wire.
-fn shown(kite: &client_authority::Entity<Kite>) -> [Value; 5] {
+fn shown(kite: &client_authority::OwnedEntity<Kite>) -> [Value; 5] {
     let Kite { x, y, vx, vy } = kite.state;
     [kite.id.into(), (x / STEPS).into(), (y / STEPS).into(), vx.into(), vy.into()]
 }
@@ -259,8 +259,8 @@ struct Bot {
     counts: [u64; 2],
 }
 
-impl Tactics for Bot {
-    fn hear(&mut self, packet: &DecodedPacket<'_>, out: &mut Outcome) {
+impl BotPolicy for Bot {
+    fn on_packet(&mut self, packet: &DecodedPacket<'_>, out: &mut AgentOutput) {
         let list = |name| packet.get(name).and_then(Value::as_array).map_or(&[][..], Vec::as_slice);
         let number = |name| packet.integer::<i32>(name).map_or(0.0, f64::from);
         // Without a kite in the sky nothing changes, and no state is sent.
@@ -285,14 +285,14 @@ impl Tactics for Bot {
         }
     }
 
-    fn act(&mut self, own: PlayerId, dice: &mut Dice) -> Option<(&'static str, Row)> {
+    fn act(&mut self, own: PlayerId, dice: &mut BotRng) -> Option<(&'static str, NamedValues)> {
         let mine =
             self.kites.iter().copied().filter(|id| client_authority::owner(*id) == own).collect::<Vec<_>>();
         let wants = if mine.is_empty() { TICK_HZ } else { 5 * TICK_HZ };
         if self.spawned.is_none_or(|tick| self.tick >= tick + wants) {
             self.number = self.number.wrapping_add(1);
             self.spawned = Some(self.tick);
-            let mut row = Row::default();
+            let mut row = NamedValues::default();
             row.set("number", self.number);
             row.set("x", 80 + dice.below(800));
             row.set("y", GROUND + 20);
@@ -314,7 +314,7 @@ impl Tactics for Bot {
             1 => Some(("report", self.report(id, [2_000.0, 0.0]))),
             2 => Some(("report", self.report(*self.kites.last()?, [0.0; 2]))),
             3 if mine.len() > 1 => {
-                let mut row = Row::default();
+                let mut row = NamedValues::default();
                 row.set("id", mine[1]);
                 Some(("land", row))
             }
@@ -326,9 +326,9 @@ impl Tactics for Bot {
         self.kites.chunk_by(|one, next| one >> 16 == next >> 16).count().saturating_sub(1)
     }
 
-    fn take_deeds(&mut self) -> Deeds {
+    fn take_deeds(&mut self) -> BotStats {
         let [reports, corrections] = std::mem::take(&mut self.counts);
-        Deeds(vec![("reports", "reports", reports), ("corrections", "corrections", corrections)])
+        BotStats(vec![("reports", "reports", reports), ("corrections", "corrections", corrections)])
     }
 }
 
@@ -348,8 +348,8 @@ impl Bot {
     }
 
     /// Where a kite is, or so far beside.
-    fn report(&self, id: u32, beside: [f64; 2]) -> Row {
-        let mut row = Row::default();
+    fn report(&self, id: u32, beside: [f64; 2]) -> NamedValues {
+        let mut row = NamedValues::default();
         row.set("id", id);
         row.set("x", (self.place[0] + beside[0]) as u16);
         row.set("y", (self.place[1] + beside[1]) as u16);

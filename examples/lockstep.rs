@@ -13,10 +13,10 @@ use std::error::Error;
 use std::io::{Read as _, Write as _, stdout};
 use std::time::{Duration, Instant};
 
-use tickwire::client::connection::{Event, Link};
+use tickwire::client::connection::{ClientEvent, ClientConnection};
 use tickwire::client::dial;
 use tickwire::client::local_worlds;
-use tickwire::client::lockstep_follower::{Follower, Heard, Report};
+use tickwire::client::lockstep_follower::{LockstepFollower, FollowEvent, DesyncReport};
 use tickwire::client::url::Url;
 use tickwire::game::Messages;
 use tickwire::game::lockstep_packets::MODE;
@@ -31,10 +31,10 @@ fn main() -> Result<(), Box<dyn Error>> {
     // 1. Connect. The upgrade and the frames are the link's, the bytes are ours.
     let mut socket = dial::dial(dial::resolve(&url)?, None)?;
     socket.set_nonblocking(false)?;
-    let mut link = Link::new(&url.authority(), &url.target, true, dial::keys());
+    let mut link = ClientConnection::new(&url.authority(), &url.target, true, dial::keys());
     let dialect = PacketTables::builtin().dialect("native").ok_or("the tables have no such dialect")?;
     let about = local_worlds::game("moo").ok_or("no such game")?;
-    let mut follower = Follower::new(about, dialect.clone());
+    let mut follower = LockstepFollower::new(about, dialect.clone());
     corrupts.into_iter().for_each(|seed| follower.corrupt(seed));
 
     let (began, mut shown, mut buffer, mut bytes) = (Instant::now(), 0, [0; 64 * 1024], Vec::new());
@@ -60,16 +60,16 @@ fn main() -> Result<(), Box<dyn Error>> {
             let (mut say, mut told) = (Vec::new(), Messages::default());
             match link.next_event()? {
                 None => break,
-                Some(Event::Open) => say.push(hello(&dialect)?),
+                Some(ClientEvent::Open) => say.push(hello(&dialect)?),
                 // 2. The follower restores the snapshot, steps with each frame, and answers with checksums. What a stream would have
                 // said of it comes out in `told`: whoever draws the world decodes that.
-                Some(Event::Binary(message)) => {
+                Some(ClientEvent::Binary(message)) => {
                     let packet = dialect.decode(Direction::ToClient, message)?;
-                    if let Heard::Report(report) = follower.hear(&packet, &mut say, &mut told)? {
+                    if let FollowEvent::Report(report) = follower.on_packet(&packet, &mut say, &mut told)? {
                         print_report(&report)?;
                     }
                 }
-                Some(Event::Closed { reason, .. }) => return Err(reason.to_string().into()),
+                Some(ClientEvent::Closed { reason, .. }) => return Err(reason.to_string().into()),
                 Some(_) => {}
             }
             say.iter().for_each(|message| link.send_binary(message));
@@ -97,7 +97,7 @@ fn hello(dialect: &Dialect) -> Result<Vec<u8>, PacketError> {
 }
 
 /// The texts are those of other clients: a server may let through what would control a terminal.
-fn print_report(report: &Report) -> std::io::Result<()> {
+fn print_report(report: &DesyncReport) -> std::io::Result<()> {
     let shown = |text: String| -> String {
         text.chars().map(|sign| if sign.is_control() { '\u{fffd}' } else { sign }).collect()
     };

@@ -8,7 +8,7 @@
 use std::process::ExitCode;
 use std::sync::Arc;
 
-use tickwire::game::simple::{Row, Simple, SimpleGame, Turns};
+use tickwire::game::simple::{NamedValues, Simple, SimpleGame, TickContext};
 use tickwire::packet::DecodedPacket;
 use tickwire::sim::{PlayerId, WorldParams, fields};
 
@@ -107,7 +107,7 @@ impl SimpleGame for Paint {
         }
     }
 
-    fn join(&mut self, player: PlayerId, name: &str, turns: &mut Turns<'_>) {
+    fn join(&mut self, player: PlayerId, name: &str, turns: &mut TickContext<'_>) {
         let reds = self.painters.iter().filter(|one| one.team == 1).count();
         let team = if reds * 2 <= self.painters.len() { 1 } else { 2 };
         let (x, y) = (turns.random.between(0, WIDTH - 1), turns.random.between(0, HEIGHT - 1));
@@ -132,13 +132,13 @@ impl SimpleGame for Paint {
         }
     }
 
-    fn act(&mut self, player: PlayerId, act: Act, turns: &mut Turns<'_>) -> Result<(), &'static str> {
+    fn act(&mut self, player: PlayerId, act: Act, turns: &mut TickContext<'_>) -> Result<(), &'static str> {
         let one = self.painters.iter_mut().find(|one| one.player == player).ok_or("not_painting")?;
         match act {
             Act::Go { direction } => one.direction = direction,
             Act::Cheer { text } => {
                 let name = one.name.to_string();
-                turns.tell("cheered", |row| {
+                turns.broadcast("cheered", |row| {
                     row.set("player", player.0);
                     row.set("name", name);
                     row.set("text", text.to_string());
@@ -156,7 +156,7 @@ impl SimpleGame for Paint {
         Ok(())
     }
 
-    fn tick(&mut self, turns: &mut Turns<'_>) {
+    fn tick(&mut self, turns: &mut TickContext<'_>) {
         self.hz = turns.tick_hz;
         self.left = self.left.saturating_sub(1);
         if self.left == 0 && self.playing {
@@ -168,7 +168,7 @@ impl SimpleGame for Paint {
             };
             (self.playing, self.left) = (false, PAUSE * self.hz);
             let winner = self.winner;
-            turns.tell("over", |row| {
+            turns.broadcast("over", |row| {
                 row.set_or_nil("winner", winner);
                 row.set("red", red);
                 row.set("blue", blue);
@@ -206,7 +206,7 @@ impl SimpleGame for Paint {
         }
     }
 
-    fn show(&self, row: &mut Row) {
+    fn show(&self, row: &mut NamedValues) {
         let painter = |one: &Painter| {
             [
                 one.player.0.into(),

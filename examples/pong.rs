@@ -12,7 +12,7 @@
 use std::process::ExitCode;
 use std::sync::Arc;
 
-use tickwire::game::simple::{Row, Simple, SimpleGame, Turns};
+use tickwire::game::simple::{NamedValues, Simple, SimpleGame, TickContext};
 use tickwire::packet::DecodedPacket;
 use tickwire::sim::{PlayerId, WorldParams, fields};
 
@@ -104,7 +104,7 @@ impl SimpleGame for Pong {
         direction.filter(|_| packet.row.name == "paddle").map(|direction| Paddle { direction })
     }
 
-    fn join(&mut self, player: PlayerId, name: &str, _: &mut Turns<'_>) {
+    fn join(&mut self, player: PlayerId, name: &str, _: &mut TickContext<'_>) {
         self.guests.push(Guest { player, name: name.into() });
         self.take_sides();
     }
@@ -125,14 +125,14 @@ impl SimpleGame for Pong {
         self.take_sides();
     }
 
-    fn act(&mut self, player: PlayerId, paddle: Paddle, _: &mut Turns<'_>) -> Result<(), &'static str> {
+    fn act(&mut self, player: PlayerId, paddle: Paddle, _: &mut TickContext<'_>) -> Result<(), &'static str> {
         let sides = [&mut self.left, &mut self.right];
         let own = sides.into_iter().find(|side| side.player == Some(player));
         own.ok_or("watching")?.direction = paddle.direction.into();
         Ok(())
     }
 
-    fn tick(&mut self, turns: &mut Turns<'_>) {
+    fn tick(&mut self, turns: &mut TickContext<'_>) {
         let hz = turns.tick_hz as i32;
         let (half, height) = (PADDLE.1 / 2 * STEPS, HEIGHT * STEPS);
         for side in [&mut self.left, &mut self.right] {
@@ -159,7 +159,7 @@ impl SimpleGame for Pong {
         }
     }
 
-    fn show(&self, row: &mut Row) {
+    fn show(&self, row: &mut NamedValues) {
         let unit = |steps: i32| (steps / STEPS).max(0);
         let name = |side: &Side| {
             let guest = self.guests.iter().find(|guest| side.player == Some(guest.player));
@@ -208,7 +208,7 @@ impl Pong {
         self.serve_in = serve_in;
     }
 
-    fn serve(&mut self, turns: &mut Turns<'_>) {
+    fn serve(&mut self, turns: &mut TickContext<'_>) {
         if self.winner.is_some() {
             self.begin(0);
         }

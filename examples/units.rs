@@ -7,7 +7,7 @@
 
 use std::process::ExitCode;
 
-use tickwire::game::simple::{Row, Simple, SimpleGame, Turns};
+use tickwire::game::simple::{NamedValues, Simple, SimpleGame, TickContext};
 use tickwire::packet::DecodedPacket;
 use tickwire::sim::{PlayerId, WorldParams, fields};
 
@@ -68,7 +68,7 @@ impl SimpleGame for Units {
         Units { units: Vec::new(), next: 1 }
     }
 
-    fn join(&mut self, player: PlayerId, _: &str, _: &mut Turns<'_>) {
+    fn join(&mut self, player: PlayerId, _: &str, _: &mut TickContext<'_>) {
         // A row for each player, from the top down.
         let y = 40 + i32::from(player.0 % 10) * 40;
         for number in 0..UNITS_EACH {
@@ -99,7 +99,7 @@ impl SimpleGame for Units {
             .filter(|march| packet.row.name == "march" && march.targets.len() <= TARGETS)
     }
 
-    fn act(&mut self, player: PlayerId, march: March, turns: &mut Turns<'_>) -> Result<(), &'static str> {
+    fn act(&mut self, player: PlayerId, march: March, turns: &mut TickContext<'_>) -> Result<(), &'static str> {
         let (to_x, to_y) = (i32::from(march.x).min(WIDTH), i32::from(march.y).min(HEIGHT));
         for number in march.targets {
             let found = self.units.iter_mut().find(|unit| unit.number == number);
@@ -114,7 +114,7 @@ impl SimpleGame for Units {
         Ok(())
     }
 
-    fn tick(&mut self, turns: &mut Turns<'_>) {
+    fn tick(&mut self, turns: &mut TickContext<'_>) {
         let step = SPEED / turns.tick_hz as i32;
         let towards = |from: i32, to: i32| from + (to - from).clamp(-step, step);
         for unit in &mut self.units {
@@ -122,7 +122,7 @@ impl SimpleGame for Units {
         }
     }
 
-    fn show(&self, row: &mut Row) {
+    fn show(&self, row: &mut NamedValues) {
         let unit = |one: &Unit| [one.number.into(), one.owner.0.into(), one.x.into(), one.y.into()];
         row.list("units", self.units.iter().map(unit));
     }

@@ -159,7 +159,7 @@ mod cli;
 pub use testing::synctest::synctest;
 
 #[cfg(not(target_family = "wasm"))]
-pub use server::builder::{Lockstep, Room, Running, Server, StartError};
+pub use server::builder::{Lockstep, RoomSpec, RunningServer, Server, StartError};
 
 // Not there for rustdoc: it would take links from one private module to another for public ones.
 #[cfg(not(doc))]
@@ -249,7 +249,7 @@ pub mod internal {
 /// `src/wasm` in the repository starts.
 pub fn serve<G: game::Game>() -> std::process::ExitCode {
     #[cfg(not(target_family = "wasm"))]
-    let code = cli::run_of(&[cli::Registered::of::<G>()]);
+    let code = cli::run_of(&[cli::GameEntry::of::<G>()]);
     #[cfg(target_family = "wasm")]
     let code = {
         server::embedded::register::<G>();

@@ -6,12 +6,12 @@ use std::thread::{self, JoinHandle};
 use std::time::{Duration, Instant};
 
 use tickwire::client::url::Url;
-use tickwire::internal::games::moo::bot::received::Heard;
+use tickwire::internal::games::moo::bot::received::ServerPacket;
 use tickwire::internal::games::moo::client_packet::{ClientPacket, Mode};
-use tickwire::internal::server::net::{Config, Server};
-use tickwire::internal::testing::abuse::misbehavior::Talk;
-use tickwire::internal::testing::abuse::misbehavior::{self, Endings, Kind};
-use tickwire::internal::testing::source_addresses::Source;
+use tickwire::internal::server::net::{ServerConfig, ServerHandle};
+use tickwire::internal::testing::abuse::misbehavior::MooTestClient;
+use tickwire::internal::testing::abuse::misbehavior::{self, DisconnectCounts, Misbehavior};
+use tickwire::internal::testing::source_addresses::SourceAddresses;
 use tickwire::packet::PacketTables;
 
 /// Long enough for anything that happens at all, on any machine.
@@ -34,7 +34,7 @@ fn wait_for_threads(wanted: impl Fn(usize) -> bool) {
 
 /// Lets 60 clients wait for nothing, and looks that each has a thread. Nothing when they were never seen all at once: on a loaded
 /// machine the first may have ended before the last came.
-fn idle_at_once(url: &Url, source: &Source) -> Option<JoinHandle<Endings>> {
+fn idle_at_once(url: &Url, source: &SourceAddresses) -> Option<JoinHandle<DisconnectCounts>> {
     wait_for_threads(|threads| threads == 0);
     let (url, source) = (url.clone(), source.clone());
     let idle = thread::spawn(move || misbehavior::idle(60, &url, &source, PATIENCE).unwrap());
@@ -49,24 +49,24 @@ fn idle_at_once(url: &Url, source: &Source) -> Option<JoinHandle<Endings>> {
 
 #[test]
 fn the_number_of_threads_returns_to_what_it_was() {
-    let server = Server::start(Config::new("127.0.0.1:0".parse().unwrap())).unwrap();
+    let server = ServerHandle::start(ServerConfig::new("127.0.0.1:0".parse().unwrap())).unwrap();
     let url: Url = format!("ws://{}/play", server.address()).parse().unwrap();
     assert_eq!(client_threads(), 0);
     // A thread for each connection, and none for a message: those that come at once are handled one after another.
-    let mut talk = Talk::connect(&url, None, PacketTables::builtin().dialect("native").unwrap()).unwrap();
-    talk.say(&ClientPacket::Hello { version: 1, mode: Mode::Watch, name: None, skin: None }).unwrap();
+    let mut talk = MooTestClient::connect(&url, None, PacketTables::builtin().dialect("native").unwrap()).unwrap();
+    talk.send_packet(&ClientPacket::Hello { version: 1, mode: Mode::Watch, name: None, skin: None }).unwrap();
     for nonce in 0..100 {
-        talk.say(&ClientPacket::Ping { nonce: Some(nonce) }).unwrap();
+        talk.send_packet(&ClientPacket::Ping { nonce: Some(nonce) }).unwrap();
         assert!(client_threads() <= 1, "a thread for a message");
     }
-    talk.hear_until(PATIENCE, |heard| matches!(heard, Heard::Pong { nonce: Some(99), .. })).unwrap();
+    talk.receive_until(PATIENCE, |heard| matches!(heard, ServerPacket::Pong { nonce: Some(99), .. })).unwrap();
     assert_eq!(client_threads(), 1);
     drop(talk);
     wait_for_threads(|threads| threads == 0);
-    let source: Source = "127.2.x.y".parse().unwrap();
+    let source: SourceAddresses = "127.2.x.y".parse().unwrap();
     let mut tries = (0..5).map(|_| idle_at_once(&url, &source));
     let idle = tries.find_map(|idle| idle).expect("a thread for each of those who wait");
-    let floods = [Kind::MessageFlood, Kind::PingFlood, Kind::ByteFlood, Kind::FragmentFlood, Kind::Garbage];
+    let floods = [Misbehavior::MessageFlood, Misbehavior::PingFlood, Misbehavior::ByteFlood, Misbehavior::FragmentFlood, Misbehavior::Garbage];
     thread::scope(|scope| {
         for index in 0..20 {
             let (url, kind, from) = (&url, floods[index % floods.len()], source.address(index));

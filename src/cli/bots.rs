@@ -11,22 +11,22 @@ use std::time::Duration;
 use clap::builder::{PossibleValuesParser, TypedValueParser};
 use clap::{Args, ValueEnum};
 
-use super::game_list::Games;
-use super::output::{Failure, print};
+use super::game_list::GameList;
+use super::output::{CliError, print};
 use super::tables;
 use crate::client::url::Url;
 use crate::client::{dial, room_list};
-use crate::game::About;
+use crate::game::GameInfo;
 use crate::game::lockstep_packets::has_lockstep;
 use crate::packet::routes::DEFAULT_PATHS;
 use crate::packet::{Dialect, PacketTables};
 use crate::testing::abuse::attack::{self, Attack};
-use crate::testing::abuse::misbehavior::{self, Endings, Kind};
+use crate::testing::abuse::misbehavior::{self, DisconnectCounts, Misbehavior};
 use crate::testing::abuse::sink;
-use crate::testing::load::crowd::{self, Manner, Plan};
-use crate::testing::load::report::Report;
+use crate::testing::load::crowd::{self, BotBehavior, CrowdPlan};
+use crate::testing::load::report::CrowdReport;
 use crate::testing::load::resume_test;
-use crate::testing::source_addresses::Source;
+use crate::testing::source_addresses::SourceAddresses;
 use crate::util::os;
 use crate::util::plural;
 
@@ -63,7 +63,7 @@ pub struct BotsArgs {
     /// Source addresses of the bots: a pattern in which x and y are replaced by numbers. Default on
     /// Linux, for a server at an IPv4 loopback address: 127.0.x.y.
     #[arg(long, value_name = "PATTERN")]
-    source: Option<Source>,
+    source: Option<SourceAddresses>,
     /// Stand still and send no chat.
     #[arg(long)]
     still: bool,
@@ -74,14 +74,14 @@ pub struct BotsArgs {
     /// How the bots follow the room: as a stream of what they see, or in lockstep, running its world and
     /// sending its checksums.
     #[arg(long, value_name = "MODE", default_value = "stream")]
-    mode: Mode,
+    mode: FollowMode,
     /// Seed of the bots' random choices.
     #[arg(long, value_name = "NUMBER", default_value = "1")]
     seed: u64,
     /// Run misbehaving clients instead of bots: one after another, except that idle runs all
     /// --count clients at once. Only against a server on this machine.
     #[arg(long, value_name = "KIND", value_parser = kinds())]
-    hostile: Option<Kind>,
+    hostile: Option<Misbehavior>,
     /// Attack the server with --count concurrent clients, then print what the attack achieved. For
     /// churn and reconnect, --count is the number of connections per second. Only against a server
     /// on this machine.
@@ -106,15 +106,15 @@ pub struct BotsArgs {
 
 /// How bots follow a room.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
-enum Mode {
+enum FollowMode {
     Stream,
     Lockstep,
 }
 
 /// Parses the names of `--hostile`; the help and the error list them.
-fn kinds() -> impl TypedValueParser<Value = Kind> {
-    let kind = |name: String| Kind::ALL.into_iter().find(|kind| kind.name() == name);
-    PossibleValuesParser::new(Kind::ALL.map(Kind::name))
+fn kinds() -> impl TypedValueParser<Value = Misbehavior> {
+    let kind = |name: String| Misbehavior::ALL.into_iter().find(|kind| kind.name() == name);
+    PossibleValuesParser::new(Misbehavior::ALL.map(Misbehavior::name))
         .map(move |name| kind(name).expect("one of the listed names"))
 }
 
@@ -126,7 +126,7 @@ fn attack_kinds() -> impl TypedValueParser<Value = Attack> {
 }
 
 /// Runs the crowd; an error or a disconnect is a failure.
-pub fn run(args: &BotsArgs, games: &Games) -> Result<(), Failure> {
+pub fn run(args: &BotsArgs, games: &GameList) -> Result<(), CliError> {
     if let (Some(tables), true) = (&args.codes, args.hostile.is_some() || args.attack.is_some()) {
         let tables = tables.display();
         return Err(format!(
@@ -154,7 +154,7 @@ pub fn run(args: &BotsArgs, games: &Games) -> Result<(), Failure> {
         let (url, source) =
             (args.url.clone().for_dialect(&DEFAULT_PATHS, "native"), source.unwrap_or_else(local));
         let addresses = args.addresses.map(|addresses| addresses as usize);
-        let plan = attack::Plan { attack, url, source, addresses, count: args.count as usize, time };
+        let plan = attack::AttackPlan { attack, url, source, addresses, count: args.count as usize, time };
         let pressure = attack::run(&plan).map_err(|error| format!("{}: {error}", args.url))?;
         print(&if args.json { pressure.json(attack) + "\n" } else { pressure.text(attack) });
         return Ok(());
@@ -185,11 +185,11 @@ pub fn run(args: &BotsArgs, games: &Games) -> Result<(), Failure> {
     for report in &reports {
         print(&if args.json { format!("{}\n", report.json()) } else { report.to_string() });
     }
-    if reports.iter().all(Report::is_well) {
+    if reports.iter().all(CrowdReport::is_well) {
         return Ok(());
     }
-    let errors: u64 = reports.iter().map(Report::errors).sum();
-    let disconnects: u64 = reports.iter().map(Report::disconnects).sum();
+    let errors: u64 = reports.iter().map(CrowdReport::errors).sum();
+    let disconnects: u64 = reports.iter().map(CrowdReport::disconnects).sum();
     let absent: usize = reports.iter().map(|report| report.bots - report.playing).sum();
     let all_over = all_over(&reports, time).unwrap_or_default();
     let (errors, disconnects) =
@@ -197,7 +197,7 @@ pub fn run(args: &BotsArgs, games: &Games) -> Result<(), Failure> {
     Err(format!("{all_over}{errors}, {disconnects}, {} that never played", plural::count_noun(absent, "bot")))
 }
 
-fn come_back(plan: &resume_test::Plan, args: &BotsArgs) -> Result<(), Failure> {
+fn come_back(plan: &resume_test::Plan, args: &BotsArgs) -> Result<(), CliError> {
     let returned = resume_test::run(plan).map_err(|error| format!("{}: {error}", args.url))?;
     print(&if args.json { returned.json() } else { returned.text() });
     if returned.is_well() && returned.came == plan.count {
@@ -208,10 +208,10 @@ fn come_back(plan: &resume_test::Plan, args: &BotsArgs) -> Result<(), Failure> {
 
 /// The text for a run that ended with its last connection instead of after its time: how all
 /// connections ended.
-fn all_over(reports: &[Report], time: Duration) -> Option<String> {
+fn all_over(reports: &[CrowdReport], time: Duration) -> Option<String> {
     let measured = reports.iter().map(|report| report.time).max()?;
     let mut endings = BTreeMap::<&str, u64>::new();
-    for (ending, count) in reports.iter().flat_map(Report::endings) {
+    for (ending, count) in reports.iter().flat_map(CrowdReport::endings) {
         *endings.entry(ending).or_default() += count;
     }
     let endings: Vec<String> = endings
@@ -228,7 +228,7 @@ fn all_over(reports: &[Report], time: Duration) -> Option<String> {
 }
 
 /// The game that is played at the URL.
-fn game(args: &BotsArgs, games: &Games, to: SocketAddr) -> Result<&'static About, Failure> {
+fn game(args: &BotsArgs, games: &GameList, to: SocketAddr) -> Result<&'static GameInfo, CliError> {
     if let Some(name) = &args.game {
         return Ok(games.named(name)?.about);
     }
@@ -241,9 +241,9 @@ fn game(args: &BotsArgs, games: &Games, to: SocketAddr) -> Result<&'static About
 }
 
 /// The dialects, all of which have lockstep if the bots need it.
-fn dialects(args: &BotsArgs, game: &About, games: &Games) -> Result<Vec<Arc<Dialect>>, Failure> {
+fn dialects(args: &BotsArgs, game: &GameInfo, games: &GameList) -> Result<Vec<Arc<Dialect>>, CliError> {
     let dialects = known_dialects(args, game, games)?;
-    let lacks = |dialect: &&Arc<Dialect>| args.mode == Mode::Lockstep && !has_lockstep(dialect);
+    let lacks = |dialect: &&Arc<Dialect>| args.mode == FollowMode::Lockstep && !has_lockstep(dialect);
     match dialects.iter().find(lacks) {
         Some(dialect) => {
             Err(format!("--mode lockstep: the dialect {} has no packets of lockstep", dialect.name()))
@@ -253,7 +253,7 @@ fn dialects(args: &BotsArgs, game: &About, games: &Games) -> Result<Vec<Arc<Dial
 }
 
 /// The dialects: the one of the URL's path, or else all those of `--dialect`.
-fn known_dialects(args: &BotsArgs, game: &About, games: &Games) -> Result<Vec<Arc<Dialect>>, Failure> {
+fn known_dialects(args: &BotsArgs, game: &GameInfo, games: &GameList) -> Result<Vec<Arc<Dialect>>, CliError> {
     let BotsArgs { url, dialect: asked, .. } = args;
     let codes = match args.codes.as_deref() {
         None => Arc::new(PacketTables::from_texts(game.tables).map_err(|error| error.to_string())?),
@@ -274,23 +274,23 @@ fn known_dialects(args: &BotsArgs, game: &About, games: &Games) -> Result<Vec<Ar
 
 fn plan(
     args: &BotsArgs,
-    game: &'static About,
+    game: &'static GameInfo,
     dialects: Vec<Arc<Dialect>>,
-    source: Option<Source>,
+    source: Option<SourceAddresses>,
     time: Duration,
-) -> Plan {
+) -> CrowdPlan {
     let manner = match (args.still, args.play) {
-        (true, _) => Manner::Still,
-        (_, true) => Manner::Play,
-        _ => Manner::Walk,
+        (true, _) => BotBehavior::Still,
+        (_, true) => BotBehavior::Play,
+        _ => BotBehavior::Walk,
     };
     let (url, count, seed) = (args.url.clone(), args.count as usize, args.seed);
-    Plan { url, game, dialects, count, time, source, manner, seed, lockstep: args.mode == Mode::Lockstep }
+    CrowdPlan { url, game, dialects, count, time, source, manner, seed, lockstep: args.mode == FollowMode::Lockstep }
 }
 
-fn misbehave(kind: Kind, args: &BotsArgs, url: &Url, source: &Source, time: Duration) -> Result<(), Failure> {
+fn misbehave(kind: Misbehavior, args: &BotsArgs, url: &Url, source: &SourceAddresses, time: Duration) -> Result<(), CliError> {
     let done = match kind {
-        Kind::Idle => misbehavior::idle(args.count as usize, url, source, time),
+        Misbehavior::Idle => misbehavior::idle(args.count as usize, url, source, time),
         _ => misbehavior::rounds(kind, url, source, time),
     };
     let endings = done.map_err(|error| format!("{url}: {error}"))?;
@@ -298,7 +298,7 @@ fn misbehave(kind: Kind, args: &BotsArgs, url: &Url, source: &Source, time: Dura
     Ok(())
 }
 
-fn text(kind: Kind, Endings(endings): &Endings) -> String {
+fn text(kind: Misbehavior, DisconnectCounts(endings): &DisconnectCounts) -> String {
     let mut text = format!("{}\n", kind.name());
     for (ending, (count, least, most)) in endings {
         let (least, most) = (least.as_secs_f64(), most.as_secs_f64());
@@ -310,7 +310,7 @@ fn text(kind: Kind, Endings(endings): &Endings) -> String {
     text
 }
 
-fn json(kind: Kind, Endings(endings): &Endings) -> String {
+fn json(kind: Misbehavior, DisconnectCounts(endings): &DisconnectCounts) -> String {
     let rows = endings.iter().map(|(ending, (count, least, most))| {
         let (least, most) = (least.as_secs_f64(), most.as_secs_f64());
         (ending.clone(), serde_json::json!({ "count": count, "least_s": least, "most_s": most }))
@@ -333,9 +333,9 @@ mod tests {
         bots: BotsArgs,
     }
 
-    fn spoken(words: &[&str]) -> Result<Vec<String>, Failure> {
+    fn spoken(words: &[&str]) -> Result<Vec<String>, CliError> {
         let line = Line::try_parse_from(["bots"].iter().chain(words)).expect("it can be read");
-        Ok(dialects(&line.bots, Moo::ABOUT, &Games::built_in())?
+        Ok(dialects(&line.bots, Moo::ABOUT, &GameList::built_in())?
             .iter()
             .map(|dialect| dialect.name().to_owned())
             .collect())
@@ -366,7 +366,7 @@ mod tests {
     #[test]
     fn every_way_to_misbehave_is_in_the_help() {
         let help = Line::command().render_long_help().to_string();
-        for name in Kind::ALL.map(Kind::name).iter().chain(&Attack::ALL.map(Attack::name)) {
+        for name in Misbehavior::ALL.map(Misbehavior::name).iter().chain(&Attack::ALL.map(Attack::name)) {
             assert!(help.contains(name), "{name} is not in {help}");
         }
         let line =

@@ -10,7 +10,7 @@ use std::io::{self, IsTerminal};
 
 use clap::ValueEnum;
 
-use crate::tools::explain::color::Paint;
+use crate::tools::explain::color::ColorMode;
 
 /// When to use colours.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, ValueEnum)]
@@ -26,8 +26,8 @@ pub enum Color {
 
 impl Color {
     /// How standard output is painted.
-    pub fn paint(self) -> Paint {
-        if self.is_on(&io::stdout()) { Paint::Coloured } else { Paint::Plain }
+    pub fn paint(self) -> ColorMode {
+        if self.is_on(&io::stdout()) { ColorMode::Coloured } else { ColorMode::Plain }
     }
 
     /// Whether this output has colours.

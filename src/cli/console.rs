@@ -9,7 +9,7 @@
 use std::io::{self, ErrorKind, IsTerminal};
 use std::thread;
 
-use super::output::Failure;
+use super::output::CliError;
 use crate::limits;
 use crate::server::net::Console;
 use crate::server::net::console::Source;
@@ -23,7 +23,7 @@ const PROMPT: &str = "> ";
 ///
 /// # Errors
 /// The thread cannot be started.
-pub fn start(console: Console, print: fn(&str)) -> Result<(), Failure> {
+pub fn start(console: Console, print: fn(&str)) -> Result<(), CliError> {
     let spawned = thread::Builder::new().name("console".to_owned()).spawn(move || run(&console, print));
     spawned.map(drop).map_err(|error| format!("cannot start the console's thread: {error}"))
 }
@@ -31,7 +31,7 @@ pub fn start(console: Console, print: fn(&str)) -> Result<(), Failure> {
 fn run(console: &Console, print: fn(&str)) {
     let is_terminal = io::stdin().is_terminal();
     let Ok(mut input) = PollableStdin::open() else { return };
-    let (mut lines, mut buffer) = (Lines::default(), [0; limits::MAX_OPERATOR_LINE_BYTES]);
+    let (mut lines, mut buffer) = (LineSplitter::default(), [0; limits::MAX_OPERATOR_LINE_BYTES]);
     if is_terminal {
         print("type help for a list of commands\n");
         print(PROMPT);
@@ -73,23 +73,23 @@ fn read(input: &mut PollableStdin, is_terminal: bool, buffer: &mut [u8]) -> io::
 
 /// Splits bytes into lines.
 #[derive(Debug)]
-pub struct Lines {
+pub struct LineSplitter {
     line: Vec<u8>,
     most_bytes: usize,
 }
 
 /// The operator's lines.
-impl Default for Lines {
-    fn default() -> Lines {
-        Lines::within(limits::MAX_OPERATOR_LINE_BYTES)
+impl Default for LineSplitter {
+    fn default() -> LineSplitter {
+        LineSplitter::within(limits::MAX_OPERATOR_LINE_BYTES)
     }
 }
 
-impl Lines {
+impl LineSplitter {
     /// Lines of at most this many bytes. A longer line is cut just past the bound, so that its
     /// reader can detect it.
-    pub fn within(most_bytes: usize) -> Lines {
-        Lines { line: Vec::new(), most_bytes }
+    pub fn within(most_bytes: usize) -> LineSplitter {
+        LineSplitter { line: Vec::new(), most_bytes }
     }
 
     /// Takes a byte; returns the line that it ends.
@@ -122,7 +122,7 @@ mod tests {
     use super::*;
 
     fn lines(bytes: &[u8]) -> Vec<String> {
-        let mut lines = Lines::default();
+        let mut lines = LineSplitter::default();
         let mut heard: Vec<String> = bytes.iter().filter_map(|byte| lines.take(*byte)).collect();
         heard.extend(lines.end());
         heard

@@ -22,7 +22,7 @@ use std::time::{Duration, Instant, SystemTime};
 
 use clap::Args;
 
-use super::output::{Failure, print};
+use super::output::{CliError, print};
 use super::{signals, state_file};
 use crate::limits;
 use crate::util::sync::Mutex;
@@ -39,9 +39,9 @@ pub struct DevArgs {
 type Input = Arc<Mutex<Option<ChildStdin>>>;
 
 /// Runs the server until it ends by itself.
-pub fn run(args: &DevArgs) -> Result<(), Failure> {
+pub fn run(args: &DevArgs) -> Result<(), CliError> {
     let program =
-        Program::of(&env::current_exe().map_err(|error| format!("no path of this program: {error}"))?)?;
+        WatchedProgram::of(&env::current_exe().map_err(|error| format!("no path of this program: {error}"))?)?;
     let (serve, kept) = (with_one_port(&args.serve)?, program.kept());
     // Of a run that was killed.
     state_file::remove(&kept);
@@ -50,7 +50,7 @@ pub fn run(args: &DevArgs) -> Result<(), Failure> {
         command.arg("serve").args(&serve).arg("--keep").arg(&kept).stdin(Stdio::piped());
         let mut child = command.spawn().map_err(|error| format!("{}: {error}", program.path.display()))?;
         *input.lock() = child.stdin.take();
-        Ok::<Child, Failure>(child)
+        Ok::<Child, CliError>(child)
     };
     let (input, is_ending) = (Input::default(), Arc::new(AtomicBool::new(false)));
     let ending = Arc::clone(&is_ending);
@@ -105,7 +105,7 @@ pub fn run(args: &DevArgs) -> Result<(), Failure> {
 }
 
 /// Stops the server, which keeps its worlds.
-fn stop(server: &mut Child, input: &Input) -> Result<(), Failure> {
+fn stop(server: &mut Child, input: &Input) -> Result<(), CliError> {
     // It may have ended already, and then has nobody to read this.
     input.lock().take().into_iter().for_each(|mut input| drop(input.write_all(b"stop\n")));
     let until = Instant::now() + limits::DEV_STOP_TIMEOUT;
@@ -122,7 +122,7 @@ fn stop(server: &mut Child, input: &Input) -> Result<(), Failure> {
 }
 
 /// Passes lines of standard input on to the server that runs now.
-fn forward(input: &Input) -> Result<(), Failure> {
+fn forward(input: &Input) -> Result<(), CliError> {
     let input = Arc::clone(input);
     let run = move || {
         for line in io::stdin().lock().lines().map_while(Result::ok) {
@@ -137,7 +137,7 @@ fn forward(input: &Input) -> Result<(), Failure> {
 
 /// A program that cargo has built from sources that are here.
 #[derive(Debug)]
-struct Program {
+struct WatchedProgram {
     path: PathBuf,
     name: String,
     is_example: bool,
@@ -149,10 +149,10 @@ struct Program {
     package: PathBuf,
 }
 
-impl Program {
+impl WatchedProgram {
     /// # Errors
     /// It is not in a directory as cargo has them.
-    fn of(path: &Path) -> Result<Program, Failure> {
+    fn of(path: &Path) -> Result<WatchedProgram, CliError> {
         let foreign = || {
             format!(
                 "{}: dev works for a program that cargo has built, in the folder of its package: cargo run -- dev",
@@ -172,7 +172,7 @@ impl Program {
         if !package.join("Cargo.toml").is_file() || !path.with_extension("d").is_file() {
             return Err(foreign());
         }
-        Ok(Program {
+        Ok(WatchedProgram {
             name: name.to_owned(),
             is_example,
             target: folder_of(&folder)?,
@@ -188,7 +188,7 @@ impl Program {
     }
 
     /// When each of its sources was changed.
-    fn sources(&self) -> Result<BTreeMap<PathBuf, Option<SystemTime>>, Failure> {
+    fn sources(&self) -> Result<BTreeMap<PathBuf, Option<SystemTime>>, CliError> {
         let list = self.path.with_extension("d");
         let text = fs::read_to_string(&list).map_err(|error| format!("{}: {error}", list.display()))?;
         let mut files = listed(&text);
@@ -198,14 +198,14 @@ impl Program {
 
     /// Whether the program accepts its own packet tables, which every command loads first. Otherwise it has
     /// printed the file, the line and the reason.
-    fn loads_its_tables(&self) -> Result<bool, Failure> {
+    fn loads_its_tables(&self) -> Result<bool, CliError> {
         let mut command = Command::new(&self.path);
         let status = command.arg("codes").stdin(Stdio::null()).stdout(Stdio::null()).status();
         Ok(status.map_err(|error| format!("{}: {error}", self.path.display()))?.success())
     }
 
     /// Builds it, and returns whether that worked.
-    fn build(&self) -> Result<bool, Failure> {
+    fn build(&self) -> Result<bool, CliError> {
         let cargo = env::var_os("CARGO").unwrap_or_else(|| "cargo".into());
         let mut command = Command::new(cargo);
         command.args(["build", "--quiet", "--profile", &self.profile]);
@@ -221,8 +221,8 @@ impl Program {
 }
 
 /// The Rust files of a program's own package, without its dependencies.
-pub(super) fn own_sources(path: &Path) -> Result<Vec<PathBuf>, Failure> {
-    let program = Program::of(path)?;
+pub(super) fn own_sources(path: &Path) -> Result<Vec<PathBuf>, CliError> {
+    let program = WatchedProgram::of(path)?;
     let folder = program.package.join(if program.is_example { "examples" } else { "src" });
     let is_own = |file: &PathBuf| {
         file.starts_with(&folder) && file.extension().is_some_and(|extension| extension == "rs")
@@ -245,7 +245,7 @@ fn listed(text: &str) -> Vec<PathBuf> {
 }
 
 /// The options, with a free port in the place of 0: all runs of the server have the same one.
-fn with_one_port(serve: &[OsString]) -> Result<Vec<OsString>, Failure> {
+fn with_one_port(serve: &[OsString]) -> Result<Vec<OsString>, CliError> {
     let mut serve = serve.to_vec();
     for at in 0..serve.len() {
         let Some(text) = serve[at].to_str() else { continue };

@@ -6,7 +6,7 @@ use std::net::SocketAddr;
 use clap::Args;
 
 use super::log::Log;
-use super::output::{Failure, print, warn_of_other_localhost};
+use super::output::{CliError, print, warn_of_other_localhost};
 use super::{signals, value_parsers};
 use crate::client::{echo, url::Url};
 use crate::limits;
@@ -46,7 +46,7 @@ impl EchoArgs {
 }
 
 /// Echoes until Ctrl-C or SIGTERM, or as a client until the server closes.
-pub fn run(args: &EchoArgs) -> Result<(), Failure> {
+pub fn run(args: &EchoArgs) -> Result<(), CliError> {
     if let Some(url) = &args.connect {
         return echo::run(url, |event| print(&format!("{}\n", line(event))))
             .map_err(|error| format!("{url}: {error}"));

@@ -3,12 +3,12 @@
 use clap::Command;
 use tickwire_sim::OptionSpec;
 
-use super::game_list::Games;
+use super::game_list::GameList;
 use super::serve::MAP_SIZE;
-use crate::game::About;
+use crate::game::GameInfo;
 
 /// Completes the help of the flags of `serve`. A flag that none of these games has is not shown.
-pub fn of_games(command: Command, games: &Games) -> Command {
+pub fn of_games(command: Command, games: &GameList) -> Command {
     let about = games.about();
     let said = [
         ("game", Some(game(&about))),
@@ -44,7 +44,7 @@ fn width(columns: Option<&str>) -> Option<usize> {
     (columns < COLUMNS_LEAST).then_some(COLUMNS)
 }
 
-fn game(games: &[&About]) -> String {
+fn game(games: &[&GameInfo]) -> String {
     let names: Vec<&str> = games.iter().map(|about| about.name).collect();
     let options = games.iter().filter(|about| !about.options.is_empty()).map(|about| {
         let option = |own: &OptionSpec| format!("{} ({})", own.flag, own.unit).replace(" ()", "");
@@ -61,7 +61,7 @@ fn game(games: &[&About]) -> String {
     )
 }
 
-fn tick_hz(games: &[&About]) -> String {
+fn tick_hz(games: &[&GameInfo]) -> String {
     let allowed: Vec<_> =
         games.iter().map(|about| format!("{} {}", about.name, about.tick_rates_in_words())).collect();
     let usual =
@@ -74,13 +74,13 @@ fn tick_hz(games: &[&About]) -> String {
     )
 }
 
-fn foreign(games: &[&About]) -> Option<String> {
+fn foreign(games: &[&GameInfo]) -> Option<String> {
     let dialects: Vec<&str> = games.iter().filter_map(|about| about.foreign).collect();
     let dialects = Some(dialects.join(" and ")).filter(|dialects| !dialects.is_empty())?;
     Some(format!("Updates per second for clients of the {dialects}, at most the tick rate"))
 }
 
-fn map_size(games: &[&About]) -> Option<String> {
+fn map_size(games: &[&GameInfo]) -> Option<String> {
     let mut options = games.iter().flat_map(|about| about.options);
     let own = options.find(|option| option.flag == MAP_SIZE)?;
     Some(format!(
@@ -94,16 +94,16 @@ mod tests {
     use clap::CommandFactory as _;
 
     use super::*;
-    use crate::cli::{Cli, Registered};
+    use crate::cli::{Cli, GameEntry};
     use crate::games;
 
-    fn help(games: &Games) -> String {
+    fn help(games: &GameList) -> String {
         of_games(Cli::command(), games).term_width(0).render_help().to_string()
     }
 
     #[test]
     fn the_help_names_every_game_with_its_options_and_rates() {
-        let help = help(&Games::built_in());
+        let help = help(&GameList::built_in());
         for about in games::ABOUT {
             let rates = format!("{} {}", about.name, about.tick_rates_in_words());
             let options = about.options.iter().map(|option| format!("{} (", option.flag));
@@ -127,8 +127,8 @@ mod tests {
 
     #[test]
     fn a_program_without_them_does_not_show_the_flags_of_other_games() {
-        let tanks = Registered::of::<crate::game::Simple<crate::games::tanks::Tanks>>();
-        let help = help(&Games::of(&[tanks]).expect("its tables are good"));
+        let tanks = GameEntry::of::<crate::game::Simple<crate::games::tanks::Tanks>>();
+        let help = help(&GameList::of(&[tanks]).expect("its tables are good"));
         assert!(help.contains("one of: tanks. Options: round (s) of tanks. Default: tanks"), "{help}");
         assert!(help.contains("tanks 60. Default: tanks 60"), "{help}");
         for other in ["moo", "map-size"] {

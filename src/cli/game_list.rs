@@ -2,13 +2,13 @@
 
 use std::sync::Arc;
 
-use super::output::Failure;
+use super::output::CliError;
 use super::value_parsers::number;
-use crate::game::{About, Game};
+use crate::game::{GameInfo, Game};
 use crate::games;
 use crate::packet::PacketTables;
 use crate::server::embedded;
-use crate::server::net::Kind;
+use crate::server::net::TcpGameFactory;
 use crate::testing::simulate;
 
 /// Values of options of a game, by name.
@@ -16,64 +16,64 @@ pub type OptionValues = Vec<(&'static str, u32)>;
 
 /// A game of a program: as its server starts it, and as a simulation does.
 #[derive(Debug, Clone, Copy)]
-pub struct Registered {
+pub struct GameEntry {
     /// As a server starts it.
-    pub kind: Kind,
+    pub kind: TcpGameFactory,
     /// As a simulation starts it.
-    pub trial: simulate::Kind,
+    pub trial: simulate::SimGameFactory,
     /// As a server inside this program starts it.
-    pub embedded: embedded::Kind,
+    pub embedded: embedded::EmbeddedGameFactory,
 }
 
-impl Registered {
+impl GameEntry {
     /// A game by its type.
-    pub const fn of<G: Game>() -> Registered {
-        Registered {
-            kind: Kind::of::<G>(),
-            trial: simulate::Kind::of::<G>(),
-            embedded: embedded::Kind::of::<G>(),
+    pub const fn of<G: Game>() -> GameEntry {
+        GameEntry {
+            kind: TcpGameFactory::of::<G>(),
+            trial: simulate::SimGameFactory::of::<G>(),
+            embedded: embedded::EmbeddedGameFactory::of::<G>(),
         }
     }
 }
 
 /// The games of a program, and the packet tables of all of them.
 #[derive(Debug, Clone)]
-pub struct Games {
+pub struct GameList {
     /// The games; the first is the one of the default room.
-    pub kinds: Vec<Kind>,
+    pub kinds: Vec<TcpGameFactory>,
     /// The same games for simulations, in any order.
-    pub trials: Vec<simulate::Kind>,
+    pub trials: Vec<simulate::SimGameFactory>,
     /// The same games for servers inside this program, in any order.
-    pub embedded: Vec<embedded::Kind>,
+    pub embedded: Vec<embedded::EmbeddedGameFactory>,
     /// Their packet tables.
     pub codes: Arc<PacketTables>,
 }
 
-impl Games {
+impl GameList {
     /// The games of this project.
-    pub fn built_in() -> Games {
-        Games { kinds: games::all(), trials: games::all(), embedded: games::all(), codes: games::codes() }
+    pub fn built_in() -> GameList {
+        GameList { kinds: games::all(), trials: games::all(), embedded: games::all(), codes: games::codes() }
     }
 
     /// These games alone.
     ///
     /// # Errors
     /// A table of theirs cannot be used: its file, line and reason; or none was given.
-    pub fn of(games: &[Registered]) -> Result<Games, Failure> {
-        let kinds: Vec<Kind> = games.iter().map(|game| game.kind).collect();
+    pub fn of(games: &[GameEntry]) -> Result<GameList, CliError> {
+        let kinds: Vec<TcpGameFactory> = games.iter().map(|game| game.kind).collect();
         let trials = games.iter().map(|game| game.trial).collect();
         let embedded = games.iter().map(|game| game.embedded).collect();
         kinds.first().ok_or("a server needs a game")?;
-        let abouts: Vec<&About> = kinds.iter().map(|kind| kind.about).collect();
-        let codes = About::codes_of(&abouts)?;
-        Ok(Games { codes: Arc::new(codes), trials, embedded, kinds })
+        let abouts: Vec<&GameInfo> = kinds.iter().map(|kind| kind.about).collect();
+        let codes = GameInfo::codes_of(&abouts)?;
+        Ok(GameList { codes: Arc::new(codes), trials, embedded, kinds })
     }
 
     /// The game of this name.
     ///
     /// # Errors
     /// There is no such game; lists the games.
-    pub fn named(&self, name: &str) -> Result<Kind, Failure> {
+    pub fn named(&self, name: &str) -> Result<TcpGameFactory, CliError> {
         let known = self.kinds.iter().find(|kind| kind.about.name == name).copied();
         known.ok_or_else(|| {
             let names: Vec<&str> = self.kinds.iter().map(|kind| kind.about.name).collect();
@@ -85,10 +85,10 @@ impl Games {
     ///
     /// # Errors
     /// There is no such game; lists the games.
-    pub fn trial(&self, name: Option<&str>) -> Result<simulate::Kind, Failure> {
+    pub fn trial(&self, name: Option<&str>) -> Result<simulate::SimGameFactory, CliError> {
         let first = || self.kinds.first().copied().ok_or_else(|| "this program has no game".to_owned());
         let kind = name.map_or_else(first, |name| self.named(name))?;
-        simulate::Kind::find(&self.trials, kind.about)
+        simulate::SimGameFactory::find(&self.trials, kind.about)
             .ok_or_else(|| format!("the game {} cannot be simulated", kind.about.name))
     }
 
@@ -96,10 +96,10 @@ impl Games {
     ///
     /// # Errors
     /// There is no such game; lists the games.
-    pub fn embedded(&self, name: Option<&str>) -> Result<embedded::Kind, Failure> {
+    pub fn embedded(&self, name: Option<&str>) -> Result<embedded::EmbeddedGameFactory, CliError> {
         let first = || self.kinds.first().copied().ok_or_else(|| "this program has no game".to_owned());
         let kind = name.map_or_else(first, |name| self.named(name))?;
-        embedded::Kind::find(&self.embedded, kind.about)
+        embedded::EmbeddedGameFactory::find(&self.embedded, kind.about)
             .ok_or_else(|| format!("the game {} cannot be embedded", kind.about.name))
     }
 
@@ -108,7 +108,7 @@ impl Games {
     ///
     /// # Errors
     /// There is no such game or option, or the value of an option is out of its bounds.
-    pub fn beginning_with(&self, text: &str) -> Result<(Games, OptionValues), Failure> {
+    pub fn beginning_with(&self, text: &str) -> Result<(GameList, OptionValues), CliError> {
         let (name, rest) = text.split_once(',').map_or((text, None), |(name, rest)| (name, Some(rest)));
         let first = self.named(name)?;
         let mut options: OptionValues = Vec::new();
@@ -131,11 +131,11 @@ impl Games {
         let others = self.kinds.iter().filter(|kind| kind.about.name != name).copied();
         let kinds = std::iter::once(first).chain(others).collect();
         let (trials, embedded) = (self.trials.clone(), self.embedded.clone());
-        Ok((Games { kinds, trials, embedded, codes: Arc::clone(&self.codes) }, options))
+        Ok((GameList { kinds, trials, embedded, codes: Arc::clone(&self.codes) }, options))
     }
 
     /// What there is to know of each game.
-    pub fn about(&self) -> Vec<&'static About> {
+    pub fn about(&self) -> Vec<&'static GameInfo> {
         self.kinds.iter().map(|kind| kind.about).collect()
     }
 
@@ -151,7 +151,7 @@ mod tests {
 
     #[test]
     fn a_game_is_named_with_its_options_and_refused_by_name() {
-        let games = Games::built_in();
+        let games = GameList::built_in();
         let first =
             |text| games.beginning_with(text).map(|(games, options)| (games.kinds[0].about.name, options));
         assert_eq!(first("tanks"), Ok(("tanks", vec![])));

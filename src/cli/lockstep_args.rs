@@ -3,7 +3,7 @@
 use clap::{Args, ValueEnum};
 
 use crate::limits;
-use crate::server::room::lockstep::{Access, Rules};
+use crate::server::room::lockstep::{LockstepAccess, LockstepConfig};
 
 /// The options of `serve` for clients that run the world themselves.
 #[derive(Debug, Args)]
@@ -11,7 +11,7 @@ pub struct LockstepArgs {
     /// Which clients may follow a room in lockstep, which shows them its whole world: off; token, those
     /// with a player's token and those on this machine; open, all.
     #[arg(long, value_name = "WHO", default_value = "token", env = "TICKWIRE_LOCKSTEP")]
-    lockstep: Who,
+    lockstep: LockstepAccess,
     /// Ticks between two snapshots for clients in lockstep. A client that joins runs the ticks since
     /// the last one.
     #[arg(long, value_name = "TICKS", default_value_t = limits::LOCKSTEP_SNAPSHOT_TICKS, env = "TICKWIRE_SNAPSHOT_INTERVAL_TICKS",
@@ -28,7 +28,7 @@ pub struct LockstepArgs {
 }
 
 #[derive(Debug, Clone, Copy, ValueEnum)]
-enum Who {
+enum LockstepAccess {
     Off,
     Token,
     Open,
@@ -36,13 +36,13 @@ enum Who {
 
 impl LockstepArgs {
     /// The settings of every room.
-    pub fn rules(&self) -> Rules {
+    pub fn rules(&self) -> LockstepConfig {
         let access = match self.lockstep {
-            Who::Off => Access::Off,
-            Who::Token => Access::Token,
-            Who::Open => Access::Open,
+            LockstepAccess::Off => LockstepAccess::Off,
+            LockstepAccess::Token => LockstepAccess::Token,
+            LockstepAccess::Open => LockstepAccess::Open,
         };
-        Rules {
+        LockstepConfig {
             access,
             snapshot_ticks: self.snapshot_interval_ticks,
             checksum_ticks: self.checksum_interval_ticks,

@@ -36,8 +36,8 @@ use std::process::ExitCode;
 use clap::{CommandFactory, FromArgMatches, Parser, Subcommand};
 
 use color::Color;
-pub use game_list::{Games, Registered};
-use output::{Failure, keep_failure, tell_error, written};
+pub use game_list::{GameList, GameEntry};
+use output::{CliError, keep_failure, tell_error, written};
 pub use serve::ServeArgs;
 
 use crate::util::os;
@@ -67,13 +67,13 @@ enum Command {
     Explain(explain::ExplainArgs),
     /// Talk to a server by hand: type packets or bytes, and see each sent and received frame
     /// explained.
-    Talk(connect::TalkArgs),
+    Talk(connect::ConnectArgs),
     /// Run bots against a server, check everything they receive, and measure the traffic.
     Bots(bots::BotsArgs),
     /// Echo every message to its sender: the smallest server built on the WebSocket layer.
     Echo(echo::EchoArgs),
     /// Pass connections on to a server over a simulated network: delay, jitter, loss, a limited rate.
-    Net(netem::NetArgs),
+    Net(netem::NetemArgs),
     /// Replay a captured session, and check that it gives the same result.
     ///
     /// Exit status: 0 if the result is the same; 1 if it differs; 2 if the file cannot be read or
@@ -87,25 +87,25 @@ enum Command {
     /// tick: what a snapshot lacks, or a world does differently a second time, is named.
     Synctest(synctest::SynctestArgs),
     /// Print the packet tables in use.
-    Codes(tables::CodesArgs),
+    Codes(tables::TablesArgs),
 }
 
 /// Runs the requested command, with the games of this project.
 pub fn run() -> ExitCode {
-    run_with(&Games::built_in())
+    run_with(&GameList::built_in())
 }
 
 /// Runs the requested command for a program with these games alone; the first is the one of the
 /// default room.
-pub fn run_of(games: &[Registered]) -> ExitCode {
-    match Games::of(games) {
+pub fn run_of(games: &[GameEntry]) -> ExitCode {
+    match GameList::of(games) {
         Ok(games) => run_with(&games),
         Err(line) => ended(Err(line)),
     }
 }
 
 /// Runs the requested command for a program with these games.
-pub fn run_with(games: &Games) -> ExitCode {
+pub fn run_with(games: &GameList) -> ExitCode {
     os::enable_ansi();
     let parsed = command(games).try_get_matches().and_then(|matches| Cli::from_arg_matches(&matches));
     let cli = match parsed {
@@ -133,7 +133,7 @@ pub fn run_with(games: &Games) -> ExitCode {
 }
 
 /// The command line, with the help of these games, and the name of a program that has its own.
-fn command(games: &Games) -> clap::Command {
+fn command(games: &GameList) -> clap::Command {
     let command = game_help::within_columns(Cli::command(), std::env::var("COLUMNS").ok().as_deref());
     let command = game_help::of_games(command, games);
     let command = command.mut_subcommand("serve", |serve| game_help::of_games(serve, games));
@@ -163,7 +163,7 @@ fn refuse_or_help(answer: &clap::Error) -> ExitCode {
     }
 }
 
-fn ended(done: Result<(), Failure>) -> ExitCode {
+fn ended(done: Result<(), CliError>) -> ExitCode {
     match done {
         Ok(()) => ExitCode::SUCCESS,
         Err(line) => {

@@ -7,16 +7,16 @@ use std::time::Duration;
 use clap::Args;
 
 use super::log::Log;
-use super::output::{Failure, print, warn_of_other_localhost};
+use super::output::{CliError, print, warn_of_other_localhost};
 use super::{signals, value_parsers};
-use crate::server::net::Relay;
-use crate::server::net::netem_proxy::{self, Options, Totals};
+use crate::server::net::NetemProxy;
+use crate::server::net::netem_proxy::{self, ProxyConfig, ProxyStats};
 use crate::util::netem::{self, Conditions, PRESETS, Preset, SegmentCounts};
 use crate::util::plural::count_noun;
 
 /// Options of `net`.
 #[derive(Debug, Args)]
-pub struct NetArgs {
+pub struct NetemArgs {
     /// Address and port to listen on, for the clients; port 0 picks a free port.
     #[arg(long, value_name = "ADDR:PORT", default_value = "127.0.0.1:3001", env = "TICKWIRE_NET_LISTEN", value_parser = value_parsers::bind)]
     listen: SocketAddr,
@@ -38,13 +38,13 @@ pub struct NetArgs {
     loss: Option<u32>,
     /// Bytes or bits a second in each direction, for each connection, such as 250kB or 2Mbit; or none.
     #[arg(long, value_name = "RATE", env = "TICKWIRE_NET_RATE", value_parser = rate)]
-    rate: Option<Rate>,
+    rate: Option<RateArg>,
     /// The same from clients to the server only.
     #[arg(long, value_name = "RATE", env = "TICKWIRE_NET_RATE_UP", value_parser = rate)]
-    rate_up: Option<Rate>,
+    rate_up: Option<RateArg>,
     /// The same from the server to clients only.
     #[arg(long, value_name = "RATE", env = "TICKWIRE_NET_RATE_DOWN", value_parser = rate)]
-    rate_down: Option<Rate>,
+    rate_down: Option<RateArg>,
     /// Seed of the losses and of the delays within the jitter.
     #[arg(long, value_name = "NUMBER", default_value = "1", env = "TICKWIRE_NET_SEED")]
     seed: u64,
@@ -59,10 +59,10 @@ pub struct NetArgs {
 
 /// Bytes a second, or none for any number.
 #[derive(Debug, Clone, Copy)]
-struct Rate(Option<u64>);
+struct RateArg(Option<u64>);
 
-fn rate(text: &str) -> Result<Rate, String> {
-    netem::parse_rate(text).map(Rate)
+fn rate(text: &str) -> Result<RateArg, String> {
+    netem::parse_rate(text).map(RateArg)
 }
 
 fn preset(name: &str) -> Result<Preset, String> {
@@ -79,7 +79,7 @@ fn server(text: &str) -> Result<SocketAddr, String> {
     chosen.copied().ok_or_else(|| expected.to_owned())
 }
 
-impl NetArgs {
+impl NetemArgs {
     /// The preset with what the other options override.
     fn conditions(&self) -> Result<Conditions, String> {
         let mut conditions = self.preset.map(|preset| preset.conditions).unwrap_or_default();
@@ -93,12 +93,12 @@ impl NetArgs {
 }
 
 /// Passes connections on until Ctrl-C or SIGTERM, then prints a summary.
-pub fn run(args: &NetArgs) -> Result<(), Failure> {
+pub fn run(args: &NetemArgs) -> Result<(), CliError> {
     let conditions = args.conditions()?;
     let log = Log::start(&args.log)?;
     let stopped = signals::stopped()?;
-    let options = Options { listen: args.listen, to: args.to, conditions, seed: args.seed };
-    let relay = Relay::start(options).map_err(|error| match error.kind() {
+    let options = ProxyConfig { listen: args.listen, to: args.to, conditions, seed: args.seed };
+    let relay = NetemProxy::start(options).map_err(|error| match error.kind() {
         io::ErrorKind::AddrInUse => {
             format!("{} is in use; choose another with --listen ADDR:PORT", args.listen)
         }
@@ -114,7 +114,7 @@ pub fn run(args: &NetArgs) -> Result<(), Failure> {
     Ok(())
 }
 
-fn banner(args: &NetArgs, conditions: &Conditions, address: SocketAddr) -> String {
+fn banner(args: &NetemArgs, conditions: &Conditions, address: SocketAddr) -> String {
     let (to, keeps) = (args.to, netem_proxy::keeps_addresses(args.to));
     if args.json {
         let line = serde_json::json!({
@@ -154,7 +154,7 @@ fn banner(args: &NetArgs, conditions: &Conditions, address: SocketAddr) -> Strin
 
 /// A line for the banner if other machines may reach the relay, and with it a server that they may not
 /// reach otherwise.
-fn exposed(args: &NetArgs, address: SocketAddr) -> String {
+fn exposed(args: &NetemArgs, address: SocketAddr) -> String {
     if address.ip().is_loopback() {
         return String::new();
     }
@@ -169,8 +169,8 @@ fn milliseconds(time: Duration) -> f64 {
     (time.as_secs_f64() * 1e6).round() / 1e3
 }
 
-fn summary(totals: &Totals) -> String {
-    let Totals { connections, refused, failed, bytes: [up, down], counts, delays } = totals;
+fn summary(totals: &ProxyStats) -> String {
+    let ProxyStats { connections, refused, failed, bytes: [up, down], counts, delays } = totals;
     let SegmentCounts { segments, losses, stalls } = counts;
     let delay = |per_mille| delays.quantile(per_mille).map_or(0.0, milliseconds);
     format!(
@@ -185,7 +185,7 @@ fn summary(totals: &Totals) -> String {
     )
 }
 
-fn json(totals: &Totals) -> String {
+fn json(totals: &ProxyStats) -> String {
     let delay = |per_mille| totals.delays.quantile(per_mille).map(milliseconds);
     let line = serde_json::json!({
         "connections": totals.connections,

@@ -8,7 +8,7 @@ use crate::server::net::accept;
 use crate::util::escape;
 
 /// A usage error, in one line.
-pub(super) type Failure = String;
+pub(super) type CliError = String;
 
 /// Reports a failure in one line on standard error. A closed standard error is no reason to panic.
 pub(super) fn tell_error(line: &str) {
@@ -16,7 +16,7 @@ pub(super) fn tell_error(line: &str) {
 }
 
 /// Why some output could not be written, the first time.
-static UNWRITTEN: OnceLock<Failure> = OnceLock::new();
+static UNWRITTEN: OnceLock<CliError> = OnceLock::new();
 
 /// Prints to standard output, which carries a command's result. A closed pipe (`| head`) is no
 /// error; [`written`] reports other errors. The output is flushed, because a prompt has no line
@@ -35,7 +35,7 @@ pub(super) fn keep_failure(written: io::Result<()>) {
 }
 
 /// Whether all output was written.
-pub(super) fn written() -> Result<(), Failure> {
+pub(super) fn written() -> Result<(), CliError> {
     UNWRITTEN.get().map_or(Ok(()), |failure| Err(failure.clone()))
 }
 

@@ -6,27 +6,27 @@ use std::io::{self, Read};
 use std::net::SocketAddr;
 use std::path::Path;
 
-use super::game_list::Games;
-use super::output::{Failure, print, warn_of_other_localhost};
+use super::game_list::GameList;
+use super::output::{CliError, print, warn_of_other_localhost};
 use super::signals;
-use crate::game::About;
+use crate::game::GameInfo;
 use crate::games;
 use crate::limits;
-use crate::server::net::{Served, Watched};
-use crate::tools::playback::{End, Room, Watch};
+use crate::server::net::{PlaybackContent, PlaybackServer};
+use crate::tools::playback::{FileEnd, PlaybackRoom, Playback};
 
 /// Serves until Ctrl-C or SIGTERM.
 ///
 /// # Errors
 /// The file cannot be watched, or the address cannot be used, in words.
-pub fn run(file: &Path, listen: SocketAddr, games: &Games) -> Result<(), Failure> {
+pub fn run(file: &Path, listen: SocketAddr, games: &GameList) -> Result<(), CliError> {
     let watch = read(file, games).map_err(|error| format!("{}: {error}", file.display()))?;
     if let Some(why) = watch.why_nothing() {
         return Err(format!("{}: {why}", file.display()));
     }
     let mut rooms = Vec::new();
     for (name, room) in watch.rooms() {
-        if let Room::Ready(show) = room {
+        if let PlaybackRoom::Ready(show) = room {
             rooms.push((name.clone(), show.about()));
         }
     }
@@ -35,8 +35,8 @@ pub fn run(file: &Path, listen: SocketAddr, games: &Games) -> Result<(), Failure
         return Err(format!("{}: {}", file.display(), without_rules(&watch)));
     }
     let stopped = signals::stopped()?;
-    let served = Served { file: file.to_owned(), rooms, codes: games.codes.clone() };
-    let server = Watched::start(listen, served).map_err(|error| match error.kind() {
+    let served = PlaybackContent { file: file.to_owned(), rooms, codes: games.codes.clone() };
+    let server = PlaybackServer::start(listen, served).map_err(|error| match error.kind() {
         io::ErrorKind::AddrInUse => format!("{listen} is in use; choose another with --listen ADDR:PORT"),
         _ => format!("cannot listen on {listen}: {error}"),
     })?;
@@ -50,15 +50,15 @@ pub fn run(file: &Path, listen: SocketAddr, games: &Games) -> Result<(), Failure
 
 /// Whether the page can compute the world of this game: its WebAssembly module has the rules of this
 /// project's games only.
-fn has_rules(about: &About) -> bool {
+fn has_rules(about: &GameInfo) -> bool {
     games::ABOUT.iter().any(|own| own.name == about.name)
 }
 
 /// Why no room can be watched: the games, and the page that has their rules.
-fn without_rules(watch: &Watch) -> String {
+fn without_rules(watch: &Playback) -> String {
     let mut names = BTreeSet::new();
     for room in watch.rooms().values() {
-        if let Room::Ready(show) = room {
+        if let PlaybackRoom::Ready(show) = room {
             names.insert(show.about().name);
         }
     }
@@ -70,9 +70,9 @@ fn without_rules(watch: &Watch) -> String {
 }
 
 /// Reads the records of the file, piece by piece.
-fn read(file: &Path, games: &Games) -> io::Result<Watch> {
+fn read(file: &Path, games: &GameList) -> io::Result<Playback> {
     let (mut file, mut buffer) = (File::open(file)?, vec![0; limits::WATCH_SEND_BYTES]);
-    let mut watch = Watch::new(games.about());
+    let mut watch = Playback::new(games.about());
     while watch.end().is_none() {
         match file.read(&mut buffer)? {
             0 => watch.finish(),
@@ -83,16 +83,16 @@ fn read(file: &Path, games: &Games) -> io::Result<Watch> {
 }
 
 /// A line for each room, with its URL; then what is to be said of the file.
-fn text(watch: &Watch, address: SocketAddr) -> String {
+fn text(watch: &Playback, address: SocketAddr) -> String {
     let mut text = String::from("\n");
     for (name, room) in watch.rooms() {
         let path = if name.is_empty() { String::new() } else { format!("r/{name}/") };
         match room {
-            Room::Ready(show) if !has_rules(show.about()) => {
+            PlaybackRoom::Ready(show) if !has_rules(show.about()) => {
                 let game = show.about().name;
                 text += &format!("  room {name} cannot be watched: the page has no rules of {game}\n");
             }
-            Room::Ready(show) => {
+            PlaybackRoom::Ready(show) => {
                 let seconds = (show.last() - show.first()) / show.identity().tick_hz.max(1);
                 let (game, first, last) = (show.about().name, show.first(), show.last());
                 let long = format!("{}:{:02}", seconds / 60, seconds % 60);
@@ -102,16 +102,16 @@ fn text(watch: &Watch, address: SocketAddr) -> String {
                     text += &format!("         up to tick {last}: {why}\n");
                 }
             }
-            Room::Refused(why) => text += &format!("  room {name} cannot be watched: {why}\n"),
-            Room::Coming(_) => {}
+            PlaybackRoom::Refused(why) => text += &format!("  room {name} cannot be watched: {why}\n"),
+            PlaybackRoom::Coming(_) => {}
         }
     }
     match watch.end() {
-        Some(End::Cut(at)) => text += &format!("  the file ends in the middle of the block at byte {at}\n"),
-        Some(End::Damaged(why)) => {
+        Some(FileEnd::Cut(at)) => text += &format!("  the file ends in the middle of the block at byte {at}\n"),
+        Some(FileEnd::Damaged(why)) => {
             text += &format!("  the file is damaged {why}; what is before it is served\n")
         }
-        Some(End::Whole) | None => {}
+        Some(FileEnd::Whole) | None => {}
     }
     text + "\n"
 }

@@ -9,9 +9,9 @@ use clap::Args;
 use clap::builder::FalseyValueParser;
 use tracing::warn;
 
-use super::output::Failure;
+use super::output::CliError;
 use crate::limits;
-use crate::server::admission::tokens::{Players, Tokens};
+use crate::server::admission::tokens::{PlayAccess, Tokens};
 use crate::util::os;
 use crate::util::plural::count_noun;
 
@@ -36,7 +36,7 @@ impl PlayerArgs {
     ///
     /// # Errors
     /// The tokens cannot be read; the error contains none.
-    pub fn read(&self) -> Result<Players, Failure> {
+    pub fn read(&self) -> Result<PlayAccess, CliError> {
         let variable = match env::var(VARIABLE) {
             Ok(text) => Some(text),
             Err(VarError::NotPresent) => None,
@@ -56,7 +56,7 @@ impl PlayerArgs {
         if self.spectators && tokens.is_none() {
             return Err(format!("--spectators needs --token-file or {VARIABLE}: without, everyone plays"));
         }
-        Ok(Players { tokens, spectators: self.spectators })
+        Ok(PlayAccess { tokens, spectators: self.spectators })
     }
 
     /// Warns in the log if every user of this machine can read the tokens.
@@ -68,7 +68,7 @@ impl PlayerArgs {
     }
 }
 
-fn of_file(file: &Path) -> Result<Tokens, Failure> {
+fn of_file(file: &Path) -> Result<Tokens, CliError> {
     let failure = |problem: &dyn fmt::Display| format!("--token-file {}: {problem}", file.display());
     let about = fs::metadata(file).map_err(|error| failure(&error))?;
     if about.is_dir() || about.len() > limits::TOKEN_FILE_BYTES {
@@ -80,7 +80,7 @@ fn of_file(file: &Path) -> Result<Tokens, Failure> {
 }
 
 /// A line for the banner, if not everyone may play.
-pub fn line(players: &Players) -> String {
+pub fn line(players: &PlayAccess) -> String {
     let Some(tokens) = &players.tokens else { return String::new() };
     if tokens.is_empty() {
         return "  nobody plays: there are no tokens, so everyone watches\n".to_owned();
@@ -91,15 +91,15 @@ pub fn line(players: &Players) -> String {
 
 /// A given token; no command-line error repeats it.
 #[derive(Clone)]
-pub struct Given(pub String);
+pub struct TokenArg(pub String);
 
-impl From<String> for Given {
-    fn from(text: String) -> Given {
-        Given(text)
+impl From<String> for TokenArg {
+    fn from(text: String) -> TokenArg {
+        TokenArg(text)
     }
 }
 
-impl fmt::Debug for Given {
+impl fmt::Debug for TokenArg {
     fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
         out.write_str("Given(…)")
     }

@@ -4,12 +4,12 @@ use std::path::PathBuf;
 
 use tickwire_sim::WorldParams;
 
-use super::game_list::Games;
+use super::game_list::GameList;
 use super::value_parsers::number;
 use crate::limits;
 use crate::packet::routes::is_room_name;
-use crate::server::net::{Config, Kind};
-use crate::server::room::Options;
+use crate::server::net::{ServerConfig, TcpGameFactory};
+use crate::server::room::RoomConfig;
 
 /// The flag and option for the update rate of clients of foreign dialects, and the flag's variable:
 /// named after the only such dialects that there have ever been, and kept for the scripts that have it.
@@ -26,7 +26,7 @@ pub struct RoomArg {
     /// The name.
     pub name: String,
     /// The game.
-    pub game: Kind,
+    pub game: TcpGameFactory,
     /// A file from which the world is restored.
     pub restore: Option<PathBuf>,
     seed: Option<u32>,
@@ -44,7 +44,7 @@ impl RoomArg {
     ///
     /// # Errors
     /// What is wrong, by name.
-    pub fn read(text: &str, games: &Games) -> Result<RoomArg, String> {
+    pub fn read(text: &str, games: &GameList) -> Result<RoomArg, String> {
         let (room, options) = text.split_once(',').map_or((text, None), |(room, rest)| (room, Some(rest)));
         let (name, game_name) = room.split_once('=').map_or((room, None), |(room, game)| (room, Some(game)));
         if !is_room_name(name) {
@@ -103,7 +103,7 @@ impl RoomArg {
 
     /// The parameters of the room's world: what was said, then what the server's flags say of the
     /// same game, then the defaults.
-    pub fn identity(&self, server: &Config) -> WorldParams {
+    pub fn identity(&self, server: &ServerConfig) -> WorldParams {
         let about = self.game.about;
         let is_same = about.name == server.game.about.name;
         let mut identity = (about.identity)(self.seed.unwrap_or(server.identity.seed));
@@ -117,18 +117,18 @@ impl RoomArg {
     }
 
     /// The settings of the room, whose world has this tick rate.
-    pub fn options(&self, server: &Config, tick_hz: u32) -> Options {
+    pub fn options(&self, server: &ServerConfig, tick_hz: u32) -> RoomConfig {
         // Another game has another usual rate.
         let is_same = self.game.about.name == server.game.about.name;
         let usual_hz = if is_same { server.update_hz } else { tick_hz };
-        let config = Config {
+        let config = ServerConfig {
             update_hz: self.update_hz.unwrap_or(usual_hz),
             foreign_update_hz: self.foreign_update_hz.unwrap_or(server.foreign_update_hz),
             command_delay_ticks: self.command_delay_ticks.unwrap_or(server.command_delay_ticks),
             ..server.clone()
         };
         let options = config.room_options(&self.name, tick_hz);
-        Options { max_clients: self.max_clients.unwrap_or(options.max_clients), ..options }
+        RoomConfig { max_clients: self.max_clients.unwrap_or(options.max_clients), ..options }
     }
 }
 
@@ -138,15 +138,15 @@ mod tests {
 
     #[test]
     fn a_room_is_a_name_with_options() {
-        let mut server = Config::new(([127, 0, 0, 1], 0).into());
+        let mut server = ServerConfig::new(([127, 0, 0, 1], 0).into());
         server.identity = WorldParams { seed: 1, tick_hz: 30, options: vec![("map_size_px", 9_000)] };
         for text in ["two", "two=moo"] {
-            let plain = RoomArg::read(text, &Games::built_in()).expect("a name");
+            let plain = RoomArg::read(text, &GameList::built_in()).expect("a name");
             assert_eq!((&*plain.name, plain.game.about.name), ("two", "moo"));
             assert_eq!(plain.identity(&server), server.identity);
         }
         let text = "two=moo,seed=7,map-size=2000,tick-hz=60,max-clients=3";
-        let arg = RoomArg::read(text, &Games::built_in()).expect("all is right");
+        let arg = RoomArg::read(text, &GameList::built_in()).expect("all is right");
         let expected = WorldParams { seed: 7, tick_hz: 60, options: vec![("map_size_px", 2_000)] };
         assert_eq!(arg.identity(&server), expected);
         assert_eq!(arg.options(&server, 60).max_clients, 3);
@@ -178,7 +178,7 @@ mod tests {
                 "moomoo-update-hz=5: unknown option; the options are: seed, tick-hz, update-hz, command-delay-ticks, max-clients, restore, round",
             ),
         ] {
-            let problem = RoomArg::read(text, &Games::built_in()).expect_err(text);
+            let problem = RoomArg::read(text, &GameList::built_in()).expect_err(text);
             assert!(problem.contains(expected), "{text}: {problem}");
         }
     }

@@ -14,24 +14,24 @@ use clap::Args;
 use tickwire_sim::{OptionSpec, WorldParams};
 use tracing::info;
 
-use super::game_list::{Games, OptionValues};
+use super::game_list::{GameList, OptionValues};
 use super::lockstep_args::LockstepArgs;
 use super::log::Log;
-use super::output::{Failure, print, print_aside, reachable, warn_of_other_localhost};
-use super::player_args::{self, Given, PlayerArgs};
+use super::output::{CliError, print, print_aside, reachable, warn_of_other_localhost};
+use super::player_args::{self, TokenArg, PlayerArgs};
 use super::room_arg::{FOREIGN_FLAG, FOREIGN_VARIABLE, RoomArg};
-use super::state_file::Keep;
+use super::state_file::StateFile;
 use super::{console, signals, tables, value_parsers};
-use crate::game::{About, Rates};
+use crate::game::{GameInfo, UpdateRates};
 use crate::limits;
 use crate::packet::routes;
-use crate::server::net::console::admin_token::Token;
+use crate::server::net::console::admin_token::AdminToken;
 use crate::server::net::console::http_admin;
-use crate::server::net::forwarded::Network;
+use crate::server::net::forwarded::CidrRange;
 use crate::server::net::pages::room_pages;
-use crate::server::net::recorder::{Rotation, Target};
-use crate::server::net::{Config, Core, Kind, Server, inspector};
-use crate::server::room::{Handle, Options};
+use crate::server::net::recorder::{Rotation, CaptureTarget};
+use crate::server::net::{ServerConfig, TcpRoom, TcpGameFactory, ServerHandle, inspector};
+use crate::server::room::{RoomHandle, RoomConfig};
 use crate::util::plural::count_noun;
 
 /// The option of a game that has a flag of its own.
@@ -104,7 +104,7 @@ pub struct ServeArgs {
     /// header names. The proxy must replace the header or append to it. Do not include an address
     /// from which a client can connect: a trusted peer can claim any client address.
     #[arg(long, value_name = "ADDRESS[/PREFIX]", env = "TICKWIRE_TRUSTED_PROXY", value_delimiter = ',')]
-    trusted_proxy: Vec<Network>,
+    trusted_proxy: Vec<CidrRange>,
     /// Delay, in ticks, of commands that do not name a tick (foreign dialects have no field for one);
     /// at most one second.
     #[arg(long, value_name = "TICKS", default_value = "0", env = "TICKWIRE_COMMAND_DELAY_TICKS")]
@@ -121,7 +121,7 @@ pub struct ServeArgs {
     /// Prefer the environment variable, which other users of this machine cannot see. Default: a
     /// new token, printed at startup.
     #[arg(long, value_name = "TOKEN", env = "TICKWIRE_ADMIN_TOKEN", hide_env_values = true)]
-    admin_token: Option<Given>,
+    admin_token: Option<TokenArg>,
     #[command(flatten)]
     players: PlayerArgs,
     #[command(flatten)]
@@ -169,16 +169,16 @@ fn switch(text: &str) -> Result<bool, String> {
 }
 
 /// Serves until Ctrl-C, SIGTERM or the operator's `stop`.
-pub fn run(args: &ServeArgs, all: &Games) -> Result<(), Failure> {
+pub fn run(args: &ServeArgs, all: &GameList) -> Result<(), CliError> {
     let first = args.game.as_deref().map(|text| all.beginning_with(text));
     let (games, options) = first.transpose().map_err(|reason| format!("--game {reason}"))?.unzip();
     let games = games.as_ref().unwrap_or(all);
     let config = config(args, games, &options.unwrap_or_default())?;
-    let mut kept = Keep::open(args.keep.as_deref())?;
+    let mut kept = StateFile::open(args.keep.as_deref())?;
     let rooms = rooms(&config, args, games, &mut kept)?;
     rooms.iter().try_for_each(|room| room.handle().about.check_tables(&config.codes))?;
     let log = Log::start(&args.log)?;
-    kept.tell();
+    kept.log_reports();
     args.players.warn();
     let served = serve(config, rooms, args, kept, !games.are_built_in());
     log.finish();
@@ -187,11 +187,11 @@ pub fn run(args: &ServeArgs, all: &Games) -> Result<(), Failure> {
 
 /// The default room, and those of `--room`.
 fn rooms(
-    config: &Config,
+    config: &ServerConfig,
     args: &ServeArgs,
-    games: &Games,
-    kept: &mut Keep,
-) -> Result<Vec<Box<Core>>, Failure> {
+    games: &GameList,
+    kept: &mut StateFile,
+) -> Result<Vec<Box<TcpRoom>>, CliError> {
     if args.room.len() >= limits::ROOMS {
         return Err(format!("--room: a server has at most {} rooms, with the default room", limits::ROOMS));
     }
@@ -224,11 +224,11 @@ fn rooms(
 
 /// A room whose world is in a file written by `save`, which this flag names.
 fn restore(
-    game: &Kind,
+    game: &TcpGameFactory,
     file: &Path,
     flag: &str,
-    options: &dyn Fn(&WorldParams) -> Options,
-) -> Result<Box<Core>, Failure> {
+    options: &dyn Fn(&WorldParams) -> RoomConfig,
+) -> Result<Box<TcpRoom>, CliError> {
     let failure = |error: &dyn fmt::Display| format!("{flag}{}: {error}", file.display());
     let about = fs::metadata(file).map_err(|error| failure(&error))?;
     if !about.is_file() || about.len() > limits::MAX_RESTORE_BYTES {
@@ -242,25 +242,25 @@ fn restore(
 }
 
 fn serve(
-    config: Config,
-    rooms: Vec<Box<Core>>,
+    config: ServerConfig,
+    rooms: Vec<Box<TcpRoom>>,
     args: &ServeArgs,
-    mut kept: Keep,
+    mut kept: StateFile,
     has_own_game: bool,
-) -> Result<(), Failure> {
+) -> Result<(), CliError> {
     let is_to_stdout = args.capture.as_deref() == Some(Path::new(STDOUT));
     let print = if is_to_stdout { print_aside } else { print };
     let stopped = signals::stopped()?;
     let bind = config.bind;
     let started = rooms.iter().map(|room| (Arc::clone(room.handle()), room.handle().tick()));
     let restored: Vec<_> = started.filter(|(_, tick)| *tick > 0 && args.keep.is_none()).collect();
-    let server = Server::start_rooms(config, rooms).map_err(|error| match error.kind() {
+    let server = ServerHandle::start_rooms(config, rooms).map_err(|error| match error.kind() {
         io::ErrorKind::AddrInUse => format!("{bind} is in use; choose another with --bind ADDR:PORT"),
         io::ErrorKind::QuotaExceeded => error.to_string(),
         _ => format!("cannot listen on {bind}: {error}"),
     })?;
     if let Some(file) = &args.capture {
-        let target = if is_to_stdout { Target::Stdout } else { Target::File(file.clone()) };
+        let target = if is_to_stdout { CaptureTarget::Stdout } else { CaptureTarget::File(file.clone()) };
         let started = if args.capture_plain { server.capture_plain(target) } else { server.capture(target) };
         started.map_err(|error| format!("--capture: {error}"))?;
     }
@@ -294,7 +294,7 @@ fn serve(
     Ok(())
 }
 
-fn config(args: &ServeArgs, games: &Games, options: &OptionValues) -> Result<Config, Failure> {
+fn config(args: &ServeArgs, games: &GameList, options: &OptionValues) -> Result<ServerConfig, CliError> {
     if args.max_clients == 0 || args.max_clients_per_address == 0 {
         return Err("--max-clients and --max-clients-per-address must be at least 1".to_owned());
     }
@@ -302,15 +302,15 @@ fn config(args: &ServeArgs, games: &Games, options: &OptionValues) -> Result<Con
         return Err(format!("--save-dir {}: no such directory", args.save_dir.display()));
     }
     let admin_token = match &args.admin_token {
-        Some(Given(text)) => Token::new(text).map_err(|reason| format!("--admin-token: {reason}"))?,
-        None => Token::random(),
+        Some(TokenArg(text)) => AdminToken::new(text).map_err(|reason| format!("--admin-token: {reason}"))?,
+        None => AdminToken::random(),
     };
     let game = *games.kinds.first().ok_or("a server needs a game")?;
     let mut identity = identity(game.about, args)?;
     options.iter().for_each(|(name, value)| identity.set(name, *value));
     let tick_hz = identity.tick_hz;
     let usual_hz = game.about.tick_rates.first().copied().unwrap_or(tick_hz);
-    Ok(Config {
+    Ok(ServerConfig {
         games: games.kinds.clone(),
         game,
         identity,
@@ -335,7 +335,7 @@ fn config(args: &ServeArgs, games: &Games, options: &OptionValues) -> Result<Con
             bytes: args.capture_file_mb.saturating_mul(1_000_000),
             time: args.capture_file_seconds.map(Duration::from_secs),
         },
-        ..Config::new(args.bind)
+        ..ServerConfig::new(args.bind)
     })
 }
 
@@ -346,7 +346,7 @@ fn seat_time(args: &ServeArgs) -> Duration {
 }
 
 /// The parameters of the default room's world.
-fn identity(about: &About, args: &ServeArgs) -> Result<WorldParams, Failure> {
+fn identity(about: &GameInfo, args: &ServeArgs) -> Result<WorldParams, CliError> {
     let mut identity = (about.identity)(args.seed);
     if let Some(hz) = args.tick_hz {
         identity.tick_hz = about.check_tick_hz(hz).map_err(|reason| format!("--tick-hz {hz}: {reason}"))?;
@@ -377,7 +377,7 @@ fn capture_dir(args: &ServeArgs) -> PathBuf {
 
 /// The link and the active settings. A newly generated token is printed here and nowhere else; a
 /// given token is already known.
-fn banner(server: &Server, is_new_token: bool, has_own_game: bool) -> String {
+fn banner(server: &ServerHandle, is_new_token: bool, has_own_game: bool) -> String {
     let (address, config) = (server.address(), server.config());
     let host = reachable(address);
     let game = if has_own_game { format!("{} on ", config.game.about.name) } else { String::new() };
@@ -424,12 +424,12 @@ fn banner(server: &Server, is_new_token: bool, has_own_game: bool) -> String {
 }
 
 /// The WebSocket paths of a room, which lie below this path, each with its dialect.
-fn paths(host: &str, below: &str, about: &About) -> String {
+fn paths(host: &str, below: &str, about: &GameInfo) -> String {
     about.paths.iter().map(|(path, dialect)| format!("  {dialect:<8} ws://{host}{below}{path}\n")).collect()
 }
 
 /// Where a room is, its game and its settings.
-fn room_line(host: &str, room: &Handle) -> String {
+fn room_line(host: &str, room: &RoomHandle) -> String {
     let (options, identity) = (&room.options, &room.identity);
     let at_most = match options.max_clients {
         usize::MAX => String::new(),
@@ -447,13 +447,13 @@ fn room_line(host: &str, room: &Handle) -> String {
 }
 
 /// The rates of a room's ticks and updates.
-fn rates(about: &About, Rates { tick_hz, update_hz, foreign_hz }: Rates) -> String {
+fn rates(about: &GameInfo, UpdateRates { tick_hz, update_hz, foreign_hz }: UpdateRates) -> String {
     let foreign = about.foreign.map_or_else(String::new, |dialects| format!(" ({dialects} {foreign_hz} Hz)"));
     format!("tick {tick_hz} Hz, updates {update_hz} Hz{foreign}")
 }
 
 /// The options of a game, each behind a comma.
-fn options(about: &About, identity: &WorldParams) -> String {
+fn options(about: &GameInfo, identity: &WorldParams) -> String {
     let value = |name| identity.option(name).unwrap_or_default();
     let option = |own: &OptionSpec| format!(", {} {} {}", own.flag, value(own.name), own.unit);
     about.options.iter().map(|own| option(own).trim_end().to_owned()).collect()
@@ -482,9 +482,9 @@ mod tests {
         let file =
             std::env::temp_dir().join(format!("tickwire-restore-{}-{operator_sequence}", std::process::id()));
         fs::write(&file, world.snapshot()).expect("a file");
-        let config = Config::new(([127, 0, 0, 1], 0).into());
+        let config = ServerConfig::new(([127, 0, 0, 1], 0).into());
         let options = |identity: &WorldParams| config.room_options("", identity.tick_hz);
-        let room = restore(&Games::built_in().kinds[0], &file, "--restore ", &options);
+        let room = restore(&GameList::built_in().kinds[0], &file, "--restore ", &options);
         fs::remove_file(&file).expect("it was there");
         room.map(|room| room.handle().tick()).map_err(|failure| failure.to_string())
     }

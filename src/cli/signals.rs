@@ -2,7 +2,7 @@
 
 use std::sync::mpsc::{self, Receiver};
 
-use super::output::Failure;
+use super::output::CliError;
 use crate::util::os;
 
 /// Receives a value for each Ctrl-C, SIGTERM and SIGHUP. A signal that the parent of this program
@@ -10,7 +10,7 @@ use crate::util::os;
 ///
 /// # Errors
 /// The signals cannot be handled.
-pub fn stopped() -> Result<Receiver<()>, Failure> {
+pub fn stopped() -> Result<Receiver<()>, CliError> {
     let (stop, stopped) = mpsc::channel();
     on_stop(move || {
         // Without a receiver, the program stops already.
@@ -23,6 +23,6 @@ pub fn stopped() -> Result<Receiver<()>, Failure> {
 ///
 /// # Errors
 /// The signals cannot be handled.
-pub fn on_stop(handler: impl FnMut() + Send + 'static) -> Result<(), Failure> {
+pub fn on_stop(handler: impl FnMut() + Send + 'static) -> Result<(), CliError> {
     os::on_stop(handler).map_err(|error| format!("cannot handle signals: {error}"))
 }

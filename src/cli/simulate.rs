@@ -7,9 +7,9 @@ use std::{env, panic};
 
 use clap::Args;
 
-use super::game_list::Games;
-use super::output::{Failure, print};
-use crate::testing::simulate::{self, Counts, Plan};
+use super::game_list::GameList;
+use super::output::{CliError, print};
+use crate::testing::simulate::{self, SimulationCounts, SimulationPlan};
 use crate::util::netem::Conditions;
 use crate::util::os;
 use crate::util::plural::count_noun;
@@ -45,13 +45,13 @@ pub struct SimulateArgs {
 }
 
 /// Runs the seeds; the first broken invariant ends the run, and is a failure.
-pub fn run(args: &SimulateArgs, games: &Games) -> Result<(), Failure> {
+pub fn run(args: &SimulateArgs, games: &GameList) -> Result<(), CliError> {
     let game = games.trial(args.game.as_deref())?;
-    let (began, cpu_before, mut all) = (Instant::now(), os::thread_cpu_time(), Counts::default());
+    let (began, cpu_before, mut all) = (Instant::now(), os::thread_cpu_time(), SimulationCounts::default());
     let time = Duration::from_secs(60) * args.minutes;
     let (peers, rooms) = (args.peers as usize, args.rooms as usize);
     for seed in args.seed..args.seed.saturating_add(args.seeds) {
-        let plan = Plan { game, seed, peers, time, rooms, net: args.net };
+        let plan = SimulationPlan { game, seed, peers, time, rooms, net: args.net };
         // A panic is printed where it happens; here it gets its seed.
         let done = panic::catch_unwind(|| simulate::run(&plan));
         let failure = match done {
@@ -83,12 +83,12 @@ fn program() -> String {
 }
 
 /// Player-hours, CPU seconds, player-hours per CPU-hour.
-fn figures(all: &Counts, cpu: Duration) -> [f64; 3] {
+fn figures(all: &SimulationCounts, cpu: Duration) -> [f64; 3] {
     let (played, cpu_s) = (all.player_time().as_secs_f64(), cpu.as_secs_f64());
     [played / 3600.0, cpu_s, played / cpu_s.max(1e-9)]
 }
 
-fn text(args: &SimulateArgs, all: &Counts, cpu: Duration) -> String {
+fn text(args: &SimulateArgs, all: &SimulationCounts, cpu: Duration) -> String {
     let [hours, cpu_s, speed] = figures(all, cpu);
     let (seed, seeds, peers, minutes, rooms) = (args.seed, args.seeds, args.peers, args.minutes, args.rooms);
     let last = seed.saturating_add(seeds - 1);
@@ -110,7 +110,7 @@ fn text(args: &SimulateArgs, all: &Counts, cpu: Duration) -> String {
     text
 }
 
-fn json(args: &SimulateArgs, all: &Counts, cpu: Duration) -> String {
+fn json(args: &SimulateArgs, all: &SimulationCounts, cpu: Duration) -> String {
     let [hours, cpu_s, speed] = figures(all, cpu);
     let counts: serde_json::Map<_, _> =
         all.rows().map(|(name, count)| (name.to_owned(), count.into())).collect();

@@ -7,12 +7,12 @@ use std::path::{Path, PathBuf};
 
 use clap::Args;
 
-use super::game_list::Games;
-use super::output::{Failure, print};
-use crate::game::{About, Replica};
+use super::game_list::GameList;
+use super::output::{CliError, print};
+use crate::game::{GameInfo, DynWorld};
 use crate::limits;
-use crate::server::embedded::Recorded;
-use crate::testing::synctest::{self, Plan, Report};
+use crate::server::embedded::TickRecord;
+use crate::testing::synctest::{self, SynctestPlan, SynctestReport};
 use crate::util::plural::count_noun;
 
 /// Ticks between two checksums of a trace.
@@ -52,16 +52,16 @@ pub struct SynctestArgs {
 }
 
 /// Runs the seeds; the first difference ends the run, and is a failure.
-pub fn run(args: &SynctestArgs, games: &Games) -> Result<(), Failure> {
+pub fn run(args: &SynctestArgs, games: &GameList) -> Result<(), CliError> {
     if let Some(file) = &args.again {
         return again(file, games, args.json);
     }
     let game = games.embedded(args.game.as_deref())?;
     let mut trace = args.trace.as_deref().map(create).transpose()?.map(BufWriter::new);
-    let mut all = Report::default();
+    let mut all = SynctestReport::default();
     for seed in args.seed..=last_seed(args)? {
         let (players, back) = (args.players as usize, args.back);
-        let plan = Plan { game, ticks: args.ticks, seed, players, back };
+        let plan = SynctestPlan { game, ticks: args.ticks, seed, players, back };
         if args.ticks <= args.back {
             return Err(format!("--ticks {}: must be more than --back {}", args.ticks, args.back));
         }
@@ -91,7 +91,7 @@ pub fn run(args: &SynctestArgs, games: &Games) -> Result<(), Failure> {
 }
 
 /// Creates the file of a trace. A device or a pipe is written to; a file that exists is not overwritten.
-fn create(path: &Path) -> Result<File, Failure> {
+fn create(path: &Path) -> Result<File, CliError> {
     let is_file = path.metadata().is_ok_and(|about| about.is_file());
     if is_file {
         return Err(format!(
@@ -102,14 +102,14 @@ fn create(path: &Path) -> Result<File, Failure> {
     File::create(path).map_err(|error| format!("--trace {}: {error}", path.display()))
 }
 
-fn last_seed(args: &SynctestArgs) -> Result<u32, Failure> {
+fn last_seed(args: &SynctestArgs) -> Result<u32, CliError> {
     let last = args.seed.checked_add(args.seeds - 1);
     last.ok_or_else(|| {
         format!("--seed {} --seeds {}: the last seed would exceed {}", args.seed, args.seeds, u32::MAX)
     })
 }
 
-fn write_tick(trace: &mut BufWriter<File>, recorded: &Recorded) -> std::io::Result<()> {
+fn write_tick(trace: &mut BufWriter<File>, recorded: &TickRecord) -> std::io::Result<()> {
     if recorded.tick > 0 && recorded.tick.is_multiple_of(TRACE_EVERY) {
         writeln!(trace, "checksum {:016x}", recorded.checksum)?;
     }
@@ -118,7 +118,7 @@ fn write_tick(trace: &mut BufWriter<File>, recorded: &Recorded) -> std::io::Resu
     writeln!(trace)
 }
 
-fn text(args: &SynctestArgs, game: &str, all: &Report) -> String {
+fn text(args: &SynctestArgs, game: &str, all: &SynctestReport) -> String {
     let last = args.seed.saturating_add(args.seeds - 1);
     let seeds =
         if args.seeds == 1 { format!("seed {last}") } else { format!("seeds {} to {last}", args.seed) };
@@ -139,7 +139,7 @@ fn text(args: &SynctestArgs, game: &str, all: &Report) -> String {
     text
 }
 
-fn json(args: &SynctestArgs, game: &str, all: &Report) -> String {
+fn json(args: &SynctestArgs, game: &str, all: &SynctestReport) -> String {
     let deeds: serde_json::Map<_, _> =
         all.deeds.0.iter().map(|(name, _, number)| ((*name).to_owned(), (*number).into())).collect();
     let line = serde_json::json!({
@@ -159,10 +159,10 @@ fn json(args: &SynctestArgs, game: &str, all: &Report) -> String {
 }
 
 /// Runs the frames of a trace.
-fn again(path: &Path, games: &Games, is_json: bool) -> Result<(), Failure> {
+fn again(path: &Path, games: &GameList, is_json: bool) -> Result<(), CliError> {
     let unreadable = |error: std::io::Error| format!("{}: {error}", path.display());
     let lines = BufReader::new(File::open(path).map_err(unreadable)?).lines();
-    let (mut world, mut counts) = (None::<(&About, Box<dyn Replica>)>, [0_u64; 3]);
+    let (mut world, mut counts) = (None::<(&GameInfo, Box<dyn DynWorld>)>, [0_u64; 3]);
     for (line, number) in lines.zip(1..) {
         let line = line.map_err(unreadable)?;
         let failed = |what: &dyn fmt::Display| format!("{}, line {number}: {what}", path.display());

@@ -11,24 +11,24 @@ use std::time::{Duration, Instant};
 
 use rmpv::Value;
 
-use super::connection::{Event, Link};
+use super::connection::{ClientEvent, ClientConnection};
 use super::dial;
 use super::url::Url;
-use crate::game::bots::Said;
+use crate::game::bots::EncodePacket;
 use crate::limits;
 use crate::packet::{DecodedPacket, Dialect, Direction};
 use crate::util::os::PollInterest;
 
 /// A packet of the server, of any game.
 #[derive(Debug, Clone, PartialEq)]
-pub struct Heard {
+pub struct ReceivedPacket {
     /// Its name.
     pub name: String,
     /// Its values, by the names of its arguments.
     pub values: Vec<(String, Value)>,
 }
 
-impl Heard {
+impl ReceivedPacket {
     /// The value of an argument; `None` if it is nil, or the packet has no such argument.
     pub fn get(&self, name: &str) -> Option<&Value> {
         let own = self.values.iter().find(|(own, _)| own == name);
@@ -46,46 +46,46 @@ impl Heard {
     }
 }
 
-impl From<&DecodedPacket<'_>> for Heard {
-    fn from(packet: &DecodedPacket<'_>) -> Heard {
+impl From<&DecodedPacket<'_>> for ReceivedPacket {
+    fn from(packet: &DecodedPacket<'_>) -> ReceivedPacket {
         let names = packet.row.arguments.iter().map(|argument| argument.name.clone());
-        Heard { name: packet.row.name.clone(), values: names.zip(packet.values.iter().cloned()).collect() }
+        ReceivedPacket { name: packet.row.name.clone(), values: names.zip(packet.values.iter().cloned()).collect() }
     }
 }
 
 /// A connection to a room. The packets of the server become [`Heard`], or what a game makes of them.
 #[derive(Debug)]
-pub struct Talk<H = Heard> {
+pub struct BlockingClient<H = ReceivedPacket> {
     stream: TcpStream,
-    link: Link,
+    link: ClientConnection,
     dialect: Arc<Dialect>,
-    heard: VecDeque<H>,
+    received: VecDeque<H>,
     ending: Option<String>,
 }
 
-impl<H: for<'a> From<&'a DecodedPacket<'a>>> Talk<H> {
+impl<H: for<'a> From<&'a DecodedPacket<'a>>> BlockingClient<H> {
     /// Connects and upgrades, from `from` if it is given.
     ///
     /// # Errors
     /// The connection or the upgrade failed; a refusal by the server is `ConnectionRefused` with
     /// the status in its message.
-    pub fn connect(url: &Url, from: Option<IpAddr>, dialect: Arc<Dialect>) -> io::Result<Talk<H>> {
-        Talk::start(dial::dial(dial::resolve(url)?, from)?, url, dialect)
+    pub fn connect(url: &Url, from: Option<IpAddr>, dialect: Arc<Dialect>) -> io::Result<BlockingClient<H>> {
+        BlockingClient::start(dial::dial(dial::resolve(url)?, from)?, url, dialect)
     }
 
     /// Upgrades a connected socket that does not block.
     ///
     /// # Errors
     /// As [`Talk::connect`].
-    pub fn start(stream: TcpStream, url: &Url, dialect: Arc<Dialect>) -> io::Result<Talk<H>> {
+    pub fn start(stream: TcpStream, url: &Url, dialect: Arc<Dialect>) -> io::Result<BlockingClient<H>> {
         let is_native = dialect.name() == "native";
-        let link = Link::new(&url.authority(), &url.target, is_native, dial::keys());
-        let mut talk = Talk { stream, link, dialect, heard: VecDeque::new(), ending: None };
+        let link = ClientConnection::new(&url.authority(), &url.target, is_native, dial::keys());
+        let mut talk = BlockingClient { stream, link, dialect, received: VecDeque::new(), ending: None };
         talk.flush()?;
         let deadline = Instant::now() + limits::DIAL_TIME;
         loop {
             match talk.link.next_event() {
-                Ok(Some(Event::Open)) => return Ok(talk),
+                Ok(Some(ClientEvent::Open)) => return Ok(talk),
                 Ok(Some(_)) => return Err(ErrorKind::UnexpectedEof.into()),
                 Ok(None) => talk.read(deadline)?,
                 Err(error) => return Err(io::Error::new(ErrorKind::ConnectionRefused, error)),
@@ -109,7 +109,7 @@ impl<H: for<'a> From<&'a DecodedPacket<'a>>> Talk<H> {
     ///
     /// # Errors
     /// `InvalidInput` if the dialect has no such packet, or the socket's error.
-    pub fn say(&mut self, packet: &impl Said) -> io::Result<()> {
+    pub fn send_packet(&mut self, packet: &impl EncodePacket) -> io::Result<()> {
         let message = packet.encode(&self.dialect);
         if message.is_empty() {
             return Err(ErrorKind::InvalidInput.into());
@@ -144,10 +144,10 @@ impl<H: for<'a> From<&'a DecodedPacket<'a>>> Talk<H> {
     /// # Errors
     /// `TimedOut`, `InvalidData` for bytes that are not a packet of the dialect, or the socket's
     /// error.
-    pub fn hear(&mut self, time: Duration) -> io::Result<Option<H>> {
+    pub fn receive(&mut self, time: Duration) -> io::Result<Option<H>> {
         let deadline = Instant::now() + time;
         loop {
-            if let Some(heard) = self.heard.pop_front() {
+            if let Some(heard) = self.received.pop_front() {
                 return Ok(Some(heard));
             }
             if self.ending.is_some() {
@@ -162,11 +162,11 @@ impl<H: for<'a> From<&'a DecodedPacket<'a>>> Talk<H> {
     ///
     /// # Errors
     /// As [`Talk::hear`]; `UnexpectedEof` if the connection ended before.
-    pub fn hear_until(&mut self, time: Duration, mut is_it: impl FnMut(&H) -> bool) -> io::Result<H> {
+    pub fn receive_until(&mut self, time: Duration, mut is_it: impl FnMut(&H) -> bool) -> io::Result<H> {
         let deadline = Instant::now() + time;
         loop {
             let left = deadline.saturating_duration_since(Instant::now());
-            match self.hear(left)? {
+            match self.receive(left)? {
                 Some(heard) if is_it(&heard) => return Ok(heard),
                 Some(_) => {}
                 None => {
@@ -193,18 +193,18 @@ impl<H: for<'a> From<&'a DecodedPacket<'a>>> Talk<H> {
         loop {
             match self.link.next_event().map_err(|error| io::Error::new(ErrorKind::InvalidData, error))? {
                 None => return Ok(()),
-                Some(Event::Binary(message)) => {
+                Some(ClientEvent::Binary(message)) => {
                     let decoded = self.dialect.decode(Direction::ToClient, message);
                     let decoded = decoded.map_err(|error| io::Error::new(ErrorKind::InvalidData, error))?;
-                    self.heard.push_back(H::from(&decoded));
+                    self.received.push_back(H::from(&decoded));
                 }
-                Some(Event::Text(_)) => return Err(ErrorKind::InvalidData.into()),
-                Some(Event::Open | Event::Control) => {}
-                Some(Event::Closed { code, reason }) => {
+                Some(ClientEvent::Text(_)) => return Err(ErrorKind::InvalidData.into()),
+                Some(ClientEvent::Open | ClientEvent::Control) => {}
+                Some(ClientEvent::Closed { code, reason }) => {
                     let code = code.map_or(1005, |code| code.get());
                     self.ending = Some(format!("{code} {reason}"));
                 }
-                Some(Event::Ended) => {
+                Some(ClientEvent::Ended) => {
                     self.ending.get_or_insert_with(|| "end without a close frame".to_owned());
                 }
             }

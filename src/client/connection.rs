@@ -31,7 +31,7 @@ pub const SUBPROTOCOL: &str = "tickwire.v1";
 /// The random bytes of a link. [`dial::keys`](super::dial::keys) takes them from the kernel, so that nobody can predict them; a test or a
 /// simulation may choose them.
 #[derive(Debug, Clone, Copy)]
-pub struct Keys {
+pub struct ConnectionKeys {
     /// The key of the upgrade.
     pub upgrade: [u8; handshake::NONCE_BYTES],
     /// Makes the masking key of each frame.
@@ -40,7 +40,7 @@ pub struct Keys {
 
 /// An event, borrowed from the link until the next call.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Event<'a> {
+pub enum ClientEvent<'a> {
     /// The upgrade is granted: messages may be sent.
     Open,
     /// A binary message.
@@ -62,34 +62,34 @@ pub enum Event<'a> {
 
 /// Why a link is no longer usable.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum LinkError {
+pub enum ClientConnectionError {
     /// The response had a status other than 101.
     Refused(u16),
     /// The server broke a protocol rule.
     Violation(Violation),
 }
 
-impl fmt::Display for LinkError {
+impl fmt::Display for ClientConnectionError {
     fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            LinkError::Refused(status) => write!(out, "the server answered with status {status}"),
-            LinkError::Violation(violation) => {
+            ClientConnectionError::Refused(status) => write!(out, "the server answered with status {status}"),
+            ClientConnectionError::Violation(violation) => {
                 write!(out, "{violation} (RFC {} section {})", violation.rfc(), violation.section())
             }
         }
     }
 }
 
-impl std::error::Error for LinkError {}
+impl std::error::Error for ClientConnectionError {}
 
-impl From<Violation> for LinkError {
-    fn from(violation: Violation) -> LinkError {
-        LinkError::Violation(violation)
+impl From<Violation> for ClientConnectionError {
+    fn from(violation: Violation) -> ClientConnectionError {
+        ClientConnectionError::Violation(violation)
     }
 }
 
 #[derive(Debug)]
-enum State {
+enum ConnectionState {
     Waiting {
         reader: ResponseReader,
         key: String,
@@ -103,27 +103,27 @@ enum State {
 
 /// See the [module](self).
 #[derive(Debug)]
-pub struct Link {
-    state: State,
+pub struct ClientConnection {
+    state: ConnectionState,
     /// The offered subprotocol that the server may select: none with a credential.
     protocol: Option<&'static str>,
     output: Vec<u8>,
     /// A broken rule of the response, to be reported.
-    failure: Option<LinkError>,
+    failure: Option<ClientConnectionError>,
     /// The server's bytes ended before the upgrade was granted.
     ended_early: bool,
 }
 
-impl Link {
+impl ClientConnection {
     /// A link that requests an upgrade at `target`; one to a `native` endpoint offers our
     /// subprotocol.
-    pub fn new(host: &str, target: &str, native: bool, keys: Keys) -> Link {
+    pub fn new(host: &str, target: &str, native: bool, keys: ConnectionKeys) -> ClientConnection {
         if !native {
-            return Link::with_protocol(host, target, None, &[], keys);
+            return ClientConnection::with_protocol(host, target, None, &[], keys);
         }
         let (target, credentials) = without_credentials(target);
         let credentials: Vec<&str> = credentials.iter().map(String::as_str).collect();
-        Link::with_protocol(host, &target, Some(SUBPROTOCOL), &credentials, keys)
+        ClientConnection::with_protocol(host, &target, Some(SUBPROTOCOL), &credentials, keys)
     }
 
     /// The same with a subprotocol, or none, and with subprotocols that are credentials.
@@ -132,47 +132,47 @@ impl Link {
         target: &str,
         protocol: Option<&'static str>,
         credentials: &[&str],
-        keys: Keys,
-    ) -> Link {
+        keys: ConnectionKeys,
+    ) -> ClientConnection {
         let key = handshake::encode_key(keys.upgrade);
         let offered: Vec<&str> = protocol.into_iter().chain(credentials.iter().copied()).collect();
         let output = handshake::request(host, target, &key, &offered);
-        let state = State::Waiting { reader: ResponseReader::new(limits::HEAD_LIMITS), key, mask: keys.mask };
-        Link { state, protocol, output, failure: None, ended_early: false }
+        let state = ConnectionState::Waiting { reader: ResponseReader::new(limits::HEAD_LIMITS), key, mask: keys.mask };
+        ClientConnection { state, protocol, output, failure: None, ended_early: false }
     }
 
     /// Takes bytes of the server.
     pub fn receive(&mut self, bytes: &[u8]) {
         match &mut self.state {
-            State::Waiting { .. } => {
+            ConnectionState::Waiting { .. } => {
                 if let Err(failure) = self.shake_hands(bytes) {
-                    self.state = State::Failed;
+                    self.state = ConnectionState::Failed;
                     self.failure = Some(failure);
                 }
             }
-            State::Granted(conn) | State::Open(conn) => conn.receive(bytes),
-            State::Failed => {}
+            ConnectionState::Granted(conn) | ConnectionState::Open(conn) => conn.receive(bytes),
+            ConnectionState::Failed => {}
         }
     }
 
     /// Handles the end of the byte stream.
     pub fn receive_eof(&mut self) {
         match &mut self.state {
-            State::Granted(conn) | State::Open(conn) => conn.receive_eof(),
-            State::Waiting { .. } | State::Failed => self.ended_early = true,
+            ConnectionState::Granted(conn) | ConnectionState::Open(conn) => conn.receive_eof(),
+            ConnectionState::Waiting { .. } | ConnectionState::Failed => self.ended_early = true,
         }
     }
 
-    fn shake_hands(&mut self, bytes: &[u8]) -> Result<(), LinkError> {
-        let State::Waiting { reader, key, mask } = &mut self.state else { return Ok(()) };
+    fn shake_hands(&mut self, bytes: &[u8]) -> Result<(), ClientConnectionError> {
+        let ConnectionState::Waiting { reader, key, mask } = &mut self.state else { return Ok(()) };
         let Some(head) = reader.receive(bytes)? else { return Ok(()) };
         if head.status != 101 {
-            return Err(LinkError::Refused(head.status));
+            return Err(ClientConnectionError::Refused(head.status));
         }
         handshake::check_response(&head, key, self.protocol.as_slice())?;
         let mut conn = Connection::new(Role::Client { mask_key: *mask }, limits::SERVER_MESSAGE_LIMITS);
         conn.receive(reader.rest());
-        self.state = State::Granted(conn);
+        self.state = ConnectionState::Granted(conn);
         Ok(())
     }
 
@@ -181,43 +181,43 @@ impl Link {
     /// # Errors
     /// The server's violation, reported once; for a broken WebSocket rule a close frame is in the
     /// output.
-    pub fn next_event(&mut self) -> Result<Option<Event<'_>>, LinkError> {
+    pub fn next_event(&mut self) -> Result<Option<ClientEvent<'_>>, ClientConnectionError> {
         if let Some(failure) = self.failure.take() {
             return Err(failure);
         }
         if std::mem::take(&mut self.ended_early) {
-            self.state = State::Failed;
-            return Ok(Some(Event::Ended));
+            self.state = ConnectionState::Failed;
+            return Ok(Some(ClientEvent::Ended));
         }
-        if matches!(self.state, State::Granted(_)) {
-            if let State::Granted(conn) = std::mem::replace(&mut self.state, State::Failed) {
-                self.state = State::Open(conn);
+        if matches!(self.state, ConnectionState::Granted(_)) {
+            if let ConnectionState::Granted(conn) = std::mem::replace(&mut self.state, ConnectionState::Failed) {
+                self.state = ConnectionState::Open(conn);
             }
-            return Ok(Some(Event::Open));
+            return Ok(Some(ClientEvent::Open));
         }
-        let State::Open(conn) = &mut self.state else { return Ok(None) };
+        let ConnectionState::Open(conn) = &mut self.state else { return Ok(None) };
         let event = conn.next_event()?.map(|event| match event {
-            connection::Event::Binary(message) => Event::Binary(message),
-            connection::Event::Text(text) => Event::Text(text),
-            connection::Event::Ping(_) | connection::Event::Pong(_) => Event::Control,
+            connection::Event::Binary(message) => ClientEvent::Binary(message),
+            connection::Event::Text(text) => ClientEvent::Text(text),
+            connection::Event::Ping(_) | connection::Event::Pong(_) => ClientEvent::Control,
             connection::Event::Close { code, reason } => {
-                Event::Closed { code, reason: Untrusted::new(reason) }
+                ClientEvent::Closed { code, reason: Untrusted::new(reason) }
             }
-            connection::Event::Eof { .. } => Event::Ended,
+            connection::Event::Eof { .. } => ClientEvent::Ended,
         });
         Ok(event)
     }
 
     /// Sends a binary message; does nothing before the upgrade and after the close.
     pub fn send_binary(&mut self, message: &[u8]) {
-        if let State::Open(conn) = &mut self.state {
+        if let ConnectionState::Open(conn) = &mut self.state {
             conn.send_binary(message);
         }
     }
 
     /// Sends a text message, as [`Link::send_binary`].
     pub fn send_text(&mut self, text: &str) {
-        if let State::Open(conn) = &mut self.state {
+        if let ConnectionState::Open(conn) = &mut self.state {
             conn.send_text(text);
         }
     }
@@ -229,7 +229,7 @@ impl Link {
 
     /// Starts the closing handshake with this code.
     pub fn close_with(&mut self, code: CloseCode) {
-        if let State::Open(conn) = &mut self.state {
+        if let ConnectionState::Open(conn) = &mut self.state {
             conn.close(code, "");
         }
     }
@@ -237,7 +237,7 @@ impl Link {
     /// Moves the bytes to send to the end of `into`.
     pub fn drain_output(&mut self, into: &mut Vec<u8>) {
         into.append(&mut self.output);
-        if let State::Granted(conn) | State::Open(conn) = &mut self.state {
+        if let ConnectionState::Granted(conn) | ConnectionState::Open(conn) = &mut self.state {
             conn.drain_output(into);
         }
     }
@@ -247,12 +247,12 @@ impl Link {
 mod tests {
     use super::*;
 
-    const KEYS: Keys = Keys { upgrade: [7; 16], mask: || [1, 2, 3, 4] };
+    const KEYS: ConnectionKeys = ConnectionKeys { upgrade: [7; 16], mask: || [1, 2, 3, 4] };
     use crate::ws::frame;
     use crate::ws::http::HeadReader;
 
     /// A server's response to the request in the link's output.
-    fn answer(link: &mut Link) -> Vec<u8> {
+    fn answer(link: &mut ClientConnection) -> Vec<u8> {
         let mut request = Vec::new();
         link.drain_output(&mut request);
         let head = HeadReader::new(limits::HEAD_LIMITS).receive(&request).unwrap().unwrap();
@@ -262,7 +262,7 @@ mod tests {
 
     #[test]
     fn a_link_opens_and_carries_messages_however_the_bytes_are_cut() {
-        let mut link = Link::new("localhost:3000", "/play", true, KEYS);
+        let mut link = ClientConnection::new("localhost:3000", "/play", true, KEYS);
         let mut bytes = answer(&mut link);
         frame::write_binary(&mut bytes, b"hello");
         let mut events = Vec::new();
@@ -274,25 +274,25 @@ mod tests {
         }
         assert_eq!(events, ["Open", "Binary([104, 101, 108, 108, 111])"]);
         link.receive_eof();
-        assert_eq!(link.next_event(), Ok(Some(Event::Ended)));
+        assert_eq!(link.next_event(), Ok(Some(ClientEvent::Ended)));
         assert_eq!(link.next_event(), Ok(None));
     }
 
     #[test]
     fn a_refusal_is_reported_with_its_status() {
-        let mut link = Link::new("localhost:3000", "/play", true, KEYS);
+        let mut link = ClientConnection::new("localhost:3000", "/play", true, KEYS);
         link.receive(b"HTTP/1.1 503 Service Unavailable\r\nContent-Length: 0\r\n\r\n");
-        assert_eq!(link.next_event(), Err(LinkError::Refused(503)));
+        assert_eq!(link.next_event(), Err(ClientConnectionError::Refused(503)));
         assert_eq!(link.next_event(), Ok(None));
     }
 
     #[test]
     fn a_masked_frame_of_a_server_is_refused() {
-        let mut link = Link::new("localhost:3000", "/play", true, KEYS);
+        let mut link = ClientConnection::new("localhost:3000", "/play", true, KEYS);
         let mut bytes = answer(&mut link);
         frame::write(&mut bytes, frame::Opcode::Binary, Some([1, 2, 3, 4]), b"x");
         link.receive(&bytes);
-        assert_eq!(link.next_event(), Ok(Some(Event::Open)));
-        assert_eq!(link.next_event(), Err(LinkError::Violation(Violation::MaskForbidden)));
+        assert_eq!(link.next_event(), Ok(Some(ClientEvent::Open)));
+        assert_eq!(link.next_event(), Err(ClientConnectionError::Violation(Violation::MaskForbidden)));
     }
 }

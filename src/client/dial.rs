@@ -6,7 +6,7 @@ use std::io;
 use std::net::{IpAddr, SocketAddr, TcpStream, ToSocketAddrs};
 use std::time::Duration;
 
-use super::connection::Keys;
+use super::connection::ConnectionKeys;
 use super::url::Url;
 pub use crate::util::os::random;
 use crate::util::os::{self, PollInterest, Readiness};
@@ -54,8 +54,8 @@ pub(crate) fn wait(socket: PollInterest<'_>, time: Duration) -> io::Result<Readi
 }
 
 /// The keys of a link, from the kernel.
-pub fn keys() -> Keys {
-    Keys { upgrade: random(), mask: random }
+pub fn keys() -> ConnectionKeys {
+    ConnectionKeys { upgrade: random(), mask: random }
 }
 
 #[cfg(test)]

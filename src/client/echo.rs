@@ -8,7 +8,7 @@ use std::io::{self, ErrorKind, Read, Write};
 use std::net::{Shutdown, TcpStream};
 use std::time::Instant;
 
-use super::connection::LinkError;
+use super::connection::ClientConnectionError;
 use super::dial;
 use super::url::Url;
 use crate::limits;
@@ -64,7 +64,7 @@ pub fn run(url: &Url, mut heard: impl FnMut(&Event<'_>)) -> io::Result<()> {
 
 /// Requests the upgrade. Returns the bytes that followed the response.
 fn shake_hands(mut stream: &TcpStream, url: &Url) -> io::Result<Vec<u8>> {
-    let wrong = |error: LinkError| io::Error::new(ErrorKind::InvalidData, error);
+    let wrong = |error: ClientConnectionError| io::Error::new(ErrorKind::InvalidData, error);
     let key = handshake::encode_key(dial::random());
     stream.write_all(&handshake::request(&url.authority(), &url.target, &key, &[]))?;
     let (mut reader, mut buffer) = (ResponseReader::new(limits::HEAD_LIMITS), [0; limits::READ_BYTES]);
@@ -76,7 +76,7 @@ fn shake_hands(mut stream: &TcpStream, url: &Url) -> io::Result<Vec<u8>> {
         }
         if let Some(head) = reader.receive(&buffer[..count]).map_err(|rule| wrong(rule.into()))? {
             if head.status != 101 {
-                return Err(wrong(LinkError::Refused(head.status)));
+                return Err(wrong(ClientConnectionError::Refused(head.status)));
             }
             handshake::check_response(&head, &key, &[]).map_err(|rule| wrong(rule.into()))?;
             stream.set_read_timeout(Some(limits::CLIENT_SILENCE))?;
@@ -90,7 +90,7 @@ fn echo(
     conn: &mut Connection,
     output: &mut Vec<u8>,
     heard: &mut impl FnMut(&Event<'_>),
-) -> Result<(), LinkError> {
+) -> Result<(), ClientConnectionError> {
     loop {
         let event = conn.next_event();
         if let Ok(Some(event)) = &event {

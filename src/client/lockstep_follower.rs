@@ -20,7 +20,7 @@ use crate::game::lockstep_packets::{
     CHECKSUM, COMMAND_FRAME, DESYNC_DETAILS, DESYNC_REPORT, SNAPSHOT, STATE_SYNC, STATE_SYNC_REQUEST,
     SnapshotParts,
 };
-use crate::game::{About, Messages, Onlooker, Replica, Tick};
+use crate::game::{GameInfo, Messages, SpectatorWorld, DynWorld, DynTick};
 use crate::limits;
 use crate::packet::{DecodedPacket, Dialect, Direction, Value};
 
@@ -29,7 +29,7 @@ const KEPT: usize = 3;
 
 /// What a packet was to a follower.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Heard {
+pub enum FollowEvent {
     /// None of lockstep.
     Other,
     /// A snapshot: the world begins at this tick, or begins again.
@@ -37,14 +37,14 @@ pub enum Heard {
     /// A command frame: so many ticks are completed.
     Stepped(u32),
     /// Worlds differed.
-    Report(Report),
+    Report(DesyncReport),
     /// Something of lockstep that does nothing by itself.
     Noted,
 }
 
 /// A report of the server: after so many ticks, the worlds of some participants differed from its own.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub struct Report {
+pub struct DesyncReport {
     /// Ticks completed.
     pub tick: u32,
     /// The checksums in 16 hexadecimal digits, the server's first, each with its participants.
@@ -55,9 +55,9 @@ pub struct Report {
     pub fields: Vec<(String, FieldDiff)>,
 }
 
-impl Report {
+impl DesyncReport {
     /// The report in a `desync_report`.
-    pub(crate) fn of(packet: &DecodedPacket<'_>) -> Report {
+    pub(crate) fn of(packet: &DecodedPacket<'_>) -> DesyncReport {
         let list = |name: &str| packet.get(name).and_then(Value::as_array).cloned().unwrap_or_default();
         let text = |value: &Value| value.as_str().unwrap_or_default().to_owned();
         let group = |values: &[Value]| {
@@ -69,7 +69,7 @@ impl Report {
             let own = |at: usize| or_none(at).unwrap_or_default();
             (own(0), FieldDiff { entity: own(1), field: own(2), ours: or_none(3), theirs: or_none(4) })
         };
-        Report {
+        DesyncReport {
             tick: packet.integer("tick").unwrap_or_default(),
             groups: list("groups").chunks(2).map(group).collect(),
             more: packet.integer("more").unwrap_or_default(),
@@ -85,7 +85,7 @@ impl Report {
 
 /// Counts since the follower began.
 #[derive(Debug, Default, Clone, Copy, PartialEq, Eq)]
-pub struct Counts {
+pub struct FollowerCounts {
     /// Ticks that were run.
     pub ticks: u64,
     /// Snapshots from which it began.
@@ -100,10 +100,10 @@ pub struct Counts {
 
 /// See the [module](self).
 #[derive(Debug)]
-pub struct Follower {
-    about: &'static About,
+pub struct LockstepFollower {
+    about: &'static GameInfo,
     dialect: Arc<Dialect>,
-    world: Option<Box<dyn Onlooker>>,
+    world: Option<Box<dyn SpectatorWorld>>,
     parts: SnapshotParts,
     player: Option<PlayerId>,
     watched: Option<PlayerId>,
@@ -115,26 +115,26 @@ pub struct Follower {
     /// The newest tick whose checksum was sent.
     sent: Option<u32>,
     /// Own worlds at the newest checksum ticks.
-    kept: VecDeque<Kept>,
+    kept: VecDeque<RetainedWorld>,
     /// Whether a snapshot was asked for that has not come.
     is_asking: bool,
     /// A field is changed at the next checksum tick, with this seed.
     corrupts: Option<u64>,
     corrupted: Option<(u32, FieldDiff)>,
-    counts: Counts,
+    counts: FollowerCounts,
 }
 
 #[derive(Debug)]
-struct Kept {
+struct RetainedWorld {
     tick: u32,
     checksum: u64,
     snapshot: Vec<u8>,
 }
 
-impl Follower {
+impl LockstepFollower {
     /// A follower of a room of this game, that has no world yet.
-    pub fn new(about: &'static About, dialect: Arc<Dialect>) -> Follower {
-        Follower {
+    pub fn new(about: &'static GameInfo, dialect: Arc<Dialect>) -> LockstepFollower {
+        LockstepFollower {
             about,
             dialect,
             world: None,
@@ -149,17 +149,17 @@ impl Follower {
             is_asking: false,
             corrupts: None,
             corrupted: None,
-            counts: Counts::default(),
+            counts: FollowerCounts::default(),
         }
     }
 
     /// The world, once there is one.
-    pub fn world(&self) -> Option<&dyn Replica> {
+    pub fn world(&self) -> Option<&dyn DynWorld> {
         self.world.as_ref().map(|world| world.world())
     }
 
     /// What was published of the last tick, if it was not run silently.
-    pub fn published(&self) -> Option<Arc<dyn Tick>> {
+    pub fn published(&self) -> Option<Arc<dyn DynTick>> {
         self.world.as_ref().and_then(|world| world.published())
     }
 
@@ -175,12 +175,12 @@ impl Follower {
     }
 
     /// Gives its world away. Without one, it asks for a snapshot at the next frame.
-    pub(crate) fn release(&mut self) -> Option<Box<dyn Onlooker>> {
+    pub(crate) fn release(&mut self) -> Option<Box<dyn SpectatorWorld>> {
         self.world.take()
     }
 
     /// Takes its world back.
-    pub(crate) fn take_back(&mut self, world: Box<dyn Onlooker>) {
+    pub(crate) fn take_back(&mut self, world: Box<dyn SpectatorWorld>) {
         self.world = Some(world);
     }
 
@@ -195,7 +195,7 @@ impl Follower {
     }
 
     /// Counts since it began.
-    pub fn counts(&self) -> Counts {
+    pub fn counts(&self) -> FollowerCounts {
         self.counts
     }
 
@@ -217,12 +217,12 @@ impl Follower {
     /// # Errors
     /// The snapshot is not one of this game and these rules, or its parts are not in order, in words: the
     /// client can only follow as a stream.
-    pub fn hear(
+    pub fn on_packet(
         &mut self,
         packet: &DecodedPacket<'_>,
         say: &mut Vec<Vec<u8>>,
         told: &mut Messages,
-    ) -> Result<Heard, String> {
+    ) -> Result<FollowEvent, String> {
         match packet.row.name.as_str() {
             STATE_SYNC => {
                 let interrupted = self.parts.interrupt(STATE_SYNC);
@@ -231,17 +231,17 @@ impl Follower {
                 self.checksum_ticks =
                     packet.integer("checksum_ticks").filter(|ticks| *ticks > 0).unwrap_or(1);
                 self.may_ask_again(interrupted)?;
-                Ok(Heard::Noted)
+                Ok(FollowEvent::Noted)
             }
             "spawned" => {
                 self.player = packet.integer("player").map(PlayerId);
-                Ok(Heard::Noted)
+                Ok(FollowEvent::Noted)
             }
             SNAPSHOT => {
                 let part = packet.get("state").and_then(Value::as_slice).unwrap_or_default();
                 let added = self.parts.add(packet.integer("tick").unwrap_or_default(), part);
                 let whole = self.may_ask_again(added)?;
-                whole.map_or(Ok(Heard::Noted), |snapshot| self.begin(&snapshot))
+                whole.map_or(Ok(FollowEvent::Noted), |snapshot| self.begin(&snapshot))
             }
             COMMAND_FRAME => {
                 let interrupted = self.parts.interrupt(COMMAND_FRAME);
@@ -249,8 +249,8 @@ impl Follower {
                 let bytes = packet.get("frame").and_then(Value::as_slice).unwrap_or_default();
                 Ok(self.step(bytes, say, told))
             }
-            DESYNC_REPORT => Ok(Heard::Report(Report::of(packet))),
-            _ => Ok(Heard::Other),
+            DESYNC_REPORT => Ok(FollowEvent::Report(DesyncReport::of(packet))),
+            _ => Ok(FollowEvent::Other),
         }
     }
 
@@ -260,7 +260,7 @@ impl Follower {
         result
     }
 
-    fn begin(&mut self, snapshot: &[u8]) -> Result<Heard, String> {
+    fn begin(&mut self, snapshot: &[u8]) -> Result<FollowEvent, String> {
         let world = (self.about.look)(snapshot, &self.dialect)?;
         self.counts.syncs += 1;
         self.counts.bytes += snapshot.len() as u64;
@@ -268,28 +268,28 @@ impl Follower {
         self.is_silent = false;
         let tick = world.world().tick();
         self.world = Some(world);
-        Ok(Heard::Began(tick))
+        Ok(FollowEvent::Began(tick))
     }
 
     /// A frame that does not follow the last one asks for a snapshot, once.
-    fn step(&mut self, bytes: &[u8], say: &mut Vec<Vec<u8>>, told: &mut Messages) -> Heard {
+    fn step(&mut self, bytes: &[u8], say: &mut Vec<Vec<u8>>, told: &mut Messages) -> FollowEvent {
         self.counts.bytes += bytes.len() as u64;
         let frame = (self.about.frame)(bytes).ok();
-        let is_next = |world: &dyn Replica| frame.as_ref().is_some_and(|frame| frame.tick == world.tick());
+        let is_next = |world: &dyn DynWorld| frame.as_ref().is_some_and(|frame| frame.tick == world.tick());
         if !self.world().is_some_and(is_next) {
             if !self.is_asking {
                 self.is_asking = true;
-                self.say(STATE_SYNC_REQUEST, &[], say);
+                self.outgoing(STATE_SYNC_REQUEST, &[], say);
             }
-            return Heard::Noted;
+            return FollowEvent::Noted;
         }
         self.look_back(say);
-        let (Some(world), Some(frame)) = (&mut self.world, frame) else { return Heard::Noted };
+        let (Some(world), Some(frame)) = (&mut self.world, frame) else { return FollowEvent::Noted };
         self.counts.ticks += 1;
         if frame.tick + 1 < self.present {
             self.is_silent = true;
             world.world_mut().step(&frame.commands);
-            return Heard::Stepped(world.world().tick());
+            return FollowEvent::Stepped(world.world().tick());
         }
         if std::mem::take(&mut self.is_silent) {
             // What is told begins with the present, as for a client that has just come.
@@ -297,7 +297,7 @@ impl Follower {
             looking.into_iter().for_each(|fresh| *world = fresh);
         }
         world.step(&frame.commands, self.player, self.watched, told);
-        Heard::Stepped(world.world().tick())
+        FollowEvent::Stepped(world.world().tick())
     }
 
     /// At a checksum tick: sends the checksum, unless the tick was past when the snapshot came; or compares the world with the one that
@@ -320,13 +320,13 @@ impl Follower {
             self.corrupted = world.world_mut().corrupt(seed).map(|difference| (tick, difference));
         }
         let (checksum, snapshot) = (world.world().checksum(), world.world().snapshot());
-        self.kept.push_back(Kept { tick, checksum, snapshot });
+        self.kept.push_back(RetainedWorld { tick, checksum, snapshot });
         if self.kept.len() > KEPT {
             self.kept.pop_front();
         }
         self.sent = Some(tick);
         self.counts.checksums += 1;
-        self.say(CHECKSUM, &[tick.into(), format!("{checksum:016x}").into()], say);
+        self.outgoing(CHECKSUM, &[tick.into(), format!("{checksum:016x}").into()], say);
     }
 
     fn compare(&mut self, tick: u32, say: &mut Vec<Vec<u8>>) {
@@ -347,10 +347,10 @@ impl Follower {
             .iter()
             .flat_map(|one| [text(&one.entity), text(&one.field), or_nil(&one.ours), or_nil(&one.theirs)]);
         let fields = Value::Array(fields.collect());
-        self.say(DESYNC_DETAILS, &[tick.into(), fields], say);
+        self.outgoing(DESYNC_DETAILS, &[tick.into(), fields], say);
     }
 
-    fn say(&self, name: &str, values: &[Value], say: &mut Vec<Vec<u8>>) {
+    fn outgoing(&self, name: &str, values: &[Value], say: &mut Vec<Vec<u8>>) {
         // A dialect without the packet has no lockstep.
         say.extend(self.dialect.encode(Direction::ToServer, name, values));
     }

@@ -12,8 +12,8 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use super::connection::{Event, Link, LinkError};
-use crate::game::prediction::{LocalWorld, Place, Prediction, Shown};
+use super::connection::{ClientEvent, ClientConnection, ClientConnectionError};
+use crate::game::prediction::{LocalWorld, Position, Prediction, RenderedState};
 use crate::packet::{DecodedPacket, Dialect, Direction, PacketError, Value};
 
 /// Time between two pings.
@@ -23,8 +23,8 @@ const PING: Duration = Duration::from_secs(2);
 const SEEN: &str = "seen";
 
 /// See the [module](self).
-pub struct Player<W: LocalWorld> {
-    link: Link,
+pub struct PredictingClient<W: LocalWorld> {
+    link: ClientConnection,
     dialect: Arc<Dialect>,
     prediction: Prediction<W>,
     /// The arguments of `hello`.
@@ -38,13 +38,13 @@ pub struct Player<W: LocalWorld> {
     ended: Option<String>,
 }
 
-impl<W: LocalWorld> Player<W> {
+impl<W: LocalWorld> PredictingClient<W> {
     /// A player on a new link. `hello` are the values of the packet `hello` by the names of its
     /// arguments, besides `version` and `mode`; what the packet lacks is left out.
-    pub fn new(link: Link, dialect: Arc<Dialect>, hello: &[(&str, Value)]) -> Player<W> {
+    pub fn new(link: ClientConnection, dialect: Arc<Dialect>, hello: &[(&str, Value)]) -> PredictingClient<W> {
         let mut prediction = Prediction::new(&dialect);
         prediction.follow_others();
-        Player {
+        PredictingClient {
             link,
             prediction,
             dialect,
@@ -71,22 +71,22 @@ impl<W: LocalWorld> Player<W> {
             let dialect = Arc::clone(&self.dialect);
             match self.link.next_event() {
                 Ok(None) => return,
-                Ok(Some(Event::Open)) => self.greet(now),
-                Ok(Some(Event::Binary(message))) => {
+                Ok(Some(ClientEvent::Open)) => self.greet(now),
+                Ok(Some(ClientEvent::Binary(message))) => {
                     let Ok(packet) = dialect.decode(Direction::ToClient, message) else { continue };
                     if packet.row.name == "welcome" {
                         (self.is_welcome, self.sequence, self.tick) = (true, 0, 0);
                     }
-                    self.prediction.hear(&packet, now);
+                    self.prediction.on_packet(&packet, now);
                     see(&packet, &self.prediction);
                 }
-                Ok(Some(Event::Text(_) | Event::Control)) => {}
-                Ok(Some(Event::Closed { reason, .. })) => {
+                Ok(Some(ClientEvent::Text(_) | ClientEvent::Control)) => {}
+                Ok(Some(ClientEvent::Closed { reason, .. })) => {
                     let reason = reason.to_string();
                     return self.end(reason);
                 }
-                Ok(Some(Event::Ended)) => return self.end("end without a close frame".to_owned()),
-                Err(LinkError::Refused(status)) => return self.end(format!("status {status}")),
+                Ok(Some(ClientEvent::Ended)) => return self.end("end without a close frame".to_owned()),
+                Err(ClientConnectionError::Refused(status)) => return self.end(format!("status {status}")),
                 Err(error) => return self.end(error.to_string()),
             }
         }
@@ -103,7 +103,7 @@ impl<W: LocalWorld> Player<W> {
 
     fn greet(&mut self, now: Duration) {
         let values = self.named("hello", &[("version", 1.into()), ("mode", 1.into())]);
-        let _ = self.say("hello", &values, now);
+        let _ = self.send_packet("hello", &values, now);
     }
 
     /// The values of a packet in the order of its arguments.
@@ -117,9 +117,9 @@ impl<W: LocalWorld> Player<W> {
         row.arguments.iter().map(|argument| value(&argument.name)).collect()
     }
 
-    fn say(&mut self, name: &str, values: &[Value], now: Duration) -> Result<(), PacketError> {
+    fn send_packet(&mut self, name: &str, values: &[Value], now: Duration) -> Result<(), PacketError> {
         let message = self.dialect.encode(Direction::ToServer, name, values)?;
-        self.prediction.say(&self.dialect, &message, now)?;
+        self.prediction.on_sent(&self.dialect, &message, now)?;
         self.link.send_binary(&message);
         Ok(())
     }
@@ -141,7 +141,7 @@ impl<W: LocalWorld> Player<W> {
         if next.is_some_and(|argument| argument.name == SEEN) {
             all.push(self.seen(now).map_or(Value::Nil, Value::from));
         }
-        self.say(name, &all, now)?;
+        self.send_packet(name, &all, now)?;
         self.sequence += 1;
         Ok(())
     }
@@ -153,7 +153,7 @@ impl<W: LocalWorld> Player<W> {
     pub fn enter(&mut self, now: Duration) -> Result<(), PacketError> {
         // The server counts it as a command.
         self.sequence += 1;
-        self.say("enter", &self.named("enter", &[]), now)
+        self.send_packet("enter", &self.named("enter", &[]), now)
     }
 
     /// The tick at which others are shown now: after so many ticks they were there.
@@ -164,16 +164,16 @@ impl<W: LocalWorld> Player<W> {
 
     /// Moves on to `now`, and returns where the own player is shown; `None` without one, and until the
     /// line is measured. Sends a ping every two seconds.
-    pub fn advance(&mut self, now: Duration) -> Option<Shown> {
+    pub fn advance(&mut self, now: Duration) -> Option<RenderedState> {
         if self.is_welcome && (self.pings == 0 || now >= self.pinged + PING) {
             (self.pings, self.pinged) = (self.pings + 1, now);
-            let _ = self.say("ping", &[self.pings.into()], now);
+            let _ = self.send_packet("ping", &[self.pings.into()], now);
         }
         self.prediction.advance(now)
     }
 
     /// Where the others are shown now, by number.
-    pub fn others(&self, now: Duration) -> Vec<(u32, Place)> {
+    pub fn others(&self, now: Duration) -> Vec<(u32, Position)> {
         self.prediction.others(now)
     }
 

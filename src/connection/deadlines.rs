@@ -16,12 +16,12 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
 
 use super::pauses::Pauses;
-use crate::game::Breach;
+use crate::game::CloseReason;
 use crate::limits;
 
 /// See the [module](self).
 #[derive(Debug)]
-pub struct Life {
+pub struct Deadlines {
     /// Each in ms of the driver's clock plus 1; 0 if it never happened or is not due.
     hello_by: AtomicU64,
     alive: AtomicU64,
@@ -35,22 +35,22 @@ pub struct Life {
 
 /// What is due on a connection.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Due {
+pub enum DueAction {
     /// Nothing until then.
     Nothing(Duration),
     /// A ping.
     Ping,
     /// The connection must be closed for this reason.
-    Close(Breach),
+    Close(CloseReason),
     /// Our close frame has waited long enough: the socket must be shut.
     Cut,
 }
 
-impl Life {
+impl Deadlines {
     /// A connection that begins `now`. A client that `must_greet` has to send `hello` in time.
-    pub fn new(must_greet: bool, now: Duration) -> Life {
+    pub fn new(must_greet: bool, now: Duration) -> Deadlines {
         let hello_by = if must_greet { stamp(now + limits::HELLO_TIMEOUT) } else { 0 };
-        Life {
+        Deadlines {
             hello_by: AtomicU64::new(hello_by),
             alive: AtomicU64::new(stamp(now)),
             pinged: AtomicU64::new(0),
@@ -71,7 +71,7 @@ impl Life {
     }
 
     /// Notes that the client has said hello, and is closed for this reason after a constant delay.
-    pub fn turn_away(&self, breach: Breach, now: Duration) {
+    pub fn turn_away(&self, breach: CloseReason, now: Duration) {
         let at = stamp(now + limits::WRONG_TOKEN_DELAY);
         self.turned_away.store(at << 8 | breach as u64, Ordering::Relaxed);
         self.greeted();
@@ -89,33 +89,33 @@ impl Life {
 
     /// What is due `now`. `patience` is the silence that the client may keep, usually
     /// [`limits::SILENCE`]. A ping that is due counts as sent.
-    pub fn poll(&self, now: Duration, patience: Duration) -> Due {
+    pub fn poll(&self, now: Duration, patience: Duration) -> DueAction {
         let of = |field: &AtomicU64| time(field.load(Ordering::Acquire));
         let slack = self.pauses.noted(now);
         if let Some(since) = of(&self.closing) {
             let end = since + limits::CLOSE_TIMEOUT + slack;
-            return if now > end { Due::Cut } else { Due::Nothing(end) };
+            return if now > end { DueAction::Cut } else { DueAction::Nothing(end) };
         }
         let turned_away = self.turned_away.load(Ordering::Relaxed);
         let turned_away_at = time(turned_away >> 8).unwrap_or(Duration::MAX);
         if now >= turned_away_at {
-            return Due::Close(Breach::ALL[(turned_away & 0xff) as usize]);
+            return DueAction::Close(CloseReason::ALL[(turned_away & 0xff) as usize]);
         }
         let hello_by = of(&self.hello_by).unwrap_or(Duration::MAX).saturating_add(slack);
         if now >= hello_by {
-            return Due::Close(Breach::HelloLate);
+            return DueAction::Close(CloseReason::HelloLate);
         }
         let alive = of(&self.alive).unwrap_or_default();
         let silent_at = alive + patience + slack;
         if now > silent_at {
-            return Due::Close(Breach::Silent);
+            return DueAction::Close(CloseReason::Silent);
         }
         let ping_at = of(&self.pinged).unwrap_or_default().max(alive) + limits::PING_INTERVAL;
         if now >= ping_at {
             self.pinged.store(stamp(now), Ordering::Release);
-            return Due::Ping;
+            return DueAction::Ping;
         }
-        Due::Nothing(ping_at.min(silent_at).min(hello_by).min(turned_away_at))
+        DueAction::Nothing(ping_at.min(silent_at).min(hello_by).min(turned_away_at))
     }
 }
 

@@ -2,8 +2,8 @@
 
 use std::fmt;
 
-use super::Endpoint;
-use crate::game::Breach;
+use super::WireFormat;
+use crate::game::CloseReason;
 use crate::packet::PacketError;
 use crate::ws::close::{self, CloseCode};
 use crate::ws::frame::{self, Opcode};
@@ -11,28 +11,28 @@ use crate::ws::violation::Violation;
 
 /// See the [module](self).
 #[derive(Debug, Clone, PartialEq)]
-pub enum Ending {
+pub enum DisconnectReason {
     /// The client broke a rule of RFC 6455.
     Violation(Violation),
     /// The client sent MessagePack or JSON that is broken, or a first `hello` with a wrong argument.
     Packet(PacketError),
     /// The client broke a rule of the server, or the server closed it for another reason.
-    Breach(Breach),
+    Breach(CloseReason),
     /// The client sent a close frame with this code.
     PeerClosed(Option<CloseCode>),
     /// The connection broke, or ended without a close frame.
     PeerLost,
 }
 
-impl Ending {
+impl DisconnectReason {
     /// The rule's name, for log, metrics and close reason.
     pub fn name(&self) -> &'static str {
         match self {
-            Ending::Violation(violation) => violation.name(),
-            Ending::Packet(error) => error.name(),
-            Ending::Breach(breach) => breach.name(),
-            Ending::PeerClosed(_) => "peer_closed",
-            Ending::PeerLost => "peer_lost",
+            DisconnectReason::Violation(violation) => violation.name(),
+            DisconnectReason::Packet(error) => error.name(),
+            DisconnectReason::Breach(breach) => breach.name(),
+            DisconnectReason::PeerClosed(_) => "peer_closed",
+            DisconnectReason::PeerLost => "peer_lost",
         }
     }
 
@@ -40,20 +40,20 @@ impl Ending {
     /// has said that it leaves, or the operator has removed it.
     pub fn may_come_back(&self) -> bool {
         match self {
-            Ending::PeerClosed(code) => *code != Some(CloseCode::NORMAL),
-            Ending::Breach(breach) => !matches!(breach, Breach::Kicked | Breach::Banned),
-            Ending::Violation(_) | Ending::Packet(_) | Ending::PeerLost => true,
+            DisconnectReason::PeerClosed(code) => *code != Some(CloseCode::NORMAL),
+            DisconnectReason::Breach(breach) => !matches!(breach, CloseReason::Kicked | CloseReason::Banned),
+            DisconnectReason::Violation(_) | DisconnectReason::Packet(_) | DisconnectReason::PeerLost => true,
         }
     }
 
     /// The code with which the server closes; `None` if the peer ended the connection.
     pub fn close_code(&self) -> Option<CloseCode> {
         match self {
-            Ending::Violation(violation) => violation.close_code(),
-            Ending::Packet(error) if error.closes_connection() => Some(CloseCode::INVALID_PAYLOAD),
-            Ending::Packet(_) => Some(CloseCode::POLICY_VIOLATION),
-            Ending::Breach(breach) => CloseCode::new(breach.close_code()),
-            Ending::PeerClosed(_) | Ending::PeerLost => None,
+            DisconnectReason::Violation(violation) => violation.close_code(),
+            DisconnectReason::Packet(error) if error.closes_connection() => Some(CloseCode::INVALID_PAYLOAD),
+            DisconnectReason::Packet(_) => Some(CloseCode::POLICY_VIOLATION),
+            DisconnectReason::Breach(breach) => CloseCode::new(breach.close_code()),
+            DisconnectReason::PeerClosed(_) | DisconnectReason::PeerLost => None,
         }
     }
 
@@ -63,17 +63,17 @@ impl Ending {
     ///
     /// Clients of the MooMoo dialects do not show the reason of a close frame, but that of the
     /// packet `disconnect`: it goes before the close frame, unless the client broke a rule.
-    pub fn frames(&self, endpoint: &Endpoint) -> Vec<u8> {
+    pub fn frames(&self, endpoint: &WireFormat) -> Vec<u8> {
         let (mut frames, mut body) = (Vec::new(), Vec::new());
         match self {
-            Ending::PeerLost => return frames,
-            Ending::PeerClosed(code) => close::encode(*code, "", &mut body),
-            Ending::Packet(error) if !error.closes_connection() => {
+            DisconnectReason::PeerLost => return frames,
+            DisconnectReason::PeerClosed(code) => close::encode(*code, "", &mut body),
+            DisconnectReason::Packet(error) if !error.closes_connection() => {
                 close::encode(self.close_code(), &format!("{}: {error}", self.name()), &mut body);
             }
             _ => close::encode(self.close_code(), self.name(), &mut body),
         }
-        if matches!(self, Ending::Breach(breach) if !breach.is_of_the_client()) {
+        if matches!(self, DisconnectReason::Breach(breach) if !breach.is_of_the_client()) {
             endpoint.write_named(&mut frames, "disconnect", &[("reason", self.name().into())]);
         }
         frame::write(&mut frames, Opcode::Close, None, &body);
@@ -81,17 +81,17 @@ impl Ending {
     }
 }
 
-impl fmt::Display for Ending {
+impl fmt::Display for DisconnectReason {
     fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Ending::Violation(violation) => {
+            DisconnectReason::Violation(violation) => {
                 write!(out, "{violation} (RFC {} section {})", violation.rfc(), violation.section())
             }
-            Ending::Packet(error) => write!(out, "{error}"),
-            Ending::Breach(breach) => write!(out, "{breach}"),
-            Ending::PeerClosed(Some(code)) => write!(out, "the peer closed with {code}"),
-            Ending::PeerClosed(None) => write!(out, "the peer closed without a code"),
-            Ending::PeerLost => write!(out, "the connection broke"),
+            DisconnectReason::Packet(error) => write!(out, "{error}"),
+            DisconnectReason::Breach(breach) => write!(out, "{breach}"),
+            DisconnectReason::PeerClosed(Some(code)) => write!(out, "the peer closed with {code}"),
+            DisconnectReason::PeerClosed(None) => write!(out, "the peer closed without a code"),
+            DisconnectReason::PeerLost => write!(out, "the connection broke"),
         }
     }
 }

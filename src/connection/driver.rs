@@ -3,17 +3,17 @@
 
 use tickwire_sim::{PlayerId, RawCommand};
 
-use super::events::Books;
-use crate::connection::session::Differing;
-use crate::game::{Breach, Profile, Shared};
+use super::events::ConnectionEvents;
+use crate::connection::session::FieldDiff;
+use crate::game::{CloseReason, JoinRequest, SharedRateLimit};
 
 /// Why a request of a client is not granted.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Denied {
+pub enum Denial {
     /// The client is told the rule and the remedy, and goes on.
     Rejected(&'static str, &'static str),
     /// The client is closed.
-    Closed(Breach),
+    Closed(CloseReason),
     /// Nothing is answered: a replay finds the answer in its recording.
     Unanswered,
 }
@@ -34,7 +34,7 @@ pub trait Driver {
     ///
     /// # Errors
     /// The client is turned away.
-    fn admit(&mut self, _token: Option<&str>, _lockstep: bool) -> Result<(), Denied> {
+    fn admit(&mut self, _token: Option<&str>, _lockstep: bool) -> Result<(), Denial> {
         Ok(())
     }
     /// The client follows its room from now on, in lockstep or as a stream; its earlier answers are
@@ -45,7 +45,7 @@ pub trait Driver {
     ///
     /// # Errors
     /// The reason why not.
-    fn join(&mut self, profile: Profile, since: Option<u32>) -> Result<PlayerId, Denied>;
+    fn join(&mut self, profile: JoinRequest, since: Option<u32>) -> Result<PlayerId, Denial>;
     /// Queues a command, meant for a tick if its packet names one. `shared` is the budget that the
     /// clients of an address share for it.
     ///
@@ -55,8 +55,8 @@ pub trait Driver {
         &mut self,
         command: RawCommand,
         intended: Option<u32>,
-        shared: Option<&'static Shared>,
-    ) -> Result<(), Denied>;
+        shared: Option<&'static SharedRateLimit>,
+    ) -> Result<(), Denial>;
     /// Answers a command that was not queued, with the client's next update: its sequence, and the
     /// rule. A driver without updates has nothing to do.
     fn reject(&mut self, _sequence: u64, _rule: &'static str) {}
@@ -68,9 +68,9 @@ pub trait Driver {
     /// The client in lockstep has this checksum after so many ticks.
     fn checksum(&mut self, _tick: u32, _checksum: u64) {}
     /// These fields differed in the world of the client in lockstep, after so many ticks.
-    fn details(&mut self, _tick: u32, _fields: Vec<Differing>) {}
+    fn details(&mut self, _tick: u32, _fields: Vec<FieldDiff>) {}
     /// Where the conversation is noted.
-    fn books(&self) -> &dyn Books {
+    fn books(&self) -> &dyn ConnectionEvents {
         &()
     }
 }

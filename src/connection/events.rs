@@ -8,7 +8,7 @@ use crate::packet::PacketError;
 
 /// When bytes were read: all that they lead to is judged by this one time, so that a capture has it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct At {
+pub struct ReadTime {
     /// On the driver's clock.
     pub now: Duration,
     /// Ticks that the room had completed then.
@@ -20,7 +20,7 @@ pub struct At {
 
 /// Bytes of the client that were read.
 #[derive(Debug, Clone, Copy)]
-pub struct Piece<'a> {
+pub struct ObservedBytes<'a> {
     /// Whole frames, or the unfinished end of what the client sent.
     pub bytes: &'a [u8],
     /// Whether a message begins with them.
@@ -34,7 +34,7 @@ pub struct Piece<'a> {
 }
 
 /// What is noted of a conversation: for metrics, log and tap.
-pub trait Books {
+pub trait ConnectionEvents {
     /// A packet was received.
     fn packet(&self) {}
     /// A packet had no effect.
@@ -57,8 +57,8 @@ pub trait Books {
         false
     }
     /// Shows bytes of the client before they are handled; `saved` makes the state before them.
-    fn observed(&self, _at: At, _piece: Piece<'_>, _saved: &dyn Fn() -> Vec<u8>) {}
+    fn observed(&self, _at: ReadTime, _piece: ObservedBytes<'_>, _saved: &dyn Fn() -> Vec<u8>) {}
 }
 
 /// Nothing is noted.
-impl Books for () {}
+impl ConnectionEvents for () {}

@@ -28,8 +28,8 @@ pub mod sender;
 pub mod session;
 pub mod wire_format;
 
-pub use deadlines::Life;
-pub use disconnect_reason::Ending;
-pub use receiver::{Driver, Receiver, RoomFacts};
+pub use deadlines::Deadlines;
+pub use disconnect_reason::DisconnectReason;
+pub use receiver::{Driver, Receiver, RoomInfo};
 pub use sender::Sender;
-pub use wire_format::Endpoint;
+pub use wire_format::WireFormat;

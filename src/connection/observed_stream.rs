@@ -5,13 +5,13 @@
 
 use core::ops::Range;
 
-use super::events::{At, Books, Piece};
+use super::events::{ReadTime, ConnectionEvents, ObservedBytes};
 use super::redact;
 use crate::ws::message::ReceivedMessage;
 
 /// See the [module](self).
 #[derive(Debug, Default)]
-pub struct Observed {
+pub struct ObservedStream {
     /// Whether the driver has seen all bytes before `bytes`, back to the beginning of a message.
     pub follows: bool,
     /// What is not shown yet.
@@ -22,9 +22,9 @@ pub struct Observed {
     pub is_injected: bool,
 }
 
-impl Observed {
+impl ObservedStream {
     /// Keeps bytes that came. An observer that comes in the middle of a message waits for the next.
-    pub fn take(&mut self, bytes: &[u8], is_boundary: bool, books: &dyn Books) {
+    pub fn take(&mut self, bytes: &[u8], is_boundary: bool, books: &dyn ConnectionEvents) {
         if !books.observes() {
             self.follows = false;
             self.bytes = Vec::new();
@@ -45,9 +45,9 @@ impl Observed {
         &mut self,
         ReceivedMessage { wire_bytes, fragment_bytes_before: ahead, .. }: ReceivedMessage<'_>,
         covered: Option<&[u8]>,
-        at: At,
+        at: ReadTime,
         saved: &dyn Fn() -> Vec<u8>,
-        books: &dyn Books,
+        books: &dyn ConnectionEvents,
     ) {
         if self.follows {
             let start = ahead.min(self.bytes.len());
@@ -64,12 +64,12 @@ impl Observed {
         &mut self,
         place: Range<usize>,
         is_whole: bool,
-        at: At,
+        at: ReadTime,
         saved: &dyn Fn() -> Vec<u8>,
-        books: &dyn Books,
+        books: &dyn ConnectionEvents,
     ) {
         let (bytes, begins, is_injected) = (&self.bytes[place.clone()], self.begins, self.is_injected);
-        books.observed(at, Piece { bytes, begins, is_whole, is_injected, slack: at.slack }, saved);
+        books.observed(at, ObservedBytes { bytes, begins, is_whole, is_injected, slack: at.slack }, saved);
         self.bytes.drain(place);
         self.begins = is_whole;
         self.is_injected &= !self.bytes.is_empty();
@@ -83,7 +83,7 @@ impl Observed {
     /// Shows what is left at the end of the connection. If it `tells` what nobody may learn, its
     /// payload is overwritten, and behind the beginning of a message, which says where its payload is,
     /// everything.
-    pub fn end(&mut self, tells: bool, at: At, saved: &dyn Fn() -> Vec<u8>, books: &dyn Books) {
+    pub fn end(&mut self, tells: bool, at: ReadTime, saved: &dyn Fn() -> Vec<u8>, books: &dyn ConnectionEvents) {
         if !self.bytes.is_empty() {
             match (tells, self.begins) {
                 (true, true) => redact::unfinished(&mut self.bytes),

@@ -6,22 +6,22 @@
 
 use std::time::Duration;
 
-use crate::game::{Breach, Saved};
+use crate::game::{CloseReason, SavedReader};
 use crate::limits;
 
 /// See the [module](self).
 #[derive(Debug)]
-pub struct Budgets {
-    messages: Bucket,
-    bytes: Bucket,
+pub struct MessageRateLimits {
+    messages: TokenBucket,
+    bytes: TokenBucket,
 }
 
-impl Budgets {
+impl MessageRateLimits {
     /// Full budgets.
-    pub fn new(now: Duration) -> Budgets {
-        Budgets {
-            messages: Bucket::full(limits::CLIENT_MESSAGES_PER_SECOND, limits::CLIENT_MESSAGES_BURST, now),
-            bytes: Bucket::full(limits::CLIENT_BYTES_PER_SECOND, limits::CLIENT_BYTES_BURST, now),
+    pub fn new(now: Duration) -> MessageRateLimits {
+        MessageRateLimits {
+            messages: TokenBucket::full(limits::CLIENT_MESSAGES_PER_SECOND, limits::CLIENT_MESSAGES_BURST, now),
+            bytes: TokenBucket::full(limits::CLIENT_BYTES_PER_SECOND, limits::CLIENT_BYTES_BURST, now),
         }
     }
 
@@ -30,17 +30,17 @@ impl Budgets {
     ///
     /// # Errors
     /// A budget is spent.
-    pub fn spend(&mut self, wire_bytes: usize, now: Duration, slack: Duration) -> Result<(), Breach> {
+    pub fn spend(&mut self, wire_bytes: usize, now: Duration, slack: Duration) -> Result<(), CloseReason> {
         if !self.bytes.take(wire_bytes, now, slack) {
-            return Err(Breach::ByteRate);
+            return Err(CloseReason::ByteRate);
         }
-        if self.messages.take(1, now, slack) { Ok(()) } else { Err(Breach::MessageRate) }
+        if self.messages.take(1, now, slack) { Ok(()) } else { Err(CloseReason::MessageRate) }
     }
 
     /// The rule that will close the client at its present rate, returned once.
-    pub fn take_warning(&mut self) -> Option<Breach> {
-        let messages = self.messages.take_warning().then_some(Breach::MessageRate);
-        messages.or_else(|| self.bytes.take_warning().then_some(Breach::ByteRate))
+    pub fn take_warning(&mut self) -> Option<CloseReason> {
+        let messages = self.messages.take_warning().then_some(CloseReason::MessageRate);
+        messages.or_else(|| self.bytes.take_warning().then_some(CloseReason::ByteRate))
     }
 
     /// Appends everything that decides the next verdicts, `now`: of each bucket its tokens u64, the
@@ -48,14 +48,14 @@ impl Budgets {
     pub fn save(&self, now: Duration, out: &mut Vec<u8>) {
         for bucket in [&self.messages, &self.bytes] {
             out.extend(bucket.tokens_nano.to_le_bytes());
-            Saved::write_ago(out, now, Some(bucket.filled));
+            SavedReader::write_ago(out, now, Some(bucket.filled));
         }
         out.extend([&self.messages, &self.bytes].map(|bucket| bucket.warning as u8));
     }
 
     /// Reads what [`Budgets::save`] wrote; `None` if the bytes are wrong.
-    pub fn restore(saved: &mut Saved<'_>) -> Option<Budgets> {
-        let mut budgets = Budgets::new(Duration::ZERO);
+    pub fn restore(saved: &mut SavedReader<'_>) -> Option<MessageRateLimits> {
+        let mut budgets = MessageRateLimits::new(Duration::ZERO);
         for bucket in [&mut budgets.messages, &mut budgets.bytes] {
             bucket.tokens_nano = saved.u64()?.min(bucket.burst + bucket.gain(limits::PAUSE_SLACK_MOST));
             bucket.filled = saved.ago()??;
@@ -70,7 +70,7 @@ impl Budgets {
 
 /// A token bucket that fills at a rate, up to a burst.
 #[derive(Debug, Clone, Copy)]
-struct Bucket {
+struct TokenBucket {
     per_second: u32,
     burst: u64,
     /// In billionths of a token, so that small times are not lost.
@@ -89,10 +89,10 @@ enum Warning {
     Given,
 }
 
-impl Bucket {
-    fn full(per_second: u32, burst: u32, now: Duration) -> Bucket {
+impl TokenBucket {
+    fn full(per_second: u32, burst: u32, now: Duration) -> TokenBucket {
         let burst = u64::from(burst) * 1_000_000_000;
-        Bucket { per_second, burst, tokens_nano: burst, filled: now, warning: Warning::NotNeeded }
+        TokenBucket { per_second, burst, tokens_nano: burst, filled: now, warning: Warning::NotNeeded }
     }
 
     fn take(&mut self, tokens: usize, now: Duration, slack: Duration) -> bool {

@@ -17,15 +17,15 @@ use std::time::Duration;
 use rmpv::Value;
 use tickwire_sim::WorldParams;
 
-pub use super::driver::{Denied, Driver};
-pub use super::events::{At, Books, Piece};
-use super::observed_stream::Observed;
-use super::rate_limits::Budgets;
-use super::redact::{self, Rules};
-use super::{Ending, Endpoint};
-use crate::connection::session::{NATIVE_VERSION, Output, Session, says_hello};
+pub use super::driver::{Denial, Driver};
+pub use super::events::{ReadTime, ConnectionEvents, ObservedBytes};
+use super::observed_stream::ObservedStream;
+use super::rate_limits::MessageRateLimits;
+use super::redact::{self, RedactionRules};
+use super::{DisconnectReason, WireFormat};
+use crate::connection::session::{NATIVE_VERSION, SessionOutput, Session, says_hello};
 use crate::game::command_acks::answers_commands;
-use crate::game::{About, Breach, Saved};
+use crate::game::{GameInfo, CloseReason, SavedReader};
 use crate::limits;
 use crate::packet::{DecodedPacket, Direction, PacketError};
 use crate::ws::Side;
@@ -34,9 +34,9 @@ use crate::ws::message::{Message, MessageReader};
 
 /// What a client may know of its room at once.
 #[derive(Debug, Clone)]
-pub struct RoomFacts {
+pub struct RoomInfo {
     /// The game that is played there.
-    pub about: &'static About,
+    pub about: &'static GameInfo,
     /// Distinguishes this run of the room from earlier runs.
     pub epoch: String,
     /// The parameters of its world.
@@ -49,19 +49,19 @@ pub struct RoomFacts {
 #[derive(Debug)]
 pub struct Receiver {
     frames: MessageReader,
-    talk: Talk,
-    observed: Observed,
+    talk: ReceiverState,
+    observed: ObservedStream,
     /// What comes is ignored.
     is_deaf: bool,
 }
 
 #[derive(Debug)]
-struct Talk {
-    endpoint: Endpoint,
-    room: RoomFacts,
-    budgets: Budgets,
+struct ReceiverState {
+    endpoint: WireFormat,
+    room: RoomInfo,
+    budgets: MessageRateLimits,
     session: Session,
-    outputs: Vec<Output>,
+    outputs: Vec<SessionOutput>,
     answers: Vec<u8>,
     /// Whether the server has tokens.
     hides: bool,
@@ -73,14 +73,14 @@ struct Talk {
 
 impl Receiver {
     /// The receiver of a connection that begins `now`.
-    pub fn new(endpoint: Endpoint, room: RoomFacts, now: Duration) -> Receiver {
-        let (session, budgets) = (Session::new(room.about, &endpoint.dialect), Budgets::new(now));
+    pub fn new(endpoint: WireFormat, room: RoomInfo, now: Duration) -> Receiver {
+        let (session, budgets) = (Session::new(room.about, &endpoint.dialect), MessageRateLimits::new(now));
         let (outputs, answers) = (Vec::new(), Vec::new());
         let (hides, said, has_unusable) = (false, None, false);
         Receiver {
             frames: MessageReader::new(Side::Client, limits::CLIENT_MESSAGE_LIMITS),
-            talk: Talk { endpoint, room, budgets, session, outputs, answers, hides, said, has_unusable },
-            observed: Observed::default(),
+            talk: ReceiverState { endpoint, room, budgets, session, outputs, answers, hides, said, has_unusable },
+            observed: ObservedStream::default(),
             is_deaf: false,
         }
     }
@@ -90,7 +90,7 @@ impl Receiver {
     ///
     /// # Errors
     /// The connection ends.
-    pub fn begin(&mut self, client: u64, driver: &mut dyn Driver) -> Result<(), Ending> {
+    pub fn begin(&mut self, client: u64, driver: &mut dyn Driver) -> Result<(), DisconnectReason> {
         if !self.talk.endpoint.is_native && self.talk.admit(None, false, driver)? {
             let connection = format!("{}-{client}", self.talk.room.epoch);
             for (name, values) in self.talk.session.verbs().begin(&connection) {
@@ -107,7 +107,7 @@ impl Receiver {
     ///
     /// # Errors
     /// The connection ends.
-    pub fn receive(&mut self, bytes: &[u8], at: At, driver: &mut dyn Driver) -> Result<usize, Ending> {
+    pub fn receive(&mut self, bytes: &[u8], at: ReadTime, driver: &mut dyn Driver) -> Result<usize, DisconnectReason> {
         self.talk.hides = driver.has_tokens();
         if self.is_deaf {
             self.ignore(bytes, at, driver.books());
@@ -128,7 +128,7 @@ impl Receiver {
         self.observed.is_injected = true;
     }
 
-    fn handle(&mut self, at: At, driver: &mut dyn Driver) -> Result<usize, Ending> {
+    fn handle(&mut self, at: ReadTime, driver: &mut dyn Driver) -> Result<usize, DisconnectReason> {
         let Receiver { frames, talk, observed, is_deaf } = self;
         let mut count = 0;
         loop {
@@ -139,22 +139,22 @@ impl Receiver {
                     *is_deaf = true;
                     return Ok(count);
                 }
-                Err(violation) => return Err(Ending::Violation(violation)),
+                Err(violation) => return Err(DisconnectReason::Violation(violation)),
             };
             let is_covered = talk.hides || observed.follows;
             let covered = is_covered.then(|| talk.covered(&read.message)).flatten();
             observed.read(read, covered.as_deref(), at, &|| talk.save(at.now), driver.books());
             if talk.session.is_turned_away() {
                 match read.message {
-                    Message::Close(close) => return Err(Ending::PeerClosed(close.code)),
+                    Message::Close(close) => return Err(DisconnectReason::PeerClosed(close.code)),
                     _ => continue,
                 }
             }
-            talk.budgets.spend(read.wire_bytes, at.now, at.slack).map_err(Ending::Breach)?;
+            talk.budgets.spend(read.wire_bytes, at.now, at.slack).map_err(DisconnectReason::Breach)?;
             talk.warn(driver);
             match covered.filter(|_| talk.hides) {
-                Some(covered) => talk.hear_covered(read.message, &covered, at, driver)?,
-                None => talk.hear(read.message, at, driver)?,
+                Some(covered) => talk.receive_redacted(read.message, &covered, at, driver)?,
+                None => talk.receive_message(read.message, at, driver)?,
             }
             count += 1;
         }
@@ -162,7 +162,7 @@ impl Receiver {
 
     /// Shows what is unfinished to an observer, at the end of the connection; then `bytes` that
     /// came after the end and are ignored.
-    pub fn ignore(&mut self, bytes: &[u8], at: At, books: &dyn Books) {
+    pub fn ignore(&mut self, bytes: &[u8], at: ReadTime, books: &dyn ConnectionEvents) {
         let begins = self.is_between_messages();
         self.end(at, books);
         self.observed.take(bytes, begins, books);
@@ -170,7 +170,7 @@ impl Receiver {
     }
 
     /// Shows what is unfinished. Nothing more is read.
-    fn end(&mut self, at: At, books: &dyn Books) {
+    fn end(&mut self, at: ReadTime, books: &dyn ConnectionEvents) {
         self.is_deaf = true;
         let says_hello = says_hello(&self.talk.endpoint.dialect);
         let tells = self.talk.tells() || says_hello && self.observed.may_hold_token();
@@ -195,9 +195,9 @@ impl Receiver {
 
     /// Restores what was saved, `now`; `None` if the bytes are not those that [`Receiver::save`]
     /// makes.
-    pub fn restore(endpoint: Endpoint, room: RoomFacts, saved: &[u8], now: Duration) -> Option<Receiver> {
+    pub fn restore(endpoint: WireFormat, room: RoomInfo, saved: &[u8], now: Duration) -> Option<Receiver> {
         let mut receiver = Receiver::new(endpoint, room, now);
-        let Talk { endpoint, room, .. } = &receiver.talk;
+        let ReceiverState { endpoint, room, .. } = &receiver.talk;
         let session = Session::new(room.about, &endpoint.dialect);
         (receiver.talk.session, receiver.talk.budgets) = restore(session, saved, now)?;
         Some(receiver)
@@ -210,13 +210,13 @@ impl Receiver {
 }
 
 /// The parts of a saved receiver: the session, which was new, and the budgets.
-pub fn restore(session: Session, saved: &[u8], now: Duration) -> Option<(Session, Budgets)> {
-    let mut saved = Saved::new(saved, now);
-    let parts = (session.restore(&mut saved)?, Budgets::restore(&mut saved)?);
+pub fn restore(session: Session, saved: &[u8], now: Duration) -> Option<(Session, MessageRateLimits)> {
+    let mut saved = SavedReader::new(saved, now);
+    let parts = (session.restore(&mut saved)?, MessageRateLimits::restore(&mut saved)?);
     saved.is_empty().then_some(parts)
 }
 
-impl Talk {
+impl ReceiverState {
     fn save(&self, now: Duration) -> Vec<u8> {
         let mut out = Vec::new();
         self.session.save(now, &mut out);
@@ -255,38 +255,38 @@ impl Talk {
     }
 
     /// Hears a message with what may be a token overwritten, except the token of a hello.
-    fn hear_covered(
+    fn receive_redacted(
         &mut self,
         message: Message<'_>,
         covered: &[u8],
-        at: At,
+        at: ReadTime,
         driver: &mut dyn Driver,
-    ) -> Result<(), Ending> {
+    ) -> Result<(), DisconnectReason> {
         self.said = redact::token(&message, &self.endpoint.dialect);
         // Characters are overwritten by characters: this replaces none.
         let text = String::from_utf8_lossy(covered);
         let heard = match message {
-            Message::Text(_) => self.hear(Message::Text(&text), at, driver),
-            _ => self.hear(Message::Binary(covered), at, driver),
+            Message::Text(_) => self.receive_message(Message::Text(&text), at, driver),
+            _ => self.receive_message(Message::Binary(covered), at, driver),
         };
         self.said = None;
         heard
     }
 
-    fn hear(&mut self, message: Message<'_>, at: At, driver: &mut dyn Driver) -> Result<(), Ending> {
+    fn receive_message(&mut self, message: Message<'_>, at: ReadTime, driver: &mut dyn Driver) -> Result<(), DisconnectReason> {
         let dialect = std::sync::Arc::clone(&self.endpoint.dialect);
         let decoded = match message {
             Message::Binary(message) if !self.endpoint.is_json => {
                 dialect.decode(Direction::ToServer, message)
             }
             Message::Text(text) if self.endpoint.is_json => dialect.decode_json(Direction::ToServer, text),
-            Message::Binary(_) | Message::Text(_) => return Err(Ending::Breach(Breach::FrameKind)),
+            Message::Binary(_) | Message::Text(_) => return Err(DisconnectReason::Breach(CloseReason::FrameKind)),
             Message::Ping(payload) => {
                 frame::write(&mut self.answers, Opcode::Pong, None, payload);
                 return Ok(());
             }
             Message::Pong(_) => return Ok(()),
-            Message::Close(close) => return Err(Ending::PeerClosed(close.code)),
+            Message::Close(close) => return Err(DisconnectReason::PeerClosed(close.code)),
         };
         match decoded {
             Ok(decoded) => self.packet(&decoded, at, driver),
@@ -296,9 +296,9 @@ impl Talk {
 
     /// Broken encoding closes; wrong arguments and unknown codes are dropped, and answered where
     /// the dialect can.
-    fn unusable(&mut self, error: PacketError, driver: &mut dyn Driver) -> Result<(), Ending> {
+    fn unusable(&mut self, error: PacketError, driver: &mut dyn Driver) -> Result<(), DisconnectReason> {
         if error.closes_connection() {
-            return Err(Ending::Packet(error));
+            return Err(DisconnectReason::Packet(error));
         }
         // What is wrong may be a token.
         let shown = error.without_text();
@@ -306,8 +306,8 @@ impl Talk {
         driver.books().unusable(error.name(), &shown, is_first);
         let is_hello = matches!(&error, PacketError::WrongArguments { packet, .. } if packet == "hello");
         if self.session.awaits_hello() {
-            let wrong_hello = if is_hello { Some(Ending::Packet(shown)) } else { None };
-            return Err(wrong_hello.unwrap_or(Ending::Breach(Breach::HelloFirst)));
+            let wrong_hello = if is_hello { Some(DisconnectReason::Packet(shown)) } else { None };
+            return Err(wrong_hello.unwrap_or(DisconnectReason::Breach(CloseReason::HelloFirst)));
         }
         if self.session.is_greeted() {
             self.complain(error.name(), &if is_hello { shown } else { error }.to_string());
@@ -315,11 +315,11 @@ impl Talk {
         Ok(())
     }
 
-    fn packet(&mut self, packet: &DecodedPacket<'_>, at: At, driver: &mut dyn Driver) -> Result<(), Ending> {
+    fn packet(&mut self, packet: &DecodedPacket<'_>, at: ReadTime, driver: &mut dyn Driver) -> Result<(), DisconnectReason> {
         driver.books().packet();
         let mut outputs = std::mem::take(&mut self.outputs);
-        let mut handled = self.session.handle(packet, at.now, &mut outputs).map_err(Ending::Breach);
-        if let Some(Output::Welcome { lockstep }) = outputs.first() {
+        let mut handled = self.session.handle(packet, at.now, &mut outputs).map_err(DisconnectReason::Breach);
+        if let Some(SessionOutput::Welcome { lockstep }) = outputs.first() {
             let said = self.said.take().or_else(|| packet.text("token"));
             let admitted = self.admit(said.as_deref(), *lockstep, driver);
             if admitted != Ok(true) {
@@ -338,7 +338,7 @@ impl Talk {
         token: Option<&str>,
         lockstep: bool,
         driver: &mut dyn Driver,
-    ) -> Result<bool, Ending> {
+    ) -> Result<bool, DisconnectReason> {
         let Err(denied) = driver.admit(token, lockstep) else { return Ok(true) };
         self.session.turn_away();
         self.deny(denied).map(|()| false)
@@ -346,13 +346,13 @@ impl Talk {
 
     /// Which messages of the client may contain a token. One that has not been greeted may have got its
     /// hello wrong.
-    fn rules(&self) -> Rules {
-        Rules { tells: !self.session.is_greeted(), hides: self.hides }
+    fn rules(&self) -> RedactionRules {
+        RedactionRules { tells: !self.session.is_greeted(), hides: self.hides }
     }
 
     /// Whether what the client sends may contain a token wherever it stands.
     fn tells(&self) -> bool {
-        let Rules { tells, hides } = self.rules();
+        let RedactionRules { tells, hides } = self.rules();
         tells || hides
     }
 
@@ -361,32 +361,32 @@ impl Talk {
         redact::message(message, &self.endpoint.dialect, self.rules())
     }
 
-    fn carry_out(&mut self, output: Output, tick: u32, driver: &mut dyn Driver) -> Result<(), Ending> {
+    fn carry_out(&mut self, output: SessionOutput, tick: u32, driver: &mut dyn Driver) -> Result<(), DisconnectReason> {
         match output {
-            Output::Welcome { lockstep } => self.welcome(tick, lockstep, driver),
-            Output::Sync => driver.sync(),
-            Output::Checksum(tick, checksum) => driver.checksum(tick, checksum),
-            Output::Details(tick, fields) => driver.details(tick, fields),
-            Output::Pong(nonce) => self.reply("pong", &[("nonce", nonce.into()), ("tick", tick.into())]),
-            Output::Watch(player) => driver.watch(player),
-            Output::Refused(rule, detail) => {
+            SessionOutput::Welcome { lockstep } => self.welcome(tick, lockstep, driver),
+            SessionOutput::Sync => driver.sync(),
+            SessionOutput::Checksum(tick, checksum) => driver.checksum(tick, checksum),
+            SessionOutput::Details(tick, fields) => driver.details(tick, fields),
+            SessionOutput::Pong(nonce) => self.reply("pong", &[("nonce", nonce.into()), ("tick", tick.into())]),
+            SessionOutput::Watch(player) => driver.watch(player),
+            SessionOutput::Refused(rule, detail) => {
                 driver.books().dropped(rule);
                 if let Some(detail) = detail {
                     self.complain(rule, detail);
                 }
             }
-            Output::Rejected(sequence, rule, detail) => {
+            SessionOutput::Rejected(sequence, rule, detail) => {
                 driver.books().dropped(rule);
                 self.reject(sequence, rule, detail, driver);
             }
-            Output::Join(profile, since) => {
+            SessionOutput::Join(profile, since) => {
                 let joined = driver.join(profile, since).map(|player| self.session.joined(player));
                 return joined.or_else(|denied| self.deny(denied));
             }
-            Output::Command(command, intended, shared) => {
+            SessionOutput::Command(command, intended, shared) => {
                 let sequence = command.sequence;
                 match driver.command(command, intended, shared) {
-                    Err(Denied::Rejected(rule, detail)) => self.reject(sequence, rule, Some(detail), driver),
+                    Err(Denial::Rejected(rule, detail)) => self.reject(sequence, rule, Some(detail), driver),
                     granted => return granted.or_else(|denied| self.deny(denied)),
                 }
             }
@@ -410,17 +410,17 @@ impl Talk {
         }
     }
 
-    fn deny(&mut self, denied: Denied) -> Result<(), Ending> {
+    fn deny(&mut self, denied: Denial) -> Result<(), DisconnectReason> {
         match denied {
-            Denied::Closed(breach) => return Err(Ending::Breach(breach)),
-            Denied::Rejected(rule, detail) => self.complain(rule, detail),
-            Denied::Unanswered => {}
+            Denial::Closed(breach) => return Err(DisconnectReason::Breach(breach)),
+            Denial::Rejected(rule, detail) => self.complain(rule, detail),
+            Denial::Unanswered => {}
         }
         Ok(())
     }
 
     fn welcome(&mut self, tick: u32, lockstep: bool, driver: &mut dyn Driver) {
-        let RoomFacts { about, epoch, identity, update_hz } = &self.room;
+        let RoomInfo { about, epoch, identity, update_hz } = &self.room;
         let code_hash = format!("{:016x}", (about.code_hash)());
         let mut values: Vec<(&str, Value)> = vec![
             ("version", NATIVE_VERSION.into()),

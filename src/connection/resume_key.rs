@@ -11,14 +11,14 @@ use crate::ws::http::RequestHead;
 
 /// See the [module](self).
 #[derive(Clone, Copy, PartialEq, Eq)]
-pub struct InspectKey([u8; 16]);
+pub struct ResumeKey([u8; 16]);
 
-impl InspectKey {
+impl ResumeKey {
     /// The key in 32 hex digits.
-    pub fn parse(digits: &str) -> Option<InspectKey> {
+    pub fn parse(digits: &str) -> Option<ResumeKey> {
         let is_key = digits.len() == 32 && digits.bytes().all(|byte| byte.is_ascii_hexdigit());
         let number = is_key.then(|| u128::from_str_radix(digits, 16).ok()).flatten();
-        number.map(|number| InspectKey(number.to_be_bytes()))
+        number.map(|number| ResumeKey(number.to_be_bytes()))
     }
 
     /// Its bytes.
@@ -27,13 +27,13 @@ impl InspectKey {
     }
 
     /// The key of an upgrade request: an offered subprotocol, otherwise the field of the query.
-    pub fn of(head: &RequestHead) -> Option<InspectKey> {
-        let offered = http_head::offered(head, |name| credentials::key_in(name).and_then(InspectKey::parse));
-        offered.or_else(|| InspectKey::parse(&head.query(KEY_FIELD)?))
+    pub fn of(head: &RequestHead) -> Option<ResumeKey> {
+        let offered = http_head::offered(head, |name| credentials::key_in(name).and_then(ResumeKey::parse));
+        offered.or_else(|| ResumeKey::parse(&head.query(KEY_FIELD)?))
     }
 }
 
-impl fmt::Debug for InspectKey {
+impl fmt::Debug for ResumeKey {
     fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
         out.write_str("InspectKey")
     }

@@ -21,26 +21,26 @@ use std::io;
 use std::sync::Arc;
 use std::time::Duration;
 
-use super::Ending;
-use super::deadlines::{Due, Life};
-use crate::game::Breach;
+use super::DisconnectReason;
+use super::deadlines::{DueAction, Deadlines};
+use crate::game::CloseReason;
 use crate::limits;
 use crate::util::sync::Mutex;
 
 /// Bytes of whole frames.
 #[derive(Debug, Clone)]
-pub enum Piece {
+pub enum QueuedBytes {
     /// This client's alone.
     Own(Vec<u8>),
     /// Of several clients.
     Shared(Arc<[u8]>),
 }
 
-impl Piece {
+impl QueuedBytes {
     fn bytes(&self) -> &[u8] {
         match self {
-            Piece::Own(bytes) => bytes,
-            Piece::Shared(bytes) => bytes,
+            QueuedBytes::Own(bytes) => bytes,
+            QueuedBytes::Shared(bytes) => bytes,
         }
     }
 }
@@ -64,13 +64,13 @@ impl Frames<'_> {
     }
 
     /// What of the frames has to wait, behind the first `taken` bytes.
-    fn keep(&self, taken: usize, queue: &mut Waiting) {
+    fn keep(&self, taken: usize, queue: &mut SendQueue) {
         match self {
             Frames::Lent(bytes) => queue.push_own(&bytes[taken..]),
             Frames::Shared(bytes) => {
                 queue.skip = if queue.pieces.is_empty() { taken } else { queue.skip };
                 queue.bytes += bytes.len() - taken;
-                queue.pieces.push_back(Piece::Shared(Arc::clone(bytes)));
+                queue.pieces.push_back(QueuedBytes::Shared(Arc::clone(bytes)));
             }
         }
     }
@@ -78,28 +78,28 @@ impl Frames<'_> {
 
 /// Pieces in order; the first `skip` bytes of the first piece have been sent.
 #[derive(Debug, Default)]
-pub struct Waiting {
-    pieces: VecDeque<Piece>,
+pub struct SendQueue {
+    pieces: VecDeque<QueuedBytes>,
     skip: usize,
     bytes: usize,
 }
 
-impl Waiting {
+impl SendQueue {
     /// Of the bytes, those of shared pieces.
     fn shared(&self) -> usize {
         let skips = std::iter::once(self.skip).chain(std::iter::repeat(0));
         let pieces = self.pieces.iter().zip(skips);
         pieces
-            .map(|(piece, skip)| if let Piece::Shared(bytes) = piece { bytes.len() - skip } else { 0 })
+            .map(|(piece, skip)| if let QueuedBytes::Shared(bytes) = piece { bytes.len() - skip } else { 0 })
             .sum()
     }
 
     fn push_own(&mut self, bytes: &[u8]) {
         self.bytes += bytes.len();
         match self.pieces.back_mut() {
-            Some(Piece::Own(last)) => last.extend_from_slice(bytes),
+            Some(QueuedBytes::Own(last)) => last.extend_from_slice(bytes),
             _ if bytes.is_empty() => {}
-            _ => self.pieces.push_back(Piece::Own(bytes.to_vec())),
+            _ => self.pieces.push_back(QueuedBytes::Own(bytes.to_vec())),
         }
     }
 
@@ -124,7 +124,7 @@ pub enum Batch<'a> {
     /// The frames that were offered: nothing waits before them.
     Offered(Frames<'a>),
     /// What waited.
-    Taken(Waiting),
+    Taken(SendQueue),
 }
 
 impl Batch<'_> {
@@ -134,13 +134,13 @@ impl Batch<'_> {
             Batch::Offered(frames) => (Some(frames.bytes()), None),
             Batch::Taken(waiting) => (None, Some(waiting)),
         };
-        offered.into_iter().chain(waiting.into_iter().flat_map(Waiting::slices)).take(limits::MAX_IOVECS)
+        offered.into_iter().chain(waiting.into_iter().flat_map(SendQueue::slices)).take(limits::MAX_IOVECS)
     }
 }
 
 /// The result of an offer.
 #[derive(Debug)]
-pub enum Offered<'a> {
+pub enum EnqueueResult<'a> {
     /// The caller is the sender now.
     Send(Batch<'a>),
     /// The frames wait for the sender at work.
@@ -155,21 +155,21 @@ pub enum Offered<'a> {
 /// See the [module](self).
 #[derive(Debug)]
 pub struct Sender {
-    queue: Mutex<Queue>,
+    queue: Mutex<SenderState>,
     /// The deadlines.
-    pub life: Life,
+    pub life: Deadlines,
 }
 
 #[derive(Debug, Default)]
-struct Queue {
-    waiting: Waiting,
+struct SenderState {
+    waiting: SendQueue,
     /// Bytes that the sender holds: they count towards the bound.
     held: usize,
     /// Of these, shared ones.
     held_shared: usize,
     is_sending: bool,
     /// Why the connection ends. The close frame, if there is one, is the last of what was queued.
-    ending: Option<Ending>,
+    ending: Option<DisconnectReason>,
     /// The peer is gone: nothing can be sent.
     is_lost: bool,
     /// Since when the kernel has taken nothing although bytes wait.
@@ -177,7 +177,7 @@ struct Queue {
     sends: u64,
 }
 
-impl Queue {
+impl SenderState {
     fn backlog(&self) -> usize {
         self.waiting.bytes + self.held
     }
@@ -203,32 +203,32 @@ impl Queue {
 impl Sender {
     /// The sender of a connection that begins `now`; `must_greet` as for [`Life::new`].
     pub fn new(must_greet: bool, now: Duration) -> Sender {
-        Sender { queue: Mutex::default(), life: Life::new(must_greet, now) }
+        Sender { queue: Mutex::default(), life: Deadlines::new(must_greet, now) }
     }
 
     /// Offers whole frames. `queued` is called if they are accepted, under the queue's lock, so
     /// that its calls have the order of the wire: it must be quick, and must not use the queue.
-    pub fn offer<'a>(&self, frames: Frames<'a>, queued: impl FnOnce(&[u8])) -> Offered<'a> {
+    pub fn offer<'a>(&self, frames: Frames<'a>, queued: impl FnOnce(&[u8])) -> EnqueueResult<'a> {
         let mut queue = self.queue.lock();
         if queue.ending.is_some() || queue.is_lost {
-            return Offered::Ended;
+            return EnqueueResult::Ended;
         }
         if !queue.has_room(&frames) {
-            return Offered::Full;
+            return EnqueueResult::Full;
         }
         queued(frames.bytes());
         if queue.is_sending {
             frames.keep(0, &mut queue.waiting);
-            return Offered::Waits;
+            return EnqueueResult::Waits;
         }
         if queue.backlog() > 0 {
             frames.keep(0, &mut queue.waiting);
-            return queue.take().map_or(Offered::Waits, Offered::Send);
+            return queue.take().map_or(EnqueueResult::Waits, EnqueueResult::Send);
         }
         queue.is_sending = true;
         queue.held = frames.bytes().len();
         queue.held_shared = if matches!(frames, Frames::Shared(_)) { queue.held } else { 0 };
-        Offered::Send(Batch::Offered(frames))
+        EnqueueResult::Send(Batch::Offered(frames))
     }
 
     /// The waiting pieces, unless another thread is sending: the caller must then send them.
@@ -247,12 +247,12 @@ impl Sender {
         queue.sends += 1;
         let Ok(taken) = taken else {
             queue.is_lost = true;
-            queue.waiting = Waiting::default();
+            queue.waiting = SendQueue::default();
             return None;
         };
         let given: usize = batch.slices().map(<[u8]>::len).sum();
         let taken = taken.min(given);
-        let mut rest = Waiting::default();
+        let mut rest = SendQueue::default();
         match batch {
             Batch::Offered(frames) if taken < given => frames.keep(taken, &mut rest),
             Batch::Offered(_) => {}
@@ -281,7 +281,7 @@ impl Sender {
     /// `frames` end with the close frame, and are queued even beyond the bound; `queued` as for
     /// [`Sender::offer`]. Returns whether this was the first reason; [`Sender::waiting`] then has
     /// what to send.
-    pub fn close(&self, ending: Ending, frames: &[u8], queued: impl FnOnce(&[u8]), now: Duration) -> bool {
+    pub fn close(&self, ending: DisconnectReason, frames: &[u8], queued: impl FnOnce(&[u8]), now: Duration) -> bool {
         let mut queue = self.queue.lock();
         if queue.ending.is_some() {
             return false;
@@ -297,7 +297,7 @@ impl Sender {
     }
 
     /// Why the connection ends, if it does.
-    pub fn ending(&self) -> Option<Ending> {
+    pub fn ending(&self) -> Option<DisconnectReason> {
         if self.life.is_closing() { self.queue.lock().ending.clone() } else { None }
     }
 
@@ -324,12 +324,12 @@ impl Sender {
 
     /// What is due `now`; see [`Life::poll`]. A queue from which the kernel has taken nothing for
     /// [`limits::SEND_STALL_TIME`] closes the connection.
-    pub fn poll(&self, now: Duration) -> Due {
+    pub fn poll(&self, now: Duration) -> DueAction {
         if !self.life.is_closing() {
             let stuck_since = self.queue.lock().stuck_since;
             let grace = limits::SEND_STALL_TIME + self.life.pauses.noted(now);
             if stuck_since.is_some_and(|since| now.saturating_sub(since) > grace) {
-                return Due::Close(Breach::SlowClient);
+                return DueAction::Close(CloseReason::SlowClient);
             }
         }
         self.life.poll(now, limits::IDLE_TIMEOUT)

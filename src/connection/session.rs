@@ -16,12 +16,12 @@ use std::time::Duration;
 
 use tickwire_sim::{EncodedAction, PlayerId, RawCommand};
 
-use crate::game::{About, Ask, Breach, Profile, Saved, Shared, Verbs, lockstep_packets};
+use crate::game::{GameInfo, PacketEffect, CloseReason, JoinRequest, SavedReader, SharedRateLimit, PacketHandler, lockstep_packets};
 use crate::packet::{DecodedPacket, Dialect, Direction};
 
 /// The result of a message; the driver carries the outputs out in order.
 #[derive(Debug, Clone, PartialEq)]
-pub enum Output {
+pub enum SessionOutput {
     /// The client said hello: the driver must send the welcome, whose content only the driver
     /// knows; and whether the client asks to follow in lockstep.
     Welcome {
@@ -32,10 +32,10 @@ pub enum Output {
     Pong(u32),
     /// The client asks for a body. The driver takes a number, calls [`Session::joined`], and queues
     /// the join. A client that had a body says after which tick it was told nothing more.
-    Join(Profile, Option<u32>),
+    Join(JoinRequest, Option<u32>),
     /// A command for the world, meant for a tick if the packet names one, and the budget that the
     /// clients of an address share for it.
-    Command(RawCommand, Option<u32>, Option<&'static Shared>),
+    Command(RawCommand, Option<u32>, Option<&'static SharedRateLimit>),
     /// The player to watch without a body; `None` is the leader.
     Watch(Option<PlayerId>),
     /// The client in lockstep asks for a snapshot.
@@ -43,7 +43,7 @@ pub enum Output {
     /// The checksum of its world after so many ticks.
     Checksum(u32, u64),
     /// What differed in its world after so many ticks.
-    Details(u32, Vec<Differing>),
+    Details(u32, Vec<FieldDiff>),
     /// The packet had no effect; a rule's name for the metrics, and what the client is told, if
     /// anything.
     Refused(&'static str, Option<&'static str>),
@@ -53,7 +53,7 @@ pub enum Output {
 
 /// A field that a client in lockstep has found different.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Differing {
+pub struct FieldDiff {
     /// The entity.
     pub entity: String,
     /// The path of the field in it.
@@ -65,7 +65,7 @@ pub struct Differing {
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum State {
+enum SessionState {
     Greeting,
     Watching,
     Playing(PlayerId),
@@ -75,14 +75,14 @@ enum State {
 /// See the [module](self).
 #[derive(Debug)]
 pub struct Session {
-    state: State,
+    state: SessionState,
     /// Whether the client follows in lockstep.
     lockstep: bool,
     /// The highest sequence of the present body: counted here, or claimed by the client and
     /// checked. Clients send 32 bits; this field has the width of a command's sequence.
     sequence: u64,
-    verbs: Box<dyn Verbs>,
-    asks: Vec<Ask>,
+    verbs: Box<dyn PacketHandler>,
+    asks: Vec<PacketEffect>,
 }
 
 /// The version of the protocol that clients name in their hello.
@@ -96,33 +96,33 @@ pub fn says_hello(dialect: &Dialect) -> bool {
 impl Session {
     /// A new session of a game. A client whose dialect has a hello must send it first; another may
     /// enter at once.
-    pub fn new(about: &About, dialect: &Dialect) -> Session {
-        let state = if says_hello(dialect) { State::Greeting } else { State::Watching };
+    pub fn new(about: &GameInfo, dialect: &Dialect) -> Session {
+        let state = if says_hello(dialect) { SessionState::Greeting } else { SessionState::Watching };
         Session { state, lockstep: false, sequence: 0, verbs: (about.verbs)(dialect), asks: Vec::new() }
     }
 
     /// Whether the client still has to send `hello`.
     pub fn awaits_hello(&self) -> bool {
-        self.state == State::Greeting
+        self.state == SessionState::Greeting
     }
 
     /// Whether the client has been greeted: before that it is told nothing.
     pub fn is_greeted(&self) -> bool {
-        matches!(self.state, State::Watching | State::Playing(_))
+        matches!(self.state, SessionState::Watching | SessionState::Playing(_))
     }
 
     /// Whether the client was turned away.
     pub fn is_turned_away(&self) -> bool {
-        self.state == State::TurnedAway
+        self.state == SessionState::TurnedAway
     }
 
     /// The client may neither play nor watch: nothing that it sends has an effect any more.
     pub fn turn_away(&mut self) {
-        self.state = State::TurnedAway;
+        self.state = SessionState::TurnedAway;
     }
 
     /// The game's part of the session.
-    pub fn verbs(&self) -> &dyn Verbs {
+    pub fn verbs(&self) -> &dyn PacketHandler {
         &*self.verbs
     }
 
@@ -133,14 +133,14 @@ impl Session {
 
     fn player(&self) -> Option<PlayerId> {
         match self.state {
-            State::Playing(player) => Some(player),
-            State::Greeting | State::Watching | State::TurnedAway => None,
+            SessionState::Playing(player) => Some(player),
+            SessionState::Greeting | SessionState::Watching | SessionState::TurnedAway => None,
         }
     }
 
     /// Sets the number of the client's new body.
     pub fn joined(&mut self, player: PlayerId) {
-        self.state = State::Playing(player);
+        self.state = SessionState::Playing(player);
         self.sequence = 0;
         self.verbs.joined();
     }
@@ -153,24 +153,24 @@ impl Session {
         &mut self,
         packet: &DecodedPacket<'_>,
         now: Duration,
-        outputs: &mut Vec<Output>,
-    ) -> Result<(), Breach> {
+        outputs: &mut Vec<SessionOutput>,
+    ) -> Result<(), CloseReason> {
         match self.state {
-            State::Greeting => return self.greet(packet, outputs),
-            State::TurnedAway => return Ok(()),
-            State::Watching | State::Playing(_) => {}
+            SessionState::Greeting => return self.greet(packet, outputs),
+            SessionState::TurnedAway => return Ok(()),
+            SessionState::Watching | SessionState::Playing(_) => {}
         }
         match packet.row.name.as_str() {
-            "hello" => outputs.push(Output::Refused("hello_again", None)),
-            "ping" => outputs.push(Output::Pong(packet.integer("nonce").unwrap_or(0))),
-            "follow" => outputs.push(Output::Watch(packet.integer("player").map(PlayerId))),
+            "hello" => outputs.push(SessionOutput::Refused("hello_again", None)),
+            "ping" => outputs.push(SessionOutput::Pong(packet.integer("nonce").unwrap_or(0))),
+            "follow" => outputs.push(SessionOutput::Watch(packet.integer("player").map(PlayerId))),
             name if self.verbs.is_enter(name) => self.enter(packet, outputs),
             name if self.lockstep && self.in_lockstep(name, packet, outputs) => {}
             // Of a client that follows as a stream.
             lockstep_packets::STATE_SYNC_REQUEST
             | lockstep_packets::CHECKSUM
             | lockstep_packets::DESYNC_DETAILS => {
-                outputs.push(Output::Refused(
+                outputs.push(SessionOutput::Refused(
                     "not_in_lockstep",
                     Some("ask for lockstep with mode 2 or 3 in hello"),
                 ));
@@ -187,43 +187,43 @@ impl Session {
     }
 
     /// Whether a packet is one of lockstep, and what it asks for.
-    fn in_lockstep(&self, name: &str, packet: &DecodedPacket<'_>, outputs: &mut Vec<Output>) -> bool {
+    fn in_lockstep(&self, name: &str, packet: &DecodedPacket<'_>, outputs: &mut Vec<SessionOutput>) -> bool {
         let tick = packet.integer::<u32>("tick").unwrap_or_default();
         match name {
-            lockstep_packets::STATE_SYNC_REQUEST => outputs.push(Output::Sync),
+            lockstep_packets::STATE_SYNC_REQUEST => outputs.push(SessionOutput::Sync),
             lockstep_packets::CHECKSUM => {
                 let text = packet.text("checksum").unwrap_or_default();
-                let refused = Output::Refused("bad_checksum", Some("a checksum is 16 hexadecimal digits"));
+                let refused = SessionOutput::Refused("bad_checksum", Some("a checksum is 16 hexadecimal digits"));
                 outputs
-                    .push(parse_checksum(&text).map_or(refused, |checksum| Output::Checksum(tick, checksum)));
+                    .push(parse_checksum(&text).map_or(refused, |checksum| SessionOutput::Checksum(tick, checksum)));
             }
-            lockstep_packets::DESYNC_DETAILS => outputs.push(Output::Details(tick, differing(packet))),
+            lockstep_packets::DESYNC_DETAILS => outputs.push(SessionOutput::Details(tick, differing(packet))),
             _ => return false,
         }
         true
     }
 
-    fn greet(&mut self, packet: &DecodedPacket<'_>, outputs: &mut Vec<Output>) -> Result<(), Breach> {
+    fn greet(&mut self, packet: &DecodedPacket<'_>, outputs: &mut Vec<SessionOutput>) -> Result<(), CloseReason> {
         let version = packet.integer::<u16>("version").filter(|_| packet.row.name == "hello");
         let (Some(version), Some(mode)) = (version, packet.integer::<u8>("mode")) else {
-            return Err(Breach::HelloFirst);
+            return Err(CloseReason::HelloFirst);
         };
         if version != NATIVE_VERSION {
-            return Err(Breach::HelloVersion);
+            return Err(CloseReason::HelloVersion);
         }
-        self.state = State::Watching;
+        self.state = SessionState::Watching;
         self.lockstep = mode & lockstep_packets::MODE != 0;
-        outputs.push(Output::Welcome { lockstep: self.lockstep });
+        outputs.push(SessionOutput::Welcome { lockstep: self.lockstep });
         if mode & 1 != 0 {
             self.enter(packet, outputs);
         }
         Ok(())
     }
 
-    fn enter(&mut self, packet: &DecodedPacket<'_>, outputs: &mut Vec<Output>) {
+    fn enter(&mut self, packet: &DecodedPacket<'_>, outputs: &mut Vec<SessionOutput>) {
         let profile = self.verbs.profile(packet);
         match self.player() {
-            None => outputs.push(Output::Join(profile, packet.integer("since"))),
+            None => outputs.push(SessionOutput::Join(profile, packet.integer("since"))),
             Some(_) => {
                 let ask = self.verbs.enter_again(&profile);
                 self.grant(None, None, ask, outputs);
@@ -231,17 +231,17 @@ impl Session {
         }
     }
 
-    fn grant(&mut self, sequence: Option<u32>, tick: Option<u32>, ask: Ask, outputs: &mut Vec<Output>) {
+    fn grant(&mut self, sequence: Option<u32>, tick: Option<u32>, ask: PacketEffect, outputs: &mut Vec<SessionOutput>) {
         match ask {
-            Ask::Act(action, shared) => self.command(sequence, tick, (action, shared), outputs),
-            Ask::Refuse(rule, detail) => outputs.push(self.refused(sequence, rule, detail)),
+            PacketEffect::Act(action, shared) => self.command(sequence, tick, (action, shared), outputs),
+            PacketEffect::Refuse(rule, detail) => outputs.push(self.refused(sequence, rule, detail)),
         }
     }
 
-    fn refused(&self, sequence: Option<u32>, rule: &'static str, detail: Option<&'static str>) -> Output {
+    fn refused(&self, sequence: Option<u32>, rule: &'static str, detail: Option<&'static str>) -> SessionOutput {
         match sequence.filter(|_| self.player().is_some()) {
-            Some(sequence) => Output::Rejected(sequence.into(), rule, detail),
-            None => Output::Refused(rule, detail),
+            Some(sequence) => SessionOutput::Rejected(sequence.into(), rule, detail),
+            None => SessionOutput::Refused(rule, detail),
         }
     }
 
@@ -250,11 +250,11 @@ impl Session {
         &mut self,
         sequence: Option<u32>,
         tick: Option<u32>,
-        (action, shared): (EncodedAction, Option<&'static Shared>),
-        outputs: &mut Vec<Output>,
+        (action, shared): (EncodedAction, Option<&'static SharedRateLimit>),
+        outputs: &mut Vec<SessionOutput>,
     ) {
         let Some(player) = self.player() else {
-            return outputs.push(Output::Refused("not_playing", None));
+            return outputs.push(SessionOutput::Refused("not_playing", None));
         };
         let next = sequence.map_or(self.sequence.saturating_add(1), u64::from);
         if next <= self.sequence {
@@ -263,7 +263,7 @@ impl Session {
         }
         let sequence = next;
         self.sequence = sequence;
-        outputs.push(Output::Command(RawCommand { player, sequence, action }, tick, shared));
+        outputs.push(SessionOutput::Command(RawCommand { player, sequence, action }, tick, shared));
     }
 }
 
@@ -274,12 +274,12 @@ fn parse_checksum(text: &str) -> Option<u64> {
 }
 
 /// The fields of a packet `desync_details`.
-fn differing(packet: &DecodedPacket<'_>) -> Vec<Differing> {
+fn differing(packet: &DecodedPacket<'_>) -> Vec<FieldDiff> {
     let Some(values) = packet.get("fields").and_then(|fields| fields.as_array()) else { return Vec::new() };
     let text = |value: &rmpv::Value| value.as_str().map(str::to_owned);
     let group = |values: &[rmpv::Value]| {
         let [entity, field, server, own] = values else { return None };
-        Some(Differing { entity: text(entity)?, field: text(field)?, server: text(server), own: text(own) })
+        Some(FieldDiff { entity: text(entity)?, field: text(field)?, server: text(server), own: text(own) })
     };
     values.chunks(4).filter_map(group).collect()
 }
@@ -300,10 +300,10 @@ impl Session {
     /// Appends everything that decides how the session handles the next packet, `now`.
     pub fn save(&self, now: Duration, out: &mut Vec<u8>) {
         let (state, player) = match self.state {
-            State::Greeting => (GREETING, 0),
-            State::Watching => (WATCHING, 0),
-            State::Playing(player) => (PLAYING, player.0),
-            State::TurnedAway => (TURNED_AWAY, 0),
+            SessionState::Greeting => (GREETING, 0),
+            SessionState::Watching => (WATCHING, 0),
+            SessionState::Playing(player) => (PLAYING, player.0),
+            SessionState::TurnedAway => (TURNED_AWAY, 0),
         };
         out.push(if self.lockstep { state | LOCKSTEP } else { state });
         out.extend(player.to_le_bytes());
@@ -314,20 +314,20 @@ impl Session {
     /// What saved bytes say without knowing the game: whether the client still has to say hello, and
     /// the sequence of its last command.
     pub fn peek(saved: &[u8]) -> Option<(bool, u64)> {
-        let mut saved = Saved::new(saved, Duration::ZERO);
+        let mut saved = SavedReader::new(saved, Duration::ZERO);
         let (state, _) = (saved.u8()?, saved.array::<2>()?);
         Some((state & !LOCKSTEP == GREETING, saved.u64()?))
     }
 
     /// Reads what [`Session::save`] wrote, into a new session; `None` if the bytes are wrong.
-    pub fn restore(mut self, saved: &mut Saved<'_>) -> Option<Session> {
+    pub fn restore(mut self, saved: &mut SavedReader<'_>) -> Option<Session> {
         let (state, player) = (saved.u8()?, PlayerId(u16::from_le_bytes(saved.array()?)));
         self.lockstep = state & LOCKSTEP != 0;
         self.state = match state & !LOCKSTEP {
-            GREETING => State::Greeting,
-            WATCHING => State::Watching,
-            PLAYING => State::Playing(player),
-            TURNED_AWAY => State::TurnedAway,
+            GREETING => SessionState::Greeting,
+            WATCHING => SessionState::Watching,
+            PLAYING => SessionState::Playing(player),
+            TURNED_AWAY => SessionState::TurnedAway,
             _ => return None,
         };
         self.sequence = saved.u64()?;

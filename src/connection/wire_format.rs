@@ -14,7 +14,7 @@ use crate::ws::http::RequestHead;
 
 /// See the [module](self).
 #[derive(Debug, Clone)]
-pub struct Endpoint {
+pub struct WireFormat {
     /// Codes and types.
     pub dialect: Arc<Dialect>,
     /// Whether the client speaks first, with `hello`, and follows by differences.
@@ -23,10 +23,10 @@ pub struct Endpoint {
     pub is_json: bool,
 }
 
-impl Endpoint {
+impl WireFormat {
     /// The endpoint of a dialect.
-    pub fn new(dialect: Arc<Dialect>, is_json: bool) -> Endpoint {
-        Endpoint { is_native: says_hello(&dialect), dialect, is_json }
+    pub fn new(dialect: Arc<Dialect>, is_json: bool) -> WireFormat {
+        WireFormat { is_native: says_hello(&dialect), dialect, is_json }
     }
 
     /// The endpoint that a request selects, by the paths of its room's game. The query may name another dialect and a format.
@@ -37,11 +37,11 @@ impl Endpoint {
         codes: &PacketTables,
         paths: &[(&str, &str)],
         head: &RequestHead,
-    ) -> Result<Endpoint, RouteError> {
+    ) -> Result<WireFormat, RouteError> {
         let (asked, format) = (head.query("dialect"), head.query("format"));
         let (dialect, is_json) =
             routes::find_dialect(codes, paths, head.path(), asked.as_deref(), format.as_deref())?;
-        Ok(Endpoint::new(Arc::clone(dialect), is_json))
+        Ok(WireFormat::new(Arc::clone(dialect), is_json))
     }
 
     /// Appends one message as a frame of the endpoint's kind.

@@ -10,7 +10,7 @@ use crate::packet::routes::WRONG_FRAME_TYPE;
 /// A rule of our own that a client broke, or a reason of the server to close. RFC 6455's rules are
 /// `ws::Violation`s.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Breach {
+pub enum CloseReason {
     /// More messages than [`limits::CLIENT_MESSAGES_PER_SECOND`] and its burst allow.
     MessageRate,
     /// More bytes than [`limits::CLIENT_BYTES_PER_SECOND`] and its burst allow.
@@ -60,59 +60,59 @@ pub enum Breach {
 }
 
 /// Each breach with its name, its close code (RFC 6455 7.4.1) and its sentence, in the order of the enum.
-const ROWS: [(Breach, &str, u16, &str); 21] = [
-    (Breach::MessageRate, "message_rate", 1008, "more messages than a client may send"),
-    (Breach::ByteRate, "byte_rate", 1008, "more bytes than a client may send"),
-    (Breach::HelloLate, "hello_late", 1008, "no hello before the deadline"),
-    (Breach::HelloFirst, "hello_first", 1008, "the first packet must be hello"),
-    (Breach::HelloVersion, "hello_version", 1008, "this server speaks version 1"),
-    (Breach::FrameKind, WRONG_FRAME_TYPE.0, WRONG_FRAME_TYPE.2, WRONG_FRAME_TYPE.1),
-    (Breach::SlowClient, "slow_client", 1008, "the client did not read its data in time"),
-    (Breach::Silent, "silent", 1011, "the client sent nothing, not even a pong"),
-    (Breach::Full, "full", 1013, "the world is full"),
-    (Breach::Kicked, "kicked", 1008, "the operator kicked this client"),
-    (Breach::Banned, "banned", 1008, "the operator banned this address"),
+const ROWS: [(CloseReason, &str, u16, &str); 21] = [
+    (CloseReason::MessageRate, "message_rate", 1008, "more messages than a client may send"),
+    (CloseReason::ByteRate, "byte_rate", 1008, "more bytes than a client may send"),
+    (CloseReason::HelloLate, "hello_late", 1008, "no hello before the deadline"),
+    (CloseReason::HelloFirst, "hello_first", 1008, "the first packet must be hello"),
+    (CloseReason::HelloVersion, "hello_version", 1008, "this server speaks version 1"),
+    (CloseReason::FrameKind, WRONG_FRAME_TYPE.0, WRONG_FRAME_TYPE.2, WRONG_FRAME_TYPE.1),
+    (CloseReason::SlowClient, "slow_client", 1008, "the client did not read its data in time"),
+    (CloseReason::Silent, "silent", 1011, "the client sent nothing, not even a pong"),
+    (CloseReason::Full, "full", 1013, "the world is full"),
+    (CloseReason::Kicked, "kicked", 1008, "the operator kicked this client"),
+    (CloseReason::Banned, "banned", 1008, "the operator banned this address"),
     (
-        Breach::GoingAway,
+        CloseReason::GoingAway,
         "going_away",
         1001,
         "the server is shutting down, or the operator has ended the room",
     ),
-    (Breach::Overloaded, "overloaded", 1013, "the server fell behind and lost events"),
-    (Breach::TakenOver, "taken_over", 1008, "the game goes on over another connection"),
-    (Breach::TokenMissing, "token_missing", 1008, "this server wants a token from those who play"),
-    (Breach::TokenWrong, "token_wrong", 1008, "the token is wrong"),
+    (CloseReason::Overloaded, "overloaded", 1013, "the server fell behind and lost events"),
+    (CloseReason::TakenOver, "taken_over", 1008, "the game goes on over another connection"),
+    (CloseReason::TokenMissing, "token_missing", 1008, "this server wants a token from those who play"),
+    (CloseReason::TokenWrong, "token_wrong", 1008, "the token is wrong"),
     (
-        Breach::TokenTooOften,
+        CloseReason::TokenTooOften,
         "token_too_often",
         1008,
         "too many wrong tokens from this address: wait a minute",
     ),
     (
-        Breach::RoomTokenMissing,
+        CloseReason::RoomTokenMissing,
         "room_token_missing",
         1008,
         "a new room needs a player's token in the request: as a subprotocol, or in the query",
     ),
     (
-        Breach::LockstepOff,
+        CloseReason::LockstepOff,
         "lockstep_off",
         1008,
         "this server does not offer lockstep, or not without a token",
     ),
     (
-        Breach::LockstepTooLarge,
+        CloseReason::LockstepTooLarge,
         "lockstep_too_large",
         1008,
         "the world is too large to be sent: follow it as a stream",
     ),
-    (Breach::InternalError, "internal_error", 1011, "a bug in the server"),
+    (CloseReason::InternalError, "internal_error", 1011, "a bug in the server"),
 ];
 
-impl Breach {
+impl CloseReason {
     /// All of them, for the tests that check PROTOCOL.md against the code.
-    pub const ALL: [Breach; ROWS.len()] = {
-        let (mut all, mut at) = ([Breach::MessageRate; ROWS.len()], 0);
+    pub const ALL: [CloseReason; ROWS.len()] = {
+        let (mut all, mut at) = ([CloseReason::MessageRate; ROWS.len()], 0);
         while at < all.len() {
             assert!(ROWS[at].0 as usize == at, "the rows have the order of the enum");
             assert!(matches!(ROWS[at].2, 1000..=1003 | 1007..=1014), "a code that a close frame may have");
@@ -135,11 +135,11 @@ impl Breach {
     /// Whether the client broke a rule; otherwise the reason is the server's own, as from
     /// [`Breach::Full`] on.
     pub fn is_of_the_client(self) -> bool {
-        (self as u8) < Breach::Full as u8
+        (self as u8) < CloseReason::Full as u8
     }
 }
 
-impl fmt::Display for Breach {
+impl fmt::Display for CloseReason {
     fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
         out.write_str(ROWS[*self as usize].3)
     }

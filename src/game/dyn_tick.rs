@@ -16,7 +16,7 @@ pub struct Roster {
 }
 
 /// One tick of any game.
-pub trait Tick: Any + Debug + Send + Sync {
+pub trait DynTick: Any + Debug + Send + Sync {
     /// Ticks completed.
     fn tick(&self) -> u32;
     /// The players in the world after it.

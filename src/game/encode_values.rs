@@ -8,7 +8,7 @@ use tickwire_sim::PlayerId;
 use crate::packet::msgpack::{write_array_len, write_f64_2dec, write_int, write_nil, write_str, write_uint};
 
 /// One or more values, one after the other.
-pub trait Values {
+pub trait WireValues {
     /// The number of values.
     const COUNT: usize;
 
@@ -45,7 +45,7 @@ one_value! {
     PlayerId, write_uint, |id| id.0.into();
 }
 
-impl<T: Values + ?Sized> Values for &T {
+impl<T: WireValues + ?Sized> WireValues for &T {
     const COUNT: usize = T::COUNT;
 
     #[inline]
@@ -55,7 +55,7 @@ impl<T: Values + ?Sized> Values for &T {
 }
 
 /// Without the values, nil in place of each.
-impl<T: Values> Values for Option<T> {
+impl<T: WireValues> WireValues for Option<T> {
     const COUNT: usize = T::COUNT;
 
     #[inline]
@@ -67,7 +67,7 @@ impl<T: Values> Values for Option<T> {
     }
 }
 
-impl<T: Values, const N: usize> Values for [T; N] {
+impl<T: WireValues, const N: usize> WireValues for [T; N] {
     const COUNT: usize = N * T::COUNT;
 
     #[inline]
@@ -104,7 +104,7 @@ tuples! {
 /// A list of records as one value: an array of all their values.
 pub struct List<I>(pub I);
 
-impl<I: Iterator<Item: Values> + Clone> Values for List<I> {
+impl<I: Iterator<Item: WireValues> + Clone> WireValues for List<I> {
     const COUNT: usize = 1;
 
     fn write(&self, out: &mut Vec<u8>) {

@@ -6,17 +6,17 @@ use tickwire_sim::{
     Action, EncodedAction, MembershipChange, PlayerId, RawCommand, Sim, WorldParams, command_frame,
 };
 
-use super::dyn_tick::Tick;
-use super::game::{ActionOf, Game, Played, Published, Publisher as _, Rates, View as _};
-use super::info::{About, Looking, Onlooker, Replica, Restored, Viewer};
+use super::dyn_tick::DynTick;
+use super::game::{ActionOf, Game, TypedWorld, Published, Publisher as _, UpdateRates, View as _};
+use super::info::{GameInfo, SpectatorWorldResult, SpectatorWorld, DynWorld, DynWorldResult, ClientFeed};
 use super::messages::Messages;
-use super::packet_handler::Profile;
+use super::packet_handler::JoinRequest;
 use crate::packet::Dialect;
 
-impl About {
+impl GameInfo {
     /// What there is to know of a game.
-    pub const fn of<G: Game>() -> About {
-        About {
+    pub const fn of<G: Game>() -> GameInfo {
+        GameInfo {
             name: G::NAME,
             paths: G::PATHS,
             foreign: G::FOREIGN,
@@ -48,7 +48,7 @@ impl About {
     }
 }
 
-fn join<G: Game>(player: PlayerId, profile: &Profile) -> Vec<EncodedAction> {
+fn join<G: Game>(player: PlayerId, profile: &JoinRequest) -> Vec<EncodedAction> {
     G::join(player, profile).iter().map(Action::encoded).collect()
 }
 
@@ -72,21 +72,21 @@ fn words<G: Game>(action: &EncodedAction) -> String {
     action.decoded().map_or_else(|| format!("{action:?}"), |action| G::words(&action))
 }
 
-fn begin<S: Sim>(identity: &WorldParams) -> Box<dyn Replica> {
+fn begin<S: Sim>(identity: &WorldParams) -> Box<dyn DynWorld> {
     played(S::new(identity))
 }
 
-fn restore<S: Sim>(bytes: &[u8]) -> Restored {
+fn restore<S: Sim>(bytes: &[u8]) -> DynWorldResult {
     Ok(played(S::restore(bytes)?))
 }
 
-fn played<S: Sim>(sim: S) -> Box<dyn Replica> {
-    Box::new(Played::new(sim))
+fn played<S: Sim>(sim: S) -> Box<dyn DynWorld> {
+    Box::new(TypedWorld::new(sim))
 }
 
 #[derive(Debug)]
-struct Look<G: Game> {
-    played: Played<G::Sim>,
+struct TypedSpectatorWorld<G: Game> {
+    played: TypedWorld<G::Sim>,
     publisher: G::Publisher,
     view: G::View,
     scratch: G::Scratch,
@@ -97,16 +97,16 @@ struct Look<G: Game> {
 }
 
 #[derive(Debug)]
-struct Viewing<G: Game> {
+struct TypedClientFeed<G: Game> {
     view: G::View,
     scratch: G::Scratch,
     dialect: Arc<Dialect>,
 }
 
-impl<G: Game> Viewer for Viewing<G> {
-    fn tell(
+impl<G: Game> ClientFeed for TypedClientFeed<G> {
+    fn append_update(
         &mut self,
-        tick: &dyn Tick,
+        tick: &dyn DynTick,
         player: Option<PlayerId>,
         watched: Option<PlayerId>,
         messages: &mut Messages,
@@ -119,13 +119,13 @@ impl<G: Game> Viewer for Viewing<G> {
 }
 
 /// An onlooker of the world of a snapshot, whose client knows nothing yet.
-fn look<G: Game>(snapshot: &[u8], dialect: &Arc<Dialect>) -> Looking {
+fn look<G: Game>(snapshot: &[u8], dialect: &Arc<Dialect>) -> SpectatorWorldResult {
     let sim = G::Sim::restore(snapshot)?;
     let tick_hz = sim.identity().tick_hz;
-    let rates = Rates { tick_hz, update_hz: tick_hz, foreign_hz: tick_hz };
-    Ok(Box::new(Look::<G> {
+    let rates = UpdateRates { tick_hz, update_hz: tick_hz, foreign_hz: tick_hz };
+    Ok(Box::new(TypedSpectatorWorld::<G> {
         publisher: G::Publisher::new(&sim, rates),
-        played: Played::new(sim),
+        played: TypedWorld::new(sim),
         view: G::View::new(dialect),
         scratch: G::Scratch::default(),
         dialect: Arc::clone(dialect),
@@ -134,12 +134,12 @@ fn look<G: Game>(snapshot: &[u8], dialect: &Arc<Dialect>) -> Looking {
     }))
 }
 
-impl<G: Game> Onlooker for Look<G> {
-    fn world(&self) -> &dyn Replica {
+impl<G: Game> SpectatorWorld for TypedSpectatorWorld<G> {
+    fn world(&self) -> &dyn DynWorld {
         &self.played
     }
 
-    fn world_mut(&mut self) -> &mut dyn Replica {
+    fn world_mut(&mut self) -> &mut dyn DynWorld {
         &mut self.played
     }
 
@@ -151,7 +151,7 @@ impl<G: Game> Onlooker for Look<G> {
         messages: &mut Messages,
     ) {
         let published = self.publish(commands);
-        let Look { view, scratch, dialect, published: last, skipped, .. } = self;
+        let TypedSpectatorWorld { view, scratch, dialect, published: last, skipped, .. } = self;
         view.follow(player, watched);
         view.update(skipped, &published, false, dialect, scratch, messages);
         skipped.clear();
@@ -167,20 +167,20 @@ impl<G: Game> Onlooker for Look<G> {
         G::names(self.played.sim())
     }
 
-    fn take_viewer(&mut self) -> Box<dyn Viewer> {
+    fn take_viewer(&mut self) -> Box<dyn ClientFeed> {
         let view = std::mem::replace(&mut self.view, G::View::new(&self.dialect));
         let (scratch, dialect) = (G::Scratch::default(), Arc::clone(&self.dialect));
-        Box::new(Viewing::<G> { view, scratch, dialect })
+        Box::new(TypedClientFeed::<G> { view, scratch, dialect })
     }
 
-    fn published(&self) -> Option<Arc<dyn Tick>> {
-        self.published.as_ref().map(|published| Arc::clone(published) as Arc<dyn Tick>)
+    fn published(&self) -> Option<Arc<dyn DynTick>> {
+        self.published.as_ref().map(|published| Arc::clone(published) as Arc<dyn DynTick>)
     }
 }
 
-impl<G: Game> Look<G> {
+impl<G: Game> TypedSpectatorWorld<G> {
     fn publish(&mut self, commands: &[RawCommand]) -> Published<G> {
-        let Look { played, publisher, .. } = self;
+        let TypedSpectatorWorld { played, publisher, .. } = self;
         played.step(commands);
         // How early commands come is known to the server alone: clients do not reckon with this number.
         publisher.publish(played.sim(), &|_| i16::MIN)

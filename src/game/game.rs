@@ -7,12 +7,12 @@ use std::sync::Arc;
 use tickwire_sim::state_tree::{FieldDiff, StateTree, corrupt_one_scalar};
 use tickwire_sim::{Command, EncodedAction, PlayerId, Sim, StepResult, WorldParams};
 
-use super::bots::Bots;
-use super::dyn_tick::{Roster, Tick};
-use super::info::{About, Kill, Order, Replica};
+use super::bots::BotHooks;
+use super::dyn_tick::{Roster, DynTick};
+use super::info::{GameInfo, KillPacket, OperatorCommand, DynWorld};
 use super::messages::Messages;
-use super::packet_handler::{Profile, Verbs};
-use super::prediction::StartPredictor;
+use super::packet_handler::{JoinRequest, PacketHandler};
+use super::prediction::NewPredictor;
 use crate::packet::{Dialect, PacketTables};
 
 /// The action of a game's world.
@@ -38,15 +38,15 @@ pub trait Game: Sized + Debug + Send + Sync + 'static {
     /// The rules as JSON, of which its page shows something: served as `rules.json` at a room's path.
     const RULES: Option<fn() -> String> = None;
     /// The operator's commands for it.
-    const ORDERS: &'static [Order] = &[];
+    const ORDERS: &'static [OperatorCommand] = &[];
     /// The packet that tells of a kill: it is marked where a capture is watched again.
-    const KILL: Option<Kill> = None;
+    const KILL: Option<KillPacket> = None;
     /// What bots and the simulator need of it.
-    const BOTS: Bots = Bots::NONE;
+    const BOTS: BotHooks = BotHooks::NONE;
     /// What runs a client's own player ahead of the server, for its page.
-    const PREDICTOR: Option<StartPredictor> = None;
+    const PREDICTOR: Option<NewPredictor> = None;
     /// What the rest of the server knows of it.
-    const ABOUT: &'static About = &About::of::<Self>();
+    const ABOUT: &'static GameInfo = &GameInfo::of::<Self>();
 
     /// The world.
     type Sim: Sim;
@@ -75,10 +75,10 @@ pub trait Game: Sized + Debug + Send + Sync + 'static {
     }
 
     /// The meaning of the packets of a client in this dialect.
-    fn verbs(dialect: &Dialect) -> Box<dyn Verbs>;
+    fn verbs(dialect: &Dialect) -> Box<dyn PacketHandler>;
 
     /// The commands, of the operator, that let a player in.
-    fn join(player: PlayerId, profile: &Profile) -> Vec<ActionOf<Self>>;
+    fn join(player: PlayerId, profile: &JoinRequest) -> Vec<ActionOf<Self>>;
 
     /// The command, of the operator, that makes a player leave.
     fn leave(player: PlayerId) -> ActionOf<Self>;
@@ -108,7 +108,7 @@ pub trait Game: Sized + Debug + Send + Sync + 'static {
 
 /// Update rates per second of each kind of client; at most the tick rate.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Rates {
+pub struct UpdateRates {
     /// Ticks per second.
     pub tick_hz: u32,
     /// Updates per second of clients that say hello.
@@ -117,7 +117,7 @@ pub struct Rates {
     pub foreign_hz: u32,
 }
 
-impl Rates {
+impl UpdateRates {
     /// Whether clients with this rate have a turn in this tick: turns are spread evenly, whatever
     /// the rates.
     pub fn is_turn(&self, hz: u32, tick: u32) -> bool {
@@ -147,7 +147,7 @@ impl<G: Game> Debug for Published<G> {
     }
 }
 
-impl<G: Game> Tick for Published<G> {
+impl<G: Game> DynTick for Published<G> {
     fn tick(&self) -> u32 {
         self.tick
     }
@@ -173,7 +173,7 @@ impl<G: Game> Tick for Published<G> {
     }
 }
 
-impl dyn Tick {
+impl dyn DynTick {
     /// The tick as that of its game; `None` if it is of another.
     pub fn of<G: Game>(&self) -> Option<&Published<G>> {
         (self as &dyn Any).downcast_ref()
@@ -183,7 +183,7 @@ impl dyn Tick {
 /// Publishes a world, tick after tick.
 pub trait Publisher<G: Game>: Debug + Send {
     /// A publisher for this world.
-    fn new(sim: &G::Sim, rates: Rates) -> Self;
+    fn new(sim: &G::Sim, rates: UpdateRates) -> Self;
 
     /// Publishes the world's last tick. `margin` returns how early or late a player's last command
     /// arrived, in ticks.
@@ -192,7 +192,7 @@ pub trait Publisher<G: Game>: Debug + Send {
 
 /// What became of the state in an update.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Turn {
+pub enum StateOutcome {
     /// None of the ticks was a turn of the client.
     NotDue,
     /// The client's messages of this turn were written, if there is anything to say.
@@ -229,21 +229,21 @@ pub trait View<G: Game>: Debug + Send {
         dialect: &Dialect,
         scratch: &mut G::Scratch,
         messages: &mut Messages,
-    ) -> Turn;
+    ) -> StateOutcome;
 }
 
 /// A world, and buffers for its steps.
 #[derive(Debug)]
-pub(super) struct Played<S: Sim> {
+pub(super) struct TypedWorld<S: Sim> {
     sim: S,
     commands: Vec<Command<S::Action>>,
     stepped: StepResult,
 }
 
-impl<S: Sim> Played<S> {
+impl<S: Sim> TypedWorld<S> {
     /// A world that goes on.
-    pub(super) fn new(sim: S) -> Played<S> {
-        Played { sim, commands: Vec::new(), stepped: StepResult::default() }
+    pub(super) fn new(sim: S) -> TypedWorld<S> {
+        TypedWorld { sim, commands: Vec::new(), stepped: StepResult::default() }
     }
 
     /// The world.
@@ -252,7 +252,7 @@ impl<S: Sim> Played<S> {
     }
 }
 
-impl<S: Sim> Replica for Played<S> {
+impl<S: Sim> DynWorld for TypedWorld<S> {
     fn tick(&self) -> u32 {
         self.sim.tick()
     }

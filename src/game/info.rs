@@ -11,14 +11,14 @@ use tickwire_sim::{
     Command, EncodedAction, Malformed, MembershipChange, OptionSpec, PlayerId, RawCommand, WorldParams,
 };
 
-use super::bots::Bots;
-use super::dyn_tick::Tick;
+use super::bots::BotHooks;
+use super::dyn_tick::DynTick;
 use super::messages::Messages;
-use super::packet_handler::{Profile, Verbs};
+use super::packet_handler::{JoinRequest, PacketHandler};
 use crate::packet::{Dialect, Direction, PacketTables};
 
 /// A game without its types: what hosts, sessions, captures and the console use of it.
-pub struct About {
+pub struct GameInfo {
     /// As [`Game::NAME`](super::Game::NAME).
     pub name: &'static str,
     /// As [`Game::PATHS`](super::Game::PATHS).
@@ -34,11 +34,11 @@ pub struct About {
     /// As [`Game::RULES`](super::Game::RULES).
     pub rules: Option<fn() -> String>,
     /// As [`Game::ORDERS`](super::Game::ORDERS).
-    pub orders: &'static [Order],
+    pub orders: &'static [OperatorCommand],
     /// As [`Game::KILL`](super::Game::KILL).
-    pub kill: Option<Kill>,
+    pub kill: Option<KillPacket>,
     /// As [`Game::BOTS`](super::Game::BOTS).
-    pub bots: Bots,
+    pub bots: BotHooks,
     /// The options of its world.
     pub options: &'static [OptionSpec],
     /// The tick rates with which it works, in Hz; the first is the default.
@@ -48,9 +48,9 @@ pub struct About {
     /// As [`Game::check`](super::Game::check).
     pub check: fn(&PacketTables) -> Result<(), String>,
     /// As [`Game::verbs`](super::Game::verbs).
-    pub verbs: fn(&Dialect) -> Box<dyn Verbs>,
+    pub verbs: fn(&Dialect) -> Box<dyn PacketHandler>,
     /// As [`Game::join`](super::Game::join).
-    pub join: fn(PlayerId, &Profile) -> Vec<EncodedAction>,
+    pub join: fn(PlayerId, &JoinRequest) -> Vec<EncodedAction>,
     /// As [`Game::leave`](super::Game::leave).
     pub leave: fn(PlayerId) -> EncodedAction,
     /// As [`Game::away`](super::Game::away).
@@ -68,16 +68,16 @@ pub struct About {
     /// As [`Sim::is_snapshot`].
     pub recognizes: fn(&[u8]) -> bool,
     /// A world that begins.
-    pub begin: fn(&WorldParams) -> Box<dyn Replica>,
+    pub begin: fn(&WorldParams) -> Box<dyn DynWorld>,
     /// A world that goes on from a snapshot, or why it cannot, in words.
-    pub restore: fn(&[u8]) -> Restored,
+    pub restore: fn(&[u8]) -> DynWorldResult,
     /// The world of a snapshot, and what a client of this dialect would be told of it.
-    pub look: fn(&[u8], &Arc<Dialect>) -> Looking,
+    pub look: fn(&[u8], &Arc<Dialect>) -> SpectatorWorldResult,
 }
 
 /// The packet that tells everybody that a player was killed: names of its arguments.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Kill {
+pub struct KillPacket {
     /// The packet.
     pub packet: &'static str,
     /// The argument that is true if it was a kill; `None` if the packet tells nothing else.
@@ -88,7 +88,7 @@ pub struct Kill {
     pub killer: &'static str,
 }
 
-impl About {
+impl GameInfo {
     /// Checks that tables have what the game needs: its dialects, and in each of them that has a hello,
     /// the packets without which nobody can play.
     ///
@@ -124,15 +124,15 @@ impl About {
     }
 }
 
-impl PartialEq for About {
-    fn eq(&self, other: &About) -> bool {
+impl PartialEq for GameInfo {
+    fn eq(&self, other: &GameInfo) -> bool {
         self.name == other.name
     }
 }
 
-impl Eq for About {}
+impl Eq for GameInfo {}
 
-impl About {
+impl GameInfo {
     /// Checks a tick rate.
     ///
     /// # Errors
@@ -159,7 +159,7 @@ impl About {
     ///
     /// # Errors
     /// A table cannot be used, with its file, line and reason; or what is missing, by name.
-    pub fn codes_of(games: &[&About]) -> Result<PacketTables, String> {
+    pub fn codes_of(games: &[&GameInfo]) -> Result<PacketTables, String> {
         let mut tables = Vec::new();
         for table in games.iter().flat_map(|about| about.tables) {
             if !tables.contains(table) {
@@ -172,7 +172,7 @@ impl About {
     }
 }
 
-impl Debug for About {
+impl Debug for GameInfo {
     fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(out, "About({})", self.name)
     }
@@ -180,47 +180,47 @@ impl Debug for About {
 
 /// What the operator typed behind the name of a command cannot be used.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum OrderError {
+pub enum OperatorCommandError {
     /// What was expected, in words, or nothing if the usage says it all.
     Usage(String),
     /// The reason.
     Failed(String),
 }
 
-impl From<String> for OrderError {
-    fn from(reason: String) -> OrderError {
-        OrderError::Failed(reason)
+impl From<String> for OperatorCommandError {
+    fn from(reason: String) -> OperatorCommandError {
+        OperatorCommandError::Failed(reason)
     }
 }
 
 /// Finds the player whom the operator names.
-pub type Find<'a> = &'a dyn Fn(&str) -> Result<PlayerId, OrderError>;
+pub type PlayerLookup<'a> = &'a dyn Fn(&str) -> Result<PlayerId, OperatorCommandError>;
 
 /// What an order makes of its arguments: the action, and what is answered once it has been executed.
-pub type Given = Result<(EncodedAction, String), OrderError>;
+pub type ParsedCommand = Result<(EncodedAction, String), OperatorCommandError>;
 
 /// A command of the operator that a game adds.
 #[derive(Clone, Copy)]
-pub struct Order {
+pub struct OperatorCommand {
     /// Its name and arguments.
     pub usage: &'static str,
     /// Its effect.
     pub does: &'static str,
     /// Reads the arguments.
-    pub give: fn(&str, Find<'_>) -> Given,
+    pub give: fn(&str, PlayerLookup<'_>) -> ParsedCommand,
 }
 
-impl Debug for Order {
+impl Debug for OperatorCommand {
     fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(out, "Order({})", self.usage)
     }
 }
 
 /// A world that goes on, or why it cannot, in words.
-pub type Restored = Result<Box<dyn Replica>, String>;
+pub type DynWorldResult = Result<Box<dyn DynWorld>, String>;
 
 /// A world of any game that is stepped again.
-pub trait Replica: Debug {
+pub trait DynWorld: Debug {
     /// As [`Sim::tick`].
     fn tick(&self) -> u32;
     /// As [`Sim::identity`].
@@ -244,12 +244,12 @@ pub trait Replica: Debug {
 ///
 /// A client in lockstep, and whoever watches a recording, has the world but draws what a server tells.
 /// An onlooker is the server's end of that: the game's own publisher and view, after each tick.
-pub trait Onlooker: Debug + Send {
+pub trait SpectatorWorld: Debug + Send {
     /// The world.
-    fn world(&self) -> &dyn Replica;
+    fn world(&self) -> &dyn DynWorld;
 
     /// The world, to change it by other means than commands.
-    fn world_mut(&mut self) -> &mut dyn Replica;
+    fn world_mut(&mut self) -> &mut dyn DynWorld;
 
     /// Runs one tick with these commands, and appends what the client is told after it: that of this
     /// player, or a spectator of the watched one, or of the leader.
@@ -269,19 +269,19 @@ pub trait Onlooker: Debug + Send {
     fn names(&self) -> Vec<(PlayerId, String)>;
 
     /// The client's part, which from now on is told by itself: another client begins here.
-    fn take_viewer(&mut self) -> Box<dyn Viewer>;
+    fn take_viewer(&mut self) -> Box<dyn ClientFeed>;
 
     /// What was published of the last tick that [`Onlooker::step`] ran; `None` before the first.
-    fn published(&self) -> Option<Arc<dyn Tick>>;
+    fn published(&self) -> Option<Arc<dyn DynTick>>;
 }
 
 /// What one client is told of the ticks of a world that somebody else steps.
-pub trait Viewer: Debug + Send {
+pub trait ClientFeed: Debug + Send {
     /// Appends what the client is told after this tick, which follows the one before: that of this player,
     /// or a spectator of the watched one, or of the leader.
-    fn tell(
+    fn append_update(
         &mut self,
-        tick: &dyn Tick,
+        tick: &dyn DynTick,
         player: Option<PlayerId>,
         watched: Option<PlayerId>,
         messages: &mut Messages,
@@ -289,4 +289,4 @@ pub trait Viewer: Debug + Send {
 }
 
 /// An onlooker, or why the bytes are no snapshot, in words.
-pub type Looking = Result<Box<dyn Onlooker>, String>;
+pub type SpectatorWorldResult = Result<Box<dyn SpectatorWorld>, String>;

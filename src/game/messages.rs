@@ -2,8 +2,8 @@
 //!
 //! The buffer keeps its memory between turns, so the steady state allocates nothing.
 
-use super::encode_values::Values;
-use super::records::Section;
+use super::encode_values::WireValues;
+use super::records::RecordList;
 use crate::packet::msgpack::write_array_len;
 use crate::packet::{Dialect, Direction, Lane};
 
@@ -38,8 +38,8 @@ impl Messages {
     }
 
     /// A writer of messages of one lane in this dialect.
-    pub fn writer<'a>(&'a mut self, dialect: &'a Dialect, lane: Lane) -> Writer<'a> {
-        Writer { messages: self, dialect, lane }
+    pub fn writer<'a>(&'a mut self, dialect: &'a Dialect, lane: Lane) -> MessageWriter<'a> {
+        MessageWriter { messages: self, dialect, lane }
     }
 
     /// Whether there are no messages.
@@ -56,20 +56,20 @@ impl Messages {
 
 /// Appends messages of one lane. A packet that the dialect does not have is left out.
 #[derive(Debug)]
-pub struct Writer<'a> {
+pub struct MessageWriter<'a> {
     messages: &'a mut Messages,
     dialect: &'a Dialect,
     lane: Lane,
 }
 
-impl Writer<'_> {
+impl MessageWriter<'_> {
     /// Appends a packet with these arguments.
-    pub fn send<V: Values>(&mut self, name: &str, arguments: V) {
+    pub fn send<V: WireValues>(&mut self, name: &str, arguments: V) {
         self.add(name, V::COUNT, |out| arguments.write(out));
     }
 
     /// Appends a packet whose only argument is this list, unless it is empty, and empties the list.
-    pub fn list(&mut self, name: &str, records: &mut Section) {
+    pub fn list(&mut self, name: &str, records: &mut RecordList) {
         if !records.is_empty() {
             self.send(name, &*records);
             records.clear();
@@ -78,7 +78,7 @@ impl Writer<'_> {
 
     /// Appends a packet unless its arguments are the `last` that were sent, and remembers them.
     /// Returns whether they are new.
-    pub fn send_new<V: Values>(&mut self, name: &str, last: &mut Vec<u8>, arguments: V) -> bool {
+    pub fn send_new<V: WireValues>(&mut self, name: &str, last: &mut Vec<u8>, arguments: V) -> bool {
         let start = self.bytes();
         arguments.write(&mut self.messages.bytes);
         let is_new = self.messages.bytes[start..] != **last;

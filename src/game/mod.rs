@@ -79,13 +79,13 @@ pub mod simple;
 /// it begins anew.
 pub const PLAYER_GONE: &str = "player_gone";
 
-pub use crate::game::bots::rng::Dice;
-pub use close_reason::Breach;
-pub use dyn_tick::{Roster, Tick};
-pub use encode_values::{List, Values};
-pub use game::{ActionOf, Game, Published, Publisher, Rates, Turn, View};
-pub use info::{About, Find, Given, Kill, Looking, Onlooker, Order, OrderError, Replica, Restored, Viewer};
-pub use messages::{Messages, Misfit, Writer};
-pub use packet_handler::{Ask, Named, Profile, Saved, Shared, Verbs};
-pub use records::{Records, Section};
+pub use crate::game::bots::rng::BotRng;
+pub use close_reason::CloseReason;
+pub use dyn_tick::{Roster, DynTick};
+pub use encode_values::{List, WireValues};
+pub use game::{ActionOf, Game, Published, Publisher, UpdateRates, StateOutcome, View};
+pub use info::{GameInfo, PlayerLookup, ParsedCommand, KillPacket, SpectatorWorldResult, SpectatorWorld, OperatorCommand, OperatorCommandError, DynWorld, DynWorldResult, ClientFeed};
+pub use messages::{Messages, Misfit, MessageWriter};
+pub use packet_handler::{PacketEffect, NamedPacket, JoinRequest, SavedReader, SharedRateLimit, PacketHandler};
+pub use records::{Records, RecordList};
 pub use simple::{Simple, SimpleGame};

@@ -13,7 +13,7 @@ use crate::packet::DecodedPacket;
 
 /// A body that a client asks for.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Profile {
+pub struct JoinRequest {
     /// The name, as the game has cleaned it.
     pub name: String,
     /// What else the game knows of it.
@@ -23,7 +23,7 @@ pub struct Profile {
 /// An action that reaches other players, and which the clients of one address therefore share a
 /// budget for: a token every `every`, at most `burst`.
 #[derive(Debug, PartialEq, Eq)]
-pub struct Shared {
+pub struct SharedRateLimit {
     /// Which budget of the game it is: below [`limits::GAME_RATE_LIMITS`](crate::limits::GAME_RATE_LIMITS).
     pub slot: usize,
     /// The rule's name in answers, metrics and the log.
@@ -38,9 +38,9 @@ pub struct Shared {
 
 /// What a packet asks for.
 #[derive(Debug, Clone, PartialEq)]
-pub enum Ask {
+pub enum PacketEffect {
     /// An action of the client's own player.
-    Act(EncodedAction, Option<&'static Shared>),
+    Act(EncodedAction, Option<&'static SharedRateLimit>),
     /// The packet has no effect: a rule's name for the metrics, and what the client is told, if
     /// anything.
     Refuse(&'static str, Option<&'static str>),
@@ -48,13 +48,13 @@ pub enum Ask {
 
 /// A packet with its values by name, for those that are seldom sent. An argument without a value is
 /// nil, and a value without an argument is left out.
-pub type Named<'a> = (&'static str, Vec<(&'static str, Value)>);
+pub type NamedPacket<'a> = (&'static str, Vec<(&'static str, Value)>);
 
 /// The part of one client's session that belongs to the game.
-pub trait Verbs: Debug + Send {
+pub trait PacketHandler: Debug + Send {
     /// The packets with which the server begins, in a dialect in which clients do not say hello.
     /// `connection` is a name for the connection, unique among all runs of all servers.
-    fn begin(&self, connection: &str) -> Vec<Named<'static>> {
+    fn begin(&self, connection: &str) -> Vec<NamedPacket<'static>> {
         let _ = connection;
         Vec::new()
     }
@@ -65,19 +65,19 @@ pub trait Verbs: Debug + Send {
     }
 
     /// The body that a packet asks for: `hello`, or one that [`Verbs::is_enter`].
-    fn profile(&self, packet: &DecodedPacket<'_>) -> Profile;
+    fn profile(&self, packet: &DecodedPacket<'_>) -> JoinRequest;
 
     /// What it means that a client that has a body asks for one: by default, nothing.
-    fn enter_again(&mut self, profile: &Profile) -> Ask {
+    fn enter_again(&mut self, profile: &JoinRequest) -> PacketEffect {
         let _ = profile;
-        Ask::Refuse("already_playing", Some("you are in the game already"))
+        PacketEffect::Refuse("already_playing", Some("you are in the game already"))
     }
 
     /// The client has a new body.
     fn joined(&mut self) {}
 
     /// What any other packet asks for: appends to `asks`.
-    fn packet(&mut self, packet: &DecodedPacket<'_>, now: Duration, asks: &mut Vec<Ask>);
+    fn packet(&mut self, packet: &DecodedPacket<'_>, now: Duration, asks: &mut Vec<PacketEffect>);
 
     /// Appends everything that decides how the next packet is handled, `now`.
     fn save(&self, now: Duration, out: &mut Vec<u8>) {
@@ -85,7 +85,7 @@ pub trait Verbs: Debug + Send {
     }
 
     /// Reads what [`Verbs::save`] wrote; `None` if the bytes are wrong.
-    fn restore(&mut self, saved: &mut Saved<'_>) -> Option<()> {
+    fn restore(&mut self, saved: &mut SavedReader<'_>) -> Option<()> {
         let _ = saved;
         Some(())
     }
@@ -97,15 +97,15 @@ const NEVER: u64 = u64::MAX;
 /// Saved bytes that are read, `now`. Times are ages in nanoseconds, and the largest number means
 /// never; all numbers are little-endian.
 #[derive(Debug)]
-pub struct Saved<'a> {
+pub struct SavedReader<'a> {
     bytes: &'a [u8],
     now: Duration,
 }
 
-impl<'a> Saved<'a> {
+impl<'a> SavedReader<'a> {
     /// All of these bytes.
-    pub fn new(bytes: &'a [u8], now: Duration) -> Saved<'a> {
-        Saved { bytes, now }
+    pub fn new(bytes: &'a [u8], now: Duration) -> SavedReader<'a> {
+        SavedReader { bytes, now }
     }
 
     /// Appends the nanoseconds since `then`, or the mark for never.

@@ -3,7 +3,7 @@
 //! Encoding costs a fraction of a microsecond per thing, and copying less; without sharing, 100
 //! players who see one another would be encoded 10,000 times per turn.
 
-use super::encode_values::Values;
+use super::encode_values::WireValues;
 use crate::packet::msgpack::write_array_len;
 
 /// The encoded things, one after the other, found by index.
@@ -17,7 +17,7 @@ pub struct Records {
 
 impl Records {
     /// Encodes each thing in order; one without a record has no bytes.
-    pub fn new<R: Values>(records: impl Iterator<Item = Option<R>>) -> Records {
+    pub fn new<R: WireValues>(records: impl Iterator<Item = Option<R>>) -> Records {
         let (mut bytes, mut ends) = (Vec::new(), Vec::new());
         for record in records {
             if let Some(record) = record {
@@ -37,13 +37,13 @@ impl Records {
 
 /// A list of records under construction; as a value, an array of all their values.
 #[derive(Debug, Default)]
-pub struct Section {
+pub struct RecordList {
     /// The encoded records.
     pub bytes: Vec<u8>,
     values: usize,
 }
 
-impl Section {
+impl RecordList {
     /// Forgets the records and keeps the memory.
     pub fn clear(&mut self) {
         self.bytes.clear();
@@ -66,13 +66,13 @@ impl Section {
     }
 
     /// Encodes a record.
-    pub fn push<R: Values>(&mut self, record: R) {
+    pub fn push<R: WireValues>(&mut self, record: R) {
         record.write(&mut self.bytes);
         self.values += R::COUNT;
     }
 }
 
-impl Values for Section {
+impl WireValues for RecordList {
     const COUNT: usize = 1;
 
     fn write(&self, out: &mut Vec<u8>) {

@@ -2,12 +2,12 @@
 
 use std::sync::{Arc, OnceLock};
 
-use crate::game::prediction::StartPredictor;
+use crate::game::prediction::NewPredictor;
 use crate::game::simple::Simple;
-use crate::game::{About, Game};
+use crate::game::{GameInfo, Game};
 use crate::packet::PacketTables;
-use crate::server::clients::client::Line;
-use crate::server::clients::dyn_room::Kind;
+use crate::server::clients::client::Transport;
+use crate::server::clients::dyn_room::GameFactory;
 
 /// Declares the games: each is the module of its folder, and its type.
 macro_rules! games {

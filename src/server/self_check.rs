@@ -22,16 +22,16 @@ use std::time::Duration;
 
 use tickwire_sim::PlayerId;
 
-use crate::client::lockstep_follower::{Follower, Heard};
-use crate::connection::Endpoint;
-use crate::game::bots::{Agent, Manner, Outcome, Part};
+use crate::client::lockstep_follower::{LockstepFollower, FollowEvent};
+use crate::connection::WireFormat;
+use crate::game::bots::{Agent, BotBehavior, AgentOutput, BotSpec};
 use crate::game::lockstep_packets::{CHECKSUM, DESYNC_DETAILS, STATE_SYNC, STATE_SYNC_REQUEST, has_lockstep};
-use crate::game::{Messages, Tick};
+use crate::game::{Messages, DynTick};
 use crate::limits;
 use crate::packet::{DecodedPacket, Direction, Lane, Value};
-use crate::server::clients::lockstep_feed::Relay;
-use crate::server::room::Handle;
-use crate::server::room::lockstep::Field;
+use crate::server::clients::lockstep_feed::LockstepFeed;
+use crate::server::room::RoomHandle;
+use crate::server::room::lockstep::FieldDiff;
 use crate::util::address_prefix::AddressPrefix;
 use crate::ws::Side;
 use crate::ws::message::{Message, MessageReader};
@@ -69,7 +69,7 @@ impl fmt::Display for Finding {
 
 /// Counts since it began.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-pub struct Counts {
+pub struct SelfCheckCounts {
     /// Pictures of clients that were compared with the world.
     pub compared: u64,
     /// Checksums of the own world that were sent.
@@ -79,29 +79,29 @@ pub struct Counts {
 }
 
 /// The stream of one client.
-struct Shadow {
-    endpoint: Endpoint,
+struct StreamFollower {
+    endpoint: WireFormat,
     reader: MessageReader,
     agent: Box<dyn Agent>,
 }
 
 /// The server's own view of one room: see the [module](self).
 pub struct SelfCheck {
-    room: Arc<Handle>,
-    endpoint: Endpoint,
-    relay: Relay,
+    room: Arc<RoomHandle>,
+    endpoint: WireFormat,
+    relay: LockstepFeed,
     reader: MessageReader,
-    follower: Follower,
+    follower: LockstepFollower,
     /// What the own world has published, the newest last.
-    ticks: VecDeque<Arc<dyn Tick>>,
-    shadows: BTreeMap<u64, Shadow>,
+    ticks: VecDeque<Arc<dyn DynTick>>,
+    shadows: BTreeMap<u64, StreamFollower>,
     /// Clients in lockstep: they are sent what the own connection is.
     in_lockstep: BTreeSet<u64>,
     /// The newest tick after which the own world was found to differ.
     differed_at: Option<u32>,
     findings: Vec<Finding>,
-    counts: Counts,
-    told: Messages,
+    counts: SelfCheckCounts,
+    messages: Messages,
 }
 
 impl fmt::Debug for SelfCheck {
@@ -113,14 +113,14 @@ impl fmt::Debug for SelfCheck {
 impl SelfCheck {
     /// The view of this room, in this dialect; `None` if the dialect has no lockstep. It begins at the
     /// room's next snapshot.
-    pub fn new(room: &Arc<Handle>, endpoint: Endpoint) -> Option<SelfCheck> {
+    pub fn new(room: &Arc<RoomHandle>, endpoint: WireFormat) -> Option<SelfCheck> {
         if !has_lockstep(&endpoint.dialect) {
             return None;
         }
         room.lockstep.follow(OWN, AddressPrefix::from_ip(Ipv4Addr::UNSPECIFIED.into()));
         Some(SelfCheck {
-            relay: Relay::new(&endpoint),
-            follower: Follower::new(room.about, Arc::clone(&endpoint.dialect)),
+            relay: LockstepFeed::new(&endpoint),
+            follower: LockstepFollower::new(room.about, Arc::clone(&endpoint.dialect)),
             reader: MessageReader::new(Side::Server, limits::SELF_CHECK_MESSAGE_LIMITS),
             room: Arc::clone(room),
             endpoint,
@@ -129,18 +129,18 @@ impl SelfCheck {
             in_lockstep: BTreeSet::new(),
             differed_at: None,
             findings: Vec::new(),
-            counts: Counts::default(),
-            told: Messages::default(),
+            counts: SelfCheckCounts::default(),
+            messages: Messages::default(),
         })
     }
 
     /// The room.
-    pub fn room(&self) -> &Arc<Handle> {
+    pub fn room(&self) -> &Arc<RoomHandle> {
         &self.room
     }
 
     /// Counts since it began.
-    pub fn counts(&self) -> Counts {
+    pub fn counts(&self) -> SelfCheckCounts {
         self.counts
     }
 
@@ -161,7 +161,7 @@ impl SelfCheck {
 
     /// A client has connected, and has been sent nothing yet. It is followed if its updates say their tick,
     /// and fewer than [`limits::SELF_CHECK_CLIENTS`] are.
-    pub fn opened(&mut self, client: u64, endpoint: &Endpoint) {
+    pub fn opened(&mut self, client: u64, endpoint: &WireFormat) {
         if !has_lockstep(&endpoint.dialect) {
             return;
         }
@@ -169,19 +169,19 @@ impl SelfCheck {
             self.counts.left_out += 1;
             return;
         }
-        let part = Part {
+        let part = BotSpec {
             index: 0,
             count: 1,
             seed: client,
             crowd_seed: client,
-            manner: Manner::Still,
+            manner: BotBehavior::Still,
             spares_visitors: true,
             checks: false,
             dialect: Arc::clone(&endpoint.dialect),
         };
         let Some(agent) = (self.room.about.bots.agent)(&part) else { return };
         let reader = MessageReader::new(Side::Server, limits::SERVER_MESSAGE_LIMITS);
-        self.shadows.insert(client, Shadow { endpoint: endpoint.clone(), reader, agent });
+        self.shadows.insert(client, StreamFollower { endpoint: endpoint.clone(), reader, agent });
     }
 
     /// Bytes of a client are lost: its stream is followed no more.
@@ -200,11 +200,11 @@ impl SelfCheck {
     pub fn said(&mut self, client: u64, player: Option<PlayerId>, frames: &[u8]) {
         let Some(mut shadow) = self.shadows.remove(&client) else { return };
         let found = match shadow.hear(frames) {
-            Ok(Said::Nothing) => Ok(()),
-            Ok(Said::State(tick)) => {
+            Ok(StreamEvent::Nothing) => Ok(()),
+            Ok(StreamEvent::State(tick)) => {
                 self.compare(&*shadow.agent, player, tick).map_err(|detail| (tick, "stream", detail))
             }
-            Ok(Said::Lockstep) => {
+            Ok(StreamEvent::Lockstep) => {
                 self.in_lockstep.insert(client);
                 return;
             }
@@ -231,7 +231,7 @@ impl SelfCheck {
     /// Takes what the room's journal has, as a client in lockstep is sent it, and runs the own world.
     pub fn follow(&mut self) {
         let frames = self.journal();
-        self.hear(&frames);
+        self.apply_journal(&frames);
     }
 
     /// What the room's journal has since the last call, as whole frames.
@@ -248,7 +248,7 @@ impl SelfCheck {
 
     /// Hears frames of the journal. Frames that break a rule of RFC 6455 are given up, and the own world
     /// begins again at a snapshot.
-    pub fn hear(&mut self, frames: &[u8]) {
+    pub fn apply_journal(&mut self, frames: &[u8]) {
         let fresh = || MessageReader::new(Side::Server, limits::SELF_CHECK_MESSAGE_LIMITS);
         let mut reader = std::mem::replace(&mut self.reader, fresh());
         reader.receive(frames);
@@ -271,27 +271,27 @@ impl SelfCheck {
     }
 
     /// A packet of the journal was right or wrong.
-    fn note(&mut self, found: Result<(), Wrong>) {
+    fn note(&mut self, found: Result<(), RuleViolation>) {
         let Err((rule, detail)) = found else { return };
         let tick = self.follower.world().map_or(0, |world| world.tick());
         self.findings.push(Finding { client: None, player: None, tick, rule, detail });
     }
 
     /// A packet of the journal.
-    fn step(&mut self, packet: &DecodedPacket<'_>) -> Result<(), Wrong> {
+    fn step(&mut self, packet: &DecodedPacket<'_>) -> Result<(), RuleViolation> {
         let before = self.follower.world().map(|world| world.tick());
         let differed = self.follower.counts().differed;
         let mut say = Vec::new();
-        self.told.clear();
-        let heard = self.follower.hear(packet, &mut say, &mut self.told);
-        let said: Vec<Own> = say.iter().filter_map(|message| self.answer(message)).collect();
-        if let Ok(Heard::Stepped(tick)) = heard {
+        self.messages.clear();
+        let heard = self.follower.on_packet(packet, &mut say, &mut self.messages);
+        let said: Vec<FollowerReply> = say.iter().filter_map(|message| self.answer(message)).collect();
+        if let Ok(FollowEvent::Stepped(tick)) = heard {
             self.keep(tick);
         }
         if self.follower.counts().differed > differed {
             let details = said.into_iter().find_map(|own| match own {
-                Own::Differs(tick, fields) => Some((tick, fields)),
-                Own::Asks => None,
+                FollowerReply::Differs(tick, fields) => Some((tick, fields)),
+                FollowerReply::Asks => None,
             });
             let (tick, fields) = details.unwrap_or_else(|| (before.unwrap_or_default(), Vec::new()));
             return self.differs(tick, &fields);
@@ -299,8 +299,8 @@ impl SelfCheck {
         match heard {
             Err(reason) => Err(("snapshot", reason)),
             // Its world was begun again at a later tick, so that the two could not be compared.
-            Ok(Heard::Report(report)) if report.names(OWN_NAME) => self.differs(report.tick, &[]),
-            Ok(Heard::Noted) if said.iter().any(|own| matches!(own, Own::Asks)) => {
+            Ok(FollowEvent::Report(report)) if report.names(OWN_NAME) => self.differs(report.tick, &[]),
+            Ok(FollowEvent::Noted) if said.iter().any(|own| matches!(own, FollowerReply::Asks)) => {
                 let next = before.map_or_else(
                     || "no snapshot came".to_owned(),
                     |tick| format!("that of tick {tick} was expected"),
@@ -322,7 +322,7 @@ impl SelfCheck {
 
     /// The own world differed from the room's after so many ticks, in these fields. It is found by the own
     /// world and again in the room's report, and told once.
-    fn differs(&mut self, tick: u32, fields: &[Field]) -> Result<(), Wrong> {
+    fn differs(&mut self, tick: u32, fields: &[FieldDiff]) -> Result<(), RuleViolation> {
         if self.differed_at.is_some_and(|last| tick <= last) {
             return Ok(());
         }
@@ -330,7 +330,7 @@ impl SelfCheck {
         let or_none = |value: &Option<String>| value.clone().unwrap_or_else(|| "none".to_owned());
         let words: Vec<String> = fields
             .iter()
-            .map(|Field { entity, field, room, own }| {
+            .map(|FieldDiff { entity, field, room, own }| {
                 format!("{entity} {field}: {}, not {}", or_none(room), or_none(own))
             })
             .collect();
@@ -339,7 +339,7 @@ impl SelfCheck {
     }
 
     /// What the follower says, to the room. Returns what it says of itself.
-    fn answer(&mut self, message: &[u8]) -> Option<Own> {
+    fn answer(&mut self, message: &[u8]) -> Option<FollowerReply> {
         let packet = self.endpoint.dialect.decode(Direction::ToServer, message).ok()?;
         let tick = packet.integer("tick").unwrap_or_default();
         let journal = &self.room.lockstep;
@@ -353,11 +353,11 @@ impl SelfCheck {
             DESYNC_DETAILS => {
                 let fields = fields(&packet);
                 journal.details(OWN, tick, fields.clone());
-                Some(Own::Differs(tick, fields))
+                Some(FollowerReply::Differs(tick, fields))
             }
             STATE_SYNC_REQUEST => {
                 journal.ask(OWN);
-                Some(Own::Asks)
+                Some(FollowerReply::Asks)
             }
             _ => None,
         }
@@ -365,11 +365,11 @@ impl SelfCheck {
 }
 
 /// What the own world says of itself.
-enum Own {
+enum FollowerReply {
     /// It needs a snapshot.
     Asks,
     /// It differed after so many ticks, in these fields.
-    Differs(u32, Vec<Field>),
+    Differs(u32, Vec<FieldDiff>),
 }
 
 impl Drop for SelfCheck {
@@ -379,10 +379,10 @@ impl Drop for SelfCheck {
 }
 
 /// A rule's name, and what is wrong, in words.
-type Wrong = (&'static str, String);
+type RuleViolation = (&'static str, String);
 
 /// What frames said to a client.
-enum Said {
+enum StreamEvent {
     /// Nothing that can be compared.
     Nothing,
     /// The state after so many ticks.
@@ -391,25 +391,25 @@ enum Said {
     Lockstep,
 }
 
-impl Shadow {
-    fn hear(&mut self, frames: &[u8]) -> Result<Said, Wrong> {
-        let Shadow { endpoint, reader, agent } = self;
+impl StreamFollower {
+    fn hear(&mut self, frames: &[u8]) -> Result<StreamEvent, RuleViolation> {
+        let StreamFollower { endpoint, reader, agent } = self;
         reader.receive(frames);
-        let (mut said, mut out) = (Said::Nothing, Outcome::default());
+        let (mut said, mut out) = (StreamEvent::Nothing, AgentOutput::default());
         while let Some(message) =
             reader.next_message().map_err(|broken| (broken.name(), broken.to_string()))?
         {
             let heard = decoded(endpoint, &message, |packet| {
-                agent.hear(packet, Duration::ZERO, &mut out);
+                agent.on_packet(packet, Duration::ZERO, &mut out);
                 if packet.row.name == STATE_SYNC {
-                    return Some(Said::Lockstep);
+                    return Some(StreamEvent::Lockstep);
                 }
                 let tick = packet.integer("tick").filter(|_| packet.row.lane == Lane::Latest);
-                tick.map(Said::State)
+                tick.map(StreamEvent::State)
             })?;
             match heard.flatten() {
                 // A snapshot follows, which may be longer than any message of a stream.
-                Some(Said::Lockstep) => return Ok(Said::Lockstep),
+                Some(StreamEvent::Lockstep) => return Ok(StreamEvent::Lockstep),
                 Some(heard) => said = heard,
                 None => {}
             }
@@ -421,10 +421,10 @@ impl Shadow {
 
 /// Hands on the packet in a message; `None` for a control frame.
 fn decoded<T>(
-    endpoint: &Endpoint,
+    endpoint: &WireFormat,
     message: &Message<'_>,
     take: impl FnOnce(&DecodedPacket<'_>) -> T,
-) -> Result<Option<T>, Wrong> {
+) -> Result<Option<T>, RuleViolation> {
     let dialect = &endpoint.dialect;
     let packet = match message {
         Message::Binary(bytes) => dialect.decode(Direction::ToClient, bytes),
@@ -435,11 +435,11 @@ fn decoded<T>(
 }
 
 /// The fields in `desync_details`.
-fn fields(packet: &DecodedPacket<'_>) -> Vec<Field> {
+fn fields(packet: &DecodedPacket<'_>) -> Vec<FieldDiff> {
     let values = packet.get("fields").and_then(Value::as_array).cloned().unwrap_or_default();
     let text = |value: &Value| value.as_str().map(str::to_owned);
     let field = |one: &[Value]| {
-        Some(Field { entity: text(&one[0])?, field: text(&one[1])?, room: text(&one[2]), own: text(&one[3]) })
+        Some(FieldDiff { entity: text(&one[0])?, field: text(&one[1])?, room: text(&one[2]), own: text(&one[3]) })
     };
     values.chunks_exact(4).filter_map(field).collect()
 }

@@ -17,9 +17,9 @@ const NUMBERS: usize = 253;
 
 /// See the [module](self).
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Source(String);
+pub struct SourceAddresses(String);
 
-impl Source {
+impl SourceAddresses {
     /// The address of the client with this index, counted from 0.
     pub fn address(&self, index: usize) -> IpAddr {
         self.nth(index / CLIENTS_PER_ADDRESS)
@@ -34,13 +34,13 @@ impl Source {
     }
 }
 
-impl FromStr for Source {
+impl FromStr for SourceAddresses {
     type Err = String;
 
-    fn from_str(text: &str) -> Result<Source, String> {
+    fn from_str(text: &str) -> Result<SourceAddresses, String> {
         let largest = text.replace(['x', 'y'], "255");
         match largest.parse::<IpAddr>() {
-            Ok(IpAddr::V4(_)) => Ok(Source(text.to_owned())),
+            Ok(IpAddr::V4(_)) => Ok(SourceAddresses(text.to_owned())),
             _ => Err(format!(
                 "{text:?} is neither an address such as 127.0.0.1 nor a pattern such as 127.0.x.y"
             )),
@@ -48,7 +48,7 @@ impl FromStr for Source {
     }
 }
 
-impl fmt::Display for Source {
+impl fmt::Display for SourceAddresses {
     fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
         out.write_str(&self.0)
     }
@@ -62,7 +62,7 @@ mod tests {
 
     #[test]
     fn a_crowd_spreads_over_addresses() {
-        let source: Source = "127.0.x.y".parse().unwrap();
+        let source: SourceAddresses = "127.0.x.y".parse().unwrap();
         let mut clients = BTreeMap::<IpAddr, usize>::new();
         (0..10_000).for_each(|index| *clients.entry(source.address(index)).or_default() += 1);
         assert_eq!(clients.len(), 625);
@@ -73,10 +73,10 @@ mod tests {
 
     #[test]
     fn a_plain_address_is_kept_and_invalid_patterns_are_refused() {
-        let one: Source = "127.0.0.1".parse().unwrap();
+        let one: SourceAddresses = "127.0.0.1".parse().unwrap();
         assert_eq!(one.address(5_000).to_string(), "127.0.0.1");
         for text in ["", "127.0.x", "localhost", "::1", "127.0.0.1x"] {
-            assert!(text.parse::<Source>().is_err(), "{text}");
+            assert!(text.parse::<SourceAddresses>().is_err(), "{text}");
         }
     }
 }

@@ -5,7 +5,7 @@
 
 use std::cell::RefCell;
 
-use tickwire::game::{About, Replica};
+use tickwire::game::{GameInfo, DynWorld};
 use tickwire::internal::server::embedded;
 
 use super::buffers::with;
@@ -18,7 +18,7 @@ const NO_WORLD: u32 = 1;
 const BAD_INPUT: u32 = 2;
 
 thread_local! {
-    static WORLD: RefCell<Option<(&'static About, Box<dyn Replica>)>> = RefCell::default();
+    static WORLD: RefCell<Option<(&'static GameInfo, Box<dyn DynWorld>)>> = RefCell::default();
 }
 
 /// Begins the world of the game whose name is the input, in place of the last one. Returns 0; or 1 if

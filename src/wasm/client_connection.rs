@@ -4,7 +4,7 @@ use std::cell::RefCell;
 use std::collections::BTreeMap;
 
 use serde_json::Value;
-use tickwire::client::connection::{self, Event, Link};
+use tickwire::client::connection::{self, ClientEvent, ClientConnection};
 use tickwire::internal::packet::credentials;
 use tickwire::internal::server::clients::inspector_session;
 use tickwire::limits;
@@ -20,17 +20,17 @@ const ENDED: u8 = 5;
 
 /// The links, by number.
 #[derive(Default)]
-struct Links {
-    links: BTreeMap<u32, Link>,
+struct Connections {
+    links: BTreeMap<u32, ClientConnection>,
     last: u32,
 }
 
 thread_local! {
-    static LINKS: RefCell<Links> = RefCell::default();
+    static LINKS: RefCell<Connections> = RefCell::default();
 }
 
 /// Calls with a link and the input; the default if there is no such link.
-fn call<T: Default>(number: u32, call: impl FnOnce(&mut Link, &[u8]) -> T) -> T {
+fn call<T: Default>(number: u32, call: impl FnOnce(&mut ClientConnection, &[u8]) -> T) -> T {
     with(|buffers| {
         LINKS.with_borrow_mut(|links| {
             links.links.get_mut(&number).map(|link| call(link, &buffers.input)).unwrap_or_default()
@@ -53,12 +53,12 @@ fn open(input: &[u8]) -> Option<u32> {
     let ours = [connection::SUBPROTOCOL, inspector_session::SUBPROTOCOL];
     let protocol = wanted().find_map(|name| ours.into_iter().find(|known| *known == name));
     let credentials: Vec<&str> = wanted().filter(|name| credentials::is_credential(name)).collect();
-    LINKS.with_borrow_mut(|Links { links, last }| {
+    LINKS.with_borrow_mut(|Connections { links, last }| {
         if links.len() >= limits::EMBEDDED_CONNECTIONS {
             return None;
         }
         *last += 1;
-        links.insert(*last, Link::with_protocol(host, target, protocol, &credentials, random::keys()));
+        links.insert(*last, ClientConnection::with_protocol(host, target, protocol, &credentials, random::keys()));
         Some(*last)
     })
 }
@@ -117,18 +117,18 @@ pub extern "C" fn link_receive(number: u32) -> usize {
 }
 
 /// Appends the next event; `false` if there is none.
-fn take_event(link: &mut Link, out: &mut Vec<u8>) -> bool {
+fn take_event(link: &mut ClientConnection, out: &mut Vec<u8>) -> bool {
     match link.next_event() {
         Ok(None) => return false,
-        Ok(Some(Event::Open)) => put(out, OPEN, &[]),
-        Ok(Some(Event::Binary(message))) => put(out, BINARY, &[message]),
-        Ok(Some(Event::Text(text))) => put(out, TEXT, &[text.as_bytes()]),
-        Ok(Some(Event::Control)) => {}
-        Ok(Some(Event::Closed { code, reason })) => {
+        Ok(Some(ClientEvent::Open)) => put(out, OPEN, &[]),
+        Ok(Some(ClientEvent::Binary(message))) => put(out, BINARY, &[message]),
+        Ok(Some(ClientEvent::Text(text))) => put(out, TEXT, &[text.as_bytes()]),
+        Ok(Some(ClientEvent::Control)) => {}
+        Ok(Some(ClientEvent::Closed { code, reason })) => {
             let code = code.map_or(0, |code| code.get());
             put(out, CLOSED, &[&code.to_be_bytes(), reason.raw().as_bytes()]);
         }
-        Ok(Some(Event::Ended)) => put(out, ENDED, &[]),
+        Ok(Some(ClientEvent::Ended)) => put(out, ENDED, &[]),
         Err(error) => {
             put(out, ENDED, &[error.to_string().as_bytes()]);
             return false;

@@ -3,21 +3,21 @@
 //! each list.
 
 use serde_json::{Value, json};
-use tickwire::internal::tools::inspector::capture_file::File;
-use tickwire::internal::tools::inspector::{FilterError, List, Wish};
+use tickwire::internal::tools::inspector::capture_file::CaptureFile;
+use tickwire::internal::tools::inspector::{FilterError, FrameList, ListRequest};
 use tickwire::limits;
 
 use super::inspector::{Tab, answer, with_tab};
 
 /// The list that is shown.
-fn list(tab: &Tab) -> Option<&List> {
+fn list(tab: &Tab) -> Option<&FrameList> {
     tab.file
         .as_ref()
-        .map(File::list)
+        .map(CaptureFile::list)
         .or_else(|| tab.inspector.as_ref().and_then(|inspector| inspector.list()))
 }
 
-fn with_list(call: impl FnOnce(&List) -> String) -> usize {
+fn with_list(call: impl FnOnce(&FrameList) -> String) -> usize {
     answer(|tab, _| {
         let told = list(tab).map_or_else(|| "{}".to_owned(), call);
         Ok(told.into_bytes())
@@ -47,7 +47,7 @@ pub extern "C" fn file_most() -> usize {
 #[unsafe(no_mangle)]
 pub extern "C" fn file_open() -> usize {
     answer(|tab, _| {
-        let file = File::open(std::mem::take(&mut tab.file_input))?;
+        let file = CaptureFile::open(std::mem::take(&mut tab.file_input))?;
         let about = file.about().to_string();
         tab.file = Some(file);
         Ok(about.into_bytes())
@@ -73,7 +73,7 @@ pub extern "C" fn work(bytes: usize) -> usize {
             (None, Some(inspector)) => (inspector.work(bytes), json!({})),
             (None, None) => (false, json!({})),
         };
-        let mut told = list(tab).map_or_else(|| json!({}), List::count);
+        let mut told = list(tab).map_or_else(|| json!({}), FrameList::count);
         told["more"] = more.into();
         if let (Value::Object(told), Value::Object(progress)) = (&mut told, progress) {
             told.extend(progress);
@@ -88,7 +88,7 @@ pub extern "C" fn work(bytes: usize) -> usize {
 pub extern "C" fn filter() -> usize {
     answer(|tab, input| {
         let wish: Value = serde_json::from_slice(input).map_err(|error| error.to_string())?;
-        let wish = match Wish::read(&wish) {
+        let wish = match ListRequest::read(&wish) {
             Ok(wish) => wish,
             Err(FilterError { sentence, place }) => {
                 let told = json!({ "wrong": sentence, "begin": place.start, "end": place.end });

@@ -4,8 +4,8 @@
 use std::cell::RefCell;
 
 use serde_json::{Value, json};
-use tickwire::internal::tools::inspector::capture_file::File;
-use tickwire::internal::tools::inspector::{Inspector, Whose};
+use tickwire::internal::tools::inspector::capture_file::CaptureFile;
+use tickwire::internal::tools::inspector::{Inspector, ExportedClient};
 use tickwire::limits;
 
 use super::buffers::with;
@@ -16,7 +16,7 @@ pub struct Tab {
     /// The clients of a server, or the frame of a link.
     pub inspector: Option<Inspector>,
     /// A capture file: while there is one, it is shown.
-    pub file: Option<File>,
+    pub file: Option<CaptureFile>,
     /// The bytes of the next capture file.
     pub file_input: Vec<u8>,
 }
@@ -112,7 +112,7 @@ pub extern "C" fn save() -> usize {
         let whose: Value = serde_json::from_slice(input).map_err(|error| error.to_string())?;
         let player = whose["player"].as_u64().and_then(|player| u16::try_from(player).ok()).unwrap_or(0);
         let name = whose["name"].as_str().unwrap_or_default().to_owned();
-        inspector.save(&Whose { player, name }).ok_or_else(|| "no handshake was seen".to_owned())
+        inspector.save(&ExportedClient { player, name }).ok_or_else(|| "no handshake was seen".to_owned())
     })
 }
 

@@ -8,7 +8,7 @@ use std::cell::RefCell;
 use std::sync::Arc;
 
 use serde_json::{Value, json};
-use tickwire::client::lockstep_follower::{Follower, Heard, Report};
+use tickwire::client::lockstep_follower::{LockstepFollower, FollowEvent, DesyncReport};
 use tickwire::game::Messages;
 use tickwire::internal::server::embedded;
 use tickwire::packet::{self, Dialect, Direction, PacketTables};
@@ -22,7 +22,7 @@ pub const TOLD: u8 = 0;
 const SAY: u8 = 1;
 
 struct Page {
-    follower: Follower,
+    follower: LockstepFollower,
     dialect: Arc<Dialect>,
     /// The welcome of the connection. A world that begins again is told like a new one, after another welcome: what the page knew of
     /// the old one may never have been.
@@ -30,7 +30,7 @@ struct Page {
     /// Whether that is due.
     is_again: bool,
     /// The last report.
-    report: Option<Report>,
+    report: Option<DesyncReport>,
     /// Why it cannot follow.
     error: Option<String>,
 }
@@ -50,7 +50,7 @@ pub extern "C" fn follow_begin() -> u32 {
         let codes = PacketTables::from_texts(&[("table.tsv", table)]).ok()?;
         let dialect: Arc<_> = codes.dialect(dialect)?;
         let about = embedded::game((!game.is_empty()).then_some(game))?.about;
-        let follower = Follower::new(about, Arc::clone(&dialect));
+        let follower = LockstepFollower::new(about, Arc::clone(&dialect));
         Some(Page { follower, dialect, welcome: Vec::new(), is_again: false, report: None, error: None })
     });
     let is_there = page.is_some();
@@ -109,17 +109,17 @@ impl Page {
         if packet.row.name == "welcome" {
             welcome.clone_from(&packet.values);
         }
-        match follower.hear(&packet, &mut say, &mut told) {
-            Ok(Heard::Noted) => {}
-            Ok(Heard::Began(_)) => *is_again = follower.counts().syncs > 1,
-            Ok(Heard::Stepped(tick)) if *is_again && !told.is_empty() => {
+        match follower.on_packet(&packet, &mut say, &mut told) {
+            Ok(FollowEvent::Noted) => {}
+            Ok(FollowEvent::Began(_)) => *is_again = follower.counts().syncs > 1,
+            Ok(FollowEvent::Stepped(tick)) if *is_again && !told.is_empty() => {
                 *is_again = false;
                 let again = welcomed(dialect, welcome, tick);
                 again.into_iter().for_each(|message| record(TOLD, &message, &mut records));
             }
-            Ok(Heard::Stepped(_)) => {}
-            Ok(Heard::Other) => record(TOLD, message, &mut records),
-            Ok(Heard::Report(new)) => *report = Some(new),
+            Ok(FollowEvent::Stepped(_)) => {}
+            Ok(FollowEvent::Other) => record(TOLD, message, &mut records),
+            Ok(FollowEvent::Report(new)) => *report = Some(new),
             Err(reason) => *error = Some(reason),
         }
         told.iter().for_each(|message| record(TOLD, message, &mut records));

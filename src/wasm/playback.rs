@@ -6,10 +6,10 @@
 use std::cell::RefCell;
 
 use serde_json::{Value, json};
-use tickwire::game::{About, Messages};
+use tickwire::game::{GameInfo, Messages};
 use tickwire::internal::games;
 use tickwire::internal::server::embedded;
-use tickwire::internal::tools::playback::{End, MarkKind, Room, Show, Watch};
+use tickwire::internal::tools::playback::{FileEnd, MarkerKind, PlaybackRoom, RoomPlayback, Playback};
 use tickwire::packet::PacketTables;
 use tickwire::sim::PlayerId;
 
@@ -17,17 +17,17 @@ use super::buffers::with;
 use super::lockstep::{TOLD, record};
 
 #[derive(Default)]
-struct Page {
-    watch: Option<Watch>,
+struct PlaybackPage {
+    watch: Option<Playback>,
     /// The room that is watched.
     room: String,
 }
 
 thread_local! {
-    static PAGE: RefCell<Page> = RefCell::default();
+    static PAGE: RefCell<PlaybackPage> = RefCell::default();
 }
 
-fn call<T: Default>(call: impl FnOnce(&mut Page, &mut Watch) -> T) -> T {
+fn call<T: Default>(call: impl FnOnce(&mut PlaybackPage, &mut Playback) -> T) -> T {
     PAGE.with_borrow_mut(|page| {
         let Some(mut watch) = page.watch.take() else { return T::default() };
         let told = call(page, &mut watch);
@@ -36,7 +36,7 @@ fn call<T: Default>(call: impl FnOnce(&mut Page, &mut Watch) -> T) -> T {
     })
 }
 
-fn call_show<T: Default>(act: impl FnOnce(&mut Show) -> T) -> T {
+fn call_show<T: Default>(act: impl FnOnce(&mut RoomPlayback) -> T) -> T {
     call(|page, watch| watch.show(&page.room).map(act).unwrap_or_default())
 }
 
@@ -44,13 +44,13 @@ fn call_show<T: Default>(act: impl FnOnce(&mut Show) -> T) -> T {
 #[unsafe(no_mangle)]
 pub extern "C" fn watch_begin() {
     let own = embedded::game(None).map(|kind| kind.about);
-    let mut all: Vec<&'static About> = own.into_iter().collect();
+    let mut all: Vec<&'static GameInfo> = own.into_iter().collect();
     for about in games::ABOUT {
         if !all.contains(about) {
             all.push(about);
         }
     }
-    PAGE.set(Page { watch: Some(Watch::new(all)), room: String::new() });
+    PAGE.set(PlaybackPage { watch: Some(Playback::new(all)), room: String::new() });
 }
 
 /// Takes the input as the next bytes of the file.
@@ -74,16 +74,16 @@ pub extern "C" fn watch_file() -> usize {
 
 const NONE: &str = "no capture was opened";
 
-fn file(watch: &Watch) -> Value {
+fn file(watch: &Playback) -> Value {
     let end = watch.end().map(|end| match end {
-        End::Whole => json!({ "whole": true }),
-        End::Cut(at) => json!({ "cut_at": at }),
-        End::Damaged(why) => json!({ "why": why }),
+        FileEnd::Whole => json!({ "whole": true }),
+        FileEnd::Cut(at) => json!({ "cut_at": at }),
+        FileEnd::Damaged(why) => json!({ "why": why }),
     });
     let rooms = watch.rooms().iter().map(|(name, room)| match room {
-        Room::Coming(_) => json!({ "name": name.raw() }),
-        Room::Refused(why) => json!({ "name": name.raw(), "why": why.raw() }),
-        Room::Ready(show) => {
+        PlaybackRoom::Coming(_) => json!({ "name": name.raw() }),
+        PlaybackRoom::Refused(why) => json!({ "name": name.raw(), "why": why.raw() }),
+        PlaybackRoom::Ready(show) => {
             json!({ "name": name.raw(), "game": show.about().name, "tick_hz": show.identity().tick_hz,
                     "first": show.first(), "last": show.last() })
         }
@@ -126,13 +126,13 @@ pub extern "C" fn watch_status(marks_from: usize) -> usize {
     with(|buffers| buffers.put_out(told.to_string().into_bytes()))
 }
 
-fn status(show: &Show, begin_ns: u64, marks_from: usize) -> Value {
+fn status(show: &RoomPlayback, begin_ns: u64, marks_from: usize) -> Value {
     let marks = show.marks().iter().skip(marks_from).map(|mark| {
         let kind = match mark.kind {
-            MarkKind::Joined => "joined",
-            MarkKind::Left => "left",
-            MarkKind::Away => "away",
-            MarkKind::Killed => "killed",
+            MarkerKind::Joined => "joined",
+            MarkerKind::Left => "left",
+            MarkerKind::Away => "away",
+            MarkerKind::Killed => "killed",
         };
         json!([mark.tick, kind, mark.name, mark.killer])
     });

@@ -6,7 +6,7 @@
 use std::cell::RefCell;
 
 use sha1_smol::Sha1;
-use tickwire::client::connection::Keys;
+use tickwire::client::connection::ConnectionKeys;
 
 use super::buffers;
 
@@ -33,6 +33,6 @@ fn bytes<const N: usize>() -> [u8; N] {
 }
 
 /// The keys of a link.
-pub fn keys() -> Keys {
-    Keys { upgrade: bytes(), mask: bytes }
+pub fn keys() -> ConnectionKeys {
+    ConnectionKeys { upgrade: bytes(), mask: bytes }
 }

@@ -4,18 +4,18 @@ use std::cell::RefCell;
 use std::time::Duration;
 
 use serde_json::{Value, json};
-use tickwire::internal::server::embedded::{self, Options, Server, Stats};
+use tickwire::internal::server::embedded::{self, Options, EmbeddedServer, Stats};
 use tickwire::internal::util::netem::{Conditions, PRESETS};
 
 use super::buffers::with;
 use super::random;
 
 thread_local! {
-    static SERVER: RefCell<Option<Server>> = RefCell::default();
+    static SERVER: RefCell<Option<EmbeddedServer>> = RefCell::default();
 }
 
 /// Calls with the server and the input; the default if no server was started.
-fn serve<T: Default>(call: impl FnOnce(&mut Server, &[u8]) -> T) -> T {
+fn serve<T: Default>(call: impl FnOnce(&mut EmbeddedServer, &[u8]) -> T) -> T {
     with(|buffers| {
         SERVER.with_borrow_mut(|server| {
             server.as_mut().map(|server| call(server, &buffers.input)).unwrap_or_default()
@@ -30,7 +30,7 @@ fn serve<T: Default>(call: impl FnOnce(&mut Server, &[u8]) -> T) -> T {
 #[unsafe(no_mangle)]
 pub extern "C" fn server_start(now: f64) -> usize {
     with(|buffers| {
-        let started = options(&buffers.input, now).and_then(|options| Server::new(&options, time(now)));
+        let started = options(&buffers.input, now).and_then(|options| EmbeddedServer::new(&options, time(now)));
         let output = match started {
             Ok(server) => {
                 SERVER.set(Some(server));

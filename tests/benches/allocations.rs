@@ -11,17 +11,17 @@ use std::io;
 use std::sync::Arc;
 use std::time::Duration;
 
-use tickwire::game::{Messages, Publisher as _, Rates, View as _};
-use tickwire::internal::connection::Endpoint;
+use tickwire::game::{Messages, Publisher as _, UpdateRates, View as _};
+use tickwire::internal::connection::WireFormat;
 use tickwire::internal::games::moo::world::{Action, Angle, Command, Identity, PlayerId, TickHz, World};
-use tickwire::internal::games::moo::{Moo, Publisher, Scratch, View};
-use tickwire::internal::server::admission::address_rate_limits::Budgets;
-use tickwire::internal::server::admission::upgrade_check::Entry;
+use tickwire::internal::games::moo::{Moo, MooPublisher, MooScratch, MooView};
+use tickwire::internal::server::admission::address_rate_limits::AddressRateLimits;
+use tickwire::internal::server::admission::upgrade_check::AcceptedClient;
 use tickwire::internal::server::clients::backlog::Backlog;
-use tickwire::internal::server::clients::client::{Client, Line};
-use tickwire::internal::server::clients::update_group::{Audience as _, Desk, Members, Serve, Turns};
-use tickwire::internal::server::room::lockstep::Rules;
-use tickwire::internal::server::room::{Entered, Entering, Options, Room, Wants};
+use tickwire::internal::server::clients::client::{Client, Transport};
+use tickwire::internal::server::clients::update_group::{UpdateGroup as _, EncodeBuffers, TypedUpdateGroup, UpdateFn, UpdateRunner};
+use tickwire::internal::server::room::lockstep::LockstepConfig;
+use tickwire::internal::server::room::{JoinOutcome, JoinAttempt, RoomConfig, Room, TickRequest};
 use tickwire::internal::util::address_prefix::AddressPrefix;
 use tickwire::limits::{ECHO_FRAGMENTS, ECHO_MESSAGE_BYTES, ECHO_READ_BYTES};
 use tickwire::packet::PacketTables;
@@ -106,14 +106,14 @@ fn no_frame_allocates() {
 /// Twenty players walk about on a small map. The first view of each layout makes the records of a tick; the others only copy them.
 fn no_update_allocates() {
     let mut world = World::new(Identity { seed: 1, map_size_px: 1_440, tick_hz: TickHz::Hz30 });
-    let mut publisher = Publisher::new(&world, Rates { tick_hz: 30, update_hz: 30, foreign_hz: 30 });
+    let mut publisher = MooPublisher::new(&world, UpdateRates { tick_hz: 30, update_hz: 30, foreign_hz: 30 });
     let command = |player, sequence, action| Command { player: PlayerId(player), sequence, action };
     let join = |number| Action::Join { player: PlayerId(number), name: format!("p{number}"), skin: 1 };
     world.step(&mut (1..=20).map(|number| command(0, number.into(), join(number))).collect());
     for name in ["native", "letters"] {
         let dialect = PacketTables::builtin().dialect(name).expect("built in");
-        let mut views: Vec<View> = (0..4).map(|_| View::new(&dialect)).collect();
-        let (mut scratch, mut messages, mut written) = (Scratch::default(), Messages::default(), 0);
+        let mut views: Vec<MooView> = (0..4).map(|_| MooView::new(&dialect)).collect();
+        let (mut scratch, mut messages, mut written) = (MooScratch::default(), Messages::default(), 0);
         for tick in 0..90u16 {
             let direction = |number: u16| Some(Angle((tick / 10 + number).wrapping_mul(9_000)));
             let walk =
@@ -141,7 +141,7 @@ fn no_update_allocates() {
 #[derive(Debug)]
 struct Open;
 
-impl Line for Open {
+impl Transport for Open {
     fn send<'a>(&self, slices: impl Iterator<Item = &'a [u8]>) -> io::Result<usize> {
         Ok(slices.map(<[u8]>::len).sum())
     }
@@ -152,13 +152,13 @@ impl Line for Open {
 /// The turns of two clients. The first one makes the records of the tick; counts what the second asks for.
 struct Counted(u64);
 
-impl Turns<Open> for Counted {
+impl UpdateRunner<Open> for Counted {
     fn now(&self) -> Duration {
         Duration::ZERO
     }
-    fn carry_out(&mut self, client: &Client<Open>, turn: &mut Serve<'_>) -> bool {
+    fn carry_out(&mut self, client: &Client<Open>, turn: &mut UpdateFn<'_>) -> bool {
         let before = counting::allocations();
-        let served = turn(&Budgets::new(true));
+        let served = turn(&AddressRateLimits::new(true));
         if client.id == 2 {
             self.0 = counting::allocations() - before;
             assert!(served.is_some_and(|served| served.sends == Some(1)), "it is told something");
@@ -169,9 +169,9 @@ impl Turns<Open> for Counted {
 
 /// A client sends two commands in each tick, of which the world rejects one, and is told so.
 fn no_answer_allocates() {
-    let rates = Rates { tick_hz: 30, update_hz: 30, foreign_hz: 30 };
+    let rates = UpdateRates { tick_hz: 30, update_hz: 30, foreign_hz: 30 };
     let (name, epoch, seat_time) = ("".into(), "0".to_owned(), Duration::ZERO);
-    let options = Options {
+    let options = RoomConfig {
         name,
         epoch,
         rates,
@@ -179,22 +179,22 @@ fn no_answer_allocates() {
         seat_time,
         absent_per_address: 9,
         max_clients: 9,
-        lockstep: Rules::default(),
+        lockstep: LockstepConfig::default(),
     };
     let world = World::new(Identity { seed: 1, map_size_px: 1_440, tick_hz: TickHz::Hz30 });
     let mut room = Room::<Moo>::new(world, options);
     let handle = Arc::clone(room.handle());
-    let (mut audience, mut desk) = (Members::<Moo, Open>::default(), Desk::default());
+    let (mut audience, mut desk) = (TypedUpdateGroup::<Moo, Open>::default(), EncodeBuffers::default());
     let mut enter = |connection| {
         let from = AddressPrefix::from_ip(core::net::Ipv4Addr::LOCALHOST.into());
-        let join = |Entered { player, .. }| {
+        let join = |JoinOutcome { player, .. }| {
             vec![Action::Join { player, name: format!("p{connection}"), skin: 0 }.encoded()]
         };
-        let entered = handle.enter(Entering { key: None, connection, from }, Duration::ZERO, join);
+        let entered = handle.enter(JoinAttempt { key: None, connection, from }, Duration::ZERO, join);
         let entered = entered.expect("a number");
-        let endpoint = Endpoint::new(PacketTables::builtin().dialect("native").expect("built in"), false);
+        let endpoint = WireFormat::new(PacketTables::builtin().dialect("native").expect("built in"), false);
         let (room, inspect_key, response) = (Arc::clone(&handle), None, Vec::new());
-        let entry = Entry {
+        let entry = AcceptedClient {
             room,
             endpoint,
             inspect_key,
@@ -218,7 +218,7 @@ fn no_answer_allocates() {
             let command = RawCommand { player, sequence, action: action.encoded() };
             handle.push((home, 2), command, None).expect("there is room");
         }
-        let ticked = room.tick(Duration::ZERO, Wants::default());
+        let ticked = room.tick(Duration::ZERO, TickRequest::default());
         assert_eq!(ticked.answers.as_ref().expect("some").to(2).len(), 2);
         let backlog = Backlog::new(ticked.published, ticked.answers);
         let mut counted = Counted(0);

@@ -23,13 +23,13 @@ use std::thread;
 use std::time::{Duration, Instant};
 
 use clap::Parser;
-use tickwire::client::connection::{Event, Link};
+use tickwire::client::connection::{ClientEvent, ClientConnection};
 use tickwire::client::dial;
 use tickwire::client::url::Url;
 use tickwire::game::Game as _;
 use tickwire::internal::games::moo::Moo;
 use tickwire::internal::games::moo::client_packet::{ClientPacket, Mode};
-use tickwire::internal::testing::source_addresses::Source;
+use tickwire::internal::testing::source_addresses::SourceAddresses;
 use tickwire::internal::util::os::Poller;
 use tickwire::packet::{Dialect, PacketTables};
 
@@ -79,7 +79,7 @@ struct Cost {
 }
 
 struct Client {
-    link: Link,
+    link: ClientConnection,
     /// `None` once it is lost.
     stream: Option<Arc<TcpStream>>,
     is_open: bool,
@@ -130,13 +130,13 @@ fn main() -> std::io::Result<()> {
 
 impl Load {
     fn connect(&mut self) -> std::io::Result<()> {
-        let source: Source = "127.0.x.y".parse().expect("a pattern");
+        let source: SourceAddresses = "127.0.x.y".parse().expect("a pattern");
         let url = self.options.url.clone().for_dialect(Moo::PATHS, self.dialect.name());
         for index in 0..self.options.clients as usize {
             let stream = Arc::new(dial::dial(self.to, Some(source.address(index)))?);
             let room = self.options.rooms.map_or(String::new(), |rooms| format!("/r/r{}", index % rooms));
             let target = format!("{room}{}", url.target);
-            let link = Link::new(&url.authority(), &target, self.is_native(), dial::keys());
+            let link = ClientConnection::new(&url.authority(), &target, self.is_native(), dial::keys());
             self.poller.add(&stream, index)?;
             let stream = Some(stream);
             let plays = index >= self.options.spectators as usize;
@@ -217,7 +217,7 @@ impl Load {
         client.arrived = Some(now);
         client.link.receive(&self.buffer[..count]);
         while let Ok(Some(event)) = client.link.next_event() {
-            if event == Event::Open {
+            if event == ClientEvent::Open {
                 client.is_open = true;
                 let (name, skin) = (Some(format!("load {index}")), None);
                 let mode = if client.plays { Mode::Play } else { Mode::Watch };

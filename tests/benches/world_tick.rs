@@ -17,7 +17,7 @@ use std::time::{Duration, Instant};
 
 use tickwire::internal::games::moo::world::rng::Rng;
 use tickwire::internal::games::moo::world::{
-    Action, Angle, Command, Event, Identity, PlayerId, Resource, Selection, Spawned, TickHz, World,
+    Action, Angle, Command, WorldEvent, Identity, PlayerId, Resource, Selection, Spawned, TickHz, World,
 };
 
 #[global_allocator]
@@ -189,15 +189,15 @@ struct Happened {
 }
 
 impl Happened {
-    fn count(&mut self, events: &[Event]) {
+    fn count(&mut self, events: &[WorldEvent]) {
         for event in events {
             match event {
-                Event::Swung { hit, .. } => {
+                WorldEvent::Swung { hit, .. } => {
                     self.strokes += 1;
                     self.hits += u64::from(*hit);
                 }
-                Event::Died { .. } => self.deaths += 1,
-                Event::Shot { .. } => self.shots += 1,
+                WorldEvent::Died { .. } => self.deaths += 1,
+                WorldEvent::Shot { .. } => self.shots += 1,
                 _ => {}
             }
         }

@@ -16,7 +16,7 @@ use std::panic::catch_unwind;
 
 use script::Script;
 use tickwire_moo_world::command::KINDS;
-use tickwire_moo_world::{rules, Event, Identity, Outcome, TickHz, World};
+use tickwire_moo_world::{rules, WorldEvent, Identity, TickOutcome, TickHz, World};
 use tickwire_sim::fixed::is_within;
 use tickwire_sim::state_tree::StateTree;
 
@@ -42,34 +42,34 @@ struct Counts {
 }
 
 impl Counts {
-    fn add(&mut self, outcome: &Outcome) {
+    fn add(&mut self, outcome: &TickOutcome) {
         for (count, accepted) in self.accepted.iter_mut().zip(outcome.accepted) {
             *count += u64::from(accepted);
         }
         for event in &outcome.events {
             let name = match event {
-                Event::Joined { .. } => "joined",
-                Event::Left { .. } => "left",
-                Event::Chat { .. } => "said",
-                Event::Swung { hit: true, .. } => "strokes that hit",
-                Event::Swung { hit: false, .. } => "strokes in the air",
-                Event::Struck { .. } => "gathers",
-                Event::Hurt { .. } => "hurts",
-                Event::Healed { .. } => "heals",
-                Event::Died { by: Some(_), .. } => "kills",
-                Event::Died { by: None, .. } => "deaths by nobody",
-                Event::Spawned { .. } => "respawns",
-                Event::Placed { .. } => "builds",
-                Event::Destroyed { .. } => "ruins",
-                Event::Shot { .. } => "shots",
-                Event::ShotEnded { .. } => "ends of shots",
-                Event::AnimalStruck { .. } => "strokes of animals",
-                Event::AnimalHurt { .. } => "hurts of animals",
-                Event::AnimalDied { .. } => "deaths of animals",
-                Event::Asked { .. } => "requests",
-                Event::Pinged { .. } => "pings",
-                Event::NotOffered { .. } => "choices of what is not offered",
-                Event::Said { .. } => "sayings",
+                WorldEvent::Joined { .. } => "joined",
+                WorldEvent::Left { .. } => "left",
+                WorldEvent::Chat { .. } => "said",
+                WorldEvent::Swung { hit: true, .. } => "strokes that hit",
+                WorldEvent::Swung { hit: false, .. } => "strokes in the air",
+                WorldEvent::Struck { .. } => "gathers",
+                WorldEvent::Hurt { .. } => "hurts",
+                WorldEvent::Healed { .. } => "heals",
+                WorldEvent::Died { by: Some(_), .. } => "kills",
+                WorldEvent::Died { by: None, .. } => "deaths by nobody",
+                WorldEvent::Spawned { .. } => "respawns",
+                WorldEvent::Placed { .. } => "builds",
+                WorldEvent::Destroyed { .. } => "ruins",
+                WorldEvent::Shot { .. } => "shots",
+                WorldEvent::ShotEnded { .. } => "ends of shots",
+                WorldEvent::AnimalStruck { .. } => "strokes of animals",
+                WorldEvent::AnimalHurt { .. } => "hurts of animals",
+                WorldEvent::AnimalDied { .. } => "deaths of animals",
+                WorldEvent::Asked { .. } => "requests",
+                WorldEvent::Pinged { .. } => "pings",
+                WorldEvent::NotOffered { .. } => "choices of what is not offered",
+                WorldEvent::Said { .. } => "sayings",
             };
             *self.events.entry(name).or_default() += 1;
         }

@@ -10,7 +10,7 @@ use std::fs;
 use std::sync::Arc;
 
 use tickwire::explain::{Conversation, Explanation, Problem};
-use tickwire::game::Breach;
+use tickwire::game::CloseReason;
 use tickwire::internal::packet::routes::{self, WRONG_FRAME_TYPE};
 use tickwire::limits;
 use tickwire::packet::msgpack::Rule;
@@ -24,27 +24,27 @@ const KEY: &str = "dGhlIHNhbXBsZSBub25jZQ==";
 const ALLOWED: &str = "https://game.example";
 /// Breaches that no byte shows: they are about time, about room, and about what the operator does. `hello_first` and `hello_version` are about
 /// the order of good packets, which `explain` does not judge.
-const NOT_IN_A_MESSAGE: [Breach; 20] = [
-    Breach::MessageRate,
-    Breach::ByteRate,
-    Breach::HelloLate,
-    Breach::HelloFirst,
-    Breach::HelloVersion,
-    Breach::SlowClient,
-    Breach::Overloaded,
-    Breach::TakenOver,
-    Breach::TokenMissing,
-    Breach::TokenWrong,
-    Breach::TokenTooOften,
-    Breach::RoomTokenMissing,
-    Breach::LockstepOff,
-    Breach::LockstepTooLarge,
-    Breach::Silent,
-    Breach::Full,
-    Breach::Kicked,
-    Breach::Banned,
-    Breach::GoingAway,
-    Breach::InternalError,
+const NOT_IN_A_MESSAGE: [CloseReason; 20] = [
+    CloseReason::MessageRate,
+    CloseReason::ByteRate,
+    CloseReason::HelloLate,
+    CloseReason::HelloFirst,
+    CloseReason::HelloVersion,
+    CloseReason::SlowClient,
+    CloseReason::Overloaded,
+    CloseReason::TakenOver,
+    CloseReason::TokenMissing,
+    CloseReason::TokenWrong,
+    CloseReason::TokenTooOften,
+    CloseReason::RoomTokenMissing,
+    CloseReason::LockstepOff,
+    CloseReason::LockstepTooLarge,
+    CloseReason::Silent,
+    CloseReason::Full,
+    CloseReason::Kicked,
+    CloseReason::Banned,
+    CloseReason::GoingAway,
+    CloseReason::InternalError,
 ];
 
 struct Row {
@@ -246,7 +246,7 @@ fn every_rule_has_a_row() {
     let shown: BTreeSet<&str> = rows.iter().map(|row| row.rule.as_str()).collect();
     let of_packets = Rule::ALL.iter().map(|rule| rule.name()).chain(["wrong_arguments", "unknown_code"]);
     let ours =
-        Breach::ALL.iter().filter(|breach| !NOT_IN_A_MESSAGE.contains(breach)).map(|breach| breach.name());
+        CloseReason::ALL.iter().filter(|breach| !NOT_IN_A_MESSAGE.contains(breach)).map(|breach| breach.name());
     let known: BTreeSet<&str> =
         Violation::ALL.iter().map(|violation| violation.name()).chain(of_packets).chain(ours).collect();
     assert_eq!(shown, known, "the rules of tests/fixtures/broken_rules.tsv, and those of the code");

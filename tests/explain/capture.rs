@@ -9,9 +9,9 @@ use std::process::Command;
 use std::time::Duration;
 
 use tickwire::capture;
-use tickwire::explain::capture_walk::{self, What};
-use tickwire::internal::tools::capture::packet::{self, ACK, FIN, Head, LINK_RAW, SYN};
-use tickwire::internal::tools::capture::pcapng::{self, About};
+use tickwire::explain::capture_walk::{self, CaptureItemKind};
+use tickwire::internal::tools::capture::packet::{self, ACK, FIN, SegmentHeader, LINK_RAW, SYN};
+use tickwire::internal::tools::capture::pcapng::{self, PacketMeta};
 use tickwire::internal::tools::capture::writer;
 use tickwire::internal::util::os::thread_cpu_time;
 use tickwire::packet::{Direction, PacketTables, Value};
@@ -65,12 +65,12 @@ impl Writer {
     fn segment(&mut self, talk: &Talk, from: Side, flags: u8, bytes: &[u8], is_captured: bool) {
         let (mine, server) = (usize::from(from == Side::Server), SERVER.parse().expect("an address"));
         let (from, to) = if mine == 0 { (talk.client, server) } else { (server, talk.client) };
-        let head = Head { from, to, sequence: talk.sent[mine], acknowledged: talk.sent[1 - mine], flags };
+        let head = SegmentHeader { from, to, sequence: talk.sent[mine], acknowledged: talk.sent[1 - mine], flags };
         let mut raw = Vec::new();
         assert_eq!(packet::encode(&mut raw, &head, bytes), bytes.len());
         if is_captured {
             let at_ns = 1_700_000_000_000_000_000 + self.packets * 250_000_000;
-            let about = About { interface: 0, at_ns, inbound: Some(mine == 0), comment: "" };
+            let about = PacketMeta { interface: 0, at_ns, inbound: Some(mine == 0), comment: "" };
             pcapng::write_packet(&mut self.file, &about, &raw);
             self.packets += 1;
         }
@@ -118,13 +118,13 @@ pub(super) fn found(file: &[u8], dialect: Option<&str>) -> Vec<String> {
     let mut lines = Vec::new();
     capture_walk::walk(&capture, &codes, (dialect.map(named), named("native")), None, |found| {
         let what = match found.what {
-            What::Begin { is_whole, .. } => format!("begins, {}", if is_whole { "whole" } else { "midway" }),
-            What::Item(item) => {
+            CaptureItemKind::Begin { is_whole, .. } => format!("begins, {}", if is_whole { "whole" } else { "midway" }),
+            CaptureItemKind::Item(item) => {
                 assert_eq!(item.encode().as_ref(), Some(&item.bytes));
                 let mark = if item.from == Side::Client { ">" } else { "<" };
                 format!("{mark} {item}")
             }
-            What::Hole(side, bytes) => format!("{bytes} bytes of {side:?} missing"),
+            CaptureItemKind::Hole(side, bytes) => format!("{bytes} bytes of {side:?} missing"),
         };
         lines.push(format!("{} {}: {what}", found.client, found.packet));
     });
@@ -399,7 +399,7 @@ fn unread_bytes_are_named_instead_of_explained() {
     let mut wireless = Vec::new();
     pcapng::write_section(&mut wireless, "a test");
     pcapng::write_interface(&mut wireless, 105, "wlan0");
-    let about = About { interface: 0, at_ns: 0, inbound: None, comment: "" };
+    let about = PacketMeta { interface: 0, at_ns: 0, inbound: None, comment: "" };
     pcapng::write_packet(&mut wireless, &about, &[0; 40]);
     let file = OnDisk::new("wireless", &wireless);
     let (is_well, out, errors) = tickwire(&[file.path()]);
@@ -444,7 +444,7 @@ fn a_name_shared_by_several_clients_is_not_shown() {
 fn the_room_of_a_path_says_its_dialect() {
     let (at, server) = (Duration::ZERO, SERVER.parse().expect("an address"));
     let codes = tickwire::internal::games::codes();
-    let mut writer = writer::Writer::new(at);
+    let mut writer = writer::CaptureWriter::new(at);
     writer.begin(true);
     writer.tables(at, &codes.texts());
     let rooms = [("", "tanks", "tanks", "/play"), ("arena", "moo", "native", "/r/arena/play")];
@@ -452,15 +452,15 @@ fn the_room_of_a_path_says_its_dialect() {
         writer.record(
             room,
             at,
-            &capture::Record::Room { game: game.into(), paths: vec![("/play".into(), dialect.into())] },
+            &capture::WorldRecord::Room { game: game.into(), paths: vec![("/play".into(), dialect.into())] },
         );
         let client = format!("127.0.0.{}:50000", 2 + room.len()).parse().expect("an address");
-        let mut flow = writer::Flow::open(&mut writer, [client, server], [1, 1], (at, ""));
+        let mut flow = writer::TcpFlow::open(&mut writer, [client, server], [1, 1], (at, ""));
         let key = handshake::encode_key([7; 16]);
         let request = handshake::request("a", path, &key, &[]);
-        flow.bytes(&mut writer, capture::End::Client, &request, (at, ""));
+        flow.bytes(&mut writer, capture::Side::Client, &request, (at, ""));
         let answer = handshake::accept(&head_of(&request), &[]).expect("a good request").response;
-        flow.bytes(&mut writer, capture::End::Server, &answer, (at, ""));
+        flow.bytes(&mut writer, capture::Side::Server, &answer, (at, ""));
     }
     let capture = capture::read(&writer.blocks).expect("a capture");
     let codes = capture_walk::codes(&capture, None).expect("good tables");

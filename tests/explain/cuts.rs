@@ -7,10 +7,10 @@ use std::ops::Range;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-use tickwire::capture::{self, Capture, End};
-use tickwire::explain::capture_walk::{self, What};
+use tickwire::capture::{self, Capture, Side};
+use tickwire::explain::capture_walk::{self, CaptureItemKind};
 use tickwire::explain::{Content, Explanation};
-use tickwire::internal::tools::explain::dialect_guess::Guess;
+use tickwire::internal::tools::explain::dialect_guess::DialectGuess;
 use tickwire::limits;
 use tickwire::packet::{Dialect, Direction, PacketTables};
 use tickwire::ws::Side;
@@ -54,15 +54,15 @@ fn files() -> Vec<PathBuf> {
     files
 }
 
-fn side(end: End) -> Side {
-    if end == End::Client { Side::Client } else { Side::Server }
+fn side(end: Side) -> Side {
+    if end == Side::Client { Side::Client } else { Side::Server }
 }
 
 /// What a capture of one connection is read as.
 struct Reading<'c> {
     packets: Vec<Packet>,
     dialect: String,
-    guess: Option<Guess<'c>>,
+    guess: Option<DialectGuess<'c>>,
 }
 
 /// Reads a connection, of whose sides so many bytes were skipped.
@@ -76,9 +76,9 @@ fn read<'c>(
     let (mut items, mut guess) = (Vec::new(), None);
     let tallies =
         capture_walk::walk(capture, codes, (None, native), Some(number), |found| match found.what {
-            What::Begin { guess: begun, .. } => guess = begun,
-            What::Item(item) => items.push(item),
-            What::Hole(..) => {}
+            CaptureItemKind::Begin { guess: begun, .. } => guess = begun,
+            CaptureItemKind::Item(item) => items.push(item),
+            CaptureItemKind::Hole(..) => {}
         });
     Reading { packets: packets(items, skipped), dialect: tallies[0].1.dialect.clone(), guess }
 }

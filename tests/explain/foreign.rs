@@ -221,7 +221,7 @@ fn compressed_messages_keep_their_boundaries_where_both_ends_agreed_on_compressi
 
 #[test]
 fn text_with_a_byte_order_mark_is_read_as_the_text_that_it_is() {
-    use tickwire::internal::tools::explain::input::{Piece, read};
+    use tickwire::internal::tools::explain::input::{InputPiece, read};
     let text = "> 81 80 00 00 00 00\n< 81 00\n";
     let expected = read(text.as_bytes()).expect("hexadecimal");
     assert_eq!(expected.len(), 2);
@@ -239,6 +239,6 @@ fn text_with_a_byte_order_mark_is_read_as_the_text_that_it_is() {
         "line 1: 'z' is not a hexadecimal digit"
     );
     assert!(read(b"\xff\xfe\0\xd8").expect_err("half a pair").contains("UTF-16"));
-    let raw: Vec<Piece> = vec![Piece { from: None, bytes: vec![0x82, 0xff, 0xfe] }];
+    let raw: Vec<InputPiece> = vec![InputPiece { from: None, bytes: vec![0x82, 0xff, 0xfe] }];
     assert_eq!(read(&[0x82, 0xff, 0xfe]), Ok(raw));
 }

@@ -1,7 +1,7 @@
 //! Guessing the dialect of a connection without its upgrade: the table of cases that the Wireshark
 //! dissector also runs.
 
-use tickwire::internal::tools::explain::dialect_guess::{Guess, LIKELY};
+use tickwire::internal::tools::explain::dialect_guess::{DialectGuess, LIKELY};
 use tickwire::packet::{Dialect, Direction, PacketTables};
 use tickwire::ws::Side;
 use tickwire::ws::frame::Opcode;
@@ -58,7 +58,7 @@ fn each_case_of_the_table_that_the_dissector_shares_has_its_candidates_and_verdi
     let codes = PacketTables::builtin();
     let mut wrong = Vec::new();
     for Case { name, messages, expected } in cases() {
-        let mut guess = Guess::new(&codes);
+        let mut guess = DialectGuess::new(&codes);
         for (from, opcode, bytes) in &messages {
             guess.weigh(*from, *opcode, bytes);
         }
@@ -85,7 +85,7 @@ fn the_order_of_the_messages_does_not_change_the_candidates() {
     let codes = PacketTables::builtin();
     for Case { name, mut messages, expected } in cases() {
         messages.reverse();
-        let mut guess = Guess::new(&codes);
+        let mut guess = DialectGuess::new(&codes);
         messages.iter().for_each(|(from, opcode, bytes)| guess.weigh(*from, *opcode, bytes));
         assert_eq!(names(&guess.candidates()), expected[0], "{name}");
     }
@@ -107,7 +107,7 @@ fn the_guess_in_words_names_every_candidate_and_the_format() {
         ("<binary:92a1439107", "dialect: a guess, letters, letters-2024 or letters-2023"),
         (">text:5b2239222c5b312e355d5d", "dialect: a guess, letters or legacy, as JSON"),
     ] {
-        let mut guess = Guess::new(&codes);
+        let mut guess = DialectGuess::new(&codes);
         let (from, opcode, bytes) = self::message(message);
         guess.weigh(from, opcode, &bytes);
         assert_eq!(guess.words(), words);
@@ -118,7 +118,7 @@ fn the_guess_in_words_names_every_candidate_and_the_format() {
 fn a_final_guess_is_not_changed_by_what_comes_after() {
     let codes = PacketTables::builtin();
     let (from, opcode, bytes) = message("<binary:92a1319107");
-    let mut guess = Guess::new(&codes);
+    let mut guess = DialectGuess::new(&codes);
     guess.weigh(from, opcode, &bytes);
     let mut guess = guess.made_final();
     let (from, opcode, bytes) = message("<binary:92a1439107");

@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use std::process::Command;
 
 use tickwire::explain::{self, Explanation};
-use tickwire::internal::tools::explain::color::Paint;
+use tickwire::internal::tools::explain::color::ColorMode;
 use tickwire::internal::util::escape;
 use tickwire::packet::PacketTables;
 use tickwire::ws::Side;
@@ -69,7 +69,7 @@ fn hidden(output: &str, kept: &[char]) -> Option<(char, String)> {
 fn forms(explanation: &Explanation<'_>) -> [(&'static str, String); 4] {
     [
         ("report", explanation.report()),
-        ("coloured report", explanation.painted(Paint::Coloured)),
+        ("coloured report", explanation.painted(ColorMode::Coloured)),
         ("line", explanation.to_string()),
         ("JSON", explanation.json()),
     ]

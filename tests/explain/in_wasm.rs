@@ -11,11 +11,11 @@ use std::time::Duration;
 
 use serde_json::{Value as Json, json};
 use tickwire::capture;
-use tickwire::explain::capture_walk::{self, What as Found};
+use tickwire::explain::capture_walk::{self, CaptureItemKind as Found};
 use tickwire::explain::{Content, Explanation, hex};
-use tickwire::internal::tools::inspector::capture_file::File;
-use tickwire::internal::tools::inspector::observed_format::{self, Opened, Record, What};
-use tickwire::internal::tools::inspector::{Inspector, Whose, Wish};
+use tickwire::internal::tools::inspector::capture_file::CaptureFile;
+use tickwire::internal::tools::inspector::observed_format::{self, Handshake, ObservedRecord, ObservedKind};
+use tickwire::internal::tools::inspector::{Inspector, ExportedClient, ListRequest};
 use tickwire::packet::PacketTables;
 use tickwire::ws::frame::{self, Opcode};
 use tickwire::ws::{Side, handshake};
@@ -59,19 +59,19 @@ impl Twin {
     }
 
     /// Watches another client, whose handshake this is.
-    fn open(&mut self, opened: Opened) {
+    fn open(&mut self, opened: Handshake) {
         self.client += 1;
         self.inspector.watch(Some(self.client));
         self.note(b'w', &self.client.to_be_bytes(), "{}".to_owned());
-        let told = self.receive([What::Opened(opened)]);
+        let told = self.receive([ObservedKind::Opened(opened)]);
         assert_eq!(told.as_array().map(Vec::len), Some(2), "{told}");
     }
 
     /// Takes what was observed, and gives the entries of the frames.
-    fn receive<'a>(&mut self, all: impl IntoIterator<Item = What<'a>>) -> Json {
+    fn receive<'a>(&mut self, all: impl IntoIterator<Item = ObservedKind<'a>>) -> Json {
         let mut message = observed_format::begin(self.client);
         for what in all {
-            observed_format::write(&mut message, &Record { at: Duration::from_millis(9), tick: 7, what });
+            observed_format::write(&mut message, &ObservedRecord { at: Duration::from_millis(9), tick: 7, what });
         }
         let answer = self.inspector.receive(&message).expect("records");
         self.note(b'r', &message, answer.clone());
@@ -89,7 +89,7 @@ impl Twin {
     fn end(&mut self) {
         let fields = self.inspector.fields();
         self.note(b'f', &[], fields);
-        let file = self.inspector.save(&Whose { player: 3, name: "Ada".to_owned() }).expect("a handshake");
+        let file = self.inspector.save(&ExportedClient { player: 3, name: "Ada".to_owned() }).expect("a handshake");
         self.note(b's', br#"{"player":3,"name":"Ada"}"#, file);
     }
 
@@ -154,11 +154,11 @@ impl Talk {
     }
 
     /// The handshake, if it was whole, and at a path that only our server has: elsewhere the explainer of a capture cannot know the format.
-    fn opened(&self) -> Option<Opened> {
+    fn opened(&self) -> Option<Handshake> {
         let [request, response] = <[Vec<u8>; 2]>::try_from(self.heads.clone()).ok()?;
         let (address, local) = self.ends?;
         let json = String::from_utf8_lossy(&request).contains("format=json");
-        let opened = Opened { address, local, dialect: self.dialect.clone(), json, request, response };
+        let opened = Handshake { address, local, dialect: self.dialect.clone(), json, request, response };
         let is_ours = !opened.request.starts_with(b"GET / ") && !opened.request.starts_with(b"GET /?");
         (is_ours && opened.response.starts_with(b"HTTP/1.1 101")).then_some(opened)
     }
@@ -190,7 +190,7 @@ fn inspect_captures(twin: &mut Twin) -> usize {
             let Some(opened) = talk.opened() else { continue };
             twin.open(opened);
             for (from, bytes, expected) in &talk.frames {
-                let entries = twin.receive([What::Bytes(*from, bytes)]);
+                let entries = twin.receive([ObservedKind::Bytes(*from, bytes)]);
                 let explained = twin.explain(&entries[0]);
                 let from = explained.find(r#""from":"#).expect("the sender comes first");
                 assert_eq!(format!("{{{}", &explained[from..]), *expected, "{}", path.display());
@@ -210,7 +210,7 @@ fn open_captures(twin: &mut Twin) -> usize {
         let (codes, found) = (PacketTables::builtin(), capture::read(&bytes).expect("a capture"));
         let native = codes.dialects().find(|dialect| dialect.name() == "native").expect("built in");
         let mut expected = Vec::new();
-        let mut file = File::open(bytes.clone()).expect("a capture");
+        let mut file = CaptureFile::open(bytes.clone()).expect("a capture");
         twin.note(b'F', &bytes, file.about().to_string());
         capture_walk::walk(&found, &codes, (None, native), None, |found| match found.what {
             Found::Item(item) => {
@@ -252,7 +252,7 @@ fn open_captures(twin: &mut Twin) -> usize {
             frames += 1;
         }
         let wish = r#"{"text":"tick > 3 or hex 81 or name ~ a"}"#;
-        file.filter(&Wish::read(&serde_json::from_str(wish).expect("JSON")).expect("a filter"));
+        file.filter(&ListRequest::read(&serde_json::from_str(wish).expect("JSON")).expect("a filter"));
         twin.note(b'l', wish.as_bytes(), "{}");
         while file.work(777) {}
         twin.note(b'k', &[], file.about().to_string());
@@ -264,7 +264,7 @@ fn open_captures(twin: &mut Twin) -> usize {
 }
 
 /// Whether a link to a frame of a capture has the same line: not where the verdict depends on the connection, such as after its close.
-fn reads_alike_from_a_link(file: &mut File, n: u64, explained: &str, here: &str) -> bool {
+fn reads_alike_from_a_link(file: &mut CaptureFile, n: u64, explained: &str, here: &str) -> bool {
     let link = file.link(n).unwrap_or_else(|error| panic!("{here}: {error}"));
     let mut inspector = Inspector::default();
     inspector.open_link(&link).unwrap_or_else(|error| panic!("{here}: {error}"));
@@ -309,7 +309,7 @@ fn inspect_mutants(twin: &mut Twin) -> usize {
     for dialect in PacketTables::builtin().dialects().map(|dialect| dialect.name()) {
         let target = format!("/play?dialect={dialect}");
         let accept = handshake::accept_key(KEY);
-        twin.open(Opened {
+        twin.open(Handshake {
             address: ADDRESS.parse().expect("an address"),
             local: "127.0.0.1:3000".parse().expect("an address"),
             dialect: dialect.to_owned(),
@@ -329,8 +329,8 @@ fn inspect_mutants(twin: &mut Twin) -> usize {
                 let key = (from == Side::Client).then_some([1, 2, 3, mutant as u8]);
                 frame::write(&mut bytes, Opcode::Binary, key, &payload);
                 mutate(&mut bytes, &mut dice);
-                let lost = (dice.below(4) == 0).then_some(What::Lost(1));
-                let entries = twin.receive(lost.into_iter().chain([What::Bytes(from, &bytes)]));
+                let lost = (dice.below(4) == 0).then_some(ObservedKind::Lost(1));
+                let entries = twin.receive(lost.into_iter().chain([ObservedKind::Bytes(from, &bytes)]));
                 for entry in entries.as_array().expect("a list") {
                     twin.explain(entry);
                     frames += 1;

@@ -7,10 +7,10 @@ use std::io::Write;
 use std::process::{Command, Stdio};
 
 use tickwire::explain::{self, Content, Conversation, Explanation, Problem};
-use tickwire::game::Breach;
-use tickwire::internal::tools::explain::color::Paint;
-use tickwire::internal::tools::explain::input::{self, Piece};
-use tickwire::internal::tools::explain::print::streaming::{self, Form};
+use tickwire::game::CloseReason;
+use tickwire::internal::tools::explain::color::ColorMode;
+use tickwire::internal::tools::explain::input::{self, InputPiece};
+use tickwire::internal::tools::explain::print::streaming::{self, OutputFormat};
 use tickwire::packet::PacketTables;
 use tickwire::ws::Side;
 
@@ -80,7 +80,7 @@ fn in_a_json_connection_a_text_has_to_be_a_packet() {
 
 #[test]
 fn a_message_of_the_other_kind_is_refused_and_the_next_one_is_read() {
-    let rule = Breach::FrameKind;
+    let rule = CloseReason::FrameKind;
     for (target, bytes) in [
         ("/play", "81 02 6869  82 05 9207920905"),
         ("/server", "01 01 68 80 01 69  82 04 92a03790"),
@@ -267,7 +267,7 @@ fn bytes_after_the_end_of_a_side_are_not_read() {
 
 #[test]
 fn kinds_of_input_are_distinguished() {
-    let piece = |from, bytes: &str| Piece { from, bytes: hex::bytes(bytes) };
+    let piece = |from, bytes: &str| InputPiece { from, bytes: hex::bytes(bytes) };
     let (client, server) = (Some(Side::Client), Some(Side::Server));
     for (contents, pieces) in [
         (&b"81 05\n48:65"[..], vec![piece(None, "81054865")]),
@@ -279,7 +279,7 @@ fn kinds_of_input_are_distinguished() {
         (b"  # indented\n>\n  # one more\n< # both\n 8100\n<\n", vec![piece(server, "8100")]),
         (b"0x81,0x00", vec![piece(None, "8100")]),
         (b"\x81\x00", vec![piece(None, "8100")]),
-        (b"GET / HTTP/1.1", vec![Piece { from: None, bytes: b"GET / HTTP/1.1".to_vec() }]),
+        (b"GET / HTTP/1.1", vec![InputPiece { from: None, bytes: b"GET / HTTP/1.1".to_vec() }]),
     ] {
         assert_eq!(input::read(contents), Ok(pieces), "{contents:?}");
         assert!(!input::is_capture(contents));
@@ -408,11 +408,11 @@ fn output_frame_by_frame_is_the_same_and_takes_little_memory() {
     for bytes in [&[head.as_bytes(), &frames].concat()[..], &frames, &frames[..11], &frames[..4]] {
         let whole = Conversation::new(&codes, &native).explain(Side::Client, bytes);
         let lines: String = whole.frames.iter().map(|frame| format!("> {frame}\n")).collect();
-        let forms = [(Form::Full, whole.report()), (Form::Json, whole.json() + "\n"), (Form::Line, lines)];
+        let forms = [(OutputFormat::Full, whole.report()), (OutputFormat::Json, whole.json() + "\n"), (OutputFormat::Line, lines)];
         for (form, expected) in forms {
             let mut text = String::new();
             let begin = || Conversation::new(&codes, &native);
-            streaming::write(begin, (Side::Client, bytes), (form, Paint::Plain), |part| text += part);
+            streaming::write(begin, (Side::Client, bytes), (form, ColorMode::Plain), |part| text += part);
             assert_eq!(text, expected);
         }
     }

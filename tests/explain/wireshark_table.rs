@@ -9,7 +9,7 @@ use std::fs;
 use std::path::PathBuf;
 use std::process::Command;
 
-use tickwire::internal::cli::tables::print::{Format, print};
+use tickwire::internal::cli::tables::print::{TablesFormat, print};
 use tickwire::internal::games;
 use tickwire::internal::packet::routes::DEFAULT_PATHS;
 use tickwire::internal::packet::tables::Table;
@@ -29,7 +29,7 @@ fn dissector() -> String {
 
 #[test]
 fn the_committed_dissector_is_what_the_program_prints_for_the_built_in_tables() {
-    let is_same = print(&games::codes(), Format::Wireshark) == dissector();
+    let is_same = print(&games::codes(), TablesFormat::Wireshark) == dissector();
     assert!(is_same, "tickwire.lua is stale; refresh it with: scripts/wireshark/build.sh");
 }
 
@@ -52,7 +52,7 @@ fn other_tables_are_in_the_dissector_that_is_printed_for_them_and_nothing_else_c
     let changed = |text: &str| text.replace("\tsay\treliable\t30\t", "\tsay\treliable\t90\t");
     let texts: Vec<_> = built_in.texts().into_iter().map(|(file, text)| (file, changed(text))).collect();
     let codes = PacketTables::from_texts(&texts).expect("good tables");
-    let printed = print(&codes, Format::Wireshark);
+    let printed = print(&codes, TablesFormat::Wireshark);
     let differing: Vec<(&str, String)> = printed
         .lines()
         .zip(dissector().lines().map(str::to_owned))

@@ -3,9 +3,9 @@
 
 use std::collections::BTreeMap;
 
-use tickwire::game::{Publisher as _, Rates};
-use tickwire::internal::games::moo::Publisher;
-use tickwire::internal::games::moo::feed::interest::{Place, Window};
+use tickwire::game::{Publisher as _, UpdateRates};
+use tickwire::internal::games::moo::MooPublisher;
+use tickwire::internal::games::moo::feed::interest::{Circle, ViewWindow};
 use tickwire::internal::games::moo::world::{Action, Body, Command, Identity, PlayerId, TickHz, World};
 use tickwire::packet::Value;
 
@@ -37,7 +37,7 @@ const OF_CLANS: [&str; 12] = [
 /// Sixty-four players in one place, and the clients that see it.
 struct Village {
     world: World,
-    publisher: Publisher,
+    publisher: MooPublisher,
     sequence: BTreeMap<u16, u16>,
     clients: Vec<Client>,
 }
@@ -59,7 +59,7 @@ impl Village {
 
     fn of(seed: u32, clients: &[(u16, &str)]) -> Village {
         let world = World::new(Identity { seed, map_size_px: 1_440, tick_hz: TickHz::Hz30 });
-        let publisher = Publisher::new(&world, Rates { tick_hz: HZ, update_hz: 30, foreign_hz: 10 });
+        let publisher = MooPublisher::new(&world, UpdateRates { tick_hz: HZ, update_hz: 30, foreign_hz: 10 });
         let clients = clients.iter().map(|(player, dialect)| Client::new(*player, dialect)).collect();
         let mut village = Village { world, publisher, sequence: BTreeMap::new(), clients };
         let name = |number| format!("player {number:08}");
@@ -123,9 +123,9 @@ impl Village {
     /// The clans of the others that the bystander has in view.
     fn tags(&self) -> BTreeMap<u16, u32> {
         let (x, y) = (self.bystander().x.to_px(), self.bystander().y.to_px());
-        let window = Window { x, y };
+        let window = ViewWindow { x, y };
         let is_seen = |body: &Body| {
-            window.sees(Place { x_px: body.x.to_px(), y_px: body.y.to_px(), radius_px: body.radius_px })
+            window.sees(Circle { x_px: body.x.to_px(), y_px: body.y.to_px(), radius_px: body.radius_px })
         };
         let others = self.world.players().filter(|player| player.id != PlayerId(BYSTANDER));
         let seen = others.filter(|player| is_seen(player.body));

@@ -4,13 +4,13 @@
 use std::time::Duration;
 
 use tickwire::game::Game as _;
-use tickwire::game::{Publisher as _, Rates};
-use tickwire::internal::connection::session::{Output, Session};
+use tickwire::game::{Publisher as _, UpdateRates};
+use tickwire::internal::connection::session::{SessionOutput, Session};
 use tickwire::internal::games::moo::client_packet::ClientPacket;
 use tickwire::internal::games::moo::world::{
-    Action, AnimalKind, Command, Event, Identity, PlayerId, Spawned, TickHz, World,
+    Action, AnimalKind, Command, WorldEvent, Identity, PlayerId, Spawned, TickHz, World,
 };
-use tickwire::internal::games::moo::{Moo, Publisher};
+use tickwire::internal::games::moo::{Moo, MooPublisher};
 use tickwire::packet::{Direction, PacketTables, Value};
 
 use crate::told::Client;
@@ -23,7 +23,7 @@ const RELOAD_TICKS: u32 = 9;
 /// A world with one player in it, its session and what it is told.
 struct Game {
     world: World,
-    publisher: Publisher,
+    publisher: MooPublisher,
     session: Session,
     client: Client,
     dialect: &'static str,
@@ -33,7 +33,7 @@ struct Game {
 impl Game {
     fn new(dialect: &'static str) -> Game {
         let mut world = World::new(Identity { seed: 1, map_size_px: 1_440, tick_hz: TickHz::Hz30 });
-        let publisher = Publisher::new(&world, Rates { tick_hz: 30, update_hz: 30, foreign_hz: 10 });
+        let publisher = MooPublisher::new(&world, UpdateRates { tick_hz: 30, update_hz: 30, foreign_hz: 10 });
         let join = Action::Join { player: PlayerId(OWN), name: "ann".to_owned(), skin: 0 };
         world.step(&mut vec![Command { player: PlayerId(0), sequence: 1, action: join }]);
         let mut session =
@@ -51,7 +51,7 @@ impl Game {
             self.session.handle(&decoded, now, &mut outputs).expect("no breach");
         }
         let command = |output| match output {
-            Output::Command(command, ..) => command.decoded().expect("an action of the game"),
+            SessionOutput::Command(command, ..) => command.decoded().expect("an action of the game"),
             other => panic!("{other:?}"),
         };
         self.world.step(&mut outputs.into_iter().map(command).collect());
@@ -74,7 +74,7 @@ impl Game {
     }
 
     fn strokes(&self) -> usize {
-        self.world.outcome().events.iter().filter(|event| matches!(event, Event::Swung { .. })).count()
+        self.world.outcome().events.iter().filter(|event| matches!(event, WorldEvent::Swung { .. })).count()
     }
 }
 

@@ -2,11 +2,11 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use tickwire::game::{Publisher as _, Rates};
-use tickwire::internal::games::moo::Publisher;
+use tickwire::game::{Publisher as _, UpdateRates};
+use tickwire::internal::games::moo::MooPublisher;
 use tickwire::internal::games::moo::world::rules::AnimalKind;
 use tickwire::internal::games::moo::world::{
-    Action, Command, Event, Identity, PlayerId, Spawned, TickHz, World,
+    Action, Command, WorldEvent, Identity, PlayerId, Spawned, TickHz, World,
 };
 use tickwire::packet::Value;
 
@@ -18,7 +18,7 @@ const BOB: u16 = 2;
 /// A world with two players and the four clients that see it: each player in each layout.
 struct Company {
     world: World,
-    publisher: Publisher,
+    publisher: MooPublisher,
     sequences: BTreeMap<u16, u64>,
     clients: Vec<Client>,
     /// Shots that began and that ended.
@@ -28,7 +28,7 @@ struct Company {
 impl Company {
     fn new() -> Company {
         let world = World::new(Identity { seed: 4, map_size_px: 1_440, tick_hz: TickHz::Hz30 });
-        let publisher = Publisher::new(&world, Rates { tick_hz: 30, update_hz: 30, foreign_hz: 10 });
+        let publisher = MooPublisher::new(&world, UpdateRates { tick_hz: 30, update_hz: 30, foreign_hz: 10 });
         let who = [(ANN, "native"), (BOB, "native"), (ANN, "legacy"), (BOB, "letters")];
         let clients = who.map(|(player, dialect)| Client::new(player, dialect)).into();
         let mut company = Company { world, publisher, sequences: BTreeMap::new(), clients, shots: [0; 2] };
@@ -49,8 +49,8 @@ impl Company {
         }
         self.world.step(&mut commands);
         for event in &self.world.outcome().events {
-            self.shots[0] += usize::from(matches!(event, Event::Shot { .. }));
-            self.shots[1] += usize::from(matches!(event, Event::ShotEnded { .. }));
+            self.shots[0] += usize::from(matches!(event, WorldEvent::Shot { .. }));
+            self.shots[1] += usize::from(matches!(event, WorldEvent::ShotEnded { .. }));
         }
         let published = self.publisher.publish(&self.world, &|_| 0);
         self.clients.iter_mut().for_each(|client| client.hear(&published));

@@ -4,8 +4,8 @@
 use std::collections::BTreeMap;
 use std::f64::consts::TAU;
 
-use tickwire::game::{Publisher as _, Rates};
-use tickwire::internal::games::moo::Publisher;
+use tickwire::game::{Publisher as _, UpdateRates};
+use tickwire::internal::games::moo::MooPublisher;
 use tickwire::internal::games::moo::world::rules::Resource;
 use tickwire::internal::games::moo::world::{
     Action, Angle, Command, Identity, PlayerId, Rejection, Selection, TickHz, World,
@@ -20,7 +20,7 @@ const VICTIM: u16 = 2;
 /// A world with two players, and the four clients that see it: each player in each layout.
 struct Fight {
     world: World,
-    publisher: Publisher,
+    publisher: MooPublisher,
     sequences: BTreeMap<u16, u64>,
     clients: Vec<Client>,
 }
@@ -32,7 +32,7 @@ impl Fight {
 
     fn with(native_hz: u32, map_size_px: u32) -> Fight {
         let world = World::new(Identity { seed: 4, map_size_px, tick_hz: TickHz::Hz30 });
-        let publisher = Publisher::new(&world, Rates { tick_hz: 30, update_hz: native_hz, foreign_hz: 10 });
+        let publisher = MooPublisher::new(&world, UpdateRates { tick_hz: 30, update_hz: native_hz, foreign_hz: 10 });
         let who = [(ATTACKER, "native"), (VICTIM, "native"), (ATTACKER, "legacy"), (VICTIM, "legacy")];
         let clients = who.map(|(player, dialect)| Client::new(player, dialect)).into();
         let mut fight = Fight { world, publisher, sequences: BTreeMap::new(), clients };

@@ -3,16 +3,16 @@
 use std::sync::Arc;
 
 use crate::told::Published;
-use tickwire::game::{Messages, Publisher as _, Rates, Turn, View as _};
-use tickwire::internal::games::moo::feed::interest::{Place, Thing, Things, Window};
+use tickwire::game::{Messages, Publisher as _, UpdateRates, StateOutcome, View as _};
+use tickwire::internal::games::moo::feed::interest::{Circle, Located, SpatialIndex, ViewWindow};
 use tickwire::internal::games::moo::world::{Identity, TickHz, World};
-use tickwire::internal::games::moo::{Publisher, Scratch, View};
+use tickwire::internal::games::moo::{MooPublisher, MooScratch, MooView};
 use tickwire::packet::PacketTables;
 
 #[test]
 fn the_rim_counts_not_the_centre() {
-    let window = Window { x: 5000, y: 5000 };
-    let sees = |x_px, y_px, radius_px| window.sees(Place { x_px, y_px, radius_px });
+    let window = ViewWindow { x: 5000, y: 5000 };
+    let sees = |x_px, y_px, radius_px| window.sees(Circle { x_px, y_px, radius_px });
     assert!(sees(5000 + 1248 + 35, 5000, 35));
     assert!(!sees(5000 + 1248 + 36, 5000, 35));
     assert!(sees(5000, 5000 - 702 - 150, 150));
@@ -21,23 +21,23 @@ fn the_rim_counts_not_the_centre() {
 
 struct Stone(i32);
 
-impl Thing for Stone {
+impl Located for Stone {
     type Id = i32;
 
     fn id(&self) -> i32 {
         self.0
     }
 
-    fn place(&self) -> Place {
-        Place { x_px: self.0 * 7919 % 14_401, y_px: self.0 * 104_729 % 14_401, radius_px: 35 + self.0 % 140 }
+    fn place(&self) -> Circle {
+        Circle { x_px: self.0 * 7919 % 14_401, y_px: self.0 * 104_729 % 14_401, radius_px: 35 + self.0 % 140 }
     }
 }
 
 #[test]
 fn the_grid_finds_all_that_a_look_at_everything_finds() {
-    let things = Things::new(14_400, (0..3_000).map(Stone).collect());
+    let things = SpatialIndex::new(14_400, (0..3_000).map(Stone).collect());
     for (x, y) in [(0, 0), (14_400, 14_400), (7_000, 3_000), (13_999, 20)] {
-        let (window, mut found) = (Window { x, y }, Vec::new());
+        let (window, mut found) = (ViewWindow { x, y }, Vec::new());
         things.look(window, &mut found);
         let expected: Vec<u32> =
             (0..3_000).filter(|index| window.sees(things[*index as usize].place())).collect();
@@ -49,7 +49,7 @@ fn the_grid_finds_all_that_a_look_at_everything_finds() {
 #[test]
 fn turns_come_at_their_rate_and_evenly_and_natural_objects_are_published_once() {
     let mut world = World::new(Identity { seed: 1, map_size_px: 14_400, tick_hz: TickHz::Hz30 });
-    let mut publisher = Publisher::new(&world, Rates { tick_hz: 30, update_hz: 20, foreign_hz: 10 });
+    let mut publisher = MooPublisher::new(&world, UpdateRates { tick_hz: 30, update_hz: 20, foreign_hz: 10 });
     let step = |_| {
         world.step(&mut Vec::new());
         publisher.publish(&world, &|_| 0)
@@ -59,10 +59,10 @@ fn turns_come_at_their_rate_and_evenly_and_natural_objects_are_published_once() 
     assert_eq!(ticks[0].state.nature.len(), world.scenery().count());
     for (dialect, expected, most) in [("native", 20, 2), ("letters", 10, 3)] {
         let dialect = PacketTables::builtin().dialect(dialect).expect("built in");
-        let mut view = View::new(&dialect);
-        let (mut scratch, mut messages) = (Scratch::default(), Messages::default());
+        let mut view = MooView::new(&dialect);
+        let (mut scratch, mut messages) = (MooScratch::default(), Messages::default());
         let is_turn = |tick: &&Published| {
-            view.update(&[], tick, false, &dialect, &mut scratch, &mut messages) == Turn::Written
+            view.update(&[], tick, false, &dialect, &mut scratch, &mut messages) == StateOutcome::Written
         };
         let turns: Vec<u32> = ticks.iter().filter(is_turn).map(|tick| tick.state.tick).collect();
         assert_eq!(turns.len(), expected, "{turns:?}");

@@ -4,12 +4,12 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
 
-use tickwire::game::{Game as _, Publisher as _, Rates};
+use tickwire::game::{Game as _, Publisher as _, UpdateRates};
 use tickwire::internal::games::moo::world::rules::{AnimalKind, ITEMS, Resource};
 use tickwire::internal::games::moo::world::{
     Action, Angle, Command, Identity, PlayerId, Selection, Spawned, TickHz, World,
 };
-use tickwire::internal::games::moo::{Moo, Publisher};
+use tickwire::internal::games::moo::{Moo, MooPublisher};
 use tickwire::internal::packet::tables::BUILTIN;
 use tickwire::packet::{Direction, PacketTables, Value};
 
@@ -31,7 +31,7 @@ impl Random {
 /// A world in which everything happens that clients are sent.
 struct Busy {
     world: World,
-    publisher: Publisher,
+    publisher: MooPublisher,
     random: Random,
     sequences: BTreeMap<u16, u64>,
     present: Vec<bool>,
@@ -40,7 +40,7 @@ struct Busy {
 impl Busy {
     fn new(seed: u64, native_hz: u32, map_size_px: u32) -> Busy {
         let world = World::new(Identity { seed: seed as u32, map_size_px, tick_hz: TickHz::Hz30 });
-        let publisher = Publisher::new(&world, Rates { tick_hz: 30, update_hz: native_hz, foreign_hz: 10 });
+        let publisher = MooPublisher::new(&world, UpdateRates { tick_hz: 30, update_hz: native_hz, foreign_hz: 10 });
         let present = vec![false; usize::from(PLAYERS) + 1];
         Busy { world, publisher, random: Random(seed), sequences: BTreeMap::new(), present }
     }

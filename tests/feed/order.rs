@@ -2,8 +2,8 @@
 
 use std::collections::BTreeMap;
 
-use tickwire::game::{Publisher as _, Rates};
-use tickwire::internal::games::moo::Publisher;
+use tickwire::game::{Publisher as _, UpdateRates};
+use tickwire::internal::games::moo::MooPublisher;
 use tickwire::internal::games::moo::world::rules::AnimalKind;
 use tickwire::internal::games::moo::world::{Action, Command, Identity, PlayerId, Spawned, TickHz, World};
 use tickwire::packet::Value;
@@ -38,7 +38,7 @@ const SET_UP: [&str; 17] = [
 
 struct Game {
     world: World,
-    publisher: Publisher,
+    publisher: MooPublisher,
     sequences: BTreeMap<u16, u64>,
 }
 
@@ -46,7 +46,7 @@ impl Game {
     /// A small map without animals, with two players.
     fn new() -> Game {
         let world = World::new(Identity { seed: 4, map_size_px: 1_440, tick_hz: TickHz::Hz30 });
-        let publisher = Publisher::new(&world, Rates { tick_hz: 30, update_hz: 30, foreign_hz: 10 });
+        let publisher = MooPublisher::new(&world, UpdateRates { tick_hz: 30, update_hz: 30, foreign_hz: 10 });
         let mut game = Game { world, publisher, sequences: BTreeMap::new() };
         for (player, name) in [(ANN, "ann"), (BOB, "bob")] {
             game.step(0, Action::Join { player: PlayerId(player), name: name.to_owned(), skin: 0 });

@@ -5,11 +5,11 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
 use crate::told::Published;
-use tickwire::game::{Messages, Publisher as _, Rates, Turn, View as _};
+use tickwire::game::{Messages, Publisher as _, UpdateRates, StateOutcome, View as _};
 use tickwire::internal::games::moo::feed::Pose;
-use tickwire::internal::games::moo::feed::interest::{Thing, Window};
+use tickwire::internal::games::moo::feed::interest::{Located, ViewWindow};
 use tickwire::internal::games::moo::world::{Action, Angle, Command, Identity, PlayerId, TickHz, World};
-use tickwire::internal::games::moo::{Publisher, Scratch, View};
+use tickwire::internal::games::moo::{MooPublisher, MooScratch, MooView};
 use tickwire::limits;
 use tickwire::packet::{DecodedPacket, Dialect, Direction, PacketTables, Value};
 
@@ -26,7 +26,7 @@ impl Random {
 /// A world in which players come, walk about, talk and go.
 struct Crowd {
     world: World,
-    publisher: Publisher,
+    publisher: MooPublisher,
     random: Random,
     present: BTreeSet<u16>,
     operator_sequence: u64,
@@ -41,7 +41,7 @@ impl Crowd {
     /// On a map of that side; the smallest has no animals.
     fn on(map_size_px: u32, seed: u64, players: u16) -> Crowd {
         let world = World::new(Identity { seed: seed as u32, map_size_px, tick_hz: TickHz::Hz30 });
-        let publisher = Publisher::new(&world, Rates { tick_hz: 30, update_hz: 30, foreign_hz: 10 });
+        let publisher = MooPublisher::new(&world, UpdateRates { tick_hz: 30, update_hz: 30, foreign_hz: 10 });
         let mut crowd = Crowd {
             world,
             publisher,
@@ -167,7 +167,7 @@ impl Model {
         if !own.alive {
             return;
         }
-        let window = Window { x: own.body.x.to_px(), y: own.body.y.to_px() };
+        let window = ViewWindow { x: own.body.x.to_px(), y: own.body.y.to_px() };
         assert_eq!(self.own, Some(i64::from(me)));
         assert_eq!(
             self.own_state[2..6],
@@ -213,9 +213,9 @@ enum Trouble {
 fn follow(seed: u64, native_hz: u32, trouble: Trouble) -> (Model, usize) {
     let (mut crowd, dialect) = (Crowd::new(seed, 24), dialect("native"));
     crowd.publisher =
-        Publisher::new(&crowd.world, Rates { tick_hz: 30, update_hz: native_hz, foreign_hz: 10 });
+        MooPublisher::new(&crowd.world, UpdateRates { tick_hz: 30, update_hz: native_hz, foreign_hz: 10 });
     let (mut view, mut scratch, mut messages) =
-        (View::new(&dialect), Scratch::default(), Messages::default());
+        (MooView::new(&dialect), MooScratch::default(), Messages::default());
     let (mut model, mut seen, mut chance) = (Model::default(), 0, Random(seed ^ 77));
     view.follow(Some(PlayerId(1)), None);
     let mut missed = Vec::new();
@@ -232,7 +232,7 @@ fn follow(seed: u64, native_hz: u32, trouble: Trouble) -> (Model, usize) {
         for message in messages.iter() {
             model.hear(&dialect.decode(Direction::ToClient, message).expect("our own message"));
         }
-        if turn == Turn::Written {
+        if turn == StateOutcome::Written {
             model.check(&published, 1);
             seen += model.others.len();
         }
@@ -260,9 +260,9 @@ fn missed_turns_are_made_up_for() {
 }
 
 /// Everybody on the smallest map, by the longest names, all in view of one another.
-fn throng() -> (World, Publisher) {
+fn throng() -> (World, MooPublisher) {
     let mut world = World::new(Identity { seed: 1, map_size_px: 1_440, tick_hz: TickHz::Hz30 });
-    let publisher = Publisher::new(&world, Rates { tick_hz: 30, update_hz: 30, foreign_hz: 30 });
+    let publisher = MooPublisher::new(&world, UpdateRates { tick_hz: 30, update_hz: 30, foreign_hz: 30 });
     let name = "\u{1F333}".repeat(15);
     let join = |number: u16| {
         let action = Action::Join { player: PlayerId(number), name: name.clone(), skin: 1 };
@@ -277,7 +277,7 @@ fn a_throng_is_introduced_turn_by_turn_so_that_no_turn_is_too_long_to_send() {
     for (name, entering) in [("native", "update"), ("legacy", "add_player")] {
         let ((mut world, mut publisher), dialect) = (throng(), dialect(name));
         let (mut view, mut scratch, mut messages) =
-            (View::new(&dialect), Scratch::default(), Messages::default());
+            (MooView::new(&dialect), MooScratch::default(), Messages::default());
         view.follow(Some(PlayerId(1)), None);
         let mut introduced = 0;
         for _ in 0..40 {
@@ -310,7 +310,7 @@ fn a_throng_is_introduced_turn_by_turn_so_that_no_turn_is_too_long_to_send() {
 fn nothing_is_said_when_nothing_changes() {
     let (mut crowd, dialect) = (Crowd::on(1_440, 3, 12), dialect("native"));
     let (mut view, mut scratch, mut messages) =
-        (View::new(&dialect), Scratch::default(), Messages::default());
+        (MooView::new(&dialect), MooScratch::default(), Messages::default());
     view.follow(Some(PlayerId(1)), None);
     let mut said = 0;
     for tick in 0..200 {
@@ -328,7 +328,7 @@ fn nothing_is_said_when_nothing_changes() {
 fn moomoo_clients_hear_of_everyone_before_the_first_update_and_of_objects_once() {
     let (mut crowd, dialect) = (Crowd::new(5, 24), dialect("legacy"));
     let (mut view, mut scratch, mut messages) =
-        (View::new(&dialect), Scratch::default(), Messages::default());
+        (MooView::new(&dialect), MooScratch::default(), Messages::default());
     view.follow(Some(PlayerId(1)), None);
     let (mut added, mut objects, mut updates) = (BTreeMap::new(), BTreeSet::new(), 0);
     for _ in 0..900 {

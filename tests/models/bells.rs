@@ -5,19 +5,19 @@ use shuttle::thread;
 
 use std::sync::OnceLock;
 
-use crate::game::{Publisher as _, Rates, Tick};
+use crate::game::{Publisher as _, UpdateRates, DynTick};
 use crate::server::net::worker_queue::Bell;
-use tickwire::internal::games::moo::Publisher;
+use tickwire::internal::games::moo::MooPublisher;
 use tickwire::internal::games::moo::feed::Events;
 use tickwire::internal::games::moo::world::{Identity, TickHz, World};
 
 /// Two ticks of a room.
-fn ticks() -> &'static [std::sync::Arc<dyn Tick>; 2] {
-    static TICKS: OnceLock<[std::sync::Arc<dyn Tick>; 2]> = OnceLock::new();
+fn ticks() -> &'static [std::sync::Arc<dyn DynTick>; 2] {
+    static TICKS: OnceLock<[std::sync::Arc<dyn DynTick>; 2]> = OnceLock::new();
     TICKS.get_or_init(|| {
         let mut world = World::new(Identity { seed: 1, map_size_px: 1_440, tick_hz: TickHz::Hz30 });
-        let rates = Rates { tick_hz: 30, update_hz: 30, foreign_hz: 10 };
-        let mut publisher = Publisher::new(&world, rates);
+        let rates = UpdateRates { tick_hz: 30, update_hz: 30, foreign_hz: 10 };
+        let mut publisher = MooPublisher::new(&world, rates);
         [(); 2].map(|()| {
             world.step(&mut Vec::new());
             std::sync::Arc::new(publisher.publish(&world, &|_| 0)) as _

@@ -37,7 +37,7 @@ pub(crate) mod util {
 mod product {
     pub(crate) mod connection {
         pub(crate) mod sender;
-        pub use tickwire::internal::connection::{Ending, deadlines};
+        pub use tickwire::internal::connection::{DisconnectReason, deadlines};
     }
     pub(crate) mod server {
         pub(crate) mod net {

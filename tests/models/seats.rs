@@ -7,7 +7,7 @@ use std::time::Duration;
 use shuttle::sync::Arc;
 use shuttle::thread;
 
-use crate::game::{Game as _, Rates};
+use crate::game::{Game as _, UpdateRates};
 use crate::limits;
 use crate::server::room::acks::Batch;
 use crate::server::room::lockstep::Rules;
@@ -40,7 +40,7 @@ fn enter(handle: &Handle, key: Option<SeatKey>, connection: u64, now: Duration) 
 pub fn handle() -> Handle {
     static WORLD: OnceLock<World> = OnceLock::new();
     let identity = Identity { seed: 1, map_size_px: 1_440, tick_hz: TickHz::Hz30 };
-    let rates = Rates { tick_hz: 30, update_hz: 30, foreign_hz: 10 };
+    let rates = UpdateRates { tick_hz: 30, update_hz: 30, foreign_hz: 10 };
     let (name, epoch) = ("".into(), String::new());
     let options = Options {
         name,

@@ -6,9 +6,9 @@ use shuttle::rand::Rng;
 use shuttle::sync::Arc;
 use shuttle::sync::atomic::{AtomicBool, Ordering};
 use shuttle::thread;
-use tickwire::game::Breach;
+use tickwire::game::CloseReason;
 
-use crate::connection::Ending;
+use crate::connection::DisconnectReason;
 use crate::connection::sender::{Batch, Frames, Offered, Sender};
 use crate::util::sync::Mutex;
 
@@ -49,7 +49,7 @@ impl Line {
 
     fn close(&self, frame: [u8; FRAME_BYTES]) {
         let queued = |bytes: &[u8]| self.queued.lock().extend_from_slice(bytes);
-        if self.sender.close(Ending::Breach(Breach::Kicked), &frame, queued, NOW) {
+        if self.sender.close(DisconnectReason::Breach(CloseReason::Kicked), &frame, queued, NOW) {
             self.drive();
         }
     }

@@ -7,8 +7,8 @@ use std::collections::BTreeSet;
 use std::fs;
 use std::path::PathBuf;
 
-use tickwire::game::Breach;
-use tickwire::internal::cli::tables::print::{Format, print};
+use tickwire::game::CloseReason;
+use tickwire::internal::cli::tables::print::{TablesFormat, print};
 use tickwire::packet::grammar::{format_arguments, parse_arguments};
 use tickwire::packet::msgpack::Rule;
 use tickwire::packet::{Direction, PacketTables};
@@ -28,7 +28,7 @@ fn the_tables_of_the_document_are_the_tables_of_the_code() {
     let (path, text) = document();
     let from = text.find(BEGIN).expect("the marker before the tables") + BEGIN.len();
     let to = text.find(END).expect("the marker after the tables");
-    let printed = print(&PacketTables::builtin(), Format::Markdown);
+    let printed = print(&PacketTables::builtin(), TablesFormat::Markdown);
     if text[from..to] == printed {
         return;
     }
@@ -68,7 +68,7 @@ fn every_rule_of_this_layer_is_in_the_document() {
 #[test]
 fn every_rule_of_the_session_is_in_the_document_with_its_close_code() {
     let (_, text) = document();
-    for breach in Breach::ALL {
+    for breach in CloseReason::ALL {
         let cells = format!("| `{}` | {} |", breach.name(), breach.close_code());
         assert!(text.contains(&cells), "PROTOCOL.md lacks {cells}");
     }
@@ -155,7 +155,7 @@ fn the_bounds_of_the_tables_are_the_limits_of_the_code() {
 #[test]
 fn what_is_printed_for_programs_can_be_read_again() {
     let codes = PacketTables::builtin();
-    let json: serde_json::Value = serde_json::from_str(&print(&codes, Format::Json)).expect("JSON");
+    let json: serde_json::Value = serde_json::from_str(&print(&codes, TablesFormat::Json)).expect("JSON");
     let tables = json["tables"].as_array().expect("tables");
     let rows: Vec<_> = tables.iter().flat_map(|table| table["rows"].as_array().expect("rows")).collect();
     assert_eq!(rows.len(), codes.rows().count());
@@ -180,7 +180,7 @@ fn what_is_printed_for_programs_can_be_read_again() {
 
 #[test]
 fn what_is_printed_for_a_terminal_has_a_line_for_each_packet() {
-    let text = print(&PacketTables::builtin(), Format::Text);
+    let text = print(&PacketTables::builtin(), TablesFormat::Text);
     let rows = PacketTables::builtin().rows().count();
     // Four sections, each with a title and a heading, and three empty lines between.
     assert_eq!(text.lines().count(), rows + 4 * 2 + 3);

@@ -4,7 +4,7 @@
 #![allow(clippy::approx_constant, reason = "3.14 and 1.57 are what clients send")]
 
 use tickwire::internal::games::moo::client_packet::{ClanAction, ClientPacket, Mode};
-use tickwire::internal::games::moo::feed::outgoing_packet::{AddPlayer, ServerPacket, Welcome};
+use tickwire::internal::games::moo::feed::outgoing_packet::{AddPlayer, OutgoingPacket, Welcome};
 use tickwire::packet::Direction;
 use tickwire::packet::{Dialect, PacketTables, Value, json};
 
@@ -215,18 +215,18 @@ const WELCOME: Welcome<'_> = Welcome {
     tick: 70_000,
 };
 /// Typed packets and the label of the fixture that says the same.
-const SERVER: [(&str, ServerPacket<'_>); 11] = [
-    ("io-init", ServerPacket::IoInit { socket_id: "1" }),
-    ("init data", ServerPacket::InitData),
-    ("setup", ServerPacket::Setup { sid: 1 }),
-    ("add oneself", ServerPacket::AddPlayer(ANN)),
-    ("add another", ServerPacket::AddPlayer(BOB)),
-    ("remove", ServerPacket::RemovePlayer { id: "2" }),
-    ("chat", ServerPacket::Chat { player: 1, text: "h\u{e9}llo" }),
-    ("pong", ServerPacket::Pong { nonce: u32::MAX, tick: 70_000 }),
-    ("welcome", ServerPacket::Welcome(WELCOME)),
-    ("spawned", ServerPacket::Spawned { player: 1 }),
-    ("watching", ServerPacket::Watching { player: Some(2) }),
+const SERVER: [(&str, OutgoingPacket<'_>); 11] = [
+    ("io-init", OutgoingPacket::IoInit { socket_id: "1" }),
+    ("init data", OutgoingPacket::InitData),
+    ("setup", OutgoingPacket::Setup { sid: 1 }),
+    ("add oneself", OutgoingPacket::AddPlayer(ANN)),
+    ("add another", OutgoingPacket::AddPlayer(BOB)),
+    ("remove", OutgoingPacket::RemovePlayer { id: "2" }),
+    ("chat", OutgoingPacket::Chat { player: 1, text: "h\u{e9}llo" }),
+    ("pong", OutgoingPacket::Pong { nonce: u32::MAX, tick: 70_000 }),
+    ("welcome", OutgoingPacket::Welcome(WELCOME)),
+    ("spawned", OutgoingPacket::Spawned { player: 1 }),
+    ("watching", OutgoingPacket::Watching { player: Some(2) }),
 ];
 
 #[test]
@@ -262,7 +262,7 @@ fn what_a_dialect_lacks_is_not_said() {
         assert_eq!(said, expected, "{what}");
     }
     let mut out = vec![1, 2];
-    assert!(!ServerPacket::Setup { sid: 1 }.encode_into(&native, &mut out));
+    assert!(!OutgoingPacket::Setup { sid: 1 }.encode_into(&native, &mut out));
     assert_eq!(out, [1, 2]);
     assert!(ClientPacket::Follow { player: None }.encode(&legacy).is_empty());
 }

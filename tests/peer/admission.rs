@@ -2,14 +2,14 @@
 
 use std::sync::Arc;
 
-use tickwire::internal::server::admission::pool::NoPlace;
-use tickwire::internal::server::admission::{Admission, Admitted, Caps, Permit, Place, RefusedBy};
+use tickwire::internal::server::admission::pool::NoSlot;
+use tickwire::internal::server::admission::{Admission, Admitted, Capacity, Permit, SlotKind, RefusalReason};
 use tickwire::internal::util::address_prefix::AddressPrefix;
 use tickwire::limits;
 
-const HEADS_FULL: RefusedBy = RefusedBy::NoPlace(Place::Pending, NoPlace::Full);
-const HEADS_OF_ADDRESS: RefusedBy = RefusedBy::NoPlace(Place::Pending, NoPlace::ForAddress);
-const CLIENTS_OF_ADDRESS: RefusedBy = RefusedBy::NoPlace(Place::Client, NoPlace::ForAddress);
+const HEADS_FULL: RefusalReason = RefusalReason::NoPlace(SlotKind::Pending, NoSlot::Full);
+const HEADS_OF_ADDRESS: RefusalReason = RefusalReason::NoPlace(SlotKind::Pending, NoSlot::ForAddress);
+const CLIENTS_OF_ADDRESS: RefusalReason = RefusalReason::NoPlace(SlotKind::Client, NoSlot::ForAddress);
 
 fn ip(text: &str) -> AddressPrefix {
     AddressPrefix::from_ip(text.parse().expect("an address"))
@@ -20,23 +20,23 @@ fn address(number: u32) -> AddressPrefix {
     AddressPrefix::from_ip(std::net::Ipv4Addr::from_bits(number).into())
 }
 
-fn admit(admission: &Arc<Admission>, household: AddressPrefix) -> Result<Permit, RefusedBy> {
+fn admit(admission: &Arc<Admission>, household: AddressPrefix) -> Result<Permit, RefusalReason> {
     admission.admit(Some(household)).map(|admitted| admitted.permit)
 }
 
 /// A place of this kind for this address.
-fn enter(admission: &Arc<Admission>, place: Place, household: AddressPrefix) -> Result<Permit, RefusedBy> {
+fn enter(admission: &Arc<Admission>, place: SlotKind, household: AddressPrefix) -> Result<Permit, RefusalReason> {
     let mut permit = admit(admission, household)?;
     permit.becomes(place).map(|()| permit)
 }
 
 fn is_empty(admission: &Admission) -> bool {
-    [Place::Pending, Place::Client, Place::Watcher].iter().all(|place| admission.held(*place) == 0)
+    [SlotKind::Pending, SlotKind::Client, SlotKind::Watcher].iter().all(|place| admission.held(*place) == 0)
 }
 
 #[test]
 fn pending_caps_hold_in_all_and_per_address() {
-    let admission = Admission::new(Caps { pending: 3, pending_per_address: 1, ..Caps::default() });
+    let admission = Admission::new(Capacity { pending: 3, pending_per_address: 1, ..Capacity::default() });
     let first = admit(&admission, address(1)).unwrap();
     assert_eq!(admit(&admission, address(1)).unwrap_err(), HEADS_OF_ADDRESS);
     let _others = [2, 3].map(|number| admit(&admission, address(number)).unwrap());
@@ -47,22 +47,22 @@ fn pending_caps_hold_in_all_and_per_address() {
 
 #[test]
 fn a_displaced_request_is_refused_and_releases_its_place_once() {
-    let admission = Admission::new(Caps { pending: 4, ..Caps::default() });
+    let admission = Admission::new(Capacity { pending: 4, ..Capacity::default() });
     let mut greedy = [1, 1].map(|number| admit(&admission, address(number)).unwrap());
     let near = admit(&admission, address(2)).unwrap();
     let Admitted { mut permit, displaced } = admission.admit(Some(address(3))).unwrap();
     assert_eq!(displaced, Some(greedy[0].number()), "the oldest of the address that has most");
-    assert_eq!(greedy[0].becomes(Place::Client), Err(RefusedBy::Displaced));
-    assert_eq!(greedy[0].becomes(Place::Watcher), Err(RefusedBy::Displaced));
-    greedy[1].becomes(Place::Client).unwrap();
-    permit.becomes(Place::Client).unwrap();
+    assert_eq!(greedy[0].becomes(SlotKind::Client), Err(RefusalReason::Displaced));
+    assert_eq!(greedy[0].becomes(SlotKind::Watcher), Err(RefusalReason::Displaced));
+    greedy[1].becomes(SlotKind::Client).unwrap();
+    permit.becomes(SlotKind::Client).unwrap();
     drop((greedy, near, permit));
     assert!(is_empty(&admission));
 }
 
 #[test]
 fn a_newcomer_waits_for_the_end_of_a_displaced_connection() {
-    let admission = Admission::new(Caps { pending: 2, ..Caps::default() });
+    let admission = Admission::new(Capacity { pending: 2, ..Capacity::default() });
     let first = admit(&admission, address(1)).unwrap();
     let Admitted { permit: second, displaced } = admission.admit(Some(address(2))).unwrap();
     assert!(displaced.is_some(), "the second place is the reserve");
@@ -78,25 +78,25 @@ fn a_newcomer_waits_for_the_end_of_a_displaced_connection() {
 
 #[test]
 fn clients_and_watchers_are_never_displaced_and_their_places_are_released() {
-    let admission = Admission::new(Caps { pending: 2, ..Caps::default() });
+    let admission = Admission::new(Capacity { pending: 2, ..Capacity::default() });
     let mut kept = Vec::new();
     for number in 0..40 {
         let Admitted { mut permit, displaced } = admission.admit(Some(address(number))).unwrap();
         assert_eq!(displaced, None);
-        permit.becomes(if number % 10 == 0 { Place::Watcher } else { Place::Client }).unwrap();
+        permit.becomes(if number % 10 == 0 { SlotKind::Watcher } else { SlotKind::Client }).unwrap();
         kept.push(permit);
     }
-    assert_eq!((admission.held(Place::Client), admission.held(Place::Watcher)), (36, 4));
+    assert_eq!((admission.held(SlotKind::Client), admission.held(SlotKind::Watcher)), (36, 4));
     drop(kept);
     assert!(is_empty(&admission));
 }
 
 #[test]
 fn one_address_has_half_of_the_watchers() {
-    let admission = Admission::new(Caps::default());
-    let watch = |number| enter(&admission, Place::Watcher, address(number));
+    let admission = Admission::new(Capacity::default());
+    let watch = |number| enter(&admission, SlotKind::Watcher, address(number));
     let here: Vec<_> = (0..limits::MAX_INSPECTORS / 2).map(|_| watch(1).unwrap()).collect();
-    assert_eq!(watch(1).unwrap_err(), RefusedBy::NoPlace(Place::Watcher, NoPlace::ForAddress));
+    assert_eq!(watch(1).unwrap_err(), RefusalReason::NoPlace(SlotKind::Watcher, NoSlot::ForAddress));
     assert!(watch(2).is_ok());
     drop(here);
     assert!(watch(1).is_ok() && is_empty(&admission));
@@ -104,36 +104,36 @@ fn one_address_has_half_of_the_watchers() {
 
 #[test]
 fn a_proxys_requests_count_for_the_address_behind_it() {
-    let caps = Caps { pending: 16, pending_per_address: 1, clients_per_address: 1, ..Caps::default() };
+    let caps = Capacity { pending: 16, pending_per_address: 1, clients_per_address: 1, ..Capacity::default() };
     let admission = Admission::new(caps);
     let mut permits = [(); 4].map(|()| admission.admit(None).unwrap().permit);
     admission.ban(address(3));
     let [first, second, third, fourth] = &mut permits;
-    assert_eq!(first.becomes(Place::Client), Err(RefusedBy::Unavailable), "the address comes first");
+    assert_eq!(first.becomes(SlotKind::Client), Err(RefusalReason::Unavailable), "the address comes first");
     first.belongs_to(address(1)).unwrap();
     first.belongs_to(address(1)).unwrap();
     assert_eq!(second.belongs_to(address(1)), Err(HEADS_OF_ADDRESS));
-    assert_eq!(third.belongs_to(address(3)), Err(RefusedBy::Banned));
+    assert_eq!(third.belongs_to(address(3)), Err(RefusalReason::Banned));
     fourth.belongs_to(address(2)).unwrap();
-    first.becomes(Place::Client).unwrap();
+    first.becomes(SlotKind::Client).unwrap();
     second.belongs_to(address(1)).unwrap();
-    assert_eq!(second.becomes(Place::Client), Err(CLIENTS_OF_ADDRESS));
-    fourth.becomes(Place::Client).unwrap();
+    assert_eq!(second.becomes(SlotKind::Client), Err(CLIENTS_OF_ADDRESS));
+    fourth.becomes(SlotKind::Client).unwrap();
     drop(permits);
     assert!(is_empty(&admission));
 }
 
 #[test]
 fn a_banned_address_gets_no_place_and_turns_no_request_into_a_client_and_bans_are_bounded() {
-    let (admission, banned, near) = (Admission::new(Caps::default()), address(1), address(2));
+    let (admission, banned, near) = (Admission::new(Capacity::default()), address(1), address(2));
     let mut before = admit(&admission, banned).unwrap();
     assert_eq!([admission.ban(banned), admission.ban(banned)], [Some(true), Some(false)]);
-    assert_eq!(admit(&admission, banned).unwrap_err(), RefusedBy::Banned);
-    assert_eq!(before.becomes(Place::Client), Err(RefusedBy::Banned));
+    assert_eq!(admit(&admission, banned).unwrap_err(), RefusalReason::Banned);
+    assert_eq!(before.becomes(SlotKind::Client), Err(RefusalReason::Banned));
     assert!(admit(&admission, near).is_ok() && admission.is_banned(banned) && !admission.is_banned(near));
     assert_eq!(admission.bans(), [banned]);
     assert_eq!([admission.unban(banned), admission.unban(banned)], [true, false]);
-    assert!(admit(&admission, banned).is_ok() && before.becomes(Place::Client).is_ok());
+    assert!(admit(&admission, banned).is_ok() && before.becomes(SlotKind::Client).is_ok());
     assert!((0..limits::MAX_BANS).all(|number| admission.ban(address(number as u32)) == Some(true)));
     assert_eq!(admission.ban(address(limits::MAX_BANS as u32)), None);
     assert_eq!(admission.ban(address(0)), Some(false), "it is banned already");
@@ -141,33 +141,33 @@ fn a_banned_address_gets_no_place_and_turns_no_request_into_a_client_and_bans_ar
 
 #[test]
 fn a_network_of_ipv6_has_the_places_and_the_ban_of_one_address() {
-    let caps = Caps { pending_per_address: 2, clients_per_address: 1, ..Caps::default() };
+    let caps = Capacity { pending_per_address: 2, clients_per_address: 1, ..Capacity::default() };
     let admission = Admission::new(caps);
     let mut permits = ["2001:db8::1", "2001:db8::2"].map(|text| admit(&admission, ip(text)).unwrap());
     assert_eq!(admit(&admission, ip("2001:db8::3")).unwrap_err(), HEADS_OF_ADDRESS);
-    permits[0].becomes(Place::Client).unwrap();
-    assert_eq!(permits[1].becomes(Place::Client), Err(CLIENTS_OF_ADDRESS));
+    permits[0].becomes(SlotKind::Client).unwrap();
+    assert_eq!(permits[1].becomes(SlotKind::Client), Err(CLIENTS_OF_ADDRESS));
     assert_eq!(admission.ban(ip("2001:db8::9")), Some(true));
     assert_eq!(admission.ban(ip("2001:db8::8")), Some(false), "one ban for all of the /64");
-    assert_eq!(admit(&admission, ip("2001:db8::ffff:1")).unwrap_err(), RefusedBy::Banned);
+    assert_eq!(admit(&admission, ip("2001:db8::ffff:1")).unwrap_err(), RefusalReason::Banned);
     assert!(admit(&admission, ip("2001:db8:0:1::1")).is_ok());
 }
 
 #[test]
 fn client_caps_hold_and_places_are_released() {
-    let admission = Admission::new(Caps { clients: 2, clients_per_address: 1, ..Caps::default() });
-    let client = |number| enter(&admission, Place::Client, address(number));
+    let admission = Admission::new(Capacity { clients: 2, clients_per_address: 1, ..Capacity::default() });
+    let client = |number| enter(&admission, SlotKind::Client, address(number));
     let kept = [client(1).unwrap(), client(2).unwrap()];
-    assert_eq!(client(1).unwrap_err(), RefusedBy::NoPlace(Place::Client, NoPlace::ForAddress));
-    assert_eq!(client(3).unwrap_err(), RefusedBy::NoPlace(Place::Client, NoPlace::Full));
+    assert_eq!(client(1).unwrap_err(), RefusalReason::NoPlace(SlotKind::Client, NoSlot::ForAddress));
+    assert_eq!(client(3).unwrap_err(), RefusalReason::NoPlace(SlotKind::Client, NoSlot::Full));
     drop(kept);
     assert!(client(1).is_ok() && is_empty(&admission));
 }
 
 #[test]
 fn addresses_that_take_all_they_can_leave_places_for_others() {
-    let admission = Admission::new(Caps { clients: 200, clients_per_address: 64, ..Caps::default() });
-    let client = |number| enter(&admission, Place::Client, address(number)).ok();
+    let admission = Admission::new(Capacity { clients: 200, clients_per_address: 64, ..Capacity::default() });
+    let client = |number| enter(&admission, SlotKind::Client, address(number)).ok();
     let greedy: Vec<_> = (0..200).flat_map(|_| (0..7).map(client).collect::<Vec<_>>()).flatten().collect();
     let others: Vec<_> = (100..125).filter_map(client).collect();
     assert_eq!(others.len(), 25, "{} are greedy", greedy.len());

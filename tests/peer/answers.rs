@@ -6,19 +6,19 @@ use std::sync::Mutex;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
-use tickwire::game::Rates;
-use tickwire::internal::connection::Endpoint;
+use tickwire::game::UpdateRates;
+use tickwire::internal::connection::WireFormat;
 use tickwire::internal::games::moo::Moo;
 use tickwire::internal::games::moo::world::{Action, Identity, PlayerId, Selection, TickHz, World};
-use tickwire::internal::server::admission::address_rate_limits::Budgets;
-use tickwire::internal::server::admission::upgrade_check::Entry;
+use tickwire::internal::server::admission::address_rate_limits::AddressRateLimits;
+use tickwire::internal::server::admission::upgrade_check::AcceptedClient;
 use tickwire::internal::server::clients::backlog::Backlog;
-use tickwire::internal::server::clients::client::{Client, Line};
-use tickwire::internal::server::clients::update_group::{Audience as _, Desk, Members, Serve, Turns};
-use tickwire::internal::server::room::acks::{Answer, Verdict};
-use tickwire::internal::server::room::inbox::Rejected;
-use tickwire::internal::server::room::lockstep::Rules;
-use tickwire::internal::server::room::{Entered, Entering, Handle, Options, Room, SeatKey, Ticked, Wants};
+use tickwire::internal::server::clients::client::{Client, Transport};
+use tickwire::internal::server::clients::update_group::{UpdateGroup as _, EncodeBuffers, TypedUpdateGroup, UpdateFn, UpdateRunner};
+use tickwire::internal::server::room::acks::{CommandAck, AckOutcome};
+use tickwire::internal::server::room::inbox::InboxRejection;
+use tickwire::internal::server::room::lockstep::LockstepConfig;
+use tickwire::internal::server::room::{JoinOutcome, JoinAttempt, RoomHandle, RoomConfig, Room, ResumeKey, TickResult, TickRequest};
 use tickwire::internal::util::address_prefix::AddressPrefix;
 use tickwire::limits;
 use tickwire::packet::{Direction, PacketTables};
@@ -35,9 +35,9 @@ fn home() -> AddressPrefix {
 /// A room that updates its clients this often, with players on these connections.
 fn room(update_hz: u32, connections: &[u64]) -> (Room<Moo>, Vec<PlayerId>) {
     let world = World::new(Identity { seed: 1, map_size_px: 3_000, tick_hz: TickHz::Hz30 });
-    let rates = Rates { tick_hz: 30, update_hz, foreign_hz: 10 };
+    let rates = UpdateRates { tick_hz: 30, update_hz, foreign_hz: 10 };
     let (name, epoch) = ("".into(), "0".to_owned());
-    let options = Options {
+    let options = RoomConfig {
         name,
         epoch,
         rates,
@@ -45,7 +45,7 @@ fn room(update_hz: u32, connections: &[u64]) -> (Room<Moo>, Vec<PlayerId>) {
         seat_time: NOW,
         absent_per_address: 9,
         max_clients: 9,
-        lockstep: Rules::default(),
+        lockstep: LockstepConfig::default(),
     };
     let mut room = Room::new(world, options);
     let handle = Arc::clone(room.handle());
@@ -55,20 +55,20 @@ fn room(update_hz: u32, connections: &[u64]) -> (Room<Moo>, Vec<PlayerId>) {
 }
 
 /// A client enters from a connection.
-fn enter(handle: &Handle, key: Option<SeatKey>, connection: u64) -> Entered {
-    let client = Entering { key, connection, from: home() };
-    let join = |Entered { player, .. }| {
+fn enter(handle: &RoomHandle, key: Option<ResumeKey>, connection: u64) -> JoinOutcome {
+    let client = JoinAttempt { key, connection, from: home() };
+    let join = |JoinOutcome { player, .. }| {
         vec![Action::Join { player, name: format!("p{connection}"), skin: 0 }.encoded()]
     };
     handle.enter(client, NOW, join).expect("there are numbers")
 }
 
-fn tick(room: &mut Room<Moo>) -> Ticked {
-    room.tick(NOW, Wants::default())
+fn tick(room: &mut Room<Moo>) -> TickResult {
+    room.tick(NOW, TickRequest::default())
 }
 
 /// Queues a command; whether it is accepted depends on what it does.
-fn push(handle: &Handle, connection: u64, player: PlayerId, sequence: u64, does: &EncodedAction) {
+fn push(handle: &RoomHandle, connection: u64, player: PlayerId, sequence: u64, does: &EncodedAction) {
     let command = RawCommand { player, sequence, action: does.clone() };
     handle.push((home(), connection), command, None).expect("there is room");
 }
@@ -91,28 +91,28 @@ fn a_tick_answers_each_command_to_the_connection_that_sent_it() {
     }
     push(&handle, 40, players[1], u64::from(u32::MAX) + 7, &stop());
     let long = RawCommand { player: players[1], sequence: 2, action: EncodedAction::new(&[0; 9_000]) };
-    assert_eq!(handle.push((home(), 40), long, None), Err(Rejected::PlayerBytes));
+    assert_eq!(handle.push((home(), 40), long, None), Err(InboxRejection::PlayerBytes));
     let stolen = RawCommand { player: players[1], sequence: 10, action: stop() };
-    assert_eq!(handle.push((home(), 70), stolen, None), Err(Rejected::TakenOver));
+    assert_eq!(handle.push((home(), 70), stolen, None), Err(InboxRejection::TakenOver));
     handle.reject((home(), 70), 11, "chat_too_soon");
 
     let ticked = tick(&mut room);
     let answers = ticked.answers.expect("some");
     assert_eq!(answers.tick, ticked.tick, "by the number that commands name");
-    let of = |connection| -> Vec<(u32, Verdict)> {
+    let of = |connection| -> Vec<(u32, AckOutcome)> {
         let of = answers.to(connection).iter();
-        of.map(|Answer { sequence, verdict, .. }| (*sequence, *verdict)).collect()
+        of.map(|CommandAck { sequence, verdict, .. }| (*sequence, *verdict)).collect()
     };
     let expected = [
-        (3, Verdict::Accepted(2)),
-        (5, Verdict::Rejected("not_owned")),
-        (6, Verdict::Accepted(1)),
-        (9, Verdict::Accepted(1)),
-        (10, Verdict::Rejected("taken_over")),
-        (11, Verdict::Rejected("chat_too_soon")),
+        (3, AckOutcome::Accepted(2)),
+        (5, AckOutcome::Rejected("not_owned")),
+        (6, AckOutcome::Accepted(1)),
+        (9, AckOutcome::Accepted(1)),
+        (10, AckOutcome::Rejected("taken_over")),
+        (11, AckOutcome::Rejected("chat_too_soon")),
     ];
     assert_eq!(of(70), expected);
-    assert_eq!(of(40), [(2, Verdict::Rejected("player_bytes_full")), (u32::MAX, Verdict::Accepted(1))]);
+    assert_eq!(of(40), [(2, AckOutcome::Rejected("player_bytes_full")), (u32::MAX, AckOutcome::Accepted(1))]);
     assert_eq!([of(41), of(0), of(99)], [[], [], []]);
     assert_eq!(tick(&mut room).answers, None, "once");
 }
@@ -153,7 +153,7 @@ struct Kept {
     bytes: Mutex<Vec<u8>>,
 }
 
-impl Line for Kept {
+impl Transport for Kept {
     fn send<'a>(&self, slices: impl Iterator<Item = &'a [u8]>) -> io::Result<usize> {
         if self.is_shut.load(Ordering::Relaxed) {
             return Ok(0);
@@ -168,26 +168,26 @@ impl Line for Kept {
 
 struct All;
 
-impl Turns<Kept> for All {
+impl UpdateRunner<Kept> for All {
     fn now(&self) -> Duration {
         NOW
     }
-    fn carry_out(&mut self, _: &Client<Kept>, turn: &mut Serve<'_>) -> bool {
-        turn(&Budgets::new(true));
+    fn carry_out(&mut self, _: &Client<Kept>, turn: &mut UpdateFn<'_>) -> bool {
+        turn(&AddressRateLimits::new(true));
         true
     }
 }
 
 /// A player that no client has come back to.
-fn nobody(player: PlayerId) -> Entered {
-    Entered { player, is_back: false, from_tick: 0, taken_at: 0 }
+fn nobody(player: PlayerId) -> JoinOutcome {
+    JoinOutcome { player, is_back: false, from_tick: 0, taken_at: 0 }
 }
 
 /// A room, and its clients at one worker.
 struct Told {
     room: Room<Moo>,
-    audience: Members<Moo, Kept>,
-    desk: Desk,
+    audience: TypedUpdateGroup<Moo, Kept>,
+    desk: EncodeBuffers,
 }
 
 impl Told {
@@ -199,13 +199,13 @@ impl Told {
         &mut self,
         connection: u64,
         dialect: &str,
-        entered: Entered,
+        entered: JoinOutcome,
         since: Option<u32>,
     ) -> Arc<Client<Kept>> {
-        let endpoint = Endpoint::new(PacketTables::builtin().dialect(dialect).expect("built in"), false);
+        let endpoint = WireFormat::new(PacketTables::builtin().dialect(dialect).expect("built in"), false);
         let who = (connection, "127.0.0.1:5000".parse().expect("an address"));
         let room = Arc::clone(self.room.handle());
-        let entry = Entry {
+        let entry = AcceptedClient {
             room,
             endpoint,
             inspect_key: None,
@@ -231,7 +231,7 @@ impl Told {
 
     /// Runs a tick, of which the worker hears later.
     fn tick(&mut self, backlog: &mut Option<Backlog>) {
-        let Ticked { published, answers, .. } = tick(&mut self.room);
+        let TickResult { published, answers, .. } = tick(&mut self.room);
         match backlog {
             Some(backlog) => backlog.push(published, answers),
             None => *backlog = Some(Backlog::new(published, answers)),
@@ -263,7 +263,7 @@ fn told(client: &Client<Kept>) -> (Vec<String>, String) {
 #[test]
 fn a_client_is_told_with_its_next_update_first_of_all_and_behind_a_stall_of_its_line_too() {
     let (room, players) = room(10, &[1, 2]);
-    let mut all = Told { room, audience: Members::default(), desk: Desk::default() };
+    let mut all = Told { room, audience: TypedUpdateGroup::default(), desk: EncodeBuffers::default() };
     let native = all.client(1, "native", players[0]);
     let moomoo = all.client(2, "legacy", players[1]);
     let handle = Arc::clone(all.room.handle());
@@ -299,7 +299,7 @@ fn a_client_is_told_with_its_next_update_first_of_all_and_behind_a_stall_of_its_
 #[test]
 fn a_client_is_told_the_events_of_the_ticks_since_it_began_to_follow_however_late_its_worker_is() {
     let (room, players) = room(30, &[1]);
-    let mut all = Told { room, audience: Members::default(), desk: Desk::default() };
+    let mut all = Told { room, audience: TypedUpdateGroup::default(), desk: EncodeBuffers::default() };
     let older = all.client(1, "native", players[0]);
     all.ticks(3);
     packets(&older);
@@ -326,7 +326,7 @@ fn a_client_is_told_the_events_of_the_ticks_since_it_began_to_follow_however_lat
 #[test]
 fn a_client_that_takes_its_player_over_is_never_shown_what_an_earlier_connection_has_done() {
     let (room, _) = room(30, &[]);
-    let mut all = Told { room, audience: Members::default(), desk: Desk::default() };
+    let mut all = Told { room, audience: TypedUpdateGroup::default(), desk: EncodeBuffers::default() };
     let (handle, key) = (Arc::clone(all.room.handle()), Some([7; 16]));
     let entered = enter(&handle, key, 1);
     let before = all.client_of(1, "native", entered, None);
@@ -355,7 +355,7 @@ fn a_client_that_takes_its_player_over_is_never_shown_what_an_earlier_connection
 #[test]
 fn a_client_that_comes_back_is_told_once_what_the_operator_said_meanwhile() {
     let (room, _) = room(30, &[]);
-    let mut all = Told { room, audience: Members::default(), desk: Desk::default() };
+    let mut all = Told { room, audience: TypedUpdateGroup::default(), desk: EncodeBuffers::default() };
     let (handle, key) = (Arc::clone(all.room.handle()), Some([7; 16]));
     let say = |all: &mut Told, text: &str| {
         handle.push_operator(vec![Action::Say { text: text.to_owned() }.encoded()]);

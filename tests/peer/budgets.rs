@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use tickwire::internal::server::admission::address_rate_limits::{Budgets, Spending};
+use tickwire::internal::server::admission::address_rate_limits::{AddressRateLimits, LimitedAction};
 use tickwire::internal::util::address_prefix::AddressPrefix;
 use tickwire::limits;
 
@@ -20,20 +20,20 @@ fn address(number: usize) -> AddressPrefix {
 }
 
 /// What a chat message spends.
-fn chat() -> Spending {
-    Spending::Shared(shared()[0])
+fn chat() -> LimitedAction {
+    LimitedAction::Shared(shared()[0])
 }
 
 /// How many of these come through at one time.
-fn taken(budgets: &Budgets, from: AddressPrefix, spending: Spending, now: Duration) -> usize {
+fn taken(budgets: &AddressRateLimits, from: AddressPrefix, spending: LimitedAction, now: Duration) -> usize {
     (0..).take_while(|_| budgets.take(from, spending, now).is_ok()).count()
 }
 
 #[test]
 fn an_address_may_chat_as_much_as_four_clients() {
-    let (budgets, from) = (Budgets::new(true), ip("203.0.113.9"));
+    let (budgets, from) = (AddressRateLimits::new(true), ip("203.0.113.9"));
     let intervals = [limits::CHAT_INTERVAL, limits::MAP_PING_INTERVAL, limits::CLAN_INTERVAL];
-    for (spending, interval) in shared().map(Spending::Shared).into_iter().zip(intervals) {
+    for (spending, interval) in shared().map(LimitedAction::Shared).into_iter().zip(intervals) {
         let tries = (0..10_000u32).map(|step| START + interval / 100 * step);
         let said = tries.filter(|now| budgets.take(from, spending, *now).is_ok()).count();
         // One client may do it at once and again after each interval: a hundred times. Tokens come one by one, not four at a time.
@@ -43,17 +43,17 @@ fn an_address_may_chat_as_much_as_four_clients() {
 
 #[test]
 fn a_class_of_forty_behind_one_address_loads_the_page_and_joins_at_once() {
-    let (budgets, class) = (Budgets::new(true), ip("203.0.113.9"));
-    assert!(taken(&budgets, class, Spending::Connection, START) >= 40 * 61);
+    let (budgets, class) = (AddressRateLimits::new(true), ip("203.0.113.9"));
+    assert!(taken(&budgets, class, LimitedAction::Connection, START) >= 40 * 61);
     // And again, when the server was started anew.
-    assert!(taken(&budgets, class, Spending::Client, START) >= 2 * limits::CLIENTS_PER_ADDRESS);
-    assert!(taken(&budgets, class, Spending::Join, START) >= 2 * limits::CLIENTS_PER_ADDRESS);
+    assert!(taken(&budgets, class, LimitedAction::Client, START) >= 2 * limits::CLIENTS_PER_ADDRESS);
+    assert!(taken(&budgets, class, LimitedAction::Join, START) >= 2 * limits::CLIENTS_PER_ADDRESS);
 }
 
 #[test]
 fn a_spent_budget_reports_when_a_token_is_available() {
-    let (budgets, from) = (Budgets::new(true), ip("203.0.113.9"));
-    for spending in [Spending::Connection, Spending::Client, Spending::Join, chat()] {
+    let (budgets, from) = (AddressRateLimits::new(true), ip("203.0.113.9"));
+    for spending in [LimitedAction::Connection, LimitedAction::Client, LimitedAction::Join, chat()] {
         taken(&budgets, from, spending, START);
         let wait = budgets.take(from, spending, START).expect_err("spent");
         let again = START + wait;
@@ -65,35 +65,35 @@ fn a_spent_budget_reports_when_a_token_is_available() {
 
 #[test]
 fn addresses_and_kinds_of_spending_do_not_share_a_budget_but_a_network_of_ipv6_does() {
-    let (budgets, chat) = (Budgets::new(true), chat());
+    let (budgets, chat) = (AddressRateLimits::new(true), chat());
     for number in 0..8 {
         let _ = budgets.take(ip(&format!("2001:db8::{number}")), chat, START);
     }
     assert!(budgets.take(ip("2001:db8::ffff"), chat, START).is_err());
-    assert!(budgets.take(ip("2001:db8::ffff"), Spending::Join, START).is_ok());
+    assert!(budgets.take(ip("2001:db8::ffff"), LimitedAction::Join, START).is_ok());
     assert!(budgets.take(ip("2001:db8:0:1::1"), chat, START).is_ok());
 }
 
 #[test]
 fn a_returned_token_can_be_taken_again() {
-    let (budgets, from) = (Budgets::new(true), ip("203.0.113.9"));
-    budgets.give_back(from, Spending::Client);
-    let all = taken(&budgets, from, Spending::Client, START);
+    let (budgets, from) = (AddressRateLimits::new(true), ip("203.0.113.9"));
+    budgets.give_back(from, LimitedAction::Client);
+    let all = taken(&budgets, from, LimitedAction::Client, START);
     assert_eq!(all, limits::ADDRESS_CLIENTS_BURST as usize, "none was taken before");
-    budgets.give_back(from, Spending::Client);
-    assert_eq!(taken(&budgets, from, Spending::Client, START), 1);
+    budgets.give_back(from, LimitedAction::Client);
+    assert_eq!(taken(&budgets, from, LimitedAction::Client, START), 1);
 }
 
 #[test]
 fn without_budgets_in_force_nothing_is_limited() {
-    let (budgets, from, chat) = (Budgets::new(false), ip("203.0.113.9"), chat());
+    let (budgets, from, chat) = (AddressRateLimits::new(false), ip("203.0.113.9"), chat());
     assert!((0..100_000).all(|_| budgets.take(from, chat, START).is_ok()));
     assert_eq!(budgets.addresses(), 0);
 }
 
 #[test]
 fn addresses_are_forgotten_once_their_budgets_are_full() {
-    let (budgets, chat) = (Budgets::new(true), chat());
+    let (budgets, chat) = (AddressRateLimits::new(true), chat());
     for number in 0..limits::MAX_TRACKED_ADDRESSES {
         let _ = budgets.take(address(number), chat, START);
     }
@@ -103,7 +103,7 @@ fn addresses_are_forgotten_once_their_budgets_are_full() {
 
 #[test]
 fn with_too_many_addresses_those_that_have_spent_the_least_are_forgotten() {
-    let (budgets, attacker, chat) = (Budgets::new(true), ip("203.0.113.9"), chat());
+    let (budgets, attacker, chat) = (AddressRateLimits::new(true), ip("203.0.113.9"), chat());
     taken(&budgets, attacker, chat, START);
     for number in 0..3 * limits::MAX_TRACKED_ADDRESSES {
         assert!(budgets.take(address(number), chat, START).is_ok(), "address {number}");

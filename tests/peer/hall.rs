@@ -6,20 +6,20 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
-use tickwire::client::lockstep_follower::{Follower, Heard, Report};
-use tickwire::game::{Game as _, Messages, Rates};
-use tickwire::internal::connection::Endpoint;
+use tickwire::client::lockstep_follower::{LockstepFollower, FollowEvent, DesyncReport};
+use tickwire::game::{Game as _, Messages, UpdateRates};
+use tickwire::internal::connection::WireFormat;
 use tickwire::internal::games::moo::Moo;
 use tickwire::internal::games::moo::world::{Action, Identity, PlayerId, TickHz, World};
-use tickwire::internal::server::admission::address_rate_limits::Budgets;
-use tickwire::internal::server::admission::tokens::Guard;
-use tickwire::internal::server::admission::upgrade_check::Entry;
+use tickwire::internal::server::admission::address_rate_limits::AddressRateLimits;
+use tickwire::internal::server::admission::tokens::Authenticator;
+use tickwire::internal::server::admission::upgrade_check::AcceptedClient;
 use tickwire::internal::server::clients::backlog::Backlog;
-use tickwire::internal::server::clients::client::{Client, Line};
-use tickwire::internal::server::clients::client_driver::{Asked, hear};
-use tickwire::internal::server::clients::update_group::{Audience as _, Desk, Members, Serve, Turns};
-use tickwire::internal::server::room::lockstep::{Access, Counts, Rules};
-use tickwire::internal::server::room::{Options, Room, Wants};
+use tickwire::internal::server::clients::client::{Client, Transport};
+use tickwire::internal::server::clients::client_driver::{ClientDriver, receive};
+use tickwire::internal::server::clients::update_group::{UpdateGroup as _, EncodeBuffers, TypedUpdateGroup, UpdateFn, UpdateRunner};
+use tickwire::internal::server::room::lockstep::{LockstepAccess, LockstepCounts, LockstepConfig};
+use tickwire::internal::server::room::{RoomConfig, Room, TickRequest};
 use tickwire::internal::util::address_prefix::AddressPrefix;
 use tickwire::limits;
 use tickwire::packet::{Direction, PacketTables, Value};
@@ -39,7 +39,7 @@ pub struct Kept {
     pub takes: AtomicUsize,
 }
 
-impl Line for Kept {
+impl Transport for Kept {
     fn send<'a>(&self, slices: impl Iterator<Item = &'a [u8]>) -> io::Result<usize> {
         let mut slices = slices.collect::<Vec<_>>().concat();
         slices.truncate(self.takes.load(Ordering::Relaxed));
@@ -50,13 +50,13 @@ impl Line for Kept {
     fn cut(&self) {}
 }
 
-struct All<'a>(Duration, &'a Budgets);
+struct All<'a>(Duration, &'a AddressRateLimits);
 
-impl Turns<Kept> for All<'_> {
+impl UpdateRunner<Kept> for All<'_> {
     fn now(&self) -> Duration {
         self.0
     }
-    fn carry_out(&mut self, _: &Client<Kept>, turn: &mut Serve<'_>) -> bool {
+    fn carry_out(&mut self, _: &Client<Kept>, turn: &mut UpdateFn<'_>) -> bool {
         turn(self.1);
         true
     }
@@ -65,8 +65,8 @@ impl Turns<Kept> for All<'_> {
 /// One end of a connection, and the other.
 pub struct End {
     pub client: Arc<Client<Kept>>,
-    pub follower: Follower,
-    pub reports: Vec<Report>,
+    pub follower: LockstepFollower,
+    pub reports: Vec<DesyncReport>,
     /// Ticks whose frames have come, in order.
     pub frames: Vec<u32>,
     /// Names of other packets.
@@ -89,38 +89,38 @@ pub const SPECTATOR: Who = Who { mode: 2, is_local: false, is_json: false, addre
 
 pub struct Hall {
     pub room: Room<Moo>,
-    audience: Members<Moo, Kept>,
-    desk: Desk,
-    pub guard: Guard,
-    pub budgets: Arc<Budgets>,
+    audience: TypedUpdateGroup<Moo, Kept>,
+    desk: EncodeBuffers,
+    pub guard: Authenticator,
+    pub budgets: Arc<AddressRateLimits>,
     pub ends: Vec<End>,
     pub now: Duration,
     sequence: u64,
 }
 
 impl Hall {
-    pub fn new(access: Access) -> Hall {
-        Hall::with((access, 20, 5), Arc::new(Budgets::new(true)))
+    pub fn new(access: LockstepAccess) -> Hall {
+        Hall::with((access, 20, 5), Arc::new(AddressRateLimits::new(true)))
     }
 
     /// With so many ticks between snapshots and between checksums, in a host with these budgets.
-    pub fn with((access, snapshot_ticks, checksum_ticks): (Access, u32, u32), budgets: Arc<Budgets>) -> Hall {
+    pub fn with((access, snapshot_ticks, checksum_ticks): (LockstepAccess, u32, u32), budgets: Arc<AddressRateLimits>) -> Hall {
         let world = World::new(Identity { seed: 1, map_size_px: 3_000, tick_hz: TickHz::Hz30 });
-        let options = Options {
+        let options = RoomConfig {
             name: "".into(),
             epoch: "0".to_owned(),
-            rates: Rates { tick_hz: 30, update_hz: 30, foreign_hz: 10 },
+            rates: UpdateRates { tick_hz: 30, update_hz: 30, foreign_hz: 10 },
             delay_ticks: 0,
             seat_time: START,
             absent_per_address: 99,
             max_clients: 99,
-            lockstep: Rules { access, snapshot_ticks, checksum_ticks },
+            lockstep: LockstepConfig { access, snapshot_ticks, checksum_ticks },
         };
         Hall {
             room: Room::new(world, options),
-            audience: Members::default(),
-            desk: Desk::default(),
-            guard: Guard::default(),
+            audience: TypedUpdateGroup::default(),
+            desk: EncodeBuffers::default(),
+            guard: Authenticator::default(),
             budgets,
             ends: Vec::new(),
             now: START,
@@ -148,11 +148,11 @@ impl Hall {
     }
 
     pub fn comes(&mut self, Who { mode, is_local, is_json, address, token }: Who) -> usize {
-        let endpoint = Endpoint::new(PacketTables::builtin().dialect("native").expect("built in"), is_json);
+        let endpoint = WireFormat::new(PacketTables::builtin().dialect("native").expect("built in"), is_json);
         let number = self.ends.len() as u64 + 1;
         let who = (number, SocketAddr::from(([127, 0, 0, address], 5_000)));
         let room = Arc::clone(self.room.handle());
-        let entry = Entry {
+        let entry = AcceptedClient {
             room,
             endpoint,
             inspect_key: None,
@@ -168,7 +168,7 @@ impl Hall {
             self.now,
         ));
         self.audience.take_up(Arc::clone(&client));
-        let follower = Follower::new(Moo::ABOUT, Arc::clone(&client.endpoint.dialect));
+        let follower = LockstepFollower::new(Moo::ABOUT, Arc::clone(&client.endpoint.dialect));
         self.ends.push(End { client, follower, reports: Vec::new(), frames: Vec::new(), others: Vec::new() });
         let at = self.ends.len() - 1;
         self.say(
@@ -198,8 +198,8 @@ impl Hall {
         }
         let now = client.at(self.now);
         let (budgets, guard) = (&*self.budgets, &self.guard);
-        let mut asked = Asked { client, budgets, guard, books: &(), at: now };
-        if let Err(ending) = hear(client, &bytes, now, &mut asked) {
+        let mut asked = ClientDriver { client, budgets, guard, books: &(), at: now };
+        if let Err(ending) = receive(client, &bytes, now, &mut asked) {
             client.close(ending, self.now);
         }
     }
@@ -223,7 +223,7 @@ impl Hall {
             let household = AddressPrefix::from_ip(std::net::Ipv4Addr::LOCALHOST.into());
             self.room.handle().push((household, connection.client.id), command, None).expect("there is room");
         }
-        let ticked = self.room.tick(self.now, Wants::default());
+        let ticked = self.room.tick(self.now, TickRequest::default());
         Backlog::new(ticked.published, ticked.answers)
     }
 
@@ -262,11 +262,11 @@ impl Hall {
                     _ => dialect.decode(Direction::ToClient, message),
                 };
                 let packet = packet.expect("by the table");
-                match follower.hear(&packet, &mut say, &mut told).expect("the same rules") {
-                    Heard::Report(report) => reports.push(report),
-                    Heard::Stepped(tick) => frames.push(tick - 1),
-                    Heard::Began(_) | Heard::Noted => {}
-                    Heard::Other => others.push(packet.row.name.clone()),
+                match follower.on_packet(&packet, &mut say, &mut told).expect("the same rules") {
+                    FollowEvent::Report(report) => reports.push(report),
+                    FollowEvent::Stepped(tick) => frames.push(tick - 1),
+                    FollowEvent::Began(_) | FollowEvent::Noted => {}
+                    FollowEvent::Other => others.push(packet.row.name.clone()),
                 }
             }
         }
@@ -275,13 +275,13 @@ impl Hall {
         say.iter().for_each(|message| self.send(at, message));
     }
 
-    pub fn counts(&self) -> Counts {
+    pub fn counts(&self) -> LockstepCounts {
         self.room.handle().lockstep.counts()
     }
 
     /// The room's world after the last tick.
     pub fn checksum(&mut self) -> u64 {
-        let wants = Wants { snapshot: true, ..Wants::default() };
+        let wants = TickRequest { snapshot: true, ..TickRequest::default() };
         let snapshot = self.room.tick(self.now, wants).snapshot.expect("wanted");
         World::restore(&snapshot.bytes).expect("its own").checksum()
     }

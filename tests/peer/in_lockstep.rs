@@ -5,9 +5,9 @@ use std::time::Duration;
 
 use parking_lot::Mutex;
 
-use tickwire::client::bots::lockstep_agent::InLockstep;
+use tickwire::client::bots::lockstep_agent::LockstepAgent;
 use tickwire::game::Game as _;
-use tickwire::game::bots::{Agent, Outcome, Sight};
+use tickwire::game::bots::{Agent, AgentOutput, ViewStats};
 use tickwire::game::lockstep_packets::{COMMAND_FRAME, SNAPSHOT, STATE_SYNC, SnapshotParts, snapshot_parts};
 use tickwire::internal::games::moo::Moo;
 use tickwire::internal::games::moo::world::{Action, Identity, PlayerId, TickHz, World};
@@ -33,29 +33,29 @@ impl Agent for Listener {
         "Ann"
     }
 
-    fn begin(&mut self, _out: &mut Outcome) {}
+    fn begin(&mut self, _out: &mut AgentOutput) {}
 
-    fn hear(&mut self, packet: &DecodedPacket<'_>, _now: Duration, _out: &mut Outcome) {
+    fn on_packet(&mut self, packet: &DecodedPacket<'_>, _now: Duration, _out: &mut AgentOutput) {
         let mut heard = self.0.lock();
         heard.spawned += u32::from(packet.row.name == "spawned");
         heard.updates += u32::from(packet.row.name == "update");
     }
 
-    fn act(&mut self, _now: Duration, _out: &mut Outcome) {}
+    fn act(&mut self, _now: Duration, _out: &mut AgentOutput) {}
 
     fn is_playing(&self) -> bool {
         self.0.lock().spawned > 0
     }
 
-    fn sight(&self) -> Sight {
-        Sight { others: 0, waits: self.0.lock().waits }
+    fn sight(&self) -> ViewStats {
+        ViewStats { others: 0, waits: self.0.lock().waits }
     }
 }
 
 /// A world, and an agent that follows it.
 struct Both {
     world: World,
-    agent: InLockstep<Listener>,
+    agent: LockstepAgent<Listener>,
     heard: Listener,
 }
 
@@ -64,7 +64,7 @@ impl Both {
         let world = World::new(Identity { seed: 1, map_size_px: 1_500, tick_hz: TickHz::Hz30 });
         let dialect = PacketTables::builtin().dialect("native").expect("built in");
         let heard = Listener::default();
-        Both { world, agent: InLockstep::new(Moo::ABOUT, dialect, heard.clone()), heard }
+        Both { world, agent: LockstepAgent::new(Moo::ABOUT, dialect, heard.clone()), heard }
     }
 
     fn tell(&mut self, name: &str, values: &[Value]) {
@@ -76,8 +76,8 @@ impl Both {
         let dialect = PacketTables::builtin().dialect("native").expect("built in");
         let bytes = dialect.encode(Direction::ToClient, name, values).expect("as in the table");
         let packet = dialect.decode(Direction::ToClient, &bytes).expect("just encoded");
-        let mut out = Outcome::default();
-        self.agent.hear(&packet, Duration::ZERO, &mut out);
+        let mut out = AgentOutput::default();
+        self.agent.on_packet(&packet, Duration::ZERO, &mut out);
         out.faults.into_iter().map(|fault| fault.detail).collect()
     }
 

@@ -3,9 +3,9 @@
 use std::collections::BTreeMap;
 
 use tickwire::internal::games::moo::world::{Action, Command, PlayerId};
-use tickwire::internal::server::room::Rejected;
-use tickwire::internal::server::room::acks::Batch;
-use tickwire::internal::server::room::inbox::{Inbox, Ticket};
+use tickwire::internal::server::room::InboxRejection;
+use tickwire::internal::server::room::acks::TickCommands;
+use tickwire::internal::server::room::inbox::{Inbox, CommandTicket};
 use tickwire::internal::util::address_prefix::AddressPrefix;
 use tickwire::limits;
 use tickwire::sim::{Action as _, EncodedAction, RawCommand, command_frame};
@@ -36,7 +36,7 @@ fn inbox() -> Inbox {
 }
 
 fn drained(inbox: &mut Inbox, tick: u32) -> Vec<RawCommand> {
-    let mut batch = Batch::default();
+    let mut batch = TickCommands::default();
     inbox.drain(tick, &mut batch, &mut []);
     batch.commands
 }
@@ -57,7 +57,7 @@ fn a_command_runs_in_its_tick_the_next_one_or_the_bound_and_one_without_a_tick_a
     ] {
         let mut inbox = Inbox::new(10, 0, 30, delay);
         inbox.push(home(), stop(1, 7), intended).unwrap();
-        let (mut ran, mut margins, mut batch) = (Vec::new(), [0; 2], Batch::default());
+        let (mut ran, mut margins, mut batch) = (Vec::new(), [0; 2], TickCommands::default());
         for tick in 10..=40 {
             inbox.drain(tick, &mut batch, &mut margins);
             ran.extend(batch.commands.iter().map(|command| (tick, command.sequence)));
@@ -122,11 +122,11 @@ fn a_tick_holds_so_many_bytes_of_one_player_and_the_rest_moves_to_the_next() {
         RawCommand { player: PlayerId(1), sequence: sequence.into(), action }
     };
     let mut inbox = Inbox::new(0, 0, 1, 0);
-    assert_eq!(inbox.push(home(), long(1, MOST + 1), None), Err(Rejected::PlayerBytes), "in no tick");
+    assert_eq!(inbox.push(home(), long(1, MOST + 1), None), Err(InboxRejection::PlayerBytes), "in no tick");
     for (sequence, bytes) in [(2, MOST - 1), (3, 1), (4, MOST - 10)] {
         inbox.push(home(), long(sequence, bytes), None).unwrap();
     }
-    assert_eq!(inbox.push(home(), long(5, 11), None), Err(Rejected::PlayerBytes), "all ticks are full");
+    assert_eq!(inbox.push(home(), long(5, 11), None), Err(InboxRejection::PlayerBytes), "all ticks are full");
     inbox.push(home(), long(6, 10), None).unwrap();
     assert_eq!([0, 1].map(|tick| sequences(&mut inbox, tick)), [vec![2, 3], vec![4, 6]]);
 }
@@ -137,14 +137,14 @@ fn one_player_cannot_fill_the_ticks_ahead_and_all_addresses_together_not_the_inb
     for sequence in 0..ahead {
         inbox.push(home(), stop(1, sequence), None).unwrap();
     }
-    assert_eq!(inbox.push(home(), stop(1, ahead), None), Err(Rejected::PlayerTick));
+    assert_eq!(inbox.push(home(), stop(1, ahead), None), Err(InboxRejection::PlayerTick));
     // Each address pushes until it is stopped; then the next one comes.
     let mut stopped = BTreeMap::new();
     for number in 2..u16::MAX {
         let mut push = |sequence| inbox.push(address(number.into()), stop(number, sequence), None);
         if let Err(reason) = (0..PER_TICK).try_for_each(&mut push) {
             *stopped.entry(reason.name()).or_insert(0) += 1;
-            if reason == Rejected::Full {
+            if reason == InboxRejection::Full {
                 break;
             }
         }
@@ -194,7 +194,7 @@ fn an_address_gets_a_share_of_the_room_and_one_without_commands_always_has_some(
     // The first leaves half of the room, the second half of that, and so on.
     let counts = [0, 1, 2, 3].map(&mut fill);
     assert_eq!(counts, [2, 4, 8, 16].map(|part| limits::INBOX_COMMANDS / part));
-    assert_eq!(inbox.push(address(0), stop(9, 9), None), Err(Rejected::AddressShare));
+    assert_eq!(inbox.push(address(0), stop(9, 9), None), Err(InboxRejection::AddressShare));
     inbox.push(home(), stop(60_000, 1), None).expect("an address that has nothing waiting");
     drained(&mut inbox, 0);
     assert_eq!(inbox.waiting(), 0);
@@ -207,7 +207,7 @@ fn forget_drops_the_queued_commands_of_one_player_only() {
         inbox.push(home(), stop(player, sequence), Some(tick)).unwrap();
     }
     inbox.forget(PlayerId(1));
-    inbox.drain(0, &mut Batch::default(), &mut margins);
+    inbox.drain(0, &mut TickCommands::default(), &mut margins);
     assert_eq!(margins, [0, 0, 4]);
     let ran: Vec<u64> = (1..=30).flat_map(|tick| sequences(&mut inbox, tick)).collect();
     assert_eq!((ran, inbox.waiting()), (vec![2, 4], 0));
@@ -216,8 +216,8 @@ fn forget_drops_the_queued_commands_of_one_player_only() {
 #[test]
 fn operator_commands_past_the_bound_move_to_the_next_tick_in_order_and_tickets_say_so() {
     let (mut inbox, bound) = (Inbox::new(7, 70, 30, 5), limits::OPERATOR_COMMANDS_PER_TICK as u32);
-    let mut tickets: Vec<Ticket> = (0..2 * bound - 1).map(|_| inbox.push_operator(vec![leave()])).collect();
-    assert_eq!(tickets[0], Ticket { tick: 7, sequence: 71 }, "the sequences go on");
+    let mut tickets: Vec<CommandTicket> = (0..2 * bound - 1).map(|_| inbox.push_operator(vec![leave()])).collect();
+    assert_eq!(tickets[0], CommandTicket { tick: 7, sequence: 71 }, "the sequences go on");
     // Two that belong together do not fit the rest of the second tick.
     tickets.push(inbox.push_operator(vec![leave(), leave()]));
     tickets.push(inbox.push_operator(vec![leave()]));

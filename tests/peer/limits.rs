@@ -2,13 +2,13 @@
 
 use std::time::Duration;
 
-use tickwire::game::{Breach, Saved};
-use tickwire::internal::connection::deadlines::Due;
+use tickwire::game::{CloseReason, SavedReader};
+use tickwire::internal::connection::deadlines::DueAction;
 use tickwire::internal::connection::pauses::Pauses;
-use tickwire::internal::connection::rate_limits::Budgets;
-use tickwire::internal::connection::{Ending, Endpoint, Life};
-use tickwire::internal::server::admission::address_rate_limits::{Budgets as Addresses, Spending};
-use tickwire::internal::server::room::lockstep::Access;
+use tickwire::internal::connection::rate_limits::MessageRateLimits;
+use tickwire::internal::connection::{DisconnectReason, WireFormat, Deadlines};
+use tickwire::internal::server::admission::address_rate_limits::{AddressRateLimits as Addresses, LimitedAction};
+use tickwire::internal::server::room::lockstep::LockstepAccess;
 use tickwire::internal::util::address_prefix::AddressPrefix;
 use tickwire::limits;
 use tickwire::packet::PacketTables;
@@ -18,55 +18,55 @@ use crate::session::shared;
 
 const START: Duration = Duration::from_secs(100);
 
-fn spend(budgets: &mut Budgets, messages: u32, now: Duration) {
+fn spend(budgets: &mut MessageRateLimits, messages: u32, now: Duration) {
     (0..messages).for_each(|_| budgets.spend(0, now, Duration::ZERO).expect("within the budget"));
 }
 
 #[test]
 fn budgets_allow_a_burst_then_the_rate() {
-    let mut budgets = Budgets::new(START);
+    let mut budgets = MessageRateLimits::new(START);
     spend(&mut budgets, limits::CLIENT_MESSAGES_BURST, START);
-    assert_eq!(budgets.spend(0, START, Duration::ZERO), Err(Breach::MessageRate));
+    assert_eq!(budgets.spend(0, START, Duration::ZERO), Err(CloseReason::MessageRate));
     let later = START + Duration::from_secs(1);
     spend(&mut budgets, limits::CLIENT_MESSAGES_PER_SECOND, later);
-    assert_eq!(budgets.spend(0, later, Duration::ZERO), Err(Breach::MessageRate));
-    let mut bytes = Budgets::new(START);
+    assert_eq!(budgets.spend(0, later, Duration::ZERO), Err(CloseReason::MessageRate));
+    let mut bytes = MessageRateLimits::new(START);
     bytes.spend(limits::CLIENT_BYTES_BURST as usize, START, Duration::ZERO).expect("within the budget");
-    assert_eq!(bytes.spend(1, START, Duration::ZERO), Err(Breach::ByteRate));
+    assert_eq!(bytes.spend(1, START, Duration::ZERO), Err(CloseReason::ByteRate));
 }
 
 #[test]
 fn a_client_that_spends_half_of_a_budget_is_warned_once_until_it_was_full_again() {
     let (half, full) = (limits::CLIENT_MESSAGES_BURST / 2, Duration::from_secs(10));
-    let mut budgets = Budgets::new(START);
+    let mut budgets = MessageRateLimits::new(START);
     spend(&mut budgets, half, START);
     assert_eq!(budgets.take_warning(), None);
     spend(&mut budgets, 1, START);
-    assert_eq!(budgets.take_warning(), Some(Breach::MessageRate));
+    assert_eq!(budgets.take_warning(), Some(CloseReason::MessageRate));
     spend(&mut budgets, half - 1, START);
     assert_eq!(budgets.take_warning(), None, "the client knows");
     spend(&mut budgets, half + 1, START + full);
-    assert_eq!(budgets.take_warning(), Some(Breach::MessageRate));
+    assert_eq!(budgets.take_warning(), Some(CloseReason::MessageRate));
     budgets
         .spend(limits::CLIENT_BYTES_BURST as usize / 2 + 1, START + full, Duration::ZERO)
         .expect("within the budget");
-    assert_eq!([budgets.take_warning(), budgets.take_warning()], [Some(Breach::ByteRate), None]);
+    assert_eq!([budgets.take_warning(), budgets.take_warning()], [Some(CloseReason::ByteRate), None]);
 }
 
 #[test]
 fn restored_budgets_continue_with_their_warnings() {
     let (later, elsewhere) = (START + Duration::from_millis(300), Duration::from_secs(1_000_000));
-    let save = |budgets: &Budgets, now| {
+    let save = |budgets: &MessageRateLimits, now| {
         let mut out = Vec::new();
         budgets.save(now, &mut out);
         out
     };
     for spent in [0, 10, limits::CLIENT_MESSAGES_BURST / 2 + 1] {
-        let mut budgets = Budgets::new(START);
+        let mut budgets = MessageRateLimits::new(START);
         spend(&mut budgets, spent, START);
         let _ = budgets.take_warning();
         let saved = save(&budgets, later);
-        let mut restored = Budgets::restore(&mut Saved::new(&saved, elsewhere)).expect("what was saved");
+        let mut restored = MessageRateLimits::restore(&mut SavedReader::new(&saved, elsewhere)).expect("what was saved");
         assert_eq!(save(&restored, elsewhere), saved);
         for after in [0, 100, 250].map(Duration::from_millis) {
             assert_eq!(
@@ -77,7 +77,7 @@ fn restored_budgets_continue_with_their_warnings() {
         }
         assert_eq!(save(&budgets, later), save(&restored, elsewhere));
         for end in 0..saved.len() {
-            assert!(Budgets::restore(&mut Saved::new(&saved[..end], elsewhere)).is_none());
+            assert!(MessageRateLimits::restore(&mut SavedReader::new(&saved[..end], elsewhere)).is_none());
         }
     }
 }
@@ -85,32 +85,32 @@ fn restored_budgets_continue_with_their_warnings() {
 #[test]
 fn deadlines_expire_in_order_and_report_the_next_check() {
     let (at, ms) = (Duration::from_secs, Duration::from_millis(1));
-    let life = Life::new(true, at(100));
+    let life = Deadlines::new(true, at(100));
     let due = |now| life.poll(now, limits::IDLE_TIMEOUT);
     let hello_by = at(100) + limits::HELLO_TIMEOUT;
-    assert_eq!(due(at(101)), Due::Nothing(hello_by.min(at(100) + limits::PING_INTERVAL)));
-    assert_eq!(due(hello_by), Due::Close(Breach::HelloLate));
+    assert_eq!(due(at(101)), DueAction::Nothing(hello_by.min(at(100) + limits::PING_INTERVAL)));
+    assert_eq!(due(hello_by), DueAction::Close(CloseReason::HelloLate));
     life.greeted();
     life.alive(at(200));
     for ping in [at(200) + limits::PING_INTERVAL, at(200) + 2 * limits::PING_INTERVAL] {
-        assert_eq!([due(ping - ms), due(ping)], [Due::Nothing(ping), Due::Ping]);
+        assert_eq!([due(ping - ms), due(ping)], [DueAction::Nothing(ping), DueAction::Ping]);
     }
-    assert_eq!(due(at(201) + limits::IDLE_TIMEOUT), Due::Close(Breach::Silent));
+    assert_eq!(due(at(201) + limits::IDLE_TIMEOUT), DueAction::Close(CloseReason::Silent));
     life.alive(at(900));
-    assert!(matches!(due(at(901)), Due::Nothing(_)), "a sign of life ends the silence");
+    assert!(matches!(due(at(901)), DueAction::Nothing(_)), "a sign of life ends the silence");
     assert!(!life.is_closing());
     life.close(at(1_000));
     life.close(at(1_001));
     assert!(life.is_closing());
     let cut = at(1_000) + limits::CLOSE_TIMEOUT;
-    assert_eq!([due(cut), due(cut + ms)], [Due::Nothing(cut), Due::Cut]);
+    assert_eq!([due(cut), due(cut + ms)], [DueAction::Nothing(cut), DueAction::Cut]);
 }
 
 #[test]
 fn a_client_closed_without_fault_gets_disconnect_before_the_close_frame() {
     let frames = |name: &str, is_json, breach| {
         let dialect = PacketTables::builtin().dialect(name).expect("built in");
-        Ending::Breach(breach).frames(&Endpoint::new(dialect, is_json))
+        DisconnectReason::Breach(breach).frames(&WireFormat::new(dialect, is_json))
     };
     let kicked = [&[0x88, 8][..], &1008_u16.to_be_bytes(), b"kicked"].concat();
     for (dialect, is_json, disconnect) in [
@@ -119,15 +119,15 @@ fn a_client_closed_without_fault_gets_disconnect_before_the_close_frame() {
         ("letters-2023", true, b"\x81\x10[\"B\",[\"kicked\"]]"),
         ("native", false, b""),
     ] {
-        assert_eq!(frames(dialect, is_json, Breach::Kicked), [disconnect, &kicked].concat(), "{dialect}");
+        assert_eq!(frames(dialect, is_json, CloseReason::Kicked), [disconnect, &kicked].concat(), "{dialect}");
     }
-    for breach in Breach::ALL {
+    for breach in CloseReason::ALL {
         let (code, opcode) = (breach.close_code(), frames("letters", false, breach)[0]);
         assert_eq!(opcode == 0x82, !breach.is_of_the_client(), "{breach}");
         assert!((1000..1016).contains(&code) && ![1005, 1006, 1015].contains(&code), "{breach}");
     }
-    let of_the_server = Breach::ALL.into_iter().filter(|breach| !breach.is_of_the_client());
-    let names: Vec<&str> = of_the_server.map(Breach::name).collect();
+    let of_the_server = CloseReason::ALL.into_iter().filter(|breach| !breach.is_of_the_client());
+    let names: Vec<&str> = of_the_server.map(CloseReason::name).collect();
     assert_eq!(
         names,
         [
@@ -155,7 +155,7 @@ const KEPT_PLAYING: u32 = 5 * 60;
 fn a_client_that_kept_playing_while_the_server_was_paused_is_not_closed() {
     const { assert!(KEPT_PLAYING > limits::CLIENT_MESSAGES_BURST, "otherwise this shows nothing") };
     for is_noted_first in [false, true] {
-        let mut hall = Hall::new(Access::Off);
+        let mut hall = Hall::new(LockstepAccess::Off);
         let at = hall.client(1, false);
         hall.ticks(60);
         hall.now += Duration::from_secs(5);
@@ -169,33 +169,33 @@ fn a_client_that_kept_playing_while_the_server_was_paused_is_not_closed() {
         assert_eq!(hall.ends[at].client.sender.ending(), None);
         // The pause allows no more than its own length.
         (0..limits::CLIENT_MESSAGES_BURST + 5 * limits::CLIENT_MESSAGES_PER_SECOND).for_each(|_| ping(&hall));
-        assert_eq!(hall.ends[at].client.sender.ending(), Some(Ending::Breach(Breach::MessageRate)));
+        assert_eq!(hall.ends[at].client.sender.ending(), Some(DisconnectReason::Breach(CloseReason::MessageRate)));
     }
 }
 
 #[test]
 fn a_paused_server_finds_no_client_silent_or_slow_until_it_has_read_what_waits() {
     let (start, pause, ms) = (START, limits::PAUSE_SLACK_MOST, Duration::from_millis(1));
-    let life = Life::new(true, start);
+    let life = Deadlines::new(true, start);
     life.pauses.note(start + pause);
     let due = |now| life.poll(now, limits::IDLE_TIMEOUT);
-    assert_eq!(due(start + pause), Due::Ping, "not hello_late");
-    assert!(!matches!(due(start + pause + limits::HELLO_TIMEOUT - ms), Due::Close(_)), "its hello may wait");
-    assert_eq!(due(start + pause + limits::PAUSE_SLACK_TIME + ms), Due::Close(Breach::HelloLate));
+    assert_eq!(due(start + pause), DueAction::Ping, "not hello_late");
+    assert!(!matches!(due(start + pause + limits::HELLO_TIMEOUT - ms), DueAction::Close(_)), "its hello may wait");
+    assert_eq!(due(start + pause + limits::PAUSE_SLACK_TIME + ms), DueAction::Close(CloseReason::HelloLate));
 
-    let life = Life::new(false, start);
+    let life = Deadlines::new(false, start);
     (1..=60).for_each(|half| life.pauses.note(start + Duration::from_millis(500) * half));
     let end = start + Duration::from_secs(30) + pause;
     life.pauses.note(end);
     let due = |now| life.poll(now, limits::IDLE_TIMEOUT);
-    assert_eq!(due(end), Due::Ping, "its pong and its messages may wait");
-    assert!(!matches!(due(end + limits::PAUSE_SLACK_TIME), Due::Close(_)));
-    assert_eq!(due(end + limits::PAUSE_SLACK_TIME + ms), Due::Close(Breach::Silent), "nothing came");
+    assert_eq!(due(end), DueAction::Ping, "its pong and its messages may wait");
+    assert!(!matches!(due(end + limits::PAUSE_SLACK_TIME), DueAction::Close(_)));
+    assert_eq!(due(end + limits::PAUSE_SLACK_TIME + ms), DueAction::Close(CloseReason::Silent), "nothing came");
 
-    let life = Life::new(false, start);
+    let life = Deadlines::new(false, start);
     life.close(start);
     life.pauses.note(start + pause);
-    assert!(matches!(life.poll(start + pause, limits::IDLE_TIMEOUT), Due::Nothing(_)), "its answer may wait");
+    assert!(matches!(life.poll(start + pause, limits::IDLE_TIMEOUT), DueAction::Nothing(_)), "its answer may wait");
 }
 
 #[test]
@@ -224,7 +224,7 @@ fn slack_is_the_length_of_a_pause_bounded_in_length_and_time() {
 #[test]
 fn an_address_may_spend_after_a_pause_what_the_pause_has_brought() {
     let address = AddressPrefix::from_ip(std::net::Ipv4Addr::LOCALHOST.into());
-    let chat = Spending::Shared(shared()[0]);
+    let chat = LimitedAction::Shared(shared()[0]);
     let at_once = |slack| {
         let budgets = Addresses::new(true);
         (0..).take_while(|_| budgets.take_late(address, chat, START, slack).is_ok()).count()

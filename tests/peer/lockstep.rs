@@ -4,11 +4,11 @@ use std::collections::VecDeque;
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
 
-use tickwire::internal::connection::Ending;
+use tickwire::internal::connection::DisconnectReason;
 use tickwire::internal::games::moo::world::PlayerId;
 use tickwire::internal::server::clients::backlog::Backlog;
-use tickwire::internal::server::room::Wants;
-use tickwire::internal::server::room::lockstep::Access;
+use tickwire::internal::server::room::TickRequest;
+use tickwire::internal::server::room::lockstep::LockstepAccess;
 use tickwire::internal::util::address_prefix::AddressPrefix;
 use tickwire::limits;
 use tickwire::packet::Value;
@@ -18,7 +18,7 @@ use crate::hall::{Hall, START};
 #[test]
 fn whenever_a_client_joins_it_gets_each_frame_once_and_has_the_world_of_the_room() {
     for join in [0, 1, 4, 5, 19, 20, 21, 47] {
-        let mut hall = Hall::new(Access::Open);
+        let mut hall = Hall::new(LockstepAccess::Open);
         let first = hall.client(3, false);
         hall.ticks(join);
         let late = hall.client(2, false);
@@ -46,17 +46,17 @@ fn whenever_a_client_joins_it_gets_each_frame_once_and_has_the_world_of_the_room
 
 #[test]
 fn nothing_is_kept_or_made_while_nobody_follows() {
-    let mut hall = Hall::new(Access::Open);
+    let mut hall = Hall::new(LockstepAccess::Open);
     let stream = hall.client(1, false);
     hall.ticks(30);
     assert!(hall.ends[stream].others.contains(&"update".to_owned()));
-    assert_eq!(hall.room.tick(START, Wants::default()).frame, None);
+    assert_eq!(hall.room.tick(START, TickRequest::default()).frame, None);
     let follows = hall.client(2, false);
     hall.ticks(3);
-    assert!(hall.room.tick(START, Wants::default()).frame.is_some());
+    assert!(hall.room.tick(START, TickRequest::default()).frame.is_some());
     hall.ends[follows].client.leave_world(START);
     hall.tick();
-    assert_eq!(hall.room.tick(START, Wants::default()).frame, None);
+    assert_eq!(hall.room.tick(START, TickRequest::default()).frame, None);
     // A client that comes then begins at a snapshot of that time, a second after the one before.
     let next = hall.client(2, false);
     hall.ticks(33);
@@ -66,7 +66,7 @@ fn nothing_is_kept_or_made_while_nobody_follows() {
 #[test]
 fn a_world_with_a_changed_field_is_named_to_all_and_comes_back_by_itself() {
     for seed in 0..40 {
-        let mut hall = Hall::new(Access::Open);
+        let mut hall = Hall::new(LockstepAccess::Open);
         let (one, other) = (hall.client(3, false), hall.client(2, false));
         let stream = hall.client(1, false);
         hall.ticks(23);
@@ -94,7 +94,7 @@ fn a_world_with_a_changed_field_is_named_to_all_and_comes_back_by_itself() {
 
 #[test]
 fn a_false_checksum_is_reported_once_for_its_tick_whatever_else_is_claimed() {
-    let mut hall = Hall::new(Access::Open);
+    let mut hall = Hall::new(LockstepAccess::Open);
     let (honest, liar) = (hall.client(2, false), hall.client(3, false));
     hall.ticks(2);
     let wrong = |checksum: &str| [Value::from(5), checksum.into()];
@@ -120,7 +120,7 @@ fn a_false_checksum_is_reported_once_for_its_tick_whatever_else_is_claimed() {
 
 #[test]
 fn a_checksum_that_comes_after_its_interval_counts_while_its_snapshot_is_kept() {
-    let mut hall = Hall::new(Access::Open);
+    let mut hall = Hall::new(LockstepAccess::Open);
     let honest = hall.client(2, false);
     let journal = Arc::clone(hall.room.handle());
     journal.lockstep.follow(77, AddressPrefix::from_ip(std::net::Ipv4Addr::LOCALHOST.into()));
@@ -140,7 +140,7 @@ fn a_checksum_that_comes_after_its_interval_counts_while_its_snapshot_is_kept() 
 
 #[test]
 fn a_client_that_does_not_read_is_queued_no_frames_and_begins_again_at_a_snapshot() {
-    let mut hall = Hall::new(Access::Open);
+    let mut hall = Hall::new(LockstepAccess::Open);
     let (slow, fast) = (hall.client(3, false), hall.client(2, false));
     hall.ticks(10);
     hall.ends[slow].client.line.takes.store(0, Ordering::Relaxed);
@@ -157,10 +157,10 @@ fn a_client_that_does_not_read_is_queued_no_frames_and_begins_again_at_a_snapsho
 #[test]
 fn who_may_follow_in_lockstep_is_up_to_the_server() {
     for (access, is_local, may) in [
-        (Access::Off, true, false),
-        (Access::Token, false, false),
-        (Access::Token, true, true),
-        (Access::Open, false, true),
+        (LockstepAccess::Off, true, false),
+        (LockstepAccess::Token, false, false),
+        (LockstepAccess::Token, true, true),
+        (LockstepAccess::Open, false, true),
     ] {
         let mut hall = Hall::new(access);
         let at = hall.client(3, is_local);
@@ -169,7 +169,7 @@ fn who_may_follow_in_lockstep_is_up_to_the_server() {
         let client = &hall.ends[at].client;
         client.look_after(START + limits::WRONG_TOKEN_DELAY);
         let ending = client.sender.ending();
-        let off = Ending::Breach(tickwire::game::Breach::LockstepOff);
+        let off = DisconnectReason::Breach(tickwire::game::CloseReason::LockstepOff);
         assert_eq!(ending, (!may).then_some(off), "{access:?} {is_local}");
         // As a stream it may in any case.
         let stream = hall.client(1, false);
@@ -187,7 +187,7 @@ fn who_may_follow_in_lockstep_is_up_to_the_server() {
 fn a_frame_comes_after_the_answers_to_its_commands_also_if_the_room_is_ahead_of_the_worker() {
     // With so many ticks that the worker has not seen yet.
     for ahead in 1..=3 {
-        let mut hall = Hall::new(Access::Open);
+        let mut hall = Hall::new(LockstepAccess::Open);
         let at = hall.client(3, false);
         hall.ticks(4);
         let answers = |hall: &Hall| {

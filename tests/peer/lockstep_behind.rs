@@ -4,8 +4,8 @@ use std::net::Ipv4Addr;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
-use tickwire::internal::server::clients::lockstep_feed::Relay;
-use tickwire::internal::server::room::lockstep::{Access, Field};
+use tickwire::internal::server::clients::lockstep_feed::LockstepFeed;
+use tickwire::internal::server::room::lockstep::{LockstepAccess, FieldDiff};
 use tickwire::internal::util::address_prefix::AddressPrefix;
 use tickwire::limits;
 
@@ -13,7 +13,7 @@ use crate::hall::{Hall, SPECTATOR, Who};
 
 /// A room that nobody but a journal's own follower follows, after so many ticks without a command.
 fn quiet(ticks: u32) -> Hall {
-    let mut hall = Hall::with((Access::Open, 10_000, 1_500), Hall::new(Access::Open).budgets);
+    let mut hall = Hall::with((LockstepAccess::Open, 10_000, 1_500), Hall::new(LockstepAccess::Open).budgets);
     hall.room.handle().lockstep.follow(77, AddressPrefix::from_ip(Ipv4Addr::LOCALHOST.into()));
     hall.ticks(ticks);
     hall
@@ -41,7 +41,7 @@ fn a_client_behind_thousands_of_empty_frames_catches_up() {
 
 #[test]
 fn a_client_behind_many_reports_is_sent_them_over_several_turns() {
-    let mut hall = Hall::with((Access::Open, 5_000, 1), Hall::new(Access::Open).budgets);
+    let mut hall = Hall::with((LockstepAccess::Open, 5_000, 1), Hall::new(LockstepAccess::Open).budgets);
     let honest = hall.comes(Who { is_json: true, ..SPECTATOR });
     hall.ticks(1);
     let room = Arc::clone(hall.room.handle());
@@ -51,7 +51,7 @@ fn a_client_behind_many_reports_is_sent_them_over_several_turns() {
     }
     hall.ends[honest].client.line.takes.store(0, Ordering::Relaxed);
     let long = || "\"".repeat(limits::LOCKSTEP_FIELD_CHARS);
-    let field = Field { entity: long(), field: long(), room: Some(long()), own: Some(long()) };
+    let field = FieldDiff { entity: long(), field: long(), room: Some(long()), own: Some(long()) };
     for tick in 2..40 {
         (100..116).for_each(|liar| room.lockstep.checksum(liar, || format!("liar {liar}"), tick, liar));
         hall.tick();
@@ -89,7 +89,7 @@ fn a_client_that_begins_again_is_not_told_a_report_twice_however_many_turns_it_t
 
 #[test]
 fn a_part_is_encoded_once_for_all_clients_that_speak_alike() {
-    let mut hall = Hall::new(Access::Open);
+    let mut hall = Hall::new(LockstepAccess::Open);
     let ends: Vec<usize> =
         [false, true, false, true].map(|is_json| hall.comes(Who { is_json, ..SPECTATOR })).to_vec();
     hall.ticks(1);
@@ -112,7 +112,7 @@ fn a_part_is_encoded_once_for_all_clients_that_speak_alike() {
     assert_eq!(made.load(Ordering::Relaxed), 0, "the clients' turns have encoded each part");
     // One that nobody was sent is made once.
     hall.ends.iter().for_each(|end| end.client.leave_world(hall.now));
-    let relay = Relay::new(&hall.ends[0].client.endpoint);
+    let relay = LockstepFeed::new(&hall.ends[0].client.endpoint);
     hall.ticks(1);
     let mut frames = [Vec::new(), Vec::new()];
     room.lockstep.follow(78, AddressPrefix::from_ip(Ipv4Addr::LOCALHOST.into()));

@@ -3,9 +3,9 @@
 use std::net::Ipv4Addr;
 use std::sync::Arc;
 
-use tickwire::client::lockstep_follower::Report;
-use tickwire::internal::server::room::Handle;
-use tickwire::internal::server::room::lockstep::{Access, Content, Field};
+use tickwire::client::lockstep_follower::DesyncReport;
+use tickwire::internal::server::room::RoomHandle;
+use tickwire::internal::server::room::lockstep::{LockstepAccess, EntryContent, FieldDiff};
 use tickwire::internal::util::address_prefix::AddressPrefix;
 use tickwire::limits;
 use tickwire::packet::Value;
@@ -21,19 +21,19 @@ fn invented(tick: u32, names: &[&str]) -> [Value; 2] {
     [tick.into(), Value::Array(names.iter().flat_map(field).collect())]
 }
 
-fn labels(report: &Report) -> Vec<&str> {
+fn labels(report: &DesyncReport) -> Vec<&str> {
     report.fields.iter().map(|(label, _)| label.as_str()).collect()
 }
 
 /// The only report of a client.
-fn only(hall: &Hall, at: usize) -> &Report {
+fn only(hall: &Hall, at: usize) -> &DesyncReport {
     let [report] = &hall.ends[at].reports[..] else { panic!("{:?}", hall.ends[at].reports) };
     report
 }
 
 #[test]
 fn a_client_whose_world_agrees_adds_no_field_to_a_report() {
-    let mut hall = Hall::new(Access::Open);
+    let mut hall = Hall::new(LockstepAccess::Open);
     let (sneak, victim) = (hall.client(2, false), hall.client(3, false));
     hall.ticks(22);
     hall.ends[victim].follower.corrupt(5);
@@ -49,7 +49,7 @@ fn a_client_whose_world_agrees_adds_no_field_to_a_report() {
 
 #[test]
 fn each_differing_participant_has_a_field_before_one_has_two() {
-    let mut hall = Hall::new(Access::Open);
+    let mut hall = Hall::new(LockstepAccess::Open);
     let (liar, victim) = (hall.client(2, false), hall.client(3, false));
     let honest = hall.client(2, false);
     hall.ticks(22);
@@ -72,7 +72,7 @@ fn each_differing_participant_has_a_field_before_one_has_two() {
 }
 
 /// A participant of the journal itself, with a world.
-fn begins(room: &Arc<Handle>, connection: u64, address: u8) {
+fn begins(room: &Arc<RoomHandle>, connection: u64, address: u8) {
     room.lockstep.follow(connection, AddressPrefix::from_ip(Ipv4Addr::new(10, 0, 0, address).into()));
     let next = room.lockstep.next(connection, usize::MAX, |_| true);
     assert!(next.snapshot.is_some());
@@ -81,7 +81,7 @@ fn begins(room: &Arc<Handle>, connection: u64, address: u8) {
 
 #[test]
 fn liars_of_one_address_do_not_crowd_out_a_world_that_differs() {
-    let mut hall = Hall::new(Access::Open);
+    let mut hall = Hall::new(LockstepAccess::Open);
     let honest = hall.client(2, false);
     hall.ticks(1);
     let room = Arc::clone(hall.room.handle());
@@ -92,7 +92,7 @@ fn liars_of_one_address_do_not_crowd_out_a_world_that_differs() {
     }
     room.lockstep.checksum(200, || "last".to_owned(), 5, 7);
     hall.ticks(6);
-    let field = |name: &str| Field {
+    let field = |name: &str| FieldDiff {
         entity: "players[1]".to_owned(),
         field: name.to_owned(),
         room: Some("1".to_owned()),
@@ -112,7 +112,7 @@ fn liars_of_one_address_do_not_crowd_out_a_world_that_differs() {
 
 #[test]
 fn no_control_character_of_a_client_reaches_another_one() {
-    let mut hall = Hall::new(Access::Open);
+    let mut hall = Hall::new(LockstepAccess::Open);
     let (honest, liar) = (hall.client(2, false), hall.client(2, false));
     hall.ticks(2);
     hall.say(liar, "checksum", &[5.into(), FALSE.into()]);
@@ -128,7 +128,7 @@ fn no_control_character_of_a_client_reaches_another_one() {
 
 #[test]
 fn what_is_said_of_ticks_before_the_own_world_does_not_count() {
-    let mut hall = Hall::new(Access::Open);
+    let mut hall = Hall::new(LockstepAccess::Open);
     let honest = hall.client(2, false);
     hall.ticks(12);
     // This client waits for its snapshot while its line takes nothing.
@@ -145,7 +145,7 @@ fn what_is_said_of_ticks_before_the_own_world_does_not_count() {
 
 #[test]
 fn the_checksums_of_who_left_are_forgotten_but_a_difference_is_still_reported() {
-    let mut hall = Hall::new(Access::Open);
+    let mut hall = Hall::new(LockstepAccess::Open);
     let honest = hall.client(2, false);
     hall.ticks(1);
     let room = Arc::clone(hall.room.handle());
@@ -164,7 +164,7 @@ fn the_checksums_of_who_left_are_forgotten_but_a_difference_is_still_reported() 
 
 #[test]
 fn a_checksum_counts_up_to_one_interval_ahead_and_no_further() {
-    let mut hall = Hall::new(Access::Open);
+    let mut hall = Hall::new(LockstepAccess::Open);
     let honest = hall.client(2, false);
     hall.ticks(5);
     let room = Arc::clone(hall.room.handle());
@@ -181,7 +181,7 @@ fn a_checksum_counts_up_to_one_interval_ahead_and_no_further() {
 
 #[test]
 fn a_world_that_differs_while_a_request_waits_begins_before_the_difference() {
-    let mut hall = Hall::new(Access::Open);
+    let mut hall = Hall::new(LockstepAccess::Open);
     hall.client(2, false);
     hall.ticks(1);
     let room = Arc::clone(hall.room.handle());
@@ -191,13 +191,13 @@ fn a_world_that_differs_while_a_request_waits_begins_before_the_difference() {
     room.lockstep.checksum(77, || "differs".to_owned(), 15, 1);
     room.lockstep.ask(77);
     let next = room.lockstep.next(77, 0, |_| true);
-    let Content::Snapshot(tick, _) = next.snapshot.expect("it asked").content else { panic!("no snapshot") };
+    let EntryContent::Snapshot(tick, _) = next.snapshot.expect("it asked").content else { panic!("no snapshot") };
     assert_eq!(tick, 0, "the one of tick 20 is after the difference");
 }
 
 #[test]
 fn with_a_checksum_each_tick_no_round_is_lost_before_its_report() {
-    let mut hall = Hall::with((Access::Open, 200, 1), Hall::new(Access::Open).budgets);
+    let mut hall = Hall::with((LockstepAccess::Open, 200, 1), Hall::new(LockstepAccess::Open).budgets);
     let honest = hall.comes(Who { address: 2, ..SPECTATOR });
     hall.ticks(1);
     let room = Arc::clone(hall.room.handle());

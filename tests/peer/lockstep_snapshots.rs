@@ -4,9 +4,9 @@ use std::sync::Arc;
 use std::sync::atomic::Ordering;
 use std::time::Duration;
 
-use tickwire::internal::server::admission::address_rate_limits::Budgets;
-use tickwire::internal::server::admission::sync_scheduler::Asks;
-use tickwire::internal::server::room::lockstep::Access;
+use tickwire::internal::server::admission::address_rate_limits::AddressRateLimits;
+use tickwire::internal::server::admission::sync_scheduler::SyncRequest;
+use tickwire::internal::server::room::lockstep::LockstepAccess;
 use tickwire::internal::util::address_prefix::AddressPrefix;
 use tickwire::limits;
 
@@ -30,7 +30,7 @@ fn flood(hall: &mut Hall, number: u64, ticks: u32) {
 
 #[test]
 fn snapshots_are_limited_for_each_address_and_requests_for_one_are_one() {
-    let mut hall = Hall::new(Access::Open);
+    let mut hall = Hall::new(LockstepAccess::Open);
     let asks = hall.client(2, false);
     hall.ticks(2);
     hall.say(asks, "state_sync_request", &[]);
@@ -46,7 +46,7 @@ fn snapshots_are_limited_for_each_address_and_requests_for_one_are_one() {
 
 #[test]
 fn a_client_that_asks_all_the_time_goes_behind_others_of_its_address() {
-    let mut hall = Hall::new(Access::Open);
+    let mut hall = Hall::new(LockstepAccess::Open);
     let asks = hall.client(2, false);
     hall.ticks(1);
     let number = hall.ends[asks].client.id;
@@ -67,8 +67,8 @@ fn a_client_that_asks_all_the_time_goes_behind_others_of_its_address() {
 
 #[test]
 fn rooms_of_a_server_share_the_budget_of_an_address_and_so_does_a_room_that_begins_anew() {
-    let budgets = Arc::new(Budgets::new(true));
-    let mut rooms = [(); 3].map(|()| Hall::with((Access::Open, 20, 5), Arc::clone(&budgets)));
+    let budgets = Arc::new(AddressRateLimits::new(true));
+    let mut rooms = [(); 3].map(|()| Hall::with((LockstepAccess::Open, 20, 5), Arc::clone(&budgets)));
     let mut syncs = 0;
     for hall in &mut rooms {
         let asks = hall.client(2, false);
@@ -92,13 +92,13 @@ fn rooms_of_a_server_share_the_budget_of_an_address_and_so_does_a_room_that_begi
 #[test]
 fn a_server_sends_so_many_bytes_of_snapshots_and_keeps_half_for_clients_without_a_world() {
     for are_in_force in [true, false] {
-        let budgets = Budgets::new(are_in_force);
+        let budgets = AddressRateLimits::new(are_in_force);
         let bytes = 1024 * 1024;
         let mut number = 0;
         let mut taken = |synced: Option<Duration>, now: Duration| {
             let each = (0..1_000).take_while(|_| {
                 number += 1;
-                let asks = Asks { household: address(number), connection: number as u64, synced, bytes };
+                let asks = SyncRequest { household: address(number), connection: number as u64, synced, bytes };
                 budgets.may_sync(&asks, now)
             });
             each.count()
@@ -117,7 +117,7 @@ fn a_server_sends_so_many_bytes_of_snapshots_and_keeps_half_for_clients_without_
 
 #[test]
 fn a_sole_client_that_comes_and_goes_has_no_snapshot_made_each_time() {
-    let mut hall = Hall::new(Access::Open);
+    let mut hall = Hall::new(LockstepAccess::Open);
     let mut made = 0;
     for connection in 100..160 {
         hall.room.handle().lockstep.follow(connection, address(1));
@@ -133,7 +133,7 @@ fn a_sole_client_that_comes_and_goes_has_no_snapshot_made_each_time() {
 
 #[test]
 fn a_snapshot_above_the_queue_reaches_a_client_that_reads_slowly() {
-    let mut hall = Hall::new(Access::Open);
+    let mut hall = Hall::new(LockstepAccess::Open);
     hall.is_as_large_as(LARGE_PX);
     let slow = hall.client(2, false);
     hall.ends[slow].client.line.takes.store(4_000, Ordering::Relaxed);
@@ -152,7 +152,7 @@ fn a_snapshot_above_the_queue_reaches_a_client_that_reads_slowly() {
 
 #[test]
 fn a_world_above_one_message_reaches_its_clients_in_parts_and_stays_the_same() {
-    let mut hall = Hall::new(Access::Open);
+    let mut hall = Hall::new(LockstepAccess::Open);
     hall.is_as_large_as(LARGE_PX);
     hall.is_crowded(7_000);
     let ends = [false, true].map(|is_json| hall.comes(Who { is_json, ..SPECTATOR }));

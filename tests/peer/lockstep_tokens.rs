@@ -1,9 +1,9 @@
 //! Lockstep and tokens: who may follow, and who goes on as the player of a token.
 
-use tickwire::game::Breach;
-use tickwire::internal::connection::Ending;
-use tickwire::internal::server::admission::tokens::{Guard, Players, Tokens};
-use tickwire::internal::server::room::lockstep::Access;
+use tickwire::game::CloseReason;
+use tickwire::internal::connection::DisconnectReason;
+use tickwire::internal::server::admission::tokens::{Authenticator, PlayAccess, Tokens};
+use tickwire::internal::server::room::lockstep::LockstepAccess;
 use tickwire::limits;
 
 use crate::hall::{Hall, SPECTATOR, Who};
@@ -12,9 +12,9 @@ const ANN: &str = "anns-token-0123456789";
 
 /// A room whose world is shown to holders of tokens alone; others may watch.
 fn hall() -> Hall {
-    let mut hall = Hall::new(Access::Token);
+    let mut hall = Hall::new(LockstepAccess::Token);
     let tokens = Some(Tokens::read(&format!("ann {ANN}\n")).expect("a token file"));
-    hall.guard = Guard::new(Players { tokens, spectators: true });
+    hall.guard = Authenticator::new(PlayAccess { tokens, spectators: true });
     hall
 }
 
@@ -28,11 +28,11 @@ fn with_tokens_their_holders_follow_and_neither_spectators_nor_wrong_tokens_do()
     for (who, why) in [
         (holder(2), None),
         (holder(3), None),
-        (SPECTATOR, Some(Breach::LockstepOff)),
-        (Who { mode: 3, ..SPECTATOR }, Some(Breach::LockstepOff)),
+        (SPECTATOR, Some(CloseReason::LockstepOff)),
+        (Who { mode: 3, ..SPECTATOR }, Some(CloseReason::LockstepOff)),
         (Who { is_local: true, ..SPECTATOR }, None),
-        (Who { token: wrong, ..SPECTATOR }, Some(Breach::TokenWrong)),
-        (Who { token: wrong, is_local: true, ..SPECTATOR }, Some(Breach::TokenWrong)),
+        (Who { token: wrong, ..SPECTATOR }, Some(CloseReason::TokenWrong)),
+        (Who { token: wrong, is_local: true, ..SPECTATOR }, Some(CloseReason::TokenWrong)),
     ] {
         let mut hall = hall();
         let at = hall.comes(who);
@@ -40,7 +40,7 @@ fn with_tokens_their_holders_follow_and_neither_spectators_nor_wrong_tokens_do()
         assert_eq!(hall.ends[at].follower.world().is_some(), why.is_none(), "{who:?}");
         let client = &hall.ends[at].client;
         client.look_after(hall.now + limits::WRONG_TOKEN_DELAY);
-        assert_eq!(client.sender.ending(), why.map(Ending::Breach), "{who:?}");
+        assert_eq!(client.sender.ending(), why.map(DisconnectReason::Breach), "{who:?}");
         assert_eq!(hall.counts().followers, u64::from(why.is_none()), "{who:?}");
     }
 }
@@ -56,7 +56,7 @@ fn a_second_connection_with_a_token_takes_the_player_over_and_has_the_world_of_t
     hall.say(first, "state_sync_request", &[]);
     let second = hall.comes(Who { is_json: true, address: 2, ..holder(3) });
     hall.ends[first].client.yield_seat(hall.now);
-    assert_eq!(hall.ends[first].client.sender.ending(), Some(Ending::Breach(Breach::TakenOver)));
+    assert_eq!(hall.ends[first].client.sender.ending(), Some(DisconnectReason::Breach(CloseReason::TakenOver)));
     hall.ends[first].client.leave_world(hall.now);
     hall.ticks(30);
     assert_eq!(hall.ends[second].follower.player(), player);

@@ -4,7 +4,7 @@
 use std::collections::VecDeque;
 
 use proptest::prelude::*;
-use tickwire::internal::server::admission::pool::{NoPlace, Pool, Shares};
+use tickwire::internal::server::admission::pool::{NoSlot, Pool, PoolConfig};
 use tickwire::internal::util::address_prefix::AddressPrefix;
 use tickwire::limits;
 
@@ -18,7 +18,7 @@ fn is_empty(pool: &Pool, places: usize) -> bool {
 }
 
 fn displacing(places: usize, per_address: usize) -> Pool {
-    Pool::new(Shares { places, per_address, is_shared: true, displaces: true })
+    Pool::new(PoolConfig { places, per_address, is_shared: true, displaces: true })
 }
 
 /// Time that a request of an honest address takes, and a displaced connection until it has ended.
@@ -46,7 +46,7 @@ impl Siege {
         Siege { pool, last_number: 0, ends, displaced, next_attacker: 0 }
     }
 
-    fn take(&mut self, holder: Option<AddressPrefix>, now_ms: u64) -> Result<u64, NoPlace> {
+    fn take(&mut self, holder: Option<AddressPrefix>, now_ms: u64) -> Result<u64, NoSlot> {
         self.last_number += 1;
         let number = self.last_number;
         if let Some(displaced) = self.pool.take(number, holder)? {
@@ -135,7 +135,7 @@ fn the_address_that_holds_most_loses_its_oldest_place_and_gives_it_back_once() {
     for (number, holder) in [(1, modest), (2, greedy), (3, greedy), (4, greedy), (5, greedy)] {
         assert_eq!(pool.take(number, holder), Ok(None));
     }
-    assert_eq!(pool.take(6, greedy), Err(NoPlace::ForAddress));
+    assert_eq!(pool.take(6, greedy), Err(NoSlot::ForAddress));
     for number in 6..10 {
         assert_eq!(
             pool.take(number, Some(address(number as usize))),
@@ -146,7 +146,7 @@ fn the_address_that_holds_most_loses_its_oldest_place_and_gives_it_back_once() {
     assert_eq!(pool.take(10, Some(address(10))), Ok(Some(2)), "the last one is the reserve");
     assert_eq!(
         pool.take(11, Some(address(11))),
-        Err(NoPlace::Full),
+        Err(NoSlot::Full),
         "the displaced connection has not ended"
     );
     assert!(!pool.holds(2) && !pool.give_back(2));
@@ -164,18 +164,18 @@ fn an_address_above_its_share_displaces_only_an_address_that_keeps_as_much() {
     (7..=14).for_each(|number| assert_eq!(pool.take(number, Some(address(number as usize))), Ok(None)));
     assert_eq!(pool.take(15, Some(address(7))), Ok(Some(1)), "from six to the second");
     pool.give_back(1);
-    assert_eq!(pool.take(16, Some(address(7))), Err(NoPlace::ForAddress), "not from five to the third");
+    assert_eq!(pool.take(16, Some(address(7))), Err(NoSlot::ForAddress), "not from five to the third");
 }
 
 #[test]
 fn without_displacing_and_without_shares_only_the_bounds_count() {
-    let mut pool = Pool::new(Shares { places: 4, per_address: 4, is_shared: false, displaces: false });
+    let mut pool = Pool::new(PoolConfig { places: 4, per_address: 4, is_shared: false, displaces: false });
     (1..=4).for_each(|number| assert_eq!(pool.take(number, Some(address(1))), Ok(None)));
-    assert_eq!(pool.take(5, Some(address(2))), Err(NoPlace::Full));
-    let mut pool = Pool::new(Shares { places: 4, per_address: 3, is_shared: true, displaces: false });
+    assert_eq!(pool.take(5, Some(address(2))), Err(NoSlot::Full));
+    let mut pool = Pool::new(PoolConfig { places: 4, per_address: 3, is_shared: true, displaces: false });
     assert_eq!([1, 2, 3].map(|number| pool.take(number, Some(address(1))).is_ok()), [true, true, false]);
     assert_eq!([3, 4].map(|number| pool.take(number, Some(address(number as usize)))), [Ok(None), Ok(None)]);
-    assert_eq!(pool.take(5, Some(address(5))), Err(NoPlace::Full));
+    assert_eq!(pool.take(5, Some(address(5))), Err(NoSlot::Full));
 }
 
 #[derive(Debug, Clone)]
@@ -201,7 +201,7 @@ proptest! {
         places in 1..24_usize, per_address in 1..24_usize, is_shared: bool, displaces: bool,
         deeds in prop::collection::vec(deed(), 0..200),
     ) {
-        let mut pool = Pool::new(Shares { places, per_address, is_shared, displaces });
+        let mut pool = Pool::new(PoolConfig { places, per_address, is_shared, displaces });
         let holders = || std::iter::once(None).chain((0..8).map(|who| Some(address(who))));
         let mut last = 0;
         for deed in deeds {

@@ -3,16 +3,16 @@
 use std::cell::RefCell;
 use std::time::Duration;
 
-use tickwire::game::{Breach, Game as _, Profile, Shared};
-use tickwire::internal::connection::receiver::{At, Books, Denied, Piece, RoomFacts};
-use tickwire::internal::connection::{Driver, Ending, Endpoint, Receiver};
+use tickwire::game::{CloseReason, Game as _, JoinRequest, SharedRateLimit};
+use tickwire::internal::connection::receiver::{ReadTime, ConnectionEvents, Denial, ObservedBytes, RoomInfo};
+use tickwire::internal::connection::{Driver, DisconnectReason, WireFormat, Receiver};
 use tickwire::internal::games::moo::Moo;
 use tickwire::internal::games::moo::world::{Identity, PlayerId, TickHz};
 use tickwire::packet::{PacketError, PacketTables};
 use tickwire::sim::RawCommand;
 use tickwire::ws::frame::{self, Opcode};
 
-const AT: At = At { now: Duration::from_secs(9), tick: 33, slack: Duration::ZERO };
+const AT: ReadTime = ReadTime { now: Duration::from_secs(9), tick: 33, slack: Duration::ZERO };
 
 /// Notes what the receiver asks for.
 #[derive(Default)]
@@ -33,7 +33,7 @@ impl Driver for Notes {
         self.answer_calls += 1;
     }
     fn follow(&mut self, _lockstep: bool) {}
-    fn join(&mut self, _profile: Profile, _since: Option<u32>) -> Result<PlayerId, Denied> {
+    fn join(&mut self, _profile: JoinRequest, _since: Option<u32>) -> Result<PlayerId, Denial> {
         self.joins += 1;
         Ok(PlayerId(7))
     }
@@ -41,33 +41,33 @@ impl Driver for Notes {
         &mut self,
         command: RawCommand,
         _intended: Option<u32>,
-        _shared: Option<&'static Shared>,
-    ) -> Result<(), Denied> {
+        _shared: Option<&'static SharedRateLimit>,
+    ) -> Result<(), Denial> {
         self.commands.push(command);
         Ok(())
     }
     fn watch(&mut self, _player: Option<PlayerId>) {}
-    fn books(&self) -> &dyn Books {
+    fn books(&self) -> &dyn ConnectionEvents {
         self
     }
 }
 
-impl Books for Notes {
+impl ConnectionEvents for Notes {
     fn unusable(&self, rule: &'static str, error: &PacketError, is_first: bool) {
         self.unusable.borrow_mut().push((format!("{rule}: {error}"), is_first));
     }
     fn observes(&self) -> bool {
         self.observes
     }
-    fn observed(&self, _at: At, piece: Piece<'_>, _saved: &dyn Fn() -> Vec<u8>) {
+    fn observed(&self, _at: ReadTime, piece: ObservedBytes<'_>, _saved: &dyn Fn() -> Vec<u8>) {
         self.observed.borrow_mut().push((piece.bytes.to_vec(), piece.begins, piece.is_whole));
     }
 }
 
 fn receiver(dialect: &str) -> Receiver {
-    let endpoint = Endpoint::new(PacketTables::builtin().dialect(dialect).expect("built in"), false);
+    let endpoint = WireFormat::new(PacketTables::builtin().dialect(dialect).expect("built in"), false);
     let identity = Identity { seed: 1, map_size_px: 1_440, tick_hz: TickHz::Hz30 }.into();
-    let room = RoomFacts { about: Moo::ABOUT, epoch: "e".into(), identity, update_hz: 30 };
+    let room = RoomInfo { about: Moo::ABOUT, epoch: "e".into(), identity, update_hz: 30 };
     Receiver::new(endpoint, room, AT.now)
 }
 
@@ -115,11 +115,11 @@ fn a_broken_rule_ends_the_conversation_after_the_messages_before_it() {
     let (mut receiver, mut notes) = (receiver("legacy"), Notes::default());
     let bytes = [framed(Opcode::Ping, b"a"), vec![0x82, 0x01, 0x07]].concat();
     let ending = receiver.receive(&bytes, AT, &mut notes).expect_err("no mask");
-    assert!(matches!(ending, Ending::Violation(_)), "{ending:?}");
+    assert!(matches!(ending, DisconnectReason::Violation(_)), "{ending:?}");
     assert_eq!(notes.answers, b"\x8a\x01a");
     let early =
         self::receiver("native").receive(&framed(Opcode::Binary, b"\x92\x06\x91\x05"), AT, &mut notes);
-    assert_eq!(early, Err(Ending::Breach(Breach::HelloFirst)));
+    assert_eq!(early, Err(DisconnectReason::Breach(CloseReason::HelloFirst)));
 }
 
 #[test]
@@ -168,7 +168,7 @@ fn a_first_hello_with_a_wrong_argument_is_closed_with_the_argument_and_without_i
         let (mut receiver, mut notes) = (receiver("native"), Notes::default());
         let ending = receiver.receive(&framed(Opcode::Binary, hello), AT, &mut notes).expect_err(expected);
         assert_eq!(ending.name(), "wrong_arguments", "{expected}");
-        let endpoint = Endpoint::new(PacketTables::builtin().dialect("native").expect("built in"), false);
+        let endpoint = WireFormat::new(PacketTables::builtin().dialect("native").expect("built in"), false);
         let frames = ending.frames(&endpoint);
         let reason = format!("wrong_arguments: hello: argument {expected}");
         assert_eq!(frames[..2], [0x88, 2 + reason.len() as u8], "{expected}");

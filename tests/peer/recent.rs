@@ -3,10 +3,10 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use tickwire::game::Rates;
-use tickwire::game::simple::{Row, Simple, SimpleGame, Turns, World};
-use tickwire::internal::server::room::lockstep::Rules;
-use tickwire::internal::server::room::{Entering, Handle, Options, Room, Wants};
+use tickwire::game::UpdateRates;
+use tickwire::game::simple::{NamedValues, Simple, SimpleGame, TickContext, SimpleWorld};
+use tickwire::internal::server::room::lockstep::LockstepConfig;
+use tickwire::internal::server::room::{JoinAttempt, RoomHandle, RoomConfig, Room, TickRequest};
 use tickwire::internal::util::address_prefix::AddressPrefix;
 use tickwire::limits;
 use tickwire::packet::{DecodedPacket, Direction, PacketTables};
@@ -55,7 +55,7 @@ impl SimpleGame for Wide {
         None
     }
 
-    fn join(&mut self, player: PlayerId, _: &str, _: &mut Turns<'_>) {
+    fn join(&mut self, player: PlayerId, _: &str, _: &mut TickContext<'_>) {
         self.players.push(player);
     }
 
@@ -63,39 +63,39 @@ impl SimpleGame for Wide {
         self.players.retain(|own| *own != player);
     }
 
-    fn act(&mut self, _: PlayerId, _: Nothing, _: &mut Turns<'_>) -> Result<(), &'static str> {
+    fn act(&mut self, _: PlayerId, _: Nothing, _: &mut TickContext<'_>) -> Result<(), &'static str> {
         Ok(())
     }
 
-    fn tick(&mut self, turns: &mut Turns<'_>) {
+    fn tick(&mut self, turns: &mut TickContext<'_>) {
         for player in &self.players {
             turns
-                .tell_to(*player, "view", |row: &mut Row| row.list("cells", (0..VALUES).map(|n| [n.into()])));
+                .tell_to(*player, "view", |row: &mut NamedValues| row.list("cells", (0..VALUES).map(|n| [n.into()])));
         }
     }
 
-    fn show(&self, _: &mut Row) {}
+    fn show(&self, _: &mut NamedValues) {}
 }
 
 fn room() -> Room<Simple<Wide>> {
-    let options = Options {
+    let options = RoomConfig {
         name: "".into(),
         epoch: "0".to_owned(),
-        rates: Rates { tick_hz: 30, update_hz: 30, foreign_hz: 30 },
+        rates: UpdateRates { tick_hz: 30, update_hz: 30, foreign_hz: 30 },
         delay_ticks: 0,
         seat_time: Duration::from_secs(30),
         absent_per_address: 9,
         max_clients: 9,
-        lockstep: Rules::default(),
+        lockstep: LockstepConfig::default(),
     };
-    Room::new(World::new(&WorldParams::default_for::<World<Wide>>(1)), options)
+    Room::new(SimpleWorld::new(&WorldParams::default_for::<SimpleWorld<Wide>>(1)), options)
 }
 
-fn enter(handle: &Handle, connection: u64, has_key: bool) {
+fn enter(handle: &RoomHandle, connection: u64, has_key: bool) {
     let from = AddressPrefix::from_ip(std::net::Ipv4Addr::LOCALHOST.into());
     let key = has_key.then_some([connection as u8; 16]);
-    let profile = tickwire::game::Profile { name: "p".into(), more: tickwire::sim::EncodedAction::new(&[]) };
-    handle.enter(Entering { key, connection, from }, NOW, |entered| {
+    let profile = tickwire::game::JoinRequest { name: "p".into(), more: tickwire::sim::EncodedAction::new(&[]) };
+    handle.enter(JoinAttempt { key, connection, from }, NOW, |entered| {
         (handle.about.join)(entered.player, &profile)
     });
 }
@@ -110,7 +110,7 @@ fn kept(clients: u64, has_key: bool, can_ask: bool, ticks: u32) -> (usize, usize
     }
     let mut newest = 0;
     for _ in 0..ticks {
-        newest = room.tick(NOW, Wants::default()).published.event_bytes();
+        newest = room.tick(NOW, TickRequest::default()).published.event_bytes();
     }
     let kept = handle.recent(0, u32::MAX).len();
     (newest * kept, kept)
@@ -121,7 +121,7 @@ fn events_are_counted_with_the_bytes_of_their_lists_and_kept_within_the_bound() 
     let mut room = room();
     let handle = Arc::clone(room.handle());
     enter(&handle, 1, true);
-    let published = room.tick(NOW, Wants::default()).published;
+    let published = room.tick(NOW, TickRequest::default()).published;
     let codes = PacketTables::from_texts(&[("wide.tsv", TABLE)]).expect("a table");
     let dialect = codes.dialect("test").expect("its dialect");
     let list = tickwire::packet::Value::Array((0..VALUES).map(Into::into).collect());

@@ -6,22 +6,22 @@ use std::sync::Arc;
 use std::sync::mpsc::TryRecvError;
 use std::time::Duration;
 
-use tickwire::game::{Breach, Rates};
-use tickwire::internal::connection::{Ending, Endpoint};
+use tickwire::game::{CloseReason, UpdateRates};
+use tickwire::internal::connection::{DisconnectReason, WireFormat};
 use tickwire::internal::games::moo::world::command::decode_frame;
 use tickwire::internal::games::moo::world::{
     Action, Angle, Command, Identity, PlayerId, Rejection, Resource, TickHz, World,
 };
-use tickwire::internal::games::moo::{Moo, Shown};
-use tickwire::internal::server::admission::upgrade_check::Entry;
+use tickwire::internal::games::moo::{Moo, PublishedState};
+use tickwire::internal::server::admission::upgrade_check::AcceptedClient;
 use tickwire::internal::server::clients::backlog::Backlog;
-use tickwire::internal::server::clients::client::{Client, Line};
-use tickwire::internal::server::clients::update_group::{Audience as _, Members};
-use tickwire::internal::server::room::inbox::Rejected;
-use tickwire::internal::server::room::lockstep::Rules;
+use tickwire::internal::server::clients::client::{Client, Transport};
+use tickwire::internal::server::clients::update_group::{UpdateGroup as _, TypedUpdateGroup};
+use tickwire::internal::server::room::inbox::InboxRejection;
+use tickwire::internal::server::room::lockstep::LockstepConfig;
 use tickwire::internal::server::room::seats::{Seat, Seats};
 use tickwire::internal::server::room::{
-    Busy, Entered, Entering, Handle, Keyed, Options, Room, SeatKey, Ticked, Wants,
+    QueryQueueFull, JoinOutcome, JoinAttempt, RoomHandle, KeyedSeat, RoomConfig, Room, ResumeKey, TickResult, TickRequest,
 };
 use tickwire::internal::util::address_prefix::AddressPrefix;
 use tickwire::limits;
@@ -31,12 +31,12 @@ use tickwire::sim::{Action as _, EncodedAction, RawCommand};
 
 pub const PERIOD: Duration = Duration::from_nanos(1_000_000_000 / 30);
 const ABSENT_PER_ADDRESS: usize = 40;
-const ALL: Wants = Wants { frame: true, checksum: true, snapshot: true };
+const ALL: TickRequest = TickRequest { frame: true, checksum: true, snapshot: true };
 
 /// A room, and the time of its next tick.
 struct Running {
     room: Room<Moo>,
-    handle: Arc<Handle>,
+    handle: Arc<RoomHandle>,
     now: Duration,
 }
 
@@ -46,9 +46,9 @@ impl Running {
     }
 
     fn resume(world: World, seat_time: Duration) -> Running {
-        let rates = Rates { tick_hz: 30, update_hz: 30, foreign_hz: 10 };
+        let rates = UpdateRates { tick_hz: 30, update_hz: 30, foreign_hz: 10 };
         let (name, epoch) = ("".into(), "0".to_owned());
-        let options = Options {
+        let options = RoomConfig {
             name,
             epoch,
             rates,
@@ -56,19 +56,19 @@ impl Running {
             seat_time,
             absent_per_address: ABSENT_PER_ADDRESS,
             max_clients: 9,
-            lockstep: Rules::default(),
+            lockstep: LockstepConfig::default(),
         };
         let room = Room::new(world, options);
         Running { handle: Arc::clone(room.handle()), room, now: Duration::ZERO }
     }
 
-    fn tick_with(&mut self, wants: Wants) -> Ticked {
+    fn tick_with(&mut self, wants: TickRequest) -> TickResult {
         self.now += PERIOD;
         self.room.tick(self.now, wants)
     }
 
-    fn tick(&mut self) -> Ticked {
-        self.tick_with(Wants::default())
+    fn tick(&mut self) -> TickResult {
+        self.tick_with(TickRequest::default())
     }
 
     fn enter(&mut self, connection: u64) -> PlayerId {
@@ -76,15 +76,15 @@ impl Running {
     }
 
     /// A client that has a key enters from a connection.
-    fn enter_by(&self, key: Option<SeatKey>, connection: u64) -> Entered {
-        let client = Entering { key, connection, from: home() };
+    fn enter_by(&self, key: Option<ResumeKey>, connection: u64) -> JoinOutcome {
+        let client = JoinAttempt { key, connection, from: home() };
         let entered = self.handle.enter(client, self.now, |entered| vec![join(entered.player, "Ann")]);
         entered.expect("there are numbers")
     }
 
     /// The player to which a client comes back; `None` if it gets a new one, which leaves at once.
-    fn come_back(&self, key: SeatKey, connection: u64) -> Option<PlayerId> {
-        let Entered { player, is_back, .. } = self.enter_by(Some(key), connection);
+    fn come_back(&self, key: ResumeKey, connection: u64) -> Option<PlayerId> {
+        let JoinOutcome { player, is_back, .. } = self.enter_by(Some(key), connection);
         if !is_back {
             self.handle.dismiss(player, self.now);
         }
@@ -102,7 +102,7 @@ fn identity(seed: u32) -> Identity {
 }
 
 /// The state that a tick has published.
-fn state(ticked: &Ticked) -> &Shown {
+fn state(ticked: &TickResult) -> &PublishedState {
     &ticked.published.of::<Moo>().expect("the game of the room").state
 }
 
@@ -181,7 +181,7 @@ fn a_connection_that_comes_back_takes_the_seat_from_one_whose_end_nobody_has_not
     handle.push((home(), 7), walk(player, 5, Some(0)), None).expect("its seat");
     assert_eq!(running.come_back(key, 8), Some(player));
     assert_eq!([7, 8].map(|connection| handle.is_evicted(connection)), [true, false]);
-    assert_eq!(handle.push((home(), 7), walk(player, 6, Some(0)), None), Err(Rejected::TakenOver));
+    assert_eq!(handle.push((home(), 7), walk(player, 6, Some(0)), None), Err(InboxRejection::TakenOver));
     handle.push((home(), 8), walk(player, 1, None), None).expect("its seat");
     assert_eq!(running.tick().rejected, [], "of the first connection nothing is left");
     handle.disconnect(player, 7, running.now);
@@ -251,7 +251,7 @@ fn a_room_of_absent_players_needs_no_tick_until_the_first_of_them_leaves() {
 fn a_kept_key_of_a_player_who_is_not_in_the_world_is_nobodys() {
     let mut running = Running::new(1, PERIOD * 90);
     let (handle, key) = (Arc::clone(&running.handle), [7; 16]);
-    handle.expect(&[Keyed { key, player: PlayerId(1), from: home() }], running.now);
+    handle.expect(&[KeyedSeat { key, player: PlayerId(1), from: home() }], running.now);
     assert_eq!(running.enter(7), PlayerId(1));
     running.tick();
     assert_eq!(running.come_back(key, 8), None);
@@ -292,7 +292,7 @@ fn a_client_comes_back_to_its_seat_in_the_next_run_by_its_key_alone() {
     let answer = before.handle.kept().expect("nothing else is asked");
     before.tick();
     let kept = answer.try_recv().expect("answered");
-    assert_eq!(kept.keys, [Keyed { key, player, from: home() }]);
+    assert_eq!(kept.keys, [KeyedSeat { key, player, from: home() }]);
     let saved = NamedState::new(&kept.named).expect("just written");
     let world = World::carried(identity(1), &saved).expect("the same rules");
     let mut running = Running::resume(world, PERIOD * 9);
@@ -336,8 +336,8 @@ fn the_players_of_a_restored_world_leave_before_their_numbers_are_reused() {
 #[test]
 fn a_number_whose_join_is_rejected_is_released() {
     let mut running = Running::new(1, Duration::ZERO);
-    let client = Entering { key: None, connection: 7, from: home() };
-    let long = |Entered { player, .. }| vec![join(player, "A name that is too long for the world")];
+    let client = JoinAttempt { key: None, connection: 7, from: home() };
+    let long = |JoinOutcome { player, .. }| vec![join(player, "A name that is too long for the world")];
     let player = running.handle.enter(client, running.now, long).expect("there are numbers").player;
     assert_eq!(running.tick().rejected, [(PlayerId::OPERATOR, Rejection::NameTooLong.name())]);
     assert_eq!(running.handle.seat(player), None);
@@ -400,7 +400,7 @@ fn questions_are_answered_after_the_tick_and_one_snapshot_serves_all() {
 fn waiting_questions_are_bounded_and_end_with_the_room() {
     let handle = Running::new(1, Duration::ZERO).handle;
     let asked: Vec<_> = (0..limits::MAX_ROOM_QUERIES).map(|_| handle.roster().expect("not busy")).collect();
-    assert_eq!(handle.roster().err(), Some(Busy));
+    assert_eq!(handle.roster().err(), Some(QueryQueueFull));
     handle.set_over();
     assert!(asked.iter().all(|answer| answer.try_recv().err() == Some(TryRecvError::Disconnected)));
 }
@@ -420,7 +420,7 @@ fn rooms_in_one_process_are_independent() {
 #[derive(Debug)]
 struct Open;
 
-impl Line for Open {
+impl Transport for Open {
     fn send<'a>(&self, slices: impl Iterator<Item = &'a [u8]>) -> io::Result<usize> {
         Ok(slices.map(<[u8]>::len).sum())
     }
@@ -432,10 +432,10 @@ impl Line for Open {
 fn missed_ticks_keep_their_events_up_to_a_bound_beyond_which_the_clients_are_closed() {
     let mut running = Running::new(1, Duration::ZERO);
     let client = |id| {
-        let endpoint = Endpoint::new(PacketTables::builtin().dialect("legacy").expect("built in"), false);
+        let endpoint = WireFormat::new(PacketTables::builtin().dialect("legacy").expect("built in"), false);
         let who = (id, "127.0.0.1:5000".parse().expect("an address"));
         let room = Arc::clone(&running.handle);
-        let entry = Entry {
+        let entry = AcceptedClient {
             room,
             endpoint,
             inspect_key: None,
@@ -458,8 +458,8 @@ fn missed_ticks_keep_their_events_up_to_a_bound_beyond_which_the_clients_are_clo
         assert!(Arc::ptr_eq(missed, &tick.events()), "{tick:?}");
     }
 
-    let mut audience = Members::<Moo, Open>::default();
-    let visit = |audience: &mut Members<Moo, Open>, backlog: Option<&Backlog>, newcomer, now| {
+    let mut audience = TypedUpdateGroup::<Moo, Open>::default();
+    let visit = |audience: &mut TypedUpdateGroup<Moo, Open>, backlog: Option<&Backlog>, newcomer, now| {
         audience.visit(backlog, &mut Option::into_iter(newcomer), now)
     };
     let early_visit = limits::WORKER_IDLE_WAKEUP / 2;
@@ -472,6 +472,6 @@ fn missed_ticks_keep_their_events_up_to_a_bound_beyond_which_the_clients_are_clo
     }
     assert!(backlog.is_lost && backlog.missed.is_empty(), "{}", backlog.missed.len());
     assert!(visit(&mut audience, Some(&backlog), Some(Arc::clone(&late)), limits::WORKER_IDLE_WAKEUP * 2));
-    assert_eq!(early.sender.ending(), Some(Ending::Breach(Breach::Overloaded)));
+    assert_eq!(early.sender.ending(), Some(DisconnectReason::Breach(CloseReason::Overloaded)));
     assert_eq!(late.sender.ending(), None, "it begins with the newest state");
 }

@@ -4,19 +4,19 @@ use std::io;
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
-use tickwire::game::{Game as _, Rates};
-use tickwire::internal::connection::Endpoint;
+use tickwire::game::{Game as _, UpdateRates};
+use tickwire::internal::connection::WireFormat;
 use tickwire::internal::games::moo::Moo;
 use tickwire::internal::games::moo::world::{Action, Identity, PlayerId, TickHz, World};
-use tickwire::internal::server::admission::address_rate_limits::Budgets;
-use tickwire::internal::server::admission::tokens::Guard;
-use tickwire::internal::server::admission::upgrade_check::Entry;
+use tickwire::internal::server::admission::address_rate_limits::AddressRateLimits;
+use tickwire::internal::server::admission::tokens::Authenticator;
+use tickwire::internal::server::admission::upgrade_check::AcceptedClient;
 use tickwire::internal::server::clients::backlog::Backlog;
-use tickwire::internal::server::clients::client::{Client, Line};
-use tickwire::internal::server::clients::client_driver::{Asked, hear};
-use tickwire::internal::server::clients::update_group::{Audience as _, Desk, Members, Serve, Turns};
-use tickwire::internal::server::room::lockstep::Rules;
-use tickwire::internal::server::room::{Options, Room, Wants};
+use tickwire::internal::server::clients::client::{Client, Transport};
+use tickwire::internal::server::clients::client_driver::{ClientDriver, receive};
+use tickwire::internal::server::clients::update_group::{UpdateGroup as _, EncodeBuffers, TypedUpdateGroup, UpdateFn, UpdateRunner};
+use tickwire::internal::server::room::lockstep::LockstepConfig;
+use tickwire::internal::server::room::{RoomConfig, Room, TickRequest};
 use tickwire::internal::server::self_check::{Finding, SelfCheck};
 use tickwire::internal::util::address_prefix::AddressPrefix;
 use tickwire::limits;
@@ -35,7 +35,7 @@ const FOUND_TICKS: u32 = 100;
 #[derive(Debug, Default)]
 struct Noted(Mutex<Vec<(Option<PlayerId>, Vec<u8>)>>);
 
-impl Line for Noted {
+impl Transport for Noted {
     fn send<'a>(&self, slices: impl Iterator<Item = &'a [u8]>) -> io::Result<usize> {
         Ok(slices.map(<[u8]>::len).sum())
     }
@@ -47,12 +47,12 @@ impl Line for Noted {
 
 struct All;
 
-impl Turns<Noted> for All {
+impl UpdateRunner<Noted> for All {
     fn now(&self) -> Duration {
         NOW
     }
-    fn carry_out(&mut self, _: &Client<Noted>, turn: &mut Serve<'_>) -> bool {
-        turn(&Budgets::new(true));
+    fn carry_out(&mut self, _: &Client<Noted>, turn: &mut UpdateFn<'_>) -> bool {
+        turn(&AddressRateLimits::new(true));
         true
     }
 }
@@ -72,8 +72,8 @@ enum Fault {
 
 struct Hall {
     room: Room<Moo>,
-    audience: Members<Moo, Noted>,
-    desk: Desk,
+    audience: TypedUpdateGroup<Moo, Noted>,
+    desk: EncodeBuffers,
     clients: Vec<Arc<Client<Noted>>>,
     check: SelfCheck,
     sequence: u64,
@@ -84,22 +84,22 @@ impl Hall {
     /// A room with so many players, of whom one plays as JSON, and a spectator.
     fn new(seed: u32, players: usize) -> Hall {
         let world = World::new(Identity { seed, map_size_px: 1_500, tick_hz: TickHz::Hz30 });
-        let options = Options {
+        let options = RoomConfig {
             name: "".into(),
             epoch: "0".to_owned(),
-            rates: Rates { tick_hz: 30, update_hz: 30, foreign_hz: 10 },
+            rates: UpdateRates { tick_hz: 30, update_hz: 30, foreign_hz: 10 },
             delay_ticks: 0,
             seat_time: NOW,
             absent_per_address: 9,
             max_clients: 9,
-            lockstep: Rules::default(),
+            lockstep: LockstepConfig::default(),
         };
         let room = Room::new(world, options);
         let check = SelfCheck::new(room.handle(), endpoint(false)).expect("it has lockstep");
         let mut hall = Hall {
             room,
-            audience: Members::default(),
-            desk: Desk::default(),
+            audience: TypedUpdateGroup::default(),
+            desk: EncodeBuffers::default(),
             clients: Vec::new(),
             check,
             sequence: 0,
@@ -116,7 +116,7 @@ impl Hall {
         self.check.opened(number, &endpoint);
         let who = (number, "127.0.0.1:5000".parse().expect("an address"));
         let room = Arc::clone(self.room.handle());
-        let entry = Entry {
+        let entry = AcceptedClient {
             room,
             endpoint,
             inspect_key: None,
@@ -138,12 +138,12 @@ impl Hall {
             frame::write(&mut bytes, Opcode::Binary, Some([1, 2, 3, 4]), &hello);
         }
         let (budgets, guard) = (
-            tickwire::internal::server::admission::address_rate_limits::Budgets::new(true),
-            Guard::default(),
+            tickwire::internal::server::admission::address_rate_limits::AddressRateLimits::new(true),
+            Authenticator::default(),
         );
         let mut asked =
-            Asked { client: &client, budgets: &budgets, guard: &guard, books: &(), at: client.at(NOW) };
-        hear(&client, &bytes, client.at(NOW), &mut asked).expect("no rule is broken");
+            ClientDriver { client: &client, budgets: &budgets, guard: &guard, books: &(), at: client.at(NOW) };
+        receive(&client, &bytes, client.at(NOW), &mut asked).expect("no rule is broken");
         self.clients.push(client);
     }
 
@@ -159,7 +159,7 @@ impl Hall {
             let from = (AddressPrefix::from_ip(std::net::Ipv4Addr::LOCALHOST.into()), client.id);
             self.room.handle().push(from, command, None).expect("there is room");
         }
-        let ticked = self.room.tick(NOW, Wants::default());
+        let ticked = self.room.tick(NOW, TickRequest::default());
         let backlog = Backlog::new(ticked.published, ticked.answers);
         self.audience.serve(Some(&backlog), &mut self.desk, &mut All);
         let mut is_planted = false;
@@ -172,7 +172,7 @@ impl Hall {
         if fault == Some(Fault::SkippedFrame) && !journal.is_empty() {
             (journal, is_planted) = (Vec::new(), true);
         }
-        self.check.hear(&journal);
+        self.check.apply_journal(&journal);
         let mut said: Vec<_> = self
             .clients
             .iter()
@@ -193,8 +193,8 @@ impl Hall {
     }
 }
 
-fn endpoint(is_json: bool) -> Endpoint {
-    Endpoint::new(PacketTables::builtin().dialect("native").expect("built in"), is_json)
+fn endpoint(is_json: bool) -> WireFormat {
+    WireFormat::new(PacketTables::builtin().dialect("native").expect("built in"), is_json)
 }
 
 /// Makes a way in an update longer, if there is one.
@@ -284,7 +284,7 @@ fn frames_that_break_a_rule_are_one_finding_and_the_own_world_begins_again() {
     let mut hall = Hall::new(2, 2);
     (0..30).for_each(|_| _ = hall.tick(None));
     // An opcode that there is not, and what was behind it.
-    hall.check.hear(&[0x8f; 4_000]);
+    hall.check.apply_journal(&[0x8f; 4_000]);
     (0..5).for_each(|_| _ = hall.tick(None));
     let compared = hall.check.counts().compared;
     (0..50).for_each(|_| _ = hall.tick(None));
@@ -298,7 +298,7 @@ fn a_snapshot_may_be_as_long_as_a_world_that_can_be_restored() {
     let mut hall = Hall::new(2, 1);
     (0..30).for_each(|_| _ = hall.tick(None));
     let bytes = vec![0; 2 * limits::CLIENT_MESSAGE_BYTES];
-    hall.check.hear(&message("snapshot", &[30.into(), Value::Binary(bytes)]));
+    hall.check.apply_journal(&message("snapshot", &[30.into(), Value::Binary(bytes)]));
     let findings = hall.check.take_findings();
     let [finding] = &findings[..] else { panic!("{findings:?}") };
     assert_eq!(finding.rule, "snapshot", "it is read, and is not one: {finding}");
@@ -375,6 +375,6 @@ fn only_so_many_clients_are_followed_and_their_places_are_free_again() {
     hall.check.ended(100);
     hall.check.opened(1_000, &endpoint);
     assert_eq!((hall.check.len() as u64, hall.check.counts().left_out), (most, 2));
-    let legacy = Endpoint::new(PacketTables::builtin().dialect("legacy").expect("built in"), false);
+    let legacy = WireFormat::new(PacketTables::builtin().dialect("legacy").expect("built in"), false);
     assert!(SelfCheck::new(hall.room.handle(), legacy).is_none(), "its updates do not say their tick");
 }

@@ -4,10 +4,10 @@ use std::io;
 use std::sync::Arc;
 use std::time::Duration;
 
-use tickwire::game::Breach;
-use tickwire::internal::connection::deadlines::Due;
-use tickwire::internal::connection::sender::{Batch, Frames, Offered};
-use tickwire::internal::connection::{Ending, Sender};
+use tickwire::game::CloseReason;
+use tickwire::internal::connection::deadlines::DueAction;
+use tickwire::internal::connection::sender::{Batch, Frames, EnqueueResult};
+use tickwire::internal::connection::{DisconnectReason, Sender};
 use tickwire::limits;
 
 const START: Duration = Duration::ZERO;
@@ -32,17 +32,17 @@ impl Line {
         let observed = &mut self.observed;
         let offered = self.sender.offer(frames, |bytes| observed.extend_from_slice(bytes));
         match offered {
-            Offered::Send(batch) => self.send(Some(batch), now),
-            Offered::Waits => {}
-            Offered::Full => return Some(false),
-            Offered::Ended => return None,
+            EnqueueResult::Send(batch) => self.send(Some(batch), now),
+            EnqueueResult::Waits => {}
+            EnqueueResult::Full => return Some(false),
+            EnqueueResult::Ended => return None,
         }
         Some(true)
     }
 
-    pub fn close(&mut self, breach: Breach, frames: &[u8], now: Duration) -> bool {
+    pub fn close(&mut self, breach: CloseReason, frames: &[u8], now: Duration) -> bool {
         let observed = &mut self.observed;
-        self.sender.close(Ending::Breach(breach), frames, |bytes| observed.extend_from_slice(bytes), now)
+        self.sender.close(DisconnectReason::Breach(breach), frames, |bytes| observed.extend_from_slice(bytes), now)
     }
 
     pub fn drive(&mut self, now: Duration) {
@@ -110,10 +110,10 @@ fn the_limit_holds_for_everything_but_the_final_close_frame() {
     assert_eq!(line.offer(Frames::Lent(&vec![7; limits::SEND_QUEUE_BYTES]), START), Some(true));
     assert_eq!(line.offer(Frames::Lent(b"x"), START), Some(false));
     assert!(line.sender.is_open() && line.sender.ending().is_none());
-    assert!(line.close(Breach::Kicked, b"bye", START));
-    assert!(!line.close(Breach::SlowClient, b"again", START));
+    assert!(line.close(CloseReason::Kicked, b"bye", START));
+    assert!(!line.close(CloseReason::SlowClient, b"again", START));
     assert_eq!(line.offer(Frames::Lent(b"x"), START), None);
-    assert_eq!(line.sender.ending(), Some(Ending::Breach(Breach::Kicked)), "the first reason counts");
+    assert_eq!(line.sender.ending(), Some(DisconnectReason::Breach(CloseReason::Kicked)), "the first reason counts");
     line.room = usize::MAX;
     line.drive(START);
     assert!(line.got.ends_with(b"\x07bye"));
@@ -125,10 +125,10 @@ fn a_send_buffer_full_for_the_grace_period_makes_a_slow_client() {
     let mut line = Line::with_room(1);
     line.offer(Frames::Lent(b"abc"), START);
     let later = limits::SEND_STALL_TIME;
-    assert_eq!(line.sender.poll(later + Duration::from_millis(1)), Due::Close(Breach::SlowClient));
+    assert_eq!(line.sender.poll(later + Duration::from_millis(1)), DueAction::Close(CloseReason::SlowClient));
     line.room = 1;
     line.drive(later);
-    assert!(matches!(line.sender.poll(later + limits::SEND_STALL_TIME), Due::Nothing(_) | Due::Ping));
+    assert!(matches!(line.sender.poll(later + limits::SEND_STALL_TIME), DueAction::Nothing(_) | DueAction::Ping));
 }
 
 #[test]

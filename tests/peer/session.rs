@@ -2,11 +2,11 @@
 
 use std::time::Duration;
 
-use tickwire::game::{Breach, Game as _, Profile, Saved, Shared};
-use tickwire::internal::connection::session::{Output, Session};
+use tickwire::game::{CloseReason, Game as _, JoinRequest, SavedReader, SharedRateLimit};
+use tickwire::internal::connection::session::{SessionOutput, Session};
 use tickwire::internal::games::moo::Moo;
 use tickwire::internal::games::moo::client_packet::{ClanAction, ClientPacket, Mode};
-use tickwire::internal::games::moo::packet_handler::Look;
+use tickwire::internal::games::moo::packet_handler::JoinData;
 use tickwire::internal::games::moo::world::{Action, PlayerId};
 use tickwire::limits;
 use tickwire::packet::{DecodedPacket, Dialect, Direction, PacketTables, Value};
@@ -47,18 +47,18 @@ fn arrived(packet: &ClientPacket<'_>) -> DecodedPacket<'static> {
     decoded
 }
 
-fn handled_at(now: Duration, session: &mut Session, packet: &DecodedPacket<'_>) -> Vec<Output> {
+fn handled_at(now: Duration, session: &mut Session, packet: &DecodedPacket<'_>) -> Vec<SessionOutput> {
     let mut outputs = Vec::new();
     session.handle(packet, now, &mut outputs).expect("no breach");
     outputs
 }
 
-fn handled(session: &mut Session, packet: &ClientPacket<'_>) -> Vec<Output> {
+fn handled(session: &mut Session, packet: &ClientPacket<'_>) -> Vec<SessionOutput> {
     handled_at(START, session, &arrived(packet))
 }
 
-fn joins(name: &str, skin: u8) -> Output {
-    Output::Join(Profile { name: name.into(), more: Look { skin, gift: false }.encoded() }, None)
+fn joins(name: &str, skin: u8) -> SessionOutput {
+    SessionOutput::Join(JoinRequest { name: name.into(), more: JoinData { skin, gift: false }.encoded() }, None)
 }
 
 fn new(native: bool) -> Session {
@@ -72,9 +72,9 @@ fn playing(native: bool) -> Session {
 }
 
 /// What the clients of an address share budgets for: chat, map pings, commands of clans.
-pub fn shared() -> [&'static Shared; 3] {
+pub fn shared() -> [&'static SharedRateLimit; 3] {
     [chat("hello"), map_ping(), leave_clan()].map(|packet| match handled(&mut playing(false), &packet)[..] {
-        [Output::Command(_, None, Some(shared))] => shared,
+        [SessionOutput::Command(_, None, Some(shared))] => shared,
         ref outputs => panic!("{outputs:?}"),
     })
 }
@@ -82,35 +82,35 @@ pub fn shared() -> [&'static Shared; 3] {
 #[test]
 fn a_native_client_sends_hello_in_our_version_first_and_then_watches_or_joins() {
     for (packet, breach) in
-        [(step(Some(1)), Breach::HelloFirst), (hello(2, Mode::Play), Breach::HelloVersion)]
+        [(step(Some(1)), CloseReason::HelloFirst), (hello(2, Mode::Play), CloseReason::HelloVersion)]
     {
         assert_eq!(new(true).handle(&arrived(&packet), START, &mut Vec::new()), Err(breach));
     }
     let mut session = new(true);
     assert_eq!(
         handled(&mut session, &hello(1, Mode::Play)),
-        [Output::Welcome { lockstep: false }, joins("Ada", 3)]
+        [SessionOutput::Welcome { lockstep: false }, joins("Ada", 3)]
     );
     assert!(!session.awaits_hello());
-    assert_eq!(handled(&mut session, &hello(1, Mode::Play)), [Output::Refused("hello_again", None)]);
+    assert_eq!(handled(&mut session, &hello(1, Mode::Play)), [SessionOutput::Refused("hello_again", None)]);
     let mut session = new(true);
-    assert_eq!(handled(&mut session, &hello(1, Mode::Watch)), [Output::Welcome { lockstep: false }]);
-    assert_eq!(handled(&mut session, &step(Some(1))), [Output::Refused("not_playing", None)]);
+    assert_eq!(handled(&mut session, &hello(1, Mode::Watch)), [SessionOutput::Welcome { lockstep: false }]);
+    assert_eq!(handled(&mut session, &step(Some(1))), [SessionOutput::Refused("not_playing", None)]);
 }
 
 #[test]
 fn a_sequence_must_increase_and_is_counted_for_dialects_without_one() {
     let mut session = playing(true);
-    assert!(matches!(handled(&mut session, &step(Some(4)))[..], [Output::Command(..)]));
+    assert!(matches!(handled(&mut session, &step(Some(4)))[..], [SessionOutput::Command(..)]));
     for repeated in [4, 3] {
         let outputs = handled(&mut session, &step(Some(repeated)));
-        let [Output::Rejected(sequence, "repeated", Some(_))] = outputs[..] else { panic!("{outputs:?}") };
+        let [SessionOutput::Rejected(sequence, "repeated", Some(_))] = outputs[..] else { panic!("{outputs:?}") };
         assert_eq!(sequence, u64::from(repeated), "the one that is answered");
     }
     let mut session = playing(false);
     for expected in 1..4 {
         let outputs = handled(&mut session, &step(None));
-        let Output::Command(command, None, None) = &outputs[0] else { panic!("{outputs:?}") };
+        let SessionOutput::Command(command, None, None) = &outputs[0] else { panic!("{outputs:?}") };
         assert_eq!((command.sequence, command.player), (expected, PlayerId(5)));
     }
 }
@@ -130,10 +130,10 @@ fn names_are_cut_at_a_character_and_never_empty_and_chat_is_cleaned() {
         assert_eq!(handled_at(START, &mut new(false), &enter), [expected]);
     }
     let outputs = handled(&mut playing(false), &chat(" \u{202e}hi\n\u{7}there "));
-    let Output::Command(command, ..) = &outputs[0] else { panic!("{outputs:?}") };
+    let SessionOutput::Command(command, ..) = &outputs[0] else { panic!("{outputs:?}") };
     assert_eq!(command.action.decoded(), Some(Action::Chat { text: "hithere".into() }));
     let outputs = handled(&mut playing(false), &chat(" \n "));
-    assert!(matches!(outputs[..], [Output::Refused("chat_empty", Some(_))]), "{outputs:?}");
+    assert!(matches!(outputs[..], [SessionOutput::Refused("chat_empty", Some(_))]), "{outputs:?}");
 }
 
 #[test]
@@ -145,12 +145,12 @@ fn chat_pings_and_clan_requests_have_an_interval_each() {
         (leave_clan(), limits::CLAN_INTERVAL, "clan_too_soon"),
     ] {
         let packet = arrived(&packet);
-        assert!(matches!(handled_at(START, &mut session, &packet)[..], [Output::Command(..)]), "{rule}");
+        assert!(matches!(handled_at(START, &mut session, &packet)[..], [SessionOutput::Command(..)]), "{rule}");
         let early = START + interval - Duration::from_nanos(1);
         let outputs = handled_at(early, &mut session, &packet);
-        assert!(matches!(outputs[..], [Output::Refused(refused, Some(_))] if refused == rule));
+        assert!(matches!(outputs[..], [SessionOutput::Refused(refused, Some(_))] if refused == rule));
         let outputs = handled_at(START + interval, &mut session, &packet);
-        assert!(matches!(outputs[..], [Output::Command(..)]), "{rule}: {outputs:?}");
+        assert!(matches!(outputs[..], [SessionOutput::Command(..)]), "{rule}: {outputs:?}");
     }
 }
 
@@ -165,7 +165,7 @@ fn automatic_attack_continues_when_the_button_is_released() {
         (release, false),
     ] {
         let outputs = handled(&mut session, &packet);
-        let [Output::Command(command, None, None)] = &outputs[..] else { panic!("{outputs:?}") };
+        let [SessionOutput::Command(command, None, None)] = &outputs[..] else { panic!("{outputs:?}") };
         assert_eq!(command.action.decoded(), Some(Action::Attack { on: expected }));
     }
 }
@@ -186,7 +186,7 @@ fn a_restored_session_continues_unchanged() {
     let (later, elsewhere) = (START + Duration::from_millis(300), Duration::from_secs(1_000_000));
     for (session, native) in [(&mut fresh, true), (&mut played, false)] {
         let saved = save(session, later);
-        let restore = |saved: &[u8]| new(native).restore(&mut Saved::new(saved, elsewhere));
+        let restore = |saved: &[u8]| new(native).restore(&mut SavedReader::new(saved, elsewhere));
         let mut restored = restore(&saved).expect("what was saved");
         assert_eq!(save(&restored, elsewhere), saved);
         assert_eq!(restored.sequence(), session.sequence());

@@ -13,12 +13,12 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
 use std::{fs, thread};
 
-use tickwire::capture::{self, Capture, End};
-use tickwire::game::About;
-use tickwire::internal::connection::Endpoint;
+use tickwire::capture::{self, Capture, Side};
+use tickwire::game::GameInfo;
+use tickwire::internal::connection::WireFormat;
 use tickwire::internal::games;
 use tickwire::internal::games::moo::client_packet::{ClanAction, ClientPacket, Mode};
-use tickwire::internal::server::net::recorder::Target;
+use tickwire::internal::server::net::recorder::CaptureTarget;
 use tickwire::internal::tools::replay;
 use tickwire::packet::{Dialect, Direction, PacketTables};
 use tickwire::ws::frame::{self, Opcode};
@@ -216,7 +216,7 @@ fn run(seed: u64, address: SocketAddr) {
 fn closes(capture: &Capture<'_>) -> std::collections::BTreeMap<String, usize> {
     let mut reasons = std::collections::BTreeMap::new();
     for connection in capture.connections() {
-        let server = connection.pieces.iter().rfind(|piece| piece.from == End::Server);
+        let server = connection.pieces.iter().rfind(|piece| piece.from == Side::Server);
         let bytes = server.map_or(&b""[..], |piece| piece.bytes);
         let is_close = |at: &usize| {
             bytes[*at] == 0x88
@@ -253,7 +253,7 @@ fn a_peer_without_sockets_replays_a_capture_like_the_server() {
     let server = server_with(|config| config.address_budgets = false);
     let path = std::env::temp_dir().join(format!("tickwire-sessions-{}.pcapng", std::process::id()));
     let _ = fs::remove_file(&path);
-    server.capture(Target::File(path.clone())).expect("a new file");
+    server.capture(CaptureTarget::File(path.clone())).expect("a new file");
     let next = AtomicU64::new(0);
     thread::scope(|scope| {
         for _ in 0..AT_ONCE {
@@ -279,8 +279,8 @@ fn a_peer_without_sockets_replays_a_capture_like_the_server() {
     }
     let capture = capture::read(&file).expect("a capture");
     let run_again = |capture: &Capture<'_>| {
-        let find = |about: &About, head: &_| Endpoint::find(&PacketTables::builtin(), about.paths, head).ok();
-        replay::replay(capture, games::ABOUT, &find, replay::Asked::default()).expect("replayable")
+        let find = |about: &GameInfo, head: &_| WireFormat::find(&PacketTables::builtin(), about.paths, head).ok();
+        replay::replay(capture, games::ABOUT, &find, replay::ReplayOptions::default()).expect("replayable")
     };
     let mut rooms = run_again(&capture);
     assert_eq!(replay::at_once(&file, games::ABOUT, None).as_ref(), Ok(&rooms));
@@ -302,11 +302,11 @@ fn a_peer_without_sockets_replays_a_capture_like_the_server() {
     if has_tools {
         println!("{}", wasm_finds_the_same(&path, &changed));
     }
-    assert_eq!(replay::at_once(&changed, games::ABOUT, None), Err(replay::Unfit));
+    assert_eq!(replay::at_once(&changed, games::ABOUT, None), Err(replay::NeedsFullReplay));
     let capture = capture::read(&changed).expect("a capture");
     let (_, report) = run_again(&capture).pop().expect("the default room");
     let (_, differing) = report.answer.expect("an answer that differs");
-    let frame = |frame: Option<replay::Frame>| frame.expect("a frame").bytes;
+    let frame = |frame: Option<replay::ReplyFrame>| frame.expect("a frame").bytes;
     assert_eq!(frame(differing.recorded), b"\x8a\x07bdtween");
     assert_eq!(frame(differing.replayed), b"\x8a\x07between");
     assert_eq!(report.difference, None);

@@ -1,7 +1,7 @@
 //! Bots of one process share a world in lockstep, as long as it is the world of each of them.
 
-use tickwire::client::bots::shared_world::{Share, SharedWorlds};
-use tickwire::game::{Game as _, Messages, Onlooker};
+use tickwire::client::bots::shared_world::{SharedWorldHandle, SharedWorlds};
+use tickwire::game::{Game as _, Messages, SpectatorWorld};
 use tickwire::internal::games::moo::Moo;
 use tickwire::internal::games::moo::world::{Action, Identity, PlayerId, TickHz, World};
 use tickwire::limits;
@@ -15,7 +15,7 @@ fn snapshot() -> Vec<u8> {
     World::new(Identity { seed: 1, map_size_px: 1_500, tick_hz: TickHz::Hz30 }).snapshot()
 }
 
-fn own(snapshot: &[u8]) -> Box<dyn Onlooker> {
+fn own(snapshot: &[u8]) -> Box<dyn SpectatorWorld> {
     let dialect = PacketTables::builtin().dialect("native").expect("built in");
     (Moo::ABOUT.look)(snapshot, &dialect).expect("its own")
 }
@@ -37,7 +37,7 @@ fn frame_of(tick: u32, turn: u16) -> Vec<u8> {
 #[test]
 fn all_are_told_of_one_world_and_have_its_checksums() {
     let worlds = SharedWorlds::new(Moo::ABOUT);
-    let share = || Share::of(&worlds, "1", own(&snapshot())).expect("the same world");
+    let share = || SharedWorldHandle::of(&worlds, "1", own(&snapshot())).expect("the same world");
     let (mut one, mut other) = (share(), share());
     let mut alone = own(&snapshot());
     let (mut heard, mut heard_too, mut heard_alone) = (Vec::new(), Vec::new(), Vec::new());
@@ -68,11 +68,11 @@ fn all_are_told_of_one_world_and_have_its_checksums() {
 fn another_world_another_frame_and_a_bot_that_is_too_late_do_not_share() {
     let worlds = SharedWorlds::new(Moo::ABOUT);
     let mut changed = own(&snapshot());
-    let mut one = Share::of(&worlds, "1", own(&snapshot())).expect("the first");
-    let mut late = Share::of(&worlds, "1", own(&snapshot())).expect("the same world");
+    let mut one = SharedWorldHandle::of(&worlds, "1", own(&snapshot())).expect("the first");
+    let mut late = SharedWorldHandle::of(&worlds, "1", own(&snapshot())).expect("the same world");
     changed.world_mut().corrupt(5).expect("a field is changed");
-    let changed = Share::of(&worlds, "1", changed).expect_err("another world");
-    assert!(Share::of(&worlds, "2", changed).is_ok(), "in another run it is the first");
+    let changed = SharedWorldHandle::of(&worlds, "1", changed).expect_err("another world");
+    assert!(SharedWorldHandle::of(&worlds, "2", changed).is_ok(), "in another run it is the first");
     let (who, mut told) = ((None, None), Messages::default());
     assert!(one.step(&frame_of(0, 0), 0, who, &mut told));
     let before = late.checksum();
@@ -85,7 +85,7 @@ fn another_world_another_frame_and_a_bot_that_is_too_late_do_not_share() {
     (1..=ticks).for_each(|tick| assert!(one.step(&frame_of(tick, 0), 0, who, &mut told)));
     assert!(!late.step(&frame_of(0, 0), 0, who, &mut told), "what there was to tell is forgotten");
     // One that joins from an old snapshot is as far without running anything, and is told of the present.
-    let mut joins = Share::of(&worlds, "1", own(&snapshot())).expect("the checksum is known");
+    let mut joins = SharedWorldHandle::of(&worlds, "1", own(&snapshot())).expect("the checksum is known");
     told.clear();
     (0..ticks).for_each(|tick| assert!(joins.step(&frame_of(tick, 0), ticks + 1, who, &mut told)));
     assert!(
@@ -94,5 +94,5 @@ fn another_world_another_frame_and_a_bot_that_is_too_late_do_not_share() {
     assert_eq!((joins.tick(), joins.checksum()), (one.tick(), one.checksum()));
     let most = limits::SHARED_WORLD_LOG_TICKS as u32;
     (ticks + 1..=most).for_each(|tick| assert!(one.step(&frame_of(tick, 0), 0, who, &mut told)));
-    assert!(Share::of(&worlds, "1", own(&snapshot())).is_err(), "that tick is forgotten");
+    assert!(SharedWorldHandle::of(&worlds, "1", own(&snapshot())).is_err(), "that tick is forgotten");
 }

@@ -1,6 +1,6 @@
 //! Tokens in wrong places, and what a client does that is turned away, without a socket.
 
-use tickwire::internal::connection::{Ending, Receiver};
+use tickwire::internal::connection::{DisconnectReason, Receiver};
 use tickwire::limits;
 use tickwire::packet::{Direction, PacketTables, Value};
 use tickwire::ws::frame::{self, Opcode};
@@ -234,7 +234,7 @@ fn attempts() -> Vec<Vec<u8>> {
 }
 
 /// A client that is turned away and sends these bytes, the first of them in the same segment as its token.
-fn turned_away(dialect: &str, bytes: &[u8], cut: usize) -> (Option<Ending>, Receiver, Doors) {
+fn turned_away(dialect: &str, bytes: &[u8], cut: usize) -> (Option<DisconnectReason>, Receiver, Doors) {
     let mut receiver = receiver(dialect, false);
     let mut doors = Doors { turns_away: true, has_tokens: true, ..Doors::default() };
     receiver.begin(3, &mut doors).expect("no ending");
@@ -270,7 +270,7 @@ fn nothing_that_a_client_sends_that_is_turned_away_is_answered_before_its_time()
 fn the_own_close_of_a_client_that_is_turned_away_counts_unless_it_broke_a_rule_before() {
     let close = framed(Opcode::Close, &1000_u16.to_be_bytes());
     let (ending, ..) = turned_away("native", &close, 3);
-    assert!(matches!(ending, Some(Ending::PeerClosed(Some(_)))), "{ending:?}");
+    assert!(matches!(ending, Some(DisconnectReason::PeerClosed(Some(_)))), "{ending:?}");
     let (ending, receiver, _) = turned_away("native", &[&[0xff, 0xff], &close[..]].concat(), 2);
     assert_eq!(ending, None);
     assert!(!receiver.is_between_messages(), "a watcher cannot send for it");

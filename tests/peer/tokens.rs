@@ -5,13 +5,13 @@ use std::cell::RefCell;
 use std::net::IpAddr;
 use std::time::Duration;
 
-use tickwire::game::{Breach, Game as _, Profile, Shared};
-use tickwire::internal::connection::deadlines::Due;
-use tickwire::internal::connection::receiver::{At, Books, Denied, Piece, RoomFacts};
-use tickwire::internal::connection::{Driver, Ending, Endpoint, Life, Receiver};
+use tickwire::game::{CloseReason, Game as _, JoinRequest, SharedRateLimit};
+use tickwire::internal::connection::deadlines::DueAction;
+use tickwire::internal::connection::receiver::{ReadTime, ConnectionEvents, Denial, ObservedBytes, RoomInfo};
+use tickwire::internal::connection::{Driver, DisconnectReason, WireFormat, Deadlines, Receiver};
 use tickwire::internal::games::moo::Moo;
 use tickwire::internal::games::moo::world::{Identity, PlayerId, TickHz};
-use tickwire::internal::server::admission::tokens::{Guard, Holder, Pass, Players, Tokens};
+use tickwire::internal::server::admission::tokens::{Authenticator, TokenHolder, Permission, PlayAccess, Tokens};
 use tickwire::limits;
 use tickwire::packet::{Direction, PacketTables, Value};
 use tickwire::sim::RawCommand;
@@ -21,10 +21,10 @@ use tickwire::ws::message::{Message, MessageReader};
 
 pub const ANN: &str = "anns-token-0123456789";
 pub const BOB: &str = "Bobs.Token~+/=_987654321";
-pub const AT: At = At { now: Duration::from_secs(9), tick: 33, slack: Duration::ZERO };
+pub const AT: ReadTime = ReadTime { now: Duration::from_secs(9), tick: 33, slack: Duration::ZERO };
 
-fn guard(text: &str, spectators: bool) -> Guard {
-    Guard::new(Players { tokens: Some(Tokens::read(text).expect("a token file")), spectators })
+fn guard(text: &str, spectators: bool) -> Authenticator {
+    Authenticator::new(PlayAccess { tokens: Some(Tokens::read(text).expect("a token file")), spectators })
 }
 
 fn address(last: u8) -> IpAddr {
@@ -37,7 +37,7 @@ fn a_token_file_has_a_name_and_a_token_in_each_line() {
     let guard = guard(&text, false);
     for (token, name) in [(ANN, "ann"), (BOB, "bob")] {
         let pass = guard.admit(address(1), Some(token), AT.now).expect("a right token");
-        let Pass::Holder(Holder { name: found, .. }) = pass else { panic!("{pass:?}") };
+        let Permission::Holder(TokenHolder { name: found, .. }) = pass else { panic!("{pass:?}") };
         assert_eq!(*found, *name);
     }
 }
@@ -72,10 +72,10 @@ fn an_unusable_line_is_named_without_its_token() {
 #[test]
 fn without_a_file_everyone_plays_and_with_an_empty_one_everyone_watches() {
     for said in [None, Some(""), Some(ANN)] {
-        assert_eq!(Guard::default().admit(address(1), said, AT.now), Ok(Pass::Anyone), "{said:?}");
+        assert_eq!(Authenticator::default().admit(address(1), said, AT.now), Ok(Permission::Anyone), "{said:?}");
         for spectators in [false, true] {
             let empty = guard("# nobody\n", spectators);
-            assert_eq!(empty.admit(address(1), said, AT.now), Ok(Pass::Spectator), "{said:?}");
+            assert_eq!(empty.admit(address(1), said, AT.now), Ok(Permission::Spectator), "{said:?}");
         }
     }
 }
@@ -84,8 +84,8 @@ fn without_a_file_everyone_plays_and_with_an_empty_one_everyone_watches() {
 fn without_a_token_one_watches_if_spectators_may() {
     for said in [None, Some("")] {
         let file = format!("ann {ANN}");
-        assert_eq!(guard(&file, false).admit(address(1), said, AT.now), Err(Breach::TokenMissing));
-        assert_eq!(guard(&file, true).admit(address(1), said, AT.now), Ok(Pass::Spectator));
+        assert_eq!(guard(&file, false).admit(address(1), said, AT.now), Err(CloseReason::TokenMissing));
+        assert_eq!(guard(&file, true).admit(address(1), said, AT.now), Ok(Permission::Spectator));
     }
 }
 
@@ -93,7 +93,7 @@ fn without_a_token_one_watches_if_spectators_may() {
 fn a_token_has_its_own_seat_and_only_the_whole_token_is_right() {
     let guard = guard(&format!("ann {ANN}\nbob {BOB}"), true);
     let seat = |token: &str, last: u8| match guard.admit(address(last), Some(token), AT.now) {
-        Ok(Pass::Holder(holder)) => Ok(holder.seat),
+        Ok(Permission::Holder(holder)) => Ok(holder.seat),
         Err(breach) => Err(breach),
         other => panic!("{other:?}"),
     };
@@ -102,7 +102,7 @@ fn a_token_has_its_own_seat_and_only_the_whole_token_is_right() {
     assert_ne!(seat(BOB, 1), Ok(ann));
     let wrong = [&ANN[1..], &ANN[..20], &format!("{ANN}x"), &ANN.to_uppercase(), &ANN.repeat(20), "x"];
     for (last, wrong) in (10..).zip(wrong) {
-        assert_eq!(seat(wrong, last), Err(Breach::TokenWrong), "{wrong}");
+        assert_eq!(seat(wrong, last), Err(CloseReason::TokenWrong), "{wrong}");
     }
 }
 
@@ -112,37 +112,37 @@ fn an_address_with_too_many_wrong_tokens_lets_in_a_right_one_and_guesses_no_fast
     let admit = |last: u8, said: &str, now| guard.admit(address(last), Some(said), now);
     for _ in 0..limits::MAX_WRONG_TOKENS {
         assert!(admit(1, ANN, AT.now).is_ok(), "a right one is not counted");
-        assert_eq!(admit(1, BOB, AT.now), Err(Breach::TokenWrong));
+        assert_eq!(admit(1, BOB, AT.now), Err(CloseReason::TokenWrong));
     }
     let later = AT.now + limits::WRONG_TOKEN_WINDOW;
     assert!(admit(1, ANN, AT.now).is_ok(), "others behind the address have guessed");
     for _ in 1..limits::TOKENS_TRIED_BURST {
-        assert_eq!(admit(1, BOB, AT.now), Err(Breach::TokenTooOften));
+        assert_eq!(admit(1, BOB, AT.now), Err(CloseReason::TokenTooOften));
     }
-    assert_eq!(admit(1, ANN, AT.now), Err(Breach::TokenTooOften), "not compared");
+    assert_eq!(admit(1, ANN, AT.now), Err(CloseReason::TokenTooOften), "not compared");
     assert!(admit(2, ANN, AT.now).is_ok(), "another address");
-    assert_eq!(guard.admit(address(1), None, AT.now), Ok(Pass::Spectator), "no token is no guess");
+    assert_eq!(guard.admit(address(1), None, AT.now), Ok(Permission::Spectator), "no token is no guess");
     // In each second so many tokens are compared, however many are sent.
     let mut compared = 0;
     for ms in 1..=1_000 {
         compared += u32::from(admit(1, ANN, AT.now + Duration::from_millis(ms)).is_ok());
     }
     assert_eq!(compared, limits::TOKENS_TRIED_PER_SECOND);
-    assert_eq!(admit(1, BOB, later - Duration::from_millis(1)), Err(Breach::TokenTooOften));
-    assert_eq!(admit(1, BOB, later), Err(Breach::TokenWrong), "after a minute");
+    assert_eq!(admit(1, BOB, later - Duration::from_millis(1)), Err(CloseReason::TokenTooOften));
+    assert_eq!(admit(1, BOB, later), Err(CloseReason::TokenWrong), "after a minute");
 }
 
 #[test]
 fn whoever_is_turned_away_is_closed_after_a_constant_delay_whenever_the_token_came() {
-    for breach in [Breach::TokenWrong, Breach::TokenTooOften] {
+    for breach in [CloseReason::TokenWrong, CloseReason::TokenTooOften] {
         for hello_after in [Duration::ZERO, limits::HELLO_TIMEOUT - Duration::from_millis(1)] {
-            let life = Life::new(true, AT.now);
+            let life = Deadlines::new(true, AT.now);
             let said = AT.now + hello_after;
             life.turn_away(breach, said);
             let due = said + limits::WRONG_TOKEN_DELAY;
             let poll = |now| life.poll(now, limits::IDLE_TIMEOUT);
-            assert_eq!(poll(due - Duration::from_millis(1)), Due::Nothing(due));
-            assert_eq!(poll(due), Due::Close(breach));
+            assert_eq!(poll(due - Duration::from_millis(1)), DueAction::Nothing(due));
+            assert_eq!(poll(due), DueAction::Close(breach));
         }
     }
 }
@@ -168,40 +168,40 @@ impl Driver for Doors {
     fn has_tokens(&self) -> bool {
         self.has_tokens
     }
-    fn admit(&mut self, token: Option<&str>, _lockstep: bool) -> Result<(), Denied> {
+    fn admit(&mut self, token: Option<&str>, _lockstep: bool) -> Result<(), Denial> {
         self.said.push(token.map(str::to_owned));
-        if self.turns_away { Err(Denied::Unanswered) } else { Ok(()) }
+        if self.turns_away { Err(Denial::Unanswered) } else { Ok(()) }
     }
     fn follow(&mut self, _lockstep: bool) {}
-    fn join(&mut self, profile: Profile, _since: Option<u32>) -> Result<PlayerId, Denied> {
+    fn join(&mut self, profile: JoinRequest, _since: Option<u32>) -> Result<PlayerId, Denial> {
         self.joins += 1;
         self.names.push(profile.name);
         Ok(PlayerId(7))
     }
-    fn command(&mut self, it: RawCommand, _: Option<u32>, _: Option<&'static Shared>) -> Result<(), Denied> {
+    fn command(&mut self, it: RawCommand, _: Option<u32>, _: Option<&'static SharedRateLimit>) -> Result<(), Denial> {
         self.commands.push(it);
         Ok(())
     }
     fn watch(&mut self, _player: Option<PlayerId>) {}
-    fn books(&self) -> &dyn Books {
+    fn books(&self) -> &dyn ConnectionEvents {
         self
     }
 }
 
-impl Books for Doors {
+impl ConnectionEvents for Doors {
     fn observes(&self) -> bool {
         true
     }
-    fn observed(&self, _at: At, piece: Piece<'_>, _saved: &dyn Fn() -> Vec<u8>) {
+    fn observed(&self, _at: ReadTime, piece: ObservedBytes<'_>, _saved: &dyn Fn() -> Vec<u8>) {
         self.observed.borrow_mut().extend_from_slice(piece.bytes);
         *self.pieces.borrow_mut() += 1;
     }
 }
 
 pub fn receiver(dialect: &str, is_json: bool) -> Receiver {
-    let endpoint = Endpoint::new(PacketTables::builtin().dialect(dialect).expect("built in"), is_json);
+    let endpoint = WireFormat::new(PacketTables::builtin().dialect(dialect).expect("built in"), is_json);
     let identity = Identity { seed: 1, map_size_px: 1_440, tick_hz: TickHz::Hz30 }.into();
-    let room = RoomFacts { about: Moo::ABOUT, epoch: "e".into(), identity, update_hz: 30 };
+    let room = RoomInfo { about: Moo::ABOUT, epoch: "e".into(), identity, update_hz: 30 };
     Receiver::new(endpoint, room, AT.now)
 }
 
@@ -367,7 +367,7 @@ fn a_token_in_a_wrong_first_message_is_covered_and_the_broken_rule_stays_the_sam
             let end = |bytes: &[u8]| {
                 let (mut receiver, mut doors) = (receiver("native", is_json), Doors::default());
                 let ending = receiver.receive(bytes, AT, &mut doors).err();
-                (ending.as_ref().map(Ending::name), doors.observed.into_inner())
+                (ending.as_ref().map(DisconnectReason::name), doors.observed.into_inner())
             };
             let (rule, seen) = end(&bytes);
             assert_eq!(seen.len(), bytes.len(), "{shown}");
@@ -485,9 +485,9 @@ fn a_client_that_is_turned_away_is_told_nothing_and_can_do_nothing() {
         assert_eq!((doors.joins, doors.said.len()), (0, 1), "{dialect}: it has one try");
         assert!(!contains(&unmasked(&doors.observed.borrow()), &ANN[..8]));
         // A capture that begins now knows.
-        let endpoint = Endpoint::new(PacketTables::builtin().dialect(dialect).expect("built in"), false);
+        let endpoint = WireFormat::new(PacketTables::builtin().dialect(dialect).expect("built in"), false);
         let identity = Identity { seed: 1, map_size_px: 1_440, tick_hz: TickHz::Hz30 }.into();
-        let room = RoomFacts { about: Moo::ABOUT, epoch: "e".into(), identity, update_hz: 30 };
+        let room = RoomInfo { about: Moo::ABOUT, epoch: "e".into(), identity, update_hz: 30 };
         let restored = Receiver::restore(endpoint, room, &saved, AT.now).expect("what was saved");
         assert_eq!(restored.save(AT.now), saved);
     }

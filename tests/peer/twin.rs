@@ -3,20 +3,20 @@
 
 use std::time::Duration;
 
-use tickwire::game::{Messages, Rates, Turn, View as _};
-use tickwire::internal::connection::Endpoint;
-use tickwire::internal::connection::deadlines::Due;
+use tickwire::game::{Messages, UpdateRates, StateOutcome, View as _};
+use tickwire::internal::connection::WireFormat;
+use tickwire::internal::connection::deadlines::DueAction;
 use tickwire::internal::connection::sender::Frames;
-use tickwire::internal::games::moo::bot::received::Heard;
-use tickwire::internal::games::moo::bot::world_model::Picture;
+use tickwire::internal::games::moo::bot::received::ServerPacket;
+use tickwire::internal::games::moo::bot::world_model::WorldModel;
 use tickwire::internal::games::moo::world::rules::AnimalKind;
 use tickwire::internal::games::moo::world::{
     Action, Angle, Command, Identity, PlayerId, Selection, Spawned, TickHz, World,
 };
-use tickwire::internal::games::moo::{Moo, Scratch, View};
-use tickwire::internal::server::room::handle::Options;
-use tickwire::internal::server::room::lockstep::Rules;
-use tickwire::internal::server::room::{Entered, Entering, Room, Ticked, Wants};
+use tickwire::internal::games::moo::{Moo, MooScratch, MooView};
+use tickwire::internal::server::room::handle::RoomConfig;
+use tickwire::internal::server::room::lockstep::LockstepConfig;
+use tickwire::internal::server::room::{JoinOutcome, JoinAttempt, Room, TickResult, TickRequest};
 use tickwire::internal::util::address_prefix::AddressPrefix;
 use tickwire::limits;
 use tickwire::packet::{Direction, Lane, PacketTables};
@@ -41,9 +41,9 @@ struct Busy {
 impl Busy {
     fn new() -> Busy {
         let world = World::new(Identity { seed: 11, map_size_px: 1_440, tick_hz: TickHz::Hz30 });
-        let rates = Rates { tick_hz: HZ, update_hz: HZ, foreign_hz: 10 };
+        let rates = UpdateRates { tick_hz: HZ, update_hz: HZ, foreign_hz: 10 };
         let (name, epoch, seat_time) = ("".into(), "0".to_owned(), Duration::ZERO);
-        let options = Options {
+        let options = RoomConfig {
             name,
             epoch,
             rates,
@@ -51,15 +51,15 @@ impl Busy {
             seat_time,
             absent_per_address: 9,
             max_clients: 9,
-            lockstep: Rules::default(),
+            lockstep: LockstepConfig::default(),
         };
         let room = Room::new(world, options);
         for number in 1..=PLAYERS {
-            let join = |Entered { player, .. }| {
+            let join = |JoinOutcome { player, .. }| {
                 vec![Action::Join { player, name: format!("p{number}"), skin: 0 }.encoded()]
             };
             let from = AddressPrefix::from_ip(std::net::Ipv4Addr::LOCALHOST.into());
-            let client = Entering { key: None, connection: number.into(), from };
+            let client = JoinAttempt { key: None, connection: number.into(), from };
             room.handle().enter(client, Duration::ZERO, join).expect("a number");
         }
         for (kind, x_px) in [(AnimalKind::Wolf, 300), (AnimalKind::Cow, 700), (AnimalKind::Cow, 900)] {
@@ -69,7 +69,7 @@ impl Busy {
         Busy { room, now: Duration::ZERO, tick: 0 }
     }
 
-    fn tick(&mut self) -> Ticked {
+    fn tick(&mut self) -> TickResult {
         for number in 1..=PLAYERS {
             let roll = (self.tick + u32::from(number) * 7).wrapping_mul(2_654_435_761) >> 16;
             let action = match roll % 40 {
@@ -93,38 +93,38 @@ impl Busy {
         }
         self.now += Duration::from_secs(1) / HZ;
         self.tick += 1;
-        self.room.tick(self.now, Wants::default())
+        self.room.tick(self.now, TickRequest::default())
     }
 }
 
 /// A client of the room: its view, its sender, and the kernel that it reads from.
 struct Client {
-    endpoint: Endpoint,
-    view: View,
+    endpoint: WireFormat,
+    view: MooView,
     line: Line,
-    scratch: Scratch,
+    scratch: MooScratch,
     messages: Messages,
     held_back: usize,
 }
 
 impl Client {
     fn new(dialect: &str, room: usize) -> Client {
-        let endpoint = Endpoint::new(PacketTables::builtin().dialect(dialect).expect("built in"), false);
-        let mut view = View::new(&endpoint.dialect);
+        let endpoint = WireFormat::new(PacketTables::builtin().dialect(dialect).expect("built in"), false);
+        let mut view = MooView::new(&endpoint.dialect);
         view.follow(Some(WATCHED), None);
         let line = Line::with_room(room);
         Client {
             endpoint,
             view,
             line,
-            scratch: Scratch::default(),
+            scratch: MooScratch::default(),
             messages: Messages::default(),
             held_back: 0,
         }
     }
 
     /// What the server does for its client after a tick.
-    fn serve(&mut self, ticked: &Ticked, now: Duration) {
+    fn serve(&mut self, ticked: &TickResult, now: Duration) {
         self.line.drive(now);
         self.messages.clear();
         let is_behind = !self.line.sender.takes_state();
@@ -137,7 +137,7 @@ impl Client {
             &mut self.scratch,
             &mut self.messages,
         );
-        self.held_back += usize::from(turn == Turn::HeldBack);
+        self.held_back += usize::from(turn == StateOutcome::HeldBack);
         let mut frames = Vec::new();
         for message in self.messages.iter() {
             let decoded = dialect.decode(Direction::ToClient, message).expect("our own message");
@@ -148,24 +148,24 @@ impl Client {
             assert_eq!(self.line.offer(Frames::Lent(&frames), now), Some(true), "within the bound");
         }
         self.line.sender.life.alive(now);
-        assert!(!matches!(self.line.sender.poll(now), Due::Close(_)));
+        assert!(!matches!(self.line.sender.poll(now), DueAction::Close(_)));
     }
 
     /// What the client knows from the bytes that it read, and the reliable lines among them.
-    fn read(&self) -> (Picture, Vec<String>) {
+    fn read(&self) -> (WorldModel, Vec<String>) {
         let mut reader = MessageReader::new(
             Side::Server,
             Limits { message_bytes: limits::CLIENT_MESSAGE_BYTES, fragments: 1, ..Limits::DEFAULT },
         );
         reader.receive(&self.line.got);
-        let (mut picture, mut lines) = (Picture::new(), Vec::new());
+        let (mut picture, mut lines) = (WorldModel::new(), Vec::new());
         while let Some(message) = reader.next_message().expect("the server's frames") {
             let Message::Binary(message) = message else { panic!("{message:?}") };
             let decoded = self.endpoint.dialect.decode(Direction::ToClient, message).expect("a packet");
             if ["say", "kill", "died", "chat"].contains(&decoded.row.name.as_str()) {
                 lines.push(decoded.to_string());
             }
-            picture.hear(&Heard::from_decoded(&decoded));
+            picture.apply(&ServerPacket::from_decoded(&decoded));
         }
         assert!(reader.is_between_messages(), "half a frame");
         picture.updates = 0;

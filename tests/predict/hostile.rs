@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use proptest::prelude::*;
 use proptest::test_runner::{Config, TestRunner};
-use tickwire::client::local_worlds::{Moo, Tanks};
+use tickwire::client::local_worlds::{MooLocalWorld, TanksLocalWorld};
 use tickwire::game::prediction::{LocalWorld, Prediction};
 use tickwire::internal::server::embedded::game;
 use tickwire::packet::{DecodedPacket, Dialect, Direction, PacketTables, Value};
@@ -64,17 +64,17 @@ fn survives<W: LocalWorld>(game_name: &str, name: &str, begins: (&str, Vec<Value
         let row = |direction, name: &str| dialect.row(direction, name).expect("its row");
         let hello =
             DecodedPacket { row: row(Direction::ToClient, "welcome"), values: welcome(&dialect, game_name) };
-        prediction.hear(&hello, now);
+        prediction.on_packet(&hello, now);
         let (begin, values) = begins.clone();
         for (name, values) in [("spawned", vec![1.into()]), (begin, values)] {
-            prediction.hear(&DecodedPacket { row: row(Direction::ToClient, name), values }, now);
+            prediction.on_packet(&DecodedPacket { row: row(Direction::ToClient, name), values }, now);
         }
         for ((direction, name, values), ms) in packets {
             now += Duration::from_millis(ms);
             if direction == Direction::ToClient {
-                prediction.hear(&DecodedPacket { row: row(direction, &name), values }, now);
+                prediction.on_packet(&DecodedPacket { row: row(direction, &name), values }, now);
             } else if let Ok(message) = dialect.encode(direction, &name, &values) {
-                prop_assert!(prediction.say(&dialect, &message, now).is_ok());
+                prop_assert!(prediction.on_sent(&dialect, &message, now).is_ok());
             }
             prediction.advance(now);
             prediction.others(now);
@@ -91,7 +91,7 @@ fn moo_survives_every_server() {
     let at = Value::from(5_000 << 16);
     let own = [0.into(), 0.into(), at.clone(), at, 0.into(), 0.into(), 0.into(), Value::Nil];
     let values = [100.into(), Value::Array(own.into())].into_iter().chain(vec![Value::Nil; 5]).collect();
-    survives::<Moo>("moo", "native", ("update", values));
+    survives::<MooLocalWorld>("moo", "native", ("update", values));
 }
 
 #[test]
@@ -99,5 +99,5 @@ fn tanks_survive_every_server() {
     let at = Value::from(1_500 << 16);
     let values = [100, 0, 0].map(Value::from).into_iter().chain([at.clone(), at]);
     let values = values.chain([0, 0, 0, 100, 5, 5].map(Value::from)).collect();
-    survives::<Tanks>("tanks", "tanks", ("own", values));
+    survives::<TanksLocalWorld>("tanks", "tanks", ("own", values));
 }

@@ -3,18 +3,18 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use tickwire::client::connection::{Keys, Link};
-use tickwire::client::predicting_client::Player;
-use tickwire::game::prediction::{LocalWorld, Prediction, Shown};
-use tickwire::internal::server::embedded::{Options, Server, game};
+use tickwire::client::connection::{ConnectionKeys, ClientConnection};
+use tickwire::client::predicting_client::PredictingClient;
+use tickwire::game::prediction::{LocalWorld, Prediction, RenderedState};
+use tickwire::internal::server::embedded::{Options, EmbeddedServer, game};
 use tickwire::internal::util::netem::Conditions;
 use tickwire::packet::{DecodedPacket, Dialect, Direction, PacketTables, Value};
 
 /// Time from one frame of a client's display to the next.
 pub const FRAME: Duration = Duration::from_micros(16_667);
 
-pub fn keys() -> Keys {
-    Keys { upgrade: [7; 16], mask: || [1, 2, 3, 4] }
+pub fn keys() -> ConnectionKeys {
+    ConnectionKeys { upgrade: [7; 16], mask: || [1, 2, 3, 4] }
 }
 
 /// 150 ms in each direction, 30 ms more or less, and every 50th segment lost.
@@ -27,10 +27,10 @@ pub fn bad() -> Conditions {
     }
 }
 
-pub fn server(name: &str, seed: u32, bots: usize, net: Conditions) -> Server {
+pub fn server(name: &str, seed: u32, bots: usize, net: Conditions) -> EmbeddedServer {
     let game = game(Some(name)).expect("a built-in game");
     let options = Options { game, seed, bots, began_us: 1_000_000, keys, net };
-    Server::new(&options, Duration::ZERO).expect("its tables fit")
+    EmbeddedServer::new(&options, Duration::ZERO).expect("its tables fit")
 }
 
 /// What one update corrected.
@@ -45,21 +45,21 @@ pub struct Corrected {
 /// One client.
 pub struct Client<W: LocalWorld> {
     connection: u32,
-    pub player: Player<W>,
+    pub player: PredictingClient<W>,
     pub dialect: Arc<Dialect>,
-    pub shown: Option<Shown>,
+    pub shown: Option<RenderedState>,
     /// Each comparison with the server's word, whether it moved the player or not.
     pub corrected: Vec<Corrected>,
     compared: u64,
 }
 
 impl<W: LocalWorld> Client<W> {
-    pub fn new(server: &mut Server, name: &str, game_name: &str) -> Client<W> {
+    pub fn new(server: &mut EmbeddedServer, name: &str, game_name: &str) -> Client<W> {
         let codes = PacketTables::from_texts(game(Some(game_name)).expect("a game").about.tables)
             .expect("good tables");
         let dialect = codes.dialect(name).expect("the dialect");
-        let link = Link::new("tab", "/play", true, keys());
-        let player = Player::new(link, Arc::clone(&dialect), &[("name", "ann".into())]);
+        let link = ClientConnection::new("tab", "/play", true, keys());
+        let player = PredictingClient::new(link, Arc::clone(&dialect), &[("name", "ann".into())]);
         let connection = server.open().expect("a place");
         Client { connection, player, dialect, shown: None, corrected: Vec::new(), compared: 0 }
     }
@@ -71,7 +71,7 @@ impl<W: LocalWorld> Client<W> {
     /// One frame: takes what has arrived, shows each packet to `see`, and moves on.
     pub fn frame(
         &mut self,
-        server: &mut Server,
+        server: &mut EmbeddedServer,
         now: Duration,
         mut see: impl FnMut(&DecodedPacket<'_>, &Prediction<W>),
     ) {
@@ -96,12 +96,12 @@ impl<W: LocalWorld> Client<W> {
     }
 
     /// Sends a command for the tick that is shown.
-    pub fn command(&mut self, server: &mut Server, name: &str, values: &[Value], now: Duration) {
+    pub fn command(&mut self, server: &mut EmbeddedServer, name: &str, values: &[Value], now: Duration) {
         self.player.command(name, values, now).expect("it fits");
         self.flush(server, now);
     }
 
-    fn flush(&mut self, server: &mut Server, now: Duration) {
+    fn flush(&mut self, server: &mut EmbeddedServer, now: Duration) {
         let mut bytes = Vec::new();
         self.player.drain_output(&mut bytes);
         if !bytes.is_empty() {
@@ -111,7 +111,7 @@ impl<W: LocalWorld> Client<W> {
 }
 
 /// Runs a server from one frame to the next.
-pub fn run_until(server: &mut Server, from: Duration, to: Duration) {
+pub fn run_until(server: &mut EmbeddedServer, from: Duration, to: Duration) {
     let mut now = from;
     while now < to {
         now = (now + server.advance(now).max(Duration::from_micros(100))).min(to);
@@ -121,11 +121,11 @@ pub fn run_until(server: &mut Server, from: Duration, to: Duration) {
 
 /// Runs a server and its clients for some seconds; `act` is called in every frame before theirs.
 pub fn play<W: LocalWorld>(
-    server: &mut Server,
+    server: &mut EmbeddedServer,
     players: &mut [Client<W>],
     now: &mut Duration,
     seconds: u64,
-    mut act: impl FnMut(&mut [Client<W>], &mut Server, Duration, u64),
+    mut act: impl FnMut(&mut [Client<W>], &mut EmbeddedServer, Duration, u64),
     mut see: impl FnMut(usize, &Client<W>, &DecodedPacket<'_>, Duration),
 ) {
     let (end, mut frame) = (*now + Duration::from_secs(seconds), 0);

@@ -2,17 +2,17 @@
 
 use std::time::Duration;
 
-use tickwire::game::prediction::{Place, Switches};
-use tickwire::internal::games::moo::prediction::OwnWorld;
-use tickwire::internal::server::embedded::Server;
+use tickwire::game::prediction::{Position, PredictionFeatures};
+use tickwire::internal::games::moo::prediction::MooLocalWorld;
+use tickwire::internal::server::embedded::EmbeddedServer;
 use tickwire::internal::util::netem::Conditions;
 use tickwire::packet::{DecodedPacket, Value};
 
 use crate::line::{Client, bad, play, server};
 
-pub type Player = Client<OwnWorld>;
+pub type Player = Client<MooLocalWorld>;
 
-pub fn player(server: &mut Server) -> Player {
+pub fn player(server: &mut EmbeddedServer) -> Player {
     Client::new(server, "native", "moo")
 }
 
@@ -20,12 +20,12 @@ fn px(fixed: u32) -> f64 {
     f64::from(fixed) / 65_536.0
 }
 
-pub fn apart_px(a: Place, b: Place) -> f64 {
+pub fn apart_px(a: Position, b: Position) -> f64 {
     f64::hypot(f64::from(a.0) - f64::from(b.0), f64::from(a.1) - f64::from(b.1)) / 65_536.0
 }
 
 /// Turns by some angle twelve frames after the last time, which is 200 ms.
-fn turn(player: &mut Player, server: &mut Server, now: Duration, frame: u64, seed: u32) {
+fn turn(player: &mut Player, server: &mut EmbeddedServer, now: Duration, frame: u64, seed: u32) {
     if frame.is_multiple_of(12) && player.shown.is_some() {
         let way = (frame as u32 / 12).wrapping_mul(40_503).wrapping_add(seed.wrapping_mul(7_919)) as u16;
         player.command(server, "move", &[way.into()], now);
@@ -37,7 +37,7 @@ fn without_loss_and_jitter_nothing_is_corrected() {
     let net = Conditions { delay: Duration::from_millis(60), ..Conditions::default() };
     let mut server = server("moo", 3, 0, net);
     let (mut players, mut now) = ([player(&mut server)], Duration::ZERO);
-    let act = |players: &mut [Player], server: &mut Server, now, frame| {
+    let act = |players: &mut [Player], server: &mut EmbeddedServer, now, frame| {
         turn(&mut players[0], server, now, frame, 1)
     };
     play(&mut server, &mut players, &mut now, 60, act, |_, _, _, _| {});
@@ -47,7 +47,7 @@ fn without_loss_and_jitter_nothing_is_corrected() {
 }
 
 /// Frames from a key to the first one that shows the player elsewhere, for ten keys.
-fn frames_to_move(switches: Switches) -> Vec<u64> {
+fn frames_to_move(switches: PredictionFeatures) -> Vec<u64> {
     let mut server = server("moo", 3, 0, bad());
     let (mut players, mut now) = ([player(&mut server)], Duration::ZERO);
     play(&mut server, &mut players, &mut now, 5, |_, _, _, _| {}, |_, _, _, _| {});
@@ -57,7 +57,7 @@ fn frames_to_move(switches: Switches) -> Vec<u64> {
         let before = players[0].shown.expect("it plays").at;
         players[0].command(&mut server, "move", &[(key * 6_553).into()], now);
         let (mut moved, mut count) = (None, 0);
-        let act = |players: &mut [Player], _: &mut Server, _, _| {
+        let act = |players: &mut [Player], _: &mut EmbeddedServer, _, _| {
             count += 1;
             let at = players[0].shown.expect("it plays").at;
             moved = moved.or((at != before).then_some(count));
@@ -72,9 +72,9 @@ fn frames_to_move(switches: Switches) -> Vec<u64> {
 
 #[test]
 fn the_own_player_moves_in_the_next_frame_and_without_prediction_a_round_trip_later() {
-    let on = Switches { prediction: true, reconciliation: true };
+    let on = PredictionFeatures { prediction: true, reconciliation: true };
     assert_eq!(frames_to_move(on), [1; 10]);
-    let off = frames_to_move(Switches { prediction: false, ..on });
+    let off = frames_to_move(PredictionFeatures { prediction: false, ..on });
     println!("without prediction: {off:?} frames");
     let round_trip = (300 - 60) / 17;
     assert!(
@@ -88,9 +88,9 @@ fn without_reconciliation_two_worlds_drift_apart_and_the_player_never_jumps() {
     let mut server = server("moo", 3, 0, bad());
     let (mut players, mut now) = ([player(&mut server)], Duration::ZERO);
     play(&mut server, &mut players, &mut now, 5, |_, _, _, _| {}, |_, _, _, _| {});
-    players[0].player.prediction_mut().switch(Switches { prediction: true, reconciliation: false });
+    players[0].player.prediction_mut().switch(PredictionFeatures { prediction: true, reconciliation: false });
     let (mut before, mut farthest) = (None, 0.0_f64);
-    let act = |players: &mut [Player], server: &mut Server, now, frame| {
+    let act = |players: &mut [Player], server: &mut EmbeddedServer, now, frame| {
         turn(&mut players[0], server, now, frame, 1);
         let at = players[0].shown.expect("it plays").at;
         farthest = farthest.max(before.replace(at).map_or(0.0, |before| apart_px(before, at)));
@@ -107,7 +107,7 @@ fn without_reconciliation_two_worlds_drift_apart_and_the_player_never_jumps() {
     play(&mut server, &mut players, &mut now, 4, |_, _, _, _| {}, |_, _, _, _| {});
     let (shown, exact) = (players[0].shown.expect("it plays").at, exact.expect("it is told"));
     assert!(apart_px(shown, exact) > 1.0, "late commands have moved only one of the two");
-    players[0].player.prediction_mut().switch(Switches { prediction: true, reconciliation: true });
+    players[0].player.prediction_mut().switch(PredictionFeatures { prediction: true, reconciliation: true });
     players[0].command(&mut server, "move", &[0.into()], now);
     play(&mut server, &mut players, &mut now, 2, |_, _, _, _| {}, |_, _, _, _| {});
     assert!(players[0].prediction().corrections().compared > 10, "the server's word counts again");
@@ -118,7 +118,7 @@ fn swings_are_foreseen_as_often_as_the_server_tells_of_them() {
     let mut server = server("moo", 3, 0, bad());
     let (mut players, mut now) = ([player(&mut server)], Duration::ZERO);
     let (mut told, mut foreseen) = (0, 0);
-    let act = |players: &mut [Player], server: &mut Server, now, frame| {
+    let act = |players: &mut [Player], server: &mut EmbeddedServer, now, frame| {
         foreseen += players[0].player.prediction_mut().take_events().len();
         if players[0].shown.is_some() && (frame % 97 == 0 || frame % 97 == 60) {
             let state = u8::from(frame % 97 == 0);
@@ -142,7 +142,7 @@ fn two_players_who_push_each_other_agree_with_the_server_when_they_rest() {
     let mut server = server("moo", 3, 0, bad());
     let (mut players, mut now) = ([player(&mut server), player(&mut server)], Duration::ZERO);
     play(&mut server, &mut players, &mut now, 8, |_, _, _, _| {}, |_, _, _, _| {});
-    let act = |players: &mut [Player], server: &mut Server, now, frame: u64| {
+    let act = |players: &mut [Player], server: &mut EmbeddedServer, now, frame: u64| {
         if frame.is_multiple_of(12) {
             let at = [players[0].shown.expect("plays").at, players[1].shown.expect("plays").at];
             for (own, other) in [(0, 1), (1, 0)] {

@@ -2,11 +2,11 @@
 
 use std::time::Duration;
 
-use tickwire::game::prediction::{LocalWorld, Place, Track};
-use tickwire::game::simple::Local;
-use tickwire::internal::games::moo::prediction::OwnWorld;
+use tickwire::game::prediction::{LocalWorld, Position, PositionHistory};
+use tickwire::game::simple::SimpleLocalWorld;
+use tickwire::internal::games::moo::prediction::MooLocalWorld;
 use tickwire::internal::games::tanks::Tanks;
-use tickwire::internal::server::embedded::Server;
+use tickwire::internal::server::embedded::EmbeddedServer;
 use tickwire::packet::{DecodedPacket, Value};
 
 use crate::line::{Client, bad, play, server};
@@ -17,17 +17,17 @@ use crate::tanks::turns;
 /// it is run on. Both by the track of all its positions, as they were heard in the end. `drive` is called for that
 /// player in every frame, and `exact` finds its place in the packets of its server.
 fn errors<W: LocalWorld>(
-    mut server: Server,
+    mut server: EmbeddedServer,
     (dialect, game): (&str, &str),
     seconds: u64,
-    mut drive: impl FnMut(&mut Client<W>, &mut Server, Duration, u64),
-    exact: fn(&DecodedPacket<'_>) -> Option<Place>,
+    mut drive: impl FnMut(&mut Client<W>, &mut EmbeddedServer, Duration, u64),
+    exact: fn(&DecodedPacket<'_>) -> Option<Position>,
 ) -> [Vec<f64>; 2] {
     let mut players = [(); 2].map(|()| Client::<W>::new(&mut server, dialect, game));
     let (mut now, mut walker) = (Duration::ZERO, None);
-    let mut shown: [Vec<(i64, Place)>; 2] = [Vec::new(), Vec::new()];
-    let mut truth = Vec::<(u32, Place)>::new();
-    let act = |players: &mut [Client<W>], server: &mut Server, now: Duration, frame: u64| {
+    let mut shown: [Vec<(i64, Position)>; 2] = [Vec::new(), Vec::new()];
+    let mut truth = Vec::<(u32, Position)>::new();
+    let act = |players: &mut [Client<W>], server: &mut EmbeddedServer, now: Duration, frame: u64| {
         let (watchers, walks) = players.split_at_mut(1);
         walker = walker.or_else(|| Some(walks[0].prediction().world()?.own()?.0.into()));
         if walks[0].shown.is_some() {
@@ -47,8 +47,8 @@ fn errors<W: LocalWorld>(
     shown.map(|shown| compare(&shown, &truth))
 }
 
-fn compare(shown: &[(i64, Place)], truth: &[(u32, Place)]) -> Vec<f64> {
-    let (mut track, mut rest) = (Track::default(), truth.iter().copied().peekable());
+fn compare(shown: &[(i64, Position)], truth: &[(u32, Position)]) -> Vec<f64> {
+    let (mut track, mut rest) = (PositionHistory::default(), truth.iter().copied().peekable());
     let mut errors = Vec::new();
     for (tick, shown) in shown {
         while rest.peek().is_some_and(|(at, _)| i64::from(*at) << 16 <= tick + (8 << 16)) {
@@ -78,7 +78,7 @@ fn print(name: &str, runs: impl Iterator<Item = [Vec<f64>; 2]>) -> [f64; 2] {
 
 #[test]
 fn dead_reckoning_brings_others_nearer_to_where_they_are() {
-    let drive = |walker: &mut Client<OwnWorld>, server: &mut Server, now, frame: u64| {
+    let drive = |walker: &mut Client<MooLocalWorld>, server: &mut EmbeddedServer, now, frame: u64| {
         if frame.is_multiple_of(90) {
             let way = (frame as u32 / 90).wrapping_mul(40_503) as u16;
             walker.command(server, "move", &[way.into()], now);
@@ -95,7 +95,7 @@ fn dead_reckoning_brings_others_nearer_to_where_they_are() {
 
 #[test]
 fn dead_reckoning_brings_other_tanks_nearer_to_where_they_are() {
-    let drive = |walker: &mut Client<Local<Tanks>>, server: &mut Server, now, frame: u64| {
+    let drive = |walker: &mut Client<SimpleLocalWorld<Tanks>>, server: &mut EmbeddedServer, now, frame: u64| {
         if frame.is_multiple_of(90) {
             walker.command(server, "control", &turns(frame / 90), now);
         }

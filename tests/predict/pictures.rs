@@ -7,7 +7,7 @@ use std::fmt::Write as _;
 use std::path::Path;
 use std::time::Duration;
 
-use tickwire::game::prediction::{LocalWorld as _, Switches};
+use tickwire::game::prediction::{LocalWorld as _, PredictionFeatures};
 use tickwire::packet::{DecodedPacket, Value};
 
 use crate::line::{bad, play};
@@ -131,7 +131,7 @@ fn walk(is_predicted: bool) -> Walk {
     let mut server = crate::line::server("moo", 3, 0, bad());
     let (mut players, mut now) = ([player(&mut server)], Duration::ZERO);
     let mut walk = Walk::default();
-    let switches = Switches { prediction: is_predicted, reconciliation: true };
+    let switches = PredictionFeatures { prediction: is_predicted, reconciliation: true };
     players[0].player.prediction_mut().switch(switches);
     play(&mut server, &mut players, &mut now, 12, |_, _, _, _| {}, |_, _, _, _| {});
     let act = |players: &mut [Player], server: &mut _, now: Duration, frame: u64| {

@@ -5,15 +5,15 @@ use std::collections::{BTreeMap, VecDeque};
 use std::f64::consts::TAU;
 use std::time::Duration;
 
-use tickwire::game::prediction::{LocalWorld as _, Place};
-use tickwire::game::simple::Local;
+use tickwire::game::prediction::{LocalWorld as _, Position};
+use tickwire::game::simple::SimpleLocalWorld;
 use tickwire::internal::games::tanks::Tanks;
-use tickwire::internal::server::embedded::Server;
+use tickwire::internal::server::embedded::EmbeddedServer;
 use tickwire::packet::{DecodedPacket, Value};
 
 use crate::line::{Client, FRAME, bad, run_until, server};
 
-type Player = Client<Local<Tanks>>;
+type Player = Client<SimpleLocalWorld<Tanks>>;
 
 /// Numbers of the own tank before those of its shells, and of each shell.
 const TANK: usize = 4;
@@ -63,7 +63,7 @@ const BO: (i32, i32) = (30, 29);
 pub struct Shooter {
     pub seen: Seen,
     /// Where the others were shown in the last frames.
-    before: Vec<BTreeMap<u32, Place>>,
+    before: Vec<BTreeMap<u32, Position>>,
     shots: Vec<Shot>,
     /// The shots whose shells are in flight, by the number of the shell.
     flying: BTreeMap<i32, usize>,
@@ -92,9 +92,9 @@ impl Shooter {
     }
 
     /// Follows the shells on the screen.
-    fn follow(&mut self, ann: &Player, others: &BTreeMap<u32, Place>, delay: u32, now: Duration) {
+    fn follow(&mut self, ann: &Player, others: &BTreeMap<u32, Position>, delay: u32, now: Duration) {
         let mut numbers = Vec::new();
-        ann.prediction().state().into_iter().for_each(|state| Local::<Tanks>::numbers(state, &mut numbers));
+        ann.prediction().state().into_iter().for_each(|state| SimpleLocalWorld::<Tanks>::numbers(state, &mut numbers));
         let shells = numbers.get(TANK..).unwrap_or_default().chunks_exact(SHELL);
         self.flying.retain(|_, at| now < self.shots[*at].seen + Duration::from_millis(200));
         for shell in shells {
@@ -105,7 +105,7 @@ impl Shooter {
             });
             let shot = &mut self.shots[at];
             shot.seen = now;
-            let near = |(_, at): &(&u32, &Place)| {
+            let near = |(_, at): &(&u32, &Position)| {
                 apart((px(at.0), px(at.1)), (px(shell[1]), px(shell[2]))) <= REACH_PX
             };
             let meets = others.iter().find(near).filter(|_| shot.met.is_none());
@@ -119,7 +119,7 @@ impl Shooter {
 
     /// Aims from what is on the screen, as far ahead of the target as it drives while the shell flies, and
     /// fires when the turret points there and the target drives sideways.
-    fn fires(&self, ann: &Player, others: &BTreeMap<u32, Place>) -> Vec<Value> {
+    fn fires(&self, ann: &Player, others: &BTreeMap<u32, Position>) -> Vec<Value> {
         let rests = || asks(0, 0, ways(ann)[1], false);
         let (Some(shown), Some((player, to))) = (ann.shown, others.first_key_value()) else { return rests() };
         let Some(from) = self.before.first().and_then(|before| before.get(player)) else { return rests() };
@@ -141,7 +141,7 @@ pub fn asks(drive: i8, turn: i8, aim: u16, fires: bool) -> Vec<Value> {
 }
 
 /// Tiles from one to another, without the first, around walls.
-pub fn path(world: &Local<Tanks>, from: (i32, i32), to: (i32, i32)) -> Vec<(i32, i32)> {
+pub fn path(world: &SimpleLocalWorld<Tanks>, from: (i32, i32), to: (i32, i32)) -> Vec<(i32, i32)> {
     let mut before = BTreeMap::from([(to, to)]);
     let mut next = VecDeque::from([to]);
     while let Some((x, y)) = next.pop_front().filter(|_| !before.contains_key(&from)) {
@@ -161,11 +161,11 @@ pub fn path(world: &Local<Tanks>, from: (i32, i32), to: (i32, i32)) -> Vec<(i32,
     path.split_off(1)
 }
 
-fn middle((x, y): (i32, i32)) -> Place {
+fn middle((x, y): (i32, i32)) -> Position {
     ((x * 50 + 25) << 16, (y * 50 + 25) << 16)
 }
 
-pub fn tile(at: Place) -> (i32, i32) {
+pub fn tile(at: Position) -> (i32, i32) {
     ((at.0 >> 16) / 50, (at.1 >> 16) / 50)
 }
 
@@ -180,7 +180,7 @@ pub fn follows(ann: &Player, path: &mut Vec<(i32, i32)>) -> Option<Vec<Value>> {
 }
 
 /// What a tank asks for that drives to a place as soon as it points there.
-pub fn turns_to(ann: &Player, to: Place) -> Vec<Value> {
+pub fn turns_to(ann: &Player, to: Position) -> Vec<Value> {
     let at = ann.shown.map_or(to, |shown| shown.at);
     let way = f64::atan2(f64::from(to.1 - at.1), f64::from(to.0 - at.0));
     let off = ((way / TAU * 65_536.0) as i64 as u16).wrapping_sub(ways(ann)[0]) as i16;
@@ -190,7 +190,7 @@ pub fn turns_to(ann: &Player, to: Place) -> Vec<Value> {
 
 /// Bo drives to and fro at the depot in the middle, Ann fires at Bo from below it. Each first drives there.
 pub fn duel(seed: u32, seconds: u64, is_compensated: bool) -> Shooter {
-    let mut server: Server = server("tanks", seed, 0, bad());
+    let mut server: EmbeddedServer = server("tanks", seed, 0, bad());
     let mut ann: Player = Client::new(&mut server, "tanks", "tanks");
     let mut bo: Player = Client::new(&mut server, "tanks", "tanks");
     let (mut shooter, mut now, mut frame) = (Shooter::default(), Duration::ZERO, 0_u32);
@@ -206,7 +206,7 @@ pub fn duel(seed: u32, seconds: u64, is_compensated: bool) -> Shooter {
             let x = packet.integer("x").filter(|_| packet.row.name == "own").map(px);
             seen.on_server.extend(packet.integer::<u32>("tick").map(|tick| f64::from(tick) / 60.0).zip(x));
         });
-        let others: BTreeMap<u32, Place> = ann.player.others(now).into_iter().collect();
+        let others: BTreeMap<u32, Position> = ann.player.others(now).into_iter().collect();
         seen.on_screen.extend(others.values().next().map(|at| (now.as_secs_f64(), px(at.0))));
         let ticks = ann.prediction().command_tick().zip(ann.player.seen(now));
         let delay = ticks.map_or(0, |(tick, seen)| tick.saturating_sub(seen));
@@ -254,7 +254,7 @@ fn to_and_fro(bo: &Player, drive: &mut i8) -> Vec<Value> {
 /// Where the own hull and the own turret point, in 1/65,536 turn.
 fn ways(ann: &Player) -> [u16; 2] {
     let mut numbers = Vec::new();
-    ann.prediction().state().into_iter().for_each(|state| Local::<Tanks>::numbers(state, &mut numbers));
+    ann.prediction().state().into_iter().for_each(|state| SimpleLocalWorld::<Tanks>::numbers(state, &mut numbers));
     [0, 1].map(|at| numbers.get(at).map_or(0, |way| *way as u16))
 }
 

@@ -2,10 +2,10 @@
 
 use std::time::Duration;
 
-use tickwire::game::prediction::{LocalWorld as _, Switches};
-use tickwire::game::simple::{Local, LocalState};
+use tickwire::game::prediction::{LocalWorld as _, PredictionFeatures};
+use tickwire::game::simple::{SimpleLocalWorld, LocalState};
 use tickwire::internal::games::tanks::Tanks;
-use tickwire::internal::server::embedded::Server;
+use tickwire::internal::server::embedded::EmbeddedServer;
 use tickwire::packet::Value;
 
 use crate::corrections::percentiles;
@@ -13,7 +13,7 @@ use crate::line::{Client, FRAME, bad, play, run_until, server};
 use crate::moo::apart_px;
 use crate::shots::{asks, follows, path, tile, turns_to};
 
-pub type Player = Client<Local<Tanks>>;
+pub type Player = Client<SimpleLocalWorld<Tanks>>;
 
 /// The difference of two angles in 1/65,536 turn.
 fn off(a: u16, b: u16) -> u16 {
@@ -24,7 +24,7 @@ fn off(a: u16, b: u16) -> u16 {
 /// Where hull and turret point, in 1/65,536 turn.
 fn ways(state: &LocalState<Tanks>) -> [u16; 2] {
     let mut numbers = Vec::new();
-    Local::<Tanks>::numbers(state, &mut numbers);
+    SimpleLocalWorld::<Tanks>::numbers(state, &mut numbers);
     [numbers[0] as u16, numbers[1] as u16]
 }
 
@@ -82,7 +82,7 @@ fn two_tanks_that_push_each_other_agree_with_the_server_when_they_rest() {
     let mut server = server("tanks", 3, 0, bad());
     let mut players = [(); 2].map(|()| Player::new(&mut server, "tanks", "tanks"));
     let (mut now, mut paths, mut met) = (Duration::ZERO, None, None);
-    let act = |players: &mut [Player], server: &mut Server, now, frame: u64| {
+    let act = |players: &mut [Player], server: &mut EmbeddedServer, now, frame: u64| {
         let [Some(ann), Some(bo)] = [0, 1].map(|at: usize| players[at].shown) else { return };
         if !frame.is_multiple_of(4) || frame < 60 {
             return;
@@ -133,7 +133,7 @@ fn two_tanks_that_push_each_other_agree_with_the_server_when_they_rest() {
 }
 
 /// Frames from a key to the first one that shows the tank elsewhere, for ten keys.
-fn frames_to_move(switches: Switches) -> Vec<u64> {
+fn frames_to_move(switches: PredictionFeatures) -> Vec<u64> {
     let mut server = server("tanks", 3, 0, bad());
     let (mut players, mut now) = ([Player::new(&mut server, "tanks", "tanks")], Duration::ZERO);
     play(&mut server, &mut players, &mut now, 5, |_, _, _, _| {}, |_, _, _, _| {});
@@ -144,7 +144,7 @@ fn frames_to_move(switches: Switches) -> Vec<u64> {
         let drive = if key.is_multiple_of(2) { 1 } else { -1 };
         players[0].command(&mut server, "control", &asks(drive, 0, 0, false), now);
         let (mut moved, mut count) = (None, 0);
-        let act = |players: &mut [Player], _: &mut Server, _, _| {
+        let act = |players: &mut [Player], _: &mut EmbeddedServer, _, _| {
             count += 1;
             let at = players[0].shown.expect("it plays").at;
             moved = moved.or((at != before).then_some(count));
@@ -159,9 +159,9 @@ fn frames_to_move(switches: Switches) -> Vec<u64> {
 
 #[test]
 fn a_tank_moves_in_the_next_frame_and_without_prediction_a_round_trip_later() {
-    let on = Switches { prediction: true, reconciliation: true };
+    let on = PredictionFeatures { prediction: true, reconciliation: true };
     assert_eq!(frames_to_move(on), [1; 10]);
-    let off = frames_to_move(Switches { prediction: false, ..on });
+    let off = frames_to_move(PredictionFeatures { prediction: false, ..on });
     println!("a tank without prediction: {off:?} frames");
     assert!(off.iter().all(|frames| *frames >= (300 - 60) / 17), "{off:?} frames");
 }

@@ -2,24 +2,24 @@
 
 use std::net::{IpAddr, SocketAddr};
 
-use tickwire::internal::server::admission::{Admission, Caps};
-use tickwire::internal::server::net::console::admin_token::Token;
-use tickwire::internal::server::net::forwarded::{self, Network};
-use tickwire::internal::server::net::server_state::Host;
-use tickwire::internal::server::net::{Config, access, pages};
+use tickwire::internal::server::admission::{Admission, Capacity};
+use tickwire::internal::server::net::console::admin_token::AdminToken;
+use tickwire::internal::server::net::forwarded::{self, CidrRange};
+use tickwire::internal::server::net::server_state::ServerState;
+use tickwire::internal::server::net::{ServerConfig, access, pages};
 use tickwire::limits;
 use tickwire::ws::http::{HeadReader, RequestHead};
 
 const TOKEN: &str = "Authorization: Bearer a-token-of-the-test";
 
 /// A host with a token and a listed origin.
-fn host() -> Host {
-    let mut config = Config::new(socket("127.0.0.1:0"));
-    config.admin_token = Token::new("a-token-of-the-test").expect("long enough");
+fn host() -> ServerState {
+    let mut config = ServerConfig::new(socket("127.0.0.1:0"));
+    config.admin_token = AdminToken::new("a-token-of-the-test").expect("long enough");
     config.allowed_origins = vec!["https://listed.example".to_owned()];
     let room = config.room("", &config.identity);
     let rooms = vec![room.handle().clone()];
-    Host::new(config, rooms, Admission::new(Caps::default()), 1)
+    ServerState::new(config, rooms, Admission::new(Capacity::default()), 1)
 }
 
 fn head(lines: &str) -> RequestHead {
@@ -40,7 +40,7 @@ fn ip(text: &str) -> IpAddr {
 }
 
 /// Whether a page of this origin may read the answer, and whether a cache knows that the origin matters.
-fn shared(host: &Host, target: &str, origin: &str) -> (bool, bool) {
+fn shared(host: &ServerState, target: &str, origin: &str) -> (bool, bool) {
     let head = head_of(target, &format!("localhost:3000\r\nOrigin: {origin}"));
     let response = pages::respond(host, &head, socket("127.0.0.1:9"));
     let lines = String::from_utf8(response.head).expect("text");
@@ -71,10 +71,10 @@ const SHARED: [&str; 13] = [
 #[test]
 fn a_page_whose_origin_may_play_may_read_what_it_needs_to_play() {
     let listed = host();
-    let any = Host::new(
-        Config::new(socket("127.0.0.1:0")),
+    let any = ServerState::new(
+        ServerConfig::new(socket("127.0.0.1:0")),
         listed.rooms.all().iter().map(|room| room.handle.clone()).collect(),
-        Admission::new(Caps::default()),
+        Admission::new(Capacity::default()),
         1,
     );
     for target in SHARED {
@@ -182,7 +182,7 @@ fn this_machine_is_a_loopback_peer_and_host_without_a_proxy() {
         (near, "localhost\r\nTrue-Client-IP: 203.0.113.9", "", false),
         (near, "localhost\r\nVia: 1.1 proxy", "", false),
     ] {
-        let proxies: Vec<Network> = proxies.parse().into_iter().collect();
+        let proxies: Vec<CidrRange> = proxies.parse().into_iter().collect();
         let is_here = access::is_at_this_machine(&head(lines), socket(peer), &proxies);
         assert_eq!(is_here, expected, "{peer} {lines} {proxies:?}");
     }
@@ -200,7 +200,7 @@ fn a_network_has_the_addresses_with_its_prefix() {
         ("127.0.0.1/32", "127.0.0.1", "::1"),
         ("0.0.0.1/32", "0.0.0.1", "::1"),
     ] {
-        let network: Network = text.parse().expect(text);
+        let network: CidrRange = text.parse().expect(text);
         assert!(network.contains(ip(inside)) && !network.contains(ip(outside)), "{text}");
         assert_eq!(network.to_string().parse(), Ok(network), "{text}");
     }
@@ -223,7 +223,7 @@ fn an_invalid_network_is_refused_with_the_reason() {
         ("::/00", "trust every address"),
         ("::ffff:10.0.0.1", "as IPv4: 10.0.0.1"),
     ] {
-        let refused = text.parse::<Network>().expect_err(text);
+        let refused = text.parse::<CidrRange>().expect_err(text);
         assert!(refused.contains(reason), "{text}: {refused}");
     }
 }

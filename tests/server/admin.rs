@@ -8,15 +8,15 @@ use std::time::{Duration, Instant};
 
 use crate::program::{Program, tickwire};
 use crate::support::{PATIENCE, Peer, server, server_with};
-use tickwire::internal::server::admission::auth_limiter::{Gate, GateRefusal};
-use tickwire::internal::server::net::Server;
-use tickwire::internal::server::net::console::admin_token::Token;
+use tickwire::internal::server::admission::auth_limiter::{AuthLimiter, AuthError};
+use tickwire::internal::server::net::ServerHandle;
+use tickwire::internal::server::net::console::admin_token::AdminToken;
 use tickwire::limits;
 
 pub const TOKEN: &str = "a-token-of-the-test";
 
-pub fn guarded() -> Server {
-    server_with(|config| config.admin_token = Token::new(TOKEN).expect("long enough"))
+pub fn guarded() -> ServerHandle {
+    server_with(|config| config.admin_token = AdminToken::new(TOKEN).expect("long enough"))
 }
 
 /// Sends a request as it stands and reads the answer to its end.
@@ -50,7 +50,7 @@ fn body(answer: &str) -> &str {
     answer.split_once("\r\n\r\n").map(|(_, body)| body).unwrap_or_default()
 }
 
-fn counted(server: &Server, line: &str) -> bool {
+fn counted(server: &ServerHandle, line: &str) -> bool {
     server.metrics_text().lines().any(|found| found == line)
 }
 
@@ -155,7 +155,7 @@ fn metrics_are_served_to_local_requests_and_with_the_token() {
 #[test]
 fn an_ipv4_client_of_an_ipv6_socket_is_known_by_its_ipv4_address() {
     let Ok(server) =
-        Server::start(tickwire::internal::server::net::Config::new("[::]:0".parse().expect("an address")))
+        ServerHandle::start(tickwire::internal::server::net::ServerConfig::new("[::]:0".parse().expect("an address")))
     else {
         return;
     };
@@ -376,28 +376,28 @@ fn ip(text: &str) -> IpAddr {
 }
 
 /// Whether the address has sent so many wrong tokens that another one is too often.
-fn is_noted(gate: &Gate, address: &str, now: Duration) -> bool {
-    matches!(gate.attempt(ip(address), now, || false), Err(GateRefusal::TooOften(_)))
+fn is_noted(gate: &AuthLimiter, address: &str, now: Duration) -> bool {
+    matches!(gate.attempt(ip(address), now, || false), Err(AuthError::TooOften(_)))
 }
 
 #[test]
 fn the_gate_notes_a_household_until_its_wrong_tokens_are_forgotten_and_lets_a_right_one_in() {
-    let (gate, start, later) = (Gate::default(), Duration::from_secs(5), Duration::from_secs(7));
+    let (gate, start, later) = (AuthLimiter::default(), Duration::from_secs(5), Duration::from_secs(7));
     for number in 0..limits::MAX_WRONG_TOKENS {
         for address in ["203.0.113.9", &format!("2001:db8::{number:x}")] {
             assert_eq!(gate.attempt(ip(address), start, || true), Ok(()));
-            assert_eq!(gate.attempt(ip(address), start, || false), Err(GateRefusal::Wrong));
+            assert_eq!(gate.attempt(ip(address), start, || false), Err(AuthError::Wrong));
         }
     }
     let over = start + limits::WRONG_TOKEN_WINDOW;
     assert_eq!(gate.attempt(ip("203.0.113.9"), later, || true), Ok(()));
     for _ in 1..limits::TOKENS_TRIED_BURST {
         let tried = gate.attempt(ip("203.0.113.9"), later, || false);
-        assert_eq!(tried, Err(GateRefusal::TooOften(over - later)));
+        assert_eq!(tried, Err(AuthError::TooOften(over - later)));
     }
     let compared = || panic!("a token beyond the burst is not compared");
     let wait = Duration::from_secs(1) / limits::TOKENS_TRIED_PER_SECOND;
-    assert_eq!(gate.attempt(ip("203.0.113.9"), later, compared), Err(GateRefusal::TooOften(wait)));
+    assert_eq!(gate.attempt(ip("203.0.113.9"), later, compared), Err(AuthError::TooOften(wait)));
     let before = over - Duration::from_millis(1);
     for (address, now, expected) in [
         ("203.0.113.9", before, true),
@@ -413,7 +413,7 @@ fn the_gate_notes_a_household_until_its_wrong_tokens_are_forgotten_and_lets_a_ri
 
 #[test]
 fn the_gate_remembers_a_bounded_number_of_addresses_and_forgets_the_first() {
-    let gate = Gate::default();
+    let gate = AuthLimiter::default();
     for number in 0..=limits::MAX_WRONG_TOKEN_ADDRESSES {
         let (address, now) =
             (Ipv4Addr::from_bits(number as u32).into(), Duration::from_millis(number as u64));
@@ -425,7 +425,7 @@ fn the_gate_remembers_a_bounded_number_of_addresses_and_forgets_the_first() {
 
 #[test]
 fn only_the_whole_token_is_the_token_and_a_random_one_fits_a_header_and_a_url() {
-    let token = Token::new("0123456789abcdef").expect("16 characters");
+    let token = AdminToken::new("0123456789abcdef").expect("16 characters");
     assert!(token.is("0123456789abcdef"));
     for wrong in
         ["", "0", "0123456789abcde", "0123456789abcdeF", "1123456789abcdef", &"0123456789abcdef".repeat(2)]
@@ -433,13 +433,13 @@ fn only_the_whole_token_is_the_token_and_a_random_one_fits_a_header_and_a_url() 
         assert!(!token.is(wrong), "{wrong}");
     }
     for text in ["", "0123456789abcde", "0123456789 abcdef", "0123456789abcdef\n", "0123456789abcdé"] {
-        let told = Token::new(text).expect_err(text);
+        let told = AdminToken::new(text).expect_err(text);
         assert!(text.is_empty() || !told.contains(text), "{told}");
     }
-    assert!(Token::new(&"a".repeat(limits::MAX_TOKEN_CHARS)).is_ok());
-    assert!(Token::new(&"a".repeat(limits::MAX_TOKEN_CHARS + 1)).is_err());
-    let token = Token::random();
-    assert_eq!(Token::new(token.reveal()), Ok(token.clone()));
-    assert_ne!(token, Token::random());
+    assert!(AdminToken::new(&"a".repeat(limits::MAX_TOKEN_CHARS)).is_ok());
+    assert!(AdminToken::new(&"a".repeat(limits::MAX_TOKEN_CHARS + 1)).is_err());
+    let token = AdminToken::random();
+    assert_eq!(AdminToken::new(token.reveal()), Ok(token.clone()));
+    assert_ne!(token, AdminToken::random());
     assert!(!format!("{token:?}").contains(token.reveal()));
 }

@@ -6,11 +6,11 @@ use std::io::ErrorKind;
 use std::time::{Duration, Instant};
 
 use tickwire::client::url::Url;
-use tickwire::internal::games::moo::bot::received::Heard;
-use tickwire::internal::games::moo::checker::Check;
+use tickwire::internal::games::moo::bot::received::ServerPacket;
+use tickwire::internal::games::moo::checker::PacketChecker;
 use tickwire::internal::games::moo::client_packet::{ClientPacket, Mode};
-use tickwire::internal::server::net::{Config, Server};
-use tickwire::internal::testing::abuse::misbehavior::Talk;
+use tickwire::internal::server::net::{ServerConfig, ServerHandle};
+use tickwire::internal::testing::abuse::misbehavior::MooTestClient;
 use tickwire::packet::PacketTables;
 
 /// Long enough for anything that happens at all, on any machine.
@@ -26,18 +26,18 @@ const STRIDE: u64 = 7;
 type Places = BTreeMap<u32, (f64, f64)>;
 
 struct Walker {
-    talk: Talk,
-    check: Check,
+    talk: MooTestClient,
+    check: PacketChecker,
     sequence: u32,
 }
 
 impl Walker {
     fn join(url: &Url, name: &str) -> Walker {
         let native = PacketTables::builtin().dialect("native").unwrap();
-        let mut talk = Talk::connect(url, None, native).unwrap();
+        let mut talk = MooTestClient::connect(url, None, native).unwrap();
         let name = Some(name.to_owned());
-        talk.say(&ClientPacket::Hello { version: 1, mode: Mode::Play, name, skin: None }).unwrap();
-        let mut walker = Walker { talk, check: Check::new(true), sequence: 0 };
+        talk.send_packet(&ClientPacket::Hello { version: 1, mode: Mode::Play, name, skin: None }).unwrap();
+        let mut walker = Walker { talk, check: PacketChecker::new(true), sequence: 0 };
         while walker.check.picture().me.is_none() {
             walker.hear(PATIENCE).expect("something is said before there is a body");
         }
@@ -45,13 +45,13 @@ impl Walker {
     }
 
     /// The next packet, if one comes in time.
-    fn hear(&mut self, time: Duration) -> Option<Heard> {
-        let heard = match self.talk.hear(time) {
+    fn hear(&mut self, time: Duration) -> Option<ServerPacket> {
+        let heard = match self.talk.receive(time) {
             Ok(heard) => heard.expect("an open connection"),
             Err(error) if error.kind() == ErrorKind::TimedOut => return None,
             Err(error) => panic!("{error}"),
         };
-        assert_eq!(self.check.hear(&heard, Duration::ZERO), [], "{heard:?}");
+        assert_eq!(self.check.check_packet(&heard, Duration::ZERO), [], "{heard:?}");
         Some(heard)
     }
 
@@ -66,7 +66,7 @@ impl Walker {
             if heard.is_none() || updates % STRIDE == 0 {
                 self.turn();
             }
-            let Some(Heard::Update(update)) = heard else { continue };
+            let Some(ServerPacket::Update(update)) = heard else { continue };
             updates += 1;
             let picture = self.check.picture();
             of_both += u64::from(picture.players.len() == 2);
@@ -83,7 +83,7 @@ impl Walker {
         let direction = (!self.sequence.is_multiple_of(5)).then_some((self.sequence * 23_456) as u16);
         let packet = ClientPacket::Move { sequence: Some(self.sequence), tick: None, direction };
         self.check.said(&packet);
-        self.talk.say(&packet).unwrap();
+        self.talk.send_packet(&packet).unwrap();
     }
 }
 
@@ -101,7 +101,7 @@ fn assert_agree(exact: &Places, seen: &Places) {
 
 #[test]
 fn differences_add_up_to_the_rounded_exact_state() {
-    let server = Server::start(Config::new("127.0.0.1:0".parse().unwrap())).unwrap();
+    let server = ServerHandle::start(ServerConfig::new("127.0.0.1:0".parse().unwrap())).unwrap();
     let url: Url = format!("ws://{}/play", server.address()).parse().unwrap();
     // Both stay until both have walked: who leaves is seen no more.
     let (mut ada, mut bob) = (Walker::join(&url, "Ada"), Walker::join(&url, "Bob"));

@@ -4,11 +4,11 @@
 use std::time::{Duration, Instant};
 
 use tickwire::game::Game as _;
-use tickwire::game::bots::Deeds;
+use tickwire::game::bots::BotStats;
 use tickwire::internal::games::moo::Moo;
-use tickwire::internal::server::net::{Config, Server};
-use tickwire::internal::testing::load::crowd::{self, Manner, Plan};
-use tickwire::internal::testing::load::report::Report;
+use tickwire::internal::server::net::{ServerConfig, ServerHandle};
+use tickwire::internal::testing::load::crowd::{self, BotBehavior, CrowdPlan};
+use tickwire::internal::testing::load::report::CrowdReport;
 use tickwire::packet::PacketTables;
 
 /// Long enough for anything that happens at all, on any machine.
@@ -17,12 +17,12 @@ const PATIENCE: Duration = Duration::from_secs(120);
 const ROUND: Duration = Duration::from_secs(12);
 
 /// What has happened, added up over the rounds: to those of each dialect, and to anyone.
-fn has_all(reports: &[Report]) -> bool {
-    let count = |deeds: &Deeds, wanted: &str| {
+fn has_all(reports: &[CrowdReport]) -> bool {
+    let count = |deeds: &BotStats, wanted: &str| {
         deeds.0.iter().find(|(name, ..)| *name == wanted).is_some_and(|(.., count)| *count > 0)
     };
-    let has = |deeds: &Deeds, names: [&str; 3]| names.iter().all(|name| count(deeds, name));
-    let mut sum = Deeds::default();
+    let has = |deeds: &BotStats, names: [&str; 3]| names.iter().all(|name| count(deeds, name));
+    let mut sum = BotStats::default();
     reports.iter().for_each(|report| sum.add(&report.tally.deeds));
     reports.iter().all(|report| has(&report.tally.deeds, ["hits", "gathered", "builds"]))
         && has(&sum, ["kills", "deaths", "respawns"])
@@ -30,22 +30,22 @@ fn has_all(reports: &[Report]) -> bool {
 
 #[test]
 fn a_dozen_in_three_dialects_gather_build_fight_die_and_come_back() {
-    let server = Server::start(Config::new("127.0.0.1:0".parse().unwrap())).unwrap();
+    let server = ServerHandle::start(ServerConfig::new("127.0.0.1:0".parse().unwrap())).unwrap();
     let codes = PacketTables::builtin();
-    let mut plan = Plan {
+    let mut plan = CrowdPlan {
         game: Moo::ABOUT,
         url: format!("ws://{}", server.address()).parse().unwrap(),
         dialects: ["native", "legacy", "letters"].map(|name| codes.dialect(name).unwrap()).into(),
         count: 12,
         time: ROUND,
         source: Some("127.0.x.y".parse().unwrap()),
-        manner: Manner::Play,
+        manner: BotBehavior::Play,
         seed: 1,
         lockstep: false,
     };
-    let (started, mut all) = (Instant::now(), Vec::<Report>::new());
+    let (started, mut all) = (Instant::now(), Vec::<CrowdReport>::new());
     while !has_all(&all) || all.is_empty() {
-        let told: String = all.iter().map(Report::to_string).collect();
+        let told: String = all.iter().map(CrowdReport::to_string).collect();
         assert!(started.elapsed() < PATIENCE, "not all has happened:\n{told}");
         let reports = crowd::run(&plan).unwrap();
         for report in &reports {

@@ -7,19 +7,19 @@ use std::time::{Duration, Instant};
 use tickwire::client::url::Url;
 use tickwire::game::Game as _;
 use tickwire::internal::games::moo::Moo;
-use tickwire::internal::games::moo::bot::received::Heard;
+use tickwire::internal::games::moo::bot::received::ServerPacket;
 use tickwire::internal::games::moo::client_packet::{ClientPacket, Mode};
-use tickwire::internal::server::net::{Config, Server};
-use tickwire::internal::testing::abuse::misbehavior::Talk;
-use tickwire::internal::testing::load::crowd::{self, Manner, Plan};
-use tickwire::internal::testing::load::report::Report;
+use tickwire::internal::server::net::{ServerConfig, ServerHandle};
+use tickwire::internal::testing::abuse::misbehavior::MooTestClient;
+use tickwire::internal::testing::load::crowd::{self, BotBehavior, CrowdPlan};
+use tickwire::internal::testing::load::report::CrowdReport;
 use tickwire::packet::{Dialect, PacketTables};
 
 /// Long enough for anything that happens at all, on any machine.
 const PATIENCE: Duration = Duration::from_secs(60);
 
-fn start() -> (Server, Url) {
-    let server = Server::start(Config::new("127.0.0.1:0".parse().unwrap())).unwrap();
+fn start() -> (ServerHandle, Url) {
+    let server = ServerHandle::start(ServerConfig::new("127.0.0.1:0".parse().unwrap())).unwrap();
     let url = format!("ws://{}", server.address()).parse().unwrap();
     (server, url)
 }
@@ -28,22 +28,22 @@ fn dialect(name: &str) -> Arc<Dialect> {
     PacketTables::builtin().dialect(name).unwrap()
 }
 
-fn run(url: &Url, name: &str, count: usize) -> Report {
-    let plan = Plan {
+fn run(url: &Url, name: &str, count: usize) -> CrowdReport {
+    let plan = CrowdPlan {
         game: Moo::ABOUT,
         url: url.clone(),
         dialects: vec![dialect(name)],
         count,
         time: Duration::from_secs(2),
         source: Some("127.0.x.y".parse().unwrap()),
-        manner: Manner::Walk,
+        manner: BotBehavior::Walk,
         seed: 7,
         lockstep: false,
     };
     crowd::run(&plan).unwrap().remove(0)
 }
 
-fn counter(server: &Server, name: &str) -> u64 {
+fn counter(server: &ServerHandle, name: &str) -> u64 {
     let text = server.metrics_text();
     let line = text.lines().find_map(|line| line.strip_prefix(name)?.strip_prefix(' '));
     line.unwrap_or_else(|| panic!("no {name} in {text}")).parse().unwrap()
@@ -82,11 +82,11 @@ fn two_layouts_at_once_and_one_send_a_turn() {
 fn an_idle_client_among_idle_players_receives_no_updates() {
     let (server, url) = start();
     let url = url.for_dialect(Moo::ABOUT.paths, "native");
-    let mut talks: Vec<Talk> =
-        (0..3).map(|_| Talk::connect(&url, None, dialect("native")).unwrap()).collect();
+    let mut talks: Vec<MooTestClient> =
+        (0..3).map(|_| MooTestClient::connect(&url, None, dialect("native")).unwrap()).collect();
     for talk in &mut talks {
-        talk.say(&ClientPacket::Hello { version: 1, mode: Mode::Play, name: None, skin: None }).unwrap();
-        talk.hear_until(PATIENCE, |heard| matches!(heard, Heard::Spawned { .. })).unwrap();
+        talk.send_packet(&ClientPacket::Hello { version: 1, mode: Mode::Play, name: None, skin: None }).unwrap();
+        talk.receive_until(PATIENCE, |heard| matches!(heard, ServerPacket::Spawned { .. })).unwrap();
     }
     // Newcomers are told of one another first, and a cow may walk by. But a second comes in which nobody is told a word,
     // though the world goes on: a turn with nothing to say would be told thirty times in it.
@@ -102,8 +102,8 @@ fn an_idle_client_among_idle_players_receives_no_updates() {
         }
     }
     for talk in &mut talks {
-        talk.say(&ClientPacket::Ping { nonce: Some(1) }).unwrap();
-        talk.hear_until(PATIENCE, |heard| matches!(heard, Heard::Pong { nonce: Some(1), .. })).unwrap();
+        talk.send_packet(&ClientPacket::Ping { nonce: Some(1) }).unwrap();
+        talk.receive_until(PATIENCE, |heard| matches!(heard, ServerPacket::Pong { nonce: Some(1), .. })).unwrap();
     }
     assert_eq!(server.stop(), 0);
 }

@@ -8,59 +8,59 @@ use std::time::{Duration, Instant};
 
 use serde_json::Value;
 use tickwire::client::url::Url;
-use tickwire::internal::games::moo::bot::received::Heard;
+use tickwire::internal::games::moo::bot::received::ServerPacket;
 use tickwire::internal::games::moo::client_packet::{ClientPacket, Mode};
-use tickwire::internal::server::net::Server;
-use tickwire::internal::server::net::recorder::Target;
+use tickwire::internal::server::net::ServerHandle;
+use tickwire::internal::server::net::recorder::CaptureTarget;
 use tickwire::internal::testing::abuse::attack::{self, Attack};
-use tickwire::internal::testing::abuse::misbehavior::Talk;
+use tickwire::internal::testing::abuse::misbehavior::MooTestClient;
 use tickwire::limits;
 use tickwire::packet::PacketTables;
 
 use crate::replay::{File, number, replay};
 use crate::support::{PATIENCE, server, server_with};
 
-fn url(server: &Server) -> Url {
+fn url(server: &ServerHandle) -> Url {
     format!("ws://{}/play", server.address()).parse().expect("a URL")
 }
 
 /// A native client that wants to play; all come from one address.
-fn player(server: &Server) -> Talk {
+fn player(server: &ServerHandle) -> MooTestClient {
     let native = PacketTables::builtin().dialect("native").expect("built in");
-    let mut talk = Talk::connect(&url(server), None, native).expect("let in");
+    let mut talk = MooTestClient::connect(&url(server), None, native).expect("let in");
     let hello = ClientPacket::Hello { version: 1, mode: Mode::Play, name: None, skin: None };
-    talk.say(&hello).expect("said");
+    talk.send_packet(&hello).expect("said");
     talk
 }
 
-fn is_error(heard: &Heard, name: &str) -> bool {
-    matches!(heard, Heard::Error { rule, .. } if rule == name)
+fn is_error(heard: &ServerPacket, name: &str) -> bool {
+    matches!(heard, ServerPacket::Error { rule, .. } if rule == name)
 }
 
 /// Whether the client is given a body, or is told that its address joins too often.
-fn joins(talk: &mut Talk) -> bool {
+fn joins(talk: &mut MooTestClient) -> bool {
     let is_answer =
-        |heard: &Heard| matches!(heard, Heard::Spawned { .. }) || is_error(heard, "address_join_rate");
-    let answer = talk.hear_until(PATIENCE, is_answer).expect("an answer");
-    matches!(answer, Heard::Spawned { .. })
+        |heard: &ServerPacket| matches!(heard, ServerPacket::Spawned { .. }) || is_error(heard, "address_join_rate");
+    let answer = talk.receive_until(PATIENCE, is_answer).expect("an answer");
+    matches!(answer, ServerPacket::Spawned { .. })
 }
 
 /// More clients than may speak at once chat until one is told the rule.
-fn chats_until_rejected(server: &Server) {
-    let mut talks: Vec<Talk> = (0..16).map(|_| player(server)).collect();
+fn chats_until_rejected(server: &ServerHandle) {
+    let mut talks: Vec<MooTestClient> = (0..16).map(|_| player(server)).collect();
     assert!(talks.iter_mut().all(joins), "a class joins at once");
     let deadline = Instant::now() + PATIENCE;
     for sequence in 1.. {
         for talk in &mut talks {
             let text = "all at once".to_owned();
-            talk.say(&ClientPacket::Chat { sequence: Some(sequence), tick: None, text }).expect("said");
+            talk.send_packet(&ClientPacket::Chat { sequence: Some(sequence), tick: None, text }).expect("said");
         }
-        let is_rejected = |talk: &mut Talk| {
-            let is_told = |heard: &Heard| match heard {
-                Heard::Rejected(list) => list.iter().any(|(_, reason)| reason == "address_chat_rate"),
+        let is_rejected = |talk: &mut MooTestClient| {
+            let is_told = |heard: &ServerPacket| match heard {
+                ServerPacket::Rejected(list) => list.iter().any(|(_, reason)| reason == "address_chat_rate"),
                 _ => false,
             };
-            talk.hear_until(limits::CHAT_INTERVAL, is_told).is_ok()
+            talk.receive_until(limits::CHAT_INTERVAL, is_told).is_ok()
         };
         if talks.iter_mut().any(is_rejected) {
             return;
@@ -70,37 +70,37 @@ fn chats_until_rejected(server: &Server) {
 }
 
 /// One client after the other joins until one is rejected; that one commands all the same, joins later, and commands again.
-fn joins_until_rejected(server: &Server) {
+fn joins_until_rejected(server: &ServerHandle) {
     let deadline = Instant::now() + PATIENCE;
     let mut talk = player(server);
     while joins(&mut talk) {
         assert!(Instant::now() < deadline, "no join was rejected");
         talk = player(server);
     }
-    let walk = |talk: &mut Talk, direction| {
+    let walk = |talk: &mut MooTestClient, direction| {
         for sequence in 1..4 {
             let direction = Some(direction);
-            talk.say(&ClientPacket::Move { sequence: Some(sequence), tick: None, direction }).expect("said");
+            talk.send_packet(&ClientPacket::Move { sequence: Some(sequence), tick: None, direction }).expect("said");
         }
     };
     // Without a body; a replay that takes the rejected join for one has these in the place of those below.
     walk(&mut talk, 7);
     let enter = ClientPacket::EnterGame { name: Some("late".to_owned()), skin: None, moofoll: false };
-    talk.say(&enter).expect("said");
+    talk.send_packet(&enter).expect("said");
     while !joins(&mut talk) {
         assert!(Instant::now() < deadline, "the budget never fills again");
         thread::sleep(Duration::from_millis(100));
-        talk.say(&enter).expect("said");
+        talk.send_packet(&enter).expect("said");
     }
     walk(&mut talk, 40_000);
-    let has_walked = |heard: &Heard| matches!(heard, Heard::Update(_));
-    (0..3).for_each(|_| drop(talk.hear_until(PATIENCE, has_walked).expect("updates go on")));
+    let has_walked = |heard: &ServerPacket| matches!(heard, ServerPacket::Update(_));
+    (0..3).for_each(|_| drop(talk.receive_until(PATIENCE, has_walked).expect("updates go on")));
 }
 
 #[test]
 fn rejected_chat_and_joins_name_the_rule_and_the_session_replays_as_the_same() {
     let (server, file) = (server(), File::new("budgets"));
-    server.capture(Target::File(file.0.clone())).expect("a new file");
+    server.capture(CaptureTarget::File(file.0.clone())).expect("a new file");
     chats_until_rejected(&server);
     joins_until_rejected(&server);
     let metrics = server.metrics_text();
@@ -118,7 +118,7 @@ fn rejected_chat_and_joins_name_the_rule_and_the_session_replays_as_the_same() {
 }
 
 /// What an upgrade from this machine is answered with.
-fn upgrade(server: &Server) -> String {
+fn upgrade(server: &ServerHandle) -> String {
     let mut stream = TcpStream::connect(server.address()).expect("a connection");
     stream.set_read_timeout(Some(PATIENCE)).expect("a timeout");
     let request = "GET /play HTTP/1.1\r\nHost: h\r\nConnection: Upgrade\r\nUpgrade: websocket\r\nSec-WebSocket-Version: 13\r\n\
@@ -130,7 +130,7 @@ fn upgrade(server: &Server) -> String {
 }
 
 /// The first answer to an upgrade that is neither a handshake nor for want of a place, however often the address reconnects.
-fn first_refusal(server: &Server) -> Option<String> {
+fn first_refusal(server: &ServerHandle) -> Option<String> {
     let answers = (0..3 * limits::ADDRESS_CLIENTS_BURST).map(|_| upgrade(server));
     let mut refused = answers.filter(|answer| !["101", "503"].contains(&&answer[9..12]));
     refused.next()
@@ -155,7 +155,7 @@ fn a_victim_hears_no_more_than_four_clients_may_say_from_an_address_that_reconne
     // The map is so small that everyone is in view of everyone.
     let server = server_with(|config| config.identity.set("map_size_px", 1_440));
     let started = Instant::now();
-    let plan = attack::Plan {
+    let plan = attack::AttackPlan {
         attack: Attack::Reconnect,
         url: url(&server),
         source: "127.77.9.1".parse().expect("an address"),

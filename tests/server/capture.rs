@@ -14,14 +14,14 @@ use std::time::{Duration, Instant};
 
 use crate::raw::{Raw, masked};
 use crate::support::{PATIENCE, server, server_with};
-use tickwire::capture::{self, Capture, Connection, End, Record};
+use tickwire::capture::{self, Capture, TcpConnection, Side, WorldRecord};
 use tickwire::internal::games::moo::client_packet::{ClientPacket, Mode};
 use tickwire::internal::games::moo::world::World;
 use tickwire::internal::games::moo::world::command::decode_frame;
-use tickwire::internal::server::net::Server;
+use tickwire::internal::server::net::ServerHandle;
 use tickwire::internal::server::net::console::Source;
-use tickwire::internal::server::net::console::admin_token::Token;
-use tickwire::internal::server::net::recorder::{Rotation, Target};
+use tickwire::internal::server::net::console::admin_token::AdminToken;
+use tickwire::internal::server::net::recorder::{Rotation, CaptureTarget};
 use tickwire::ws::frame::Opcode;
 
 /// A folder of the test's own; removed when dropped.
@@ -54,17 +54,17 @@ fn walk(sequence: Option<u32>) -> ClientPacket<'static> {
     ClientPacket::Move { sequence, tick: None, direction: Some(7) }
 }
 
-fn operate(server: &Server, line: &str) -> String {
+fn operate(server: &ServerHandle, line: &str) -> String {
     server.console().run(line, Source::Terminal).expect("a line").text
 }
 
 /// What an end said, all in one.
-fn said(connection: &Connection<'_>, end: End) -> Vec<u8> {
+fn said(connection: &TcpConnection<'_>, end: Side) -> Vec<u8> {
     let own = connection.pieces.iter().filter(|piece| piece.from == end);
     own.flat_map(|piece| piece.bytes).copied().collect()
 }
 
-fn connection<'a>(capture: &Capture<'a>, client: SocketAddr) -> Connection<'a> {
+fn connection<'a>(capture: &Capture<'a>, client: SocketAddr) -> TcpConnection<'a> {
     let mut found = capture.connections().into_iter().filter(|connection| connection.client == client);
     found.next().unwrap_or_else(|| panic!("no connection of {client}"))
 }
@@ -74,22 +74,22 @@ fn run_again(capture: &Capture<'_>) -> u32 {
     let (mut snapshot, mut world, mut ticks) = (Vec::new(), None, 0);
     for (packet, record) in capture.records() {
         match record.unwrap_or_else(|error| panic!("packet {}: {error}", packet.number)).1 {
-            Record::World { part, parts, bytes, seed, tick_hz, .. } => {
+            WorldRecord::World { part, parts, bytes, seed, tick_hz, .. } => {
                 assert_eq!((seed, tick_hz), (1, 30));
                 snapshot.extend_from_slice(bytes);
                 if part + 1 == parts {
                     world = Some(World::restore(&snapshot).expect("a snapshot"));
                 }
             }
-            Record::Tick { checksum, frame } => {
+            WorldRecord::Tick { checksum, frame } => {
                 let world = world.as_mut().expect("the world comes first");
                 let mut frame = decode_frame(frame).expect("a command frame");
                 assert_eq!((frame.tick, checksum), (world.tick(), world.checksum()));
                 world.step(&mut frame.commands);
                 ticks += 1;
             }
-            Record::Lost { .. } => panic!("something is lost"),
-            Record::Client { .. } | Record::Join { .. } | Record::Table { .. } | Record::Room { .. } => {}
+            WorldRecord::Lost { .. } => panic!("something is lost"),
+            WorldRecord::Client { .. } | WorldRecord::Join { .. } | WorldRecord::Table { .. } | WorldRecord::Room { .. } => {}
         }
     }
     ticks
@@ -105,7 +105,7 @@ fn wait_for(what: impl Fn() -> bool) {
 }
 
 /// Waits until so many play.
-fn wait_for_players(server: &Server, count: usize) {
+fn wait_for_players(server: &ServerHandle, count: usize) {
     // Each has a line below the heading.
     wait_for(|| operate(server, "players").lines().count() == 1 + count);
 }
@@ -115,7 +115,7 @@ fn every_byte_of_every_dialect_is_in_the_file_and_secrets_are_not() {
     let folder = Folder::new("capture-all");
     let file = folder.file("all.pcapng");
     let server = server();
-    server.capture(Target::File(file.clone())).expect("a new file");
+    server.capture(CaptureTarget::File(file.clone())).expect("a new file");
     // The first file begins with a tick: until then nothing is written.
     wait_for(|| fs::metadata(&file).is_ok_and(|about| about.len() > 0));
     let paths = ["/play?token=", "/?token=", "/server?token=", "/play?format=json&token="];
@@ -144,12 +144,12 @@ fn every_byte_of_every_dialect_is_in_the_file_and_secrets_are_not() {
     for raw in &clients {
         let connection = connection(&capture, raw.address);
         assert!(connection.has_begin && connection.has_end && connection.holes.is_empty(), "{connection:?}");
-        assert_eq!(said(&connection, End::Client), raw.sent);
-        assert_eq!(said(&connection, End::Server), raw.heard);
+        assert_eq!(said(&connection, Side::Client), raw.sent);
+        assert_eq!(said(&connection, Side::Server), raw.heard);
     }
     let of = |client: SocketAddr| {
         capture.records().find_map(|(_, record)| match record {
-            Ok((_, Record::Join { player, address, .. })) if address == client.to_string() => Some(player),
+            Ok((_, WorldRecord::Join { player, address, .. })) if address == client.to_string() => Some(player),
             _ => None,
         })
     };
@@ -206,11 +206,11 @@ fn a_client_that_was_there_before_begins_with_its_handshake_and_a_whole_message(
     let capture = capture::read(&bytes).expect("a capture");
     let connection = connection(&capture, early.address);
     assert!(connection.has_begin && connection.has_end && connection.holes.is_empty());
-    assert_eq!(said(&connection, End::Client), [&head, &early.sent[from..]].concat());
-    assert!(early.heard.ends_with(&said(&connection, End::Server)[before_frames(&early.heard)..]));
+    assert_eq!(said(&connection, Side::Client), [&head, &early.sent[from..]].concat());
+    assert!(early.heard.ends_with(&said(&connection, Side::Server)[before_frames(&early.heard)..]));
     let clients: Vec<_> = capture.records().filter_map(|(_, record)| Some(record.ok()?.1)).collect();
-    let client = clients.iter().find(|record| matches!(record, Record::Client { .. })).expect("what it was");
-    let Record::Client { dialect, sequence, player, flags, .. } = client else { unreachable!() };
+    let client = clients.iter().find(|record| matches!(record, WorldRecord::Client { .. })).expect("what it was");
+    let WorldRecord::Client { dialect, sequence, player, flags, .. } = client else { unreachable!() };
     assert_eq!((dialect.raw(), *sequence, *player, *flags), ("native", 5, 1, 0));
     run_again(&capture);
     assert!(server.metrics_text().contains("tickwire_capture_lost_total 0"));
@@ -229,7 +229,7 @@ fn a_full_file_is_followed_by_one_that_stands_alone() {
     fs::write(folder.file("a.1.pcapng"), b"of somebody else").expect("written");
     let time = Some(Duration::from_millis(400));
     let server = server_with(|config| config.rotation = Rotation { bytes: u64::MAX, time });
-    server.capture(Target::File(file.clone())).expect("a new file");
+    server.capture(CaptureTarget::File(file.clone())).expect("a new file");
     let mut raw = Raw::connect(server.address(), "/play?token=");
     raw.say("native", &hello());
     let mut sequence = 0;
@@ -273,7 +273,7 @@ fn a_full_file_is_followed_by_one_that_stands_alone() {
         }
         let connection = connection(&capture, raw.address);
         assert!(connection.has_begin && connection.holes.is_empty());
-        sent.extend_from_slice(&said(&connection, End::Client)[head_bytes..]);
+        sent.extend_from_slice(&said(&connection, Side::Client)[head_bytes..]);
     }
     assert_eq!(sent, raw.sent, "together they have everything once");
 }
@@ -303,10 +303,10 @@ fn one_player_can_be_written_alone_and_a_file_is_not_overwritten() {
         raw.say("native", &walk(Some(1)));
     }
     both.iter_mut().for_each(Raw::finish);
-    let taken = server.capture(Target::File(PathBuf::from(&name)));
+    let taken = server.capture(CaptureTarget::File(PathBuf::from(&name)));
     assert!(taken.expect_err("it is on").starts_with("a capture is already running"));
     operate(&server, "capture off");
-    let taken = server.capture(Target::File(PathBuf::from(&name)));
+    let taken = server.capture(CaptureTarget::File(PathBuf::from(&name)));
     assert_eq!(taken, Err(format!("{name} already exists")));
     let bytes = fs::read(&name).expect("the file");
     let capture = capture::read(&bytes).expect("a capture");
@@ -321,16 +321,16 @@ fn a_named_pipe_is_refused_and_a_full_disk_ends_the_capture_and_not_the_server()
     let (server, pipes) = (server(), Folder::new("capture-pipe"));
     let pipe = pipes.file("pipe");
     assert!(Command::new("mkfifo").arg(&pipe).status().expect("mkfifo runs").success());
-    let refused = server.capture(Target::File(pipe)).expect_err("nobody reads it");
+    let refused = server.capture(CaptureTarget::File(pipe)).expect_err("nobody reads it");
     assert!(refused.ends_with("use --capture - >PIPE"), "{refused}");
-    server.capture(Target::File("/dev/full".into())).expect("it can be opened");
+    server.capture(CaptureTarget::File("/dev/full".into())).expect("it can be opened");
     wait_for(|| operate(&server, "capture").contains("; ended: No space left on device"));
     let mut raw = Raw::connect(server.address(), "/play?token=");
     raw.say("native", &hello());
     raw.finish();
     assert!(!server.tap().is_on(), "nobody listens any more");
     let folder = Folder::new("capture-after");
-    server.capture(Target::File(folder.file("a.pcapng"))).expect("another one can begin");
+    server.capture(CaptureTarget::File(folder.file("a.pcapng"))).expect("another one can begin");
     assert_eq!(server.stop(), 0);
 }
 
@@ -340,7 +340,7 @@ fn admin_switches_it_on_and_off() {
     let folder = Folder::new("capture-admin");
     let server = server_with(|config| {
         config.capture_dir = folder.0.clone();
-        config.admin_token = Token::new(TOKEN).expect("long enough");
+        config.admin_token = AdminToken::new(TOKEN).expect("long enough");
     });
     let ask = |body: &str| {
         let mut stream = TcpStream::connect(server.address()).expect("a connection");
@@ -409,7 +409,7 @@ fn on_standard_output_there_is_the_capture_and_nothing_else() {
     let capture = capture::read(&bytes).expect("a capture");
     assert_eq!(capture.cut_at, None);
     let connection = connection(&capture, raw.address);
-    assert_eq!(said(&connection, End::Server), raw.heard);
+    assert_eq!(said(&connection, Side::Server), raw.heard);
     assert!(connection.has_end && run_again(&capture) > 0);
 }
 

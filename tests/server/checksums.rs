@@ -15,9 +15,9 @@ use std::fs;
 use std::path::Path;
 
 use tickwire::game::ActionOf;
-use tickwire::game::simple::{Deed, Simple};
-use tickwire::game::{Game, Profile};
-use tickwire::internal::games::tanks::{Control, Kind, Tanks};
+use tickwire::game::simple::{SimpleAction, Simple};
+use tickwire::game::{Game, JoinRequest};
+use tickwire::internal::games::tanks::{Control, ShellKind, Tanks};
 use tickwire::sim::{Command, EncodedAction, PlayerId, Rng, Sim, StepResult, WorldParams, command_frame};
 
 use crate::program_of_pong::{Paddle, Pong};
@@ -44,7 +44,7 @@ fn written<G: Game>(mut act: impl FnMut(&mut Rng) -> ActionOf<G>) -> String {
         };
         for number in 1..=PLAYERS {
             let player = PlayerId(number);
-            let profile = Profile { name: format!("p{number}"), more: EncodedAction::new(&[]) };
+            let profile = JoinRequest { name: format!("p{number}"), more: EncodedAction::new(&[]) };
             if tick == 0 || tick == LEAVES[1] && number == 2 {
                 G::join(player, &profile).into_iter().for_each(|join| add(PlayerId::OPERATOR, join));
             } else if tick == LEAVES[0] && number == 2 {
@@ -69,13 +69,13 @@ fn control(random: &mut Rng) -> ActionOf<Simple<Tanks>> {
     let mut way = || random.between(-1, 1) as i8;
     let (drive, turn) = (way(), way());
     let (aim, fires) = (random.next_u64() as u16, random.below(3) > 0);
-    let kind = if random.below(4) == 0 { Kind::Piercing } else { Kind::Regular };
+    let kind = if random.below(4) == 0 { ShellKind::Piercing } else { ShellKind::Regular };
     let seen = (random.below(4) > 0).then(|| random.below(TICKS));
-    Deed::Act(Control { drive, turn, aim, fires, kind, seen })
+    SimpleAction::Act(Control { drive, turn, aim, fires, kind, seen })
 }
 
 fn paddle(random: &mut Rng) -> ActionOf<Simple<Pong>> {
-    Deed::Act(Paddle { direction: random.between(-1, 1) as i8 })
+    SimpleAction::Act(Paddle { direction: random.between(-1, 1) as i8 })
 }
 
 #[test]

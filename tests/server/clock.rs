@@ -2,12 +2,12 @@
 
 use std::time::{Duration, Instant};
 
-use tickwire::internal::server::net::tick_schedule::{Due, Schedule};
+use tickwire::internal::server::net::tick_schedule::{NextTick, TickSchedule};
 
 #[test]
 fn ticks_do_not_drift() {
     let start = Instant::now();
-    let (mut schedule, mut due_at) = (Schedule::new(start, 30), start);
+    let (mut schedule, mut due_at) = (TickSchedule::new(start, 30), start);
     for _ in 0..3_000 {
         // Each tick begins a little after its time; the next one is due by the clock all the same.
         let now = due_at + Duration::from_millis(3);
@@ -21,7 +21,7 @@ fn ticks_do_not_drift() {
 #[test]
 fn half_a_period_is_late_and_whole_ones_are_skipped() {
     let (start, period) = (Instant::now(), Duration::from_nanos(33_333_333));
-    let late = Schedule::new(start, 30).next(start + period + Duration::from_millis(20));
-    assert_eq!(late, Due { wait: Duration::ZERO, late: true, skipped: 0 });
-    assert_eq!(Schedule::new(start, 30).next(start + period * 5).skipped, 4);
+    let late = TickSchedule::new(start, 30).next(start + period + Duration::from_millis(20));
+    assert_eq!(late, NextTick { wait: Duration::ZERO, late: true, skipped: 0 });
+    assert_eq!(TickSchedule::new(start, 30).next(start + period * 5).skipped, 4);
 }

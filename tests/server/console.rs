@@ -10,11 +10,11 @@ use crate::clients::Native;
 use crate::program::{Program, complaint, tickwire};
 use crate::support::{PATIENCE, Peer, server_with};
 use tickwire::internal::games;
-use tickwire::internal::games::moo::bot::received::Heard;
+use tickwire::internal::games::moo::bot::received::ServerPacket;
 use tickwire::internal::games::moo::client_packet::{ClientPacket, Mode};
 use tickwire::internal::server::net::console::{Source, save_world};
-use tickwire::internal::server::room::Snapshot;
-use tickwire::internal::testing::abuse::misbehavior::Talk;
+use tickwire::internal::server::room::WorldSnapshot;
+use tickwire::internal::testing::abuse::misbehavior::MooTestClient;
 use tickwire::limits;
 use tickwire::packet::PacketTables;
 use tickwire::sim::WorldParams;
@@ -23,24 +23,24 @@ fn start() -> Program {
     Program::start(&mut tickwire(&["--bind", "127.0.0.1:0", "--map-size", "4000"]))
 }
 
-fn connect(address: SocketAddr, from: &str) -> std::io::Result<Talk> {
+fn connect(address: SocketAddr, from: &str) -> std::io::Result<MooTestClient> {
     let url = format!("ws://{address}/play").parse().expect("a URL");
     let from: IpAddr = from.parse().expect("an address");
-    Talk::connect(&url, Some(from), PacketTables::builtin().dialect("native").expect("built in"))
+    MooTestClient::connect(&url, Some(from), PacketTables::builtin().dialect("native").expect("built in"))
 }
 
 /// A native client that plays; gives its player's number as well.
-fn join(address: SocketAddr, from: &str, name: &str) -> (Talk, u32) {
+fn join(address: SocketAddr, from: &str, name: &str) -> (MooTestClient, u32) {
     let mut talk = connect(address, from).expect("the upgrade");
     let name = Some(name.into());
-    talk.say(&ClientPacket::Hello { version: 1, mode: Mode::Play, name, skin: None }).expect("said");
-    let spawned = talk.hear_until(PATIENCE, |heard| matches!(heard, Heard::Spawned { .. })).expect("a body");
-    let Heard::Spawned { player } = spawned else { unreachable!("waited for it") };
+    talk.send_packet(&ClientPacket::Hello { version: 1, mode: Mode::Play, name, skin: None }).expect("said");
+    let spawned = talk.receive_until(PATIENCE, |heard| matches!(heard, ServerPacket::Spawned { .. })).expect("a body");
+    let ServerPacket::Spawned { player } = spawned else { unreachable!("waited for it") };
     (talk, player)
 }
 
-fn hear_close(talk: &mut Talk) -> String {
-    let end = talk.hear_until(PATIENCE, |_| false).expect_err("no packet is waited for");
+fn hear_close(talk: &mut MooTestClient) -> String {
+    let end = talk.receive_until(PATIENCE, |_| false).expect_err("no packet is waited for");
     assert_eq!(end.kind(), std::io::ErrorKind::UnexpectedEof, "{end}");
     end.to_string()
 }
@@ -72,8 +72,8 @@ fn a_grant_is_felt_by_the_player_by_number_and_by_name() {
     let (mut ann, number) = join(program.address, "127.0.0.1", "Ann B");
     let mut has = |resources: [u32; 4]| {
         let is_it =
-            |heard: &Heard| matches!(heard, Heard::Stats { resources: told, .. } if *told == resources);
-        ann.hear_until(PATIENCE, is_it).expect("the resources");
+            |heard: &ServerPacket| matches!(heard, ServerPacket::Stats { resources: told, .. } if *told == resources);
+        ann.receive_until(PATIENCE, is_it).expect("the resources");
     };
     assert_eq!(program.type_line(&format!("grant {number} wood 25")), format!("player {number} received 25"));
     has([25, 0, 0, 0]);
@@ -201,7 +201,7 @@ fn the_program_answers_each_line_and_cuts_one_that_is_too_long() {
 fn a_saved_world_is_private_and_no_file_is_changed() {
     let folder = Folder::new("save");
     let identity = WorldParams { seed: 1, tick_hz: 30, options: Vec::new() };
-    let snapshot = |byte: u8| Snapshot {
+    let snapshot = |byte: u8| WorldSnapshot {
         about: games::ABOUT[0],
         tick: 7,
         identity: identity.clone(),
@@ -291,8 +291,8 @@ fn a_kicked_player_gets_a_reason_and_may_reconnect() {
         format!("player {number} was kicked; its address is 127.0.0.1")
     );
     assert_eq!(hear_close(&mut ann), "1008 kicked");
-    bo.say(&ClientPacket::Ping { nonce: Some(7) }).expect("said");
-    bo.hear_until(PATIENCE, |heard| matches!(heard, Heard::Pong { nonce: Some(7), .. })).expect("an answer");
+    bo.send_packet(&ClientPacket::Ping { nonce: Some(7) }).expect("said");
+    bo.receive_until(PATIENCE, |heard| matches!(heard, ServerPacket::Pong { nonce: Some(7), .. })).expect("an answer");
     join(program.address, "127.0.0.1", "Ann");
     let log = program.stop();
     assert!(log.contains("operator command from=terminal command=\"kick\" arguments=\"Ann\""), "{log}");
@@ -301,19 +301,19 @@ fn a_kicked_player_gets_a_reason_and_may_reconnect() {
 #[test]
 fn a_moomoo_client_gets_a_disconnect_packet_before_the_close_frame() {
     let mut program = start();
-    let hear_end = |talk: &mut Talk| {
-        let is_disconnect = |heard: &Heard| *heard == Heard::Other("disconnect".to_owned());
-        talk.hear_until(PATIENCE, is_disconnect).expect("disconnect");
+    let hear_end = |talk: &mut MooTestClient| {
+        let is_disconnect = |heard: &ServerPacket| *heard == ServerPacket::Other("disconnect".to_owned());
+        talk.receive_until(PATIENCE, is_disconnect).expect("disconnect");
         hear_close(talk)
     };
     let play = |from: &str, path: &str, dialect: &str, name: &str| {
         let url = format!("ws://{}{path}", program.address).parse().expect("a URL");
         let dialect = PacketTables::builtin().dialect(dialect).expect("built in");
         let from = from.parse().expect("an address");
-        let mut talk = Talk::connect(&url, Some(from), dialect).expect("the upgrade");
+        let mut talk = MooTestClient::connect(&url, Some(from), dialect).expect("the upgrade");
         let name = Some(name.to_owned());
-        talk.say(&ClientPacket::EnterGame { name, skin: None, moofoll: false }).expect("said");
-        talk.hear_until(PATIENCE, |heard| matches!(heard, Heard::Players(_))).expect("a body");
+        talk.send_packet(&ClientPacket::EnterGame { name, skin: None, moofoll: false }).expect("said");
+        talk.receive_until(PATIENCE, |heard| matches!(heard, ServerPacket::Players(_))).expect("a body");
         talk
     };
     let mut ann = play("127.0.0.1", "/", "legacy", "Ann");
@@ -415,8 +415,8 @@ fn a_saved_world_goes_on_without_its_players_and_takes_new_ones() {
     let (mut cy, number) = join(program.address, "127.0.0.1", "Cy");
     assert_eq!(number, 3, "the numbers of those who left rest first");
     assert_eq!(program.type_line("grant Cy stone 4"), "player 3 received 4", "the sequences go on");
-    let is_it = |heard: &Heard| matches!(heard, Heard::Stats { resources: [0, 0, 4, 0], .. });
-    cy.hear_until(PATIENCE, is_it).expect("the resources");
+    let is_it = |heard: &ServerPacket| matches!(heard, ServerPacket::Stats { resources: [0, 0, 4, 0], .. });
+    cy.receive_until(PATIENCE, is_it).expect("the resources");
     let log = program.stop();
     assert_eq!(complaint(&log), None, "{log}");
 }

@@ -3,20 +3,20 @@
 use std::sync::Arc;
 
 use tickwire::game::Game;
-use tickwire::internal::server::net::{Config, Kind, Server};
+use tickwire::internal::server::net::{ServerConfig, TcpGameFactory, ServerHandle};
 use tickwire::packet::{DecodedPacket, Dialect, Direction, PacketTables, Value};
 
 use crate::support::Peer;
 
 /// A server whose only game is this one.
-pub fn server_of<G: Game>() -> Server {
-    Server::start(config_of::<G>()).expect("a free port")
+pub fn server_of<G: Game>() -> ServerHandle {
+    ServerHandle::start(config_of::<G>()).expect("a free port")
 }
 
 /// Its settings.
-pub fn config_of<G: Game>() -> Config {
-    let mut config = Config::new("127.0.0.1:0".parse().expect("an address"));
-    let game = Kind::of::<G>();
+pub fn config_of<G: Game>() -> ServerConfig {
+    let mut config = ServerConfig::new("127.0.0.1:0".parse().expect("an address"));
+    let game = TcpGameFactory::of::<G>();
     config.codes = Arc::new(PacketTables::from_texts(G::TABLES).expect("the table of the example"));
     (config.games, config.game) = (vec![game], game);
     config.identity = (G::ABOUT.identity)(7);
@@ -33,7 +33,7 @@ pub struct Guest {
 
 impl Guest {
     /// Connects to the server of a game, and says hello as a watcher.
-    pub fn connect(server: &Server) -> Guest {
+    pub fn connect(server: &ServerHandle) -> Guest {
         let config = server.config();
         let dialect = config.codes.dialect(config.game.about.name).expect("the game's");
         let mut guest = Guest { peer: Peer::connect(server.address(), "/play"), dialect, sequence: 0 };

@@ -9,12 +9,12 @@ use std::time::{Duration, Instant};
 
 use tickwire::client::dial;
 use tickwire::client::url::Url;
-use tickwire::internal::games::moo::bot::received::Heard;
+use tickwire::internal::games::moo::bot::received::ServerPacket;
 use tickwire::internal::games::moo::client_packet::{ClientPacket, Mode};
-use tickwire::internal::server::net::{Config, Server};
-use tickwire::internal::testing::abuse::misbehavior::Talk;
-use tickwire::internal::testing::abuse::misbehavior::{self, Kind};
-use tickwire::internal::testing::source_addresses::Source;
+use tickwire::internal::server::net::{ServerConfig, ServerHandle};
+use tickwire::internal::testing::abuse::misbehavior::MooTestClient;
+use tickwire::internal::testing::abuse::misbehavior::{self, Misbehavior};
+use tickwire::internal::testing::source_addresses::SourceAddresses;
 use tickwire::limits;
 use tickwire::packet::{Dialect, PacketTables};
 use tickwire::ws::frame::{self, Opcode};
@@ -23,8 +23,8 @@ use tickwire::ws::frame::{self, Opcode};
 const PATIENCE: Duration = Duration::from_secs(60);
 const KEY: Option<[u8; 4]> = Some([1, 2, 3, 4]);
 
-fn start() -> (Server, Url) {
-    let server = Server::start(Config::new("127.0.0.1:0".parse().unwrap())).unwrap();
+fn start() -> (ServerHandle, Url) {
+    let server = ServerHandle::start(ServerConfig::new("127.0.0.1:0".parse().unwrap())).unwrap();
     let url = format!("ws://{}/play", server.address()).parse().unwrap();
     (server, url)
 }
@@ -39,15 +39,15 @@ fn hostile_address() -> IpAddr {
 
 /// A client that walks, and asks the server whether it still listens.
 struct Honest {
-    talk: Talk,
+    talk: MooTestClient,
     asked: u32,
 }
 
 impl Honest {
     fn join(url: &Url) -> Honest {
-        let mut talk = Talk::connect(url, None, native()).unwrap();
-        talk.say(&ClientPacket::Hello { version: 1, mode: Mode::Play, name: None, skin: None }).unwrap();
-        talk.hear_until(PATIENCE, |heard| matches!(heard, Heard::Spawned { .. })).unwrap();
+        let mut talk = MooTestClient::connect(url, None, native()).unwrap();
+        talk.send_packet(&ClientPacket::Hello { version: 1, mode: Mode::Play, name: None, skin: None }).unwrap();
+        talk.receive_until(PATIENCE, |heard| matches!(heard, ServerPacket::Spawned { .. })).unwrap();
         Honest { talk, asked: 0 }
     }
 
@@ -55,16 +55,16 @@ impl Honest {
     fn is_served(&mut self) {
         self.asked += 1;
         let asked = self.asked;
-        self.talk.say(&ClientPacket::Ping { nonce: Some(asked) }).unwrap();
+        self.talk.send_packet(&ClientPacket::Ping { nonce: Some(asked) }).unwrap();
         let direction = Some((asked * 16_384) as u16);
-        self.talk.say(&ClientPacket::Move { sequence: Some(asked), tick: None, direction }).unwrap();
-        let is_pong = |heard: &Heard| matches!(heard, Heard::Pong { nonce, .. } if *nonce == Some(asked));
-        self.talk.hear_until(PATIENCE, is_pong).unwrap();
-        let is_step = |heard: &Heard| match heard {
-            Heard::Update(update) => update.own.is_some_and(|own| own.sequence == asked),
+        self.talk.send_packet(&ClientPacket::Move { sequence: Some(asked), tick: None, direction }).unwrap();
+        let is_pong = |heard: &ServerPacket| matches!(heard, ServerPacket::Pong { nonce, .. } if *nonce == Some(asked));
+        self.talk.receive_until(PATIENCE, is_pong).unwrap();
+        let is_step = |heard: &ServerPacket| match heard {
+            ServerPacket::Update(update) => update.own.is_some_and(|own| own.sequence == asked),
             _ => false,
         };
-        self.talk.hear_until(PATIENCE, is_step).unwrap();
+        self.talk.receive_until(PATIENCE, is_step).unwrap();
     }
 
     /// Is served over and over until a thread is done; gives what the thread found.
@@ -77,11 +77,11 @@ impl Honest {
     }
 }
 
-fn has_line(server: &Server, line: &str) -> bool {
+fn has_line(server: &ServerHandle, line: &str) -> bool {
     server.metrics_text().lines().any(|found| found == line)
 }
 
-fn assert_well(server: Server) {
+fn assert_well(server: ServerHandle) {
     assert!(has_line(&server, "tickwire_panics_total 0"), "{}", server.metrics_text());
     assert_eq!(server.stop(), 0, "a connection was left behind");
 }
@@ -92,10 +92,10 @@ fn floods_are_closed_for_what_they_flood_with() {
     let mut honest = Honest::join(&url);
     honest.is_served();
     for (kind, expected) in [
-        (Kind::MessageFlood, "1008 message_rate"),
-        (Kind::PingFlood, "1008 message_rate"),
-        (Kind::ByteFlood, "1008 byte_rate"),
-        (Kind::FragmentFlood, "1008 too_many_fragments"),
+        (Misbehavior::MessageFlood, "1008 message_rate"),
+        (Misbehavior::PingFlood, "1008 message_rate"),
+        (Misbehavior::ByteFlood, "1008 byte_rate"),
+        (Misbehavior::FragmentFlood, "1008 too_many_fragments"),
     ] {
         let to = url.clone();
         let flood =
@@ -129,15 +129,15 @@ fn garbage_is_answered_with_the_rule_that_it_breaks() {
     let (server, url) = start();
     let mut honest = Honest::join(&url);
     for (bytes, expected) in broken() {
-        let mut talk = Talk::connect(&url, Some(hostile_address()), native()).unwrap();
+        let mut talk = MooTestClient::connect(&url, Some(hostile_address()), native()).unwrap();
         talk.send_bytes(&bytes).unwrap();
-        while talk.hear(PATIENCE).unwrap().is_some() {}
+        while talk.receive(PATIENCE).unwrap().is_some() {}
         let ending = talk.ending().unwrap();
         assert!(ending.starts_with(expected), "{expected}: {ending}");
         honest.is_served();
     }
     for seed in 0..40 {
-        let ending = misbehavior::once(Kind::Garbage, &url, hostile_address(), seed, PATIENCE).unwrap();
+        let ending = misbehavior::once(Misbehavior::Garbage, &url, hostile_address(), seed, PATIENCE).unwrap();
         let code = ending.split(' ').next().unwrap();
         assert!(["1002", "1003", "1007", "1008", "1009"].contains(&code), "seed {seed}: {ending}");
     }
@@ -151,7 +151,7 @@ fn a_connection_without_a_request_is_closed_without_a_response() {
     let mut honest = Honest::join(&url);
     honest.is_served();
     let idle = thread::spawn(move || {
-        let source: Source = "127.1.x.y".parse().unwrap();
+        let source: SourceAddresses = "127.1.x.y".parse().unwrap();
         misbehavior::idle(40, &url, &source, PATIENCE).unwrap()
     });
     let endings = honest.is_served_until(idle).0;
@@ -168,7 +168,7 @@ fn a_client_that_reads_nothing_is_closed_as_slow() {
     honest.is_served();
     // It reads nothing, so it cannot see its end either: the server is asked.
     let deaf =
-        thread::spawn(move || misbehavior::once(Kind::ReadsNothing, &url, hostile_address(), 1, PATIENCE));
+        thread::spawn(move || misbehavior::once(Misbehavior::ReadsNothing, &url, hostile_address(), 1, PATIENCE));
     let slow = "tickwire_clients_closed_total{rule=\"slow_client\"} 1";
     let started = Instant::now();
     while !has_line(&server, slow) {
@@ -181,8 +181,8 @@ fn a_client_that_reads_nothing_is_closed_as_slow() {
     drop(deaf);
 }
 
-fn hear_to_the_end(talk: &mut Talk) -> io::Result<Option<String>> {
-    while talk.hear(PATIENCE)?.is_some() {}
+fn hear_to_the_end(talk: &mut MooTestClient) -> io::Result<Option<String>> {
+    while talk.receive(PATIENCE)?.is_some() {}
     Ok(talk.ending().map(str::to_owned))
 }
 
@@ -191,8 +191,8 @@ fn hear_to_the_end(talk: &mut Talk) -> io::Result<Option<String>> {
 fn read_again_when_slow() -> Option<io::Result<Option<String>>> {
     let (server, url) = start();
     let stream = dial::dial_with_room(server.address(), Some(hostile_address()), Some(4 * 1024)).unwrap();
-    let mut talk = Talk::start(stream, &url, native()).unwrap();
-    talk.say(&ClientPacket::Hello { version: 1, mode: Mode::Play, name: None, skin: None }).unwrap();
+    let mut talk = MooTestClient::start(stream, &url, native()).unwrap();
+    talk.send_packet(&ClientPacket::Hello { version: 1, mode: Mode::Play, name: None, skin: None }).unwrap();
     let mut pings = Vec::new();
     (0..2).for_each(|_| frame::write(&mut pings, Opcode::Ping, KEY, &[b'x'; 125]));
     let slow = "tickwire_clients_closed_total{rule=\"slow_client\"} 1";
@@ -225,8 +225,8 @@ fn a_slow_client_that_resumes_reading_gets_the_close_reason() {
 #[test]
 fn a_late_hello_is_closed() {
     let (server, url) = start();
-    let mut talk = Talk::connect(&url, None, native()).unwrap();
-    assert_eq!(talk.hear(PATIENCE).unwrap(), None);
+    let mut talk = MooTestClient::connect(&url, None, native()).unwrap();
+    assert_eq!(talk.receive(PATIENCE).unwrap(), None);
     assert_eq!(talk.ending(), Some("1008 hello_late"));
     assert_well(server);
 }
@@ -234,14 +234,14 @@ fn a_late_hello_is_closed() {
 #[test]
 fn a_stop_says_goodbye_to_all() {
     let (server, url) = start();
-    let (mut honest, mut silent) = (Honest::join(&url), Talk::connect(&url, None, native()).unwrap());
+    let (mut honest, mut silent) = (Honest::join(&url), MooTestClient::connect(&url, None, native()).unwrap());
     honest.is_served();
     let stopping = thread::spawn(move || server.stop());
-    while honest.talk.hear(PATIENCE).unwrap().is_some() {}
+    while honest.talk.receive(PATIENCE).unwrap().is_some() {}
     assert_eq!(honest.talk.ending(), Some("1001 going_away"));
-    assert_eq!(silent.hear(PATIENCE).unwrap(), None);
+    assert_eq!(silent.receive(PATIENCE).unwrap(), None);
     assert_eq!(silent.ending(), Some("1001 going_away"));
     assert_eq!(stopping.join().unwrap(), 0);
-    let after = Talk::connect(&url, None, native()).unwrap_err();
+    let after = MooTestClient::connect(&url, None, native()).unwrap_err();
     assert_eq!(after.kind(), ErrorKind::ConnectionRefused);
 }

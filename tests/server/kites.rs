@@ -1,7 +1,7 @@
 //! The game of `examples/kites.rs`: entities that their owner's client simulates, through the whole server.
 
-use tickwire::game::simple::{Deed, Row, Simple, SimpleGame as _, World};
-use tickwire::game::{Dice, Game, client_authority};
+use tickwire::game::simple::{SimpleAction, NamedValues, Simple, SimpleGame as _, SimpleWorld};
+use tickwire::game::{BotRng, Game, client_authority};
 use tickwire::packet::{DecodedPacket, Direction, PacketTables, Value};
 use tickwire::sim::{Command, PlayerId, Rng, Sim, StepResult, WorldParams, command_frame};
 
@@ -21,22 +21,22 @@ fn kite(x: i32, y: i32, vx: i32) -> Kite {
 
 /// A world with Ann and Bob in it, its commands by tick, and what became of them.
 struct Sky {
-    world: World<Kites>,
+    world: SimpleWorld<Kites>,
     sequence: u64,
     frames: Vec<Vec<u8>>,
 }
 
 impl Sky {
     fn new() -> Sky {
-        let world = World::new(&WorldParams::default_for::<World<Kites>>(7));
+        let world = SimpleWorld::new(&WorldParams::default_for::<SimpleWorld<Kites>>(7));
         let mut sky = Sky { world, sequence: 0, frames: Vec::new() };
-        let join = |player, name: &str| (PlayerId::OPERATOR, Deed::Join(player, name.to_owned()));
+        let join = |player, name: &str| (PlayerId::OPERATOR, SimpleAction::Join(player, name.to_owned()));
         assert_eq!(sky.tick(vec![join(ANN, "Ann"), join(BOB, "Bob")]), [""; 0]);
         sky
     }
 
     /// Runs a tick; returns why commands were rejected.
-    fn tick(&mut self, deeds: Vec<(PlayerId, Deed<Act>)>) -> Vec<&'static str> {
+    fn tick(&mut self, deeds: Vec<(PlayerId, SimpleAction<Act>)>) -> Vec<&'static str> {
         let mut command = |(player, action)| {
             self.sequence += 1;
             Command { player, sequence: self.sequence, action }
@@ -52,7 +52,7 @@ impl Sky {
     }
 
     fn act(&mut self, player: PlayerId, act: Act) -> Vec<&'static str> {
-        self.tick(vec![(player, Deed::Act(act))])
+        self.tick(vec![(player, SimpleAction::Act(act))])
     }
 
     fn wait(&mut self, ticks: u32) {
@@ -63,7 +63,7 @@ impl Sky {
     fn kites(&self) -> Vec<(u32, i64, i64)> {
         let codes = PacketTables::from_texts(Game_::TABLES).expect("its table");
         let dialect = codes.dialect("kites").expect("its dialect");
-        let mut row = Row::default();
+        let mut row = NamedValues::default();
         self.world.game().show(&mut row);
         row.set("tick", self.world.tick());
         let message = row.encode(&dialect, "state").expect("it fits");
@@ -117,7 +117,7 @@ fn a_kite_flies_on_without_news_waits_for_an_absent_owner_and_goes_with_it() {
     assert_eq!(sky.kites(), [(mine, 100, 560)]);
     sky.wait(3);
     assert_eq!(sky.kites(), [(mine, 130, 560)], "300 px a second");
-    let away = (PlayerId::OPERATOR, Deed::Away(ANN));
+    let away = (PlayerId::OPERATOR, SimpleAction::Away(ANN));
     assert_eq!(sky.tick(vec![away]), [""; 0]);
     sky.wait(600);
     assert_eq!(sky.kites(), [(mine, 130, 560)], "it waits");
@@ -127,7 +127,7 @@ fn a_kite_flies_on_without_news_waits_for_an_absent_owner_and_goes_with_it() {
     sky.wait(1);
     assert_eq!(sky.kites(), [], "10 s without news");
     sky.act(ANN, Act::Fly { number: 1, kite: kite(100, 560, 0) });
-    assert_eq!(sky.tick(vec![(PlayerId::OPERATOR, Deed::Leave(ANN))]), [""; 0]);
+    assert_eq!(sky.tick(vec![(PlayerId::OPERATOR, SimpleAction::Leave(ANN))]), [""; 0]);
     assert_eq!(sky.kites(), []);
 }
 
@@ -146,27 +146,27 @@ fn a_world_of_command_frames_alone_is_the_same() {
         accepted += said - reasons.len();
         rejected.extend(reasons);
     }
-    let mut follower = World::<Kites>::new(&WorldParams::default_for::<World<Kites>>(7));
+    let mut follower = SimpleWorld::<Kites>::new(&WorldParams::default_for::<SimpleWorld<Kites>>(7));
     for (tick, bytes) in (0..).zip(&sky.frames) {
         let mut commands = command_frame::decode(bytes).expect("our own frame").commands;
         follower.step(&mut commands, &mut StepResult::default());
         if tick == 1_500 {
-            follower = World::restore(&follower.snapshot()).expect("our own snapshot");
+            follower = SimpleWorld::restore(&follower.snapshot()).expect("our own snapshot");
         }
     }
     assert_eq!(follower.checksum(), sky.world.checksum());
     assert!(accepted > 300, "{accepted} accepted");
-    for refusal in client_authority::Refusal::ALL {
+    for refusal in client_authority::ReportError::ALL {
         assert!(rejected.contains(&refusal.name()), "never: {refusal:?}");
     }
 }
 
 /// Something about the first kites of some players, near enough to be accepted now and then.
-fn act(random: &mut Rng) -> Deed<Act> {
+fn act(random: &mut Rng) -> SimpleAction<Act> {
     let number = 1 + random.below(4) as u16;
     let id = client_authority::id(PlayerId(1 + random.below(3) as u16), number);
     let (x, vx) = (random.between(300, 460), random.between(-460, 460));
-    Deed::Act(match random.below(12) {
+    SimpleAction::Act(match random.below(12) {
         0 | 1 => Act::Fly { number, kite: kite(x, 560, vx) },
         2 => Act::Land { id },
         3 => Act::Report { id, kite: kite(5 * x, 560, vx) },
@@ -188,7 +188,7 @@ fn the_world_is_the_same_in_any_order_and_from_any_snapshot() {
 #[test]
 fn bots_in_rust_own_kites_and_every_tick_can_be_run_again() {
     // Before its first kite it may never hear of a tick: no state is sent while nothing changes.
-    let begun = Kites::tactics().and_then(|mut bot| bot.act(ANN, &mut Dice::new(1)));
+    let begun = Kites::tactics().and_then(|mut bot| bot.act(ANN, &mut BotRng::new(1)));
     assert!(begun.is_some_and(|(packet, _)| packet == "fly"));
     let report = tickwire::synctest::<Game_>(3_000, 1).expect("the same in every copy");
     let deeds = format!("{:?}", report.deeds);

@@ -8,7 +8,7 @@ use std::time::{Duration, Instant};
 use rustix::net::sockopt::set_socket_recv_buffer_size;
 use tickwire::client::dial;
 use tickwire::internal::client::echo;
-use tickwire::internal::server::net::{EchoServer, Server};
+use tickwire::internal::server::net::{EchoServer, ServerHandle};
 use tickwire::limits;
 use tickwire::ws::frame::Opcode;
 
@@ -159,7 +159,7 @@ fn a_client_that_is_closed_before_its_hello_ends_in_the_time_of_a_close_and_neve
 #[test]
 fn every_byte_for_a_client_is_counted_pongs_and_the_close_frame_among_them() {
     let server = server();
-    let sent = |server: &Server| -> usize {
+    let sent = |server: &ServerHandle| -> usize {
         let text = server.metrics_text();
         let line = text.lines().find_map(|line| line.strip_prefix("tickwire_sent_bytes_total "));
         line.expect("the counter").parse().expect("a number")

@@ -4,11 +4,11 @@ use std::io::ErrorKind;
 use std::net::TcpStream;
 use std::time::Duration;
 
-use tickwire::client::blocking_client::{Heard, Talk};
+use tickwire::client::blocking_client::{ReceivedPacket, BlockingClient};
 use tickwire::game::simple::Simple;
 use tickwire::internal::games::tanks::Tanks;
 use tickwire::packet::Value;
-use tickwire::{Room, Running, Server, StartError};
+use tickwire::{RoomSpec, RunningServer, Server, StartError};
 
 use crate::program_of_pong::Pong;
 use crate::program_of_units::Units;
@@ -16,17 +16,17 @@ use crate::program_of_units::Units;
 const SOON: Duration = Duration::from_secs(10);
 
 /// A player in the room at this path.
-fn player(server: &Running, room: &str, dialect: &str) -> Talk {
+fn player(server: &RunningServer, room: &str, dialect: &str) -> BlockingClient {
     let url = format!("ws://{}{room}/play", server.address()).parse().expect("a URL");
     let dialect = server.codes().dialect(dialect).expect("a dialect of the server");
-    let mut talk: Talk = Talk::connect(&url, None, dialect).expect("a place");
+    let mut talk: BlockingClient = BlockingClient::connect(&url, None, dialect).expect("a place");
     talk.send("hello", &[1.into(), 1.into(), "Ann".into()]).expect("open");
-    talk.hear_until(SOON, |packet| packet.name == "spawned").expect("a body");
+    talk.receive_until(SOON, |packet| packet.name == "spawned").expect("a body");
     talk
 }
 
 /// The x of a unit in a state.
-fn x_of(state: &Heard, unit: u64) -> Option<u64> {
+fn x_of(state: &ReceivedPacket, unit: u64) -> Option<u64> {
     let units = state.get("units")?.as_array()?;
     let unit = units.chunks(4).find(|one| one[0].as_u64() == Some(unit))?;
     unit[2].as_u64()
@@ -34,32 +34,32 @@ fn x_of(state: &Heard, unit: u64) -> Option<u64> {
 
 #[test]
 fn two_servers_in_one_process_are_played_with_the_client() {
-    let units = Room::of::<Simple<Units>>().seed(7).tick_hz(20).max_clients(1);
+    let units = RoomSpec::of::<Simple<Units>>().seed(7).tick_hz(20).max_clients(1);
     let both = Server::of::<Simple<Pong>>().room("units", units).start().expect("two games");
     let pong = Server::of::<Simple<Pong>>().start().expect("the same game once more");
     assert_ne!(both.address(), pong.address());
 
     let mut ann = player(&both, "/r/units", "units");
-    let state = ann.hear_until(SOON, |packet| packet.name == "state").expect("a state");
+    let state = ann.receive_until(SOON, |packet| packet.name == "state").expect("a state");
     let own = state.get("units").and_then(Value::as_array).expect("a list")[0].clone();
     let march = [1.into(), Value::Nil, Value::Array(vec![own.clone()]), 600.into(), 200.into()];
     ann.send("march", &march).expect("open");
     let own = own.as_u64().expect("a number");
-    ann.hear_until(SOON, |packet| x_of(packet, own) == Some(600)).expect("the unit has arrived");
+    ann.receive_until(SOON, |packet| x_of(packet, own) == Some(600)).expect("the unit has arrived");
 
     let misspelt = ann.send("marsh", &[]).expect_err("no such packet");
     assert_eq!(misspelt.kind(), ErrorKind::InvalidInput);
     let mut bob = player(&pong, "", "pong");
-    bob.hear_until(SOON, |packet| packet.name == "state").expect("a state");
+    bob.receive_until(SOON, |packet| packet.name == "state").expect("a state");
     assert!(both.command("room units players").expect("a room").contains("Ann"));
     assert!(!both.command("players").expect("the default room").contains("Ann"));
 
     // The clients of a server that stops are told; the other server goes on.
     both.stop();
-    while ann.hear(SOON).expect("no error before the end").is_some() {}
+    while ann.receive(SOON).expect("no error before the end").is_some() {}
     assert!(ann.ending().expect("ended").starts_with("1001 "), "{:?}", ann.ending());
     bob.send("ping", &[7.into()]).expect("open");
-    bob.hear_until(SOON, |packet| packet.name == "pong").expect("an answer");
+    bob.receive_until(SOON, |packet| packet.name == "pong").expect("an answer");
 }
 
 #[test]
@@ -81,13 +81,13 @@ fn a_dropped_server_is_gone_and_its_operator_can_ask_for_the_end() {
 #[test]
 fn a_wrong_setting_is_named_with_its_rule() {
     let server = Server::of::<Simple<Units>>;
-    let room = Room::of::<Simple<Units>>;
+    let room = RoomSpec::of::<Simple<Units>>;
     let rows = [
         (server().bind("here"), "bind: \"here\" must be ADDRESS:PORT, such as 127.0.0.1:3000"),
         (server().room("Two", room()), "the room \"Two\": a room's name must be 1 to 32 of a-z, 0-9 and -"),
         (server().room("a", room()).room("a", room()), "the room \"a\": two rooms have this name"),
         (
-            Server::with(Room::of::<Simple<Pong>>().tick_hz(31)),
+            Server::with(RoomSpec::of::<Simple<Pong>>().tick_hz(31)),
             "the default room: tick_hz 31: must be 30 or 60",
         ),
         (server().room("a", room().update_hz(0)), "the room \"a\": update_hz 0: must be at least 1"),
@@ -97,7 +97,7 @@ fn a_wrong_setting_is_named_with_its_rule() {
             "the room \"a\": size: unknown option; those of units are: none",
         ),
         (
-            Server::with(Room::of::<Simple<Tanks>>().option("round", 1)),
+            Server::with(RoomSpec::of::<Simple<Tanks>>().option("round", 1)),
             "the default room: round 1: must be 5 to 3600",
         ),
         (server().max_clients(0), "max_clients: 0: must be at least 1"),

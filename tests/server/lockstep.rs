@@ -3,11 +3,11 @@
 
 use std::time::Instant;
 
-use tickwire::client::lockstep_follower::{Follower, Heard, Report};
-use tickwire::game::simple::{Row, Simple, SimpleGame, Turns};
+use tickwire::client::lockstep_follower::{LockstepFollower, FollowEvent, DesyncReport};
+use tickwire::game::simple::{NamedValues, Simple, SimpleGame, TickContext};
 use tickwire::game::{Game as _, Messages};
-use tickwire::internal::server::net::{Config, Server};
-use tickwire::internal::server::room::lockstep::{Access, Rules};
+use tickwire::internal::server::net::{ServerConfig, ServerHandle};
+use tickwire::internal::server::room::lockstep::{LockstepAccess, LockstepConfig};
 use tickwire::limits;
 use tickwire::packet::{DecodedPacket, Direction, Value, json};
 use tickwire::sim::{PlayerId, WorldParams, fields};
@@ -20,21 +20,21 @@ use crate::support::{PATIENCE, Peer};
 /// A client that runs the world itself.
 struct Locked {
     peer: Peer,
-    follower: Follower,
+    follower: LockstepFollower,
     dialect: std::sync::Arc<tickwire::packet::Dialect>,
     is_json: bool,
-    reports: Vec<Report>,
+    reports: Vec<DesyncReport>,
     /// Other packets, in words.
     others: Vec<String>,
 }
 
 impl Locked {
-    fn connect(server: &Server, is_json: bool, mode: u8, token: Option<&str>) -> Locked {
+    fn connect(server: &ServerHandle, is_json: bool, mode: u8, token: Option<&str>) -> Locked {
         let about = Simple::<Units>::ABOUT;
         let dialect = server.config().codes.dialect("units").expect("its own");
         let path = if is_json { "/play?format=json" } else { "/play" };
         let peer = Peer::connect(server.address(), path);
-        let follower = Follower::new(about, std::sync::Arc::clone(&dialect));
+        let follower = LockstepFollower::new(about, std::sync::Arc::clone(&dialect));
         let (reports, others) = (Vec::new(), Vec::new());
         let mut locked = Locked { peer, follower, dialect, is_json, reports, others };
         let token = token.map_or(Value::Nil, Value::from);
@@ -76,10 +76,10 @@ impl Locked {
             };
             let packet = packet.expect("by the table");
             let (mut say, mut told) = (Vec::new(), Messages::default());
-            match self.follower.hear(&packet, &mut say, &mut told).expect("the same rules") {
-                Heard::Report(report) => self.reports.push(report),
-                Heard::Other => self.others.push(packet.to_string()),
-                Heard::Began(_) | Heard::Stepped(_) | Heard::Noted => {}
+            match self.follower.on_packet(&packet, &mut say, &mut told).expect("the same rules") {
+                FollowEvent::Report(report) => self.reports.push(report),
+                FollowEvent::Other => self.others.push(packet.to_string()),
+                FollowEvent::Began(_) | FollowEvent::Stepped(_) | FollowEvent::Noted => {}
             }
             say.iter().for_each(|message| self.send(message));
         }
@@ -100,7 +100,7 @@ impl Locked {
 }
 
 /// The value of a metric.
-pub fn metric(server: &Server, name: &str) -> u64 {
+pub fn metric(server: &ServerHandle, name: &str) -> u64 {
     let text = server.metrics_text();
     let line = text.lines().find_map(|line| line.strip_prefix(&format!("tickwire_{name} ")));
     line.expect(name).parse().expect("a number")
@@ -108,9 +108,9 @@ pub fn metric(server: &Server, name: &str) -> u64 {
 
 #[test]
 fn a_server_that_checks_itself_compares_what_its_clients_are_sent() {
-    let mut config = config(Access::Open);
+    let mut config = config(LockstepAccess::Open);
     config.self_check = true;
-    let server = Server::start(config).expect("a free port");
+    let server = ServerHandle::start(config).expect("a free port");
     let mut streams = [Locked::connect(&server, false, 1, None), Locked::connect(&server, true, 1, None)];
     let mut locked = Locked::connect(&server, false, 3, None);
     let began = Instant::now();
@@ -127,9 +127,9 @@ fn a_server_that_checks_itself_compares_what_its_clients_are_sent() {
     assert_eq!(server.stop(), 0);
 }
 
-fn config(access: Access) -> Config {
+fn config(access: LockstepAccess) -> ServerConfig {
     let mut config = config_of::<Simple<Units>>();
-    config.lockstep = Rules { access, snapshot_ticks: 30, checksum_ticks: 10 };
+    config.lockstep = LockstepConfig { access, snapshot_ticks: 30, checksum_ticks: 10 };
     config
 }
 
@@ -146,7 +146,7 @@ fn agree(worlds: &mut [&mut Locked]) {
 
 #[test]
 fn what_stopped_the_first_seed_system_stops_no_world() {
-    let server = Server::start(config(Access::Open)).expect("a free port");
+    let server = ServerHandle::start(config(LockstepAccess::Open)).expect("a free port");
     let mut ann = Locked::connect(&server, false, 3, None);
     let mut bob = Locked::connect(&server, true, 3, None);
     for one in [&mut ann, &mut bob] {
@@ -186,7 +186,7 @@ fn what_stopped_the_first_seed_system_stops_no_world() {
 
 #[test]
 fn in_json_a_world_is_followed_as_well_and_a_changed_field_is_named() {
-    let server = Server::start(config(Access::Open)).expect("a free port");
+    let server = ServerHandle::start(config(LockstepAccess::Open)).expect("a free port");
     let mut ann = Locked::connect(&server, true, 3, None);
     let mut bob = Locked::connect(&server, false, 2, None);
     ann.ticks(3);
@@ -205,7 +205,7 @@ fn in_json_a_world_is_followed_as_well_and_a_changed_field_is_named() {
 #[test]
 fn without_a_token_nobody_else_sees_the_whole_world() {
     // This machine may, by default.
-    let server = Server::start(config(Access::Token)).expect("a free port");
+    let server = ServerHandle::start(config(LockstepAccess::Token)).expect("a free port");
     let mut here = Locked::connect(&server, false, 2, None);
     here.ticks(3);
     // A page of another site in a browser on this machine is not this machine.
@@ -223,7 +223,7 @@ fn without_a_token_nobody_else_sees_the_whole_world() {
         }
     }
     server.stop();
-    let server = Server::start(config(Access::Off)).expect("a free port");
+    let server = ServerHandle::start(config(LockstepAccess::Off)).expect("a free port");
     let mut refused = Locked::connect(&server, false, 2, None);
     assert_eq!(refused.peer.receive_close(), "1008 lockstep_off");
     server.stop();
@@ -251,7 +251,7 @@ impl SimpleGame for Huge {
         Huge { units: Units::new(identity), padding: vec![7; limits::SNAPSHOT_MOST_BYTES] }
     }
 
-    fn join(&mut self, player: PlayerId, name: &str, turns: &mut Turns<'_>) {
+    fn join(&mut self, player: PlayerId, name: &str, turns: &mut TickContext<'_>) {
         self.units.join(player, name, turns);
     }
 
@@ -263,15 +263,15 @@ impl SimpleGame for Huge {
         Units::action(packet)
     }
 
-    fn act(&mut self, player: PlayerId, march: March, turns: &mut Turns<'_>) -> Result<(), &'static str> {
+    fn act(&mut self, player: PlayerId, march: March, turns: &mut TickContext<'_>) -> Result<(), &'static str> {
         self.units.act(player, march, turns)
     }
 
-    fn tick(&mut self, turns: &mut Turns<'_>) {
+    fn tick(&mut self, turns: &mut TickContext<'_>) {
         self.units.tick(turns);
     }
 
-    fn show(&self, row: &mut Row) {
+    fn show(&self, row: &mut NamedValues) {
         self.units.show(row);
     }
 }
@@ -279,8 +279,8 @@ impl SimpleGame for Huge {
 #[test]
 fn of_a_world_too_large_to_be_sent_clients_are_told_and_those_of_a_stream_stay() {
     let mut config = config_of::<Simple<Huge>>();
-    config.lockstep = Rules { access: Access::Open, snapshot_ticks: 30, checksum_ticks: 10 };
-    let server = Server::start(config).expect("a free port");
+    config.lockstep = LockstepConfig { access: LockstepAccess::Open, snapshot_ticks: 30, checksum_ticks: 10 };
+    let server = ServerHandle::start(config).expect("a free port");
     let mut stream = Locked::connect(&server, false, 1, None);
     stream.until("a state", |one| one.others.iter().any(|other| other.starts_with("state ")));
     let mut follows = Locked::connect(&server, true, 2, None);

@@ -6,7 +6,7 @@ use std::net::TcpStream;
 use crate::support::{PATIENCE, server_with};
 
 /// The status and the body of the answer to these bytes.
-fn answer(server: &tickwire::internal::server::net::Server, request: &str) -> (String, String) {
+fn answer(server: &tickwire::internal::server::net::ServerHandle, request: &str) -> (String, String) {
     let mut stream = TcpStream::connect(server.address()).expect("a connection");
     stream.set_read_timeout(Some(PATIENCE)).expect("a timeout");
     stream.write_all(request.as_bytes()).expect("sent");

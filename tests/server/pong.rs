@@ -6,10 +6,10 @@ use std::process::Command;
 use std::time::Duration;
 
 use tickwire::capture;
-use tickwire::game::simple::{Deed, Simple, World};
-use tickwire::game::{About, Game};
-use tickwire::internal::server::net::Server;
-use tickwire::internal::server::net::recorder::Target;
+use tickwire::game::simple::{SimpleAction, Simple, SimpleWorld};
+use tickwire::game::{GameInfo, Game};
+use tickwire::internal::server::net::ServerHandle;
+use tickwire::internal::server::net::recorder::CaptureTarget;
 use tickwire::internal::testing::load::crowd;
 use tickwire::internal::testing::simulate;
 use tickwire::internal::tools::replay;
@@ -23,9 +23,9 @@ use crate::rooms::page;
 use crate::same_world::three_ways;
 
 type Game_ = Simple<Pong>;
-const ABOUT: &About = Game_::ABOUT;
+const ABOUT: &GameInfo = Game_::ABOUT;
 
-fn server() -> Server {
+fn server() -> ServerHandle {
     server_of::<Game_>()
 }
 
@@ -97,7 +97,7 @@ fn pages_tables_metrics_and_the_operator_know_the_game_without_a_line_of_its_own
 #[test]
 fn a_capture_replays_the_same_and_a_program_without_the_game_says_so() {
     let (server, file) = (server(), File::new("pong"));
-    server.capture(Target::File(file.0.clone())).expect("a new file");
+    server.capture(CaptureTarget::File(file.0.clone())).expect("a new file");
     let [mut ann, mut bob] = [(); 2].map(|()| Guest::connect(&server));
     let _ = (ann.enter("Ann"), bob.enter("Bob"));
     for direction in [-1, 1, 0, 1] {
@@ -122,7 +122,7 @@ fn a_capture_replays_the_same_and_a_program_without_the_game_says_so() {
 
 #[test]
 fn the_world_is_the_same_in_any_order_and_from_any_snapshot() {
-    let act = |random: &mut Rng| Deed::Act(Paddle { direction: random.between(-1, 1) as i8 });
+    let act = |random: &mut Rng| SimpleAction::Act(Paddle { direction: random.between(-1, 1) as i8 });
     let checksums = [1, 2].map(|seed| three_ways::<Game_>(seed, 10_000, act));
     // Of every build on every machine.
     assert_eq!(
@@ -133,22 +133,22 @@ fn the_world_is_the_same_in_any_order_and_from_any_snapshot() {
 
 #[test]
 fn a_snapshot_of_another_game_or_other_rules_is_refused() {
-    let world = World::<Pong>::new(&(ABOUT.identity)(1));
+    let world = SimpleWorld::<Pong>::new(&(ABOUT.identity)(1));
     let bytes = world.snapshot();
-    assert_eq!(World::<Pong>::restore(&bytes).as_ref(), Ok(&world));
+    assert_eq!(SimpleWorld::<Pong>::restore(&bytes).as_ref(), Ok(&world));
     for (at, says) in [(0, "not a snapshot of pong"), (5, "not a snapshot of pong"), (9, "other rules")] {
         let mut wrong = bytes.clone();
         wrong[at] ^= 1;
-        let reason = World::<Pong>::restore(&wrong).expect_err("refused");
+        let reason = SimpleWorld::<Pong>::restore(&wrong).expect_err("refused");
         assert!(reason.contains(says), "{at}: {reason}");
     }
     for end in 0..bytes.len() {
-        assert!(World::<Pong>::restore(&bytes[..end]).is_err(), "{end} bytes");
+        assert!(SimpleWorld::<Pong>::restore(&bytes[..end]).is_err(), "{end} bytes");
     }
     for at in 17..bytes.len() {
         let mut wrong = bytes.clone();
         wrong[at] ^= 1;
-        assert!(World::<Pong>::restore(&wrong).is_err(), "byte {at}");
+        assert!(SimpleWorld::<Pong>::restore(&wrong).is_err(), "byte {at}");
     }
 }
 
@@ -199,14 +199,14 @@ fn bots_play_it_and_a_simulation_of_it_breaks_no_rule_without_a_line_of_its_own(
     let server = server();
     let url = format!("ws://{}", server.address());
     let codes = PacketTables::from_texts(ABOUT.tables).expect("its table");
-    let plan = crowd::Plan {
+    let plan = crowd::CrowdPlan {
         url: url.parse().expect("a URL"),
         game: ABOUT,
         dialects: vec![codes.dialect("pong").expect("its dialect")],
         count: 4,
         time: Duration::from_secs(2),
         source: None,
-        manner: crowd::Manner::Play,
+        manner: crowd::BotBehavior::Play,
         seed: 1,
         lockstep: false,
     };
@@ -220,9 +220,9 @@ fn bots_play_it_and_a_simulation_of_it_breaks_no_rule_without_a_line_of_its_own(
     assert!(said.contains("pong is played there; this program has bots for: moo, "), "{said}");
     server.stop();
 
-    let game = simulate::Kind::of::<Game_>();
+    let game = simulate::SimGameFactory::of::<Game_>();
     let plan =
-        simulate::Plan { game, seed: 1, peers: 12, time: Duration::from_secs(30), rooms: 2, net: None };
+        simulate::SimulationPlan { game, seed: 1, peers: 12, time: Duration::from_secs(30), rooms: 2, net: None };
     let (counts, failure) = simulate::run(&plan);
     assert_eq!(failure, None);
     assert!(counts.of("clients compared with the published state") > 20, "{counts:?}");

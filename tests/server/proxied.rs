@@ -8,7 +8,7 @@ use std::time::{Duration, Instant};
 use crate::program::{Program, tickwire};
 use crate::support::{PATIENCE, server_with};
 use tickwire::client::dial;
-use tickwire::internal::server::net::Server;
+use tickwire::internal::server::net::ServerHandle;
 use tickwire::internal::server::net::console::Source;
 use tickwire::limits;
 
@@ -18,7 +18,7 @@ const PROXY: &str = "127.0.3.1";
 const STRANGER: &str = "127.0.4.1";
 
 /// Two clients an address, and one proxy that is believed.
-fn behind_a_proxy() -> Server {
+fn behind_a_proxy() -> ServerHandle {
     server_with(|config| {
         config.max_clients_per_address = 2;
         config.trusted_proxies = vec![PROXY.parse().expect("a network")];
@@ -26,7 +26,7 @@ fn behind_a_proxy() -> Server {
 }
 
 /// Asks from this address with these headers; gives the connection and the status.
-fn ask(server: &Server, from: &str, path: &str, headers: &str) -> (TcpStream, String) {
+fn ask(server: &ServerHandle, from: &str, path: &str, headers: &str) -> (TcpStream, String) {
     let from: IpAddr = from.parse().expect("an address");
     let mut stream = dial::dial(server.address(), Some(from)).expect("a connection");
     stream.set_nonblocking(false).expect("a socket that waits");
@@ -39,11 +39,11 @@ fn ask(server: &Server, from: &str, path: &str, headers: &str) -> (TcpStream, St
 }
 
 /// Upgrades with this in `X-Forwarded-For`.
-fn join(server: &Server, from: &str, forwarded_for: &str) -> (TcpStream, String) {
+fn join(server: &ServerHandle, from: &str, forwarded_for: &str) -> (TcpStream, String) {
     ask(server, from, "/", &format!("{UPGRADE}X-Forwarded-For: {forwarded_for}\r\n"))
 }
 
-fn counts(server: &Server, line: &str) -> bool {
+fn counts(server: &ServerHandle, line: &str) -> bool {
     server.metrics_text().lines().any(|found| found == line)
 }
 

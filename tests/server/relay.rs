@@ -9,7 +9,7 @@ use std::thread;
 use rustix::process::{Pid, Signal, kill_process};
 use tickwire::client::dial;
 use tickwire::internal::server::net::EchoServer;
-use tickwire::internal::server::net::netem_proxy::{Options, Relay};
+use tickwire::internal::server::net::netem_proxy::{ProxyConfig, NetemProxy};
 use tickwire::internal::util::os;
 use tickwire::limits;
 use tungstenite::Message;
@@ -19,10 +19,10 @@ use crate::support::PATIENCE;
 /// Some of everything: jitter that would reorder, losses, a rate.
 const ODD: &str = "delay=4ms,jitter=4ms,loss=2%,rate=4MB";
 
-fn relay(to: SocketAddr, conditions: &str) -> Relay {
+fn relay(to: SocketAddr, conditions: &str) -> NetemProxy {
     let listen = "127.0.0.1:0".parse().expect("an address");
     let conditions = conditions.parse().expect("conditions");
-    Relay::start(Options { listen, to, conditions, seed: 7 }).expect("a free port")
+    NetemProxy::start(ProxyConfig { listen, to, conditions, seed: 7 }).expect("a free port")
 }
 
 fn listen() -> (TcpListener, SocketAddr) {

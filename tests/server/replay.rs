@@ -8,15 +8,15 @@ use std::thread;
 use std::time::Duration;
 
 use serde_json::Value;
-use tickwire::capture::{self, Capture, End, Piece};
-use tickwire::game::{About, Game as _};
-use tickwire::internal::connection::Endpoint;
+use tickwire::capture::{self, Capture, Side, StreamPiece};
+use tickwire::game::{GameInfo, Game as _};
+use tickwire::internal::connection::WireFormat;
 use tickwire::internal::games::moo::Moo;
 use tickwire::internal::server::net::console::Source;
-use tickwire::internal::server::net::recorder::{Rotation, Target};
-use tickwire::internal::server::net::{Config, Server};
-use tickwire::internal::testing::load::crowd::{self, Manner, Plan};
-use tickwire::internal::tools::replay::{self, Asked, Pass, Worlds};
+use tickwire::internal::server::net::recorder::{Rotation, CaptureTarget};
+use tickwire::internal::server::net::{ServerConfig, ServerHandle};
+use tickwire::internal::testing::load::crowd::{self, BotBehavior, CrowdPlan};
+use tickwire::internal::tools::replay::{self, ReplayOptions, StreamingReplay, WorldRunner};
 use tickwire::packet::{Direction, PacketTables};
 use tickwire::ws::Side;
 use tickwire::ws::frame::{Header, Opcode, mask};
@@ -66,22 +66,22 @@ pub fn number(report: &Value, name: &str) -> u64 {
 
 /// Eight bots, two of each dialect, for some seconds. The capture begins before they come, or while they play.
 fn recorded(file: &Path, is_late: bool, rotation: Rotation) -> Vec<u8> {
-    let config = Config { rotation, ..Config::new("127.0.0.1:0".parse().expect("an address")) };
-    let server = Server::start(config).expect("a free port");
+    let config = ServerConfig { rotation, ..ServerConfig::new("127.0.0.1:0".parse().expect("an address")) };
+    let server = ServerHandle::start(config).expect("a free port");
     let codes = PacketTables::builtin();
     let names = ["native", "legacy", "letters", "letters-2023"];
-    let plan = Plan {
+    let plan = CrowdPlan {
         game: Moo::ABOUT,
         url: format!("ws://{}", server.address()).parse().expect("a URL"),
         dialects: names.map(|name| codes.dialect(name).expect("built in")).into(),
         count: 8,
         time: Duration::from_secs(if is_late { 4 } else { 3 }),
         source: None,
-        manner: Manner::Play,
+        manner: BotBehavior::Play,
         seed: 5,
         lockstep: false,
     };
-    let capture = || server.capture(Target::File(file.to_owned())).expect("a new file");
+    let capture = || server.capture(CaptureTarget::File(file.to_owned())).expect("a new file");
     thread::scope(|scope| {
         if !is_late {
             capture();
@@ -290,7 +290,7 @@ pub fn one_step() -> Vec<u8> {
 /// Where the packet with the first record of the world begins in a file, and its captured bytes.
 fn world_record(bytes: &[u8]) -> (usize, usize) {
     let capture = capture::read(bytes).expect("a capture");
-    let is_world = |record: &_| matches!(record, Ok((_, capture::Record::World { part: 0, parts: 1, .. })));
+    let is_world = |record: &_| matches!(record, Ok((_, capture::WorldRecord::World { part: 0, parts: 1, .. })));
     let (packet, _) = capture.records().find(|(_, record)| is_world(record)).expect("a world in one part");
     (offset(bytes, packet.bytes), packet.bytes.len())
 }
@@ -362,7 +362,7 @@ fn a_record_that_says_another_world_than_its_snapshot_is_refused_by_the_field() 
 
 /// Whether a capture is replayed in one pass, however its bytes come; if so, what comes out is what the replay of the whole says.
 fn is_in_one_pass(bytes: &[u8], parts: usize) -> bool {
-    let (mut pass, mut worlds) = (Pass::new(&[Moo::ABOUT], None), Worlds::new(&[Moo::ABOUT]));
+    let (mut pass, mut worlds) = (StreamingReplay::new(&[Moo::ABOUT], None), WorldRunner::new(&[Moo::ABOUT]));
     let mut rest = Vec::new();
     for part in bytes.chunks(parts) {
         rest.extend_from_slice(part);
@@ -375,8 +375,8 @@ fn is_in_one_pass(bytes: &[u8], parts: usize) -> bool {
     let Ok(reports) = pass.finish(rest.len(), || Ok(worlds.ran())) else { return false };
     let capture = capture::read(bytes).expect("it was read in one pass");
     let codes = replay::codes(&capture, None).expect("there were packet tables");
-    let find = |about: &About, head: &_| Endpoint::find(&codes, about.paths, head).ok();
-    let whole = replay::replay(&capture, &[Moo::ABOUT], &find, Asked::default());
+    let find = |about: &GameInfo, head: &_| WireFormat::find(&codes, about.paths, head).ok();
+    let whole = replay::replay(&capture, &[Moo::ABOUT], &find, ReplayOptions::default());
     assert_eq!(Ok(&reports), whole.as_ref());
     assert!(reports.iter().all(|(_, report)| report.is_same()));
     true
@@ -418,7 +418,7 @@ fn with_another_angle(bytes: &[u8]) -> (Vec<u8>, u64) {
     let native = PacketTables::builtin().dialect("native").expect("built in");
     let connections = capture.connections();
     let pieces = connections.iter().flat_map(|connection| &connection.pieces);
-    let found = pieces.filter(|piece| piece.from == End::Client).find(|piece| is_move(piece, &native));
+    let found = pieces.filter(|piece| piece.from == Side::Client).find(|piece| is_move(piece, &native));
     let piece = found.expect("a bot walks");
     let mut changed = bytes.to_vec();
     // The last three bytes of the message are `cd` and the angle; a mask does not move bits.
@@ -426,7 +426,7 @@ fn with_another_angle(bytes: &[u8]) -> (Vec<u8>, u64) {
     (changed, tick_of(&capture, piece.packet))
 }
 
-fn is_move(piece: &Piece<'_>, native: &tickwire::packet::Dialect) -> bool {
+fn is_move(piece: &StreamPiece<'_>, native: &tickwire::packet::Dialect) -> bool {
     let Ok(Some((header, header_bytes))) = Header::decode(piece.bytes, Side::Client) else { return false };
     let mut message = piece.bytes[header_bytes..].to_vec();
     mask(&mut message, header.mask.expect("a client masks"), 0);
@@ -448,8 +448,8 @@ fn tick_of(capture: &Capture<'_>, packet: usize) -> u64 {
 fn without_a_packet(bytes: &[u8]) -> Vec<u8> {
     let capture = capture::read(bytes).expect("a capture");
     let connections = capture.connections();
-    let own: Vec<&Piece<'_>> =
-        connections[0].pieces.iter().filter(|piece| piece.from == End::Client).collect();
+    let own: Vec<&StreamPiece<'_>> =
+        connections[0].pieces.iter().filter(|piece| piece.from == Side::Client).collect();
     let packet = &capture.packets[own[own.len() / 2].packet - 1];
     let begin = offset(bytes, packet.bytes) - BEFORE_PACKET;
     let length = u32::from_le_bytes(*bytes[begin + 4..].first_chunk().expect("a length")) as usize;

@@ -3,7 +3,7 @@
 use std::fs;
 
 use serde_json::Value;
-use tickwire::capture::{self, Record};
+use tickwire::capture::{self, WorldRecord};
 
 use crate::replay::{BEFORE_PACKET, File, number, offset, one_step, replay};
 
@@ -16,7 +16,7 @@ const CHANGED: usize = 20;
 fn with_another_checksum() -> Vec<u8> {
     let bytes = one_step();
     let capture = capture::read(&bytes).expect("a capture");
-    let is_tick = |record: &Result<_, _>| matches!(record, Ok((_, Record::Tick { .. })));
+    let is_tick = |record: &Result<_, _>| matches!(record, Ok((_, WorldRecord::Tick { .. })));
     let mut ticks = capture.records().filter(|(_, record)| is_tick(record));
     let (packet, _) = ticks.nth(CHANGED).expect("it has more ticks");
     let at = offset(&bytes, packet.bytes);
@@ -32,7 +32,7 @@ fn with_another_room() -> Vec<u8> {
     let capture = capture::read(&bytes).expect("a capture");
     let mut more = bytes.clone();
     for (packet, record) in capture.records() {
-        if matches!(record, Ok((_, Record::Table { .. }))) {
+        if matches!(record, Ok((_, WorldRecord::Table { .. }))) {
             continue;
         }
         let own = [&packet.bytes[..2], b"\x05other", &packet.bytes[3..]].concat();

@@ -4,10 +4,10 @@ use std::fs;
 use std::time::Duration;
 
 use tickwire::internal::games;
-use tickwire::internal::server::net::Server;
+use tickwire::internal::server::net::ServerHandle;
 use tickwire::internal::server::net::console::Source;
-use tickwire::internal::server::net::recorder::Target;
-use tickwire::internal::testing::load::resume_test::{self, Returned};
+use tickwire::internal::server::net::recorder::CaptureTarget;
+use tickwire::internal::testing::load::resume_test::{self, ResumeReport};
 use tickwire::internal::tools::replay;
 use tickwire::packet::Value;
 
@@ -17,7 +17,7 @@ use crate::support::{Peer, server_with};
 
 const PATH: &str = "/play?inspect_key=00112233445566778899aabbccddeeff";
 
-fn server() -> Server {
+fn server() -> ServerHandle {
     server_with(|config| config.seat_time = Duration::from_secs(60))
 }
 
@@ -33,7 +33,7 @@ fn walk(native: &mut Native, first_heading: u32, tick: Value) {
 #[test]
 fn a_capture_of_a_reload_and_of_a_take_over_by_an_older_connection_comes_out_the_same() {
     let (server, file) = (server(), File::new("resume"));
-    server.capture(Target::File(file.0.clone())).expect("a new file");
+    server.capture(CaptureTarget::File(file.0.clone())).expect("a new file");
     let address = server.address();
     let mut older = Native { peer: Peer::connect(address, PATH) };
     older.say("hello", &[1.into(), 0.into(), Value::Nil, Value::Nil]);
@@ -85,7 +85,7 @@ fn a_kicked_client_and_an_absent_player_are_gone_though_they_have_a_key() {
 #[test]
 fn a_client_that_comes_back_is_told_what_it_missed_or_that_its_player_is_gone_and_a_replay_agrees() {
     let (server, file) = (server(), File::new("missed"));
-    server.capture(Target::File(file.0.clone())).expect("a new file");
+    server.capture(CaptureTarget::File(file.0.clone())).expect("a new file");
     let run = |line: &str| {
         let done = server.console().run(line, Source::Terminal).expect("an answer");
         assert!(done.done, "{}", done.text);
@@ -114,7 +114,7 @@ fn a_client_that_comes_back_is_told_what_it_missed_or_that_its_player_is_gone_an
 }
 
 /// Six clients of which one after the other loses its connection and comes back, twice each.
-fn returned(seat_time: Duration) -> Returned {
+fn returned(seat_time: Duration) -> ResumeReport {
     let server = server_with(|config| config.seat_time = seat_time);
     let plan = resume_test::Plan {
         url: format!("ws://{}/play", server.address()).parse().expect("a URL"),

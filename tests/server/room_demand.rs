@@ -9,8 +9,8 @@ use std::time::{Duration, Instant};
 use serde_json::Value as Json;
 use tickwire::internal::packet::credentials;
 use tickwire::internal::server::net::console::Source;
-use tickwire::internal::server::net::recorder::Target;
-use tickwire::internal::server::net::{Players, Server, Tokens};
+use tickwire::internal::server::net::recorder::CaptureTarget;
+use tickwire::internal::server::net::{PlayAccess, ServerHandle, Tokens};
 use tickwire::internal::util::os;
 use tickwire::limits;
 use tickwire::packet::Value;
@@ -26,18 +26,18 @@ const HTML: &str = "Accept: text/html\r\n";
 const SECRET: &str = "p-k7f2mqa3xw6n5zr4tb2cd7hj";
 
 /// A server with a small map on which so many rooms may be made, which end when they have been empty for this long.
-fn server(most: usize, empty: Duration) -> Server {
+fn server(most: usize, empty: Duration) -> ServerHandle {
     server_with(|config| {
         config.identity.set("map_size_px", 1_440);
         (config.rooms_on_demand, config.room_empty_time) = (most, empty);
     })
 }
 
-fn run(server: &Server, line: &str) -> String {
+fn run(server: &ServerHandle, line: &str) -> String {
     server.console().run(line, Source::Terminal).expect("an answer").text
 }
 
-fn has_room(server: &Server, name: &str) -> bool {
+fn has_room(server: &ServerHandle, name: &str) -> bool {
     run(server, "rooms").lines().any(|line| line.split_whitespace().next_back() == Some(name))
 }
 
@@ -50,7 +50,7 @@ fn until(what: &str, is_so: impl Fn() -> bool) {
 }
 
 /// The status line and the rule of the answer to an upgrade that comes from this address, and its connection.
-fn upgrade(server: &Server, from: [u8; 4], path: &str) -> (u16, String, TcpStream) {
+fn upgrade(server: &ServerHandle, from: [u8; 4], path: &str) -> (u16, String, TcpStream) {
     let from = SocketAddr::from((Ipv4Addr::from(from), 0));
     let mut stream = os::connect(server.address(), Some(from.ip()), None).expect("a connection");
     stream.set_nonblocking(false).expect("a socket");
@@ -68,7 +68,7 @@ fn upgrade(server: &Server, from: [u8; 4], path: &str) -> (u16, String, TcpStrea
 }
 
 /// Upgrades at names `NAME-1`, `NAME-2`, … from this address, whose connections stay, until one is refused: how many were not, and the refusal.
-fn flood(server: &Server, from: [u8; 4], name: &str) -> (Vec<TcpStream>, (u16, String)) {
+fn flood(server: &ServerHandle, from: [u8; 4], name: &str) -> (Vec<TcpStream>, (u16, String)) {
     let mut held = Vec::new();
     loop {
         let (status, rule, stream) = upgrade(server, from, &format!("/r/{name}-{}/play", held.len()));
@@ -80,7 +80,7 @@ fn flood(server: &Server, from: [u8; 4], name: &str) -> (Vec<TcpStream>, (u16, S
     }
 }
 
-fn rooms(server: &Server) -> usize {
+fn rooms(server: &ServerHandle) -> usize {
     run(server, "rooms").lines().count() - 1
 }
 
@@ -239,7 +239,7 @@ fn whoever_comes_while_a_room_ends_enters_a_living_room() {
 #[test]
 fn a_private_room_is_in_no_list_and_its_name_in_no_log_metric_or_capture() {
     let (server, file) = (server(4, limits::EMPTY_ROOM_TIMEOUT), File::new("private"));
-    server.capture(Target::File(file.0.clone())).expect("a new file");
+    server.capture(CaptureTarget::File(file.0.clone())).expect("a new file");
     let path = format!("/r/{SECRET}/play");
     let (mut ada, ..) = Native::play_at(server.address(), &path, "Ada");
     ada.hear("update");
@@ -264,7 +264,7 @@ fn a_private_room_is_in_no_list_and_its_name_in_no_log_metric_or_capture() {
 #[test]
 fn a_capture_replays_rooms_that_are_made_and_end_while_it_runs() {
     let (server, file) = (server(4, Duration::from_millis(50)), File::new("demand"));
-    server.capture(Target::File(file.0.clone())).expect("a new file");
+    server.capture(CaptureTarget::File(file.0.clone())).expect("a new file");
     let walk = |client: &mut Native| {
         for sequence in 1..5 {
             client.say("move", &[sequence.into(), Value::Nil, (sequence * 1_000).into()]);
@@ -295,12 +295,12 @@ fn a_capture_replays_rooms_that_are_made_and_end_while_it_runs() {
 const TOKEN: &str = "anns-token-0123456789";
 
 /// A server on which holders of a token play, others watch or not, and so many rooms may be made.
-fn guarded(most: usize, spectators: bool, empty: Duration) -> Server {
+fn guarded(most: usize, spectators: bool, empty: Duration) -> ServerHandle {
     server_with(|config| {
         config.identity.set("map_size_px", 1_440);
         (config.rooms_on_demand, config.room_empty_time) = (most, empty);
         let tokens = Some(Tokens::read(&format!("ann {TOKEN}")).expect("a token file"));
-        config.players = Players { tokens, spectators };
+        config.players = PlayAccess { tokens, spectators };
         config.address_budgets = false;
     })
 }

@@ -5,8 +5,8 @@ use std::time::{Duration, Instant};
 
 use serde_json::Value as Json;
 use tickwire::internal::server::net::console::Source;
-use tickwire::internal::server::net::{Config, Server};
-use tickwire::internal::server::room::Options;
+use tickwire::internal::server::net::{ServerConfig, ServerHandle};
+use tickwire::internal::server::room::RoomConfig;
 
 use crate::clients::Native;
 use crate::rooms::page;
@@ -15,23 +15,23 @@ use crate::support::{PATIENCE, Peer};
 const HTML: &str = "Accept: text/html,application/xhtml+xml\r\n";
 
 /// A server with the default room and these, each for so many clients.
-fn server(names: &[(&str, usize)]) -> Server {
-    let config = Config::new("127.0.0.1:0".parse().expect("an address"));
+fn server(names: &[(&str, usize)]) -> ServerHandle {
+    let config = ServerConfig::new("127.0.0.1:0".parse().expect("an address"));
     let mut rooms = vec![config.room("", &config.identity)];
     for (name, max_clients) in names {
         let options = config.room_options(name, config.identity.tick_hz);
-        let options = Options { max_clients: *max_clients, ..options };
+        let options = RoomConfig { max_clients: *max_clients, ..options };
         rooms.push((config.game.begin)(&config.identity, options));
     }
-    Server::start_rooms(config, rooms).expect("a free port")
+    ServerHandle::start_rooms(config, rooms).expect("a free port")
 }
 
-fn run(server: &Server, line: &str) -> String {
+fn run(server: &ServerHandle, line: &str) -> String {
     server.console().run(line, Source::Terminal).expect("an answer").text
 }
 
 /// The row of `rooms` about this room: players, clients, tick, state, name.
-fn row(server: &Server, name: &str) -> Vec<String> {
+fn row(server: &ServerHandle, name: &str) -> Vec<String> {
     let list = run(server, "rooms");
     let words = |line: &str| line.split_whitespace().map(str::to_owned).collect::<Vec<_>>();
     let found = list.lines().map(words).find(|words| words.last().is_some_and(|last| last == name));
@@ -39,7 +39,7 @@ fn row(server: &Server, name: &str) -> Vec<String> {
 }
 
 /// Waits until the room has this state.
-fn until(server: &Server, name: &str, state: &str) -> Vec<String> {
+fn until(server: &ServerHandle, name: &str, state: &str) -> Vec<String> {
     let deadline = Instant::now() + PATIENCE;
     loop {
         let row = row(server, name);
@@ -157,9 +157,9 @@ fn a_room_that_nobody_is_in_does_not_tick_but_answers() {
 
 #[test]
 fn a_room_whose_players_are_all_absent_does_not_tick_until_one_is_kicked() {
-    let mut config = Config::new("127.0.0.1:0".parse().expect("an address"));
+    let mut config = ServerConfig::new("127.0.0.1:0".parse().expect("an address"));
     config.seat_time = Duration::from_secs(3_600);
-    let server = Server::start(config).expect("a free port");
+    let server = ServerHandle::start(config).expect("a free port");
     let path = "/play?inspect_key=00112233445566778899aabbccddeeff";
     let (ann, _, player) = Native::play_at(server.address(), path, "Ann");
     drop(ann);

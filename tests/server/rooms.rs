@@ -6,11 +6,11 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
-use tickwire::internal::server::clients::dyn_room::Core;
-use tickwire::internal::server::net::recorder::{Rotation, Target};
-use tickwire::internal::server::net::tcp_client::Socket;
-use tickwire::internal::server::net::{Config, Server};
-use tickwire::internal::server::room::{Handle, Ticked, Wants};
+use tickwire::internal::server::clients::dyn_room::DynRoom;
+use tickwire::internal::server::net::recorder::{Rotation, CaptureTarget};
+use tickwire::internal::server::net::tcp_client::TcpTransport;
+use tickwire::internal::server::net::{ServerConfig, ServerHandle};
+use tickwire::internal::server::room::{RoomHandle, TickResult, TickRequest};
 use tickwire::limits;
 use tickwire::packet::Value;
 use tickwire::sim::WorldParams;
@@ -23,55 +23,55 @@ use crate::support::{PATIENCE, Peer};
 /// A room whose next tick panics once it is told to.
 #[derive(Debug)]
 struct Fragile {
-    room: Box<dyn Core<Socket>>,
+    room: Box<dyn DynRoom<TcpTransport>>,
     panics: Arc<AtomicBool>,
 }
 
-impl Core<Socket> for Fragile {
-    fn handle(&self) -> &Arc<Handle> {
+impl DynRoom<TcpTransport> for Fragile {
+    fn handle(&self) -> &Arc<RoomHandle> {
         self.room.handle()
     }
 
-    fn tick(&mut self, now: Duration, wants: Wants) -> Ticked {
+    fn tick(&mut self, now: Duration, wants: TickRequest) -> TickResult {
         assert!(!self.panics.load(Ordering::Relaxed), "the test asked for this panic");
         self.room.tick(now, wants)
     }
 
-    fn anew(&self, epoch: String) -> Box<dyn Core<Socket>> {
+    fn anew(&self, epoch: String) -> Box<dyn DynRoom<TcpTransport>> {
         self.room.anew(epoch)
     }
 }
 
-fn config() -> Config {
-    Config::new("127.0.0.1:0".parse().expect("an address"))
+fn config() -> ServerConfig {
+    ServerConfig::new("127.0.0.1:0".parse().expect("an address"))
 }
 
-fn room(config: &Config, name: &str, seed: u32) -> Box<dyn Core<Socket>> {
+fn room(config: &ServerConfig, name: &str, seed: u32) -> Box<dyn DynRoom<TcpTransport>> {
     config.room(name, &WorldParams { seed, ..config.identity.clone() })
 }
 
 /// A server with a default room of seed 1 and a room `two` of seed 2, and what makes the latter panic.
-pub fn two_rooms() -> (Server, Arc<AtomicBool>) {
+pub fn two_rooms() -> (ServerHandle, Arc<AtomicBool>) {
     two_rooms_with(|_| {})
 }
 
 /// As [`two_rooms`], with other settings.
-pub fn two_rooms_with(set: impl FnOnce(&mut Config)) -> (Server, Arc<AtomicBool>) {
+pub fn two_rooms_with(set: impl FnOnce(&mut ServerConfig)) -> (ServerHandle, Arc<AtomicBool>) {
     let (mut config, panics) = (config(), Arc::new(AtomicBool::new(false)));
     set(&mut config);
     let fragile = Fragile { room: room(&config, "two", 2), panics: Arc::clone(&panics) };
-    let rooms: Vec<Box<dyn Core<Socket>>> = vec![room(&config, "", 1), Box::new(fragile)];
-    (Server::start_rooms(config, rooms).expect("a free port"), panics)
+    let rooms: Vec<Box<dyn DynRoom<TcpTransport>>> = vec![room(&config, "", 1), Box::new(fragile)];
+    (ServerHandle::start_rooms(config, rooms).expect("a free port"), panics)
 }
 
 /// The status and the body of the answer to a request for a page.
-pub fn page(server: &Server, path: &str, headers: &str) -> (u16, String) {
+pub fn page(server: &ServerHandle, path: &str, headers: &str) -> (u16, String) {
     let answer = ask(server.address(), &format!("GET {path} HTTP/1.1\r\nHost: localhost\r\n{headers}\r\n"));
     let (head, body) = answer.split_once("\r\n\r\n").expect("a head");
     (head[9..12].parse().expect("a status"), body.to_owned())
 }
 
-fn health(server: &Server) -> (u16, String) {
+fn health(server: &ServerHandle) -> (u16, String) {
     page(server, "/healthz", "")
 }
 
@@ -143,10 +143,10 @@ fn each_file_of_a_capture_of_two_rooms_replays_both_as_they_were() {
     let mut config = config();
     config.rotation = Rotation { time: Some(Duration::from_millis(500)), ..Rotation::default() };
     let rooms = ["", "two"].map(|name| room(&config, name, 7)).into();
-    let server = Server::start_rooms(config, rooms).expect("a free port");
+    let server = ServerHandle::start_rooms(config, rooms).expect("a free port");
     let at = |path, name| Native::play_at(server.address(), path, name).0;
     let mut early = [at("/play", "Ada"), at("/r/two/play", "Bob")];
-    server.capture(Target::File(file.0.clone())).expect("a new file");
+    server.capture(CaptureTarget::File(file.0.clone())).expect("a new file");
     let mut late = [at("/play", "Cy"), at("/r/two/server?dialect=native", "Dan")];
     let second = file.0.with_extension("1.pcapng");
     // Each client speaks in the second file too: of one that does not, the file does not know whose commands are left from before.
@@ -192,7 +192,7 @@ fn a_capture_has_the_worlds_of_rooms_that_sleep_and_what_they_do_when_they_wake(
     let file = File::new("asleep");
     let (server, _) = two_rooms();
     std::thread::sleep(Duration::from_millis(200));
-    server.capture(Target::File(file.0.clone())).expect("a new file");
+    server.capture(CaptureTarget::File(file.0.clone())).expect("a new file");
     // The rooms fall asleep again before somebody comes.
     std::thread::sleep(Duration::from_millis(200));
     let (mut bob, ..) = Native::play_at(server.address(), "/r/two/play", "Bob");
@@ -211,7 +211,7 @@ fn a_room_that_begins_anew_does_so_in_the_next_file_of_a_capture() {
     let (server, panics) = two_rooms();
     let at = |path, name| Native::play_at(server.address(), path, name).0;
     let (mut ada, mut bob) = (at("/play", "Ada"), at("/r/two/play", "Bob"));
-    server.capture(Target::File(file.0.clone())).expect("a new file");
+    server.capture(CaptureTarget::File(file.0.clone())).expect("a new file");
     let walk = |client: &mut Native, sequence: u64| {
         client.say("move", &[sequence.into(), Value::Nil, (sequence * 1_000).into()]);
         client.hear("update");
@@ -243,7 +243,7 @@ fn the_rooms_of_a_server_have_different_names_that_fit_a_path() {
     for names in [&["one"][..], &["", ""], &["", "a/b"], &["", "two", "two"], &[]] {
         let config = config();
         let rooms = names.iter().map(|name| room(&config, name, 1)).collect();
-        let error = Server::start_rooms(config, rooms).expect_err("refused");
+        let error = ServerHandle::start_rooms(config, rooms).expect_err("refused");
         assert_eq!(error.kind(), std::io::ErrorKind::InvalidInput, "{names:?}");
     }
 }

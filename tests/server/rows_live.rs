@@ -11,10 +11,10 @@ use std::sync::Mutex;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::thread;
 
-use tickwire::internal::games::moo::bot::received::Heard;
+use tickwire::internal::games::moo::bot::received::ServerPacket;
 use tickwire::internal::games::moo::client_packet::{ClientPacket, Mode};
-use tickwire::internal::server::net::Server;
-use tickwire::internal::testing::abuse::misbehavior::Talk;
+use tickwire::internal::server::net::ServerHandle;
+use tickwire::internal::testing::abuse::misbehavior::MooTestClient;
 use tickwire::packet::{Direction, PacketTables};
 
 use crate::rows::heads::ALLOWED;
@@ -28,7 +28,7 @@ const LANES: usize = 4;
 
 /// A client that was connected all along.
 struct Second {
-    talk: Talk,
+    talk: MooTestClient,
     asked: u32,
 }
 
@@ -36,9 +36,9 @@ impl Second {
     fn join(server: SocketAddr) -> Second {
         let url = format!("ws://{server}/play").parse().expect("a URL");
         let native = PacketTables::builtin().dialect("native").expect("built in");
-        let mut talk = Talk::connect(&url, None, native).expect("the upgrade");
+        let mut talk = MooTestClient::connect(&url, None, native).expect("the upgrade");
         let hello = ClientPacket::Hello { version: 1, mode: Mode::Watch, name: None, skin: None };
-        talk.say(&hello).expect("sent");
+        talk.send_packet(&hello).expect("sent");
         Second { talk, asked: 0 }
     }
 
@@ -47,10 +47,10 @@ impl Second {
         self.asked += 1;
         let asked = Some(self.asked);
         self.talk
-            .say(&ClientPacket::Ping { nonce: asked })
+            .send_packet(&ClientPacket::Ping { nonce: asked })
             .unwrap_or_else(|error| panic!("{after}: {error}"));
-        let is_pong = |heard: &Heard| matches!(heard, Heard::Pong { nonce, .. } if *nonce == asked);
-        self.talk.hear_until(PATIENCE, is_pong).unwrap_or_else(|error| panic!("{after}: {error}"));
+        let is_pong = |heard: &ServerPacket| matches!(heard, ServerPacket::Pong { nonce, .. } if *nonce == asked);
+        self.talk.receive_until(PATIENCE, is_pong).unwrap_or_else(|error| panic!("{after}: {error}"));
     }
 }
 
@@ -72,7 +72,7 @@ impl Counts {
     }
 
     /// The server counted the same, rule by rule.
-    fn assert_counted(&self, server: &Server) {
+    fn assert_counted(&self, server: &ServerHandle) {
         let text = server.metrics_text();
         for ((counter, rule), times) in self.lines.lock().expect("no lane panicked").iter() {
             let line = format!("tickwire_{counter}_total{{rule=\"{rule}\"}} {times}");

@@ -3,13 +3,13 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use tickwire::capture::{self, Capture, End, Record, Untrusted};
-use tickwire::internal::connection::receiver::Piece;
+use tickwire::capture::{self, Capture, Side, WorldRecord, Untrusted};
+use tickwire::internal::connection::receiver::ObservedBytes;
 use tickwire::internal::games;
 use tickwire::internal::games::moo::world::{Identity, TickHz, World, code_hash};
-use tickwire::internal::server::net::recorder::capture_encoder::Scribe;
-use tickwire::internal::server::net::tap::{Listener, Lost, Run, Tap};
-use tickwire::internal::server::room::Snapshot;
+use tickwire::internal::server::net::recorder::capture_encoder::CaptureEncoder;
+use tickwire::internal::server::net::tap::{Subscription, LostEvents, Run, Tap};
+use tickwire::internal::server::room::WorldSnapshot;
 use tickwire::limits;
 use tickwire::packet::PacketTables;
 
@@ -19,8 +19,8 @@ use crate::tap::{open, open_with, run, who};
 struct Stage {
     tap: Tap,
     world: World,
-    listener: Listener,
-    scribe: Scribe,
+    listener: Subscription,
+    scribe: CaptureEncoder,
     run: Run,
 }
 
@@ -33,7 +33,7 @@ impl Stage {
         tap.room_begins(&run);
         (1..=clients).for_each(|client| open(&tap, client));
         let listener = tap.listen_with_world(None, bound_bytes);
-        let scribe = Scribe::new(Duration::ZERO, PacketTables::builtin());
+        let scribe = CaptureEncoder::new(Duration::ZERO, PacketTables::builtin());
         let mut stage = Stage { tap, world, listener, scribe, run };
         stage.begin_file();
         stage
@@ -41,7 +41,7 @@ impl Stage {
 
     fn begin_file(&mut self) {
         self.scribe.begin_file(who(0).at);
-        let snapshot = Snapshot {
+        let snapshot = WorldSnapshot {
             about: games::ABOUT[0],
             tick: 0,
             identity: (*self.world.identity()).into(),
@@ -51,25 +51,25 @@ impl Stage {
         };
         let frame = ((*b"frame").into(), Vec::new());
         self.tap.ticked((&self.run, who(0).at, 0), 0, frame, Some(Arc::new(snapshot)));
-        assert_eq!(self.write(), Lost::default());
+        assert_eq!(self.write(), LostEvents::default());
     }
 
     /// Writes what waits; gives what is lost.
-    fn write(&mut self) -> Lost {
+    fn write(&mut self) -> LostEvents {
         let taken = self.listener.take(Duration::ZERO);
         taken.items.iter().for_each(|seen| self.scribe.take(seen));
         taken.lost
     }
 
-    fn lose(&mut self, lost: &Lost) {
+    fn lose(&mut self, lost: &LostEvents) {
         self.scribe.lose(lost, &self.tap.introduce(&lost.opened), who(0).at);
     }
 
     /// Bytes of the first client.
     fn hear(&self, bytes: &[u8], begins: bool) {
-        self.tap.heard(
+        self.tap.record_received(
             who(1),
-            Piece { bytes, begins, is_whole: true, is_injected: false, slack: std::time::Duration::ZERO },
+            ObservedBytes { bytes, begins, is_whole: true, is_injected: false, slack: std::time::Duration::ZERO },
             &|| b"session".to_vec(),
         );
     }
@@ -79,9 +79,9 @@ impl Stage {
     }
 
     /// The bytes of the first client in the capture, and the holes of its connection.
-    fn first(&self) -> (Vec<u8>, Vec<(End, u64)>) {
+    fn first(&self) -> (Vec<u8>, Vec<(Side, u64)>) {
         let connection = self.read().connections().swap_remove(0);
-        let own = connection.pieces.iter().filter(|piece| piece.from == End::Client);
+        let own = connection.pieces.iter().filter(|piece| piece.from == Side::Client);
         let holes = connection.holes.iter().map(|hole| (hole.from, hole.bytes)).collect();
         (own.flat_map(|piece| piece.bytes).copied().collect(), holes)
     }
@@ -91,7 +91,7 @@ impl Stage {
 fn lost_bytes_leave_a_gap_of_their_size_a_record_and_a_comment() {
     let mut stage = Stage::begin(4_000, 1);
     stage.hear(b"\x82\x80keyA", true);
-    assert_eq!(stage.write(), Lost::default());
+    assert_eq!(stage.write(), LostEvents::default());
     stage.tap.said(who(1), &[7; 5_000]);
     stage.hear(b"\x82\x85keyBhel", true);
     open(&stage.tap, 2);
@@ -104,7 +104,7 @@ fn lost_bytes_leave_a_gap_of_their_size_a_record_and_a_comment() {
     stage.write();
 
     let (said, holes) = stage.first();
-    assert_eq!(holes, [(End::Client, 11), (End::Server, 5_000)]);
+    assert_eq!(holes, [(Side::Client, 11), (Side::Server, 5_000)]);
     assert_eq!(said, b"GET /\x82\x80keyA\x82\x80keyC");
     let read = stage.read();
     assert_eq!(
@@ -116,7 +116,7 @@ fn lost_bytes_leave_a_gap_of_their_size_a_record_and_a_comment() {
         read.packets.iter().flat_map(|packet| &packet.comments).map(Untrusted::raw).collect();
     assert!(comments.contains(" lost=5011 bytes before"), "{comments}");
     let lost = read.records().filter_map(|(_, record)| match record {
-        Ok((_, Record::Lost { messages, bytes, .. })) => Some((messages, bytes)),
+        Ok((_, WorldRecord::Lost { messages, bytes, .. })) => Some((messages, bytes)),
         _ => None,
     });
     assert_eq!((lost.collect::<Vec<_>>(), stage.scribe.lost), (vec![(3, 5_009 + 17), (1, 2)], 4));
@@ -142,7 +142,7 @@ fn clients_that_join_or_leave_during_a_loss_are_recorded_once_and_completely() {
     open(&tap, 5);
     stage.lose(&lost);
     tap.said(who(3), b"\x82\x00");
-    assert_eq!(stage.write(), Lost::default());
+    assert_eq!(stage.write(), LostEvents::default());
     let told = stage.read().connections().into_iter().map(|connection| {
         let (pieces, holes) = (connection.pieces.len(), connection.holes.len());
         (connection.client.port() - 50_000, pieces, holes, connection.has_end)
@@ -159,7 +159,7 @@ fn clients_that_join_or_leave_during_a_loss_are_recorded_once_and_completely() {
 
 #[test]
 fn a_file_that_ends_before_a_tick_is_an_empty_capture() {
-    let (tap, mut scribe) = (Tap::default(), Scribe::new(Duration::ZERO, PacketTables::builtin()));
+    let (tap, mut scribe) = (Tap::default(), CaptureEncoder::new(Duration::ZERO, PacketTables::builtin()));
     let listener = tap.listen_with_world(None, 4_000);
     open(&tap, 1);
     listener.close();
@@ -182,7 +182,7 @@ fn the_rest_of_a_message_that_a_file_begins_in_is_a_hole_in_it() {
     stage.hear(last, false);
     stage.hear(b"\x82\x80key4", true);
     stage.write();
-    assert_eq!(stage.first(), (b"GET /\x82\x80key4".to_vec(), vec![(End::Client, 12)]));
+    assert_eq!(stage.first(), (b"GET /\x82\x80key4".to_vec(), vec![(Side::Client, 12)]));
 }
 
 #[test]
@@ -212,7 +212,7 @@ fn a_client_of_an_ended_run_is_in_no_record_of_the_next_run() {
     let read = stage.read();
     let records: Vec<_> = read.records().filter_map(|(_, record)| record.ok()).map(|(_, one)| one).collect();
     assert!(
-        !records.iter().any(|one| matches!(one, Record::Client { .. } | Record::Join { .. })),
+        !records.iter().any(|one| matches!(one, WorldRecord::Client { .. } | WorldRecord::Join { .. })),
         "{records:?}"
     );
     assert_eq!((read.connections().len(), records.len() > 2), (0, true));
@@ -249,7 +249,7 @@ fn large_messages_are_several_segments_and_a_large_world_several_records() {
     let snapshot: Vec<u8> = read
         .records()
         .filter_map(|(_, record)| match record {
-            Ok((_, Record::World { bytes, .. })) => Some(bytes.to_vec()),
+            Ok((_, WorldRecord::World { bytes, .. })) => Some(bytes.to_vec()),
             _ => None,
         })
         .flatten()

@@ -6,10 +6,10 @@ use std::sync::{Mutex, MutexGuard};
 use std::time::{Duration, Instant};
 
 use tickwire::internal::games;
-use tickwire::internal::server::net::Server;
-use tickwire::internal::server::net::tap::Who;
-use tickwire::internal::server::room::lockstep::{Access, Rules};
-use tickwire::internal::testing::load::crowd::{self, Manner, Plan};
+use tickwire::internal::server::net::ServerHandle;
+use tickwire::internal::server::net::tap::EventSource;
+use tickwire::internal::server::room::lockstep::{LockstepAccess, LockstepConfig};
+use tickwire::internal::testing::load::crowd::{self, BotBehavior, CrowdPlan};
 use tickwire::internal::testing::load::resume_test;
 use tickwire::limits;
 use tickwire::packet::{Direction, Value};
@@ -41,7 +41,7 @@ fn log() -> MutexGuard<'static, Vec<u8>> {
     LOG.lock().expect("no panic while it is written")
 }
 
-fn until(server: &Server, what: &str, holds: impl Fn() -> bool) {
+fn until(server: &ServerHandle, what: &str, holds: impl Fn() -> bool) {
     let began = Instant::now();
     while !holds() {
         assert!(began.elapsed() < PATIENCE, "{what}: {}", server.metrics_text());
@@ -71,7 +71,7 @@ fn a_fault_in_what_a_client_is_sent_is_in_the_log_and_in_the_metrics() {
     let message = dialect.encode(Direction::ToClient, "update", &values).expect("by the table");
     let mut frames = Vec::new();
     frame::write_binary(&mut frames, &message);
-    server.tap().said(Who { client: 1, player: player as u16, at: Duration::ZERO, tick }, &frames);
+    server.tap().said(EventSource { client: 1, player: player as u16, at: Duration::ZERO, tick }, &frames);
     until(&server, "the fault is counted", || metric(&server, "self_check_faults_total") == 1);
     until(&server, "the fault is logged", || !log().is_empty());
     let line = String::from_utf8_lossy(&log()).into_owned();
@@ -86,7 +86,7 @@ fn clients_that_come_back_and_bots_in_lockstep_raise_no_alarm() {
         (config.self_check, config.address_budgets) = (true, false);
         config.max_clients_per_address = config.max_clients;
         config.seat_time = Duration::from_secs(60);
-        config.lockstep = Rules { access: Access::Open, ..Rules::default() };
+        config.lockstep = LockstepConfig { access: LockstepAccess::Open, ..LockstepConfig::default() };
     });
     let url = || format!("ws://{}/play", server.address()).parse().expect("a URL");
     let returned = resume_test::run(&resume_test::Plan {
@@ -97,14 +97,14 @@ fn clients_that_come_back_and_bots_in_lockstep_raise_no_alarm() {
         time: Duration::from_millis(1_500),
     });
     assert!(returned.expect("on this machine").is_well());
-    let crowd = |lockstep| Plan {
+    let crowd = |lockstep| CrowdPlan {
         url: url(),
         game: games::ABOUT[0],
         dialects: vec![games::codes().dialect("native").expect("built in")],
         count: 6,
         time: Duration::from_secs(4),
         source: None,
-        manner: Manner::Play,
+        manner: BotBehavior::Play,
         seed: 3,
         lockstep,
     };
@@ -122,14 +122,14 @@ fn clients_that_come_back_and_bots_in_lockstep_raise_no_alarm() {
 #[test]
 fn tanks_raise_no_alarm() {
     let server = tanks_with(|config| config.self_check = true);
-    let plan = Plan {
+    let plan = CrowdPlan {
         url: format!("ws://{}/r/arena/", server.address()).parse().expect("a URL"),
         game: ABOUT,
         dialects: vec![games::codes().dialect("tanks").expect("the game's")],
         count: 6,
         time: Duration::from_secs(4),
         source: None,
-        manner: Manner::Play,
+        manner: BotBehavior::Play,
         seed: 1,
         lockstep: false,
     };

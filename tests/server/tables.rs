@@ -13,8 +13,8 @@ use tickwire::capture;
 use tickwire::game::Game as _;
 use tickwire::internal::games::moo::Moo;
 use tickwire::internal::packet::tables_json;
-use tickwire::internal::server::net::recorder::Target;
-use tickwire::internal::server::net::{Config, Server};
+use tickwire::internal::server::net::recorder::CaptureTarget;
+use tickwire::internal::server::net::{ServerConfig, ServerHandle};
 use tickwire::packet::PacketTables;
 
 use crate::program::tickwire;
@@ -47,10 +47,10 @@ impl Drop for Tables {
     }
 }
 
-fn server() -> Server {
+fn server() -> ServerHandle {
     let codes = Arc::new(PacketTables::from_texts(&others()).expect("good tables"));
     (Moo::ABOUT.check)(&codes).expect("a server can serve them");
-    Server::start(Config { codes, ..Config::new("127.0.0.1:0".parse().expect("an address")) })
+    ServerHandle::start(ServerConfig { codes, ..ServerConfig::new("127.0.0.1:0".parse().expect("an address")) })
         .expect("a free port")
 }
 
@@ -64,7 +64,7 @@ fn run(arguments: &[&str]) -> (String, Option<i32>) {
 /// Bots of several dialects at a server with the other tables, and the capture of what they said.
 fn recorded(tables: &Tables, file: &File) {
     let server = server();
-    server.capture(Target::File(file.0.clone())).expect("a new file");
+    server.capture(CaptureTarget::File(file.0.clone())).expect("a new file");
     let url = format!("ws://{}", server.address());
     let bots = [
         "bots",
@@ -171,7 +171,7 @@ fn the_inspector_opens_a_capture_by_its_own_tables() {
     let (tables, file) = (Tables::new("open"), File::new("tables-open"));
     recorded(&tables, &file);
     let mut opened =
-        tickwire::internal::tools::inspector::capture_file::File::open(fs::read(&file.0).expect("the file"))
+        tickwire::internal::tools::inspector::capture_file::CaptureFile::open(fs::read(&file.0).expect("the file"))
             .expect("a capture");
     while opened.work(1 << 20) {}
     let about = opened.about();

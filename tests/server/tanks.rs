@@ -4,13 +4,13 @@
 use std::fs;
 use std::sync::Arc;
 
-use tickwire::game::simple::{Deed, Simple};
-use tickwire::game::{About, Game};
+use tickwire::game::simple::{SimpleAction, Simple};
+use tickwire::game::{GameInfo, Game};
 use tickwire::internal::games;
-use tickwire::internal::games::tanks::{Control, Kind, Tanks};
-use tickwire::internal::server::net::recorder::Target;
-use tickwire::internal::server::net::{Config, Server};
-use tickwire::internal::server::room::Options;
+use tickwire::internal::games::tanks::{Control, ShellKind, Tanks};
+use tickwire::internal::server::net::recorder::CaptureTarget;
+use tickwire::internal::server::net::{ServerConfig, ServerHandle};
+use tickwire::internal::server::room::RoomConfig;
 use tickwire::internal::tools::replay;
 use tickwire::packet::{DecodedPacket, Dialect, Direction, Value};
 use tickwire::sim::Rng;
@@ -21,25 +21,25 @@ use crate::rooms::page;
 use crate::same_world::three_ways;
 use crate::support::Peer;
 
-pub const ABOUT: &About = Simple::<Tanks>::ABOUT;
+pub const ABOUT: &GameInfo = Simple::<Tanks>::ABOUT;
 
 /// A server with the default game at `/` and tanks at `/r/arena/`.
-pub fn server() -> Server {
+pub fn server() -> ServerHandle {
     server_with(|_| {})
 }
 
 /// As [`server`], with other settings.
-pub fn server_with(set: impl FnOnce(&mut Config)) -> Server {
-    let mut config = Config::new("127.0.0.1:0".parse().expect("an address"));
+pub fn server_with(set: impl FnOnce(&mut ServerConfig)) -> ServerHandle {
+    let mut config = ServerConfig::new("127.0.0.1:0".parse().expect("an address"));
     (config.address_budgets, config.max_clients_per_address) = (false, config.max_clients);
     set(&mut config);
     let kind = games::all().into_iter().find(|kind| kind.about.name == ABOUT.name).expect("registered");
     let identity = (ABOUT.identity)(7);
     let options = config.room_options("arena", identity.tick_hz);
-    let rates = tickwire::game::Rates { update_hz: 60, ..options.rates };
-    let arena = (kind.begin)(&identity, Options { rates, ..options });
+    let rates = tickwire::game::UpdateRates { update_hz: 60, ..options.rates };
+    let arena = (kind.begin)(&identity, RoomConfig { rates, ..options });
     let rooms = vec![config.room("", &config.identity), arena];
-    Server::start_rooms(config, rooms).expect("a free port")
+    ServerHandle::start_rooms(config, rooms).expect("a free port")
 }
 
 /// Somebody in the room, who speaks by the table.
@@ -50,7 +50,7 @@ pub struct Guest {
 }
 
 impl Guest {
-    pub fn connect(server: &Server) -> Guest {
+    pub fn connect(server: &ServerHandle) -> Guest {
         let dialect = games::codes().dialect("tanks").expect("the game's");
         let mut guest =
             Guest { peer: Peer::connect(server.address(), "/r/arena/play"), dialect, sequence: 0 };
@@ -146,7 +146,7 @@ fn each_room_has_the_page_of_its_game_and_the_tables_of_all() {
 #[test]
 fn a_capture_of_both_games_replays_the_same() {
     let (server, file) = (server(), File::new("tanks"));
-    server.capture(Target::File(file.0.clone())).expect("a new file");
+    server.capture(CaptureTarget::File(file.0.clone())).expect("a new file");
     let mut ann = Guest::connect(&server);
     ann.enter("Ann");
     let _ada = Native::play_at(server.address(), "/play", "Ada");
@@ -167,11 +167,11 @@ fn a_capture_of_both_games_replays_the_same() {
 fn rule_16_the_same_commands_give_the_same_game_in_any_order_and_from_any_snapshot() {
     let act = |random: &mut Rng| {
         let way = |random: &mut Rng| random.between(-1, 1) as i8;
-        let kind = if random.below(5) == 0 { Kind::Piercing } else { Kind::Regular };
+        let kind = if random.below(5) == 0 { ShellKind::Piercing } else { ShellKind::Regular };
         let (drive, turn) = (way(random), way(random));
         let (aim, fires) = (random.below(0x1_0000) as u16, random.below(4) > 0);
         let seen = (random.below(4) > 0).then(|| random.below(10_000));
-        Deed::Act(Control { drive, turn, aim, fires, kind, seen })
+        SimpleAction::Act(Control { drive, turn, aim, fires, kind, seen })
     };
     let checksums = [1, 2].map(|seed| three_ways::<Simple<Tanks>>(seed, 10_000, act));
     // Of every build on every machine.

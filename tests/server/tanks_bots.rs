@@ -6,7 +6,7 @@ use std::env;
 use std::time::Duration;
 
 use tickwire::internal::games;
-use tickwire::internal::testing::load::crowd::{self, Manner, Plan};
+use tickwire::internal::testing::load::crowd::{self, BotBehavior, CrowdPlan};
 
 use crate::tanks::{ABOUT, server};
 
@@ -20,14 +20,14 @@ fn bots_play_and_everything_that_they_are_told_agrees_with_the_rules() {
     let given = given.map(|(bots, seconds)| (bots.parse().expect("bots"), seconds.parse().expect("seconds")));
     let (count, seconds) = given.unwrap_or(BOTS);
     let server = server();
-    let plan = Plan {
+    let plan = CrowdPlan {
         url: format!("ws://{}/r/arena/", server.address()).parse().expect("a URL"),
         game: ABOUT,
         dialects: vec![games::codes().dialect("tanks").expect("the game's")],
         count,
         time: Duration::from_secs(seconds),
         source: None,
-        manner: Manner::Play,
+        manner: BotBehavior::Play,
         seed: 1,
         lockstep: false,
     };

@@ -5,10 +5,10 @@ use std::sync::Arc;
 use std::thread;
 use std::time::Duration;
 
-use tickwire::internal::connection::receiver::Piece;
+use tickwire::internal::connection::receiver::ObservedBytes;
 use tickwire::internal::games;
-use tickwire::internal::server::net::tap::{Listener, Lost, Missed, Run, Seen, Side, Taken, Tap, What, Who};
-use tickwire::internal::server::room::Snapshot;
+use tickwire::internal::server::net::tap::{Subscription, LostEvents, SkippedTraffic, Run, TapEvent, Side, TapBatch, Tap, EventKind, EventSource};
+use tickwire::internal::server::room::WorldSnapshot;
 use tickwire::limits;
 use tickwire::sim::WorldParams;
 
@@ -17,8 +17,8 @@ const SOON: Duration = Duration::from_millis(1);
 const PLENTY: usize = 1 << 20;
 const ITEM: usize = limits::TAP_ITEM_BYTES;
 
-pub fn who(client: u64) -> Who {
-    Who { client, player: 3, at: NOW, tick: 9 }
+pub fn who(client: u64) -> EventSource {
+    EventSource { client, player: 3, at: NOW, tick: 9 }
 }
 
 /// The only run of a room in these tests, numbered by its name.
@@ -26,11 +26,11 @@ pub fn run(room: &str) -> Run {
     Run { room: room.into(), number: room.bytes().next().unwrap_or_default().into() }
 }
 
-pub fn open_with(tap: &Tap, who: Who, room: &str, request: &[u8]) {
+pub fn open_with(tap: &Tap, who: EventSource, room: &str, request: &[u8]) {
     let ends = (format!("192.0.2.7:{}", 50_000 + who.client), "[2001:db8::1]:3000");
     let ends = (ends.0.parse().expect("an address"), ends.1.parse().expect("an address"));
     let what =
-        What::opened(ends, games::ABOUT[0], ("native", false), request.to_vec(), b"HTTP/1.1 101".to_vec());
+        EventKind::opened(ends, games::ABOUT[0], ("native", false), request.to_vec(), b"HTTP/1.1 101".to_vec());
     tap.opened(who, &run(room), what);
 }
 
@@ -44,9 +44,9 @@ fn hear(tap: &Tap, client: u64, bytes: &[u8]) {
 }
 
 fn say(tap: &Tap, client: u64, bytes: &[u8], begins: bool, session: &[u8]) {
-    tap.heard(
+    tap.record_received(
         who(client),
-        Piece { bytes, begins, is_whole: true, is_injected: false, slack: Duration::ZERO },
+        ObservedBytes { bytes, begins, is_whole: true, is_injected: false, slack: Duration::ZERO },
         &|| session.to_vec(),
     );
 }
@@ -56,7 +56,7 @@ fn tick(tap: &Tap, tick: u32) {
 }
 
 fn tick_of(tap: &Tap, room: &str, tick: u32) {
-    let snapshot = Snapshot {
+    let snapshot = WorldSnapshot {
         about: games::ABOUT[0],
         tick,
         identity: WorldParams { seed: 1, tick_hz: 30, options: Vec::new() },
@@ -69,28 +69,28 @@ fn tick_of(tap: &Tap, room: &str, tick: u32) {
 }
 
 /// What was taken, a word each.
-fn words(taken: &Taken) -> Vec<String> {
-    let word = |seen: &Arc<Seen>| match &seen.what {
-        What::Opened { .. } => format!("opened {}", seen.client),
-        What::Session(bytes) => String::from_utf8_lossy(bytes).into_owned(),
-        What::Bytes { from, bytes, .. } => {
+fn words(taken: &TapBatch) -> Vec<String> {
+    let word = |seen: &Arc<TapEvent>| match &seen.what {
+        EventKind::Opened { .. } => format!("opened {}", seen.client),
+        EventKind::Session(bytes) => String::from_utf8_lossy(bytes).into_owned(),
+        EventKind::Bytes { from, bytes, .. } => {
             let from = if *from == Side::Client { '>' } else { '<' };
             format!("{}{from}{}", seen.client, String::from_utf8_lossy(bytes))
         }
-        What::Missed(missed) => format!("{} missed {}", seen.client, missed.bytes),
-        What::Ended { rule } => format!("ended {} {rule}", seen.client),
-        What::World { snapshot } => format!("world {}", String::from_utf8_lossy(&snapshot.bytes)),
-        What::Tick { checksum, .. } => format!("tick {} {checksum}", seen.tick),
+        EventKind::Missed(missed) => format!("{} missed {}", seen.client, missed.bytes),
+        EventKind::Ended { rule } => format!("ended {} {rule}", seen.client),
+        EventKind::World { snapshot } => format!("world {}", String::from_utf8_lossy(&snapshot.bytes)),
+        EventKind::Tick { checksum, .. } => format!("tick {} {checksum}", seen.tick),
     };
     taken.items.iter().map(word).collect()
 }
 
 /// What a listener takes now, of which nothing is lost.
 #[track_caller]
-fn takes(listener: &Listener, expected: &[&str]) {
+fn takes(listener: &Subscription, expected: &[&str]) {
     let taken = listener.take(SOON);
     assert_eq!(words(&taken), expected);
-    assert_eq!(taken.lost, Lost::default());
+    assert_eq!(taken.lost, LostEvents::default());
 }
 
 #[test]
@@ -99,9 +99,9 @@ fn only_clients_that_somebody_listens_to_are_wanted_and_all_listeners_share_one_
     let wanted = || [1, 2, 3].map(|client| tap.wants(client));
     (1..4).for_each(|client| open(&tap, client));
     assert_eq!((tap.is_on(), tap.wants_world(), wanted()), (false, false, [false; 3]));
-    tap.heard(
+    tap.record_received(
         who(1),
-        Piece { bytes: b"hi", begins: true, is_whole: true, is_injected: false, slack: Duration::ZERO },
+        ObservedBytes { bytes: b"hi", begins: true, is_whole: true, is_injected: false, slack: Duration::ZERO },
         &|| panic!("nobody listens"),
     );
     let (one, same) = (tap.listen(Some(2), PLENTY), tap.listen(Some(2), PLENTY));
@@ -251,9 +251,9 @@ fn traffic_over_the_bound_is_counted_after_the_accepted_traffic() {
     hear(&tap, 1, b"so would this");
     let taken = listener.take(SOON);
     assert_eq!(words(&taken), ["opened 1", "1>fits"]);
-    let missed = Missed { messages: 3, bytes: 222, since_tick: 9 };
+    let missed = SkippedTraffic { messages: 3, bytes: 222, since_tick: 9 };
     let connections = BTreeMap::from([(1, [13, 209])]);
-    assert_eq!(taken.lost, Lost { missed, connections, ..Lost::default() });
+    assert_eq!(taken.lost, LostEvents { missed, connections, ..LostEvents::default() });
     say(&tap, 1, b"end", false, b"");
     tap.said(who(1), b"server");
     takes(&listener, &["1<server"]);
@@ -280,7 +280,7 @@ fn a_listener_that_loses_part_of_a_message_misses_the_rest_and_nothing_of_others
     }
     tap.ended(who(1), "gone");
     let taken = listener.take(SOON);
-    assert_eq!(taken.items[0].what, What::Missed(Missed { messages: 3, bytes: 12, since_tick: 9 }));
+    assert_eq!(taken.items[0].what, EventKind::Missed(SkippedTraffic { messages: 3, bytes: 12, since_tick: 9 }));
     assert_eq!(words(&taken), ["1 missed 12", "ended 1 gone"]);
 }
 
@@ -301,7 +301,7 @@ fn a_listener_that_does_not_drain_blocks_no_thread_and_keeps_at_most_its_bound()
     tick(&tap, 3);
     assert_eq!(busy.take(SOON).items.len(), 2_001);
     let taken = idle.take(SOON);
-    let said = taken.items.iter().filter(|seen| matches!(seen.what, What::Bytes { .. })).count();
+    let said = taken.items.iter().filter(|seen| matches!(seen.what, EventKind::Bytes { .. })).count();
     assert!(said > 30 && said * (100 + ITEM) <= 10_000, "{said}");
     let all = taken.items.len() as u64 + taken.lost.missed.messages;
     assert_eq!(all, 2_001 + 2 + 2, "all is there or counted");
@@ -330,7 +330,7 @@ fn covered(head: &str) -> String {
     let tap = Tap::default();
     open_with(&tap, who(1), "", head.as_bytes());
     let taken = tap.listen(None, PLENTY).take(SOON);
-    let What::Opened { request, .. } = &taken.items[0].what else { panic!("{:?}", taken.items) };
+    let EventKind::Opened { request, .. } = &taken.items[0].what else { panic!("{:?}", taken.items) };
     String::from_utf8(request.clone()).expect("text")
 }
 

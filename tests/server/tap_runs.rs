@@ -8,10 +8,10 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 use std::time::Duration;
 
-use tickwire::internal::connection::receiver::Piece;
+use tickwire::internal::connection::receiver::ObservedBytes;
 use tickwire::internal::games;
-use tickwire::internal::server::net::tap::{Listener, Run, Seen, Taken, Tap, What, Who};
-use tickwire::internal::server::room::{Snapshot, Wants};
+use tickwire::internal::server::net::tap::{Subscription, Run, TapEvent, TapBatch, Tap, EventKind, EventSource};
+use tickwire::internal::server::room::{WorldSnapshot, TickRequest};
 use tickwire::limits;
 use tickwire::sim::WorldParams;
 
@@ -34,7 +34,7 @@ struct Room {
     run: Run,
     tick: u32,
     /// Parts that the present tick must provide, between the two calls of its thread.
-    wants: Option<Wants>,
+    wants: Option<TickRequest>,
 }
 
 /// A client, with the run of its room.
@@ -59,8 +59,8 @@ struct House {
 }
 
 impl House {
-    fn who(client: u64) -> Who {
-        Who { client, player: 0, at: Duration::ZERO, tick: 0 }
+    fn who(client: u64) -> EventSource {
+        EventSource { client, player: 0, at: Duration::ZERO, tick: 0 }
     }
 
     fn step(&mut self) {
@@ -98,7 +98,7 @@ impl House {
             return;
         };
         let text: Arc<[u8]> = format!("{} {tick}", run.number).into_bytes().into();
-        let snapshot = Snapshot {
+        let snapshot = WorldSnapshot {
             about: games::ABOUT[0],
             tick: *tick,
             identity: WorldParams { seed: 1, tick_hz: 30, options: Vec::new() },
@@ -118,7 +118,7 @@ impl House {
         let run = self.rooms[name].run.clone();
         let number = self.runs * 1_000 + self.clients.len() as u64 + u64::from(self.said) * 1_000_000;
         let end = "192.0.2.7:50000".parse().expect("an address");
-        let what = What::opened((end, end), games::ABOUT[0], ("native", false), Vec::new(), Vec::new());
+        let what = EventKind::opened((end, end), games::ABOUT[0], ("native", false), Vec::new(), Vec::new());
         self.tap.opened(House::who(number), &run, what);
         self.clients.push(Client { number, run });
         self.said += 1;
@@ -136,14 +136,14 @@ impl House {
         if self.chance.below(2) == 0 {
             self.tap.said(House::who(client.number), text.as_bytes());
         } else {
-            let piece = Piece {
+            let piece = ObservedBytes {
                 bytes: text.as_bytes(),
                 begins: true,
                 is_whole: true,
                 is_injected: false,
                 slack: std::time::Duration::ZERO,
             };
-            self.tap.heard(House::who(client.number), piece, &Vec::new);
+            self.tap.record_received(House::who(client.number), piece, &Vec::new);
         }
         if self.rooms.values().any(|room| room.run == client.run) {
             self.shown.insert(text, client.run.number);
@@ -171,7 +171,7 @@ struct Files {
 }
 
 impl Files {
-    fn take(&mut self, taken: &Taken) -> Result<(), String> {
+    fn take(&mut self, taken: &TapBatch) -> Result<(), String> {
         for (at, seen) in taken.items.iter().enumerate() {
             if taken.parts.contains(&at) {
                 (self.has_begun, self.is_torn) = (true, false);
@@ -185,16 +185,16 @@ impl Files {
         Ok(())
     }
 
-    fn event(&mut self, seen: &Seen) -> Result<(), String> {
+    fn event(&mut self, seen: &TapEvent) -> Result<(), String> {
         match &seen.what {
-            What::World { snapshot } => {
+            EventKind::World { snapshot } => {
                 let text = String::from_utf8_lossy(&snapshot.bytes);
                 let before = self.file.insert(Arc::clone(&seen.room), (seen.run, snapshot.tick));
                 if !self.has_begun || before.is_some() && !self.is_torn {
                     return Err(format!("world {text}: file {} has {before:?} of its room", self.files));
                 }
             }
-            What::Tick { frame, .. } if !self.is_torn => {
+            EventKind::Tick { frame, .. } if !self.is_torn => {
                 let text = String::from_utf8_lossy(frame).into_owned();
                 let next = self.file.get_mut(&seen.room).ok_or("a tick without its world")?;
                 if text != format!("{} {}", next.0, next.1) {
@@ -202,7 +202,7 @@ impl Files {
                 }
                 next.1 += 1;
             }
-            What::Bytes { bytes, .. } => {
+            EventKind::Bytes { bytes, .. } => {
                 let text = String::from_utf8_lossy(bytes).into_owned();
                 // The scribe writes nothing of a client whose handshake the file lacks.
                 if self.file.get(&seen.room).is_some_and(|(run, _)| *run != seen.run) {
@@ -231,7 +231,7 @@ fn run(seed: u64, bound_bytes: usize) -> Result<Files, String> {
     };
     (0..house.chance.below(40)).for_each(|_| house.step());
     (house.shown, house.begun) = Default::default();
-    let listener: Listener = tap.listen_with_world(None, bound_bytes);
+    let listener: Subscription = tap.listen_with_world(None, bound_bytes);
     let mut files = Files::default();
     for _ in 0..STEPS {
         match house.chance.below(30) {

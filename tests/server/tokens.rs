@@ -12,8 +12,8 @@ use std::time::Instant;
 use tickwire::internal::games;
 use tickwire::internal::packet::credentials;
 use tickwire::internal::server::net::console::Source;
-use tickwire::internal::server::net::recorder::Target;
-use tickwire::internal::server::net::{Players, Server, Tokens};
+use tickwire::internal::server::net::recorder::CaptureTarget;
+use tickwire::internal::server::net::{PlayAccess, ServerHandle, Tokens};
 use tickwire::internal::server::room::saved_rooms;
 use tickwire::internal::tools::replay;
 use tickwire::limits;
@@ -36,9 +36,9 @@ const KEY: &str = "00112233445566778899aabbccddeeff";
 const WRONG: &str = "a-wrong-token-of-the-test";
 const FILE: &str = "ann anns-token-0123456789\nbob bobs.token~987654321\ncyd CYDS-TOKEN-abcdefghij\ndan dans=token+zyxwvutsrq\n";
 
-fn guarded(text: &str, spectators: bool) -> Server {
+fn guarded(text: &str, spectators: bool) -> ServerHandle {
     let tokens = Some(Tokens::read(text).expect("a token file"));
-    server_with(|config| config.players = Players { tokens, spectators })
+    server_with(|config| config.players = PlayAccess { tokens, spectators })
 }
 
 /// Subprotocols of a page with a key and a token.
@@ -465,7 +465,7 @@ fn a_file_that_everyone_can_read_is_used_with_a_warning_and_an_empty_one_lets_no
 fn a_capture_of_those_who_may_not_play_comes_out_the_same() {
     for spectators in [false, true] {
         let (server, file) = (guarded(FILE, spectators), File::new(&format!("tokens-{spectators}")));
-        server.capture(Target::File(file.0.clone())).expect("a new file");
+        server.capture(CaptureTarget::File(file.0.clone())).expect("a new file");
         let address = server.address();
         let (mut ann, _) = play(address, ANN);
         let mut without = greet(address, "/play", 1, None);

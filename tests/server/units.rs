@@ -5,9 +5,9 @@ use std::sync::Arc;
 use std::thread;
 use std::time::{Duration, Instant};
 
-use tickwire::game::simple::{Deed, Simple};
-use tickwire::game::{Game, Profile};
-use tickwire::internal::server::net::Server;
+use tickwire::game::simple::{SimpleAction, Simple};
+use tickwire::game::{Game, JoinRequest};
+use tickwire::internal::server::net::ServerHandle;
 use tickwire::packet::msgpack::write_value;
 use tickwire::packet::{DecodedPacket, PacketTables, Value};
 use tickwire::sim::{Command, EncodedAction, PlayerId, Rng, Sim, StepResult, WorldParams};
@@ -79,10 +79,10 @@ fn a_packet_that_does_not_fit_its_table_is_counted() {
         .collect();
     let texts: Vec<(&str, &str)> = texts.iter().map(|(name, text)| (*name, &**text)).collect();
     config.codes = Arc::new(PacketTables::from_texts(&texts).expect("a table"));
-    let server = Server::start(config).expect("a free port");
+    let server = ServerHandle::start(config).expect("a free port");
     let mut ann = Guest::connect(&server);
     ann.enter("Ann");
-    let count = |server: &Server| {
+    let count = |server: &ServerHandle| {
         let text = server.metrics_text();
         let line = text.lines().find(|line| line.starts_with("tickwire_packets_misfit_total"));
         line.map(str::to_owned)
@@ -103,7 +103,7 @@ fn a_packet_that_does_not_fit_its_table_is_counted() {
 fn the_world_is_the_same_in_any_order_and_from_any_snapshot() {
     let act = |random: &mut Rng| {
         let targets = (0..random.below(5)).map(|_| random.below(60) as u16).collect();
-        Deed::Act(March { targets, x: random.below(700) as u16, y: random.below(500) as u16 })
+        SimpleAction::Act(March { targets, x: random.below(700) as u16, y: random.below(500) as u16 })
     };
     let checksums = [1, 2].map(|seed| three_ways::<Simple<Units>>(seed, 10_000, act));
     assert_eq!(
@@ -117,7 +117,7 @@ fn the_units_of_an_absent_player_stand_where_they_are_and_march_when_it_is_back(
     type World = <Simple<Units> as Game>::Sim;
     let (ann, mut sequence) = (PlayerId(1), 0);
     let mut world = World::new(&WorldParams::default_for::<World>(1));
-    let mut step = |player: PlayerId, action: Option<Deed<March>>| {
+    let mut step = |player: PlayerId, action: Option<SimpleAction<March>>| {
         sequence += 1;
         let command = action.map(|action| Command { player, sequence, action });
         world.step(&mut command.into_iter().collect(), &mut StepResult::default());
@@ -125,9 +125,9 @@ fn the_units_of_an_absent_player_stand_where_they_are_and_march_when_it_is_back(
         // All of the state but the tick.
         format!("{:?}", world.game())
     };
-    let profile = Profile { name: "Ann".to_owned(), more: EncodedAction::new(&[]) };
+    let profile = JoinRequest { name: "Ann".to_owned(), more: EncodedAction::new(&[]) };
     step(PlayerId::OPERATOR, Simple::<Units>::join(ann, &profile).pop());
-    let march = || Some(Deed::Act(March { targets: vec![1, 2], x: 600, y: 400 }));
+    let march = || Some(SimpleAction::Act(March { targets: vec![1, 2], x: 600, y: 400 }));
     let marched = step(ann, march());
     assert_ne!(step(ann, None), marched, "they are on their way");
     step(PlayerId::OPERATOR, Some(Simple::<Units>::away(ann)));

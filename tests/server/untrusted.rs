@@ -5,7 +5,7 @@ use std::net::TcpListener;
 use std::process::{Command, Stdio};
 use std::{fs, thread};
 
-use tickwire::capture::{self, Record, Untrusted};
+use tickwire::capture::{self, WorldRecord, Untrusted};
 use tickwire::internal::tools::capture::world_record;
 use tickwire::internal::util::escape::is_hidden;
 use tickwire::ws::frame::{self, Opcode};
@@ -19,13 +19,13 @@ const HOSTILE: &str = "x\u{1b}[2J\u{9b}2J\u{202e}\rFORGED same\nFORGED same\n";
 const BEFORE: usize = 28;
 
 /// The lesson's capture, in whose records of the world `change` changes the texts.
-fn changed(change: impl for<'a> Fn(&mut Record<'a>) -> bool, room: &str) -> Vec<u8> {
+fn changed(change: impl for<'a> Fn(&mut WorldRecord<'a>) -> bool, room: &str) -> Vec<u8> {
     let bytes = one_step();
     let capture = capture::read(&bytes).expect("a capture");
     let (mut out, mut from) = (Vec::new(), 0);
     for (packet, record) in capture.records() {
         let (_, mut record) = record.expect("a record");
-        let name = if change(&mut record) || matches!(record, Record::Table { .. }) { "" } else { room };
+        let name = if change(&mut record) || matches!(record, WorldRecord::Table { .. }) { "" } else { room };
         let mut own = Vec::new();
         world_record::encode(&mut own, name, &record);
         let at = packet.bytes.as_ptr() as usize - bytes.as_ptr() as usize;
@@ -59,28 +59,28 @@ fn assert_harmless(text: &str, which: &str) {
 #[test]
 fn text_of_a_capture_is_escaped_by_every_command_that_reads_captures() {
     let hostile = Untrusted::new(HOSTILE);
-    let nothing = |_: &mut Record<'_>| false;
-    let game = |record: &mut Record<'_>| {
-        if let Record::Room { game, paths } = record {
+    let nothing = |_: &mut WorldRecord<'_>| false;
+    let game = |record: &mut WorldRecord<'_>| {
+        if let WorldRecord::Room { game, paths } = record {
             *game = hostile;
             paths.push((hostile, hostile));
         }
         false
     };
-    let file = |record: &mut Record<'_>| {
-        if let Record::Table { file, bytes, .. } = record {
+    let file = |record: &mut WorldRecord<'_>| {
+        if let WorldRecord::Table { file, bytes, .. } = record {
             (*file, *bytes) = (hostile, b"x\x1b[2J\nFORGED same\n");
         }
         false
     };
-    let option = |record: &mut Record<'_>| {
-        if let Record::World { options, .. } = record {
+    let option = |record: &mut WorldRecord<'_>| {
+        if let WorldRecord::World { options, .. } = record {
             options.iter_mut().for_each(|(name, value)| (*name, *value) = (hostile, 9));
         }
         false
     };
-    let address = |record: &mut Record<'_>| {
-        if let Record::Join { address, .. } | Record::Client { address, .. } = record {
+    let address = |record: &mut WorldRecord<'_>| {
+        if let WorldRecord::Join { address, .. } | WorldRecord::Client { address, .. } = record {
             *address = hostile;
         }
         false

@@ -7,9 +7,9 @@ use std::time::{Duration, Instant};
 use crate::support::{PATIENCE, Peer, server, server_with};
 use serde_json::Value as Json;
 use tickwire::client::dial;
-use tickwire::internal::server::net::Server;
-use tickwire::internal::server::net::console::admin_token::Token;
-use tickwire::internal::tools::inspector::{Inspector, Whose};
+use tickwire::internal::server::net::ServerHandle;
+use tickwire::internal::server::net::console::admin_token::AdminToken;
+use tickwire::internal::tools::inspector::{Inspector, ExportedClient};
 use tickwire::limits;
 use tickwire::packet::{Direction, PacketTables, Value};
 use tickwire::ws::frame::{self, Opcode};
@@ -22,8 +22,8 @@ const AS_SUBPROTOCOL: &str = "tickwire.wire, bearer.YS10b2tlbi1vZi10aGUtdGVzdA";
 const UPGRADE: &str = "Connection: Upgrade\r\nUpgrade: websocket\r\nSec-WebSocket-Version: 13\r\n\
                        Sec-WebSocket-Key: dGhlIHNhbXBsZSBub25jZQ==\r\n";
 
-fn guarded() -> Server {
-    server_with(|config| config.admin_token = Token::new(TOKEN).expect("long enough"))
+fn guarded() -> ServerHandle {
+    server_with(|config| config.admin_token = AdminToken::new(TOKEN).expect("long enough"))
 }
 
 /// The status of the answer to a request for `/wire`.
@@ -284,7 +284,7 @@ fn a_remote_watcher_needs_the_token() {
 #[test]
 fn an_origin_that_the_operator_lists_needs_the_token_all_the_same() {
     let server = server_with(|config| {
-        config.admin_token = Token::new(TOKEN).expect("long enough");
+        config.admin_token = AdminToken::new(TOKEN).expect("long enough");
         config.allowed_origins = vec!["https://play.example".to_owned()];
     });
     let headers = format!("Host: localhost\r\nOrigin: https://play.example\r\n{UPGRADE}");
@@ -325,7 +325,7 @@ fn a_watcher_sees_its_client_and_what_each_frame_says() {
         "{fields}"
     );
     let player = 1;
-    let file = watcher.inspector.save(&Whose { player, name: "Ada".to_owned() }).expect("a handshake");
+    let file = watcher.inspector.save(&ExportedClient { player, name: "Ada".to_owned() }).expect("a handshake");
     let capture = tickwire::capture::read(&file).expect("a capture");
     let connections = capture.connections();
     assert!(connections.len() == 1 && connections[0].holes.is_empty() && connections[0].has_begin);

@@ -4,7 +4,7 @@
 use std::net::{SocketAddr, TcpStream};
 use std::time::{Duration, Instant};
 
-use tickwire::internal::server::net::{Config, Server};
+use tickwire::internal::server::net::{ServerConfig, ServerHandle};
 use tungstenite::client::IntoClientRequest;
 use tungstenite::{Message, WebSocket};
 
@@ -12,15 +12,15 @@ use tungstenite::{Message, WebSocket};
 pub const PATIENCE: Duration = Duration::from_secs(20);
 
 /// A server with the default settings on a free port of this machine.
-pub fn server() -> Server {
+pub fn server() -> ServerHandle {
     server_with(|_| {})
 }
 
 /// A server with settings of the test's own on a free port of this machine.
-pub fn server_with(set: impl FnOnce(&mut Config)) -> Server {
-    let mut config = Config::new("127.0.0.1:0".parse().expect("an address"));
+pub fn server_with(set: impl FnOnce(&mut ServerConfig)) -> ServerHandle {
+    let mut config = ServerConfig::new("127.0.0.1:0".parse().expect("an address"));
     set(&mut config);
-    Server::start(config).expect("a free port")
+    ServerHandle::start(config).expect("a free port")
 }
 
 /// A WebSocket client by another library.

@@ -1,7 +1,7 @@
 //! Whether a world of any game is a function of its identity and its commands.
 
 use tickwire::game::ActionOf;
-use tickwire::game::{Game, Profile};
+use tickwire::game::{Game, JoinRequest};
 use tickwire::sim::{Command, EncodedAction, PlayerId, Rng, Sim, StepResult, WorldParams, command_frame};
 
 /// Players who come and go.
@@ -60,7 +60,7 @@ fn commands<G: Game>(
             let actions = if is_there {
                 vec![G::leave(player)]
             } else {
-                G::join(player, &Profile { name: format!("p{number}"), more: EncodedAction::new(&[]) })
+                G::join(player, &JoinRequest { name: format!("p{number}"), more: EncodedAction::new(&[]) })
             };
             let command = |action| Command { player: PlayerId::OPERATOR, sequence: next(), action };
             commands.extend(actions.into_iter().map(command));

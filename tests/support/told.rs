@@ -8,7 +8,7 @@ use std::sync::Arc;
 use tickwire::game::{self, Messages, View as _};
 use tickwire::internal::games::moo::feed::Events;
 use tickwire::internal::games::moo::world::PlayerId;
-use tickwire::internal::games::moo::{Moo, Scratch, View};
+use tickwire::internal::games::moo::{Moo, MooScratch, MooView};
 use tickwire::packet::{Dialect, Direction, PacketTables, Value};
 use tickwire::ws::frame;
 
@@ -17,9 +17,9 @@ pub type Published = game::Published<Moo>;
 
 /// Everything that one client was told, by the packet's name, in order.
 pub struct Client {
-    view: View,
+    view: MooView,
     dialect: Arc<Dialect>,
-    scratch: Scratch,
+    scratch: MooScratch,
     /// Whether anything waits for the client, so that the state is held back.
     pub is_behind: bool,
     pub heard: Vec<(String, Vec<Value>)>,
@@ -33,7 +33,7 @@ impl Client {
     }
 
     pub fn of(player: u16, dialect: Arc<Dialect>) -> Client {
-        let mut view = View::new(&dialect);
+        let mut view = MooView::new(&dialect);
         view.follow(Some(PlayerId(player)), None);
         let (scratch, heard, bytes) = Default::default();
         Client { view, dialect, scratch, is_behind: false, heard, bytes }

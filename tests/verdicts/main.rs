@@ -21,10 +21,10 @@ use std::process::{Command, Stdio};
 use std::time::Duration;
 
 use serde_json::{Value as Json, json};
-use tickwire::capture::{self, End};
-use tickwire::explain::capture_walk::{self, What};
+use tickwire::capture::{self, Side};
+use tickwire::explain::capture_walk::{self, CaptureItemKind};
 use tickwire::explain::{Content, hex};
-use tickwire::internal::tools::capture::writer::{Flow, Writer};
+use tickwire::internal::tools::capture::writer::{TcpFlow, CaptureWriter};
 use tickwire::limits;
 use tickwire::packet::PacketTables;
 use tickwire::ws::frame::{self, Opcode};
@@ -104,19 +104,19 @@ fn pieces(mutant: &Mutant) -> Vec<(Side, Vec<u8>)> {
 /// A capture with a connection for each mutant, and the number of the first packet of each.
 fn capture_of(mutants: &[Mutant]) -> (Vec<u8>, Vec<u64>) {
     let mut first_packets = Vec::new();
-    let mut writer = Writer::new(Duration::from_secs(1_700_000_000));
+    let mut writer = CaptureWriter::new(Duration::from_secs(1_700_000_000));
     writer.begin(false);
     for (index, mutant) in mutants.iter().enumerate() {
         first_packets.push(writer.packets + 1);
         let at = (Duration::from_millis(index as u64), "");
         let client = SocketAddr::from(([192, 0, 2, 7], FIRST_PORT + index as u16));
         let ends = [client, SocketAddr::from(([192, 0, 2, 1], 3000))];
-        let mut flow = Flow::open(&mut writer, ends, [1000, 5000], at);
+        let mut flow = TcpFlow::open(&mut writer, ends, [1000, 5000], at);
         for (from, bytes) in pieces(mutant) {
-            let end = if from == Side::Client { End::Client } else { End::Server };
+            let end = if from == Side::Client { Side::Client } else { Side::Server };
             flow.bytes(&mut writer, end, &bytes, at);
         }
-        flow.end(&mut writer, End::Client, at);
+        flow.end(&mut writer, Side::Client, at);
     }
     (writer.blocks, first_packets)
 }
@@ -142,7 +142,7 @@ fn explain(file: &[u8], mutants: &[Mutant]) -> Vec<Explained> {
     let mut before: Vec<usize> = mutants.iter().map(|one| 2 + usize::from(has_hello(one))).collect();
     let mut offset = vec![0; mutants.len()];
     capture_walk::walk(&capture, &codes, (None, native), None, |found| {
-        let What::Item(item) = found.what else { return };
+        let CaptureItemKind::Item(item) = found.what else { return };
         let (index, line) = (found.client - 1, item.json());
         let explained = &mut all[index];
         let (client, packet) = (found.client, found.packet);

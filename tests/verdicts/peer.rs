@@ -2,9 +2,9 @@
 
 use std::time::Duration;
 
-use tickwire::game::{Game as _, Profile, Shared};
-use tickwire::internal::connection::receiver::{At, Denied, RoomFacts};
-use tickwire::internal::connection::{Driver, Ending, Endpoint, Receiver};
+use tickwire::game::{Game as _, JoinRequest, SharedRateLimit};
+use tickwire::internal::connection::receiver::{ReadTime, Denial, RoomInfo};
+use tickwire::internal::connection::{Driver, DisconnectReason, WireFormat, Receiver};
 use tickwire::internal::games::moo::Moo;
 use tickwire::internal::games::moo::world::{Identity, PlayerId, TickHz};
 use tickwire::internal::packet::routes::DEFAULT_PATHS;
@@ -16,7 +16,7 @@ use tickwire::ws::close;
 use tickwire::ws::frame::{Header, Opcode};
 use tickwire::ws::http::HeadReader;
 
-const AT: At = At { now: Duration::from_secs(9), tick: 33, slack: Duration::ZERO };
+const AT: ReadTime = ReadTime { now: Duration::from_secs(9), tick: 33, slack: Duration::ZERO };
 
 /// Grants everything.
 struct Grants;
@@ -24,15 +24,15 @@ struct Grants;
 impl Driver for Grants {
     fn answer(&mut self, _frames: &[u8]) {}
     fn follow(&mut self, _lockstep: bool) {}
-    fn join(&mut self, _profile: Profile, _since: Option<u32>) -> Result<PlayerId, Denied> {
+    fn join(&mut self, _profile: JoinRequest, _since: Option<u32>) -> Result<PlayerId, Denial> {
         Ok(PlayerId(7))
     }
     fn command(
         &mut self,
         _command: RawCommand,
         _intended: Option<u32>,
-        _shared: Option<&'static Shared>,
-    ) -> Result<(), Denied> {
+        _shared: Option<&'static SharedRateLimit>,
+    ) -> Result<(), Denial> {
         Ok(())
     }
     fn watch(&mut self, _player: Option<PlayerId>) {}
@@ -50,13 +50,13 @@ pub struct End {
 pub fn end(pieces: &[&[u8]]) -> Option<End> {
     let (request, frames) = pieces.split_first().expect("a request");
     let head = HeadReader::new(limits::HEAD_LIMITS).receive(request).expect("HTTP").expect("whole");
-    let endpoint = Endpoint::find(&PacketTables::builtin(), &DEFAULT_PATHS, &head).expect("our path");
+    let endpoint = WireFormat::find(&PacketTables::builtin(), &DEFAULT_PATHS, &head).expect("our path");
     let identity = Identity { seed: 1, map_size_px: 1_440, tick_hz: TickHz::Hz30 }.into();
-    let room = RoomFacts { about: Moo::ABOUT, epoch: "e".into(), identity, update_hz: 30 };
+    let room = RoomInfo { about: Moo::ABOUT, epoch: "e".into(), identity, update_hz: 30 };
     let mut receiver = Receiver::new(endpoint.clone(), room, AT.now);
     receiver.begin(1, &mut Grants).ok()?;
     let ending = frames.iter().find_map(|piece| receiver.receive(piece, AT, &mut Grants).err())?;
-    let rule = if matches!(ending, Ending::PeerClosed(_)) { "" } else { ending.name() };
+    let rule = if matches!(ending, DisconnectReason::PeerClosed(_)) { "" } else { ending.name() };
     let frames = ending.frames(&endpoint);
     let (header, at) = Header::decode(&frames, Side::Server).expect("good").expect("whole");
     assert_eq!((header.opcode, header.length as usize), (Opcode::Close, frames.len() - at), "{ending}");

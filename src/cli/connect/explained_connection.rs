@@ -36,7 +36,7 @@ const SWITCHING: u16 = 101;
 
 /// See the [module](self).
 #[derive(Debug)]
-pub struct Live<'c> {
+pub struct ExplainedConnection<'c> {
     stream: TcpStream,
     conversation: Conversation<'c>,
     json: bool,
@@ -51,7 +51,7 @@ pub struct Live<'c> {
     is_over: bool,
 }
 
-impl<'c> Live<'c> {
+impl<'c> ExplainedConnection<'c> {
     /// Connects and sends the request. The path determines the dialect; if it does not, packets are
     /// looked up in `otherwise`, which the user has asked for, or which is only a default: then the messages at a path
     /// that is no endpoint are no packets.
@@ -62,7 +62,7 @@ impl<'c> Live<'c> {
         url: &Url,
         codes: &'c PacketTables,
         (otherwise, is_asked): (&'c Dialect, bool),
-    ) -> io::Result<Live<'c>> {
+    ) -> io::Result<ExplainedConnection<'c>> {
         let stream = dial::dial(dial::resolve(url)?, None)?;
         let path = url.target.split('?').next().unwrap_or_default();
         let mut conversation = match routes::find_by_room_tables(codes, path, None, None) {
@@ -70,7 +70,7 @@ impl<'c> Live<'c> {
             _ => Conversation::new(codes, otherwise),
         };
         conversation.with_our_client();
-        let mut live = Live {
+        let mut live = ExplainedConnection {
             stream,
             conversation,
             json: false,
@@ -180,7 +180,7 @@ impl<'c> Live<'c> {
         let mut buffer = [0; READ_BYTES];
         match self.stream.read(&mut buffer) {
             Ok(0) => self.end(),
-            Ok(count) => self.hear(&buffer[..count])?,
+            Ok(count) => self.receive(&buffer[..count])?,
             Err(error) if matches!(error.kind(), ErrorKind::WouldBlock | ErrorKind::Interrupted) => {}
             Err(error) if is_gone(&error) => self.end(),
             Err(error) => return Err(error),
@@ -203,7 +203,7 @@ impl<'c> Live<'c> {
         self.end();
     }
 
-    fn hear(&mut self, bytes: &[u8]) -> io::Result<()> {
+    fn receive(&mut self, bytes: &[u8]) -> io::Result<()> {
         let read = if self.answer.is_whole() { Ok(()) } else { self.answer.receive(bytes) };
         self.take_items(bytes)?;
         let is_refused = self.answer.is_whole() && self.answer.status() != Some(SWITCHING);

@@ -31,7 +31,7 @@ quit                                 close the connection and exit
 
 /// A parsed line.
 #[derive(Clone, Debug, PartialEq)]
-pub enum Input {
+pub enum PromptCommand {
     /// An empty line, or a comment that begins with `#`.
     Nothing,
     /// A single frame, masked like every client frame.
@@ -52,7 +52,7 @@ pub enum Input {
 
 /// The protocol of a connection.
 #[derive(Clone, Copy, Debug)]
-pub struct Speech<'a> {
+pub struct WireFormat<'a> {
     /// Codes and types.
     pub dialect: &'a Dialect,
     /// Whether packets are text messages of JSON.
@@ -63,25 +63,25 @@ pub struct Speech<'a> {
 ///
 /// # Errors
 /// One line that states what is wrong.
-pub fn parse(line: &str, speech: Speech<'_>) -> Result<Input, String> {
+pub fn parse(line: &str, speech: WireFormat<'_>) -> Result<PromptCommand, String> {
     let line = line.trim();
     let (word, rest) = line.split_once(char::is_whitespace).unwrap_or((line, ""));
     let rest = rest.trim();
     let is_packet = first_word(rest).contains('=');
     let text = || rest.as_bytes().to_vec();
     match word {
-        "" => Ok(Input::Nothing),
-        _ if word.starts_with('#') => Ok(Input::Nothing),
-        "ping" if !is_packet => Ok(Input::Frame(Opcode::Ping, text())),
-        "pong" if !is_packet => Ok(Input::Frame(Opcode::Pong, text())),
-        "text" => Ok(Input::Frame(Opcode::Text, text())),
-        "close" => close(rest).map(|body| Input::Frame(Opcode::Close, body)),
-        "hex" => hex::parse(rest).map(Input::Bytes),
-        "wait" => seconds(rest).map(Input::Wait),
+        "" => Ok(PromptCommand::Nothing),
+        _ if word.starts_with('#') => Ok(PromptCommand::Nothing),
+        "ping" if !is_packet => Ok(PromptCommand::Frame(Opcode::Ping, text())),
+        "pong" if !is_packet => Ok(PromptCommand::Frame(Opcode::Pong, text())),
+        "text" => Ok(PromptCommand::Frame(Opcode::Text, text())),
+        "close" => close(rest).map(|body| PromptCommand::Frame(Opcode::Close, body)),
+        "hex" => hex::parse(rest).map(PromptCommand::Bytes),
+        "wait" => seconds(rest).map(PromptCommand::Wait),
         "expect" => expect(rest),
-        "help" if rest.is_empty() => Ok(Input::Help),
-        "packets" if rest.is_empty() => Ok(Input::Packets),
-        "quit" if rest.is_empty() => Ok(Input::Quit),
+        "help" if rest.is_empty() => Ok(PromptCommand::Help),
+        "packets" if rest.is_empty() => Ok(PromptCommand::Packets),
+        "quit" if rest.is_empty() => Ok(PromptCommand::Quit),
         _ => packet(line, speech),
     }
 }
@@ -103,17 +103,17 @@ fn seconds(text: &str) -> Result<Duration, String> {
         .ok_or_else(|| format!("{text:?} is not a number of seconds, 0 to {SECONDS_MOST}"))
 }
 
-fn expect(rest: &str) -> Result<Input, String> {
+fn expect(rest: &str) -> Result<PromptCommand, String> {
     let (name, time) = rest.split_once(char::is_whitespace).unwrap_or((rest, ""));
     match (name, time.trim()) {
         ("", _) => Err("expect needs the name of a packet or a frame".to_owned()),
-        (name, "") => Ok(Input::Expect(name.to_owned(), None)),
-        (name, time) => Ok(Input::Expect(name.to_owned(), Some(seconds(time)?))),
+        (name, "") => Ok(PromptCommand::Expect(name.to_owned(), None)),
+        (name, time) => Ok(PromptCommand::Expect(name.to_owned(), Some(seconds(time)?))),
     }
 }
 
 /// The message for a packet typed in any of its forms.
-fn packet(line: &str, speech: Speech<'_>) -> Result<Input, String> {
+fn packet(line: &str, speech: WireFormat<'_>) -> Result<PromptCommand, String> {
     let (row, values) = match line.starts_with('[') {
         true => as_json(line, speech.dialect)?,
         false => as_words(line, speech.dialect)?,
@@ -121,11 +121,11 @@ fn packet(line: &str, speech: Speech<'_>) -> Result<Input, String> {
     let encoded = speech.dialect.encode(Direction::ToServer, &row.name, &values);
     let message = encoded.map_err(|error| error.to_string())?;
     if !speech.json {
-        return Ok(Input::Frame(Opcode::Binary, message));
+        return Ok(PromptCommand::Frame(Opcode::Binary, message));
     }
     let text = speech.dialect.json_from_msgpack(Direction::ToServer, &message);
     let text = text.map_err(|error| error.to_string())?;
-    Ok(Input::Frame(Opcode::Text, text.into_bytes()))
+    Ok(PromptCommand::Frame(Opcode::Text, text.into_bytes()))
 }
 
 /// `["move", {"direction": 90}]`, `["move", [1, null, 90]]`, `[3, [1, null, 90]]`
@@ -226,14 +226,14 @@ mod tests {
     use super::*;
     use crate::packet::PacketTables;
 
-    fn parsed(dialect: &str, json: bool, line: &str) -> Result<Input, String> {
+    fn parsed(dialect: &str, json: bool, line: &str) -> Result<PromptCommand, String> {
         let dialect = PacketTables::builtin().dialect(dialect).expect("built in");
-        parse(line, Speech { dialect: &dialect, json })
+        parse(line, WireFormat { dialect: &dialect, json })
     }
 
     #[test]
     fn a_packet_is_the_same_in_all_its_forms() {
-        let expected = Input::Frame(Opcode::Binary, vec![0x92, 3, 0x93, 1, 0xc0, 0xcd, 0x40, 0]);
+        let expected = PromptCommand::Frame(Opcode::Binary, vec![0x92, 3, 0x93, 1, 0xc0, 0xcd, 0x40, 0]);
         for line in [
             "move sequence=1 direction=16384",
             "  move  direction=16384   sequence=1 ",
@@ -247,34 +247,34 @@ mod tests {
         ] {
             assert_eq!(parsed("native", false, line), Ok(expected.clone()), "{line}");
         }
-        let text = Input::Frame(Opcode::Text, b"[3,[1,null,16384]]".to_vec());
+        let text = PromptCommand::Frame(Opcode::Text, b"[3,[1,null,16384]]".to_vec());
         assert_eq!(parsed("native", true, "move sequence=1 direction=16384"), Ok(text));
         let named = parsed("native", false, r#"chat sequence=2 text="hi \"you\" there""#);
         assert_eq!(named, parsed("native", false, r#"[5, [2, null, "hi \"you\" there"]]"#));
         let within = parsed("legacy", false, r#"enter_game data={"name": "ann", "skin": 3}"#);
         assert!(within.is_err(), "the argument has another name: {within:?}");
         let nested = parsed("legacy", false, r#"["enter_game", [{"name": "ann", "skin": 3}]]"#);
-        assert!(matches!(nested, Ok(Input::Frame(Opcode::Binary, _))), "{nested:?}");
+        assert!(matches!(nested, Ok(PromptCommand::Frame(Opcode::Binary, _))), "{nested:?}");
     }
 
     #[test]
     fn other_inputs() {
         for (line, expected) in [
-            ("", Input::Nothing),
-            ("# wait 3", Input::Nothing),
-            ("ping", Input::Frame(Opcode::Ping, Vec::new())),
-            ("ping are you there", Input::Frame(Opcode::Ping, b"are you there".to_vec())),
-            ("ping nonce=7", Input::Frame(Opcode::Binary, vec![0x92, 6, 0x91, 7])),
-            ("text [1]", Input::Frame(Opcode::Text, b"[1]".to_vec())),
-            ("close", Input::Frame(Opcode::Close, Vec::new())),
-            ("close 1000 bye bye", Input::Frame(Opcode::Close, [&[3, 0xe8][..], b"bye bye"].concat())),
-            ("hex 81 00", Input::Bytes(vec![0x81, 0])),
-            ("wait 0.5", Input::Wait(Duration::from_millis(500))),
-            ("expect welcome", Input::Expect("welcome".to_owned(), None)),
-            ("expect close 2", Input::Expect("close".to_owned(), Some(Duration::from_secs(2)))),
-            ("help", Input::Help),
-            ("packets", Input::Packets),
-            ("quit", Input::Quit),
+            ("", PromptCommand::Nothing),
+            ("# wait 3", PromptCommand::Nothing),
+            ("ping", PromptCommand::Frame(Opcode::Ping, Vec::new())),
+            ("ping are you there", PromptCommand::Frame(Opcode::Ping, b"are you there".to_vec())),
+            ("ping nonce=7", PromptCommand::Frame(Opcode::Binary, vec![0x92, 6, 0x91, 7])),
+            ("text [1]", PromptCommand::Frame(Opcode::Text, b"[1]".to_vec())),
+            ("close", PromptCommand::Frame(Opcode::Close, Vec::new())),
+            ("close 1000 bye bye", PromptCommand::Frame(Opcode::Close, [&[3, 0xe8][..], b"bye bye"].concat())),
+            ("hex 81 00", PromptCommand::Bytes(vec![0x81, 0])),
+            ("wait 0.5", PromptCommand::Wait(Duration::from_millis(500))),
+            ("expect welcome", PromptCommand::Expect("welcome".to_owned(), None)),
+            ("expect close 2", PromptCommand::Expect("close".to_owned(), Some(Duration::from_secs(2)))),
+            ("help", PromptCommand::Help),
+            ("packets", PromptCommand::Packets),
+            ("quit", PromptCommand::Quit),
         ] {
             assert_eq!(parsed("native", false, line), Ok(expected), "{line}");
         }

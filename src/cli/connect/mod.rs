@@ -16,17 +16,17 @@ use std::time::{Duration, Instant};
 use clap::{Args, ValueEnum};
 
 use super::color::Color;
-use super::console::Lines;
-use super::game_list::Games;
-use super::output::{Failure, clear_line, print};
+use super::console::LineSplitter;
+use super::game_list::GameList;
+use super::output::{CliError, clear_line, print};
 use super::tables;
-use crate::cli::connect::explained_connection::Live;
-use crate::cli::connect::input::{Input, Speech};
+use crate::cli::connect::explained_connection::ExplainedConnection;
+use crate::cli::connect::input::{PromptCommand, WireFormat};
 use crate::client::url::Url;
 use crate::client::{dial, room_list};
 use crate::limits;
 use crate::packet::{Dialect, Direction, PacketTables, Row, grammar};
-use crate::tools::explain::color::Paint;
+use crate::tools::explain::color::ColorMode;
 use crate::util::escape;
 use crate::util::os::{self, PollableStdin};
 use crate::ws::frame::Opcode;
@@ -37,7 +37,7 @@ const PROMPT: &str = "talk: ";
 
 /// Options of `talk`.
 #[derive(Debug, Args)]
-pub struct TalkArgs {
+pub struct ConnectArgs {
     /// URL of the server, such as ws://localhost:3000. A path, such as /play, /server or /, is requested
     /// as it is and selects the dialect; without a path, --dialect selects both.
     #[arg(value_name = "URL")]
@@ -48,7 +48,7 @@ pub struct TalkArgs {
     dialect: Option<String>,
     /// Encoding of the packets: MessagePack, or JSON in text messages.
     #[arg(long, value_name = "FORMAT", default_value = "msgpack")]
-    format: Format,
+    format: PacketFormat,
     /// Hide packets with this name or code, or frames of this type, such as ping; may be repeated.
     #[arg(long, value_name = "NAME|CODE")]
     quiet: Vec<String>,
@@ -65,13 +65,13 @@ pub struct TalkArgs {
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
-enum Format {
+enum PacketFormat {
     Msgpack,
     Json,
 }
 
 /// Connects, and carries out the lines.
-pub fn run(args: &TalkArgs, games: &Games) -> Result<(), Failure> {
+pub fn run(args: &ConnectArgs, games: &GameList) -> Result<(), CliError> {
     let codes = tables::load(args.codes.as_deref(), games)?;
     let paths = game_paths(args, games);
     let (dialect, _) =
@@ -81,24 +81,24 @@ pub fn run(args: &TalkArgs, games: &Games) -> Result<(), Failure> {
     if !url.is_exact() {
         url = url.for_dialect(paths, dialect.name());
     }
-    if args.format == Format::Json {
+    if args.format == PacketFormat::Json {
         url.target.push_str(if url.target.contains('?') { "&format=json" } else { "?format=json" });
     }
     let codes = in_room(&codes, url.room(), paths);
-    let live = Live::connect(&url, &codes, (&dialect, args.dialect.is_some()))
+    let live = ExplainedConnection::connect(&url, &codes, (&dialect, args.dialect.is_some()))
         .map_err(|error| format!("{url}: {error}"))?;
-    let mut talk = Talk {
+    let mut talk = PromptSession {
         live,
         args,
         paint: args.color.paint(),
         is_terminal: io::stdin().is_terminal(),
         input: PollableStdin::open().map_err(failure)?,
         is_prompted: false,
-        lines: Lines::within(limits::CONNECT_MAX_LINE_BYTES),
+        lines: LineSplitter::within(limits::CONNECT_MAX_LINE_BYTES),
         typed: VecDeque::new(),
         is_input_over: false,
         line_number: 0,
-        heard: VecDeque::new(),
+        received_names: VecDeque::new(),
     };
     talk.open()?;
     if talk.is_terminal {
@@ -116,7 +116,7 @@ fn in_room(codes: &PacketTables, room: &str, paths: &[(&str, &str)]) -> PacketTa
 
 /// The paths of the game at the URL. If the dialect is given, or the server does not say what it
 /// plays, as other servers do not, they are those of the program's first game.
-fn game_paths(args: &TalkArgs, games: &Games) -> &'static [(&'static str, &'static str)] {
+fn game_paths(args: &ConnectArgs, games: &GameList) -> &'static [(&'static str, &'static str)] {
     let first = games.kinds[0].about.paths;
     if games.kinds.len() == 1 || args.dialect.is_some() {
         return first;
@@ -128,7 +128,7 @@ fn game_paths(args: &TalkArgs, games: &Games) -> &'static [(&'static str, &'stat
 
 /// Checks that each name is that of a packet or of a kind of frame: a mistyped name would hide
 /// nothing.
-fn check_quiet(quiet: &[String], dialect: &Dialect) -> Result<(), Failure> {
+fn check_quiet(quiet: &[String], dialect: &Dialect) -> Result<(), CliError> {
     let rows = || [Direction::ToServer, Direction::ToClient].into_iter().flat_map(|way| dialect.rows(way));
     let is_packet = |name: &String| {
         let has_code = |row: &Row| row.code(dialect.name()).is_some_and(|code| code.to_string() == *name);
@@ -146,26 +146,26 @@ fn check_quiet(quiet: &[String], dialect: &Dialect) -> Result<(), Failure> {
 }
 
 /// A running conversation.
-struct Talk<'a, 'c> {
-    live: Live<'c>,
-    args: &'a TalkArgs,
-    paint: Paint,
+struct PromptSession<'a, 'c> {
+    live: ExplainedConnection<'c>,
+    args: &'a ConnectArgs,
+    paint: ColorMode,
     is_terminal: bool,
     input: PollableStdin,
     /// Whether the prompt is on the screen, with nothing known after it.
     is_prompted: bool,
-    lines: Lines,
+    lines: LineSplitter,
     typed: VecDeque<String>,
     is_input_over: bool,
     /// The number of the current line, from 1.
     line_number: usize,
     /// The names by which each server frame can be expected, since the last expected frame.
-    heard: VecDeque<Vec<String>>,
+    received_names: VecDeque<Vec<String>>,
 }
 
-impl Talk<'_, '_> {
+impl PromptSession<'_, '_> {
     /// Waits for the response to the request.
-    fn open(&mut self) -> Result<(), Failure> {
+    fn open(&mut self) -> Result<(), CliError> {
         let deadline = Instant::now() + limits::DIAL_TIME;
         while !self.live.is_open() && !self.live.is_over() {
             self.wait(Some(deadline), false)?;
@@ -180,14 +180,14 @@ impl Talk<'_, '_> {
             return Ok(());
         }
         if let Some(text) = self.live.refusal() {
-            self.say(&format!("the response says: {}\n", escape::escape_line(&text)));
+            self.print_above_prompt(&format!("the response says: {}\n", escape::escape_line(&text)));
         }
         let why = self.live.given_up().map_or(String::new(), |reason| format!(": {reason}"));
         Err(format!("the server did not accept the upgrade{why}"))
     }
 
     /// Carries out the lines until none is left.
-    fn converse(&mut self) -> Result<(), Failure> {
+    fn converse(&mut self) -> Result<(), CliError> {
         loop {
             self.show();
             if self.is_terminal && self.live.is_over() {
@@ -206,34 +206,34 @@ impl Talk<'_, '_> {
             match done {
                 Ok(true) => {}
                 Ok(false) => return Ok(()),
-                Err(error) if self.is_terminal => self.say(&format!("{error}\n")),
+                Err(error) if self.is_terminal => self.print_above_prompt(&format!("{error}\n")),
                 Err(error) => return Err(format!("line {}: {error}", self.line_number)),
             }
         }
     }
 
     /// Carries out a line; returns whether another may follow.
-    fn carry_out(&mut self, line: &str) -> Result<bool, Failure> {
+    fn carry_out(&mut self, line: &str) -> Result<bool, CliError> {
         if line.len() > limits::CONNECT_MAX_LINE_BYTES {
             return Err(format!("more than {} bytes", limits::CONNECT_MAX_LINE_BYTES));
         }
-        let speech = Speech { dialect: self.live.dialect(), json: self.live.is_json() };
+        let speech = WireFormat { dialect: self.live.dialect(), json: self.live.is_json() };
         match input::parse(line, speech)? {
-            Input::Nothing => {}
-            Input::Quit => return Ok(false),
-            Input::Help => self.say(input::HELP),
-            Input::Packets => self.say(&self.packets()),
-            Input::Wait(time) => self.pause(time)?,
-            Input::Expect(name, time) => self.expect(&name, time)?,
+            PromptCommand::Nothing => {}
+            PromptCommand::Quit => return Ok(false),
+            PromptCommand::Help => self.print_above_prompt(input::HELP),
+            PromptCommand::Packets => self.print_above_prompt(&self.packets()),
+            PromptCommand::Wait(time) => self.pause(time)?,
+            PromptCommand::Expect(name, time) => self.expect(&name, time)?,
             _ if self.live.is_over() => return Err("the connection has ended".to_owned()),
-            Input::Frame(opcode, payload) => self.live.send(opcode, &payload).map_err(failure)?,
-            Input::Bytes(bytes) => self.live.send_bytes(&bytes).map_err(failure)?,
+            PromptCommand::Frame(opcode, payload) => self.live.send(opcode, &payload).map_err(failure)?,
+            PromptCommand::Bytes(bytes) => self.live.send_bytes(&bytes).map_err(failure)?,
         }
         Ok(true)
     }
 
     /// Shows the received frames, for this time or until the connection has ended.
-    fn pause(&mut self, time: Duration) -> Result<(), Failure> {
+    fn pause(&mut self, time: Duration) -> Result<(), CliError> {
         let deadline = Instant::now() + time;
         while Instant::now() < deadline && !self.live.is_over() {
             self.wait(Some(deadline), false)?;
@@ -243,13 +243,13 @@ impl Talk<'_, '_> {
     }
 
     /// Waits for a frame of this name after the last expected one.
-    fn expect(&mut self, name: &str, time: Option<Duration>) -> Result<(), Failure> {
+    fn expect(&mut self, name: &str, time: Option<Duration>) -> Result<(), CliError> {
         let time = time.unwrap_or(limits::CONNECT_EXPECT_TIMEOUT);
         let deadline = Instant::now() + time;
         loop {
             self.show();
-            if let Some(place) = self.heard.iter().position(|names| names.iter().any(|known| known == name)) {
-                self.heard.drain(..=place);
+            if let Some(place) = self.received_names.iter().position(|names| names.iter().any(|known| known == name)) {
+                self.received_names.drain(..=place);
                 return Ok(());
             }
             if self.live.is_over() {
@@ -263,14 +263,14 @@ impl Talk<'_, '_> {
     }
 
     /// Closes the connection, and shows the server's answer.
-    fn leave(&mut self) -> Result<(), Failure> {
+    fn leave(&mut self) -> Result<(), CliError> {
         if self.live.is_open() && !self.live.has_closed() {
             let code = CloseCode::NORMAL.get().to_be_bytes();
             self.live.send(Opcode::Close, &code).map_err(failure)?;
         }
         self.show();
         self.pause(limits::CLOSE_TIMEOUT)?;
-        self.say(if self.live.is_over() {
+        self.print_above_prompt(if self.live.is_over() {
             "the connection has ended\n"
         } else {
             "left; the server has not ended the connection\n"
@@ -279,7 +279,7 @@ impl Talk<'_, '_> {
     }
 
     /// Waits for the server, and for a line if one is wanted, until the deadline.
-    fn wait(&mut self, deadline: Option<Instant>, wants_line: bool) -> Result<(), Failure> {
+    fn wait(&mut self, deadline: Option<Instant>, wants_line: bool) -> Result<(), CliError> {
         let time = deadline.map(|deadline| deadline.saturating_duration_since(Instant::now()));
         let socket = Some(self.live.socket()).filter(|_| !self.live.is_over());
         let input = Some(&mut self.input).filter(|_| wants_line);
@@ -291,7 +291,7 @@ impl Talk<'_, '_> {
         if is_typed { self.read_lines() } else { Ok(()) }
     }
 
-    fn read_lines(&mut self) -> Result<(), Failure> {
+    fn read_lines(&mut self) -> Result<(), CliError> {
         let mut buffer = [0; limits::READ_BYTES];
         let count = match self.input.read(&mut buffer) {
             Ok(count) => count,
@@ -318,19 +318,19 @@ impl Talk<'_, '_> {
             if !is_quiet {
                 let text =
                     if self.args.full { item.painted(self.paint) + "\n" } else { item.said(self.paint) };
-                self.say(&text);
+                self.print_above_prompt(&text);
             }
             if item.from == Side::Server {
-                if self.heard.len() == limits::CONNECT_MAX_RECEIVED {
-                    self.heard.pop_front();
+                if self.received_names.len() == limits::CONNECT_MAX_RECEIVED {
+                    self.received_names.pop_front();
                 }
-                self.heard.push_back(names);
+                self.received_names.push_back(names);
             }
         }
     }
 
     /// Prints lines above the prompt, which is then written again.
-    fn say(&mut self, text: &str) {
+    fn print_above_prompt(&mut self, text: &str) {
         if std::mem::take(&mut self.is_prompted) {
             clear_line();
         }
@@ -356,6 +356,6 @@ impl Talk<'_, '_> {
     }
 }
 
-fn failure(error: io::Error) -> Failure {
+fn failure(error: io::Error) -> CliError {
     error.to_string()
 }

@@ -9,25 +9,25 @@ use std::collections::BTreeMap;
 use std::fmt::Write as _;
 use std::net::IpAddr;
 
-use super::super::output::{Failure, print};
+use super::super::output::{CliError, print};
 use crate::packet::{Dialect, PacketTables};
 use crate::tools::capture::{Capture, Untrusted};
-use crate::tools::explain::capture_walk::{self, Found, Tally, What};
-use crate::tools::explain::color::Paint;
-use crate::tools::explain::print::streaming::Form;
+use crate::tools::explain::capture_walk::{self, CaptureItem, ConnectionSummary, CaptureItemKind};
+use crate::tools::explain::color::ColorMode;
+use crate::tools::explain::print::streaming::OutputFormat;
 use crate::util::plural::count_noun;
 use crate::ws::Side;
 
 /// What to show of a capture.
-pub struct Wanted<'a> {
+pub struct ShowOptions<'a> {
     /// Show only the connection with this number in the list.
     pub client: Option<usize>,
     /// Show only packets with this name or code.
     pub packet: Option<&'a str>,
     /// How.
-    pub form: Form,
+    pub form: OutputFormat,
     /// Whether to use colours.
-    pub paint: Paint,
+    pub paint: ColorMode,
 }
 
 /// Nanoseconds of a second.
@@ -38,8 +38,8 @@ pub fn run(
     capture: &Capture<'_>,
     codes: &PacketTables,
     dialects: (Option<&Dialect>, &Dialect),
-    wanted: &Wanted<'_>,
-) -> Result<(), Failure> {
+    wanted: &ShowOptions<'_>,
+) -> Result<(), CliError> {
     let unread = capture_walk::unread(capture);
     if let Some(words) = &unread
         && !capture.is_readable()
@@ -48,7 +48,7 @@ pub fn run(
     }
     let begin_ns = capture.packets.first().map_or(0, |packet| packet.at_ns);
     let names = names(capture);
-    let is_plain = wanted.form != Form::Json && wanted.packet.is_none();
+    let is_plain = wanted.form != OutputFormat::Json && wanted.packet.is_none();
     if is_plain {
         let notes: Vec<String> = unread.into_iter().chain(capture_walk::truncated(capture)).collect();
         print(&heading(capture, &notes));
@@ -67,7 +67,7 @@ pub fn run(
     }
     let missed = wanted.packet.filter(|_| is_silent);
     let missed = missed.map(|name| format!("there is no packet or frame {name:?} in this capture"));
-    let wrong: Vec<Failure> = missed.into_iter().chain(capture_walk::cut(capture)).collect();
+    let wrong: Vec<CliError> = missed.into_iter().chain(capture_walk::cut(capture)).collect();
     if wrong.is_empty() { Ok(()) } else { Err(wrong.join("; ")) }
 }
 
@@ -100,14 +100,14 @@ fn heading(capture: &Capture<'_>, notes: &[String]) -> String {
 }
 
 /// One item in the requested form; empty if it was not requested.
-fn shown(found: &Found<'_>, names: &Names<'_>, begin_ns: u64, wanted: &Wanted<'_>) -> String {
-    let Found { client, packet, at_ns, what } = found;
+fn shown(found: &CaptureItem<'_>, names: &Names<'_>, begin_ns: u64, wanted: &ShowOptions<'_>) -> String {
+    let CaptureItem { client, packet, at_ns, what } = found;
     let is_wanted =
         |names: &[String]| wanted.packet.is_none_or(|wanted| names.iter().any(|name| name == wanted));
-    if wanted.form == Form::Json {
+    if wanted.form == OutputFormat::Json {
         let rest = match what {
-            What::Item(item) if is_wanted(&item.names()) => item.json(),
-            What::Hole(side, bytes) if wanted.packet.is_none() => {
+            CaptureItemKind::Item(item) if is_wanted(&item.names()) => item.json(),
+            CaptureItemKind::Hole(side, bytes) if wanted.packet.is_none() => {
                 format!(r#"{{"from":"{}","hole":{bytes}}}"#, name(*side))
             }
             _ => return String::new(),
@@ -117,14 +117,14 @@ fn shown(found: &Found<'_>, names: &Names<'_>, begin_ns: u64, wanted: &Wanted<'_
     let seconds = at_ns.saturating_sub(begin_ns) as f64 / SECOND;
     let at = format!("{packet:>8}{seconds:>12.6}  {client:<6}");
     match what {
-        What::Item(item) if !is_wanted(&item.names()) => String::new(),
-        What::Item(item) if wanted.form == Form::Full => {
+        CaptureItemKind::Item(item) if !is_wanted(&item.names()) => String::new(),
+        CaptureItemKind::Item(item) if wanted.form == OutputFormat::Full => {
             let place = format!("packet {packet}, {seconds:.6} s, client {client}: ");
             format!("\n{place}{}", item.painted(wanted.paint))
         }
-        What::Item(item) => item.said(wanted.paint).lines().map(|line| format!("{at}  {line}\n")).collect(),
+        CaptureItemKind::Item(item) => item.said(wanted.paint).lines().map(|line| format!("{at}  {line}\n")).collect(),
         _ if wanted.packet.is_some() => String::new(),
-        What::Begin { guess, client, server, is_whole } => {
+        CaptureItemKind::Begin { guess, client, server, is_whole } => {
             let name =
                 names.get(&client.ip().to_canonical()).map(|name| format!(" {name:?}")).unwrap_or_default();
             let whole = if *is_whole { "" } else { " (the capture lacks the beginning of the connection)" };
@@ -132,7 +132,7 @@ fn shown(found: &Found<'_>, names: &Names<'_>, begin_ns: u64, wanted: &Wanted<'_
                 guess.as_ref().map(|guess| format!("{at}    {}\n", guess.words())).unwrap_or_default();
             format!("{at}    {client}{name} at {server}{whole}\n{guess}")
         }
-        What::Hole(side, bytes) => {
+        CaptureItemKind::Hole(side, bytes) => {
             format!("{at}  ? the capture lacks {} from the {}\n", count_noun(*bytes, "byte"), name(*side))
         }
     }
@@ -143,13 +143,13 @@ fn name(side: Side) -> &'static str {
 }
 
 /// The connections, one per line.
-fn table(tallies: &[(usize, Tally)]) -> String {
+fn table(tallies: &[(usize, ConnectionSummary)]) -> String {
     let mut out = format!(
         "\n{:<8}{:<14}{:>8}{:>10}{:>8}{:>10}{:>8}{:>9}\n",
         "client", "dialect", "> frames", "bytes", "< frames", "bytes", "broken", "missing"
     );
     for (number, tally) in tallies {
-        let Tally { dialect, is_guess, frames, bytes, broken, missing_bytes } = tally;
+        let ConnectionSummary { dialect, is_guess, frames, bytes, broken, missing_bytes } = tally;
         let dialect = if dialect.is_empty() { "none" } else { dialect };
         let dialect = format!("{dialect}{}", if *is_guess { "?" } else { "" });
         let _ = writeln!(

@@ -14,18 +14,18 @@ use std::sync::Arc;
 use clap::Args;
 
 use super::color::Color;
-use super::game_list::Games;
-use super::output::{Failure, print, tell_error};
+use super::game_list::GameList;
+use super::output::{CliError, print, tell_error};
 use super::tables;
 use crate::limits;
 use crate::packet::{Dialect, PacketTables};
 use crate::tools::capture;
-use crate::tools::explain::color::Paint;
-use crate::tools::explain::input::{self, Piece};
-use crate::tools::explain::print::streaming::{self, Form};
+use crate::tools::explain::color::ColorMode;
+use crate::tools::explain::input::{self, InputPiece};
+use crate::tools::explain::print::streaming::{self, OutputFormat};
 use crate::tools::explain::{self, Conversation, Explanation, capture_walk};
 use crate::ws::Side;
-use file::Wanted;
+use file::ShowOptions;
 
 /// The name of standard input in messages.
 const STDIN: &str = "standard input";
@@ -78,14 +78,14 @@ pub struct ExplainArgs {
 }
 
 /// Prints the explanation.
-pub fn run(args: &ExplainArgs, games: &Games) -> Result<(), Failure> {
+pub fn run(args: &ExplainArgs, games: &GameList) -> Result<(), CliError> {
     let given = args.codes.as_deref().map(tables::given).transpose()?;
     let pieces = match contents(&args.what)? {
         Some((name, contents)) if input::is_capture(&contents) => {
             return explain_capture(args, &contents, given).map_err(|error| format!("{name}: {error}"));
         }
         Some((name, contents)) => input::read(&contents).map_err(|error| format!("{name}: {error}"))?,
-        None => vec![Piece { from: None, bytes: typed(&words(&args.what)?)? }],
+        None => vec![InputPiece { from: None, bytes: typed(&words(&args.what)?)? }],
     };
     let codes = given.unwrap_or_else(|| Arc::clone(&games.codes));
     let dialect = dialect(args, &codes)?;
@@ -97,25 +97,25 @@ pub fn run(args: &ExplainArgs, games: &Games) -> Result<(), Failure> {
         None => Conversation::new(&codes, dialect),
     };
     let form = match (args.json, args.line) {
-        (true, _) => Form::Json,
-        (_, true) => Form::Line,
-        _ => Form::Full,
+        (true, _) => OutputFormat::Json,
+        (_, true) => OutputFormat::Line,
+        _ => OutputFormat::Full,
     };
-    if let [Piece { from, bytes }] = &pieces[..] {
+    if let [InputPiece { from, bytes }] = &pieces[..] {
         let side = from.or(side(args)).unwrap_or_else(|| explain::guess_side(bytes));
         streaming::write(begin, (side, bytes), (form, args.color.paint()), print);
         return Ok(());
     }
     let mut is_first = true;
     both(begin(), &pieces, side(args), |explanation| {
-        let between = if std::mem::take(&mut is_first) || form != Form::Full { "" } else { "\n" };
+        let between = if std::mem::take(&mut is_first) || form != OutputFormat::Full { "" } else { "\n" };
         print(&format!("{between}{}", shown(&explanation, form, args.color.paint())));
     });
     Ok(())
 }
 
 /// The dialect that is asked for, otherwise that of the page's game.
-fn dialect<'c>(args: &ExplainArgs, codes: &'c PacketTables) -> Result<&'c Dialect, Failure> {
+fn dialect<'c>(args: &ExplainArgs, codes: &'c PacketTables) -> Result<&'c Dialect, CliError> {
     match (&args.dialect, codes.default_dialect()) {
         (None, Some(dialect)) => Ok(dialect),
         (asked, _) => Ok(tables::named(codes, asked.as_deref().unwrap_or(tables::DIALECT))?),
@@ -127,16 +127,16 @@ fn explain_capture(
     args: &ExplainArgs,
     contents: &[u8],
     given: Option<Arc<PacketTables>>,
-) -> Result<(), Failure> {
+) -> Result<(), CliError> {
     let capture = capture::read(contents).map_err(|error| error.to_string())?;
     let codes = capture_walk::codes(&capture, given)?;
     let dialect = dialect(args, &codes)?;
     let asked = args.dialect.as_ref().map(|_| dialect);
-    let form = if args.full { Form::Full } else { Form::Line };
-    let wanted = Wanted {
+    let form = if args.full { OutputFormat::Full } else { OutputFormat::Line };
+    let wanted = ShowOptions {
         client: args.client,
         packet: args.packet.as_deref(),
-        form: if args.json { Form::Json } else { form },
+        form: if args.json { OutputFormat::Json } else { form },
         paint: args.color.paint(),
     };
     file::run(&capture, &codes, (asked, dialect), &wanted)
@@ -145,11 +145,11 @@ fn explain_capture(
 /// The conversation of two sides, in order.
 fn both<'c>(
     mut conversation: Conversation<'c>,
-    pieces: &[Piece],
+    pieces: &[InputPiece],
     otherwise: Option<Side>,
     mut each: impl FnMut(Explanation<'c>),
 ) {
-    for Piece { from, bytes } in pieces {
+    for InputPiece { from, bytes } in pieces {
         let side = from.or(otherwise).unwrap_or_else(|| explain::guess_side(bytes));
         conversation.receive_each(side, bytes, &mut each);
     }
@@ -160,18 +160,18 @@ fn side(args: &ExplainArgs) -> Option<Side> {
     args.from.as_deref().map(|who| if who == "client" { Side::Client } else { Side::Server })
 }
 
-fn shown(explanation: &Explanation<'_>, form: Form, paint: Paint) -> String {
+fn shown(explanation: &Explanation<'_>, form: OutputFormat, paint: ColorMode) -> String {
     match form {
-        Form::Json => explanation.json() + "\n",
-        Form::Line => explanation.said(paint),
-        Form::Full => explanation.painted(paint),
+        OutputFormat::Json => explanation.json() + "\n",
+        OutputFormat::Line => explanation.said(paint),
+        OutputFormat::Full => explanation.painted(paint),
     }
 }
 
 /// The contents of a file or standard input, and its name; `None` if the bytes are on the command
 /// line. Text with a dot or a slash is a file name, since hexadecimal has neither; so is any other
 /// text that names an existing file.
-fn contents(what: &[OsString]) -> Result<Option<(String, Vec<u8>)>, Failure> {
+fn contents(what: &[OsString]) -> Result<Option<(String, Vec<u8>)>, CliError> {
     let is_name = |word: &&OsString| {
         *word == "-" || word.to_str().is_none_or(|word| word.contains(['.', '/', std::path::MAIN_SEPARATOR]))
     };
@@ -196,7 +196,7 @@ fn contents(what: &[OsString]) -> Result<Option<(String, Vec<u8>)>, Failure> {
 }
 
 /// The words of the command line, none of which is the name of a file.
-fn words(what: &[OsString]) -> Result<Vec<String>, Failure> {
+fn words(what: &[OsString]) -> Result<Vec<String>, CliError> {
     let text = |word: &OsString| word.to_str().map(str::to_owned);
     let words: Option<Vec<String>> = what.iter().map(text).collect();
     words.ok_or_else(|| "hexadecimal is text, but this input is not UTF-8".to_owned())
@@ -216,7 +216,7 @@ fn note(file: &str) -> Option<String> {
 
 /// Parses hexadecimal from the command line. If the text looks like a missing file, the error names
 /// it.
-fn typed(what: &[String]) -> Result<Vec<u8>, Failure> {
+fn typed(what: &[String]) -> Result<Vec<u8>, CliError> {
     explain::hex::parse(&what.join(" ")).map_err(|error| match what {
         [name] if may_be_meant_as_file(name) => {
             format!("there is no file {name:?}, and as hexadecimal it is invalid: {error}")
@@ -232,7 +232,7 @@ fn may_be_meant_as_file(text: &str) -> bool {
     text.chars().count() <= NAME_CHARS && !text.chars().all(is_of_hex)
 }
 
-fn bounded(reader: impl Read, name: &str) -> Result<Vec<u8>, Failure> {
+fn bounded(reader: impl Read, name: &str) -> Result<Vec<u8>, CliError> {
     let mut contents = Vec::new();
     let mut reader = reader.take(limits::EXPLAIN_PASTED_BYTES + 1);
     reader.read_to_end(&mut contents).map_err(|error| format!("{name}: {error}"))?;

@@ -15,14 +15,14 @@ use std::sync::mpsc::{Receiver, RecvTimeoutError, SyncSender, sync_channel};
 use std::thread;
 use std::time::Instant;
 
-use rate_limit::{Kinds, Lines};
+use rate_limit::{CallSiteLimiter, RateLimitedFormat};
 use tracing::{Level, Metadata};
 use tracing_subscriber::EnvFilter;
 use tracing_subscriber::fmt::MakeWriter;
 use tracing_subscriber::fmt::format::Format;
 
 use super::color::Color;
-use super::output::Failure;
+use super::output::CliError;
 use crate::limits;
 use crate::util::escape;
 use crate::util::plural::count_noun;
@@ -31,7 +31,7 @@ use crate::util::plural::count_noun;
 #[derive(Debug)]
 pub struct Log {
     queue: Queue,
-    kinds: Kinds,
+    kinds: CallSiteLimiter,
 }
 
 #[derive(Debug, Default)]
@@ -99,7 +99,7 @@ const OURS: &str = "tickwire";
 
 /// Parses a filter. A word that is neither a level nor one of our modules is an error: it would
 /// silently match nothing.
-fn filter(text: &str) -> Result<EnvFilter, Failure> {
+fn filter(text: &str) -> Result<EnvFilter, CliError> {
     let refused = |part: &str| {
         let levels = "off, error, warn, info, debug or trace";
         format!(
@@ -122,10 +122,10 @@ impl Log {
     ///
     /// # Errors
     /// The filter is invalid, or the thread cannot be started.
-    pub fn start(filter: &str) -> Result<Log, Failure> {
+    pub fn start(filter: &str) -> Result<Log, CliError> {
         let filter = self::filter(filter)?;
         let (lines, queued) = sync_channel(limits::MAX_QUEUED_LOG_LINES);
-        let (queue, kinds) = (Queue::new(lines), Kinds::new());
+        let (queue, kinds) = (Queue::new(lines), CallSiteLimiter::new());
         let for_thread = (Arc::clone(&queue.counts), kinds.clone());
         thread::Builder::new()
             .name("log".to_owned())
@@ -135,7 +135,7 @@ impl Log {
             .with_env_filter(filter)
             .with_writer(queue.clone())
             .with_ansi(Color::Auto.is_on(&io::stderr()))
-            .event_format(Lines { form: Format::default().with_target(false), kinds: kinds.clone() })
+            .event_format(RateLimitedFormat { form: Format::default().with_target(false), kinds: kinds.clone() })
             .init();
         Ok(Log { queue, kinds })
     }
@@ -154,7 +154,7 @@ impl Log {
 }
 
 /// The thread's loop. A failed write is ignored: there is nowhere to report it.
-fn write_lines(queued: &Receiver<Vec<u8>>, counts: &Counts, kinds: &Kinds, mut out: impl Write) {
+fn write_lines(queued: &Receiver<Vec<u8>>, counts: &Counts, kinds: &CallSiteLimiter, mut out: impl Write) {
     let mut summary_at = Instant::now() + limits::LOG_SUMMARY_EVERY;
     loop {
         let now = Instant::now();
@@ -224,7 +224,7 @@ mod tests {
         write_lines(
             &queued,
             &Counts { waiting: AtomicUsize::new(1), ..Counts::default() },
-            &Kinds::new(),
+            &CallSiteLimiter::new(),
             &mut out,
         );
         let expected = "\x1b[32mINFO\x1b[0m name=a\\u009b2J\\u202eb\n";
@@ -241,7 +241,7 @@ mod tests {
         let counts = Arc::clone(&queue.counts);
         drop(queue);
         let mut out = Vec::new();
-        write_lines(&queued, &counts, &Kinds::new(), &mut out);
+        write_lines(&queued, &counts, &CallSiteLimiter::new(), &mut out);
         let text = String::from_utf8(out).expect("text");
         assert_eq!(text, "dropped 2 log lines because the log was not read fast enough\none\ntwo\n");
         assert_eq!(counts.waiting.load(Ordering::Acquire), 0);

@@ -18,21 +18,21 @@ use tracing_subscriber::fmt::{FmtContext, FormatEvent, FormatFields};
 use tracing_subscriber::registry::LookupSpan;
 
 use crate::limits;
-use crate::server::admission::address_rate_limits::Rate;
+use crate::server::admission::address_rate_limits::RateLimit;
 use crate::util::sync::Mutex;
 
 /// The rate limit of one kind.
-const RATE: Rate = Rate { every: limits::LOG_SITE_INTERVAL, burst: limits::LOG_SITE_BURST };
+const RATE: RateLimit = RateLimit { every: limits::LOG_SITE_INTERVAL, burst: limits::LOG_SITE_BURST };
 
 /// See the [module](self). Cloning shares it.
 #[derive(Debug, Clone)]
-pub struct Kinds {
+pub struct CallSiteLimiter {
     started: Instant,
-    kinds: Arc<Mutex<HashMap<Identifier, Kind>>>,
+    kinds: Arc<Mutex<HashMap<Identifier, CallSite>>>,
 }
 
 #[derive(Debug, Default)]
-struct Kind {
+struct CallSite {
     /// When the bucket is full again.
     full_at: Duration,
     /// Lines left out since the last summary.
@@ -41,7 +41,7 @@ struct Kind {
     name: String,
 }
 
-impl Kind {
+impl CallSite {
     /// Whether a line is written. `name` names the kind, if it has no name yet.
     fn take(&mut self, now: Duration, name: impl FnOnce() -> String) -> bool {
         let is_written = RATE.take(&mut self.full_at, now).is_ok();
@@ -55,10 +55,10 @@ impl Kind {
     }
 }
 
-impl Kinds {
+impl CallSiteLimiter {
     /// Kinds without any lines yet.
-    pub fn new() -> Kinds {
-        Kinds { started: Instant::now(), kinds: Arc::default() }
+    pub fn new() -> CallSiteLimiter {
+        CallSiteLimiter { started: Instant::now(), kinds: Arc::default() }
     }
 
     /// Whether the event's line is written.
@@ -72,7 +72,7 @@ impl Kinds {
     pub fn summary(&self) -> Vec<String> {
         let mut kinds = self.kinds.lock();
         let left_out = kinds.values_mut().filter(|kind| kind.left_out > 0);
-        let line = |kind: &mut Kind| {
+        let line = |kind: &mut CallSite| {
             let count = std::mem::take(&mut kind.left_out);
             let lines = if count == 1 { "line" } else { "lines" };
             format!("suppressed {count} more {lines} like {:?}\n", kind.name)
@@ -85,14 +85,14 @@ impl Kinds {
 
 /// The usual line format, for the lines that are written.
 #[derive(Debug)]
-pub struct Lines {
+pub struct RateLimitedFormat {
     /// The form.
     pub form: Format,
     /// Decides which lines are written.
-    pub kinds: Kinds,
+    pub kinds: CallSiteLimiter,
 }
 
-impl<S, N> FormatEvent<S, N> for Lines
+impl<S, N> FormatEvent<S, N> for RateLimitedFormat
 where
     S: Subscriber + for<'a> LookupSpan<'a>,
     N: for<'a> FormatFields<'a> + 'static,
@@ -148,8 +148,8 @@ mod tests {
 
     #[test]
     fn a_flood_of_one_kind_is_cut_and_counted_and_takes_no_line_from_another() {
-        let (kinds, kept) = (Kinds::new(), Kept::default());
-        let lines = Lines { form: Format::default(), kinds: kinds.clone() };
+        let (kinds, kept) = (CallSiteLimiter::new(), Kept::default());
+        let lines = RateLimitedFormat { form: Format::default(), kinds: kinds.clone() };
         let writer = kept.clone();
         let subscriber = tracing_subscriber::fmt().event_format(lines).with_writer(move || writer.clone());
         tracing::subscriber::with_default(subscriber.finish(), || {
@@ -174,7 +174,7 @@ mod tests {
 
     #[test]
     fn in_the_long_run_a_kind_has_eight_lines_a_second() {
-        let mut kind = Kind::default();
+        let mut kind = CallSite::default();
         let tries = (0..20_000).map(Duration::from_millis);
         let written = tries.filter(|now| kind.take(*now, String::new)).count();
         assert_eq!(written, limits::LOG_SITE_BURST as usize + 20 * 8 - 1);

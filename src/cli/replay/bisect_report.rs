@@ -3,13 +3,13 @@
 use std::fmt::Write;
 
 use crate::tools::capture::Untrusted;
-use crate::tools::replay::{Bisected, Foreign, Parting};
+use crate::tools::replay::{BisectReport, ForeignChecksum, Divergence};
 
 /// What the two are called.
 const NAMES: [&str; 2] = ["the first", "the second"];
 
 /// The rooms of both, and what only one of them has.
-pub(super) fn as_text(bisected: &Bisected) -> String {
+pub(super) fn as_text(bisected: &BisectReport) -> String {
     let mut text = String::new();
     for (name, offset) in NAMES.iter().zip(bisected.cut_at) {
         if let Some(offset) = offset {
@@ -38,7 +38,7 @@ fn room(name: &Untrusted) -> String {
     if name.is_empty() { "default room".to_owned() } else { format!("room {name}") }
 }
 
-fn write_room(text: &mut String, parting: &Parting) {
+fn write_room(text: &mut String, parting: &Divergence) {
     if !parting.identity.is_empty() {
         let _ = writeln!(text, "they differ from the beginning: {}", parting.identity.join("; "));
         return;
@@ -46,7 +46,7 @@ fn write_room(text: &mut String, parting: &Parting) {
     let _ = writeln!(text, "first tick in both  {}", parting.first_tick);
     let _ = writeln!(text, "ticks compared      {}", parting.ticks);
     for (name, foreign) in NAMES.iter().zip(&parting.recorded) {
-        if let Some(Foreign { tick, recorded, computed }) = foreign {
+        if let Some(ForeignChecksum { tick, recorded, computed }) = foreign {
             let _ = writeln!(
                 text,
                 "recorded checksums of {name} differ from the computed ones after tick {tick}: recorded {recorded:016x}, \

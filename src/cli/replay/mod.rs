@@ -16,16 +16,16 @@ use std::process::ExitCode;
 
 use clap::Args;
 
-use super::game_list::Games;
-use super::output::{Failure, print, tell_error, written};
+use super::game_list::GameList;
+use super::output::{CliError, print, tell_error, written};
 use super::tables;
 use super::{playback, value_parsers};
-use crate::connection::Endpoint;
+use crate::connection::WireFormat;
 use crate::limits;
 use crate::tools::capture::{self, Untrusted};
 use crate::tools::explain::input;
 use crate::tools::replay::json::{self, counts, hex};
-use crate::tools::replay::{self, Asked, Changed, Differing, Fields, NotReplayable, Report};
+use crate::tools::replay::{self, ReplayOptions, CommandDiff, ReplyDiff, FieldDiffs, ReplayError, Report};
 
 /// The file name that means standard input.
 const DASH: &str = "-";
@@ -74,13 +74,13 @@ pub struct ReplayArgs {
 }
 
 /// Why there is no report.
-enum NoReport {
-    Unreadable(Failure),
-    NotReplayable(NotReplayable),
+enum ReplayReportError {
+    Unreadable(CliError),
+    NotReplayable(ReplayError),
 }
 
 /// Runs the capture again and prints the result.
-pub fn run(args: &ReplayArgs, games: &Games) -> ExitCode {
+pub fn run(args: &ReplayArgs, games: &GameList) -> ExitCode {
     if args.serve {
         let Err(reason) = playback::run(&args.file, args.listen, games) else { return ExitCode::SUCCESS };
         tell_error(&reason);
@@ -105,11 +105,11 @@ pub fn run(args: &ReplayArgs, games: &Games) -> ExitCode {
         }
         Err(refusal) => {
             match refusal {
-                NoReport::NotReplayable(reason) if args.json => {
+                ReplayReportError::NotReplayable(reason) if args.json => {
                     print(&format!("{:#}\n", json::refused(&reason)))
                 }
-                NoReport::NotReplayable(reason) => print(&format!("not replayable: {reason}\n")),
-                NoReport::Unreadable(reason) => tell_error(&reason),
+                ReplayReportError::NotReplayable(reason) => print(&format!("not replayable: {reason}\n")),
+                ReplayReportError::Unreadable(reason) => tell_error(&reason),
             }
             ExitCode::from(NO_VERDICT)
         }
@@ -124,7 +124,7 @@ pub fn run(args: &ReplayArgs, games: &Games) -> ExitCode {
 }
 
 /// Writes the packets of a capture without the records of the world.
-fn write_packets(file: &Path, out: &Path) -> Result<(), Failure> {
+fn write_packets(file: &Path, out: &Path) -> Result<(), CliError> {
     let bytes = read(file)?;
     let capture = capture::read(&bytes).map_err(|error| format!("{}: {error}", name(file)))?;
     let packets = capture.packets_alone().map_err(|reason| format!("{}: {reason}", name(file)))?;
@@ -136,42 +136,42 @@ fn write_packets(file: &Path, out: &Path) -> Result<(), Failure> {
     written.map_err(|error| format!("--packets {}: {error}", out.display()))
 }
 
-fn report(args: &ReplayArgs, games: &Games) -> Result<Vec<(Untrusted, Report)>, NoReport> {
-    let given = args.codes.as_deref().map(tables::given).transpose().map_err(NoReport::Unreadable)?;
+fn report(args: &ReplayArgs, games: &GameList) -> Result<Vec<(Untrusted, Report)>, ReplayReportError> {
+    let given = args.codes.as_deref().map(tables::given).transpose().map_err(ReplayReportError::Unreadable)?;
     let asked =
-        Asked { fields: args.diff, to_tick: args.to_tick, state: args.json && args.to_tick.is_some() };
-    if asked == Asked::default()
+        ReplayOptions { fields: args.diff, to_tick: args.to_tick, state: args.json && args.to_tick.is_some() };
+    if asked == ReplayOptions::default()
         && args.file.as_os_str() != DASH
         && let Ok(rooms) = streaming::reports(&args.file, &games.about(), given.clone())
     {
         return Ok(rooms);
     }
-    let bytes = read(&args.file).map_err(NoReport::Unreadable)?;
-    let unreadable = |error| NoReport::Unreadable(format!("{}: {error}", name(&args.file)));
+    let bytes = read(&args.file).map_err(ReplayReportError::Unreadable)?;
+    let unreadable = |error| ReplayReportError::Unreadable(format!("{}: {error}", name(&args.file)));
     let capture = capture::read(&bytes).map_err(unreadable)?;
-    let codes = replay::codes(&capture, given).map_err(NoReport::NotReplayable)?;
+    let codes = replay::codes(&capture, given).map_err(ReplayReportError::NotReplayable)?;
     replay::replay(
         &capture,
         &games.about(),
-        &|about, head| Endpoint::find(&codes, about.paths, head).ok(),
+        &|about, head| WireFormat::find(&codes, about.paths, head).ok(),
         asked,
     )
-    .map_err(NoReport::NotReplayable)
+    .map_err(ReplayReportError::NotReplayable)
 }
 
 /// Two recordings: what is printed, and whether they are the same.
-fn parted(args: &ReplayArgs, other: &Path, games: &Games) -> Result<(String, bool), NoReport> {
+fn parted(args: &ReplayArgs, other: &Path, games: &GameList) -> Result<(String, bool), ReplayReportError> {
     let mut files = Vec::new();
     for file in [&*args.file, other] {
-        files.push((file, read(file).map_err(NoReport::Unreadable)?));
+        files.push((file, read(file).map_err(ReplayReportError::Unreadable)?));
     }
     let mut captures = Vec::new();
     for (file, bytes) in &files {
-        let unreadable = |error| NoReport::Unreadable(format!("{}: {error}", name(file)));
+        let unreadable = |error| ReplayReportError::Unreadable(format!("{}: {error}", name(file)));
         captures.push(capture::read(bytes).map_err(unreadable)?);
     }
     let bisected = replay::bisect(&captures[0], &captures[1], &games.about());
-    let bisected = bisected.map_err(NoReport::NotReplayable)?;
+    let bisected = bisected.map_err(ReplayReportError::NotReplayable)?;
     let text = if args.json {
         format!("{:#}\n", json::bisected(&bisected))
     } else {
@@ -181,7 +181,7 @@ fn parted(args: &ReplayArgs, other: &Path, games: &Games) -> Result<(String, boo
 }
 
 /// The fields that differ.
-fn fields_as_text(fields: &Fields) -> String {
+fn fields_as_text(fields: &FieldDiffs) -> String {
     let mut text = String::new();
     match fields.tick {
         Some(tick) => _ = writeln!(text, "fields after tick {tick}: recorded, not replayed"),
@@ -199,7 +199,7 @@ fn fields_as_text(fields: &Fields) -> String {
 }
 
 /// Reads a whole file, pipe or standard input, up to the bound.
-fn read(file: &Path) -> Result<Vec<u8>, Failure> {
+fn read(file: &Path) -> Result<Vec<u8>, CliError> {
     let failure = |reason: &dyn std::fmt::Display| format!("{}: {reason}", name(file));
     let mut source: Box<dyn Read> = if file.as_os_str() == DASH {
         Box::new(io::stdin().lock())
@@ -271,7 +271,7 @@ fn as_text(report: &Report) -> String {
             "packet {packet} is truncated by the capture (snapshot length): this report covers the packets before it\n"
         ));
     }
-    if let Some((client, Differing { recorded, replayed })) = &report.answer {
+    if let Some((client, ReplyDiff { recorded, replayed })) = &report.answer {
         let packet = recorded.as_ref().or(replayed.as_ref()).map_or(0, |frame| frame.packet);
         text.push_str(&format!("different answer: client {client}, packet {packet}\n"));
         text.push_str(&format!("  recorded  {}\n  replayed  {}\n", hex(recorded), hex(replayed)));
@@ -287,7 +287,7 @@ fn as_text(report: &Report) -> String {
         text.push_str(&format!(": checksum {replayed:016x}, recorded {recorded:016x}"));
     }
     text.push('\n');
-    if let Some((tick, Changed { command, recorded, decoded })) = &difference.command {
+    if let Some((tick, CommandDiff { command, recorded, decoded })) = &difference.command {
         let (player, sequence) = (command.0.0, command.1);
         text.push_str(&format!(
             "first differing command: tick {tick}, player {player}, sequence {sequence}\n"

@@ -7,11 +7,11 @@ use std::path::Path;
 use std::sync::{Arc, mpsc};
 use std::thread;
 
-use crate::game::About;
+use crate::game::GameInfo;
 use crate::limits;
 use crate::packet::PacketTables;
 use crate::tools::capture::Untrusted;
-use crate::tools::replay::{Kept, Pass, Report, Unfit, Worlds};
+use crate::tools::replay::{StoredRecord, StreamingReplay, Report, NeedsFullReplay, WorldRunner};
 
 /// Bytes that are read at a time: they are still in the core's cache when they are looked at.
 const PART_BYTES: usize = 256 * 1024;
@@ -22,28 +22,28 @@ const PART_BYTES: usize = 256 * 1024;
 /// [`Unfit`]: it is no file that can be read twice, or something in it needs another look.
 pub(super) fn reports(
     file: &Path,
-    games: &[&'static About],
+    games: &[&'static GameInfo],
     given: Option<Arc<PacketTables>>,
-) -> Result<Vec<(Untrusted, Report)>, Unfit> {
+) -> Result<Vec<(Untrusted, Report)>, NeedsFullReplay> {
     let is_file = |about: &fs::Metadata| about.is_file() && about.len() <= limits::CAPTURE_READ_BYTES;
     if !fs::metadata(file).is_ok_and(|about| is_file(&about)) {
-        return Err(Unfit);
+        return Err(NeedsFullReplay);
     }
-    let source = File::open(file).map_err(|_| Unfit)?;
-    let (send, records) = mpsc::channel::<Vec<Arc<Kept>>>();
+    let source = File::open(file).map_err(|_| NeedsFullReplay)?;
+    let (send, records) = mpsc::channel::<Vec<Arc<StoredRecord>>>();
     thread::scope(|scope| {
         let worlds = scope.spawn(move || {
-            let mut worlds = Worlds::new(games);
+            let mut worlds = WorldRunner::new(games);
             records.iter().try_for_each(|records| worlds.run(&records))?;
             Ok(worlds.ran())
         });
-        let (pass, rest) = read(source, Pass::new(games, given), send)?;
-        pass.finish(rest, || worlds.join().unwrap_or(Err(Unfit)))
+        let (pass, rest) = read(source, StreamingReplay::new(games, given), send)?;
+        pass.finish(rest, || worlds.join().unwrap_or(Err(NeedsFullReplay)))
     })
 }
 
 /// Passes the whole file. Returns how many bytes were not used at its end.
-fn read(source: File, mut pass: Pass, records: mpsc::Sender<Vec<Arc<Kept>>>) -> Result<(Pass, usize), Unfit> {
+fn read(source: File, mut pass: StreamingReplay, records: mpsc::Sender<Vec<Arc<StoredRecord>>>) -> Result<(StreamingReplay, usize), NeedsFullReplay> {
     let mut source = source.take(limits::CAPTURE_READ_BYTES + 1);
     let (mut bytes, mut filled) = (vec![0; PART_BYTES], 0);
     loop {
@@ -52,15 +52,15 @@ fn read(source: File, mut pass: Pass, records: mpsc::Sender<Vec<Arc<Kept>>>) -> 
             bytes.resize(2 * filled, 0);
         }
         match source.read(&mut bytes[filled..]) {
-            Ok(0) if source.limit() == 0 => return Err(Unfit),
+            Ok(0) if source.limit() == 0 => return Err(NeedsFullReplay),
             Ok(0) => return Ok((pass, filled)),
             Ok(read) => filled += read,
             Err(error) if error.kind() == ErrorKind::Interrupted => continue,
-            Err(_) => return Err(Unfit),
+            Err(_) => return Err(NeedsFullReplay),
         }
         let used = pass.receive(&bytes[..filled])?;
         bytes.copy_within(used..filled, 0);
         filled -= used;
-        records.send(pass.records()).map_err(|_| Unfit)?;
+        records.send(pass.records()).map_err(|_| NeedsFullReplay)?;
     }
 }

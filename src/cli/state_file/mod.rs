@@ -18,10 +18,10 @@ use std::path::{Path, PathBuf};
 use tickwire_sim::WorldParams;
 use tracing::{error, info, warn};
 
-use super::output::Failure;
+use super::output::CliError;
 use crate::limits;
-use crate::server::net::{Core, Kind};
-use crate::server::room::{Kept, Options, saved_rooms};
+use crate::server::net::{TcpRoom, TcpGameFactory};
+use crate::server::room::{SavedRoom, RoomConfig, saved_rooms};
 use crate::util::os;
 use crate::util::plural::count_noun;
 
@@ -33,12 +33,12 @@ const LOCK_TRIES: u32 = 10;
 
 /// The worlds that an earlier run has kept, and what became of them.
 #[derive(Debug, Default)]
-pub struct Keep {
+pub struct StateFile {
     place: Option<Place>,
     /// Worlds of rooms that have not begun, by their rooms' names.
-    rooms: Vec<(String, Kept)>,
+    rooms: Vec<(String, SavedRoom)>,
     /// What to tell once there is a log: whether it is bad news, and the sentence.
-    told: Vec<(bool, String)>,
+    reports: Vec<(bool, String)>,
     /// Whether the outdated file has a world that no other file has.
     is_needed: bool,
 }
@@ -66,14 +66,14 @@ enum Before {
     Damaged,
 }
 
-impl Keep {
+impl StateFile {
     /// The worlds in this file; none if there is no such file yet, or if it is damaged. Holds the file for
     /// this run.
     ///
     /// # Errors
     /// The file is of another kind, another server uses it, or it could not be written at the end.
-    pub fn open(file: Option<&Path>) -> Result<Keep, Failure> {
-        let Some(file) = file else { return Ok(Keep::default()) };
+    pub fn open(file: Option<&Path>) -> Result<StateFile, CliError> {
+        let Some(file) = file else { return Ok(StateFile::default()) };
         let refused = |why: &dyn std::fmt::Display| format!("--keep {}: {why}", file.display());
         // A link stays, and what it leads to is replaced.
         let file = &fs::canonicalize(file).unwrap_or_else(|_| file.to_owned());
@@ -85,21 +85,21 @@ impl Keep {
                 name.display()
             )));
         }
-        let mut keep = Keep::default();
+        let mut keep = StateFile::default();
         if adopt(file) {
             let sentence = "the last run could not give its worlds this name; they go on now";
-            keep.told.push((true, format!("{}: {sentence}", file.display())));
+            keep.reports.push((true, format!("{}: {sentence}", file.display())));
             drop(part);
-            let told = keep.told;
-            let mut keep = Keep::open(Some(file))?;
-            keep.told.extend(told);
+            let told = keep.reports;
+            let mut keep = StateFile::open(Some(file))?;
+            keep.reports.extend(told);
             return Ok(keep);
         }
         let before = Before::Absent;
         let mut place = Place { file: file.clone(), part, before, aside: None, is_full: false };
         let (before, rooms, sentence) = read(file).map_err(|why| refused(&why))?;
         (place.before, keep.rooms) = (before, rooms);
-        keep.told.extend(sentence.map(|sentence| (true, format!("{}: {sentence}", file.display()))));
+        keep.reports.extend(sentence.map(|sentence| (true, format!("{}: {sentence}", file.display()))));
         place.reserve().map_err(|error| {
             refused(&format!("the worlds could not be written at the end: {error}; free some space, or choose another directory"))
         })?;
@@ -109,7 +109,7 @@ impl Keep {
 
     /// A room whose world goes on, if one of this name was kept and can go on with these rules, or
     /// else begins.
-    pub fn room(&mut self, game: &Kind, identity: &WorldParams, options: Options) -> Box<Core> {
+    pub fn room(&mut self, game: &TcpGameFactory, identity: &WorldParams, options: RoomConfig) -> Box<TcpRoom> {
         let at = self.rooms.iter().position(|(name, _)| **name == *options.name);
         let Some((name, kept)) = at.map(|at| self.rooms.swap_remove(at)) else {
             return (game.begin)(identity, options);
@@ -118,28 +118,28 @@ impl Keep {
         match (game.carry)(identity, &kept, options.clone()) {
             Ok((room, changes)) => {
                 let (tick, players) = (room.handle().tick(), count_noun(kept.keys.len(), "player"));
-                self.told
+                self.reports
                     .push((false, format!("{title} goes on after tick {tick}: {players} may come back")));
-                self.told.extend(changes.into_iter().map(|change| (false, format!("{title}: {change}"))));
+                self.reports.extend(changes.into_iter().map(|change| (false, format!("{title}: {change}"))));
                 room
             }
             Err(why) => {
                 self.is_needed = true;
-                self.told.push((true, format!("{title} begins anew: its world cannot go on: {why}")));
+                self.reports.push((true, format!("{title} begins anew: its world cannot go on: {why}")));
                 (game.begin)(identity, options)
             }
         }
     }
 
     /// Tells what became of the worlds.
-    pub fn tell(&self) {
+    pub fn log_reports(&self) {
         for (name, _) in &self.rooms {
             let file = self.place.as_ref().map(|place| place.file.display().to_string()).unwrap_or_default();
             warn!(
                 "{file} has a world of the room {name:?}, which this server does not have: it stays in the file; --room {name} goes on with it"
             );
         }
-        for (is_bad, sentence) in &self.told {
+        for (is_bad, sentence) in &self.reports {
             if *is_bad { warn!("{sentence}") } else { info!("{sentence}") }
         }
     }
@@ -148,7 +148,7 @@ impl Keep {
     ///
     /// # Errors
     /// It cannot be renamed, and so could not be replaced at the end.
-    pub fn begin(&mut self) -> Result<(), Failure> {
+    pub fn begin(&mut self) -> Result<(), CliError> {
         let Some(place) = &mut self.place else { return Ok(()) };
         let file = place.file.display().to_string();
         let set_aside = place.set_aside();
@@ -171,9 +171,9 @@ impl Keep {
     /// Worlds are missing, or are in another file: the failure says in which.
     pub fn write(
         self,
-        worlds: (Vec<(String, Kept)>, Vec<String>),
+        worlds: (Vec<(String, SavedRoom)>, Vec<String>),
         elsewhere: &[PathBuf],
-    ) -> Result<(), Failure> {
+    ) -> Result<(), CliError> {
         let Some(mut place) = self.place else { return Ok(()) };
         let (mut worlds, late) = worlds;
         let others = self.rooms.into_iter();
@@ -255,7 +255,7 @@ impl Place {
     }
 
     /// Finds another place for worlds that could not be written. Returns the failure, which says where they are.
-    fn rescue(&self, bytes: &[u8], why: &io::Error, elsewhere: &[PathBuf]) -> Failure {
+    fn rescue(&self, bytes: &[u8], why: &io::Error, elsewhere: &[PathBuf]) -> CliError {
         let file = self.file.display();
         if self.is_full {
             let part = beside(&self.file, PART);
@@ -355,7 +355,7 @@ fn adopt(file: &Path) -> bool {
 }
 
 /// The kind of a file of kept worlds, its worlds by room, and a sentence if it has none.
-type Contents = (Before, Vec<(String, Kept)>, Option<String>);
+type Contents = (Before, Vec<(String, SavedRoom)>, Option<String>);
 
 /// Reads a file of kept worlds.
 fn read(file: &Path) -> Result<Contents, String> {

@@ -17,8 +17,8 @@ impl Home {
         self.0.join("worlds.kept")
     }
 
-    fn open(&self) -> Result<Keep, Failure> {
-        Keep::open(Some(&self.file()))
+    fn open(&self) -> Result<StateFile, CliError> {
+        StateFile::open(Some(&self.file()))
     }
 
     /// The names of the files in it.
@@ -37,8 +37,8 @@ impl Drop for Home {
     }
 }
 
-fn worlds(names: &[&str]) -> Vec<(String, Kept)> {
-    let kept = |name: &str| Kept { named: format!("world of {name}").into_bytes(), keys: Vec::new() };
+fn worlds(names: &[&str]) -> Vec<(String, SavedRoom)> {
+    let kept = |name: &str| SavedRoom { named: format!("world of {name}").into_bytes(), keys: Vec::new() };
     names.iter().map(|name| ((*name).to_owned(), kept(name))).collect()
 }
 
@@ -68,7 +68,7 @@ fn what_could_not_be_written_at_the_end_is_refused_at_the_start() {
         ("notes.txt", "is not a file of kept worlds, and would be overwritten"),
         ("directory", "is not a regular file"),
     ] {
-        let refused = Keep::open(Some(&home.0.join(path))).expect_err(path);
+        let refused = StateFile::open(Some(&home.0.join(path))).expect_err(path);
         assert!(refused.starts_with("--keep ") && refused.contains(rule), "{path}: {refused}");
     }
     assert_eq!(fs::read(home.0.join("notes.txt")).expect("it is there"), b"TW is not the mark");
@@ -77,7 +77,7 @@ fn what_could_not_be_written_at_the_end_is_refused_at_the_start() {
         ["directory", "film.part", "notes.txt"],
         "nothing is left of a server that does not start"
     );
-    assert!(Keep::open(None).expect("without --keep").place.is_none());
+    assert!(StateFile::open(None).expect("without --keep").place.is_none());
 }
 
 #[test]
@@ -100,9 +100,9 @@ fn a_damaged_file_or_one_of_another_version_is_set_aside() {
         fs::write(home.file(), bytes).expect("written");
         let mut keep = home.open().expect("it starts");
         assert!(
-            keep.told.iter().any(|(is_bad, told)| *is_bad && told.contains("begin anew")),
+            keep.reports.iter().any(|(is_bad, told)| *is_bad && told.contains("begin anew")),
             "{:?}",
-            keep.told
+            keep.reports
         );
         keep.begin().expect("it runs");
         keep.write((worlds(&[""]), Vec::new()), &[]).expect("it stops");
@@ -126,7 +126,7 @@ fn worlds_of_the_last_stop_do_not_come_back_after_a_run_that_was_killed() {
     drop(killed);
     let mut next = home.open().expect("it starts");
     assert!(next.rooms.is_empty());
-    let [(true, told)] = &next.told[..] else { panic!("{:?}", next.told) };
+    let [(true, told)] = &next.reports[..] else { panic!("{:?}", next.reports) };
     assert!(told.contains("did not stop cleanly") && told.contains("worlds.kept.outdated"), "{told}");
     next.begin().expect("it runs");
     next.write((worlds(&["two"]), Vec::new()), &[]).expect("it stops");

@@ -11,11 +11,11 @@ use std::sync::Arc;
 
 use clap::Args;
 
-use self::print::Format;
-use super::game_list::Games;
-use super::output::{Failure, print};
+use self::print::TablesFormat;
+use super::game_list::GameList;
+use super::output::{CliError, print};
 use crate::client::url::Url;
-use crate::connection::Endpoint;
+use crate::connection::WireFormat;
 use crate::limits;
 use crate::packet::{Dialect, PacketTables};
 use crate::tools::capture;
@@ -28,7 +28,7 @@ const FORMATS: [&str; 5] = ["text", "markdown", "json", "wireshark", "typescript
 
 /// Options of `codes`.
 #[derive(Debug, Args)]
-pub struct CodesArgs {
+pub struct TablesArgs {
     /// Output format: text, markdown or json; wireshark for the dissector of these tables;
     /// typescript for the types of a client.
     #[arg(long, value_name = "FORMAT", default_value = "text", value_parser = FORMATS)]
@@ -40,14 +40,14 @@ pub struct CodesArgs {
 }
 
 /// Prints the tables.
-pub fn run(args: &CodesArgs, games: &Games) -> Result<(), Failure> {
+pub fn run(args: &TablesArgs, games: &GameList) -> Result<(), CliError> {
     let codes = load(args.codes.as_deref(), games)?;
     let format = match args.format.as_str() {
-        "markdown" => Format::Markdown,
-        "json" => Format::Json,
-        "wireshark" => Format::Wireshark,
-        "typescript" => Format::Typescript,
-        _ => Format::Text,
+        "markdown" => TablesFormat::Markdown,
+        "json" => TablesFormat::Json,
+        "wireshark" => TablesFormat::Wireshark,
+        "typescript" => TablesFormat::Typescript,
+        _ => TablesFormat::Text,
     };
     print(&print::print(&codes, format));
     Ok(())
@@ -57,7 +57,7 @@ pub fn run(args: &CodesArgs, games: &Games) -> Result<(), Failure> {
 ///
 /// # Errors
 /// As [`given`].
-pub fn load(tables: Option<&Path>, games: &Games) -> Result<Arc<PacketTables>, Failure> {
+pub fn load(tables: Option<&Path>, games: &GameList) -> Result<Arc<PacketTables>, CliError> {
     tables.map_or_else(|| Ok(Arc::clone(&games.codes)), given)
 }
 
@@ -67,7 +67,7 @@ pub fn load(tables: Option<&Path>, games: &Games) -> Result<Arc<PacketTables>, F
 /// # Errors
 /// The directory or a file cannot be read, or a table is invalid; the message names the
 /// file, the line and the reason.
-pub fn given(folder: &Path) -> Result<Arc<PacketTables>, Failure> {
+pub fn given(folder: &Path) -> Result<Arc<PacketTables>, CliError> {
     let unreadable = |path: &Path, error: std::io::Error| format!("{}: {error}", path.display());
     let is_table = |path: &Path| path.extension().is_some_and(|extension| extension == "tsv");
     if folder.is_file() && is_table(folder) {
@@ -82,7 +82,7 @@ pub fn given(folder: &Path) -> Result<Arc<PacketTables>, Failure> {
         read.map_err(|error| unreadable(folder, error))?;
         return carried(&bytes).map_err(|why| format!("{}: {why}", folder.display()));
     }
-    let entries = |folder: &Path| -> Result<Vec<PathBuf>, Failure> {
+    let entries = |folder: &Path| -> Result<Vec<PathBuf>, CliError> {
         let entries = fs::read_dir(folder).map_err(|error| unreadable(folder, error))?;
         Ok(entries.filter_map(|entry| Some(entry.ok()?.path())).collect())
     };
@@ -120,7 +120,7 @@ fn carried(bytes: &[u8]) -> Result<Arc<PacketTables>, String> {
 ///
 /// # Errors
 /// No dialect has this name; the message lists the existing ones.
-pub fn named<'c>(codes: &'c PacketTables, name: &str) -> Result<&'c Arc<Dialect>, Failure> {
+pub fn named<'c>(codes: &'c PacketTables, name: &str) -> Result<&'c Arc<Dialect>, CliError> {
     codes.dialects().find(|dialect| dialect.name() == name).ok_or_else(|| {
         let known: Vec<&str> = codes.dialects().map(|dialect| dialect.name()).collect();
         format!("unknown dialect {name:?}; the dialects are {}", known.join(", "))
@@ -138,7 +138,7 @@ pub fn spoken(
     paths: &[(&str, &str)],
     url: &Url,
     asked: Option<&str>,
-) -> Result<(Arc<Dialect>, bool), Failure> {
+) -> Result<(Arc<Dialect>, bool), CliError> {
     spoken_at(codes, paths, url, asked, url.room_page().is_none())
 }
 
@@ -152,7 +152,7 @@ pub fn spoken_at(
     url: &Url,
     asked: Option<&str>,
     is_endpoint: bool,
-) -> Result<(Arc<Dialect>, bool), Failure> {
+) -> Result<(Arc<Dialect>, bool), CliError> {
     let first = paths.first().map_or("", |(_, dialect)| dialect);
     let asked_dialect = named(codes, asked.unwrap_or(first));
     let head = RequestHead {
@@ -161,7 +161,7 @@ pub fn spoken_at(
         is_http_1_0: false,
         headers: Headers::default(),
     };
-    match Endpoint::find(codes, paths, &head) {
+    match WireFormat::find(codes, paths, &head) {
         Ok(found) if is_endpoint => {
             let is_other = asked.is_some() && asked_dialect?.name() != found.dialect.name();
             if is_other {
@@ -182,7 +182,7 @@ mod tests {
 
     use crate::packet::routes::DEFAULT_PATHS;
 
-    fn asked_at(url: &str, asked: Option<&str>) -> Result<(String, bool), Failure> {
+    fn asked_at(url: &str, asked: Option<&str>) -> Result<(String, bool), CliError> {
         let (dialect, json) =
             spoken(&PacketTables::builtin(), &DEFAULT_PATHS, &url.parse().expect("a URL"), asked)?;
         Ok((dialect.name().to_owned(), json))

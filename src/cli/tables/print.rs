@@ -10,7 +10,7 @@ use crate::packet::{Code, Direction, PacketTables, Row, tables_json};
 
 /// The output format.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Format {
+pub enum TablesFormat {
     /// Aligned columns.
     Text,
     /// Markdown tables.
@@ -24,13 +24,13 @@ pub enum Format {
 }
 
 /// Prints all tables.
-pub fn print(codes: &PacketTables, format: Format) -> String {
+pub fn print(codes: &PacketTables, format: TablesFormat) -> String {
     match format {
-        Format::Text => join_tables(codes, text_section),
-        Format::Markdown => join_tables(codes, markdown_section),
-        Format::Json => format!("{:#}\n", tables_json::tables_json(codes)),
-        Format::Wireshark => wireshark::print(codes),
-        Format::Typescript => typescript::print(codes),
+        TablesFormat::Text => join_tables(codes, text_section),
+        TablesFormat::Markdown => join_tables(codes, markdown_section),
+        TablesFormat::Json => format!("{:#}\n", tables_json::tables_json(codes)),
+        TablesFormat::Wireshark => wireshark::print(codes),
+        TablesFormat::Typescript => typescript::print(codes),
     }
 }
 

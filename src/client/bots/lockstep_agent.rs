@@ -5,12 +5,12 @@ use std::collections::VecDeque;
 use std::sync::Arc;
 use std::time::Duration;
 
-use super::shared_world::{Share, SharedWorlds};
-use crate::client::lockstep_follower::{Follower, Heard};
-use crate::game::bots::{Agent, Deeds, Excuse, Outcome, Sight};
+use super::shared_world::{SharedWorldHandle, SharedWorlds};
+use crate::client::lockstep_follower::{LockstepFollower, FollowEvent};
+use crate::game::bots::{Agent, BotStats, Tolerance, AgentOutput, ViewStats};
 use crate::game::command_acks::{ACCEPTED, REJECTED};
 use crate::game::lockstep_packets::{CHECKSUM, COMMAND_FRAME, MODE, SNAPSHOT, STATE_SYNC};
-use crate::game::{About, Messages};
+use crate::game::{GameInfo, Messages};
 use crate::limits;
 use crate::packet::{DecodedPacket, Dialect, Direction, Value};
 
@@ -18,39 +18,39 @@ use crate::packet::{DecodedPacket, Dialect, Direction, Value};
 const SHARE_TICKS: u32 = 8;
 
 /// See the [module](self).
-pub struct InLockstep<A> {
+pub struct LockstepAgent<A> {
     agent: A,
-    follower: Follower,
+    follower: LockstepFollower,
     dialect: Arc<Dialect>,
-    told: Messages,
+    messages: Messages,
     /// Whether the world has begun again under an agent that plays: it is told once more that it was spawned.
     is_again: bool,
     /// What became of commands, with the tick in which they run. It is told before that tick, as in a stream:
     /// a client in lockstep may get the frames of several ticks at once, behind the answers of all of them.
     answers: VecDeque<(u32, Vec<u8>)>,
-    sharing: Option<Sharing>,
+    sharing: Option<WorldSharing>,
     /// Reports that name its player.
     desyncs: u64,
 }
 
 /// What an agent has of a world that it shares with others of its process.
-struct Sharing {
+struct WorldSharing {
     worlds: Arc<SharedWorlds>,
-    share: Option<Share>,
+    share: Option<SharedWorldHandle>,
     epoch: String,
     checksum_ticks: u32,
     checksums: u64,
 }
 
-impl<A: Agent> InLockstep<A> {
+impl<A: Agent> LockstepAgent<A> {
     /// This agent, in lockstep with a room of this game.
-    pub fn new(about: &'static About, dialect: Arc<Dialect>, agent: A) -> InLockstep<A> {
-        let follower = Follower::new(about, Arc::clone(&dialect));
-        InLockstep {
+    pub fn new(about: &'static GameInfo, dialect: Arc<Dialect>, agent: A) -> LockstepAgent<A> {
+        let follower = LockstepFollower::new(about, Arc::clone(&dialect));
+        LockstepAgent {
             agent,
             follower,
             dialect,
-            told: Messages::default(),
+            messages: Messages::default(),
             is_again: false,
             answers: VecDeque::new(),
             sharing: None,
@@ -62,17 +62,17 @@ impl<A: Agent> InLockstep<A> {
     /// server's, it cannot say in which fields.
     pub fn sharing(
         worlds: &Arc<SharedWorlds>,
-        about: &'static About,
+        about: &'static GameInfo,
         dialect: Arc<Dialect>,
         agent: A,
-    ) -> InLockstep<A> {
+    ) -> LockstepAgent<A> {
         let (worlds, epoch) = (Arc::clone(worlds), String::new());
-        let sharing = Sharing { worlds, share: None, epoch, checksum_ticks: 1, checksums: 0 };
-        InLockstep { sharing: Some(sharing), ..InLockstep::new(about, dialect, agent) }
+        let sharing = WorldSharing { worlds, share: None, epoch, checksum_ticks: 1, checksums: 0 };
+        LockstepAgent { sharing: Some(sharing), ..LockstepAgent::new(about, dialect, agent) }
     }
 
     /// The world.
-    pub fn follower(&mut self) -> &mut Follower {
+    pub fn follower(&mut self) -> &mut LockstepFollower {
         &mut self.follower
     }
 
@@ -103,7 +103,7 @@ impl<A: Agent> InLockstep<A> {
                 let frame = packet.get("frame").and_then(Value::as_slice).unwrap_or_default();
                 let (tick, checksum) = (share.tick(), share.checksum());
                 let who = (self.follower.player(), self.follower.watched());
-                if !share.step(frame, self.follower.present(), who, &mut self.told) {
+                if !share.step(frame, self.follower.present(), who, &mut self.messages) {
                     // The follower has no world any more, so that it asks for one.
                     sharing.share = None;
                     return false;
@@ -130,24 +130,24 @@ impl<A: Agent> InLockstep<A> {
             return;
         }
         let Some(own) = self.follower.release() else { return };
-        match Share::of(&sharing.worlds, &sharing.epoch, own) {
+        match SharedWorldHandle::of(&sharing.worlds, &sharing.epoch, own) {
             Ok(share) => sharing.share = Some(share),
             Err(own) => self.follower.take_back(own),
         }
     }
 
     /// Packets of lockstep that the follower takes, and the ticks that it then runs.
-    fn follow(&mut self, packet: &DecodedPacket<'_>, now: Duration, out: &mut Outcome) -> bool {
-        self.told.clear();
+    fn follow(&mut self, packet: &DecodedPacket<'_>, now: Duration, out: &mut AgentOutput) -> bool {
+        self.messages.clear();
         let is_shared = self.share(packet, &mut out.packets);
         let heard = if is_shared {
-            Ok(Heard::Noted)
+            Ok(FollowEvent::Noted)
         } else {
-            self.follower.hear(packet, &mut out.packets, &mut self.told)
+            self.follower.on_packet(packet, &mut out.packets, &mut self.messages)
         };
         match heard {
-            Ok(Heard::Other) => return false,
-            Ok(Heard::Report(report)) => {
+            Ok(FollowEvent::Other) => return false,
+            Ok(FollowEvent::Report(report)) => {
                 let player = self.follower.player().map_or(0, |player| player.0);
                 if report.names(&format!("player {player}")) {
                     self.desyncs += 1;
@@ -155,37 +155,37 @@ impl<A: Agent> InLockstep<A> {
                     out.fault("desync", format!("after tick {}: {}", report.tick, fields.join("; ")));
                 }
             }
-            Ok(Heard::Began(tick)) => {
+            Ok(FollowEvent::Began(tick)) => {
                 self.is_again = self.agent.is_playing();
                 self.begin_to_share(tick, true);
             }
-            Ok(Heard::Stepped(tick)) => self.begin_to_share(tick, false),
-            Ok(Heard::Noted) => {}
+            Ok(FollowEvent::Stepped(tick)) => self.begin_to_share(tick, false),
+            Ok(FollowEvent::Noted) => {}
             Err(reason) => out.fault("snapshot", reason),
         }
         if packet.row.name == COMMAND_FRAME {
-            self.hear_answers(now, out);
+            self.deliver_acks(now, out);
         }
         let mut is_update = false;
-        for message in self.told.iter() {
+        for message in self.messages.iter() {
             match self.dialect.decode(Direction::ToClient, message) {
                 // An agent that waits to be spawned again has not been told yet.
                 Ok(packet) if self.is_again && packet.row.name == "spawned" && !self.agent.sight().waits => {}
                 Ok(packet) => {
-                    self.agent.hear(&packet, now, out);
+                    self.agent.on_packet(&packet, now, out);
                     is_update |= std::mem::take(&mut out.is_update);
                 }
                 Err(error) => out.fault(error.name(), error.to_string()),
             }
         }
-        self.is_again &= self.told.iter().next().is_none();
+        self.is_again &= self.messages.iter().next().is_none();
         // A tick in which nothing moves is an update as well: its frame has come.
         out.is_update = is_update || packet.row.name == crate::game::lockstep_packets::COMMAND_FRAME;
         packet.row.name != "spawned"
     }
 }
 
-impl<A: Agent> InLockstep<A> {
+impl<A: Agent> LockstepAgent<A> {
     /// Keeps an answer until its tick. Returns whether the packet is one.
     fn keep_answer(&mut self, packet: &DecodedPacket<'_>) -> bool {
         let before = self.answers.back().map_or(0, |(tick, _)| *tick);
@@ -211,42 +211,42 @@ impl<A: Agent> InLockstep<A> {
     fn ticks(&self) -> u32 {
         let shared = self.sharing.as_ref().and_then(|sharing| sharing.share.as_ref());
         let own = || self.follower.world().map_or(0, |world| world.tick());
-        shared.map_or_else(own, Share::tick)
+        shared.map_or_else(own, SharedWorldHandle::tick)
     }
 
     /// Tells the answers to the commands that have run.
-    fn hear_answers(&mut self, now: Duration, out: &mut Outcome) {
+    fn deliver_acks(&mut self, now: Duration, out: &mut AgentOutput) {
         let ticks = self.ticks();
         while let Some((_, message)) = self.answers.pop_front_if(|(tick, _)| *tick < ticks) {
             if let Ok(packet) = self.dialect.decode(Direction::ToClient, &message) {
-                self.agent.hear(&packet, now, out);
+                self.agent.on_packet(&packet, now, out);
             }
         }
     }
 }
 
-impl<A: Agent> Agent for InLockstep<A> {
+impl<A: Agent> Agent for LockstepAgent<A> {
     fn name(&self) -> &str {
         self.agent.name()
     }
 
-    fn begin(&mut self, out: &mut Outcome) {
+    fn begin(&mut self, out: &mut AgentOutput) {
         self.agent.begin(out);
         let packets = std::mem::take(&mut out.packets);
         out.packets = packets.into_iter().map(|message| self.in_lockstep(message)).collect();
     }
 
-    fn hear(&mut self, packet: &DecodedPacket<'_>, now: Duration, out: &mut Outcome) {
+    fn on_packet(&mut self, packet: &DecodedPacket<'_>, now: Duration, out: &mut AgentOutput) {
         if self.keep_answer(packet) {
             return;
         }
         // Its own view says when its body is there.
         if !self.follow(packet, now, out) && packet.row.name != "spawned" {
-            self.agent.hear(packet, now, out);
+            self.agent.on_packet(packet, now, out);
         }
     }
 
-    fn act(&mut self, now: Duration, out: &mut Outcome) {
+    fn act(&mut self, now: Duration, out: &mut AgentOutput) {
         self.agent.act(now, out);
     }
 
@@ -254,15 +254,15 @@ impl<A: Agent> Agent for InLockstep<A> {
         self.agent.is_playing()
     }
 
-    fn sight(&self) -> Sight {
+    fn sight(&self) -> ViewStats {
         self.agent.sight()
     }
 
-    fn excuse(&mut self, excuse: Excuse) {
+    fn excuse(&mut self, excuse: Tolerance) {
         self.agent.excuse(excuse);
     }
 
-    fn take_deeds(&mut self) -> Deeds {
+    fn take_deeds(&mut self) -> BotStats {
         let mut deeds = self.agent.take_deeds();
         let shared = self.sharing.as_ref().map_or(0, |sharing| sharing.checksums);
         let checksums = self.follower.counts().checksums + shared;

@@ -10,14 +10,14 @@ pub mod shared_world;
 use std::sync::Arc;
 use std::time::Duration;
 
-use super::connection::{Event, Link, LinkError};
-use crate::game::bots::{Agent, Fault, Outcome, Sight};
+use super::connection::{ClientEvent, ClientConnection, ClientConnectionError};
+use crate::game::bots::{Agent, ServerFault, AgentOutput, ViewStats};
 use crate::packet::{DecodedPacket, Dialect, Direction, PacketError};
 use crate::ws::close::CloseCode;
 
 /// The stage of a bot's session.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Stage {
+pub enum BotStage {
     /// The upgrade is under way, or the bot has no body yet.
     Coming,
     /// It has a body.
@@ -29,7 +29,7 @@ pub enum Stage {
 }
 
 /// Observes a bot's traffic.
-pub trait Witness {
+pub trait BotObserver {
     /// The numbers of bytes received and to be sent.
     fn moved(&mut self, received: usize, sent: usize) {
         let _ = (received, sent);
@@ -39,15 +39,15 @@ pub trait Witness {
     fn said(&mut self) {}
 
     /// A message has arrived.
-    fn heard(&mut self) {}
+    fn on_received(&mut self) {}
 
     /// What the agent sees after a packet, which arrived `now`, and whether that was an update.
-    fn sees(&mut self, is_update: bool, sight: Sight, now: Duration) {
+    fn sees(&mut self, is_update: bool, sight: ViewStats, now: Duration) {
         let _ = (is_update, sight, now);
     }
 
     /// The agent has found a fault.
-    fn fault(&mut self, fault: Fault) {
+    fn fault(&mut self, fault: ServerFault) {
         self.error(fault.rule, fault.detail);
     }
 
@@ -63,31 +63,31 @@ pub trait Witness {
 }
 
 /// Nobody observes.
-impl Witness for () {}
+impl BotObserver for () {}
 
 /// See the [module](self).
 pub struct Bot<A, W = ()> {
-    link: Link,
+    link: ClientConnection,
     dialect: Arc<Dialect>,
     /// Whether its endpoint is one of `?format=json`.
     pub is_json: bool,
-    stage: Stage,
-    outcome: Outcome,
+    stage: BotStage,
+    outcome: AgentOutput,
     /// The agent.
     pub agent: A,
     /// The observer.
     pub witness: W,
 }
 
-impl<A: Agent, W: Witness> Bot<A, W> {
+impl<A: Agent, W: BotObserver> Bot<A, W> {
     /// A bot on a new link.
-    pub fn new(link: Link, dialect: Arc<Dialect>, agent: A, witness: W) -> Bot<A, W> {
-        let (stage, outcome) = (Stage::Coming, Outcome::default());
+    pub fn new(link: ClientConnection, dialect: Arc<Dialect>, agent: A, witness: W) -> Bot<A, W> {
+        let (stage, outcome) = (BotStage::Coming, AgentOutput::default());
         Bot { link, dialect, is_json: false, stage, outcome, agent, witness }
     }
 
     /// The bot's stage.
-    pub fn stage(&self) -> Stage {
+    pub fn stage(&self) -> BotStage {
         self.stage
     }
 
@@ -100,7 +100,7 @@ impl<A: Agent, W: Witness> Bot<A, W> {
 
     /// Handles the end of the byte stream; `reason` is the socket's error, if any.
     pub fn receive_eof(&mut self, reason: Option<&str>, now: Duration) {
-        if let Some(reason) = reason.filter(|_| self.stage != Stage::Over) {
+        if let Some(reason) = reason.filter(|_| self.stage != BotStage::Over) {
             self.end(reason);
             return;
         }
@@ -110,7 +110,7 @@ impl<A: Agent, W: Witness> Bot<A, W> {
 
     /// Lets the agent act, if it plays.
     pub fn act(&mut self, now: Duration) {
-        if self.stage == Stage::Playing {
+        if self.stage == BotStage::Playing {
             self.agent.act(now, &mut self.outcome);
             self.carry_out();
         }
@@ -118,16 +118,16 @@ impl<A: Agent, W: Witness> Bot<A, W> {
 
     /// Leaves: from now on, a close by the server is not a disconnect.
     pub fn leave(&mut self) {
-        if self.stage != Stage::Over {
-            self.stage = Stage::Leaving;
+        if self.stage != BotStage::Over {
+            self.stage = BotStage::Leaving;
             self.link.close();
         }
     }
 
     /// Closes as a page does that is left or loaded again: it may come back.
     pub fn go_away(&mut self) {
-        if self.stage != Stage::Over {
-            self.stage = Stage::Leaving;
+        if self.stage != BotStage::Over {
+            self.stage = BotStage::Leaving;
             self.link.close_with(CloseCode::GOING_AWAY);
         }
     }
@@ -157,59 +157,59 @@ impl<A: Agent, W: Witness> Bot<A, W> {
             let dialect = Arc::clone(&self.dialect);
             let heard = match self.link.next_event() {
                 Ok(None) => return,
-                Ok(Some(Event::Open)) => {
+                Ok(Some(ClientEvent::Open)) => {
                     self.agent.begin(&mut self.outcome);
                     self.carry_out();
                     continue;
                 }
-                Ok(Some(Event::Binary(message))) => dialect.decode(Direction::ToClient, message),
-                Ok(Some(Event::Text(text))) if self.is_json => dialect.decode_json(Direction::ToClient, text),
-                Ok(Some(Event::Text(text))) => {
+                Ok(Some(ClientEvent::Binary(message))) => dialect.decode(Direction::ToClient, message),
+                Ok(Some(ClientEvent::Text(text))) if self.is_json => dialect.decode_json(Direction::ToClient, text),
+                Ok(Some(ClientEvent::Text(text))) => {
                     self.witness.error("text_message", text.chars().take(80).collect());
                     continue;
                 }
-                Ok(Some(Event::Control)) => continue,
-                Ok(Some(Event::Closed { code, reason })) => {
+                Ok(Some(ClientEvent::Control)) => continue,
+                Ok(Some(ClientEvent::Closed { code, reason })) => {
                     let code = code.map_or(1005, |code| code.get());
                     let reason = format!("{code} {reason}");
                     return self.end(reason.trim_end());
                 }
-                Ok(Some(Event::Ended)) => return self.end("end without a close frame"),
+                Ok(Some(ClientEvent::Ended)) => return self.end("end without a close frame"),
                 Err(error) => return self.fail(error),
             };
-            self.hear(heard, now);
+            self.receive_packet(heard, now);
         }
     }
 
-    fn hear(&mut self, heard: Result<DecodedPacket<'_>, PacketError>, now: Duration) {
-        self.witness.heard();
+    fn receive_packet(&mut self, heard: Result<DecodedPacket<'_>, PacketError>, now: Duration) {
+        self.witness.on_received();
         match heard {
             Ok(packet) => {
-                self.agent.hear(&packet, now, &mut self.outcome);
+                self.agent.on_packet(&packet, now, &mut self.outcome);
                 let is_update = std::mem::take(&mut self.outcome.is_update);
                 self.carry_out();
                 self.witness.sees(is_update, self.agent.sight(), now);
             }
             Err(error) => self.witness.error(error.name(), error.to_string()),
         }
-        if self.stage == Stage::Coming && self.agent.is_playing() {
-            self.stage = Stage::Playing;
+        if self.stage == BotStage::Coming && self.agent.is_playing() {
+            self.stage = BotStage::Playing;
         }
     }
 
-    fn fail(&mut self, error: LinkError) {
+    fn fail(&mut self, error: ClientConnectionError) {
         let name = match error {
-            LinkError::Refused(status) => return self.end(&format!("status {status}")),
-            LinkError::Violation(violation) => violation.name(),
+            ClientConnectionError::Refused(status) => return self.end(&format!("status {status}")),
+            ClientConnectionError::Violation(violation) => violation.name(),
         };
         self.witness.error(name, error.to_string());
         self.end(name);
     }
 
     fn end(&mut self, reason: &str) {
-        if !matches!(self.stage, Stage::Leaving | Stage::Over) {
+        if !matches!(self.stage, BotStage::Leaving | BotStage::Over) {
             self.witness.ended(reason);
         }
-        self.stage = Stage::Over;
+        self.stage = BotStage::Over;
     }
 }

@@ -10,54 +10,54 @@ use std::sync::Arc;
 
 use tickwire_sim::PlayerId;
 
-use crate::game::{About, Messages, Onlooker, Tick, Viewer};
+use crate::game::{GameInfo, Messages, SpectatorWorld, DynTick, ClientFeed};
 use crate::limits;
 use crate::util::sync::Mutex;
 
 /// The shared worlds, by the run of their room.
 #[derive(Debug)]
 pub struct SharedWorlds {
-    about: &'static About,
-    rooms: Mutex<BTreeMap<String, World>>,
+    about: &'static GameInfo,
+    rooms: Mutex<BTreeMap<String, SharedWorld>>,
 }
 
 #[derive(Debug)]
-struct World {
-    world: Box<dyn Onlooker>,
+struct SharedWorld {
+    world: Box<dyn SpectatorWorld>,
     /// The newest ticks, the newest last.
-    ran: VecDeque<Ran>,
+    ran: VecDeque<ExecutedTick>,
     unheard: Messages,
 }
 
 /// A tick that was run.
 #[derive(Debug)]
-struct Ran {
+struct ExecutedTick {
     tick: u32,
     /// The world's checksum before it.
     checksum: u64,
     frame: Vec<u8>,
     /// What there is to tell of it, while it is new.
-    published: Option<Arc<dyn Tick>>,
+    published: Option<Arc<dyn DynTick>>,
 }
 
 /// One agent's share.
 #[derive(Debug)]
-pub struct Share {
+pub struct SharedWorldHandle {
     worlds: Arc<SharedWorlds>,
     epoch: String,
     /// Ticks completed.
     tick: u32,
-    viewer: Box<dyn Viewer>,
+    viewer: Box<dyn ClientFeed>,
 }
 
 impl SharedWorlds {
     /// None yet, of rooms of this game.
-    pub fn new(about: &'static About) -> Arc<SharedWorlds> {
+    pub fn new(about: &'static GameInfo) -> Arc<SharedWorlds> {
         Arc::new(SharedWorlds { about, rooms: Mutex::default() })
     }
 }
 
-impl Share {
+impl SharedWorldHandle {
     /// A share for an agent with a world of its own in this run of a room, if that is the shared one: the own
     /// world is then not needed any more, or is the shared one from now on.
     ///
@@ -66,17 +66,17 @@ impl Share {
     pub fn of(
         worlds: &Arc<SharedWorlds>,
         epoch: &str,
-        mut own: Box<dyn Onlooker>,
-    ) -> Result<Share, Box<dyn Onlooker>> {
+        mut own: Box<dyn SpectatorWorld>,
+    ) -> Result<SharedWorldHandle, Box<dyn SpectatorWorld>> {
         let mut rooms = worlds.rooms.lock();
         let tick = own.world().tick();
-        let is_same = |shared: &World| shared.checksum(tick) == Some(own.world().checksum());
+        let is_same = |shared: &SharedWorld| shared.checksum(tick) == Some(own.world().checksum());
         if !rooms.get(epoch).is_none_or(is_same) {
             return Err(own);
         }
         let share =
-            Share { worlds: Arc::clone(worlds), epoch: epoch.to_owned(), tick, viewer: own.take_viewer() };
-        rooms.entry(epoch.to_owned()).or_insert_with(|| World {
+            SharedWorldHandle { worlds: Arc::clone(worlds), epoch: epoch.to_owned(), tick, viewer: own.take_viewer() };
+        rooms.entry(epoch.to_owned()).or_insert_with(|| SharedWorld {
             world: own,
             ran: VecDeque::new(),
             unheard: Messages::default(),
@@ -113,7 +113,7 @@ impl Share {
         match published {
             None => return false,
             Some(None) if is_told => return false,
-            Some(Some(published)) if is_told => self.viewer.tell(&*published, player, watched, told),
+            Some(Some(published)) if is_told => self.viewer.append_update(&*published, player, watched, told),
             Some(_) => {}
         }
         self.tick += 1;
@@ -121,7 +121,7 @@ impl Share {
     }
 }
 
-impl World {
+impl SharedWorld {
     /// The checksum after so many ticks.
     fn checksum(&self, tick: u32) -> Option<u64> {
         if self.world.world().tick() == tick {
@@ -131,14 +131,14 @@ impl World {
     }
 
     /// A tick that was run: they are in order, without a gap.
-    fn ran(&self, tick: u32) -> Option<&Ran> {
+    fn ran(&self, tick: u32) -> Option<&ExecutedTick> {
         let first = self.ran.front()?.tick;
         self.ran.get(tick.checked_sub(first)? as usize)
     }
 
     /// Runs a tick with this frame, if nobody has done so. Returns what there is to tell of it, if it is still
     /// there; `None` if it was run with another frame, or does not come next.
-    fn run(&mut self, about: &About, tick: u32, frame: &[u8]) -> Option<Option<Arc<dyn Tick>>> {
+    fn run(&mut self, about: &GameInfo, tick: u32, frame: &[u8]) -> Option<Option<Arc<dyn DynTick>>> {
         if let Some(ran) = self.ran(tick) {
             return (ran.frame == frame).then(|| ran.published.clone());
         }
@@ -154,7 +154,7 @@ impl World {
             self.ran.pop_front();
         }
         let published = Some(published);
-        self.ran.push_back(Ran { tick, checksum, frame: frame.to_vec(), published: published.clone() });
+        self.ran.push_back(ExecutedTick { tick, checksum, frame: frame.to_vec(), published: published.clone() });
         let old = self.ran.len().checked_sub(limits::SHARED_WORLD_TICKS + 1);
         if let Some(ran) = old.and_then(|at| self.ran.get_mut(at)) {
             ran.published = None;

@@ -29,7 +29,7 @@ const SHORT: usize = limits::MIN_TOKEN_CHARS + 3;
 
 /// Which messages may have a token, and where.
 #[derive(Debug, Clone, Copy)]
-pub struct Rules {
+pub struct RedactionRules {
     /// The client has not been greeted: it may have got its hello wrong.
     pub tells: bool,
     /// The server has tokens: the client may say one in a wrong place at any time.
@@ -37,8 +37,8 @@ pub struct Rules {
 }
 
 /// The payload of a message with its token overwritten; `None` if it can be shown as it is.
-pub fn message(message: &Message<'_>, dialect: &Dialect, rules: Rules) -> Option<Vec<u8>> {
-    let Rules { tells, hides } = rules;
+pub fn message(message: &Message<'_>, dialect: &Dialect, rules: RedactionRules) -> Option<Vec<u8>> {
+    let RedactionRules { tells, hides } = rules;
     let has_hello = dialect.row(Direction::ToServer, HELLO).is_some();
     let may_have = |payload: &[u8]| {
         tells || has_hello && payload.len() > SHORT || hides && unused_texts::may_have_token(payload)
@@ -48,9 +48,9 @@ pub fn message(message: &Message<'_>, dialect: &Dialect, rules: Rules) -> Option
             let decode = |bytes: &[u8]| dialect.decode(Direction::ToServer, bytes);
             let packet = decode(bytes);
             let mut out = match place(&packet, rules) {
-                Place::Nowhere => bytes.to_vec(),
-                Place::From(argument) => packed_from(bytes, argument),
-                Place::Anywhere => with_runs(packed(bytes), COVER, &packet, |out| decode(out).err()),
+                TokenLocation::Nowhere => bytes.to_vec(),
+                TokenLocation::From(argument) => packed_from(bytes, argument),
+                TokenLocation::Anywhere => with_runs(packed(bytes), COVER, &packet, |out| decode(out).err()),
             };
             if let (true, Ok(packet)) = (hides, &packet) {
                 unused_texts::cover_packed(&mut out, bytes, packet, said(packet));
@@ -62,10 +62,10 @@ pub fn message(message: &Message<'_>, dialect: &Dialect, rules: Rules) -> Option
             let packet = decode(text);
             let again = |out: &[u8]| decode(str::from_utf8(out).unwrap_or_default()).err();
             let mut out = match place(&packet, rules) {
-                Place::Nowhere => text.as_bytes().to_vec(),
-                Place::From(argument) => json_from(text, argument),
+                TokenLocation::Nowhere => text.as_bytes().to_vec(),
+                TokenLocation::From(argument) => json_from(text, argument),
                 // A number stays one.
-                Place::Anywhere => with_runs(json(text), b'1', &packet, again),
+                TokenLocation::Anywhere => with_runs(json(text), b'1', &packet, again),
             };
             if let (true, Ok(packet)) = (hides, &packet) {
                 unused_texts::cover_json(&mut out, text, packet, said(packet));
@@ -87,22 +87,22 @@ pub fn token(message: &Message<'_>, dialect: &Dialect) -> Option<String> {
 }
 
 /// Where a message has a token.
-enum Place {
+enum TokenLocation {
     Nowhere,
     /// In this argument, or behind it.
     From(usize),
     Anywhere,
 }
 
-fn place(decoded: &Result<DecodedPacket<'_>, PacketError>, Rules { tells, hides }: Rules) -> Place {
+fn place(decoded: &Result<DecodedPacket<'_>, PacketError>, RedactionRules { tells, hides }: RedactionRules) -> TokenLocation {
     match decoded {
         Ok(packet) if packet.row.name == HELLO => {
-            Place::From(said(packet).unwrap_or(packet.row.arguments.len()))
+            TokenLocation::From(said(packet).unwrap_or(packet.row.arguments.len()))
         }
-        Err(PacketError::WrongArguments { packet, .. }) if packet == HELLO => Place::Anywhere,
-        Err(_) if hides => Place::Anywhere,
-        _ if tells => Place::Anywhere,
-        _ => Place::Nowhere,
+        Err(PacketError::WrongArguments { packet, .. }) if packet == HELLO => TokenLocation::Anywhere,
+        Err(_) if hides => TokenLocation::Anywhere,
+        _ if tells => TokenLocation::Anywhere,
+        _ => TokenLocation::Nowhere,
     }
 }
 

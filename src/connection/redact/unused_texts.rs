@@ -23,7 +23,7 @@ use crate::packet::msgpack::{self, ValueKind};
 
 /// Overwrites them in the payload of a packet in MessagePack, which may have other texts overwritten.
 pub fn cover_packed(out: &mut [u8], bytes: &[u8], packet: &DecodedPacket<'_>, said: Option<usize>) {
-    let (taken, mut at) = (Taken::of(packet, said), 0);
+    let (taken, mut at) = (TakenTexts::of(packet, said), 0);
     while let Ok(token) = msgpack::read_head(bytes, at) {
         let content = texts::content(token.kind, at + token.head, token.length);
         let text = bytes.get(content.clone()).unwrap_or_default();
@@ -39,7 +39,7 @@ pub fn cover_packed(out: &mut [u8], bytes: &[u8], packet: &DecodedPacket<'_>, sa
 
 /// As [`cover_packed`], for a packet in JSON.
 pub fn cover_json(out: &mut [u8], text: &str, packet: &DecodedPacket<'_>, said: Option<usize>) {
-    let taken = Taken::of(packet, said);
+    let taken = TakenTexts::of(packet, said);
     texts::each_json(text, |_, string| {
         let Some(place) = string else { return };
         let content = unescaped(text, &place);
@@ -74,7 +74,7 @@ const CHECKSUMS: [(&str, &str); 1] = [("checksum", "checksum")];
 
 /// The arguments of a packet that are long enough for a token.
 #[derive(Default)]
-struct Taken {
+struct TakenTexts {
     texts: Vec<Vec<u8>>,
     /// The checksum, which the message has whole.
     checksum: Option<String>,
@@ -83,10 +83,10 @@ struct Taken {
     arguments: usize,
 }
 
-impl Taken {
+impl TakenTexts {
     /// Those of a packet, except the argument in which it says its token.
-    fn of(packet: &DecodedPacket<'_>, said: Option<usize>) -> Taken {
-        let mut taken = Taken { arguments: packet.row.arguments.len(), ..Taken::default() };
+    fn of(packet: &DecodedPacket<'_>, said: Option<usize>) -> TakenTexts {
+        let mut taken = TakenTexts { arguments: packet.row.arguments.len(), ..TakenTexts::default() };
         taken.text(&packet.row.name);
         packet.row.codes.iter().for_each(|(_, code)| taken.text(&code.to_string()));
         let no_text = CHECKSUMS.iter().find(|(name, _)| *name == packet.row.name);

@@ -4,7 +4,7 @@ use std::collections::VecDeque;
 
 use crate::packet::{DecodedPacket, Value};
 
-use super::{Deeds, Excuse};
+use super::{BotStats, Tolerance};
 use crate::game::command_acks::{ACCEPTED, REJECTED};
 
 /// Reasons that a client gets only if it, or the server, has done something wrong.
@@ -31,7 +31,7 @@ pub fn tick_to_name(sequence: u32, newest: Option<u32>) -> Option<u32> {
 
 /// The commands of a connection that have no answer yet, and the last one that was accepted.
 #[derive(Debug, Default)]
-pub struct Asked {
+pub struct AckChecker {
     /// By sequence, with the tick that it names.
     waiting: VecDeque<(u32, Option<u32>)>,
     /// Its sequence and its tick.
@@ -43,7 +43,7 @@ pub struct Asked {
     shares_address: bool,
 }
 
-impl Asked {
+impl AckChecker {
     /// The client sends a command.
     pub fn said(&mut self, sequence: u32, tick: Option<u32>) {
         self.waiting.push_back((sequence, tick));
@@ -51,9 +51,9 @@ impl Asked {
     }
 
     /// From now on, this excuses the server.
-    pub fn excuse(&mut self, excuse: Excuse) {
-        self.is_late |= excuse == Excuse::Network;
-        self.shares_address |= excuse == Excuse::SharedAddress;
+    pub fn excuse(&mut self, excuse: Tolerance) {
+        self.is_late |= excuse == Tolerance::Network;
+        self.shares_address |= excuse == Tolerance::SharedAddress;
     }
 
     /// The sequence of the last command that was accepted; 0 before the first.
@@ -62,9 +62,9 @@ impl Asked {
     }
 
     /// How many commands were sent, accepted and rejected, since the last call.
-    pub fn take_deeds(&mut self) -> Deeds {
+    pub fn take_deeds(&mut self) -> BotStats {
         let [sent, accepted, rejected] = std::mem::take(&mut self.counts);
-        Deeds(vec![
+        BotStats(vec![
             ("commands_sent", "commands sent", sent),
             ("commands_accepted", "commands accepted", accepted),
             ("commands_rejected", "commands rejected", rejected),
@@ -75,7 +75,7 @@ impl Asked {
     ///
     /// # Errors
     /// What is wrong with it.
-    pub fn hear(&mut self, packet: &DecodedPacket<'_>) -> Result<(), String> {
+    pub fn on_packet(&mut self, packet: &DecodedPacket<'_>) -> Result<(), String> {
         let name = packet.row.name.as_str();
         let stride = match name {
             ACCEPTED => 3,
@@ -148,11 +148,11 @@ mod tests {
     /// Whether the answers to commands 1 to 6, of which the fourth names tick 20, are right.
     fn is_right(packets: &[&str]) -> bool {
         let dialect = PacketTables::builtin().dialect("native").expect("built in");
-        let mut asked = Asked::default();
+        let mut asked = AckChecker::default();
         (1..=6).for_each(|sequence| asked.said(sequence, (sequence == 4).then_some(20)));
         let mut hear = |text: &&str| {
             let packet = dialect.decode_json(Direction::ToClient, text).expect("by the table");
-            asked.hear(&packet).is_ok()
+            asked.on_packet(&packet).is_ok()
         };
         packets.iter().all(&mut hear) && asked.settle().is_ok()
     }

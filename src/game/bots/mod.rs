@@ -20,19 +20,19 @@ use std::time::Duration;
 
 use tickwire_sim::{EncodedAction, PlayerId};
 
-use self::rng::Dice;
-use super::dyn_tick::Tick;
+use self::rng::BotRng;
+use super::dyn_tick::DynTick;
 use crate::packet::{DecodedPacket, Dialect};
 
 /// A packet of a client, as a game types it.
-pub trait Said {
+pub trait EncodePacket {
     /// Encodes the packet in a dialect; empty if the dialect does not have it.
     fn encode(&self, dialect: &Dialect) -> Vec<u8>;
 }
 
 /// A rule that the server broke.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Fault {
+pub struct ServerFault {
     /// The rule's name.
     pub rule: &'static str,
     /// The packet and what is wrong with it, in a few words.
@@ -41,25 +41,25 @@ pub struct Fault {
 
 /// What an agent does in one call. The caller empties it.
 #[derive(Debug, Default)]
-pub struct Outcome {
+pub struct AgentOutput {
     /// Packets to send, as MessagePack, in order.
     pub packets: Vec<Vec<u8>>,
     /// Broken rules.
-    pub faults: Vec<Fault>,
+    pub faults: Vec<ServerFault>,
     /// Whether the packet was an update of the state.
     pub is_update: bool,
 }
 
-impl Outcome {
+impl AgentOutput {
     /// Adds a broken rule.
     pub fn fault(&mut self, rule: &'static str, detail: impl Into<String>) {
-        self.faults.push(Fault { rule, detail: detail.into() });
+        self.faults.push(ServerFault { rule, detail: detail.into() });
     }
 }
 
 /// What an agent sees.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-pub struct Sight {
+pub struct ViewStats {
     /// Other players in view.
     pub others: usize,
     /// Whether it is sent no updates for now, such as a dead player.
@@ -68,7 +68,7 @@ pub struct Sight {
 
 /// Why what an agent is told may look wrong although the server is right.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Excuse {
+pub enum Tolerance {
     /// Its address is shared with clients that misbehave.
     SharedAddress,
     /// Its connection had faults: packets may arrive late.
@@ -81,11 +81,11 @@ pub enum Excuse {
 
 /// Counts of what a player did: a name, the words for people, and the count.
 #[derive(Clone, Default, PartialEq, Eq)]
-pub struct Deeds(pub Vec<(&'static str, &'static str, u64)>);
+pub struct BotStats(pub Vec<(&'static str, &'static str, u64)>);
 
-impl Deeds {
+impl BotStats {
     /// Adds other counts.
-    pub fn add(&mut self, other: &Deeds) {
+    pub fn add(&mut self, other: &BotStats) {
         for (name, words, more) in &other.0 {
             match self.0.iter_mut().find(|(own, ..)| own == name) {
                 Some((.., count)) => *count += more,
@@ -100,7 +100,7 @@ impl Deeds {
     }
 }
 
-impl fmt::Debug for Deeds {
+impl fmt::Debug for BotStats {
     fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
         let mut all = out.debug_struct("Deeds");
         self.0.iter().for_each(|(name, _, count)| _ = all.field(name, count));
@@ -114,28 +114,28 @@ pub trait Agent: Any + Send {
     fn name(&self) -> &str;
 
     /// The connection is open.
-    fn begin(&mut self, out: &mut Outcome);
+    fn begin(&mut self, out: &mut AgentOutput);
 
     /// A packet has arrived.
-    fn hear(&mut self, packet: &DecodedPacket<'_>, now: Duration, out: &mut Outcome);
+    fn on_packet(&mut self, packet: &DecodedPacket<'_>, now: Duration, out: &mut AgentOutput);
 
     /// Time has passed. Called about ten times a second or more often, once it plays.
-    fn act(&mut self, now: Duration, out: &mut Outcome);
+    fn act(&mut self, now: Duration, out: &mut AgentOutput);
 
     /// Whether it has a body, or had one.
     fn is_playing(&self) -> bool;
 
     /// What it sees.
-    fn sight(&self) -> Sight;
+    fn sight(&self) -> ViewStats;
 
     /// From now on, this excuses the server.
-    fn excuse(&mut self, excuse: Excuse) {
+    fn excuse(&mut self, excuse: Tolerance) {
         let _ = excuse;
     }
 
     /// What it did since the last call.
-    fn take_deeds(&mut self) -> Deeds {
-        Deeds::default()
+    fn take_deeds(&mut self) -> BotStats {
+        BotStats::default()
     }
 
     /// Marks of the reliable packets that it was told, in order: see [`Bots::marks`].
@@ -149,15 +149,15 @@ impl Agent for Box<dyn Agent> {
         (**self).name()
     }
 
-    fn begin(&mut self, out: &mut Outcome) {
+    fn begin(&mut self, out: &mut AgentOutput) {
         (**self).begin(out);
     }
 
-    fn hear(&mut self, packet: &DecodedPacket<'_>, now: Duration, out: &mut Outcome) {
-        (**self).hear(packet, now, out);
+    fn on_packet(&mut self, packet: &DecodedPacket<'_>, now: Duration, out: &mut AgentOutput) {
+        (**self).on_packet(packet, now, out);
     }
 
-    fn act(&mut self, now: Duration, out: &mut Outcome) {
+    fn act(&mut self, now: Duration, out: &mut AgentOutput) {
         (**self).act(now, out);
     }
 
@@ -165,15 +165,15 @@ impl Agent for Box<dyn Agent> {
         (**self).is_playing()
     }
 
-    fn sight(&self) -> Sight {
+    fn sight(&self) -> ViewStats {
         (**self).sight()
     }
 
-    fn excuse(&mut self, excuse: Excuse) {
+    fn excuse(&mut self, excuse: Tolerance) {
         (**self).excuse(excuse);
     }
 
-    fn take_deeds(&mut self) -> Deeds {
+    fn take_deeds(&mut self) -> BotStats {
         (**self).take_deeds()
     }
 
@@ -184,7 +184,7 @@ impl Agent for Box<dyn Agent> {
 
 /// The behaviour of an agent.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Manner {
+pub enum BotBehavior {
     /// It stands still and says nothing.
     Still,
     /// It moves about.
@@ -195,7 +195,7 @@ pub enum Manner {
 
 /// The part of an agent in a crowd.
 #[derive(Debug, Clone)]
-pub struct Part {
+pub struct BotSpec {
     /// Its number in the crowd, from 0.
     pub index: usize,
     /// The size of the crowd.
@@ -205,7 +205,7 @@ pub struct Part {
     /// The seed of the crowd.
     pub crowd_seed: u64,
     /// Its behaviour.
-    pub manner: Manner,
+    pub manner: BotBehavior,
     /// Whether it leaves players alone that are not of the crowd.
     pub spares_visitors: bool,
     /// Whether it judges what it is told, as far as this build can.
@@ -215,11 +215,11 @@ pub struct Part {
 }
 
 /// How a bot of a simulation speaks: the dialect, the path, and whether as JSON.
-pub type Spoken = (&'static str, &'static str, bool);
+pub type ClientVariant = (&'static str, &'static str, bool);
 
 /// What a client sends that is a nuisance, or that uses its limits to the full.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Nuisance {
+pub enum StressPacket {
     /// It comes to play, with the name of another.
     Enter,
     /// It comes to watch.
@@ -235,7 +235,7 @@ pub enum Nuisance {
 
 /// What the operator of a simulation does.
 #[derive(Debug, Clone, PartialEq)]
-pub struct Operated {
+pub struct OperatorEvent {
     /// The name under which it is counted.
     pub name: &'static str,
     /// The command.
@@ -248,39 +248,39 @@ pub struct Operated {
 
 /// What the operator of a simulation may do something with: a draw below 400, of which 0 to 6 are
 /// taken; a player; the number of the next notice; and the last tick.
-pub type Draw<'a> = (u32, Option<PlayerId>, u32, Option<&'a dyn Tick>);
+pub type OperatorInput<'a> = (u32, Option<PlayerId>, u32, Option<&'a dyn DynTick>);
 
 /// Compares what the agent of a player was told with what was published: see [`Bots::agrees`].
-pub type Agrees = fn(&dyn Agent, Option<PlayerId>, &dyn Tick) -> Result<bool, String>;
+pub type CompareView = fn(&dyn Agent, Option<PlayerId>, &dyn DynTick) -> Result<bool, String>;
 
 /// Compares what a player has before and after an absence: see [`Bots::keeps`].
-pub type Keeps = fn(&dyn Tick, &dyn Tick, PlayerId) -> Result<bool, String>;
+pub type CompareAbsence = fn(&dyn DynTick, &dyn DynTick, PlayerId) -> Result<bool, String>;
 
 /// What bots, crowds and the simulator need of a game.
 #[derive(Clone, Copy)]
-pub struct Bots {
+pub struct BotHooks {
     /// An agent for a part; `None` if the game has none.
-    pub agent: fn(&Part) -> Option<Box<dyn Agent>>,
+    pub agent: fn(&BotSpec) -> Option<Box<dyn Agent>>,
     /// How the bots of a simulation speak, in turn; empty for the game's first path, as MessagePack
     /// and as JSON.
-    pub spoken: &'static [Spoken],
+    pub spoken: &'static [ClientVariant],
     /// Whether what the agent of this player was told is what was published; `false` if there is
     /// nothing to compare. The error says what differs.
-    pub agrees: Agrees,
+    pub agrees: CompareView,
     /// Whether a player has after an absence what it had before, at these two ticks; `false` if there is
     /// nothing to compare. The error says what differs.
-    pub keeps: Keeps,
+    pub keeps: CompareAbsence,
     /// What the operator does with a draw.
-    pub operate: fn(Draw<'_>, &mut Dice) -> Option<Operated>,
+    pub operate: fn(OperatorInput<'_>, &mut BotRng) -> Option<OperatorEvent>,
     /// The packet of a nuisance; empty if the game has none.
-    pub nuisance: fn(&Dialect, Nuisance) -> Vec<u8>,
+    pub nuisance: fn(&Dialect, StressPacket) -> Vec<u8>,
     /// Marks of the reliable packets by which the client of a player is told of a tick's events.
-    pub marks: fn(&dyn Tick, Option<PlayerId>, &Dialect) -> Vec<u32>,
+    pub marks: fn(&dyn DynTick, Option<PlayerId>, &Dialect) -> Vec<u32>,
 }
 
-impl Bots {
+impl BotHooks {
     /// No bots.
-    pub const NONE: Bots = Bots {
+    pub const NONE: BotHooks = BotHooks {
         agent: |_| None,
         spoken: &[],
         agrees: |_, _, _| Ok(false),
@@ -291,7 +291,7 @@ impl Bots {
     };
 }
 
-impl fmt::Debug for Bots {
+impl fmt::Debug for BotHooks {
     fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
         out.write_str("Bots")
     }

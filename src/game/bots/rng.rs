@@ -6,12 +6,12 @@ use std::time::Duration;
 
 /// A small seeded generator of random numbers for bots, so that a run can be repeated. Not for secrets.
 #[derive(Debug, Clone)]
-pub struct Dice(u64);
+pub struct BotRng(u64);
 
-impl Dice {
+impl BotRng {
     /// A generator that gives the same numbers for the same seed.
-    pub fn new(seed: u64) -> Dice {
-        Dice(seed)
+    pub fn new(seed: u64) -> BotRng {
+        BotRng(seed)
     }
 
     /// The next 64 bits.
@@ -44,7 +44,7 @@ mod tests {
 
     #[test]
     fn a_seed_gives_the_same_numbers_and_times_stay_in_their_bounds() {
-        let (mut one, mut two) = (Dice::new(7), Dice::new(7));
+        let (mut one, mut two) = (BotRng::new(7), BotRng::new(7));
         assert_eq!(one.bits(), two.bits());
         let (least, most) = (Duration::from_millis(300), Duration::from_secs(2));
         for _ in 0..1_000 {

@@ -39,9 +39,9 @@ use tickwire_sim::fields::{Field, Malformed, Reader, Sink};
 use tickwire_sim::fixed::square_root;
 
 /// What a client reports of an entity of its own: a type with [`fields!`](tickwire_sim::fields!).
-pub trait Kind: Field + Clone + Debug + PartialEq {
+pub trait OwnedState: Field + Clone + Debug + PartialEq {
     /// What its owners may do.
-    const RULES: Rules;
+    const RULES: AuthorityRules;
 
     /// Whether an entity can be so at all: within the map, and no field beyond its bounds.
     fn is_possible(&self) -> bool;
@@ -56,7 +56,7 @@ pub trait Kind: Field + Clone + Debug + PartialEq {
 
 /// What the owners of a kind may do.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Rules {
+pub struct AuthorityRules {
     /// Entities of one owner, at most.
     pub most_each: u8,
     /// Ticks between two spawns of an owner, at least: otherwise removing and spawning would be a way to
@@ -75,15 +75,15 @@ pub struct Rules {
     /// Ticks without news for which an entity lives.
     pub lapse_ticks: u32,
     /// What becomes of it then.
-    pub lapsed: Fate,
+    pub lapsed: TimeoutAction,
     /// What becomes of it when the connection of its owner is gone, and its seat waits for another. When
     /// the owner leaves, it is gone.
-    pub away: Fate,
+    pub away: TimeoutAction,
 }
 
 /// What becomes of an entity without news.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Fate {
+pub enum TimeoutAction {
     /// It stands where it is, until its owner reports again.
     Stands,
     /// It is gone.
@@ -92,7 +92,7 @@ pub enum Fate {
 
 /// Why an owner may not do something. Nothing has changed then.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub enum Refusal {
+pub enum ReportError {
     /// The entity is another player's.
     NotYours,
     /// There is no such entity.
@@ -109,34 +109,34 @@ pub enum Refusal {
     TooFast,
 }
 
-impl Refusal {
+impl ReportError {
     /// All of them.
-    pub const ALL: [Refusal; 7] = [
-        Refusal::NotYours,
-        Refusal::Unknown,
-        Refusal::Taken,
-        Refusal::TooMany,
-        Refusal::OutOfBounds,
-        Refusal::TooSoon,
-        Refusal::TooFast,
+    pub const ALL: [ReportError; 7] = [
+        ReportError::NotYours,
+        ReportError::Unknown,
+        ReportError::Taken,
+        ReportError::TooMany,
+        ReportError::OutOfBounds,
+        ReportError::TooSoon,
+        ReportError::TooFast,
     ];
 
     /// Its name, as the reason in `command_rejected`.
     pub const fn name(self) -> &'static str {
         match self {
-            Refusal::NotYours => "not_yours",
-            Refusal::Unknown => "unknown",
-            Refusal::Taken => "number_taken",
-            Refusal::TooMany => "too_many",
-            Refusal::OutOfBounds => "out_of_bounds",
-            Refusal::TooSoon => "too_soon",
-            Refusal::TooFast => "too_fast",
+            ReportError::NotYours => "not_yours",
+            ReportError::Unknown => "unknown",
+            ReportError::Taken => "number_taken",
+            ReportError::TooMany => "too_many",
+            ReportError::OutOfBounds => "out_of_bounds",
+            ReportError::TooSoon => "too_soon",
+            ReportError::TooFast => "too_fast",
         }
     }
 }
 
-impl From<Refusal> for &'static str {
-    fn from(refusal: Refusal) -> &'static str {
+impl From<ReportError> for &'static str {
+    fn from(refusal: ReportError) -> &'static str {
         refusal.name()
     }
 }
@@ -154,7 +154,7 @@ pub const fn owner(id: u32) -> PlayerId {
 
 /// An entity.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Entity<K> {
+pub struct OwnedEntity<K> {
     /// Its number in the world: see [`id`].
     pub id: u32,
     /// How it is: as reported last, and run on since.
@@ -175,7 +175,7 @@ const fn clock(ticks: u32) -> u64 {
     (ticks as u64) << 16
 }
 
-impl<K: Kind> Entity<K> {
+impl<K: OwnedState> OwnedEntity<K> {
     /// Its owner, who alone may act on it.
     pub fn owner(&self) -> PlayerId {
         owner(self.id)
@@ -186,12 +186,12 @@ impl<K: Kind> Entity<K> {
         clock(K::RULES.slack_ticks.max(K::RULES.report_ticks))
     }
 
-    fn hear(&mut self, state: K, tick: u32) -> Result<(), Refusal> {
+    fn apply_report(&mut self, state: K, tick: u32) -> Result<(), ReportError> {
         let (now, least) = (clock(tick), clock(K::RULES.report_ticks));
-        let from = self.clock.max(now.saturating_sub(Entity::<K>::slack()));
+        let from = self.clock.max(now.saturating_sub(OwnedEntity::<K>::slack()));
         let took = (way(self.said.place(), state.place()) << 16) / u64::from(K::RULES.speed.max(1));
         if from + took.max(least) > now {
-            return Err(if took > least { Refusal::TooFast } else { Refusal::TooSoon });
+            return Err(if took > least { ReportError::TooFast } else { ReportError::TooSoon });
         }
         self.clock = from + took.max(least);
         (self.said, self.state, self.silent_ticks) = (state.clone(), state, 0);
@@ -200,12 +200,12 @@ impl<K: Kind> Entity<K> {
 
     /// One tick; whether it lives on.
     fn pass(&mut self) -> bool {
-        let Rules { run_on_ticks, slack_ticks, lapse_ticks, lapsed, speed, .. } = K::RULES;
+        let AuthorityRules { run_on_ticks, slack_ticks, lapse_ticks, lapsed, speed, .. } = K::RULES;
         if self.silent_ticks == AWAY {
             return true;
         }
         if self.silent_ticks > lapse_ticks {
-            return lapsed == Fate::Stands;
+            return lapsed == TimeoutAction::Stands;
         }
         if (1..=run_on_ticks.min(slack_ticks)).contains(&self.silent_ticks) {
             let mut next = self.state.clone();
@@ -231,44 +231,44 @@ fn way((x, y): (i32, i32), (to_x, to_y): (i32, i32)) -> u64 {
 
 /// When an owner may spawn again.
 #[derive(Clone, Debug, PartialEq)]
-struct Spawner {
+struct SpawnCooldown {
     player: PlayerId,
     /// Not before this tick.
     tick: u32,
 }
 
-tickwire_sim::fields!(Spawner: player: PlayerId, tick: u32);
+tickwire_sim::fields!(SpawnCooldown: player: PlayerId, tick: u32);
 
 /// The entities of a kind, of all owners: part of the state of a game. At most [`Rules::most_each`] for
 /// each player, whatever their clients say.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Entities<K> {
+pub struct OwnedEntities<K> {
     /// By id, and so by owner.
-    list: Vec<Entity<K>>,
+    list: Vec<OwnedEntity<K>>,
     /// By player: those who have spawned something since they came.
-    spawners: Vec<Spawner>,
+    spawners: Vec<SpawnCooldown>,
 }
 
-impl<K> Default for Entities<K> {
-    fn default() -> Entities<K> {
-        Entities { list: Vec::new(), spawners: Vec::new() }
+impl<K> Default for OwnedEntities<K> {
+    fn default() -> OwnedEntities<K> {
+        OwnedEntities { list: Vec::new(), spawners: Vec::new() }
     }
 }
 
-impl<K: Kind> Entities<K> {
+impl<K: OwnedState> OwnedEntities<K> {
     /// All of them, in the order of their ids.
-    pub fn iter(&self) -> impl Iterator<Item = &Entity<K>> {
+    pub fn iter(&self) -> impl Iterator<Item = &OwnedEntity<K>> {
         self.list.iter()
     }
 
     /// Those of one owner.
-    pub fn of(&self, player: PlayerId) -> impl Iterator<Item = &Entity<K>> {
+    pub fn of(&self, player: PlayerId) -> impl Iterator<Item = &OwnedEntity<K>> {
         let begin = self.list.partition_point(|one| one.owner() < player);
         self.list[begin..].iter().take_while(move |one| one.owner() == player)
     }
 
     /// The entity with this id.
-    pub fn get(&self, id: u32) -> Option<&Entity<K>> {
+    pub fn get(&self, id: u32) -> Option<&OwnedEntity<K>> {
         self.find(id).ok().map(|at| &self.list[at])
     }
 
@@ -277,28 +277,28 @@ impl<K: Kind> Entities<K> {
     ///
     /// # Errors
     /// The rule that it would break; nothing has changed.
-    pub fn spawn(&mut self, player: PlayerId, number: u16, state: K, tick: u32) -> Result<u32, Refusal> {
+    pub fn spawn(&mut self, player: PlayerId, number: u16, state: K, tick: u32) -> Result<u32, ReportError> {
         let id = id(player, number);
-        let Err(at) = self.find(id) else { return Err(Refusal::Taken) };
+        let Err(at) = self.find(id) else { return Err(ReportError::Taken) };
         let spawner = self.spawners.binary_search_by_key(&player, |one| one.player);
         if self.of(player).count() >= K::RULES.most_each.into() {
-            return Err(Refusal::TooMany);
+            return Err(ReportError::TooMany);
         }
         if !state.is_possible() {
-            return Err(Refusal::OutOfBounds);
+            return Err(ReportError::OutOfBounds);
         }
         if spawner.is_ok_and(|at| tick < self.spawners[at].tick) {
-            return Err(Refusal::TooSoon);
+            return Err(ReportError::TooSoon);
         }
-        let next = Spawner { player, tick: tick.saturating_add(K::RULES.spawn_ticks) };
+        let next = SpawnCooldown { player, tick: tick.saturating_add(K::RULES.spawn_ticks) };
         match spawner {
             Ok(at) => self.spawners[at] = next,
             Err(at) => self.spawners.insert(at, next),
         }
         // Its first reports may come with it, if the line has held it back.
-        let clock = clock(tick).saturating_sub(Entity::<K>::slack());
+        let clock = clock(tick).saturating_sub(OwnedEntity::<K>::slack());
         let said = state.clone();
-        self.list.insert(at, Entity { id, state, said, clock, silent_ticks: 0 });
+        self.list.insert(at, OwnedEntity { id, state, said, clock, silent_ticks: 0 });
         Ok(id)
     }
 
@@ -306,19 +306,19 @@ impl<K: Kind> Entities<K> {
     ///
     /// # Errors
     /// The rule that it would break; nothing has changed.
-    pub fn report(&mut self, player: PlayerId, id: u32, state: K, tick: u32) -> Result<(), Refusal> {
+    pub fn report(&mut self, player: PlayerId, id: u32, state: K, tick: u32) -> Result<(), ReportError> {
         let at = self.own(player, id)?;
         if !state.is_possible() {
-            return Err(Refusal::OutOfBounds);
+            return Err(ReportError::OutOfBounds);
         }
-        self.list[at].hear(state, tick)
+        self.list[at].apply_report(state, tick)
     }
 
     /// A player removes its entity.
     ///
     /// # Errors
     /// The rule that it would break; nothing has changed.
-    pub fn remove(&mut self, player: PlayerId, id: u32) -> Result<(), Refusal> {
+    pub fn remove(&mut self, player: PlayerId, id: u32) -> Result<(), ReportError> {
         let at = self.own(player, id)?;
         self.list.remove(at);
         Ok(())
@@ -327,12 +327,12 @@ impl<K: Kind> Entities<K> {
     /// One tick passes, after the commands of all players: entities without news are run on, stand, or
     /// are gone.
     pub fn tick(&mut self) {
-        self.list.retain_mut(Entity::pass);
+        self.list.retain_mut(OwnedEntity::pass);
     }
 
     /// The connection of a player is gone, and its seat waits for another: [`Rules::away`].
     pub fn away(&mut self, player: PlayerId) {
-        let is_gone = K::RULES.away == Fate::Gone;
+        let is_gone = K::RULES.away == TimeoutAction::Gone;
         self.list.retain(|one| !is_gone || one.owner() != player);
         let own = self.list.iter_mut().filter(|one| one.owner() == player);
         own.for_each(|one| one.silent_ticks = AWAY);
@@ -348,13 +348,13 @@ impl<K: Kind> Entities<K> {
         self.list.binary_search_by_key(&id, |one| one.id)
     }
 
-    fn own(&self, player: PlayerId, id: u32) -> Result<usize, Refusal> {
-        let at = self.find(id).map_err(|_| Refusal::Unknown)?;
-        if owner(id) == player { Ok(at) } else { Err(Refusal::NotYours) }
+    fn own(&self, player: PlayerId, id: u32) -> Result<usize, ReportError> {
+        let at = self.find(id).map_err(|_| ReportError::Unknown)?;
+        if owner(id) == player { Ok(at) } else { Err(ReportError::NotYours) }
     }
 }
 
-impl<K: Kind> Field for Entity<K> {
+impl<K: OwnedState> Field for OwnedEntity<K> {
     const MIN_BYTES: usize = 4 + 2 * K::MIN_BYTES + 8 + 4;
 
     fn write(&self, sink: &mut impl Sink) {
@@ -365,8 +365,8 @@ impl<K: Kind> Field for Entity<K> {
         write("silent_ticks", &self.silent_ticks, sink);
     }
 
-    fn read(reader: &mut Reader<'_>) -> Result<Entity<K>, Malformed> {
-        Ok(Entity {
+    fn read(reader: &mut Reader<'_>) -> Result<OwnedEntity<K>, Malformed> {
+        Ok(OwnedEntity {
             id: read("id", reader)?,
             state: read("state", reader)?,
             said: read("said", reader)?,
@@ -376,7 +376,7 @@ impl<K: Kind> Field for Entity<K> {
     }
 }
 
-impl<K: Kind> Field for Entities<K> {
+impl<K: OwnedState> Field for OwnedEntities<K> {
     const MIN_BYTES: usize = 4 + 4;
 
     fn write(&self, sink: &mut impl Sink) {
@@ -384,9 +384,9 @@ impl<K: Kind> Field for Entities<K> {
         write("spawners", &self.spawners, sink);
     }
 
-    fn read(reader: &mut Reader<'_>) -> Result<Entities<K>, Malformed> {
+    fn read(reader: &mut Reader<'_>) -> Result<OwnedEntities<K>, Malformed> {
         let (list, spawners) = (read("list", reader)?, read("spawners", reader)?);
-        let all = Entities::<K> { list, spawners };
+        let all = OwnedEntities::<K> { list, spawners };
         let is_sorted = all.list.is_sorted_by(|one, next| one.id < next.id)
             && all.spawners.is_sorted_by(|one, next| one.player < next.player);
         if is_sorted { Ok(all) } else { Err(Malformed::Value("order of the entities")) }

@@ -14,8 +14,8 @@ struct Bead {
 
 fields!(Bead: x: i32, speed: i32);
 
-impl Kind for Bead {
-    const RULES: Rules = Rules {
+impl OwnedState for Bead {
+    const RULES: AuthorityRules = AuthorityRules {
         most_each: 3,
         spawn_ticks: 4,
         report_ticks: 2,
@@ -23,8 +23,8 @@ impl Kind for Bead {
         slack_ticks: 6,
         run_on_ticks: 5,
         lapse_ticks: 20,
-        lapsed: Fate::Gone,
-        away: Fate::Stands,
+        lapsed: TimeoutAction::Gone,
+        away: TimeoutAction::Stands,
     };
 
     fn is_possible(&self) -> bool {
@@ -49,20 +49,20 @@ fn at(x: i32) -> Bead {
 }
 
 /// Ann has a bead at 500 in tick 100, whose clock is not behind.
-fn one() -> Entities<Bead> {
-    let mut beads = Entities::default();
+fn one() -> OwnedEntities<Bead> {
+    let mut beads = OwnedEntities::default();
     assert_eq!(beads.spawn(ANN, 7, at(440), 100), Ok(MINE));
     assert_eq!(beads.report(ANN, MINE, at(500), 100), Ok(()), "as if both had been held back");
     beads
 }
 
-fn bytes(beads: &Entities<Bead>) -> Vec<u8> {
+fn bytes(beads: &OwnedEntities<Bead>) -> Vec<u8> {
     let mut bytes = ByteSink::default();
     beads.write(&mut bytes);
     bytes.0
 }
 
-fn places(beads: &Entities<Bead>) -> Vec<i32> {
+fn places(beads: &OwnedEntities<Bead>) -> Vec<i32> {
     beads.iter().map(|one| one.state.x).collect()
 }
 
@@ -72,21 +72,21 @@ fn each_refusal_names_its_rule_and_changes_nothing() {
     full.spawn(BOB, 7, at(0), 100).expect("the same number, of another");
     full.spawn(ANN, 8, at(0), 104).expect("in time");
     full.spawn(ANN, 9, at(0), 108).expect("in time");
-    type Try = fn(&mut Entities<Bead>) -> Result<(), Refusal>;
-    let tries: [(Refusal, Try); 13] = [
-        (Refusal::NotYours, |beads| beads.report(BOB, MINE, at(500), 200)),
-        (Refusal::NotYours, |beads| beads.remove(BOB, MINE)),
-        (Refusal::Unknown, |beads| beads.report(ANN, id(ANN, 6), at(500), 200)),
-        (Refusal::Unknown, |beads| beads.remove(ANN, id(PlayerId(9), 7))),
-        (Refusal::Taken, |beads| beads.spawn(ANN, 8, at(500), 200).map(drop)),
-        (Refusal::TooMany, |beads| beads.spawn(ANN, 10, at(500), 200).map(drop)),
-        (Refusal::OutOfBounds, |beads| beads.spawn(BOB, 8, at(1_001), 200).map(drop)),
-        (Refusal::OutOfBounds, |beads| beads.report(ANN, MINE, at(-1), 200)),
-        (Refusal::TooSoon, |beads| beads.spawn(BOB, 8, at(1), 103).map(drop)),
-        (Refusal::TooSoon, |beads| beads.report(ANN, MINE, at(500), 101)),
-        (Refusal::TooFast, |beads| beads.report(ANN, MINE, at(521), 102)),
-        (Refusal::TooFast, |beads| beads.report(ANN, MINE, at(439), 200)),
-        (Refusal::TooFast, |beads| beads.report(ANN, MINE, at(1_000), u32::MAX)),
+    type Try = fn(&mut OwnedEntities<Bead>) -> Result<(), ReportError>;
+    let tries: [(ReportError, Try); 13] = [
+        (ReportError::NotYours, |beads| beads.report(BOB, MINE, at(500), 200)),
+        (ReportError::NotYours, |beads| beads.remove(BOB, MINE)),
+        (ReportError::Unknown, |beads| beads.report(ANN, id(ANN, 6), at(500), 200)),
+        (ReportError::Unknown, |beads| beads.remove(ANN, id(PlayerId(9), 7))),
+        (ReportError::Taken, |beads| beads.spawn(ANN, 8, at(500), 200).map(drop)),
+        (ReportError::TooMany, |beads| beads.spawn(ANN, 10, at(500), 200).map(drop)),
+        (ReportError::OutOfBounds, |beads| beads.spawn(BOB, 8, at(1_001), 200).map(drop)),
+        (ReportError::OutOfBounds, |beads| beads.report(ANN, MINE, at(-1), 200)),
+        (ReportError::TooSoon, |beads| beads.spawn(BOB, 8, at(1), 103).map(drop)),
+        (ReportError::TooSoon, |beads| beads.report(ANN, MINE, at(500), 101)),
+        (ReportError::TooFast, |beads| beads.report(ANN, MINE, at(521), 102)),
+        (ReportError::TooFast, |beads| beads.report(ANN, MINE, at(439), 200)),
+        (ReportError::TooFast, |beads| beads.report(ANN, MINE, at(1_000), u32::MAX)),
     ];
     for (refusal, attempt) in tries {
         let mut beads = full.clone();
@@ -94,8 +94,8 @@ fn each_refusal_names_its_rule_and_changes_nothing() {
         assert_eq!(beads, full, "{refusal:?}");
     }
     let tried = tries.map(|(refusal, _)| refusal);
-    assert!(Refusal::ALL.iter().all(|refusal| tried.contains(refusal)));
-    let mut names = Refusal::ALL.map(Refusal::name);
+    assert!(ReportError::ALL.iter().all(|refusal| tried.contains(refusal)));
+    let mut names = ReportError::ALL.map(ReportError::name);
     names.sort_unstable();
     assert!(names.is_sorted_by(|one, next| one < next), "each has a name of its own");
 }
@@ -109,7 +109,7 @@ fn what_is_just_within_the_rules_is_accepted() {
     }
     let mut beads = one();
     assert_eq!((beads.remove(ANN, MINE), places(&beads)), (Ok(()), vec![]));
-    assert_eq!(beads.spawn(ANN, 7, at(0), 103), Err(Refusal::TooSoon), "nobody jumps so");
+    assert_eq!(beads.spawn(ANN, 7, at(0), 103), Err(ReportError::TooSoon), "nobody jumps so");
     assert_eq!(beads.spawn(ANN, 7, at(0), 104), Ok(MINE));
 }
 
@@ -120,11 +120,11 @@ fn reports_that_a_line_held_back_are_accepted_at_once_up_to_the_slack() {
     for x in [520, 540, 560] {
         assert_eq!(beads.report(ANN, MINE, at(x), 106), Ok(()), "{x}");
     }
-    assert_eq!(beads.report(ANN, MINE, at(560), 106), Err(Refusal::TooSoon));
-    assert_eq!(beads.report(ANN, MINE, at(581), 108), Err(Refusal::TooFast));
+    assert_eq!(beads.report(ANN, MINE, at(560), 106), Err(ReportError::TooSoon));
+    assert_eq!(beads.report(ANN, MINE, at(581), 108), Err(ReportError::TooFast));
     assert_eq!(beads.report(ANN, MINE, at(580), 108), Ok(()));
     // Time that nobody needed is lost.
-    for (x, answer) in [(600, Ok(())), (620, Ok(())), (640, Ok(())), (640, Err(Refusal::TooSoon))] {
+    for (x, answer) in [(600, Ok(())), (620, Ok(())), (640, Ok(())), (640, Err(ReportError::TooSoon))] {
         assert_eq!(beads.report(ANN, MINE, at(x), 500), answer, "{x}");
     }
 }
@@ -149,7 +149,7 @@ fn without_news_an_entity_is_run_on_and_then_stands_and_then_is_gone() {
 #[test]
 fn a_controller_is_followed_no_farther_than_its_owner_could_have_come() {
     for (x, speed, to) in [(500, 10, 550), (500, 11, 544), (500, -900, 500), (995, 10, 995)] {
-        let mut beads = Entities::default();
+        let mut beads = OwnedEntities::default();
         beads.spawn(ANN, 7, Bead { x, speed }, 100).expect("possible");
         (0..10).for_each(|_| beads.tick());
         assert_eq!(places(&beads), [to], "{speed}");
@@ -168,7 +168,7 @@ fn a_way_on_a_slant_is_rounded_up() {
 #[test]
 fn an_owner_goes_on_from_where_the_world_has_its_entity() {
     for silent in 1..20 {
-        let mut beads = Entities::default();
+        let mut beads = OwnedEntities::default();
         beads.spawn(ANN, 7, Bead { x: 500, speed: 10 }, 100).expect("possible");
         (0..=silent).for_each(|_| beads.tick());
         let corrected = beads.get(MINE).expect("it lives").state.clone();
@@ -206,7 +206,7 @@ fn the_entities_of_an_owner_wait_while_it_is_away_and_go_when_it_leaves() {
 fn contradicting_reports_change_nothing_of_others_and_keep_every_bound() {
     for seed in 0..40 {
         let mut random = Rng::new(seed, 3);
-        let (mut beads, mut again) = (Entities::<Bead>::default(), Entities::<Bead>::default());
+        let (mut beads, mut again) = (OwnedEntities::<Bead>::default(), OwnedEntities::<Bead>::default());
         // What was reported of each entity: the tick, and the way to there since it was spawned.
         let mut ways = std::collections::BTreeMap::<u32, Vec<(u32, i64)>>::new();
         let (mut accepted, mut refused) = (0, 0);
@@ -219,14 +219,14 @@ fn contradicting_reports_change_nothing_of_others_and_keep_every_bound() {
                 let bead = Bead { x, speed: random.between(-12, 12) };
                 let before = beads.clone();
                 let kind = random.below(12);
-                let act = |beads: &mut Entities<Bead>| match kind {
+                let act = |beads: &mut OwnedEntities<Bead>| match kind {
                     0..=2 => beads.spawn(player, target as u16, bead.clone(), tick).map(drop),
                     3 => beads.remove(player, target),
                     _ => beads.report(player, target, bead.clone(), tick),
                 };
                 let result = act(&mut beads);
                 assert_eq!(act(&mut again), result);
-                let others = |beads: &Entities<Bead>| {
+                let others = |beads: &OwnedEntities<Bead>| {
                     beads.iter().filter(|one| one.owner() != player).cloned().collect::<Vec<_>>()
                 };
                 assert_eq!(others(&beads), others(&before));
@@ -253,8 +253,8 @@ fn contradicting_reports_change_nothing_of_others_and_keep_every_bound() {
             if random.below(150) == 0 {
                 [&mut beads, &mut again].into_iter().for_each(|beads| beads.away(ANN));
             }
-            [&mut beads, &mut again].into_iter().for_each(Entities::tick);
-            again = Entities::read(&mut Reader::new(&bytes(&again))).expect("its own bytes");
+            [&mut beads, &mut again].into_iter().for_each(OwnedEntities::tick);
+            again = OwnedEntities::read(&mut Reader::new(&bytes(&again))).expect("its own bytes");
             assert_eq!(bytes(&again), bytes(&beads));
             assert!(beads.iter().all(|one| one.state.is_possible()));
             assert!((1..5).all(|player| beads.of(PlayerId(player)).count() <= 3));
@@ -267,12 +267,12 @@ fn contradicting_reports_change_nothing_of_others_and_keep_every_bound() {
 fn bytes_in_another_order_are_no_entities() {
     let mut beads = one();
     beads.spawn(BOB, 1, at(3), 100).expect("possible");
-    type Swap = fn(&mut Entities<Bead>);
+    type Swap = fn(&mut OwnedEntities<Bead>);
     let swaps: [Swap; 2] = [|beads| beads.list.swap(0, 1), |beads| beads.spawners.swap(0, 1)];
     for swap in swaps {
         let mut wrong = beads.clone();
         swap(&mut wrong);
-        assert!(Entities::<Bead>::read(&mut Reader::new(&bytes(&wrong))).is_err());
+        assert!(OwnedEntities::<Bead>::read(&mut Reader::new(&bytes(&wrong))).is_err());
     }
-    assert_eq!(Entities::read(&mut Reader::new(&bytes(&beads))), Ok(beads));
+    assert_eq!(OwnedEntities::read(&mut Reader::new(&bytes(&beads))), Ok(beads));
 }

@@ -29,7 +29,7 @@ const JUMP_NS: i64 = 1_000_000_000;
 
 /// The least time that had to be added to the client's for something to be in time.
 #[derive(Debug, Clone, Copy)]
-struct Need {
+struct OffsetSample {
     sent_ns: i64,
     offset_ns: i64,
     /// Whether it was measured, not concluded from the delays of updates.
@@ -38,13 +38,13 @@ struct Need {
 
 /// The server's ticks in the client's time, and how far ahead of them the client is.
 #[derive(Debug, Clone, Default)]
-pub struct Clock {
+pub struct ServerClock {
     tick_ns: i64,
     update_ns: i64,
     /// For each of the last updates the time at which tick 0 would have arrived.
     origins: VecDeque<i64>,
     /// What each of the last commands and pings needed.
-    needs: VecDeque<Need>,
+    needs: VecDeque<OffsetSample>,
     /// How late the last updates were against the fastest.
     delays: Vec<i64>,
     wanted_ns: Option<i64>,
@@ -59,19 +59,19 @@ pub struct Clock {
     /// Updates heard, up to [`FIRST`].
     measured: usize,
     advanced_ns: i64,
-    heard_ns: i64,
+    last_received_ns: i64,
 }
 
 fn nanos(time: Duration) -> i64 {
     i64::try_from(time.as_nanos()).unwrap_or(i64::MAX / 4)
 }
 
-impl Clock {
+impl ServerClock {
     /// A clock of a server with so many ticks and updates per second.
-    pub fn new(tick_hz: u32, update_hz: u32) -> Clock {
+    pub fn new(tick_hz: u32, update_hz: u32) -> ServerClock {
         let period = |hz: u32| 1_000_000_000 / i64::from(hz.max(1));
         let tick_ns = period(tick_hz);
-        Clock { tick_ns, update_ns: period(update_hz).max(tick_ns), ..Clock::default() }
+        ServerClock { tick_ns, update_ns: period(update_hz).max(tick_ns), ..ServerClock::default() }
     }
 
     /// Ticks from one update to the next.
@@ -81,11 +81,11 @@ impl Clock {
 
     /// Something has arrived.
     pub(super) fn news(&mut self, now: Duration) {
-        self.heard_ns = nanos(now);
+        self.last_received_ns = nanos(now);
     }
 
     /// An update of this tick has arrived.
-    pub(super) fn heard(&mut self, tick: u32, now: Duration) {
+    pub(super) fn on_update(&mut self, tick: u32, now: Duration) {
         self.measured = (self.measured + 1).min(FIRST);
         self.origins.push_back(nanos(now) - i64::from(tick) * self.tick_ns);
         if self.origins.len() > UPDATES {
@@ -110,7 +110,7 @@ impl Clock {
         let most = self.delays.last().copied().unwrap_or(0);
         self.delays.clear();
         if let Some(least) = self.least_recent() {
-            self.remember(Need { sent_ns: now, offset_ns: least + most, is_measured: false });
+            self.remember(OffsetSample { sent_ns: now, offset_ns: least + most, is_measured: false });
         }
     }
 
@@ -130,7 +130,7 @@ impl Clock {
         self.rtt_ns = Some(nanos(now) - sent);
         let Some(tick) = tick else { return };
         if self.origins.is_empty() {
-            self.heard(tick, now);
+            self.on_update(tick, now);
         }
         self.need(i64::from(tick) + 1, sent);
     }
@@ -144,10 +144,10 @@ impl Clock {
 
     /// What was sent then could have been for this tick at the earliest.
     fn need(&mut self, tick: i64, sent_ns: i64) {
-        self.remember(Need { sent_ns, offset_ns: tick * self.tick_ns - sent_ns, is_measured: true });
+        self.remember(OffsetSample { sent_ns, offset_ns: tick * self.tick_ns - sent_ns, is_measured: true });
     }
 
-    fn remember(&mut self, need: Need) {
+    fn remember(&mut self, need: OffsetSample) {
         self.needs.push_back(need);
         let window = limits::LEAD_WINDOW.as_nanos() as i64;
         while self.needs.len() > limits::LEAD_SAMPLES
@@ -159,7 +159,7 @@ impl Clock {
     }
 
     /// What was measured in the last seconds.
-    fn recent(&self) -> impl Iterator<Item = &Need> {
+    fn recent(&self) -> impl Iterator<Item = &OffsetSample> {
         let newest = self.needs.back().map_or(0, |newest| newest.sent_ns);
         let recent = newest - limits::LEAD_RECENT.as_nanos() as i64;
         self.needs.iter().filter(move |need| need.sent_ns >= recent)
@@ -257,7 +257,7 @@ impl Clock {
 
     /// Time since the server was heard last.
     pub fn silence(&self, now: Duration) -> Duration {
-        Duration::from_nanos((nanos(now) - self.heard_ns).max(0).unsigned_abs())
+        Duration::from_nanos((nanos(now) - self.last_received_ns).max(0).unsigned_abs())
     }
 }
 
@@ -268,11 +268,11 @@ mod tests {
     const TICK_MS: u64 = 50;
 
     /// A server of 20 ticks a second on a line; `late` is by how much its ticks are late.
-    fn pass(clock: &mut Clock, from_ms: u64, to_ms: u64, trip_ms: u64, late_ms: u64) {
+    fn pass(clock: &mut ServerClock, from_ms: u64, to_ms: u64, trip_ms: u64, late_ms: u64) {
         for now in (from_ms..to_ms).filter(|now| now % TICK_MS == 0) {
             let at = Duration::from_millis(now);
             let tick_then = |ms: u64| ((ms - late_ms) / TICK_MS) as u32;
-            clock.heard(tick_then(now - trip_ms / 2), at);
+            clock.on_update(tick_then(now - trip_ms / 2), at);
             if now % 500 == 0 {
                 clock.ping(Some(now as u32), at - Duration::from_millis(trip_ms));
                 clock.pong(Some(now as u32), Some(tick_then(now - trip_ms / 2)), at);
@@ -283,7 +283,7 @@ mod tests {
 
     #[test]
     fn the_lead_follows_a_server_that_stalled_and_a_line_that_became_slow() {
-        let mut clock = Clock::new(20, 20);
+        let mut clock = ServerClock::new(20, 20);
         pass(&mut clock, 5_000, 65_000, 60, 0);
         let calm = clock.lead();
         assert!((60..=160).contains(&calm.as_millis()), "{calm:?}");
@@ -297,7 +297,7 @@ mod tests {
 
     #[test]
     fn the_lead_of_a_new_line_covers_a_loss_and_that_of_a_known_one_without_losses_does_not() {
-        let mut clock = Clock::new(20, 20);
+        let mut clock = ServerClock::new(20, 20);
         pass(&mut clock, 5_000, 6_000, 300, 0);
         let new = clock.lead();
         assert!((750..=850).contains(&new.as_millis()), "two and a half round trips: {new:?}");

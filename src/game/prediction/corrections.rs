@@ -3,7 +3,7 @@
 use std::collections::VecDeque;
 use std::time::Duration;
 
-use super::position::Place;
+use super::position::Position;
 use crate::limits;
 
 /// How far the server's news moved what was predicted: counted, and shown over a few frames.
@@ -24,7 +24,7 @@ pub struct Corrections {
 
 impl Corrections {
     /// An update has moved the own player from one place to another.
-    pub(super) fn correct(&mut self, before: Place, after: Place) {
+    pub(super) fn correct(&mut self, before: Position, after: Position) {
         let off = |a: i32, b: i32| i64::from(a) - i64::from(b);
         let (dx, dy) = (off(before.0, after.0), off(before.1, after.1));
         let far = u32::try_from(dx.unsigned_abs().pow(2).saturating_add(dy.unsigned_abs().pow(2)).isqrt());
@@ -47,7 +47,7 @@ impl Corrections {
     }
 
     /// News between two updates has moved the own player, or has not.
-    pub(super) fn amend(&mut self, before: Place, after: Place) {
+    pub(super) fn amend(&mut self, before: Position, after: Position) {
         if before != after {
             self.correct(before, after);
         }
@@ -75,7 +75,7 @@ impl Corrections {
     }
 
     /// A place as it is shown.
-    pub(super) fn smoothed(&self, at: Place) -> Place {
+    pub(super) fn smoothed(&self, at: Position) -> Position {
         let add = |a: i32, b: i64| i32::try_from(i64::from(a) + b).unwrap_or(a);
         (add(at.0, self.offset.0), add(at.1, self.offset.1))
     }

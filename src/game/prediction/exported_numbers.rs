@@ -5,34 +5,34 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use super::local_world::LocalWorld;
-use super::position::Place;
-use super::prediction::{Prediction, Switches};
+use super::position::Position;
+use super::prediction::{Prediction, PredictionFeatures};
 use crate::packet::{Dialect, Direction};
 
 /// The [`Prediction`] of any game, in a dialect.
 pub trait Predictor: Send {
     /// Takes a message of the server. Returns whether it is a packet.
-    fn hear(&mut self, message: &[u8], now: Duration) -> bool;
+    fn on_received(&mut self, message: &[u8], now: Duration) -> bool;
 
     /// Takes a message that the client sends. Returns whether it is a packet.
-    fn say(&mut self, message: &[u8], now: Duration) -> bool;
+    fn on_sent(&mut self, message: &[u8], now: Duration) -> bool;
 
     /// Moves on, and appends what is to be shown: `src/game/prediction/exported_numbers.rs` lists the numbers.
     fn advance(&mut self, now: Duration, out: &mut Vec<i32>);
 
     /// As [`LocalWorld::walk_on`]; the place itself before `welcome`.
-    fn walk_on(&self, from: Place, velocity: Place, ticks: u32) -> Place;
+    fn walk_on(&self, from: Position, velocity: Position, ticks: u32) -> Position;
 
     /// As [`Prediction::switch`].
-    fn switch(&mut self, switches: Switches);
+    fn switch(&mut self, switches: PredictionFeatures);
 }
 
 /// Makes the predictor of a game.
-pub type StartPredictor = fn(Arc<Dialect>) -> Box<dyn Predictor>;
+pub type NewPredictor = fn(Arc<Dialect>) -> Box<dyn Predictor>;
 
 /// The predictor of a game whose client's world this is.
 pub fn start<W: LocalWorld + 'static>(dialect: Arc<Dialect>) -> Box<dyn Predictor> {
-    Box::new(Numbers::<W> { prediction: Prediction::new(&dialect), dialect, p99: (0, 0), greatest: 0 })
+    Box::new(PredictorExport::<W> { prediction: Prediction::new(&dialect), dialect, p99: (0, 0), greatest: 0 })
 }
 
 /// [`Predictor::advance`] appends, as numbers of 32 bits:
@@ -47,7 +47,7 @@ pub fn start<W: LocalWorld + 'static>(dialect: Arc<Dialect>) -> Box<dyn Predicto
 ///  11  the number of events, and each of them as two numbers;
 ///      then what the game shows besides (`LocalWorld::numbers`)
 /// ```
-struct Numbers<W: LocalWorld> {
+struct PredictorExport<W: LocalWorld> {
     dialect: Arc<Dialect>,
     prediction: Prediction<W>,
     /// How many updates were compared when the percentile was computed, and the percentile.
@@ -67,16 +67,16 @@ fn micros(time: Option<Duration>) -> i32 {
     time.map_or(0, |time| number(time.as_micros() as u64))
 }
 
-impl<W: LocalWorld> Predictor for Numbers<W> {
-    fn hear(&mut self, message: &[u8], now: Duration) -> bool {
+impl<W: LocalWorld> Predictor for PredictorExport<W> {
+    fn on_received(&mut self, message: &[u8], now: Duration) -> bool {
         let dialect = Arc::clone(&self.dialect);
         let packet = dialect.decode(Direction::ToClient, message);
-        packet.map(|packet| self.prediction.hear(&packet, now)).is_ok()
+        packet.map(|packet| self.prediction.on_packet(&packet, now)).is_ok()
     }
 
-    fn say(&mut self, message: &[u8], now: Duration) -> bool {
+    fn on_sent(&mut self, message: &[u8], now: Duration) -> bool {
         let dialect = Arc::clone(&self.dialect);
-        self.prediction.say(&dialect, message, now).is_ok()
+        self.prediction.on_sent(&dialect, message, now).is_ok()
     }
 
     fn advance(&mut self, now: Duration, out: &mut Vec<i32>) {
@@ -101,11 +101,11 @@ impl<W: LocalWorld> Predictor for Numbers<W> {
         }
     }
 
-    fn walk_on(&self, from: Place, velocity: Place, ticks: u32) -> Place {
+    fn walk_on(&self, from: Position, velocity: Position, ticks: u32) -> Position {
         self.prediction.world().map_or(from, |world| world.walk_on(from, velocity, ticks))
     }
 
-    fn switch(&mut self, switches: Switches) {
+    fn switch(&mut self, switches: PredictionFeatures) {
         self.prediction.switch(switches);
     }
 }

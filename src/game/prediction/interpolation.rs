@@ -3,27 +3,27 @@
 
 use std::collections::VecDeque;
 
-use super::position::Place;
+use super::position::Position;
 use crate::limits;
 
 /// Samples of one other player, or of anything else that moves.
 #[derive(Debug, Clone, Default)]
-pub struct Track {
+pub struct PositionHistory {
     /// Ticks and places, oldest first.
-    samples: VecDeque<(u32, Place)>,
+    samples: VecDeque<(u32, Position)>,
 }
 
 /// A part of the way from one place to another, in 1/65,536.
-fn mix(from: Place, to: Place, part: i64) -> Place {
+fn mix(from: Position, to: Position, part: i64) -> Position {
     let one = |a: i32, b: i32| {
         (i64::from(a) + ((i128::from(b) - i128::from(a)) * i128::from(part) / 65_536) as i64) as i32
     };
     (one(from.0, to.0), one(from.1, to.1))
 }
 
-impl Track {
+impl PositionHistory {
     /// Adds where it was after a tick. An older tick than the newest one has no effect.
-    pub fn push(&mut self, tick: u32, place: Place) {
+    pub fn push(&mut self, tick: u32, place: Position) {
         if self.samples.back().is_some_and(|(last, _)| *last >= tick) {
             return;
         }
@@ -48,7 +48,7 @@ impl Track {
 
     /// Where it was at a tick, in 1/65,536 tick; the newest place behind the newest sample. `None`
     /// without samples.
-    pub fn at(&self, tick: i64) -> Option<Place> {
+    pub fn at(&self, tick: i64) -> Option<Position> {
         let fixed = |tick: u32| i64::from(tick) << 16;
         let next = self.samples.iter().position(|(at, _)| fixed(*at) > tick);
         match next {
@@ -70,8 +70,8 @@ impl Track {
         &self,
         tick: i64,
         (tick_hz, update_ticks): (u32, u32),
-        walk_on: impl Fn(Place, Place, u32) -> Place,
-    ) -> Option<Place> {
+        walk_on: impl Fn(Position, Position, u32) -> Position,
+    ) -> Option<Position> {
         let (last, place) = *self.samples.back()?;
         let beyond = tick - (i64::from(last) << 16);
         if beyond <= 0 {

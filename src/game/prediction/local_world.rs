@@ -4,9 +4,9 @@ use std::fmt::Debug;
 
 use tickwire_sim::{Action, Command, PlayerId};
 
-use super::position::Place;
-use super::remote_players::Others;
-use crate::game::packet_handler::Verbs;
+use super::position::Position;
+use super::remote_players::RemotePlayers;
+use crate::game::packet_handler::PacketHandler;
 use crate::packet::{DecodedPacket, Dialect};
 
 /// What the server says of the commands of the own player.
@@ -37,7 +37,7 @@ pub trait LocalWorld: Sized + Debug + Send {
     fn tick_hz(&self) -> u32;
 
     /// What the packets of a client mean.
-    fn verbs(dialect: &Dialect) -> Box<dyn Verbs>;
+    fn verbs(dialect: &Dialect) -> Box<dyn PacketHandler>;
 
     /// Whether an action runs before the server has confirmed it.
     fn is_foreseen(action: &Self::Action) -> bool;
@@ -48,10 +48,10 @@ pub trait LocalWorld: Sized + Debug + Send {
     /// Takes a packet of the server. `state` is the confirmed state, `None` while there is no own
     /// player; with an update it has been run up to the update's tick, and the packet corrects it.
     /// Returns whether anything changed.
-    fn hear(&mut self, packet: &DecodedPacket<'_>, state: &mut Option<Self::State>) -> bool;
+    fn apply_packet(&mut self, packet: &DecodedPacket<'_>, state: &mut Option<Self::State>) -> bool;
 
     /// Notes what a packet says of others.
-    fn others(&self, packet: &DecodedPacket<'_>, others: &mut Others);
+    fn others(&self, packet: &DecodedPacket<'_>, others: &mut RemotePlayers);
 
     /// The own player's number.
     fn own(&self) -> Option<PlayerId>;
@@ -65,7 +65,7 @@ pub trait LocalWorld: Sized + Debug + Send {
     ) -> Option<Self::Event>;
 
     /// Where the own player is.
-    fn place(state: &Self::State) -> Place;
+    fn place(state: &Self::State) -> Position;
 
     /// What a page shows of the own player besides its place: appends numbers.
     fn numbers(state: &Self::State, out: &mut Vec<i32>);
@@ -75,5 +75,5 @@ pub trait LocalWorld: Sized + Debug + Send {
 
     /// Where somebody who moves from a place, with a velocity in 1/65,536 px per tick, is so many
     /// ticks later if nothing new happens (dead reckoning).
-    fn walk_on(&self, from: Place, velocity: Place, ticks: u32) -> Place;
+    fn walk_on(&self, from: Position, velocity: Position, ticks: u32) -> Position;
 }

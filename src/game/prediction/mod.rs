@@ -26,11 +26,11 @@ mod position;
 mod prediction;
 mod remote_players;
 
-pub use clock::Clock;
+pub use clock::ServerClock;
 pub use corrections::Corrections;
-pub use exported_numbers::{Predictor, StartPredictor, start};
-pub use interpolation::Track;
+pub use exported_numbers::{Predictor, NewPredictor, start};
+pub use interpolation::PositionHistory;
 pub use local_world::{Acked, LocalWorld};
-pub use position::Place;
-pub use prediction::{Prediction, Shown, Switches};
-pub use remote_players::Others;
+pub use position::Position;
+pub use prediction::{Prediction, RenderedState, PredictionFeatures};
+pub use remote_players::RemotePlayers;

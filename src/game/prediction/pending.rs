@@ -10,7 +10,7 @@ use crate::packet::{DecodedPacket, Value};
 
 /// A command that the server has not applied yet, as far as is known.
 #[derive(Debug, Clone)]
-pub struct One<A> {
+pub struct PendingCommand<A> {
     pub sequence: u64,
     /// The tick that it was sent for, and the one in which it runs.
     pub intended: u32,
@@ -21,14 +21,14 @@ pub struct One<A> {
 
 /// See the [module](self).
 #[derive(Debug)]
-pub struct Pending<A> {
-    list: VecDeque<One<A>>,
+pub struct PendingCommands<A> {
+    list: VecDeque<PendingCommand<A>>,
 }
 
-impl<A: Clone> Pending<A> {
+impl<A: Clone> PendingCommands<A> {
     /// No commands.
-    pub fn new() -> Pending<A> {
-        Pending { list: VecDeque::new() }
+    pub fn new() -> PendingCommands<A> {
+        PendingCommands { list: VecDeque::new() }
     }
 
     pub fn clear(&mut self) {
@@ -36,7 +36,7 @@ impl<A: Clone> Pending<A> {
     }
 
     /// A command leaves. Beyond [`limits::PREDICTED_COMMANDS`], the oldest is given up.
-    pub fn push(&mut self, one: One<A>) {
+    pub fn push(&mut self, one: PendingCommand<A>) {
         if self.list.len() >= limits::PREDICTED_COMMANDS {
             self.list.pop_front();
         }
@@ -44,7 +44,7 @@ impl<A: Clone> Pending<A> {
     }
 
     /// The command with this sequence.
-    pub fn find(&self, sequence: u64) -> Option<&One<A>> {
+    pub fn find(&self, sequence: u64) -> Option<&PendingCommand<A>> {
         self.list.iter().find(|one| one.sequence == sequence)
     }
 
@@ -57,7 +57,7 @@ impl<A: Clone> Pending<A> {
     pub fn accept(&mut self, packet: &DecodedPacket<'_>) {
         for [first, count, tick] in groups(packet, "commands") {
             let Ok(tick) = u32::try_from(tick) else { continue };
-            let ran = |one: &&mut One<A>| {
+            let ran = |one: &&mut PendingCommand<A>| {
                 i64::try_from(one.sequence)
                     .is_ok_and(|own| (first..first.saturating_add(count)).contains(&own))
             };
@@ -76,7 +76,7 @@ impl<A: Clone> Pending<A> {
     pub fn collect(
         &self,
         player: Option<PlayerId>,
-        is_due: impl Fn(&One<A>) -> bool,
+        is_due: impl Fn(&PendingCommand<A>) -> bool,
         into: &mut Vec<Command<A>>,
     ) {
         into.clear();

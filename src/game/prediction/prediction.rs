@@ -4,13 +4,13 @@ use std::time::Duration;
 
 use tickwire_sim::Command;
 
-use super::clock::Clock;
+use super::clock::ServerClock;
 use super::corrections::Corrections;
 use super::local_world::{Acked, LocalWorld};
-use super::pending::{One, Pending};
-use super::position::Place;
-use super::remote_players::{Moment, Others};
-use crate::game::packet_handler::{Ask, Verbs};
+use super::pending::{PendingCommand, PendingCommands};
+use super::position::Position;
+use super::remote_players::{RenderTime, RemotePlayers};
+use crate::game::packet_handler::{PacketEffect, PacketHandler};
 use crate::limits;
 use crate::packet::{DecodedPacket, Dialect, Direction, PacketError};
 
@@ -19,7 +19,7 @@ const LAST_TICK: u32 = u32::MAX - (1 << 16);
 
 /// What the own player does now, ahead of the server.
 #[derive(Debug)]
-struct Ahead<S> {
+struct PredictedStep<S> {
     /// The tick that runs now: [`Ahead::from`] is before it, [`Ahead::to`] after it.
     tick: u32,
     from: S,
@@ -28,16 +28,16 @@ struct Ahead<S> {
 
 /// What is shown of the own player in a frame.
 #[derive(Debug, Clone, Copy, PartialEq)]
-pub struct Shown {
+pub struct RenderedState {
     /// The tick that runs, with its fraction in 1/65,536.
     pub tick: (u32, u16),
     /// The position, smoothed, in 1/65,536 px.
-    pub at: Place,
+    pub at: Position,
 }
 
 /// Which parts are on; all of them at first. For comparison and for teaching.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Switches {
+pub struct PredictionFeatures {
     /// Whether the own player's commands run before the server has confirmed them.
     pub prediction: bool,
     /// Whether what the server says replaces what was predicted.
@@ -47,21 +47,21 @@ pub struct Switches {
 /// See the [module](super).
 pub struct Prediction<W: LocalWorld> {
     world: Option<W>,
-    verbs: Box<dyn Verbs>,
-    clock: Clock,
+    verbs: Box<dyn PacketHandler>,
+    clock: ServerClock,
     /// The state after the ticks that the server has confirmed.
     confirmed: Option<(u32, W::State)>,
-    pending: Pending<W::Action>,
+    pending: PendingCommands<W::Action>,
     acked: u64,
-    ahead: Option<Ahead<W::State>>,
+    ahead: Option<PredictedStep<W::State>>,
     is_stale: bool,
     /// The tick of the last event, so that a tick that runs again tells it only once.
-    told: u32,
+    event_tick: u32,
     events: Vec<W::Event>,
     corrections: Corrections,
     /// The others in view, if the client wants them from here.
-    others: Option<Others>,
-    switches: Switches,
+    others: Option<RemotePlayers>,
+    switches: PredictionFeatures,
     commands: Vec<Command<W::Action>>,
 }
 
@@ -71,23 +71,23 @@ impl<W: LocalWorld> Prediction<W> {
         Prediction {
             world: None,
             verbs: W::verbs(dialect),
-            clock: Clock::default(),
+            clock: ServerClock::default(),
             confirmed: None,
-            pending: Pending::new(),
+            pending: PendingCommands::new(),
             acked: 0,
             ahead: None,
             is_stale: false,
-            told: 0,
+            event_tick: 0,
             events: Vec::new(),
             corrections: Corrections::default(),
             others: None,
-            switches: Switches { prediction: true, reconciliation: true },
+            switches: PredictionFeatures { prediction: true, reconciliation: true },
             commands: Vec::new(),
         }
     }
 
     /// Takes a packet of the server that has arrived now.
-    pub fn hear(&mut self, packet: &DecodedPacket<'_>, now: Duration) {
+    pub fn on_packet(&mut self, packet: &DecodedPacket<'_>, now: Duration) {
         self.clock.news(now);
         match packet.row.name.as_str() {
             "welcome" => self.welcome(packet),
@@ -100,13 +100,13 @@ impl<W: LocalWorld> Prediction<W> {
             name if name == W::UPDATE => self.update(packet, now),
             _ => self.learn(packet),
         }
-        self.hear_of_others(packet, now);
+        self.update_remote_players(packet, now);
     }
 
-    fn hear_of_others(&mut self, packet: &DecodedPacket<'_>, now: Duration) {
+    fn update_remote_players(&mut self, packet: &DecodedPacket<'_>, now: Duration) {
         let (Some(others), Some(world)) = (&mut self.others, &self.world) else { return };
         let walk_on = |from, velocity, ticks| world.walk_on(from, velocity, ticks);
-        let moment = Moment { clock: &self.clock, now, tick_hz: world.tick_hz(), walk_on };
+        let moment = RenderTime { clock: &self.clock, now, tick_hz: world.tick_hz(), walk_on };
         let Some(tick) = packet.integer::<u32>("tick").filter(|_| packet.row.name != "welcome") else {
             return world.others(packet, others);
         };
@@ -119,26 +119,26 @@ impl<W: LocalWorld> Prediction<W> {
     }
 
     /// From now on, notes where others are.
-    pub fn follow_others(&mut self) -> &mut Others {
-        self.others.get_or_insert_with(Others::new)
+    pub fn follow_others(&mut self) -> &mut RemotePlayers {
+        self.others.get_or_insert_with(RemotePlayers::new)
     }
 
     /// Where others are shown now, by number: between two updates, and behind the newest one
     /// run on by their controllers. Empty before [`Prediction::follow_others`].
-    pub fn others(&self, now: Duration) -> Vec<(u32, Place)> {
+    pub fn others(&self, now: Duration) -> Vec<(u32, Position)> {
         let known = self.others.as_ref().zip(self.world.as_ref());
         let shown = known.map(|(others, world)| {
             let walk_on = |from, velocity, ticks| world.walk_on(from, velocity, ticks);
-            others.shown(&Moment { clock: &self.clock, now, tick_hz: world.tick_hz(), walk_on })
+            others.shown(&RenderTime { clock: &self.clock, now, tick_hz: world.tick_hz(), walk_on })
         });
         shown.unwrap_or_default()
     }
 
     fn welcome(&mut self, packet: &DecodedPacket<'_>) {
-        self.others.iter_mut().for_each(Others::clear);
+        self.others.iter_mut().for_each(RemotePlayers::clear);
         self.world = W::new(packet);
         let tick_hz = self.world.as_ref().map_or(30, W::tick_hz);
-        self.clock = Clock::new(tick_hz, packet.integer("update_hz").unwrap_or(tick_hz));
+        self.clock = ServerClock::new(tick_hz, packet.integer("update_hz").unwrap_or(tick_hz));
         self.reset();
     }
 
@@ -148,7 +148,7 @@ impl<W: LocalWorld> Prediction<W> {
         self.ahead = None;
         self.pending.clear();
         self.acked = 0;
-        self.told = 0;
+        self.event_tick = 0;
         self.corrections.settle();
     }
 
@@ -157,7 +157,7 @@ impl<W: LocalWorld> Prediction<W> {
         let Some(world) = &mut self.world else { return };
         let (tick, state) = self.confirmed.take().map_or((0, None), |(tick, state)| (tick, Some(state)));
         let mut state = state;
-        self.is_stale |= world.hear(packet, &mut state);
+        self.is_stale |= world.apply_packet(packet, &mut state);
         match state {
             Some(state) => self.confirmed = Some((tick, state)),
             None if self.ahead.is_some() => self.reset(),
@@ -168,7 +168,7 @@ impl<W: LocalWorld> Prediction<W> {
     fn update(&mut self, packet: &DecodedPacket<'_>, now: Duration) {
         // No world runs for the two years that such a tick takes at 60 Hz.
         let Some(tick) = packet.integer::<u32>("tick").filter(|tick| *tick < LAST_TICK) else { return };
-        self.clock.heard(tick, now);
+        self.clock.on_update(tick, now);
         if !self.switches.reconciliation && self.ahead.is_some() {
             return;
         }
@@ -185,7 +185,7 @@ impl<W: LocalWorld> Prediction<W> {
         let confirmed = self.confirm(tick);
         let Some(world) = &mut self.world else { return };
         let mut state = confirmed;
-        world.hear(packet, &mut state);
+        world.apply_packet(packet, &mut state);
         let acked = self.acked;
         self.pending.keep(acked);
         let Some(state) = state else { return self.reset() };
@@ -203,7 +203,7 @@ impl<W: LocalWorld> Prediction<W> {
         let world = self.world.as_mut()?;
         let first = from.max(tick.saturating_sub(limits::PREDICTED_TICKS));
         for at in first..tick {
-            let is_due = |one: &One<_>| one.sequence <= self.acked && one.tick.clamp(first, tick - 1) == at;
+            let is_due = |one: &PendingCommand<_>| one.sequence <= self.acked && one.tick.clamp(first, tick - 1) == at;
             self.pending.collect(world.own(), is_due, &mut self.commands);
             world.step(at, &mut state, &mut self.commands);
         }
@@ -229,7 +229,7 @@ impl<W: LocalWorld> Prediction<W> {
         }
         let mut to = from.clone();
         self.step(first, at, &mut to);
-        self.ahead = Some(Ahead { tick: at, from, to });
+        self.ahead = Some(PredictedStep { tick: at, from, to });
     }
 
     /// Runs a predicted tick. Commands that are late run in the first one.
@@ -239,11 +239,11 @@ impl<W: LocalWorld> Prediction<W> {
         // One that is not answered for so long was rejected, or its line has failed.
         let late = self.clock.ticks(limits::PREDICTED_UNANSWERED);
         let is_due =
-            |one: &One<_>| is_on && one.tick.max(first) == at && one.tick.saturating_add(late) > first;
+            |one: &PendingCommand<_>| is_on && one.tick.max(first) == at && one.tick.saturating_add(late) > first;
         self.pending.collect(world.own(), is_due, &mut self.commands);
         let event = world.step(at, state, &mut self.commands);
-        if at > self.told && event.is_some() && is_on {
-            self.told = at;
+        if at > self.event_tick && event.is_some() && is_on {
+            self.event_tick = at;
             self.events.extend(event);
             if self.events.len() > limits::PREDICTED_EVENTS {
                 self.events.remove(0);
@@ -255,7 +255,7 @@ impl<W: LocalWorld> Prediction<W> {
     ///
     /// # Errors
     /// The bytes are not a packet of the dialect.
-    pub fn say(&mut self, dialect: &Dialect, message: &[u8], now: Duration) -> Result<(), PacketError> {
+    pub fn on_sent(&mut self, dialect: &Dialect, message: &[u8], now: Duration) -> Result<(), PacketError> {
         let packet = dialect.decode(Direction::ToServer, message)?;
         if packet.row.name == "ping" {
             self.clock.ping(packet.integer("nonce"), now);
@@ -264,29 +264,29 @@ impl<W: LocalWorld> Prediction<W> {
         let mut asks = Vec::new();
         self.verbs.packet(&packet, now, &mut asks);
         let action = asks.iter().find_map(|ask| match ask {
-            Ask::Act(action, _) => action.decoded::<W::Action>(),
-            Ask::Refuse(..) => None,
+            PacketEffect::Act(action, _) => action.decoded::<W::Action>(),
+            PacketEffect::Refuse(..) => None,
         });
         let now_tick = self.ahead.as_ref().map(|ahead| ahead.tick);
         let named = packet.integer("tick").or(now_tick).or_else(|| Some(self.clock.ahead(now)?.0));
         let tick = named.unwrap_or(0);
         let action = action.filter(W::is_foreseen);
-        self.pending.push(One { sequence: sequence.into(), intended: tick, tick, sent: now, action });
+        self.pending.push(PendingCommand { sequence: sequence.into(), intended: tick, tick, sent: now, action });
         self.rerun_current();
         Ok(())
     }
 
     /// Runs the tick again that is shown now: a command was added to it.
     fn rerun_current(&mut self) {
-        let Some(Ahead { tick, from, .. }) = self.ahead.take() else { return };
+        let Some(PredictedStep { tick, from, .. }) = self.ahead.take() else { return };
         let mut to = from.clone();
         let first = self.confirmed.as_ref().map_or(tick, |(confirmed, _)| *confirmed);
         self.step(first, tick, &mut to);
-        self.ahead = Some(Ahead { tick, from, to });
+        self.ahead = Some(PredictedStep { tick, from, to });
     }
 
     /// Moves on to `now`, and returns what is to be shown; `None` without an own player.
-    pub fn advance(&mut self, now: Duration) -> Option<Shown> {
+    pub fn advance(&mut self, now: Duration) -> Option<RenderedState> {
         self.clock.advance(now);
         let (tick, part) = self.clock.ahead(now)?;
         let far = self.clock.ticks(limits::MAX_RESIMULATION);
@@ -316,15 +316,15 @@ impl<W: LocalWorld> Prediction<W> {
         }
         let part = if tick > ahead.tick { u16::MAX } else { part };
         let part = if tick < ahead.tick { 0 } else { part };
-        let shown = Shown { tick: (ahead.tick, part), at: (0, 0) };
+        let shown = RenderedState { tick: (ahead.tick, part), at: (0, 0) };
         self.ahead = Some(ahead);
         let at = self.shown_at(part)?;
         self.corrections.decay(now);
-        Some(Shown { at: self.corrections.smoothed(at), ..shown })
+        Some(RenderedState { at: self.corrections.smoothed(at), ..shown })
     }
 
     /// The place between the state before the running tick and the one after it.
-    fn shown_at(&self, part: u16) -> Option<Place> {
+    fn shown_at(&self, part: u16) -> Option<Position> {
         let ahead = self.ahead.as_ref()?;
         let ((x, y), (to_x, to_y)) = (W::place(&ahead.from), W::place(&ahead.to));
         let mix =
@@ -333,7 +333,7 @@ impl<W: LocalWorld> Prediction<W> {
     }
 
     /// The place at the end of the running tick, by which corrections are measured.
-    fn shown_now(&self) -> Option<Place> {
+    fn shown_now(&self) -> Option<Position> {
         self.ahead.as_ref().map(|ahead| W::place(&ahead.to))
     }
 
@@ -361,7 +361,7 @@ impl<W: LocalWorld> Prediction<W> {
     }
 
     /// The clock, with the lead.
-    pub fn clock(&self) -> &Clock {
+    pub fn clock(&self) -> &ServerClock {
         &self.clock
     }
 
@@ -376,7 +376,7 @@ impl<W: LocalWorld> Prediction<W> {
     }
 
     /// Turns parts off or on.
-    pub fn switch(&mut self, switches: Switches) {
+    pub fn switch(&mut self, switches: PredictionFeatures) {
         self.switches = switches;
         self.run_again();
     }

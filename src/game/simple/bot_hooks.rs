@@ -2,42 +2,42 @@
 
 use tickwire_sim::PlayerId;
 
-use super::published::{Events, State};
-use super::random_bot::{Guest, is_event, mark_of};
+use super::published::{SimpleEvents, SimpleState};
+use super::random_bot::{RandomBot, is_event, mark_of};
 use super::random_packet::{self, COMMON};
 use super::simple_game::SimpleGame;
-use crate::game::bots::{Agent, Bots, Nuisance, Part};
-use crate::game::{Dice, Tick};
+use crate::game::bots::{Agent, BotHooks, StressPacket, BotSpec};
+use crate::game::{BotRng, DynTick};
 use crate::packet::{Dialect, Direction, Value};
 
 /// The number of an argument that the server sets by itself.
 const OF_ITSELF: &str = "tick";
 
 /// What bots and the simulator need of a simple game.
-pub const fn bots<S: SimpleGame>() -> Bots {
-    Bots { agent: agent::<S>, agrees: agrees::<S>, nuisance, marks, ..Bots::NONE }
+pub const fn bots<S: SimpleGame>() -> BotHooks {
+    BotHooks { agent: agent::<S>, agrees: agrees::<S>, nuisance, marks, ..BotHooks::NONE }
 }
 
 #[allow(clippy::unnecessary_wraps, reason = "the signature is that of all games")]
-fn agent<S: SimpleGame>(part: &Part) -> Option<Box<dyn Agent>> {
-    Some(Box::new(Guest::<S>::new(part)))
+fn agent<S: SimpleGame>(part: &BotSpec) -> Option<Box<dyn Agent>> {
+    Some(Box::new(RandomBot::<S>::new(part)))
 }
 
 /// What the agent was told of the state is the row that was published.
 fn agrees<S: SimpleGame>(
     agent: &dyn Agent,
     player: Option<PlayerId>,
-    published: &dyn Tick,
+    published: &dyn DynTick,
 ) -> Result<bool, String> {
-    let state = published.state().downcast_ref::<State>();
-    let Some((guest, state)) = Guest::<S>::of(agent).zip(state) else { return Ok(false) };
+    let state = published.state().downcast_ref::<SimpleState>();
+    let Some((guest, state)) = RandomBot::<S>::of(agent).zip(state) else { return Ok(false) };
     let is_there = |player: &PlayerId| state.players.iter().any(|(own, _)| own == player);
     let Some(player) = player.filter(is_there) else { return Ok(false) };
     if guest.player != Some(player) {
         return Err(format!("the client plays as {:?}, but it is {player:?}", guest.player));
     }
     let Some(row) = guest.dialect.row(Direction::ToClient, "state") else { return Ok(false) };
-    let Some(told) = guest.told.get("state") else { return Err("no state was told".to_owned()) };
+    let Some(told) = guest.last_packets.get("state") else { return Err("no state was told".to_owned()) };
     let message = state.row.encode(&guest.dialect, "state")?;
     let is = guest.dialect.decode(Direction::ToClient, &message).map_err(|error| error.to_string())?;
     for (argument, (told, is)) in row.arguments.iter().zip(told.iter().zip(&is.values)) {
@@ -48,28 +48,28 @@ fn agrees<S: SimpleGame>(
     Ok(true)
 }
 
-fn nuisance(dialect: &Dialect, nuisance: Nuisance) -> Vec<u8> {
+fn nuisance(dialect: &Dialect, nuisance: StressPacket) -> Vec<u8> {
     let hello = |mode: u8| vec![("version", 1.into()), ("mode", mode.into()), ("name", "bot 1".into())];
     let act = |sequence: u32| vec![("sequence", sequence.into()), ("tick", Value::Nil)];
     let acts = || dialect.rows(Direction::ToServer).find(|row| !COMMON.contains(&&*row.name));
     let hellos = || dialect.row(Direction::ToServer, "hello");
     let (row, values, seed) = match nuisance {
-        Nuisance::Enter => (hellos(), hello(1), 0),
-        Nuisance::Watch => (hellos(), hello(0), 0),
-        Nuisance::Act(sequence, bits) => (acts(), act(sequence), bits),
-        Nuisance::Share(sequence, _) => (acts(), act(sequence), sequence.into()),
-        Nuisance::Follow(_) => return Vec::new(),
+        StressPacket::Enter => (hellos(), hello(1), 0),
+        StressPacket::Watch => (hellos(), hello(0), 0),
+        StressPacket::Act(sequence, bits) => (acts(), act(sequence), bits),
+        StressPacket::Share(sequence, _) => (acts(), act(sequence), sequence.into()),
+        StressPacket::Follow(_) => return Vec::new(),
     };
     let packet =
-        row.and_then(|row| random_packet::packet(dialect, row, &values, &mut Dice::new(seed), false));
+        row.and_then(|row| random_packet::packet(dialect, row, &values, &mut BotRng::new(seed), false));
     packet.unwrap_or_default()
 }
 
 /// Of the packets that tell the client of a player of a tick's events.
-fn marks(tick: &dyn Tick, player: Option<PlayerId>, dialect: &Dialect) -> Vec<u32> {
+fn marks(tick: &dyn DynTick, player: Option<PlayerId>, dialect: &Dialect) -> Vec<u32> {
     let events = tick.events();
-    let Some(events) = events.downcast_ref::<Events>() else { return Vec::new() };
-    let meant = events.told.iter().filter(|told| told.to.is_none() || told.to == player);
+    let Some(events) = events.downcast_ref::<SimpleEvents>() else { return Vec::new() };
+    let meant = events.events.iter().filter(|told| told.to.is_none() || told.to == player);
     let messages = meant.filter_map(|told| told.row.encode(dialect, told.packet).ok());
     let is_told = |message: &Vec<u8>| {
         dialect.decode(Direction::ToClient, message).is_ok_and(|packet| is_event(&packet))

@@ -2,21 +2,21 @@
 
 use tickwire_sim::PlayerId;
 
-use super::named_values::Row;
-use crate::game::Dice;
-use crate::game::bots::{Deeds, Outcome};
+use super::named_values::NamedValues;
+use crate::game::BotRng;
+use crate::game::bots::{BotStats, AgentOutput};
 use crate::packet::DecodedPacket;
 
 /// How the bots of a game play, if random packets are not enough.
-pub trait Tactics: Send {
+pub trait BotPolicy: Send {
     /// A packet of the game has arrived. Appends what is wrong with it.
-    fn hear(&mut self, packet: &DecodedPacket<'_>, out: &mut Outcome) {
+    fn on_packet(&mut self, packet: &DecodedPacket<'_>, out: &mut AgentOutput) {
         let _ = (packet, out);
     }
 
     /// What the bot of this player sends now, if anything: a packet's name and its values. The
     /// sequence is set by the bot. Called about ten times a second.
-    fn act(&mut self, own: PlayerId, dice: &mut Dice) -> Option<(&'static str, Row)>;
+    fn act(&mut self, own: PlayerId, dice: &mut BotRng) -> Option<(&'static str, NamedValues)>;
 
     /// How many other players it sees.
     fn others(&self) -> usize {
@@ -24,7 +24,7 @@ pub trait Tactics: Send {
     }
 
     /// What it has seen its player do since the last call.
-    fn take_deeds(&mut self) -> Deeds {
-        Deeds::default()
+    fn take_deeds(&mut self) -> BotStats {
+        BotStats::default()
     }
 }

@@ -25,28 +25,28 @@ use std::marker::PhantomData;
 use std::sync::{Arc, OnceLock};
 use std::time::Duration;
 
-pub use bot_policy::Tactics;
-pub use named_values::Row;
-pub use prediction::{Foreseen, Local, LocalState};
+pub use bot_policy::BotPolicy;
+pub use named_values::NamedValues;
+pub use prediction::{PredictedGame, SimpleLocalWorld, LocalState};
 use published::once;
 #[doc(hidden)]
-pub use published::{Events, State};
+pub use published::{SimpleEvents, SimpleState};
 use random_packet::COMMON;
-pub use rewind::Past;
-use simple_game::Told;
-pub use simple_game::{SimpleGame, Turns};
+pub use rewind::RewindBuffer;
+use simple_game::OutgoingEvent;
+pub use simple_game::{SimpleGame, TickContext};
 use tickwire_sim::{Action as _, EncodedAction, PlayerId, WorldParams};
 use world::code_hash;
-pub use world::{Deed, World};
+pub use world::{SimpleAction, SimpleWorld};
 
-use super::bots::Bots;
+use super::bots::BotHooks;
 use super::command_acks::answers_commands;
 use super::dyn_tick::Roster;
-use super::game::{Game, Published, Publisher, Rates, Turn, View};
-use super::info::Kill;
-use super::messages::{Messages, Writer};
-use super::packet_handler::{Ask, Profile, Verbs};
-use super::prediction::StartPredictor;
+use super::game::{Game, Published, Publisher, UpdateRates, StateOutcome, View};
+use super::info::KillPacket;
+use super::messages::{Messages, MessageWriter};
+use super::packet_handler::{PacketEffect, JoinRequest, PacketHandler};
+use super::prediction::NewPredictor;
 use crate::limits;
 use crate::packet::{DecodedPacket, Dialect, Direction, Lane, PacketTables};
 
@@ -69,15 +69,15 @@ impl<S: SimpleGame> Game for Simple<S> {
     const TABLES: &'static [(&'static str, &'static str)] = &[S::TABLE];
     const NEEDS: &'static [&'static str] = &["state"];
     const PAGE: Option<&'static str> = Some(S::PAGE);
-    const BOTS: Bots = bot_hooks::bots::<S>();
-    const PREDICTOR: Option<StartPredictor> = S::PREDICTOR;
-    const KILL: Option<Kill> = S::KILL;
+    const BOTS: BotHooks = bot_hooks::bots::<S>();
+    const PREDICTOR: Option<NewPredictor> = S::PREDICTOR;
+    const KILL: Option<KillPacket> = S::KILL;
 
-    type Sim = World<S>;
-    type Events = Events;
-    type State = State;
-    type Publisher = Reporter;
-    type View = Watcher;
+    type Sim = SimpleWorld<S>;
+    type Events = SimpleEvents;
+    type State = SimpleState;
+    type Publisher = SimplePublisher;
+    type View = SimpleView;
     type Scratch = ();
 
     fn code_hash() -> u64 {
@@ -103,35 +103,35 @@ impl<S: SimpleGame> Game for Simple<S> {
                 S::NAME
             ));
         }
-        let mut row = Row::default();
-        S::new(&WorldParams::default_for::<World<S>>(0)).show(&mut row);
+        let mut row = NamedValues::default();
+        S::new(&WorldParams::default_for::<SimpleWorld<S>>(0)).show(&mut row);
         row.set("tick", 0);
         row.encode(&dialect, "state")
             .map(drop)
             .map_err(|why| format!("the game {} shows a state that does not fit: {why}", S::NAME))
     }
 
-    fn lasts(events: &Events) -> bool {
-        events.told.iter().any(Told::is_for_one)
+    fn lasts(events: &SimpleEvents) -> bool {
+        events.events.iter().any(OutgoingEvent::is_for_one)
     }
 
-    fn verbs(_: &Dialect) -> Box<dyn Verbs> {
-        Box::new(Meaning::<S>(PhantomData))
+    fn verbs(_: &Dialect) -> Box<dyn PacketHandler> {
+        Box::new(SimplePacketHandler::<S>(PhantomData))
     }
 
-    fn join(player: PlayerId, profile: &Profile) -> Vec<Deed<S::Action>> {
-        vec![Deed::Join(player, profile.name.clone())]
+    fn join(player: PlayerId, profile: &JoinRequest) -> Vec<SimpleAction<S::Action>> {
+        vec![SimpleAction::Join(player, profile.name.clone())]
     }
 
-    fn leave(player: PlayerId) -> Deed<S::Action> {
-        Deed::Leave(player)
+    fn leave(player: PlayerId) -> SimpleAction<S::Action> {
+        SimpleAction::Leave(player)
     }
 
-    fn away(player: PlayerId) -> Deed<S::Action> {
-        Deed::Away(player)
+    fn away(player: PlayerId) -> SimpleAction<S::Action> {
+        SimpleAction::Away(player)
     }
 
-    fn names(sim: &World<S>) -> Vec<(PlayerId, String)> {
+    fn names(sim: &SimpleWorld<S>) -> Vec<(PlayerId, String)> {
         sim.seats.iter().map(|seat| (seat.player, seat.name.to_string())).collect()
     }
 
@@ -144,24 +144,24 @@ impl<S: SimpleGame> Game for Simple<S> {
 
 /// What the packets of a client mean.
 #[derive(Debug)]
-struct Meaning<S>(PhantomData<S>);
+struct SimplePacketHandler<S>(PhantomData<S>);
 
-impl<S: SimpleGame> Verbs for Meaning<S> {
+impl<S: SimpleGame> PacketHandler for SimplePacketHandler<S> {
     /// A name without control characters; spaces at its ends do not count.
-    fn profile(&self, packet: &DecodedPacket<'_>) -> Profile {
+    fn profile(&self, packet: &DecodedPacket<'_>) -> JoinRequest {
         let said = packet.text("name").unwrap_or_default();
         let name: String = said.trim().chars().filter(|sign| !sign.is_control()).collect();
         let name: String = name.chars().take(limits::NAME_CHARS).collect();
         let name = if name.is_empty() { "unknown".to_owned() } else { name };
-        Profile { name, more: EncodedAction::new(&[]) }
+        JoinRequest { name, more: EncodedAction::new(&[]) }
     }
 
-    fn packet(&mut self, packet: &DecodedPacket<'_>, _now: Duration, asks: &mut Vec<Ask>) {
+    fn packet(&mut self, packet: &DecodedPacket<'_>, _now: Duration, asks: &mut Vec<PacketEffect>) {
         asks.push(match S::action(packet) {
-            Some(action) => Ask::Act(Deed::Act(action).encoded(), None),
+            Some(action) => PacketEffect::Act(SimpleAction::Act(action).encoded(), None),
             None => {
                 let detail = "the game does nothing with this packet, or with these values";
-                Ask::Refuse("unused_packet", Some(detail))
+                PacketEffect::Refuse("unused_packet", Some(detail))
             }
         });
     }
@@ -170,19 +170,19 @@ impl<S: SimpleGame> Verbs for Meaning<S> {
 /// The [`Publisher`] of a simple game.
 #[doc(hidden)]
 #[derive(Debug)]
-pub struct Reporter {
-    rates: Rates,
-    last: Row,
+pub struct SimplePublisher {
+    rates: UpdateRates,
+    last: NamedValues,
     version: u64,
 }
 
-impl<S: SimpleGame> Publisher<Simple<S>> for Reporter {
-    fn new(_: &World<S>, rates: Rates) -> Reporter {
-        Reporter { rates, last: Row::default(), version: 0 }
+impl<S: SimpleGame> Publisher<Simple<S>> for SimplePublisher {
+    fn new(_: &SimpleWorld<S>, rates: UpdateRates) -> SimplePublisher {
+        SimplePublisher { rates, last: NamedValues::default(), version: 0 }
     }
 
-    fn publish(&mut self, world: &World<S>, margin: &dyn Fn(PlayerId) -> i16) -> Published<Simple<S>> {
-        let mut row = Row::default();
+    fn publish(&mut self, world: &SimpleWorld<S>, margin: &dyn Fn(PlayerId) -> i16) -> Published<Simple<S>> {
+        let mut row = NamedValues::default();
         world.game.show(&mut row);
         if row != self.last || self.version == 0 {
             self.version += 1;
@@ -196,8 +196,8 @@ impl<S: SimpleGame> Publisher<Simple<S>> for Reporter {
             tick: world.tick,
             players: players.len(),
             event_bytes: told.iter().map(|told| EVENT_BYTES + told.row.bytes()).sum(),
-            events: Arc::new(Events { tick: world.tick, told, encoded: OnceLock::new() }),
-            state: Arc::new(State { rates, players, own: own_rows(world, margin), row, version, encoded }),
+            events: Arc::new(SimpleEvents { tick: world.tick, events: told, encoded: OnceLock::new() }),
+            state: Arc::new(SimpleState { rates, players, own: own_rows(world, margin), row, version, encoded }),
         }
     }
 }
@@ -205,62 +205,62 @@ impl<S: SimpleGame> Publisher<Simple<S>> for Reporter {
 /// The [`View`] of a simple game.
 #[doc(hidden)]
 #[derive(Debug)]
-pub struct Watcher {
+pub struct SimpleView {
     player: Option<PlayerId>,
     /// The body of which the client has been told.
     spawned: Option<PlayerId>,
     /// The version of the state that the client has; 0 for none.
     version: u64,
     /// What was sent of the own player last.
-    own: Row,
+    own: NamedValues,
     /// Whether it is told in another way what became of its commands.
     is_answered: bool,
 }
 
-impl<S: SimpleGame> View<Simple<S>> for Watcher {
-    fn new(dialect: &Dialect) -> Watcher {
+impl<S: SimpleGame> View<Simple<S>> for SimpleView {
+    fn new(dialect: &Dialect) -> SimpleView {
         let is_answered = answers_commands(dialect);
-        Watcher { player: None, spawned: None, version: 0, own: Row::default(), is_answered }
+        SimpleView { player: None, spawned: None, version: 0, own: NamedValues::default(), is_answered }
     }
 
     fn follow(&mut self, player: Option<PlayerId>, _: Option<PlayerId>) {
         self.player = player;
     }
 
-    fn recall(&mut self, events: &Events, dialect: &Dialect, messages: &mut Messages) {
+    fn recall(&mut self, events: &SimpleEvents, dialect: &Dialect, messages: &mut Messages) {
         let out = &mut messages.writer(dialect, Lane::Reliable);
-        self.tell(events, |told| told.is_for_one(), dialect, out);
+        self.write_events(events, |told| told.is_for_one(), dialect, out);
     }
 
     fn update(
         &mut self,
-        missed: &[Arc<Events>],
+        missed: &[Arc<SimpleEvents>],
         newest: &Published<Simple<S>>,
         is_behind: bool,
         dialect: &Dialect,
         (): &mut (),
         messages: &mut Messages,
-    ) -> Turn {
-        let State { rates, players, own, row, version, encoded } = &*newest.state;
+    ) -> StateOutcome {
+        let SimpleState { rates, players, own, row, version, encoded } = &*newest.state;
         let is_there = |player: &PlayerId| players.binary_search_by_key(player, |(own, _)| *own).is_ok();
         let body = self.player.filter(is_there);
         // The handler of an event may read the player and the state, so a client without them gets them at once.
         let is_new = self.version == 0 || body != self.spawned;
         let mut ticks = missed.iter().map(|events| events.tick).chain([newest.tick]);
         let turn = match is_new || ticks.any(|tick| rates.is_turn(rates.update_hz, tick)) {
-            false => Turn::NotDue,
-            true if is_behind => Turn::HeldBack,
-            true => Turn::Written,
+            false => StateOutcome::NotDue,
+            true if is_behind => StateOutcome::HeldBack,
+            true => StateOutcome::Written,
         };
         let mut out = messages.writer(dialect, Lane::Latest);
         if body != self.spawned {
             self.spawned = body;
-            self.own = Row::default();
+            self.own = NamedValues::default();
             if let Some(player) = body {
                 out.send("spawned", player);
             }
         }
-        if turn == Turn::Written && self.version != *version {
+        if turn == StateOutcome::Written && self.version != *version {
             self.version = *version;
             match &*once(encoded, dialect, || row.encode(dialect, "state")) {
                 Ok(bytes) => out.whole("state", |_, out| {
@@ -271,7 +271,7 @@ impl<S: SimpleGame> View<Simple<S>> for Watcher {
             }
         }
         let own = body
-            .filter(|_| turn == Turn::Written)
+            .filter(|_| turn == StateOutcome::Written)
             .and_then(|body| own.binary_search_by_key(&body, |(player, _)| *player).ok().map(|at| &own[at]));
         if let Some((_, row)) = own.filter(|(_, row)| *row != self.own) {
             self.own.clone_from(row);
@@ -286,24 +286,24 @@ impl<S: SimpleGame> View<Simple<S>> for Watcher {
             }
         }
         for events in missed.iter().chain([&newest.events]) {
-            self.tell(events, |_| true, dialect, &mut messages.writer(dialect, Lane::Reliable));
+            self.write_events(events, |_| true, dialect, &mut messages.writer(dialect, Lane::Reliable));
         }
         turn
     }
 }
 
-impl Watcher {
+impl SimpleView {
     /// Writes the events of a tick that are meant for the client, if they are of this kind.
-    fn tell(
+    fn write_events(
         &self,
-        events: &Events,
-        is_of_kind: impl Fn(&Told) -> bool,
+        events: &SimpleEvents,
+        is_of_kind: impl Fn(&OutgoingEvent) -> bool,
         dialect: &Dialect,
-        out: &mut Writer<'_>,
+        out: &mut MessageWriter<'_>,
     ) {
-        let encode = || events.told.iter().map(|told| told.row.encode(dialect, told.packet)).collect();
+        let encode = || events.events.iter().map(|told| told.row.encode(dialect, told.packet)).collect();
         let packets = once(&events.encoded, dialect, encode);
-        for (told, bytes) in events.told.iter().zip(packets.iter()) {
+        for (told, bytes) in events.events.iter().zip(packets.iter()) {
             let is_answered = told.is_answer && self.is_answered;
             let is_meant = (told.to.is_none() || told.to == self.player) && !is_answered;
             match bytes {
@@ -338,12 +338,12 @@ fn check_lanes(dialect: &Dialect) -> Result<(), String> {
 }
 
 /// What each client alone is told of its player, if the game has prediction.
-fn own_rows<S: SimpleGame>(world: &World<S>, margin: &dyn Fn(PlayerId) -> i16) -> Vec<(PlayerId, Row)> {
+fn own_rows<S: SimpleGame>(world: &SimpleWorld<S>, margin: &dyn Fn(PlayerId) -> i16) -> Vec<(PlayerId, NamedValues)> {
     if S::PREDICTOR.is_none() {
         return Vec::new();
     }
     let rows = world.seats.iter().map(|seat| {
-        let mut row = Row::default();
+        let mut row = NamedValues::default();
         world.game.own(seat.player, &mut row);
         row.set("sequence", seat.sequence);
         row.set("margin", margin(seat.player));
@@ -361,7 +361,7 @@ mod tests {
 
     /// A tick of tanks at 60 Hz with updates at 30 Hz: player 2 is there, and an event names it.
     fn published(tick: u32, version: u64) -> Published<Played> {
-        let mut row = Row::default();
+        let mut row = NamedValues::default();
         for (name, value) in [("tick", tick), ("round", 1), ("left_s", 9)] {
             row.set(name, value);
         }
@@ -369,19 +369,19 @@ mod tests {
         row.set_or_nil("winner", None::<u16>);
         row.list::<1>("tanks", []);
         row.list::<1>("shells", []);
-        let mut hit = Row::default();
+        let mut hit = NamedValues::default();
         for (name, value) in [("player", 2), ("by", 2), ("damage", 1)] {
             hit.set(name, value);
         }
         hit.set("destroyed", false);
-        let told = vec![Told { to: None, packet: "hit", row: hit, is_answer: false }];
+        let told = vec![OutgoingEvent { to: None, packet: "hit", row: hit, is_answer: false }];
         Published {
             tick,
             players: 1,
             event_bytes: 0,
-            events: Arc::new(Events { tick, told, encoded: OnceLock::new() }),
-            state: Arc::new(State {
-                rates: Rates { tick_hz: 60, update_hz: 30, foreign_hz: 30 },
+            events: Arc::new(SimpleEvents { tick, events: told, encoded: OnceLock::new() }),
+            state: Arc::new(SimpleState {
+                rates: UpdateRates { tick_hz: 60, update_hz: 30, foreign_hz: 30 },
                 players: vec![(PlayerId(2), "Ann".into())],
                 own: Vec::new(),
                 row,
@@ -395,7 +395,7 @@ mod tests {
     fn an_event_comes_after_the_player_and_the_state_of_its_update() {
         let codes = PacketTables::from_texts(<Played as Game>::TABLES).expect("its table");
         let dialect = codes.dialect("tanks").expect("its dialect");
-        let mut watcher = <Watcher as View<Played>>::new(&dialect);
+        let mut watcher = <SimpleView as View<Played>>::new(&dialect);
         let mut update = |player: Option<u16>, tick, version, is_behind| {
             let mut messages = Messages::default();
             View::<Played>::follow(&mut watcher, player.map(PlayerId), None);
@@ -409,13 +409,13 @@ mod tests {
         };
         // With updates at 30 Hz, an odd tick is no turn; a client without the state gets it nevertheless.
         for (player, tick, version, is_behind, turn, names) in [
-            (None, 61, 1, false, Turn::Written, "state hit"),
-            (Some(2), 63, 1, false, Turn::Written, "spawned hit"),
-            (Some(2), 64, 2, false, Turn::Written, "state hit"),
-            (Some(2), 65, 3, false, Turn::NotDue, "hit"),
-            (None, 66, 3, true, Turn::HeldBack, "hit"),
-            (Some(2), 68, 3, true, Turn::HeldBack, "spawned hit"),
-            (Some(2), 70, 3, false, Turn::Written, "state hit"),
+            (None, 61, 1, false, StateOutcome::Written, "state hit"),
+            (Some(2), 63, 1, false, StateOutcome::Written, "spawned hit"),
+            (Some(2), 64, 2, false, StateOutcome::Written, "state hit"),
+            (Some(2), 65, 3, false, StateOutcome::NotDue, "hit"),
+            (None, 66, 3, true, StateOutcome::HeldBack, "hit"),
+            (Some(2), 68, 3, true, StateOutcome::HeldBack, "spawned hit"),
+            (Some(2), 70, 3, false, StateOutcome::Written, "state hit"),
         ] {
             let seen = update(player, tick, version, is_behind);
             assert_eq!(seen, (turn, names.to_owned()), "tick {tick}");

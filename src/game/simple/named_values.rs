@@ -10,9 +10,9 @@ use crate::packet::{Dialect, Direction};
 /// Values by the names of a table's arguments. One without an argument is left out, and an argument
 /// without a value is nil.
 #[derive(Debug, Clone, Default, PartialEq)]
-pub struct Row(pub(super) Vec<(&'static str, Value)>);
+pub struct NamedValues(pub(super) Vec<(&'static str, Value)>);
 
-impl Row {
+impl NamedValues {
     /// Sets an argument.
     pub fn set(&mut self, argument: &'static str, value: impl Into<Value>) {
         self.0.push((argument, value.into()));

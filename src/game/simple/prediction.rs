@@ -5,10 +5,10 @@ use std::sync::Arc;
 use tickwire_sim::{Command, PlayerId, Sim as _, StepResult, WorldParams};
 
 use super::simple_game::SimpleGame;
-use super::world::{Deed, Seat, World, code_hash};
-use super::{Meaning, OWN};
-use crate::game::packet_handler::Verbs;
-use crate::game::prediction::{Acked, LocalWorld, Others, Place};
+use super::world::{SimpleAction, PlayerEntry, SimpleWorld, code_hash};
+use super::{SimplePacketHandler, OWN};
+use crate::game::packet_handler::PacketHandler;
+use crate::game::prediction::{Acked, LocalWorld, RemotePlayers, Position};
 use crate::packet::{DecodedPacket, Dialect};
 
 /// A simple game whose clients run their own player ahead of the server. The table has a packet `own`,
@@ -16,24 +16,24 @@ use crate::packet::{DecodedPacket, Dialect};
 ///
 /// Set [`SimpleGame::PREDICTOR`] to `Some(predict::start::<Local<Self>>)` for pages, and use
 /// `Prediction::<Local<Self>>` in a client in Rust.
-pub trait Foreseen: SimpleGame {
+pub trait PredictedGame: SimpleGame {
     /// Takes what the server says into the state of the client of this player: the packet `own`, whose
     /// tick has passed, and all others. Returns whether anything changed.
     fn learn(&mut self, packet: &DecodedPacket<'_>, own: PlayerId) -> bool;
 
     /// Where a player is, in 1/65,536 px.
-    fn place(&self, player: PlayerId) -> Option<Place>;
+    fn place(&self, player: PlayerId) -> Option<Position>;
 
     /// What a page shows of its player besides: appends numbers.
     fn numbers(&self, player: PlayerId, out: &mut Vec<i32>);
 
     /// As [`LocalWorld::others`].
-    fn others(packet: &DecodedPacket<'_>, own: Option<PlayerId>, others: &mut Others) {
+    fn others(packet: &DecodedPacket<'_>, own: Option<PlayerId>, others: &mut RemotePlayers) {
         let _ = (packet, own, others);
     }
 
     /// As [`LocalWorld::walk_on`]: by default, straight on.
-    fn walk_on(&self, from: Place, velocity: Place, ticks: u32) -> Place {
+    fn walk_on(&self, from: Position, velocity: Position, ticks: u32) -> Position {
         let ticks = i32::try_from(ticks).unwrap_or(i32::MAX);
         let on = |at: i32, by: i32| at.saturating_add(by.saturating_mul(ticks));
         (on(from.0, velocity.0), on(from.1, velocity.1))
@@ -42,11 +42,11 @@ pub trait Foreseen: SimpleGame {
 
 /// The [`LocalWorld`] of a simple game.
 #[derive(Debug)]
-pub struct Local<S> {
+pub struct SimpleLocalWorld<S> {
     tick_hz: u32,
     own: Option<PlayerId>,
     /// The world at the beginning, in which nobody is.
-    start: World<S>,
+    start: SimpleWorld<S>,
     stepped: StepResult,
 }
 
@@ -54,38 +54,38 @@ pub struct Local<S> {
 #[derive(Debug, Clone)]
 pub struct LocalState<S> {
     own: PlayerId,
-    world: World<S>,
+    world: SimpleWorld<S>,
 }
 
-impl<S: Foreseen> LocalWorld for Local<S> {
-    type Action = Deed<S::Action>;
+impl<S: PredictedGame> LocalWorld for SimpleLocalWorld<S> {
+    type Action = SimpleAction<S::Action>;
     type State = LocalState<S>;
     type Event = ();
 
     const UPDATE: &'static str = OWN;
 
-    fn new(welcome: &DecodedPacket<'_>) -> Option<Local<S>> {
+    fn new(welcome: &DecodedPacket<'_>) -> Option<SimpleLocalWorld<S>> {
         let is_same = welcome.text("code_hash")? == format!("{:016x}", code_hash::<S>());
-        let mut identity = WorldParams::default_for::<World<S>>(welcome.integer("seed")?);
+        let mut identity = WorldParams::default_for::<SimpleWorld<S>>(welcome.integer("seed")?);
         identity.tick_hz = welcome.integer("tick_hz")?;
         for option in S::OPTIONS {
             welcome.integer(option.name).into_iter().for_each(|value| identity.set(option.name, value));
         }
-        let start = World::new(&identity);
+        let start = SimpleWorld::new(&identity);
         let tick_hz = start.identity().tick_hz;
-        is_same.then(|| Local { tick_hz, own: None, start, stepped: StepResult::default() })
+        is_same.then(|| SimpleLocalWorld { tick_hz, own: None, start, stepped: StepResult::default() })
     }
 
     fn tick_hz(&self) -> u32 {
         self.tick_hz
     }
 
-    fn verbs(_: &Dialect) -> Box<dyn Verbs> {
-        Box::new(Meaning::<S>(std::marker::PhantomData))
+    fn verbs(_: &Dialect) -> Box<dyn PacketHandler> {
+        Box::new(SimplePacketHandler::<S>(std::marker::PhantomData))
     }
 
-    fn is_foreseen(action: &Deed<S::Action>) -> bool {
-        matches!(action, Deed::Act(_))
+    fn is_foreseen(action: &SimpleAction<S::Action>) -> bool {
+        matches!(action, SimpleAction::Act(_))
     }
 
     fn acked(update: &DecodedPacket<'_>) -> Option<Acked> {
@@ -93,7 +93,7 @@ impl<S: Foreseen> LocalWorld for Local<S> {
         Some(Acked { sequence: update.integer("sequence")?, margin_ticks })
     }
 
-    fn hear(&mut self, packet: &DecodedPacket<'_>, state: &mut Option<LocalState<S>>) -> bool {
+    fn apply_packet(&mut self, packet: &DecodedPacket<'_>, state: &mut Option<LocalState<S>>) -> bool {
         match (packet.row.name.as_str(), self.own) {
             ("spawned", _) => {
                 self.own = packet.integer("player").map(PlayerId);
@@ -110,7 +110,7 @@ impl<S: Foreseen> LocalWorld for Local<S> {
         }
     }
 
-    fn others(&self, packet: &DecodedPacket<'_>, others: &mut Others) {
+    fn others(&self, packet: &DecodedPacket<'_>, others: &mut RemotePlayers) {
         S::others(packet, self.own, others);
     }
 
@@ -122,14 +122,14 @@ impl<S: Foreseen> LocalWorld for Local<S> {
         &mut self,
         tick: u32,
         state: &mut LocalState<S>,
-        commands: &mut Vec<Command<Deed<S::Action>>>,
+        commands: &mut Vec<Command<SimpleAction<S::Action>>>,
     ) -> Option<()> {
         state.world.tick = tick;
         state.world.step(commands, &mut self.stepped);
         None
     }
 
-    fn place(LocalState { own, world }: &LocalState<S>) -> Place {
+    fn place(LocalState { own, world }: &LocalState<S>) -> Position {
         world.game.place(*own).unwrap_or_default()
     }
 
@@ -141,12 +141,12 @@ impl<S: Foreseen> LocalWorld for Local<S> {
         [0; 2]
     }
 
-    fn walk_on(&self, from: Place, velocity: Place, ticks: u32) -> Place {
+    fn walk_on(&self, from: Position, velocity: Position, ticks: u32) -> Position {
         self.start.game.walk_on(from, velocity, ticks)
     }
 }
 
-impl<S: Foreseen> Local<S> {
+impl<S: PredictedGame> SimpleLocalWorld<S> {
     /// The world with the own player alone, as it comes.
     fn enter(&self, own: PlayerId) -> LocalState<S> {
         let mut world = self.start.clone();
@@ -155,9 +155,9 @@ impl<S: Foreseen> Local<S> {
         world.game.join(
             own,
             "",
-            &mut super::Turns { tick: 0, tick_hz: self.tick_hz, random: &mut random, told: &mut told },
+            &mut super::TickContext { tick: 0, tick_hz: self.tick_hz, random: &mut random, events: &mut told },
         );
-        world.seats = vec![Seat { player: own, name: Arc::from(""), sequence: 0 }];
+        world.seats = vec![PlayerEntry { player: own, name: Arc::from(""), sequence: 0 }];
         LocalState { own, world }
     }
 }

@@ -5,33 +5,33 @@ use std::sync::{Arc, OnceLock};
 
 use tickwire_sim::PlayerId;
 
-use super::named_values::Row;
-use super::simple_game::Told;
-use crate::game::Rates;
+use super::named_values::NamedValues;
+use super::simple_game::OutgoingEvent;
+use crate::game::UpdateRates;
 use crate::packet::Dialect;
 
 /// A message, or what does not fit the table.
-pub type Message = Result<Vec<u8>, String>;
+pub type EncodedMessage = Result<Vec<u8>, String>;
 
 /// The events of a tick, encoded for the first client that is told of them.
 #[derive(Debug)]
-pub struct Events {
+pub struct SimpleEvents {
     pub(super) tick: u32,
-    pub(super) told: Vec<Told>,
-    pub(super) encoded: OnceLock<(String, Vec<Message>)>,
+    pub(super) events: Vec<OutgoingEvent>,
+    pub(super) encoded: OnceLock<(String, Vec<EncodedMessage>)>,
 }
 
 /// The state after a tick.
 #[derive(Debug)]
-pub struct State {
-    pub(super) rates: Rates,
+pub struct SimpleState {
+    pub(super) rates: UpdateRates,
     pub(super) players: Vec<(PlayerId, Arc<str>)>,
     /// What each client alone is told of its player; empty without prediction.
-    pub(super) own: Vec<(PlayerId, Row)>,
-    pub(super) row: Row,
+    pub(super) own: Vec<(PlayerId, NamedValues)>,
+    pub(super) row: NamedValues,
     /// Counts the changes of `row`; its argument `tick` does not count.
     pub(super) version: u64,
-    pub(super) encoded: OnceLock<(String, Message)>,
+    pub(super) encoded: OnceLock<(String, EncodedMessage)>,
 }
 
 /// Encoded by the first that asks, and again only in another dialect, which no game of one file has.

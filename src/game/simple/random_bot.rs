@@ -10,14 +10,14 @@ use std::time::Duration;
 
 use tickwire_sim::PlayerId;
 
-use super::bot_policy::Tactics;
-use super::named_values::Row;
+use super::bot_policy::BotPolicy;
+use super::named_values::NamedValues;
 use super::random_packet::{self, COMMON};
 use super::simple_game::SimpleGame;
-use crate::game::bots::ack_checker::{Asked, tick_to_name};
-use crate::game::bots::{Agent, Deeds, Excuse, Manner, Outcome, Part, Sight};
+use crate::game::bots::ack_checker::{AckChecker, tick_to_name};
+use crate::game::bots::{Agent, BotStats, Tolerance, BotBehavior, AgentOutput, BotSpec, ViewStats};
 use crate::game::command_acks::{ACCEPTED, REJECTED, answers_commands};
-use crate::game::{Dice, lockstep_packets};
+use crate::game::{BotRng, lockstep_packets};
 use crate::packet::{DecodedPacket, Dialect, Direction, Lane, Value};
 
 /// Time between two pings.
@@ -47,17 +47,17 @@ const ANSWERS: [&str; 10] = [
 ];
 
 /// See the [module](self).
-pub struct Guest<S> {
+pub struct RandomBot<S> {
     pub(super) dialect: Arc<Dialect>,
     name: String,
-    manner: Manner,
+    manner: BotBehavior,
     checks: bool,
-    dice: Dice,
-    tactics: Option<Box<dyn Tactics>>,
+    dice: BotRng,
+    tactics: Option<Box<dyn BotPolicy>>,
     /// Its player, as it was told.
     pub(super) player: Option<PlayerId>,
     /// The values of the newest packet of each name.
-    pub(super) told: BTreeMap<String, Vec<Value>>,
+    pub(super) last_packets: BTreeMap<String, Vec<Value>>,
     /// See [`Agent::marks`].
     marks: Vec<u32>,
     welcomed: bool,
@@ -68,7 +68,7 @@ pub struct Guest<S> {
     pinged: Option<Duration>,
     sequence: u32,
     /// Its commands, if it is told what becomes of them.
-    asked: Option<Asked>,
+    asked: Option<AckChecker>,
     /// `error` packets that no packet of its own can have caused yet.
     errors: u32,
     acts: Duration,
@@ -76,12 +76,12 @@ pub struct Guest<S> {
     game: PhantomData<fn() -> S>,
 }
 
-impl<S: SimpleGame> Guest<S> {
+impl<S: SimpleGame> RandomBot<S> {
     /// The agent of a part.
-    pub fn new(part: &Part) -> Guest<S> {
-        let mut dice = Dice::new(part.seed);
+    pub fn new(part: &BotSpec) -> RandomBot<S> {
+        let mut dice = BotRng::new(part.seed);
         let acts = dice.between(Duration::ZERO, PAUSE[1]);
-        Guest {
+        RandomBot {
             dialect: Arc::clone(&part.dialect),
             name: format!("{NAME}{}", part.index),
             manner: part.manner,
@@ -89,7 +89,7 @@ impl<S: SimpleGame> Guest<S> {
             tactics: S::tactics(),
             dice,
             player: None,
-            told: BTreeMap::new(),
+            last_packets: BTreeMap::new(),
             marks: Vec::new(),
             welcomed: false,
             ticks: [None; 2],
@@ -97,7 +97,7 @@ impl<S: SimpleGame> Guest<S> {
             nonce: 0,
             pinged: None,
             sequence: 0,
-            asked: answers_commands(&part.dialect).then(Asked::default),
+            asked: answers_commands(&part.dialect).then(AckChecker::default),
             errors: 0,
             acts,
             is_late: false,
@@ -105,14 +105,14 @@ impl<S: SimpleGame> Guest<S> {
         }
     }
 
-    fn say(&mut self, name: &str, values: &[(&str, Value)], is_absurd: bool, out: &mut Outcome) {
-        let Guest { dialect, dice, .. } = self;
+    fn send_random(&mut self, name: &str, values: &[(&str, Value)], is_absurd: bool, out: &mut AgentOutput) {
+        let RandomBot { dialect, dice, .. } = self;
         let row = dialect.row(Direction::ToServer, name);
         out.packets.extend(row.and_then(|row| random_packet::packet(dialect, row, values, dice, is_absurd)));
     }
 
     /// One of the packets by which players of the game act.
-    fn act_at_random(&mut self, now: Duration, out: &mut Outcome) {
+    fn act_at_random(&mut self, now: Duration, out: &mut AgentOutput) {
         if now < self.acts {
             return;
         }
@@ -123,25 +123,25 @@ impl<S: SimpleGame> Guest<S> {
             return;
         }
         let name = &names[self.dice.below(names.len() as u32) as usize];
-        let is_absurd = self.manner == Manner::Play && self.dice.below(ABSURD) == 0;
+        let is_absurd = self.manner == BotBehavior::Play && self.dice.below(ABSURD) == 0;
         self.send(name, Vec::new(), is_absurd, out);
     }
 
-    fn send(&mut self, name: &str, mut values: Vec<(&str, Value)>, is_absurd: bool, out: &mut Outcome) {
+    fn send(&mut self, name: &str, mut values: Vec<(&str, Value)>, is_absurd: bool, out: &mut AgentOutput) {
         self.sequence += 1;
         self.errors += 1;
         let tick = tick_to_name(self.sequence, self.ticks[0].max(self.ticks[1]));
         values.push(("sequence", self.sequence.into()));
         values.push(("tick", tick.map_or(Value::Nil, Value::from)));
         let before = out.packets.len();
-        self.say(name, &values, is_absurd, out);
+        self.send_random(name, &values, is_absurd, out);
         if let Some(asked) = self.asked.as_mut().filter(|_| out.packets.len() > before) {
             asked.said(self.sequence, tick);
         }
     }
 
     /// What any client can judge.
-    fn judge(&mut self, packet: &DecodedPacket<'_>, out: &mut Outcome) {
+    fn judge(&mut self, packet: &DecodedPacket<'_>, out: &mut AgentOutput) {
         let name = packet.row.name.as_str();
         if (name == "welcome") == self.welcomed {
             out.fault("welcome", format!("{packet}: the welcome comes once, and first"));
@@ -175,12 +175,12 @@ impl<S: SimpleGame> Guest<S> {
         }
         if let Some(asked) = &mut self.asked {
             let settled = if name == "state" { asked.settle() } else { Ok(()) };
-            let judged = asked.hear(packet).and(settled);
+            let judged = asked.on_packet(packet).and(settled);
             judged.unwrap_or_else(|what| out.fault("answer", what));
         }
     }
 
-    fn judge_error(&mut self, packet: &DecodedPacket<'_>, out: &mut Outcome) {
+    fn judge_error(&mut self, packet: &DecodedPacket<'_>, out: &mut AgentOutput) {
         let rule = packet.text("rule").unwrap_or_default();
         // A line that stood still delivers at once what was within the limits over time.
         let is_excused = self.is_late && rule.ends_with("_rate");
@@ -192,21 +192,21 @@ impl<S: SimpleGame> Guest<S> {
     }
 }
 
-impl<S: SimpleGame> Agent for Guest<S> {
+impl<S: SimpleGame> Agent for RandomBot<S> {
     fn name(&self) -> &str {
         &self.name
     }
 
-    fn begin(&mut self, out: &mut Outcome) {
+    fn begin(&mut self, out: &mut AgentOutput) {
         let name = Value::from(self.name.as_str());
         // A bot's token is in its URL, and it has never been here before.
         let (token, since) = (Value::Nil, Value::Nil);
         let who = [("version", 1.into()), ("mode", 1.into()), ("name", name)];
         let values = [&who[..], &[("token", token), ("since", since)]].concat();
-        self.say("hello", &values, false, out);
+        self.send_random("hello", &values, false, out);
     }
 
-    fn hear(&mut self, packet: &DecodedPacket<'_>, _: Duration, out: &mut Outcome) {
+    fn on_packet(&mut self, packet: &DecodedPacket<'_>, _: Duration, out: &mut AgentOutput) {
         if self.checks {
             self.judge(packet, out);
         }
@@ -219,7 +219,7 @@ impl<S: SimpleGame> Agent for Guest<S> {
         }
         if let Some(tactics) = &mut self.tactics {
             let before = out.faults.len();
-            tactics.hear(packet, out);
+            tactics.on_packet(packet, out);
             if !self.checks {
                 out.faults.truncate(before);
             }
@@ -227,23 +227,23 @@ impl<S: SimpleGame> Agent for Guest<S> {
         if self.checks && is_event(packet) {
             self.marks.extend(mark(&self.dialect, packet));
         }
-        self.told.insert(name.to_owned(), packet.values.clone());
+        self.last_packets.insert(name.to_owned(), packet.values.clone());
     }
 
-    fn act(&mut self, now: Duration, out: &mut Outcome) {
+    fn act(&mut self, now: Duration, out: &mut AgentOutput) {
         if self.pinged.is_none_or(|before| now.saturating_sub(before) >= PING_EVERY) {
             self.pinged = Some(now);
             self.nonce += 1;
             self.pings.push_back(self.nonce);
-            self.say("ping", &[("nonce", self.nonce.into())], false, out);
+            self.send_random("ping", &[("nonce", self.nonce.into())], false, out);
         }
-        let Some(own) = self.player.filter(|_| self.manner != Manner::Still) else { return };
+        let Some(own) = self.player.filter(|_| self.manner != BotBehavior::Still) else { return };
         if let Some(tactics) = &mut self.tactics {
-            if let Some((name, Row(values))) = tactics.act(own, &mut self.dice) {
+            if let Some((name, NamedValues(values))) = tactics.act(own, &mut self.dice) {
                 self.send(name, values, false, out);
             }
             // Besides, what no player of the game would send.
-            if self.manner != Manner::Play || self.dice.below(ABSURD) != 0 {
+            if self.manner != BotBehavior::Play || self.dice.below(ABSURD) != 0 {
                 return;
             }
         }
@@ -254,18 +254,18 @@ impl<S: SimpleGame> Agent for Guest<S> {
         self.player.is_some()
     }
 
-    fn sight(&self) -> Sight {
-        Sight { others: self.tactics.as_ref().map_or(0, |tactics| tactics.others()), waits: false }
+    fn sight(&self) -> ViewStats {
+        ViewStats { others: self.tactics.as_ref().map_or(0, |tactics| tactics.others()), waits: false }
     }
 
-    fn excuse(&mut self, excuse: Excuse) {
-        self.is_late |= excuse == Excuse::Network;
+    fn excuse(&mut self, excuse: Tolerance) {
+        self.is_late |= excuse == Tolerance::Network;
         self.asked.iter_mut().for_each(|asked| asked.excuse(excuse));
     }
 
-    fn take_deeds(&mut self) -> Deeds {
-        let mut deeds = self.tactics.as_mut().map_or_else(Deeds::default, |tactics| tactics.take_deeds());
-        deeds.add(&self.asked.as_mut().map_or_else(Deeds::default, Asked::take_deeds));
+    fn take_deeds(&mut self) -> BotStats {
+        let mut deeds = self.tactics.as_mut().map_or_else(BotStats::default, |tactics| tactics.take_deeds());
+        deeds.add(&self.asked.as_mut().map_or_else(BotStats::default, AckChecker::take_deeds));
         deeds
     }
 
@@ -274,9 +274,9 @@ impl<S: SimpleGame> Agent for Guest<S> {
     }
 }
 
-impl<S: SimpleGame> Guest<S> {
+impl<S: SimpleGame> RandomBot<S> {
     /// The agent as that of this game, if it is one.
-    pub(super) fn of(agent: &dyn Agent) -> Option<&Guest<S>> {
+    pub(super) fn of(agent: &dyn Agent) -> Option<&RandomBot<S>> {
         (agent as &dyn Any).downcast_ref()
     }
 }
@@ -312,23 +312,23 @@ mod tests {
     fn broken(packets: &[&str]) -> Vec<&'static str> {
         let codes = PacketTables::from_texts(Simple::<Tanks>::TABLES).expect("its table");
         let dialect = codes.dialect("tanks").expect("its dialect");
-        let part = Part {
+        let part = BotSpec {
             index: 3,
             count: 4,
             seed: 1,
             crowd_seed: 1,
-            manner: Manner::Walk,
+            manner: BotBehavior::Walk,
             spares_visitors: false,
             checks: true,
             dialect: Arc::clone(&dialect),
         };
-        let (mut guest, mut out) = (Guest::<Tanks>::new(&part), Outcome::default());
+        let (mut guest, mut out) = (RandomBot::<Tanks>::new(&part), AgentOutput::default());
         guest.begin(&mut out);
         let hello = dialect.decode(Direction::ToServer, &out.packets[0]).expect("by the table");
         assert_eq!(hello.to_string(), r#"hello version=1 mode=1 name="bot 3" token=null since=null"#);
         for text in packets {
             let packet = dialect.decode_json(Direction::ToClient, text).expect("by the table");
-            guest.hear(&packet, Duration::ZERO, &mut out);
+            guest.on_packet(&packet, Duration::ZERO, &mut out);
             guest.act(Duration::from_secs(1), &mut out);
         }
         out.faults.iter().map(|fault| fault.rule).collect()

@@ -2,7 +2,7 @@
 
 use std::f64::consts::TAU;
 
-use crate::game::{Dice, lockstep_packets};
+use crate::game::{BotRng, lockstep_packets};
 use crate::packet::grammar::{Argument, Shape, Type};
 use crate::packet::{Dialect, Direction, Row, Value};
 
@@ -28,7 +28,7 @@ pub fn packet(
     dialect: &Dialect,
     row: &Row,
     given: &[(&str, Value)],
-    dice: &mut Dice,
+    dice: &mut BotRng,
     is_absurd: bool,
 ) -> Option<Vec<u8>> {
     let values = row.arguments.iter().map(|argument| {
@@ -39,7 +39,7 @@ pub fn packet(
     dialect.encode(Direction::ToServer, &row.name, &values).ok()
 }
 
-fn value(kind: &Type, dice: &mut Dice, is_absurd: bool) -> Value {
+fn value(kind: &Type, dice: &mut BotRng, is_absurd: bool) -> Value {
     if kind.or_nil && dice.below(4) == 0 {
         return Value::Nil;
     }
@@ -76,7 +76,7 @@ fn value(kind: &Type, dice: &mut Dice, is_absurd: bool) -> Value {
 }
 
 /// Half of the numbers are near zero, where those that mean something often are.
-fn whole(least: i64, most: i64, dice: &mut Dice, is_absurd: bool) -> i64 {
+fn whole(least: i64, most: i64, dice: &mut BotRng, is_absurd: bool) -> i64 {
     if is_absurd && dice.below(2) == 0 {
         return [least, most][dice.below(2) as usize];
     }
@@ -90,16 +90,16 @@ fn whole(least: i64, most: i64, dice: &mut Dice, is_absurd: bool) -> i64 {
     least.saturating_add_unsigned(dice.bits() % span)
 }
 
-fn text(most: usize, dice: &mut Dice, is_absurd: bool) -> String {
+fn text(most: usize, dice: &mut BotRng, is_absurd: bool) -> String {
     let count = dice.below(most.min(LETTERS) as u32 + 1);
-    let sign = |dice: &mut Dice| match is_absurd {
+    let sign = |dice: &mut BotRng| match is_absurd {
         true => SIGNS[dice.below(SIGNS.len() as u32) as usize],
         false => char::from(b'a' + dice.below(26) as u8),
     };
     (0..count).map(|_| sign(dice)).collect()
 }
 
-fn entries(most: Option<usize>, dice: &mut Dice, is_absurd: bool) -> u32 {
+fn entries(most: Option<usize>, dice: &mut BotRng, is_absurd: bool) -> u32 {
     let most = most.map_or(ENTRIES, |most| u32::try_from(most).unwrap_or(ENTRIES));
     if is_absurd { most } else { dice.below(most.min(ENTRIES) + 1) }
 }
@@ -119,7 +119,7 @@ mod tests {
         let row = dialect.row(Direction::ToServer, "all").expect("its packet");
         let mut seen = std::collections::BTreeSet::new();
         for seed in 0..2_000 {
-            let (mut dice, is_absurd) = (Dice::new(seed), seed % 2 == 0);
+            let (mut dice, is_absurd) = (BotRng::new(seed), seed % 2 == 0);
             let message = packet(&dialect, row, &[("b", 7.into())], &mut dice, is_absurd).expect("encoded");
             let decoded = dialect.decode(Direction::ToServer, &message).expect("decoded");
             assert_eq!(decoded.integer("b"), Some(7));

@@ -23,15 +23,15 @@ use tickwire_sim::fields::{Field, Malformed, Reader, Sink};
 /// assert_eq!(Past::<i32, 15>::delay(900, Some(700)), 15, "bounded");
 /// ```
 #[derive(Debug, Clone, PartialEq)]
-pub struct Past<P, const MOST: u32>(VecDeque<P>);
+pub struct RewindBuffer<P, const MOST: u32>(VecDeque<P>);
 
-impl<P, const MOST: u32> Default for Past<P, MOST> {
-    fn default() -> Past<P, MOST> {
-        Past(VecDeque::new())
+impl<P, const MOST: u32> Default for RewindBuffer<P, MOST> {
+    fn default() -> RewindBuffer<P, MOST> {
+        RewindBuffer(VecDeque::new())
     }
 }
 
-impl<P: Copy, const MOST: u32> Past<P, MOST> {
+impl<P: Copy, const MOST: u32> RewindBuffer<P, MOST> {
     /// How many ticks before `tick`, in which a command runs, its client showed the others: `seen` is the
     /// number of ticks after which they were as shown. At least 0 and at most `MOST`, whatever the
     /// client says; 0 if it says nothing.
@@ -59,7 +59,7 @@ impl<P: Copy, const MOST: u32> Past<P, MOST> {
     }
 }
 
-impl<P: Field, const MOST: u32> Field for Past<P, MOST> {
+impl<P: Field, const MOST: u32> Field for RewindBuffer<P, MOST> {
     const MIN_BYTES: usize = 4;
 
     fn write(&self, sink: &mut impl Sink) {
@@ -71,12 +71,12 @@ impl<P: Field, const MOST: u32> Field for Past<P, MOST> {
         }
     }
 
-    fn read(reader: &mut Reader<'_>) -> Result<Past<P, MOST>, Malformed> {
+    fn read(reader: &mut Reader<'_>) -> Result<RewindBuffer<P, MOST>, Malformed> {
         let mut values = Vec::<P>::read(reader)?;
         // A state that is carried over may be of a program that kept more.
         let old = values.len().saturating_sub(MOST as usize + 1);
         values.drain(..old);
-        Ok(Past(values.into()))
+        Ok(RewindBuffer(values.into()))
     }
 }
 
@@ -86,7 +86,7 @@ mod tests {
 
     use super::*;
 
-    type Short = Past<u16, 3>;
+    type Short = RewindBuffer<u16, 3>;
 
     #[test]
     fn a_delay_is_between_nothing_and_the_bound_whatever_a_client_says() {
@@ -116,7 +116,7 @@ mod tests {
             let mut bytes = ByteSink::default();
             past.write(&mut bytes);
             assert_eq!(Short::read(&mut Reader::new(&bytes.0)), Ok(past.clone()), "after {ticks} ticks");
-            let shorter = Past::<u16, 1>::read(&mut Reader::new(&bytes.0)).expect("as many or fewer");
+            let shorter = RewindBuffer::<u16, 1>::read(&mut Reader::new(&bytes.0)).expect("as many or fewer");
             assert_eq!((shorter.ago(0), shorter.ago(2)), (past.ago(0), None));
         }
     }

@@ -2,13 +2,13 @@
 
 use std::fmt::Debug;
 
-use super::bot_policy::Tactics;
-use super::named_values::Row;
+use super::bot_policy::BotPolicy;
+use super::named_values::NamedValues;
 use tickwire_sim::fields::Field;
 use tickwire_sim::{OptionSpec, PlayerId, Rng, WorldParams};
 
-use crate::game::info::Kill;
-use crate::game::prediction::StartPredictor;
+use crate::game::info::KillPacket;
+use crate::game::prediction::NewPredictor;
 #[cfg(doc)]
 use crate::limits;
 use crate::packet::DecodedPacket;
@@ -40,11 +40,11 @@ pub trait SimpleGame: Field + Clone + Debug + PartialEq + Send + Sync + 'static 
     type Action: Field + Clone + Debug + Ord + Send + 'static;
 
     /// The packet that tells everybody of a kill: it is marked where a capture is watched again.
-    const KILL: Option<Kill> = None;
+    const KILL: Option<KillPacket> = None;
     /// What runs a client's own player ahead of the server, for its page: see
     /// [`Foreseen`](super::Foreseen). The table then has the packet `own`, with the arguments `tick`,
     /// `sequence` and `margin`, which the server sets, and those of [`SimpleGame::own`].
-    const PREDICTOR: Option<StartPredictor> = None;
+    const PREDICTOR: Option<NewPredictor> = None;
 
     /// The state at the beginning.
     fn new(identity: &WorldParams) -> Self;
@@ -53,7 +53,7 @@ pub trait SimpleGame: Field + Clone + Debug + PartialEq + Send + Sync + 'static 
     fn action(packet: &DecodedPacket<'_>) -> Option<Self::Action>;
 
     /// A player comes. Its name has at most [`limits::NAME_CHARS`] characters.
-    fn join(&mut self, player: PlayerId, name: &str, turns: &mut Turns<'_>);
+    fn join(&mut self, player: PlayerId, name: &str, turns: &mut TickContext<'_>);
 
     /// A player goes.
     fn leave(&mut self, player: PlayerId);
@@ -73,46 +73,46 @@ pub trait SimpleGame: Field + Clone + Debug + PartialEq + Send + Sync + 'static 
         &mut self,
         player: PlayerId,
         action: Self::Action,
-        turns: &mut Turns<'_>,
+        turns: &mut TickContext<'_>,
     ) -> Result<(), &'static str>;
 
     /// One tick passes, after the actions of all players.
-    fn tick(&mut self, turns: &mut Turns<'_>);
+    fn tick(&mut self, turns: &mut TickContext<'_>);
 
     /// The values of the packet `state`, by the names of its arguments.
-    fn show(&self, row: &mut Row);
+    fn show(&self, row: &mut NamedValues);
 
     /// The values of the packet `own`: the exact state of a player, for its own client.
-    fn own(&self, player: PlayerId, row: &mut Row) {
+    fn own(&self, player: PlayerId, row: &mut NamedValues) {
         let _ = (player, row);
     }
 
     /// How its bots play. Without this they send random packets of the table.
-    fn tactics() -> Option<Box<dyn Tactics>> {
+    fn tactics() -> Option<Box<dyn BotPolicy>> {
         None
     }
 }
 
 /// What a game may use in a tick.
 #[derive(Debug)]
-pub struct Turns<'a> {
+pub struct TickContext<'a> {
     /// The number of this tick, from 0.
     pub tick: u32,
     /// Ticks per second.
     pub tick_hz: u32,
     /// The generator of the world, whose state is part of it.
     pub random: &'a mut Rng,
-    pub(super) told: &'a mut Vec<Told>,
+    pub(super) events: &'a mut Vec<OutgoingEvent>,
 }
 
-impl Turns<'_> {
+impl TickContext<'_> {
     /// Tells every client of an event: a packet of the table, in its reliable lane.
-    pub fn tell(&mut self, packet: &'static str, values: impl FnOnce(&mut Row)) {
+    pub fn broadcast(&mut self, packet: &'static str, values: impl FnOnce(&mut NamedValues)) {
         self.note(None, packet, values);
     }
 
     /// The same for the client of one player alone.
-    pub fn tell_to(&mut self, player: PlayerId, packet: &'static str, values: impl FnOnce(&mut Row)) {
+    pub fn tell_to(&mut self, player: PlayerId, packet: &'static str, values: impl FnOnce(&mut NamedValues)) {
         self.note(Some(player), packet, values);
     }
 
@@ -124,7 +124,7 @@ impl Turns<'_> {
     /// The same for a command that is rejected: a dialect with `command_rejected` has its own answer.
     pub(super) fn reject(&mut self, player: PlayerId, rule: &str) {
         self.complain(player, rule);
-        if let Some(told) = self.told.last_mut() {
+        if let Some(told) = self.events.last_mut() {
             told.is_answer = true;
         }
     }
@@ -137,27 +137,27 @@ impl Turns<'_> {
         });
     }
 
-    fn note(&mut self, to: Option<PlayerId>, packet: &'static str, values: impl FnOnce(&mut Row)) {
-        let mut row = Row::default();
+    fn note(&mut self, to: Option<PlayerId>, packet: &'static str, values: impl FnOnce(&mut NamedValues)) {
+        let mut row = NamedValues::default();
         values(&mut row);
-        self.told.push(Told { to, packet, row, is_answer: false });
+        self.events.push(OutgoingEvent { to, packet, row, is_answer: false });
     }
 }
 
 /// An event.
 #[derive(Debug, Clone, PartialEq)]
-pub struct Told {
+pub struct OutgoingEvent {
     /// The player whose client is told; `None` for all clients.
     pub to: Option<PlayerId>,
     /// Its name.
     pub packet: &'static str,
     /// Its values.
-    pub row: Row,
+    pub row: NamedValues,
     /// Whether it says that a command was rejected.
     pub is_answer: bool,
 }
 
-impl Told {
+impl OutgoingEvent {
     /// Whether one player alone is told, and it is no answer: it is told also if it comes back later.
     pub(super) fn is_for_one(&self) -> bool {
         self.to.is_some() && !self.is_answer

@@ -10,11 +10,11 @@ use tickwire_sim::{
     StepResult, WorldParams, command_frame,
 };
 
-use super::simple_game::{SimpleGame, Told, Turns};
+use super::simple_game::{SimpleGame, OutgoingEvent, TickContext};
 
 /// What happens in the world of a simple game: who comes and goes, and what players do.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
-pub enum Deed<A> {
+pub enum SimpleAction<A> {
     /// A player comes, with its name.
     Join(PlayerId, String),
     /// A player goes.
@@ -25,23 +25,23 @@ pub enum Deed<A> {
     Act(A),
 }
 
-impl<A: Field + Clone + Debug + Ord + Send + 'static> Action for Deed<A> {
+impl<A: Field + Clone + Debug + Ord + Send + 'static> Action for SimpleAction<A> {
     fn write(&self, out: &mut Vec<u8>) {
         match self {
-            Deed::Join(player, name) => {
+            SimpleAction::Join(player, name) => {
                 out.push(0);
                 out.extend(player.0.to_le_bytes());
                 command_frame::write_text(name, out);
             }
-            Deed::Leave(player) => {
+            SimpleAction::Leave(player) => {
                 out.push(1);
                 out.extend(player.0.to_le_bytes());
             }
-            Deed::Away(player) => {
+            SimpleAction::Away(player) => {
                 out.push(3);
                 out.extend(player.0.to_le_bytes());
             }
-            Deed::Act(action) => {
+            SimpleAction::Act(action) => {
                 out.push(2);
                 let mut bytes = ByteSink(std::mem::take(out));
                 action.write(&mut bytes);
@@ -50,29 +50,29 @@ impl<A: Field + Clone + Debug + Ord + Send + 'static> Action for Deed<A> {
         }
     }
 
-    fn read(from: &mut Reader<'_>) -> Result<Deed<A>, Malformed> {
+    fn read(from: &mut Reader<'_>) -> Result<SimpleAction<A>, Malformed> {
         match from.u8()? {
-            0 => Ok(Deed::Join(PlayerId(from.u16()?), from.text()?)),
-            1 => Ok(Deed::Leave(PlayerId(from.u16()?))),
-            2 => A::read(from).map(Deed::Act),
-            3 => Ok(Deed::Away(PlayerId(from.u16()?))),
+            0 => Ok(SimpleAction::Join(PlayerId(from.u16()?), from.text()?)),
+            1 => Ok(SimpleAction::Leave(PlayerId(from.u16()?))),
+            2 => A::read(from).map(SimpleAction::Act),
+            3 => Ok(SimpleAction::Away(PlayerId(from.u16()?))),
             kind => Err(Malformed::Kind(kind)),
         }
     }
 
     fn membership(&self) -> Option<MembershipChange> {
         match self {
-            Deed::Join(player, name) => Some(MembershipChange::Joined(*player, name.clone())),
-            Deed::Leave(player) => Some(MembershipChange::Left(*player)),
-            Deed::Away(player) => Some(MembershipChange::Disconnected(*player)),
-            Deed::Act(_) => None,
+            SimpleAction::Join(player, name) => Some(MembershipChange::Joined(*player, name.clone())),
+            SimpleAction::Leave(player) => Some(MembershipChange::Left(*player)),
+            SimpleAction::Away(player) => Some(MembershipChange::Disconnected(*player)),
+            SimpleAction::Act(_) => None,
         }
     }
 }
 
 /// A player of a simple game, as its world knows it.
 #[derive(Debug, Clone, PartialEq)]
-pub struct Seat {
+pub struct PlayerEntry {
     /// Its number.
     pub player: PlayerId,
     /// Its name.
@@ -81,26 +81,26 @@ pub struct Seat {
     pub(super) sequence: u64,
 }
 
-tickwire_sim::fields!(Seat: player: PlayerId, name: Arc<str>, sequence: u64);
+tickwire_sim::fields!(PlayerEntry: player: PlayerId, name: Arc<str>, sequence: u64);
 
 /// The world of a simple game: its state, and what every world has.
 #[derive(Debug, Clone, PartialEq)]
-pub struct World<S> {
+pub struct SimpleWorld<S> {
     identity: WorldParams,
     pub(super) tick: u32,
     operator_sequence: u64,
     pub(super) random: Rng,
     /// In the order of their numbers.
-    pub(super) seats: Vec<Seat>,
+    pub(super) seats: Vec<PlayerEntry>,
     pub(super) game: S,
     /// The events of the last tick, which are no part of the state.
-    pub(super) told: Vec<Told>,
+    pub(super) told: Vec<OutgoingEvent>,
 }
 
 /// What snapshots of all simple games begin with; the name of the game follows.
 const MAGIC: &[u8] = b"TWSG";
 
-impl<S: SimpleGame> World<S> {
+impl<S: SimpleGame> SimpleWorld<S> {
     /// The state of the game.
     pub fn game(&self) -> &S {
         &self.game
@@ -112,7 +112,7 @@ impl<S: SimpleGame> World<S> {
 
     /// # Errors
     /// The rule that the command breaks.
-    fn apply(&mut self, command: Command<Deed<S::Action>>) -> Result<Option<PlayerId>, &'static str> {
+    fn apply(&mut self, command: Command<SimpleAction<S::Action>>) -> Result<Option<PlayerId>, &'static str> {
         let Command { player, sequence, action } = command;
         if player == PlayerId::OPERATOR {
             if sequence <= self.operator_sequence {
@@ -127,33 +127,33 @@ impl<S: SimpleGame> World<S> {
             self.seats[at].sequence = sequence;
         }
         match action {
-            Deed::Act(action) if player != PlayerId::OPERATOR => {
-                let World { identity, tick, random, game, told, .. } = self;
-                let mut turns = Turns { tick: *tick, tick_hz: identity.tick_hz, random, told };
+            SimpleAction::Act(action) if player != PlayerId::OPERATOR => {
+                let SimpleWorld { identity, tick, random, game, told, .. } = self;
+                let mut turns = TickContext { tick: *tick, tick_hz: identity.tick_hz, random, events: told };
                 let acted = game.act(player, action, &mut turns).map(|()| None);
                 acted.inspect_err(|rule| turns.reject(player, rule))
             }
-            Deed::Act(_) => Err("player_only"),
+            SimpleAction::Act(_) => Err("player_only"),
             _ if player != PlayerId::OPERATOR => Err("operator_only"),
-            Deed::Join(player, name) => {
+            SimpleAction::Join(player, name) => {
                 let Err(at) = self.seat(player) else { return Err("already_joined") };
                 if player == PlayerId::OPERATOR {
                     return Err("reserved_player");
                 }
                 let name: Arc<str> = name.into();
-                let World { identity, tick, random, game, told, .. } = self;
-                let mut turns = Turns { tick: *tick, tick_hz: identity.tick_hz, random, told };
+                let SimpleWorld { identity, tick, random, game, told, .. } = self;
+                let mut turns = TickContext { tick: *tick, tick_hz: identity.tick_hz, random, events: told };
                 game.join(player, &name, &mut turns);
-                self.seats.insert(at, Seat { player, name, sequence: 0 });
+                self.seats.insert(at, PlayerEntry { player, name, sequence: 0 });
                 Ok(None)
             }
-            Deed::Away(player) => {
+            SimpleAction::Away(player) => {
                 let at = self.seat(player).map_err(|_| "unknown_player")?;
                 self.seats[at].sequence = 0;
                 self.game.away(player);
                 Ok(None)
             }
-            Deed::Leave(player) => {
+            SimpleAction::Leave(player) => {
                 let at = self.seat(player).map_err(|_| "unknown_player")?;
                 self.seats.remove(at);
                 self.game.leave(player);
@@ -163,14 +163,14 @@ impl<S: SimpleGame> World<S> {
     }
 }
 
-impl<S: SimpleGame> Sim for World<S> {
-    type Action = Deed<S::Action>;
+impl<S: SimpleGame> Sim for SimpleWorld<S> {
+    type Action = SimpleAction<S::Action>;
 
     const OPTIONS: &'static [OptionSpec] = S::OPTIONS;
     const TICK_RATES: &'static [u32] = S::TICK_RATES;
 
-    fn new(identity: &WorldParams) -> World<S> {
-        let mut own = WorldParams::default_for::<World<S>>(identity.seed);
+    fn new(identity: &WorldParams) -> SimpleWorld<S> {
+        let mut own = WorldParams::default_for::<SimpleWorld<S>>(identity.seed);
         if S::TICK_RATES.contains(&identity.tick_hz) {
             own.tick_hz = identity.tick_hz;
         }
@@ -178,7 +178,7 @@ impl<S: SimpleGame> Sim for World<S> {
             let given = identity.option(option.name).unwrap_or(option.default);
             own.set(option.name, given.clamp(option.min, option.max));
         }
-        World {
+        SimpleWorld {
             tick: 0,
             operator_sequence: 0,
             random: Rng::new(own.seed, 0),
@@ -213,7 +213,7 @@ impl<S: SimpleGame> Sim for World<S> {
         for command in commands.drain(..) {
             let (player, sequence) = (command.player, command.sequence);
             let joining = match &command.action {
-                Deed::Join(player, _) => Some(*player),
+                SimpleAction::Join(player, _) => Some(*player),
                 _ => None,
             };
             match self.apply(command) {
@@ -221,8 +221,8 @@ impl<S: SimpleGame> Sim for World<S> {
                 Err(reason) => out.rejected.push(RejectedCommand { player, sequence, joining, reason }),
             }
         }
-        let World { identity, tick, random, game, told, .. } = self;
-        game.tick(&mut Turns { tick: *tick, tick_hz: identity.tick_hz, random, told });
+        let SimpleWorld { identity, tick, random, game, told, .. } = self;
+        game.tick(&mut TickContext { tick: *tick, tick_hz: identity.tick_hz, random, events: told });
         self.tick = self.tick.wrapping_add(1);
     }
 
@@ -254,7 +254,7 @@ impl<S: SimpleGame> Sim for World<S> {
         name.is_some_and(|rest| rest.first() == Some(&0))
     }
 
-    fn restore(bytes: &[u8]) -> Result<World<S>, String> {
+    fn restore(bytes: &[u8]) -> Result<SimpleWorld<S>, String> {
         if !Self::is_snapshot(bytes) {
             return Err(format!("these bytes are not a snapshot of {}", S::NAME));
         }
@@ -280,10 +280,10 @@ impl<S: SimpleGame> Sim for World<S> {
         out.bytes(S::NAME)
     }
 
-    fn migrate(identity: &WorldParams, saved: &NamedState) -> Result<World<S>, String> {
-        let fresh = World::<S>::new(identity);
-        let carried = || -> Result<World<S>, Malformed> {
-            Ok(World {
+    fn migrate(identity: &WorldParams, saved: &NamedState) -> Result<SimpleWorld<S>, String> {
+        let fresh = SimpleWorld::<S>::new(identity);
+        let carried = || -> Result<SimpleWorld<S>, Malformed> {
+            Ok(SimpleWorld {
                 tick: saved.field("tick", &fresh.tick)?,
                 operator_sequence: saved.field("operator_sequence", &fresh.operator_sequence)?,
                 random: saved.field("random", &fresh.random)?,
@@ -306,13 +306,13 @@ fn field(sink: &mut impl Sink, name: &'static str, value: &impl Field) {
     sink.leave();
 }
 
-fn read<S: SimpleGame>(reader: &mut Reader<'_>) -> Result<World<S>, Malformed> {
+fn read<S: SimpleGame>(reader: &mut Reader<'_>) -> Result<SimpleWorld<S>, Malformed> {
     let (seed, tick_hz) = (u32::read(reader)?, u32::read(reader)?);
     let mut identity = WorldParams { seed, tick_hz, options: Vec::new() };
     for option in S::OPTIONS {
         identity.options.push((option.name, u32::read(reader)?));
     }
-    let world = World {
+    let world = SimpleWorld {
         identity,
         tick: Field::read(reader)?,
         operator_sequence: Field::read(reader)?,

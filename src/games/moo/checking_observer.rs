@@ -2,11 +2,11 @@
 
 use std::time::Duration;
 
-use super::checker::{Check, Deeds as Counted, Fault, Rule};
-use super::bot::agent::Observer;
-use super::bot::received::Heard;
-use super::bot::world_model::Picture;
-use crate::game::bots::{Deeds, Excuse, Outcome};
+use super::checker::{PacketChecker, MooBotStats as Counted, Fault, CheckRule};
+use super::bot::agent::PacketObserver;
+use super::bot::received::ServerPacket;
+use super::bot::world_model::WorldModel;
+use crate::game::bots::{BotStats, Tolerance, AgentOutput};
 use crate::games::moo::client_packet::ClientPacket;
 
 /// The prefix of the operator's lines whose numbers are marks.
@@ -14,8 +14,8 @@ pub const NOTICE: &str = "notice ";
 
 /// See the [module](self).
 #[derive(Debug)]
-pub struct Checked {
-    check: Check,
+pub struct CheckingObserver {
+    check: PacketChecker,
     deeds: Counted,
     /// The numbers of the operator's lines.
     notices: Vec<u32>,
@@ -26,11 +26,11 @@ pub struct Checked {
     is_granted: bool,
 }
 
-impl Checked {
+impl CheckingObserver {
     /// The checks of an agent of this layout.
-    pub fn new(is_native: bool) -> Checked {
-        Checked {
-            check: Check::new(is_native),
+    pub fn new(is_native: bool) -> CheckingObserver {
+        CheckingObserver {
+            check: PacketChecker::new(is_native),
             deeds: Counted::default(),
             notices: Vec::new(),
             shares_address: false,
@@ -45,10 +45,10 @@ impl Checked {
         match rule {
             // A packet without a tick is dated by its time of arrival, which network faults
             // distort.
-            Rule::TooFast => self.is_troubled && is_moomoo,
-            Rule::GainUnearned => self.is_granted || self.is_troubled && is_moomoo,
+            CheckRule::TooFast => self.is_troubled && is_moomoo,
+            CheckRule::GainUnearned => self.is_granted || self.is_troubled && is_moomoo,
             // A stalled connection delivers at once what was sent over time.
-            Rule::ServerError => {
+            CheckRule::ServerError => {
                 self.shares_address && detail.starts_with("address_")
                     || self.is_troubled && detail.contains("_too_soon")
             }
@@ -57,8 +57,8 @@ impl Checked {
     }
 }
 
-impl Observer for Checked {
-    fn picture(&self) -> &Picture {
+impl PacketObserver for CheckingObserver {
+    fn picture(&self) -> &WorldModel {
         self.check.picture()
     }
 
@@ -66,14 +66,14 @@ impl Observer for Checked {
         self.check.said(packet);
     }
 
-    fn hear(&mut self, heard: &Heard, now: Duration, out: &mut Outcome) {
-        for fault in self.check.hear(heard, now) {
+    fn on_packet(&mut self, heard: &ServerPacket, now: Duration, out: &mut AgentOutput) {
+        for fault in self.check.check_packet(heard, now) {
             if !self.is_excused(&fault) {
                 out.fault(fault.rule.name(), fault.detail);
             }
         }
         self.deeds.add(&self.check.take_deeds());
-        if let Heard::Say { text } | Heard::Chat { text, .. } = heard {
+        if let ServerPacket::Say { text } | ServerPacket::Chat { text, .. } = heard {
             let number = text.strip_prefix(NOTICE).and_then(|number| number.parse::<u32>().ok());
             if let Some((number, before)) =
                 number.zip(self.notices.last()).filter(|(number, last)| number <= last)
@@ -88,16 +88,16 @@ impl Observer for Checked {
         true
     }
 
-    fn excuse(&mut self, excuse: Excuse) {
+    fn excuse(&mut self, excuse: Tolerance) {
         match excuse {
-            Excuse::SharedAddress => self.shares_address = true,
-            Excuse::Network => self.is_troubled = true,
-            Excuse::Gift => self.is_granted = true,
-            Excuse::Return => self.check.returns(),
+            Tolerance::SharedAddress => self.shares_address = true,
+            Tolerance::Network => self.is_troubled = true,
+            Tolerance::Gift => self.is_granted = true,
+            Tolerance::Return => self.check.returns(),
         }
     }
 
-    fn take_deeds(&mut self) -> Deeds {
+    fn take_deeds(&mut self) -> BotStats {
         std::mem::take(&mut self.deeds).named()
     }
 

@@ -3,9 +3,9 @@
 
 use std::collections::BTreeSet;
 
-use super::bot::world_model::Picture;
-use super::published::Shown;
-use crate::games::moo::feed::interest::Thing;
+use super::bot::world_model::WorldModel;
+use super::published::PublishedState;
+use crate::games::moo::feed::interest::Located;
 use crate::games::moo::world::{EntityId, Fixed, PlayerId};
 use crate::limits;
 
@@ -14,14 +14,14 @@ use crate::limits;
 ///
 /// # Errors
 /// What differs.
-pub fn compare(picture: &Picture, own: Option<PlayerId>, state: &Shown) -> Result<bool, String> {
+pub fn compare(picture: &WorldModel, own: Option<PlayerId>, state: &PublishedState) -> Result<bool, String> {
     match state.living(own) {
         Some(index) => differences(picture, index, state).map(|()| true),
         None => Ok(false),
     }
 }
 
-fn differences(picture: &Picture, index: usize, state: &Shown) -> Result<(), String> {
+fn differences(picture: &WorldModel, index: usize, state: &PublishedState) -> Result<(), String> {
     let (own, window) = (&state.players[index], state.window(Some(index)));
     same("its own player", picture.me, Some(own.player.0.into()))?;
     same("its resources", picture.stock, own.resources)?;

@@ -9,16 +9,16 @@ use std::sync::Arc;
 use super::bot_entry::BOTS;
 use super::rules_json;
 use super::operator_commands::ORDERS;
-use super::prediction::OwnWorld;
+use super::prediction::MooLocalWorld;
 use super::table_check;
-use super::published::Shown;
-use super::packet_handler::{Look, Verbs};
+use super::published::PublishedState;
+use super::packet_handler::{JoinData, MooPacketHandler};
 use super::describe::words;
-use crate::game::bots::Bots;
-use crate::game::prediction::{self, StartPredictor};
-use crate::game::{self, Game, Kill, Messages, Order, Profile, Published, Rates, Roster, Turn, Writer};
+use crate::game::bots::BotHooks;
+use crate::game::prediction::{self, NewPredictor};
+use crate::game::{self, Game, KillPacket, Messages, OperatorCommand, JoinRequest, Published, UpdateRates, Roster, StateOutcome, MessageWriter};
 use crate::games::moo::feed::{
-    Events, Layout, MoomooScratch, MoomooView, NativeScratch, NativeView, Since, State, WorldReader,
+    Events, UpdateLayout, MoomooScratch, MoomooView, NativeScratch, NativeView, TurnDelta, PublicState, WorldReader,
 };
 use crate::games::moo::world::{Action, PlayerId, Resource, World, code_hash, rules};
 use crate::packet::tables::BUILTIN;
@@ -36,18 +36,18 @@ impl Game for Moo {
     const FOREIGN: Option<&'static str> = Some("MooMoo dialects");
     const TABLES: &'static [(&'static str, &'static str)] = &BUILTIN;
     const RULES: Option<fn() -> String> = Some(rules_json::json);
-    const ORDERS: &'static [Order] = &ORDERS;
-    const KILL: Option<Kill> =
-        Some(Kill { packet: "kill", only_if: None, victim: "victim_name", killer: "killer_name" });
-    const BOTS: Bots = BOTS;
-    const PREDICTOR: Option<StartPredictor> = Some(prediction::start::<OwnWorld>);
+    const ORDERS: &'static [OperatorCommand] = &ORDERS;
+    const KILL: Option<KillPacket> =
+        Some(KillPacket { packet: "kill", only_if: None, victim: "victim_name", killer: "killer_name" });
+    const BOTS: BotHooks = BOTS;
+    const PREDICTOR: Option<NewPredictor> = Some(prediction::start::<MooLocalWorld>);
 
     type Sim = World;
     type Events = Events;
-    type State = Shown;
-    type Publisher = Publisher;
-    type View = View;
-    type Scratch = Scratch;
+    type State = PublishedState;
+    type Publisher = MooPublisher;
+    type View = MooView;
+    type Scratch = MooScratch;
 
     fn code_hash() -> u64 {
         code_hash()
@@ -61,13 +61,13 @@ impl Game for Moo {
         events.notices().next().is_some()
     }
 
-    fn verbs(_: &Dialect) -> Box<dyn game::Verbs> {
-        Box::<Verbs>::default()
+    fn verbs(_: &Dialect) -> Box<dyn game::PacketHandler> {
+        Box::<MooPacketHandler>::default()
     }
 
     /// A client of the MooMoo dialects may ask for resources with its body.
-    fn join(player: PlayerId, profile: &Profile) -> Vec<Action> {
-        let Look { skin, gift } = Look::of(profile);
+    fn join(player: PlayerId, profile: &JoinRequest) -> Vec<Action> {
+        let JoinData { skin, gift } = JoinData::of(profile);
         let amount = rules::MOOFOLL_GIFT;
         let gifts = Resource::ALL.into_iter().filter(|_| gift);
         let gifts = gifts.map(|resource| Action::Grant { player, resource, amount });
@@ -102,36 +102,36 @@ impl Game for Moo {
     }
 }
 
-fn hz(layout: Layout, rates: &Rates) -> u32 {
+fn hz(layout: UpdateLayout, rates: &UpdateRates) -> u32 {
     match layout {
-        Layout::Native => rates.update_hz,
-        Layout::Moomoo => rates.foreign_hz,
+        UpdateLayout::Native => rates.update_hz,
+        UpdateLayout::Moomoo => rates.foreign_hz,
     }
 }
 
 /// Publishes the world, tick after tick.
 #[derive(Debug)]
-pub struct Publisher {
-    rates: Rates,
+pub struct MooPublisher {
+    rates: UpdateRates,
     reader: WorldReader,
     /// The state of the last turn of native clients, from which the next turn counts differences.
-    turn: Option<Arc<State>>,
+    turn: Option<Arc<PublicState>>,
 }
 
-impl game::Publisher<Moo> for Publisher {
-    fn new(world: &World, rates: Rates) -> Publisher {
-        Publisher { rates, reader: WorldReader::new(world), turn: None }
+impl game::Publisher<Moo> for MooPublisher {
+    fn new(world: &World, rates: UpdateRates) -> MooPublisher {
+        MooPublisher { rates, reader: WorldReader::new(world), turn: None }
     }
 
     fn publish(&mut self, world: &World, margin: &dyn Fn(PlayerId) -> i16) -> Published<Moo> {
         let (events, state) = self.reader.read(world, margin);
         let (tick, players, state) = (state.tick, state.players.len(), Arc::new(state));
-        let since = Since::turn(self.turn.clone());
+        let since = TurnDelta::turn(self.turn.clone());
         if self.rates.is_turn(self.rates.update_hz, tick) {
             self.turn = Some(Arc::clone(&state));
         }
         let event_bytes = events.bytes();
-        let state = Arc::new(Shown { state, rates: self.rates, since });
+        let state = Arc::new(PublishedState { state, rates: self.rates, since });
         Published { tick, players, events: Arc::new(events), event_bytes, state }
     }
 }
@@ -139,32 +139,32 @@ impl game::Publisher<Moo> for Publisher {
 /// Buffers of a worker, shared by its views one after the other, so that the steady state allocates
 /// nothing.
 #[derive(Debug, Default)]
-pub struct Scratch {
+pub struct MooScratch {
     native: NativeScratch,
     moomoo: MoomooScratch,
 }
 
 /// One client's view of the world.
 #[derive(Debug)]
-pub enum View {
+pub enum MooView {
     /// Of a native client.
     Native(NativeView),
     /// Of a MooMoo client.
     Moomoo(MoomooView),
 }
 
-impl game::View<Moo> for View {
-    fn new(dialect: &Dialect) -> View {
+impl game::View<Moo> for MooView {
+    fn new(dialect: &Dialect) -> MooView {
         if says_hello(dialect) {
-            View::Native(NativeView::default())
+            MooView::Native(NativeView::default())
         } else {
-            View::Moomoo(MoomooView::default())
+            MooView::Moomoo(MoomooView::default())
         }
     }
 
     fn recall(&mut self, events: &Events, dialect: &Dialect, messages: &mut Messages) {
         // Nobody comes back in a MooMoo dialect.
-        if matches!(self, View::Native(_)) {
+        if matches!(self, MooView::Native(_)) {
             let out = &mut messages.writer(dialect, Lane::Reliable);
             events.notices().for_each(|text| out.send("say", text));
         }
@@ -172,8 +172,8 @@ impl game::View<Moo> for View {
 
     fn follow(&mut self, player: Option<PlayerId>, watched: Option<PlayerId>) {
         let known = match self {
-            View::Native(view) => (&mut view.known.player, &mut view.known.watched),
-            View::Moomoo(view) => (&mut view.known.player, &mut view.known.watched),
+            MooView::Native(view) => (&mut view.known.player, &mut view.known.watched),
+            MooView::Moomoo(view) => (&mut view.known.player, &mut view.known.watched),
         };
         (*known.0, *known.1) = (player, watched);
     }
@@ -184,29 +184,29 @@ impl game::View<Moo> for View {
         newest: &Published<Moo>,
         is_behind: bool,
         dialect: &Dialect,
-        scratch: &mut Scratch,
+        scratch: &mut MooScratch,
         messages: &mut Messages,
-    ) -> Turn {
+    ) -> StateOutcome {
         let shown = &*newest.state;
         let layout = match self {
-            View::Native(_) => Layout::Native,
-            View::Moomoo(_) => Layout::Moomoo,
+            MooView::Native(_) => UpdateLayout::Native,
+            MooView::Moomoo(_) => UpdateLayout::Moomoo,
         };
         let hz = hz(layout, &shown.rates);
         let mut ticks = missed.iter().map(|events| events.tick).chain([newest.tick]);
         let turn = match ticks.any(|tick| shown.rates.is_turn(hz, tick)) {
-            false => Turn::NotDue,
-            true if is_behind => Turn::HeldBack,
-            true => Turn::Written,
+            false => StateOutcome::NotDue,
+            true if is_behind => StateOutcome::HeldBack,
+            true => StateOutcome::Written,
         };
         for events in missed {
             self.events(events, shown, scratch, &mut messages.writer(dialect, Lane::Reliable));
         }
-        if turn == Turn::Written {
+        if turn == StateOutcome::Written {
             let out = &mut messages.writer(dialect, Lane::Latest);
             match self {
-                View::Native(view) => view.state(&shown.state, &shown.since, &mut scratch.native, out),
-                View::Moomoo(view) => view.state(&shown.state, &mut scratch.moomoo, out),
+                MooView::Native(view) => view.state(&shown.state, &shown.since, &mut scratch.native, out),
+                MooView::Moomoo(view) => view.state(&shown.state, &mut scratch.moomoo, out),
             }
         }
         self.events(&newest.events, shown, scratch, &mut messages.writer(dialect, Lane::Reliable));
@@ -214,11 +214,11 @@ impl game::View<Moo> for View {
     }
 }
 
-impl View {
-    fn events(&mut self, events: &Events, shown: &Shown, scratch: &mut Scratch, out: &mut Writer<'_>) {
+impl MooView {
+    fn events(&mut self, events: &Events, shown: &PublishedState, scratch: &mut MooScratch, out: &mut MessageWriter<'_>) {
         match self {
-            View::Native(view) => view.events(events, &shown.state, &mut scratch.native, out),
-            View::Moomoo(view) => view.events(events, &shown.state, out),
+            MooView::Native(view) => view.events(events, &shown.state, &mut scratch.native, out),
+            MooView::Moomoo(view) => view.events(events, &shown.state, out),
         }
     }
 }

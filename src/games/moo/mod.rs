@@ -24,6 +24,6 @@ mod describe;
 
 pub use tickwire_moo_world as world;
 
-pub use game::{Moo, Publisher, Scratch, View};
-pub use published::Shown;
+pub use game::{Moo, MooPublisher, MooScratch, MooView};
+pub use published::PublishedState;
 pub use describe::words;

@@ -2,40 +2,40 @@
 
 use tickwire_sim::Action as _;
 
-use crate::game::{Find, Given, Order, OrderError as No};
+use crate::game::{PlayerLookup, ParsedCommand, OperatorCommand, OperatorCommandError as No};
 use crate::games::moo::world::rules::{ANIMALS, Group, ITEMS};
 use crate::games::moo::world::{Action, Resource, Spawned};
 
 /// See the [module](self).
-pub const ORDERS: [Order; 3] = [
-    Order { usage: "say TEXT", does: "tell everyone", give: say },
-    Order {
+pub const ORDERS: [OperatorCommand; 3] = [
+    OperatorCommand { usage: "say TEXT", does: "tell everyone", give: announce },
+    OperatorCommand {
         usage: "spawn TYPE X Y",
         does: "spawn an animal or an object at X, Y, in pixels from the top left",
         give: spawn,
     },
-    Order { usage: "grant PLAYER RESOURCE N", does: "give a player wood, food, stone or gold", give: grant },
+    OperatorCommand { usage: "grant PLAYER RESOURCE N", does: "give a player wood, food, stone or gold", give: grant },
 ];
 
 fn usage(expected: impl Into<String>) -> No {
     No::Usage(expected.into())
 }
 
-fn say(rest: &str, _: Find<'_>) -> Given {
+fn announce(rest: &str, _: PlayerLookup<'_>) -> ParsedCommand {
     if rest.is_empty() {
         return Err(usage(""));
     }
     Ok((Action::Say { text: rest.to_owned() }.encoded(), "said".to_owned()))
 }
 
-fn spawn(rest: &str, _: Find<'_>) -> Given {
+fn spawn(rest: &str, _: PlayerLookup<'_>) -> ParsedCommand {
     let words: Vec<&str> = rest.split_whitespace().collect();
     let [kind, x, y] = words[..] else { return Err(usage("")) };
     let (what, x_px, y_px) = (spawned(kind)?, px("X", x)?, px("Y", y)?);
     Ok((Action::Spawn { what, x_px, y_px }.encoded(), format!("placed at {x_px}, {y_px}")))
 }
 
-fn grant(rest: &str, find: Find<'_>) -> Given {
+fn grant(rest: &str, find: PlayerLookup<'_>) -> ParsedCommand {
     // A name may contain spaces, so the line is split from its end.
     let mut words = rest.rsplitn(3, char::is_whitespace);
     let (Some(amount), Some(resource), Some(who)) = (words.next(), words.next(), words.next()) else {

@@ -5,7 +5,7 @@ use std::time::Duration;
 use rmpv::Value;
 use tickwire_sim::{Action as _, EncodedAction};
 
-use crate::game::{Ask, Profile, Saved, Shared, Verbs as GameVerbs};
+use crate::game::{PacketEffect, JoinRequest, SavedReader, SharedRateLimit, PacketHandler as GameVerbs};
 use crate::games::moo::client_packet::{ClanAction, ClientPacket};
 use crate::games::moo::world::{Action, Angle, PlayerId, Selection, rules};
 use crate::games::moo::world::command::text;
@@ -13,7 +13,7 @@ use crate::limits;
 use crate::packet::DecodedPacket;
 
 /// Why a packet has no effect: a name for the metrics, and what the client is answered, if anything.
-type Useless = (&'static str, Option<&'static str>);
+type IgnoredPacket = (&'static str, Option<&'static str>);
 
 /// What a client may do once in an interval; the rule otherwise, and its remedy.
 const PACES: [(Duration, &str, &str); 3] = [
@@ -29,17 +29,17 @@ const CLAN: usize = 2;
 const NO_CHOICE: u8 = u8::MAX;
 
 /// What the clients of one address may do together, by the same numbers as [`PACES`].
-static SHARED: [Shared; PACES.len()] = [
+static SHARED: [SharedRateLimit; PACES.len()] = [
     shared(CHAT, "address_chat_rate", "too many chat messages from your address: wait a second"),
     shared(MAP_PING, "address_map_ping_rate", "too many map pings from your address: wait a second"),
     shared(CLAN, "address_clan_rate", "too many clan commands from your address: wait a second"),
 ];
 
 /// As often as some clients may do it that each wait in between.
-const fn shared(slot: usize, rule: &'static str, detail: &'static str) -> Shared {
+const fn shared(slot: usize, rule: &'static str, detail: &'static str) -> SharedRateLimit {
     let burst = limits::ADDRESS_ACTION_RATE_FACTOR;
     let every = Duration::from_nanos(PACES[slot].0.as_nanos() as u64 / burst as u64);
-    Shared { slot, rule, detail, every, burst }
+    SharedRateLimit { slot, rule, detail, every, burst }
 }
 
 const _: () = {
@@ -49,7 +49,7 @@ const _: () = {
 
 /// See the [module](self).
 #[derive(Debug, Default)]
-pub struct Verbs {
+pub struct MooPacketHandler {
     /// When the client last did what [`PACES`] limits.
     paced: [Option<Duration>; PACES.len()],
     /// Whether the client attacks without holding a button.
@@ -58,9 +58,9 @@ pub struct Verbs {
     buffer: Vec<u8>,
 }
 
-impl Verbs {
+impl MooPacketHandler {
     /// Notes that the client does what it may do once in an interval.
-    fn pace(&mut self, what: usize, now: Duration) -> Result<(), Useless> {
+    fn pace(&mut self, what: usize, now: Duration) -> Result<(), IgnoredPacket> {
         let (interval, rule, detail) = PACES[what];
         if self.paced[what].is_some_and(|before| now.saturating_sub(before) < interval) {
             return Err((rule, Some(detail)));
@@ -69,13 +69,13 @@ impl Verbs {
         Ok(())
     }
 
-    fn chat(&mut self, line: &str, now: Duration) -> Result<Action, Useless> {
+    fn chat(&mut self, line: &str, now: Duration) -> Result<Action, IgnoredPacket> {
         let text = text::clean_chat(line).ok_or(("chat_empty", Some("the chat line is empty")))?;
         self.pace(CHAT, now).map(|()| Action::Chat { text })
     }
 
     /// Names are cleaned as chat is; the world rejects the empty rest of a name of only spaces.
-    fn clan(&mut self, action: ClanAction, now: Duration) -> Result<Action, Useless> {
+    fn clan(&mut self, action: ClanAction, now: Duration) -> Result<Action, IgnoredPacket> {
         self.pace(CLAN, now)?;
         let cleaned = |name: &str| text::clean_clan_name(name).unwrap_or_default();
         let number = |player: u32| PlayerId(u16::try_from(player).unwrap_or(u16::MAX));
@@ -88,13 +88,13 @@ impl Verbs {
         })
     }
 
-    fn act(&mut self, action: &Action) -> Ask {
-        Ask::Act(action.encoded_in(&mut self.buffer), shared_by(action))
+    fn act(&mut self, action: &Action) -> PacketEffect {
+        PacketEffect::Act(action.encoded_in(&mut self.buffer), shared_by(action))
     }
 }
 
 /// The budget that the clients of an address share for an action.
-fn shared_by(action: &Action) -> Option<&'static Shared> {
+fn shared_by(action: &Action) -> Option<&'static SharedRateLimit> {
     let slot = match action {
         Action::Chat { .. } => CHAT,
         Action::Ping => MAP_PING,
@@ -108,7 +108,7 @@ fn shared_by(action: &Action) -> Option<&'static Shared> {
     Some(&SHARED[slot])
 }
 
-impl GameVerbs for Verbs {
+impl GameVerbs for MooPacketHandler {
     fn begin(&self, connection: &str) -> Vec<(&'static str, Vec<(&'static str, Value)>)> {
         let teams = Value::Map(vec![(Value::from("teams"), Value::Array(Vec::new()))]);
         vec![("io_init", vec![("socket_id", Value::from(connection))]), ("init_data", vec![("data", teams)])]
@@ -118,18 +118,18 @@ impl GameVerbs for Verbs {
         matches!(name, "enter" | "enter_game")
     }
 
-    fn profile(&self, packet: &DecodedPacket<'_>) -> Profile {
+    fn profile(&self, packet: &DecodedPacket<'_>) -> JoinRequest {
         let name = text::clean_name(&packet.text("name").unwrap_or_default());
         let name = if name.is_empty() { text::NO_NAME.to_owned() } else { name };
         let skin = packet.integer("skin").filter(|skin| *skin < limits::SKINS).unwrap_or(0);
         let gift = packet.bool_value("moofoll").unwrap_or(false);
-        Profile { name, more: Look { skin, gift }.encoded() }
+        JoinRequest { name, more: JoinData { skin, gift }.encoded() }
     }
 
     /// The world decides whether the player is dead: it rejects a respawn of a living player.
-    fn enter_again(&mut self, profile: &Profile) -> Ask {
+    fn enter_again(&mut self, profile: &JoinRequest) -> PacketEffect {
         self.attacks = false;
-        let Look { skin, .. } = Look::of(profile);
+        let JoinData { skin, .. } = JoinData::of(profile);
         self.act(&Action::Respawn { name: profile.name.clone(), skin })
     }
 
@@ -137,7 +137,7 @@ impl GameVerbs for Verbs {
         self.attacks = false;
     }
 
-    fn packet(&mut self, packet: &DecodedPacket<'_>, now: Duration, asks: &mut Vec<Ask>) {
+    fn packet(&mut self, packet: &DecodedPacket<'_>, now: Duration, asks: &mut Vec<PacketEffect>) {
         let action = match ClientPacket::from_decoded(packet) {
             ClientPacket::Move { direction, .. } => Ok(Action::Move { direction: direction.map(Angle) }),
             ClientPacket::Aim { heading, .. } => Ok(Action::Aim { heading: Angle(heading) }),
@@ -171,16 +171,16 @@ impl GameVerbs for Verbs {
         };
         asks.push(match action {
             Ok(action) => self.act(&action),
-            Err((rule, detail)) => Ask::Refuse(rule, detail),
+            Err((rule, detail)) => PacketEffect::Refuse(rule, detail),
         });
     }
 
     fn save(&self, now: Duration, out: &mut Vec<u8>) {
         out.push(u8::from(self.attacks));
-        self.paced.iter().for_each(|at| Saved::write_ago(out, now, *at));
+        self.paced.iter().for_each(|at| SavedReader::write_ago(out, now, *at));
     }
 
-    fn restore(&mut self, saved: &mut Saved<'_>) -> Option<()> {
+    fn restore(&mut self, saved: &mut SavedReader<'_>) -> Option<()> {
         self.attacks = saved.u8().filter(|attacks| *attacks <= 1)? == 1;
         self.paced = [saved.ago()?, saved.ago()?, saved.ago()?];
         Some(())
@@ -189,27 +189,27 @@ impl GameVerbs for Verbs {
 
 /// What a client chooses besides its name.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Look {
+pub struct JoinData {
     /// 0 to 9.
     pub skin: u8,
     /// Whether the client asks for resources at the start, as the MooMoo dialects can.
     pub gift: bool,
 }
 
-impl Look {
+impl JoinData {
     /// The bytes in a [`Profile`].
     pub fn encoded(self) -> EncodedAction {
         EncodedAction::new(&[self.skin, u8::from(self.gift)])
     }
 
     /// What a profile says.
-    pub fn of(profile: &Profile) -> Look {
+    pub fn of(profile: &JoinRequest) -> JoinData {
         let [skin, gift] = profile.more.bytes().try_into().unwrap_or_default();
-        Look { skin, gift: gift != 0 }
+        JoinData { skin, gift: gift != 0 }
     }
 }
 
 /// No number of the game is above 255.
-fn number(number: u16) -> Result<u8, Useless> {
+fn number(number: u16) -> Result<u8, IgnoredPacket> {
     u8::try_from(number).map_err(|_| ("unknown_number", None))
 }

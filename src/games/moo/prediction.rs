@@ -2,27 +2,27 @@
 //! world itself.
 
 use crate::game;
-use crate::game::prediction::{Acked, LocalWorld, Others, Place};
-use crate::games::moo::packet_handler::Verbs;
-use crate::games::moo::world::client_world::{Exact, Local, OwnState, is_foreseen};
+use crate::game::prediction::{Acked, LocalWorld, RemotePlayers, Position};
+use crate::games::moo::packet_handler::MooPacketHandler;
+use crate::games::moo::world::client_world::{OwnRecord, ClientWorld, OwnState, is_foreseen};
 use crate::games::moo::world::{Action, Angle, Fixed, Identity, PlayerId, TickHz, code_hash};
 use crate::packet::{DecodedPacket, Dialect, Value};
 use tickwire_sim::Command;
 
 /// See the [module](self).
 #[derive(Debug)]
-pub struct OwnWorld {
-    local: Local,
+pub struct MooLocalWorld {
+    local: ClientWorld,
     tick_hz: u32,
     own: Option<PlayerId>,
     /// The last exact record: an update without one repeats it.
-    exact: Option<Exact>,
-    told: Told,
+    exact: Option<OwnRecord>,
+    own_state: OwnPlayerState,
 }
 
 /// What the server says of the own player only when it changes, also across its death.
 #[derive(Debug, Clone, Default)]
-struct Told {
+struct OwnPlayerState {
     resources: Option<[u32; 4]>,
     /// The weapon, and the item in its place.
     hand: Option<(u8, Option<u8>)>,
@@ -32,7 +32,7 @@ struct Told {
     counts: Vec<(usize, u8)>,
 }
 
-impl Told {
+impl OwnPlayerState {
     /// Applies what is known to the own player.
     fn apply(&self, state: &mut OwnState) {
         let Some(player) = state.player_mut() else { return };
@@ -49,7 +49,7 @@ impl Told {
     }
 
     /// Takes a packet of the server. Returns whether it says something of the own player.
-    fn hear(&mut self, packet: &DecodedPacket<'_>, own: Option<PlayerId>) -> bool {
+    fn apply_packet(&mut self, packet: &DecodedPacket<'_>, own: Option<PlayerId>) -> bool {
         let is_own = |id: Option<i64>| own.is_some() && player(id) == own;
         let ids = |name| groups(packet, name).filter_map(|[id]| u8::try_from(id?).ok()).collect::<Vec<u8>>();
         match packet.row.name.as_str() {
@@ -105,9 +105,9 @@ fn pixels(value: Option<i64>) -> Option<Fixed> {
 }
 
 /// The exact record in an update, and its margin.
-fn own(update: &DecodedPacket<'_>) -> Option<(Exact, i16)> {
+fn own(update: &DecodedPacket<'_>) -> Option<(OwnRecord, i16)> {
     let [sequence, margin, x, y, vx, vy, heading, direction] = groups(update, "own").next()?;
-    let exact = Exact {
+    let exact = OwnRecord {
         sequence: u64::try_from(sequence?).ok()?,
         at: (fixed(x)?, fixed(y)?),
         velocity: (fixed(vx)?, fixed(vy)?),
@@ -117,14 +117,14 @@ fn own(update: &DecodedPacket<'_>) -> Option<(Exact, i16)> {
     Some((exact, i16::try_from(margin?).unwrap_or_default()))
 }
 
-impl LocalWorld for OwnWorld {
+impl LocalWorld for MooLocalWorld {
     type Action = Action;
     type State = OwnState;
     type Event = Swing;
 
     const UPDATE: &'static str = "update";
 
-    fn new(welcome: &DecodedPacket<'_>) -> Option<OwnWorld> {
+    fn new(welcome: &DecodedPacket<'_>) -> Option<MooLocalWorld> {
         let is_same = welcome.text("code_hash")? == format!("{:016x}", code_hash());
         let tick_hz: u32 = welcome.integer("tick_hz")?;
         let identity = Identity {
@@ -132,12 +132,12 @@ impl LocalWorld for OwnWorld {
             map_size_px: welcome.integer("map_size_px")?,
             tick_hz: TickHz::try_from(tick_hz).ok()?,
         };
-        is_same.then(|| OwnWorld {
-            local: Local::new(identity),
+        is_same.then(|| MooLocalWorld {
+            local: ClientWorld::new(identity),
             tick_hz,
             own: None,
             exact: None,
-            told: Told::default(),
+            own_state: OwnPlayerState::default(),
         })
     }
 
@@ -145,8 +145,8 @@ impl LocalWorld for OwnWorld {
         self.tick_hz
     }
 
-    fn verbs(_: &Dialect) -> Box<dyn game::Verbs> {
-        Box::<Verbs>::default()
+    fn verbs(_: &Dialect) -> Box<dyn game::PacketHandler> {
+        Box::<MooPacketHandler>::default()
     }
 
     fn is_foreseen(action: &Action) -> bool {
@@ -154,14 +154,14 @@ impl LocalWorld for OwnWorld {
     }
 
     fn acked(update: &DecodedPacket<'_>) -> Option<Acked> {
-        own(update).map(|(Exact { sequence, .. }, margin_ticks)| Acked { sequence, margin_ticks })
+        own(update).map(|(OwnRecord { sequence, .. }, margin_ticks)| Acked { sequence, margin_ticks })
     }
 
-    fn hear(&mut self, packet: &DecodedPacket<'_>, state: &mut Option<OwnState>) -> bool {
+    fn apply_packet(&mut self, packet: &DecodedPacket<'_>, state: &mut Option<OwnState>) -> bool {
         match packet.row.name.as_str() {
             "spawned" => {
                 (self.own, self.exact) = (packet.integer("player").map(PlayerId), None);
-                self.told.hand = None;
+                self.own_state.hand = None;
                 *state = None;
             }
             "died" => {
@@ -186,15 +186,15 @@ impl LocalWorld for OwnWorld {
             }
             "health" => return self.health(packet, state).is_some(),
             _ => {
-                let is_told = self.told.hear(packet, self.own);
-                state.iter_mut().filter(|_| is_told).for_each(|state| self.told.apply(state));
+                let is_told = self.own_state.apply_packet(packet, self.own);
+                state.iter_mut().filter(|_| is_told).for_each(|state| self.own_state.apply(state));
                 return is_told;
             }
         }
         true
     }
 
-    fn others(&self, packet: &DecodedPacket<'_>, others: &mut Others) {
+    fn others(&self, packet: &DecodedPacket<'_>, others: &mut RemotePlayers) {
         let Some(tick) = packet.integer("tick").filter(|_| packet.row.name == "update") else { return };
         let number = |id: Option<i64>| {
             u32::try_from(id?).ok().filter(|id| self.own.map(|own| own.0.into()) != Some(*id))
@@ -229,7 +229,7 @@ impl LocalWorld for OwnWorld {
         self.local.step(tick, state, commands)
     }
 
-    fn place(state: &OwnState) -> Place {
+    fn place(state: &OwnState) -> Position {
         let (x, y) = state.at();
         (x.0, y.0)
     }
@@ -250,13 +250,13 @@ impl LocalWorld for OwnWorld {
         [(*weapon).into(), i32::from(*hits)]
     }
 
-    fn walk_on(&self, (x, y): Place, (vx, vy): Place, ticks: u32) -> Place {
+    fn walk_on(&self, (x, y): Position, (vx, vy): Position, ticks: u32) -> Position {
         let (x, y) = self.local.walk_on((Fixed(x), Fixed(y)), (Fixed(vx), Fixed(vy)), ticks);
         (x.0, y.0)
     }
 }
 
-impl OwnWorld {
+impl MooLocalWorld {
     fn update(&mut self, packet: &DecodedPacket<'_>, state: &mut Option<OwnState>) {
         let before = self.exact.map(|exact| exact.sequence);
         if let Some((exact, _)) = own(packet) {
@@ -270,12 +270,12 @@ impl OwnWorld {
             Some(state) => {
                 self.local.correct(state, exact);
                 if is_quiet {
-                    self.told.apply(state);
+                    self.own_state.apply(state);
                 }
             }
             None => {
                 let mut new = self.local.appear(own, packet.integer("tick").unwrap_or(0), exact);
-                self.told.apply(&mut new);
+                self.own_state.apply(&mut new);
                 *state = Some(new);
             }
         }

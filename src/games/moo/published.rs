@@ -3,21 +3,21 @@
 use std::ops::Deref;
 use std::sync::Arc;
 
-use crate::game::Rates;
-use crate::games::moo::feed::{Since, State};
+use crate::game::UpdateRates;
+use crate::games::moo::feed::{TurnDelta, PublicState};
 
 /// The state after a tick, and what its updates need besides.
 #[derive(Debug)]
-pub struct Shown {
-    pub(super) state: Arc<State>,
-    pub(super) rates: Rates,
-    pub(super) since: Since,
+pub struct PublishedState {
+    pub(super) state: Arc<PublicState>,
+    pub(super) rates: UpdateRates,
+    pub(super) since: TurnDelta,
 }
 
-impl Deref for Shown {
-    type Target = State;
+impl Deref for PublishedState {
+    type Target = PublicState;
 
-    fn deref(&self) -> &State {
+    fn deref(&self) -> &PublicState {
         &self.state
     }
 }

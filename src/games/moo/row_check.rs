@@ -8,20 +8,20 @@ use crate::packet::grammar::{Shape, Unit};
 use crate::packet::{Code, Direction, Row, coerce_arguments, json};
 
 /// Whether a type can hold what the server needs.
-type Need = fn(&Shape) -> bool;
+type ShapeTest = fn(&Shape) -> bool;
 
-const WHOLE: Need = |shape| matches!(shape, Shape::Int { .. });
-const TRUTH: Need = |shape| matches!(shape, Shape::Bool | Shape::Flag);
-const TEXT: Need = |shape| matches!(shape, Shape::Str { .. });
-const MAP: Need = |shape| matches!(shape, Shape::Map(_));
-const ANGLE: Need = |shape| match shape {
+const WHOLE: ShapeTest = |shape| matches!(shape, Shape::Int { .. });
+const TRUTH: ShapeTest = |shape| matches!(shape, Shape::Bool | Shape::Flag);
+const TEXT: ShapeTest = |shape| matches!(shape, Shape::Str { .. });
+const MAP: ShapeTest = |shape| matches!(shape, Shape::Map(_));
+const ANGLE: ShapeTest = |shape| match shape {
     Shape::Num { unit } => *unit == Some(Unit::Rad),
     Shape::Int { unit, .. } => matches!(unit, Some(Unit::Turn16 | Unit::Turn8)),
     _ => false,
 };
 
 /// Packets from clients and the arguments that they require; `|` separates dialects' names.
-const READ: [(&str, &str, Need); 17] = [
+const READ: [(&str, &str, ShapeTest); 17] = [
     ("hello", "version", WHOLE),
     ("hello", "mode", WHOLE),
     ("enter", "name", TEXT),

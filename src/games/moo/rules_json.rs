@@ -4,7 +4,7 @@ use serde_json::{Value as Json, json};
 
 use crate::games::moo::world::Controller;
 use crate::games::moo::world::rules::{
-    self, ANIMALS, Animal, CHOICE_ITEMS, Group, ITEMS, Item, PROJECTILES, Projectile, WEAPONS, Weapon,
+    self, ANIMALS, AnimalSpecies, CHOICE_ITEMS, Group, ITEMS, Item, PROJECTILES, Projectile, WEAPONS, Weapon,
 };
 
 /// Weapons, items and their groups, projectiles and animals, a line for each, and a few figures.
@@ -64,7 +64,7 @@ fn projectile(projectile: &Projectile) -> Json {
     json!({ "kind": projectile.kind, "name": projectile.name, "speed": projectile.speed_px_per_s })
 }
 
-fn animal(animal: &Animal) -> Json {
-    let Animal { kind, name, health, radius_px, speed_px_per_s, .. } = animal;
+fn animal(animal: &AnimalSpecies) -> Json {
+    let AnimalSpecies { kind, name, health, radius_px, speed_px_per_s, .. } = animal;
     json!({ "kind": *kind as u8, "name": name, "health": health, "radius": radius_px, "speed": speed_px_per_s })
 }

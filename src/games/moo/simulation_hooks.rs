@@ -4,12 +4,12 @@
 use tickwire_sim::{Action as _, PlayerId};
 
 use super::compare_to_published;
-use super::checking_observer::{Checked, NOTICE};
-use super::bot::agent::{Actor, Observer as _};
-use super::bot::world_model::Picture;
-use super::published::Shown;
-use crate::game::bots::{Agent, Bots, Draw, Nuisance, Operated, Spoken};
-use crate::game::{Dice, Tick};
+use super::checking_observer::{CheckingObserver, NOTICE};
+use super::bot::agent::{MooAgent, PacketObserver as _};
+use super::bot::world_model::WorldModel;
+use super::published::PublishedState;
+use crate::game::bots::{Agent, BotHooks, OperatorInput, StressPacket, OperatorEvent, ClientVariant};
+use crate::game::{BotRng, DynTick};
 use crate::games::moo::client_packet::{ClanAction, ClientPacket, Mode};
 use crate::games::moo::world::rules::{self, AnimalKind};
 use crate::games::moo::world::{Action, Fixed, Resource, Spawned};
@@ -17,12 +17,12 @@ use crate::packet::Dialect;
 use crate::connection::session::NATIVE_VERSION;
 
 /// All but the agents.
-pub const BOTS: Bots = Bots { spoken: &SPOKEN, agrees, keeps, operate, nuisance, ..Bots::NONE };
+pub const BOTS: BotHooks = BotHooks { spoken: &SPOKEN, agrees, keeps, operate, nuisance, ..BotHooks::NONE };
 
 /// How far a player may be pushed in an absence without being hurt, by bodies that walk into it: less than it would walk in 4 s.
 const PUSHED_PX: i32 = 1_200;
 
-const SPOKEN: [Spoken; 10] = [
+const SPOKEN: [ClientVariant; 10] = [
     ("native", "/play", false),
     ("legacy", "/moomoo", false),
     ("letters", "/moomoo", false),
@@ -35,11 +35,11 @@ const SPOKEN: [Spoken; 10] = [
     ("letters", "/moomoo", true),
 ];
 
-fn agrees(agent: &dyn Agent, own: Option<PlayerId>, published: &dyn Tick) -> Result<bool, String> {
+fn agrees(agent: &dyn Agent, own: Option<PlayerId>, published: &dyn DynTick) -> Result<bool, String> {
     let agent = agent as &dyn std::any::Any;
-    let checked = agent.downcast_ref::<Actor<Checked>>().map(|actor| actor.observer.picture());
-    let picture = checked.or_else(|| Some(agent.downcast_ref::<Actor<Picture>>()?.observer.picture()));
-    let Some((picture, state)) = picture.zip(published.state().downcast_ref::<Shown>()) else {
+    let checked = agent.downcast_ref::<MooAgent<CheckingObserver>>().map(|actor| actor.observer.picture());
+    let picture = checked.or_else(|| Some(agent.downcast_ref::<MooAgent<WorldModel>>()?.observer.picture()));
+    let Some((picture, state)) = picture.zip(published.state().downcast_ref::<PublishedState>()) else {
         return Ok(false);
     };
     compare_to_published::compare(picture, own, state)
@@ -47,10 +47,10 @@ fn agrees(agent: &dyn Agent, own: Option<PlayerId>, published: &dyn Tick) -> Res
 
 /// An absent player keeps its name and, while it lives, what it has. It can be pushed, its windmills pay,
 /// and its arrows and traps may still kill.
-fn keeps(before: &dyn Tick, after: &dyn Tick, player: PlayerId) -> Result<bool, String> {
-    let states = (before.state().downcast_ref::<Shown>(), after.state().downcast_ref::<Shown>());
+fn keeps(before: &dyn DynTick, after: &dyn DynTick, player: PlayerId) -> Result<bool, String> {
+    let states = (before.state().downcast_ref::<PublishedState>(), after.state().downcast_ref::<PublishedState>());
     let (Some(before), Some(after)) = states else { return Ok(false) };
-    let find = |state: &Shown| state.players.iter().find(|seen| seen.player == player).cloned();
+    let find = |state: &PublishedState| state.players.iter().find(|seen| seen.player == player).cloned();
     let (Some(was), Some(is)) = (find(before), find(after)) else { return Ok(false) };
     let same_player = (&was.name, was.joined_tick) == (&is.name, is.joined_tick);
     if !same_player || is.alive && !was.alive {
@@ -73,8 +73,8 @@ fn keeps(before: &dyn Tick, after: &dyn Tick, player: PlayerId) -> Result<bool, 
     Ok(true)
 }
 
-fn operate((draw, player, notice, published): Draw<'_>, dice: &mut Dice) -> Option<Operated> {
-    let operated = |name, action: Action| Operated {
+fn operate((draw, player, notice, published): OperatorInput<'_>, dice: &mut BotRng) -> Option<OperatorEvent> {
+    let operated = |name, action: Action| OperatorEvent {
         name,
         action: action.encoded(),
         is_gift: matches!(action, Action::Grant { .. }),
@@ -91,8 +91,8 @@ fn operate((draw, player, notice, published): Draw<'_>, dice: &mut Dice) -> Opti
     })
 }
 
-fn spawn(player: PlayerId, published: &dyn Tick, dice: &mut Dice) -> Option<Action> {
-    let state = published.state().downcast_ref::<Shown>()?;
+fn spawn(player: PlayerId, published: &dyn DynTick, dice: &mut BotRng) -> Option<Action> {
+    let state = published.state().downcast_ref::<PublishedState>()?;
     let body = &state.players.iter().find(|seen| seen.player == player)?.body;
     let kinds = [AnimalKind::Wolf, AnimalKind::Cow];
     let what = match dice.below(4) {
@@ -107,21 +107,21 @@ fn spawn(player: PlayerId, published: &dyn Tick, dice: &mut Dice) -> Option<Acti
     Some(Action::Spawn { what, x_px, y_px })
 }
 
-fn nuisance(dialect: &Dialect, nuisance: Nuisance) -> Vec<u8> {
+fn nuisance(dialect: &Dialect, nuisance: StressPacket) -> Vec<u8> {
     let is_native = dialect.name() == "native";
     let (name, skin) = (Some("bot 1".to_owned()), Some(3));
     let hello = |mode| ClientPacket::Hello { version: NATIVE_VERSION, mode, name: name.clone(), skin };
     let own = |sequence| is_native.then_some(sequence);
     let packet = match nuisance {
-        Nuisance::Enter if is_native => hello(Mode::Play),
-        Nuisance::Enter => ClientPacket::EnterGame { name, skin, moofoll: true },
-        Nuisance::Watch if is_native => hello(Mode::Watch),
-        Nuisance::Follow(player) if is_native => ClientPacket::Follow { player },
-        Nuisance::Watch | Nuisance::Follow(_) => return Vec::new(),
-        Nuisance::Act(sequence, bits) => {
+        StressPacket::Enter if is_native => hello(Mode::Play),
+        StressPacket::Enter => ClientPacket::EnterGame { name, skin, moofoll: true },
+        StressPacket::Watch if is_native => hello(Mode::Watch),
+        StressPacket::Follow(player) if is_native => ClientPacket::Follow { player },
+        StressPacket::Watch | StressPacket::Follow(_) => return Vec::new(),
+        StressPacket::Act(sequence, bits) => {
             ClientPacket::Move { sequence: own(sequence), tick: None, direction: Some(bits as u16) }
         }
-        Nuisance::Share(sequence, begins) => {
+        StressPacket::Share(sequence, begins) => {
             let action = match begins {
                 false => ClanAction::Leave,
                 true => ClanAction::Create { name: "owls".to_owned() },

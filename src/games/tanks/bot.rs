@@ -11,9 +11,9 @@ use std::ops::RangeInclusive;
 use tickwire_sim::PlayerId;
 
 use super::rules;
-use crate::game::Dice;
-use crate::game::bots::{Deeds, Outcome};
-use crate::game::simple::{Row, Tactics};
+use crate::game::BotRng;
+use crate::game::bots::{BotStats, AgentOutput};
+use crate::game::simple::{NamedValues, BotPolicy};
 use crate::packet::{DecodedPacket, Value};
 
 /// Half pixels that a tank drives in a tick, rounded up, and by which others may push it besides.
@@ -29,7 +29,7 @@ const APART_TICKS: i64 = 60;
 const STEERS: [u32; 2] = [10, 50];
 
 /// A tank in a state: x, y, hull, turret, health, regular shells, armour-piercing ones, reload.
-type Tank = [i64; NUMBERS - 1];
+type VisibleTank = [i64; NUMBERS - 1];
 
 /// A change of a tank's health between two states.
 #[derive(Debug, Clone, Copy)]
@@ -44,10 +44,10 @@ struct HealthChange {
 
 /// See the [module](self).
 #[derive(Debug, Default)]
-pub struct Gunner {
+pub struct TanksBotPolicy {
     tick: i64,
     round: i64,
-    tanks: BTreeMap<i64, Tank>,
+    tanks: BTreeMap<i64, VisibleTank>,
     /// Damage of `hit` packets that no state has shown yet, by player.
     damage: BTreeMap<i64, i64>,
     /// Changes of health in the last state, by player. They are checked at the next state, because the
@@ -62,8 +62,8 @@ pub struct Gunner {
     kills: u64,
 }
 
-impl Tactics for Gunner {
-    fn hear(&mut self, packet: &DecodedPacket<'_>, out: &mut Outcome) {
+impl BotPolicy for TanksBotPolicy {
+    fn on_packet(&mut self, packet: &DecodedPacket<'_>, out: &mut AgentOutput) {
         match packet.row.name.as_str() {
             "hit" => self.hit(packet, out),
             "state" => self.state(packet, out),
@@ -71,12 +71,12 @@ impl Tactics for Gunner {
         }
     }
 
-    fn act(&mut self, own: PlayerId, dice: &mut Dice) -> Option<(&'static str, Row)> {
+    fn act(&mut self, own: PlayerId, dice: &mut BotRng) -> Option<(&'static str, NamedValues)> {
         if self.tick < self.steers {
             return None;
         }
         self.steers = self.tick + i64::from(STEERS[0] + dice.below(STEERS[1] - STEERS[0]));
-        let mut row = Row::default();
+        let mut row = NamedValues::default();
         row.set("drive", dice.below(3).min(1));
         row.set("turn", i64::from(dice.below(3)) - 1);
         row.set("aim", self.aim(own));
@@ -90,17 +90,17 @@ impl Tactics for Gunner {
         self.tanks.len().saturating_sub(1)
     }
 
-    fn take_deeds(&mut self) -> Deeds {
+    fn take_deeds(&mut self) -> BotStats {
         let seen = [&mut self.shots, &mut self.hits, &mut self.kills].map(std::mem::take);
         let names = [("shots_seen", "shots seen"), ("hits_seen", "hits seen"), ("kills_seen", "kills seen")];
-        Deeds(names.into_iter().zip(seen).map(|((name, words), seen)| (name, words, seen)).collect())
+        BotStats(names.into_iter().zip(seen).map(|((name, words), seen)| (name, words, seen)).collect())
     }
 }
 
-impl Gunner {
-    fn hit(&mut self, packet: &DecodedPacket<'_>, out: &mut Outcome) {
+impl TanksBotPolicy {
+    fn hit(&mut self, packet: &DecodedPacket<'_>, out: &mut AgentOutput) {
         let get = |name| packet.integer::<i64>(name).unwrap_or_default();
-        let most = [super::Kind::Regular, super::Kind::Piercing].map(|kind| kind.shells().damage);
+        let most = [super::ShellKind::Regular, super::ShellKind::Piercing].map(|kind| kind.shells().damage);
         if get("player") == get("by") || !(1..=most[0].max(most[1]).into()).contains(&get("damage")) {
             out.fault("hit", packet.to_string());
         }
@@ -110,14 +110,14 @@ impl Gunner {
         self.kills += u64::from(is_destroyed);
     }
 
-    fn state(&mut self, packet: &DecodedPacket<'_>, out: &mut Outcome) {
+    fn state(&mut self, packet: &DecodedPacket<'_>, out: &mut AgentOutput) {
         let get = |name| packet.integer::<i64>(name).unwrap_or_default();
         let (tick, round) = (get("tick"), get("round"));
         let list = packet.get("tanks").and_then(Value::as_array).map_or(&[][..], Vec::as_slice);
         let numbers: Vec<i64> = list.iter().filter_map(Value::as_i64).collect();
         let mut tanks = BTreeMap::new();
         for tank in numbers.chunks_exact(NUMBERS) {
-            let own: Tank = tank[1..].try_into().unwrap_or_default();
+            let own: VisibleTank = tank[1..].try_into().unwrap_or_default();
             if tanks.last_key_value().is_some_and(|(last, _)| *last >= tank[0]) {
                 out.fault("order", format!("state: tank {} is not in order", tank[0]));
             }
@@ -136,7 +136,7 @@ impl Gunner {
 
     /// Checks the changes of health in the last state against the hits that were reported for it. Hits
     /// beyond a change came without a state, and belong to the next one.
-    fn settle(&mut self, out: &mut Outcome) {
+    fn settle(&mut self, out: &mut AgentOutput) {
         let reported = std::mem::take(&mut self.damage);
         for (player, HealthChange { from, to, repaired, due }) in std::mem::take(&mut self.changes) {
             let damage = reported.get(&player).copied().unwrap_or_default();
@@ -153,8 +153,8 @@ impl Gunner {
     /// What cannot happen to a tank within so many ticks: a rule, and what is wrong.
     fn check(
         &mut self,
-        (player, tank): (i64, &Tank),
-        before: Option<Tank>,
+        (player, tank): (i64, &VisibleTank),
+        before: Option<VisibleTank>,
         (tick, passed): (i64, i64),
     ) -> Result<(), (&'static str, String)> {
         let [x, y, .., health, regular, piercing, reload] = *tank;

@@ -22,16 +22,16 @@ use tickwire_sim::fixed::{Angle, Fixed, is_shorter, unit_direction, square};
 use tickwire_sim::trig::direction;
 use tickwire_sim::{OptionSpec, WorldParams, PlayerId, Rng, fields};
 
-use crate::game::Kill;
-use crate::game::prediction::{StartPredictor, start};
-use crate::game::simple::{Local, Row, SimpleGame, Tactics, Turns};
+use crate::game::KillPacket;
+use crate::game::prediction::{NewPredictor, start};
+use crate::game::simple::{SimpleLocalWorld, NamedValues, SimpleGame, BotPolicy, TickContext};
 use crate::packet::{DecodedPacket, Value};
 use map::Map;
 use round::Round;
-pub use rules::Kind;
-use shell::{Met, Shell};
+pub use rules::ShellKind;
+use shell::{ShellHit, Shell};
 pub use tank::Control;
-use tank::{Places, Tank};
+use tank::{TankHistory, Tank};
 
 /// The whole state of the game.
 #[derive(Clone, Debug, PartialEq)]
@@ -58,8 +58,8 @@ impl SimpleGame for Tanks {
     const DIALECT: &'static str = "tanks";
     const PAGE: &'static str = include_str!("page.html");
     const VERSION: u32 = 2;
-    const KILL: Option<Kill> =
-        Some(Kill { packet: "hit", only_if: Some("destroyed"), victim: "player", killer: "by" });
+    const KILL: Option<KillPacket> =
+        Some(KillPacket { packet: "hit", only_if: Some("destroyed"), victim: "player", killer: "by" });
     const TICK_RATES: &'static [u32] = &[rules::TICK_HZ];
     const OPTIONS: &'static [OptionSpec] = &[OptionSpec {
         name: "round_s",
@@ -71,7 +71,7 @@ impl SimpleGame for Tanks {
         max: 3600,
     }];
 
-    const PREDICTOR: Option<StartPredictor> = Some(start::<Local<Tanks>>);
+    const PREDICTOR: Option<NewPredictor> = Some(start::<SimpleLocalWorld<Tanks>>);
 
     type Action = Control;
 
@@ -94,13 +94,13 @@ impl SimpleGame for Tanks {
             turn: way("turn")?,
             aim: packet.angle("aim")?,
             fires: packet.bool_value("fires")?,
-            kind: Kind::numbered(packet.integer("kind")?)?,
+            kind: ShellKind::numbered(packet.integer("kind")?)?,
             seen: packet.integer("seen"),
         };
         Some(control).filter(|_| packet.row.name == "control")
     }
 
-    fn join(&mut self, player: PlayerId, name: &str, _: &mut Turns<'_>) {
+    fn join(&mut self, player: PlayerId, name: &str, _: &mut TickContext<'_>) {
         self.enter(player, name);
     }
 
@@ -117,13 +117,13 @@ impl SimpleGame for Tanks {
         }
     }
 
-    fn act(&mut self, player: PlayerId, control: Control, turns: &mut Turns<'_>) -> Result<(), &'static str> {
+    fn act(&mut self, player: PlayerId, control: Control, turns: &mut TickContext<'_>) -> Result<(), &'static str> {
         self.steer(player, control, turns.tick)
     }
 
-    fn tick(&mut self, turns: &mut Turns<'_>) {
+    fn tick(&mut self, turns: &mut TickContext<'_>) {
         for hit in self.step(turns.tick, turns.random) {
-            turns.tell("hit", |row| {
+            turns.broadcast("hit", |row| {
                 row.set("player", hit.player.0);
                 row.set("by", hit.by.0);
                 row.set("damage", hit.damage);
@@ -134,11 +134,11 @@ impl SimpleGame for Tanks {
         let due = if self.has_news { rules::ROSTER_SOON } else { rules::ROSTER_EVERY };
         if self.roster_age >= due {
             (self.roster_age, self.has_news) = (0, false);
-            turns.tell("roster", |row| self.list(row));
+            turns.broadcast("roster", |row| self.list(row));
         }
     }
 
-    fn show(&self, row: &mut Row) {
+    fn show(&self, row: &mut NamedValues) {
         let turn8 = |angle: Angle| angle.0.wrapping_add(0x80) >> 8;
         self.round.show(row);
         row.list(
@@ -162,12 +162,12 @@ impl SimpleGame for Tanks {
         );
     }
 
-    fn own(&self, player: PlayerId, row: &mut Row) {
+    fn own(&self, player: PlayerId, row: &mut NamedValues) {
         self.tank(player).into_iter().for_each(|tank| tank.show(row));
     }
 
-    fn tactics() -> Option<Box<dyn Tactics>> {
-        Some(Box::<bot::Gunner>::default())
+    fn tactics() -> Option<Box<dyn BotPolicy>> {
+        Some(Box::<bot::TanksBotPolicy>::default())
     }
 }
 
@@ -197,7 +197,7 @@ impl Tanks {
     /// Sets what a player's tank does from this tick on.
     fn steer(&mut self, player: PlayerId, control: Control, tick: u32) -> Result<(), &'static str> {
         let own = self.tanks.iter_mut().find(|tank| tank.player == player).ok_or("no_tank")?;
-        (own.control, own.delay) = (control, Places::delay(tick, control.seen));
+        (own.control, own.delay) = (control, TankHistory::delay(tick, control.seen));
         Ok(())
     }
 
@@ -271,10 +271,10 @@ impl Tanks {
         let mut hits = Vec::new();
         shells.retain_mut(|shell| {
             let met = shell.fly(map, tanks);
-            if let Met::Tank(at) = met {
+            if let ShellHit::Tank(at) = met {
                 hits.push(hit(tanks, at, shell));
             }
-            met == Met::Nothing
+            met == ShellHit::Nothing
         });
         hits
     }
@@ -287,9 +287,9 @@ impl Tanks {
         let at_depot = |tank: &&mut Tank| tank.is_alive() && Map::is_at_depot(tank.x, tank.y);
         for tank in self.tanks.iter_mut().filter(at_depot) {
             tank.health = (tank.health + rules::SUPPLY).min(rules::HEALTH);
-            tank.stock(Kind::Regular, rules::SUPPLY);
+            tank.stock(ShellKind::Regular, rules::SUPPLY);
             if tick.is_multiple_of(rules::PIERCING_EVERY) {
-                tank.stock(Kind::Piercing, 1);
+                tank.stock(ShellKind::Piercing, 1);
             }
         }
     }
@@ -325,7 +325,7 @@ impl Tanks {
     }
 
     /// The list of players.
-    fn list(&self, row: &mut Row) {
+    fn list(&self, row: &mut NamedValues) {
         row.list(
             "players",
             self.tanks.iter().map(|tank| {

@@ -6,8 +6,8 @@ use tickwire_sim::fixed::{Angle, Fixed};
 use super::Tanks;
 use super::rules::TANK_RADIUS;
 use super::tank::{Control, Tank};
-use crate::game::prediction::{Others, Place};
-use crate::game::simple::Foreseen;
+use crate::game::prediction::{RemotePlayers, Position};
+use crate::game::simple::PredictedGame;
 use crate::packet::{DecodedPacket, Value};
 
 /// Other tanks within this distance are part of the client's game: they could be run into before the
@@ -16,12 +16,12 @@ const NEAR: Fixed = Fixed::from_px(300);
 /// Ticks until a destroyed tank returns: that is for the server to say.
 const NEVER: u16 = u16::MAX;
 
-impl Foreseen for Tanks {
+impl PredictedGame for Tanks {
     fn learn(&mut self, packet: &DecodedPacket<'_>, own: PlayerId) -> bool {
         match packet.row.name.as_str() {
             "own" => self.learn_own(packet, own).is_some(),
             "state" => {
-                self.round.hear(packet.bool_value("over").unwrap_or(false));
+                self.round.apply_update(packet.bool_value("over").unwrap_or(false));
                 if self.round.is_over() {
                     self.shells.clear();
                 }
@@ -32,7 +32,7 @@ impl Foreseen for Tanks {
         }
     }
 
-    fn place(&self, player: PlayerId) -> Option<Place> {
+    fn place(&self, player: PlayerId) -> Option<Position> {
         self.tank(player).map(|tank| (tank.x.0, tank.y.0))
     }
 
@@ -48,7 +48,7 @@ impl Foreseen for Tanks {
         }
     }
 
-    fn others(packet: &DecodedPacket<'_>, own: Option<PlayerId>, others: &mut Others) {
+    fn others(packet: &DecodedPacket<'_>, own: Option<PlayerId>, others: &mut RemotePlayers) {
         let Some(tick) = packet.integer("tick").filter(|_| packet.row.name == "state") else { return };
         let tanks = packet.get("tanks").and_then(Value::as_array).map(|list| list.chunks_exact(9));
         let tanks: Vec<Tank> = tanks.into_iter().flatten().filter_map(other).collect();
@@ -59,7 +59,7 @@ impl Foreseen for Tanks {
         }
     }
 
-    fn walk_on(&self, (x, y): Place, (vx, vy): Place, ticks: u32) -> Place {
+    fn walk_on(&self, (x, y): Position, (vx, vy): Position, ticks: u32) -> Position {
         let mut tank = Tank::new(PlayerId(1), "");
         (tank.x, tank.y) = (Fixed(x), Fixed(y));
         (0..ticks).for_each(|_| tank.move_by(&self.map, Fixed(vx), Fixed(vy)));

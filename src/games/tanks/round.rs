@@ -4,7 +4,7 @@ use tickwire_sim::{PlayerId, fields};
 
 use super::rules::{PAUSE, TICK_HZ};
 use super::tank::Tank;
-use crate::game::simple::Row;
+use crate::game::simple::NamedValues;
 
 /// The round that is played, or that is over.
 #[derive(Clone, Debug, PartialEq)]
@@ -34,7 +34,7 @@ impl Round {
     }
 
     /// A client hears whether the round is over; when that changes, it hears again.
-    pub fn hear(&mut self, is_over: bool) {
+    pub fn apply_update(&mut self, is_over: bool) {
         (self.is_over, self.left) = (is_over, u32::MAX);
     }
 
@@ -62,7 +62,7 @@ impl Round {
         (self.number, self.is_over, self.left.div_ceil(TICK_HZ), self.winner)
     }
 
-    pub fn show(&self, row: &mut Row) {
+    pub fn show(&self, row: &mut NamedValues) {
         let (number, is_over, left_s, winner) = self.clock();
         row.set("round", number);
         row.set("over", is_over);

@@ -27,7 +27,7 @@ pub const TURRET_TURN: u16 = (10_430 / TICK_HZ) as u16 + 1;
 
 /// A kind of shell.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
-pub enum Kind {
+pub enum ShellKind {
     /// The usual one.
     #[default]
     Regular,
@@ -35,11 +35,11 @@ pub enum Kind {
     Piercing,
 }
 
-scalar!(Kind, 1, |kind| *kind as u64, |raw| u8::try_from(raw).ok().and_then(Kind::numbered));
+scalar!(ShellKind, 1, |kind| *kind as u64, |raw| u8::try_from(raw).ok().and_then(ShellKind::numbered));
 
 /// The numbers of a kind of shell.
 #[derive(Clone, Copy, Debug)]
-pub struct Shells {
+pub struct ShellRules {
     /// Taken from the health of a tank.
     pub damage: u8,
     /// Pixels in a second.
@@ -49,22 +49,22 @@ pub struct Shells {
 }
 
 /// Regular shells and armour-piercing ones.
-pub const SHELLS: [Shells; 2] =
-    [Shells { damage: 10, speed_px: 1000, most: 40 }, Shells { damage: 34, speed_px: 1500, most: 5 }];
+pub const SHELLS: [ShellRules; 2] =
+    [ShellRules { damage: 10, speed_px: 1000, most: 40 }, ShellRules { damage: 34, speed_px: 1500, most: 5 }];
 
-impl Kind {
+impl ShellKind {
     /// The kind with this number on the wire.
-    pub fn numbered(number: u8) -> Option<Kind> {
-        [Kind::Regular, Kind::Piercing].into_iter().find(|kind| *kind as u8 == number)
+    pub fn numbered(number: u8) -> Option<ShellKind> {
+        [ShellKind::Regular, ShellKind::Piercing].into_iter().find(|kind| *kind as u8 == number)
     }
 
     /// The other kind.
-    pub fn other(self) -> Kind {
-        if self == Kind::Regular { Kind::Piercing } else { Kind::Regular }
+    pub fn other(self) -> ShellKind {
+        if self == ShellKind::Regular { ShellKind::Piercing } else { ShellKind::Regular }
     }
 
     /// The numbers of this kind.
-    pub fn shells(self) -> Shells {
+    pub fn shells(self) -> ShellRules {
         SHELLS[self as usize]
     }
 }

@@ -6,8 +6,8 @@ use tickwire_sim::fixed::{Angle, Fixed, is_within};
 use tickwire_sim::trig::{cosine, sine};
 
 use super::map::Map;
-use super::rules::{Kind, MUZZLE, SHELL_RADIUS, STEP_PX, TANK_RADIUS, TICK_HZ};
-use super::tank::{Spot, Tank};
+use super::rules::{ShellKind, MUZZLE, SHELL_RADIUS, STEP_PX, TANK_RADIUS, TICK_HZ};
+use super::tank::{TankPosition, Tank};
 
 /// A shell in flight.
 #[derive(Clone, Debug, PartialEq)]
@@ -18,16 +18,16 @@ pub struct Shell {
     pub x: Fixed,
     pub y: Fixed,
     pub way: Angle,
-    pub kind: Kind,
+    pub kind: ShellKind,
     /// It meets other tanks where they were so many ticks ago, as on the screen of its player.
     pub delay: u32,
 }
 
-fields!(Shell: id: u16, owner: PlayerId, x: Fixed, y: Fixed, way: Angle, kind: Kind, delay: u32);
+fields!(Shell: id: u16, owner: PlayerId, x: Fixed, y: Fixed, way: Angle, kind: ShellKind, delay: u32);
 
 /// What a shell meets in a tick.
 #[derive(Debug, PartialEq)]
-pub enum Met {
+pub enum ShellHit {
     Nothing,
     Wall,
     /// A tank, at this place of the list.
@@ -36,7 +36,7 @@ pub enum Met {
 
 impl Shell {
     /// A shell that leaves the muzzle of a tank.
-    pub fn fired(id: u16, tank: &Tank, kind: Kind) -> Shell {
+    pub fn fired(id: u16, tank: &Tank, kind: ShellKind) -> Shell {
         let Tank { player: owner, x, y, turret: way, delay, .. } = *tank;
         let mut shell = Shell { id, owner, x, y, way, kind, delay };
         shell.advance(MUZZLE);
@@ -49,7 +49,7 @@ impl Shell {
     }
 
     /// The controller: one tick of flight, in steps, up to what the shell meets.
-    pub fn fly(&mut self, map: &Map, tanks: &[Tank]) -> Met {
+    pub fn fly(&mut self, map: &Map, tanks: &[Tank]) -> ShellHit {
         let speed = self.kind.shells().speed_px;
         let steps = speed / (TICK_HZ as i32 * STEP_PX) + 1;
         let step = Fixed(speed * 65_536 / TICK_HZ as i32 / steps);
@@ -58,18 +58,18 @@ impl Shell {
                 self.advance(step);
             }
             if map.is_blocked(self.x, self.y, SHELL_RADIUS) {
-                return Met::Wall;
+                return ShellHit::Wall;
             }
             let hit = tanks.iter().position(|tank| {
                 let reach = TANK_RADIUS.saturating_add(SHELL_RADIUS).0 as u32;
-                let is_near = |at: Spot| is_within(at.x.distance(self.x), at.y.distance(self.y), reach);
+                let is_near = |at: TankPosition| is_within(at.x.distance(self.x), at.y.distance(self.y), reach);
                 let is_target = tank.is_alive() && tank.player != self.owner;
                 is_target && tank.places.ago(self.delay).is_some_and(is_near)
             });
             if let Some(at) = hit {
-                return Met::Tank(at);
+                return ShellHit::Tank(at);
             }
         }
-        Met::Nothing
+        ShellHit::Nothing
     }
 }

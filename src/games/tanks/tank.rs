@@ -8,9 +8,9 @@ use tickwire_sim::{PlayerId, fields};
 
 use super::map::Map;
 use super::rules::{
-    BACKWARDS, FORWARDS, HEALTH, HULL_TURN, Kind, RELOAD, REWIND, SHELLS, TANK_RADIUS, TURRET_TURN,
+    BACKWARDS, FORWARDS, HEALTH, HULL_TURN, ShellKind, RELOAD, REWIND, SHELLS, TANK_RADIUS, TURRET_TURN,
 };
-use crate::game::simple::{Past, Row};
+use crate::game::simple::{RewindBuffer, NamedValues};
 
 /// What a player asks of the own tank, until it asks for something else. It names no tank, no place
 /// and no speed.
@@ -25,25 +25,25 @@ pub struct Control {
     /// Whether the tank fires whenever it has reloaded.
     pub fires: bool,
     /// The kind of its next shell.
-    pub kind: Kind,
+    pub kind: ShellKind,
     /// The ticks after which the other tanks were as the player saw them; `None` without lag
     /// compensation.
     pub seen: Option<u32>,
 }
 
-fields!(Control: drive: i8, turn: i8, aim: u16, fires: bool, kind: Kind, seen: Option<u32>);
+fields!(Control: drive: i8, turn: i8, aim: u16, fires: bool, kind: ShellKind, seen: Option<u32>);
 
 /// A place.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub struct Spot {
+pub struct TankPosition {
     pub x: Fixed,
     pub y: Fixed,
 }
 
-fields!(Spot: x: Fixed, y: Fixed);
+fields!(TankPosition: x: Fixed, y: Fixed);
 
 /// Where a tank was after each of the last ticks in which it could be hit.
-pub type Places = Past<Spot, REWIND>;
+pub type TankHistory = RewindBuffer<TankPosition, REWIND>;
 
 /// The tank of a player.
 #[derive(Clone, Debug, PartialEq)]
@@ -56,7 +56,7 @@ pub struct Tank {
     /// Its centre.
     pub x: Fixed,
     pub y: Fixed,
-    pub places: Places,
+    pub places: TankHistory,
     pub hull: Angle,
     pub turret: Angle,
     /// 0 for a destroyed tank.
@@ -73,7 +73,7 @@ pub struct Tank {
 }
 
 fields!(Tank: player: PlayerId, name: Arc<str>, control: Control, delay: u32, x: Fixed, y: Fixed,
-    places: Places, hull: Angle, turret: Angle, health: u8, shells: [u8; 2], reload: u8, respawn: u16, score: u16, destroyed: u16,
+    places: TankHistory, hull: Angle, turret: Angle, health: u8, shells: [u8; 2], reload: u8, respawn: u16, score: u16, destroyed: u16,
     lost: u16);
 
 impl Tank {
@@ -86,7 +86,7 @@ impl Tank {
             delay: 0,
             x: Fixed::ZERO,
             y: Fixed::ZERO,
-            places: Places::default(),
+            places: TankHistory::default(),
             hull: Angle(0),
             turret: Angle(0),
             health: 0,
@@ -116,7 +116,7 @@ impl Tank {
     }
 
     /// The values of the packet `own`.
-    pub fn show(&self, row: &mut Row) {
+    pub fn show(&self, row: &mut NamedValues) {
         row.set("x", self.x.0);
         row.set("y", self.y.0);
         row.set("hull", self.hull.0);
@@ -150,7 +150,7 @@ impl Tank {
     /// news is never hit there: the server says who was.
     pub fn note_place(&mut self) {
         if self.is_alive() && self.respawn == 0 {
-            self.places.push(Spot { x: self.x, y: self.y });
+            self.places.push(TankPosition { x: self.x, y: self.y });
         }
     }
 
@@ -166,7 +166,7 @@ impl Tank {
 
     /// Takes a shell if the tank fires now, and begins to reload. The kind is the other one if none
     /// of the wanted kind is left.
-    pub fn fire(&mut self) -> Option<Kind> {
+    pub fn fire(&mut self) -> Option<ShellKind> {
         let wanted = self.control.kind;
         if !self.control.fires || !self.is_alive() || self.reload > 0 {
             return None;
@@ -178,7 +178,7 @@ impl Tank {
     }
 
     /// Adds shells of a kind, up to what a tank can carry.
-    pub fn stock(&mut self, kind: Kind, count: u8) {
+    pub fn stock(&mut self, kind: ShellKind, count: u8) {
         let own = &mut self.shells[kind as usize];
         *own = own.saturating_add(count).min(kind.shells().most);
     }

@@ -12,15 +12,15 @@
 use std::collections::HashMap;
 use std::time::Duration;
 
-use super::sync_scheduler::{Asks, Snapshots};
-use crate::game::Shared;
+use super::sync_scheduler::{SyncRequest, SyncScheduler};
+use crate::game::SharedRateLimit;
 use crate::limits;
 use crate::util::address_prefix::AddressPrefix;
 use crate::util::sync::Mutex;
 
 /// The actions on which an address spends tokens.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Spending {
+pub enum LimitedAction {
     /// Opening a connection, whatever it requests.
     Connection,
     /// A handshake that turns a connection into a client.
@@ -32,7 +32,7 @@ pub enum Spending {
     /// Being sent a snapshot, in lockstep.
     Snapshot,
     /// An action of a game that reaches other players.
-    Shared(&'static Shared),
+    Shared(&'static SharedRateLimit),
 }
 
 /// How many kinds of spending there are that no game declares.
@@ -42,14 +42,14 @@ const KINDS: usize = OWN_KINDS + limits::GAME_RATE_LIMITS;
 
 /// A token bucket: one token every `every`, at most `burst` tokens.
 #[derive(Debug, Clone, Copy)]
-pub struct Rate {
+pub struct RateLimit {
     /// Time between two tokens.
     pub every: Duration,
     /// Tokens in a full bucket.
     pub burst: u32,
 }
 
-impl Rate {
+impl RateLimit {
     /// Takes a token from the bucket that is full again at `full_at`.
     ///
     /// # Errors
@@ -71,65 +71,65 @@ impl Rate {
     }
 
     /// So many a second.
-    fn per_second(count: u32, burst: u32) -> Rate {
-        Rate { every: Duration::from_secs(1) / count, burst }
+    fn per_second(count: u32, burst: u32) -> RateLimit {
+        RateLimit { every: Duration::from_secs(1) / count, burst }
     }
 }
 
-impl Spending {
+impl LimitedAction {
     /// Its bucket. Games declare theirs by numbers, and those of two games with the same number are
     /// one: an address that plays both waits for both.
     fn slot(self) -> usize {
         match self {
-            Spending::Connection => 0,
-            Spending::Client => 1,
-            Spending::Join => 2,
-            Spending::Room => 3,
-            Spending::Snapshot => 4,
-            Spending::Shared(shared) => OWN_KINDS + shared.slot.min(limits::GAME_RATE_LIMITS - 1),
+            LimitedAction::Connection => 0,
+            LimitedAction::Client => 1,
+            LimitedAction::Join => 2,
+            LimitedAction::Room => 3,
+            LimitedAction::Snapshot => 4,
+            LimitedAction::Shared(shared) => OWN_KINDS + shared.slot.min(limits::GAME_RATE_LIMITS - 1),
         }
     }
 
     /// The rule's name in answers, metrics and the log.
     pub fn rule(self) -> &'static str {
         match self {
-            Spending::Connection => "address_connection_rate",
-            Spending::Client => "address_client_rate",
-            Spending::Join => "address_join_rate",
-            Spending::Room => "address_room_rate",
-            Spending::Snapshot => "address_snapshot_rate",
-            Spending::Shared(shared) => shared.rule,
+            LimitedAction::Connection => "address_connection_rate",
+            LimitedAction::Client => "address_client_rate",
+            LimitedAction::Join => "address_join_rate",
+            LimitedAction::Room => "address_room_rate",
+            LimitedAction::Snapshot => "address_snapshot_rate",
+            LimitedAction::Shared(shared) => shared.rule,
         }
     }
 
     /// The problem and its remedy, for the `error` packet.
     pub fn detail(self) -> &'static str {
         match self {
-            Spending::Connection | Spending::Client => {
+            LimitedAction::Connection | LimitedAction::Client => {
                 "too many connections from your address: wait a few seconds"
             }
-            Spending::Join => "too many joins from your address: wait a few seconds and enter again",
-            Spending::Room => "too many new rooms from your address: wait a few seconds",
-            Spending::Snapshot => "too many snapshots for your address: the next one comes by itself",
-            Spending::Shared(shared) => shared.detail,
+            LimitedAction::Join => "too many joins from your address: wait a few seconds and enter again",
+            LimitedAction::Room => "too many new rooms from your address: wait a few seconds",
+            LimitedAction::Snapshot => "too many snapshots for your address: the next one comes by itself",
+            LimitedAction::Shared(shared) => shared.detail,
         }
     }
 
     /// How often an address may do it.
-    pub fn rate(self) -> Rate {
+    pub fn rate(self) -> RateLimit {
         match self {
-            Spending::Connection => {
-                Rate::per_second(limits::ADDRESS_CONNECTIONS_PER_SECOND, limits::ADDRESS_CONNECTIONS_BURST)
+            LimitedAction::Connection => {
+                RateLimit::per_second(limits::ADDRESS_CONNECTIONS_PER_SECOND, limits::ADDRESS_CONNECTIONS_BURST)
             }
-            Spending::Client => {
-                Rate::per_second(limits::ADDRESS_CLIENTS_PER_SECOND, limits::ADDRESS_CLIENTS_BURST)
+            LimitedAction::Client => {
+                RateLimit::per_second(limits::ADDRESS_CLIENTS_PER_SECOND, limits::ADDRESS_CLIENTS_BURST)
             }
-            Spending::Join => Rate::per_second(limits::ADDRESS_JOINS_PER_SECOND, limits::ADDRESS_JOINS_BURST),
-            Spending::Room => Rate { every: limits::ADDRESS_ROOM_EVERY, burst: limits::ADDRESS_ROOMS_BURST },
-            Spending::Snapshot => {
-                Rate { every: limits::ADDRESS_SNAPSHOT_EVERY, burst: limits::ADDRESS_SNAPSHOTS_BURST }
+            LimitedAction::Join => RateLimit::per_second(limits::ADDRESS_JOINS_PER_SECOND, limits::ADDRESS_JOINS_BURST),
+            LimitedAction::Room => RateLimit { every: limits::ADDRESS_ROOM_EVERY, burst: limits::ADDRESS_ROOMS_BURST },
+            LimitedAction::Snapshot => {
+                RateLimit { every: limits::ADDRESS_SNAPSHOT_EVERY, burst: limits::ADDRESS_SNAPSHOTS_BURST }
             }
-            Spending::Shared(shared) => Rate { every: shared.every, burst: shared.burst },
+            LimitedAction::Shared(shared) => RateLimit { every: shared.every, burst: shared.burst },
         }
     }
 }
@@ -139,23 +139,23 @@ type Buckets = [Duration; KINDS];
 
 /// See the [module](self).
 #[derive(Debug)]
-pub struct Budgets {
+pub struct AddressRateLimits {
     are_in_force: bool,
     addresses: Mutex<HashMap<AddressPrefix, Buckets>>,
-    snapshots: Mutex<Snapshots>,
+    snapshots: Mutex<SyncScheduler>,
 }
 
-impl Budgets {
+impl AddressRateLimits {
     /// Unspent budgets. If `are_in_force` is false, nothing is ever limited.
-    pub fn new(are_in_force: bool) -> Budgets {
-        Budgets { are_in_force, addresses: Mutex::default(), snapshots: Mutex::default() }
+    pub fn new(are_in_force: bool) -> AddressRateLimits {
+        AddressRateLimits { are_in_force, addresses: Mutex::default(), snapshots: Mutex::default() }
     }
 
     /// Takes a token from this address.
     ///
     /// # Errors
     /// There is none; the time until there is one.
-    pub fn take(&self, address: AddressPrefix, spending: Spending, now: Duration) -> Result<(), Duration> {
+    pub fn take(&self, address: AddressPrefix, spending: LimitedAction, now: Duration) -> Result<(), Duration> {
         self.take_late(address, spending, now, Duration::ZERO)
     }
 
@@ -167,7 +167,7 @@ impl Budgets {
     pub fn take_late(
         &self,
         address: AddressPrefix,
-        spending: Spending,
+        spending: LimitedAction,
         now: Duration,
         slack: Duration,
     ) -> Result<(), Duration> {
@@ -184,18 +184,18 @@ impl Budgets {
 
     /// Whether a client in lockstep is sent a snapshot now; if so, its tokens are taken. If not, it asks
     /// again at its next turn.
-    pub fn may_sync(&self, asks: &Asks, now: Duration) -> bool {
+    pub fn may_sync(&self, asks: &SyncRequest, now: Duration) -> bool {
         let mut snapshots = self.snapshots.lock();
         let is_turn = !self.are_in_force || snapshots.is_turn_of(asks, now);
         let may = is_turn
             && snapshots.has_room(asks, now)
-            && self.take(asks.household, Spending::Snapshot, now).is_ok();
+            && self.take(asks.household, LimitedAction::Snapshot, now).is_ok();
         snapshots.answered(asks, may, now);
         may
     }
 
     /// When the bucket of this address is full again; zero for one that was never used.
-    pub fn full_at(&self, address: AddressPrefix, spending: Spending) -> Duration {
+    pub fn full_at(&self, address: AddressPrefix, spending: LimitedAction) -> Duration {
         self.addresses.lock().get(&address).map_or(Duration::ZERO, |buckets| buckets[spending.slot()])
     }
 
@@ -205,7 +205,7 @@ impl Budgets {
     }
 
     /// Gives a token back, because the action did not take place.
-    pub fn give_back(&self, address: AddressPrefix, spending: Spending) {
+    pub fn give_back(&self, address: AddressPrefix, spending: LimitedAction) {
         if let Some(buckets) = self.addresses.lock().get_mut(&address) {
             let full_at = &mut buckets[spending.slot()];
             *full_at = full_at.saturating_sub(spending.rate().every);

@@ -14,14 +14,14 @@ use core::net::IpAddr;
 use std::collections::BTreeMap;
 use std::time::Duration;
 
-use super::address_rate_limits::Rate;
+use super::address_rate_limits::RateLimit;
 use crate::limits;
 use crate::util::address_prefix::AddressPrefix;
 use crate::util::sync::Mutex;
 
 /// See the [module](self).
 #[derive(Debug, Default)]
-pub struct Gate {
+pub struct AuthLimiter {
     failures: Mutex<BTreeMap<AddressPrefix, Failures>>,
 }
 
@@ -34,8 +34,8 @@ struct Failures {
 }
 
 /// The bucket of the attempts beyond [`limits::MAX_WRONG_TOKENS`].
-fn tried() -> Rate {
-    Rate {
+fn tried() -> RateLimit {
+    RateLimit {
         every: Duration::from_secs(1) / limits::TOKENS_TRIED_PER_SECOND,
         burst: limits::TOKENS_TRIED_BURST,
     }
@@ -43,7 +43,7 @@ fn tried() -> Rate {
 
 /// Why a token does not open the gate.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum GateRefusal {
+pub enum AuthError {
     /// The token is wrong.
     Wrong,
     /// The address sent too many wrong tokens, and this one is wrong or was not compared. The address may
@@ -51,7 +51,7 @@ pub enum GateRefusal {
     TooOften(Duration),
 }
 
-impl Gate {
+impl AuthLimiter {
     /// Lets an address try a token.
     ///
     /// # Errors
@@ -61,15 +61,15 @@ impl Gate {
         address: IpAddr,
         now: Duration,
         is_right: impl FnOnce() -> bool,
-    ) -> Result<(), GateRefusal> {
+    ) -> Result<(), AuthError> {
         let household = AddressPrefix::from_ip(address);
         let mut failures = self.failures.lock();
         failures.retain(|_, failures| !failures.is_over(now));
         let seen = failures.get_mut(&household).filter(|seen| seen.count >= limits::MAX_WRONG_TOKENS);
         if let Some(of_address) = seen {
-            tried().take(&mut of_address.full_at, now).map_err(GateRefusal::TooOften)?;
+            tried().take(&mut of_address.full_at, now).map_err(AuthError::TooOften)?;
             let over = of_address.since + limits::WRONG_TOKEN_WINDOW;
-            return if is_right() { Ok(()) } else { Err(GateRefusal::TooOften(over.saturating_sub(now))) };
+            return if is_right() { Ok(()) } else { Err(AuthError::TooOften(over.saturating_sub(now))) };
         }
         if is_right() {
             return Ok(());
@@ -84,7 +84,7 @@ impl Gate {
             .entry(household)
             .or_insert(Failures { since: now, count: 0, full_at: Duration::ZERO })
             .count += 1;
-        Err(GateRefusal::Wrong)
+        Err(AuthError::Wrong)
     }
 }
 

@@ -20,14 +20,14 @@ pub mod upgrade_check;
 use std::collections::BTreeSet;
 use std::sync::Arc;
 
-use self::pool::{NoPlace, Pool, Shares};
+use self::pool::{NoSlot, Pool, PoolConfig};
 use crate::limits;
 use crate::util::address_prefix::AddressPrefix;
 use crate::util::sync::{Condvar, Mutex};
 
 /// The purpose of a place.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-pub enum Place {
+pub enum SlotKind {
     /// An unfinished request.
     Pending,
     /// A client.
@@ -38,9 +38,9 @@ pub enum Place {
 
 /// The reason for refusing a connection.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum RefusedBy {
+pub enum RefusalReason {
     /// There is no place, in total or for this address.
-    NoPlace(Place, NoPlace),
+    NoPlace(SlotKind, NoSlot),
     /// A new connection took the place of this unfinished request.
     Displaced,
     /// The server is stopping or could not start a thread.
@@ -49,31 +49,31 @@ pub enum RefusedBy {
     Banned,
 }
 
-impl RefusedBy {
+impl RefusalReason {
     /// The name in logs and metrics.
     pub fn name(self) -> &'static str {
         match self {
-            RefusedBy::NoPlace(Place::Pending, NoPlace::Full) => "heads_pending",
-            RefusedBy::NoPlace(Place::Pending, NoPlace::ForAddress) => "heads_pending_for_address",
-            RefusedBy::NoPlace(Place::Client, NoPlace::Full) => "clients",
-            RefusedBy::NoPlace(Place::Client, NoPlace::ForAddress) => "clients_for_address",
-            RefusedBy::NoPlace(Place::Watcher, NoPlace::Full) => "watchers",
-            RefusedBy::NoPlace(Place::Watcher, NoPlace::ForAddress) => "watchers_for_address",
-            RefusedBy::Displaced => "displaced",
-            RefusedBy::Unavailable => "unavailable",
-            RefusedBy::Banned => "banned",
+            RefusalReason::NoPlace(SlotKind::Pending, NoSlot::Full) => "heads_pending",
+            RefusalReason::NoPlace(SlotKind::Pending, NoSlot::ForAddress) => "heads_pending_for_address",
+            RefusalReason::NoPlace(SlotKind::Client, NoSlot::Full) => "clients",
+            RefusalReason::NoPlace(SlotKind::Client, NoSlot::ForAddress) => "clients_for_address",
+            RefusalReason::NoPlace(SlotKind::Watcher, NoSlot::Full) => "watchers",
+            RefusalReason::NoPlace(SlotKind::Watcher, NoSlot::ForAddress) => "watchers_for_address",
+            RefusalReason::Displaced => "displaced",
+            RefusalReason::Unavailable => "unavailable",
+            RefusalReason::Banned => "banned",
         }
     }
 
     /// The status of the response: 403 for a ban, which is permanent, otherwise 503.
     pub fn status(self) -> u16 {
-        if self == RefusedBy::Banned { 403 } else { 503 }
+        if self == RefusalReason::Banned { 403 } else { 503 }
     }
 }
 
 /// The caps in use, from [`limits`], the flags and the machine.
 #[derive(Debug, Clone, Copy)]
-pub struct Caps {
+pub struct Capacity {
     /// Clients in total.
     pub clients: usize,
     /// Clients of one address.
@@ -90,13 +90,13 @@ pub struct Caps {
 /// See the [module](self).
 #[derive(Debug)]
 pub struct Admission {
-    counts: Mutex<Counts>,
+    counts: Mutex<AdmissionState>,
     /// A place for an unfinished request is free again.
     place_is_back: Condvar,
 }
 
 #[derive(Debug)]
-struct Counts {
+struct AdmissionState {
     /// The number of the last connection of this run of the server.
     last_number: u64,
     /// By [`Place`].
@@ -120,42 +120,42 @@ pub struct Permit {
     number: u64,
     /// Unknown until a proxy names the client's address.
     household: Option<AddressPrefix>,
-    place: Place,
+    place: SlotKind,
 }
 
-impl Counts {
-    fn pool(&mut self, place: Place) -> &mut Pool {
+impl AdmissionState {
+    fn pool(&mut self, place: SlotKind) -> &mut Pool {
         &mut self.pools[place as usize]
     }
 
     /// Whether this unfinished request of this address still has its place.
-    fn check(&mut self, number: u64, household: AddressPrefix) -> Result<(), RefusedBy> {
+    fn check(&mut self, number: u64, household: AddressPrefix) -> Result<(), RefusalReason> {
         if self.banned.contains(&household) {
-            return Err(RefusedBy::Banned);
+            return Err(RefusalReason::Banned);
         }
-        if self.pool(Place::Pending).holds(number) { Ok(()) } else { Err(RefusedBy::Displaced) }
+        if self.pool(SlotKind::Pending).holds(number) { Ok(()) } else { Err(RefusalReason::Displaced) }
     }
 }
 
 impl Admission {
     /// Admission with these caps and no connections.
-    pub fn new(caps: Caps) -> Arc<Admission> {
-        let pending = Shares {
+    pub fn new(caps: Capacity) -> Arc<Admission> {
+        let pending = PoolConfig {
             places: caps.pending,
             per_address: caps.pending_per_address,
             is_shared: true,
             displaces: true,
         };
-        let clients = Shares {
+        let clients = PoolConfig {
             places: caps.clients,
             per_address: caps.clients_per_address,
             is_shared: caps.shares_clients,
             displaces: false,
         };
         let places = limits::MAX_INSPECTORS;
-        let watchers = Shares { places, per_address: places, is_shared: true, displaces: false };
+        let watchers = PoolConfig { places, per_address: places, is_shared: true, displaces: false };
         let pools = [pending, clients, watchers].map(Pool::new);
-        let counts = Counts { last_number: 0, pools, banned: BTreeSet::new() };
+        let counts = AdmissionState { last_number: 0, pools, banned: BTreeSet::new() };
         Arc::new(Admission { counts: Mutex::new(counts), place_is_back: Condvar::new() })
     }
 
@@ -167,22 +167,22 @@ impl Admission {
     ///
     /// # Errors
     /// The cap that is reached, or the ban.
-    pub fn admit(self: &Arc<Admission>, household: Option<AddressPrefix>) -> Result<Admitted, RefusedBy> {
+    pub fn admit(self: &Arc<Admission>, household: Option<AddressPrefix>) -> Result<Admitted, RefusalReason> {
         let mut counts = self.counts.lock();
         if household.is_some_and(|household| counts.banned.contains(&household)) {
-            return Err(RefusedBy::Banned);
+            return Err(RefusalReason::Banned);
         }
         counts.last_number += 1;
         let number = counts.last_number;
-        let mut taken = counts.pool(Place::Pending).take(number, household);
-        while taken == Err(NoPlace::Full) && counts.pool(Place::Pending).is_anyone_leaving() {
+        let mut taken = counts.pool(SlotKind::Pending).take(number, household);
+        while taken == Err(NoSlot::Full) && counts.pool(SlotKind::Pending).is_anyone_leaving() {
             if self.place_is_back.wait_for(&mut counts, limits::DISPLACED_WAIT).timed_out() {
                 break;
             }
-            taken = counts.pool(Place::Pending).take(number, household);
+            taken = counts.pool(SlotKind::Pending).take(number, household);
         }
-        let displaced = taken.map_err(|why| RefusedBy::NoPlace(Place::Pending, why))?;
-        let permit = Permit { admission: Arc::clone(self), number, household, place: Place::Pending };
+        let displaced = taken.map_err(|why| RefusalReason::NoPlace(SlotKind::Pending, why))?;
+        let permit = Permit { admission: Arc::clone(self), number, household, place: SlotKind::Pending };
         Ok(Admitted { permit, displaced })
     }
 
@@ -209,7 +209,7 @@ impl Admission {
     }
 
     /// The number of places that are taken for this.
-    pub fn held(&self, place: Place) -> usize {
+    pub fn held(&self, place: SlotKind) -> usize {
         self.counts.lock().pool(place).held()
     }
 }
@@ -224,14 +224,14 @@ impl Permit {
     ///
     /// # Errors
     /// The cap that is reached, or the ban; the permit stays what it was.
-    pub fn belongs_to(&mut self, household: AddressPrefix) -> Result<(), RefusedBy> {
+    pub fn belongs_to(&mut self, household: AddressPrefix) -> Result<(), RefusalReason> {
         if self.household.is_some() {
             return Ok(());
         }
         let mut counts = self.admission.counts.lock();
         counts.check(self.number, household)?;
-        let attributed = counts.pool(Place::Pending).belongs_to(self.number, household);
-        attributed.map_err(|why| RefusedBy::NoPlace(Place::Pending, why))?;
+        let attributed = counts.pool(SlotKind::Pending).belongs_to(self.number, household);
+        attributed.map_err(|why| RefusalReason::NoPlace(SlotKind::Pending, why))?;
         self.household = Some(household);
         Ok(())
     }
@@ -240,14 +240,14 @@ impl Permit {
     ///
     /// # Errors
     /// The cap that is reached; the permit stays what it was.
-    pub fn becomes(&mut self, place: Place) -> Result<(), RefusedBy> {
+    pub fn becomes(&mut self, place: SlotKind) -> Result<(), RefusalReason> {
         // A proxy's connection whose client is unknown counts for no address, so it cannot be a client.
-        let household = self.household.ok_or(RefusedBy::Unavailable)?;
+        let household = self.household.ok_or(RefusalReason::Unavailable)?;
         let mut counts = self.admission.counts.lock();
         counts.check(self.number, household)?;
         let taken = counts.pool(place).take(self.number, Some(household));
-        taken.map_err(|why| RefusedBy::NoPlace(place, why))?;
-        counts.pool(Place::Pending).give_back(self.number);
+        taken.map_err(|why| RefusalReason::NoPlace(place, why))?;
+        counts.pool(SlotKind::Pending).give_back(self.number);
         self.admission.place_is_back.notify_one();
         self.place = place;
         Ok(())
@@ -257,15 +257,15 @@ impl Permit {
 impl Drop for Permit {
     fn drop(&mut self) {
         self.admission.counts.lock().pool(self.place).give_back(self.number);
-        if self.place == Place::Pending {
+        if self.place == SlotKind::Pending {
             self.admission.place_is_back.notify_one();
         }
     }
 }
 
-impl Default for Caps {
-    fn default() -> Caps {
-        Caps {
+impl Default for Capacity {
+    fn default() -> Capacity {
+        Capacity {
             clients: limits::CLIENTS_DEFAULT,
             clients_per_address: limits::CLIENTS_PER_ADDRESS,
             shares_clients: true,

@@ -29,7 +29,7 @@ use crate::util::address_prefix::AddressPrefix;
 
 /// The number of places, and how they are shared.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Shares {
+pub struct PoolConfig {
     /// Places in total.
     pub places: usize,
     /// The most places that one address may hold, even if all others are free.
@@ -42,7 +42,7 @@ pub struct Shares {
 
 /// Why no place was given.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum NoPlace {
+pub enum NoSlot {
     /// None is left.
     Full,
     /// The address has used up its share.
@@ -51,22 +51,22 @@ pub enum NoPlace {
 
 /// Who holds a place: an address, or `None` for the proxies' connections whose clients are not
 /// known yet.
-type Holder = Option<AddressPrefix>;
+type SlotOwner = Option<AddressPrefix>;
 
 /// See the [module](self).
 #[derive(Debug)]
 pub struct Pool {
-    shares: Shares,
-    holders: BTreeMap<u64, Holder>,
+    shares: PoolConfig,
+    holders: BTreeMap<u64, SlotOwner>,
     /// How many places each holder has; none without a place.
-    counts: HashMap<Holder, usize>,
+    counts: HashMap<SlotOwner, usize>,
     /// Displaced holdings whose connections have not ended yet.
     leaving: BTreeSet<u64>,
 }
 
 impl Pool {
     /// A pool without holdings.
-    pub fn new(shares: Shares) -> Pool {
+    pub fn new(shares: PoolConfig) -> Pool {
         Pool { shares, holders: BTreeMap::new(), counts: HashMap::new(), leaving: BTreeSet::new() }
     }
 
@@ -75,7 +75,7 @@ impl Pool {
     ///
     /// # Errors
     /// Why no place was given.
-    pub fn take(&mut self, number: u64, holder: Option<AddressPrefix>) -> Result<Option<u64>, NoPlace> {
+    pub fn take(&mut self, number: u64, holder: Option<AddressPrefix>) -> Result<Option<u64>, NoSlot> {
         let (held, free) = (self.held_by(holder), self.free());
         let spare = self.spare(free);
         let is_above_share = match holder {
@@ -86,7 +86,7 @@ impl Pool {
             None => held >= (self.shares.places / 2).max(1),
         };
         if free == 0 {
-            return Err(NoPlace::Full);
+            return Err(NoSlot::Full);
         }
         let displaced = if !self.shares.displaces {
             None
@@ -106,8 +106,8 @@ impl Pool {
     /// # Errors
     /// Why this address may not have it; the holding is then unchanged. [`NoPlace::Full`] for a
     /// number that holds nothing.
-    pub fn belongs_to(&mut self, number: u64, address: AddressPrefix) -> Result<(), NoPlace> {
-        if self.holders.get(&number).ok_or(NoPlace::Full)?.is_none() {
+    pub fn belongs_to(&mut self, number: u64, address: AddressPrefix) -> Result<(), NoSlot> {
+        if self.holders.get(&number).ok_or(NoSlot::Full)?.is_none() {
             // The place that it has is spare as far as this address is concerned.
             self.check_share(self.held_by(Some(address)), self.spare(self.free() + 1))?;
             self.forget(number);
@@ -148,10 +148,10 @@ impl Pool {
         self.shares.places.saturating_sub(self.holders.len() + self.leaving.len())
     }
 
-    fn check_share(&self, held: usize, spare: usize) -> Result<(), NoPlace> {
+    fn check_share(&self, held: usize, spare: usize) -> Result<(), NoSlot> {
         let takes_over = self.shares.displaces && self.greediest() >= 2 * (held + 1);
         let is_within = !self.shares.is_shared || held == 0 || held < spare || takes_over;
-        if held < self.shares.per_address && is_within { Ok(()) } else { Err(NoPlace::ForAddress) }
+        if held < self.shares.per_address && is_within { Ok(()) } else { Err(NoSlot::ForAddress) }
     }
 
     /// Free places above the reserve.
@@ -171,14 +171,14 @@ impl Pool {
         self.displace_oldest(holder)
     }
 
-    fn displace_oldest(&mut self, of: Holder) -> Option<u64> {
+    fn displace_oldest(&mut self, of: SlotOwner) -> Option<u64> {
         let number = *self.holders.iter().find(|(_, holder)| **holder == of)?.0;
         self.forget(number);
         self.leaving.insert(number);
         Some(number)
     }
 
-    fn hold(&mut self, number: u64, holder: Holder) {
+    fn hold(&mut self, number: u64, holder: SlotOwner) {
         self.holders.insert(number, holder);
         *self.counts.entry(holder).or_default() += 1;
     }

@@ -2,17 +2,17 @@
 
 use std::time::Duration;
 
-use super::RefusedBy;
-use super::address_rate_limits::Spending;
-use crate::connection::{Ending, Endpoint};
-use crate::game::Breach;
+use super::RefusalReason;
+use super::address_rate_limits::LimitedAction;
+use crate::connection::{DisconnectReason, WireFormat};
+use crate::game::CloseReason;
 use crate::limits;
 use crate::packet::routes::RouteError;
 use crate::ws::http::{self, RequestHead};
 
 /// See the [module](self).
 #[derive(Debug)]
-pub struct Refused {
+pub struct Refusal {
     /// The status of the answer.
     pub status: u16,
     /// The rule's name.
@@ -25,64 +25,64 @@ pub struct Refused {
     pub response: Vec<u8>,
 }
 
-impl From<http::Refusal> for Refused {
-    fn from(refusal: http::Refusal) -> Refused {
+impl From<http::Refusal> for Refusal {
+    fn from(refusal: http::Refusal) -> Refusal {
         let (response, rule) = (refusal.response(), refusal.violation.name());
-        Refused { status: refusal.status, rule, is_cap: false, detail: refusal.detail, response }
+        Refusal { status: refusal.status, rule, is_cap: false, detail: refusal.detail, response }
     }
 }
 
-impl From<RouteError> for Refused {
-    fn from(missing: RouteError) -> Refused {
+impl From<RouteError> for Refusal {
+    fn from(missing: RouteError) -> Refusal {
         let (status, rule) = missing.status();
-        Refused::plain(status, rule)
+        Refusal::plain(status, rule)
     }
 }
 
-impl From<RefusedBy> for Refused {
-    fn from(cap: RefusedBy) -> Refused {
-        Refused { is_cap: true, ..Refused::plain(cap.status(), cap.name()) }
+impl From<RefusalReason> for Refusal {
+    fn from(cap: RefusalReason) -> Refusal {
+        Refusal { is_cap: true, ..Refusal::plain(cap.status(), cap.name()) }
     }
 }
 
-impl Refused {
+impl Refusal {
     /// A refusal whose body is the rule's name.
-    pub fn plain(status: u16, rule: &'static str) -> Refused {
-        Refused::with(status, rule, &[])
+    pub fn plain(status: u16, rule: &'static str) -> Refusal {
+        Refusal::with(status, rule, &[])
     }
 
     /// The same with additional headers.
-    pub fn with(status: u16, rule: &'static str, more: &[(&str, &str)]) -> Refused {
+    pub fn with(status: u16, rule: &'static str, more: &[(&str, &str)]) -> Refusal {
         let body = format!("{rule}\n");
         let response = http::response(status, "text/plain; charset=utf-8", more, body.as_bytes());
-        Refused { status, rule, is_cap: false, detail: String::new(), response }
+        Refusal { status, rule, is_cap: false, detail: String::new(), response }
     }
 
     /// A refusal whose body is the rule's name, a sentence on the value that broke it, and the value
     /// itself, which must not be a secret.
-    pub fn of_value(status: u16, rule: &'static str, sentence: &str, value: &str) -> Refused {
+    pub fn of_value(status: u16, rule: &'static str, sentence: &str, value: &str) -> Refusal {
         let value: String = value.chars().take(limits::REFUSED_VALUE_CHARS).collect();
         let detail = format!("{sentence}: {value:?}");
         let body = format!("{rule}\n{detail}\n");
         let response = http::response(status, "text/plain; charset=utf-8", &[], body.as_bytes());
-        Refused { status, rule, is_cap: false, detail, response }
+        Refusal { status, rule, is_cap: false, detail, response }
     }
 
     /// For a client that is closed at once after `accepted`, the response that accepts its upgrade: a page sees
     /// the reason of a close frame, and not the status of a refused upgrade.
-    pub fn closed(accepted: Vec<u8>, endpoint: &Endpoint, breach: Breach) -> Refused {
-        let response = [accepted, Ending::Breach(breach).frames(endpoint)].concat();
-        Refused { status: 101, rule: breach.name(), is_cap: false, detail: String::new(), response }
+    pub fn closed(accepted: Vec<u8>, endpoint: &WireFormat, breach: CloseReason) -> Refusal {
+        let response = [accepted, DisconnectReason::Breach(breach).frames(endpoint)].concat();
+        Refusal { status: 101, rule: breach.name(), is_cap: false, detail: String::new(), response }
     }
 
     /// For an address that has spent this budget until `wait` is over.
-    pub fn too_often(spending: Spending, wait: Duration) -> Refused {
+    pub fn too_often(spending: LimitedAction, wait: Duration) -> Refusal {
         let seconds = wait.as_millis().div_ceil(1000).max(1).to_string();
-        Refused { is_cap: true, ..Refused::with(429, spending.rule(), &[("Retry-After", &seconds)]) }
+        Refusal { is_cap: true, ..Refusal::with(429, spending.rule(), &[("Retry-After", &seconds)]) }
     }
 
     /// As the answer to this request: `HEAD` gets none of the body (RFC 9110 section 9.3.2).
-    pub fn to(mut self, head: &RequestHead) -> Refused {
+    pub fn to(mut self, head: &RequestHead) -> Refusal {
         let end = self.response.windows(4).position(|four| four == b"\r\n\r\n");
         if let (true, Some(end)) = (head.method == "HEAD", end) {
             self.response.truncate(end + 4);

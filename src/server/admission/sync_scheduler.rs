@@ -13,7 +13,7 @@ use crate::util::address_prefix::AddressPrefix;
 
 /// A client that asks for a snapshot.
 #[derive(Debug, Clone, Copy)]
-pub struct Asks {
+pub struct SyncRequest {
     /// Its address.
     pub household: AddressPrefix,
     /// Its number.
@@ -26,30 +26,30 @@ pub struct Asks {
 
 /// See the [module](self).
 #[derive(Debug, Default)]
-pub struct Snapshots {
+pub struct SyncScheduler {
     /// When the budget of the server is full again.
     full_at: Duration,
     /// The clients that were not sent one when they asked: when they had their last one, and when they asked.
     waiting: BTreeMap<(AddressPrefix, u64), (Option<Duration>, Duration)>,
 }
 
-impl Snapshots {
+impl SyncScheduler {
     /// Whether no other client of its address goes before it.
-    pub fn is_turn_of(&self, asks: &Asks, now: Duration) -> bool {
+    pub fn is_turn_of(&self, asks: &SyncRequest, now: Duration) -> bool {
         let of_address = (asks.household, 0)..=(asks.household, u64::MAX);
         let mut others = self.waiting.range(of_address).map(|(_, waits)| waits);
         !others.any(|(synced, asked)| *synced < asks.synced && is_present(*asked, now))
     }
 
     /// Whether the budget of the server has room for it.
-    pub fn has_room(&self, asks: &Asks, now: Duration) -> bool {
+    pub fn has_room(&self, asks: &SyncRequest, now: Duration) -> bool {
         let spent = self.full_at.saturating_sub(now);
         let share = if asks.synced.is_none() { 1 } else { 2 };
         spent < limits::LOCKSTEP_SYNC_BURST / share
     }
 
     /// It was sent one, or not.
-    pub fn answered(&mut self, asks: &Asks, is_sent: bool, now: Duration) {
+    pub fn answered(&mut self, asks: &SyncRequest, is_sent: bool, now: Duration) {
         let key = (asks.household, asks.connection);
         if is_sent {
             let time = Duration::from_secs(asks.bytes as u64) / limits::LOCKSTEP_SYNC_BYTES_PER_SECOND;

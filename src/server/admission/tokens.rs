@@ -20,33 +20,33 @@ use std::time::Duration;
 use sha1_smol::Sha1;
 use subtle::{ConditionallySelectable as _, ConstantTimeEq as _};
 
-use super::auth_limiter::{Gate, GateRefusal};
+use super::auth_limiter::{AuthLimiter, AuthError};
 use super::secret::{Padded, Secret};
 use crate::connection::redact::http_head;
-use crate::game::Breach;
+use crate::game::CloseReason;
 use crate::limits;
 use crate::packet::credentials::{self, TOKEN_FIELD};
-use crate::server::room::SeatKey;
+use crate::server::room::ResumeKey;
 use crate::ws::http::RequestHead;
 
 /// What a client said as its token, right or wrong. `Debug` hides it.
-pub struct Said(pub String);
+pub struct OfferedToken(pub String);
 
-impl Said {
+impl OfferedToken {
     /// The token of an upgrade request: an offered subprotocol, otherwise the field of the query.
-    pub fn of(head: &RequestHead) -> Option<Said> {
-        let offered = http_head::offered(head, credentials::token_in).map(Said);
-        offered.or_else(|| head.query(TOKEN_FIELD).map(Said::in_query))
+    pub fn of(head: &RequestHead) -> Option<OfferedToken> {
+        let offered = http_head::offered(head, credentials::token_in).map(OfferedToken);
+        offered.or_else(|| head.query(TOKEN_FIELD).map(OfferedToken::in_query))
     }
 
     /// The value of a query, in which a plus stands for a blank: a token may contain the one, and never
     /// the other.
-    fn in_query(value: String) -> Said {
-        Said(value.replace(' ', "+"))
+    fn in_query(value: String) -> OfferedToken {
+        OfferedToken(value.replace(' ', "+"))
     }
 }
 
-impl fmt::Debug for Said {
+impl fmt::Debug for OfferedToken {
     fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
         out.write_str("Said(…)")
     }
@@ -54,24 +54,24 @@ impl fmt::Debug for Said {
 
 /// The players' tokens. `Debug` shows only how many there are.
 #[derive(Clone, Default, PartialEq, Eq)]
-pub struct Tokens(Vec<Token>);
+pub struct Tokens(Vec<PlayerToken>);
 
 #[derive(Clone, PartialEq, Eq)]
-struct Token {
+struct PlayerToken {
     name: Arc<str>,
     secret: Secret,
 }
 
 /// A line of a token file that cannot be used.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct BadLine {
+pub struct TokenFileError {
     /// Its number, from 1.
     pub line: usize,
     /// The broken rule. It contains no token.
     pub rule: String,
 }
 
-impl fmt::Display for BadLine {
+impl fmt::Display for TokenFileError {
     fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(out, "line {}: {}", self.line, self.rule)
     }
@@ -89,14 +89,14 @@ impl Tokens {
     ///
     /// # Errors
     /// The first line that cannot be used.
-    pub fn read(text: &str) -> Result<Tokens, BadLine> {
+    pub fn read(text: &str) -> Result<Tokens, TokenFileError> {
         let mut tokens = Tokens::default();
         for (at, line) in text.lines().enumerate() {
             let line = line.trim();
             if line.is_empty() || line.starts_with('#') {
                 continue;
             }
-            tokens.add(line).map_err(|rule| BadLine { line: at + 1, rule })?;
+            tokens.add(line).map_err(|rule| TokenFileError { line: at + 1, rule })?;
         }
         Ok(tokens)
     }
@@ -131,7 +131,7 @@ impl Tokens {
         if self.0.len() >= limits::TOKENS {
             return Err(format!("there are more than {} tokens", limits::TOKENS));
         }
-        self.0.push(Token { name: name.into(), secret });
+        self.0.push(PlayerToken { name: name.into(), secret });
         Ok(())
     }
 
@@ -146,23 +146,23 @@ impl Tokens {
     }
 
     /// The holder of a token. Each token is compared, so that the time does not tell which one is right.
-    fn find(&self, said: &str) -> Option<Holder> {
+    fn find(&self, said: &str) -> Option<TokenHolder> {
         let (said, mut found) = (Padded::new(said), u32::MAX);
         for (at, token) in self.0.iter().enumerate() {
             found.conditional_assign(&(at as u32), token.secret.equals(&said));
         }
         let is_found: bool = (!found.ct_eq(&u32::MAX)).into();
         let token = is_found.then(|| &self.0[found as usize])?;
-        Some(Holder { name: Arc::clone(&token.name), seat: seat_of(&token.secret) })
+        Some(TokenHolder { name: Arc::clone(&token.name), seat: seat_of(&token.secret) })
     }
 }
 
 /// The key of a token's seat. Worlds that are kept contain it: nobody learns the token from it, and
 /// nobody without the token can name it.
-fn seat_of(secret: &Secret) -> SeatKey {
+fn seat_of(secret: &Secret) -> ResumeKey {
     let mut hash = Sha1::from("tickwire seat of a token\n");
     hash.update(secret.reveal().as_bytes());
-    let mut key = SeatKey::default();
+    let mut key = ResumeKey::default();
     let length = key.len();
     key.copy_from_slice(&hash.digest().bytes()[..length]);
     key
@@ -170,27 +170,27 @@ fn seat_of(secret: &Secret) -> SeatKey {
 
 /// Whose token a client has.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Holder {
+pub struct TokenHolder {
     /// The name in the token file: for the operator.
     pub name: Arc<str>,
     /// The key of the token's seat.
-    pub seat: SeatKey,
+    pub seat: ResumeKey,
 }
 
 /// What a client may do.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Pass {
+pub enum Permission {
     /// It plays, because everyone may.
     Anyone,
     /// It plays with a token.
-    Holder(Holder),
+    Holder(TokenHolder),
     /// It watches.
     Spectator,
 }
 
 /// Who may play, as the operator has set it.
 #[derive(Debug, Clone, Default)]
-pub struct Players {
+pub struct PlayAccess {
     /// The tokens; without any, everyone may play.
     pub tokens: Option<Tokens>,
     /// Whether clients without a token may watch.
@@ -199,15 +199,15 @@ pub struct Players {
 
 /// See the [module](self).
 #[derive(Debug, Default)]
-pub struct Guard {
-    players: Players,
-    gate: Gate,
+pub struct Authenticator {
+    players: PlayAccess,
+    gate: AuthLimiter,
 }
 
-impl Guard {
+impl Authenticator {
     /// A guard that lets these play.
-    pub fn new(players: Players) -> Guard {
-        Guard { players, gate: Gate::default() }
+    pub fn new(players: PlayAccess) -> Authenticator {
+        Authenticator { players, gate: AuthLimiter::default() }
     }
 
     /// Whether players have tokens: also if nobody has one yet.
@@ -216,7 +216,7 @@ impl Guard {
     }
 
     /// Whether a token is right, without a count of wrong ones: for decisions that the client does not see.
-    pub fn is_right(&self, Said(said): &Said) -> bool {
+    pub fn is_right(&self, OfferedToken(said): &OfferedToken) -> bool {
         self.players.tokens.as_ref().is_some_and(|tokens| tokens.find(said).is_some())
     }
 
@@ -225,14 +225,14 @@ impl Guard {
     /// # Errors
     /// The reason to close it: [`Breach::TokenMissing`] at once, any other after
     /// [`limits::WRONG_TOKEN_DELAY`].
-    pub fn admit(&self, address: IpAddr, said: Option<&str>, now: Duration) -> Result<Pass, Breach> {
-        let Players { tokens, spectators } = &self.players;
-        let Some(tokens) = tokens else { return Ok(Pass::Anyone) };
+    pub fn admit(&self, address: IpAddr, said: Option<&str>, now: Duration) -> Result<Permission, CloseReason> {
+        let PlayAccess { tokens, spectators } = &self.players;
+        let Some(tokens) = tokens else { return Ok(Permission::Anyone) };
         if tokens.is_empty() {
-            return Ok(Pass::Spectator);
+            return Ok(Permission::Spectator);
         }
         let Some(said) = said.filter(|said| !said.is_empty()) else {
-            return if *spectators { Ok(Pass::Spectator) } else { Err(Breach::TokenMissing) };
+            return if *spectators { Ok(Permission::Spectator) } else { Err(CloseReason::TokenMissing) };
         };
         let mut holder = None;
         let is_right = || {
@@ -240,9 +240,9 @@ impl Guard {
             holder.is_some()
         };
         match self.gate.attempt(address, now, is_right) {
-            Ok(()) => Ok(holder.map_or(Pass::Spectator, Pass::Holder)),
-            Err(GateRefusal::Wrong) => Err(Breach::TokenWrong),
-            Err(GateRefusal::TooOften(_)) => Err(Breach::TokenTooOften),
+            Ok(()) => Ok(holder.map_or(Permission::Spectator, Permission::Holder)),
+            Err(AuthError::Wrong) => Err(CloseReason::TokenWrong),
+            Err(AuthError::TooOften(_)) => Err(CloseReason::TokenTooOften),
         }
     }
 }

@@ -4,15 +4,15 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use super::address_rate_limits::{Budgets, Spending};
-use super::refusal::Refused;
-use super::tokens::Said;
-use super::{Permit, Place};
-use crate::connection::Endpoint;
-use crate::connection::resume_key::InspectKey;
+use super::address_rate_limits::{AddressRateLimits, LimitedAction};
+use super::refusal::Refusal;
+use super::tokens::OfferedToken;
+use super::{Permit, SlotKind};
+use crate::connection::WireFormat;
+use crate::connection::resume_key::ResumeKey;
 use crate::packet::PacketTables;
 use crate::packet::routes::RouteError;
-use crate::server::room::Handle;
+use crate::server::room::RoomHandle;
 use crate::util::address_prefix::AddressPrefix;
 use crate::ws::handshake::{self, AcceptedUpgrade};
 use crate::ws::http::RequestHead;
@@ -22,32 +22,32 @@ pub const SUBPROTOCOLS: [&str; 1] = ["tickwire.v1"];
 
 /// The settings and state against which a request is checked.
 #[derive(Debug, Clone, Copy)]
-pub struct Door<'a> {
+pub struct UpgradeCheck<'a> {
     /// Origins whose pages may connect; empty allows any.
     pub origins: &'a [String],
     /// The packet tables.
     pub codes: &'a PacketTables,
     /// The room of the request's path, if there is one.
-    pub room: Option<&'a Arc<Handle>>,
+    pub room: Option<&'a Arc<RoomHandle>>,
     /// Whether the room has all the clients that it may have.
     pub is_full: bool,
     /// Rate limits per address.
-    pub budgets: &'a Budgets,
+    pub budgets: &'a AddressRateLimits,
     /// Whether the host takes no more clients.
     pub is_stopping: bool,
 }
 
 /// A request that becomes a client.
 #[derive(Debug)]
-pub struct Entry {
+pub struct AcceptedClient {
     /// The room of its path.
-    pub room: Arc<Handle>,
+    pub room: Arc<RoomHandle>,
     /// The dialect and format of its path and query.
-    pub endpoint: Endpoint,
+    pub endpoint: WireFormat,
     /// The key by which a page proves at `/wire` that the client is its own.
-    pub inspect_key: Option<InspectKey>,
+    pub inspect_key: Option<ResumeKey>,
     /// The player's token in the request, which applies unless its hello has one.
-    pub token: Option<Said>,
+    pub token: Option<OfferedToken>,
     /// Whether the request comes from the server's own machine, as the driver judges it.
     pub is_local: bool,
     /// The response.
@@ -56,16 +56,16 @@ pub struct Entry {
     pub declined: Vec<String>,
 }
 
-impl Door<'_> {
+impl UpgradeCheck<'_> {
     /// Checks what a request says, whether or not there is a place.
     ///
     /// # Errors
     /// The refusal.
-    pub fn check(&self, head: &RequestHead) -> Result<(AcceptedUpgrade, Endpoint), Refused> {
+    pub fn check(&self, head: &RequestHead) -> Result<(AcceptedUpgrade, WireFormat), Refusal> {
         let accepted = handshake::accept(head, &SUBPROTOCOLS)?;
         handshake::check_origin(head, self.origins)?;
         let room = self.room.ok_or(RouteError::Room)?;
-        Ok((accepted, Endpoint::find(self.codes, room.about.paths, head)?))
+        Ok((accepted, WireFormat::find(self.codes, room.about.paths, head)?))
     }
 
     /// Checks a request, and turns its permit into that of a client.
@@ -78,24 +78,24 @@ impl Door<'_> {
         address: AddressPrefix,
         permit: &mut Permit,
         now: Duration,
-    ) -> Result<Entry, Refused> {
+    ) -> Result<AcceptedClient, Refusal> {
         let (accepted, endpoint) = self.check(head)?;
         let room = self.room.ok_or(RouteError::Room)?;
         if room.is_over() {
-            return Err(Refused::plain(503, "room_over"));
+            return Err(Refusal::plain(503, "room_over"));
         }
         if self.is_full {
-            return Err(Refused { is_cap: true, ..Refused::plain(503, "room_full") });
+            return Err(Refusal { is_cap: true, ..Refusal::plain(503, "room_full") });
         }
         if self.is_stopping {
-            return Err(Refused::plain(503, "stopping"));
+            return Err(Refusal::plain(503, "stopping"));
         }
-        let taken = self.budgets.take(address, Spending::Client, now);
-        taken.map_err(|wait| Refused::too_often(Spending::Client, wait))?;
-        permit.becomes(Place::Client).inspect_err(|_| self.budgets.give_back(address, Spending::Client))?;
-        let (room, inspect_key) = (Arc::clone(room), InspectKey::of(head));
-        let token = Said::of(head);
-        Ok(Entry {
+        let taken = self.budgets.take(address, LimitedAction::Client, now);
+        taken.map_err(|wait| Refusal::too_often(LimitedAction::Client, wait))?;
+        permit.becomes(SlotKind::Client).inspect_err(|_| self.budgets.give_back(address, LimitedAction::Client))?;
+        let (room, inspect_key) = (Arc::clone(room), ResumeKey::of(head));
+        let token = OfferedToken::of(head);
+        Ok(AcceptedClient {
             room,
             endpoint,
             inspect_key,

@@ -7,17 +7,17 @@ use std::net::SocketAddr;
 use std::path::PathBuf;
 use std::sync::Arc;
 
-use crate::game::{About, Game};
+use crate::game::{GameInfo, Game};
 use crate::limits;
 use crate::packet::PacketTables;
 use crate::packet::routes::{is_alias, is_room_name};
 use crate::server::net::console::Source;
-use crate::server::net::console::admin_token::Token;
-use crate::server::net::recorder::Target;
-use crate::server::net::{self, Config, Kind, Players, Tokens};
-pub use crate::server::room::lockstep::Access as Lockstep;
-use crate::server::room::lockstep::Rules;
-pub use room_spec::Room;
+use crate::server::net::console::admin_token::AdminToken;
+use crate::server::net::recorder::CaptureTarget;
+use crate::server::net::{self, ServerConfig, TcpGameFactory, PlayAccess, Tokens};
+pub use crate::server::room::lockstep::LockstepAccess as Lockstep;
+use crate::server::room::lockstep::LockstepConfig;
+pub use room_spec::RoomSpec;
 pub use start_error::StartError;
 
 /// A server that is being set up.
@@ -90,13 +90,13 @@ pub use start_error::StartError;
 pub struct Server {
     bind: String,
     /// The default room's first, without a name.
-    rooms: Vec<(String, Room)>,
+    rooms: Vec<(String, RoomSpec)>,
     rooms_on_demand: usize,
     max_clients: usize,
     max_clients_per_address: usize,
     address_budgets: bool,
     allowed_origins: Vec<String>,
-    admin_token: Option<Result<Token, String>>,
+    admin_token: Option<Result<AdminToken, String>>,
     tokens: Option<Result<Tokens, String>>,
     spectators: bool,
     lockstep: Lockstep,
@@ -107,11 +107,11 @@ pub struct Server {
 impl Server {
     /// A server whose default room has this game.
     pub fn of<G: Game>() -> Server {
-        Server::with(Room::of::<G>())
+        Server::with(RoomSpec::of::<G>())
     }
 
     /// A server with this default room.
-    pub fn with(room: Room) -> Server {
+    pub fn with(room: RoomSpec) -> Server {
         Server {
             bind: "127.0.0.1:0".to_owned(),
             rooms: vec![(String::new(), room)],
@@ -138,7 +138,7 @@ impl Server {
 
     /// Adds a room, at `/r/NAME/`. A name has up to 32 of a-z, 0-9 and -.
     #[must_use]
-    pub fn room(mut self, name: &str, room: Room) -> Server {
+    pub fn room(mut self, name: &str, room: RoomSpec) -> Server {
         self.rooms.push((name.to_owned(), room));
         self
     }
@@ -180,7 +180,7 @@ impl Server {
     /// The token for `/admin`; by default a new one, which [`Running::admin_token`] tells.
     #[must_use]
     pub fn admin_token(self, token: &str) -> Server {
-        Server { admin_token: Some(Token::new(token)), ..self }
+        Server { admin_token: Some(AdminToken::new(token)), ..self }
     }
 
     /// Lets only clients with one of these tokens play: names and tokens. A token has 16 to 256 letters,
@@ -227,21 +227,21 @@ impl Server {
     ///
     /// # Errors
     /// A setting breaks a rule, the tables of the games do not fit together, or the system refuses.
-    pub fn start(self) -> Result<Running, StartError> {
+    pub fn start(self) -> Result<RunningServer, StartError> {
         let config = self.config()?;
-        let begin = |(name, room): &(String, Room)| room.begin(name, &config);
+        let begin = |(name, room): &(String, RoomSpec)| room.begin(name, &config);
         let rooms = self.rooms.iter().map(begin).collect::<Result<Vec<_>, _>>()?;
-        let server = net::Server::start_rooms(config, rooms).map_err(StartError::System)?;
+        let server = net::ServerHandle::start_rooms(config, rooms).map_err(StartError::System)?;
         // From here on, a failure stops the server.
-        let running = Running { server };
+        let running = RunningServer { server };
         if let Some(file) = self.capture {
-            let started = running.server.capture(Target::File(file));
+            let started = running.server.capture(CaptureTarget::File(file));
             started.map_err(|rule| StartError::setting("capture", rule))?;
         }
         Ok(running)
     }
 
-    fn config(&self) -> Result<Config, StartError> {
+    fn config(&self) -> Result<ServerConfig, StartError> {
         let bind: SocketAddr = self.bind.parse().map_err(|_| {
             let rule = format!("{:?} must be ADDRESS:PORT, such as 127.0.0.1:3000", self.bind);
             StartError::setting("bind", rule)
@@ -254,19 +254,19 @@ impl Server {
                 return Err(StartError::setting(setting, "0: must be at least 1"));
             }
         }
-        let admin_token = self.admin_token.clone().unwrap_or_else(|| Ok(Token::random()));
+        let admin_token = self.admin_token.clone().unwrap_or_else(|| Ok(AdminToken::random()));
         let tokens = self.tokens.clone().transpose().map_err(|rule| StartError::setting("tokens", rule))?;
-        let mut games: Vec<Kind> = Vec::new();
+        let mut games: Vec<TcpGameFactory> = Vec::new();
         for (_, room) in &self.rooms {
-            if Kind::find(&games, room.game.about).is_none() {
+            if TcpGameFactory::find(&games, room.game.about).is_none() {
                 games.push(room.game);
             }
         }
-        let abouts: Vec<&About> = games.iter().map(|game| game.about).collect();
-        let codes = About::codes_of(&abouts).map_err(StartError::Tables)?;
+        let abouts: Vec<&GameInfo> = games.iter().map(|game| game.about).collect();
+        let codes = GameInfo::codes_of(&abouts).map_err(StartError::Tables)?;
         let first = &self.rooms[0].1;
         let identity = first.identity().map_err(|rule| StartError::room("", rule))?;
-        Ok(Config {
+        Ok(ServerConfig {
             game: first.game,
             games,
             update_hz: first.update_hz.unwrap_or(identity.tick_hz),
@@ -275,13 +275,13 @@ impl Server {
             max_clients: self.max_clients,
             max_clients_per_address: self.max_clients_per_address,
             address_budgets: self.address_budgets,
-            players: Players { tokens, spectators: self.spectators },
-            lockstep: Rules { access: self.lockstep, ..Rules::default() },
+            players: PlayAccess { tokens, spectators: self.spectators },
+            lockstep: LockstepConfig { access: self.lockstep, ..LockstepConfig::default() },
             self_check: self.self_check,
             allowed_origins: self.allowed_origins.clone(),
             codes: Arc::new(codes),
             admin_token: admin_token.map_err(|rule| StartError::setting("admin_token", rule))?,
-            ..Config::new(bind)
+            ..ServerConfig::new(bind)
         })
     }
 
@@ -310,11 +310,11 @@ impl Server {
 
 /// A running server. Dropping it stops it.
 #[derive(Debug)]
-pub struct Running {
-    server: net::Server,
+pub struct RunningServer {
+    server: net::ServerHandle,
 }
 
-impl Running {
+impl RunningServer {
     /// The address on which it listens, with the port that the system chose.
     pub fn address(&self) -> SocketAddr {
         self.server.address()
@@ -360,7 +360,7 @@ impl Running {
     }
 }
 
-impl Drop for Running {
+impl Drop for RunningServer {
     fn drop(&mut self) {
         self.server.halt();
     }

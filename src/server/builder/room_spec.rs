@@ -4,12 +4,12 @@ use tickwire_sim::WorldParams;
 
 use super::start_error::StartError;
 use crate::game::Game;
-use crate::server::net::{Config, Core, Kind};
+use crate::server::net::{ServerConfig, TcpRoom, TcpGameFactory};
 
 /// A room of a [`Server`](crate::Server): its game and its options.
 #[derive(Debug, Clone)]
-pub struct Room {
-    pub(super) game: Kind,
+pub struct RoomSpec {
+    pub(super) game: TcpGameFactory,
     seed: u32,
     tick_hz: Option<u32>,
     pub(super) update_hz: Option<u32>,
@@ -17,41 +17,41 @@ pub struct Room {
     options: Vec<(String, u32)>,
 }
 
-impl Room {
+impl RoomSpec {
     /// A room with this game and the defaults of its options.
-    pub fn of<G: Game>() -> Room {
-        let (game, max_clients) = (Kind::of::<G>(), usize::MAX);
-        Room { game, seed: 1, tick_hz: None, update_hz: None, max_clients, options: Vec::new() }
+    pub fn of<G: Game>() -> RoomSpec {
+        let (game, max_clients) = (TcpGameFactory::of::<G>(), usize::MAX);
+        RoomSpec { game, seed: 1, tick_hz: None, update_hz: None, max_clients, options: Vec::new() }
     }
 
     /// The seed of everything random; 1 by default.
     #[must_use]
-    pub fn seed(self, seed: u32) -> Room {
-        Room { seed, ..self }
+    pub fn seed(self, seed: u32) -> RoomSpec {
+        RoomSpec { seed, ..self }
     }
 
     /// Ticks per second: one of those that the game allows, of which the first is the default.
     #[must_use]
-    pub fn tick_hz(self, hz: u32) -> Room {
-        Room { tick_hz: Some(hz), ..self }
+    pub fn tick_hz(self, hz: u32) -> RoomSpec {
+        RoomSpec { tick_hz: Some(hz), ..self }
     }
 
     /// Updates per second, at most the tick rate; the tick rate by default.
     #[must_use]
-    pub fn update_hz(self, hz: u32) -> Room {
-        Room { update_hz: Some(hz), ..self }
+    pub fn update_hz(self, hz: u32) -> RoomSpec {
+        RoomSpec { update_hz: Some(hz), ..self }
     }
 
     /// Clients in this room; those beyond are refused with status 503. By default only the server's
     /// maximum counts.
     #[must_use]
-    pub fn max_clients(self, clients: usize) -> Room {
-        Room { max_clients: clients, ..self }
+    pub fn max_clients(self, clients: usize) -> RoomSpec {
+        RoomSpec { max_clients: clients, ..self }
     }
 
     /// Sets an option of the game, by its [flag](tickwire_sim::OptionSpec::flag).
     #[must_use]
-    pub fn option(mut self, flag: &str, value: u32) -> Room {
+    pub fn option(mut self, flag: &str, value: u32) -> RoomSpec {
         self.options.push((flag.to_owned(), value));
         self
     }
@@ -84,7 +84,7 @@ impl Room {
     }
 
     /// The room, whose world begins.
-    pub(super) fn begin(&self, name: &str, config: &Config) -> Result<Box<Core>, StartError> {
+    pub(super) fn begin(&self, name: &str, config: &ServerConfig) -> Result<Box<TcpRoom>, StartError> {
         let identity = self.identity().map_err(|rule| StartError::room(name, rule))?;
         let mut options = config.room_options(name, identity.tick_hz);
         options.rates.update_hz = self.update_hz.unwrap_or(identity.tick_hz).min(identity.tick_hz);

@@ -10,22 +10,22 @@ use std::time::Duration;
 
 use tickwire_sim::PlayerId;
 
-use crate::connection::deadlines::Due;
-use crate::connection::receiver::{At, RoomFacts};
-use crate::connection::resume_key::InspectKey;
-use crate::connection::sender::{Batch, Frames, Offered};
-use crate::connection::{Ending, Endpoint, Receiver, Sender};
-use crate::game::Breach;
+use crate::connection::deadlines::DueAction;
+use crate::connection::receiver::{ReadTime, RoomInfo};
+use crate::connection::resume_key::ResumeKey;
+use crate::connection::sender::{Batch, Frames, EnqueueResult};
+use crate::connection::{DisconnectReason, WireFormat, Receiver, Sender};
+use crate::game::CloseReason;
 use crate::packet::Direction;
-use crate::server::admission::tokens::{Pass, Said};
-use crate::server::admission::upgrade_check::Entry;
-use crate::server::room::{Entered, Handle};
+use crate::server::admission::tokens::{Permission, OfferedToken};
+use crate::server::admission::upgrade_check::AcceptedClient;
+use crate::server::room::{JoinOutcome, RoomHandle};
 use crate::util::address_prefix::AddressPrefix;
 use crate::util::sync::Mutex;
 use crate::ws::frame;
 
 /// What carries a client's bytes: a socket, or a model of one.
-pub trait Line: Debug + Send + Sync + Sized + 'static {
+pub trait Transport: Debug + Send + Sync + Sized + 'static {
     /// Sends as much as the other end takes now; `Ok(0)` if that is nothing.
     ///
     /// # Errors
@@ -49,9 +49,9 @@ pub struct Client<L> {
     /// When its handshake completed, on the host's clock.
     pub connected: Duration,
     /// The room that it is in.
-    pub room: Arc<Handle>,
+    pub room: Arc<RoomHandle>,
     /// Its dialect and format.
-    pub endpoint: Endpoint,
+    pub endpoint: WireFormat,
     /// What carries its bytes: read by its own reader only, written as `sender` asks only.
     pub line: L,
     /// All state that its bytes can change. Its own reader holds the lock while it handles what it
@@ -60,13 +60,13 @@ pub struct Client<L> {
     /// What waits to be sent, why the connection ends, and its deadlines.
     pub sender: Sender,
     /// The key by which a page proves at `/wire` that the client is its own.
-    pub inspect_key: Option<InspectKey>,
+    pub inspect_key: Option<ResumeKey>,
     /// The token in its request.
-    pub token: Option<Said>,
+    pub token: Option<OfferedToken>,
     /// Whether it comes from the server's own machine.
     pub is_local: bool,
     /// What it may do, once that was judged.
-    pass: Mutex<Option<Pass>>,
+    pass: Mutex<Option<Permission>>,
     /// The number of its player in the lower half, 0 without one; in the upper half the ticks completed
     /// from which on the player's state is of this connection.
     player: AtomicU64,
@@ -85,10 +85,10 @@ pub struct Client<L> {
     gone: AtomicBool,
 }
 
-impl<L: Line> Client<L> {
+impl<L: Transport> Client<L> {
     /// A newly upgraded client.
-    pub fn new((id, address): (u64, SocketAddr), line: L, entry: Entry, now: Duration) -> Client<L> {
-        let Entry { room, endpoint, inspect_key, token, is_local, .. } = entry;
+    pub fn new((id, address): (u64, SocketAddr), line: L, entry: AcceptedClient, now: Duration) -> Client<L> {
+        let AcceptedClient { room, endpoint, inspect_key, token, is_local, .. } = entry;
         let hello = endpoint.dialect.row(Direction::ToServer, "hello");
         if hello.is_some_and(|row| row.argument("since").is_some()) {
             room.keep_events();
@@ -127,17 +127,17 @@ impl<L: Line> Client<L> {
     }
 
     /// The time of what its reader reads `now`.
-    pub fn at(&self, now: Duration) -> At {
-        At { now, tick: self.room.tick(), slack: self.sender.life.pauses.slack(now) }
+    pub fn at(&self, now: Duration) -> ReadTime {
+        ReadTime { now, tick: self.room.tick(), slack: self.sender.life.pauses.slack(now) }
     }
 
     /// What it may do; `None` before that was judged.
-    pub fn pass(&self) -> Option<Pass> {
+    pub fn pass(&self) -> Option<Permission> {
         self.pass.lock().clone()
     }
 
     /// Sets what it may do.
-    pub fn set_pass(&self, pass: Pass) {
+    pub fn set_pass(&self, pass: Permission) {
         *self.pass.lock() = Some(pass);
     }
 
@@ -160,8 +160,8 @@ impl<L: Line> Client<L> {
 
     /// Sets its player and the player's name. A client that comes back may say `since` which tick it has
     /// missed what happened.
-    pub fn set_player(&self, entered: Entered, name: &str, since: Option<u32>) {
-        let Entered { player, is_back, from_tick, taken_at } = entered;
+    pub fn set_player(&self, entered: JoinOutcome, name: &str, since: Option<u32>) {
+        let JoinOutcome { player, is_back, from_tick, taken_at } = entered;
         name.clone_into(&mut self.name.lock());
         let missed = since.filter(|_| is_back).map_or(0, |since| since.max(taken_at).saturating_add(1));
         self.missed_since.store(missed, Ordering::Release);
@@ -207,9 +207,9 @@ impl<L: Line> Client<L> {
     /// Queues whole frames that must arrive; closes the client if there is no room.
     pub fn send(&self, frames: Frames<'_>, now: Duration) {
         match self.sender.offer(frames, |frames| self.line.queued(self, frames, now)) {
-            Offered::Send(batch) => self.transmit(batch, now),
-            Offered::Full => self.close(Ending::Breach(Breach::SlowClient), now),
-            Offered::Waits | Offered::Ended => {}
+            EnqueueResult::Send(batch) => self.transmit(batch, now),
+            EnqueueResult::Full => self.close(DisconnectReason::Breach(CloseReason::SlowClient), now),
+            EnqueueResult::Waits | EnqueueResult::Ended => {}
         }
     }
 
@@ -231,7 +231,7 @@ impl<L: Line> Client<L> {
     }
 
     /// Closes the client for this reason. Only the first reason counts.
-    pub fn close(&self, ending: Ending, now: Duration) {
+    pub fn close(&self, ending: DisconnectReason, now: Duration) {
         let frames = ending.frames(&self.endpoint);
         if self.sender.close(ending, &frames, |frames| self.line.queued(self, frames, now), now) {
             self.send_waiting(now);
@@ -241,7 +241,7 @@ impl<L: Line> Client<L> {
     /// Closes a client that has lost its seat to another connection: it is not told what that one does.
     pub fn yield_seat(&self, now: Duration) {
         if self.room.is_evicted(self.id) {
-            self.close(Ending::Breach(Breach::TakenOver), now);
+            self.close(DisconnectReason::Breach(CloseReason::TakenOver), now);
         }
     }
 
@@ -250,10 +250,10 @@ impl<L: Line> Client<L> {
     pub fn look_after(&self, now: Duration) {
         self.sender.life.pauses.note(now);
         match self.sender.poll(now) {
-            Due::Nothing(_) => {}
-            Due::Ping => self.send(Frames::Lent(frame::EMPTY_PING), now),
-            Due::Close(breach) => self.close(Ending::Breach(breach), now),
-            Due::Cut => self.line.cut(),
+            DueAction::Nothing(_) => {}
+            DueAction::Ping => self.send(Frames::Lent(frame::EMPTY_PING), now),
+            DueAction::Close(breach) => self.close(DisconnectReason::Breach(breach), now),
+            DueAction::Cut => self.line.cut(),
         }
     }
 
@@ -283,8 +283,8 @@ impl<L: Line> Client<L> {
 }
 
 /// The receiver of a client of this room and endpoint.
-fn receiver(room: &Handle, endpoint: &Endpoint, now: Duration) -> Receiver {
-    let facts = RoomFacts {
+fn receiver(room: &RoomHandle, endpoint: &WireFormat, now: Duration) -> Receiver {
+    let facts = RoomInfo {
         about: room.about,
         epoch: room.options.epoch.clone(),
         identity: room.identity.clone(),

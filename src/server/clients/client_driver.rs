@@ -8,17 +8,17 @@ use std::time::Duration;
 
 use tickwire_sim::{PlayerId, RawCommand};
 
-use super::client::{Client, Line};
-use crate::connection::receiver::{At, Books, Denied};
-use crate::connection::resume_key::InspectKey;
+use super::client::{Client, Transport};
+use crate::connection::receiver::{ReadTime, ConnectionEvents, Denial};
+use crate::connection::resume_key::ResumeKey;
 use crate::connection::sender::Frames;
-use crate::connection::session::Differing;
-use crate::connection::{Driver, Ending, Receiver};
-use crate::game::{Breach, PLAYER_GONE, Profile, Shared};
-use crate::server::admission::address_rate_limits::{Budgets, Spending};
-use crate::server::admission::tokens::{Guard, Pass, Said};
-use crate::server::room::lockstep::{Access, Field};
-use crate::server::room::{Entered, Entering, SeatKey};
+use crate::connection::session::FieldDiff;
+use crate::connection::{Driver, DisconnectReason, Receiver};
+use crate::game::{CloseReason, PLAYER_GONE, JoinRequest, SharedRateLimit};
+use crate::server::admission::address_rate_limits::{AddressRateLimits, LimitedAction};
+use crate::server::admission::tokens::{Authenticator, Permission, OfferedToken};
+use crate::server::room::lockstep::{LockstepAccess, FieldDiff};
+use crate::server::room::{JoinOutcome, JoinAttempt, ResumeKey};
 
 /// What a spectator is told that asks for a body.
 const ONLY_WATCHES: &str =
@@ -28,17 +28,17 @@ const ONLY_WATCHES: &str =
 const GONE: &str = "the player that you had has left the world: you begin anew";
 
 /// See the [module](self).
-pub struct Asked<'a, L> {
+pub struct ClientDriver<'a, L> {
     /// The client that asks.
     pub client: &'a Client<L>,
     /// Rate limits per address.
-    pub budgets: &'a Budgets,
+    pub budgets: &'a AddressRateLimits,
     /// Knows who may play.
-    pub guard: &'a Guard,
+    pub guard: &'a Authenticator,
     /// Where it is noted.
-    pub books: &'a dyn Books,
+    pub books: &'a dyn ConnectionEvents,
     /// When the bytes at hand were read.
-    pub at: At,
+    pub at: ReadTime,
 }
 
 /// Passes bytes of a client on to its receiver. Bytes of a closing client are ignored, whoever is
@@ -46,22 +46,22 @@ pub struct Asked<'a, L> {
 ///
 /// # Errors
 /// The connection ends, or is ending.
-pub fn hear<L: Line>(
+pub fn receive<L: Transport>(
     client: &Client<L>,
     bytes: &[u8],
-    at: At,
+    at: ReadTime,
     driver: &mut dyn Driver,
-) -> Result<(), Ending> {
-    hear_locked(client, &mut client.receiver.lock(), bytes, at, driver)
+) -> Result<(), DisconnectReason> {
+    receive_locked(client, &mut client.receiver.lock(), bytes, at, driver)
 }
 
-fn hear_locked<L: Line>(
+fn receive_locked<L: Transport>(
     client: &Client<L>,
     receiver: &mut Receiver,
     bytes: &[u8],
-    at: At,
+    at: ReadTime,
     driver: &mut dyn Driver,
-) -> Result<(), Ending> {
+) -> Result<(), DisconnectReason> {
     let sender = &client.sender;
     if let Some(ending) = sender.ending() {
         receiver.ignore(bytes, at, driver.books());
@@ -79,10 +79,10 @@ fn hear_locked<L: Line>(
 ///
 /// # Errors
 /// Why the bytes were not passed on.
-pub fn inject<L: Line>(
+pub fn inject<L: Transport>(
     client: &Client<L>,
     bytes: &[u8],
-    at: At,
+    at: ReadTime,
     driver: &mut dyn Driver,
 ) -> Result<(), &'static str> {
     if client.sender.ending().is_some() {
@@ -93,35 +93,35 @@ pub fn inject<L: Line>(
         return Err("the client has sent half of a message: try again");
     }
     receiver.mark_injected();
-    if let Err(ending) = hear_locked(client, &mut receiver, bytes, at, driver) {
+    if let Err(ending) = receive_locked(client, &mut receiver, bytes, at, driver) {
         client.close(ending, at.now);
     }
     Ok(())
 }
 
-impl<L: Line> Asked<'_, L> {
+impl<L: Transport> ClientDriver<'_, L> {
     /// The key of the client's seat, if it has one: that of its token or, where everyone plays, of its
     /// page.
-    fn seat_key(&self) -> Result<Option<SeatKey>, Denied> {
+    fn seat_key(&self) -> Result<Option<ResumeKey>, Denial> {
         match self.client.pass() {
-            Some(Pass::Holder(holder)) => Ok(Some(holder.seat)),
-            Some(Pass::Anyone) => {
+            Some(Permission::Holder(holder)) => Ok(Some(holder.seat)),
+            Some(Permission::Anyone) => {
                 let outlives = self.client.room.options.seat_time > Duration::ZERO;
-                Ok(self.client.inspect_key.map(InspectKey::bytes).filter(|_| outlives))
+                Ok(self.client.inspect_key.map(ResumeKey::bytes).filter(|_| outlives))
             }
-            Some(Pass::Spectator) | None => {
-                self.books.rejected(Breach::TokenMissing.name());
-                Err(Denied::Rejected(Breach::TokenMissing.name(), ONLY_WATCHES))
+            Some(Permission::Spectator) | None => {
+                self.books.rejected(CloseReason::TokenMissing.name());
+                Err(Denial::Rejected(CloseReason::TokenMissing.name(), ONLY_WATCHES))
             }
         }
     }
 
     /// Whether a client with this pass may follow in lockstep, which shows it the whole world.
-    fn may_lockstep(&self, pass: &Pass) -> bool {
+    fn may_lockstep(&self, pass: &Permission) -> bool {
         match self.client.room.lockstep.rules().access {
-            Access::Off => false,
-            Access::Token => self.client.is_local || matches!(pass, Pass::Holder(_)),
-            Access::Open => true,
+            LockstepAccess::Off => false,
+            LockstepAccess::Token => self.client.is_local || matches!(pass, Permission::Holder(_)),
+            LockstepAccess::Open => true,
         }
     }
 
@@ -134,15 +134,15 @@ impl<L: Line> Asked<'_, L> {
     }
 
     /// Takes a token of the budget of this address.
-    fn spend(&self, spending: Spending) -> Result<(), Denied> {
+    fn spend(&self, spending: LimitedAction) -> Result<(), Denial> {
         self.budgets.take_late(self.client.household(), spending, self.at.now, self.at.slack).map_err(|_| {
             self.books.rejected(spending.rule());
-            Denied::Rejected(spending.rule(), spending.detail())
+            Denial::Rejected(spending.rule(), spending.detail())
         })
     }
 }
 
-impl<L: Line> Driver for Asked<'_, L> {
+impl<L: Transport> Driver for ClientDriver<'_, L> {
     fn answer(&mut self, frames: &[u8]) {
         self.client.send(Frames::Lent(frames), self.at.now);
     }
@@ -152,25 +152,25 @@ impl<L: Line> Driver for Asked<'_, L> {
     }
 
     /// A token in the hello goes before one in the request.
-    fn admit(&mut self, token: Option<&str>, lockstep: bool) -> Result<(), Denied> {
-        let of_request = self.client.token.as_ref().map(|Said(said)| said.as_str());
+    fn admit(&mut self, token: Option<&str>, lockstep: bool) -> Result<(), Denial> {
+        let of_request = self.client.token.as_ref().map(|OfferedToken(said)| said.as_str());
         let said = token.filter(|said| !said.is_empty()).or(of_request);
         match self.guard.admit(self.client.address.ip(), said, self.at.now) {
             Ok(pass) => {
                 if lockstep && !self.may_lockstep(&pass) {
-                    self.client.sender.life.turn_away(Breach::LockstepOff, self.at.now);
-                    return Err(Denied::Unanswered);
+                    self.client.sender.life.turn_away(CloseReason::LockstepOff, self.at.now);
+                    return Err(Denial::Unanswered);
                 }
-                if let Pass::Holder(holder) = &pass {
+                if let Permission::Holder(holder) = &pass {
                     self.books.admitted(&holder.name);
                 }
                 self.client.set_pass(pass);
                 Ok(())
             }
-            Err(Breach::TokenMissing) => Err(Denied::Closed(Breach::TokenMissing)),
+            Err(CloseReason::TokenMissing) => Err(Denial::Closed(CloseReason::TokenMissing)),
             Err(breach) => {
                 self.client.sender.life.turn_away(breach, self.at.now);
-                Err(Denied::Unanswered)
+                Err(Denial::Unanswered)
             }
         }
     }
@@ -193,22 +193,22 @@ impl<L: Line> Driver for Asked<'_, L> {
         room.lockstep.checksum(*id, label, tick, checksum);
     }
 
-    fn details(&mut self, tick: u32, fields: Vec<Differing>) {
-        let field = |Differing { entity, field, server, own }| Field { entity, field, room: server, own };
+    fn details(&mut self, tick: u32, fields: Vec<FieldDiff>) {
+        let field = |FieldDiff { entity, field, server, own }| FieldDiff { entity, field, room: server, own };
         self.client.room.lockstep.details(self.client.id, tick, fields.into_iter().map(field).collect());
     }
 
     /// A client whose address joins too often goes on watching, and may try again.
-    fn join(&mut self, profile: Profile, since: Option<u32>) -> Result<PlayerId, Denied> {
+    fn join(&mut self, profile: JoinRequest, since: Option<u32>) -> Result<PlayerId, Denial> {
         let key = self.seat_key()?;
-        self.spend(Spending::Join)?;
+        self.spend(LimitedAction::Join)?;
         let Client { id, room, .. } = self.client;
-        let entering = Entering { key, connection: *id, from: self.client.household() };
+        let entering = JoinAttempt { key, connection: *id, from: self.client.household() };
         let entered = room.enter(entering, self.at.now, |entered| {
             self.client.set_player(entered, &profile.name, since);
             (room.about.join)(entered.player, &profile)
         });
-        let Entered { player, is_back, .. } = entered.ok_or(Denied::Closed(Breach::Full))?;
+        let JoinOutcome { player, is_back, .. } = entered.ok_or(Denial::Closed(CloseReason::Full))?;
         if since.is_some() && !is_back {
             self.tell_gone();
         }
@@ -220,10 +220,10 @@ impl<L: Line> Driver for Asked<'_, L> {
         &mut self,
         command: RawCommand,
         intended: Option<u32>,
-        shared: Option<&'static Shared>,
-    ) -> Result<(), Denied> {
+        shared: Option<&'static SharedRateLimit>,
+    ) -> Result<(), Denial> {
         if let Some(shared) = shared {
-            self.spend(Spending::Shared(shared))?;
+            self.spend(LimitedAction::Shared(shared))?;
         }
         if let Err(dropped) =
             self.client.room.push((self.client.household(), self.client.id), command, intended)
@@ -241,7 +241,7 @@ impl<L: Line> Driver for Asked<'_, L> {
         self.client.set_watched(player);
     }
 
-    fn books(&self) -> &dyn Books {
+    fn books(&self) -> &dyn ConnectionEvents {
         self.books
     }
 }

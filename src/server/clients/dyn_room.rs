@@ -8,101 +8,101 @@ use std::time::Duration;
 use tickwire_sim::migrate::NamedState;
 use tickwire_sim::{Sim, WorldParams};
 
-use super::client::Line;
-use super::update_group::{Audience, Members};
-use crate::game::{About, Game};
+use super::client::Transport;
+use super::update_group::{UpdateGroup, TypedUpdateGroup};
+use crate::game::{GameInfo, Game};
 use crate::limits;
 #[cfg(not(target_family = "wasm"))]
-use crate::server::room::Kept;
-use crate::server::room::{Handle, Options, Room, Ticked, Wants};
+use crate::server::room::SavedRoom;
+use crate::server::room::{RoomHandle, RoomConfig, Room, TickResult, TickRequest};
 
 /// A room whose clients have lines of this kind.
-pub trait Core<L: Line>: Debug + Send {
+pub trait DynRoom<L: Transport>: Debug + Send {
     /// The half that other threads use.
-    fn handle(&self) -> &Arc<Handle>;
+    fn handle(&self) -> &Arc<RoomHandle>;
 
     /// Runs one tick at this time of the host's clock.
-    fn tick(&mut self, now: Duration, wants: Wants) -> Ticked;
+    fn tick(&mut self, now: Duration, wants: TickRequest) -> TickResult;
 
     /// A room with the same name, options and identity, whose world begins anew: for a driver whose
     /// room has panicked. It relies on nothing that a tick changes.
-    fn anew(&self, epoch: String) -> Box<dyn Core<L>>;
+    fn anew(&self, epoch: String) -> Box<dyn DynRoom<L>>;
 }
 
-impl<G: Game, L: Line> Core<L> for Room<G> {
-    fn handle(&self) -> &Arc<Handle> {
+impl<G: Game, L: Transport> DynRoom<L> for Room<G> {
+    fn handle(&self) -> &Arc<RoomHandle> {
         self.handle()
     }
 
-    fn tick(&mut self, now: Duration, wants: Wants) -> Ticked {
+    fn tick(&mut self, now: Duration, wants: TickRequest) -> TickResult {
         self.tick(now, wants)
     }
 
-    fn anew(&self, epoch: String) -> Box<dyn Core<L>> {
+    fn anew(&self, epoch: String) -> Box<dyn DynRoom<L>> {
         Box::new(self.anew(epoch))
     }
 }
 
 /// The settings of a room whose world has these parameters.
-pub type OptionsOf<'a> = &'a dyn Fn(&WorldParams) -> Options;
+pub type ConfigFor<'a> = &'a dyn Fn(&WorldParams) -> RoomConfig;
 
 /// A room that goes on, or why it cannot, in words.
-pub type Resumed<L> = Result<Box<dyn Core<L>>, String>;
+pub type ResumedRoom<L> = Result<Box<dyn DynRoom<L>>, String>;
 
 /// A room that goes on with other rules, and what became of its fields; or why it cannot, in words.
 #[cfg(not(target_family = "wasm"))]
-pub type Carried<L> = Result<(Box<dyn Core<L>>, Vec<String>), String>;
+pub type MigratedRoom<L> = Result<(Box<dyn DynRoom<L>>, Vec<String>), String>;
 
 /// A game as a host with lines of this kind starts it.
 #[derive(Debug)]
-pub struct Kind<L: 'static> {
+pub struct GameFactory<L: 'static> {
     /// What there is to know of the game.
-    pub about: &'static About,
+    pub about: &'static GameInfo,
     /// A room whose world begins.
-    pub begin: fn(&WorldParams, Options) -> Box<dyn Core<L>>,
+    pub begin: fn(&WorldParams, RoomConfig) -> Box<dyn DynRoom<L>>,
     /// A room whose world goes on from a snapshot, with options for that world; or why it cannot, in
     /// words.
-    pub resume: fn(&[u8], OptionsOf<'_>) -> Resumed<L>,
+    pub resume: fn(&[u8], ConfigFor<'_>) -> ResumedRoom<L>,
     /// A room whose world was kept by another run of the server, perhaps with other rules; also, what
     /// became of its fields.
     #[cfg(not(target_family = "wasm"))]
-    pub carry: fn(&WorldParams, &Kept, Options) -> Carried<L>,
+    pub carry: fn(&WorldParams, &SavedRoom, RoomConfig) -> MigratedRoom<L>,
     /// Makes an audience of a room, one for each worker that has clients in it.
-    pub audience: fn() -> Box<dyn Audience<L>>,
+    pub audience: fn() -> Box<dyn UpdateGroup<L>>,
 }
 
-impl<L> Clone for Kind<L> {
-    fn clone(&self) -> Kind<L> {
+impl<L> Clone for GameFactory<L> {
+    fn clone(&self) -> GameFactory<L> {
         *self
     }
 }
 
-impl<L> Copy for Kind<L> {}
+impl<L> Copy for GameFactory<L> {}
 
-impl<L: Line> Kind<L> {
+impl<L: Transport> GameFactory<L> {
     /// The game of a room, among those of a host.
-    pub fn find(games: &[Kind<L>], about: &About) -> Option<Kind<L>> {
+    pub fn find(games: &[GameFactory<L>], about: &GameInfo) -> Option<GameFactory<L>> {
         games.iter().find(|game| game.about.name == about.name).copied()
     }
 
     /// A game by its type.
-    pub const fn of<G: Game>() -> Kind<L> {
-        Kind {
+    pub const fn of<G: Game>() -> GameFactory<L> {
+        GameFactory {
             about: G::ABOUT,
             begin: begin::<G, L>,
             resume: resume::<G, L>,
             #[cfg(not(target_family = "wasm"))]
             carry: carry::<G, L>,
-            audience: || Box::<Members<G, L>>::default(),
+            audience: || Box::<TypedUpdateGroup<G, L>>::default(),
         }
     }
 }
 
-fn begin<G: Game, L: Line>(identity: &WorldParams, options: Options) -> Box<dyn Core<L>> {
+fn begin<G: Game, L: Transport>(identity: &WorldParams, options: RoomConfig) -> Box<dyn DynRoom<L>> {
     Box::new(Room::<G>::new(G::Sim::new(identity), options))
 }
 
-fn resume<G: Game, L: Line>(snapshot: &[u8], options: &dyn Fn(&WorldParams) -> Options) -> Resumed<L> {
+fn resume<G: Game, L: Transport>(snapshot: &[u8], options: &dyn Fn(&WorldParams) -> RoomConfig) -> ResumedRoom<L> {
     let world = G::Sim::restore(snapshot)?;
     check(&world)?;
     let options = options(&world.identity());
@@ -110,7 +110,7 @@ fn resume<G: Game, L: Line>(snapshot: &[u8], options: &dyn Fn(&WorldParams) -> O
 }
 
 #[cfg(not(target_family = "wasm"))]
-fn carry<G: Game, L: Line>(identity: &WorldParams, kept: &Kept, options: Options) -> Carried<L> {
+fn carry<G: Game, L: Transport>(identity: &WorldParams, kept: &SavedRoom, options: RoomConfig) -> MigratedRoom<L> {
     let saved = NamedState::new(&kept.named).map_err(|error| error.to_string())?;
     if saved.game() != G::ABOUT.name {
         return Err(format!("it is a world of {}, not of {}", saved.game(), G::ABOUT.name));

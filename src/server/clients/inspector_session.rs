@@ -9,10 +9,10 @@ use std::time::Duration;
 
 use serde_json::{Map, Value as Json, json};
 
-use super::client::{Client, Line};
-use crate::connection::Life;
-use crate::connection::deadlines::Due;
-use crate::connection::resume_key::InspectKey;
+use super::client::{Client, Transport};
+use crate::connection::Deadlines;
+use crate::connection::deadlines::DueAction;
+use crate::connection::resume_key::ResumeKey;
 use crate::limits;
 use crate::packet::PacketTables;
 use crate::ws::close::CloseCode;
@@ -29,34 +29,34 @@ pub const NOT_YOURS: &str = "no connected client has this key";
 
 /// A watcher's request.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Request {
+pub enum InspectorRequest {
     /// Watch this client, or none.
     Watch(Option<u64>),
     /// Which client has this key.
-    Own(InspectKey),
+    Own(ResumeKey),
     /// Pass these bytes to the client with this key, as if they had come from it.
-    Inject(InspectKey, Vec<u8>),
+    Inject(ResumeKey, Vec<u8>),
 }
 
 /// See the [module](self).
 #[derive(Debug)]
-pub struct Watch {
+pub struct InspectorSession {
     conn: Connection,
-    life: Life,
+    life: Deadlines,
     /// The lists of clients, and of ended ones, that were sent last.
     listed: [String; 2],
     list_due: Duration,
 }
 
-impl Watch {
+impl InspectorSession {
     /// A watcher whose upgrade is granted. Its first message is what an explainer needs: the packet
     /// tables in force, and the time of day at which the host's clock stood at zero.
-    pub fn new(codes: &PacketTables, epoch: &str, began_us: u64, now: Duration) -> Watch {
+    pub fn new(codes: &PacketTables, epoch: &str, began_us: u64, now: Duration) -> InspectorSession {
         let mut conn = Connection::new(Role::Server, limits::CLIENT_MESSAGE_LIMITS);
         let tables: Vec<[&str; 2]> = codes.texts().into_iter().map(<[&str; 2]>::from).collect();
         let welcome = json!({ "epoch": epoch, "began_us": began_us, "codes": tables });
         conn.send_text(&json!({ "welcome": welcome }).to_string());
-        Watch { conn, life: Life::new(false, now), listed: Default::default(), list_due: now }
+        InspectorSession { conn, life: Deadlines::new(false, now), listed: Default::default(), list_due: now }
     }
 
     /// Takes bytes of the watcher; adds its requests to `requests`.
@@ -67,7 +67,7 @@ impl Watch {
         &mut self,
         bytes: &[u8],
         now: Duration,
-        requests: &mut Vec<Request>,
+        requests: &mut Vec<InspectorRequest>,
     ) -> Result<(), &'static str> {
         self.conn.receive(bytes);
         loop {
@@ -128,12 +128,12 @@ impl Watch {
         }
         self.life.pauses.note(now);
         match self.life.poll(now, limits::IDLE_TIMEOUT) {
-            Due::Ping => self.conn.send_ping(&[]),
-            Due::Close(breach) => {
+            DueAction::Ping => self.conn.send_ping(&[]),
+            DueAction::Close(breach) => {
                 self.conn.close(CloseCode::INTERNAL_ERROR, breach.name());
                 return Err(breach.name());
             }
-            Due::Nothing(_) | Due::Cut => {}
+            DueAction::Nothing(_) | DueAction::Cut => {}
         }
         Ok(())
     }
@@ -155,20 +155,20 @@ impl Watch {
 }
 
 /// A request, or `None` if the text is none.
-fn read(text: &str) -> Option<Request> {
+fn read(text: &str) -> Option<InspectorRequest> {
     let object: Map<String, Json> = serde_json::from_str(text).ok()?;
-    let key = |name: &str| InspectKey::parse(object.get(name)?.as_str()?);
+    let key = |name: &str| ResumeKey::parse(object.get(name)?.as_str()?);
     match object.len() {
-        1 if object.contains_key("own") => Some(Request::Own(key("own")?)),
+        1 if object.contains_key("own") => Some(InspectorRequest::Own(key("own")?)),
         1 => {
             let client = object.get("watch")?;
             if client.is_null() {
-                Some(Request::Watch(None))
+                Some(InspectorRequest::Watch(None))
             } else {
-                client.as_u64().map(|one| Request::Watch(Some(one)))
+                client.as_u64().map(|one| InspectorRequest::Watch(Some(one)))
             }
         }
-        2 => Some(Request::Inject(key("inject")?, hex(object.get("bytes")?.as_str()?)?)),
+        2 => Some(InspectorRequest::Inject(key("inject")?, hex(object.get("bytes")?.as_str()?)?)),
         _ => None,
     }
 }
@@ -182,14 +182,14 @@ fn hex(digits: &str) -> Option<Vec<u8>> {
 }
 
 /// `{"clients":[…]}`: the newest of these clients, which are in the order of their numbers.
-pub fn list<'a, L: Line + 'a>(clients: impl DoubleEndedIterator<Item = &'a Client<L>>) -> String {
+pub fn list<'a, L: Transport + 'a>(clients: impl DoubleEndedIterator<Item = &'a Client<L>>) -> String {
     let mut newest: Vec<Json> = clients.rev().take(limits::MAX_INSPECTOR_LISTED_CLIENTS).map(entry).collect();
     newest.reverse();
     json!({ "clients": newest }).to_string()
 }
 
 /// A client's entry in the list.
-pub fn entry<L: Line>(client: &Client<L>) -> Json {
+pub fn entry<L: Transport>(client: &Client<L>) -> Json {
     let dialect = client.endpoint.dialect.name();
     let dialect = if client.endpoint.is_json { format!("{dialect} as JSON") } else { dialect.to_owned() };
     let player = client.player().map_or(0, |player| player.0);
@@ -205,24 +205,24 @@ mod tests {
     #[test]
     fn a_request_is_one_object_with_exactly_its_entries() {
         let digits = "00112233445566778899aabbccddeeff";
-        let key = InspectKey::parse(digits).expect("32 hex digits");
+        let key = ResumeKey::parse(digits).expect("32 hex digits");
         let inject = |bytes: &str| format!(r#"{{"inject":"{digits}","bytes":"{bytes}"}}"#);
         let most = "ff".repeat(limits::MAX_INJECTED_BYTES);
         for (text, expected) in [
-            (r#"{"watch":7}"#, Some(Request::Watch(Some(7)))),
-            (r#" {"watch": null} "#, Some(Request::Watch(None))),
+            (r#"{"watch":7}"#, Some(InspectorRequest::Watch(Some(7)))),
+            (r#" {"watch": null} "#, Some(InspectorRequest::Watch(None))),
             (r#"{"watch":-1}"#, None),
             (r#"{"watch":1.5}"#, None),
             (r#"{"watch":1,"pause":true}"#, None),
-            (&format!(r#"{{"own":"{digits}"}}"#), Some(Request::Own(key))),
+            (&format!(r#"{{"own":"{digits}"}}"#), Some(InspectorRequest::Own(key))),
             (r#"{"own":"0011"}"#, None),
             (r#"{"own":7}"#, None),
             (&inject("82 00"), None),
-            (&inject("8280"), Some(Request::Inject(key, vec![0x82, 0x80]))),
-            (&inject(""), Some(Request::Inject(key, Vec::new()))),
+            (&inject("8280"), Some(InspectorRequest::Inject(key, vec![0x82, 0x80]))),
+            (&inject(""), Some(InspectorRequest::Inject(key, Vec::new()))),
             (&inject("828"), None),
             (&inject("8x"), None),
-            (&inject(&most), Some(Request::Inject(key, vec![0xff; limits::MAX_INJECTED_BYTES]))),
+            (&inject(&most), Some(InspectorRequest::Inject(key, vec![0xff; limits::MAX_INJECTED_BYTES]))),
             (&inject(&format!("{most}00")), None),
             (&format!(r#"{{"inject":"{digits}"}}"#), None),
             (r#"{"explain":1}"#, None),

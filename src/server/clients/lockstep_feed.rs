@@ -10,70 +10,70 @@ use std::time::Duration;
 use rmpv::Value;
 use tickwire_sim::PlayerId;
 
-use super::client::{Client, Line};
+use super::client::{Client, Transport};
 use crate::connection::sender::Frames;
-use crate::connection::{Ending, Endpoint};
-use crate::game::Breach;
+use crate::connection::{DisconnectReason, WireFormat};
+use crate::game::CloseReason;
 use crate::game::lockstep_packets::{COMMAND_FRAME, DESYNC_REPORT, SNAPSHOT, STATE_SYNC, snapshot_parts};
 use crate::limits;
-use crate::server::admission::address_rate_limits::Budgets;
-use crate::server::admission::sync_scheduler::Asks;
-use crate::server::room::Handle;
-use crate::server::room::lockstep::{Content, Form, Next, Part, Report};
+use crate::server::admission::address_rate_limits::AddressRateLimits;
+use crate::server::admission::sync_scheduler::SyncRequest;
+use crate::server::room::RoomHandle;
+use crate::server::room::lockstep::{EntryContent, FormatKey, NextEntries, JournalEntry, DesyncReport};
 
 /// One client's way through the journal. Its worker has it.
 #[derive(Debug)]
-pub struct Relay {
-    form: Form,
+pub struct LockstepFeed {
+    form: FormatKey,
     /// The player that the client was told is its own.
-    told: Option<PlayerId>,
+    announced_player: Option<PlayerId>,
     /// When it was sent its last snapshot.
     synced: Option<Duration>,
 }
 
-impl Relay {
+impl LockstepFeed {
     /// The relay of a client that knows nothing yet.
-    pub fn new(endpoint: &Endpoint) -> Relay {
-        Relay { form: (endpoint.dialect.name().into(), endpoint.is_json), told: None, synced: None }
+    pub fn new(endpoint: &WireFormat) -> LockstepFeed {
+        LockstepFeed { form: (endpoint.dialect.name().into(), endpoint.is_json), announced_player: None, synced: None }
     }
 
     /// Appends to `frames` what the client is sent next; a snapshot is sent at once, with what is before
     /// it. Only for a client for which nothing waits, and only what the room had after `until` ticks, whose
     /// answers were sent. Without a token of the budgets for a snapshot, the client waits for it.
-    pub fn write<L: Line>(
+    pub fn write<L: Transport>(
         &mut self,
         client: &Client<L>,
-        (budgets, until): (&Budgets, u32),
+        (budgets, until): (&AddressRateLimits, u32),
         frames: &mut Vec<u8>,
         now: Duration,
     ) {
         let (player, synced) = (client.player_after(client.room.tick()), self.synced);
         let (household, connection) = (client.household(), client.id);
         let may_sync =
-            |part: &Part| budgets.may_sync(&Asks { household, connection, synced, bytes: part.bytes() }, now);
+            |part: &JournalEntry| budgets.may_sync(&SyncRequest { household, connection, synced, bytes: part.bytes() }, now);
         let next = client.room.lockstep.next_until(client.id, until, limits::LOCKSTEP_UPDATE_BYTES, may_sync);
         if let Some(snapshot) = &next.snapshot {
             let bytes = self.encoded(snapshot, &client.endpoint);
             if bytes.len() > limits::SNAPSHOT_MOST_BYTES {
                 client.room.lockstep.is_too_large();
-                return client.close(Ending::Breach(Breach::LockstepTooLarge), now);
+                return client.close(DisconnectReason::Breach(CloseReason::LockstepTooLarge), now);
             }
             self.synced = Some(now);
             sync((&client.room, player), &client.endpoint, snapshot, frames);
             client.send(Frames::Lent(frames), now);
             frames.clear();
             client.send(Frames::Shared(&bytes), now);
-        } else if let Some(player) = player.filter(|player| self.told != Some(*player)) {
+        } else if let Some(player) = player.filter(|player| self.announced_player != Some(*player)) {
             client.endpoint.write_named(frames, "spawned", &[("player", player.0.into())]);
         }
-        self.told = player;
+        self.announced_player = player;
         let place = self.append(client, &next, frames, now);
         client.room.lockstep.sent(client.id, &next, place);
     }
 
     /// Appends the parts as far as they are within [`limits::LOCKSTEP_UPDATE_BYTES`]. One that is longer by
     /// itself is sent at once, if it is the first. Returns the place behind them.
-    fn append<L: Line>(&self, client: &Client<L>, next: &Next, frames: &mut Vec<u8>, now: Duration) -> u64 {
+    fn append<L: Transport>(&self, client: &Client<L>, next: &NextEntries, frames: &mut Vec<u8>, now: Duration) -> u64 {
         let most = frames.len() + limits::LOCKSTEP_UPDATE_BYTES;
         for (at, (place, part)) in next.parts.iter().enumerate() {
             let bytes = self.encoded(part, &client.endpoint);
@@ -94,7 +94,7 @@ impl Relay {
 
     /// What follows for a connection without a client, such as the server's own: as [`Relay::write`], but a
     /// snapshot is appended as well, and costs no budget.
-    pub fn take(&self, (room, connection): (&Handle, u64), endpoint: &Endpoint, frames: &mut Vec<u8>) {
+    pub fn take(&self, (room, connection): (&RoomHandle, u64), endpoint: &WireFormat, frames: &mut Vec<u8>) {
         let next = room.lockstep.next(connection, limits::LOCKSTEP_UPDATE_BYTES, |_| true);
         if let Some(snapshot) = &next.snapshot {
             sync((room, None), endpoint, snapshot, frames);
@@ -105,19 +105,19 @@ impl Relay {
         room.lockstep.sent(connection, &next, next.end);
     }
 
-    fn encoded(&self, part: &Part, endpoint: &Endpoint) -> Arc<[u8]> {
+    fn encoded(&self, part: &JournalEntry, endpoint: &WireFormat) -> Arc<[u8]> {
         part.encoded(&self.form, |content| encode(content, endpoint))
     }
 }
 
 /// The packet before a snapshot.
 fn sync(
-    (room, player): (&Handle, Option<PlayerId>),
-    endpoint: &Endpoint,
-    snapshot: &Part,
+    (room, player): (&RoomHandle, Option<PlayerId>),
+    endpoint: &WireFormat,
+    snapshot: &JournalEntry,
     frames: &mut Vec<u8>,
 ) {
-    let Content::Snapshot(tick, _) = &snapshot.content else { return };
+    let EntryContent::Snapshot(tick, _) = &snapshot.content else { return };
     let values: [(&str, Value); 5] = [
         ("player", player.map_or(Value::Nil, |player| player.0.into())),
         ("tick", room.tick().into()),
@@ -129,24 +129,24 @@ fn sync(
 }
 
 /// A part as whole frames.
-fn encode(content: &Content, endpoint: &Endpoint) -> Vec<u8> {
+fn encode(content: &EntryContent, endpoint: &WireFormat) -> Vec<u8> {
     let mut out = Vec::new();
     match content {
-        Content::Snapshot(tick, bytes) => {
+        EntryContent::Snapshot(tick, bytes) => {
             for part in snapshot_parts(bytes) {
                 let values = [("tick", (*tick).into()), ("state", Value::Binary(part.to_vec()))];
                 endpoint.write_named(&mut out, SNAPSHOT, &values);
             }
         }
-        Content::Frame(bytes) => {
+        EntryContent::Frame(bytes) => {
             endpoint.write_named(&mut out, COMMAND_FRAME, &[("frame", Value::Binary(bytes.to_vec()))]);
         }
-        Content::Report(report) => endpoint.write_named(&mut out, DESYNC_REPORT, &values(report)),
+        EntryContent::Report(report) => endpoint.write_named(&mut out, DESYNC_REPORT, &values(report)),
     }
     out
 }
 
-fn values(report: &Report) -> [(&'static str, Value); 4] {
+fn values(report: &DesyncReport) -> [(&'static str, Value); 4] {
     let groups = report.groups.iter().flat_map(|(checksum, participants)| {
         let participants = participants.iter().map(|one| one.as_str().into()).collect();
         [Value::from(format!("{checksum:016x}")), Value::Array(participants)]

@@ -4,13 +4,13 @@ use crate::game::List;
 use crate::game::Messages;
 use crate::game::command_acks::{ACCEPTED, REJECTED, answers_commands};
 use crate::packet::{Dialect, Lane};
-use crate::server::room::Answers;
-use crate::server::room::acks::Verdict;
+use crate::server::room::CommandAcks;
+use crate::server::room::acks::AckOutcome;
 
 /// Answers that wait for the client's next turn. Their number is bounded by that of the client's
 /// messages, each of which has one answer.
 #[derive(Debug, Default)]
-pub struct Pending {
+pub struct PendingAcks {
     /// Whether the client's dialect has answers.
     is_told: bool,
     /// The first sequence, how many in a row, and their tick.
@@ -19,21 +19,21 @@ pub struct Pending {
     rejected: Vec<(u32, &'static str)>,
 }
 
-impl Pending {
+impl PendingAcks {
     /// No answers, for a client of this dialect.
-    pub fn new(dialect: &Dialect) -> Pending {
-        Pending { is_told: answers_commands(dialect), ..Pending::default() }
+    pub fn new(dialect: &Dialect) -> PendingAcks {
+        PendingAcks { is_told: answers_commands(dialect), ..PendingAcks::default() }
     }
 
     /// Adds the answers to a connection that a tick has brought.
-    pub fn take(&mut self, answers: &Answers, connection: u64) {
+    pub fn take(&mut self, answers: &CommandAcks, connection: u64) {
         if !self.is_told {
             return;
         }
         for answer in answers.to(connection) {
             match answer.verdict {
-                Verdict::Accepted(count) => self.accepted.push((answer.sequence, count, answers.tick)),
-                Verdict::Rejected(reason) => self.rejected.push((answer.sequence, reason)),
+                AckOutcome::Accepted(count) => self.accepted.push((answer.sequence, count, answers.tick)),
+                AckOutcome::Rejected(reason) => self.rejected.push((answer.sequence, reason)),
             }
         }
     }

@@ -13,18 +13,18 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use super::backlog::Backlog;
-use super::client::{Client, Line};
-use super::lockstep_feed::Relay;
-use super::pending_acks::Pending;
-use crate::connection::Ending;
+use super::client::{Client, Transport};
+use super::lockstep_feed::LockstepFeed;
+use super::pending_acks::PendingAcks;
+use crate::connection::DisconnectReason;
 use crate::connection::sender::Frames;
-use crate::game::{Breach, Game, Messages, Misfit, Published, Turn, View as _};
+use crate::game::{CloseReason, Game, Messages, Misfit, Published, StateOutcome, View as _};
 use crate::limits;
-use crate::server::admission::address_rate_limits::Budgets;
-use crate::server::room::Answers;
+use crate::server::admission::address_rate_limits::AddressRateLimits;
+use crate::server::room::CommandAcks;
 
 /// The clients of one room at one worker.
-pub trait Audience<L: Line>: Debug + Send {
+pub trait UpdateGroup<L: Transport>: Debug + Send {
     /// Begins a visit: closes the members if events that they should have received are lost, then
     /// takes over new clients. Returns whether it is the members' turn: in a room that does not
     /// tick, only now and then, for their deadlines.
@@ -40,7 +40,7 @@ pub trait Audience<L: Line>: Debug + Send {
 
     /// Each member's turn: sends what waits, then the update of these ticks, if it follows its room,
     /// then what is due by its deadlines.
-    fn serve(&mut self, backlog: Option<&Backlog>, desk: &mut Desk, turns: &mut dyn Turns<L>);
+    fn serve(&mut self, backlog: Option<&Backlog>, desk: &mut EncodeBuffers, turns: &mut dyn UpdateRunner<L>);
 
     /// The number of members.
     fn len(&self) -> usize;
@@ -52,43 +52,43 @@ pub trait Audience<L: Line>: Debug + Send {
 }
 
 /// Carries out the turns of an audience's members, one after the other.
-pub trait Turns<L> {
+pub trait UpdateRunner<L> {
     /// The host's clock.
     fn now(&self) -> Duration;
 
     /// Carries out a client's turn, by the budgets of the host. Returns whether it came to its end; if
     /// not, the buffers are made anew.
-    fn carry_out(&mut self, client: &Client<L>, turn: &mut Serve<'_>) -> bool;
+    fn carry_out(&mut self, client: &Client<L>, turn: &mut UpdateFn<'_>) -> bool;
 }
 
 /// One client's turn.
-pub type Serve<'a> = dyn FnMut(&Budgets) -> Option<Served> + 'a;
+pub type UpdateFn<'a> = dyn FnMut(&AddressRateLimits) -> Option<UpdateResult> + 'a;
 
 /// The members of a game.
 #[derive(Debug)]
-pub struct Members<G: Game, L> {
+pub struct TypedUpdateGroup<G: Game, L> {
     /// Each with its known set.
-    pub members: Vec<Member<G, L>>,
+    pub members: Vec<ClientUpdates<G, L>>,
     scratch: G::Scratch,
     visited: Duration,
 }
 
 /// A client, its known set, and the answers that wait for its next turn.
 #[derive(Debug)]
-pub struct Member<G: Game, L> {
+pub struct ClientUpdates<G: Game, L> {
     /// The client.
     pub client: Arc<Client<L>>,
     view: G::View,
     /// Instead of the view, in lockstep.
-    relay: Relay,
-    answers: Pending,
+    relay: LockstepFeed,
+    answers: PendingAcks,
     /// Whether it has had an update.
     has_begun: bool,
 }
 
 /// Tells a client that has come back to its player what lasts of what it has missed, before the ticks
 /// of a turn: those that its worker has `missed`, and `tick`.
-fn recall<G: Game, L: Line>(
+fn recall<G: Game, L: Transport>(
     client: &Client<L>,
     view: &mut G::View,
     (missed, tick): (usize, u32),
@@ -106,7 +106,7 @@ fn recall<G: Game, L: Line>(
 
 /// The buffers that a worker lends to each client in turn.
 #[derive(Debug, Default)]
-pub struct Desk {
+pub struct EncodeBuffers {
     answers: Messages,
     messages: Messages,
     frames: Vec<u8>,
@@ -114,9 +114,9 @@ pub struct Desk {
 
 /// What became of one client's update.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Served {
+pub struct UpdateResult {
     /// Of the state in it.
-    pub turn: Turn,
+    pub turn: StateOutcome,
     /// The sends that it took; `None` if there was nothing to say.
     pub sends: Option<u64>,
     /// Packets of the game that do not fit their tables.
@@ -124,17 +124,17 @@ pub struct Served {
 }
 
 /// A backlog with the types of its game.
-struct Ticks<'a, G: Game> {
+struct TypedBacklog<'a, G: Game> {
     missed: Vec<Arc<G::Events>>,
     newest: &'a Published<G>,
-    answers: &'a [Arc<Answers>],
+    answers: &'a [Arc<CommandAcks>],
 }
 
-impl<'a, G: Game> Ticks<'a, G> {
+impl<'a, G: Game> TypedBacklog<'a, G> {
     /// `None` if the ticks are of another game, which no host does.
-    fn of(backlog: &'a Backlog) -> Option<Ticks<'a, G>> {
+    fn of(backlog: &'a Backlog) -> Option<TypedBacklog<'a, G>> {
         let missed = backlog.missed.iter().map(|events| Arc::clone(events).downcast().ok());
-        Some(Ticks {
+        Some(TypedBacklog {
             missed: missed.collect::<Option<_>>()?,
             newest: backlog.newest.of::<G>()?,
             answers: &backlog.answers,
@@ -149,13 +149,13 @@ impl<'a, G: Game> Ticks<'a, G> {
     }
 }
 
-impl<G: Game, L> Default for Members<G, L> {
-    fn default() -> Members<G, L> {
-        Members { members: Vec::new(), scratch: G::Scratch::default(), visited: Duration::ZERO }
+impl<G: Game, L> Default for TypedUpdateGroup<G, L> {
+    fn default() -> TypedUpdateGroup<G, L> {
+        TypedUpdateGroup { members: Vec::new(), scratch: G::Scratch::default(), visited: Duration::ZERO }
     }
 }
 
-impl<G: Game, L: Line> Audience<L> for Members<G, L> {
+impl<G: Game, L: Transport> UpdateGroup<L> for TypedUpdateGroup<G, L> {
     fn visit(
         &mut self,
         backlog: Option<&Backlog>,
@@ -164,27 +164,27 @@ impl<G: Game, L: Line> Audience<L> for Members<G, L> {
     ) -> bool {
         self.members.retain(|member| !member.client.is_gone());
         if backlog.is_some_and(|backlog| backlog.is_lost) {
-            let overloaded = || Ending::Breach(Breach::Overloaded);
+            let overloaded = || DisconnectReason::Breach(CloseReason::Overloaded);
             self.members.iter().for_each(|member| member.client.close(overloaded(), now));
         }
-        self.members.extend(newcomers.map(Member::new));
+        self.members.extend(newcomers.map(ClientUpdates::new));
         let is_due = backlog.is_some() || now.saturating_sub(self.visited) >= limits::WORKER_IDLE_WAKEUP;
         self.visited = if is_due { now } else { self.visited };
         is_due
     }
 
     fn take_up(&mut self, client: Arc<Client<L>>) {
-        self.members.push(Member::new(client));
+        self.members.push(ClientUpdates::new(client));
     }
 
-    fn serve(&mut self, backlog: Option<&Backlog>, desk: &mut Desk, turns: &mut dyn Turns<L>) {
-        let Members { members, scratch, .. } = self;
-        let ticks = backlog.and_then(Ticks::of);
+    fn serve(&mut self, backlog: Option<&Backlog>, desk: &mut EncodeBuffers, turns: &mut dyn UpdateRunner<L>) {
+        let TypedUpdateGroup { members, scratch, .. } = self;
+        let ticks = backlog.and_then(TypedBacklog::of);
         for member in members {
             let (client, now) = (Arc::clone(&member.client), turns.now());
-            let mut turn = |budgets: &Budgets| member.serve(ticks.as_ref(), scratch, desk, (budgets, now));
+            let mut turn = |budgets: &AddressRateLimits| member.serve(ticks.as_ref(), scratch, desk, (budgets, now));
             if !turns.carry_out(&client, &mut turn) {
-                (*scratch, *desk) = (G::Scratch::default(), Desk::default());
+                (*scratch, *desk) = (G::Scratch::default(), EncodeBuffers::default());
             }
         }
     }
@@ -194,22 +194,22 @@ impl<G: Game, L: Line> Audience<L> for Members<G, L> {
     }
 }
 
-impl<G: Game, L: Line> Member<G, L> {
+impl<G: Game, L: Transport> ClientUpdates<G, L> {
     /// A client that knows nothing yet.
-    fn new(client: Arc<Client<L>>) -> Member<G, L> {
+    fn new(client: Arc<Client<L>>) -> ClientUpdates<G, L> {
         let dialect = &client.endpoint.dialect;
-        let relay = Relay::new(&client.endpoint);
-        let (view, answers) = (G::View::new(dialect), Pending::new(dialect));
-        Member { view, relay, answers, has_begun: false, client }
+        let relay = LockstepFeed::new(&client.endpoint);
+        let (view, answers) = (G::View::new(dialect), PendingAcks::new(dialect));
+        ClientUpdates { view, relay, answers, has_begun: false, client }
     }
 
     fn serve(
         &mut self,
-        ticks: Option<&Ticks<'_, G>>,
+        ticks: Option<&TypedBacklog<'_, G>>,
         scratch: &mut G::Scratch,
-        desk: &mut Desk,
-        (budgets, now): (&Budgets, Duration),
-    ) -> Option<Served> {
+        desk: &mut EncodeBuffers,
+        (budgets, now): (&AddressRateLimits, Duration),
+    ) -> Option<UpdateResult> {
         self.client.send_waiting(now);
         self.client.yield_seat(now);
         let from = self.client.followed_from().filter(|_| self.client.sender.is_open());
@@ -232,11 +232,11 @@ impl<G: Game, L: Line> Member<G, L> {
     /// of its commands comes first.
     fn update(
         &mut self,
-        (Ticks { newest, answers: brought, .. }, missed): (&Ticks<'_, G>, &[Arc<G::Events>]),
+        (TypedBacklog { newest, answers: brought, .. }, missed): (&TypedBacklog<'_, G>, &[Arc<G::Events>]),
         scratch: &mut G::Scratch,
-        Desk { answers, messages, frames }: &mut Desk,
-        (budgets, now): (&Budgets, Duration),
-    ) -> Served {
+        EncodeBuffers { answers, messages, frames }: &mut EncodeBuffers,
+        (budgets, now): (&AddressRateLimits, Duration),
+    ) -> UpdateResult {
         let client = &self.client;
         answers.clear();
         messages.clear();
@@ -252,19 +252,19 @@ impl<G: Game, L: Line> Member<G, L> {
         let dialect = &client.endpoint.dialect;
         let turn = self.view.update(missed, newest, is_behind, dialect, scratch, messages);
         brought.iter().for_each(|tick| self.answers.take(tick, client.id));
-        if turn != Turn::NotDue {
+        if turn != StateOutcome::NotDue {
             self.answers.write(dialect, answers);
         }
         let misfits = messages.take_misfits();
         if answers.is_empty() && messages.is_empty() {
-            return Served { turn, sends: None, misfits };
+            return UpdateResult { turn, sends: None, misfits };
         }
         for message in answers.iter().chain(messages.iter()) {
             client.endpoint.write_message(frames, message);
         }
         let sends_before = client.sender.sends();
         client.send(Frames::Lent(frames), now);
-        Served { turn, sends: Some(client.sender.sends() - sends_before), misfits }
+        UpdateResult { turn, sends: Some(client.sender.sends() - sends_before), misfits }
     }
 
     /// What became of the commands of a client in lockstep, and what comes next in the journal of its
@@ -274,12 +274,12 @@ impl<G: Game, L: Line> Member<G, L> {
         about: (usize, u32),
         (answers, messages): (&mut Messages, &mut Messages),
         frames: &mut Vec<u8>,
-        (budgets, now): (&Budgets, Duration),
-    ) -> Served {
-        let Member { client, relay, view, answers: pending, .. } = self;
+        (budgets, now): (&AddressRateLimits, Duration),
+    ) -> UpdateResult {
+        let ClientUpdates { client, relay, view, answers: pending, .. } = self;
         let sends_before = client.sender.sends();
         if !client.sender.takes_state() {
-            return Served { turn: Turn::HeldBack, sends: None, misfits: Vec::new() };
+            return UpdateResult { turn: StateOutcome::HeldBack, sends: None, misfits: Vec::new() };
         }
         pending.write(&client.endpoint.dialect, answers);
         view.follow(client.player_after(about.1), client.watched());
@@ -290,6 +290,6 @@ impl<G: Game, L: Line> Member<G, L> {
         }
         relay.write(client, (budgets, about.1), frames, now);
         client.send(Frames::Lent(frames), now);
-        Served { turn: Turn::Written, sends: Some(client.sender.sends() - sends_before), misfits }
+        UpdateResult { turn: StateOutcome::Written, sends: Some(client.sender.sends() - sends_before), misfits }
     }
 }

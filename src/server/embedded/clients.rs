@@ -3,45 +3,45 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use super::memory_transport::{Pipe, Sight};
-use crate::connection::resume_key::InspectKey;
-use crate::server::admission::address_rate_limits::Budgets;
+use super::memory_transport::{MemoryTransport, InspectorQueues};
+use crate::connection::resume_key::ResumeKey;
+use crate::server::admission::address_rate_limits::AddressRateLimits;
 use crate::server::clients::backlog::Backlog;
 use crate::server::clients::client::Client;
 use crate::server::clients::inspector_session;
-use crate::server::clients::update_group::{Audience, Desk, Serve, Turns};
-use crate::server::room::Ticked;
-use crate::tools::inspector::observed_format::Opened;
+use crate::server::clients::update_group::{UpdateGroup, EncodeBuffers, UpdateFn, UpdateRunner};
+use crate::server::room::TickResult;
+use crate::tools::inspector::observed_format::Handshake;
 
 /// A client, and its handshake for a watcher who comes later.
-pub struct Listed {
+pub struct ListedClient {
     /// The client.
-    pub client: Arc<Client<Pipe>>,
+    pub client: Arc<Client<MemoryTransport>>,
     /// Its handshake, without secrets.
-    pub opened: Opened,
+    pub opened: Handshake,
 }
 
 /// See the [module](self).
 pub struct Clients {
     /// In the order of their numbers.
-    pub listed: Vec<Listed>,
+    pub listed: Vec<ListedClient>,
     /// What watchers see.
-    pub sight: Sight,
-    audience: Box<dyn Audience<Pipe>>,
-    desk: Desk,
+    pub sight: InspectorQueues,
+    audience: Box<dyn UpdateGroup<MemoryTransport>>,
+    desk: EncodeBuffers,
     players: usize,
     last: u64,
 }
 
 /// Turns at one time. A panic ends the program, as it would anywhere else in it.
-struct Now<'a>(Duration, &'a Budgets);
+struct DirectRunner<'a>(Duration, &'a AddressRateLimits);
 
-impl Turns<Pipe> for Now<'_> {
+impl UpdateRunner<MemoryTransport> for DirectRunner<'_> {
     fn now(&self) -> Duration {
         self.0
     }
 
-    fn carry_out(&mut self, _: &Client<Pipe>, turn: &mut Serve<'_>) -> bool {
+    fn carry_out(&mut self, _: &Client<MemoryTransport>, turn: &mut UpdateFn<'_>) -> bool {
         turn(self.1);
         true
     }
@@ -49,8 +49,8 @@ impl Turns<Pipe> for Now<'_> {
 
 impl Clients {
     /// No clients, of a room with this audience.
-    pub fn new(audience: Box<dyn Audience<Pipe>>) -> Clients {
-        let (listed, sight, desk) = (Vec::new(), Sight::default(), Desk::default());
+    pub fn new(audience: Box<dyn UpdateGroup<MemoryTransport>>) -> Clients {
+        let (listed, sight, desk) = (Vec::new(), InspectorQueues::default(), EncodeBuffers::default());
         Clients { listed, sight, audience, desk, players: 0, last: 0 }
     }
 
@@ -61,8 +61,8 @@ impl Clients {
     }
 
     /// Adds a client, which follows the room as soon as it wants to.
-    pub fn add(&mut self, client: &Arc<Client<Pipe>>, opened: Opened) {
-        self.listed.push(Listed { client: Arc::clone(client), opened });
+    pub fn add(&mut self, client: &Arc<Client<MemoryTransport>>, opened: Handshake) {
+        self.listed.push(ListedClient { client: Arc::clone(client), opened });
         self.audience.take_up(Arc::clone(client));
     }
 
@@ -82,7 +82,7 @@ impl Clients {
     }
 
     /// The newest client with this key.
-    pub fn own(&self, key: InspectKey) -> Option<&Arc<Client<Pipe>>> {
+    pub fn own(&self, key: ResumeKey) -> Option<&Arc<Client<MemoryTransport>>> {
         let own = self.listed.iter().rfind(|listed| listed.client.inspect_key == Some(key));
         own.map(|listed| &listed.client)
     }
@@ -93,10 +93,10 @@ impl Clients {
     }
 
     /// Sends each client the update of a tick, and does what is due by its deadlines.
-    pub fn tell(&mut self, ticked: Ticked, budgets: &Budgets, now: Duration) {
+    pub fn send_updates(&mut self, ticked: TickResult, budgets: &AddressRateLimits, now: Duration) {
         self.players = ticked.published.players();
         let backlog = Backlog::new(ticked.published, ticked.answers);
         self.audience.visit(Some(&backlog), &mut std::iter::empty(), now);
-        self.audience.serve(Some(&backlog), &mut self.desk, &mut Now(now, budgets));
+        self.audience.serve(Some(&backlog), &mut self.desk, &mut DirectRunner(now, budgets));
     }
 }

@@ -8,84 +8,84 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
-use super::embedded_state::{Host, OWN, PORT};
-use super::memory_transport::{Pipe, Sight};
-use crate::connection::Ending;
-use crate::connection::receiver::{At, Books, Piece};
+use super::embedded_state::{EmbeddedState, OWN, PORT};
+use super::memory_transport::{MemoryTransport, InspectorQueues};
+use crate::connection::DisconnectReason;
+use crate::connection::receiver::{ReadTime, ConnectionEvents, ObservedBytes};
 use crate::connection::redact::http_head::cover_secrets;
 use crate::limits;
 use crate::packet::routes::split_room_path;
-use crate::server::admission::address_rate_limits::Spending;
-use crate::server::admission::refusal::Refused;
-use crate::server::admission::upgrade_check::{Door, Entry};
-use crate::server::admission::{Permit, Place};
+use crate::server::admission::address_rate_limits::LimitedAction;
+use crate::server::admission::refusal::Refusal;
+use crate::server::admission::upgrade_check::{UpgradeCheck, AcceptedClient};
+use crate::server::admission::{Permit, SlotKind};
 use crate::server::clients::client::Client;
-use crate::server::clients::client_driver::{self, Asked};
-use crate::server::clients::inspector_session::{self, Request, Watch};
-use crate::tools::inspector::observed_format::{Opened, Record, What};
+use crate::server::clients::client_driver::{self, ClientDriver};
+use crate::server::clients::inspector_session::{self, InspectorRequest, InspectorSession};
+use crate::tools::inspector::observed_format::{Handshake, ObservedRecord, ObservedKind};
 use crate::util::address_prefix::AddressPrefix;
 use crate::util::sync::Mutex;
 use crate::ws::http::{HeadReader, RequestHead};
 use crate::ws::{Side, handshake};
 
 /// See the [module](self).
-pub struct Connection {
+pub struct EmbeddedConnection {
     address: SocketAddr,
     began: Duration,
     permit: Permit,
-    stage: Stage,
+    stage: ConnectionStage,
     /// Bytes for the other end that are not a client's.
     out: Vec<u8>,
 }
 
-enum Stage {
+enum ConnectionStage {
     Head {
         reader: Box<HeadReader>,
         raw: Vec<u8>,
     },
-    Client(Arc<Client<Pipe>>),
+    Client(Arc<Client<MemoryTransport>>),
     Watcher {
-        watch: Box<Watch>,
+        watch: Box<InspectorSession>,
         turn: Duration,
         number: u32,
     },
     /// The server's last bytes are queued, or sent: over at this time, or when the other end closes.
-    Ended(Option<Arc<Client<Pipe>>>, Duration),
+    Ended(Option<Arc<Client<MemoryTransport>>>, Duration),
     Over,
 }
 
 /// Shows a client's bytes to its watchers.
-struct Noted<'a> {
+struct ObservedEvents<'a> {
     client: u64,
-    sight: &'a Sight,
+    sight: &'a InspectorQueues,
 }
 
-impl Books for Noted<'_> {
+impl ConnectionEvents for ObservedEvents<'_> {
     fn observes(&self) -> bool {
         self.sight.is_watched(self.client)
     }
 
-    fn observed(&self, At { now, tick, .. }: At, piece: Piece<'_>, _saved: &dyn Fn() -> Vec<u8>) {
-        let Piece { bytes, is_injected, .. } = piece;
-        let what = if is_injected { What::Injected(bytes) } else { What::Bytes(Side::Client, bytes) };
-        self.sight.show(self.client, None, &Record { at: now, tick, what });
+    fn observed(&self, ReadTime { now, tick, .. }: ReadTime, piece: ObservedBytes<'_>, _saved: &dyn Fn() -> Vec<u8>) {
+        let ObservedBytes { bytes, is_injected, .. } = piece;
+        let what = if is_injected { ObservedKind::Injected(bytes) } else { ObservedKind::Bytes(Side::Client, bytes) };
+        self.sight.show(self.client, None, &ObservedRecord { at: now, tick, what });
     }
 }
 
-impl Connection {
+impl EmbeddedConnection {
     /// A connection from this address; `None` if there is no place for it.
-    pub fn new(address: SocketAddr, host: &Host) -> Option<Connection> {
+    pub fn new(address: SocketAddr, host: &EmbeddedState) -> Option<EmbeddedConnection> {
         let household = AddressPrefix::from_ip(address.ip());
-        host.budgets.take(household, Spending::Connection, host.now).ok()?;
+        host.budgets.take(household, LimitedAction::Connection, host.now).ok()?;
         let permit = host.admission.admit(Some(household)).ok()?.permit;
-        let stage = Stage::Head { reader: Box::new(HeadReader::new(limits::HEAD_LIMITS)), raw: Vec::new() };
-        Some(Connection { address, began: host.now, permit, stage, out: Vec::new() })
+        let stage = ConnectionStage::Head { reader: Box::new(HeadReader::new(limits::HEAD_LIMITS)), raw: Vec::new() };
+        Some(EmbeddedConnection { address, began: host.now, permit, stage, out: Vec::new() })
     }
 
     /// Takes bytes of the other end.
-    pub fn receive(&mut self, bytes: &[u8], host: &mut Host) {
+    pub fn receive(&mut self, bytes: &[u8], host: &mut EmbeddedState) {
         match &mut self.stage {
-            Stage::Head { reader, raw } => {
+            ConnectionStage::Head { reader, raw } => {
                 raw.extend_from_slice(bytes);
                 let answered = match reader.receive(bytes) {
                     Ok(None) => return,
@@ -98,19 +98,19 @@ impl Connection {
                 };
                 if let Err(refused) = answered {
                     self.out.extend_from_slice(&refused.response);
-                    self.stage = Stage::Ended(None, host.now + limits::CLOSE_TIMEOUT);
+                    self.stage = ConnectionStage::Ended(None, host.now + limits::CLOSE_TIMEOUT);
                 }
             }
-            Stage::Client(client) => {
+            ConnectionStage::Client(client) => {
                 let client = Arc::clone(client);
-                self.hear(&client, bytes, host);
+                self.receive_client(&client, bytes, host);
             }
-            Stage::Watcher { .. } => self.hear_watcher(bytes, host),
-            Stage::Ended(Some(client), _) => {
-                let noted = Noted { client: client.id, sight: &client.line.sight };
+            ConnectionStage::Watcher { .. } => self.receive_inspector(bytes, host),
+            ConnectionStage::Ended(Some(client), _) => {
+                let noted = ObservedEvents { client: client.id, sight: &client.line.sight };
                 client.receiver.lock().ignore(bytes, client.at(host.now), &noted);
             }
-            Stage::Ended(None, _) | Stage::Over => {}
+            ConnectionStage::Ended(None, _) | ConnectionStage::Over => {}
         }
     }
 
@@ -120,31 +120,31 @@ impl Connection {
         head: &RequestHead,
         raw: Vec<u8>,
         rest: &[u8],
-        host: &mut Host,
-    ) -> Result<(), Refused> {
+        host: &mut EmbeddedState,
+    ) -> Result<(), Refusal> {
         if head.path() == inspector_session::PATH {
             let accepted = handshake::accept(head, &[inspector_session::SUBPROTOCOL])?;
-            self.permit.becomes(Place::Watcher)?;
+            self.permit.becomes(SlotKind::Watcher)?;
             self.out.extend_from_slice(&accepted.response);
             let epoch = &host.room.options.epoch;
-            let watch = Box::new(Watch::new(&host.codes, epoch, host.began_us, host.now));
+            let watch = Box::new(InspectorSession::new(&host.codes, epoch, host.began_us, host.now));
             let number = self.permit.number() as u32;
-            self.stage = Stage::Watcher { watch, turn: host.now, number };
-            self.hear_watcher(rest, host);
+            self.stage = ConnectionStage::Watcher { watch, turn: host.now, number };
+            self.receive_inspector(rest, host);
             return Ok(());
         }
         let (codes, budgets) = (&*host.codes, &host.budgets);
         let room = Some(&host.room).filter(|_| split_room_path(head.path()).0.is_empty());
-        let door = Door { origins: &[], codes, room, is_full: false, budgets, is_stopping: false };
+        let door = UpgradeCheck { origins: &[], codes, room, is_full: false, budgets, is_stopping: false };
         let entry =
             door.enter(head, AddressPrefix::from_ip(self.address.ip()), &mut self.permit, host.now)?;
         self.enter(entry, raw, rest, host);
         Ok(())
     }
 
-    fn enter(&mut self, entry: Entry, mut request: Vec<u8>, rest: &[u8], host: &mut Host) {
+    fn enter(&mut self, entry: AcceptedClient, mut request: Vec<u8>, rest: &[u8], host: &mut EmbeddedState) {
         cover_secrets(&mut request);
-        let opened = Opened {
+        let opened = Handshake {
             address: self.address,
             local: SocketAddr::from((OWN, PORT)),
             dialect: entry.endpoint.dialect.name().to_owned(),
@@ -154,38 +154,38 @@ impl Connection {
         };
         let out = Mutex::new(std::mem::take(&mut self.out));
         out.lock().extend_from_slice(&entry.response);
-        let line = Pipe { out, is_cut: AtomicBool::new(false), sight: host.clients.sight.clone() };
+        let line = MemoryTransport { out, is_cut: AtomicBool::new(false), sight: host.clients.sight.clone() };
         let id = host.clients.next_number();
         let client = Arc::new(Client::new((id, self.address), line, entry, host.now));
         let at = client.at(host.now);
-        let mut asked = Asked { client: &client, budgets: &host.budgets, guard: &host.guard, books: &(), at };
+        let mut asked = ClientDriver { client: &client, budgets: &host.budgets, guard: &host.guard, books: &(), at };
         let begun = client.receiver.lock().begin(id, &mut asked);
         host.clients.add(&client, opened);
-        self.stage = Stage::Client(Arc::clone(&client));
+        self.stage = ConnectionStage::Client(Arc::clone(&client));
         match begun {
-            Ok(()) => self.hear(&client, rest, host),
+            Ok(()) => self.receive_client(&client, rest, host),
             Err(ending) => self.end(&client, &ending, host),
         }
     }
 
-    fn hear(&mut self, client: &Arc<Client<Pipe>>, bytes: &[u8], host: &mut Host) {
-        let noted = Noted { client: client.id, sight: &client.line.sight };
+    fn receive_client(&mut self, client: &Arc<Client<MemoryTransport>>, bytes: &[u8], host: &mut EmbeddedState) {
+        let noted = ObservedEvents { client: client.id, sight: &client.line.sight };
         let at = client.at(host.now);
-        let mut asked = Asked { client, budgets: &host.budgets, guard: &host.guard, books: &noted, at };
-        if let Err(ending) = client_driver::hear(client, bytes, at, &mut asked) {
+        let mut asked = ClientDriver { client, budgets: &host.budgets, guard: &host.guard, books: &noted, at };
+        if let Err(ending) = client_driver::receive(client, bytes, at, &mut asked) {
             self.end(client, &ending, host);
         }
     }
 
     /// Ends a client: it is told why, and leaves the world.
-    fn end(&mut self, client: &Arc<Client<Pipe>>, ending: &Ending, host: &mut Host) {
+    fn end(&mut self, client: &Arc<Client<MemoryTransport>>, ending: &DisconnectReason, host: &mut EmbeddedState) {
         client.close(ending.clone(), host.now);
         client.leave_world(host.now);
-        self.stage = Stage::Ended(Some(Arc::clone(client)), host.now + limits::CLOSE_TIMEOUT);
+        self.stage = ConnectionStage::Ended(Some(Arc::clone(client)), host.now + limits::CLOSE_TIMEOUT);
     }
 
-    fn hear_watcher(&mut self, bytes: &[u8], host: &mut Host) {
-        let Stage::Watcher { watch, number, .. } = &mut self.stage else { return };
+    fn receive_inspector(&mut self, bytes: &[u8], host: &mut EmbeddedState) {
+        let ConnectionStage::Watcher { watch, number, .. } = &mut self.stage else { return };
         let (mut requests, number) = (Vec::new(), *number);
         let heard = watch.receive(bytes, host.now, &mut requests);
         for request in requests {
@@ -196,54 +196,54 @@ impl Connection {
         }
     }
 
-    fn end_watcher(&mut self, host: &Host) {
-        let Stage::Watcher { watch, number, .. } = &mut self.stage else { return };
+    fn end_watcher(&mut self, host: &EmbeddedState) {
+        let ConnectionStage::Watcher { watch, number, .. } = &mut self.stage else { return };
         host.clients.sight.watch(*number, None);
         watch.drain_output(&mut self.out);
-        self.stage = Stage::Ended(None, host.now + limits::CLOSE_TIMEOUT);
+        self.stage = ConnectionStage::Ended(None, host.now + limits::CLOSE_TIMEOUT);
     }
 
     /// The other end is gone.
-    pub fn lost(&mut self, host: &mut Host) {
-        if let Stage::Client(client) = &self.stage {
+    pub fn lost(&mut self, host: &mut EmbeddedState) {
+        if let ConnectionStage::Client(client) = &self.stage {
             let client = Arc::clone(client);
-            self.end(&client, &Ending::PeerLost, host);
+            self.end(&client, &DisconnectReason::PeerLost, host);
         }
         self.end_watcher(host);
         self.finish(host);
     }
 
     /// Forgets a client whose connection has ended.
-    fn finish(&mut self, host: &mut Host) {
-        if let Stage::Ended(Some(client), _) = &self.stage {
-            let rule = client.sender.ending().as_ref().map_or("peer_lost", Ending::name);
+    fn finish(&mut self, host: &mut EmbeddedState) {
+        if let ConnectionStage::Ended(Some(client), _) = &self.stage {
+            let rule = client.sender.ending().as_ref().map_or("peer_lost", DisconnectReason::name);
             let (at, tick) = (host.now, client.room.tick());
-            host.clients.sight.show(client.id, None, &Record { at, tick, what: What::Ended(rule) });
+            host.clients.sight.show(client.id, None, &ObservedRecord { at, tick, what: ObservedKind::Ended(rule) });
             client.set_gone();
             host.clients.remove(client.id);
         }
-        self.stage = Stage::Over;
+        self.stage = ConnectionStage::Over;
     }
 
     /// What is due, once a tick.
-    pub fn turn(&mut self, host: &mut Host) {
+    pub fn turn(&mut self, host: &mut EmbeddedState) {
         match &mut self.stage {
-            Stage::Head { reader, .. } if host.now > self.began + limits::HEAD_TIMEOUT => {
+            ConnectionStage::Head { reader, .. } if host.now > self.began + limits::HEAD_TIMEOUT => {
                 if !reader.has_begun() {
-                    self.stage = Stage::Over;
+                    self.stage = ConnectionStage::Over;
                     return;
                 }
-                self.out.extend_from_slice(&Refused::plain(408, "head_late").response);
-                self.stage = Stage::Ended(None, host.now + limits::CLOSE_TIMEOUT);
+                self.out.extend_from_slice(&Refusal::plain(408, "head_late").response);
+                self.stage = ConnectionStage::Ended(None, host.now + limits::CLOSE_TIMEOUT);
             }
-            Stage::Client(client) => {
+            ConnectionStage::Client(client) => {
                 let client = Arc::clone(client);
                 // An operator, a deadline or a watcher has closed it.
                 if let Some(ending) = client.sender.ending() {
                     self.end(&client, &ending, host);
                 }
             }
-            Stage::Watcher { watch, turn, number } => {
+            ConnectionStage::Watcher { watch, turn, number } => {
                 if host.now < *turn {
                     return;
                 }
@@ -256,20 +256,20 @@ impl Connection {
                     self.end_watcher(host);
                 }
             }
-            Stage::Ended(client, until) => {
+            ConnectionStage::Ended(client, until) => {
                 let is_cut = client.as_ref().is_some_and(|client| client.line.is_cut.load(Ordering::Acquire));
                 if is_cut || host.now > *until {
                     self.take_rest();
                     self.finish(host);
                 }
             }
-            Stage::Head { .. } | Stage::Over => {}
+            ConnectionStage::Head { .. } | ConnectionStage::Over => {}
         }
     }
 
     /// Keeps what a client was sent last.
     fn take_rest(&mut self) {
-        if let Stage::Client(client) | Stage::Ended(Some(client), _) = &self.stage {
+        if let ConnectionStage::Client(client) | ConnectionStage::Ended(Some(client), _) = &self.stage {
             self.out.append(&mut client.line.out.lock());
         }
     }
@@ -277,7 +277,7 @@ impl Connection {
     /// Moves the bytes for the other end to the end of `into`.
     pub fn take(&mut self, into: &mut Vec<u8>) {
         self.take_rest();
-        if let Stage::Watcher { watch, .. } = &mut self.stage {
+        if let ConnectionStage::Watcher { watch, .. } = &mut self.stage {
             watch.drain_output(&mut self.out);
         }
         into.append(&mut self.out);
@@ -285,34 +285,34 @@ impl Connection {
 
     /// Whether it is a watcher's.
     pub fn is_watcher(&self) -> bool {
-        matches!(self.stage, Stage::Watcher { .. })
+        matches!(self.stage, ConnectionStage::Watcher { .. })
     }
 
     /// Whether the server has ended it, and everything was taken.
     pub fn is_over(&self) -> bool {
-        matches!(self.stage, Stage::Over) && self.out.is_empty()
+        matches!(self.stage, ConnectionStage::Over) && self.out.is_empty()
     }
 }
 
-fn carry_out(request: Request, watch: &mut Watch, number: u32, host: &Host) {
+fn carry_out(request: InspectorRequest, watch: &mut InspectorSession, number: u32, host: &EmbeddedState) {
     let clients = &host.clients;
     match request {
-        Request::Watch(client) => {
+        InspectorRequest::Watch(client) => {
             clients.sight.watch(number, client);
             let listed = clients.listed.iter().find(|listed| Some(listed.client.id) == client);
             if let Some(listed) = listed {
                 let (id, at) = (listed.client.id, listed.client.connected);
-                let what = What::Opened(listed.opened.clone());
-                clients.sight.show(id, Some(number), &Record { at, tick: host.room.tick(), what });
+                let what = ObservedKind::Opened(listed.opened.clone());
+                clients.sight.show(id, Some(number), &ObservedRecord { at, tick: host.room.tick(), what });
             }
         }
-        Request::Own(key) => watch.own(clients.own(key).map(|client| client.id)),
-        Request::Inject(key, bytes) => {
+        InspectorRequest::Own(key) => watch.own(clients.own(key).map(|client| client.id)),
+        InspectorRequest::Inject(key, bytes) => {
             let passed = clients.own(key).ok_or(inspector_session::NOT_YOURS).and_then(|client| {
-                let noted = Noted { client: client.id, sight: &clients.sight };
+                let noted = ObservedEvents { client: client.id, sight: &clients.sight };
                 let at = client.at(host.now);
                 let mut asked =
-                    Asked { client, budgets: &host.budgets, guard: &host.guard, books: &noted, at };
+                    ClientDriver { client, budgets: &host.budgets, guard: &host.guard, books: &noted, at };
                 client_driver::inject(client, &bytes, at, &mut asked).map(|()| client.id)
             });
             watch.injected(passed);

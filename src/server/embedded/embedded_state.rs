@@ -7,9 +7,9 @@ use std::time::Duration;
 use super::clients::Clients;
 use crate::packet::PacketTables;
 use crate::server::admission::Admission;
-use crate::server::admission::address_rate_limits::Budgets;
-use crate::server::admission::tokens::Guard;
-use crate::server::room::Handle;
+use crate::server::admission::address_rate_limits::AddressRateLimits;
+use crate::server::admission::tokens::Authenticator;
+use crate::server::room::RoomHandle;
 
 /// The address of the program's own connections, and of the server.
 pub const OWN: Ipv4Addr = Ipv4Addr::LOCALHOST;
@@ -17,26 +17,26 @@ pub const OWN: Ipv4Addr = Ipv4Addr::LOCALHOST;
 pub const PORT: u16 = 3000;
 
 /// See the [module](self).
-pub struct Host {
+pub struct EmbeddedState {
     /// The clock.
     pub now: Duration,
     /// The room.
-    pub room: Arc<Handle>,
+    pub room: Arc<RoomHandle>,
     /// The packet tables.
     pub codes: Arc<PacketTables>,
     /// The places.
     pub admission: Arc<Admission>,
     /// Rate limits per address.
-    pub budgets: Budgets,
+    pub budgets: AddressRateLimits,
     /// Knows who may play: everyone.
-    pub guard: Guard,
+    pub guard: Authenticator,
     /// The clients.
     pub clients: Clients,
     /// The time of day at which the clock stood at zero, in microseconds since 1970.
     pub began_us: u64,
 }
 
-impl Host {
+impl EmbeddedState {
     /// Sets the clock, which never goes back.
     pub fn set_now(&mut self, now: Duration) {
         self.now = self.now.max(now);

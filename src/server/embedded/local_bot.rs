@@ -5,11 +5,11 @@ use core::net::Ipv4Addr;
 use std::sync::Arc;
 use std::time::Duration;
 
-use crate::client::bots::{Bot, Stage};
-use crate::client::connection::{Keys, Link};
+use crate::client::bots::{Bot, BotStage};
+use crate::client::connection::{ConnectionKeys, ClientConnection};
 use crate::connection::session::says_hello;
-use crate::game::About;
-use crate::game::bots::{Agent, Deeds, Manner, Part};
+use crate::game::GameInfo;
+use crate::game::bots::{Agent, BotStats, BotBehavior, BotSpec};
 use crate::packet::PacketTables;
 
 /// Time between two looks of a bot at its picture.
@@ -23,29 +23,29 @@ const FIRST: Ipv4Addr = Ipv4Addr::new(198, 51, 100, 1);
 pub struct LocalBot {
     /// Its connection, if it has one.
     pub connection: Option<u32>,
-    game: &'static About,
+    game: &'static GameInfo,
     codes: Arc<PacketTables>,
     number: usize,
     /// Its own seed, the number of bots, and the seed that all share.
     seeds: (u64, usize, u64),
-    keys: fn() -> Keys,
+    keys: fn() -> ConnectionKeys,
     bot: Option<Bot<Box<dyn Agent>>>,
     acts: Duration,
     comes: Duration,
     /// Whether it checks what it is told, which also counts what it does.
     pub checks: bool,
     /// What it did over connections that have ended.
-    deeds: Deeds,
+    deeds: BotStats,
 }
 
 impl LocalBot {
     /// The bot with this number of a game: its own seed, the number of bots, and the seed that all
     /// of them share decide what it does.
     pub fn new(
-        (game, codes): (&'static About, Arc<PacketTables>),
+        (game, codes): (&'static GameInfo, Arc<PacketTables>),
         number: usize,
         seeds: (u64, usize, u64),
-        keys: fn() -> Keys,
+        keys: fn() -> ConnectionKeys,
     ) -> LocalBot {
         let (acts, comes) = (Duration::ZERO, Duration::ZERO);
         LocalBot {
@@ -59,7 +59,7 @@ impl LocalBot {
             acts,
             comes,
             checks: false,
-            deeds: Deeds::default(),
+            deeds: BotStats::default(),
         }
     }
 
@@ -96,9 +96,9 @@ impl LocalBot {
     }
 
     /// Adds what it has done since the last call.
-    pub fn add_deeds(&mut self, all: &mut Deeds) {
+    pub fn add_deeds(&mut self, all: &mut BotStats) {
         all.add(&self.deeds);
-        self.deeds = Deeds::default();
+        self.deeds = BotStats::default();
         if let Some(bot) = &mut self.bot {
             all.add(&bot.agent.take_deeds());
         }
@@ -106,7 +106,7 @@ impl LocalBot {
 
     /// Whether its connection is no longer usable.
     pub fn is_over(&self) -> bool {
-        self.bot.as_ref().is_some_and(|bot| bot.stage() == Stage::Over)
+        self.bot.as_ref().is_some_and(|bot| bot.stage() == BotStage::Over)
     }
 
     /// Comes again after a while, on another connection.
@@ -121,14 +121,14 @@ impl LocalBot {
     fn begin(&self) -> Option<Bot<Box<dyn Agent>>> {
         let (path, name) = self.place();
         let dialect = self.codes.dialect(name)?;
-        let link = Link::new("tickwire", path, says_hello(&dialect), (self.keys)());
+        let link = ClientConnection::new("tickwire", path, says_hello(&dialect), (self.keys)());
         let (seed, count, crowd_seed) = self.seeds;
-        let agent = (self.game.bots.agent)(&Part {
+        let agent = (self.game.bots.agent)(&BotSpec {
             index: self.number,
             count,
             seed,
             crowd_seed,
-            manner: Manner::Play,
+            manner: BotBehavior::Play,
             // Who checks is among bots alone.
             spares_visitors: !self.checks,
             checks: self.checks,

@@ -7,29 +7,29 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
 use crate::limits;
-use crate::server::clients::client::{Client, Line};
-use crate::tools::inspector::observed_format::{self, Record, What};
+use crate::server::clients::client::{Client, Transport};
+use crate::tools::inspector::observed_format::{self, ObservedRecord, ObservedKind};
 use crate::util::sync::Mutex;
 use crate::ws::Side;
 
 /// What watchers have not been sent yet: messages of [`observed_format`], by watcher.
 #[derive(Debug, Clone, Default)]
-pub struct Sight(Arc<Mutex<BTreeMap<u32, Watched>>>);
+pub struct InspectorQueues(Arc<Mutex<BTreeMap<u32, InspectorQueue>>>);
 
 #[derive(Debug)]
-struct Watched {
+struct InspectorQueue {
     client: u64,
     message: Vec<u8>,
     lost: u64,
 }
 
-impl Sight {
+impl InspectorQueues {
     /// From now on this watcher sees this client, or none.
     pub fn watch(&self, watcher: u32, client: Option<u64>) {
         let mut all = self.0.lock();
         all.remove(&watcher);
         if let Some(client) = client {
-            all.insert(watcher, Watched { client, message: observed_format::begin(client), lost: 0 });
+            all.insert(watcher, InspectorQueue { client, message: observed_format::begin(client), lost: 0 });
         }
     }
 
@@ -39,7 +39,7 @@ impl Sight {
     }
 
     /// Shows an event of a client to its watchers, or to `only` one.
-    pub fn show(&self, client: u64, only: Option<u32>, record: &Record<'_>) {
+    pub fn show(&self, client: u64, only: Option<u32>, record: &ObservedRecord<'_>) {
         for (watcher, watched) in self.0.lock().iter_mut() {
             if watched.client != client || only.is_some_and(|only| only != *watcher) {
                 continue;
@@ -58,7 +58,7 @@ impl Sight {
         let watched = all.get_mut(&watcher)?;
         let lost = std::mem::take(&mut watched.lost);
         if lost > 0 {
-            observed_format::write(&mut watched.message, &Record { at: now, tick, what: What::Lost(lost) });
+            observed_format::write(&mut watched.message, &ObservedRecord { at: now, tick, what: ObservedKind::Lost(lost) });
         }
         let empty = observed_format::begin(watched.client);
         (watched.message.len() > empty.len()).then(|| std::mem::replace(&mut watched.message, empty))
@@ -67,16 +67,16 @@ impl Sight {
 
 /// See the [module](self).
 #[derive(Debug)]
-pub struct Pipe {
+pub struct MemoryTransport {
     /// Bytes for the other end. Always taken whole, so that nothing ever waits in the sender.
     pub out: Mutex<Vec<u8>>,
     /// The connection ends immediately.
     pub is_cut: AtomicBool,
     /// Who watches.
-    pub sight: Sight,
+    pub sight: InspectorQueues,
 }
 
-impl Line for Pipe {
+impl Transport for MemoryTransport {
     fn send<'a>(&self, slices: impl Iterator<Item = &'a [u8]>) -> io::Result<usize> {
         let mut out = self.out.lock();
         let before = out.len();
@@ -89,9 +89,9 @@ impl Line for Pipe {
         Ok(out.len() - before)
     }
 
-    fn queued(&self, client: &Client<Pipe>, frames: &[u8], now: Duration) {
-        let (tick, what) = (client.room.tick(), What::Bytes(Side::Server, frames));
-        self.sight.show(client.id, None, &Record { at: now, tick, what });
+    fn queued(&self, client: &Client<MemoryTransport>, frames: &[u8], now: Duration) {
+        let (tick, what) = (client.room.tick(), ObservedKind::Bytes(Side::Server, frames));
+        self.sight.show(client.id, None, &ObservedRecord { at: now, tick, what });
     }
 
     fn cut(&self) {

@@ -26,44 +26,44 @@ use std::sync::{Arc, OnceLock};
 use std::time::Duration;
 
 use clients::Clients;
-use connection::Connection;
-use embedded_state::{Host, OWN};
+use connection::EmbeddedConnection;
+use embedded_state::{EmbeddedState, OWN};
 use local_bot::LocalBot;
-use memory_transport::Pipe;
-use netem::Net;
+use memory_transport::MemoryTransport;
+use netem::ConnectionNetem;
 use tickwire_sim::EncodedAction;
 
-use crate::client::connection::Keys;
-use crate::game::bots::Deeds;
-use crate::game::{Dice, Game, Rates, Tick};
+use crate::client::connection::ConnectionKeys;
+use crate::game::bots::BotStats;
+use crate::game::{BotRng, Game, UpdateRates, DynTick};
 use crate::games;
 use crate::limits;
 use crate::packet::PacketTables;
-use crate::server::admission::address_rate_limits::Budgets;
-use crate::server::admission::tokens::Guard;
-use crate::server::admission::{Admission, Caps};
-use crate::server::clients::dyn_room::{Core, Kind as KindOf};
-use crate::server::room::lockstep::{Access, Rules};
-use crate::server::room::{Options as RoomOptions, Wants};
+use crate::server::admission::address_rate_limits::AddressRateLimits;
+use crate::server::admission::tokens::Authenticator;
+use crate::server::admission::{Admission, Capacity};
+use crate::server::clients::dyn_room::{DynRoom, GameFactory as KindOf};
+use crate::server::room::lockstep::{LockstepAccess, LockstepConfig};
+use crate::server::room::{RoomConfig as RoomOptions, TickRequest};
 use crate::util::netem::Conditions;
 
 /// Updates per second of clients of foreign dialects.
 const FOREIGN_HZ: u32 = 10;
 
 /// A game as an embedded server starts it.
-pub type Kind = KindOf<Pipe>;
+pub type EmbeddedGameFactory = KindOf<MemoryTransport>;
 
 /// The game of the program, if it has one of its own.
-static REGISTERED: OnceLock<Kind> = OnceLock::new();
+static REGISTERED: OnceLock<EmbeddedGameFactory> = OnceLock::new();
 
 /// Makes a game that of the program. Only the first call counts.
 pub fn register<G: Game>() {
-    let _ = REGISTERED.set(Kind::of::<G>());
+    let _ = REGISTERED.set(EmbeddedGameFactory::of::<G>());
 }
 
 /// The game of this name: the program's own, or a built-in one. Without a name, the program's own, or
 /// else the default.
-pub fn game(name: Option<&str>) -> Option<Kind> {
+pub fn game(name: Option<&str>) -> Option<EmbeddedGameFactory> {
     let own = REGISTERED.get().copied();
     match name {
         None => Some(own.unwrap_or_else(games::default)),
@@ -75,7 +75,7 @@ pub fn game(name: Option<&str>) -> Option<Kind> {
 #[derive(Debug, Clone)]
 pub struct Options {
     /// The game.
-    pub game: Kind,
+    pub game: EmbeddedGameFactory,
     /// The seed of the map and of the bots.
     pub seed: u32,
     /// Number of bots; at most [`limits::EMBEDDED_BOTS`] are made.
@@ -83,7 +83,7 @@ pub struct Options {
     /// The time of day at which the program's clock stood at zero, in microseconds since 1970.
     pub began_us: u64,
     /// Makes the keys of each bot's connection.
-    pub keys: fn() -> Keys,
+    pub keys: fn() -> ConnectionKeys,
     /// The network conditions between the program's own connections and the server.
     pub net: Conditions,
 }
@@ -103,7 +103,7 @@ pub struct Stats {
 
 /// A tick that was run, for whoever compares worlds.
 #[derive(Debug)]
-pub struct Recorded {
+pub struct TickRecord {
     /// Ticks completed before it.
     pub tick: u32,
     /// The checksum of the world before it.
@@ -113,58 +113,58 @@ pub struct Recorded {
     /// The world before it.
     pub snapshot: Arc<[u8]>,
     /// What was published after it.
-    pub published: Arc<dyn Tick>,
+    pub published: Arc<dyn DynTick>,
 }
 
 /// See the [module](self).
-pub struct Server {
-    host: Host,
-    room: Box<dyn Core<Pipe>>,
-    connections: BTreeMap<u32, Connection>,
+pub struct EmbeddedServer {
+    host: EmbeddedState,
+    room: Box<dyn DynRoom<MemoryTransport>>,
+    connections: BTreeMap<u32, EmbeddedConnection>,
     last_connection: u32,
     bots: Vec<LocalBot>,
-    net: Net,
+    net: ConnectionNetem,
     /// The time of the first tick that is not skipped, and the ticks since.
     schedule: (Duration, u32),
     /// Ticks and updates per second.
     tick_hz: u32,
     stats: Stats,
     /// The ticks since they were taken, if they are recorded.
-    recorded: Option<Vec<Recorded>>,
+    recorded: Option<Vec<TickRecord>>,
 }
 
-impl Server {
+impl EmbeddedServer {
     /// A server whose clock stands at `now`.
     ///
     /// # Errors
     /// The packet tables of the game cannot be used: the reason in words.
-    pub fn new(options: &Options, now: Duration) -> Result<Server, String> {
+    pub fn new(options: &Options, now: Duration) -> Result<EmbeddedServer, String> {
         let game = options.game;
         let codes = PacketTables::from_texts(game.about.tables).map_err(|error| error.to_string())?;
         game.about.check_tables(&codes)?;
         let identity = (game.about.identity)(options.seed);
         let tick_hz = identity.tick_hz;
-        let mut dice = Dice::new(u64::from(options.seed) ^ options.began_us);
+        let mut dice = BotRng::new(u64::from(options.seed) ^ options.began_us);
         let room = (game.begin)(
             &identity,
             RoomOptions {
                 name: "".into(),
                 epoch: format!("{:016x}", dice.bits()),
-                rates: Rates { tick_hz, update_hz: tick_hz, foreign_hz: FOREIGN_HZ },
+                rates: UpdateRates { tick_hz, update_hz: tick_hz, foreign_hz: FOREIGN_HZ },
                 delay_ticks: 0,
                 seat_time: Duration::ZERO,
                 absent_per_address: usize::MAX,
                 max_clients: usize::MAX,
-                lockstep: Rules { access: Access::Open, ..Rules::default() },
+                lockstep: LockstepConfig { access: LockstepAccess::Open, ..LockstepConfig::default() },
             },
         );
-        let host = Host {
+        let host = EmbeddedState {
             now,
             room: Arc::clone(room.handle()),
             codes: Arc::new(codes),
-            admission: Admission::new(Caps::default()),
-            budgets: Budgets::new(true),
-            guard: Guard::default(),
+            admission: Admission::new(Capacity::default()),
+            budgets: AddressRateLimits::new(true),
+            guard: Authenticator::default(),
             clients: Clients::new((game.audience)()),
             began_us: options.began_us,
         };
@@ -174,13 +174,13 @@ impl Server {
             LocalBot::new((game.about, Arc::clone(&host.codes)), number, seeds, options.keys)
         });
         let bots = bots.collect();
-        Ok(Server {
+        Ok(EmbeddedServer {
             host,
             room,
             connections: BTreeMap::new(),
             last_connection: 0,
             bots,
-            net: Net::new(options.net, options.seed),
+            net: ConnectionNetem::new(options.net, options.seed),
             schedule: (now, 0),
             tick_hz,
             stats: Stats::default(),
@@ -204,7 +204,7 @@ impl Server {
         let number = self.last_connection;
         // Ports of clients that an operating system would choose.
         let address = SocketAddr::from((ip, 49_152 + (number % 16_384) as u16));
-        self.connections.insert(number, Connection::new(address, &self.host)?);
+        self.connections.insert(number, EmbeddedConnection::new(address, &self.host)?);
         Some(number)
     }
 
@@ -279,7 +279,7 @@ impl Server {
 
     /// Whether a connection has not ended, or bytes of it were not taken.
     pub fn is_open(&self, connection: u32) -> bool {
-        let is_over = |found: &Connection| found.is_over() && self.net.has_delivered(connection);
+        let is_over = |found: &EmbeddedConnection| found.is_over() && self.net.has_delivered(connection);
         self.connections.get(&connection).is_some_and(|found| !is_over(found))
     }
 
@@ -314,7 +314,7 @@ impl Server {
     }
 
     /// Takes the ticks that were recorded since the last call.
-    pub fn take_recorded(&mut self) -> Vec<Recorded> {
+    pub fn take_recorded(&mut self) -> Vec<TickRecord> {
         self.recorded.as_mut().map(std::mem::take).unwrap_or_default()
     }
 
@@ -335,8 +335,8 @@ impl Server {
     }
 
     /// What the bots have done since the last call.
-    pub fn take_deeds(&mut self) -> Deeds {
-        let mut all = Deeds::default();
+    pub fn take_deeds(&mut self) -> BotStats {
+        let mut all = BotStats::default();
         self.bots.iter_mut().for_each(|bot| bot.add_deeds(&mut all));
         all
     }
@@ -354,16 +354,16 @@ impl Server {
 
     fn tick(&mut self) {
         let is_recorded = self.recorded.is_some();
-        let wants = Wants { frame: is_recorded, checksum: is_recorded, snapshot: is_recorded };
+        let wants = TickRequest { frame: is_recorded, checksum: is_recorded, snapshot: is_recorded };
         let ticked = self.room.tick(self.host.now, wants);
         if let (Some(recorded), Some(frame), Some(checksum), Some(snapshot)) =
             (&mut self.recorded, &ticked.frame, ticked.checksum, &ticked.snapshot)
         {
             let (frame, snapshot) = (Arc::clone(frame), Arc::clone(&snapshot.bytes));
             let published = Arc::clone(&ticked.published);
-            recorded.push(Recorded { tick: ticked.tick, checksum, frame, snapshot, published });
+            recorded.push(TickRecord { tick: ticked.tick, checksum, frame, snapshot, published });
         }
-        self.host.clients.tell(ticked, &self.host.budgets, self.host.now);
+        self.host.clients.send_updates(ticked, &self.host.budgets, self.host.now);
         self.step_bots();
         for connection in self.connections.values_mut() {
             connection.turn(&mut self.host);

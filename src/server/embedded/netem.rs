@@ -6,28 +6,28 @@ use std::time::Duration;
 
 use crate::util::netem::{Arrival, Conditions, DuplexLink};
 
-struct Line {
+struct ConnectionLink {
     link: DuplexLink,
     is_watcher: bool,
 }
 
 /// See the [module](self).
-pub struct Net {
+pub struct ConnectionNetem {
     conditions: Conditions,
     seed: u32,
-    lines: BTreeMap<u32, Line>,
+    lines: BTreeMap<u32, ConnectionLink>,
 }
 
-impl Net {
+impl ConnectionNetem {
     /// Without connections.
-    pub fn new(conditions: Conditions, seed: u32) -> Net {
-        Net { conditions, seed, lines: BTreeMap::new() }
+    pub fn new(conditions: Conditions, seed: u32) -> ConnectionNetem {
+        ConnectionNetem { conditions, seed, lines: BTreeMap::new() }
     }
 
     /// Adds a connection.
     pub fn open(&mut self, number: u32) {
         let seed = u64::from(self.seed) << 32 | u64::from(number);
-        self.lines.insert(number, Line { link: DuplexLink::new(&self.conditions, seed), is_watcher: false });
+        self.lines.insert(number, ConnectionLink { link: DuplexLink::new(&self.conditions, seed), is_watcher: false });
     }
 
     /// The link of a connection, if bytes have to go over it.

@@ -1,13 +1,13 @@
 //! A page's client, a watcher and bots at an embedded server.
 
 use super::*;
-use crate::client::bots::{Bot, Stage};
-use crate::client::connection::Link;
-use crate::games::moo::bot::agent::Actor;
+use crate::client::bots::{Bot, BotStage};
+use crate::client::connection::ClientConnection;
+use crate::games::moo::bot::agent::MooAgent;
 use crate::games::moo::bot::policy::{Intent, Policy};
-use crate::games::moo::bot::world_model::Picture;
+use crate::games::moo::bot::world_model::WorldModel;
 use crate::packet::Direction;
-use crate::tools::inspector::observed_format::{self, What};
+use crate::tools::inspector::observed_format::{self, ObservedKind};
 use crate::ws::connection::{Connection, Event, Role};
 use crate::ws::frame::{self, Opcode};
 use crate::ws::http::ResponseReader;
@@ -15,24 +15,24 @@ use crate::ws::{Side, handshake};
 
 const KEY: &str = "000102030405060708090a0b0c0d0e0f";
 
-fn keys() -> Keys {
-    Keys { upgrade: [7; 16], mask: || [1, 2, 3, 4] }
+fn keys() -> ConnectionKeys {
+    ConnectionKeys { upgrade: [7; 16], mask: || [1, 2, 3, 4] }
 }
 
-fn server(bots: usize) -> Server {
+fn server(bots: usize) -> EmbeddedServer {
     server_of(game(None).expect("the default"), bots)
 }
 
-fn server_of(game: Kind, bots: usize) -> Server {
+fn server_of(game: EmbeddedGameFactory, bots: usize) -> EmbeddedServer {
     let options = Options { game, seed: 5, bots, began_us: 1_000_000, keys, net: Conditions::default() };
-    Server::new(&options, Duration::ZERO).expect("its tables fit")
+    EmbeddedServer::new(&options, Duration::ZERO).expect("its tables fit")
 }
 
 /// Walks to the right.
 struct East;
 
 impl Policy for East {
-    fn decide(&mut self, _: &Picture, _: Duration, intents: &mut Vec<Intent>) {
+    fn decide(&mut self, _: &WorldModel, _: Duration, intents: &mut Vec<Intent>) {
         intents.push(Intent::Walk(Some(0)));
     }
 }
@@ -40,19 +40,19 @@ impl Policy for East {
 /// A page's client: a connection and a bot.
 struct Page {
     connection: u32,
-    bot: Bot<Actor<Picture>>,
+    bot: Bot<MooAgent<WorldModel>>,
 }
 
 impl Page {
-    fn new(server: &mut Server) -> Page {
+    fn new(server: &mut EmbeddedServer) -> Page {
         let dialect = PacketTables::builtin().dialect("native").expect("built in");
-        let link = Link::new("tab", &format!("/play?inspect_key={KEY}"), true, keys());
-        let actor = Actor::new(0, Arc::clone(&dialect), Box::new(East), Picture::new());
+        let link = ClientConnection::new("tab", &format!("/play?inspect_key={KEY}"), true, keys());
+        let actor = MooAgent::new(0, Arc::clone(&dialect), Box::new(East), WorldModel::new());
         let bot = Bot::new(link, dialect, actor, ());
         Page { connection: server.open().expect("a place"), bot }
     }
 
-    fn step(&mut self, server: &mut Server, now: Duration) {
+    fn step(&mut self, server: &mut EmbeddedServer, now: Duration) {
         let mut bytes = Vec::new();
         let goes_on = server.take(self.connection, &mut bytes);
         self.bot.receive(&bytes, now);
@@ -75,7 +75,7 @@ struct Watcher {
 }
 
 impl Watcher {
-    fn new(server: &mut Server) -> Watcher {
+    fn new(server: &mut EmbeddedServer) -> Watcher {
         let connection = server.open().expect("a place");
         let request = handshake::request("tab", "/wire", &handshake::encode_key([9; 16]), &["tickwire.wire"]);
         server.receive(connection, &request, Duration::ZERO);
@@ -89,14 +89,14 @@ impl Watcher {
         Watcher { connection, conn, texts: Vec::new(), seen: Vec::new() }
     }
 
-    fn say(&mut self, server: &mut Server, text: &str) {
+    fn say(&mut self, server: &mut EmbeddedServer, text: &str) {
         self.conn.send_text(text);
         let mut bytes = Vec::new();
         self.conn.drain_output(&mut bytes);
         server.receive(self.connection, &bytes, Duration::ZERO);
     }
 
-    fn step(&mut self, server: &mut Server) {
+    fn step(&mut self, server: &mut EmbeddedServer) {
         let mut bytes = Vec::new();
         server.take(self.connection, &mut bytes);
         self.conn.receive(&bytes);
@@ -106,12 +106,12 @@ impl Watcher {
                 Event::Binary(message) => {
                     for record in observed_format::read(message).expect("records").1 {
                         self.seen.push(match record.what {
-                            What::Opened(opened) => (1, opened.request),
-                            What::Bytes(Side::Client, bytes) => (2, bytes.to_vec()),
-                            What::Bytes(Side::Server, bytes) => (3, bytes.to_vec()),
-                            What::Lost(_) => (4, Vec::new()),
-                            What::Ended(rule) => (5, rule.as_bytes().to_vec()),
-                            What::Injected(bytes) => (6, bytes.to_vec()),
+                            ObservedKind::Opened(opened) => (1, opened.request),
+                            ObservedKind::Bytes(Side::Client, bytes) => (2, bytes.to_vec()),
+                            ObservedKind::Bytes(Side::Server, bytes) => (3, bytes.to_vec()),
+                            ObservedKind::Lost(_) => (4, Vec::new()),
+                            ObservedKind::Ended(rule) => (5, rule.as_bytes().to_vec()),
+                            ObservedKind::Injected(bytes) => (6, bytes.to_vec()),
                         });
                     }
                 }
@@ -122,7 +122,7 @@ impl Watcher {
 }
 
 /// Runs a server with these for some ticks.
-fn run(server: &mut Server, mut page: Option<&mut Page>, mut watcher: Option<&mut Watcher>, ticks: u32) {
+fn run(server: &mut EmbeddedServer, mut page: Option<&mut Page>, mut watcher: Option<&mut Watcher>, ticks: u32) {
     for _ in 0..ticks {
         let now = server.next_tick();
         server.advance(now);
@@ -136,7 +136,7 @@ fn a_client_joins_walks_and_leaves() {
     let mut server = server(0);
     let mut page = Page::new(&mut server);
     run(&mut server, Some(&mut page), None, 30);
-    assert_eq!(page.bot.stage(), Stage::Playing);
+    assert_eq!(page.bot.stage(), BotStage::Playing);
     let start_px = page.bot.agent.observer.own().expect("a body").x_px;
     run(&mut server, Some(&mut page), None, 30);
     let way_px = page.bot.agent.observer.own().expect("a body").x_px - start_px;
@@ -149,13 +149,13 @@ fn a_client_joins_walks_and_leaves() {
 
 #[test]
 fn bots_of_three_dialects_play_and_the_same_seed_gives_the_same_world() {
-    let played = |mut server: Server| {
+    let played = |mut server: EmbeddedServer| {
         run(&mut server, None, None, 20 * 30);
         assert_eq!(server.stats().players, 12);
         let dialects: std::collections::BTreeSet<&str> =
             server.host.clients.listed.iter().map(|listed| &*listed.opened.dialect).collect();
         assert_eq!(dialects, ["legacy", "letters", "native"].into());
-        server.room.tick(server.host.now, Wants { checksum: true, ..Wants::default() }).checksum
+        server.room.tick(server.host.now, TickRequest { checksum: true, ..TickRequest::default() }).checksum
     };
     assert_eq!(played(server(12)), played(server(12)));
 }
@@ -196,7 +196,7 @@ fn injected_bytes_reach_the_client_that_has_the_key_exactly_as_given() {
     run(&mut server, Some(&mut page), Some(&mut watcher), 2);
     let refused = r#"{"injected":null,"error":"no connected client has this key"}"#;
     assert!(watcher.texts.iter().any(|text| json(text) == json(refused)), "{:?}", watcher.texts);
-    assert_eq!(page.bot.stage(), Stage::Playing);
+    assert_eq!(page.bot.stage(), BotStage::Playing);
     // A frame without a mask.
     watcher.say(&mut server, &format!(r#"{{"inject":"{KEY}","bytes":"8200"}}"#));
     run(&mut server, Some(&mut page), Some(&mut watcher), 10);
@@ -206,7 +206,7 @@ fn injected_bytes_reach_the_client_that_has_the_key_exactly_as_given() {
     let payload = [&1002_u16.to_be_bytes()[..], b"mask_missing"].concat();
     frame::write(&mut close, Opcode::Close, None, &payload);
     assert!(watcher.seen.contains(&(3, close)), "{:?}", watcher.seen);
-    assert_eq!(page.bot.stage(), Stage::Over);
+    assert_eq!(page.bot.stage(), BotStage::Over);
     server.close(page.connection, server.next_tick());
     run(&mut server, None, Some(&mut watcher), 4);
     assert_eq!(watcher.seen.last(), Some(&(5, b"mask_missing".to_vec())));
@@ -250,8 +250,8 @@ fn json(text: &str) -> serde_json::Value {
 }
 
 /// The number of the client whose key is the page's.
-fn page_number(server: &Server) -> u64 {
-    let key = crate::connection::resume_key::InspectKey::parse(KEY).expect("a key");
+fn page_number(server: &EmbeddedServer) -> u64 {
+    let key = crate::connection::resume_key::ResumeKey::parse(KEY).expect("a key");
     server.host.clients.own(key).expect("the page's client").id
 }
 
@@ -265,7 +265,7 @@ fn another_game_is_played_by_bots_at_its_own_rate_and_an_unknown_one_is_none() {
 }
 
 /// Steps a page 30 times a second until something is true of it; returns the time.
-fn wait(server: &mut Server, page: &mut Page, is_so: impl Fn(&Page) -> bool) -> Duration {
+fn wait(server: &mut EmbeddedServer, page: &mut Page, is_so: impl Fn(&Page) -> bool) -> Duration {
     let from = server.host.now;
     while !is_so(page) {
         let now = server.host.now + Duration::from_millis(33);
@@ -283,7 +283,7 @@ fn a_page_plays_under_network_conditions_that_can_change_at_any_time() {
     server.set_net("delay=150ms,jitter=30ms,loss=2%".parse().expect("conditions"));
     let mut page = Page::new(&mut server);
     // A request and its response, then `hello` and its answer: two round trips.
-    let took = wait(&mut server, &mut page, |page| page.bot.stage() == Stage::Playing);
+    let took = wait(&mut server, &mut page, |page| page.bot.stage() == BotStage::Playing);
     assert!(took >= ms(2 * 240) && took < ms(5_000), "{took:?}");
     assert_eq!(server.stats().clients, 3, "bots have no conditions");
     let x_px = |page: &Page| page.bot.agent.observer.own().map(|own| own.x_px);
@@ -298,7 +298,7 @@ fn a_page_plays_under_network_conditions_that_can_change_at_any_time() {
         page.step(&mut server, now);
     }
     assert!(server.net.link(page.connection).is_none());
-    assert_eq!(page.bot.stage(), Stage::Playing);
+    assert_eq!(page.bot.stage(), BotStage::Playing);
     server.close(page.connection, server.host.now);
     assert_eq!(server.stats().clients, 2);
 }
@@ -332,11 +332,11 @@ fn a_watcher_is_not_delayed_and_what_a_page_sent_last_arrives_when_it_leaves() {
     assert!(server.take(number, &mut bytes) && bytes.starts_with(b"HTTP/1.1 101"));
     assert!(server.net.link(number).is_none(), "from then on");
     let mut page = Page::new(&mut server);
-    wait(&mut server, &mut page, |page| page.bot.stage() == Stage::Playing);
+    wait(&mut server, &mut page, |page| page.bot.stage() == BotStage::Playing);
     let mut close = Vec::new();
     frame::write(&mut close, Opcode::Close, Some([1, 2, 3, 4]), &[]);
     let client = Arc::clone(&server.host.clients.listed[0].client);
     server.receive(page.connection, &close, server.host.now);
     server.close(page.connection, server.host.now);
-    assert!(matches!(client.sender.ending(), Some(crate::connection::Ending::PeerClosed(_))));
+    assert!(matches!(client.sender.ending(), Some(crate::connection::DisconnectReason::PeerClosed(_))));
 }

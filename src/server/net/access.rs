@@ -9,11 +9,11 @@ use std::net::{Ipv4Addr, Ipv6Addr, SocketAddr};
 
 use crate::connection::redact::http_head;
 use crate::packet::credentials;
-use crate::server::admission::auth_limiter::GateRefusal;
-use crate::server::admission::refusal::Refused;
-use crate::server::net::forwarded::{self, Network};
+use crate::server::admission::auth_limiter::AuthError;
+use crate::server::admission::refusal::Refusal;
+use crate::server::net::forwarded::{self, CidrRange};
 use crate::server::net::metrics::Metrics;
-use crate::server::net::server_state::Host;
+use crate::server::net::server_state::ServerState;
 use crate::ws::http::RequestHead;
 
 /// Headers that only proxies send.
@@ -35,9 +35,9 @@ const FORWARDING: [&str; 10] = [
 /// # Errors
 /// 403 for another site's page, and for a remote client without a token; 401 and 429 for a wrong
 /// token, as at `/admin`.
-pub fn check(host: &Host, head: &RequestHead, address: SocketAddr) -> Result<(), Refused> {
+pub fn check(host: &ServerState, head: &RequestHead, address: SocketAddr) -> Result<(), Refusal> {
     if !is_own_origin(head) && !is_listed_origin(head, &host.config.allowed_origins) {
-        return Err(Refused::plain(403, "wire_origin"));
+        return Err(Refusal::plain(403, "wire_origin"));
     }
     if is_at_this_machine(head, address, &host.config.trusted_proxies) {
         return Ok(());
@@ -45,12 +45,12 @@ pub fn check(host: &Host, head: &RequestHead, address: SocketAddr) -> Result<(),
     let offered = || http_head::offered(head, credentials::token_in);
     match bearer(head).filter(|said| !said.is_empty()).or_else(offered) {
         Some(said) => check_token(host, &said, address),
-        None => Err(Refused::plain(403, "wire_token_missing")),
+        None => Err(Refusal::plain(403, "wire_token_missing")),
     }
 }
 
 /// The status of the page of `/wire` for this request: that of [`check`].
-pub fn status(host: &Host, head: &RequestHead, address: SocketAddr) -> u16 {
+pub fn status(host: &ServerState, head: &RequestHead, address: SocketAddr) -> u16 {
     let Err(refused) = check(host, head, address) else { return 200 };
     Metrics::count(&host.metrics.refused, "rule", refused.rule);
     refused.status
@@ -73,8 +73,8 @@ fn is_listed_origin(head: &RequestHead, listed: &[String]) -> bool {
 pub const BEARER_WANTED: [(&str, &str); 1] = [("WWW-Authenticate", "Bearer realm=\"tickwire\"")];
 
 /// A 401 for this rule.
-pub fn unauthorized(rule: &'static str) -> Refused {
-    Refused::with(401, rule, &BEARER_WANTED)
+pub fn unauthorized(rule: &'static str) -> Refusal {
+    Refusal::with(401, rule, &BEARER_WANTED)
 }
 
 /// The token in `Authorization`. Another scheme, such as the `Basic` of a proxy, carries no token: it is not a wrong guess.
@@ -88,15 +88,15 @@ pub fn bearer(head: &RequestHead) -> Option<String> {
 ///
 /// # Errors
 /// 401, or 429 for another wrong token of an address that has sent too many.
-pub fn check_token(host: &Host, said: &str, address: SocketAddr) -> Result<(), Refused> {
+pub fn check_token(host: &ServerState, said: &str, address: SocketAddr) -> Result<(), Refusal> {
     let is_right = || host.config.admin_token.is(said);
     match host.gate.attempt(address.ip(), host.now(), is_right) {
         Ok(()) => Ok(()),
-        Err(GateRefusal::Wrong) => Err(unauthorized("admin_token_wrong")),
-        Err(GateRefusal::TooOften(left)) => {
+        Err(AuthError::Wrong) => Err(unauthorized("admin_token_wrong")),
+        Err(AuthError::TooOften(left)) => {
             // Rounded up: a client that waits so long is not early.
             let seconds = (left.as_secs() + 1).to_string();
-            Err(Refused::with(429, "admin_token_too_often", &[("Retry-After", &seconds)]))
+            Err(Refusal::with(429, "admin_token_too_often", &[("Retry-After", &seconds)]))
         }
     }
 }
@@ -105,7 +105,7 @@ pub fn check_token(host: &Host, said: &str, address: SocketAddr) -> Result<(), R
 /// `/metrics`, lockstep, and a capture that is served. Every check must hold: the peer is a loopback address and not
 /// a trusted proxy; the `Host` is a literal loopback address, which prevents DNS rebinding by another site; no
 /// page of another origin makes the request; and there is no forwarding header.
-pub fn is_at_this_machine(head: &RequestHead, address: SocketAddr, proxies: &[Network]) -> bool {
+pub fn is_at_this_machine(head: &RequestHead, address: SocketAddr, proxies: &[CidrRange]) -> bool {
     let is_peer = address.ip().is_loopback() && !forwarded::is_trusted(proxies, address.ip());
     let is_direct = FORWARDING.iter().all(|name| head.header(name).is_none());
     is_peer && is_direct && is_own_origin(head) && head.header("Host").is_some_and(is_loopback_host)

@@ -13,34 +13,34 @@ use tracing::{debug, info};
 
 use super::blocking_io::drain;
 use super::metrics::Metrics;
-use super::server_state::Host;
-use super::tcp_client::{Client, Socket};
-use crate::connection::Ending;
-use crate::connection::receiver::{At, Books, Piece};
-use crate::game::Breach;
+use super::server_state::ServerState;
+use super::tcp_client::{TcpClient, TcpTransport};
+use crate::connection::DisconnectReason;
+use crate::connection::receiver::{ReadTime, ConnectionEvents, ObservedBytes};
+use crate::game::CloseReason;
 use crate::limits;
 use crate::packet::PacketError;
-use crate::server::clients::client::Line;
-use crate::server::clients::client_driver::{self, Asked};
+use crate::server::clients::client::Transport;
+use crate::server::clients::client_driver::{self, ClientDriver};
 use crate::util::os;
 
 /// A client's conversation, as metrics, log and tap note it.
 #[derive(Clone, Copy)]
-struct Noted<'a> {
-    host: &'a Host,
-    client: &'a Client,
+struct ClientEvents<'a> {
+    host: &'a ServerState,
+    client: &'a TcpClient,
 }
 
 /// Gives everything back when the thread ends, also by a panic.
-struct Lived<'a> {
-    noted: Noted<'a>,
+struct ClientCleanup<'a> {
+    noted: ClientEvents<'a>,
     /// The rule that ended the connection, for listeners of the tap.
     rule: Cell<&'static str>,
 }
 
-impl Drop for Lived<'_> {
+impl Drop for ClientCleanup<'_> {
     fn drop(&mut self) {
-        let Noted { host, client } = self.noted;
+        let ClientEvents { host, client } = self.noted;
         client.leave_world(host.now());
         host.ended.client_ends(client, self.rule.get());
         host.tap.ended(client.who(host.now(), client.room.tick()), self.rule.get());
@@ -51,33 +51,33 @@ impl Drop for Lived<'_> {
     }
 }
 
-impl Noted<'_> {
+impl ClientEvents<'_> {
     /// What the client's bytes may ask, when they are read now.
-    fn asked(&self) -> Asked<'_, Socket> {
-        let Noted { host, client } = self;
-        Asked { client, budgets: &host.budgets, guard: &host.guard, books: self, at: client.at(host.now()) }
+    fn asked(&self) -> ClientDriver<'_, TcpTransport> {
+        let ClientEvents { host, client } = self;
+        ClientDriver { client, budgets: &host.budgets, guard: &host.guard, books: self, at: client.at(host.now()) }
     }
 }
 
 /// The whole conversation, starting with the bytes after the request head.
-pub fn run(host: &Host, client: &Arc<Client>, rest: &[u8]) {
+pub fn run(host: &ServerState, client: &Arc<TcpClient>, rest: &[u8]) {
     host.clients.add(client.id, Arc::clone(client));
     client.line.room.figures.clients.inc();
-    let noted = Noted { host, client };
-    let lived = Lived { noted, rule: Cell::new(Breach::InternalError.name()) };
+    let noted = ClientEvents { host, client };
+    let lived = ClientCleanup { noted, rule: Cell::new(CloseReason::InternalError.name()) };
     if host.is_stopping() {
-        client.close(Ending::Breach(Breach::GoingAway), host.now());
+        client.close(DisconnectReason::Breach(CloseReason::GoingAway), host.now());
     }
     // Closes what the end of the room has not found listed.
     if client.room.is_over() {
         let is_ending = client.line.room.is_ending();
-        let breach = if is_ending { Breach::GoingAway } else { Breach::InternalError };
-        client.close(Ending::Breach(breach), host.now());
+        let breach = if is_ending { CloseReason::GoingAway } else { CloseReason::InternalError };
+        client.close(DisconnectReason::Breach(breach), host.now());
     }
     // A ban closes the clients that are listed: a client that was admitted just before the ban and
     // is listed just after it is closed here.
     if host.admission.is_banned(client.household()) {
-        client.close(Ending::Breach(Breach::Banned), host.now());
+        client.close(DisconnectReason::Breach(CloseReason::Banned), host.now());
     }
     let begun = client.receiver.lock().begin(client.id, &mut noted.asked());
     if let Err(ending) = begun {
@@ -99,13 +99,13 @@ pub fn run(host: &Host, client: &Arc<Client>, rest: &[u8]) {
 ///
 /// # Errors
 /// Why they were not passed on.
-pub fn inject(host: &Host, client: &Client, bytes: &[u8]) -> Result<(), &'static str> {
-    let noted = Noted { host, client };
+pub fn inject(host: &ServerState, client: &TcpClient, bytes: &[u8]) -> Result<(), &'static str> {
+    let noted = ClientEvents { host, client };
     let mut asked = noted.asked();
     client_driver::inject(client, bytes, asked.at, &mut asked)
 }
 
-fn log_ending(host: &Host, client: &Client, ending: &Ending) {
+fn log_ending(host: &ServerState, client: &TcpClient, ending: &DisconnectReason) {
     let (rule, tick) = (ending.name(), client.room.tick());
     let player = client.player().map_or(0, |player| player.0);
     if let Some(code) = ending.close_code() {
@@ -117,32 +117,32 @@ fn log_ending(host: &Host, client: &Client, ending: &Ending) {
 }
 
 /// Reads until one side ends it; returns why.
-fn talk(noted: Noted<'_>, rest: &[u8]) -> Ending {
-    let Noted { host, client } = noted;
+fn talk(noted: ClientEvents<'_>, rest: &[u8]) -> DisconnectReason {
+    let ClientEvents { host, client } = noted;
     let (stream, mut buffer) = (&*client.line.stream, [0; limits::READ_BYTES]);
     let hear = |bytes: &[u8]| {
         host.metrics.bytes_in.inc_by(bytes.len() as u64);
         let mut asked = noted.asked();
-        client_driver::hear(client, bytes, asked.at, &mut asked)
+        client_driver::receive(client, bytes, asked.at, &mut asked)
     };
     // The head was read by a deadline. From here on the worker looks after the client.
-    let mut heard = stream.set_read_timeout(None).map_err(|_| Ending::PeerLost);
+    let mut heard = stream.set_read_timeout(None).map_err(|_| DisconnectReason::PeerLost);
     heard = heard.and_then(|()| hear(rest));
     while heard.is_ok() {
         heard = match os::read(stream, &mut buffer) {
-            Ok(0) => Err(Ending::PeerLost),
+            Ok(0) => Err(DisconnectReason::PeerLost),
             Ok(count) => hear(&buffer[..count]),
             Err(error) if error.kind() == ErrorKind::Interrupted => Ok(()),
-            Err(_) => Err(Ending::PeerLost),
+            Err(_) => Err(DisconnectReason::PeerLost),
         };
     }
-    heard.err().unwrap_or(Ending::PeerLost)
+    heard.err().unwrap_or(DisconnectReason::PeerLost)
 }
 
 /// Lets what is queued go out, says that no more will come, and waits for the peer's end, all within
 /// a bound.
-fn last_words(noted: Noted<'_>) {
-    let Noted { host, client } = noted;
+fn last_words(noted: ClientEvents<'_>) {
+    let ClientEvents { host, client } = noted;
     let ignore = |bytes: &[u8]| client.receiver.lock().ignore(bytes, client.at(host.now()), &noted);
     ignore(&[]);
     let deadline = host.now() + limits::CLOSE_TIMEOUT;
@@ -159,7 +159,7 @@ fn last_words(noted: Noted<'_>) {
     });
 }
 
-impl Books for Noted<'_> {
+impl ConnectionEvents for ClientEvents<'_> {
     fn packet(&self) {
         self.host.metrics.messages_in.inc();
     }
@@ -199,7 +199,7 @@ impl Books for Noted<'_> {
         self.host.tap.wants(self.client.id)
     }
 
-    fn observed(&self, At { now, tick, .. }: At, piece: Piece<'_>, saved: &dyn Fn() -> Vec<u8>) {
-        self.host.tap.heard(self.client.who(now, tick), piece, saved);
+    fn observed(&self, ReadTime { now, tick, .. }: ReadTime, piece: ObservedBytes<'_>, saved: &dyn Fn() -> Vec<u8>) {
+        self.host.tap.record_received(self.client.who(now, tick), piece, saved);
     }
 }

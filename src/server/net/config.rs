@@ -7,17 +7,17 @@ use std::time::Duration;
 
 use tickwire_sim::WorldParams;
 
-use super::console::admin_token::Token;
-use super::forwarded::Network;
+use super::console::admin_token::AdminToken;
+use super::forwarded::CidrRange;
 use super::recorder::Rotation;
-use super::{Core, Kind};
-use crate::game::Rates;
+use super::{TcpRoom, TcpGameFactory};
+use crate::game::UpdateRates;
 use crate::games;
 use crate::limits;
 use crate::packet::PacketTables;
-use crate::server::admission::tokens::Players;
-use crate::server::room::Options;
-use crate::server::room::lockstep::Rules;
+use crate::server::admission::tokens::PlayAccess;
+use crate::server::room::RoomConfig;
+use crate::server::room::lockstep::LockstepConfig;
 use crate::util::os;
 
 /// A new value for [`Options::epoch`].
@@ -27,13 +27,13 @@ pub fn new_epoch() -> String {
 
 /// The settings of one server.
 #[derive(Debug, Clone)]
-pub struct Config {
+pub struct ServerConfig {
     /// Where to listen.
     pub bind: SocketAddr,
     /// The games that its rooms may play.
-    pub games: Vec<Kind>,
+    pub games: Vec<TcpGameFactory>,
     /// The game of the default room: one of them.
-    pub game: Kind,
+    pub game: TcpGameFactory,
     /// The parameters of the default room's world.
     pub identity: WorldParams,
     /// Updates a second for native clients, at most the tick rate.
@@ -47,7 +47,7 @@ pub struct Config {
     /// How long a player stays in its world without a connection, so that its client can come back.
     pub seat_time: Duration,
     /// Lockstep.
-    pub lockstep: Rules,
+    pub lockstep: LockstepConfig,
     /// Whether the server follows what it sends, and compares it with a world of its own.
     pub self_check: bool,
     /// Clients in total, at most what the machine supports.
@@ -58,9 +58,9 @@ pub struct Config {
     /// everyone.
     pub address_budgets: bool,
     /// Who may play.
-    pub players: Players,
+    pub players: PlayAccess,
     /// Proxies whose `X-Forwarded-For` header is trusted; none by default.
-    pub trusted_proxies: Vec<Network>,
+    pub trusted_proxies: Vec<CidrRange>,
     /// Delay, in ticks, of a command that names no tick.
     pub command_delay_ticks: u32,
     /// Origins whose pages may connect from a browser; empty allows any origin.
@@ -68,7 +68,7 @@ pub struct Config {
     /// The packet tables.
     pub codes: Arc<PacketTables>,
     /// The token that `/admin` requires.
-    pub admin_token: Token,
+    pub admin_token: AdminToken,
     /// Where the operator's `save` puts its files.
     pub save_dir: PathBuf,
     /// Where the operator's `capture on` puts its files.
@@ -77,11 +77,11 @@ pub struct Config {
     pub rotation: Rotation,
 }
 
-impl Config {
+impl ServerConfig {
     /// The defaults, with this address and a random token: the first of the games.
-    pub fn new(bind: SocketAddr) -> Config {
+    pub fn new(bind: SocketAddr) -> ServerConfig {
         let game = games::default();
-        Config {
+        ServerConfig {
             bind,
             games: games::all(),
             game,
@@ -91,17 +91,17 @@ impl Config {
             rooms_on_demand: 0,
             room_empty_time: limits::EMPTY_ROOM_TIMEOUT,
             seat_time: Duration::ZERO,
-            lockstep: Rules::default(),
+            lockstep: LockstepConfig::default(),
             self_check: false,
             max_clients: limits::CLIENTS_DEFAULT,
             max_clients_per_address: limits::CLIENTS_PER_ADDRESS,
             address_budgets: true,
-            players: Players::default(),
+            players: PlayAccess::default(),
             trusted_proxies: Vec::new(),
             command_delay_ticks: 0,
             allowed_origins: Vec::new(),
             codes: games::codes(),
-            admin_token: Token::random(),
+            admin_token: AdminToken::random(),
             save_dir: PathBuf::from("."),
             capture_dir: PathBuf::from("."),
             rotation: Rotation::default(),
@@ -109,18 +109,18 @@ impl Config {
     }
 
     /// The update rates of the default room.
-    pub fn rates(&self) -> Rates {
+    pub fn rates(&self) -> UpdateRates {
         self.rates_at(self.identity.tick_hz)
     }
 
     /// A room of the configured game, with these settings, whose world begins.
-    pub fn room(&self, name: &str, identity: &WorldParams) -> Box<Core> {
+    pub fn room(&self, name: &str, identity: &WorldParams) -> Box<TcpRoom> {
         (self.game.begin)(identity, self.room_options(name, identity.tick_hz))
     }
 
     /// The options of a room with these settings and a world with this tick rate.
-    pub fn room_options(&self, name: &str, tick_hz: u32) -> Options {
-        Options {
+    pub fn room_options(&self, name: &str, tick_hz: u32) -> RoomConfig {
+        RoomConfig {
             name: name.into(),
             epoch: new_epoch(),
             rates: self.rates_at(tick_hz),
@@ -140,9 +140,9 @@ impl Config {
     }
 
     /// The update rates, none above this tick rate.
-    fn rates_at(&self, tick_hz: u32) -> Rates {
+    fn rates_at(&self, tick_hz: u32) -> UpdateRates {
         let at_most = |hz: u32| hz.clamp(1, tick_hz);
-        Rates { tick_hz, update_hz: at_most(self.update_hz), foreign_hz: at_most(self.foreign_update_hz) }
+        UpdateRates { tick_hz, update_hz: at_most(self.update_hz), foreign_hz: at_most(self.foreign_update_hz) }
     }
 }
 
@@ -155,7 +155,7 @@ mod tests {
         let most = |per_address: usize, address_budgets: bool| {
             let bind = SocketAddr::from(([127, 0, 0, 1], 0));
             let config =
-                Config { max_clients_per_address: per_address, address_budgets, ..Config::new(bind) };
+                ServerConfig { max_clients_per_address: per_address, address_budgets, ..ServerConfig::new(bind) };
             config.room_options("", 30).absent_per_address
         };
         assert_eq!(most(64, true), 64);

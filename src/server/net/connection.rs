@@ -29,24 +29,24 @@ use super::forwarded;
 use super::inspector;
 use super::metrics::Metrics;
 use super::pages;
-use super::rooms::{Hosted, Presence};
+use super::rooms::{RunningRoom, RoomPermit};
 use super::rooms_on_demand;
-use super::server_state::Host;
-use super::tap::{What, Who};
-use super::tcp_client::{Client, Socket};
+use super::server_state::ServerState;
+use super::tap::{EventKind, EventSource};
+use super::tcp_client::{TcpClient, TcpTransport};
 use crate::limits;
 use crate::packet::credentials;
 use crate::packet::routes::{self, RouteError, redact_room_name};
 use crate::server::admission::Permit;
-use crate::server::admission::address_rate_limits::Spending;
-use crate::server::admission::refusal::Refused;
-use crate::server::admission::upgrade_check::{Door, Entry, SUBPROTOCOLS};
+use crate::server::admission::address_rate_limits::LimitedAction;
+use crate::server::admission::refusal::Refusal;
+use crate::server::admission::upgrade_check::{UpgradeCheck, AcceptedClient, SUBPROTOCOLS};
 use crate::util::address_prefix::AddressPrefix;
 use crate::ws::handshake;
 use crate::ws::http::{HeadReader, RequestHead};
 
 /// The entry point of a connection's thread.
-pub fn run(host: &Arc<Host>, stream: Arc<TcpStream>, address: SocketAddr, permit: Permit) {
+pub fn run(host: &Arc<ServerState>, stream: Arc<TcpStream>, address: SocketAddr, permit: Permit) {
     let lived = catch_unwind(AssertUnwindSafe(|| {
         if let Some((client, places, rest)) = begin(host, stream, address, permit) {
             client_thread::run(host, &client, &rest);
@@ -60,17 +60,17 @@ pub fn run(host: &Arc<Host>, stream: Arc<TcpStream>, address: SocketAddr, permit
 }
 
 /// The places that a client has until it leaves, in the host and in its room.
-type Places = (Permit, Presence);
+type ClientPermits = (Permit, RoomPermit);
 
 /// Reads the head and answers it. `Some` when the connection has become a client. `peer` is the
 /// other end, which may be a proxy.
 #[inline(never)] // Its buffers would stay on the stack of the conversation: a page of memory per client.
 fn begin(
-    host: &Arc<Host>,
+    host: &Arc<ServerState>,
     stream: Arc<TcpStream>,
     peer: SocketAddr,
     mut permit: Permit,
-) -> Option<(Arc<Client>, Places, Vec<u8>)> {
+) -> Option<(Arc<TcpClient>, ClientPermits, Vec<u8>)> {
     let (deadline, mut address) = (Instant::now() + limits::HEAD_TIMEOUT, peer);
     let answered = read_head(&stream, deadline).and_then(|read| {
         let Some((head, raw, rest)) = read else { return Ok(None) };
@@ -85,7 +85,7 @@ fn begin(
             if refused.is_cap {
                 Metrics::count(&host.metrics.refused_connections, "cap", refused.rule);
             }
-            let Refused { status, rule, detail, .. } = &refused;
+            let Refusal { status, rule, detail, .. } = &refused;
             info!(%address, status, rule, detail = Some(detail).filter(|text| !text.is_empty()), "request refused");
             answer(&stream, &refused.response, b"");
             None
@@ -96,13 +96,13 @@ fn begin(
 /// Answers a request with the answers to operator commands, a page or a watcher's conversation, or
 /// makes a client of it. `rest` is the bytes after it, and `address` the client's.
 fn respond(
-    host: &Arc<Host>,
+    host: &Arc<ServerState>,
     stream: &Arc<TcpStream>,
     (head, raw, rest): (&RequestHead, Vec<u8>, &[u8]),
     (peer, address): (SocketAddr, SocketAddr),
     permit: &mut Permit,
     deadline: Instant,
-) -> Result<Option<(Arc<Client>, Presence)>, Refused> {
+) -> Result<Option<(Arc<TcpClient>, RoomPermit)>, Refusal> {
     if http_admin::brings_lines(head) {
         let response = http_admin::respond(host, stream, (head, rest.to_vec()), address, deadline)?;
         answer(stream, &response, b"");
@@ -124,7 +124,7 @@ fn respond(
         return Ok(None);
     }
     let id = host.next_client.fetch_add(1, Ordering::Relaxed);
-    let Entry { room, endpoint, response, .. } = &entry;
+    let AcceptedClient { room, endpoint, response, .. } = &entry;
     let (dialect, json) = (endpoint.dialect.name(), endpoint.is_json);
     info!(client = id, %address, room = hosted.label(), dialect, json, "client connected");
     if !entry.declined.is_empty() {
@@ -134,24 +134,24 @@ fn respond(
     let (now, local) = (host.now(), stream.local_addr().unwrap_or(host.config.bind));
     // A capture shows the connection as it is, with the proxy at its other end.
     hosted.cover_name(&mut raw);
-    let what = What::opened((peer, local), room.about, (dialect, json), raw, response.clone());
-    let who = Who { client: id, player: 0, at: now, tick: room.tick() };
+    let what = EventKind::opened((peer, local), room.about, (dialect, json), raw, response.clone());
+    let who = EventSource { client: id, player: 0, at: now, tick: room.tick() };
     host.tap.opened(who, &hosted.run(), what);
     let (tap, bytes_out) = (host.tap.clone(), host.metrics.bytes_out.clone());
-    let socket = Socket { stream: Arc::clone(stream), tap, bytes_out, room: hosted };
-    Ok(Some((Arc::new(Client::new((id, address), socket, entry, now)), presence)))
+    let socket = TcpTransport { stream: Arc::clone(stream), tap, bytes_out, room: hosted };
+    Ok(Some((Arc::new(TcpClient::new((id, address), socket, entry, now)), presence)))
 }
 
 /// Lets a request become a client of the room of its path, and wakes the room.
 fn enter(
-    host: &Arc<Host>,
+    host: &Arc<ServerState>,
     head: &RequestHead,
     address: SocketAddr,
     permit: &mut Permit,
-) -> Result<(Entry, Arc<Hosted>, Presence), Refused> {
+) -> Result<(AcceptedClient, Arc<RunningRoom>, RoomPermit), Refusal> {
     let (name, _) = routes::split_room_path(head.path());
     let household = AddressPrefix::from_ip(address.ip());
-    let door = Door {
+    let door = UpgradeCheck {
         origins: &host.config.allowed_origins,
         codes: &host.config.codes,
         room: None,
@@ -163,28 +163,28 @@ fn enter(
     let mut entered = host.rooms.enter(name);
     if entered.is_none() && rooms_on_demand::is_possible(host, name) && !door.is_stopping {
         // What makes no client makes no room.
-        let (accepted, endpoint) = Door { room: Some(&host.room().handle), ..door }.check(head)?;
+        let (accepted, endpoint) = UpgradeCheck { room: Some(&host.room().handle), ..door }.check(head)?;
         rooms_on_demand::admit(host, head, address)
-            .map_err(|breach| Refused::closed(accepted.response, &endpoint, breach))?;
+            .map_err(|breach| Refusal::closed(accepted.response, &endpoint, breach))?;
         entered = Some(rooms_on_demand::enter(host, name, household)?);
     }
     let (hosted, presence) = entered.unzip();
     let is_full = matches!(presence, Some(None));
-    let door = Door { room: hosted.as_ref().map(|hosted| &hosted.handle), is_full, ..door };
+    let door = UpgradeCheck { room: hosted.as_ref().map(|hosted| &hosted.handle), is_full, ..door };
     let mut entry = door.enter(head, household, permit, host.now())?;
     entry.is_local = access::is_at_this_machine(head, address, &host.config.trusted_proxies);
     let entered = hosted.zip(presence.flatten());
-    let (hosted, presence) = entered.ok_or_else(|| Refused::from(RouteError::Room))?;
+    let (hosted, presence) = entered.ok_or_else(|| Refusal::from(RouteError::Room))?;
     hosted.rouse();
     Ok((entry, hosted, presence))
 }
 
 /// A head that was read, its bytes, and those that came after it.
-type Head = (RequestHead, Vec<u8>, Vec<u8>);
+type ReadHead = (RequestHead, Vec<u8>, Vec<u8>);
 
 /// The head and the bytes after it; `Ok(None)` if the peer left before the head was complete, or has
 /// sent nothing in time.
-fn read_head(stream: &TcpStream, deadline: Instant) -> Result<Option<Head>, Refused> {
+fn read_head(stream: &TcpStream, deadline: Instant) -> Result<Option<ReadHead>, Refusal> {
     let (mut reader, mut buffer) =
         (HeadReader::with_body_rule(limits::HEAD_LIMITS, http_admin::brings_lines), [0; limits::READ_BYTES]);
     let mut raw = Vec::new();
@@ -193,7 +193,7 @@ fn read_head(stream: &TcpStream, deadline: Instant) -> Result<Option<Head>, Refu
         let left = deadline.saturating_duration_since(Instant::now());
         let count = match read(stream, &mut buffer, left) {
             Ok(None) if !reader.has_begun() => return Ok(None),
-            Ok(None) => return Err(Refused::plain(408, "head_late")),
+            Ok(None) => return Err(Refusal::plain(408, "head_late")),
             Ok(Some(0)) | Err(_) => return Ok(None),
             Ok(Some(count)) => count,
         };
@@ -208,20 +208,20 @@ fn read_head(stream: &TcpStream, deadline: Instant) -> Result<Option<Head>, Refu
 /// Replaces the peer's address by the client's: behind a trusted proxy, the address that the proxy
 /// names, with the port of the proxy's connection. From now on the request counts for this address.
 fn whose(
-    host: &Host,
+    host: &ServerState,
     head: &RequestHead,
     address: &mut SocketAddr,
     permit: &mut Permit,
-) -> Result<(), Refused> {
+) -> Result<(), Refusal> {
     let (proxies, peer) = (&host.config.trusted_proxies, address.ip());
     let client = forwarded::client(proxies, peer, head)
-        .map_err(|entry| Refused::of_value(400, forwarded::MALFORMED, forwarded::SENTENCE, entry))?;
+        .map_err(|entry| Refusal::of_value(400, forwarded::MALFORMED, forwarded::SENTENCE, entry))?;
     address.set_ip(client);
     permit.belongs_to(AddressPrefix::from_ip(client))?;
     // The listener has counted a connection that no proxy made.
     if forwarded::is_trusted(proxies, peer) {
-        let taken = host.budgets.take(AddressPrefix::from_ip(client), Spending::Connection, host.now());
-        taken.map_err(|wait| Refused::too_often(Spending::Connection, wait))?;
+        let taken = host.budgets.take(AddressPrefix::from_ip(client), LimitedAction::Connection, host.now());
+        taken.map_err(|wait| Refusal::too_often(LimitedAction::Connection, wait))?;
     }
     Ok(())
 }

@@ -30,12 +30,12 @@ use tracing::{info, warn};
 use super::accept::{self, AcceptErrors};
 use super::blocking_io::{drain, read, write_all};
 use super::registry::Registry;
-use crate::connection::Life;
-use crate::connection::deadlines::Due;
+use crate::connection::Deadlines;
+use crate::connection::deadlines::DueAction;
 use crate::limits;
 use crate::packet::credentials;
-use crate::server::admission::refusal::Refused;
-use crate::server::admission::{Admission, Admitted, Caps, Permit, Place};
+use crate::server::admission::refusal::Refusal;
+use crate::server::admission::{Admission, Admitted, Capacity, Permit, SlotKind};
 use crate::util::address_prefix::AddressPrefix;
 use crate::util::os;
 use crate::ws::http::HeadReader;
@@ -44,7 +44,7 @@ use crate::ws::{CloseCode, Connection, Event, Limits, Role, handshake};
 /// A running echo server. Dropping it without [`EchoServer::stop`] leaves its threads running.
 #[derive(Debug)]
 pub struct EchoServer {
-    shared: Arc<Shared>,
+    shared: Arc<EchoState>,
     listener: Arc<TcpListener>,
     address: SocketAddr,
     accepting: JoinHandle<()>,
@@ -52,7 +52,7 @@ pub struct EchoServer {
 
 /// The state that all threads share.
 #[derive(Debug)]
-struct Shared {
+struct EchoState {
     limits: Limits,
     admission: Arc<Admission>,
     is_stopping: AtomicBool,
@@ -71,7 +71,7 @@ impl EchoServer {
         let listener = Arc::new(TcpListener::bind(bind)?);
         os::widen_backlog(&listener)?;
         let address = listener.local_addr()?;
-        let shared = Arc::new(Shared {
+        let shared = Arc::new(EchoState {
             limits: Limits {
                 message_bytes,
                 fragments: limits::ECHO_FRAGMENTS,
@@ -109,7 +109,7 @@ impl EchoServer {
     }
 }
 
-impl Shared {
+impl EchoState {
     /// Silence that a client may keep while its message is unfinished.
     fn message_time(&self) -> Duration {
         let bytes = self.limits.message_bytes as u64;
@@ -119,15 +119,15 @@ impl Shared {
 
 /// The caps: at most as many clients as there is memory for, since each may hold several copies of
 /// its longest message.
-fn caps(message_bytes: usize, connections: usize) -> Caps {
+fn caps(message_bytes: usize, connections: usize) -> Capacity {
     let by_memory = limits::ECHO_MEMORY_BYTES / (limits::ECHO_COPIES * message_bytes.max(1));
     let clients = by_memory.min(limits::ECHO_CLIENTS).min(connections / 2).max(1);
     let pending = limits::MAX_PENDING_REQUESTS.min(connections / 4).max(1);
-    Caps { clients, clients_per_address: clients.div_ceil(2), pending, ..Caps::default() }
+    Capacity { clients, clients_per_address: clients.div_ceil(2), pending, ..Capacity::default() }
 }
 
 /// 2. Each connection gets a place and a thread, or a response whose status says why not.
-fn accept_all(shared: &Arc<Shared>, listener: &TcpListener) {
+fn accept_all(shared: &Arc<EchoState>, listener: &TcpListener) {
     let mut errors = AcceptErrors::default();
     while let Some((stream, address)) =
         accept::next(|| listener.accept(), || shared.is_stopping(), &mut errors, thread::sleep)
@@ -139,17 +139,17 @@ fn accept_all(shared: &Arc<Shared>, listener: &TcpListener) {
             }
             Err(cap) => {
                 info!(%address, cap = cap.name(), "connection refused");
-                let _ = os::try_send(&stream, [&Refused::from(cap).response[..]].into_iter());
+                let _ = os::try_send(&stream, [&Refusal::from(cap).response[..]].into_iter());
             }
         }
     }
 }
 
 /// A connection's thread: steps 3 to 8.
-fn serve(shared: &Shared, stream: &TcpStream, address: SocketAddr, mut permit: Permit) {
+fn serve(shared: &EchoState, stream: &TcpStream, address: SocketAddr, mut permit: Permit) {
     let granted = read_request(shared, stream, Instant::now() + limits::HEAD_TIMEOUT).and_then(|granted| {
         if granted.is_some() {
-            permit.becomes(Place::Client)?;
+            permit.becomes(SlotKind::Client)?;
         }
         Ok(granted)
     });
@@ -183,18 +183,18 @@ fn serve(shared: &Shared, stream: &TcpStream, address: SocketAddr, mut permit: P
 }
 
 /// A granted request: the 101 response, and the bytes after the request, which are frames.
-type Granted = (Vec<u8>, Vec<u8>);
+type Upgraded = (Vec<u8>, Vec<u8>);
 
 /// 3. Reads the request up to its empty line. 4. Checks it, and returns the response, which is not
 ///    sent yet; `Ok(None)` if the peer has left, or if this server stops first.
-fn read_request(shared: &Shared, stream: &TcpStream, deadline: Instant) -> Result<Option<Granted>, Refused> {
+fn read_request(shared: &EchoState, stream: &TcpStream, deadline: Instant) -> Result<Option<Upgraded>, Refusal> {
     let (mut reader, mut buffer) = (HeadReader::new(limits::HEAD_LIMITS), [0; limits::READ_BYTES]);
     loop {
         let left = deadline.saturating_duration_since(Instant::now());
         match read(stream, &mut buffer, left.min(limits::ECHO_POLL_INTERVAL)) {
             Ok(Some(0)) | Err(_) => return Ok(None),
             Ok(None) if left.is_zero() && !reader.has_begun() => return Ok(None),
-            Ok(None) if left.is_zero() => return Err(Refused::plain(408, "head_late")),
+            Ok(None) if left.is_zero() => return Err(Refusal::plain(408, "head_late")),
             Ok(None) if shared.is_stopping() => return Ok(None),
             Ok(None) => {}
             Ok(Some(count)) => {
@@ -215,11 +215,11 @@ fn read_request(shared: &Shared, stream: &TcpStream, deadline: Instant) -> Resul
 }
 
 /// The conversation: 5 read, 6 echo, 7 write, until one end closes. Returns how it ended.
-fn converse(shared: &Shared, stream: &TcpStream, rest: &[u8]) -> io::Result<String> {
+fn converse(shared: &EchoState, stream: &TcpStream, rest: &[u8]) -> io::Result<String> {
     let mut conn = Connection::new(Role::Server, shared.limits);
     let mut output = Vec::new();
     let began = Instant::now();
-    let life = Life::new(false, Duration::ZERO);
+    let life = Deadlines::new(false, Duration::ZERO);
     // The bytes after the request were sent before our response arrived; they are read like all
     // others.
     conn.receive(rest);
@@ -252,9 +252,9 @@ fn converse(shared: &Shared, stream: &TcpStream, rest: &[u8]) -> io::Result<Stri
         let patience = if conn.is_between_messages() { limits::IDLE_TIMEOUT } else { shared.message_time() };
         life.pauses.note(began.elapsed());
         match life.poll(began.elapsed(), patience) {
-            Due::Ping => conn.send_ping(b""),
-            Due::Close(breach) => conn.close(CloseCode::INTERNAL_ERROR, breach.name()),
-            Due::Nothing(_) | Due::Cut => {}
+            DueAction::Ping => conn.send_ping(b""),
+            DueAction::Close(breach) => conn.close(CloseCode::INTERNAL_ERROR, breach.name()),
+            DueAction::Nothing(_) | DueAction::Cut => {}
         }
     }
 }
@@ -285,19 +285,19 @@ fn echo(conn: &mut Connection, output: &mut Vec<u8>) -> (Option<String>, usize) 
     (ending.or_else(|| (!conn.is_open()).then(|| "closed by this server".to_owned())), events)
 }
 
-impl Shared {
+impl EchoState {
     fn is_stopping(&self) -> bool {
         self.is_stopping.load(Ordering::Acquire)
     }
 
-    fn give_thread(self: &Arc<Shared>, stream: TcpStream, address: SocketAddr, permit: Permit) {
+    fn give_thread(self: &Arc<EchoState>, stream: TcpStream, address: SocketAddr, permit: Permit) {
         if stream.set_nodelay(true).is_err() {
             return; // The peer has gone already.
         }
         let number = permit.number();
         let (shared, stream) = (Arc::clone(self), Arc::new(stream));
         self.connections.add(number, Arc::clone(&stream));
-        let leaving = Leaving { shared, number };
+        let leaving = ConnectionGuard { shared, number };
         let spawned = thread::Builder::new()
             .name("client".to_owned())
             .stack_size(limits::CLIENT_STACK_BYTES)
@@ -314,12 +314,12 @@ fn cut(stream: &Arc<TcpStream>) {
 }
 
 /// Takes a connection off the list when its thread ends, also by a panic.
-struct Leaving {
-    shared: Arc<Shared>,
+struct ConnectionGuard {
+    shared: Arc<EchoState>,
     number: u64,
 }
 
-impl Drop for Leaving {
+impl Drop for ConnectionGuard {
     fn drop(&mut self) {
         self.shared.connections.remove(self.number);
     }

@@ -28,12 +28,12 @@ pub const SENTENCE: &str = "an entry of X-Forwarded-For is not an IP address wit
 
 /// The addresses of a trusted proxy: a single address, or all addresses with the same prefix.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Network {
+pub struct CidrRange {
     address: IpAddr,
     prefix_bits: u32,
 }
 
-impl Network {
+impl CidrRange {
     /// Whether the network contains this address. IPv4 and IPv6 never match each other.
     pub fn contains(&self, address: IpAddr) -> bool {
         let differing = bits(self.address) ^ bits(address);
@@ -49,11 +49,11 @@ fn bits(address: IpAddr) -> u128 {
     }
 }
 
-impl FromStr for Network {
+impl FromStr for CidrRange {
     type Err = String;
 
     /// `ADDRESS` or `ADDRESS/PREFIX`.
-    fn from_str(text: &str) -> Result<Network, String> {
+    fn from_str(text: &str) -> Result<CidrRange, String> {
         let (address, prefix) =
             text.split_once('/').map_or((text, None), |(address, bits)| (address, Some(bits)));
         let address: IpAddr =
@@ -71,7 +71,7 @@ impl FromStr for Network {
         if 128 - bits(address).trailing_zeros() > prefix_bits {
             return Err(format!("all bits after the first {prefix_bits} must be 0"));
         }
-        Ok(Network { address, prefix_bits })
+        Ok(CidrRange { address, prefix_bits })
     }
 }
 
@@ -80,14 +80,14 @@ fn decimal(digits: &str) -> Option<u32> {
     if digits.bytes().all(|byte| byte.is_ascii_digit()) { digits.parse().ok() } else { None }
 }
 
-impl fmt::Display for Network {
+impl fmt::Display for CidrRange {
     fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(out, "{}/{}", self.address, self.prefix_bits)
     }
 }
 
 /// Whether a peer is a trusted proxy.
-pub fn is_trusted(proxies: &[Network], peer: IpAddr) -> bool {
+pub fn is_trusted(proxies: &[CidrRange], peer: IpAddr) -> bool {
     proxies.iter().any(|network| network.contains(peer))
 }
 
@@ -96,7 +96,7 @@ pub fn is_trusted(proxies: &[Network], peer: IpAddr) -> bool {
 ///
 /// # Errors
 /// The entry of a trusted peer that is not an address: [`MALFORMED`].
-pub fn client<'h>(proxies: &[Network], peer: IpAddr, head: &'h RequestHead) -> Result<IpAddr, &'h str> {
+pub fn client<'h>(proxies: &[CidrRange], peer: IpAddr, head: &'h RequestHead) -> Result<IpAddr, &'h str> {
     let mut client = peer;
     if !is_trusted(proxies, peer) {
         return Ok(client);

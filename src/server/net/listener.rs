@@ -13,16 +13,16 @@ use super::accept::{self, AcceptErrors};
 use super::connection;
 use super::forwarded;
 use super::metrics::Metrics;
-use super::server_state::Host;
+use super::server_state::ServerState;
 use crate::limits;
-use crate::server::admission::address_rate_limits::Spending;
-use crate::server::admission::refusal::Refused;
-use crate::server::admission::{Admitted, RefusedBy};
+use crate::server::admission::address_rate_limits::LimitedAction;
+use crate::server::admission::refusal::Refusal;
+use crate::server::admission::{Admitted, RefusalReason};
 use crate::util::address_prefix::AddressPrefix;
 use crate::util::os;
 
 /// The listener's loop, until its socket is shut down.
-pub fn run(host: &Arc<Host>, listener: &TcpListener) {
+pub fn run(host: &Arc<ServerState>, listener: &TcpListener) {
     let mut errors = AcceptErrors::default();
     while let Some((stream, address)) =
         accept::next(|| listener.accept(), || host.is_stopping(), &mut errors, thread::sleep)
@@ -31,7 +31,7 @@ pub fn run(host: &Arc<Host>, listener: &TcpListener) {
     }
 }
 
-fn take(host: &Arc<Host>, stream: TcpStream, address: SocketAddr) {
+fn take(host: &Arc<ServerState>, stream: TcpStream, address: SocketAddr) {
     host.metrics.accepted.inc();
     // A socket bound to `[::]` reports IPv4 peers as `::ffff:127.0.0.1`: limits and the check for this
     // machine use their IPv4 address.
@@ -39,16 +39,16 @@ fn take(host: &Arc<Host>, stream: TcpStream, address: SocketAddr) {
     let is_proxy = forwarded::is_trusted(&host.config.trusted_proxies, address.ip());
     let household = (!is_proxy).then(|| AddressPrefix::from_ip(address.ip()));
     if let Some(household) = household
-        && let Err(wait) = host.budgets.take(household, Spending::Connection, host.now())
+        && let Err(wait) = host.budgets.take(household, LimitedAction::Connection, host.now())
     {
-        return refuse(host, &stream, address, &Refused::too_often(Spending::Connection, wait));
+        return refuse(host, &stream, address, &Refusal::too_often(LimitedAction::Connection, wait));
     }
     let Admitted { permit, displaced } = match host.admission.admit(household) {
         Ok(admitted) => admitted,
         Err(cap) => return refuse(host, &stream, address, &cap.into()),
     };
     if let Some(displaced) = displaced {
-        Metrics::count(&host.metrics.refused_connections, "cap", RefusedBy::Displaced.name());
+        Metrics::count(&host.metrics.refused_connections, "cap", RefusalReason::Displaced.name());
         debug!(%address, "a new connection displaces an unfinished request");
         host.cut_connection(displaced);
     }
@@ -68,13 +68,13 @@ fn take(host: &Arc<Host>, stream: TcpStream, address: SocketAddr) {
     if let Err(error) = spawned {
         host.connections.remove(number);
         warn!("cannot start a thread for a connection: {error}");
-        Metrics::count(&host.metrics.refused_connections, "cap", RefusedBy::Unavailable.name());
+        Metrics::count(&host.metrics.refused_connections, "cap", RefusalReason::Unavailable.name());
     }
 }
 
 /// Sends a refusal without a thread. The send does not block; the kernel accepts it for a new
 /// connection.
-fn refuse(host: &Host, stream: &TcpStream, address: SocketAddr, refused: &Refused) {
+fn refuse(host: &ServerState, stream: &TcpStream, address: SocketAddr, refused: &Refusal) {
     Metrics::count(&host.metrics.refused_connections, "cap", refused.rule);
     debug!(%address, cap = refused.rule, "connection refused");
     let _ = os::try_send(stream, [&refused.response[..]].into_iter());

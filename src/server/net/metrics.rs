@@ -24,7 +24,7 @@ use prometheus_client::registry::{Metric, Registry, Unit};
 use crate::util::sync::Mutex;
 
 /// A counter with one label: the name of a rule, a cap or a reason.
-type Named = Family<[(&'static str, &'static str); 1], Counter>;
+type LabeledCounter = Family<[(&'static str, &'static str); 1], Counter>;
 
 /// A figure of each room, by its name.
 #[derive(Debug, Clone, Default)]
@@ -69,7 +69,7 @@ impl<M: EncodeMetric + TypedMetric> EncodeMetric for PerRoom<M> {
 
 /// The metrics of one room.
 #[derive(Debug, Clone)]
-pub struct Figures {
+pub struct RoomMetrics {
     /// Its clients.
     pub clients: Gauge,
     /// Its players.
@@ -127,14 +127,14 @@ metrics! {
     clients: PerRoom<Gauge>, "clients" number, "Clients that have completed the handshake";
     players: PerRoom<Gauge>, "players" number, "Players in the world";
     accepted: Counter, "accepted" number, "Connections accepted by the listener";
-    refused_connections: Named, "connections_refused" number, "Connections refused, by cap";
-    refused: Named, "requests_refused" number, "Requests refused, by rule";
-    closed: Named, "clients_closed" number, "Clients closed by the server, by rule";
+    refused_connections: LabeledCounter, "connections_refused" number, "Connections refused, by cap";
+    refused: LabeledCounter, "requests_refused" number, "Requests refused, by rule";
+    closed: LabeledCounter, "clients_closed" number, "Clients closed by the server, by rule";
     panics: Counter, "panics" number, "Panics caught";
-    operator_commands: Named, "operator_commands" number, "Operator commands executed, by name";
-    operator_commands_failed: Named, "operator_commands_failed" number, "Operator commands that were invalid or failed";
-    dropped_packets: Named, "packets_dropped" number, "Packets dropped or ignored, by rule";
-    rejected_commands: Named, "commands_rejected" number, "Commands rejected, by reason";
+    operator_commands: LabeledCounter, "operator_commands" number, "Operator commands executed, by name";
+    operator_commands_failed: LabeledCounter, "operator_commands_failed" number, "Operator commands that were invalid or failed";
+    dropped_packets: LabeledCounter, "packets_dropped" number, "Packets dropped or ignored, by rule";
+    rejected_commands: LabeledCounter, "commands_rejected" number, "Commands rejected, by reason";
     messages_in: Counter, "messages_in" number, "Messages from clients";
     bytes_in: Counter, "received" bytes, "Bytes from clients";
     bytes_out: Counter, "sent" bytes, "Bytes queued for clients, including frame headers";
@@ -167,13 +167,13 @@ impl Metrics {
     }
 
     /// Increments the counter of this name.
-    pub fn count(family: &Named, label: &'static str, name: &'static str) {
+    pub fn count(family: &LabeledCounter, label: &'static str, name: &'static str) {
         family.get_or_create(&[(label, name)]).inc();
     }
 
     /// The metrics of this room.
-    pub fn of_room(&self, name: &Arc<str>) -> Figures {
-        Figures {
+    pub fn of_room(&self, name: &Arc<str>) -> RoomMetrics {
+        RoomMetrics {
             clients: self.clients.of(name),
             players: self.players.of(name),
             ticks: self.ticks.of(name),

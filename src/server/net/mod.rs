@@ -45,14 +45,14 @@ pub mod update_worker;
 pub mod worker_queue;
 
 /// A room whose clients are sockets.
-pub type Core = dyn crate::server::clients::dyn_room::Core<tcp_client::Socket>;
+pub type TcpRoom = dyn crate::server::clients::dyn_room::DynRoom<tcp_client::TcpTransport>;
 /// A game, as a server starts it.
-pub type Kind = crate::server::clients::dyn_room::Kind<tcp_client::Socket>;
+pub type TcpGameFactory = crate::server::clients::dyn_room::GameFactory<tcp_client::TcpTransport>;
 
-pub use crate::server::admission::tokens::{Players, Tokens};
-pub use crate::server::net::pages::playback_server::{Served, Watched};
-pub use config::Config;
+pub use crate::server::admission::tokens::{PlayAccess, Tokens};
+pub use crate::server::net::pages::playback_server::{PlaybackContent, PlaybackServer};
+pub use config::ServerConfig;
 pub use console::Console;
 pub use echo::EchoServer;
-pub use netem_proxy::Relay;
-pub use server_handle::Server;
+pub use netem_proxy::NetemProxy;
+pub use server_handle::ServerHandle;

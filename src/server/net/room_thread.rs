@@ -17,34 +17,34 @@ use std::time::{Duration, Instant};
 
 use tracing::{debug, error, info, warn};
 
-use super::Core;
+use super::TcpRoom;
 use super::config::new_epoch;
 use super::metrics::Metrics;
-use super::rooms::Hosted;
-use super::server_state::{Host, Stage};
-use super::tcp_client::Client;
-use super::tick_schedule::{Due, Schedule};
-use crate::connection::Ending;
-use crate::game::Breach;
+use super::rooms::RunningRoom;
+use super::server_state::{ServerState, ShutdownStage};
+use super::tcp_client::TcpClient;
+use super::tick_schedule::{NextTick, TickSchedule};
+use crate::connection::DisconnectReason;
+use crate::game::CloseReason;
 use crate::limits;
-use crate::server::admission::tokens::Pass;
-use crate::server::room::Ticked;
+use crate::server::admission::tokens::Permission;
+use crate::server::room::TickResult;
 
 /// The thread's loop, until the host's rooms are stopped. The host lists the room already.
-pub fn run(host: &Host, core: Box<Core>) {
+pub fn run(host: &ServerState, core: Box<TcpRoom>) {
     let Some(room) = host.rooms.find(&core.handle().options.name) else { return };
     run_as(host, room, core);
 }
 
 /// The same for this run of the room.
-pub fn run_as(host: &Host, mut room: Arc<Hosted>, mut core: Box<Core>) {
+pub fn run_as(host: &ServerState, mut room: Arc<RunningRoom>, mut core: Box<TcpRoom>) {
     loop {
         let began = Instant::now();
         let lived = catch_unwind(AssertUnwindSafe(|| tick_until_stop(host, &room, &mut *core)));
         end_run(host, &room);
         if room.is_ending() {
             host.rooms.end(&room, &host.metrics, &host.tap);
-            return close_all(host, &room, &Breach::GoingAway);
+            return close_all(host, &room, &CloseReason::GoingAway);
         }
         if lived.is_ok() {
             return;
@@ -55,7 +55,7 @@ pub fn run_as(host: &Host, mut room: Arc<Hosted>, mut core: Box<Core>) {
             room = room.label(),
             tick, "a panic ended this room, which begins anew; this is a bug in the server"
         );
-        close_all(host, &room, &Breach::InternalError);
+        close_all(host, &room, &CloseReason::InternalError);
         let Some(next) = begin_anew(host, &room, core, began + limits::ROOM_RESTART_EVERY) else { return };
         core = next;
         room = host.rooms.begin_anew(&room, Arc::clone(core.handle()), &host.metrics, host.now());
@@ -66,14 +66,14 @@ pub fn run_as(host: &Host, mut room: Arc<Hosted>, mut core: Box<Core>) {
 }
 
 /// Closes the clients of a run. Those that are not listed yet find out by themselves.
-fn close_all(host: &Host, room: &Hosted, breach: &Breach) {
+fn close_all(host: &ServerState, room: &RunningRoom, breach: &CloseReason) {
     for client in host.clients.all().iter().filter(|client| client.line.room.number == room.number) {
-        client.close(Ending::Breach(*breach), host.now());
+        client.close(DisconnectReason::Breach(*breach), host.now());
     }
 }
 
 /// No tick follows, and no question is answered.
-fn end_run(host: &Host, room: &Hosted) {
+fn end_run(host: &ServerState, room: &RunningRoom) {
     room.has_players(0);
     room.handle.set_over();
     // A room that ends is taken off the list, and with it off the tap.
@@ -84,11 +84,11 @@ fn end_run(host: &Host, room: &Hosted) {
 
 /// A new run of the room, not before this time. `None` if the rooms are stopped before.
 fn begin_anew(
-    host: &Host,
-    room: &Arc<Hosted>,
-    core: Box<Core>,
+    host: &ServerState,
+    room: &Arc<RunningRoom>,
+    core: Box<TcpRoom>,
     mut not_before: Instant,
-) -> Option<Box<Core>> {
+) -> Option<Box<TcpRoom>> {
     loop {
         while Instant::now() < not_before && !must_stop(host, room) {
             room.rest_until(not_before);
@@ -108,17 +108,17 @@ fn begin_anew(
 }
 
 /// Whether the room's thread ends now. Takes a room that the operator ends off the list.
-fn must_stop(host: &Host, room: &Arc<Hosted>) -> bool {
+fn must_stop(host: &ServerState, room: &Arc<RunningRoom>) -> bool {
     let is_ending = room.is_ending();
     if is_ending {
         host.rooms.end(room, &host.metrics, &host.tap);
     }
-    is_ending || host.has_reached(Stage::RoomsStopping)
+    is_ending || host.has_reached(ShutdownStage::RoomsStopping)
 }
 
-fn tick_until_stop(host: &Host, room: &Arc<Hosted>, core: &mut Core) {
+fn tick_until_stop(host: &ServerState, room: &Arc<RunningRoom>, core: &mut TcpRoom) {
     let tick_hz = room.handle.options.rates.tick_hz;
-    let mut schedule = Schedule::new(Instant::now(), tick_hz);
+    let mut schedule = TickSchedule::new(Instant::now(), tick_hz);
     let mut status_at = host.now() + limits::STATUS_LOG_INTERVAL;
     let (mut empty_since, mut only_watched, mut looked_at) = (None, false, Duration::ZERO);
     loop {
@@ -129,9 +129,9 @@ fn tick_until_stop(host: &Host, room: &Arc<Hosted>, core: &mut Core) {
         let is_left = room.is_on_demand() && room.is_empty() || only_watched;
         empty_since = is_left.then(|| empty_since.unwrap_or_else(Instant::now));
         let ends_at = empty_since.map(|since: Instant| since + host.config.room_empty_time);
-        let must_end = || room.is_ending() || host.has_reached(Stage::RoomsStopping);
+        let must_end = || room.is_ending() || host.has_reached(ShutdownStage::RoomsStopping);
         if room.sleep(must_end, ends_at, || host.now()) {
-            schedule = Schedule::new(Instant::now(), tick_hz);
+            schedule = TickSchedule::new(Instant::now(), tick_hz);
         }
         let is_overdue = ends_at.is_some_and(|at| Instant::now() >= at);
         if is_overdue && host.rooms.end(room, &host.metrics, &host.tap) {
@@ -159,9 +159,9 @@ fn tick_until_stop(host: &Host, room: &Arc<Hosted>, core: &mut Core) {
 }
 
 /// Whether no client and no seat of a room on demand belongs to a token, on a server with tokens.
-fn is_only_watched(host: &Host, room: &Hosted) -> bool {
-    let may_play = |client: &Client| match client.pass() {
-        Some(pass) => matches!(pass, Pass::Holder(_)),
+fn is_only_watched(host: &ServerState, room: &RunningRoom) -> bool {
+    let may_play = |client: &TcpClient| match client.pass() {
+        Some(pass) => matches!(pass, Permission::Holder(_)),
         // Its hello has not come yet.
         None => client.token.as_ref().is_some_and(|said| host.guard.is_right(said)),
     };
@@ -172,7 +172,7 @@ fn is_only_watched(host: &Host, room: &Hosted) -> bool {
 }
 
 /// Runs one tick now, and hands out its results.
-pub fn tick(host: &Host, room: &Hosted, core: &mut Core) {
+pub fn tick(host: &ServerState, room: &RunningRoom, core: &mut TcpRoom) {
     let began = host.now();
     room.begins_tick(began);
     let wants = host.tap.wants_of_world(room.number);
@@ -189,7 +189,7 @@ pub fn tick(host: &Host, room: &Hosted, core: &mut Core) {
     host.metrics.ticked(host.now().saturating_sub(began));
 }
 
-fn book_schedule(room: &Hosted, due: &Due) {
+fn book_schedule(room: &RunningRoom, due: &NextTick) {
     if due.skipped > 0 {
         room.figures.skipped_ticks.inc_by(due.skipped);
         warn!(
@@ -205,7 +205,7 @@ fn book_schedule(room: &Hosted, due: &Due) {
 
 /// Passes the tick to the tap's listeners. A tick that does not fit a command frame is reported to
 /// them as lost.
-fn show(host: &Host, room: &Hosted, began: Duration, ticked: &Ticked) {
+fn show(host: &ServerState, room: &RunningRoom, began: Duration, ticked: &TickResult) {
     let run = room.run();
     let about = (&run, began, ticked.tick);
     if let (Some(frame), Some(checksum)) = (&ticked.frame, ticked.checksum) {
@@ -217,7 +217,7 @@ fn show(host: &Host, room: &Hosted, began: Duration, ticked: &Ticked) {
     }
 }
 
-fn book(host: &Host, room: &Hosted, ticked: &Ticked) {
+fn book(host: &ServerState, room: &RunningRoom, ticked: &TickResult) {
     for (player, rejection) in &ticked.rejected {
         let (reason, tick) = (*rejection, room.handle.tick());
         Metrics::count(&host.metrics.rejected_commands, "reason", reason);
@@ -226,7 +226,7 @@ fn book(host: &Host, room: &Hosted, ticked: &Ticked) {
 }
 
 /// Logs the status line of a room with clients: its own figures, and behind them those of the server.
-fn status(host: &Host, room: &Hosted) {
+fn status(host: &ServerState, room: &RunningRoom) {
     let (metrics, figures) = (&host.metrics, &room.figures);
     if figures.clients.get() == 0 {
         return;

@@ -9,11 +9,11 @@ use crate::util::sync::Mutex;
 
 /// See the [module](self).
 #[derive(Debug, Default)]
-pub struct Threads {
+pub struct RoomThreads {
     running: Mutex<Vec<JoinHandle<()>>>,
 }
 
-impl Threads {
+impl RoomThreads {
     /// Remembers a thread, and forgets those that have ended.
     pub fn add(&self, thread: JoinHandle<()>) {
         let mut running = self.running.lock();
@@ -45,7 +45,7 @@ mod tests {
 
     #[test]
     fn a_thread_that_leaves_is_forgotten_without_another_one_that_comes() {
-        let threads = Arc::new(Threads::default());
+        let threads = Arc::new(RoomThreads::default());
         let ((end, ends), (left, leaves)) = (channel(), channel());
         let of_thread = Arc::clone(&threads);
         threads.add(thread::spawn(move || {

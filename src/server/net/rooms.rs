@@ -20,24 +20,24 @@ use std::time::{Duration, Instant};
 
 use tracing::{info, warn};
 
-use super::metrics::{Figures, Metrics};
+use super::metrics::{RoomMetrics, Metrics};
 use super::tap::{Run, Tap};
 use crate::limits;
 use crate::packet::routes;
-use crate::server::room::Handle;
-use crate::server::room::lockstep::Counts;
+use crate::server::room::RoomHandle;
+use crate::server::room::lockstep::LockstepCounts;
 use crate::util::address_prefix::AddressPrefix;
 use crate::util::sync::{Condvar, Mutex};
 
 /// One run of a room.
 #[derive(Debug)]
-pub struct Hosted {
+pub struct RunningRoom {
     /// Unique among the runs of all rooms.
     pub number: u64,
     /// The half of the room that other threads use.
-    pub handle: Arc<Handle>,
+    pub handle: Arc<RoomHandle>,
     /// The room's metrics, the same in all of its runs.
-    pub figures: Figures,
+    pub figures: RoomMetrics,
     /// The name in its paths: for a private room not that of the handle, which everybody may see.
     pub path_name: Arc<str>,
     /// The address that made it on demand.
@@ -54,21 +54,21 @@ pub struct Hosted {
     rung: Condvar,
     is_asleep: AtomicBool,
     /// What of lockstep the metrics have.
-    lockstep: Mutex<Counts>,
+    lockstep: Mutex<LockstepCounts>,
     /// When the last tick began, in milliseconds of the host's clock.
     ticked_ms: AtomicU64,
 }
 
-impl Hosted {
+impl RunningRoom {
     /// `path_name` and `made_by` as their fields.
     fn new(
         number: u64,
         (path_name, made_by): (Arc<str>, Option<AddressPrefix>),
-        handle: Arc<Handle>,
+        handle: Arc<RoomHandle>,
         metrics: &Metrics,
         now: Duration,
-    ) -> Hosted {
-        Hosted {
+    ) -> RunningRoom {
+        RunningRoom {
             number,
             figures: metrics.of_room(&handle.options.name),
             path_name,
@@ -158,10 +158,10 @@ impl Hosted {
     }
 
     /// Counts a client in, unless the room is full.
-    fn enter(self: &Arc<Hosted>) -> Option<Presence> {
+    fn enter(self: &Arc<RunningRoom>) -> Option<RoomPermit> {
         let more = |count: usize| (count < self.most_clients).then_some(count + 1);
         self.clients.fetch_update(Ordering::AcqRel, Ordering::Acquire, more).ok()?;
-        Some(Presence { room: Arc::clone(self) })
+        Some(RoomPermit { room: Arc::clone(self) })
     }
 
     /// Clients in the room, those that only watch included.
@@ -251,7 +251,7 @@ impl Hosted {
         let counts = self.handle.lockstep.counts();
         let mut before = self.lockstep.lock();
         if counts != *before {
-            let Figures { lockstep_clients, snapshots, checksums, desyncs, .. } = &self.figures;
+            let RoomMetrics { lockstep_clients, snapshots, checksums, desyncs, .. } = &self.figures;
             lockstep_clients.set(counts.followers as i64);
             snapshots.inc_by(counts.syncs - before.syncs);
             checksums.inc_by(counts.checksums - before.checksums);
@@ -288,11 +288,11 @@ impl Hosted {
 
 /// A client's place in a room; given back when dropped.
 #[derive(Debug)]
-pub struct Presence {
-    room: Arc<Hosted>,
+pub struct RoomPermit {
+    room: Arc<RunningRoom>,
 }
 
-impl Drop for Presence {
+impl Drop for RoomPermit {
     fn drop(&mut self) {
         self.room.clients.fetch_sub(1, Ordering::AcqRel);
     }
@@ -301,23 +301,23 @@ impl Drop for Presence {
 /// See the [module](self).
 #[derive(Debug, Default)]
 pub struct Rooms {
-    listed: Mutex<Listed>,
+    listed: Mutex<RoomList>,
     /// A room that was being made is listed now, or will not be.
     made: Condvar,
     next_number: AtomicU64,
 }
 
 #[derive(Debug, Default)]
-struct Listed {
+struct RoomList {
     /// The present run of each room, by its name in paths; the default room's name is empty.
-    present: BTreeMap<Arc<str>, Arc<Hosted>>,
+    present: BTreeMap<Arc<str>, Arc<RunningRoom>>,
     /// The rooms that are being made, and by whom.
     making: BTreeMap<Arc<str>, AddressPrefix>,
 }
 
 /// How many rooms on demand there may be.
 #[derive(Debug, Clone, Copy)]
-pub struct Most {
+pub struct RoomLimits {
     /// In all.
     pub rooms: usize,
     /// Of one address; `None` if one address may have all.
@@ -326,22 +326,22 @@ pub struct Most {
 
 /// Why no room is made.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Unmade {
+pub enum CreateRoomError {
     /// There are as many as there may be.
     Full,
     /// The address has as many as it may have: its maximum, or as many as are left for others.
     OfAddress,
 }
 
-impl Listed {
-    fn may_make(&self, by: AddressPrefix, most: Most) -> Result<(), Unmade> {
+impl RoomList {
+    fn may_make(&self, by: AddressPrefix, most: RoomLimits) -> Result<(), CreateRoomError> {
         let makers =
             || self.present.values().filter_map(|room| room.made_by).chain(self.making.values().copied());
         let (all, own) = (makers().count(), makers().filter(|maker| *maker == by).count());
         let left = most.rooms.saturating_sub(all);
         match most.of_address {
-            _ if left == 0 => Err(Unmade::Full),
-            Some(of_address) if own > 0 && own >= left.min(of_address) => Err(Unmade::OfAddress),
+            _ if left == 0 => Err(CreateRoomError::Full),
+            Some(of_address) if own > 0 && own >= left.min(of_address) => Err(CreateRoomError::OfAddress),
             _ => Ok(()),
         }
     }
@@ -349,14 +349,14 @@ impl Listed {
 
 /// A room that is being made: its name is taken until this is dropped.
 #[derive(Debug)]
-pub struct Making<'a> {
+pub struct RoomReservation<'a> {
     rooms: &'a Rooms,
     name: Arc<str>,
     by: AddressPrefix,
     number: u64,
 }
 
-impl Making<'_> {
+impl RoomReservation<'_> {
     /// What everybody may call the room.
     pub fn shown_name(&self) -> Arc<str> {
         match routes::is_private(&self.name) {
@@ -368,23 +368,23 @@ impl Making<'_> {
     /// The run of the room, which is not listed yet, with its maker in it.
     pub fn begin(
         &self,
-        handle: Arc<Handle>,
+        handle: Arc<RoomHandle>,
         metrics: &Metrics,
         now: Duration,
-    ) -> (Arc<Hosted>, Option<Presence>) {
+    ) -> (Arc<RunningRoom>, Option<RoomPermit>) {
         let names = (Arc::clone(&self.name), Some(self.by));
-        let hosted = Arc::new(Hosted::new(self.number, names, handle, metrics, now));
+        let hosted = Arc::new(RunningRoom::new(self.number, names, handle, metrics, now));
         let presence = hosted.enter();
         (hosted, presence)
     }
 
     /// Lists the room: others may enter.
-    pub fn finish(self, hosted: &Arc<Hosted>) {
+    pub fn finish(self, hosted: &Arc<RunningRoom>) {
         self.rooms.listed.lock().present.insert(Arc::clone(&self.name), Arc::clone(hosted));
     }
 }
 
-impl Drop for Making<'_> {
+impl Drop for RoomReservation<'_> {
     fn drop(&mut self) {
         self.rooms.listed.lock().making.remove(&self.name);
         self.rooms.made.notify_all();
@@ -393,24 +393,24 @@ impl Drop for Making<'_> {
 
 impl Rooms {
     /// Lists a room that is not on demand, and returns its run.
-    pub fn begin(&self, handle: Arc<Handle>, metrics: &Metrics, now: Duration) -> Arc<Hosted> {
+    pub fn begin(&self, handle: Arc<RoomHandle>, metrics: &Metrics, now: Duration) -> Arc<RunningRoom> {
         let names = (Arc::clone(&handle.options.name), None);
-        self.list(Hosted::new(self.next_number(), names, handle, metrics, now))
+        self.list(RunningRoom::new(self.next_number(), names, handle, metrics, now))
     }
 
     /// Lists a run of a room in place of the one before it, and returns it.
     pub fn begin_anew(
         &self,
-        room: &Hosted,
-        handle: Arc<Handle>,
+        room: &RunningRoom,
+        handle: Arc<RoomHandle>,
         metrics: &Metrics,
         now: Duration,
-    ) -> Arc<Hosted> {
+    ) -> Arc<RunningRoom> {
         let names = (Arc::clone(&room.path_name), room.made_by);
-        self.list(Hosted::new(self.next_number(), names, handle, metrics, now))
+        self.list(RunningRoom::new(self.next_number(), names, handle, metrics, now))
     }
 
-    fn list(&self, hosted: Hosted) -> Arc<Hosted> {
+    fn list(&self, hosted: RunningRoom) -> Arc<RunningRoom> {
         let hosted = Arc::new(hosted);
         self.listed.lock().present.insert(Arc::clone(&hosted.path_name), Arc::clone(&hosted));
         hosted
@@ -424,7 +424,7 @@ impl Rooms {
     ///
     /// # Errors
     /// The reason if it may not.
-    pub fn may_make(&self, by: AddressPrefix, most: Most) -> Result<(), Unmade> {
+    pub fn may_make(&self, by: AddressPrefix, most: RoomLimits) -> Result<(), CreateRoomError> {
         self.listed.lock().may_make(by, most)
     }
 
@@ -437,8 +437,8 @@ impl Rooms {
         &self,
         name: &str,
         by: AddressPrefix,
-        most: Most,
-    ) -> Result<Option<Making<'_>>, Unmade> {
+        most: RoomLimits,
+    ) -> Result<Option<RoomReservation<'_>>, CreateRoomError> {
         let mut listed = self.listed.lock();
         while listed.making.contains_key(name) {
             self.made.wait(&mut listed);
@@ -449,12 +449,12 @@ impl Rooms {
         listed.may_make(by, most)?;
         let name: Arc<str> = name.into();
         listed.making.insert(Arc::clone(&name), by);
-        Ok(Some(Making { rooms: self, name, by, number: self.next_number() }))
+        Ok(Some(RoomReservation { rooms: self, name, by, number: self.next_number() }))
     }
 
     /// Takes a room off the list, so that nobody enters it any more and its name is free: one that is
     /// ending, or that is empty and has nothing to do. Returns whether it did.
-    pub fn end(&self, room: &Arc<Hosted>, metrics: &Metrics, tap: &Tap) -> bool {
+    pub fn end(&self, room: &Arc<RunningRoom>, metrics: &Metrics, tap: &Tap) -> bool {
         let mut listed = self.listed.lock();
         let is_unused = || room.clients() == 0 && room.handle.is_idle();
         if !room.is_ending() && !is_unused() {
@@ -475,19 +475,19 @@ impl Rooms {
     }
 
     /// The room of this name, and a client's place in it unless it is full.
-    pub fn enter(&self, name: &str) -> Option<(Arc<Hosted>, Option<Presence>)> {
+    pub fn enter(&self, name: &str) -> Option<(Arc<RunningRoom>, Option<RoomPermit>)> {
         let listed = self.listed.lock();
         let hosted = listed.present.get(name)?;
         Some((Arc::clone(hosted), hosted.enter()))
     }
 
     /// The room of this name.
-    pub fn find(&self, name: &str) -> Option<Arc<Hosted>> {
+    pub fn find(&self, name: &str) -> Option<Arc<RunningRoom>> {
         self.listed.lock().present.get(name).map(Arc::clone)
     }
 
     /// All rooms by name, the default room first.
-    pub fn all(&self) -> Vec<Arc<Hosted>> {
+    pub fn all(&self) -> Vec<Arc<RunningRoom>> {
         self.listed.lock().present.values().map(Arc::clone).collect()
     }
 

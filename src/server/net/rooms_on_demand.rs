@@ -12,28 +12,28 @@ use std::thread;
 use tickwire_sim::WorldParams;
 use tracing::{error, info};
 
-use super::Kind;
+use super::TcpGameFactory;
 use super::config::new_epoch;
 use super::room_thread;
-use super::rooms::{Hosted, Making, Most, Presence, Unmade};
-use super::server_state::Host;
-use crate::game::Breach;
+use super::rooms::{RunningRoom, RoomReservation, RoomLimits, RoomPermit, CreateRoomError};
+use super::server_state::ServerState;
+use crate::game::CloseReason;
 use crate::limits;
 use crate::packet::routes::{is_alias, is_room_name};
-use crate::server::admission::RefusedBy;
-use crate::server::admission::address_rate_limits::Spending;
-use crate::server::admission::refusal::Refused;
-use crate::server::admission::tokens::{Pass, Said};
-use crate::server::room::Options;
+use crate::server::admission::RefusalReason;
+use crate::server::admission::address_rate_limits::LimitedAction;
+use crate::server::admission::refusal::Refusal;
+use crate::server::admission::tokens::{Permission, OfferedToken};
+use crate::server::room::RoomConfig;
 use crate::util::address_prefix::AddressPrefix;
 use crate::util::os;
 use crate::ws::http::RequestHead;
 
 /// A room, and a client's place in it unless it is full.
-pub type Entered = (Arc<Hosted>, Option<Presence>);
+pub type JoinedRoom = (Arc<RunningRoom>, Option<RoomPermit>);
 
 /// Whether a path could make a room of this name.
-pub fn is_possible(host: &Host, name: &str) -> bool {
+pub fn is_possible(host: &ServerState, name: &str) -> bool {
     host.config.rooms_on_demand > 0 && is_room_name(name) && !is_alias(name)
 }
 
@@ -41,59 +41,59 @@ pub fn is_possible(host: &Host, name: &str) -> bool {
 ///
 /// # Errors
 /// The reason to close the client.
-pub fn admit(host: &Host, head: &RequestHead, address: SocketAddr) -> Result<(), Breach> {
-    let said = Said::of(head);
-    match host.guard.admit(address.ip(), said.as_ref().map(|Said(said)| said.as_str()), host.now()) {
-        Ok(Pass::Anyone | Pass::Holder(_)) => Ok(()),
-        Ok(Pass::Spectator) | Err(Breach::TokenMissing) => Err(Breach::RoomTokenMissing),
+pub fn admit(host: &ServerState, head: &RequestHead, address: SocketAddr) -> Result<(), CloseReason> {
+    let said = OfferedToken::of(head);
+    match host.guard.admit(address.ip(), said.as_ref().map(|OfferedToken(said)| said.as_str()), host.now()) {
+        Ok(Permission::Anyone | Permission::Holder(_)) => Ok(()),
+        Ok(Permission::Spectator) | Err(CloseReason::TokenMissing) => Err(CloseReason::RoomTokenMissing),
         Err(breach) => Err(breach),
     }
 }
 
-fn most(host: &Host) -> Most {
+fn most(host: &ServerState) -> RoomLimits {
     let of_address = host.config.address_budgets.then_some(limits::ADDRESS_ROOMS);
-    Most { rooms: host.config.rooms_on_demand, of_address }
+    RoomLimits { rooms: host.config.rooms_on_demand, of_address }
 }
 
 /// Whether this address may make another room now. Makes none, and spends nothing.
 ///
 /// # Errors
 /// The refusal if it may not.
-pub fn check(host: &Host, by: AddressPrefix) -> Result<(), Refused> {
+pub fn check(host: &ServerState, by: AddressPrefix) -> Result<(), Refusal> {
     host.rooms.may_make(by, most(host)).map_err(refused)
 }
 
-fn refused(unmade: Unmade) -> Refused {
+fn refused(unmade: CreateRoomError) -> Refusal {
     let (status, rule) = match unmade {
-        Unmade::Full => (503, "rooms_full"),
-        Unmade::OfAddress => (429, "address_rooms"),
+        CreateRoomError::Full => (503, "rooms_full"),
+        CreateRoomError::OfAddress => (429, "address_rooms"),
     };
-    Refused { is_cap: true, ..Refused::plain(status, rule) }
+    Refusal { is_cap: true, ..Refusal::plain(status, rule) }
 }
 
 /// Enters the room of this name, which is made if it is not there.
 ///
 /// # Errors
 /// The refusal if the address may not make it.
-pub fn enter(host: &Arc<Host>, name: &str, by: AddressPrefix) -> Result<Entered, Refused> {
+pub fn enter(host: &Arc<ServerState>, name: &str, by: AddressPrefix) -> Result<JoinedRoom, Refusal> {
     loop {
         if let Some(entered) = host.rooms.enter(name) {
             return Ok(entered);
         }
         if let Some(making) = host.rooms.begin_making(name, by, most(host)).map_err(refused)? {
-            let taken = host.budgets.take(by, Spending::Room, host.now());
-            taken.map_err(|wait| Refused::too_often(Spending::Room, wait))?;
+            let taken = host.budgets.take(by, LimitedAction::Room, host.now());
+            taken.map_err(|wait| Refusal::too_often(LimitedAction::Room, wait))?;
             return make(host, making, by);
         }
     }
 }
 
 /// Makes the room, with its maker in it.
-fn make(host: &Arc<Host>, making: Making<'_>, by: AddressPrefix) -> Result<Entered, Refused> {
+fn make(host: &Arc<ServerState>, making: RoomReservation<'_>, by: AddressPrefix) -> Result<JoinedRoom, Refusal> {
     let like = host.room();
-    let game = Kind::find(&host.config.games, like.handle.about).unwrap_or(host.config.game);
+    let game = TcpGameFactory::find(&host.config.games, like.handle.about).unwrap_or(host.config.game);
     let identity = WorldParams { seed: u32::from_le_bytes(os::random()), ..like.handle.identity.clone() };
-    let options = Options { name: making.shown_name(), epoch: new_epoch(), ..like.handle.options.clone() };
+    let options = RoomConfig { name: making.shown_name(), epoch: new_epoch(), ..like.handle.options.clone() };
     let mut core = (game.begin)(&identity, options);
     let (room, presence) = making.begin(Arc::clone(core.handle()), &host.metrics, host.now());
     host.tap.room_begins(&room.run());
@@ -113,7 +113,7 @@ fn make(host: &Arc<Host>, making: Making<'_>, by: AddressPrefix) -> Result<Enter
             error!(room = room.label(), %error, "a room on demand has no thread");
             room.set_ending();
             host.rooms.end(&room, &host.metrics, &host.tap);
-            return Err(Refused::from(RefusedBy::Unavailable));
+            return Err(Refusal::from(RefusalReason::Unavailable));
         }
     }
     info!(room = room.label(), address = %by, seed = identity.seed, "room made on demand");

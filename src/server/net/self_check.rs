@@ -7,21 +7,21 @@ use std::sync::Arc;
 use tickwire_sim::PlayerId;
 use tracing::error;
 
-use super::server_state::Host;
-use super::tap::{Listener, Seen, Side, What};
-use crate::connection::Endpoint;
+use super::server_state::ServerState;
+use super::tap::{Subscription, TapEvent, Side, EventKind};
+use crate::connection::WireFormat;
 use crate::limits;
-use crate::server::self_check::{Counts, SelfCheck};
+use crate::server::self_check::{SelfCheckCounts, SelfCheck};
 
 /// The rooms with clients that are followed, and the room of each client.
 #[derive(Default)]
-struct Checks {
+struct SelfCheckThread {
     rooms: BTreeMap<Arc<str>, SelfCheck>,
 }
 
 /// Follows until the tap ends.
-pub fn run(host: &Host, listener: &Listener) {
-    let mut checks = Checks::default();
+pub fn run(host: &ServerState, listener: &Subscription) {
+    let mut checks = SelfCheckThread::default();
     loop {
         let taken = listener.take(limits::SELF_CHECK_POLL_INTERVAL);
         taken.items.iter().for_each(|seen| checks.take(host, seen));
@@ -38,30 +38,30 @@ pub fn run(host: &Host, listener: &Listener) {
     }
 }
 
-impl Checks {
-    fn take(&mut self, host: &Host, seen: &Seen) {
-        if let What::Opened { dialect, json, .. } = &seen.what {
+impl SelfCheckThread {
+    fn take(&mut self, host: &ServerState, seen: &TapEvent) {
+        if let EventKind::Opened { dialect, json, .. } = &seen.what {
             self.opened(host, seen, dialect, *json);
         }
         let Some(room) = self.rooms.get_mut(&seen.room) else { return };
         match &seen.what {
-            What::Bytes { from: Side::Server, bytes, .. } => {
+            EventKind::Bytes { from: Side::Server, bytes, .. } => {
                 let player = Some(PlayerId(seen.player)).filter(|player| player.0 != 0);
                 let before = room.counts();
                 room.said(seen.client, player, bytes);
                 note(host, before, room);
             }
-            What::Ended { .. } => room.ended(seen.client),
+            EventKind::Ended { .. } => room.ended(seen.client),
             _ => {}
         }
     }
 
-    fn opened(&mut self, host: &Host, seen: &Seen, dialect: &str, is_json: bool) {
+    fn opened(&mut self, host: &ServerState, seen: &TapEvent, dialect: &str, is_json: bool) {
         let (Some(dialect), Some(hosted)) = (host.config.codes.dialect(dialect), host.rooms.find(&seen.room))
         else {
             return;
         };
-        let endpoint = Endpoint::new(dialect, is_json);
+        let endpoint = WireFormat::new(dialect, is_json);
         // A room that has begun anew has the name of the one before it.
         self.rooms.retain(|name, room| *name != seen.room || Arc::ptr_eq(room.room(), &hosted.handle));
         if !self.rooms.contains_key(&seen.room) {
@@ -76,7 +76,7 @@ impl Checks {
     }
 
     /// Runs the worlds on. A room without clients is not followed: it may sleep.
-    fn follow(&mut self, host: &Host) {
+    fn follow(&mut self, host: &ServerState) {
         self.rooms.retain(|_, room| !room.is_empty());
         for room in self.rooms.values_mut() {
             let before = room.counts();
@@ -87,7 +87,7 @@ impl Checks {
 }
 
 /// Tells the operator.
-fn note(host: &Host, before: Counts, room: &mut SelfCheck) {
+fn note(host: &ServerState, before: SelfCheckCounts, room: &mut SelfCheck) {
     let (metrics, counts) = (&host.metrics, room.counts());
     metrics.self_check_compared.inc_by(counts.compared - before.compared);
     metrics.self_check_left_out.inc_by(counts.left_out - before.left_out);

@@ -9,25 +9,25 @@ use std::time::Instant;
 
 use tickwire_sim::WorldParams;
 
-use super::config::Config;
+use super::config::ServerConfig;
 use super::console::Console;
-use super::recorder::{Target, Wanted};
-use super::rooms::Hosted;
-use super::server_state::{Bell, Host, Stage};
+use super::recorder::{CaptureTarget, Wanted};
+use super::rooms::RunningRoom;
+use super::server_state::{ClientWorkerQueue, ServerState, ShutdownStage};
 use super::tap::Tap;
-use super::{Core, Kind, listener, room_thread, self_check, update_worker};
-use crate::connection::Ending;
-use crate::game::Breach;
+use super::{TcpRoom, TcpGameFactory, listener, room_thread, self_check, update_worker};
+use crate::connection::DisconnectReason;
+use crate::game::CloseReason;
 use crate::limits;
 use crate::packet::routes::{is_alias, is_room_name};
-use crate::server::admission::{Admission, Caps};
-use crate::server::room::{Handle, Kept, handle};
+use crate::server::admission::{Admission, Capacity};
+use crate::server::room::{RoomHandle, SavedRoom, handle};
 use crate::util::os::{self, MachineCapacity};
 
 /// A running server. Dropping it without [`Server::stop`] leaves its threads running.
 #[derive(Debug)]
-pub struct Server {
-    host: Arc<Host>,
+pub struct ServerHandle {
+    host: Arc<ServerState>,
     listener: Arc<TcpListener>,
     address: SocketAddr,
     ceilings: MachineCapacity,
@@ -40,15 +40,15 @@ pub struct Server {
     following: Option<JoinHandle<()>>,
 }
 
-impl Server {
+impl ServerHandle {
     /// Binds the address, generates the world, starts the threads.
     ///
     /// # Errors
     /// The machine supports too few connections, the address cannot be bound, or a thread cannot be
     /// started.
-    pub fn start(config: Config) -> io::Result<Server> {
+    pub fn start(config: ServerConfig) -> io::Result<ServerHandle> {
         let room = config.room("", &config.identity);
-        Server::start_rooms(config, vec![room])
+        ServerHandle::start_rooms(config, vec![room])
     }
 
     /// As [`Server::start`], but continues the world of this snapshot, whose identity overrides that of
@@ -56,11 +56,11 @@ impl Server {
     ///
     /// # Errors
     /// As in [`Server::start`], or the snapshot is not one of the configured game.
-    pub fn start_from(config: Config, snapshot: &[u8]) -> io::Result<Server> {
+    pub fn start_from(config: ServerConfig, snapshot: &[u8]) -> io::Result<ServerHandle> {
         let options = |identity: &WorldParams| config.room_options("", identity.tick_hz);
         let room = (config.game.resume)(snapshot, &options);
         let room = room.map_err(|reason| io::Error::new(io::ErrorKind::InvalidData, reason))?;
-        Server::start_rooms(config, vec![room])
+        ServerHandle::start_rooms(config, vec![room])
     }
 
     /// As [`Server::start`], but with these rooms. The first is the default room, at `/`, and has no
@@ -68,7 +68,7 @@ impl Server {
     ///
     /// # Errors
     /// As in [`Server::start`]; or the rooms' names are not as they must be.
-    pub fn start_rooms(mut config: Config, rooms: Vec<Box<Core>>) -> io::Result<Server> {
+    pub fn start_rooms(mut config: ServerConfig, rooms: Vec<Box<TcpRoom>>) -> io::Result<ServerHandle> {
         let handles: Vec<_> = rooms.iter().map(|room| Arc::clone(room.handle())).collect();
         let name = |at: usize| &*handles[at].options.name;
         let is_good = |at: usize| {
@@ -78,7 +78,7 @@ impl Server {
             let rule = "the first room must have no name; the others need distinct names of a-z, 0-9 and -";
             return Err(io::Error::new(io::ErrorKind::InvalidInput, rule));
         }
-        let is_known = |handle: &&Arc<Handle>| Kind::find(&config.games, handle.about).is_some();
+        let is_known = |handle: &&Arc<RoomHandle>| TcpGameFactory::find(&config.games, handle.about).is_some();
         if let Some(other) = handles.iter().find(|handle| !is_known(handle)) {
             let rule = format!("the game {} is not among the games of this server", other.about.name);
             return Err(io::Error::new(io::ErrorKind::InvalidInput, rule));
@@ -101,15 +101,15 @@ impl Server {
         config.max_clients = config.max_clients.min(connections - pending);
         config.command_delay_ticks =
             config.command_delay_ticks.min(handle::ahead_ticks(config.rates().tick_hz));
-        let caps = Caps {
+        let caps = Capacity {
             clients: config.max_clients,
             clients_per_address: config.max_clients_per_address,
             shares_clients,
             pending,
-            ..Caps::default()
+            ..Capacity::default()
         };
         let workers = thread::available_parallelism().map_or(1, usize::from);
-        let host = Arc::new(Host::new(config, handles, Admission::new(caps), workers));
+        let host = Arc::new(ServerState::new(config, handles, Admission::new(caps), workers));
         let following = follow_itself(&host)?;
         let for_thread = Arc::clone(&listener);
         let accepting = Some(spawn(&host, "listener", move |host| listener::run(host, &for_thread))?);
@@ -119,10 +119,10 @@ impl Server {
             ticking.push(spawn(&host, name.trim_end(), move |host| room_thread::run(host, room))?);
         }
         for number in 0..host.bells.len() {
-            let run = move |host: &Arc<Host>| update_worker::run(host, &host.bells[number]);
+            let run = move |host: &Arc<ServerState>| update_worker::run(host, &host.bells[number]);
             telling.push(spawn(&host, &format!("fan-out {number}"), run)?);
         }
-        Ok(Server { host, listener, address, ceilings, accepting, ticking, telling, following })
+        Ok(ServerHandle { host, listener, address, ceilings, accepting, ticking, telling, following })
     }
 
     /// The address on which it listens, with the actual port if port 0 was requested.
@@ -132,12 +132,12 @@ impl Server {
 
     /// The effective settings: the requested settings, limited to what the machine and the world
     /// allow.
-    pub fn config(&self) -> &Config {
+    pub fn config(&self) -> &ServerConfig {
         &self.host.config
     }
 
     /// The rooms by name, the default room first.
-    pub fn rooms(&self) -> Vec<Arc<Handle>> {
+    pub fn rooms(&self) -> Vec<Arc<RoomHandle>> {
         self.host.rooms.all().iter().map(|room| Arc::clone(&room.handle)).collect()
     }
 
@@ -155,7 +155,7 @@ impl Server {
     /// Whether the operator has entered `stop`. The server's owner polls this, and then calls
     /// [`Server::stop`].
     pub fn is_asked_to_stop(&self) -> bool {
-        self.host.has_reached(Stage::AskedToStop)
+        self.host.has_reached(ShutdownStage::AskedToStop)
     }
 
     /// The tap, for listening to the traffic between clients and server.
@@ -167,7 +167,7 @@ impl Server {
     ///
     /// # Errors
     /// The reason why the capture cannot be written there.
-    pub fn capture(&self, target: Target) -> Result<String, String> {
+    pub fn capture(&self, target: CaptureTarget) -> Result<String, String> {
         self.host.recorder.start(target, Wanted::default())
     }
 
@@ -175,16 +175,16 @@ impl Server {
     ///
     /// # Errors
     /// The reason why the capture cannot be written there.
-    pub fn capture_plain(&self, target: Target) -> Result<String, String> {
+    pub fn capture_plain(&self, target: CaptureTarget) -> Result<String, String> {
         self.host.recorder.start(target, Wanted { is_plain: true, ..Wanted::default() })
     }
 
     /// The worlds of all rooms but those on demand, to go on in the server's next run, and the titles of the
     /// rooms that do not answer in time, whose worlds are lost.
-    pub fn kept(&self) -> (Vec<(String, Kept)>, Vec<String>) {
+    pub fn kept(&self) -> (Vec<(String, SavedRoom)>, Vec<String>) {
         let mut rooms = self.host.rooms.all();
         rooms.retain(|room| !room.is_on_demand());
-        let ask = |room: &Arc<Hosted>| {
+        let ask = |room: &Arc<RunningRoom>| {
             let answer = room.handle.kept().ok();
             room.rouse();
             (Arc::clone(room), answer)
@@ -222,26 +222,26 @@ impl Server {
 
     /// As [`Server::stop`], which may follow: it then does nothing.
     pub fn halt(&mut self) -> usize {
-        let Server { host, listener, accepting, ticking, telling, following, .. } = self;
+        let ServerHandle { host, listener, accepting, ticking, telling, following, .. } = self;
         let Some(accepting) = accepting.take() else { return 0 };
-        host.reach(Stage::Stopping);
+        host.reach(ShutdownStage::Stopping);
         os::wake_acceptor(listener);
         let _ = accepting.join();
         for client in host.clients.all() {
-            client.close(Ending::Breach(Breach::GoingAway), host.now());
+            client.close(DisconnectReason::Breach(CloseReason::GoingAway), host.now());
         }
         // Rooms and workers go on meanwhile: they send what waits.
         if host.connections.wait_until_empty(Instant::now() + limits::SHUTDOWN_CLOSE_TIMEOUT) > 0 {
             host.cut_connections();
         }
         let left = host.connections.wait_until_empty(Instant::now() + limits::SHUTDOWN_JOIN_TIMEOUT);
-        host.reach(Stage::RoomsStopping);
+        host.reach(ShutdownStage::RoomsStopping);
         host.rooms.rouse_all();
         for room in ticking.drain(..) {
             let _ = room.join();
         }
         host.room_threads.join();
-        host.bells.iter().for_each(Bell::stop);
+        host.bells.iter().for_each(ClientWorkerQueue::stop);
         for worker in telling.drain(..) {
             let _ = worker.join();
         }
@@ -266,7 +266,7 @@ const _: () = assert!(
 );
 
 /// Starts the thread of `--self-check`. It listens before the first client comes.
-fn follow_itself(host: &Arc<Host>) -> io::Result<Option<JoinHandle<()>>> {
+fn follow_itself(host: &Arc<ServerState>) -> io::Result<Option<JoinHandle<()>>> {
     if !host.config.self_check {
         return Ok(None);
     }
@@ -275,9 +275,9 @@ fn follow_itself(host: &Arc<Host>) -> io::Result<Option<JoinHandle<()>>> {
 }
 
 fn spawn(
-    host: &Arc<Host>,
+    host: &Arc<ServerState>,
     name: &str,
-    run: impl FnOnce(&Arc<Host>) + Send + 'static,
+    run: impl FnOnce(&Arc<ServerState>) + Send + 'static,
 ) -> io::Result<JoinHandle<()>> {
     let host = Arc::clone(host);
     thread::Builder::new().name(name.to_owned()).spawn(move || run(&host))

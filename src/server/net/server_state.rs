@@ -5,29 +5,29 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU8, AtomicU64, Ordering};
 use std::time::{Duration, Instant};
 
-use super::config::Config;
+use super::config::ServerConfig;
 use super::inspector::ended_clients::EndedClients;
 use super::metrics::Metrics;
 use super::misfit_log::Misfits;
 use super::recorder::Recorder;
 use super::registry::Registry;
-use super::room_threads::Threads;
-use super::rooms::{Hosted, Rooms};
+use super::room_threads::RoomThreads;
+use super::rooms::{RunningRoom, Rooms};
 use super::tap::Tap;
-use super::tcp_client::Client;
+use super::tcp_client::TcpClient;
 use super::worker_queue;
 use crate::server::admission::Admission;
-use crate::server::admission::address_rate_limits::Budgets;
-use crate::server::admission::auth_limiter::Gate;
-use crate::server::admission::tokens::Guard;
-use crate::server::room::Handle;
+use crate::server::admission::address_rate_limits::AddressRateLimits;
+use crate::server::admission::auth_limiter::AuthLimiter;
+use crate::server::admission::tokens::Authenticator;
+use crate::server::room::RoomHandle;
 
 /// The bell that wakes a worker.
-pub type Bell = worker_queue::Bell<Arc<Client>>;
+pub type ClientWorkerQueue = worker_queue::WorkerQueue<Arc<TcpClient>>;
 
 /// The stage of a shutdown; it never goes back.
 #[derive(Debug, Clone, Copy)]
-pub enum Stage {
+pub enum ShutdownStage {
     /// The server runs.
     Running,
     /// The operator has asked the server to stop; its owner then stops it.
@@ -40,15 +40,15 @@ pub enum Stage {
 
 /// See the [module](self).
 #[derive(Debug)]
-pub struct Host {
+pub struct ServerState {
     /// The settings in use.
-    pub config: Config,
+    pub config: ServerConfig,
     /// The metrics.
     pub metrics: Arc<Metrics>,
     /// Counts wrong tokens of `/admin` per address.
-    pub gate: Gate,
+    pub gate: AuthLimiter,
     /// Knows who may play.
-    pub guard: Guard,
+    pub guard: Authenticator,
     /// Decides which packets that do not fit their table are logged.
     pub misfits: Misfits,
     /// Passes traffic to listeners.
@@ -60,27 +60,27 @@ pub struct Host {
     /// Decides which connection gets a thread.
     pub admission: Arc<Admission>,
     /// Rate limits shared by the clients of one address.
-    pub budgets: Budgets,
+    pub budgets: AddressRateLimits,
     /// One for each fan-out worker.
-    pub bells: Vec<Bell>,
+    pub bells: Vec<ClientWorkerQueue>,
     /// The default room, at `/`, and those below `/r/NAME/`.
     pub rooms: Arc<Rooms>,
     /// The threads of those that are made on demand.
-    pub room_threads: Threads,
+    pub room_threads: RoomThreads,
     started: Instant,
     stage: AtomicU8,
     /// The number of the next client.
     pub next_client: AtomicU64,
     /// All current clients, so that a shutdown reaches them.
-    pub clients: Registry<Arc<Client>>,
+    pub clients: Registry<Arc<TcpClient>>,
     /// The connections whose thread runs: a shutdown waits for these threads and reaches their
     /// sockets.
     pub connections: Registry<Arc<TcpStream>>,
 }
 
-impl Host {
+impl ServerState {
     /// A host that is starting. One of the rooms is the default room.
-    pub fn new(config: Config, rooms: Vec<Arc<Handle>>, admission: Arc<Admission>, workers: usize) -> Host {
+    pub fn new(config: ServerConfig, rooms: Vec<Arc<RoomHandle>>, admission: Arc<Admission>, workers: usize) -> ServerState {
         let (tap, metrics, started) = (Tap::default(), Arc::new(Metrics::new()), Instant::now());
         let clock_and_codes = (started, Arc::clone(&config.codes));
         let recorder = Recorder::new(tap.clone(), config.rotation, Arc::clone(&metrics), clock_and_codes);
@@ -91,22 +91,22 @@ impl Host {
         // A room that sleeps shows its world to a capture all the same.
         let to_rouse = Arc::clone(&hosted);
         tap.set_world_wanted(Box::new(move || to_rouse.rouse_all()));
-        Host {
-            budgets: Budgets::new(config.address_budgets),
-            guard: Guard::new(config.players.clone()),
+        ServerState {
+            budgets: AddressRateLimits::new(config.address_budgets),
+            guard: Authenticator::new(config.players.clone()),
             config,
             metrics,
-            gate: Gate::default(),
+            gate: AuthLimiter::default(),
             misfits: Misfits::default(),
             tap,
             ended: EndedClients::default(),
             recorder,
             admission,
-            bells: (0..workers).map(|_| Bell::default()).collect(),
+            bells: (0..workers).map(|_| ClientWorkerQueue::default()).collect(),
             rooms: hosted,
-            room_threads: Threads::default(),
+            room_threads: RoomThreads::default(),
             started,
-            stage: AtomicU8::new(Stage::Running as u8),
+            stage: AtomicU8::new(ShutdownStage::Running as u8),
             next_client: AtomicU64::new(1),
             clients: Registry::default(),
             connections: Registry::default(),
@@ -115,10 +115,10 @@ impl Host {
 
     /// A host for unit tests, with one room, one worker and no threads.
     #[cfg(test)]
-    pub fn for_tests(config: Config) -> Host {
+    pub fn for_tests(config: ServerConfig) -> ServerState {
         let room = config.room("", &config.identity);
         let room = Arc::clone(room.handle());
-        Host::new(config, vec![room], Admission::new(crate::server::admission::Caps::default()), 1)
+        ServerState::new(config, vec![room], Admission::new(crate::server::admission::Capacity::default()), 1)
     }
 
     /// The server's clock: time since its start.
@@ -127,22 +127,22 @@ impl Host {
     }
 
     /// Whether a shutdown has reached this stage.
-    pub fn has_reached(&self, stage: Stage) -> bool {
+    pub fn has_reached(&self, stage: ShutdownStage) -> bool {
         self.stage.load(Ordering::Acquire) >= stage as u8
     }
 
     /// Records that a shutdown has reached this stage.
-    pub fn reach(&self, stage: Stage) {
+    pub fn reach(&self, stage: ShutdownStage) {
         self.stage.fetch_max(stage as u8, Ordering::AcqRel);
     }
 
     /// Whether the server is stopping: it then accepts no new connections.
     pub fn is_stopping(&self) -> bool {
-        self.has_reached(Stage::Stopping)
+        self.has_reached(ShutdownStage::Stopping)
     }
 
     /// The default room.
-    pub fn room(&self) -> Arc<Hosted> {
+    pub fn room(&self) -> Arc<RunningRoom> {
         self.rooms.find("").expect("a host is made with a default room, and rooms are only replaced")
     }
 

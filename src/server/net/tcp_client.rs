@@ -6,17 +6,17 @@ use std::time::Duration;
 
 use prometheus_client::metrics::counter::Counter;
 
-use super::rooms::Hosted;
-use super::tap::{Tap, Who};
-use crate::server::clients::client::Line;
+use super::rooms::RunningRoom;
+use super::tap::{Tap, EventSource};
+use crate::server::clients::client::Transport;
 use crate::util::os;
 
 /// A client of the server.
-pub type Client = crate::server::clients::client::Client<Socket>;
+pub type TcpClient = crate::server::clients::client::Client<TcpTransport>;
 
 /// The socket of a client, and where its bytes are noted.
 #[derive(Debug)]
-pub struct Socket {
+pub struct TcpTransport {
     /// Read by the client's own thread only.
     pub stream: Arc<TcpStream>,
     /// Passes the client's traffic to listeners.
@@ -24,15 +24,15 @@ pub struct Socket {
     /// Counts what is queued for it, and for all others.
     pub bytes_out: Counter,
     /// The run of the room that it is in.
-    pub room: Arc<Hosted>,
+    pub room: Arc<RunningRoom>,
 }
 
-impl Line for Socket {
+impl Transport for TcpTransport {
     fn send<'a>(&self, slices: impl Iterator<Item = &'a [u8]>) -> std::io::Result<usize> {
         os::try_send(&self.stream, slices)
     }
 
-    fn queued(&self, client: &Client, frames: &[u8], now: Duration) {
+    fn queued(&self, client: &TcpClient, frames: &[u8], now: Duration) {
         self.bytes_out.inc_by(frames.len() as u64);
         self.tap.said(client.who(now, client.room.tick()), frames);
     }
@@ -42,9 +42,9 @@ impl Line for Socket {
     }
 }
 
-impl Client {
+impl TcpClient {
     /// Identifies the client's bytes to the listeners of the tap.
-    pub fn who(&self, at: Duration, tick: u32) -> Who {
-        Who { client: self.id, player: self.player().map_or(0, |player| player.0), at, tick }
+    pub fn who(&self, at: Duration, tick: u32) -> EventSource {
+        EventSource { client: self.id, player: self.player().map_or(0, |player| player.0), at, tick }
     }
 }

@@ -8,7 +8,7 @@ use std::time::{Duration, Instant};
 
 /// The schedule of the ticks.
 #[derive(Debug)]
-pub struct Schedule {
+pub struct TickSchedule {
     start: Instant,
     hz: u32,
     periods: u64,
@@ -16,7 +16,7 @@ pub struct Schedule {
 
 /// What to do about the next tick.
 #[derive(Debug, PartialEq, Eq)]
-pub struct Due {
+pub struct NextTick {
     /// Time until it begins.
     pub wait: Duration,
     /// Whether it is more than half a period late.
@@ -25,10 +25,10 @@ pub struct Due {
     pub skipped: u64,
 }
 
-impl Schedule {
+impl TickSchedule {
     /// Ticks at `hz`, the first a period after `start`.
-    pub fn new(start: Instant, hz: u32) -> Schedule {
-        Schedule { start, hz, periods: 0 }
+    pub fn new(start: Instant, hz: u32) -> TickSchedule {
+        TickSchedule { start, hz, periods: 0 }
     }
 
     /// Periods are counted from the start, so rounding never adds up.
@@ -37,13 +37,13 @@ impl Schedule {
     }
 
     /// The next tick, seen at `now`. Whole periods that have passed are left out.
-    pub fn next(&mut self, now: Instant) -> Due {
+    pub fn next(&mut self, now: Instant) -> NextTick {
         self.periods += 1;
         let behind = now.saturating_duration_since(self.time_of(self.periods));
         let period = Duration::from_secs(1) / self.hz;
         let skipped = (behind.as_nanos() / period.as_nanos()) as u64;
         self.periods += skipped;
         let wait = self.time_of(self.periods).saturating_duration_since(now);
-        Due { wait, late: behind > period / 2, skipped }
+        NextTick { wait, late: behind > period / 2, skipped }
     }
 }

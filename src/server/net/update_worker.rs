@@ -17,37 +17,37 @@ use std::time::Duration;
 
 use tracing::warn;
 
-use super::Kind;
-use super::server_state::{Bell, Host};
-use super::tcp_client::{Client, Socket};
+use super::TcpGameFactory;
+use super::server_state::{ClientWorkerQueue, ServerState};
+use super::tcp_client::{TcpClient, TcpTransport};
 use super::worker_queue::Backlogs;
-use crate::connection::Ending;
-use crate::game::{Breach, Turn};
-use crate::server::clients::update_group::{Audience, Desk, Serve, Turns};
+use crate::connection::DisconnectReason;
+use crate::game::{CloseReason, StateOutcome};
+use crate::server::clients::update_group::{UpdateGroup, EncodeBuffers, UpdateFn, UpdateRunner};
 
 /// A worker: its part of the clients of each room in which it has any, by the number of the room's run.
-struct Worker {
-    audiences: BTreeMap<u64, Box<dyn Audience<Socket>>>,
-    desk: Desk,
+struct UpdateWorker {
+    audiences: BTreeMap<u64, Box<dyn UpdateGroup<TcpTransport>>>,
+    desk: EncodeBuffers,
 }
 
 /// A worker's loop, until its bell says stop.
-pub fn run(host: &Host, bell: &Bell) {
-    let (audiences, desk) = (BTreeMap::new(), Desk::default());
-    let (mut worker, mut newcomers) = (Worker { audiences, desk }, Vec::new());
+pub fn run(host: &ServerState, bell: &ClientWorkerQueue) {
+    let (audiences, desk) = (BTreeMap::new(), EncodeBuffers::default());
+    let (mut worker, mut newcomers) = (UpdateWorker { audiences, desk }, Vec::new());
     while let Some(backlogs) = bell.wait(&mut newcomers, !worker.audiences.is_empty()) {
         worker.visit(host, backlogs, &mut newcomers);
     }
 }
 
-impl Worker {
+impl UpdateWorker {
     /// Visits the rooms that ticked, and now and then the others.
-    fn visit(&mut self, host: &Host, mut backlogs: Backlogs, newcomers: &mut Vec<Arc<Client>>) {
+    fn visit(&mut self, host: &ServerState, mut backlogs: Backlogs, newcomers: &mut Vec<Arc<TcpClient>>) {
         let now = host.now();
         for client in newcomers.iter() {
             let room = &client.line.room;
             // The server has checked that it has the game of each room.
-            if let Some(game) = Kind::find(&host.config.games, room.handle.about) {
+            if let Some(game) = TcpGameFactory::find(&host.config.games, room.handle.about) {
                 self.audiences.entry(room.number).or_insert_with(game.audience);
             }
         }
@@ -60,7 +60,7 @@ impl Worker {
             let mut mine = newcomers.extract_if(.., |client| client.line.room.number == *number);
             if audience.visit(backlog.as_ref(), &mut mine, now) {
                 drop(mine);
-                audience.serve(backlog.as_ref(), &mut self.desk, &mut Guarded { host });
+                audience.serve(backlog.as_ref(), &mut self.desk, &mut CatchingRunner { host });
             }
         }
         self.audiences.retain(|_, audience| !audience.is_empty());
@@ -68,20 +68,20 @@ impl Worker {
 }
 
 /// Turns that are counted, and whose panics end their client alone.
-struct Guarded<'a> {
-    host: &'a Host,
+struct CatchingRunner<'a> {
+    host: &'a ServerState,
 }
 
-impl Turns<Socket> for Guarded<'_> {
+impl UpdateRunner<TcpTransport> for CatchingRunner<'_> {
     fn now(&self) -> Duration {
         self.host.now()
     }
 
-    fn carry_out(&mut self, client: &Client, turn: &mut Serve<'_>) -> bool {
+    fn carry_out(&mut self, client: &TcpClient, turn: &mut UpdateFn<'_>) -> bool {
         let host = self.host;
         let Ok(served) = catch_unwind(AssertUnwindSafe(|| turn(&host.budgets))) else {
             host.metrics.panics.inc();
-            client.close(Ending::Breach(Breach::InternalError), host.now());
+            client.close(DisconnectReason::Breach(CloseReason::InternalError), host.now());
             return false;
         };
         let Some(served) = served else { return true };
@@ -95,7 +95,7 @@ impl Turns<Socket> for Guarded<'_> {
                 );
             }
         }
-        if served.turn == Turn::HeldBack {
+        if served.turn == StateOutcome::HeldBack {
             host.metrics.turns_held_back.inc();
         }
         if let Some(sends) = served.sends {

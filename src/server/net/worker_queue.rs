@@ -7,9 +7,9 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use crate::game::Tick;
+use crate::game::DynTick;
 use crate::limits;
-use crate::server::clients::backlog::{Answers, Backlog};
+use crate::server::clients::backlog::{CommandAcks, Backlog};
 use crate::util::sync::{Condvar, Mutex};
 
 /// What rooms have published, by the number of the room's run.
@@ -17,13 +17,13 @@ pub type Backlogs = BTreeMap<u64, Backlog>;
 
 /// See the [module](self).
 #[derive(Debug)]
-pub struct Bell<Newcomer> {
-    state: Mutex<State<Newcomer>>,
+pub struct WorkerQueue<Newcomer> {
+    state: Mutex<QueueState<Newcomer>>,
     rung: Condvar,
 }
 
 #[derive(Debug)]
-struct State<Newcomer> {
+struct QueueState<Newcomer> {
     backlogs: Backlogs,
     newcomers: Vec<Newcomer>,
     /// The worker has clients, so ticks are for it.
@@ -31,17 +31,17 @@ struct State<Newcomer> {
     stopping: bool,
 }
 
-impl<Newcomer> Default for Bell<Newcomer> {
-    fn default() -> Bell<Newcomer> {
+impl<Newcomer> Default for WorkerQueue<Newcomer> {
+    fn default() -> WorkerQueue<Newcomer> {
         let (backlogs, newcomers) = (BTreeMap::new(), Vec::new());
-        let state = State { backlogs, newcomers, has_clients: false, stopping: false };
-        Bell { state: Mutex::new(state), rung: Condvar::default() }
+        let state = QueueState { backlogs, newcomers, has_clients: false, stopping: false };
+        WorkerQueue { state: Mutex::new(state), rung: Condvar::default() }
     }
 }
 
-impl<Newcomer> Bell<Newcomer> {
+impl<Newcomer> WorkerQueue<Newcomer> {
     /// Hands over a tick of a room, with its answers; a worker without clients has no use for it.
-    pub fn ring(&self, room: u64, tick: Arc<dyn Tick>, answers: Option<Arc<Answers>>) {
+    pub fn ring(&self, room: u64, tick: Arc<dyn DynTick>, answers: Option<Arc<CommandAcks>>) {
         let mut state = self.state.lock();
         if !state.has_clients {
             return;

@@ -15,7 +15,7 @@ use tickwire_sim::{PlayerId, RawCommand, StepResult};
 
 /// What became of a command, or of some in a row.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-pub enum Verdict {
+pub enum AckOutcome {
     /// The world executed the command of this sequence and of the following ones, so many in all.
     Accepted(u8),
     /// It was not executed: the reason's name.
@@ -24,43 +24,43 @@ pub enum Verdict {
 
 /// An answer to a connection.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-pub struct Answer {
+pub struct CommandAck {
     /// The number of the connection.
     pub connection: u64,
     /// The sequence of the command. Clients' own sequences have 32 bits.
     pub sequence: u32,
     /// What became of it.
-    pub verdict: Verdict,
+    pub verdict: AckOutcome,
 }
 
-impl Answer {
+impl CommandAck {
     /// The answer to a command that is not executed.
-    pub fn rejected(connection: u64, sequence: u64, reason: &'static str) -> Answer {
-        Answer { connection, sequence: in_32_bits(sequence), verdict: Verdict::Rejected(reason) }
+    pub fn rejected(connection: u64, sequence: u64, reason: &'static str) -> CommandAck {
+        CommandAck { connection, sequence: in_32_bits(sequence), verdict: AckOutcome::Rejected(reason) }
     }
 }
 
 /// The answers that a tick brings.
 #[derive(Debug, PartialEq, Eq)]
-pub struct Answers {
+pub struct CommandAcks {
     /// The tick in which the accepted commands ran, by the number that commands name.
     pub tick: u32,
     /// In order.
-    list: Vec<Answer>,
+    list: Vec<CommandAck>,
 }
 
 /// The commands of a tick, and what else the room must know of those who sent some.
 #[derive(Debug, Default)]
-pub struct Batch {
+pub struct TickCommands {
     /// Those of the operator, then those of each player in the order in which they came.
     pub commands: Vec<RawCommand>,
     /// The connections of the players in that order, and how many of the commands each sent.
     pub senders: Vec<(u64, usize)>,
     /// Answers to commands that were rejected before.
-    pub rejected: Vec<Answer>,
+    pub rejected: Vec<CommandAck>,
 }
 
-impl Batch {
+impl TickCommands {
     /// Forgets everything and keeps the memory.
     pub fn clear(&mut self) {
         self.commands.clear();
@@ -69,9 +69,9 @@ impl Batch {
     }
 }
 
-impl Answers {
+impl CommandAcks {
     /// The answers of a tick, which has executed this batch; `None` if there are none.
-    pub fn of_tick(tick: u32, batch: &Batch, stepped: &StepResult) -> Option<Arc<Answers>> {
+    pub fn of_tick(tick: u32, batch: &TickCommands, stepped: &StepResult) -> Option<Arc<CommandAcks>> {
         let mut list = batch.rejected.clone();
         let mut reasons: Vec<(PlayerId, u64, &'static str)> =
             stepped.rejected.iter().map(|one| (one.player, one.sequence, one.reason)).collect();
@@ -81,17 +81,17 @@ impl Answers {
             for command in commands.by_ref().take(*count) {
                 let key = (command.player, command.sequence);
                 match reasons.binary_search_by_key(&key, |(player, sequence, _)| (*player, *sequence)) {
-                    Ok(at) => list.push(Answer::rejected(*connection, command.sequence, reasons[at].2)),
+                    Ok(at) => list.push(CommandAck::rejected(*connection, command.sequence, reasons[at].2)),
                     Err(_) => accept(&mut list, *connection, in_32_bits(command.sequence)),
                 }
             }
         }
         list.sort_unstable();
-        (!list.is_empty()).then(|| Arc::new(Answers { tick, list }))
+        (!list.is_empty()).then(|| Arc::new(CommandAcks { tick, list }))
     }
 
     /// The answers to a connection, in the order of their sequences.
-    pub fn to(&self, connection: u64) -> &[Answer] {
+    pub fn to(&self, connection: u64) -> &[CommandAck] {
         let from = self.list.partition_point(|answer| answer.connection < connection);
         let own = &self.list[from..];
         &own[..own.partition_point(|answer| answer.connection == connection)]
@@ -104,8 +104,8 @@ impl Answers {
 }
 
 /// Adds a command to those before it if its sequence follows theirs.
-fn accept(list: &mut Vec<Answer>, connection: u64, sequence: u32) {
-    if let Some(Answer { connection: own, sequence: first, verdict: Verdict::Accepted(count) }) =
+fn accept(list: &mut Vec<CommandAck>, connection: u64, sequence: u32) {
+    if let Some(CommandAck { connection: own, sequence: first, verdict: AckOutcome::Accepted(count) }) =
         list.last_mut()
         && *own == connection
         && *count < u8::MAX
@@ -113,7 +113,7 @@ fn accept(list: &mut Vec<Answer>, connection: u64, sequence: u32) {
     {
         *count += 1;
     } else {
-        list.push(Answer { connection, sequence, verdict: Verdict::Accepted(1) });
+        list.push(CommandAck { connection, sequence, verdict: AckOutcome::Accepted(1) });
     }
 }
 

@@ -14,26 +14,26 @@ use std::time::Duration;
 
 use tickwire_sim::{EncodedAction, PlayerId, RawCommand, Sim, StepResult, WorldParams};
 
-use super::acks::Batch;
-use super::inbox::{Inbox, Rejected, Ticket};
+use super::acks::TickCommands;
+use super::inbox::{Inbox, InboxRejection, CommandTicket};
 use super::lockstep::{self, Journal};
-use super::missed_events::Recent;
-use super::seat_keys::{Keyed, Keys, SeatKey};
+use super::missed_events::MissedEvents;
+use super::seat_keys::{KeyedSeat, SeatKeys, ResumeKey};
 use super::seats::{Seat, Seats};
-use crate::game::{About, Rates, Roster, Tick};
+use crate::game::{GameInfo, UpdateRates, Roster, DynTick};
 use crate::limits;
 use crate::util::address_prefix::AddressPrefix;
 use crate::util::sync::Mutex;
 
 /// The settings of a room.
 #[derive(Debug, Clone)]
-pub struct Options {
+pub struct RoomConfig {
     /// Its name, which is part of its paths and of a capture; empty for a host's default room.
     pub name: Arc<str>,
     /// Distinguishes this run of the room from earlier runs: 16 hex digits.
     pub epoch: String,
     /// Update rates.
-    pub rates: Rates,
+    pub rates: UpdateRates,
     /// Delay, in ticks, of a command that names no tick.
     pub delay_ticks: u32,
     /// How long the seat of a client with a key outlives its connection.
@@ -43,16 +43,16 @@ pub struct Options {
     /// Clients in the room at once, those that only watch included.
     pub max_clients: usize,
     /// Lockstep.
-    pub lockstep: lockstep::Rules,
+    pub lockstep: lockstep::LockstepConfig,
 }
 
 /// See the [module](self).
 #[derive(Debug)]
-pub struct Handle {
+pub struct RoomHandle {
     /// The game that is played.
-    pub about: &'static About,
+    pub about: &'static GameInfo,
     /// The settings.
-    pub options: Options,
+    pub options: RoomConfig,
     /// The parameters from which the world was made.
     pub identity: WorldParams,
     /// What clients in lockstep follow.
@@ -61,27 +61,27 @@ pub struct Handle {
     is_over: AtomicBool,
     /// Connections that have lost their seats to others, and have not been closed yet.
     evicted: AtomicU32,
-    intake: Mutex<Intake>,
+    intake: Mutex<HandleState>,
     /// Whether a client was in the room that may ask for recent events.
     keeps_events: AtomicBool,
     /// What clients that come back are still told.
-    recent: Mutex<Recent>,
+    recent: Mutex<MissedEvents>,
 }
 
 #[derive(Debug)]
-struct Intake {
+struct HandleState {
     inbox: Inbox,
     seats: Seats,
     /// The keys of seats.
-    keys: Keys,
+    keys: SeatKeys,
     evicted: BTreeSet<u64>,
-    questions: Vec<Question>,
+    questions: Vec<RoomQuery>,
 }
 
-impl Intake {
+impl HandleState {
     /// A seat has no connection any more: it waits for [`Options::seat_time`], if it has a key and its
     /// address may have another absent seat. Otherwise its player leaves.
-    fn let_wait(&mut self, player: PlayerId, now: Duration, options: &Options, about: &About) {
+    fn let_wait(&mut self, player: PlayerId, now: Duration, options: &RoomConfig, about: &GameInfo) {
         if !self.keys.set_absent(player, options.absent_per_address) {
             self.keys.remove(player);
             return self.seats.wait(player, now);
@@ -101,9 +101,9 @@ impl Intake {
 
 /// A client that asks for a player.
 #[derive(Debug, Clone, Copy)]
-pub struct Entering {
+pub struct JoinAttempt {
     /// With which it may come back; `None` if it never does.
-    pub key: Option<SeatKey>,
+    pub key: Option<ResumeKey>,
     /// Its connection.
     pub connection: u64,
     /// The address of the connection.
@@ -112,7 +112,7 @@ pub struct Entering {
 
 /// The player that a client gets.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Entered {
+pub struct JoinOutcome {
     /// Its number.
     pub player: PlayerId,
     /// Whether the client has come back to it.
@@ -126,22 +126,22 @@ pub struct Entered {
 
 /// A question, and where its answer goes.
 #[derive(Debug)]
-pub(crate) enum Question {
+pub(crate) enum RoomQuery {
     /// The players after the next tick.
     Roster(Sender<Roster>),
     /// The whole world as bytes.
-    Snapshot(Sender<Arc<Snapshot>>),
+    Snapshot(Sender<Arc<WorldSnapshot>>),
     /// The world with the names of its fields, and who may come back to it.
-    Kept(Sender<Kept>),
+    Kept(Sender<SavedRoom>),
     /// The outcome of an operator command.
-    Outcome(Ticket, Sender<Result<(), &'static str>>),
+    Outcome(CommandTicket, Sender<Result<(), &'static str>>),
 }
 
 /// The world as bytes, and what is in it.
 #[derive(Debug, PartialEq, Eq)]
-pub struct Snapshot {
+pub struct WorldSnapshot {
     /// The game.
-    pub about: &'static About,
+    pub about: &'static GameInfo,
     /// Ticks completed.
     pub tick: u32,
     /// The parameters of the world.
@@ -156,18 +156,18 @@ pub struct Snapshot {
 
 /// A world that goes on in another run of the server, perhaps with other rules.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub struct Kept {
+pub struct SavedRoom {
     /// As [`Sim::named`] writes it.
     pub named: Vec<u8>,
     /// The seats whose players may come back.
-    pub keys: Vec<Keyed>,
+    pub keys: Vec<KeyedSeat>,
 }
 
 /// [`limits::MAX_ROOM_QUERIES`] questions are waiting.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Busy;
+pub struct QueryQueueFull;
 
-impl fmt::Display for Busy {
+impl fmt::Display for QueryQueueFull {
     fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
         out.write_str("too many operator commands are waiting for the world; try again")
     }
@@ -178,20 +178,20 @@ pub fn ahead_ticks(tick_hz: u32) -> u32 {
     (limits::MAX_COMMAND_LEAD_MS * tick_hz).div_ceil(1000)
 }
 
-impl Handle {
+impl RoomHandle {
     /// The handle of a room in which this world of a game goes on.
-    pub fn new(about: &'static About, world: &impl Sim, options: Options) -> Handle {
+    pub fn new(about: &'static GameInfo, world: &impl Sim, options: RoomConfig) -> RoomHandle {
         let identity = world.identity();
         let ahead = ahead_ticks(identity.tick_hz);
-        let intake = Intake {
+        let intake = HandleState {
             inbox: Inbox::new(world.tick(), world.operator_sequence(), ahead, options.delay_ticks),
             // Without a key nobody can come back to them.
             seats: Seats::resume(world.players(), Duration::ZERO),
-            keys: Keys::default(),
+            keys: SeatKeys::default(),
             evicted: BTreeSet::new(),
             questions: Vec::new(),
         };
-        Handle {
+        RoomHandle {
             about,
             lockstep: Journal::new(options.lockstep, identity.tick_hz),
             options,
@@ -231,12 +231,12 @@ impl Handle {
         from: (AddressPrefix, u64),
         command: RawCommand,
         intended: Option<u32>,
-    ) -> Result<(), Rejected> {
+    ) -> Result<(), InboxRejection> {
         let intake = &mut *self.intake.lock();
         if intake.seats.get(command.player) == Some(Seat::Connected(from.1)) {
             return intake.inbox.push(from, command, intended);
         }
-        let reason = Rejected::TakenOver;
+        let reason = InboxRejection::TakenOver;
         intake.inbox.reject(from, command.sequence, reason.name());
         Err(reason)
     }
@@ -263,28 +263,28 @@ impl Handle {
     /// [evicted](Handle::is_evicted).
     pub fn enter(
         &self,
-        client: Entering,
+        client: JoinAttempt,
         now: Duration,
-        entered: impl FnOnce(Entered) -> Vec<EncodedAction>,
-    ) -> Option<Entered> {
+        entered: impl FnOnce(JoinOutcome) -> Vec<EncodedAction>,
+    ) -> Option<JoinOutcome> {
         let intake = &mut *self.intake.lock();
-        let Entering { key, connection, from } = client;
+        let JoinAttempt { key, connection, from } = client;
         if let Some(player) = key.and_then(|key| self.come_back(intake, key, client)) {
             let taken_at = intake.keys.taken_at(player).unwrap_or_default();
-            let back = Entered { player, is_back: true, from_tick: intake.inbox.settled_tick(), taken_at };
+            let back = JoinOutcome { player, is_back: true, from_tick: intake.inbox.settled_tick(), taken_at };
             drop(entered(back));
             return Some(back);
         }
         let player = intake.seats.take(connection, now)?;
         if let Some(key) = key {
-            intake.keys.insert(Keyed { key, player, from }, self.tick());
+            intake.keys.insert(KeyedSeat { key, player, from }, self.tick());
         }
-        let new = Entered { player, is_back: false, from_tick: 0, taken_at: self.tick() };
+        let new = JoinOutcome { player, is_back: false, from_tick: 0, taken_at: self.tick() };
         intake.inbox.push_operator(entered(new));
         Some(new)
     }
 
-    fn come_back(&self, intake: &mut Intake, key: SeatKey, client: Entering) -> Option<PlayerId> {
+    fn come_back(&self, intake: &mut HandleState, key: ResumeKey, client: JoinAttempt) -> Option<PlayerId> {
         let player = intake.keys.player(key)?;
         let before = intake.seats.take_over(player, client.connection)?;
         if let Seat::Connected(before) = before {
@@ -299,7 +299,7 @@ impl Handle {
 
     /// The clients that may come back to the seats of this world, which wait for them. Their players stop,
     /// and count sequences from 1. Seats of which an address has too many do not wait.
-    pub fn expect(&self, keys: &[Keyed], now: Duration) {
+    pub fn expect(&self, keys: &[KeyedSeat], now: Duration) {
         let intake = &mut *self.intake.lock();
         for keyed in keys {
             let player = keyed.player;
@@ -393,7 +393,7 @@ impl Handle {
 
     /// Keeps the events of a tick, because a client that comes back is still told some of them. Nothing is
     /// kept that no client can ask for: none is in the room that may, or no player has a key.
-    pub(crate) fn keep_recent(&self, tick: &dyn Tick) {
+    pub(crate) fn keep_recent(&self, tick: &dyn DynTick) {
         let may_come_back = || self.intake.lock().keys.iter().next().is_some();
         if !self.keeps_events.load(Ordering::Relaxed) || self.options.seat_time.is_zero() || !may_come_back()
         {
@@ -412,28 +412,28 @@ impl Handle {
     ///
     /// # Errors
     /// [`Busy`].
-    pub fn roster(&self) -> Result<Receiver<Roster>, Busy> {
-        self.ask(|_, answer| Question::Roster(answer))
+    pub fn roster(&self) -> Result<Receiver<Roster>, QueryQueueFull> {
+        self.ask(|_, answer| RoomQuery::Roster(answer))
     }
 
     /// Asks for the world before the next tick.
     ///
     /// # Errors
     /// [`Busy`].
-    pub fn snapshot(&self) -> Result<Receiver<Arc<Snapshot>>, Busy> {
-        self.ask(|_, answer| Question::Snapshot(answer))
+    pub fn snapshot(&self) -> Result<Receiver<Arc<WorldSnapshot>>, QueryQueueFull> {
+        self.ask(|_, answer| RoomQuery::Snapshot(answer))
     }
 
     /// Asks for the world before the next tick, with the names of its fields, and the keys of its seats.
     ///
     /// # Errors
     /// [`Busy`].
-    pub fn kept(&self) -> Result<Receiver<Kept>, Busy> {
-        self.ask(|_, answer| Question::Kept(answer))
+    pub fn kept(&self) -> Result<Receiver<SavedRoom>, QueryQueueFull> {
+        self.ask(|_, answer| RoomQuery::Kept(answer))
     }
 
     /// The keys of seats that are taken.
-    pub(crate) fn keys(&self) -> Vec<Keyed> {
+    pub(crate) fn keys(&self) -> Vec<KeyedSeat> {
         let intake = self.intake.lock();
         intake.keys.iter().filter(|keyed| intake.seats.get(keyed.player).is_some()).collect()
     }
@@ -442,15 +442,15 @@ impl Handle {
     ///
     /// # Errors
     /// [`Busy`].
-    pub fn command(&self, action: EncodedAction) -> Result<Receiver<Result<(), &'static str>>, Busy> {
-        self.ask(|inbox, answer| Question::Outcome(inbox.push_operator(vec![action]), answer))
+    pub fn command(&self, action: EncodedAction) -> Result<Receiver<Result<(), &'static str>>, QueryQueueFull> {
+        self.ask(|inbox, answer| RoomQuery::Outcome(inbox.push_operator(vec![action]), answer))
     }
 
-    fn ask<A>(&self, question: impl FnOnce(&mut Inbox, Sender<A>) -> Question) -> Result<Receiver<A>, Busy> {
+    fn ask<A>(&self, question: impl FnOnce(&mut Inbox, Sender<A>) -> RoomQuery) -> Result<Receiver<A>, QueryQueueFull> {
         let (answer, answered) = mpsc::channel();
         let intake = &mut *self.intake.lock();
         if intake.questions.len() >= limits::MAX_ROOM_QUERIES {
-            return Err(Busy);
+            return Err(QueryQueueFull);
         }
         intake.questions.push(question(&mut intake.inbox, answer));
         Ok(answered)
@@ -462,16 +462,16 @@ impl Handle {
         &self,
         tick: u32,
         now: Duration,
-        batch: &mut Batch,
+        batch: &mut TickCommands,
         margins: &mut [i16],
-    ) -> Vec<Question> {
+    ) -> Vec<RoomQuery> {
         let intake = &mut *self.intake.lock();
         while let Some(player) = intake.seats.next_overdue(now) {
             intake.inbox.push_operator(vec![(self.about.leave)(player)]);
         }
         intake.inbox.drain(tick, batch, margins);
         let is_later =
-            |question: &Question| matches!(question, Question::Outcome(ticket, _) if ticket.tick > tick);
+            |question: &RoomQuery| matches!(question, RoomQuery::Outcome(ticket, _) if ticket.tick > tick);
         let (later, asked) = std::mem::take(&mut intake.questions).into_iter().partition(is_later);
         intake.questions = later;
         asked

@@ -21,7 +21,7 @@ use std::collections::{BTreeMap, HashMap};
 
 use tickwire_sim::{EncodedAction, MAX_COMMANDS, PlayerId, RawCommand};
 
-use super::acks::{Answer, Batch};
+use super::acks::{CommandAck, TickCommands};
 use crate::limits;
 use crate::util::address_prefix::AddressPrefix;
 
@@ -32,7 +32,7 @@ const _: () = assert!(
 
 /// Why a command was rejected.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Rejected {
+pub enum InboxRejection {
     /// [`limits::INBOX_COMMANDS`] are waiting.
     Full,
     /// The address has as many commands waiting as there is room left.
@@ -47,22 +47,22 @@ pub enum Rejected {
     TakenOver,
 }
 
-impl Rejected {
+impl InboxRejection {
     /// The reason's name in metrics.
     pub fn name(self) -> &'static str {
         match self {
-            Rejected::Full => "inbox_full",
-            Rejected::AddressShare => "address_share_full",
-            Rejected::PlayerTick => "player_tick_full",
-            Rejected::PlayerBytes => "player_bytes_full",
-            Rejected::TakenOver => "taken_over",
+            InboxRejection::Full => "inbox_full",
+            InboxRejection::AddressShare => "address_share_full",
+            InboxRejection::PlayerTick => "player_tick_full",
+            InboxRejection::PlayerBytes => "player_bytes_full",
+            InboxRejection::TakenOver => "taken_over",
         }
     }
 }
 
 /// Identifies an operator command and the tick that runs it, so that its outcome can be found.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Ticket {
+pub struct CommandTicket {
     /// The tick in which it is stepped.
     pub tick: u32,
     /// Its sequence.
@@ -75,7 +75,7 @@ pub struct Inbox {
     ahead_ticks: u32,
     delay_ticks: u32,
     next_tick: u32,
-    slots: BTreeMap<u32, Slot>,
+    slots: BTreeMap<u32, TickQueue>,
     /// Commands of players, in all and by address. An address without any has no entry.
     waiting: usize,
     by_address: HashMap<AddressPrefix, usize>,
@@ -86,20 +86,20 @@ pub struct Inbox {
     last_ticks: HashMap<PlayerId, u32>,
     margins: HashMap<PlayerId, i16>,
     /// The answers to commands that were rejected since the last tick, and how many of each address.
-    rejected: Vec<Answer>,
+    rejected: Vec<CommandAck>,
     rejected_of: HashMap<AddressPrefix, usize>,
 }
 
 /// The commands of one tick.
 #[derive(Debug, Default)]
-struct Slot {
-    players: BTreeMap<PlayerId, Queued>,
+struct TickQueue {
+    players: BTreeMap<PlayerId, PlayerQueue>,
     operator: Vec<RawCommand>,
 }
 
 /// What one player has queued for one tick.
 #[derive(Debug)]
-struct Queued {
+struct PlayerQueue {
     address: AddressPrefix,
     connection: u64,
     commands: Vec<RawCommand>,
@@ -107,14 +107,14 @@ struct Queued {
     bytes: usize,
 }
 
-impl Queued {
+impl PlayerQueue {
     /// Whether one more command with an action of so many bytes has room.
-    fn has_room(&self, bytes: usize) -> Result<(), Rejected> {
+    fn has_room(&self, bytes: usize) -> Result<(), InboxRejection> {
         if self.commands.len() >= limits::COMMANDS_PER_PLAYER_TICK {
-            return Err(Rejected::PlayerTick);
+            return Err(InboxRejection::PlayerTick);
         }
         let is_over = self.bytes + bytes > limits::COMMAND_BYTES_PER_PLAYER_TICK;
-        if is_over { Err(Rejected::PlayerBytes) } else { Ok(()) }
+        if is_over { Err(InboxRejection::PlayerBytes) } else { Ok(()) }
     }
 }
 
@@ -150,7 +150,7 @@ impl Inbox {
         from: (AddressPrefix, u64),
         command: RawCommand,
         intended: Option<u32>,
-    ) -> Result<(), Rejected> {
+    ) -> Result<(), InboxRejection> {
         let sequence = command.sequence;
         let queued = self.queue(from, command, intended);
         queued.inspect_err(|reason| self.reject(from, sequence, reason.name()))
@@ -168,7 +168,7 @@ impl Inbox {
         let own = self.rejected_of.entry(address).or_default();
         if *own < limits::COMMAND_REJECTIONS - self.rejected.len() {
             *own += 1;
-            self.rejected.push(Answer::rejected(connection, sequence, reason));
+            self.rejected.push(CommandAck::rejected(connection, sequence, reason));
         }
     }
 
@@ -177,7 +177,7 @@ impl Inbox {
         (address, connection): (AddressPrefix, u64),
         command: RawCommand,
         intended: Option<u32>,
-    ) -> Result<(), Rejected> {
+    ) -> Result<(), InboxRejection> {
         self.has_room(address)?;
         let (next, player) = (self.next_tick, command.player);
         let latest = next.saturating_add(self.ahead_ticks);
@@ -194,7 +194,7 @@ impl Inbox {
             Err(_) => self.fits(player, tick + 1, bytes).map(|()| tick + 1)?,
         };
         let queued = self.slots.entry(tick).or_default().players.entry(player);
-        let queued = queued.or_insert_with(|| Queued { address, connection, commands: Vec::new(), bytes: 0 });
+        let queued = queued.or_insert_with(|| PlayerQueue { address, connection, commands: Vec::new(), bytes: 0 });
         queued.bytes += bytes;
         queued.commands.push(command);
         self.last_ticks.insert(player, tick);
@@ -220,7 +220,7 @@ impl Inbox {
 
     /// Drops a player's waiting commands. The next one runs as if it were the first.
     pub fn forget(&mut self, player: PlayerId) {
-        let queued: Vec<Queued> =
+        let queued: Vec<PlayerQueue> =
             self.slots.values_mut().filter_map(|slot| slot.players.remove(&player)).collect();
         queued.iter().for_each(|queued| self.release(queued));
         self.margins.remove(&player);
@@ -229,7 +229,7 @@ impl Inbox {
 
     /// Moves the commands of `tick` and the answers that wait for it into `batch`, and the new margins
     /// into `margins`, by player number. Later pushes go to later ticks.
-    pub fn drain(&mut self, tick: u32, batch: &mut Batch, margins: &mut [i16]) {
+    pub fn drain(&mut self, tick: u32, batch: &mut TickCommands, margins: &mut [i16]) {
         self.next_tick = tick + 1;
         batch.clear();
         batch.rejected.append(&mut self.rejected);
@@ -255,27 +255,27 @@ impl Inbox {
     }
 
     /// Whether one more command of this player, with an action of so many bytes, has room in a tick.
-    fn fits(&self, player: PlayerId, tick: u32, bytes: usize) -> Result<(), Rejected> {
+    fn fits(&self, player: PlayerId, tick: u32, bytes: usize) -> Result<(), InboxRejection> {
         match self.slots.get(&tick).and_then(|slot| slot.players.get(&player)) {
             Some(queued) => queued.has_room(bytes),
-            None if bytes > limits::COMMAND_BYTES_PER_PLAYER_TICK => Err(Rejected::PlayerBytes),
+            None if bytes > limits::COMMAND_BYTES_PER_PLAYER_TICK => Err(InboxRejection::PlayerBytes),
             None => Ok(()),
         }
     }
 
     /// Whether one more command of this address has room.
-    fn has_room(&self, address: AddressPrefix) -> Result<(), Rejected> {
+    fn has_room(&self, address: AddressPrefix) -> Result<(), InboxRejection> {
         let room = limits::INBOX_COMMANDS - self.waiting;
         let own = self.by_address.get(&address).copied().unwrap_or(0);
         match room {
-            0 => Err(Rejected::Full),
-            _ if own >= room => Err(Rejected::AddressShare),
+            0 => Err(InboxRejection::Full),
+            _ if own >= room => Err(InboxRejection::AddressShare),
             _ => Ok(()),
         }
     }
 
     /// Forgets what no longer waits.
-    fn release(&mut self, queued: &Queued) {
+    fn release(&mut self, queued: &PlayerQueue) {
         let count = queued.commands.len();
         self.waiting -= count;
         if let Some(own) = self.by_address.get_mut(&queued.address) {
@@ -293,7 +293,7 @@ impl Inbox {
 
     /// Queues commands of issuer 0 that belong together, so that no client sees the first without the
     /// others, for the first tick that has room for all of them, not before any queued earlier.
-    pub fn push_operator(&mut self, actions: Vec<EncodedAction>) -> Ticket {
+    pub fn push_operator(&mut self, actions: Vec<EncodedAction>) -> CommandTicket {
         self.operator_tick = self.operator_tick.max(self.next_tick);
         let waiting = self.slots.get(&self.operator_tick).map_or(0, |slot| slot.operator.len());
         if waiting > 0 && waiting + actions.len() > limits::OPERATOR_COMMANDS_PER_TICK {
@@ -305,6 +305,6 @@ impl Inbox {
             let command = RawCommand { player: PlayerId::OPERATOR, sequence: self.operator_sequence, action };
             slot.operator.push(command);
         }
-        Ticket { tick: self.operator_tick, sequence: self.operator_sequence }
+        CommandTicket { tick: self.operator_tick, sequence: self.operator_sequence }
     }
 }

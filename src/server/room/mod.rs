@@ -26,23 +26,23 @@ use std::fmt::Debug;
 use std::sync::Arc;
 use std::time::Duration;
 
-pub use acks::Answers;
-use acks::Batch;
-use handle::Question;
-pub use handle::{Busy, Entered, Entering, Handle, Kept, Options, Snapshot};
-pub use inbox::Rejected;
-pub use seat_keys::{Keyed, SeatKey};
+pub use acks::CommandAcks;
+use acks::TickCommands;
+use handle::RoomQuery;
+pub use handle::{QueryQueueFull, JoinOutcome, JoinAttempt, RoomHandle, SavedRoom, RoomConfig, WorldSnapshot};
+pub use inbox::InboxRejection;
+pub use seat_keys::{KeyedSeat, ResumeKey};
 use tickwire_sim::{
     Action as _, Command, MembershipChange, PlayerId, RawCommand, Sim, StepResult, command_frame,
 };
 
-use crate::game::{ActionOf, Game, Publisher as _, Tick};
+use crate::game::{ActionOf, Game, Publisher as _, DynTick};
 use crate::limits;
 
 /// What the driver of a room asks of one tick besides the tick itself: nothing of this is made
 /// unless it is wanted.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-pub struct Wants {
+pub struct TickRequest {
     /// The commands of the tick as a command frame.
     pub frame: bool,
     /// The checksum of the world before the tick.
@@ -53,13 +53,13 @@ pub struct Wants {
 
 /// The result of one tick.
 #[derive(Debug)]
-pub struct Ticked {
+pub struct TickResult {
     /// Ticks completed before it: the number in its command frame.
     pub tick: u32,
     /// The published state and events, for the views.
-    pub published: Arc<dyn Tick>,
+    pub published: Arc<dyn DynTick>,
     /// What became of commands, for those who sent them.
-    pub answers: Option<Arc<Answers>>,
+    pub answers: Option<Arc<CommandAcks>>,
     /// See [`Wants`]; also `None` if the commands do not fit a frame, which the inbox prevents.
     pub frame: Option<Arc<[u8]>>,
     /// Whom the commands let in or make leave; of interest to whoever wants the frame.
@@ -67,7 +67,7 @@ pub struct Ticked {
     /// See [`Wants`].
     pub checksum: Option<u64>,
     /// See [`Wants`]; also made for an operator's `save`.
-    pub snapshot: Option<Arc<Snapshot>>,
+    pub snapshot: Option<Arc<WorldSnapshot>>,
     /// The commands that the world rejected: their issuer, and the reason's name.
     pub rejected: Vec<(PlayerId, &'static str)>,
 }
@@ -79,52 +79,52 @@ pub struct Room<G: Game> {
     publisher: G::Publisher,
     /// How early or late each player's last command arrived, by player number.
     margins: Vec<i16>,
-    batch: Batch,
+    batch: TickCommands,
     commands: Vec<Command<ActionOf<G>>>,
     stepped: StepResult,
-    handle: Arc<Handle>,
+    handle: Arc<RoomHandle>,
 }
 
 impl<G: Game> Room<G> {
     /// A room in which this world goes on. The world's players have a seat without a connection.
-    pub fn new(world: G::Sim, options: Options) -> Room<G> {
+    pub fn new(world: G::Sim, options: RoomConfig) -> Room<G> {
         Room {
             publisher: G::Publisher::new(&world, options.rates),
             margins: vec![0; usize::from(limits::PLAYERS) + 1],
-            batch: Batch::default(),
+            batch: TickCommands::default(),
             commands: Vec::new(),
             stepped: StepResult::default(),
-            handle: Arc::new(Handle::new(G::ABOUT, &world, options)),
+            handle: Arc::new(RoomHandle::new(G::ABOUT, &world, options)),
             world,
         }
     }
 
     /// The half that other threads use.
-    pub fn handle(&self) -> &Arc<Handle> {
+    pub fn handle(&self) -> &Arc<RoomHandle> {
         &self.handle
     }
 
     /// A room with the same name, options and identity, whose world begins anew: for a driver whose
     /// room has panicked. It relies on nothing that a tick changes.
     pub fn anew(&self, epoch: String) -> Room<G> {
-        let options = Options { epoch, ..self.handle.options.clone() };
+        let options = RoomConfig { epoch, ..self.handle.options.clone() };
         Room::new(G::Sim::new(&self.handle.identity), options)
     }
 
     /// Runs one tick at this time of the host's clock.
-    pub fn tick(&mut self, now: Duration, wants: Wants) -> Ticked {
+    pub fn tick(&mut self, now: Duration, wants: TickRequest) -> TickResult {
         let tick = self.world.tick();
         let asked = self.handle.begin(tick, now, &mut self.batch, &mut self.margins);
         let due = self.handle.lockstep.begin(tick);
-        let is_asked = asked.iter().any(|question| matches!(question, Question::Snapshot(_)));
+        let is_asked = asked.iter().any(|question| matches!(question, RoomQuery::Snapshot(_)));
         let frame = (wants.frame || due.frame).then(|| self.frame()).flatten();
         let checksum = (wants.checksum || due.checksum).then(|| self.world.checksum());
         let snapshot = (wants.snapshot || due.snapshot || is_asked).then(|| self.snapshot());
         let state = snapshot.as_ref().filter(|_| due.snapshot).map(|snapshot| Arc::clone(&snapshot.bytes));
         self.handle.lockstep.end(state, checksum.filter(|_| due.checksum), frame.clone());
         let is_kept = cfg!(not(target_family = "wasm"))
-            && asked.iter().any(|question| matches!(question, Question::Kept(_)));
-        let kept = is_kept.then(|| Kept { named: self.world.save_named(), keys: self.handle.keys() });
+            && asked.iter().any(|question| matches!(question, RoomQuery::Kept(_)));
+        let kept = is_kept.then(|| SavedRoom { named: self.world.save_named(), keys: self.handle.keys() });
         // The game has made these bytes, so none is lost.
         self.commands.extend(self.batch.commands.iter().filter_map(RawCommand::decoded));
         let changes = self.commands.iter().filter(|_| wants.frame).filter_map(|one| one.action.membership());
@@ -135,17 +135,17 @@ impl<G: Game> Room<G> {
                 *margin = 0;
             }
         }
-        let answers = Answers::of_tick(tick, &self.batch, &self.stepped);
+        let answers = CommandAcks::of_tick(tick, &self.batch, &self.stepped);
         self.handle.end(self.world.tick(), &self.stepped, now);
         let rejected = &self.stepped.rejected;
         let rejected = rejected.iter().map(|rejected| (rejected.player, rejected.reason)).collect();
         let margin = |player: PlayerId| self.margins.get(usize::from(player.0)).copied().unwrap_or_default();
-        let published: Arc<dyn Tick> = Arc::new(self.publisher.publish(&self.world, &margin));
+        let published: Arc<dyn DynTick> = Arc::new(self.publisher.publish(&self.world, &margin));
         if published.of::<G>().is_some_and(|tick| G::lasts(&tick.events)) {
             self.handle.keep_recent(&*published);
         }
         self.answer(asked, &*published, snapshot.as_ref(), kept.as_ref());
-        Ticked { tick, published, answers, frame, changes, checksum, snapshot, rejected }
+        TickResult { tick, published, answers, frame, changes, checksum, snapshot, rejected }
     }
 
     fn frame(&self) -> Option<Arc<[u8]>> {
@@ -154,8 +154,8 @@ impl<G: Game> Room<G> {
         Some(bytes.into())
     }
 
-    fn snapshot(&self) -> Arc<Snapshot> {
-        Arc::new(Snapshot {
+    fn snapshot(&self) -> Arc<WorldSnapshot> {
+        Arc::new(WorldSnapshot {
             about: self.handle.about,
             tick: self.world.tick(),
             identity: self.world.identity(),
@@ -167,20 +167,20 @@ impl<G: Game> Room<G> {
 
     fn answer(
         &self,
-        asked: Vec<Question>,
-        published: &dyn Tick,
-        snapshot: Option<&Arc<Snapshot>>,
-        kept: Option<&Kept>,
+        asked: Vec<RoomQuery>,
+        published: &dyn DynTick,
+        snapshot: Option<&Arc<WorldSnapshot>>,
+        kept: Option<&SavedRoom>,
     ) {
         for question in asked {
             // It is no error if the operator no longer waits for the answer.
             match question {
-                Question::Roster(answer) => drop(answer.send(published.roster())),
-                Question::Snapshot(answer) => drop(snapshot.map(|one| answer.send(Arc::clone(one)))),
-                Question::Kept(answer) => {
+                RoomQuery::Roster(answer) => drop(answer.send(published.roster())),
+                RoomQuery::Snapshot(answer) => drop(snapshot.map(|one| answer.send(Arc::clone(one)))),
+                RoomQuery::Kept(answer) => {
                     drop(kept.map(|kept| answer.send(kept.clone())));
                 }
-                Question::Outcome(ticket, answer) => {
+                RoomQuery::Outcome(ticket, answer) => {
                     let mut rejected = self.stepped.rejected.iter();
                     let rejection = rejected.find(|rejected| {
                         rejected.player == PlayerId::OPERATOR && rejected.sequence == ticket.sequence

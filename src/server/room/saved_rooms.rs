@@ -12,8 +12,8 @@ use core::net::{IpAddr, Ipv6Addr};
 
 use tickwire_sim::{Malformed, PlayerId, Reader};
 
-use super::Kept;
-use super::seat_keys::Keyed;
+use super::SavedRoom;
+use super::seat_keys::KeyedSeat;
 use crate::util::address_prefix::AddressPrefix;
 
 /// How every file of kept worlds begins. A digit follows, the version of the format.
@@ -22,9 +22,9 @@ pub const MARK: &[u8; 3] = b"TWK";
 pub const MAGIC: &[u8; 4] = b"TWK2";
 
 /// Writes the worlds of these rooms.
-pub fn write(rooms: &[(String, Kept)]) -> Vec<u8> {
+pub fn write(rooms: &[(String, SavedRoom)]) -> Vec<u8> {
     let mut out = MAGIC.to_vec();
-    for (name, Kept { named, keys }) in rooms {
+    for (name, SavedRoom { named, keys }) in rooms {
         let name = &name.as_bytes()[..name.len().min(255)];
         out.push(name.len() as u8);
         out.extend(name);
@@ -32,7 +32,7 @@ pub fn write(rooms: &[(String, Kept)]) -> Vec<u8> {
         out.extend(named);
         let keys = &keys[..keys.len().min(usize::from(u16::MAX))];
         out.extend((keys.len() as u16).to_le_bytes());
-        for Keyed { key, player, from } in keys {
+        for KeyedSeat { key, player, from } in keys {
             out.extend(key);
             out.extend(player.0.to_le_bytes());
             out.extend(in_ipv6(*from).octets());
@@ -45,7 +45,7 @@ pub fn write(rooms: &[(String, Kept)]) -> Vec<u8> {
 ///
 /// # Errors
 /// The bytes are not those of [`write()`].
-pub fn read(bytes: &[u8]) -> Result<Vec<(String, Kept)>, Malformed> {
+pub fn read(bytes: &[u8]) -> Result<Vec<(String, SavedRoom)>, Malformed> {
     let mut reader = Reader::new(bytes);
     if reader.array()? != *MAGIC {
         return Err(Malformed::Value("a file of kept worlds"));
@@ -59,9 +59,9 @@ pub fn read(bytes: &[u8]) -> Result<Vec<(String, Kept)>, Malformed> {
         for _ in 0..reader.u16()? {
             let (key, player) = (reader.array()?, PlayerId(reader.u16()?));
             let from = AddressPrefix::from_ip(Ipv6Addr::from(reader.array::<16>()?).into());
-            keys.push(Keyed { key, player, from });
+            keys.push(KeyedSeat { key, player, from });
         }
-        rooms.push((name, Kept { named, keys }));
+        rooms.push((name, SavedRoom { named, keys }));
     }
     Ok(rooms)
 }
@@ -79,10 +79,10 @@ mod tests {
 
     #[test]
     fn worlds_come_back_by_the_names_of_their_rooms_and_cut_bytes_are_refused() {
-        let kept = |named: &[u8], keys: &[Keyed]| Kept { named: named.to_vec(), keys: keys.to_vec() };
+        let kept = |named: &[u8], keys: &[KeyedSeat]| SavedRoom { named: named.to_vec(), keys: keys.to_vec() };
         let keyed = |key: u8, player: u16, from: &str| {
             let from = AddressPrefix::from_ip(from.parse().expect("an address"));
-            Keyed { key: [key; 16], player: PlayerId(player), from }
+            KeyedSeat { key: [key; 16], player: PlayerId(player), from }
         };
         let keys = [keyed(7, 3, "203.0.113.9"), keyed(9, 300, "2001:db8:1:2:3::4")];
         let rooms = vec![(String::new(), kept(b"one world", &keys)), ("two".to_owned(), kept(b"", &[]))];

@@ -11,13 +11,13 @@ use crate::limits;
 use crate::util::address_prefix::AddressPrefix;
 
 /// A key by which a client comes back to its seat.
-pub type SeatKey = [u8; 16];
+pub type ResumeKey = [u8; 16];
 
 /// The key of a seat, and the address of the seat's last connection.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Keyed {
+pub struct KeyedSeat {
     /// The key.
-    pub key: SeatKey,
+    pub key: ResumeKey,
     /// The seat.
     pub player: PlayerId,
     /// The address.
@@ -26,10 +26,10 @@ pub struct Keyed {
 
 /// See the [module](self).
 #[derive(Debug, Default)]
-pub struct Keys {
-    players: BTreeMap<SeatKey, PlayerId>,
+pub struct SeatKeys {
+    players: BTreeMap<ResumeKey, PlayerId>,
     /// The key of each seat that has one, and whether it is absent.
-    seats: BTreeMap<PlayerId, (Keyed, bool)>,
+    seats: BTreeMap<PlayerId, (KeyedSeat, bool)>,
     /// Ticks completed when each of them was taken.
     taken: BTreeMap<PlayerId, u32>,
     /// Absent seats by address, and in all. An address without any has no entry.
@@ -37,10 +37,10 @@ pub struct Keys {
     absent: usize,
 }
 
-impl Keys {
+impl SeatKeys {
     /// Gives a seat, whose connection is from this address, a key. A key has one seat, and a seat one key.
     /// The seat is taken after `tick` ticks.
-    pub fn insert(&mut self, keyed: Keyed, tick: u32) {
+    pub fn insert(&mut self, keyed: KeyedSeat, tick: u32) {
         self.remove(keyed.player);
         if let Some(before) = self.player(keyed.key) {
             self.remove(before);
@@ -62,7 +62,7 @@ impl Keys {
     }
 
     /// The seat of a key.
-    pub fn player(&self, key: SeatKey) -> Option<PlayerId> {
+    pub fn player(&self, key: ResumeKey) -> Option<PlayerId> {
         self.players.get(&key).copied()
     }
 
@@ -72,7 +72,7 @@ impl Keys {
     }
 
     /// All keys with their seats, by the seats' numbers.
-    pub fn iter(&self) -> impl Iterator<Item = Keyed> {
+    pub fn iter(&self) -> impl Iterator<Item = KeyedSeat> {
         self.seats.values().map(|(keyed, _)| *keyed)
     }
 
@@ -81,7 +81,7 @@ impl Keys {
     /// than are free in all: addresses with many leave some for addresses with none. `usize::MAX` lifts
     /// both limits per address.
     pub fn set_absent(&mut self, player: PlayerId, per_address: usize) -> bool {
-        let Some((Keyed { from, .. }, is_absent)) = self.seats.get_mut(&player) else { return false };
+        let Some((KeyedSeat { from, .. }, is_absent)) = self.seats.get_mut(&player) else { return false };
         if *is_absent {
             return true;
         }
@@ -132,7 +132,7 @@ pub fn may_wait(of_address: usize, free: usize, per_address: usize) -> bool {
 mod tests {
     use super::*;
 
-    const fn key(number: u8) -> SeatKey {
+    const fn key(number: u8) -> ResumeKey {
         [number; 16]
     }
 
@@ -140,13 +140,13 @@ mod tests {
         AddressPrefix::from_ip(std::net::Ipv4Addr::new(203, 0, 113, last).into())
     }
 
-    fn keyed(player: u16, number: u8, last: u8) -> Keyed {
-        Keyed { key: key(number), player: PlayerId(player), from: address(last) }
+    fn keyed(player: u16, number: u8, last: u8) -> KeyedSeat {
+        KeyedSeat { key: key(number), player: PlayerId(player), from: address(last) }
     }
 
     #[test]
     fn a_key_has_one_seat_and_a_seat_one_key() {
-        let mut keys = Keys::default();
+        let mut keys = SeatKeys::default();
         let [one, two] = [1, 2].map(PlayerId);
         keys.insert(keyed(1, 1, 1), 5);
         keys.insert(keyed(2, 1, 1), 6);
@@ -161,12 +161,12 @@ mod tests {
 
     #[test]
     fn an_address_has_as_many_absent_seats_as_the_rule_says_and_a_return_or_a_leave_frees_one() {
-        let mut keys = Keys::default();
+        let mut keys = SeatKeys::default();
         let count = 40;
-        let set_absent = |keys: &mut Keys, player| keys.set_absent(PlayerId(player), usize::from(count));
+        let set_absent = |keys: &mut SeatKeys, player| keys.set_absent(PlayerId(player), usize::from(count));
         let number = |player: u16| u128::from(player).to_le_bytes();
         (0..count + 3).for_each(|player| {
-            keys.insert(Keyed { key: number(player), player: PlayerId(player), from: address(1) }, 1);
+            keys.insert(KeyedSeat { key: number(player), player: PlayerId(player), from: address(1) }, 1);
         });
         assert!((0..count).all(|player| set_absent(&mut keys, player)));
         assert!(!set_absent(&mut keys, count), "too many");
@@ -182,13 +182,13 @@ mod tests {
     }
 
     /// Keys with `each` absent seats of so many addresses, as far as the rule allows.
-    fn absent_of_each(addresses: u32, each: u32, per_address: usize) -> Keys {
-        let mut keys = Keys::default();
+    fn absent_of_each(addresses: u32, each: u32, per_address: usize) -> SeatKeys {
+        let mut keys = SeatKeys::default();
         for number in 0..addresses * each {
             let from =
                 AddressPrefix::from_ip(std::net::Ipv4Addr::from(0x0a00_0000 + number % addresses).into());
             let player = PlayerId(number as u16);
-            keys.insert(Keyed { key: u128::from(number).to_le_bytes(), player, from }, 1);
+            keys.insert(KeyedSeat { key: u128::from(number).to_le_bytes(), player, from }, 1);
             keys.set_absent(player, per_address);
         }
         keys

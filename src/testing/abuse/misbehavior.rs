@@ -12,22 +12,22 @@ use std::thread;
 use std::time::{Duration, Instant};
 
 use crate::client::blocking_client;
-use crate::client::connection::{Event, Link, LinkError};
+use crate::client::connection::{ClientEvent, ClientConnection, ClientConnectionError};
 use crate::client::dial;
 use crate::client::url::Url;
 use crate::connection::session::NATIVE_VERSION;
-use crate::game::Dice;
-use crate::games::moo::bot::received::Heard;
+use crate::game::BotRng;
+use crate::games::moo::bot::received::ServerPacket;
 use crate::games::moo::client_packet::{ClientPacket, Mode};
 use crate::limits;
 use crate::packet::{Dialect, PacketTables};
-use crate::testing::source_addresses::Source;
+use crate::testing::source_addresses::SourceAddresses;
 use crate::util::os::{self, PollInterest};
 use crate::ws::frame::{self, Header, Opcode};
 use crate::ws::http::ResponseReader;
 
 /// A client of the default game that waits for answers.
-pub type Talk = blocking_client::Talk<Heard>;
+pub type MooTestClient = blocking_client::BlockingClient<ServerPacket>;
 
 /// Pause between two rounds: the test is about the harm of one client, not about the connection
 /// rate.
@@ -46,7 +46,7 @@ const BLOCK_FRAMES: usize = 64;
 
 /// The kind of misbehaviour.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Kind {
+pub enum Misbehavior {
     /// Joins, pings a hundred times a second, and never reads.
     ReadsNothing,
     /// Sends small messages as fast as the server accepts them.
@@ -63,49 +63,49 @@ pub enum Kind {
     Idle,
 }
 
-impl Kind {
+impl Misbehavior {
     /// All kinds.
-    pub const ALL: [Kind; 7] = [
-        Kind::ReadsNothing,
-        Kind::MessageFlood,
-        Kind::PingFlood,
-        Kind::ByteFlood,
-        Kind::FragmentFlood,
-        Kind::Garbage,
-        Kind::Idle,
+    pub const ALL: [Misbehavior; 7] = [
+        Misbehavior::ReadsNothing,
+        Misbehavior::MessageFlood,
+        Misbehavior::PingFlood,
+        Misbehavior::ByteFlood,
+        Misbehavior::FragmentFlood,
+        Misbehavior::Garbage,
+        Misbehavior::Idle,
     ];
 
     /// The name on the command line and in reports.
     pub fn name(self) -> &'static str {
         match self {
-            Kind::ReadsNothing => "reads-nothing",
-            Kind::MessageFlood => "message-flood",
-            Kind::PingFlood => "ping-flood",
-            Kind::ByteFlood => "byte-flood",
-            Kind::FragmentFlood => "fragment-flood",
-            Kind::Garbage => "garbage",
-            Kind::Idle => "idle",
+            Misbehavior::ReadsNothing => "reads-nothing",
+            Misbehavior::MessageFlood => "message-flood",
+            Misbehavior::PingFlood => "ping-flood",
+            Misbehavior::ByteFlood => "byte-flood",
+            Misbehavior::FragmentFlood => "fragment-flood",
+            Misbehavior::Garbage => "garbage",
+            Misbehavior::Idle => "idle",
         }
     }
 
     /// The bytes that it sends repeatedly after the upgrade.
-    fn block(self, dice: &mut Dice) -> Vec<u8> {
+    fn block(self, dice: &mut BotRng) -> Vec<u8> {
         let mut block = Vec::new();
         for number in 0..BLOCK_FRAMES {
             match self {
-                Kind::MessageFlood => {
+                Misbehavior::MessageFlood => {
                     block.extend(packet(&ClientPacket::Ping { nonce: Some(number as u32) }))
                 }
-                Kind::PingFlood => frame::write(&mut block, Opcode::Ping, Some(KEY), &[b'x'; 125]),
-                Kind::ByteFlood => frame::write(&mut block, Opcode::Binary, Some(KEY), &long_packet()),
-                Kind::FragmentFlood => {
+                Misbehavior::PingFlood => frame::write(&mut block, Opcode::Ping, Some(KEY), &[b'x'; 125]),
+                Misbehavior::ByteFlood => frame::write(&mut block, Opcode::Binary, Some(KEY), &long_packet()),
+                Misbehavior::FragmentFlood => {
                     let header =
                         Header { fin: false, opcode: Opcode::Continuation, mask: Some(KEY), length: 1 };
                     header.encode(&mut block);
                     block.push(0);
                 }
-                Kind::Garbage => block.extend(dice.bits().to_le_bytes()),
-                Kind::ReadsNothing | Kind::Idle => {}
+                Misbehavior::Garbage => block.extend(dice.bits().to_le_bytes()),
+                Misbehavior::ReadsNothing | Misbehavior::Idle => {}
             }
         }
         block
@@ -114,14 +114,14 @@ impl Kind {
     /// The bytes that it sends first.
     fn opening(self) -> Vec<u8> {
         match self {
-            Kind::Garbage | Kind::Idle => Vec::new(),
-            Kind::FragmentFlood => {
+            Misbehavior::Garbage | Misbehavior::Idle => Vec::new(),
+            Misbehavior::FragmentFlood => {
                 let mut bytes = Vec::new();
                 let header = Header { fin: false, opcode: Opcode::Binary, mask: Some(KEY), length: 0 };
                 header.encode(&mut bytes);
                 bytes
             }
-            Kind::ReadsNothing | Kind::MessageFlood | Kind::PingFlood | Kind::ByteFlood => hello(),
+            Misbehavior::ReadsNothing | Misbehavior::MessageFlood | Misbehavior::PingFlood | Misbehavior::ByteFlood => hello(),
         }
     }
 }
@@ -151,9 +151,9 @@ pub(crate) fn hello() -> Vec<u8> {
 
 /// How connections ended: the count of each ending, and its shortest and longest time.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub struct Endings(pub BTreeMap<String, (u64, Duration, Duration)>);
+pub struct DisconnectCounts(pub BTreeMap<String, (u64, Duration, Duration)>);
 
-impl Endings {
+impl DisconnectCounts {
     fn add(&mut self, ending: String, time: Duration) {
         let (count, least, most) = self.0.entry(ending).or_insert((0, time, time));
         *count += 1;
@@ -167,9 +167,9 @@ impl Endings {
 ///
 /// # Errors
 /// The server is not on this machine, or cannot be reached.
-pub fn rounds(kind: Kind, url: &Url, source: &Source, time: Duration) -> io::Result<Endings> {
+pub fn rounds(kind: Misbehavior, url: &Url, source: &SourceAddresses, time: Duration) -> io::Result<DisconnectCounts> {
     let deadline = Instant::now() + time;
-    let (mut endings, mut index) = (Endings::default(), 0);
+    let (mut endings, mut index) = (DisconnectCounts::default(), 0);
     while Instant::now() < deadline {
         let started = Instant::now();
         let left = deadline.saturating_duration_since(started);
@@ -186,14 +186,14 @@ pub fn rounds(kind: Kind, url: &Url, source: &Source, time: Duration) -> io::Res
 ///
 /// # Errors
 /// The server is not on this machine, or cannot be reached.
-pub fn once(kind: Kind, url: &Url, from: IpAddr, seed: u64, time: Duration) -> io::Result<String> {
+pub fn once(kind: Misbehavior, url: &Url, from: IpAddr, seed: u64, time: Duration) -> io::Result<String> {
     let deadline = Instant::now() + time;
-    if kind == Kind::ReadsNothing {
+    if kind == Misbehavior::ReadsNothing {
         let stream = dial::dial_with_room(local(url)?, Some(from), Some(SMALL_ROOM_BYTES))?;
         return deaf(stream, url, deadline);
     }
     let stream = dial::dial(local(url)?, Some(from))?;
-    round(kind, &stream, url, &mut Dice::new(seed), deadline)
+    round(kind, &stream, url, &mut BotRng::new(seed), deadline)
 }
 
 pub(crate) fn local(url: &Url) -> io::Result<SocketAddr> {
@@ -209,13 +209,13 @@ pub(crate) fn local(url: &Url) -> io::Result<SocketAddr> {
 
 /// One connection, from the upgrade to its end; returns how it ended.
 fn round(
-    kind: Kind,
+    kind: Misbehavior,
     mut stream: &TcpStream,
     url: &Url,
-    dice: &mut Dice,
+    dice: &mut BotRng,
     deadline: Instant,
 ) -> io::Result<String> {
-    let mut link = Link::new(&url.authority(), &url.target, true, dial::keys());
+    let mut link = ClientConnection::new(&url.authority(), &url.target, true, dial::keys());
     let (mut unsent, block) = (Vec::new(), kind.block(dice));
     link.drain_output(&mut unsent);
     let mut is_open = false;
@@ -232,12 +232,12 @@ fn round(
             return Ok(error.kind().to_string());
         }
         match ending(&mut link) {
-            Told::Opened => {
+            PollResult::Opened => {
                 is_open = true;
                 unsent.extend(kind.opening());
             }
-            Told::Nothing => {}
-            Told::Ended(ending) => return Ok(ending),
+            PollResult::Nothing => {}
+            PollResult::Ended(ending) => return Ok(ending),
         }
         // A failed write is reported by the next read, after the server's last bytes.
         if let Ok(count) = stream.write(&unsent) {
@@ -250,7 +250,7 @@ fn round(
 /// Joins and then does not read. Its pings keep the answers coming; a failing ping also reveals the
 /// end of the connection, which the other kinds learn by reading.
 fn deaf(stream: TcpStream, url: &Url, deadline: Instant) -> io::Result<String> {
-    let mut talk = Talk::start(stream, url, native())?;
+    let mut talk = MooTestClient::start(stream, url, native())?;
     let mut burst = Vec::new();
     for _ in 0..PINGS_UNREAD {
         frame::write(&mut burst, Opcode::Ping, Some(KEY), &[b'x'; 125]);
@@ -264,36 +264,36 @@ fn deaf(stream: TcpStream, url: &Url, deadline: Instant) -> io::Result<String> {
 }
 
 /// The result of polling the link.
-pub(crate) enum Told {
+pub(crate) enum PollResult {
     Nothing,
     Opened,
     Ended(String),
 }
 
-pub(crate) fn ending(link: &mut Link) -> Told {
+pub(crate) fn ending(link: &mut ClientConnection) -> PollResult {
     let told = next_told(link);
     // A misbehaving client answers no ping and no close; the answers would wait without end.
     link.drain_output(&mut Vec::new());
     told
 }
 
-fn next_told(link: &mut Link) -> Told {
+fn next_told(link: &mut ClientConnection) -> PollResult {
     loop {
         return match link.next_event() {
-            Ok(None) => Told::Nothing,
-            Ok(Some(Event::Open)) => Told::Opened,
-            Ok(Some(Event::Binary(_) | Event::Text(_) | Event::Control)) => continue,
-            Ok(Some(Event::Closed { code, reason })) => {
-                Told::Ended(format!("{} {reason}", code.map_or(1005, |code| code.get())))
+            Ok(None) => PollResult::Nothing,
+            Ok(Some(ClientEvent::Open)) => PollResult::Opened,
+            Ok(Some(ClientEvent::Binary(_) | ClientEvent::Text(_) | ClientEvent::Control)) => continue,
+            Ok(Some(ClientEvent::Closed { code, reason })) => {
+                PollResult::Ended(format!("{} {reason}", code.map_or(1005, |code| code.get())))
             }
-            Ok(Some(Event::Ended)) => Told::Ended("end without a close frame".to_owned()),
-            Err(LinkError::Refused(status)) => Told::Ended(format!("status {status}")),
-            Err(error) => Told::Ended(error.to_string()),
+            Ok(Some(ClientEvent::Ended)) => PollResult::Ended("end without a close frame".to_owned()),
+            Err(ClientConnectionError::Refused(status)) => PollResult::Ended(format!("status {status}")),
+            Err(error) => PollResult::Ended(error.to_string()),
         };
     }
 }
 
-pub(crate) fn read(mut stream: &TcpStream, link: &mut Link) -> io::Result<()> {
+pub(crate) fn read(mut stream: &TcpStream, link: &mut ClientConnection) -> io::Result<()> {
     let mut buffer = [0; 16 * 1024];
     match stream.read(&mut buffer) {
         Ok(0) => link.receive_eof(),
@@ -308,14 +308,14 @@ pub(crate) fn read(mut stream: &TcpStream, link: &mut Link) -> io::Result<()> {
 ///
 /// # Errors
 /// The server is not on this machine, or cannot be reached.
-pub fn idle(count: usize, url: &Url, source: &Source, time: Duration) -> io::Result<Endings> {
+pub fn idle(count: usize, url: &Url, source: &SourceAddresses, time: Duration) -> io::Result<DisconnectCounts> {
     let to = local(url)?;
     let mut waiting = Vec::new();
     for index in 0..count {
         let stream = dial::dial(to, Some(source.address(index)))?;
         waiting.push((stream, ResponseReader::new(limits::HEAD_LIMITS), Instant::now()));
     }
-    let (mut endings, deadline) = (Endings::default(), Instant::now() + time);
+    let (mut endings, deadline) = (DisconnectCounts::default(), Instant::now() + time);
     while !waiting.is_empty() && Instant::now() < deadline {
         let sockets: Vec<_> = waiting.iter().map(|(stream, ..)| PollInterest::readable(stream)).collect();
         os::poll(&sockets, deadline.saturating_duration_since(Instant::now()))?;

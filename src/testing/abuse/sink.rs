@@ -69,7 +69,7 @@ mod tests {
     use super::*;
     use crate::client::url::Url;
     use crate::packet::PacketTables;
-    use crate::testing::abuse::misbehavior::Talk;
+    use crate::testing::abuse::misbehavior::MooTestClient;
 
     #[test]
     fn it_grants_the_upgrade_and_sends_nothing_more() {
@@ -78,9 +78,9 @@ mod tests {
             format!("ws://{}/play", listener.local_addr().expect("its address")).parse().expect("a URL");
         thread::spawn(move || run(&listener));
         let native = PacketTables::builtin().dialect("native").expect("built in");
-        let mut talk = Talk::connect(&url, None, native).expect("granted");
+        let mut talk = MooTestClient::connect(&url, None, native).expect("granted");
         talk.send_bytes(&[0xff; 100_000]).expect("taken, whatever it is");
-        let heard = talk.hear(std::time::Duration::from_millis(100));
+        let heard = talk.receive(std::time::Duration::from_millis(100));
         assert_eq!(heard.expect_err("silence").kind(), ErrorKind::TimedOut);
     }
 

@@ -3,18 +3,18 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use super::report::Tally;
-use crate::client::bots::{Bot, Witness};
-use crate::client::connection::Link;
-use crate::game::bots::{Agent, Fault, Sight};
+use super::report::Measurements;
+use crate::client::bots::{Bot, BotObserver};
+use crate::client::connection::ClientConnection;
+use crate::game::bots::{Agent, ServerFault, ViewStats};
 use crate::packet::Dialect;
 
 /// A bot that checks what it receives.
-pub type CheckingBot = Bot<Box<dyn Agent>, Checked>;
+pub type CheckingBot = Bot<Box<dyn Agent>, MeasuringObserver>;
 
 /// See the [module](self).
 #[derive(Debug)]
-pub struct Checked {
+pub struct MeasuringObserver {
     /// The bot's name, for the details of faults.
     name: String,
     /// When the last update arrived, unless none are sent since.
@@ -22,22 +22,22 @@ pub struct Checked {
     /// Whether the server has ended the connection because it stops: the bot may come back to the next one.
     pub is_server_away: bool,
     /// Its measurements.
-    pub tally: Tally,
+    pub tally: Measurements,
 }
 
 /// The ending of a connection whose server stops.
 pub const SERVER_AWAY: &str = "1001 going_away";
 
 /// The bot of this agent on a new link.
-pub fn bot(link: Link, dialect: Arc<Dialect>, agent: Box<dyn Agent>) -> CheckingBot {
+pub fn bot(link: ClientConnection, dialect: Arc<Dialect>, agent: Box<dyn Agent>) -> CheckingBot {
     let checked =
-        Checked { name: agent.name().to_owned(), updated: None, is_server_away: false, tally: Tally::new() };
+        MeasuringObserver { name: agent.name().to_owned(), updated: None, is_server_away: false, tally: Measurements::new() };
     Bot::new(link, dialect, agent, checked)
 }
 
 /// The bot of this agent on a new link, with the measurements of the bot that it replaces.
 pub fn returning(
-    link: Link,
+    link: ClientConnection,
     dialect: Arc<Dialect>,
     agent: Box<dyn Agent>,
     before: &mut CheckingBot,
@@ -52,7 +52,7 @@ pub fn returning(
 
 /// Starts the measured time: earlier measurements do not count, but errors do.
 pub fn begin(bot: &mut CheckingBot) {
-    let Checked { tally, updated, .. } = &mut bot.witness;
+    let MeasuringObserver { tally, updated, .. } = &mut bot.witness;
     tally.begin();
     // A bot that gets no update because nothing changes still has players in view.
     tally.view(bot.agent.sight().others);
@@ -60,7 +60,7 @@ pub fn begin(bot: &mut CheckingBot) {
     bot.agent.take_deeds();
 }
 
-impl Witness for Checked {
+impl BotObserver for MeasuringObserver {
     fn moved(&mut self, received: usize, sent: usize) {
         self.tally.bytes_in += received as u64;
         self.tally.bytes_out += sent as u64;
@@ -70,11 +70,11 @@ impl Witness for Checked {
         self.tally.said();
     }
 
-    fn heard(&mut self) {
-        self.tally.heard();
+    fn on_received(&mut self) {
+        self.tally.count_received();
     }
 
-    fn sees(&mut self, is_update: bool, sight: Sight, now: Duration) {
+    fn sees(&mut self, is_update: bool, sight: ViewStats, now: Duration) {
         if is_update {
             let gap = self.updated.replace(now).map(|before| now.saturating_sub(before));
             self.tally.update(gap, sight.others);
@@ -85,7 +85,7 @@ impl Witness for Checked {
         }
     }
 
-    fn fault(&mut self, fault: Fault) {
+    fn fault(&mut self, fault: ServerFault) {
         self.tally.error(fault.rule, format!("{}, {}", self.name, fault.detail));
     }
 
@@ -104,15 +104,15 @@ impl Witness for Checked {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::client::bots::Stage;
-    use crate::client::connection::Keys;
+    use crate::client::bots::BotStage;
+    use crate::client::connection::ConnectionKeys;
     use crate::game::Game as _;
-    use crate::game::bots::{Manner, Part};
+    use crate::game::bots::{BotBehavior, BotSpec};
     use crate::games::moo::Moo;
-    use crate::games::moo::feed::outgoing_packet::ServerPacket;
+    use crate::games::moo::feed::outgoing_packet::OutgoingPacket;
     use crate::limits;
     use crate::packet::PacketTables;
-    use crate::testing::load::report::Report;
+    use crate::testing::load::report::CrowdReport;
     use crate::ws::connection::{Connection, Role};
     use crate::ws::http::HeadReader;
     use crate::ws::{CloseCode, handshake};
@@ -122,14 +122,14 @@ mod tests {
     #[test]
     fn faults_and_the_end_of_a_connection_are_counted_by_name() {
         let dialect = PacketTables::builtin().dialect("legacy").unwrap();
-        let keys = Keys { upgrade: [1; 16], mask: || [1, 2, 3, 4] };
-        let link = Link::new("localhost:3000", "/", false, keys);
-        let part = Part {
+        let keys = ConnectionKeys { upgrade: [1; 16], mask: || [1, 2, 3, 4] };
+        let link = ClientConnection::new("localhost:3000", "/", false, keys);
+        let part = BotSpec {
             index: 3,
             count: 4,
             seed: 1,
             crowd_seed: 1,
-            manner: Manner::Still,
+            manner: BotBehavior::Still,
             spares_visitors: false,
             checks: true,
             dialect: Arc::clone(&dialect),
@@ -142,14 +142,14 @@ mod tests {
         bot.receive(&handshake::accept(&head, &[]).unwrap().response, NOW);
         let mut server = Connection::new(Role::Server, limits::CLIENT_MESSAGE_LIMITS);
         let mut bytes = Vec::new();
-        server.send_binary(&ServerPacket::Setup { sid: 4 }.encode(&dialect));
+        server.send_binary(&OutgoingPacket::Setup { sid: 4 }.encode(&dialect));
         server.send_binary(b"\xc1");
         server.close(CloseCode::POLICY_VIOLATION, "message_rate");
         server.drain_output(&mut bytes);
         bot.receive(&bytes, NOW);
-        assert_eq!(bot.stage(), Stage::Over);
+        assert_eq!(bot.stage(), BotStage::Over);
         let tally = bot.witness.tally.clone();
-        let json = Report { dialect: String::new(), bots: 1, playing: 0, time: NOW, tally }.json();
+        let json = CrowdReport { dialect: String::new(), bots: 1, playing: 0, time: NOW, tally }.json();
         assert!(json.contains(r#""errors":{"greeting":1,"packet_reserved_byte":1}"#), "{json}");
         assert!(json.contains(r#""disconnects":{"1008 message_rate":1}"#), "{json}");
     }

@@ -18,20 +18,20 @@ use std::thread;
 use std::time::{Duration, Instant};
 
 use super::checking_bot::{self, CheckingBot, SERVER_AWAY};
-use super::report::{Report, Tally};
-use crate::client::bots::Stage;
-use crate::client::bots::lockstep_agent::InLockstep;
+use super::report::{CrowdReport, Measurements};
+use crate::client::bots::BotStage;
+use crate::client::bots::lockstep_agent::LockstepAgent;
 use crate::client::bots::shared_world::SharedWorlds;
-use crate::client::connection::Link;
+use crate::client::connection::ClientConnection;
 use crate::client::dial;
 use crate::client::outgoing::Outgoing;
 use crate::client::url::Url;
 use crate::connection::session::says_hello;
-use crate::game::About;
-pub use crate::game::bots::Manner;
-use crate::game::bots::{Agent, Part};
+use crate::game::GameInfo;
+pub use crate::game::bots::BotBehavior;
+use crate::game::bots::{Agent, BotSpec};
 use crate::packet::Dialect;
-use crate::testing::source_addresses::Source;
+use crate::testing::source_addresses::SourceAddresses;
 use crate::util::os::Poller;
 
 /// Bots per thread.
@@ -59,11 +59,11 @@ const UNSET: u64 = u64::MAX;
 
 /// The plan of a crowd.
 #[derive(Debug, Clone)]
-pub struct Plan {
+pub struct CrowdPlan {
     /// The server; each bot goes to the endpoint of its dialect.
     pub url: Url,
     /// The game that is played there.
-    pub game: &'static About,
+    pub game: &'static GameInfo,
     /// The dialects, in turn: bot 0 speaks the first, bot 1 the second, and so on around.
     pub dialects: Vec<Arc<Dialect>>,
     /// Number of bots.
@@ -71,16 +71,16 @@ pub struct Plan {
     /// The measured time.
     pub time: Duration,
     /// Source addresses; `None` leaves them to the system.
-    pub source: Option<Source>,
+    pub source: Option<SourceAddresses>,
     /// The behaviour of the bots.
-    pub manner: Manner,
+    pub manner: BotBehavior,
     /// Seed of the bots' random choices.
     pub seed: u64,
     /// Whether the bots follow in lockstep.
     pub lockstep: bool,
 }
 
-impl Plan {
+impl CrowdPlan {
     /// The index, in the list of dialects, of the dialect of the bot with this index.
     fn dialect(&self, index: usize) -> usize {
         index % self.dialects.len()
@@ -88,7 +88,7 @@ impl Plan {
 
     fn agent(&self, index: usize, worlds: &Arc<SharedWorlds>) -> Option<Box<dyn Agent>> {
         let dialect = &self.dialects[self.dialect(index)];
-        let agent = (self.game.bots.agent)(&Part {
+        let agent = (self.game.bots.agent)(&BotSpec {
             index,
             count: self.count,
             seed: self.seed.wrapping_add(index as u64),
@@ -99,15 +99,15 @@ impl Plan {
             dialect: Arc::clone(dialect),
         })?;
         if self.lockstep {
-            return Some(Box::new(InLockstep::sharing(worlds, self.game, Arc::clone(dialect), agent)));
+            return Some(Box::new(LockstepAgent::sharing(worlds, self.game, Arc::clone(dialect), agent)));
         }
         Some(agent)
     }
 }
 
 /// State shared by the threads of a crowd.
-struct Shared<'a> {
-    plan: &'a Plan,
+struct CrowdState<'a> {
+    plan: &'a CrowdPlan,
     /// The worlds of its bots in lockstep.
     worlds: Arc<SharedWorlds>,
     to: SocketAddr,
@@ -125,11 +125,11 @@ struct Shared<'a> {
 /// # Errors
 /// There is no dialect, the game has no bots (`Unsupported`), the host has no address, or the system cannot create a [`Poller`]. Failures
 /// of single bots are in the reports.
-pub fn run(plan: &Plan) -> io::Result<Vec<Report>> {
+pub fn run(plan: &CrowdPlan) -> io::Result<Vec<CrowdReport>> {
     if plan.dialects.is_empty() {
         return Err(ErrorKind::InvalidInput.into());
     }
-    let shared = Shared {
+    let shared = CrowdState {
         plan,
         worlds: SharedWorlds::new(plan.game),
         to: dial::resolve(&plan.url)?,
@@ -141,10 +141,10 @@ pub fn run(plan: &Plan) -> io::Result<Vec<Report>> {
     let threads = plan.count.div_ceil(BOTS_PER_THREAD).clamp(1, THREADS);
     let pens = (0..threads).map(|number| {
         let indexes = (number..plan.count).step_by(threads).collect();
-        Pen::new(&shared, indexes)
+        BotThread::new(&shared, indexes)
     });
-    let pens: Vec<Pen<'_>> = pens.collect::<io::Result<_>>()?;
-    let done: Vec<io::Result<Vec<Report>>> = thread::scope(|scope| {
+    let pens: Vec<BotThread<'_>> = pens.collect::<io::Result<_>>()?;
+    let done: Vec<io::Result<Vec<CrowdReport>>> = thread::scope(|scope| {
         let threads: Vec<_> = pens.into_iter().map(|pen| scope.spawn(|| pen.run())).collect();
         threads.into_iter().map(|thread| thread.join().expect("a pen does not panic")).collect()
     });
@@ -156,18 +156,18 @@ pub fn run(plan: &Plan) -> io::Result<Vec<Report>> {
 }
 
 /// A report for each dialect, with no bots and no measurements yet.
-fn nothing_seen(plan: &Plan, time: Duration) -> Vec<Report> {
-    let report = |dialect: &Arc<Dialect>| Report {
+fn nothing_seen(plan: &CrowdPlan, time: Duration) -> Vec<CrowdReport> {
+    let report = |dialect: &Arc<Dialect>| CrowdReport {
         dialect: dialect.name().to_owned(),
         bots: 0,
         playing: 0,
         time,
-        tally: Tally::new(),
+        tally: Measurements::new(),
     };
     plan.dialects.iter().map(report).collect()
 }
 
-struct Member {
+struct CrowdBot {
     bot: CheckingBot,
     /// The index of its dialect in the plan.
     dialect: usize,
@@ -184,20 +184,20 @@ struct Member {
 }
 
 /// The bots of one thread.
-struct Pen<'a> {
-    shared: &'a Shared<'a>,
+struct BotThread<'a> {
+    shared: &'a CrowdState<'a>,
     poller: Poller,
     /// Bots that have not connected yet, the next one last.
     coming: Vec<usize>,
-    members: Vec<Member>,
+    members: Vec<CrowdBot>,
     acted: Duration,
     buffer: Vec<u8>,
 }
 
-impl<'a> Pen<'a> {
-    fn new(shared: &'a Shared<'a>, mut indexes: Vec<usize>) -> io::Result<Pen<'a>> {
+impl<'a> BotThread<'a> {
+    fn new(shared: &'a CrowdState<'a>, mut indexes: Vec<usize>) -> io::Result<BotThread<'a>> {
         indexes.reverse();
-        Ok(Pen {
+        Ok(BotThread {
             shared,
             poller: Poller::new()?,
             coming: indexes,
@@ -208,7 +208,7 @@ impl<'a> Pen<'a> {
     }
 
     /// Runs the thread's bots to the end; returns their measurements for each dialect.
-    fn run(mut self) -> io::Result<Vec<Report>> {
+    fn run(mut self) -> io::Result<Vec<CrowdReport>> {
         let begins = loop {
             self.turn()?;
             if let Some(begins) = self.begins() {
@@ -220,7 +220,7 @@ impl<'a> Pen<'a> {
         }
         self.members.iter_mut().for_each(|member| checking_bot::begin(&mut member.bot));
         let played: Vec<bool> =
-            self.members.iter().map(|member| member.bot.stage() == Stage::Playing).collect();
+            self.members.iter().map(|member| member.bot.stage() == BotStage::Playing).collect();
         let ends = begins + self.shared.plan.time;
         while self.now() < ends && !self.are_all_over() {
             self.turn()?;
@@ -257,7 +257,7 @@ impl<'a> Pen<'a> {
     /// When the measured time begins, once known: soon after all bots have arrived, or their time
     /// is over.
     fn begins(&self) -> Option<Duration> {
-        let Shared { plan, ready, begins_ms, .. } = self.shared;
+        let CrowdState { plan, ready, begins_ms, .. } = self.shared;
         let all_here = ready.load(Ordering::Acquire) >= plan.count;
         if self.coming.is_empty() && (all_here || self.now() > COMING_TIME) {
             let begins = (self.now() + SETTLING_TIME).as_millis() as u64;
@@ -276,7 +276,7 @@ impl<'a> Pen<'a> {
         }
         let next = self.acted + ACT_EVERY;
         let wait = if self.coming.is_empty() { next.saturating_sub(self.now()) } else { Duration::ZERO };
-        self.hear(wait)?;
+        self.receive(wait)?;
         if self.now() >= next {
             self.acted = self.now();
             self.bring_back()?;
@@ -289,15 +289,15 @@ impl<'a> Pen<'a> {
     }
 
     fn dial(&mut self, index: usize) -> io::Result<()> {
-        let Shared { plan, to, .. } = self.shared;
+        let CrowdState { plan, to, .. } = self.shared;
         let number = plan.dialect(index);
         let dialect = Arc::clone(&plan.dialects[number]);
         let url = plan.url.clone().for_dialect(plan.game.paths, dialect.name());
-        let link = Link::new(&url.authority(), &url.target, says_hello(&dialect), dial::keys());
+        let link = ClientConnection::new(&url.authority(), &url.target, says_hello(&dialect), dial::keys());
         let Some(agent) = plan.agent(index, &self.shared.worlds) else {
             return Err(ErrorKind::Unsupported.into());
         };
-        let mut member = Member {
+        let mut member = CrowdBot {
             bot: checking_bot::bot(link, dialect, agent),
             dialect: number,
             index,
@@ -322,8 +322,8 @@ impl<'a> Pen<'a> {
 
     /// Lets the bots whose server is away try to connect again, a few at a time.
     fn bring_back(&mut self) -> io::Result<()> {
-        let (Shared { plan, to, .. }, now) = (self.shared, self.now());
-        let is_due = |member: &Member| member.returns.is_some_and(|(at, _)| at <= now);
+        let (CrowdState { plan, to, .. }, now) = (self.shared, self.now());
+        let is_due = |member: &CrowdBot| member.returns.is_some_and(|(at, _)| at <= now);
         let due: Vec<usize> = (0..self.members.len()).filter(|at| is_due(&self.members[*at])).collect();
         for at in due.into_iter().take(DIALS_AT_ONCE) {
             let member = &mut self.members[at];
@@ -333,7 +333,7 @@ impl<'a> Pen<'a> {
             match dial::dial(*to, plan.source.as_ref().map(|source| source.address(member.index))) {
                 Ok(stream) => {
                     let url = plan.url.clone().for_dialect(plan.game.paths, dialect.name());
-                    let link = Link::new(&url.authority(), &url.target, says_hello(&dialect), dial::keys());
+                    let link = ClientConnection::new(&url.authority(), &url.target, says_hello(&dialect), dial::keys());
                     let stream = Arc::new(stream);
                     self.poller.add(&stream, at)?;
                     member.bot = checking_bot::returning(link, dialect, agent, &mut member.bot);
@@ -348,7 +348,7 @@ impl<'a> Pen<'a> {
     }
 
     /// Waits for bytes, at most for this long, and passes them to their bots.
-    fn hear(&mut self, wait: Duration) -> io::Result<()> {
+    fn receive(&mut self, wait: Duration) -> io::Result<()> {
         for number in self.poller.wait(wait)? {
             self.members[number].read(&mut self.buffer, self.shared);
         }
@@ -362,14 +362,14 @@ impl<'a> Pen<'a> {
         }
         let deadline = self.now() + LEAVING_TIME;
         while self.now() < deadline && self.members.iter().any(|member| member.stream.is_some()) {
-            self.hear(ACT_EVERY)?;
+            self.receive(ACT_EVERY)?;
         }
         Ok(())
     }
 }
 
-impl Member {
-    fn read(&mut self, buffer: &mut [u8], shared: &Shared<'_>) {
+impl CrowdBot {
+    fn read(&mut self, buffer: &mut [u8], shared: &CrowdState<'_>) {
         let Some(mut stream) = self.stream.as_deref() else { return };
         match stream.read(buffer) {
             Ok(0) => self.end(None, shared),
@@ -384,7 +384,7 @@ impl Member {
 
     /// Sends as much as the kernel accepts; the rest waits for the next turn. Also records the
     /// bot's stage.
-    fn flush(&mut self, shared: &Shared<'_>) {
+    fn flush(&mut self, shared: &CrowdState<'_>) {
         self.bot.drain_output(self.unsent.bytes());
         if let Some(stream) = self.stream.as_deref()
             && let Err(unread) = self.unsent.write_to(stream)
@@ -392,7 +392,7 @@ impl Member {
             self.stream = None;
             self.bot.receive_eof(Some(&unread.to_string()), shared.started.elapsed());
         }
-        if self.bot.stage() == Stage::Over {
+        if self.bot.stage() == BotStage::Over {
             self.stream = None;
             if std::mem::take(&mut self.bot.witness.is_server_away) {
                 let now = shared.started.elapsed();
@@ -402,19 +402,19 @@ impl Member {
                 shared.over.fetch_add(1, Ordering::AcqRel);
             }
         }
-        if !self.is_ready && self.bot.stage() != Stage::Coming {
+        if !self.is_ready && self.bot.stage() != BotStage::Coming {
             self.is_ready = true;
             shared.ready.fetch_add(1, Ordering::AcqRel);
         }
     }
 
     /// The server does not come back.
-    fn give_up(&mut self, shared: &Shared<'_>) {
+    fn give_up(&mut self, shared: &CrowdState<'_>) {
         self.bot.witness.tally.disconnect(SERVER_AWAY);
         self.flush(shared);
     }
 
-    fn end(&mut self, error: Option<&io::Error>, shared: &Shared<'_>) {
+    fn end(&mut self, error: Option<&io::Error>, shared: &CrowdState<'_>) {
         let reason = error.map(io::Error::to_string);
         self.bot.receive_eof(reason.as_deref(), shared.started.elapsed());
         self.stream = None;

@@ -7,7 +7,7 @@ use std::collections::BTreeMap;
 use std::fmt;
 use std::time::Duration;
 
-use crate::game::bots::Deeds;
+use crate::game::bots::BotStats;
 use crate::util::plural::count_noun;
 
 /// Width of a histogram class of gaps.
@@ -64,7 +64,7 @@ impl Histogram {
 
 /// See the [module](self).
 #[derive(Debug, Clone)]
-pub struct Tally {
+pub struct Measurements {
     gaps: Histogram,
     views: Histogram,
     /// Bytes from the server after the connection was made.
@@ -82,7 +82,7 @@ pub struct Tally {
     /// Updates from the server.
     pub updates: u64,
     /// The player's deeds and losses.
-    pub deeds: Deeds,
+    pub deeds: BotStats,
     /// Connections made after the server had ended the one before because it stopped.
     pub returns: u64,
     errors: BTreeMap<String, Errors>,
@@ -95,10 +95,10 @@ struct Errors {
     examples: Vec<String>,
 }
 
-impl Tally {
+impl Measurements {
     /// An empty tally.
-    pub fn new() -> Tally {
-        Tally {
+    pub fn new() -> Measurements {
+        Measurements {
             gaps: Histogram::new(CLASSES),
             views: Histogram::new(VIEWS),
             bytes_in: 0,
@@ -108,7 +108,7 @@ impl Tally {
             all_in: 0,
             all_out: 0,
             updates: 0,
-            deeds: Deeds::default(),
+            deeds: BotStats::default(),
             returns: 0,
             errors: BTreeMap::new(),
             disconnects: BTreeMap::new(),
@@ -124,7 +124,7 @@ impl Tally {
     }
 
     /// Counts a message from the server.
-    pub fn heard(&mut self) {
+    pub fn count_received(&mut self) {
         self.messages_in += 1;
         self.all_in += 1;
     }
@@ -142,7 +142,7 @@ impl Tally {
 
     /// Adds the messages that `tally` counted since `before`: those of leaving, which no measured
     /// time includes.
-    pub fn count_since(&mut self, before: (u64, u64), tally: &Tally) {
+    pub fn count_since(&mut self, before: (u64, u64), tally: &Measurements) {
         self.all_in += tally.all_in - before.0;
         self.all_out += tally.all_out - before.1;
     }
@@ -177,7 +177,7 @@ impl Tally {
     }
 
     /// Adds another tally.
-    pub fn merge(&mut self, other: &Tally) {
+    pub fn merge(&mut self, other: &Measurements) {
         self.gaps.merge(&other.gaps);
         self.views.merge(&other.views);
         self.bytes_in += other.bytes_in;
@@ -201,15 +201,15 @@ impl Tally {
     }
 }
 
-impl Default for Tally {
-    fn default() -> Tally {
-        Tally::new()
+impl Default for Measurements {
+    fn default() -> Measurements {
+        Measurements::new()
     }
 }
 
 /// The results of a whole crowd.
 #[derive(Debug, Clone)]
-pub struct Report {
+pub struct CrowdReport {
     /// The dialect.
     pub dialect: String,
     /// Number of bots.
@@ -219,12 +219,12 @@ pub struct Report {
     /// The measured time: as long as planned, or until the server had ended the last connection.
     pub time: Duration,
     /// The measurements of that time; errors and disconnects are those of the whole run.
-    pub tally: Tally,
+    pub tally: Measurements,
 }
 
-impl Report {
+impl CrowdReport {
     /// Adds the results of other bots of the same dialect over the same time.
-    pub fn merge(&mut self, other: &Report) {
+    pub fn merge(&mut self, other: &CrowdReport) {
         self.time = self.time.max(other.time);
         self.bots += other.bots;
         self.playing += other.playing;
@@ -273,7 +273,7 @@ impl Report {
 
     /// One line of JSON.
     pub fn json(&self) -> String {
-        let Tally { bytes_in, bytes_out, messages_in, messages_out, updates, .. } = self.tally;
+        let Measurements { bytes_in, bytes_out, messages_in, messages_out, updates, .. } = self.tally;
         let errors: BTreeMap<_, _> =
             self.tally.errors.iter().map(|(name, errors)| (name, errors.count)).collect();
         let tenth = |number: f64| (number * 10.0).round() / 10.0;
@@ -308,7 +308,7 @@ impl Report {
     }
 }
 
-impl fmt::Display for Report {
+impl fmt::Display for CrowdReport {
     fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
         let tally = &self.tally;
         let (dialect, bots, seconds) = (&self.dialect, self.bots, self.time.as_secs_f64());
@@ -351,13 +351,13 @@ impl fmt::Display for Report {
 mod tests {
     use super::*;
 
-    fn report(tally: Tally) -> Report {
-        Report { dialect: "native".to_owned(), bots: 2, playing: 2, time: Duration::from_secs(10), tally }
+    fn report(tally: Measurements) -> CrowdReport {
+        CrowdReport { dialect: "native".to_owned(), bots: 2, playing: 2, time: Duration::from_secs(10), tally }
     }
 
     #[test]
     fn quantiles_of_gaps() {
-        let mut tally = Tally::new();
+        let mut tally = Measurements::new();
         for ms in 1..=100 {
             tally.update(Some(Duration::from_millis(ms)), ms as usize);
         }
@@ -370,7 +370,7 @@ mod tests {
 
     #[test]
     fn a_beginning_forgets_traffic_and_no_error() {
-        let mut tally = Tally::new();
+        let mut tally = Measurements::new();
         tally.bytes_in = 7;
         tally.error("off_map", "player 1".to_owned());
         tally.begin();
@@ -379,10 +379,10 @@ mod tests {
 
     #[test]
     fn two_tallies_are_added_and_printed() {
-        let (mut one, mut two) = (Tally::new(), Tally::new());
+        let (mut one, mut two) = (Measurements::new(), Measurements::new());
         one.bytes_in = 400;
-        one.deeds = Deeds(vec![("hits", "hits", 3), ("kills", "players killed", 0)]);
-        two.deeds = Deeds(vec![("hits", "hits", 1), ("kills", "players killed", 2)]);
+        one.deeds = BotStats(vec![("hits", "hits", 3), ("kills", "players killed", 0)]);
+        two.deeds = BotStats(vec![("hits", "hits", 1), ("kills", "players killed", 2)]);
         two.bytes_in = 600;
         (0..5).for_each(|number| two.error("too_fast", format!("player {number}")));
         two.disconnect("1008 message_rate");

@@ -16,7 +16,7 @@ use std::net::{SocketAddr, TcpStream};
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use crate::client::connection::{Event, Link};
+use crate::client::connection::{ClientEvent, ClientConnection};
 use crate::client::dial;
 use crate::client::outgoing::{Outgoing, Unread};
 use crate::client::url::Url;
@@ -24,7 +24,7 @@ use crate::connection::session::NATIVE_VERSION;
 use crate::games::moo::client_packet::{ClientPacket, Mode};
 use crate::packet::{Dialect, Direction};
 use crate::testing::abuse::misbehavior::{self, native};
-use crate::testing::source_addresses::Source;
+use crate::testing::source_addresses::SourceAddresses;
 use crate::util::os::{self, PollInterest};
 use crate::ws::close::CloseCode;
 
@@ -41,7 +41,7 @@ pub struct Plan {
     /// The server, on this machine.
     pub url: Url,
     /// The source addresses, one for each client.
-    pub source: Source,
+    pub source: SourceAddresses,
     /// Number of clients.
     pub count: usize,
     /// Clients a second that lose their connection, as far as the server answers in time: the next client
@@ -53,7 +53,7 @@ pub struct Plan {
 
 /// What became of the clients.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub struct Returned {
+pub struct ResumeReport {
     /// Clients that got a player at their first coming.
     pub came: usize,
     /// Connections with which clients came back.
@@ -70,7 +70,7 @@ pub struct Returned {
     pub doubled: usize,
 }
 
-impl Returned {
+impl ResumeReport {
     /// Whether all got what is theirs.
     pub fn is_well(&self) -> bool {
         self.lost == 0 && self.unanswered.is_empty() && self.doubled == 0 && self.returns > 0
@@ -86,7 +86,7 @@ impl Returned {
 
     /// As a line of JSON.
     pub fn json(&self) -> String {
-        let Returned { came, returns, lost, died, doubled, .. } = self;
+        let ResumeReport { came, returns, lost, died, doubled, .. } = self;
         let line = serde_json::json!({
             "came": came, "returns": returns, "same": self.same.len(), "lost": lost,
             "unanswered": self.unanswered.len(), "died": died, "doubled": doubled,
@@ -97,7 +97,7 @@ impl Returned {
 
     /// As text for people.
     pub fn text(&self) -> String {
-        let Returned { came, returns, lost, died, doubled, .. } = self;
+        let ResumeReport { came, returns, lost, died, doubled, .. } = self;
         let mut text = format!(
             "{came} clients came; {returns} returns: {} to their own player, {lost} to another, {} to none; \
              {died} died meanwhile, {doubled} have the player of another\nback within {:.1} ms (p50), {:.1} ms \
@@ -117,9 +117,9 @@ impl Returned {
 }
 
 /// A connection, and since when.
-struct Line {
+struct TestConnection {
     stream: TcpStream,
-    link: Link,
+    link: ClientConnection,
     unsent: Outgoing,
     since: Instant,
     is_first: bool,
@@ -127,39 +127,39 @@ struct Line {
     is_settled: bool,
 }
 
-struct Client {
+struct ResumingClient {
     player: Option<u16>,
-    line: Option<Line>,
+    line: Option<TestConnection>,
     /// The connection before, which the client has not closed.
     older: Option<TcpStream>,
 }
 
-struct Crowd<'a> {
+struct ResumeTest<'a> {
     plan: &'a Plan,
     to: SocketAddr,
     dialect: Arc<Dialect>,
-    clients: Vec<Client>,
-    done: Returned,
+    clients: Vec<ResumingClient>,
+    done: ResumeReport,
 }
 
 /// Runs the plan.
 ///
 /// # Errors
 /// The server is not on this machine, or cannot be reached.
-pub fn run(plan: &Plan) -> io::Result<Returned> {
-    let client = |_| Client { player: None, line: None, older: None };
-    let mut crowd = Crowd {
+pub fn run(plan: &Plan) -> io::Result<ResumeReport> {
+    let client = |_| ResumingClient { player: None, line: None, older: None };
+    let mut crowd = ResumeTest {
         plan,
         to: misbehavior::local(&plan.url)?,
         dialect: native(),
         clients: (0..plan.count).map(client).collect(),
-        done: Returned::default(),
+        done: ResumeReport::default(),
     };
     for index in 0..plan.count {
         crowd.connect(index, true)?;
         crowd.look()?;
     }
-    crowd.look_until(Instant::now() + COMING_TIME, Crowd::are_settled)?;
+    crowd.look_until(Instant::now() + COMING_TIME, ResumeTest::are_settled)?;
     crowd.done.came = crowd.clients.iter().filter(|client| client.player.is_some()).count();
     let began = Instant::now();
     while began.elapsed() < plan.time {
@@ -169,21 +169,21 @@ pub fn run(plan: &Plan) -> io::Result<Returned> {
         }
         crowd.look()?;
     }
-    crowd.look_until(Instant::now() + PATIENCE, Crowd::are_settled)?;
+    crowd.look_until(Instant::now() + PATIENCE, ResumeTest::are_settled)?;
     crowd.end()
 }
 
-impl Crowd<'_> {
+impl ResumeTest<'_> {
     fn connect(&mut self, index: usize, is_first: bool) -> io::Result<()> {
         let Plan { url, source, .. } = self.plan;
         let stream = dial::dial(self.to, Some(source.nth(index)))?;
         let sign = if url.target.contains('?') { '&' } else { '?' };
         let target = format!("{}{sign}inspect_key={:032x}", url.target, index + 1);
-        let mut link = Link::new(&url.authority(), &target, true, dial::keys());
+        let mut link = ClientConnection::new(&url.authority(), &target, true, dial::keys());
         let mut unsent = Outgoing::default();
         link.drain_output(unsent.bytes());
         let since = Instant::now();
-        self.clients[index].line = Some(Line { stream, link, unsent, since, is_first, is_settled: false });
+        self.clients[index].line = Some(TestConnection { stream, link, unsent, since, is_first, is_settled: false });
         Ok(())
     }
 
@@ -230,9 +230,9 @@ impl Crowd<'_> {
         let sockets: Vec<_> = lines.map(|line| PollInterest::readable(&line.stream)).collect();
         let mut ready = os::poll(&sockets, LOOK)?.into_iter();
         for client in &mut self.clients {
-            let Client { player, line: Some(line), .. } = client else { continue };
+            let ResumingClient { player, line: Some(line), .. } = client else { continue };
             if ready.next().is_some_and(|ready| ready.is_ready()) {
-                line.hear(player, &self.dialect, &mut self.done);
+                line.receive(player, &self.dialect, &mut self.done);
             }
             if let Err(unread) = line.flush() {
                 line.give_up(&unread.to_string(), &mut self.done);
@@ -247,7 +247,7 @@ impl Crowd<'_> {
     }
 
     /// All leave for good.
-    fn end(mut self) -> io::Result<Returned> {
+    fn end(mut self) -> io::Result<ResumeReport> {
         let players: Vec<u16> = self.clients.iter().filter_map(|client| client.player).collect();
         let distinct: BTreeSet<u16> = players.iter().copied().collect();
         self.done.doubled = players.len() - distinct.len();
@@ -260,29 +260,29 @@ impl Crowd<'_> {
     }
 }
 
-impl Line {
+impl TestConnection {
     /// Sends as much as the kernel takes.
     fn flush(&mut self) -> Result<(), Unread> {
         self.link.drain_output(self.unsent.bytes());
         self.unsent.write_to(&self.stream)
     }
 
-    fn give_up(&mut self, reason: &str, done: &mut Returned) {
+    fn give_up(&mut self, reason: &str, done: &mut ResumeReport) {
         if !std::mem::replace(&mut self.is_settled, true) && !self.is_first {
             done.unanswered.push(reason.to_owned());
         }
     }
 
     /// Reads what has arrived; `player` is the one that the client has.
-    fn hear(&mut self, player: &mut Option<u16>, dialect: &Dialect, done: &mut Returned) {
+    fn receive(&mut self, player: &mut Option<u16>, dialect: &Dialect, done: &mut ResumeReport) {
         if let Err(error) = misbehavior::read(&self.stream, &mut self.link) {
             return self.give_up(&error.kind().to_string(), done);
         }
         loop {
             let said = match self.link.next_event() {
                 Ok(None) => return,
-                Ok(Some(Event::Open)) => Some(hello()),
-                Ok(Some(Event::Binary(message))) => match dialect.decode(Direction::ToClient, message) {
+                Ok(Some(ClientEvent::Open)) => Some(hello()),
+                Ok(Some(ClientEvent::Binary(message))) => match dialect.decode(Direction::ToClient, message) {
                     Ok(packet) if packet.row.name == "died" => {
                         done.died += 1;
                         Some(ClientPacket::EnterGame { name: None, skin: None, moofoll: false })
@@ -299,11 +299,11 @@ impl Line {
                     }
                     _ => None,
                 },
-                Ok(Some(Event::Closed { reason, .. })) => {
+                Ok(Some(ClientEvent::Closed { reason, .. })) => {
                     let reason = reason.to_string();
                     return self.give_up(&reason, done);
                 }
-                Ok(Some(Event::Ended)) => return self.give_up("end without a close frame", done),
+                Ok(Some(ClientEvent::Ended)) => return self.give_up("end without a close frame", done),
                 Ok(Some(_)) => None,
                 Err(error) => return self.give_up(&error.to_string(), done),
             };

@@ -2,12 +2,12 @@
 
 use std::time::Duration;
 
-use crate::client::bots::Witness;
-use crate::game::bots::{Fault, Sight};
+use crate::client::bots::BotObserver;
+use crate::game::bots::{ServerFault, ViewStats};
 
 /// See the [module](self).
 #[derive(Debug, Default)]
-pub struct Checker {
+pub struct BotChecker {
     /// Rules that the server broke, with details.
     pub faults: Vec<(String, String)>,
     /// Why the connection ended before the bot wanted it to.
@@ -16,12 +16,12 @@ pub struct Checker {
     pub messages: u64,
 }
 
-impl Witness for Checker {
-    fn sees(&mut self, _: bool, _: Sight, _: Duration) {
+impl BotObserver for BotChecker {
+    fn sees(&mut self, _: bool, _: ViewStats, _: Duration) {
         self.messages += 1;
     }
 
-    fn fault(&mut self, fault: Fault) {
+    fn fault(&mut self, fault: ServerFault) {
         self.faults.push((fault.rule.to_owned(), fault.detail));
     }
 

@@ -5,15 +5,15 @@ use std::any::Any;
 use std::sync::Arc;
 use std::time::Duration;
 
-use super::bot_checker::Checker;
-use super::counts::Counts;
-use super::failure::Broken;
-use super::lockstep_bot::Peer;
-use super::misbehaving_client::Hostile;
-use super::virtual_tcp::{BUFFER_BYTES, Read, SLOW_BUFFER_BYTES, Wire};
-use crate::client::bots::{Bot, Stage};
-use crate::game::Dice;
-use crate::game::bots::{Agent, Excuse};
+use super::bot_checker::BotChecker;
+use super::counts::SimulationCounts;
+use super::failure::InvariantFailure;
+use super::lockstep_bot::LockstepBot;
+use super::misbehaving_client::MisbehavingClient;
+use super::virtual_tcp::{BUFFER_BYTES, ReadResult, SLOW_BUFFER_BYTES, VirtualTcp};
+use crate::client::bots::{Bot, BotStage};
+use crate::game::BotRng;
+use crate::game::bots::{Agent, Tolerance};
 
 /// Time between two looks of a bot at its picture.
 const ACT_EVERY: Duration = Duration::from_millis(66);
@@ -21,22 +21,22 @@ const ACT_EVERY: Duration = Duration::from_millis(66);
 const SLOW_BYTES: u32 = 40;
 
 /// A bot that checks everything.
-pub type CheckingBot = Bot<Box<dyn Agent>, Checker>;
+pub type SimCheckingBot = Bot<Box<dyn Agent>, BotChecker>;
 
 /// The kind of client.
-pub enum Who {
+pub enum ClientKind {
     /// A bot that checks everything.
-    Bot(Box<CheckingBot>),
+    Bot(Box<SimCheckingBot>),
     /// A client that misbehaves.
-    Hostile(Box<Hostile>),
+    Hostile(Box<MisbehavingClient>),
 }
 
 /// See the [module](self).
 pub struct ClientEnd {
     /// Its connection.
-    pub wire: Arc<Wire>,
+    pub wire: Arc<VirtualTcp>,
     /// Its kind.
-    pub who: Who,
+    pub who: ClientKind,
     /// Whether it had network faults for which the server may close it.
     pub is_troubled: bool,
     /// It neither reads nor writes any more.
@@ -45,7 +45,7 @@ pub struct ClientEnd {
     pub wants_another: bool,
     /// When its connection is cut, if the client has a key with which it can come back.
     cut_at: Option<Duration>,
-    dice: Dice,
+    dice: BotRng,
     out: Vec<u8>,
     slow_until: Duration,
     acts: Duration,
@@ -56,9 +56,9 @@ pub struct ClientEnd {
 
 impl ClientEnd {
     /// A client that begins at `now` and sends these bytes first.
-    pub fn new(wire: Arc<Wire>, who: Who, out: Vec<u8>, seed: u64, now: Duration) -> ClientEnd {
-        let mut dice = Dice::new(seed);
-        let seconds = |dice: &mut Dice, least, most| {
+    pub fn new(wire: Arc<VirtualTcp>, who: ClientKind, out: Vec<u8>, seed: u64, now: Duration) -> ClientEnd {
+        let mut dice = BotRng::new(seed);
+        let seconds = |dice: &mut BotRng, least, most| {
             now + dice.between(Duration::from_secs(least), Duration::from_secs(most))
         };
         ClientEnd {
@@ -87,7 +87,7 @@ impl ClientEnd {
     ///
     /// # Errors
     /// The bot received something that breaks a rule.
-    pub fn step(&mut self, now: Duration, counts: &mut Counts) -> Result<(), Broken> {
+    pub fn step(&mut self, now: Duration, counts: &mut SimulationCounts) -> Result<(), InvariantFailure> {
         if self.is_gone {
             return Ok(());
         }
@@ -97,12 +97,12 @@ impl ClientEnd {
         }
         self.read(now, counts)?;
         self.act(now, counts);
-        if let Who::Bot(bot) = &mut self.who {
+        if let ClientKind::Bot(bot) = &mut self.who {
             bot.drain_output(&mut self.out);
         }
         let taken = self.wire.write(&self.out);
         self.out.drain(..taken);
-        self.hear(counts)
+        self.collect_faults(counts)
     }
 
     /// Closes its connection in an orderly way.
@@ -111,15 +111,15 @@ impl ClientEnd {
         self.slow_until = Duration::ZERO;
     }
 
-    fn act(&mut self, now: Duration, counts: &mut Counts) {
+    fn act(&mut self, now: Duration, counts: &mut SimulationCounts) {
         if now < self.acts {
             return;
         }
         match &mut self.who {
-            Who::Bot(bot) => {
+            ClientKind::Bot(bot) => {
                 self.acts = now + ACT_EVERY;
                 bot.act(now);
-                if self.cut_at.is_some_and(|at| now >= at) && bot.stage() == Stage::Playing {
+                if self.cut_at.is_some_and(|at| now >= at) && bot.stage() == BotStage::Playing {
                     self.cut_at = None;
                     return self.cut(counts);
                 }
@@ -127,11 +127,11 @@ impl ClientEnd {
                     counts.add("left with a close frame");
                     bot.leave();
                 }
-                if bot.stage() == Stage::Over {
+                if bot.stage() == BotStage::Over {
                     self.go();
                 }
             }
-            Who::Hostile(hostile) => {
+            ClientKind::Hostile(hostile) => {
                 if hostile.act(now, &mut self.out) || now >= self.leaves {
                     self.go();
                 }
@@ -140,7 +140,7 @@ impl ClientEnd {
     }
 
     /// Cuts the connection in one of the ways in which clients lose theirs.
-    fn cut(&mut self, counts: &mut Counts) {
+    fn cut(&mut self, counts: &mut SimulationCounts) {
         match self.dice.below(6) {
             0 | 1 => {
                 counts.add("cut: without a close frame");
@@ -159,7 +159,7 @@ impl ClientEnd {
             }
             4 => {
                 counts.add("cut: closed with 1001");
-                if let Who::Bot(bot) = &mut self.who {
+                if let ClientKind::Bot(bot) = &mut self.who {
                     bot.go_away();
                 }
                 self.go();
@@ -172,7 +172,7 @@ impl ClientEnd {
     }
 
     fn go(&mut self) {
-        if let Who::Bot(bot) = &mut self.who {
+        if let ClientKind::Bot(bot) = &mut self.who {
             bot.drain_output(&mut self.out);
         }
         self.wire.write(&self.out);
@@ -183,14 +183,14 @@ impl ClientEnd {
     /// Its connection delays bytes so much that the server may close it.
     pub fn trouble(&mut self) {
         self.is_troubled = true;
-        if let Who::Bot(bot) = &mut self.who {
-            bot.agent.excuse(Excuse::Network);
+        if let ClientKind::Bot(bot) = &mut self.who {
+            bot.agent.excuse(Tolerance::Network);
         }
     }
 
-    fn get_into_trouble(&mut self, now: Duration, counts: &mut Counts) {
+    fn get_into_trouble(&mut self, now: Duration, counts: &mut SimulationCounts) {
         let what = self.dice.below(10);
-        if what >= 6 || matches!(self.who, Who::Hostile(_)) && what >= 3 {
+        if what >= 6 || matches!(self.who, ClientKind::Hostile(_)) && what >= 3 {
             return;
         }
         self.trouble();
@@ -228,7 +228,7 @@ impl ClientEnd {
         }
     }
 
-    fn read(&mut self, now: Duration, counts: &mut Counts) -> Result<(), Broken> {
+    fn read(&mut self, now: Duration, counts: &mut SimulationCounts) -> Result<(), InvariantFailure> {
         let is_slow = now < self.slow_until;
         if !is_slow && self.slow_until > Duration::ZERO {
             self.slow_until = Duration::ZERO;
@@ -254,36 +254,36 @@ impl ClientEnd {
     ///
     /// # Errors
     /// The bytes are not those that were queued.
-    pub fn read_up(&mut self, now: Duration) -> Result<(), Broken> {
+    pub fn read_up(&mut self, now: Duration) -> Result<(), InvariantFailure> {
         while self.read_once(BUFFER_BYTES, now)? {}
         Ok(())
     }
 
     /// Returns whether there were any bytes.
-    fn read_once(&mut self, most: usize, now: Duration) -> Result<bool, Broken> {
+    fn read_once(&mut self, most: usize, now: Duration) -> Result<bool, InvariantFailure> {
         if self.is_gone {
             return Ok(false);
         }
         let read = self.wire.read(most);
         if let Some(place) = self.wire.mismatch() {
             let detail = format!("received byte {place} differs from the queued one");
-            return Err(Broken::new("every queued byte arrives once and in order", detail));
+            return Err(InvariantFailure::new("every queued byte arrives once and in order", detail));
         }
         match (&mut self.who, read) {
-            (_, Read::Nothing) => return Ok(false),
-            (Who::Bot(bot), Read::Bytes(bytes)) => bot.receive(&bytes, now),
-            (Who::Hostile(hostile), Read::Bytes(_)) => hostile.heard(now),
-            (Who::Bot(bot), Read::End) => {
+            (_, ReadResult::Nothing) => return Ok(false),
+            (ClientKind::Bot(bot), ReadResult::Bytes(bytes)) => bot.receive(&bytes, now),
+            (ClientKind::Hostile(hostile), ReadResult::Bytes(_)) => hostile.on_received(now),
+            (ClientKind::Bot(bot), ReadResult::End) => {
                 bot.receive_eof(None, now);
                 self.go();
                 return Ok(false);
             }
-            (Who::Bot(bot), Read::Reset) => {
+            (ClientKind::Bot(bot), ReadResult::Reset) => {
                 bot.receive_eof(Some("reset"), now);
                 self.go();
                 return Ok(false);
             }
-            (Who::Hostile(_), Read::End | Read::Reset) => {
+            (ClientKind::Hostile(_), ReadResult::End | ReadResult::Reset) => {
                 self.go();
                 return Ok(false);
             }
@@ -292,25 +292,25 @@ impl ClientEnd {
     }
 
     /// The faults that the bot found.
-    fn hear(&mut self, counts: &mut Counts) -> Result<(), Broken> {
-        let Who::Bot(bot) = &mut self.who else { return Ok(()) };
+    fn collect_faults(&mut self, counts: &mut SimulationCounts) -> Result<(), InvariantFailure> {
+        let ClientKind::Bot(bot) = &mut self.who else { return Ok(()) };
         counts.messages += std::mem::take(&mut bot.witness.messages);
         match bot.witness.faults.first() {
-            Some((rule, detail)) => Err(Broken::new(rule, format!("{}: {detail}", bot.agent.name()))),
+            Some((rule, detail)) => Err(InvariantFailure::new(rule, format!("{}: {detail}", bot.agent.name()))),
             None => Ok(()),
         }
     }
 
     /// The bot, if it follows in lockstep.
-    pub fn peer(&mut self) -> Option<&mut Peer> {
-        let Who::Bot(bot) = &mut self.who else { return None };
+    pub fn peer(&mut self) -> Option<&mut LockstepBot> {
+        let ClientKind::Bot(bot) = &mut self.who else { return None };
         (&mut *bot.agent as &mut dyn Any).downcast_mut()
     }
 
     /// The checking bot, if it is one and still reads.
-    pub fn bot(&self) -> Option<&CheckingBot> {
+    pub fn bot(&self) -> Option<&SimCheckingBot> {
         match &self.who {
-            Who::Bot(bot) if !self.is_gone => Some(bot),
+            ClientKind::Bot(bot) if !self.is_gone => Some(bot),
             _ => None,
         }
     }

@@ -7,21 +7,21 @@ use std::collections::BTreeSet;
 use std::sync::Arc;
 use std::time::Duration;
 
-use super::bot_checker::Checker;
-use super::client_end::{CheckingBot, ClientEnd, Who};
-use super::connection_pair::{Parting, Session};
-use super::counts::Counts;
-use super::failure::Broken;
-use super::lockstep_bot::{self, Peer};
-use super::misbehaving_client::{Hostile, Kind};
+use super::bot_checker::BotChecker;
+use super::client_end::{SimCheckingBot, ClientEnd, ClientKind};
+use super::connection_pair::{LostConnection, ConnectionPair};
+use super::counts::SimulationCounts;
+use super::failure::InvariantFailure;
+use super::lockstep_bot::{self, LockstepBot};
+use super::misbehaving_client::{MisbehavingClient, SimMisbehavior};
 use super::plan::LONGEST_ABSENCE;
-use super::sim_server::{Served, SimHost};
-use super::virtual_tcp::Wire;
+use super::sim_server::{UpdatedClient, SimServer};
+use super::virtual_tcp::VirtualTcp;
 use crate::client::bots::Bot;
-use crate::client::connection::{Keys, Link};
+use crate::client::connection::{ConnectionKeys, ClientConnection};
 use crate::connection::session::says_hello;
-use crate::game::Dice;
-use crate::game::bots::{Agent, Excuse, Manner, Part, Spoken};
+use crate::game::BotRng;
+use crate::game::bots::{Agent, Tolerance, BotBehavior, BotSpec, ClientVariant};
 use crate::game::lockstep_packets::has_lockstep;
 use crate::packet::Dialect;
 
@@ -40,29 +40,29 @@ const HELD_SEATS: u32 = 48;
 
 /// One client, which may come back.
 #[derive(Debug, Clone)]
-struct Visit {
+struct ClientVisit {
     index: usize,
-    spoken: Spoken,
+    spoken: ClientVariant,
     target: String,
     has_key: bool,
     /// How it behaves in lockstep, if its dialect can follow so.
-    lockstep: Option<lockstep_bot::Kind>,
+    lockstep: Option<lockstep_bot::LockstepBehavior>,
     /// Marks that it has been told.
     told: BTreeSet<u32>,
 }
 
 /// See the [module](self).
-pub struct Slot {
+pub struct ClientSlot {
     number: usize,
     /// The size and the seed of the crowd.
     crowd: (usize, u64),
     rooms: usize,
     address: SocketAddr,
-    dice: Dice,
+    dice: BotRng,
     /// The connections that are not over, the newest last.
-    sessions: Vec<Session>,
+    sessions: Vec<ConnectionPair>,
     /// The client of the newest connection.
-    visit: Option<Visit>,
+    visit: Option<ClientVisit>,
     /// Whether the next connection is of the same client.
     is_return: bool,
     next: Duration,
@@ -71,12 +71,12 @@ pub struct Slot {
     seats: u32,
 }
 
-impl Slot {
+impl ClientSlot {
     /// A slot whose first connection begins soon.
-    pub fn new((number, count, crowd_seed): (usize, usize, u64), rooms: usize, seed: u64) -> Slot {
-        let mut dice = Dice::new(seed);
+    pub fn new((number, count, crowd_seed): (usize, usize, u64), rooms: usize, seed: u64) -> ClientSlot {
+        let mut dice = BotRng::new(seed);
         let ip = Ipv4Addr::from_bits(0x0a00_0001 + (number / PER_ADDRESS) as u32);
-        Slot {
+        ClientSlot {
             number,
             crowd: (count, crowd_seed),
             rooms,
@@ -95,7 +95,7 @@ impl Slot {
     ///
     /// # Errors
     /// An invariant is broken.
-    pub fn step(&mut self, host: &mut SimHost, counts: &mut Counts, may_begin: bool) -> Result<(), Broken> {
+    pub fn step(&mut self, host: &mut SimServer, counts: &mut SimulationCounts, may_begin: bool) -> Result<(), InvariantFailure> {
         let now = host.clock.now();
         if self.sessions.is_empty() || self.is_return && self.sessions.len() < MOST_SESSIONS {
             if may_begin && now >= self.next {
@@ -109,7 +109,7 @@ impl Slot {
         for session in &mut self.sessions {
             session.step(host, counts)?;
         }
-        if let Some(parting) = self.sessions.last_mut().and_then(Session::take_parting) {
+        if let Some(parting) = self.sessions.last_mut().and_then(ConnectionPair::take_parting) {
             self.decide_return(parting, now);
         }
         self.sessions.retain(|session| !session.is_over());
@@ -122,7 +122,7 @@ impl Slot {
     }
 
     /// Decides whether a client that has lost its connection comes back, and when.
-    fn decide_return(&mut self, Parting { marks }: Parting, now: Duration) {
+    fn decide_return(&mut self, LostConnection { marks }: LostConnection, now: Duration) {
         let Some(visit) = self.visit.as_mut().filter(|visit| visit.has_key) else { return };
         visit.told = marks;
         self.is_return = self.dice.below(8) > 0;
@@ -154,12 +154,12 @@ impl Slot {
 
     /// The clients disconnect: bots with a close frame, other clients without.
     pub fn leave(&mut self) {
-        self.sessions.iter_mut().for_each(Session::leave);
+        self.sessions.iter_mut().for_each(ConnectionPair::leave);
     }
 
     /// The clients close their sockets.
     pub fn close(&mut self) {
-        self.sessions.iter_mut().for_each(Session::close);
+        self.sessions.iter_mut().for_each(ConnectionPair::close);
     }
 
     /// The client disconnects, and the next one begins at this time.
@@ -170,14 +170,14 @@ impl Slot {
 
     /// Plants a fault on its connections.
     pub fn lose_bytes(&self) {
-        self.sessions.iter().for_each(Session::lose_bytes);
+        self.sessions.iter().for_each(ConnectionPair::lose_bytes);
     }
 
     /// Compares what this client was told with the published state: see [`Session::compare`].
     ///
     /// # Errors
     /// They differ.
-    pub fn compare(&mut self, served: &Served, host: &SimHost) -> Result<bool, Broken> {
+    pub fn compare(&mut self, served: &UpdatedClient, host: &SimServer) -> Result<bool, InvariantFailure> {
         let mut sessions = self.sessions.iter_mut();
         let session = sessions.find(|session| session.client() == Some(served.client.id));
         session.map_or(Ok(false), |session| session.compare(served, host))
@@ -187,18 +187,18 @@ impl Slot {
     ///
     /// # Errors
     /// As there.
-    pub fn check(&self, host: &SimHost) -> Result<(), Broken> {
+    pub fn check(&self, host: &SimServer) -> Result<(), InvariantFailure> {
         self.sessions.iter().try_for_each(|session| session.check(host))
     }
 
-    fn begin(&mut self, host: &mut SimHost, counts: &mut Counts) -> Result<(), Broken> {
+    fn begin(&mut self, host: &mut SimServer, counts: &mut SimulationCounts) -> Result<(), InvariantFailure> {
         let now = host.clock.now();
         let is_return = std::mem::take(&mut self.is_return);
         if !is_return {
             self.generation += 1;
         }
         let least = Duration::from_millis(self.dice.below(60).into());
-        let wire = Wire::new(
+        let wire = VirtualTcp::new(
             &host.clock,
             self.dice.bits(),
             [least, least + Duration::from_millis(40)],
@@ -213,19 +213,19 @@ impl Slot {
         let Some(dialect) = host.codes.dialect(name) else { return Ok(()) };
         let (who, out) = if let Some(kind) = kind {
             counts.add(kind.name());
-            let hostile = Hostile::new(kind, (host.game.about, dialect), self.dice.bits(), now);
+            let hostile = MisbehavingClient::new(kind, (host.game.about, dialect), self.dice.bits(), now);
             let request = hostile.request(&visit.target);
-            (Who::Hostile(Box::new(hostile)), request)
+            (ClientKind::Hostile(Box::new(hostile)), request)
         } else {
             counts.add(if is_json { "bot: json" } else { "bot: msgpack" });
             let mut bot = self.bot(host, dialect, &visit)?;
             if is_return {
-                bot.agent.excuse(Excuse::Return);
+                bot.agent.excuse(Tolerance::Return);
             }
-            (Who::Bot(Box::new(bot)), Vec::new())
+            (ClientKind::Bot(Box::new(bot)), Vec::new())
         };
         let address = match visit.lockstep.filter(|_| kind.is_none()) {
-            Some(lockstep_bot::Kind::Lies) => self.address_of_liar(),
+            Some(lockstep_bot::LockstepBehavior::Lies) => self.address_of_liar(),
             _ => self.address(is_return),
         };
         let mut client_end = ClientEnd::new(wire, who, out, self.dice.bits(), now);
@@ -239,20 +239,20 @@ impl Slot {
             self.sessions.iter_mut().for_each(|session| session.is_followed = true);
         }
         let ends = (client_end, address, self.dice.bits());
-        self.sessions.push(Session::new(ends, visit.spoken, visit.told.clone(), (host, counts)));
+        self.sessions.push(ConnectionPair::new(ends, visit.spoken, visit.told.clone(), (host, counts)));
         self.visit = Some(visit);
         Ok(())
     }
 
     /// How the next client misbehaves, if it does.
-    fn hostile(&mut self) -> Option<Kind> {
+    fn hostile(&mut self) -> Option<SimMisbehavior> {
         if self.seats > 0 {
             self.seats -= 1;
-            return Some(Kind::SeatHolder);
+            return Some(SimMisbehavior::SeatHolder);
         }
         let kind = (self.dice.below(HOSTILE) == 0)
-            .then(|| Kind::ALL[self.dice.below(Kind::ALL.len() as u32) as usize]);
-        if kind == Some(Kind::SeatHolder) {
+            .then(|| SimMisbehavior::ALL[self.dice.below(SimMisbehavior::ALL.len() as u32) as usize]);
+        if kind == Some(SimMisbehavior::SeatHolder) {
             self.seats = HELD_SEATS;
         }
         kind
@@ -273,43 +273,43 @@ impl Slot {
     }
 
     /// A new client.
-    fn visit(&mut self, host: &SimHost, kind: Option<Kind>) -> Visit {
+    fn visit(&mut self, host: &SimServer, kind: Option<SimMisbehavior>) -> ClientVisit {
         let spoken = host.spoken[(self.number + self.generation) % host.spoken.len()];
         let (name, path, is_json) = spoken;
         let room = match self.dice.below(self.rooms as u32) {
             0 => String::new(),
-            _ if kind == Some(Kind::SeatHolder) => String::new(),
+            _ if kind == Some(SimMisbehavior::SeatHolder) => String::new(),
             room => format!("/r/room-{room}"),
         };
         let format = if is_json && kind.is_none() { "&format=json" } else { "" };
-        let is_holder = kind == Some(Kind::SeatHolder);
+        let is_holder = kind == Some(SimMisbehavior::SeatHolder);
         let has_key = is_holder || kind.is_none() && self.dice.below(3) > 0;
         let key = match has_key {
             true => format!("&inspect_key={:016x}{:016x}", self.dice.bits(), self.dice.bits()),
             false => String::new(),
         };
-        Visit {
+        ClientVisit {
             index: self.number + 1_000 * self.generation,
             spoken,
             target: format!("{room}{path}?dialect={name}{format}{key}"),
             has_key: has_key && !is_holder,
-            lockstep: in_lockstep(&mut Dice::new(self.dice.bits())),
+            lockstep: in_lockstep(&mut BotRng::new(self.dice.bits())),
             told: BTreeSet::new(),
         }
     }
 
-    fn bot(&mut self, host: &SimHost, dialect: Arc<Dialect>, visit: &Visit) -> Result<CheckingBot, Broken> {
-        let keys = Keys { upgrade: [7; 16], mask: || [1, 2, 3, 4] };
-        let link = Link::new("localhost:3000", &visit.target, says_hello(&dialect), keys);
+    fn bot(&mut self, host: &SimServer, dialect: Arc<Dialect>, visit: &ClientVisit) -> Result<SimCheckingBot, InvariantFailure> {
+        let keys = ConnectionKeys { upgrade: [7; 16], mask: || [1, 2, 3, 4] };
+        let link = ClientConnection::new("localhost:3000", &visit.target, says_hello(&dialect), keys);
         let seed = self.dice.bits();
         let (count, crowd_seed) = self.crowd;
         let (manner, count) = match self.dice.below(WALKERS.0) {
-            0 => (Manner::Walk, WALKERS.1),
-            _ => (Manner::Play, count),
+            0 => (BotBehavior::Walk, WALKERS.1),
+            _ => (BotBehavior::Play, count),
         };
         let spares_visitors = false;
         let lockstep = visit.lockstep.filter(|_| has_lockstep(&dialect));
-        let part = Part {
+        let part = BotSpec {
             index: visit.index,
             count,
             seed,
@@ -321,24 +321,24 @@ impl Slot {
             dialect: Arc::clone(&dialect),
         };
         let Some(mut agent): Option<Box<dyn Agent>> = (host.game.about.bots.agent)(&part) else {
-            return Err(Broken::new("the game has bots", host.game.about.name));
+            return Err(InvariantFailure::new("the game has bots", host.game.about.name));
         };
-        agent.excuse(Excuse::SharedAddress);
+        agent.excuse(Tolerance::SharedAddress);
         if let Some(kind) = lockstep {
-            agent = Box::new(Peer::new(host.game.about, part, agent, kind, host.planted));
+            agent = Box::new(LockstepBot::new(host.game.about, part, agent, kind, host.planted));
         }
-        let mut bot = Bot::new(link, dialect, agent, Checker::default());
+        let mut bot = Bot::new(link, dialect, agent, BotChecker::default());
         bot.is_json = visit.spoken.2;
         Ok(bot)
     }
 }
 
 /// Whether a client follows in lockstep, and how it behaves.
-fn in_lockstep(dice: &mut Dice) -> Option<lockstep_bot::Kind> {
+fn in_lockstep(dice: &mut BotRng) -> Option<lockstep_bot::LockstepBehavior> {
     match dice.below(12) {
-        0 | 1 => Some(lockstep_bot::Kind::Honest),
-        2 | 3 => Some(lockstep_bot::Kind::Corrupts),
-        4 => Some(lockstep_bot::Kind::Lies),
+        0 | 1 => Some(lockstep_bot::LockstepBehavior::Honest),
+        2 | 3 => Some(lockstep_bot::LockstepBehavior::Corrupts),
+        4 => Some(lockstep_bot::LockstepBehavior::Lies),
         _ => None,
     }
 }

@@ -4,56 +4,56 @@ use core::net::SocketAddr;
 use std::collections::BTreeSet;
 use std::sync::Arc;
 
-use super::client_end::{ClientEnd, Who};
-use super::counts::Counts;
-use super::failure::Broken;
-use super::lockstep_bot::{Kind, Seen};
-use super::server_end::Connection;
-use super::sim_server::{Served, SimHost};
-use super::virtual_tcp::Wire;
-use crate::connection::Ending;
-use crate::game::Breach;
-use crate::game::bots::{Agent as _, Excuse, Spoken};
+use super::client_end::{ClientEnd, ClientKind};
+use super::counts::SimulationCounts;
+use super::failure::InvariantFailure;
+use super::lockstep_bot::{LockstepBehavior, Observation};
+use super::server_end::SimConnection;
+use super::sim_server::{UpdatedClient, SimServer};
+use super::virtual_tcp::VirtualTcp;
+use crate::connection::DisconnectReason;
+use crate::game::CloseReason;
+use crate::game::bots::{Agent as _, Tolerance, ClientVariant};
 
 /// What a client takes along when it loses its connection.
 #[derive(Debug, Default)]
-pub struct Parting {
+pub struct LostConnection {
     /// The marks that it was told; empty if it still reads.
     pub marks: BTreeSet<u32>,
 }
 
 /// See the [module](self).
-pub struct Session {
+pub struct ConnectionPair {
     client_end: Option<ClientEnd>,
-    connection: Option<Connection>,
-    spoken: Spoken,
-    parting: Option<Parting>,
+    connection: Option<SimConnection>,
+    spoken: ClientVariant,
+    parting: Option<LostConnection>,
     has_parted: bool,
     /// Marks that the client was told over earlier connections.
-    told: BTreeSet<u32>,
+    received_hashes: BTreeSet<u32>,
     /// How far the world of its client in lockstep was behind the room's since it was changed, in ticks.
     lag: u32,
     /// Whether its client has begun another connection with the same key.
     pub is_followed: bool,
 }
 
-impl Session {
+impl ConnectionPair {
     /// A connection from this address.
     pub fn new(
         (client_end, address, seed): (ClientEnd, SocketAddr, u64),
-        spoken: Spoken,
+        spoken: ClientVariant,
         told: BTreeSet<u32>,
-        (host, counts): (&mut SimHost, &mut Counts),
-    ) -> Session {
-        let wire: &Arc<Wire> = &client_end.wire;
-        let connection = Connection::accept(address, wire, seed, host, counts);
-        Session {
+        (host, counts): (&mut SimServer, &mut SimulationCounts),
+    ) -> ConnectionPair {
+        let wire: &Arc<VirtualTcp> = &client_end.wire;
+        let connection = SimConnection::accept(address, wire, seed, host, counts);
+        ConnectionPair {
             connection,
             client_end: Some(client_end),
             spoken,
             parting: None,
             has_parted: false,
-            told,
+            received_hashes: told,
             lag: 0,
             is_followed: false,
         }
@@ -63,12 +63,12 @@ impl Session {
     ///
     /// # Errors
     /// An invariant is broken.
-    pub fn step(&mut self, host: &mut SimHost, counts: &mut Counts) -> Result<(), Broken> {
+    pub fn step(&mut self, host: &mut SimServer, counts: &mut SimulationCounts) -> Result<(), InvariantFailure> {
         let now = host.clock.now();
         let is_granted = self.client().is_some_and(|client| host.granted.contains(&client));
         if let Some(client_end) = &mut self.client_end {
-            if let (Who::Bot(bot), true) = (&mut client_end.who, is_granted) {
-                bot.agent.excuse(Excuse::Gift);
+            if let (ClientKind::Bot(bot), true) = (&mut client_end.who, is_granted) {
+                bot.agent.excuse(Tolerance::Gift);
             }
             client_end.step(now, counts)?;
             self.part();
@@ -81,22 +81,22 @@ impl Session {
     }
 
     /// Holds what a client in lockstep has noted against its room.
-    fn hold_against_the_room(&mut self, host: &mut SimHost, counts: &mut Counts) -> Result<(), Broken> {
+    fn hold_against_the_room(&mut self, host: &mut SimServer, counts: &mut SimulationCounts) -> Result<(), InvariantFailure> {
         let (client, binds) = (self.client(), self.names_in_time(host.tick_hz));
         let Some(peer) = self.client_end.as_mut().and_then(ClientEnd::peer) else { return Ok(()) };
         let worlds = &mut host.worlds;
-        if let Some(client) = client.filter(|id| peer.kind == Kind::Lies && !worlds.has_changed(*id)) {
+        if let Some(client) = client.filter(|id| peer.kind == LockstepBehavior::Lies && !worlds.has_changed(*id)) {
             counts.add("hostile: false checksums");
             worlds.changes(client, 0);
         }
         let seen = peer.take_seen();
         let newest = worlds.newest(&peer.epoch).unwrap_or_default();
-        if let Some(Seen::World(tick, _)) = seen.iter().rfind(|one| matches!(one, Seen::World(..))) {
+        if let Some(Observation::World(tick, _)) = seen.iter().rfind(|one| matches!(one, Observation::World(..))) {
             self.lag = self.lag.max(newest.saturating_sub(*tick));
         }
         for one in seen {
             match one {
-                Seen::World(tick, checksum) => {
+                Observation::World(tick, checksum) => {
                     counts.add("lockstep: ticks");
                     if let Some(checksum) = checksum
                         && worlds.holds(&peer.epoch, tick, checksum)?
@@ -104,22 +104,22 @@ impl Session {
                         counts.add("lockstep: worlds compared");
                     }
                 }
-                Seen::Corrupted(tick) => {
+                Observation::Corrupted(tick) => {
                     self.lag = 0;
                     counts.add("lockstep: worlds changed");
                     client.into_iter().for_each(|client| worlds.changes(client, tick));
                 }
-                Seen::Restored(last) => client.into_iter().for_each(|client| worlds.restores(client, last)),
-                Seen::Report(report) => {
+                Observation::Restored(last) => client.into_iter().for_each(|client| worlds.restores(client, last)),
+                Observation::Report(report) => {
                     counts.add("lockstep: reports");
                     worlds.reported(&peer.epoch, &report)?;
                 }
-                Seen::Named => counts.add("lockstep: changed fields named"),
-                Seen::Unnamed(tick) if binds && self.lag <= host.tick_hz / 2 => {
+                Observation::Named => counts.add("lockstep: changed fields named"),
+                Observation::Unnamed(tick) if binds && self.lag <= host.tick_hz / 2 => {
                     let rule = "a changed field is named within two intervals, and the world comes back";
-                    return Err(Broken::new(rule, format!("tick {tick}")));
+                    return Err(InvariantFailure::new(rule, format!("tick {tick}")));
                 }
-                Seen::Unnamed(_) => counts.add("lockstep: changed fields not named in time"),
+                Observation::Unnamed(_) => counts.add("lockstep: changed fields not named in time"),
             }
         }
         Ok(())
@@ -128,7 +128,7 @@ impl Session {
     /// Whether a changed field must be named: the intervals of the room are longer than round trips, and
     /// the connection had no faults.
     fn names_in_time(&self, tick_hz: u32) -> bool {
-        let talk = self.connection.as_ref().and_then(Connection::talk);
+        let talk = self.connection.as_ref().and_then(SimConnection::talk);
         let Some(rules) = talk.map(|talk| talk.client.room.lockstep.rules()) else { return false };
         rules.checksum_ticks >= tick_hz
             && rules.snapshot_ticks >= 2 * tick_hz
@@ -143,15 +143,15 @@ impl Session {
         }
         self.has_parted = true;
         let mut marks = BTreeSet::new();
-        if let (Who::Bot(bot), true) = (&client_end.who, client_end.is_gone) {
+        if let (ClientKind::Bot(bot), true) = (&client_end.who, client_end.is_gone) {
             marks.extend(bot.agent.marks());
-            marks.append(&mut self.told.clone());
+            marks.append(&mut self.received_hashes.clone());
         }
-        self.parting = Some(Parting { marks });
+        self.parting = Some(LostConnection { marks });
     }
 
     /// Whether its client has just lost the connection, or wants another one besides.
-    pub fn take_parting(&mut self) -> Option<Parting> {
+    pub fn take_parting(&mut self) -> Option<LostConnection> {
         self.parting.take()
     }
 
@@ -169,7 +169,7 @@ impl Session {
     pub fn leave(&mut self) {
         let Some(client_end) = &mut self.client_end else { return };
         match client_end.who {
-            Who::Bot(_) if !client_end.is_gone => client_end.leave(),
+            ClientKind::Bot(_) if !client_end.is_gone => client_end.leave(),
             _ => self.close(),
         }
     }
@@ -194,7 +194,7 @@ impl Session {
     ///
     /// # Errors
     /// They differ.
-    pub fn compare(&mut self, served: &Served, host: &SimHost) -> Result<bool, Broken> {
+    pub fn compare(&mut self, served: &UpdatedClient, host: &SimServer) -> Result<bool, InvariantFailure> {
         let now = host.clock.now();
         let Some(client_end) = self.client_end.as_mut() else { return Ok(false) };
         if client_end.bot().is_none() {
@@ -206,12 +206,12 @@ impl Session {
         let Some(bot) = client_end.bot() else { return Ok(false) };
         if missing > 0 {
             let detail = format!("{missing} queued bytes are lost");
-            return Err(Broken::new("every queued byte arrives once and in order", detail));
+            return Err(InvariantFailure::new("every queued byte arrives once and in order", detail));
         }
         let agrees = host.game.about.bots.agrees;
         agrees(&*bot.agent, served.client.player(), &*served.published).map_err(|detail| {
             let rule = "a client's picture matches the published state";
-            Broken::new(rule, format!("tick {}: {detail}", served.published.tick()))
+            InvariantFailure::new(rule, format!("tick {}: {detail}", served.published.tick()))
         })
     }
 
@@ -220,7 +220,7 @@ impl Session {
     ///
     /// # Errors
     /// It did not.
-    pub fn check(&self, host: &SimHost) -> Result<(), Broken> {
+    pub fn check(&self, host: &SimServer) -> Result<(), InvariantFailure> {
         let bot = self.client_end.as_ref().and_then(ClientEnd::bot);
         let Some((bot, client)) = bot.zip(self.client()) else { return Ok(()) };
         let heard = bot.agent.marks();
@@ -231,23 +231,23 @@ impl Session {
             let right = heard.iter().zip(expected).take_while(|(told, is)| told == is).count();
             let (told, is) = (&heard[right..], &expected[right..]);
             let detail = format!("after {right} marks it was told {told:?} instead of {is:?}");
-            return Err(Broken::new(rule, detail));
+            return Err(InvariantFailure::new(rule, detail));
         }
         let is_notice = |mark: u32| host.games.iter().any(|game| game.is_notice(mark));
-        match heard.iter().find(|mark| self.told.contains(mark) && is_notice(**mark)) {
-            Some(mark) => Err(Broken::new("nothing is told twice", format!("notice {mark}"))),
+        match heard.iter().find(|mark| self.received_hashes.contains(mark) && is_notice(**mark)) {
+            Some(mark) => Err(InvariantFailure::new("nothing is told twice", format!("notice {mark}"))),
             None => Ok(()),
         }
     }
 
     /// Removes ended ends.
-    fn end(&mut self, host: &SimHost, counts: &mut Counts) -> Result<(), Broken> {
-        let is_over = self.connection.as_ref().is_none_or(Connection::is_over);
+    fn end(&mut self, host: &SimServer, counts: &mut SimulationCounts) -> Result<(), InvariantFailure> {
+        let is_over = self.connection.as_ref().is_none_or(SimConnection::is_over);
         if is_over && let Some(connection) = self.connection.take() {
             drop(connection);
         }
         if let Some(ending) =
-            self.connection.as_ref().and_then(Connection::talk).and_then(|talk| talk.ending.as_ref())
+            self.connection.as_ref().and_then(SimConnection::talk).and_then(|talk| talk.ending.as_ref())
         {
             self.check_ending(ending)?;
         }
@@ -267,7 +267,7 @@ impl Session {
             counts.more("lockstep: snapshots", syncs);
             counts.more("lockstep: checksums", checksums);
         }
-        if let Who::Bot(bot) = &mut client_end.who {
+        if let ClientKind::Bot(bot) = &mut client_end.who {
             counts.deeds.add(&bot.agent.take_deeds());
         }
         self.client_end = None;
@@ -275,27 +275,27 @@ impl Session {
     }
 
     /// Checks that the server closed no client that broke no rule and had no network faults.
-    fn check_ending(&self, ending: &Ending) -> Result<(), Broken> {
+    fn check_ending(&self, ending: &DisconnectReason) -> Result<(), InvariantFailure> {
         let Some(client_end) = &self.client_end else { return Ok(()) };
         let is_lawful = match &client_end.who {
-            Who::Bot(_) => true,
-            Who::Hostile(hostile) => hostile.kind.is_lawful(),
+            ClientKind::Bot(_) => true,
+            ClientKind::Hostile(hostile) => hostile.kind.is_lawful(),
         };
-        let by_operator = [Breach::Kicked, Breach::Banned, Breach::GoingAway];
-        let by_trouble = [Breach::SlowClient, Breach::Silent, Breach::HelloLate];
+        let by_operator = [CloseReason::Kicked, CloseReason::Banned, CloseReason::GoingAway];
+        let by_trouble = [CloseReason::SlowClient, CloseReason::Silent, CloseReason::HelloLate];
         let is_right = match ending {
-            Ending::PeerClosed(_) | Ending::PeerLost => true,
+            DisconnectReason::PeerClosed(_) | DisconnectReason::PeerLost => true,
             // A stalled connection delivers at once what was within the budget over time.
-            Ending::Breach(Breach::MessageRate) => client_end.is_troubled || !is_lawful,
-            Ending::Breach(Breach::TakenOver) => self.is_followed,
-            Ending::Breach(breach) if by_operator.contains(breach) => true,
-            Ending::Breach(breach) if by_trouble.contains(breach) => {
+            DisconnectReason::Breach(CloseReason::MessageRate) => client_end.is_troubled || !is_lawful,
+            DisconnectReason::Breach(CloseReason::TakenOver) => self.is_followed,
+            DisconnectReason::Breach(breach) if by_operator.contains(breach) => true,
+            DisconnectReason::Breach(breach) if by_trouble.contains(breach) => {
                 client_end.is_troubled || client_end.is_gone || !is_lawful
             }
-            Ending::Breach(Breach::InternalError | Breach::Overloaded | Breach::Full) => false,
+            DisconnectReason::Breach(CloseReason::InternalError | CloseReason::Overloaded | CloseReason::Full) => false,
             _ => !is_lawful,
         };
         let rule = "the server never closes a client that breaks no rule";
-        if is_right { Ok(()) } else { Err(Broken::new(rule, format!("closed: {ending}"))) }
+        if is_right { Ok(()) } else { Err(InvariantFailure::new(rule, format!("closed: {ending}"))) }
     }
 }

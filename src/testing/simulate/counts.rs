@@ -3,11 +3,11 @@
 use std::collections::BTreeMap;
 use std::time::Duration;
 
-use crate::game::bots::Deeds;
+use crate::game::bots::BotStats;
 
 /// Counts by name.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub struct Counts {
+pub struct SimulationCounts {
     by_name: BTreeMap<&'static str, u64>,
     /// Total time that players spent in worlds, in ticks.
     pub player_ticks: u64,
@@ -16,15 +16,15 @@ pub struct Counts {
     /// Messages that bots received and checked.
     pub messages: u64,
     /// The actions of the bots.
-    pub deeds: Deeds,
+    pub deeds: BotStats,
     /// A hash of everything that was compared: the same seed gives the same hash.
     pub hash: u64,
 }
 
-impl Counts {
+impl SimulationCounts {
     /// No counts, in worlds of so many ticks per second.
-    pub fn new(tick_hz: u64) -> Counts {
-        Counts { tick_hz, ..Counts::default() }
+    pub fn new(tick_hz: u64) -> SimulationCounts {
+        SimulationCounts { tick_hz, ..SimulationCounts::default() }
     }
 
     /// Increments a count.
@@ -43,7 +43,7 @@ impl Counts {
     }
 
     /// Adds the counts of another run.
-    pub fn merge(&mut self, other: &Counts) {
+    pub fn merge(&mut self, other: &SimulationCounts) {
         other.by_name.iter().for_each(|(name, count)| self.more(name, *count));
         self.player_ticks += other.player_ticks;
         self.tick_hz = self.tick_hz.max(other.tick_hz);

@@ -3,9 +3,9 @@
 
 use std::collections::BTreeMap;
 
-use super::failure::Broken;
-use super::virtual_tcp::ServerEnd;
-use crate::client::lockstep_follower::Report;
+use super::failure::InvariantFailure;
+use super::virtual_tcp::ServerTransport;
+use crate::client::lockstep_follower::DesyncReport;
 use crate::server::clients::client::Client;
 
 const SAME: &str = "a world in lockstep is that of the room after each tick";
@@ -13,33 +13,33 @@ const NAMED: &str = "a report names only worlds that differ";
 
 /// What a client said of its world.
 #[derive(Debug)]
-struct Claim {
+struct ClientChecksum {
     label: String,
     checksum: u64,
 }
 
 /// One run of a room.
 #[derive(Debug, Default)]
-struct Run {
+struct RoomRun {
     /// The checksums of its world by ticks completed, while clients follow.
     worlds: BTreeMap<u32, u64>,
-    claims: BTreeMap<u32, Vec<Claim>>,
+    claims: BTreeMap<u32, Vec<ClientChecksum>>,
 }
 
 /// See the [module](self).
 #[derive(Debug, Default)]
-pub struct Worlds {
+pub struct DesyncModel {
     /// By epoch.
-    runs: BTreeMap<String, Run>,
+    runs: BTreeMap<String, RoomRun>,
     /// By client: the first and the last tick of worlds in which a field was changed.
     changed: BTreeMap<u64, Vec<(u32, u32)>>,
 }
 
-impl Worlds {
+impl DesyncModel {
     /// The world of a room after a tick.
     pub fn is(&mut self, epoch: &str, tick: u32, checksum: u64) {
         if !self.runs.contains_key(epoch) {
-            self.runs.insert(epoch.to_owned(), Run::default());
+            self.runs.insert(epoch.to_owned(), RoomRun::default());
         }
         if let Some(run) = self.runs.get_mut(epoch) {
             run.worlds.insert(tick, checksum);
@@ -56,16 +56,16 @@ impl Worlds {
     ///
     /// # Errors
     /// The room had another one.
-    pub fn holds(&self, epoch: &str, tick: u32, checksum: u64) -> Result<bool, Broken> {
+    pub fn holds(&self, epoch: &str, tick: u32, checksum: u64) -> Result<bool, InvariantFailure> {
         let known = self.runs.get(epoch).and_then(|run| run.worlds.get(&tick));
         match known {
             Some(own) if *own == checksum => Ok(true),
             Some(own) => {
                 let detail = format!("after {tick} ticks {checksum:016x} instead of {own:016x}");
-                Err(Broken::new(SAME, detail))
+                Err(InvariantFailure::new(SAME, detail))
             }
             None if self.newest(epoch).is_some_and(|newest| tick > newest + 1) => {
-                Err(Broken::new(SAME, format!("it has tick {tick}, which the room has not")))
+                Err(InvariantFailure::new(SAME, format!("it has tick {tick}, which the room has not")))
             }
             None => Ok(false),
         }
@@ -93,20 +93,20 @@ impl Worlds {
     ///
     /// # Errors
     /// It is not the room's, and the client has changed nothing.
-    pub fn said(&mut self, client: &Client<ServerEnd>, tick: u32, checksum: u64) -> Result<(), Broken> {
+    pub fn said(&mut self, client: &Client<ServerTransport>, tick: u32, checksum: u64) -> Result<(), InvariantFailure> {
         let Some(run) = self.runs.get_mut(&client.room.options.epoch) else { return Ok(()) };
         let own = run.worlds.get(&tick);
         let mut changed = self.changed.get(&client.id).into_iter().flatten();
         let is_changed = changed.any(|(first, last)| (*first..=*last).contains(&tick));
         if own.is_some_and(|own| *own != checksum) && !is_changed {
             let detail = format!("client {} says {checksum:016x} of tick {tick}", client.id);
-            return Err(Broken::new(SAME, detail));
+            return Err(InvariantFailure::new(SAME, detail));
         }
         let label = match client.player() {
             Some(player) => format!("player {}", player.0),
             None => format!("spectator {}", client.id),
         };
-        run.claims.entry(tick).or_default().push(Claim { label, checksum });
+        run.claims.entry(tick).or_default().push(ClientChecksum { label, checksum });
         Ok(())
     }
 
@@ -114,8 +114,8 @@ impl Worlds {
     ///
     /// # Errors
     /// It names someone who has not said that, or whose world was right.
-    pub fn reported(&self, epoch: &str, report: &Report) -> Result<(), Broken> {
-        let broken = |detail: String| Err(Broken::new(NAMED, format!("{detail}: {report:?}")));
+    pub fn reported(&self, epoch: &str, report: &DesyncReport) -> Result<(), InvariantFailure> {
+        let broken = |detail: String| Err(InvariantFailure::new(NAMED, format!("{detail}: {report:?}")));
         let Some(run) = self.runs.get(epoch) else { return broken("no room has this epoch".to_owned()) };
         let own = run.worlds.get(&report.tick).map(|own| format!("{own:016x}"));
         let claims = run.claims.get(&report.tick).into_iter().flatten();

@@ -3,7 +3,7 @@
 
 /// A fault that a test plants in order to check that the simulation finds it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Planted {
+pub enum InjectedBug {
     /// A token is not returned to an address if there was no place.
     BudgetKept,
     /// A seat is not released when its connection ends.
@@ -22,16 +22,16 @@ pub enum Planted {
 
 /// A broken invariant: its name, and what was observed.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Broken {
+pub struct InvariantFailure {
     /// The invariant, or the rule that the bots check.
     pub rule: String,
     /// The observation.
     pub detail: String,
 }
 
-impl Broken {
+impl InvariantFailure {
     /// Reports a broken invariant; `detail` is what was observed.
-    pub fn new(rule: &str, detail: impl Into<String>) -> Broken {
-        Broken { rule: rule.to_owned(), detail: detail.into() }
+    pub fn new(rule: &str, detail: impl Into<String>) -> InvariantFailure {
+        InvariantFailure { rule: rule.to_owned(), detail: detail.into() }
     }
 }

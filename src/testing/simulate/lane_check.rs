@@ -1,8 +1,8 @@
 //! Checks the rule of the lanes: while bytes are queued for a client, no packet of the lane
 //! `latest` is queued.
 
-use super::failure::Broken;
-use crate::connection::Endpoint;
+use super::failure::InvariantFailure;
+use crate::connection::WireFormat;
 use crate::packet::{Direction, Lane};
 use crate::ws::Side;
 use crate::ws::frame::{Header, Opcode};
@@ -11,11 +11,11 @@ use crate::ws::frame::{Header, Opcode};
 ///
 /// # Errors
 /// A packet has the lane `latest`, or the bytes are not a frame of the server.
-pub fn check(endpoint: &Endpoint, mut frames: &[u8]) -> Result<(), Broken> {
+pub fn check(endpoint: &WireFormat, mut frames: &[u8]) -> Result<(), InvariantFailure> {
     let rule = "no state is queued while older bytes wait";
     while !frames.is_empty() {
         let Ok(Some((header, size))) = Header::decode(frames, Side::Server) else {
-            return Err(Broken::new(rule, "a queued piece is not a whole frame"));
+            return Err(InvariantFailure::new(rule, "a queued piece is not a whole frame"));
         };
         let end = size + header.length as usize;
         let payload = &frames[size..end];
@@ -29,8 +29,8 @@ pub fn check(endpoint: &Endpoint, mut frames: &[u8]) -> Result<(), Broken> {
         };
         match decoded {
             Ok(packet) if packet.row.lane == Lane::Reliable => {}
-            Ok(packet) => return Err(Broken::new(rule, format!("{} is queued", packet.row.name))),
-            Err(error) => return Err(Broken::new(rule, error.to_string())),
+            Ok(packet) => return Err(InvariantFailure::new(rule, format!("{} is queued", packet.row.name))),
+            Err(error) => return Err(InvariantFailure::new(rule, error.to_string())),
         }
     }
     Ok(())

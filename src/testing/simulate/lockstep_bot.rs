@@ -7,14 +7,14 @@ use std::time::Duration;
 
 use tickwire_sim::state_tree::FieldDiff;
 
-use super::failure::Planted;
-use crate::client::bots::lockstep_agent::InLockstep;
-use crate::client::lockstep_follower::Report;
-use crate::game::bots::{Agent, Deeds, Excuse, Outcome, Part, Sight};
+use super::failure::InjectedBug;
+use crate::client::bots::lockstep_agent::LockstepAgent;
+use crate::client::lockstep_follower::DesyncReport;
+use crate::game::bots::{Agent, BotStats, Tolerance, AgentOutput, BotSpec, ViewStats};
 use crate::game::lockstep_packets::{
     CHECKSUM, COMMAND_FRAME, DESYNC_DETAILS, DESYNC_REPORT, SNAPSHOT, STATE_SYNC, STATE_SYNC_REQUEST,
 };
-use crate::game::{About, Dice};
+use crate::game::{GameInfo, BotRng};
 use crate::limits;
 use crate::packet::{DecodedPacket, Direction, Value};
 
@@ -25,7 +25,7 @@ const SKIPPED: u32 = 200;
 
 /// The behaviour of a client in lockstep.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Kind {
+pub enum LockstepBehavior {
     /// It says what its world is.
     Honest,
     /// It changes a field of its own world now and then.
@@ -37,7 +37,7 @@ pub enum Kind {
 
 /// What a client in lockstep has noted.
 #[derive(Debug)]
-pub enum Seen {
+pub enum Observation {
     /// Its world after so many ticks, with the checksum unless it has changed a field.
     World(u32, Option<u64>),
     /// It has changed a field before it said its checksum of this tick.
@@ -45,7 +45,7 @@ pub enum Seen {
     /// It has begun again at a snapshot; the last tick of its world before.
     Restored(u32),
     /// It was sent a report.
-    Report(Report),
+    Report(DesyncReport),
     /// Its own world was changed at this tick, and was not named within two intervals.
     Unnamed(u32),
     /// The field that it had changed was named.
@@ -62,14 +62,14 @@ struct Corruption {
 }
 
 /// See the [module](self).
-pub struct Peer {
-    about: &'static About,
-    part: Part,
-    inner: InLockstep<Box<dyn Agent>>,
+pub struct LockstepBot {
+    about: &'static GameInfo,
+    part: BotSpec,
+    inner: LockstepAgent<Box<dyn Agent>>,
     /// Its behaviour.
-    pub kind: Kind,
-    planted: Option<Planted>,
-    dice: Dice,
+    pub kind: LockstepBehavior,
+    planted: Option<InjectedBug>,
+    dice: BotRng,
     corrupts_at: Option<Duration>,
     corruption: Option<Corruption>,
     /// The tick of the frame that must come next.
@@ -78,26 +78,26 @@ pub struct Peer {
     every: u32,
     /// The run of its room, once it was told.
     pub epoch: String,
-    seen: Vec<Seen>,
+    seen: Vec<Observation>,
     reported: BTreeSet<u32>,
 }
 
-impl Peer {
+impl LockstepBot {
     /// A client with this part.
     pub fn new(
-        about: &'static About,
-        part: Part,
+        about: &'static GameInfo,
+        part: BotSpec,
         agent: Box<dyn Agent>,
-        kind: Kind,
-        planted: Option<Planted>,
-    ) -> Peer {
+        kind: LockstepBehavior,
+        planted: Option<InjectedBug>,
+    ) -> LockstepBot {
         let dialect = std::sync::Arc::clone(&part.dialect);
-        Peer {
+        LockstepBot {
             about,
-            inner: InLockstep::new(about, dialect, agent),
+            inner: LockstepAgent::new(about, dialect, agent),
             kind,
             planted,
-            dice: Dice::new(part.seed),
+            dice: BotRng::new(part.seed),
             part,
             corrupts_at: None,
             corruption: None,
@@ -110,7 +110,7 @@ impl Peer {
     }
 
     /// Takes what it has noted since the last call.
-    pub fn take_seen(&mut self) -> Vec<Seen> {
+    pub fn take_seen(&mut self) -> Vec<Observation> {
         std::mem::take(&mut self.seen)
     }
 
@@ -121,7 +121,7 @@ impl Peer {
     }
 
     /// Looks at a packet before its world does: frames come once and in order, and reports once.
-    fn look(&mut self, packet: &DecodedPacket<'_>, out: &mut Outcome) {
+    fn look(&mut self, packet: &DecodedPacket<'_>, out: &mut AgentOutput) {
         match packet.row.name.as_str() {
             STATE_SYNC => {
                 self.epoch = packet.text("epoch").unwrap_or_default();
@@ -137,18 +137,18 @@ impl Peer {
                 self.next = Some(tick.saturating_add(1));
             }
             DESYNC_REPORT => {
-                let report = Report::of(packet);
+                let report = DesyncReport::of(packet);
                 if !self.reported.insert(report.tick) {
                     out.fault("report_twice", format!("of tick {}", report.tick));
                 }
                 self.is_named_by(&report);
-                self.seen.push(Seen::Report(report));
+                self.seen.push(Observation::Report(report));
             }
             _ => {}
         }
     }
 
-    fn is_named_by(&mut self, report: &Report) {
+    fn is_named_by(&mut self, report: &DesyncReport) {
         let player = self.inner.follower().player().map_or(0, |player| player.0);
         let label = format!("player {player}");
         let Some(corruption) = self.corruption.as_mut().filter(|one| one.tick == report.tick) else { return };
@@ -156,7 +156,7 @@ impl Peer {
             report.fields.iter().filter(|(who, _)| *who == label).map(|(_, field)| field).collect();
         if report.names(&label) && fields == [&cut(&corruption.changed)] && !corruption.is_named {
             corruption.is_named = true;
-            self.seen.push(Seen::Named);
+            self.seen.push(Observation::Named);
         }
     }
 
@@ -170,28 +170,28 @@ impl Peer {
         {
             let (tick, changed) = (*at, changed.clone());
             self.corruption = Some(Corruption { tick, changed, is_restored: false, is_named: false });
-            self.seen.push(Seen::Corrupted(tick));
+            self.seen.push(Observation::Corrupted(tick));
         }
         if let Some(corruption) = self.corruption.as_mut().filter(|one| is_new && !one.is_restored) {
             corruption.is_restored = true;
-            self.seen.push(Seen::Restored(tick));
+            self.seen.push(Observation::Restored(tick));
         }
         if now == tick && !is_new {
             return;
         }
         let differs = self.corruption.as_ref().is_some_and(|one| !one.is_restored);
         let checksum = (!differs).then(|| world.checksum());
-        self.seen.push(Seen::World(now, checksum));
+        self.seen.push(Observation::World(now, checksum));
         if let Some(corruption) = &mut self.corruption
             && now == corruption.tick.saturating_add(2 * self.every)
             && !(corruption.is_named && corruption.is_restored)
         {
-            self.seen.push(Seen::Unnamed(corruption.tick));
+            self.seen.push(Observation::Unnamed(corruption.tick));
         }
     }
 
     /// Makes false what is to be sent.
-    fn lie(&mut self, out: &mut Outcome) {
+    fn lie(&mut self, out: &mut AgentOutput) {
         let dialect = &self.part.dialect;
         let encode = |name, values: &[Value]| dialect.encode(Direction::ToServer, name, values).ok();
         for message in std::mem::take(&mut out.packets) {
@@ -243,25 +243,25 @@ fn cut(FieldDiff { entity, field, ours, theirs }: &FieldDiff) -> FieldDiff {
     }
 }
 
-impl Agent for Peer {
+impl Agent for LockstepBot {
     fn name(&self) -> &str {
         self.inner.name()
     }
 
-    fn begin(&mut self, out: &mut Outcome) {
+    fn begin(&mut self, out: &mut AgentOutput) {
         self.inner.begin(out);
     }
 
-    fn hear(&mut self, packet: &DecodedPacket<'_>, now: Duration, out: &mut Outcome) {
+    fn on_packet(&mut self, packet: &DecodedPacket<'_>, now: Duration, out: &mut AgentOutput) {
         let name = packet.row.name.as_str();
-        if self.planted == Some(Planted::FrameSkipped)
+        if self.planted == Some(InjectedBug::FrameSkipped)
             && name == COMMAND_FRAME
             && self.dice.below(SKIPPED) == 0
         {
             return;
         }
         let wrong = match self.planted {
-            Some(Planted::SnapshotWrong) if name == SNAPSHOT => self.wrong(packet),
+            Some(InjectedBug::SnapshotWrong) if name == SNAPSHOT => self.wrong(packet),
             _ => None,
         };
         let changed = wrong.map(|values| DecodedPacket { row: packet.row, values });
@@ -269,20 +269,20 @@ impl Agent for Peer {
         self.look(packet, out);
         let follower = self.inner.follower();
         let before = (follower.world().map_or(u32::MAX, |world| world.tick()), follower.counts().syncs);
-        self.inner.hear(packet, now, out);
+        self.inner.on_packet(packet, now, out);
         // The simulation judges who is named.
         out.faults.retain(|fault| fault.rule != "desync");
         self.note(before);
-        if self.kind == Kind::Lies {
+        if self.kind == LockstepBehavior::Lies {
             self.lie(out);
         }
     }
 
-    fn act(&mut self, now: Duration, out: &mut Outcome) {
+    fn act(&mut self, now: Duration, out: &mut AgentOutput) {
         let corrupts_at = *self
             .corrupts_at
             .get_or_insert_with(|| now + self.dice.between(CORRUPTS_EVERY[0], CORRUPTS_EVERY[1]));
-        if self.kind == Kind::Corrupts && now >= corrupts_at {
+        if self.kind == LockstepBehavior::Corrupts && now >= corrupts_at {
             self.corrupts_at = None;
             let seed = self.dice.bits();
             self.inner.follower().corrupt(seed);
@@ -294,15 +294,15 @@ impl Agent for Peer {
         self.inner.is_playing()
     }
 
-    fn sight(&self) -> Sight {
+    fn sight(&self) -> ViewStats {
         self.inner.sight()
     }
 
-    fn excuse(&mut self, excuse: Excuse) {
+    fn excuse(&mut self, excuse: Tolerance) {
         self.inner.excuse(excuse);
     }
 
-    fn take_deeds(&mut self) -> Deeds {
+    fn take_deeds(&mut self) -> BotStats {
         self.inner.take_deeds()
     }
 }

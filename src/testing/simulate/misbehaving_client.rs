@@ -3,15 +3,15 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use crate::game::bots::Nuisance;
-use crate::game::{About, Dice};
+use crate::game::bots::StressPacket;
+use crate::game::{GameInfo, BotRng};
 use crate::packet::Dialect;
 use crate::ws::frame::{self, Opcode};
 use crate::ws::handshake;
 
 /// The behaviour of a client.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-pub enum Kind {
+pub enum SimMisbehavior {
     /// Sends random bytes instead of frames.
     Garbage,
     /// Sends malformed MessagePack, unknown codes and wrong arguments in valid frames.
@@ -39,56 +39,56 @@ pub enum Kind {
     SeatHolder,
 }
 
-impl Kind {
+impl SimMisbehavior {
     /// All behaviours.
-    pub const ALL: [Kind; 12] = [
-        Kind::Garbage,
-        Kind::BrokenPackets,
-        Kind::Flood,
-        Kind::AtBudget,
-        Kind::HalfFrame,
-        Kind::NoHello,
-        Kind::LateHello,
-        Kind::HalfRequest,
-        Kind::Storm,
-        Kind::Spam,
-        Kind::Watcher,
-        Kind::SeatHolder,
+    pub const ALL: [SimMisbehavior; 12] = [
+        SimMisbehavior::Garbage,
+        SimMisbehavior::BrokenPackets,
+        SimMisbehavior::Flood,
+        SimMisbehavior::AtBudget,
+        SimMisbehavior::HalfFrame,
+        SimMisbehavior::NoHello,
+        SimMisbehavior::LateHello,
+        SimMisbehavior::HalfRequest,
+        SimMisbehavior::Storm,
+        SimMisbehavior::Spam,
+        SimMisbehavior::Watcher,
+        SimMisbehavior::SeatHolder,
     ];
 
     /// The name in the summary.
     pub fn name(self) -> &'static str {
         match self {
-            Kind::Garbage => "hostile: garbage",
-            Kind::BrokenPackets => "hostile: broken packets",
-            Kind::Flood => "hostile: flood",
-            Kind::AtBudget => "hostile: at the budget",
-            Kind::HalfFrame => "hostile: half a frame",
-            Kind::NoHello => "hostile: no hello",
-            Kind::LateHello => "hostile: late hello",
-            Kind::HalfRequest => "hostile: half a request",
-            Kind::Storm => "hostile: reconnect storm",
-            Kind::Spam => "hostile: spam",
-            Kind::Watcher => "hostile: watcher",
-            Kind::SeatHolder => "hostile: seat holder",
+            SimMisbehavior::Garbage => "hostile: garbage",
+            SimMisbehavior::BrokenPackets => "hostile: broken packets",
+            SimMisbehavior::Flood => "hostile: flood",
+            SimMisbehavior::AtBudget => "hostile: at the budget",
+            SimMisbehavior::HalfFrame => "hostile: half a frame",
+            SimMisbehavior::NoHello => "hostile: no hello",
+            SimMisbehavior::LateHello => "hostile: late hello",
+            SimMisbehavior::HalfRequest => "hostile: half a request",
+            SimMisbehavior::Storm => "hostile: reconnect storm",
+            SimMisbehavior::Spam => "hostile: spam",
+            SimMisbehavior::Watcher => "hostile: watcher",
+            SimMisbehavior::SeatHolder => "hostile: seat holder",
         }
     }
 
     /// Whether it breaks no rule, so that the server must not close it for one.
     pub fn is_lawful(self) -> bool {
-        use Kind::{AtBudget, LateHello, SeatHolder, Spam, Storm, Watcher};
+        use SimMisbehavior::{AtBudget, LateHello, SeatHolder, Spam, Storm, Watcher};
         matches!(self, AtBudget | LateHello | Storm | Spam | Watcher | SeatHolder)
     }
 }
 
 /// See the [module](self).
 #[derive(Debug)]
-pub struct Hostile {
+pub struct MisbehavingClient {
     /// The behaviour.
-    pub kind: Kind,
-    game: &'static About,
+    pub kind: SimMisbehavior,
+    game: &'static GameInfo,
     dialect: Arc<Dialect>,
-    dice: Dice,
+    dice: BotRng,
     began: Duration,
     /// When the response arrived.
     opened: Option<Duration>,
@@ -99,19 +99,19 @@ pub struct Hostile {
     has_said_hello: bool,
 }
 
-impl Hostile {
+impl MisbehavingClient {
     /// A client that begins at `now`.
     pub fn new(
-        kind: Kind,
-        (game, dialect): (&'static About, Arc<Dialect>),
+        kind: SimMisbehavior,
+        (game, dialect): (&'static GameInfo, Arc<Dialect>),
         seed: u64,
         now: Duration,
-    ) -> Hostile {
-        Hostile {
+    ) -> MisbehavingClient {
+        MisbehavingClient {
             kind,
             game,
             dialect,
-            dice: Dice::new(seed),
+            dice: BotRng::new(seed),
             began: now,
             opened: None,
             next: now,
@@ -125,14 +125,14 @@ impl Hostile {
     pub fn request(&self, target: &str) -> Vec<u8> {
         let key = handshake::encode_key([7; handshake::NONCE_BYTES]);
         let mut request = handshake::request("localhost:3000", target, &key, &[]);
-        if self.kind == Kind::HalfRequest {
+        if self.kind == SimMisbehavior::HalfRequest {
             request.truncate(request.len() / 2);
         }
         request
     }
 
     /// Handles received bytes, which begin with the response.
-    pub fn heard(&mut self, now: Duration) {
+    pub fn on_received(&mut self, now: Duration) {
         self.opened.get_or_insert(now);
     }
 
@@ -145,39 +145,39 @@ impl Hostile {
         self.next = now + Duration::from_millis(100);
         let age = now.saturating_sub(opened);
         match self.kind {
-            Kind::Garbage => out.extend((0..40).map(|_| self.dice.bits() as u8)),
-            Kind::BrokenPackets => self.broken(out),
-            Kind::Flood => (0..40).for_each(|_| self.step(out)),
-            Kind::AtBudget => (0..11).for_each(|_| self.step(out)),
-            Kind::HalfFrame => {
-                self.hello(Nuisance::Enter, out);
+            SimMisbehavior::Garbage => out.extend((0..40).map(|_| self.dice.bits() as u8)),
+            SimMisbehavior::BrokenPackets => self.broken(out),
+            SimMisbehavior::Flood => (0..40).for_each(|_| self.step(out)),
+            SimMisbehavior::AtBudget => (0..11).for_each(|_| self.step(out)),
+            SimMisbehavior::HalfFrame => {
+                self.hello(StressPacket::Enter, out);
                 if !self.has_begun {
                     self.has_begun = true;
                     out.extend_from_slice(&[0x82, 0xfe, 0x01]);
                 }
             }
-            Kind::NoHello | Kind::HalfRequest => {}
-            Kind::LateHello if age < Duration::from_secs(8) => {}
-            Kind::LateHello => self.step(out),
-            Kind::Storm => return true,
-            Kind::SeatHolder if self.has_said_hello => return true,
-            Kind::SeatHolder => {
-                self.hello(Nuisance::Enter, out);
+            SimMisbehavior::NoHello | SimMisbehavior::HalfRequest => {}
+            SimMisbehavior::LateHello if age < Duration::from_secs(8) => {}
+            SimMisbehavior::LateHello => self.step(out),
+            SimMisbehavior::Storm => return true,
+            SimMisbehavior::SeatHolder if self.has_said_hello => return true,
+            SimMisbehavior::SeatHolder => {
+                self.hello(StressPacket::Enter, out);
                 self.next = now + Duration::from_millis(200);
             }
-            Kind::Spam => self.share(out),
-            Kind::Watcher => {
-                self.hello(Nuisance::Watch, out);
+            SimMisbehavior::Spam => self.share(out),
+            SimMisbehavior::Watcher => {
+                self.hello(StressPacket::Watch, out);
                 let player = (self.dice.below(3) > 0).then(|| self.dice.below(40) as u16);
                 if self.dice.below(10) == 0 {
-                    self.say(Nuisance::Follow(player), out);
+                    self.send(StressPacket::Follow(player), out);
                 }
             }
         }
         age > Duration::from_secs(25)
     }
 
-    fn say(&mut self, nuisance: Nuisance, out: &mut Vec<u8>) {
+    fn send(&mut self, nuisance: StressPacket, out: &mut Vec<u8>) {
         let message = (self.game.bots.nuisance)(&self.dialect, nuisance);
         if !message.is_empty() {
             write(out, Opcode::Binary, &message);
@@ -185,9 +185,9 @@ impl Hostile {
     }
 
     /// Comes, once.
-    fn hello(&mut self, how: Nuisance, out: &mut Vec<u8>) {
+    fn hello(&mut self, how: StressPacket, out: &mut Vec<u8>) {
         if !std::mem::replace(&mut self.has_said_hello, true) {
-            self.say(how, out);
+            self.send(how, out);
         }
     }
 
@@ -198,20 +198,20 @@ impl Hostile {
 
     /// One harmless message.
     fn step(&mut self, out: &mut Vec<u8>) {
-        self.hello(Nuisance::Enter, out);
-        let nuisance = Nuisance::Act(self.next_sequence(), self.dice.bits());
-        self.say(nuisance, out);
+        self.hello(StressPacket::Enter, out);
+        let nuisance = StressPacket::Act(self.next_sequence(), self.dice.bits());
+        self.send(nuisance, out);
     }
 
     fn share(&mut self, out: &mut Vec<u8>) {
-        self.hello(Nuisance::Enter, out);
+        self.hello(StressPacket::Enter, out);
         self.has_begun = !self.has_begun;
-        let nuisance = Nuisance::Share(self.next_sequence(), self.has_begun);
-        self.say(nuisance, out);
+        let nuisance = StressPacket::Share(self.next_sequence(), self.has_begun);
+        self.send(nuisance, out);
     }
 
     fn broken(&mut self, out: &mut Vec<u8>) {
-        self.hello(Nuisance::Enter, out);
+        self.hello(StressPacket::Enter, out);
         match self.dice.below(40) {
             0 => write(out, Opcode::Binary, b"\xc1"),
             1 => write(out, Opcode::Text, b"text"),

@@ -35,32 +35,32 @@ mod sim_room;
 mod sim_server;
 mod virtual_tcp;
 
-pub use counts::Counts;
-pub use failure::{Broken, Planted};
-pub use plan::{Kind, Plan};
+pub use counts::SimulationCounts;
+pub use failure::{InvariantFailure, InjectedBug};
+pub use plan::{SimGameFactory, SimulationPlan};
 
 use std::fmt;
 use std::time::Duration;
 
-use self::client_slot::Slot;
+use self::client_slot::ClientSlot;
 use self::plan::LONGEST_ABSENCE;
-use self::sim_server::{Served, SimHost};
-use crate::game::Dice;
+use self::sim_server::{UpdatedClient, SimServer};
+use crate::game::BotRng;
 
 /// A broken invariant and its circumstances.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Failure {
+pub struct SimulationFailure {
     /// The broken invariant.
-    pub broken: Broken,
+    pub broken: InvariantFailure,
     /// The virtual time.
     pub at: Duration,
     /// The connection, if one is concerned.
     pub connection: Option<usize>,
 }
 
-impl fmt::Display for Failure {
+impl fmt::Display for SimulationFailure {
     fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let Broken { rule, detail } = &self.broken;
+        let InvariantFailure { rule, detail } = &self.broken;
         write!(out, "rule broken ({rule}): {detail}; after {:.3} s", self.at.as_secs_f64())?;
         self.connection.map_or(Ok(()), |connection| write!(out, ", connection {connection}"))
     }
@@ -76,20 +76,20 @@ const COMPARED: u32 = 40;
 const BURST: usize = 20;
 
 /// Runs a simulation to its end, or to the first broken invariant.
-pub fn run(plan: &Plan) -> (Counts, Option<Failure>) {
+pub fn run(plan: &SimulationPlan) -> (SimulationCounts, Option<SimulationFailure>) {
     run_with(plan, None)
 }
 
 /// The same, with a planted fault.
-pub fn run_with(plan: &Plan, planted: Option<Planted>) -> (Counts, Option<Failure>) {
+pub fn run_with(plan: &SimulationPlan, planted: Option<InjectedBug>) -> (SimulationCounts, Option<SimulationFailure>) {
     let mut simulation = match Simulation::new(plan, planted) {
         Ok(simulation) => simulation,
         Err(broken) => {
             let (at, connection) = (Duration::ZERO, None);
-            return (Counts::default(), Some(Failure { broken, at, connection }));
+            return (SimulationCounts::default(), Some(SimulationFailure { broken, at, connection }));
         }
     };
-    let failure = simulation.run(plan.time).err().map(|broken| Failure {
+    let failure = simulation.run(plan.time).err().map(|broken| SimulationFailure {
         broken,
         at: simulation.host.clock.now(),
         connection: simulation.at,
@@ -98,28 +98,28 @@ pub fn run_with(plan: &Plan, planted: Option<Planted>) -> (Counts, Option<Failur
 }
 
 struct Simulation {
-    host: SimHost,
-    slots: Vec<Slot>,
-    counts: Counts,
-    dice: Dice,
+    host: SimServer,
+    slots: Vec<ClientSlot>,
+    counts: SimulationCounts,
+    dice: BotRng,
     steps: u64,
     /// Ticks per second of virtual time.
     step_hz: u64,
     burst: Duration,
-    planted: Option<Planted>,
+    planted: Option<InjectedBug>,
     /// The connection being processed.
     at: Option<usize>,
 }
 
 impl Simulation {
-    fn new(plan: &Plan, planted: Option<Planted>) -> Result<Simulation, Broken> {
-        let mut dice = Dice::new(plan.seed.wrapping_mul(0x9e37_79b9) ^ 0x5eed);
+    fn new(plan: &SimulationPlan, planted: Option<InjectedBug>) -> Result<Simulation, InvariantFailure> {
+        let mut dice = BotRng::new(plan.seed.wrapping_mul(0x9e37_79b9) ^ 0x5eed);
         let rooms = plan.rooms.max(1);
-        let host = SimHost::new(plan, dice.bits(), planted)?;
+        let host = SimServer::new(plan, dice.bits(), planted)?;
         let seeds = |number| (number, plan.peers, plan.seed);
         Ok(Simulation {
-            slots: (0..plan.peers).map(|number| Slot::new(seeds(number), rooms, dice.bits())).collect(),
-            counts: Counts::new(host.tick_hz.into()),
+            slots: (0..plan.peers).map(|number| ClientSlot::new(seeds(number), rooms, dice.bits())).collect(),
+            counts: SimulationCounts::new(host.tick_hz.into()),
             step_hz: host.tick_hz.into(),
             host,
             dice,
@@ -130,38 +130,38 @@ impl Simulation {
         })
     }
 
-    fn run(&mut self, time: Duration) -> Result<(), Broken> {
+    fn run(&mut self, time: Duration) -> Result<(), InvariantFailure> {
         while self.now() < time {
             self.step(true)?;
         }
         // Bots close in an orderly way; the other clients then close their sockets.
-        self.slots.iter_mut().for_each(Slot::leave);
+        self.slots.iter_mut().for_each(ClientSlot::leave);
         self.host.is_ending = true;
         while self.now() < time + LEAVING_TIME && !self.is_empty() {
             self.step(false)?;
             if self.now() > time + CLOSING_TIME {
-                self.slots.iter_mut().for_each(Slot::close);
+                self.slots.iter_mut().for_each(ClientSlot::close);
             }
         }
         self.at = None;
         self.host.check_end()?;
         if let Some(slot) = self.slots.iter().position(|slot| !slot.is_empty()) {
             self.at = Some(slot);
-            return Err(Broken::new("every connection is closed at the end", "it is not closed"));
+            return Err(InvariantFailure::new("every connection is closed at the end", "it is not closed"));
         }
         Ok(())
     }
 
     /// Whether everybody has left.
     fn is_empty(&self) -> bool {
-        self.slots.iter().all(Slot::is_empty) && self.host.check_end().is_ok()
+        self.slots.iter().all(ClientSlot::is_empty) && self.host.check_end().is_ok()
     }
 
     fn now(&self) -> Duration {
         Duration::from_nanos(self.steps * 1_000_000_000 / self.step_hz)
     }
 
-    fn step(&mut self, may_begin: bool) -> Result<(), Broken> {
+    fn step(&mut self, may_begin: bool) -> Result<(), InvariantFailure> {
         self.steps += 1;
         let now = self.now();
         self.host.clock.set(now);
@@ -178,13 +178,13 @@ impl Simulation {
         }
         self.at = None;
         self.host.tick(&mut self.counts)?;
-        for served in self.host.tell(&mut self.counts)? {
+        for served in self.host.run_workers(&mut self.counts)? {
             if self.dice.below(COMPARED) == 0 {
                 self.compare(&served)?;
             }
         }
         self.at = None;
-        let clients = self.slots.iter().map(Slot::clients).sum();
+        let clients = self.slots.iter().map(ClientSlot::clients).sum();
         self.host.check(clients)?;
         if self.steps.is_multiple_of(self.step_hz) {
             self.check()?;
@@ -205,7 +205,7 @@ impl Simulation {
     }
 
     /// Compares clients' pictures with the published state.
-    fn compare(&mut self, served: &Served) -> Result<(), Broken> {
+    fn compare(&mut self, served: &UpdatedClient) -> Result<(), InvariantFailure> {
         let Some(number) = self.slots.iter().position(|slot| slot.has(served.client.id)) else {
             return Ok(());
         };
@@ -217,14 +217,14 @@ impl Simulation {
     }
 
     /// The checks of each second.
-    fn check(&mut self) -> Result<(), Broken> {
+    fn check(&mut self) -> Result<(), InvariantFailure> {
         self.host.check_seats()?;
         for (number, slot) in self.slots.iter().enumerate() {
             self.at = Some(number);
             slot.check(&self.host)?;
         }
         self.at = None;
-        if self.planted == Some(Planted::BytesLost) {
+        if self.planted == Some(InjectedBug::BytesLost) {
             let number = self.dice.bits() as usize % self.slots.len();
             self.slots[number].lose_bytes();
         }

@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use super::virtual_tcp::ServerEnd;
+use super::virtual_tcp::ServerTransport;
 use crate::server::clients::dyn_room;
 use crate::util::netem::Conditions;
 
@@ -10,13 +10,13 @@ use crate::util::netem::Conditions;
 pub const LONGEST_ABSENCE: Duration = Duration::from_secs(30);
 
 /// A game as a simulation starts it.
-pub type Kind = dyn_room::Kind<ServerEnd>;
+pub type SimGameFactory = dyn_room::GameFactory<ServerTransport>;
 
 /// The parameters of a simulation.
 #[derive(Debug, Clone)]
-pub struct Plan {
+pub struct SimulationPlan {
     /// The game.
-    pub game: Kind,
+    pub game: SimGameFactory,
     /// The seed, which determines everything.
     pub seed: u64,
     /// Number of concurrent connections.

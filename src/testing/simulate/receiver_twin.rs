@@ -6,18 +6,18 @@ use std::collections::VecDeque;
 
 use tickwire_sim::{PlayerId, RawCommand};
 
-use super::failure::Broken;
-use crate::connection::receiver::{At, Denied};
-use crate::connection::session::Differing;
+use super::failure::InvariantFailure;
+use crate::connection::receiver::{ReadTime, Denial};
+use crate::connection::session::FieldDiff;
 use crate::connection::{Driver, Receiver};
-use crate::game::{Dice, Profile, Shared};
-use crate::server::clients::client::{Client, Line};
+use crate::game::{BotRng, JoinRequest, SharedRateLimit};
+use crate::server::clients::client::{Client, Transport};
 
 /// A request of a receiver to its driver, and what was granted.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Call {
+pub enum DriverCall {
     /// [`Driver::admit`].
-    Admit(Option<String>, bool, Result<(), Denied>),
+    Admit(Option<String>, bool, Result<(), Denial>),
     /// [`Driver::follow`].
     Follow(bool),
     /// [`Driver::sync`].
@@ -25,11 +25,11 @@ pub enum Call {
     /// [`Driver::checksum`].
     Checksum(u32, u64),
     /// [`Driver::details`].
-    Details(u32, Vec<Differing>),
+    Details(u32, Vec<FieldDiff>),
     /// [`Driver::join`].
-    Join(Profile, Option<u32>, Result<PlayerId, Denied>),
+    Join(JoinRequest, Option<u32>, Result<PlayerId, Denial>),
     /// [`Driver::command`].
-    Command((RawCommand, Option<u32>), Option<&'static Shared>, Result<(), Denied>),
+    Command((RawCommand, Option<u32>), Option<&'static SharedRateLimit>, Result<(), Denial>),
     /// [`Driver::reject`].
     Reject(u64, &'static str),
     /// [`Driver::watch`].
@@ -37,55 +37,55 @@ pub enum Call {
 }
 
 /// Records what a receiver requests of the driver behind it.
-pub struct Noted<'d> {
+pub struct RecordingDriver<'d> {
     driver: &'d mut dyn Driver,
     /// The requests, in order.
-    pub calls: Vec<Call>,
+    pub calls: Vec<DriverCall>,
     answers: Vec<u8>,
 }
 
-impl<'d> Noted<'d> {
+impl<'d> RecordingDriver<'d> {
     /// An empty record.
-    pub fn new(driver: &'d mut dyn Driver) -> Noted<'d> {
-        Noted { driver, calls: Vec::new(), answers: Vec::new() }
+    pub fn new(driver: &'d mut dyn Driver) -> RecordingDriver<'d> {
+        RecordingDriver { driver, calls: Vec::new(), answers: Vec::new() }
     }
 }
 
-impl Driver for Noted<'_> {
+impl Driver for RecordingDriver<'_> {
     fn answer(&mut self, frames: &[u8]) {
         self.answers.extend_from_slice(frames);
         self.driver.answer(frames);
     }
 
-    fn admit(&mut self, token: Option<&str>, lockstep: bool) -> Result<(), Denied> {
+    fn admit(&mut self, token: Option<&str>, lockstep: bool) -> Result<(), Denial> {
         let granted = self.driver.admit(token, lockstep);
-        self.calls.push(Call::Admit(token.map(str::to_owned), lockstep, granted));
+        self.calls.push(DriverCall::Admit(token.map(str::to_owned), lockstep, granted));
         granted
     }
 
     fn follow(&mut self, lockstep: bool) {
-        self.calls.push(Call::Follow(lockstep));
+        self.calls.push(DriverCall::Follow(lockstep));
         self.driver.follow(lockstep);
     }
 
     fn sync(&mut self) {
-        self.calls.push(Call::Sync);
+        self.calls.push(DriverCall::Sync);
         self.driver.sync();
     }
 
     fn checksum(&mut self, tick: u32, checksum: u64) {
-        self.calls.push(Call::Checksum(tick, checksum));
+        self.calls.push(DriverCall::Checksum(tick, checksum));
         self.driver.checksum(tick, checksum);
     }
 
-    fn details(&mut self, tick: u32, fields: Vec<Differing>) {
-        self.calls.push(Call::Details(tick, fields.clone()));
+    fn details(&mut self, tick: u32, fields: Vec<FieldDiff>) {
+        self.calls.push(DriverCall::Details(tick, fields.clone()));
         self.driver.details(tick, fields);
     }
 
-    fn join(&mut self, profile: Profile, since: Option<u32>) -> Result<PlayerId, Denied> {
+    fn join(&mut self, profile: JoinRequest, since: Option<u32>) -> Result<PlayerId, Denial> {
         let granted = self.driver.join(profile.clone(), since);
-        self.calls.push(Call::Join(profile, since, granted));
+        self.calls.push(DriverCall::Join(profile, since, granted));
         granted
     }
 
@@ -93,43 +93,43 @@ impl Driver for Noted<'_> {
         &mut self,
         command: RawCommand,
         intended: Option<u32>,
-        shared: Option<&'static Shared>,
-    ) -> Result<(), Denied> {
+        shared: Option<&'static SharedRateLimit>,
+    ) -> Result<(), Denial> {
         let granted = self.driver.command(command.clone(), intended, shared);
-        self.calls.push(Call::Command((command, intended), shared, granted));
+        self.calls.push(DriverCall::Command((command, intended), shared, granted));
         granted
     }
 
     fn reject(&mut self, sequence: u64, rule: &'static str) {
-        self.calls.push(Call::Reject(sequence, rule));
+        self.calls.push(DriverCall::Reject(sequence, rule));
         self.driver.reject(sequence, rule);
     }
 
     fn watch(&mut self, player: Option<PlayerId>) {
-        self.calls.push(Call::Watch(player));
+        self.calls.push(DriverCall::Watch(player));
         self.driver.watch(player);
     }
 }
 
 /// See the [module](self).
 #[derive(Debug)]
-pub struct Twin {
+pub struct ReceiverTwin {
     receiver: Receiver,
-    dice: Dice,
+    dice: BotRng,
 }
 
-impl Twin {
+impl ReceiverTwin {
     /// The twin of this client's receiver.
-    pub fn new<L: Line>(client: &Client<L>, seed: u64) -> Twin {
-        Twin { receiver: client.second_receiver(), dice: Dice::new(seed) }
+    pub fn new<L: Transport>(client: &Client<L>, seed: u64) -> ReceiverTwin {
+        ReceiverTwin { receiver: client.second_receiver(), dice: BotRng::new(seed) }
     }
 
     /// Begins like the receiver.
     ///
     /// # Errors
     /// It began differently.
-    pub fn begin(&mut self, client: u64, noted: Noted<'_>) -> Result<(), Broken> {
-        let mut again = Again::new(noted.calls);
+    pub fn begin(&mut self, client: u64, noted: RecordingDriver<'_>) -> Result<(), InvariantFailure> {
+        let mut again = ReplayingDriver::new(noted.calls);
         // The same ending as that of the receiver, which the caller has.
         let _ = self.receiver.begin(client, &mut again);
         again.end(&noted.answers)
@@ -139,8 +139,8 @@ impl Twin {
     ///
     /// # Errors
     /// It made another request or gave another answer.
-    pub fn hear(&mut self, bytes: &[u8], at: At, noted: Noted<'_>) -> Result<(), Broken> {
-        let mut again = Again::new(noted.calls);
+    pub fn receive(&mut self, bytes: &[u8], at: ReadTime, noted: RecordingDriver<'_>) -> Result<(), InvariantFailure> {
+        let mut again = ReplayingDriver::new(noted.calls);
         let mut rest = bytes;
         while !rest.is_empty() {
             let cut = if self.dice.below(4) == 0 { 1 + self.dice.below(9) as usize } else { rest.len() };
@@ -155,18 +155,18 @@ impl Twin {
 }
 
 /// Grants what the receiver was granted.
-struct Again {
-    calls: VecDeque<Call>,
+struct ReplayingDriver {
+    calls: VecDeque<DriverCall>,
     answers: Vec<u8>,
     broken: Option<String>,
 }
 
-impl Again {
-    fn new(calls: Vec<Call>) -> Again {
-        Again { calls: calls.into(), answers: Vec::new(), broken: None }
+impl ReplayingDriver {
+    fn new(calls: Vec<DriverCall>) -> ReplayingDriver {
+        ReplayingDriver { calls: calls.into(), answers: Vec::new(), broken: None }
     }
 
-    fn next(&mut self, asks: &dyn Fn(&Call) -> bool, what: &str) -> Option<Call> {
+    fn next(&mut self, asks: &dyn Fn(&DriverCall) -> bool, what: &str) -> Option<DriverCall> {
         let call = self.calls.pop_front();
         if call.as_ref().is_none_or(|call| !asks(call)) {
             self.broken
@@ -175,7 +175,7 @@ impl Again {
         call
     }
 
-    fn end(mut self, answers: &[u8]) -> Result<(), Broken> {
+    fn end(mut self, answers: &[u8]) -> Result<(), InvariantFailure> {
         if let Some(call) = self.calls.front() {
             self.broken.get_or_insert_with(|| format!("the second receiver does not request {call:?}"));
         }
@@ -186,45 +186,45 @@ impl Again {
             });
         }
         let rule = "the same input gives the same commands and answers";
-        self.broken.map_or(Ok(()), |detail| Err(Broken::new(rule, detail)))
+        self.broken.map_or(Ok(()), |detail| Err(InvariantFailure::new(rule, detail)))
     }
 }
 
-impl Driver for Again {
+impl Driver for ReplayingDriver {
     fn answer(&mut self, frames: &[u8]) {
         self.answers.extend_from_slice(frames);
     }
 
-    fn admit(&mut self, token: Option<&str>, lockstep: bool) -> Result<(), Denied> {
-        let asks = |call: &Call| matches!(call, Call::Admit(said, how, _) if said.as_deref() == token && *how == lockstep);
+    fn admit(&mut self, token: Option<&str>, lockstep: bool) -> Result<(), Denial> {
+        let asks = |call: &DriverCall| matches!(call, DriverCall::Admit(said, how, _) if said.as_deref() == token && *how == lockstep);
         match self.next(&asks, "to be greeted") {
-            Some(Call::Admit(_, _, granted)) => granted,
-            _ => Err(Denied::Unanswered),
+            Some(DriverCall::Admit(_, _, granted)) => granted,
+            _ => Err(Denial::Unanswered),
         }
     }
 
     fn follow(&mut self, lockstep: bool) {
-        self.next(&|call| *call == Call::Follow(lockstep), "updates");
+        self.next(&|call| *call == DriverCall::Follow(lockstep), "updates");
     }
 
     fn sync(&mut self) {
-        self.next(&|call| *call == Call::Sync, "a snapshot");
+        self.next(&|call| *call == DriverCall::Sync, "a snapshot");
     }
 
     fn checksum(&mut self, tick: u32, checksum: u64) {
-        self.next(&|call| *call == Call::Checksum(tick, checksum), "to compare a checksum");
+        self.next(&|call| *call == DriverCall::Checksum(tick, checksum), "to compare a checksum");
     }
 
-    fn details(&mut self, tick: u32, fields: Vec<Differing>) {
-        self.next(&|call| *call == Call::Details(tick, fields.clone()), "to note what differs");
+    fn details(&mut self, tick: u32, fields: Vec<FieldDiff>) {
+        self.next(&|call| *call == DriverCall::Details(tick, fields.clone()), "to note what differs");
     }
 
-    fn join(&mut self, profile: Profile, since: Option<u32>) -> Result<PlayerId, Denied> {
+    fn join(&mut self, profile: JoinRequest, since: Option<u32>) -> Result<PlayerId, Denial> {
         let asks =
-            |call: &Call| matches!(call, Call::Join(asked, when, _) if (asked, *when) == (&profile, since));
+            |call: &DriverCall| matches!(call, DriverCall::Join(asked, when, _) if (asked, *when) == (&profile, since));
         match self.next(&asks, "a body") {
-            Some(Call::Join(.., granted)) => granted,
-            _ => Err(Denied::Unanswered),
+            Some(DriverCall::Join(.., granted)) => granted,
+            _ => Err(Denial::Unanswered),
         }
     }
 
@@ -232,22 +232,22 @@ impl Driver for Again {
         &mut self,
         command: RawCommand,
         intended: Option<u32>,
-        shared: Option<&'static Shared>,
-    ) -> Result<(), Denied> {
+        shared: Option<&'static SharedRateLimit>,
+    ) -> Result<(), Denial> {
         let asked = (command, intended);
         let asks =
-            |call: &Call| matches!(call, Call::Command(first, by, _) if *first == asked && *by == shared);
+            |call: &DriverCall| matches!(call, DriverCall::Command(first, by, _) if *first == asked && *by == shared);
         match self.next(&asks, "a command") {
-            Some(Call::Command(_, _, granted)) => granted,
-            _ => Err(Denied::Unanswered),
+            Some(DriverCall::Command(_, _, granted)) => granted,
+            _ => Err(Denial::Unanswered),
         }
     }
 
     fn reject(&mut self, sequence: u64, rule: &'static str) {
-        self.next(&|call| *call == Call::Reject(sequence, rule), "an answer to a command");
+        self.next(&|call| *call == DriverCall::Reject(sequence, rule), "an answer to a command");
     }
 
     fn watch(&mut self, player: Option<PlayerId>) {
-        self.next(&|call| *call == Call::Watch(player), "a player to watch");
+        self.next(&|call| *call == DriverCall::Watch(player), "a player to watch");
     }
 }

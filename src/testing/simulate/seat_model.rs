@@ -15,13 +15,13 @@ use std::time::Duration;
 
 use tickwire_sim::{Command, EncodedAction, MembershipChange, PlayerId};
 
-use super::counts::Counts;
-use super::failure::Broken;
-use crate::connection::Ending;
-use crate::game::Tick;
-use crate::game::bots::Keeps;
+use super::counts::SimulationCounts;
+use super::failure::InvariantFailure;
+use crate::connection::DisconnectReason;
+use crate::game::DynTick;
+use crate::game::bots::CompareAbsence;
 use crate::limits;
-use crate::server::room::{Keyed, SeatKey};
+use crate::server::room::{KeyedSeat, ResumeKey};
 use crate::util::address_prefix::AddressPrefix;
 
 /// Ticks within which a queued join or leave is executed.
@@ -35,27 +35,27 @@ const STILL: &str = "an absent player does nothing";
 
 /// When something happened, and the newest state then.
 #[derive(Clone)]
-pub struct Moment {
+pub struct EventTime {
     /// On the host's clock.
     pub now: Duration,
     /// Ticks completed.
     pub tick: u32,
     /// The newest state.
-    pub published: Option<Arc<dyn Tick>>,
+    pub published: Option<Arc<dyn DynTick>>,
 }
 
 /// A connection of a client with a key.
 #[derive(Debug, Clone, Copy)]
-pub struct Holder {
+pub struct SeatHolder {
     /// The key.
-    pub key: SeatKey,
+    pub key: ResumeKey,
     /// The number of its connection.
     pub connection: u64,
     /// Its address.
     pub from: AddressPrefix,
 }
 
-struct Held {
+struct ExpectedSeat {
     player: PlayerId,
     /// The connection that plays.
     connection: Option<u64>,
@@ -68,22 +68,22 @@ struct Held {
     /// When the join was queued.
     joined: u32,
     /// The state when the connection ended; `None` once the player was given something.
-    before: Option<Arc<dyn Tick>>,
+    before: Option<Arc<dyn DynTick>>,
 }
 
 /// See the [module](self).
-pub struct Seats {
+pub struct SeatModel {
     time: Duration,
-    keeps: Keeps,
-    held: BTreeMap<SeatKey, Held>,
+    keeps: CompareAbsence,
+    held: BTreeMap<ResumeKey, ExpectedSeat>,
     /// Players that have to leave, and since which tick.
     gone: BTreeMap<PlayerId, u32>,
 }
 
-impl Seats {
+impl SeatModel {
     /// No seats; absent players stay for `time`.
-    pub fn new(time: Duration, keeps: Keeps) -> Seats {
-        Seats { time, keeps, held: BTreeMap::new(), gone: BTreeMap::new() }
+    pub fn new(time: Duration, keeps: CompareAbsence) -> SeatModel {
+        SeatModel { time, keeps, held: BTreeMap::new(), gone: BTreeMap::new() }
     }
 
     /// A client has got this player.
@@ -92,15 +92,15 @@ impl Seats {
     /// It is not the right one.
     pub fn joined(
         &mut self,
-        holder: Holder,
+        holder: SeatHolder,
         player: PlayerId,
-        moment: &Moment,
-        counts: &mut Counts,
-    ) -> Result<(), Broken> {
+        moment: &EventTime,
+        counts: &mut SimulationCounts,
+    ) -> Result<(), InvariantFailure> {
         if let Some(held) = self.held.get_mut(&holder.key) {
             if held.player != player {
                 let detail = format!("player {} instead of {}", player.0, held.player.0);
-                return Err(Broken::new(OWN, detail));
+                return Err(InvariantFailure::new(OWN, detail));
             }
             let before = held.before.take();
             let is_elsewhere = std::mem::replace(&mut held.from, holder.from) != holder.from;
@@ -118,11 +118,11 @@ impl Seats {
         }
         if self.held.values().any(|held| held.player == player) {
             let detail = format!("player {} belongs to another key", player.0);
-            return Err(Broken::new("a player has one client", detail));
+            return Err(InvariantFailure::new("a player has one client", detail));
         }
         let (connection, joined) = (Some(holder.connection), moment.tick);
         let (from, until) = (holder.from, Duration::ZERO);
-        let held = Held { player, connection, from, until, is_restarted: false, joined, before: None };
+        let held = ExpectedSeat { player, connection, from, until, is_restarted: false, joined, before: None };
         self.held.insert(holder.key, held);
         counts.add("resume: began with a key");
         Ok(())
@@ -131,12 +131,12 @@ impl Seats {
     fn compare(
         &self,
         player: PlayerId,
-        before: &dyn Tick,
-        after: &dyn Tick,
-        counts: &mut Counts,
-    ) -> Result<(), Broken> {
+        before: &dyn DynTick,
+        after: &dyn DynTick,
+        counts: &mut SimulationCounts,
+    ) -> Result<(), InvariantFailure> {
         let kept = (self.keeps)(before, after, player);
-        if kept.map_err(|detail| Broken::new("an absent player keeps what it has", detail))? {
+        if kept.map_err(|detail| InvariantFailure::new("an absent player keeps what it has", detail))? {
             counts.add("resume: things compared");
         }
         Ok(())
@@ -145,11 +145,11 @@ impl Seats {
     /// A client's connection has ended in this way; its player was this one.
     pub fn left(
         &mut self,
-        holder: Holder,
+        holder: SeatHolder,
         player: PlayerId,
-        ending: &Ending,
-        moment: &Moment,
-        counts: &mut Counts,
+        ending: &DisconnectReason,
+        moment: &EventTime,
+        counts: &mut SimulationCounts,
     ) {
         let is_full = self.is_full(holder.from);
         let Some(held) = self.held.get_mut(&holder.key) else { return };
@@ -176,14 +176,14 @@ impl Seats {
         free == 0 || of_address >= ABSENT_PER_ADDRESS || of_address > 0 && of_address >= free
     }
 
-    fn release(&mut self, key: SeatKey, tick: u32) {
+    fn release(&mut self, key: ResumeKey, tick: u32) {
         if let Some(held) = self.held.remove(&key) {
             self.gone.insert(held.player, tick);
         }
     }
 
-    fn release_where(&mut self, tick: u32, is_over: impl Fn(&Held) -> bool) -> u64 {
-        let over: Vec<SeatKey> =
+    fn release_where(&mut self, tick: u32, is_over: impl Fn(&ExpectedSeat) -> bool) -> u64 {
+        let over: Vec<ResumeKey> =
             self.held.iter().filter(|(_, held)| is_over(held)).map(|(key, _)| *key).collect();
         over.iter().for_each(|key| self.release(*key, tick));
         over.len() as u64
@@ -205,19 +205,19 @@ impl Seats {
     }
 
     /// A tick begins now: the time of some players is over.
-    pub fn expire(&mut self, now: Duration, tick: u32, counts: &mut Counts) {
+    pub fn expire(&mut self, now: Duration, tick: u32, counts: &mut SimulationCounts) {
         let over = self.release_where(tick, |held| held.connection.is_none() && held.until <= now);
         counts.more("resume: its time was over", over);
     }
 
     /// The world goes on in another run after this tick, with these players; all their clients are closed.
     /// Returns the keys of those who may come back, in the order in which their seats begin to wait.
-    pub fn restarted(&mut self, players: &[PlayerId], now: Duration, tick: u32) -> Vec<Keyed> {
+    pub fn restarted(&mut self, players: &[PlayerId], now: Duration, tick: u32) -> Vec<KeyedSeat> {
         self.gone.clear();
         let mut before = std::mem::take(&mut self.held);
         before.retain(|_, held| players.contains(&held.player));
         let keyed =
-            |(key, held): (&SeatKey, &Held)| Keyed { key: *key, player: held.player, from: held.from };
+            |(key, held): (&ResumeKey, &ExpectedSeat)| KeyedSeat { key: *key, player: held.player, from: held.from };
         let keys = before.iter().map(keyed).collect();
         for (key, mut held) in before {
             if self.is_full(held.from) {
@@ -241,27 +241,27 @@ impl Seats {
         changes: &[MembershipChange],
         players: &[PlayerId],
         tick: u32,
-    ) -> Result<(), Broken> {
+    ) -> Result<(), InvariantFailure> {
         let is_in = |player: PlayerId| players.binary_search(&player).is_ok();
         for held in self.held.values() {
             let player = held.player;
             if tick > held.joined + QUEUED_TICKS && !is_in(player) {
-                return Err(Broken::new(LOST, format!("player {} is not in tick {tick}", player.0)));
+                return Err(InvariantFailure::new(LOST, format!("player {} is not in tick {tick}", player.0)));
             }
             let joins = |change: &MembershipChange| matches!(change, MembershipChange::Joined(who, _) if *who == player);
             if tick > held.joined + QUEUED_TICKS && changes.iter().any(joins) {
                 let detail = format!("player {} joins again in tick {tick}", player.0);
-                return Err(Broken::new("a player that stays joins once", detail));
+                return Err(InvariantFailure::new("a player that stays joins once", detail));
             }
             if held.connection.is_none() && commands.iter().any(|command| command.player == player) {
-                return Err(Broken::new(STILL, format!("player {} in tick {tick}", player.0)));
+                return Err(InvariantFailure::new(STILL, format!("player {} in tick {tick}", player.0)));
             }
         }
         let late = |(player, since): (&PlayerId, &u32)| {
             (tick > since + QUEUED_TICKS && is_in(*player)).then_some(player.0)
         };
         if let Some(player) = self.gone.iter().find_map(late) {
-            return Err(Broken::new(GONE, format!("player {player} is in tick {tick}")));
+            return Err(InvariantFailure::new(GONE, format!("player {player} is in tick {tick}")));
         }
         self.gone.retain(|player, _| is_in(*player));
         Ok(())

@@ -6,78 +6,78 @@ use std::time::Duration;
 
 use tickwire_sim::PlayerId;
 
-use super::counts::Counts;
-use super::failure::Broken;
-use super::receiver_twin::{Call, Noted, Twin};
-use super::sim_server::SimHost;
-use super::virtual_tcp::{Read, ServerEnd, Wire};
-use crate::connection::Ending;
-use crate::connection::receiver::Denied;
-use crate::game::Dice;
+use super::counts::SimulationCounts;
+use super::failure::InvariantFailure;
+use super::receiver_twin::{DriverCall, RecordingDriver, ReceiverTwin};
+use super::sim_server::SimServer;
+use super::virtual_tcp::{ReadResult, ServerTransport, VirtualTcp};
+use crate::connection::DisconnectReason;
+use crate::connection::receiver::Denial;
+use crate::game::BotRng;
 use crate::limits;
 use crate::server::admission::Permit;
-use crate::server::admission::address_rate_limits::Spending;
-use crate::server::clients::client::{Client, Line};
-use crate::server::clients::client_driver::{self, Asked};
+use crate::server::admission::address_rate_limits::LimitedAction;
+use crate::server::clients::client::{Client, Transport};
+use crate::server::clients::client_driver::{self, ClientDriver};
 use crate::ws::http::{self, HeadReader, RequestHead};
 
 /// An established connection.
-pub struct Talk {
+pub struct ServerSession {
     /// The client.
-    pub client: Arc<Client<ServerEnd>>,
-    twin: Twin,
+    pub client: Arc<Client<ServerTransport>>,
+    twin: ReceiverTwin,
     /// After its end: the deadline for the last bytes, and the number of bytes dropped since.
     last: Option<(Duration, usize)>,
     /// Why it ended.
-    pub ending: Option<Ending>,
+    pub ending: Option<DisconnectReason>,
 }
 
-enum Stage {
+enum SimConnectionStage {
     Head(Box<HeadReader>),
     /// Refused: waits for the peer to close, at most until this time.
     Refused(Duration),
-    Talking(Box<Talk>),
+    Talking(Box<ServerSession>),
     Over,
 }
 
 /// See the [module](self).
-pub struct Connection {
+pub struct SimConnection {
     address: SocketAddr,
-    wire: Arc<Wire>,
+    wire: Arc<VirtualTcp>,
     permit: Option<Permit>,
     opened: Duration,
-    stage: Stage,
-    dice: Dice,
+    stage: SimConnectionStage,
+    dice: BotRng,
 }
 
-impl Connection {
+impl SimConnection {
     /// A connection that the listener has accepted, or `None` if no thread is available for it.
     pub fn accept(
         address: SocketAddr,
-        wire: &Arc<Wire>,
+        wire: &Arc<VirtualTcp>,
         seed: u64,
-        host: &mut SimHost,
-        counts: &mut Counts,
-    ) -> Option<Connection> {
+        host: &mut SimServer,
+        counts: &mut SimulationCounts,
+    ) -> Option<SimConnection> {
         let now = host.clock.now();
-        let refuse = |rule: &'static str, counts: &mut Counts| {
+        let refuse = |rule: &'static str, counts: &mut SimulationCounts| {
             counts.add(rule);
             wire.respond(&http::response(503, "text/plain; charset=utf-8", &[], rule.as_bytes()));
             wire.server_end();
         };
-        if host.budgets.take(SimHost::household(address), Spending::Connection, now).is_err() {
+        if host.budgets.take(SimServer::household(address), LimitedAction::Connection, now).is_err() {
             refuse("refused: connection rate", counts);
             return None;
         }
-        host.spent(address, Spending::Connection);
-        match host.admission.admit(Some(SimHost::household(address))) {
-            Ok(admitted) => Some(Connection {
+        host.spent(address, LimitedAction::Connection);
+        match host.admission.admit(Some(SimServer::household(address))) {
+            Ok(admitted) => Some(SimConnection {
                 address,
                 wire: Arc::clone(wire),
                 permit: Some(admitted.permit),
                 opened: now,
-                stage: Stage::Head(Box::new(HeadReader::new(limits::HEAD_LIMITS))),
-                dice: Dice::new(seed),
+                stage: SimConnectionStage::Head(Box::new(HeadReader::new(limits::HEAD_LIMITS))),
+                dice: BotRng::new(seed),
             }),
             Err(_) => {
                 refuse("refused: no place for a request", counts);
@@ -87,23 +87,23 @@ impl Connection {
     }
 
     /// The conversation, if it has begun.
-    pub fn talk(&self) -> Option<&Talk> {
+    pub fn talk(&self) -> Option<&ServerSession> {
         match &self.stage {
-            Stage::Talking(talk) => Some(talk),
+            SimConnectionStage::Talking(talk) => Some(talk),
             _ => None,
         }
     }
 
     /// Whether its thread would have ended.
     pub fn is_over(&self) -> bool {
-        matches!(self.stage, Stage::Over)
+        matches!(self.stage, SimConnectionStage::Over)
     }
 
     /// Reads the bytes that have arrived.
     ///
     /// # Errors
     /// An invariant is broken.
-    pub fn step(&mut self, host: &mut SimHost, counts: &mut Counts) -> Result<(), Broken> {
+    pub fn step(&mut self, host: &mut SimServer, counts: &mut SimulationCounts) -> Result<(), InvariantFailure> {
         let now = host.clock.now();
         for _ in 0..16 {
             if self.is_over() || self.is_past_deadline(now) {
@@ -114,7 +114,7 @@ impl Connection {
                 _ => limits::READ_BYTES,
             };
             let read = self.wire.server_read(most);
-            if read == Read::Nothing {
+            if read == ReadResult::Nothing {
                 break;
             }
             self.take(read, host, counts)?;
@@ -125,8 +125,8 @@ impl Connection {
 
     fn is_past_deadline(&self, now: Duration) -> bool {
         match &self.stage {
-            Stage::Refused(deadline) => now >= *deadline,
-            Stage::Talking(talk) => {
+            SimConnectionStage::Refused(deadline) => now >= *deadline,
+            SimConnectionStage::Talking(talk) => {
                 talk.last.is_some_and(|(until, dropped)| now >= until || dropped >= limits::MAX_DRAIN_BYTES)
             }
             _ => false,
@@ -134,19 +134,19 @@ impl Connection {
     }
 
     /// Enforces deadlines, and ends a conversation that another thread has closed.
-    fn look(&mut self, now: Duration, host: &mut SimHost, counts: &mut Counts) {
-        if let Stage::Head(reader) = &self.stage
+    fn look(&mut self, now: Duration, host: &mut SimServer, counts: &mut SimulationCounts) {
+        if let SimConnectionStage::Head(reader) = &self.stage
             && now >= self.opened + limits::HEAD_TIMEOUT
         {
             match reader.has_begun() {
                 true => self.refuse(408, now),
                 false => {
                     self.wire.server_end();
-                    self.stage = Stage::Refused(now + limits::CLOSE_TIMEOUT);
+                    self.stage = SimConnectionStage::Refused(now + limits::CLOSE_TIMEOUT);
                 }
             }
         }
-        if let Stage::Talking(talk) = &mut self.stage
+        if let SimConnectionStage::Talking(talk) = &mut self.stage
             && let Some((until, _)) = talk.last
             && now < until
         {
@@ -160,11 +160,11 @@ impl Connection {
         }
     }
 
-    fn take(&mut self, read: Read, host: &mut SimHost, counts: &mut Counts) -> Result<(), Broken> {
+    fn take(&mut self, read: ReadResult, host: &mut SimServer, counts: &mut SimulationCounts) -> Result<(), InvariantFailure> {
         let now = host.clock.now();
         match (&mut self.stage, read) {
-            (_, Read::Nothing) | (Stage::Over, _) => Ok(()),
-            (Stage::Head(reader), Read::Bytes(bytes)) => match reader.receive(&bytes) {
+            (_, ReadResult::Nothing) | (SimConnectionStage::Over, _) => Ok(()),
+            (SimConnectionStage::Head(reader), ReadResult::Bytes(bytes)) => match reader.receive(&bytes) {
                 Ok(None) => Ok(()),
                 Ok(Some(head)) => {
                     let rest = reader.rest().to_vec();
@@ -176,25 +176,25 @@ impl Connection {
                     Ok(())
                 }
             },
-            (Stage::Head(_) | Stage::Refused(_), Read::End | Read::Reset) => {
+            (SimConnectionStage::Head(_) | SimConnectionStage::Refused(_), ReadResult::End | ReadResult::Reset) => {
                 self.finish(host, counts);
                 Ok(())
             }
-            (Stage::Refused(_), Read::Bytes(_)) => Ok(()),
-            (Stage::Talking(talk), Read::Bytes(bytes)) if talk.last.is_some() => {
+            (SimConnectionStage::Refused(_), ReadResult::Bytes(_)) => Ok(()),
+            (SimConnectionStage::Talking(talk), ReadResult::Bytes(bytes)) if talk.last.is_some() => {
                 talk.last = talk.last.map(|(until, dropped)| (until, dropped + bytes.len()));
                 Ok(())
             }
-            (Stage::Talking(talk), Read::Bytes(bytes)) => {
-                let heard = talk.hear(&bytes, host, counts)?;
+            (SimConnectionStage::Talking(talk), ReadResult::Bytes(bytes)) => {
+                let heard = talk.receive(&bytes, host, counts)?;
                 if let Err(ending) = heard {
                     talk.end(ending, host, counts);
                 }
                 Ok(())
             }
-            (Stage::Talking(talk), Read::End | Read::Reset) => {
+            (SimConnectionStage::Talking(talk), ReadResult::End | ReadResult::Reset) => {
                 if talk.last.is_none() {
-                    talk.end(Ending::PeerLost, host, counts);
+                    talk.end(DisconnectReason::PeerLost, host, counts);
                 }
                 self.finish(host, counts);
                 Ok(())
@@ -205,16 +205,16 @@ impl Connection {
     fn refuse(&mut self, status: u16, now: Duration) {
         self.wire.respond(&http::response(status, "text/plain; charset=utf-8", &[], b"refused\n"));
         self.wire.server_end();
-        self.stage = Stage::Refused(now + limits::CLOSE_TIMEOUT);
+        self.stage = SimConnectionStage::Refused(now + limits::CLOSE_TIMEOUT);
     }
 
     fn enter(
         &mut self,
         head: &RequestHead,
         rest: &[u8],
-        host: &mut SimHost,
-        counts: &mut Counts,
-    ) -> Result<(), Broken> {
+        host: &mut SimServer,
+        counts: &mut SimulationCounts,
+    ) -> Result<(), InvariantFailure> {
         let now = host.clock.now();
         let Some(permit) = &mut self.permit else { return Ok(()) };
         let entered = host.enter(head, self.address, permit);
@@ -232,62 +232,62 @@ impl Connection {
         };
         self.wire.respond(&entry.response);
         let who = (host.next_client(), self.address);
-        let line = ServerEnd(Arc::clone(&self.wire));
+        let line = ServerTransport(Arc::clone(&self.wire));
         let client = Arc::new(Client::new(who, line, entry, now));
-        let twin = Twin::new(&client, self.dice.bits());
-        let mut talk = Box::new(Talk { client, twin, last: None, ending: None });
+        let twin = ReceiverTwin::new(&client, self.dice.bits());
+        let mut talk = Box::new(ServerSession { client, twin, last: None, ending: None });
         talk.begin(host)?;
         host.welcome(&talk.client);
-        let heard = if rest.is_empty() { Ok(()) } else { talk.hear(rest, host, counts)? };
+        let heard = if rest.is_empty() { Ok(()) } else { talk.receive(rest, host, counts)? };
         if let Err(ending) = heard {
             talk.end(ending, host, counts);
         }
-        self.stage = Stage::Talking(talk);
+        self.stage = SimConnectionStage::Talking(talk);
         Ok(())
     }
 
     /// Ends the thread and releases everything that it holds.
-    fn finish(&mut self, host: &mut SimHost, counts: &mut Counts) {
-        if let Stage::Talking(talk) = &self.stage {
+    fn finish(&mut self, host: &mut SimServer, counts: &mut SimulationCounts) {
+        if let SimConnectionStage::Talking(talk) = &self.stage {
             talk.leave_world(host, counts);
             talk.client.set_gone();
             talk.client.line.cut();
         }
         self.wire.server_end();
         self.permit = None;
-        self.stage = Stage::Over;
+        self.stage = SimConnectionStage::Over;
     }
 }
 
-impl Talk {
-    fn begin(&mut self, host: &SimHost) -> Result<(), Broken> {
-        let Talk { client, twin, .. } = self;
+impl ServerSession {
+    fn begin(&mut self, host: &SimServer) -> Result<(), InvariantFailure> {
+        let ServerSession { client, twin, .. } = self;
         let at = client.at(client.connected);
-        let mut asked = Asked { client, budgets: &host.budgets, guard: &host.guard, books: &(), at };
-        let mut noted = Noted::new(&mut asked);
+        let mut asked = ClientDriver { client, budgets: &host.budgets, guard: &host.guard, books: &(), at };
+        let mut noted = RecordingDriver::new(&mut asked);
         let begun = client.receiver.lock().begin(client.id, &mut noted);
         twin.begin(client.id, noted)?;
-        begun.map_err(|ending| Broken::new("everyone may play", ending.to_string()))
+        begun.map_err(|ending| InvariantFailure::new("everyone may play", ending.to_string()))
     }
 
     /// Passes bytes to the receiver and to its twin.
-    fn hear(
+    fn receive(
         &mut self,
         bytes: &[u8],
-        host: &mut SimHost,
-        counts: &mut Counts,
-    ) -> Result<Result<(), Ending>, Broken> {
-        let Talk { client, twin, .. } = self;
+        host: &mut SimServer,
+        counts: &mut SimulationCounts,
+    ) -> Result<Result<(), DisconnectReason>, InvariantFailure> {
+        let ServerSession { client, twin, .. } = self;
         let at = client.at(host.clock.now());
         let is_closing = client.sender.ending().is_some();
-        let mut asked = Asked { client, budgets: &host.budgets, guard: &host.guard, books: &(), at };
-        let mut noted = Noted::new(&mut asked);
-        let heard = client_driver::hear(client, bytes, at, &mut noted);
-        let spent: Vec<Spending> = noted.calls.iter().filter_map(spends).collect();
+        let mut asked = ClientDriver { client, budgets: &host.budgets, guard: &host.guard, books: &(), at };
+        let mut noted = RecordingDriver::new(&mut asked);
+        let heard = client_driver::receive(client, bytes, at, &mut noted);
+        let spent: Vec<LimitedAction> = noted.calls.iter().filter_map(spends).collect();
         let said: Vec<(u32, u64)> = noted.calls.iter().filter_map(says).collect();
         let got = noted.calls.iter().filter_map(gets).next_back();
         if !is_closing {
-            twin.hear(bytes, at, noted)?;
+            twin.receive(bytes, at, noted)?;
         }
         spent.into_iter().for_each(|spending| host.spent(client.address, spending));
         said.into_iter().try_for_each(|(tick, checksum)| host.worlds.said(client, tick, checksum))?;
@@ -295,7 +295,7 @@ impl Talk {
         Ok(heard)
     }
 
-    fn end(&mut self, ending: Ending, host: &mut SimHost, counts: &mut Counts) {
+    fn end(&mut self, ending: DisconnectReason, host: &mut SimServer, counts: &mut SimulationCounts) {
         let now = host.clock.now();
         self.client.close(ending.clone(), now);
         let ending = self.client.sender.ending().unwrap_or(ending);
@@ -305,7 +305,7 @@ impl Talk {
         self.last = Some((now + limits::CLOSE_TIMEOUT, 0));
     }
 
-    fn leave_world(&self, host: &mut SimHost, counts: &mut Counts) {
+    fn leave_world(&self, host: &mut SimServer, counts: &mut SimulationCounts) {
         if !host.leaks_this_seat(&self.client) {
             host.leave_world(&self.client, counts);
         }
@@ -313,13 +313,13 @@ impl Talk {
 }
 
 /// The name under which an ending is counted.
-fn ended(ending: &Ending) -> &'static str {
+fn ended(ending: &DisconnectReason) -> &'static str {
     match ending {
-        Ending::PeerClosed(_) => "ended: the peer closed",
-        Ending::PeerLost => "ended: the peer was lost",
-        Ending::Violation(_) => "ended: broke a rule of RFC 6455",
-        Ending::Packet(_) => "ended: a broken packet",
-        Ending::Breach(breach) => match breach.name() {
+        DisconnectReason::PeerClosed(_) => "ended: the peer closed",
+        DisconnectReason::PeerLost => "ended: the peer was lost",
+        DisconnectReason::Violation(_) => "ended: broke a rule of RFC 6455",
+        DisconnectReason::Packet(_) => "ended: a broken packet",
+        DisconnectReason::Breach(breach) => match breach.name() {
             "message_rate" => "ended: message_rate",
             "byte_rate" => "ended: byte_rate",
             "hello_late" => "ended: hello_late",
@@ -337,27 +337,27 @@ fn ended(ending: &Ending) -> &'static str {
 }
 
 /// The player that a call brought.
-fn gets(call: &Call) -> Option<PlayerId> {
+fn gets(call: &DriverCall) -> Option<PlayerId> {
     match call {
-        Call::Join(.., granted) => granted.ok(),
+        DriverCall::Join(.., granted) => granted.ok(),
         _ => None,
     }
 }
 
 /// The checksum of a client in lockstep that a call brought.
-fn says(call: &Call) -> Option<(u32, u64)> {
+fn says(call: &DriverCall) -> Option<(u32, u64)> {
     match call {
-        Call::Checksum(tick, checksum) => Some((*tick, *checksum)),
+        DriverCall::Checksum(tick, checksum) => Some((*tick, *checksum)),
         _ => None,
     }
 }
 
 /// The budget from which a call takes.
-fn spends(call: &Call) -> Option<Spending> {
-    let is_spent = |granted: &Result<(), Denied>| !matches!(granted, Err(Denied::Rejected(..)));
+fn spends(call: &DriverCall) -> Option<LimitedAction> {
+    let is_spent = |granted: &Result<(), Denial>| !matches!(granted, Err(Denial::Rejected(..)));
     match call {
-        Call::Join(.., granted) => is_spent(&granted.map(drop)).then_some(Spending::Join),
-        Call::Command(_, shared, granted) => shared.map(Spending::Shared).filter(|_| is_spent(granted)),
+        DriverCall::Join(.., granted) => is_spent(&granted.map(drop)).then_some(LimitedAction::Join),
+        DriverCall::Command(_, shared, granted) => shared.map(LimitedAction::Shared).filter(|_| is_spent(granted)),
         _ => None,
     }
 }

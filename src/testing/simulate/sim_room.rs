@@ -7,18 +7,18 @@ use std::time::Duration;
 
 use tickwire_sim::{Command, EncodedAction, PlayerId, WorldParams};
 
-use super::counts::Counts;
-use super::failure::Broken;
-use super::plan::{Kind, LONGEST_ABSENCE};
-use super::seat_model::{ABSENT_PER_ADDRESS, Moment, Seats};
-use super::virtual_tcp::ServerEnd;
-use crate::game::{Dice, Rates, Replica, Tick};
+use super::counts::SimulationCounts;
+use super::failure::InvariantFailure;
+use super::plan::{SimGameFactory, LONGEST_ABSENCE};
+use super::seat_model::{ABSENT_PER_ADDRESS, EventTime, SeatModel};
+use super::virtual_tcp::ServerTransport;
+use crate::game::{BotRng, UpdateRates, DynWorld, DynTick};
 use crate::limits;
 use crate::packet::Dialect;
-use crate::server::clients::dyn_room::Core;
-use crate::server::room::lockstep::{Access, Rules};
+use crate::server::clients::dyn_room::DynRoom;
+use crate::server::room::lockstep::{LockstepAccess, LockstepConfig};
 use crate::server::room::seats::Seat;
-use crate::server::room::{Answers, Handle, Options, Ticked, Wants};
+use crate::server::room::{CommandAcks, RoomHandle, RoomConfig, TickResult, TickRequest};
 use crate::util::address_prefix::AddressPrefix;
 
 /// Updates per second of clients of foreign dialects.
@@ -29,7 +29,7 @@ const SEAT_TIME: [Duration; 2] = [Duration::from_secs(12), LONGEST_ABSENCE];
 const OPERATOR_INTERVAL: [Duration; 2] = [Duration::from_millis(100), Duration::from_millis(1_200)];
 
 /// A query of the operator, and the channel for its answer.
-struct Question {
+struct PendingQuery {
     answer: Receiver<Result<(), &'static str>>,
     /// The number of its notice, if it is one.
     notice: Option<u32>,
@@ -52,49 +52,49 @@ pub enum OperatorAction {
 }
 
 /// A tick, and what it answers.
-pub type Answered = (Arc<dyn Tick>, Option<Arc<Answers>>);
+pub type TickAcks = (Arc<dyn DynTick>, Option<Arc<CommandAcks>>);
 
 /// See the [module](self).
-pub struct Game {
-    kind: Kind,
+pub struct SimRoom {
+    kind: SimGameFactory,
     tick_hz: u32,
-    room: Box<dyn Core<ServerEnd>>,
+    room: Box<dyn DynRoom<ServerTransport>>,
     /// The half that connections use.
-    pub handle: Arc<Handle>,
-    shadow: Box<dyn Replica>,
-    published: Option<Arc<dyn Tick>>,
-    dice: Dice,
+    pub handle: Arc<RoomHandle>,
+    shadow: Box<dyn DynWorld>,
+    published: Option<Arc<dyn DynTick>>,
+    dice: BotRng,
     operates_at: Duration,
-    questions: Vec<Question>,
+    questions: Vec<PendingQuery>,
     /// The notices that the operator sent to everyone: the tick after which each was sent, and its
     /// number.
     pub notices: Vec<(u32, u32)>,
     next_notice: u32,
     wants_restart: bool,
     /// What is expected of the seats of clients with a key.
-    pub seats: Seats,
+    pub seats: SeatModel,
 }
 
-impl Game {
+impl SimRoom {
     /// A room with this name and a map of its own.
-    pub fn new(kind: Kind, name: &str, seed: u64) -> Game {
-        let mut dice = Dice::new(seed);
+    pub fn new(kind: SimGameFactory, name: &str, seed: u64) -> SimRoom {
+        let mut dice = BotRng::new(seed);
         let identity = (kind.about.identity)(dice.bits() as u32);
         let options = options(name, &identity, &mut dice);
         let seat_time = options.seat_time;
         let room = (kind.begin)(&identity, options);
-        let seats = Seats::new(seat_time, kind.about.bots.keeps);
-        Game::with(kind, room, (kind.about.begin)(&identity), dice, (0, seats))
+        let seats = SeatModel::new(seat_time, kind.about.bots.keeps);
+        SimRoom::with(kind, room, (kind.about.begin)(&identity), dice, (0, seats))
     }
 
     fn with(
-        kind: Kind,
-        room: Box<dyn Core<ServerEnd>>,
-        shadow: Box<dyn Replica>,
-        dice: Dice,
-        (next_notice, seats): (u32, Seats),
-    ) -> Game {
-        Game {
+        kind: SimGameFactory,
+        room: Box<dyn DynRoom<ServerTransport>>,
+        shadow: Box<dyn DynWorld>,
+        dice: BotRng,
+        (next_notice, seats): (u32, SeatModel),
+    ) -> SimRoom {
+        SimRoom {
             kind,
             tick_hz: shadow.identity().tick_hz,
             handle: Arc::clone(room.handle()),
@@ -115,13 +115,13 @@ impl Game {
     ///
     /// # Errors
     /// The second world differs, or the room broke an invariant.
-    pub fn tick(&mut self, now: Duration, counts: &mut Counts) -> Result<Answered, Broken> {
+    pub fn tick(&mut self, now: Duration, counts: &mut SimulationCounts) -> Result<TickAcks, InvariantFailure> {
         let is_second = self.handle.tick().is_multiple_of(self.tick_hz);
         self.seats.expire(now, self.handle.tick(), counts);
-        let wants = Wants { frame: true, checksum: is_second, snapshot: self.wants_restart };
+        let wants = TickRequest { frame: true, checksum: is_second, snapshot: self.wants_restart };
         let ticked = self.room.tick(now, wants);
         self.follow(&ticked, counts)?;
-        self.hear_answers(ticked.tick + 1)?;
+        self.check_query_results(ticked.tick + 1)?;
         for (_, rejection) in &ticked.rejected {
             counts.add(rejected(rejection));
         }
@@ -140,31 +140,31 @@ impl Game {
     }
 
     /// Ends the room; another with the same name continues from this snapshot.
-    fn begin_again(&mut self, snapshot: &[u8], now: Duration) -> Result<(), Broken> {
+    fn begin_again(&mut self, snapshot: &[u8], now: Duration) -> Result<(), InvariantFailure> {
         self.handle.set_over();
         let mut dice = self.dice.clone();
-        let broken = |reason| Broken::new("a snapshot can be restored", reason);
+        let broken = |reason| InvariantFailure::new("a snapshot can be restored", reason);
         let shadow = (self.kind.about.restore)(snapshot).map_err(broken)?;
-        let options = Options { epoch: epoch(&mut dice), ..self.handle.options.clone() };
+        let options = RoomConfig { epoch: epoch(&mut dice), ..self.handle.options.clone() };
         let room = (self.kind.resume)(snapshot, &|_| options.clone()).map_err(broken)?;
         let keys = self.seats.restarted(&shadow.players(), now, shadow.tick());
         room.handle().expect(&keys, now);
-        let empty = Seats::new(Duration::ZERO, self.kind.about.bots.keeps);
+        let empty = SeatModel::new(Duration::ZERO, self.kind.about.bots.keeps);
         let seats = std::mem::replace(&mut self.seats, empty);
-        *self = Game::with(self.kind, room, shadow, dice, (self.next_notice, seats));
+        *self = SimRoom::with(self.kind, room, shadow, dice, (self.next_notice, seats));
         Ok(())
     }
 
     /// Steps the second world with the command frame.
-    fn follow(&mut self, ticked: &Ticked, counts: &mut Counts) -> Result<(), Broken> {
+    fn follow(&mut self, ticked: &TickResult, counts: &mut SimulationCounts) -> Result<(), InvariantFailure> {
         let rule = "a second world with the same command frames stays identical";
-        let frame = ticked.frame.as_ref().ok_or_else(|| Broken::new(rule, "a tick has no command frame"))?;
+        let frame = ticked.frame.as_ref().ok_or_else(|| InvariantFailure::new(rule, "a tick has no command frame"))?;
         let frame =
-            (self.kind.about.frame)(frame).map_err(|error| Broken::new(rule, format!("{error:?}")))?;
+            (self.kind.about.frame)(frame).map_err(|error| InvariantFailure::new(rule, format!("{error:?}")))?;
         if let Some(checksum) = ticked.checksum {
             counts.mix(checksum);
             if checksum != self.shadow.checksum() {
-                return Err(Broken::new(rule, format!("before tick {} they differ", ticked.tick)));
+                return Err(InvariantFailure::new(rule, format!("before tick {} they differ", ticked.tick)));
             }
         }
         let commands: Vec<Command<EncodedAction>> = frame.commands;
@@ -174,7 +174,7 @@ impl Game {
         self.seats.check(&commands, &ticked.changes, &players, ticked.tick + 1)
     }
 
-    fn hear_answers(&mut self, tick: u32) -> Result<(), Broken> {
+    fn check_query_results(&mut self, tick: u32) -> Result<(), InvariantFailure> {
         let mut late = None;
         let notices = &mut self.notices;
         self.questions.retain(|question| match question.answer.try_recv() {
@@ -188,24 +188,24 @@ impl Game {
             }
         });
         let rule = "an operator's query is answered after its tick";
-        late.map_or(Ok(()), |asked| Err(Broken::new(rule, format!("query made before tick {asked}"))))
+        late.map_or(Ok(()), |asked| Err(InvariantFailure::new(rule, format!("query made before tick {asked}"))))
     }
 
     /// Checks that seats and commands are within their bounds, and that there are as many seats as
     /// players.
-    fn check_load(&self, players: usize, now: Duration) -> Result<(), Broken> {
+    fn check_load(&self, players: usize, now: Duration) -> Result<(), InvariantFailure> {
         let ([taken, free, resting, highest], waiting) = self.handle.load();
         if taken != players || taken + free + resting != highest {
             let detail = format!(
                 "{taken} seats are taken, {free} free and {resting} resting, of {highest}; {players} players"
             );
-            return Err(Broken::new(
+            return Err(InvariantFailure::new(
                 "every taken seat has a player in the world, and every number is accounted for",
                 detail,
             ));
         }
         if waiting > limits::INBOX_COMMANDS {
-            return Err(Broken::new(
+            return Err(InvariantFailure::new(
                 "commands in the inbox stay within their bound",
                 format!("{waiting} at {now:?}"),
             ));
@@ -214,7 +214,7 @@ impl Game {
     }
 
     /// Occasionally performs an action of the operator.
-    pub fn operate(&mut self, now: Duration, counts: &mut Counts, is_ending: bool) -> OperatorAction {
+    pub fn operate(&mut self, now: Duration, counts: &mut SimulationCounts, is_ending: bool) -> OperatorAction {
         if now < self.operates_at || self.handle.is_over() {
             return OperatorAction::None;
         }
@@ -255,8 +255,8 @@ impl Game {
     }
 
     /// This moment of the room.
-    pub fn moment(&self, now: Duration) -> Moment {
-        Moment { now, tick: self.handle.tick(), published: self.published.clone() }
+    pub fn moment(&self, now: Duration) -> EventTime {
+        EventTime { now, tick: self.handle.tick(), published: self.published.clone() }
     }
 
     /// The operator removes a player.
@@ -289,7 +289,7 @@ impl Game {
     }
 
     /// The marks of the reliable messages by which the client of this player must be told of a tick.
-    pub fn marks(&self, tick: &dyn Tick, player: Option<PlayerId>, dialect: &Dialect) -> Vec<u32> {
+    pub fn marks(&self, tick: &dyn DynTick, player: Option<PlayerId>, dialect: &Dialect) -> Vec<u32> {
         let at = tick.tick();
         let newest = self.notices.iter().rev().take_while(|(tick, _)| *tick >= at);
         let mut marks: Vec<u32> = newest.filter(|(tick, _)| *tick == at).map(|(_, number)| *number).collect();
@@ -301,7 +301,7 @@ impl Game {
     fn ask(&mut self, action: EncodedAction, notice: Option<u32>) {
         // The room was busy, so the query was not queued.
         if let Ok(answer) = self.handle.command(action) {
-            self.questions.push(Question { answer, notice, asked: self.handle.tick() });
+            self.questions.push(PendingQuery { answer, notice, asked: self.handle.tick() });
         }
     }
 
@@ -309,13 +309,13 @@ impl Game {
     ///
     /// # Errors
     /// A seat does not.
-    pub fn check_seats(&self, is_there: impl Fn(u64) -> bool) -> Result<(), Broken> {
+    pub fn check_seats(&self, is_there: impl Fn(u64) -> bool) -> Result<(), InvariantFailure> {
         for player in self.shadow.players() {
             if let Some(Seat::Connected(number)) = self.handle.seat(player)
                 && !is_there(number)
             {
                 let detail = format!("player {} belongs to connection {number}, which has ended", player.0);
-                return Err(Broken::new("a seat is released when its connection ends", detail));
+                return Err(InvariantFailure::new("a seat is released when its connection ends", detail));
             }
         }
         Ok(())
@@ -325,39 +325,39 @@ impl Game {
     ///
     /// # Errors
     /// Something has not.
-    pub fn check_end(&self) -> Result<(), Broken> {
+    pub fn check_end(&self) -> Result<(), InvariantFailure> {
         let ([taken, ..], waiting) = self.handle.load();
         let players = self.shadow.players().len();
         if (taken, waiting, players) == (0, 0, 0) {
             return Ok(());
         }
         let detail = format!("{taken} seats, {waiting} commands and {players} players remain");
-        Err(Broken::new("every seat and command is released at the end", detail))
+        Err(InvariantFailure::new("every seat and command is released at the end", detail))
     }
 }
 
 /// The settings of a room of this name.
-fn options(name: &str, identity: &WorldParams, dice: &mut Dice) -> Options {
+fn options(name: &str, identity: &WorldParams, dice: &mut BotRng) -> RoomConfig {
     let tick_hz = identity.tick_hz;
     let bits = dice.bits();
-    let mut of_lockstep = Dice::new(bits);
-    Options {
+    let mut of_lockstep = BotRng::new(bits);
+    RoomConfig {
         name: name.into(),
         epoch: format!("{bits:016x}"),
-        rates: Rates { tick_hz, update_hz: tick_hz, foreign_hz: FOREIGN_HZ },
+        rates: UpdateRates { tick_hz, update_hz: tick_hz, foreign_hz: FOREIGN_HZ },
         delay_ticks: 0,
         seat_time: dice.between(SEAT_TIME[0], SEAT_TIME[1]),
         absent_per_address: ABSENT_PER_ADDRESS,
         max_clients: usize::MAX,
-        lockstep: Rules {
-            access: Access::Open,
+        lockstep: LockstepConfig {
+            access: LockstepAccess::Open,
             snapshot_ticks: 1 + of_lockstep.below(300),
             checksum_ticks: 1 + of_lockstep.below(90),
         },
     }
 }
 
-fn epoch(dice: &mut Dice) -> String {
+fn epoch(dice: &mut BotRng) -> String {
     format!("{:016x}", dice.bits())
 }
 

@@ -7,29 +7,29 @@ use std::time::Duration;
 
 use tickwire_sim::PlayerId;
 
-use super::counts::Counts;
-use super::desync_model::Worlds;
-use super::failure::{Broken, Planted};
+use super::counts::SimulationCounts;
+use super::desync_model::DesyncModel;
+use super::failure::{InvariantFailure, InjectedBug};
 use super::lane_check;
-use super::plan::{Kind, Plan};
-use super::seat_model::Holder;
-use super::sim_room::{Game, OperatorAction};
-use super::virtual_tcp::{Clock, ServerEnd};
-use crate::connection::Ending;
-use crate::game::bots::Spoken;
-use crate::game::{Breach, Dice, Tick, Turn};
+use super::plan::{SimGameFactory, SimulationPlan};
+use super::seat_model::SeatHolder;
+use super::sim_room::{SimRoom, OperatorAction};
+use super::virtual_tcp::{VirtualClock, ServerTransport};
+use crate::connection::DisconnectReason;
+use crate::game::bots::ClientVariant;
+use crate::game::{CloseReason, BotRng, DynTick, StateOutcome};
 use crate::limits;
 use crate::packet::PacketTables;
 use crate::packet::routes::split_room_path;
-use crate::server::admission::address_rate_limits::{Budgets, Spending};
-use crate::server::admission::refusal::Refused;
-use crate::server::admission::tokens::Guard;
-use crate::server::admission::upgrade_check::{Door, Entry};
-use crate::server::admission::{Admission, Caps, Permit, Place};
+use crate::server::admission::address_rate_limits::{AddressRateLimits, LimitedAction};
+use crate::server::admission::refusal::Refusal;
+use crate::server::admission::tokens::Authenticator;
+use crate::server::admission::upgrade_check::{UpgradeCheck, AcceptedClient};
+use crate::server::admission::{Admission, Capacity, Permit, SlotKind};
 use crate::server::clients::backlog::Backlog;
 use crate::server::clients::client::Client;
-use crate::server::clients::update_group::{Audience, Desk, Serve, Turns};
-use crate::server::room::Handle;
+use crate::server::clients::update_group::{UpdateGroup, EncodeBuffers, UpdateFn, UpdateRunner};
+use crate::server::room::RoomHandle;
 use crate::server::room::seats::Seat;
 use crate::util::address_prefix::AddressPrefix;
 use crate::util::netem::Conditions;
@@ -42,47 +42,47 @@ const PER_ADDRESS: usize = 5;
 const WORKERS: usize = 2;
 
 /// A client that was just sent the newest state, and could receive all of it.
-pub struct Served {
+pub struct UpdatedClient {
     /// The client.
-    pub client: Arc<Client<ServerEnd>>,
+    pub client: Arc<Client<ServerTransport>>,
     /// The published state that it was sent.
-    pub published: Arc<dyn Tick>,
+    pub published: Arc<dyn DynTick>,
 }
 
 /// A worker's view of one room.
-struct Part {
-    audience: Box<dyn Audience<ServerEnd>>,
+struct RoomWorker {
+    audience: Box<dyn UpdateGroup<ServerTransport>>,
     backlog: Option<Backlog>,
     /// The ticks in the backlog.
-    ticks: Vec<Arc<dyn Tick>>,
+    ticks: Vec<Arc<dyn DynTick>>,
 }
 
 struct Worker {
-    parts: Vec<Part>,
+    parts: Vec<RoomWorker>,
     asleep_until: Duration,
-    desk: Desk,
+    desk: EncodeBuffers,
 }
 
 /// See the [module](self).
-pub struct SimHost {
+pub struct SimServer {
     /// Virtual time.
-    pub clock: Clock,
+    pub clock: VirtualClock,
     /// The places.
     pub admission: Arc<Admission>,
     /// Rate limits per address.
-    pub budgets: Budgets,
+    pub budgets: AddressRateLimits,
     /// Knows who may play: everyone.
-    pub guard: Guard,
+    pub guard: Authenticator,
     /// The game.
-    pub game: Kind,
+    pub game: SimGameFactory,
     /// How its bots speak, in turn.
-    pub spoken: Vec<Spoken>,
+    pub spoken: Vec<ClientVariant>,
     /// Ticks per second.
     pub tick_hz: u32,
     /// The conditions of every connection.
     pub net: Option<Conditions>,
     /// The rooms.
-    pub games: Vec<Game>,
+    pub games: Vec<SimRoom>,
     /// The marks of the reliable messages that each client must receive, by the client's number.
     pub marks: BTreeMap<u64, Vec<u32>>,
     /// The numbers of the clients to which the operator granted resources.
@@ -90,51 +90,51 @@ pub struct SimHost {
     /// The packet tables.
     pub codes: Arc<PacketTables>,
     /// The worlds of clients in lockstep.
-    pub worlds: Worlds,
+    pub worlds: DesyncModel,
     /// A fault of which a client in lockstep is the victim.
-    pub planted: Option<Planted>,
+    pub planted: Option<InjectedBug>,
     /// Whether all clients leave: no room is restarted.
     pub is_ending: bool,
-    handles: Vec<Arc<Handle>>,
+    handles: Vec<Arc<RoomHandle>>,
     workers: Vec<Worker>,
-    clients: BTreeMap<u64, Arc<Client<ServerEnd>>>,
+    clients: BTreeMap<u64, Arc<Client<ServerTransport>>>,
     next_client: u64,
     /// When each bucket is full again, computed from the observed spending.
-    spent: BTreeMap<(AddressPrefix, &'static str), (Spending, Duration)>,
+    spent: BTreeMap<(AddressPrefix, &'static str), (LimitedAction, Duration)>,
     bans: Vec<(Duration, SocketAddr)>,
-    dice: Dice,
+    dice: BotRng,
 }
 
-impl SimHost {
+impl SimServer {
     /// The host of a simulation.
     ///
     /// # Errors
     /// The tables of the game cannot be used, or it has no bots.
-    pub fn new(plan: &Plan, seed: u64, planted: Option<Planted>) -> Result<SimHost, Broken> {
-        let (mut dice, game, peers) = (Dice::new(seed), plan.game, plan.peers);
+    pub fn new(plan: &SimulationPlan, seed: u64, planted: Option<InjectedBug>) -> Result<SimServer, InvariantFailure> {
+        let (mut dice, game, peers) = (BotRng::new(seed), plan.game, plan.peers);
         let name = |room: usize| if room == 0 { String::new() } else { format!("room-{room}") };
         let rooms = 0..plan.rooms.max(1);
-        let games: Vec<Game> = rooms.map(|room| Game::new(game, &name(room), dice.bits())).collect();
-        let caps = Caps { clients: 2 * peers + 16, clients_per_address: PER_ADDRESS, ..Caps::default() };
-        let part = || Part { audience: (game.audience)(), backlog: None, ticks: Vec::new() };
+        let games: Vec<SimRoom> = rooms.map(|room| SimRoom::new(game, &name(room), dice.bits())).collect();
+        let caps = Capacity { clients: 2 * peers + 16, clients_per_address: PER_ADDRESS, ..Capacity::default() };
+        let part = || RoomWorker { audience: (game.audience)(), backlog: None, ticks: Vec::new() };
         let worker = || Worker {
             parts: games.iter().map(|_| part()).collect(),
             asleep_until: Duration::ZERO,
-            desk: Desk::default(),
+            desk: EncodeBuffers::default(),
         };
         let codes = PacketTables::from_texts(game.about.tables);
         let codes =
-            codes.map_err(|why| Broken::new("the tables of the game can be used", why.to_string()))?;
+            codes.map_err(|why| InvariantFailure::new("the tables of the game can be used", why.to_string()))?;
         let mut spoken = game.about.bots.spoken.to_vec();
         if spoken.is_empty() {
             let (path, dialect) = game.about.paths[0];
             spoken.extend([(dialect, path, false), (dialect, path, true)]);
         }
-        Ok(SimHost {
-            clock: Clock::default(),
+        Ok(SimServer {
+            clock: VirtualClock::default(),
             admission: Admission::new(caps),
-            budgets: Budgets::new(true),
-            guard: Guard::default(),
+            budgets: AddressRateLimits::new(true),
+            guard: Authenticator::default(),
             game,
             spoken,
             tick_hz: (game.about.identity)(0).tick_hz,
@@ -142,7 +142,7 @@ impl SimHost {
             marks: BTreeMap::new(),
             granted: BTreeSet::new(),
             codes: Arc::new(codes),
-            worlds: Worlds::default(),
+            worlds: DesyncModel::default(),
             handles: games.iter().map(|game| Arc::clone(&game.handle)).collect(),
             is_ending: false,
             workers: (0..WORKERS).map(|_| worker()).collect(),
@@ -176,17 +176,17 @@ impl SimHost {
         head: &RequestHead,
         address: SocketAddr,
         permit: &mut Permit,
-    ) -> Result<Entry, Refused> {
-        let (now, household) = (self.clock.now(), SimHost::household(address));
+    ) -> Result<AcceptedClient, Refusal> {
+        let (now, household) = (self.clock.now(), SimServer::household(address));
         let (codes, budgets) = (&*self.codes, &self.budgets);
         let (name, _) = split_room_path(head.path());
         let room = self.handles.iter().find(|room| *room.options.name == *name);
-        let door = Door { origins: &[], codes, room, is_full: false, budgets, is_stopping: false };
+        let door = UpgradeCheck { origins: &[], codes, room, is_full: false, budgets, is_stopping: false };
         let entered = door.enter(head, household, permit, now);
         match &entered {
-            Ok(_) => self.spent(address, Spending::Client),
-            Err(no) if no.is_cap && no.status != 429 && self.planted == Some(Planted::BudgetKept) => {
-                let _ = self.budgets.take(household, Spending::Client, now);
+            Ok(_) => self.spent(address, LimitedAction::Client),
+            Err(no) if no.is_cap && no.status != 429 && self.planted == Some(InjectedBug::BudgetKept) => {
+                let _ = self.budgets.take(household, LimitedAction::Client, now);
             }
             Err(_) => {}
         }
@@ -194,7 +194,7 @@ impl SimHost {
     }
 
     /// Assigns a client to a worker.
-    pub fn welcome(&mut self, client: &Arc<Client<ServerEnd>>) {
+    pub fn welcome(&mut self, client: &Arc<Client<ServerTransport>>) {
         self.clients.insert(client.id, Arc::clone(client));
         self.marks.insert(client.id, Vec::new());
         let room = self.handles.iter().position(|room| Arc::ptr_eq(room, &client.room)).unwrap_or(0);
@@ -208,10 +208,10 @@ impl SimHost {
     /// It is not the right one.
     pub fn joined(
         &mut self,
-        client: &Client<ServerEnd>,
+        client: &Client<ServerTransport>,
         player: PlayerId,
-        counts: &mut Counts,
-    ) -> Result<(), Broken> {
+        counts: &mut SimulationCounts,
+    ) -> Result<(), InvariantFailure> {
         let now = self.clock.now();
         let game = self.games.iter_mut().find(|game| Arc::ptr_eq(&game.handle, &client.room));
         let Some((game, holder)) = game.zip(holder(client)) else { return Ok(()) };
@@ -220,11 +220,11 @@ impl SimHost {
     }
 
     /// A client's connection has ended: its player waits for another one, or leaves.
-    pub fn leave_world(&mut self, client: &Client<ServerEnd>, counts: &mut Counts) {
+    pub fn leave_world(&mut self, client: &Client<ServerTransport>, counts: &mut SimulationCounts) {
         let now = self.clock.now();
         let game = self.games.iter_mut().find(|game| Arc::ptr_eq(&game.handle, &client.room));
         if let (Some(game), Some(player)) = (game, client.player()) {
-            if self.planted == Some(Planted::BodyLost) {
+            if self.planted == Some(InjectedBug::BodyLost) {
                 client.room.forget_key(player, client.id);
             }
             let moment = game.moment(now);
@@ -236,15 +236,15 @@ impl SimHost {
     }
 
     /// Planted fault: whether this client's seat is leaked.
-    pub fn leaks_this_seat(&self, client: &Client<ServerEnd>) -> bool {
-        self.planted == Some(Planted::SeatLeaked) && client.id.is_multiple_of(3)
+    pub fn leaks_this_seat(&self, client: &Client<ServerTransport>) -> bool {
+        self.planted == Some(InjectedBug::SeatLeaked) && client.id.is_multiple_of(3)
     }
 
     /// Runs the operator's commands and a tick of every room.
     ///
     /// # Errors
     /// An invariant is broken.
-    pub fn tick(&mut self, counts: &mut Counts) -> Result<(), Broken> {
+    pub fn tick(&mut self, counts: &mut SimulationCounts) -> Result<(), InvariantFailure> {
         let now = self.clock.now();
         self.unban(now, counts);
         for room in 0..self.games.len() {
@@ -258,7 +258,7 @@ impl SimHost {
                 // The room was restarted: the clients of its previous run are closed.
                 let over = std::mem::replace(&mut self.handles[room], Arc::clone(&self.games[room].handle));
                 for client in self.clients.values().filter(|client| Arc::ptr_eq(&client.room, &over)) {
-                    client.close(Ending::Breach(Breach::GoingAway), now);
+                    client.close(DisconnectReason::Breach(CloseReason::GoingAway), now);
                 }
             }
             for worker in &mut self.workers {
@@ -274,7 +274,7 @@ impl SimHost {
         Ok(())
     }
 
-    fn carry_out(&mut self, action: OperatorAction, room: usize, now: Duration, counts: &mut Counts) {
+    fn carry_out(&mut self, action: OperatorAction, room: usize, now: Duration, counts: &mut SimulationCounts) {
         let (OperatorAction::Kick(player) | OperatorAction::Ban(player) | OperatorAction::Granted(player)) =
             action
         else {
@@ -292,7 +292,7 @@ impl SimHost {
         if matches!(action, OperatorAction::Kick(_)) {
             counts.add("operator: kick");
             self.games[room].dismiss(player, now);
-            client.close(Ending::Breach(Breach::Kicked), now);
+            client.close(DisconnectReason::Breach(CloseReason::Kicked), now);
             return;
         }
         counts.add("operator: ban");
@@ -304,16 +304,16 @@ impl SimHost {
             if let Some((game, player)) = game.zip(client.player()) {
                 game.dismiss_of(client.id, player, now);
             }
-            client.close(Ending::Breach(Breach::Banned), now);
+            client.close(DisconnectReason::Breach(CloseReason::Banned), now);
         }
         self.games.iter_mut().for_each(|game| game.dismiss_absent(household, now));
     }
 
-    fn unban(&mut self, now: Duration, counts: &mut Counts) {
+    fn unban(&mut self, now: Duration, counts: &mut SimulationCounts) {
         let admission = &self.admission;
         self.bans.retain(|(until, address)| {
             let is_over = now >= *until;
-            if is_over && admission.unban(SimHost::household(*address)) {
+            if is_over && admission.unban(SimServer::household(*address)) {
                 counts.add("operator: unban");
             }
             !is_over
@@ -324,7 +324,7 @@ impl SimHost {
     ///
     /// # Errors
     /// An invariant is broken.
-    pub fn tell(&mut self, counts: &mut Counts) -> Result<Vec<Served>, Broken> {
+    pub fn run_workers(&mut self, counts: &mut SimulationCounts) -> Result<Vec<UpdatedClient>, InvariantFailure> {
         let (now, mut served) = (self.clock.now(), Vec::new());
         for worker in &mut self.workers {
             if now < worker.asleep_until {
@@ -337,15 +337,15 @@ impl SimHost {
             }
             for (room, part) in worker.parts.iter_mut().enumerate() {
                 let Some(mut backlog) = part.backlog.take() else { continue };
-                if self.planted == Some(Planted::MessageDropped) {
+                if self.planted == Some(InjectedBug::MessageDropped) {
                     backlog.missed.clear();
                 }
                 part.audience.visit(Some(&backlog), &mut std::iter::empty(), now);
                 let ticks = std::mem::take(&mut part.ticks);
                 let mut turns =
-                    Checked { now, budgets: &self.budgets, counts, told: Vec::new(), broken: None };
+                    CheckedRunner { now, budgets: &self.budgets, counts, informed: Vec::new(), broken: None };
                 part.audience.serve(Some(&backlog), &mut worker.desk, &mut turns);
-                let Checked { told, broken, .. } = turns;
+                let CheckedRunner { informed: told, broken, .. } = turns;
                 broken.map_or(Ok(()), Err)?;
                 for (client, knows_all) in told {
                     let Some(client) = self.clients.get(&client).map(Arc::clone) else { continue };
@@ -353,7 +353,7 @@ impl SimHost {
                         expect(expected, &client, &ticks, &self.games[room]);
                     }
                     if knows_all {
-                        served.push(Served { client, published: Arc::clone(&backlog.newest) });
+                        served.push(UpdatedClient { client, published: Arc::clone(&backlog.newest) });
                     }
                 }
             }
@@ -362,8 +362,8 @@ impl SimHost {
     }
 
     /// Records a token that was spent.
-    pub fn spent(&mut self, address: SocketAddr, spending: Spending) {
-        let (key, now) = ((SimHost::household(address), spending.rule()), self.clock.now());
+    pub fn spent(&mut self, address: SocketAddr, spending: LimitedAction) {
+        let (key, now) = ((SimServer::household(address), spending.rule()), self.clock.now());
         let (_, full_at) = self.spent.entry(key).or_insert((spending, Duration::ZERO));
         *full_at = (*full_at).max(now) + spending.rate().every;
     }
@@ -373,20 +373,20 @@ impl SimHost {
     ///
     /// # Errors
     /// They differ.
-    pub fn check(&self, clients: usize) -> Result<(), Broken> {
+    pub fn check(&self, clients: usize) -> Result<(), InvariantFailure> {
         let now = self.clock.now();
         for ((household, rule), (spending, full_at)) in &self.spent {
             let has = self.budgets.full_at(*household, *spending);
             if has.max(now) != (*full_at).max(now) {
                 let detail =
                     format!("the bucket for {rule} of {household} is full at {has:?} instead of {full_at:?}");
-                return Err(Broken::new("each rate limit has charged exactly what was spent", detail));
+                return Err(InvariantFailure::new("each rate limit has charged exactly what was spent", detail));
             }
         }
-        let places = self.admission.held(Place::Client);
+        let places = self.admission.held(SlotKind::Client);
         if places != clients {
             let detail = format!("{places} places are taken by {clients} clients");
-            return Err(Broken::new("every place belongs to a client", detail));
+            return Err(InvariantFailure::new("every place belongs to a client", detail));
         }
         Ok(())
     }
@@ -395,7 +395,7 @@ impl SimHost {
     ///
     /// # Errors
     /// A seat does not.
-    pub fn check_seats(&self) -> Result<(), Broken> {
+    pub fn check_seats(&self) -> Result<(), InvariantFailure> {
         self.games.iter().try_for_each(|game| game.check_seats(|number| self.clients.contains_key(&number)))
     }
 
@@ -403,24 +403,24 @@ impl SimHost {
     ///
     /// # Errors
     /// Something has not.
-    pub fn check_end(&self) -> Result<(), Broken> {
+    pub fn check_end(&self) -> Result<(), InvariantFailure> {
         self.check(0)?;
-        if self.admission.held(Place::Pending) != 0 {
-            let detail = format!("{} requests remain", self.admission.held(Place::Pending));
-            return Err(Broken::new("every place belongs to a client", detail));
+        if self.admission.held(SlotKind::Pending) != 0 {
+            let detail = format!("{} requests remain", self.admission.held(SlotKind::Pending));
+            return Err(InvariantFailure::new("every place belongs to a client", detail));
         }
-        self.games.iter().try_for_each(Game::check_end)
+        self.games.iter().try_for_each(SimRoom::check_end)
     }
 }
 
 /// A client as the holder of a seat, if it has a key.
-fn holder(client: &Client<ServerEnd>) -> Option<Holder> {
+fn holder(client: &Client<ServerTransport>) -> Option<SeatHolder> {
     let key = client.inspect_key?.bytes();
-    Some(Holder { key, connection: client.id, from: client.household() })
+    Some(SeatHolder { key, connection: client.id, from: client.household() })
 }
 
 /// Adds the marks of the messages by which a client must be told of these ticks.
-fn expect(expected: &mut Vec<u32>, client: &Client<ServerEnd>, ticks: &[Arc<dyn Tick>], game: &Game) {
+fn expect(expected: &mut Vec<u32>, client: &Client<ServerTransport>, ticks: &[Arc<dyn DynTick>], game: &SimRoom) {
     if client.endpoint.dialect.name() != game.dialect() {
         return;
     }
@@ -431,33 +431,33 @@ fn expect(expected: &mut Vec<u32>, client: &Client<ServerEnd>, ticks: &[Arc<dyn 
 }
 
 /// Turns whose sends are checked.
-struct Checked<'a> {
+struct CheckedRunner<'a> {
     now: Duration,
-    budgets: &'a Budgets,
-    counts: &'a mut Counts,
+    budgets: &'a AddressRateLimits,
+    counts: &'a mut SimulationCounts,
     /// The clients that were informed of the ticks, and whether they know the whole state.
-    told: Vec<(u64, bool)>,
-    broken: Option<Broken>,
+    informed: Vec<(u64, bool)>,
+    broken: Option<InvariantFailure>,
 }
 
-impl Turns<ServerEnd> for Checked<'_> {
+impl UpdateRunner<ServerTransport> for CheckedRunner<'_> {
     fn now(&self) -> Duration {
         self.now
     }
 
-    fn carry_out(&mut self, client: &Client<ServerEnd>, turn: &mut Serve<'_>) -> bool {
+    fn carry_out(&mut self, client: &Client<ServerTransport>, turn: &mut UpdateFn<'_>) -> bool {
         match self.check(client, turn) {
-            Ok(told) => self.told.extend(told.map(|knows_all| (client.id, knows_all))),
+            Ok(told) => self.informed.extend(told.map(|knows_all| (client.id, knows_all))),
             Err(broken) => _ = self.broken.get_or_insert(broken),
         }
         true
     }
 }
 
-impl Checked<'_> {
+impl CheckedRunner<'_> {
     /// Runs one client's turn. `None` if it was not informed of the ticks; otherwise whether it knows
     /// the whole state.
-    fn check(&mut self, client: &Client<ServerEnd>, turn: &mut Serve<'_>) -> Result<Option<bool>, Broken> {
+    fn check(&mut self, client: &Client<ServerTransport>, turn: &mut UpdateFn<'_>) -> Result<Option<bool>, InvariantFailure> {
         client.send_waiting(self.now);
         let is_behind = client.sender.backlog() > 0;
         if is_behind {
@@ -470,17 +470,17 @@ impl Checked<'_> {
         let waiting = client.sender.backlog();
         let shared = if client.is_in_lockstep() { limits::SNAPSHOT_MOST_BYTES } else { 0 };
         if waiting > limits::SEND_QUEUE_BYTES + shared + 256 {
-            return Err(Broken::new(
+            return Err(InvariantFailure::new(
                 "the queue of a client stays within its bound",
                 format!("{waiting} bytes"),
             ));
         }
         let Some(served) = served.filter(|_| client.sender.is_open()) else { return Ok(None) };
         self.counts.add(match served.turn {
-            Turn::HeldBack => "state held back",
-            Turn::NotDue => "turn not due",
-            Turn::Written => "turn written",
+            StateOutcome::HeldBack => "state held back",
+            StateOutcome::NotDue => "turn not due",
+            StateOutcome::Written => "turn written",
         });
-        Ok(Some(served.turn == Turn::Written && waiting == 0))
+        Ok(Some(served.turn == StateOutcome::Written && waiting == 0))
     }
 }

@@ -6,18 +6,18 @@ use tickwire_sim::fields::Field;
 use tickwire_sim::{PlayerId, WorldParams, fields};
 
 use super::*;
-use crate::game::simple::{Row, SimpleGame, Turns};
+use crate::game::simple::{NamedValues, SimpleGame, TickContext};
 use crate::game::{Game, Simple};
 use crate::games::moo::Moo;
 use crate::games::tanks::Tanks;
 use crate::packet::DecodedPacket;
 
-fn plan(seed: u64, peers: usize, seconds: u64) -> Plan {
+fn plan(seed: u64, peers: usize, seconds: u64) -> SimulationPlan {
     plan_of::<Moo>(seed, peers, seconds)
 }
 
-fn plan_of<G: Game>(seed: u64, peers: usize, seconds: u64) -> Plan {
-    Plan { game: Kind::of::<G>(), seed, peers, time: Duration::from_secs(seconds), rooms: 2, net: None }
+fn plan_of<G: Game>(seed: u64, peers: usize, seconds: u64) -> SimulationPlan {
+    SimulationPlan { game: SimGameFactory::of::<G>(), seed, peers, time: Duration::from_secs(seconds), rooms: 2, net: None }
 }
 
 /// The faults that a simulation of a few minutes injects, and their required effects.
@@ -89,7 +89,7 @@ const INJECTED: [&str; 63] = [
 
 #[test]
 fn every_promise_holds_and_every_fault_is_injected() {
-    let mut all = Counts::default();
+    let mut all = SimulationCounts::default();
     for (seed, peers, seconds) in [(1, 10, 60), (2, 10, 60), (3, 10, 60), (5, 60, 60), (13, 60, 60)] {
         let (counts, failure) = run(&plan(seed, peers, seconds));
         assert_eq!(failure, None, "seed {seed}, {peers} peers");
@@ -109,13 +109,13 @@ fn the_same_seed_gives_the_same_run_and_another_seed_another() {
 #[test]
 fn each_planted_fault_is_found_within_a_minute_and_again_from_its_seed() {
     for (planted, rule) in [
-        (Planted::BudgetKept, "each rate limit has charged exactly what was spent"),
-        (Planted::SeatLeaked, "a seat is released when its connection ends"),
-        (Planted::BodyLost, "an absent player stays in the world until its time is over"),
-        (Planted::MessageDropped, "every reliable message arrives once and in order"),
-        (Planted::BytesLost, "every queued byte arrives once and in order"),
-        (Planted::FrameSkipped, "frame_order"),
-        (Planted::SnapshotWrong, "a world in lockstep is that of the room after each tick"),
+        (InjectedBug::BudgetKept, "each rate limit has charged exactly what was spent"),
+        (InjectedBug::SeatLeaked, "a seat is released when its connection ends"),
+        (InjectedBug::BodyLost, "an absent player stays in the world until its time is over"),
+        (InjectedBug::MessageDropped, "every reliable message arrives once and in order"),
+        (InjectedBug::BytesLost, "every queued byte arrives once and in order"),
+        (InjectedBug::FrameSkipped, "frame_order"),
+        (InjectedBug::SnapshotWrong, "a world in lockstep is that of the room after each tick"),
     ] {
         for seed in 1..=2 {
             let found = || run_with(&plan(seed, 10, 60), Some(planted)).1;
@@ -125,7 +125,7 @@ fn each_planted_fault_is_found_within_a_minute_and_again_from_its_seed() {
             assert!(failure.at <= Duration::from_secs(60), "{failure}");
             let is_named = failure.broken.rule == rule;
             // The effect of a lost message may be noticed before the next notice arrives.
-            assert!(is_named || planted == Planted::MessageDropped, "{planted:?}: {failure}");
+            assert!(is_named || planted == InjectedBug::MessageDropped, "{planted:?}: {failure}");
         }
     }
 }
@@ -148,19 +148,19 @@ fn a_simple_game_is_simulated_and_what_its_bots_are_told_is_what_is_published() 
 #[test]
 fn each_planted_fault_is_found_in_a_simple_game() {
     for (planted, rule) in [
-        (Planted::BudgetKept, "each rate limit has charged exactly what was spent"),
-        (Planted::SeatLeaked, "a seat is released when its connection ends"),
-        (Planted::BodyLost, "an absent player stays in the world until its time is over"),
-        (Planted::MessageDropped, "every reliable message arrives once and in order"),
-        (Planted::BytesLost, "every queued byte arrives once and in order"),
-        (Planted::FrameSkipped, "frame_order"),
-        (Planted::SnapshotWrong, "a world in lockstep is that of the room after each tick"),
+        (InjectedBug::BudgetKept, "each rate limit has charged exactly what was spent"),
+        (InjectedBug::SeatLeaked, "a seat is released when its connection ends"),
+        (InjectedBug::BodyLost, "an absent player stays in the world until its time is over"),
+        (InjectedBug::MessageDropped, "every reliable message arrives once and in order"),
+        (InjectedBug::BytesLost, "every queued byte arrives once and in order"),
+        (InjectedBug::FrameSkipped, "frame_order"),
+        (InjectedBug::SnapshotWrong, "a world in lockstep is that of the room after each tick"),
     ] {
         let failure = run_with(&plan_of::<Simple<Tanks>>(1, 10, 60), Some(planted)).1;
         let failure = failure.unwrap_or_else(|| panic!("{planted:?} is not found"));
         println!("{planted:?}: {failure}");
         // A lost hit may be missed by the rules of the game before the next event arrives.
-        let is_early = planted == Planted::MessageDropped && failure.broken.rule == "health";
+        let is_early = planted == InjectedBug::MessageDropped && failure.broken.rule == "health";
         assert!(failure.broken.rule == rule || is_early, "{planted:?}: {failure}");
     }
 }
@@ -220,19 +220,19 @@ impl<const WHICH: u8> SimpleGame for Mistaken<WHICH> {
         packet.integer("by").map(|by| Step { by })
     }
 
-    fn join(&mut self, _: PlayerId, _: &str, _: &mut Turns<'_>) {}
+    fn join(&mut self, _: PlayerId, _: &str, _: &mut TickContext<'_>) {}
 
     fn leave(&mut self, _: PlayerId) {}
 
-    fn act(&mut self, _: PlayerId, step: Step, _: &mut Turns<'_>) -> Result<(), &'static str> {
+    fn act(&mut self, _: PlayerId, step: Step, _: &mut TickContext<'_>) -> Result<(), &'static str> {
         let by = if WHICH == 1 { OUTSIDE.fetch_add(1, Ordering::Relaxed) } else { step.by.into() };
         self.steps = self.steps.wrapping_add(by);
         Ok(())
     }
 
-    fn tick(&mut self, _: &mut Turns<'_>) {}
+    fn tick(&mut self, _: &mut TickContext<'_>) {}
 
-    fn show(&self, row: &mut Row) {
+    fn show(&self, row: &mut NamedValues) {
         row.set("steps", self.steps);
     }
 }
@@ -250,7 +250,7 @@ fn a_mistake_of_a_games_author_is_found() {
 fn every_promise_holds_under_network_conditions_too() {
     for net in ["train", "delay=150ms,jitter=30ms,loss=2%"] {
         let net = Some(net.parse().expect("conditions"));
-        let run = |net| run(&Plan { net, ..plan(11, 12, 40) });
+        let run = |net| run(&SimulationPlan { net, ..plan(11, 12, 40) });
         let (counts, failure) = run(net);
         assert_eq!(failure, None);
         assert_eq!(run(net).0, counts, "the same seed gives the same run");

@@ -17,8 +17,8 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
 
-use crate::game::Dice;
-use crate::server::clients::client::{Client, Line};
+use crate::game::BotRng;
+use crate::server::clients::client::{Client, Transport};
 use crate::util::netem::{Conditions, Direction, SegmentCounts, SegmentScheduler};
 use crate::util::sync::Mutex;
 
@@ -29,9 +29,9 @@ pub const SLOW_BUFFER_BYTES: usize = 3 * 1024;
 
 /// Virtual time, shared by the host and the connections.
 #[derive(Debug, Clone, Default)]
-pub struct Clock(Arc<AtomicU64>);
+pub struct VirtualClock(Arc<AtomicU64>);
 
-impl Clock {
+impl VirtualClock {
     /// Time since the simulation began.
     pub fn now(&self) -> Duration {
         Duration::from_nanos(self.0.load(Ordering::Relaxed))
@@ -45,7 +45,7 @@ impl Clock {
 
 /// The result of a read.
 #[derive(Debug, PartialEq, Eq)]
-pub enum Read {
+pub enum ReadResult {
     /// Nothing yet.
     Nothing,
     /// Bytes, never none.
@@ -58,7 +58,7 @@ pub enum Read {
 
 /// One direction of a connection.
 #[derive(Debug)]
-struct Pipe {
+struct OneWayStream {
     /// Determines when bytes arrive, if the connection has conditions.
     channel: Option<SegmentScheduler>,
     pieces: VecDeque<(Duration, Vec<u8>)>,
@@ -69,9 +69,9 @@ struct Pipe {
     has_ended: bool,
 }
 
-impl Pipe {
-    fn new(channel: Option<SegmentScheduler>) -> Pipe {
-        Pipe {
+impl OneWayStream {
+    fn new(channel: Option<SegmentScheduler>) -> OneWayStream {
+        OneWayStream {
             channel,
             pieces: VecDeque::new(),
             bytes: 0,
@@ -106,7 +106,7 @@ impl Pipe {
     }
 
     /// Takes at most `most` bytes that have arrived.
-    fn pull(&mut self, now: Duration, most: usize) -> Read {
+    fn pull(&mut self, now: Duration, most: usize) -> ReadResult {
         let mut taken = Vec::new();
         while taken.len() < most
             && let Some((arrives, piece)) = self.pieces.front_mut()
@@ -122,9 +122,9 @@ impl Pipe {
         }
         self.bytes -= taken.len();
         match (taken.is_empty(), self.has_ended && self.pieces.is_empty()) {
-            (false, _) => Read::Bytes(taken),
-            (true, true) => Read::End,
-            (true, false) => Read::Nothing,
+            (false, _) => ReadResult::Bytes(taken),
+            (true, true) => ReadResult::End,
+            (true, false) => ReadResult::Nothing,
         }
     }
 }
@@ -143,7 +143,7 @@ enum ClientState {
 
 /// The frames that the server has queued and that have not arrived yet.
 #[derive(Debug, Default)]
-struct Expected {
+struct ExpectedBytes {
     bytes: Vec<u8>,
     head: usize,
     total: usize,
@@ -152,15 +152,15 @@ struct Expected {
 
 #[derive(Debug)]
 struct Inner {
-    up: Pipe,
-    down: Pipe,
-    dice: Dice,
+    up: OneWayStream,
+    down: OneWayStream,
+    dice: BotRng,
     delay: [Duration; 2],
     stalled_until: Duration,
     client: ClientState,
     is_reset: bool,
     is_cut: bool,
-    expected: Expected,
+    expected: ExpectedBytes,
     /// Frames queued since [`Wire::note`].
     noted: Option<Vec<u8>>,
     /// Planted fault: the next send of whole frames is lost although the kernel accepted it.
@@ -172,33 +172,33 @@ struct Inner {
 
 /// See the [module](self).
 #[derive(Debug)]
-pub struct Wire {
-    clock: Clock,
+pub struct VirtualTcp {
+    clock: VirtualClock,
     inner: Mutex<Inner>,
 }
 
-impl Wire {
+impl VirtualTcp {
     /// A new connection with delays in this range, or else under these conditions.
-    pub fn new(clock: &Clock, seed: u64, delay: [Duration; 2], conditions: Option<&Conditions>) -> Arc<Wire> {
+    pub fn new(clock: &VirtualClock, seed: u64, delay: [Duration; 2], conditions: Option<&Conditions>) -> Arc<VirtualTcp> {
         let pipe = |direction, seed| {
-            Pipe::new(conditions.map(|conditions| SegmentScheduler::new(conditions, direction, seed)))
+            OneWayStream::new(conditions.map(|conditions| SegmentScheduler::new(conditions, direction, seed)))
         };
         let inner = Inner {
             up: pipe(Direction::Up, seed),
             down: pipe(Direction::Down, !seed),
-            dice: Dice::new(seed),
+            dice: BotRng::new(seed),
             delay,
             stalled_until: Duration::ZERO,
             client: ClientState::Here,
             is_reset: false,
             is_cut: false,
-            expected: Expected::default(),
+            expected: ExpectedBytes::default(),
             noted: None,
             loses_next: false,
             partial_sends: 0,
             full_at: None,
         };
-        Arc::new(Wire { clock: clock.clone(), inner: Mutex::new(inner) })
+        Arc::new(VirtualTcp { clock: clock.clone(), inner: Mutex::new(inner) })
     }
 
     // ---- the client's end -----------------------------------------------------------------------
@@ -215,13 +215,13 @@ impl Wire {
     }
 
     /// Reads at most `most` bytes.
-    pub fn read(&self, most: usize) -> Read {
+    pub fn read(&self, most: usize) -> ReadResult {
         let inner = &mut *self.inner.lock();
         if inner.is_reset {
-            return Read::Reset;
+            return ReadResult::Reset;
         }
         let read = inner.down.pull(self.clock.now(), most);
-        if let Read::Bytes(bytes) = &read {
+        if let ReadResult::Bytes(bytes) = &read {
             inner.expected.arrived(bytes);
         }
         read
@@ -269,12 +269,12 @@ impl Wire {
     // ---- the server's end -----------------------------------------------------------------------
 
     /// Reads at most `most` bytes from the client.
-    pub fn server_read(&self, most: usize) -> Read {
+    pub fn server_read(&self, most: usize) -> ReadResult {
         let inner = &mut *self.inner.lock();
         match inner.client {
-            _ if inner.is_cut => Read::End,
-            _ if inner.is_reset => Read::Reset,
-            ClientState::Vanished | ClientState::HalfOpen => Read::Nothing,
+            _ if inner.is_cut => ReadResult::End,
+            _ if inner.is_reset => ReadResult::Reset,
+            ClientState::Vanished | ClientState::HalfOpen => ReadResult::Nothing,
             ClientState::Here | ClientState::Closed => inner.up.pull(self.clock.now(), most),
         }
     }
@@ -343,7 +343,7 @@ impl Inner {
     }
 }
 
-impl Expected {
+impl ExpectedBytes {
     fn queued(&mut self, frames: &[u8]) {
         if self.head > BUFFER_BYTES && self.head * 2 > self.bytes.len() {
             self.bytes.drain(..self.head);
@@ -368,9 +368,9 @@ impl Expected {
 
 /// The server's end of a connection, as a client's line.
 #[derive(Debug)]
-pub struct ServerEnd(pub Arc<Wire>);
+pub struct ServerTransport(pub Arc<VirtualTcp>);
 
-impl Line for ServerEnd {
+impl Transport for ServerTransport {
     fn send<'a>(&self, slices: impl Iterator<Item = &'a [u8]>) -> io::Result<usize> {
         let inner = &mut *self.0.inner.lock();
         if matches!(inner.client, ClientState::Closed | ClientState::HalfOpen)
@@ -402,7 +402,7 @@ impl Line for ServerEnd {
         Ok(taken)
     }
 
-    fn queued(&self, _: &Client<ServerEnd>, frames: &[u8], _: Duration) {
+    fn queued(&self, _: &Client<ServerTransport>, frames: &[u8], _: Duration) {
         let inner = &mut *self.0.inner.lock();
         inner.expected.queued(frames);
         if let Some(noted) = &mut inner.noted {
@@ -425,35 +425,35 @@ mod tests {
 
     #[test]
     fn bytes_arrive_in_order_after_their_delay_and_then_the_end() {
-        let clock = Clock::default();
+        let clock = VirtualClock::default();
         let ms = Duration::from_millis;
-        let wire = Wire::new(&clock, 1, [ms(10), ms(10)], None);
-        assert_eq!((wire.write(b"abc"), wire.server_read(9)), (3, Read::Nothing));
+        let wire = VirtualTcp::new(&clock, 1, [ms(10), ms(10)], None);
+        assert_eq!((wire.write(b"abc"), wire.server_read(9)), (3, ReadResult::Nothing));
         clock.set(ms(10));
         wire.end();
-        assert_eq!(wire.server_read(2), Read::Bytes(b"ab".to_vec()));
-        assert_eq!(wire.server_read(2), Read::Bytes(b"c".to_vec()));
-        assert_eq!(wire.server_read(2), Read::End);
+        assert_eq!(wire.server_read(2), ReadResult::Bytes(b"ab".to_vec()));
+        assert_eq!(wire.server_read(2), ReadResult::Bytes(b"c".to_vec()));
+        assert_eq!(wire.server_read(2), ReadResult::End);
         wire.stall(ms(50));
         wire.respond(b"x");
         clock.set(ms(49));
-        assert_eq!(wire.read(9), Read::Nothing);
+        assert_eq!(wire.read(9), ReadResult::Nothing);
         wire.hurry();
-        assert_eq!((wire.read(9), wire.mismatch()), (Read::Bytes(b"x".to_vec()), None));
+        assert_eq!((wire.read(9), wire.mismatch()), (ReadResult::Bytes(b"x".to_vec()), None));
     }
 
     #[test]
     fn under_conditions_segments_arrive_one_by_one_and_a_lost_one_holds_up_the_rest() {
-        let (clock, ms) = (Clock::default(), Duration::from_millis);
+        let (clock, ms) = (VirtualClock::default(), Duration::from_millis);
         let conditions = "delay=30ms,loss=50%,rate=1460kB".parse().expect("conditions");
-        let wire = Wire::new(&clock, 1, AT_ONCE, Some(&conditions));
+        let wire = VirtualTcp::new(&clock, 1, AT_ONCE, Some(&conditions));
         assert_eq!(wire.write(&[7; 14_600]), 14_600);
         clock.set(ms(30));
-        assert_eq!(wire.server_read(BUFFER_BYTES), Read::Nothing);
+        assert_eq!(wire.server_read(BUFFER_BYTES), ReadResult::Nothing);
         let (mut count, mut arrivals) = (0, Vec::new());
         for at in 31..60_000 {
             clock.set(ms(at));
-            while let Read::Bytes(bytes) = wire.server_read(BUFFER_BYTES) {
+            while let ReadResult::Bytes(bytes) = wire.server_read(BUFFER_BYTES) {
                 count += bytes.len();
                 arrivals.push(at);
             }
@@ -464,16 +464,16 @@ mod tests {
 
     #[test]
     fn a_byte_that_was_not_queued_is_found_and_a_half_open_end_resets() {
-        let wire = Wire::new(&Clock::default(), 1, AT_ONCE, None);
-        let end = ServerEnd(Arc::clone(&wire));
+        let wire = VirtualTcp::new(&VirtualClock::default(), 1, AT_ONCE, None);
+        let end = ServerTransport(Arc::clone(&wire));
         let clock = wire.clock.clone();
         while end.send([&b"x"[..]].into_iter()).expect("it is there") == 0 {
             clock.set(clock.now() + Duration::from_millis(1));
         }
-        assert_eq!((wire.read(9), wire.mismatch()), (Read::Bytes(b"x".to_vec()), Some(0)));
+        assert_eq!((wire.read(9), wire.mismatch()), (ReadResult::Bytes(b"x".to_vec()), Some(0)));
         wire.vanish(true);
-        assert_eq!(wire.server_read(9), Read::Nothing);
+        assert_eq!(wire.server_read(9), ReadResult::Nothing);
         assert!(end.send([&b"x"[..]].into_iter()).is_err());
-        assert_eq!(wire.server_read(9), Read::Reset);
+        assert_eq!(wire.server_read(9), ReadResult::Reset);
     }
 }

@@ -20,10 +20,10 @@ use std::time::Duration;
 use tickwire_sim::state_tree::FieldDiff;
 use tickwire_sim::{EncodedAction, PlayerId, RawCommand};
 
-use crate::client::connection::Keys;
-use crate::game::bots::Deeds;
-use crate::game::{About, Dice, Game, Replica};
-use crate::server::embedded::{Kind, Options, Recorded, Server};
+use crate::client::connection::ConnectionKeys;
+use crate::game::bots::BotStats;
+use crate::game::{GameInfo, BotRng, Game, DynWorld};
+use crate::server::embedded::{EmbeddedGameFactory, Options, TickRecord, EmbeddedServer};
 use crate::util::netem::Conditions;
 
 /// Differing fields that are named.
@@ -41,9 +41,9 @@ const DRAWS: [u32; 2] = [7, 400];
 
 /// What is run.
 #[derive(Debug, Clone)]
-pub struct Plan {
+pub struct SynctestPlan {
     /// The game.
-    pub game: Kind,
+    pub game: EmbeddedGameFactory,
     /// Ticks.
     pub ticks: u32,
     /// Seed of the world and of the bots.
@@ -56,7 +56,7 @@ pub struct Plan {
 
 /// What was run, and that all worlds stayed the same.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub struct Report {
+pub struct SynctestReport {
     /// Ticks.
     pub ticks: u32,
     /// Copies that were restored and compared.
@@ -66,15 +66,15 @@ pub struct Report {
     /// Commands by kind, those of the server included.
     pub commands: BTreeMap<String, u64>,
     /// What the bots did.
-    pub deeds: Deeds,
+    pub deeds: BotStats,
     /// The fewest players with a command of their own in a whole [`WINDOW`] behind the first, in which they
     /// join; `None` if there was none.
     pub least_acting: Option<usize>,
 }
 
-impl Report {
+impl SynctestReport {
     /// Adds another run; the checksum is that of the last one.
-    pub fn add(&mut self, other: &Report) {
+    pub fn add(&mut self, other: &SynctestReport) {
         self.ticks += other.ticks;
         self.copies += other.copies;
         self.checksum = other.checksum;
@@ -118,27 +118,27 @@ impl std::error::Error for Desync {}
 
 /// Why a test did not come to its end, or not to a good one.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Failure {
+pub enum SynctestError {
     /// Worlds differ.
     Desync(Desync),
     /// The server cannot be started, or a snapshot not be restored: why, in words.
     Failed(String),
 }
 
-impl fmt::Display for Failure {
+impl fmt::Display for SynctestError {
     fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Failure::Desync(desync) => desync.fmt(out),
-            Failure::Failed(reason) => out.write_str(reason),
+            SynctestError::Desync(desync) => desync.fmt(out),
+            SynctestError::Failed(reason) => out.write_str(reason),
         }
     }
 }
 
-impl std::error::Error for Failure {}
+impl std::error::Error for SynctestError {}
 
-impl From<String> for Failure {
-    fn from(reason: String) -> Failure {
-        Failure::Failed(reason)
+impl From<String> for SynctestError {
+    fn from(reason: String) -> SynctestError {
+        SynctestError::Failed(reason)
     }
 }
 
@@ -175,18 +175,18 @@ impl From<String> for Failure {
 ///
 /// # Errors
 /// Worlds differ: the seed, the tick, and the first fields. Or the game cannot be started.
-pub fn synctest<G: Game>(ticks: u32, seed: u32) -> Result<Report, Failure> {
-    run(&Plan { game: Kind::of::<G>(), ticks, seed, players: 8, back: 8 }, &mut |_| {})
+pub fn synctest<G: Game>(ticks: u32, seed: u32) -> Result<SynctestReport, SynctestError> {
+    run(&SynctestPlan { game: EmbeddedGameFactory::of::<G>(), ticks, seed, players: 8, back: 8 }, &mut |_| {})
 }
 
 /// Runs a plan, and shows each tick to `see`.
 ///
 /// # Errors
 /// As of [`synctest`]; or a plan in which no copy would be compared.
-pub fn run(plan: &Plan, see: &mut dyn FnMut(&Recorded)) -> Result<Report, Failure> {
+pub fn run(plan: &SynctestPlan, see: &mut dyn FnMut(&TickRecord)) -> Result<SynctestReport, SynctestError> {
     let about = plan.game.about;
     if plan.ticks <= plan.back {
-        let Plan { ticks, back, .. } = plan;
+        let SynctestPlan { ticks, back, .. } = plan;
         return Err(
             format!("{ticks} ticks: must be more than the {back} ticks that the copies are back").into()
         );
@@ -196,17 +196,17 @@ pub fn run(plan: &Plan, see: &mut dyn FnMut(&Recorded)) -> Result<Report, Failur
         seed: plan.seed,
         bots: plan.players,
         began_us: 1_000_000,
-        keys: || Keys { upgrade: [7; 16], mask: || [1, 2, 3, 4] },
+        keys: || ConnectionKeys { upgrade: [7; 16], mask: || [1, 2, 3, 4] },
         net: Conditions::default(),
     };
     let mut now = Duration::ZERO;
-    let mut server = Server::new(&options, now)?;
+    let mut server = EmbeddedServer::new(&options, now)?;
     server.record();
     let world = (about.begin)(&(about.identity)(plan.seed));
-    let (past, tail, report) = (VecDeque::new(), None, Report::default());
+    let (past, tail, report) = (VecDeque::new(), None, SynctestReport::default());
     let acting = BTreeSet::new();
-    let mut beside = Beside { plan, about, world, past, tail, acting, report };
-    let mut trouble = Trouble { about, dice: Dice::new(plan.seed.into()), notices: 0 };
+    let mut beside = ComparedWorlds { plan, about, world, past, tail, acting, report };
+    let mut trouble = DisturbanceInjector { about, dice: BotRng::new(plan.seed.into()), notices: 0 };
     let mut is_over = false;
     while !is_over {
         now += server.advance(now).max(Duration::from_micros(1));
@@ -227,24 +227,24 @@ pub fn run(plan: &Plan, see: &mut dyn FnMut(&Recorded)) -> Result<Report, Failur
 }
 
 /// The worlds beside the server's.
-struct Beside<'a> {
-    plan: &'a Plan,
-    about: &'static About,
+struct ComparedWorlds<'a> {
+    plan: &'a SynctestPlan,
+    about: &'static GameInfo,
     /// Run from its beginning.
-    world: Box<dyn Replica>,
+    world: Box<dyn DynWorld>,
     /// The last ticks: the snapshot before each, and its commands.
     past: VecDeque<(Arc<[u8]>, Vec<RawCommand>)>,
     /// Restored after a quarter of the ticks, and run from there.
-    tail: Option<Box<dyn Replica>>,
+    tail: Option<Box<dyn DynWorld>>,
     /// Players that have acted in this [`WINDOW`].
     acting: BTreeSet<PlayerId>,
-    report: Report,
+    report: SynctestReport,
 }
 
-impl Beside<'_> {
-    fn tick(&mut self, recorded: &Recorded) -> Result<(), Failure> {
+impl ComparedWorlds<'_> {
+    fn tick(&mut self, recorded: &TickRecord) -> Result<(), SynctestError> {
         self.compare_all(recorded)?;
-        let Recorded { tick, frame, snapshot, .. } = recorded;
+        let TickRecord { tick, frame, snapshot, .. } = recorded;
         let tick = *tick;
         if tick == self.plan.ticks / 4 {
             self.tail = Some(self.restored(tick, snapshot)?);
@@ -267,8 +267,8 @@ impl Beside<'_> {
     }
 
     /// Holds all worlds against the server's before a tick, or after the last one.
-    fn compare_all(&mut self, recorded: &Recorded) -> Result<(), Failure> {
-        let Recorded { tick, checksum, snapshot, .. } = recorded;
+    fn compare_all(&mut self, recorded: &TickRecord) -> Result<(), SynctestError> {
+        let TickRecord { tick, checksum, snapshot, .. } = recorded;
         let (tick, checksum) = (*tick, *checksum);
         if self.world.tick() != tick || self.world.checksum() != checksum {
             let live = self.restored(tick, snapshot)?;
@@ -282,19 +282,19 @@ impl Beside<'_> {
     }
 
     /// The world in a snapshot that was taken after so many ticks.
-    fn restored(&self, tick: u32, snapshot: &[u8]) -> Result<Box<dyn Replica>, Failure> {
+    fn restored(&self, tick: u32, snapshot: &[u8]) -> Result<Box<dyn DynWorld>, SynctestError> {
         (self.about.restore)(snapshot).map_err(|reason| self.failed(tick, "the snapshot", &reason))
     }
 
-    fn failed(&self, tick: u32, what: &str, reason: &dyn fmt::Display) -> Failure {
-        Failure::Failed(format!(
+    fn failed(&self, tick: u32, what: &str, reason: &dyn fmt::Display) -> SynctestError {
+        SynctestError::Failed(format!(
             "seed {}, after tick {tick}: {what} cannot be read: {reason}",
             self.plan.seed
         ))
     }
 
     /// Restores the oldest snapshot and runs the ticks since.
-    fn compare(&mut self, tick: u32, checksum: u64) -> Result<(), Failure> {
+    fn compare(&mut self, tick: u32, checksum: u64) -> Result<(), SynctestError> {
         let Some((snapshot, _)) = self.past.front() else { return Ok(()) };
         let mut copy = self.restored(tick - self.past.len() as u32, snapshot)?;
         self.past.iter().for_each(|(_, commands)| copy.step(commands));
@@ -305,7 +305,7 @@ impl Beside<'_> {
         Err(self.desync(tick, "the copy of a snapshot", &*copy))
     }
 
-    fn compare_tail(&self, tick: u32, checksum: u64) -> Result<(), Failure> {
+    fn compare_tail(&self, tick: u32, checksum: u64) -> Result<(), SynctestError> {
         match &self.tail {
             Some(tail)
                 if (tick.is_multiple_of(TAIL_EVERY) || tick == self.plan.ticks)
@@ -317,23 +317,23 @@ impl Beside<'_> {
         }
     }
 
-    fn desync(&self, tick: u32, what: &'static str, other: &dyn Replica) -> Failure {
+    fn desync(&self, tick: u32, what: &'static str, other: &dyn DynWorld) -> SynctestError {
         let fields = self.world.state().differences(&other.state(), NAMED);
-        Failure::Desync(Desync { seed: self.plan.seed, tick, what, fields })
+        SynctestError::Desync(Desync { seed: self.plan.seed, tick, what, fields })
     }
 }
 
 /// What comes to a game besides its players' commands.
-struct Trouble {
-    about: &'static About,
-    dice: Dice,
+struct DisturbanceInjector {
+    about: &'static GameInfo,
+    dice: BotRng,
     /// Notices of the operator so far.
     notices: u32,
 }
 
-impl Trouble {
+impl DisturbanceInjector {
     /// After a tick: for the next one.
-    fn make(&mut self, recorded: &Recorded, world: &dyn Replica, server: &mut Server) {
+    fn make(&mut self, recorded: &TickRecord, world: &dyn DynWorld, server: &mut EmbeddedServer) {
         let (tick, mut players) = (recorded.tick, world.players());
         players.sort_unstable();
         let which = self.dice.bits() as usize;
@@ -356,7 +356,7 @@ impl Trouble {
 }
 
 /// The kind of an action: the first word that says more than who acts.
-fn kind(about: &About, action: &EncodedAction) -> String {
+fn kind(about: &GameInfo, action: &EncodedAction) -> String {
     let words = (about.words)(action);
     let mut names =
         words.split(|sign: char| !(sign.is_alphanumeric() || sign == '_')).filter(|name| !name.is_empty());

@@ -6,14 +6,14 @@ use tickwire_sim::fields::Field;
 use tickwire_sim::{PlayerId, WorldParams, fields};
 
 use super::*;
-use crate::game::simple::{Row, SimpleGame, Turns};
+use crate::game::simple::{NamedValues, SimpleGame, TickContext};
 use crate::game::{Game, Simple};
 use crate::games::moo::Moo;
 use crate::games::tanks::Tanks;
 use crate::packet::DecodedPacket;
 
-fn plan<G: Game>(seed: u32, ticks: u32) -> Plan {
-    Plan { game: Kind::of::<G>(), seed, ticks, players: 8, back: 4 }
+fn plan<G: Game>(seed: u32, ticks: u32) -> SynctestPlan {
+    SynctestPlan { game: EmbeddedGameFactory::of::<G>(), seed, ticks, players: 8, back: 4 }
 }
 
 fn is_sound<G: Game>(seed: u32, kinds: &[&str]) {
@@ -44,9 +44,9 @@ fn the_worlds_of_tanks_run_again() {
 
 #[test]
 fn a_run_that_would_compare_no_copy_is_refused() {
-    let run = |ticks, back| run(&Plan { back, ..plan::<Moo>(1, ticks) }, &mut |_| {});
+    let run = |ticks, back| run(&SynctestPlan { back, ..plan::<Moo>(1, ticks) }, &mut |_| {});
     let refused = "8 ticks: must be more than the 8 ticks that the copies are back";
-    assert_eq!(run(8, 8), Err(Failure::Failed(refused.to_owned())));
+    assert_eq!(run(8, 8), Err(SynctestError::Failed(refused.to_owned())));
     assert_eq!(run(20, 1_000).map(|report| report.copies).ok(), None);
     assert_eq!(run(9, 8).map(|report| (report.ticks, report.copies)), Ok((9, 2)));
 }
@@ -62,7 +62,7 @@ fn the_world_after_the_last_tick_is_compared_too() {
 
 #[test]
 fn a_snapshot_that_cannot_be_restored_is_named_with_its_seed_and_tick() {
-    let Err(Failure::Failed(words)) = run(&plan::<Simple<Mistaken<UNREADABLE>>>(5, 300), &mut |_| {}) else {
+    let Err(SynctestError::Failed(words)) = run(&plan::<Simple<Mistaken<UNREADABLE>>>(5, 300), &mut |_| {}) else {
         panic!("it was restored");
     };
     assert!(words.starts_with("seed 5, after tick 0: the snapshot cannot be read: "), "{words}");
@@ -144,17 +144,17 @@ impl<const WHICH: u8> SimpleGame for Mistaken<WHICH> {
         packet.integer("by").map(|by| Step { by })
     }
 
-    fn join(&mut self, _: PlayerId, _: &str, _: &mut Turns<'_>) {}
+    fn join(&mut self, _: PlayerId, _: &str, _: &mut TickContext<'_>) {}
 
     fn leave(&mut self, _: PlayerId) {}
 
-    fn act(&mut self, _: PlayerId, step: Step, _: &mut Turns<'_>) -> Result<(), &'static str> {
+    fn act(&mut self, _: PlayerId, step: Step, _: &mut TickContext<'_>) -> Result<(), &'static str> {
         let by = if WHICH == OUTSIDE { COUNTER.fetch_add(1, Ordering::Relaxed) } else { step.by.into() };
         self.steps = self.steps.wrapping_add(by);
         Ok(())
     }
 
-    fn tick(&mut self, turns: &mut Turns<'_>) {
+    fn tick(&mut self, turns: &mut TickContext<'_>) {
         if WHICH == AT_ONCE && turns.tick == 333 {
             self.sums[2] = self.hidden;
         }
@@ -165,15 +165,15 @@ impl<const WHICH: u8> SimpleGame for Mistaken<WHICH> {
         }
     }
 
-    fn show(&self, row: &mut Row) {
+    fn show(&self, row: &mut NamedValues) {
         row.set("steps", self.steps);
     }
 }
 
 /// Where a run of this game differs.
 fn desync<G: Game>(back: u32) -> Desync {
-    match run(&Plan { back, ..plan::<G>(1, 900) }, &mut |_| {}) {
-        Err(Failure::Desync(desync)) => desync,
+    match run(&SynctestPlan { back, ..plan::<G>(1, 900) }, &mut |_| {}) {
+        Err(SynctestError::Desync(desync)) => desync,
         other => panic!("{other:?}"),
     }
 }

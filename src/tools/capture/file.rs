@@ -42,12 +42,12 @@ pub struct CaptureError {
     /// The offset in the file, in bytes.
     pub offset: usize,
     /// The broken rule.
-    pub rule: Rule,
+    pub rule: FormatRule,
 }
 
 /// The rules of the formats that a file can break.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Rule {
+pub enum FormatRule {
     /// The file begins neither as pcapng nor as pcap.
     NotACapture,
     /// The byte-order magic of a section is neither way round.
@@ -64,18 +64,18 @@ pub enum Rule {
     Interface(u32),
 }
 
-impl fmt::Display for Rule {
+impl fmt::Display for FormatRule {
     fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Rule::NotACapture => out.write_str("this is neither pcapng nor pcap"),
-            Rule::ByteOrder => out.write_str("a section has an invalid byte-order magic"),
-            Rule::Version(major) => write!(out, "version {major} of the format is not supported"),
-            Rule::BlockLength(length) => write!(out, "a block has the invalid length {length}"),
-            Rule::BlockEnd(length) => {
+            FormatRule::NotACapture => out.write_str("this is neither pcapng nor pcap"),
+            FormatRule::ByteOrder => out.write_str("a section has an invalid byte-order magic"),
+            FormatRule::Version(major) => write!(out, "version {major} of the format is not supported"),
+            FormatRule::BlockLength(length) => write!(out, "a block has the invalid length {length}"),
+            FormatRule::BlockEnd(length) => {
                 write!(out, "the two lengths of a block differ: the second is {length}")
             }
-            Rule::Truncated => out.write_str("a block is shorter than the fields that it declares"),
-            Rule::Interface(number) => {
+            FormatRule::Truncated => out.write_str("a block is shorter than the fields that it declares"),
+            FormatRule::Interface(number) => {
                 write!(out, "a packet names interface {number}, which the file does not describe")
             }
         }
@@ -92,7 +92,7 @@ impl std::error::Error for CaptureError {}
 
 /// The order of the bytes of a number.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Order {
+pub(super) enum ByteOrder {
     Little,
     Big,
 }
@@ -103,13 +103,13 @@ pub(super) struct Cursor<'a> {
     pub(super) bytes: &'a [u8],
     /// The offset in the file of the first of `bytes`.
     pub(super) offset: usize,
-    pub(super) order: Order,
+    pub(super) order: ByteOrder,
 }
 
 impl<'a> Cursor<'a> {
     pub(super) fn take(&mut self, count: usize) -> Result<&'a [u8], CaptureError> {
         let Some((taken, rest)) = self.bytes.split_at_checked(count) else {
-            return Err(self.error(Rule::Truncated));
+            return Err(self.error(FormatRule::Truncated));
         };
         self.bytes = rest;
         self.offset += count;
@@ -131,20 +131,20 @@ impl<'a> Cursor<'a> {
     pub(super) fn u16(&mut self) -> Result<u16, CaptureError> {
         let bytes = self.array()?;
         Ok(match self.order {
-            Order::Little => u16::from_le_bytes(bytes),
-            Order::Big => u16::from_be_bytes(bytes),
+            ByteOrder::Little => u16::from_le_bytes(bytes),
+            ByteOrder::Big => u16::from_be_bytes(bytes),
         })
     }
 
     pub(super) fn u32(&mut self) -> Result<u32, CaptureError> {
         let bytes = self.array()?;
         Ok(match self.order {
-            Order::Little => u32::from_le_bytes(bytes),
-            Order::Big => u32::from_be_bytes(bytes),
+            ByteOrder::Little => u32::from_le_bytes(bytes),
+            ByteOrder::Big => u32::from_be_bytes(bytes),
         })
     }
 
-    pub(super) fn error(&self, rule: Rule) -> CaptureError {
+    pub(super) fn error(&self, rule: FormatRule) -> CaptureError {
         CaptureError { offset: self.offset, rule }
     }
 }

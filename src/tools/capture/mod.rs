@@ -44,17 +44,17 @@ mod tcp_endpoints;
 pub(crate) mod world_record;
 pub(crate) mod writer;
 
-pub use file::{Capture, CaptureError, Packet, Rule};
-pub use reassembly::{Connection, End, Hole, Piece};
-pub(crate) use stream_reader::Arriving;
-pub(crate) use streaming_reassembler::{Disorder, Passed, Passing};
-pub use world_record::{Record, RecordError};
+pub use file::{Capture, CaptureError, Packet, FormatRule};
+pub use reassembly::{TcpConnection, Side, Gap, StreamPiece};
+pub(crate) use stream_reader::StreamReader;
+pub(crate) use streaming_reassembler::{OutOfOrder, PayloadChunk, StreamingReassembler};
+pub use world_record::{WorldRecord, WorldRecordError};
 
 pub use crate::util::escape::Untrusted;
 
 impl<'a> Capture<'a> {
     /// The TCP connections, in the order in which they begin.
-    pub fn connections(&self) -> Vec<Connection<'a>> {
+    pub fn connections(&self) -> Vec<TcpConnection<'a>> {
         reassembly::connections(&self.packets)
     }
 
@@ -83,7 +83,7 @@ impl<'a> Capture<'a> {
     /// The server's records, each with the packet that holds it and the name of its room.
     pub fn records(
         &self,
-    ) -> impl Iterator<Item = (&Packet<'a>, Result<(Untrusted<&'a str>, Record<'a>), RecordError>)> {
+    ) -> impl Iterator<Item = (&Packet<'a>, Result<(Untrusted<&'a str>, WorldRecord<'a>), WorldRecordError>)> {
         let of_world = self.packets.iter().filter(|packet| packet.link == packet::LINK_WORLD);
         of_world.map(|packet| (packet, world_record::decode(packet.bytes)))
     }
@@ -100,7 +100,7 @@ pub fn read(bytes: &[u8]) -> Result<Capture<'_>, CaptureError> {
     } else if let Some(format) = pcap::format(bytes) {
         pcap::read(bytes, format)
     } else {
-        Err(CaptureError { offset: 0, rule: Rule::NotACapture })
+        Err(CaptureError { offset: 0, rule: FormatRule::NotACapture })
     }
 }
 

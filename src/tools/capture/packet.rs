@@ -81,7 +81,7 @@ const SYN_OPTIONS: [u8; 8] = [2, 4, 0xff, 0xd7, 1, 3, 3, 14];
 
 /// The addresses and the TCP header of a segment.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Head {
+pub struct SegmentHeader {
     /// The sender.
     pub from: SocketAddr,
     /// The receiver.
@@ -98,7 +98,7 @@ pub struct Head {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Segment<'a> {
     /// The addresses and the TCP header.
-    pub head: Head,
+    pub head: SegmentHeader,
     /// Its payload, as far as it was captured.
     pub payload: &'a [u8],
     /// Bytes at the end of the payload that were not captured.
@@ -322,7 +322,7 @@ fn tcp(bytes: &[u8], length: usize, from: IpAddr, to: IpAddr) -> Option<Segment<
     }
     let payload = bytes.get(header_bytes..)?;
     Some(Segment {
-        head: Head {
+        head: SegmentHeader {
             from: SocketAddr::new(from, u16_at(bytes, 0)?),
             to: SocketAddr::new(to, u16_at(bytes, 2)?),
             sequence: u32_at(bytes, 4)?,
@@ -345,7 +345,7 @@ fn u32_at(bytes: &[u8], at: usize) -> Option<u32> {
 /// Appends a packet of [`LINK_RAW`] with as much of the payload as fits, at most
 /// [`CAPTURE_SEGMENT_BYTES`], and returns how much that is. IPv4 addresses written as IPv6 become
 /// IPv4, if both are.
-pub fn encode(out: &mut Vec<u8>, head: &Head, payload: &[u8]) -> usize {
+pub fn encode(out: &mut Vec<u8>, head: &SegmentHeader, payload: &[u8]) -> usize {
     let payload = &payload[..payload.len().min(CAPTURE_SEGMENT_BYTES)];
     let options: &[u8] = if head.flags & SYN != 0 { &SYN_OPTIONS } else { &[] };
     let segment_bytes = TCP_HEADER_BYTES + options.len() + payload.len();

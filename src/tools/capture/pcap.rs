@@ -8,19 +8,19 @@
 //! A file of this format begins with one of four magic numbers. A packet that is shorter than it
 //! declares is not returned; the capture ends before it.
 
-use super::file::{Capture, CaptureError, Cursor, Order, Packet, Rule};
+use super::file::{Capture, CaptureError, Cursor, ByteOrder, Packet, FormatRule};
 
 /// The format as given by the first four bytes.
 #[derive(Debug, Clone, Copy)]
-pub(super) struct Format {
-    order: Order,
+pub(super) struct PcapFormat {
+    order: ByteOrder,
     /// Nanoseconds per unit of the fraction of a second.
     unit_ns: u64,
 }
 
-impl Format {
+impl PcapFormat {
     /// The order of the bytes of its numbers.
-    pub(super) fn order(self) -> Order {
+    pub(super) fn order(self) -> ByteOrder {
         self.order
     }
 }
@@ -35,7 +35,7 @@ const MAJOR: u16 = 2;
 const LINK_BITS: u32 = 0xffff;
 
 /// The format of a file by its first bytes; `None` if it is not pcap.
-pub(super) fn format(bytes: &[u8]) -> Option<Format> {
+pub(super) fn format(bytes: &[u8]) -> Option<PcapFormat> {
     let magic: [u8; 4] = *bytes.first_chunk()?;
     let mut swapped = magic;
     swapped.reverse();
@@ -44,28 +44,28 @@ pub(super) fn format(bytes: &[u8]) -> Option<Format> {
         NANOSECONDS => Some(1),
         _ => None,
     };
-    let big = by(magic).map(|unit_ns| Format { order: Order::Big, unit_ns });
-    big.or_else(|| by(swapped).map(|unit_ns| Format { order: Order::Little, unit_ns }))
+    let big = by(magic).map(|unit_ns| PcapFormat { order: ByteOrder::Big, unit_ns });
+    big.or_else(|| by(swapped).map(|unit_ns| PcapFormat { order: ByteOrder::Little, unit_ns }))
 }
 
 /// The bytes before the first packet.
 pub(super) const HEADER_BYTES: usize = 24;
 
 /// Reads the header of the file; returns the link of its packets.
-pub(super) fn header(cursor: &mut Cursor<'_>, format: Format) -> Result<u32, CaptureError> {
+pub(super) fn header(cursor: &mut Cursor<'_>, format: PcapFormat) -> Result<u32, CaptureError> {
     cursor.order = format.order;
     cursor.take(MICROSECONDS.len())?;
     let at_version = *cursor;
     let (major, _minor) = (cursor.u16()?, cursor.u16()?);
     if major != MAJOR {
-        return Err(at_version.error(Rule::Version(major)));
+        return Err(at_version.error(FormatRule::Version(major)));
     }
     let (_zone, _accuracy, _longest) = (cursor.u32()?, cursor.u32()?, cursor.u32()?);
     Ok(cursor.u32()? & LINK_BITS)
 }
 
 /// Reads the file.
-pub(super) fn read(bytes: &[u8], format: Format) -> Result<Capture<'_>, CaptureError> {
+pub(super) fn read(bytes: &[u8], format: PcapFormat) -> Result<Capture<'_>, CaptureError> {
     let mut cursor = Cursor { bytes, offset: 0, order: format.order };
     let link = header(&mut cursor, format)?;
     let mut capture = Capture::default();
@@ -83,7 +83,7 @@ pub(super) fn read(bytes: &[u8], format: Format) -> Result<Capture<'_>, CaptureE
 /// Takes the next packet; an error if the bytes end before it does.
 pub(super) fn packet<'a>(
     cursor: &mut Cursor<'a>,
-    format: Format,
+    format: PcapFormat,
     link: u32,
     number: usize,
 ) -> Result<Packet<'a>, CaptureError> {

@@ -15,7 +15,7 @@ use core::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 
 use crate::util::escape::Untrusted;
 
-use super::file::{Capture, CaptureError, Cursor, Order, Packet, Rule};
+use super::file::{Capture, CaptureError, Cursor, ByteOrder, Packet, FormatRule};
 
 const SECTION: u32 = 0x0a0d_0d0a;
 const INTERFACE: u32 = 1;
@@ -96,14 +96,14 @@ pub(super) enum Block<'a> {
 /// What a reader remembers from block to block.
 #[derive(Debug)]
 pub(super) struct Blocks {
-    order: Order,
+    order: ByteOrder,
     interfaces: Vec<Interface>,
 }
 
 impl Blocks {
     /// Before the first block.
     pub(super) fn new() -> Blocks {
-        Blocks { order: Order::Little, interfaces: Vec::new() }
+        Blocks { order: ByteOrder::Little, interfaces: Vec::new() }
     }
 
     /// Takes the next block; `None` if the bytes end in the middle of it, and then nothing is taken. The
@@ -142,12 +142,12 @@ impl Blocks {
 /// Reads a file that begins with a section.
 pub(super) fn read(bytes: &[u8]) -> Result<Capture<'_>, CaptureError> {
     let (mut capture, mut blocks) = (Capture::default(), Blocks::new());
-    let mut cursor = Cursor { bytes, offset: 0, order: Order::Little };
+    let mut cursor = Cursor { bytes, offset: 0, order: ByteOrder::Little };
     while !cursor.bytes.is_empty() {
         let begin = cursor;
         match blocks.next(&mut cursor, Vec::new())? {
             // The first block shows whether the file is a capture at all.
-            None if begin.offset == 0 => return Err(begin.error(Rule::Truncated)),
+            None if begin.offset == 0 => return Err(begin.error(FormatRule::Truncated)),
             None => {
                 capture.cut_at = Some(begin.offset);
                 break;
@@ -165,17 +165,17 @@ pub(super) fn read(bytes: &[u8]) -> Result<Capture<'_>, CaptureError> {
 
 /// The byte order of the section that begins here, if one does. It applies from the section's own
 /// length on.
-fn section_order(mut cursor: Cursor<'_>) -> Result<Option<Order>, CaptureError> {
+fn section_order(mut cursor: Cursor<'_>) -> Result<Option<ByteOrder>, CaptureError> {
     if !is_pcapng(cursor.bytes) {
         return Ok(None);
     }
     cursor.take(8).ok();
     let at_magic = cursor;
-    cursor.order = Order::Little;
+    cursor.order = ByteOrder::Little;
     match cursor.u32().map(|magic| (magic, magic.swap_bytes())) {
-        Ok((BYTE_ORDER, _)) => Ok(Some(Order::Little)),
-        Ok((_, BYTE_ORDER)) => Ok(Some(Order::Big)),
-        Ok(_) => Err(at_magic.error(Rule::ByteOrder)),
+        Ok((BYTE_ORDER, _)) => Ok(Some(ByteOrder::Little)),
+        Ok((_, BYTE_ORDER)) => Ok(Some(ByteOrder::Big)),
+        Ok(_) => Err(at_magic.error(FormatRule::ByteOrder)),
         Err(_) => Ok(None),
     }
 }
@@ -189,7 +189,7 @@ fn block<'a>(cursor: &mut Cursor<'a>) -> Result<Option<(u32, Cursor<'a>)>, Captu
     let at_length = *cursor;
     let length = cursor.u32()?;
     if (length as usize) < FRAME_BYTES || !length.is_multiple_of(4) {
-        return Err(at_length.error(Rule::BlockLength(length)));
+        return Err(at_length.error(FormatRule::BlockLength(length)));
     }
     let body_bytes = length as usize - FRAME_BYTES;
     if cursor.bytes.len() < body_bytes + 4 {
@@ -200,7 +200,7 @@ fn block<'a>(cursor: &mut Cursor<'a>) -> Result<Option<(u32, Cursor<'a>)>, Captu
     let at_end = *cursor;
     match cursor.u32()? {
         again if again == length => Ok(Some((kind, body))),
-        other => Err(at_end.error(Rule::BlockEnd(other))),
+        other => Err(at_end.error(FormatRule::BlockEnd(other))),
     }
 }
 
@@ -208,7 +208,7 @@ fn section(mut body: Cursor<'_>) -> Result<(), CaptureError> {
     body.take(4)?;
     match body.u16()? {
         MAJOR => Ok(()),
-        major => Err(body.error(Rule::Version(major))),
+        major => Err(body.error(FormatRule::Version(major))),
     }
 }
 
@@ -240,8 +240,8 @@ fn interface(mut body: Cursor<'_>) -> Result<Interface, CaptureError> {
             INTERFACE_OFFSET => {
                 let bytes = value.array()?;
                 interface.offset_seconds = match value.order {
-                    Order::Little => i64::from_le_bytes(bytes),
-                    Order::Big => i64::from_be_bytes(bytes),
+                    ByteOrder::Little => i64::from_le_bytes(bytes),
+                    ByteOrder::Big => i64::from_be_bytes(bytes),
                 };
             }
             _ => {}
@@ -267,7 +267,7 @@ fn packet<'a>(
         _ => 0,
     };
     let interface = interfaces.get(number as usize);
-    let interface = interface.ok_or_else(|| at_interface.error(Rule::Interface(number)))?;
+    let interface = interface.ok_or_else(|| at_interface.error(FormatRule::Interface(number)))?;
     if kind == SIMPLE_PACKET {
         let whole_bytes = body.u32()? as usize;
         let bytes = body.take(whole_bytes.min(interface.longest_bytes))?;
@@ -362,7 +362,7 @@ pub fn write_name(out: &mut Vec<u8>, address: IpAddr, name: &str) {
 
 /// The metadata of a packet to write.
 #[derive(Debug, Clone, Copy)]
-pub struct About<'a> {
+pub struct PacketMeta<'a> {
     /// Number of the interface.
     pub interface: u32,
     /// Nanoseconds since 1970.
@@ -374,12 +374,12 @@ pub struct About<'a> {
 }
 
 /// Appends a packet, whole.
-pub fn write_packet(out: &mut Vec<u8>, about: &About<'_>, bytes: &[u8]) {
+pub fn write_packet(out: &mut Vec<u8>, about: &PacketMeta<'_>, bytes: &[u8]) {
     write_part(out, about, bytes, bytes.len());
 }
 
 /// Appends the beginning of a packet of `whole_bytes`.
-pub fn write_part(out: &mut Vec<u8>, about: &About<'_>, bytes: &[u8], whole_bytes: usize) {
+pub fn write_part(out: &mut Vec<u8>, about: &PacketMeta<'_>, bytes: &[u8], whole_bytes: usize) {
     write_block(out, ENHANCED_PACKET, |out| {
         out.extend_from_slice(&about.interface.to_le_bytes());
         out.extend_from_slice(&((about.at_ns >> 32) as u32).to_le_bytes());

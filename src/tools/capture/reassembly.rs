@@ -16,11 +16,11 @@ use std::collections::{BTreeMap, HashMap};
 
 use super::Packet;
 use super::packet::{self, Segment};
-use super::tcp_endpoints::{Ends, Key, Line, Mixing};
+use super::tcp_endpoints::{TcpEndpoints, ConnectionKey, SequenceTracker, FastHashState};
 
 /// One of the two ends of a connection.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-pub enum End {
+pub enum Side {
     /// The end that opened the connection.
     Client,
     /// The end that accepted it.
@@ -29,9 +29,9 @@ pub enum End {
 
 /// Bytes that one end sent, as one packet brought them.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Piece<'a> {
+pub struct StreamPiece<'a> {
     /// The sender.
-    pub from: End,
+    pub from: Side,
     /// When their packet was captured, nanoseconds since 1970.
     pub at_ns: u64,
     /// Their packet's number in the file, from 1.
@@ -45,9 +45,9 @@ pub struct Piece<'a> {
 
 /// Bytes that one end sent and that are not in the capture.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Hole {
+pub struct Gap {
     /// The sender.
-    pub from: End,
+    pub from: Side,
     /// When the hole was noticed, nanoseconds since 1970.
     pub at_ns: u64,
     /// The first packet after the hole; the last one of the connection if nothing follows.
@@ -58,7 +58,7 @@ pub struct Hole {
 
 /// A TCP connection of a capture.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Connection<'a> {
+pub struct TcpConnection<'a> {
     /// The end that opened the connection. Without its beginning, the end that sent a request; or
     /// else the end with the higher port.
     pub client: SocketAddr,
@@ -72,39 +72,39 @@ pub struct Connection<'a> {
     /// Whether the capture has the end: both ends sent FIN, or one reset the connection.
     pub has_end: bool,
     /// The data, in the order in which it could be read.
-    pub pieces: Vec<Piece<'a>>,
+    pub pieces: Vec<StreamPiece<'a>>,
     /// The missing bytes.
-    pub holes: Vec<Hole>,
+    pub holes: Vec<Gap>,
 }
 
 /// The connections of these packets, in the order in which they begin.
-pub(super) fn connections<'a>(packets: &[Packet<'a>]) -> Vec<Connection<'a>> {
-    let mut talks: Vec<Talk<'a>> = Vec::new();
-    let mut current: HashMap<Key, usize, Mixing> = HashMap::default();
+pub(super) fn connections<'a>(packets: &[Packet<'a>]) -> Vec<TcpConnection<'a>> {
+    let mut talks: Vec<ConnectionBuilder<'a>> = Vec::new();
+    let mut current: HashMap<ConnectionKey, usize, FastHashState> = HashMap::default();
     for packet in packets {
         let Some(segment) = packet::decode(packet) else { continue };
-        let at = match current.entry(Key::of(&segment)) {
+        let at = match current.entry(ConnectionKey::of(&segment)) {
             Entry::Occupied(found) if !talks[*found.get()].ends.begins_anew(&segment) => *found.get(),
             entry => {
-                talks.push(Talk::new(Ends::new(&segment, packet.number)));
+                talks.push(ConnectionBuilder::new(TcpEndpoints::new(&segment, packet.number)));
                 *entry.insert_entry(talks.len() - 1).get()
             }
         };
         talks[at].receive(packet, &segment);
     }
-    talks.into_iter().map(Talk::finish).collect()
+    talks.into_iter().map(ConnectionBuilder::finish).collect()
 }
 
 /// A connection under construction.
-struct Talk<'a> {
-    ends: Ends,
-    flows: [Flow<'a>; 2],
+struct ConnectionBuilder<'a> {
+    ends: TcpEndpoints,
+    flows: [DirectionBuilder<'a>; 2],
     last: (u64, usize),
 }
 
-impl<'a> Talk<'a> {
-    fn new(ends: Ends) -> Talk<'a> {
-        Talk { ends, flows: Default::default(), last: (0, 0) }
+impl<'a> ConnectionBuilder<'a> {
+    fn new(ends: TcpEndpoints) -> ConnectionBuilder<'a> {
+        ConnectionBuilder { ends, flows: Default::default(), last: (0, 0) }
     }
 
     fn receive(&mut self, packet: &Packet<'a>, segment: &Segment<'a>) {
@@ -116,20 +116,20 @@ impl<'a> Talk<'a> {
         }
     }
 
-    fn finish(self) -> Connection<'a> {
-        let Talk { ends, flows, last } = self;
+    fn finish(self) -> TcpConnection<'a> {
+        let ConnectionBuilder { ends, flows, last } = self;
         let client = ends.client(|side, word| {
             let first = flows[side].chunks.first_key_value();
             first.is_some_and(|(_, chunk)| chunk.bytes.starts_with(word))
         });
-        let end = |side: usize| if side == client { End::Client } else { End::Server };
+        let end = |side: usize| if side == client { Side::Client } else { Side::Server };
         let (mut ready, mut holes) = (Vec::new(), Vec::new());
         for (side, flow) in flows.into_iter().enumerate() {
             flow.finish(&ends.lines[side], end(side), last, &mut ready, &mut holes);
         }
         ready.sort_by_key(|(packet, _)| *packet);
         holes.sort_by_key(|hole| hole.packet);
-        Connection {
+        TcpConnection {
             client: ends.addresses[client],
             server: ends.addresses[1 - client],
             first_packet: ends.first_packet,
@@ -143,7 +143,7 @@ impl<'a> Talk<'a> {
 
 /// The data of one end.
 #[derive(Default)]
-struct Flow<'a> {
+struct DirectionBuilder<'a> {
     /// Received chunks, by the offsets of their first bytes; no two overlap. A map, since segments in any order must not cost more
     /// than n log n.
     chunks: BTreeMap<i64, Chunk<'a>>,
@@ -159,7 +159,7 @@ struct Chunk<'a> {
     bytes: &'a [u8],
 }
 
-impl<'a> Flow<'a> {
+impl<'a> DirectionBuilder<'a> {
     /// Keeps the new part of a chunk.
     fn keep(&mut self, offset: i64, chunk: Chunk<'a>) {
         let end = offset + chunk.bytes.len() as i64;
@@ -185,11 +185,11 @@ impl<'a> Flow<'a> {
     /// The pieces, each with the packet after which it could be read, and the holes.
     fn finish(
         self,
-        line: &Line,
-        from: End,
+        line: &SequenceTracker,
+        from: Side,
         last: (u64, usize),
-        ready: &mut Vec<(usize, Piece<'a>)>,
-        holes: &mut Vec<Hole>,
+        ready: &mut Vec<(usize, StreamPiece<'a>)>,
+        holes: &mut Vec<Gap>,
     ) {
         let first = self.chunks.first_key_value().map(|(begin, _)| *begin);
         let Some(mut at) = line.begin.or(first) else { return };
@@ -204,15 +204,15 @@ impl<'a> Flow<'a> {
             let Chunk { at_ns, packet, .. } = chunk;
             let hole_before = offset > at;
             if hole_before {
-                holes.push(Hole { from, at_ns, packet, bytes: (offset - at) as u64 });
+                holes.push(Gap { from, at_ns, packet, bytes: (offset - at) as u64 });
             }
             readable = packet.max(readable);
-            ready.push((readable, Piece { from, at_ns, packet, bytes, hole_before }));
+            ready.push((readable, StreamPiece { from, at_ns, packet, bytes, hole_before }));
             at = offset + bytes.len() as i64;
         }
         if line.sent() > at {
             let (at_ns, packet) = last;
-            holes.push(Hole { from, at_ns, packet, bytes: (line.sent() - at) as u64 });
+            holes.push(Gap { from, at_ns, packet, bytes: (line.sent() - at) as u64 });
         }
     }
 }
@@ -223,7 +223,7 @@ mod tests {
 
     /// The steps that place chunks of one byte at these offsets.
     fn steps(offsets: impl Iterator<Item = i64>) -> usize {
-        let mut flow = Flow::default();
+        let mut flow = DirectionBuilder::default();
         offsets.for_each(|offset| flow.keep(offset, Chunk { at_ns: 0, packet: 1, bytes: b"x" }));
         flow.steps
     }

@@ -1,6 +1,6 @@
 //! A capture file whose bytes come piece by piece, as over a network.
 
-use super::file::{CaptureError, Cursor, Order, Packet, Rule};
+use super::file::{CaptureError, Cursor, ByteOrder, Packet, FormatRule};
 use super::{pcap, pcapng};
 use crate::util::escape::Untrusted;
 
@@ -9,20 +9,20 @@ const MAGIC_BYTES: usize = 4;
 
 /// Takes packets off the front of a file. The caller keeps the bytes that are not used yet.
 #[derive(Debug, Default)]
-pub struct Arriving {
-    format: Option<Format>,
+pub struct StreamReader {
+    format: Option<FileFormat>,
     /// Where in the file the next bytes stand.
     offset: usize,
     packets: usize,
 }
 
 #[derive(Debug)]
-enum Format {
+enum FileFormat {
     Pcapng(pcapng::Blocks),
-    Pcap { format: pcap::Format, link: u32 },
+    Pcap { format: pcap::PcapFormat, link: u32 },
 }
 
-impl Arriving {
+impl StreamReader {
     /// How many bytes of the file were used.
     pub fn offset(&self) -> usize {
         self.offset
@@ -43,7 +43,7 @@ impl Arriving {
         bytes: &'a [u8],
         each: &mut dyn FnMut(&Packet<'a>),
     ) -> Result<usize, CaptureError> {
-        let mut cursor = Cursor { bytes, offset: self.offset, order: Order::Little };
+        let mut cursor = Cursor { bytes, offset: self.offset, order: ByteOrder::Little };
         if self.format.is_none() && !self.begin(&mut cursor)? {
             return Ok(0);
         }
@@ -69,13 +69,13 @@ impl Arriving {
             return Ok(false);
         }
         self.format = if pcapng::is_pcapng(cursor.bytes) {
-            Some(Format::Pcapng(pcapng::Blocks::new()))
+            Some(FileFormat::Pcapng(pcapng::Blocks::new()))
         } else {
-            let format = pcap::format(cursor.bytes).ok_or_else(|| cursor.error(Rule::NotACapture))?;
+            let format = pcap::format(cursor.bytes).ok_or_else(|| cursor.error(FormatRule::NotACapture))?;
             if cursor.bytes.len() < pcap::HEADER_BYTES {
                 return Ok(false);
             }
-            Some(Format::Pcap { format, link: pcap::header(cursor, format)? })
+            Some(FileFormat::Pcap { format, link: pcap::header(cursor, format)? })
         };
         Ok(true)
     }
@@ -88,7 +88,7 @@ impl Arriving {
     ) -> Result<Option<Option<Packet<'a>>>, CaptureError> {
         match &mut self.format {
             None => Ok(None),
-            Some(Format::Pcapng(blocks)) => match blocks.next(cursor, room)? {
+            Some(FileFormat::Pcapng(blocks)) => match blocks.next(cursor, room)? {
                 None => Ok(None),
                 Some(pcapng::Block::Packet(packet)) => Ok(Some(Some(packet))),
                 Some(pcapng::Block::Names(body)) => {
@@ -98,7 +98,7 @@ impl Arriving {
                 }
                 Some(pcapng::Block::Other) => Ok(Some(None)),
             },
-            Some(Format::Pcap { format, link }) => {
+            Some(FileFormat::Pcap { format, link }) => {
                 let begin = *cursor;
                 cursor.order = format.order();
                 let packet = pcap::packet(cursor, *format, *link, 0).ok();

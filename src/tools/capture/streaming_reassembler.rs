@@ -9,32 +9,32 @@ use std::collections::HashMap;
 use std::collections::hash_map::Entry;
 
 use super::packet::{self, Segment};
-use super::tcp_endpoints::{Ends, Key, Mixing, REQUEST, RESPONSE};
-use super::{Connection, End, Packet};
+use super::tcp_endpoints::{TcpEndpoints, ConnectionKey, FastHashState, REQUEST, RESPONSE};
+use super::{TcpConnection, Side, Packet};
 
 /// Segments that do not come in order, or not all of them.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Disorder;
+pub struct OutOfOrder;
 
 /// See the [module](self).
 #[derive(Debug, Default)]
-pub struct Passing {
-    talks: Vec<Talk>,
-    current: HashMap<Key, usize, Mixing>,
+pub struct StreamingReassembler {
+    talks: Vec<StreamedConnection>,
+    current: HashMap<ConnectionKey, usize, FastHashState>,
 }
 
 /// A connection so far.
 #[derive(Debug)]
-struct Talk {
-    ends: Ends,
+struct StreamedConnection {
+    ends: TcpEndpoints,
     /// The end that is taken for the client since there is data.
     client: Option<usize>,
-    sides: [Side; 2],
+    sides: [DirectionProgress; 2],
 }
 
 /// The data of one end.
 #[derive(Debug, Default)]
-struct Side {
+struct DirectionProgress {
     /// The offsets of its first byte, and after its last one.
     data: Option<(i64, i64)>,
     /// Whether it begins as a request does, and as a response does.
@@ -44,48 +44,48 @@ struct Side {
 
 /// The payload of a segment.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Passed<'a> {
+pub struct PayloadChunk<'a> {
     /// The number of its connection, from 0, in the order in which they begin.
     pub connection: usize,
     /// The sender.
-    pub from: End,
+    pub from: DirectionProgress,
     /// The payload: not empty.
     pub bytes: &'a [u8],
 }
 
-impl Passing {
+impl StreamingReassembler {
     /// Takes the next packet. Returns the payload of a segment with payload.
     ///
     /// # Errors
     /// [`Disorder`]: the file has to be read by other means.
-    pub fn receive<'a>(&mut self, packet: &Packet<'a>) -> Result<Option<Passed<'a>>, Disorder> {
+    pub fn receive<'a>(&mut self, packet: &Packet<'a>) -> Result<Option<PayloadChunk<'a>>, OutOfOrder> {
         let Some(segment) = packet::decode(packet) else { return Ok(None) };
-        let connection = match self.current.entry(Key::of(&segment)) {
+        let connection = match self.current.entry(ConnectionKey::of(&segment)) {
             Entry::Occupied(found) if !self.talks[*found.get()].ends.begins_anew(&segment) => *found.get(),
             entry => {
-                let ends = Ends::new(&segment, packet.number);
-                self.talks.push(Talk { ends, client: None, sides: Default::default() });
+                let ends = TcpEndpoints::new(&segment, packet.number);
+                self.talks.push(StreamedConnection { ends, client: None, sides: Default::default() });
                 *entry.insert_entry(self.talks.len() - 1).get()
             }
         };
         let from = self.talks[connection].receive(&segment)?;
-        Ok(from.map(|from| Passed { connection, from, bytes: segment.payload }))
+        Ok(from.map(|from| PayloadChunk { connection, from, bytes: segment.payload }))
     }
 
     /// The connections, without their pieces.
     ///
     /// # Errors
     /// [`Disorder`], as for [`receive`](Self::receive).
-    pub fn finish(self) -> Result<Vec<Connection<'static>>, Disorder> {
-        self.talks.into_iter().map(Talk::finish).collect()
+    pub fn finish(self) -> Result<Vec<TcpConnection<'static>>, OutOfOrder> {
+        self.talks.into_iter().map(StreamedConnection::finish).collect()
     }
 }
 
-impl Talk {
-    fn receive(&mut self, segment: &Segment<'_>) -> Result<Option<End>, Disorder> {
+impl StreamedConnection {
+    fn receive(&mut self, segment: &Segment<'_>) -> Result<Option<DirectionProgress>, OutOfOrder> {
         let (side, offset) = self.ends.receive(segment);
         if segment.missing_bytes > 0 || segment.head.from == segment.head.to {
-            return Err(Disorder);
+            return Err(OutOfOrder);
         }
         let (Some(begin), false) = (offset, segment.payload.is_empty()) else { return Ok(None) };
         let end = begin + segment.payload.len() as i64;
@@ -96,7 +96,7 @@ impl Talk {
                 *last = end;
                 return Ok(Some(self.end(side)));
             }
-            Some(_) => return Err(Disorder),
+            Some(_) => return Err(OutOfOrder),
         }
         self.sides[side].is_request = segment.payload.starts_with(REQUEST);
         self.sides[side].is_response = segment.payload.starts_with(RESPONSE);
@@ -110,18 +110,18 @@ impl Talk {
         })
     }
 
-    fn end(&mut self, side: usize) -> End {
+    fn end(&mut self, side: usize) -> DirectionProgress {
         let client = match self.client {
             Some(client) => client,
             None => *self.client.insert(self.client()),
         };
-        if side == client { End::Client } else { End::Server }
+        if side == client { DirectionProgress::Client } else { DirectionProgress::Server }
     }
 
-    fn finish(self) -> Result<Connection<'static>, Disorder> {
+    fn finish(self) -> Result<TcpConnection<'static>, OutOfOrder> {
         let client = self.client();
         if self.client.is_some_and(|taken| taken != client) {
-            return Err(Disorder);
+            return Err(OutOfOrder);
         }
         for (line, side) in self.ends.lines.iter().zip(&self.sides) {
             let (begin, end) = match (line.begin, side.data) {
@@ -131,10 +131,10 @@ impl Talk {
             };
             let has_gap = line.sent() > end || side.data.is_some_and(|(first, _)| first != begin);
             if has_gap {
-                return Err(Disorder);
+                return Err(OutOfOrder);
             }
         }
-        Ok(Connection {
+        Ok(TcpConnection {
             client: self.ends.addresses[client],
             server: self.ends.addresses[1 - client],
             first_packet: self.ends.first_packet,
@@ -148,22 +148,22 @@ impl Talk {
 
 #[cfg(test)]
 pub(super) mod tests {
-    use super::super::packet::{ACK, FIN, Head, LINK_RAW, SYN, encode};
-    use super::super::{Capture, Piece};
+    use super::super::packet::{ACK, FIN, SegmentHeader, LINK_RAW, SYN, encode};
+    use super::super::{Capture, StreamPiece};
     use super::*;
 
     /// The connections of a file, from its segments as they pass.
-    fn passed<'a>(capture: &Capture<'a>) -> Result<Vec<Connection<'a>>, Disorder> {
-        let (mut passing, mut pieces) = (Passing::default(), Vec::<Vec<Piece<'a>>>::new());
+    fn passed<'a>(capture: &Capture<'a>) -> Result<Vec<TcpConnection<'a>>, OutOfOrder> {
+        let (mut passing, mut pieces) = (StreamingReassembler::default(), Vec::<Vec<StreamPiece<'a>>>::new());
         for packet in &capture.packets {
-            let Some(Passed { connection, from, bytes }) = passing.receive(packet)? else { continue };
+            let Some(PayloadChunk { connection, from, bytes }) = passing.receive(packet)? else { continue };
             pieces.resize(pieces.len().max(connection + 1), Vec::new());
             let (at_ns, packet) = (packet.at_ns, packet.number);
-            pieces[connection].push(Piece { from, at_ns, packet, bytes, hole_before: false });
+            pieces[connection].push(StreamPiece { from, at_ns, packet, bytes, hole_before: false });
         }
-        let connections: Vec<Connection<'static>> = passing.finish()?;
+        let connections: Vec<TcpConnection<'static>> = passing.finish()?;
         pieces.resize(connections.len(), Vec::new());
-        Ok(connections.into_iter().zip(pieces).map(|(one, pieces)| Connection { pieces, ..one }).collect())
+        Ok(connections.into_iter().zip(pieces).map(|(one, pieces)| TcpConnection { pieces, ..one }).collect())
     }
 
     /// Whether the segments of a file come in order. Then they make the same connections as they pass.
@@ -182,7 +182,7 @@ pub(super) mod tests {
             let [from, to] = if *is_client { ends } else { [ends[1], ends[0]] };
             let (sequence, acknowledged) = (*sequence, *acknowledged);
             let mut bytes = Vec::new();
-            encode(&mut bytes, &Head { from, to, sequence, acknowledged, flags: *flags }, payload);
+            encode(&mut bytes, &SegmentHeader { from, to, sequence, acknowledged, flags: *flags }, payload);
             bytes
         };
         let encoded: Vec<Vec<u8>> = segments.iter().map(encoded).collect();

@@ -4,27 +4,27 @@ use std::collections::BTreeMap;
 
 use super::Capture;
 use super::packet::LINK_WORLD;
-use super::world_record::{self, Record};
+use super::world_record::{self, WorldRecord};
 
 /// Tables as file name and text; paths with their dialects.
-type Texts = Vec<(String, String)>;
+type NamedTexts = Vec<(String, String)>;
 
 /// Paths of a room that are read: as many as one record has. Beyond: they are ignored.
 const PATHS_PER_ROOM: usize = 255;
 
 /// Tables that are read: the number of the next table and of its next part, and the bytes so far.
 #[derive(Default)]
-struct Reading {
+struct TableAssembler {
     next: (u16, u16),
     files: Vec<(String, Vec<u8>)>,
 }
 
 impl Capture<'_> {
     /// The paths of the rooms that the capture names, and the dialects spoken there.
-    pub fn paths(&self) -> BTreeMap<String, Texts> {
-        let mut rooms = BTreeMap::<_, Texts>::new();
+    pub fn paths(&self) -> BTreeMap<String, NamedTexts> {
+        let mut rooms = BTreeMap::<_, NamedTexts>::new();
         for (_, record) in self.records() {
-            let Ok((room, Record::Room { paths, .. })) = record else { continue };
+            let Ok((room, WorldRecord::Room { paths, .. })) = record else { continue };
             let known = rooms.entry(room.raw().to_owned()).or_default();
             for (path, dialect) in paths {
                 if known.len() < PATHS_PER_ROOM && !known.iter().any(|(one, _)| path == *one) {
@@ -49,10 +49,10 @@ impl Capture<'_> {
     ///
     /// # Errors
     /// One line: the tables are not complete, or the capture has two different sets of them.
-    pub fn tables(&self) -> Result<Option<Texts>, String> {
-        let (mut found, mut reading): (Option<Texts>, Option<Reading>) = (None, None);
+    pub fn tables(&self) -> Result<Option<NamedTexts>, String> {
+        let (mut found, mut reading): (Option<NamedTexts>, Option<TableAssembler>) = (None, None);
         for packet in self.packets.iter().filter(|packet| packet.link == LINK_WORLD) {
-            let Ok((_, Record::Table { table, tables, part, parts, file, bytes })) =
+            let Ok((_, WorldRecord::Table { table, tables, part, parts, file, bytes })) =
                 world_record::decode(packet.bytes)
             else {
                 continue;
@@ -92,7 +92,7 @@ impl Capture<'_> {
     }
 }
 
-fn texts(files: Vec<(String, Vec<u8>)>) -> Result<Texts, String> {
+fn texts(files: Vec<(String, Vec<u8>)>) -> Result<NamedTexts, String> {
     let text = |(file, bytes): (String, Vec<u8>)| match String::from_utf8(bytes) {
         Ok(text) => Ok((file, text)),
         Err(_) => Err(format!("the packet table {file:?} in the capture is not UTF-8")),
@@ -103,7 +103,7 @@ fn texts(files: Vec<(String, Vec<u8>)>) -> Result<Texts, String> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::tools::capture::pcapng::{About, write_interface, write_packet, write_section};
+    use crate::tools::capture::pcapng::{PacketMeta, write_interface, write_packet, write_section};
     use crate::tools::capture::{Untrusted, read};
 
     /// A capture with records of tables: number, count, part, count, text.
@@ -114,7 +114,7 @@ mod tests {
         for (at_ns, (table, tables, part, parts, text)) in (1..).zip(records) {
             let (table, tables, part, parts) = (*table, *tables, *part, *parts);
             let (name, mut packet) = (format!("{table}.tsv"), Vec::new());
-            let record = Record::Table {
+            let record = WorldRecord::Table {
                 table,
                 tables,
                 part,
@@ -123,7 +123,7 @@ mod tests {
                 bytes: text.as_bytes(),
             };
             world_record::encode(&mut packet, "", &record);
-            write_packet(&mut out, &About { interface: 0, at_ns, inbound: None, comment: "" }, &packet);
+            write_packet(&mut out, &PacketMeta { interface: 0, at_ns, inbound: None, comment: "" }, &packet);
         }
         out
     }

@@ -8,35 +8,35 @@ use super::packet::{ACK, FIN, RST, SYN, Segment};
 
 /// Two addresses with their ports, whichever of them sends: what a connection is found by.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-pub(super) enum Key {
+pub(super) enum ConnectionKey {
     /// Two IPv4 addresses in one number, which is hashed at once.
     V4(u128),
     /// Others.
     Other(SocketAddr, SocketAddr),
 }
 
-impl Key {
+impl ConnectionKey {
     /// The key of the connection that a segment belongs to.
-    pub(super) fn of(segment: &Segment<'_>) -> Key {
+    pub(super) fn of(segment: &Segment<'_>) -> ConnectionKey {
         let number = |ip: core::net::Ipv4Addr, port: u16| u64::from(ip.to_bits()) << 16 | u64::from(port);
         match (segment.head.from, segment.head.to) {
             (SocketAddr::V4(from), SocketAddr::V4(to)) => {
                 let (from, to) = (number(*from.ip(), from.port()), number(*to.ip(), to.port()));
-                Key::V4(u128::from(from.min(to)) << 64 | u128::from(from.max(to)))
+                ConnectionKey::V4(u128::from(from.min(to)) << 64 | u128::from(from.max(to)))
             }
-            (from, to) => Key::Other(from.min(to), from.max(to)),
+            (from, to) => ConnectionKey::Other(from.min(to), from.max(to)),
         }
     }
 }
 
 /// Hashes [`Key`]s: each packet of a file has one, and nearly all are a single number.
 #[derive(Debug, Clone)]
-pub(super) struct Mixing {
+pub(super) struct FastHashState {
     seed: u64,
 }
 
 /// A hash so far.
-pub(super) struct Mixed {
+pub(super) struct FastHasher {
     state: u64,
     seed: u64,
 }
@@ -44,22 +44,22 @@ pub(super) struct Mixed {
 /// The fraction of the golden ratio, odd: nothing up its sleeve.
 const MULTIPLIER: u64 = 0x9e37_79b9_7f4a_7c15;
 
-impl Default for Mixing {
+impl Default for FastHashState {
     /// With a seed that no file knows.
-    fn default() -> Mixing {
-        Mixing { seed: RandomState::new().hash_one(MULTIPLIER) }
+    fn default() -> FastHashState {
+        FastHashState { seed: RandomState::new().hash_one(MULTIPLIER) }
     }
 }
 
-impl BuildHasher for Mixing {
-    type Hasher = Mixed;
+impl BuildHasher for FastHashState {
+    type Hasher = FastHasher;
 
-    fn build_hasher(&self) -> Mixed {
-        Mixed { state: self.seed, seed: self.seed.rotate_left(32) ^ MULTIPLIER }
+    fn build_hasher(&self) -> FastHasher {
+        FastHasher { state: self.seed, seed: self.seed.rotate_left(32) ^ MULTIPLIER }
     }
 }
 
-impl Hasher for Mixed {
+impl Hasher for FastHasher {
     fn write(&mut self, bytes: &[u8]) {
         for part in bytes.chunks(16) {
             let mut number = [0; 16];
@@ -81,20 +81,20 @@ impl Hasher for Mixed {
 
 /// A connection, by its headers alone; `lines[0]` is what `addresses[0]` sends.
 #[derive(Debug)]
-pub(super) struct Ends {
+pub(super) struct TcpEndpoints {
     pub(super) addresses: [SocketAddr; 2],
     pub(super) first_packet: usize,
-    pub(super) lines: [Line; 2],
+    pub(super) lines: [SequenceTracker; 2],
     given_up: bool,
     /// The end that opened the connection, if a SYN shows it.
     asker: Option<usize>,
 }
 
-impl Ends {
+impl TcpEndpoints {
     /// A connection that begins with this segment, which is still to be received.
-    pub(super) fn new(segment: &Segment<'_>, first_packet: usize) -> Ends {
+    pub(super) fn new(segment: &Segment<'_>, first_packet: usize) -> TcpEndpoints {
         let (addresses, lines) = ([segment.head.from, segment.head.to], Default::default());
-        Ends { addresses, first_packet, lines, given_up: false, asker: None }
+        TcpEndpoints { addresses, first_packet, lines, given_up: false, asker: None }
     }
 
     /// The index of the end that sent a segment. A connection from an address to itself has only
@@ -151,7 +151,7 @@ pub(super) const RESPONSE: &[u8] = b"HTTP/1.";
 /// The sequence numbers of one end. Offsets count its bytes; they keep growing when sequence numbers wrap
 /// to 0.
 #[derive(Debug, Default)]
-pub(super) struct Line {
+pub(super) struct SequenceTracker {
     /// The sequence number of its SYN.
     first_sequence: Option<u32>,
     /// The offset of the first byte, if a SYN gives it.
@@ -164,7 +164,7 @@ pub(super) struct Line {
     fin: Option<i64>,
 }
 
-impl Line {
+impl SequenceTracker {
     /// The offset of a sequence number: the candidate nearest to the last offset.
     fn offset(&mut self, sequence: u32) -> i64 {
         let (last, offset) = *self.last.get_or_insert((sequence, 0));

@@ -4,8 +4,8 @@ use core::net::{IpAddr, SocketAddr};
 
 use proptest::prelude::*;
 
-use super::packet::{ACK, FIN, Head, LINK_RAW, LINK_WORLD, PSH, SYN};
-use super::pcapng::{About, write_interface, write_name, write_packet, write_section};
+use super::packet::{ACK, FIN, SegmentHeader, LINK_RAW, LINK_WORLD, PSH, SYN};
+use super::pcapng::{PacketMeta, write_interface, write_name, write_packet, write_section};
 use super::streaming_reassembler::tests::is_orderly;
 use super::*;
 use crate::limits;
@@ -20,16 +20,16 @@ fn address(text: &str) -> SocketAddr {
     text.parse().expect("an address")
 }
 
-fn head(flags: u8, sequence: u32, acknowledged: u32) -> Head {
-    Head { from: address(CLIENT), to: address(SERVER), sequence, acknowledged, flags }
+fn head(flags: u8, sequence: u32, acknowledged: u32) -> SegmentHeader {
+    SegmentHeader { from: address(CLIENT), to: address(SERVER), sequence, acknowledged, flags }
 }
 
-fn answer(flags: u8, sequence: u32, acknowledged: u32) -> Head {
-    Head { from: address(SERVER), to: address(CLIENT), sequence, acknowledged, flags }
+fn answer(flags: u8, sequence: u32, acknowledged: u32) -> SegmentHeader {
+    SegmentHeader { from: address(SERVER), to: address(CLIENT), sequence, acknowledged, flags }
 }
 
 /// A file with the two interfaces of the server's captures and these segments, 1 µs apart.
-fn file(segments: &[(Head, &[u8])]) -> Vec<u8> {
+fn file(segments: &[(SegmentHeader, &[u8])]) -> Vec<u8> {
     let mut out = Vec::new();
     write_section(&mut out, "tickwire");
     write_interface(&mut out, LINK_RAW as u16, "clients");
@@ -37,7 +37,7 @@ fn file(segments: &[(Head, &[u8])]) -> Vec<u8> {
     for (at, (head, payload)) in segments.iter().enumerate() {
         let mut packet = Vec::new();
         packet::encode(&mut packet, head, payload);
-        let about = About { interface: 0, at_ns: 1000 * (at as u64 + 1), inbound: Some(true), comment: "" };
+        let about = PacketMeta { interface: 0, at_ns: 1000 * (at as u64 + 1), inbound: Some(true), comment: "" };
         write_packet(&mut out, &about, &packet);
     }
     out
@@ -51,7 +51,7 @@ fn told(bytes: &[u8]) -> (String, String, Vec<usize>) {
     is_orderly(&capture);
     let (mut client, mut server, mut packets) = (String::new(), String::new(), Vec::new());
     for piece in &connections[0].pieces {
-        let said = if piece.from == End::Client { &mut client } else { &mut server };
+        let said = if piece.from == Side::Client { &mut client } else { &mut server };
         if piece.hole_before {
             said.push('_');
         }
@@ -64,7 +64,7 @@ fn told(bytes: &[u8]) -> (String, String, Vec<usize>) {
 #[test]
 fn written_captures_are_read_back() {
     let mut out = file(&[(head(PSH | ACK, 7, 9), b"hello")]);
-    let about = About { interface: 1, at_ns: u64::MAX, inbound: None, comment: "tick=3 player=2 \u{c4}nne" };
+    let about = PacketMeta { interface: 1, at_ns: u64::MAX, inbound: None, comment: "tick=3 player=2 \u{c4}nne" };
     write_packet(&mut out, &about, b"xyz");
     let six: IpAddr = "2001:db8::9".parse().expect("an address");
     write_name(&mut out, six, "Bo\0by");
@@ -99,7 +99,7 @@ fn both_families_have_correct_checksums_and_round_trip() {
     ] {
         for payload in [&b""[..], b"odd", b"even"] {
             let (from, to) = (address(from), address(to));
-            let written = Head { from, to, sequence: 1, acknowledged: 2, flags: ACK };
+            let written = SegmentHeader { from, to, sequence: 1, acknowledged: 2, flags: ACK };
             let mut bytes = Vec::new();
             assert_eq!(packet::encode(&mut bytes, &written, payload), payload.len());
             let is_ipv4 = bytes[0] >> 4 == 4;
@@ -169,7 +169,7 @@ fn a_connection_has_ends_a_beginning_and_an_end() {
 #[test]
 fn reordered_repeated_and_overlapping_segments_are_joined_once_in_order() {
     let begin = [(head(SYN, 0, 0), &b""[..]), (answer(SYN | ACK, 0, 1), b"")];
-    let with = |more: &[(Head, &'static [u8])]| file(&[&begin[..], more].concat());
+    let with = |more: &[(SegmentHeader, &'static [u8])]| file(&[&begin[..], more].concat());
     let late = with(&[(head(ACK, 4, 1), b"def"), (answer(ACK, 1, 1), b"!"), (head(ACK, 1, 1), b"abc")]);
     assert_eq!(
         told(&late),
@@ -188,7 +188,7 @@ fn reordered_repeated_and_overlapping_segments_are_joined_once_in_order() {
 #[test]
 fn missing_bytes_stay_a_gap() {
     let begin = [(head(SYN, 0, 0), &b""[..]), (answer(SYN | ACK, 0, 1), b"")];
-    let holes = |more: &[(Head, &'static [u8])]| {
+    let holes = |more: &[(SegmentHeader, &'static [u8])]| {
         let bytes = file(&[&begin[..], more].concat());
         let capture = read(&bytes).expect("a capture");
         let connections = capture.connections();
@@ -197,13 +197,13 @@ fn missing_bytes_stay_a_gap() {
         (told(&bytes).0, holes)
     };
     let middle = holes(&[(head(ACK, 1, 1), b"ab"), (head(ACK, 6, 1), b"cd")]);
-    assert_eq!(middle, ("ab_cd".into(), vec![(End::Client, 4, 3)]));
+    assert_eq!(middle, ("ab_cd".into(), vec![(Side::Client, 4, 3)]));
     let front = holes(&[(head(ACK, 4, 1), b"ab")]);
-    assert_eq!(front, ("_ab".into(), vec![(End::Client, 3, 3)]));
+    assert_eq!(front, ("_ab".into(), vec![(Side::Client, 3, 3)]));
     let before_fin = holes(&[(head(ACK, 1, 1), b"ab"), (head(ACK | FIN, 5, 1), b"")]);
-    assert_eq!(before_fin, ("ab".into(), vec![(End::Client, 4, 2)]));
+    assert_eq!(before_fin, ("ab".into(), vec![(Side::Client, 4, 2)]));
     let acknowledged = holes(&[(head(ACK, 1, 1), b"ab"), (answer(ACK, 1, 9), b"")]);
-    assert_eq!(acknowledged, ("ab".into(), vec![(End::Client, 4, 6)]));
+    assert_eq!(acknowledged, ("ab".into(), vec![(Side::Client, 4, 6)]));
     let fin_acknowledged = holes(&[(head(ACK, 1, 1), b"ab"), (answer(ACK, 1, 4), b"")]);
     assert_eq!(fin_acknowledged, ("ab".into(), vec![]));
 }
@@ -233,7 +233,7 @@ fn sequence_numbers_begin_again_at_zero_and_ports_are_used_again() {
 fn without_a_handshake_the_roles_follow_from_the_bytes_or_the_ports() {
     let by_words = file(&[(answer(ACK, 5, 5), b"HTTP/1.1 101")]);
     let by_request =
-        file(&[(Head { from: address(SERVER), to: address(CLIENT), ..head(ACK, 5, 5) }, b"GET / ")]);
+        file(&[(SegmentHeader { from: address(SERVER), to: address(CLIENT), ..head(ACK, 5, 5) }, b"GET / ")]);
     let by_port = file(&[(answer(ACK, 5, 5), b"\x82\x00")]);
     for (bytes, client) in [(by_words, CLIENT), (by_request, SERVER), (by_port, CLIENT)] {
         let capture = read(&bytes).expect("a capture");
@@ -332,16 +332,16 @@ fn damage_has_a_place_and_a_rule() {
     let error = |offset, rule| CaptureError { offset, rule };
     let section_bytes = u32::from_le_bytes(*good[4..].first_chunk().expect("a length")) as usize;
     let packet_at = good.len() - file(&[(head(ACK, 1, 1), b"abc")]).len() + packet_offset(&good);
-    assert_eq!(read(b""), Err(error(0, Rule::NotACapture)));
-    assert_eq!(read(b"GET / HTTP/1.1"), Err(error(0, Rule::NotACapture)));
-    assert_eq!(read(&good[..20]), Err(error(0, Rule::Truncated)));
-    assert_eq!(with(8, &[9]), error(8, Rule::ByteOrder));
-    assert_eq!(with(12, &[9]), error(14, Rule::Version(9)));
-    assert_eq!(with(section_bytes + 4, &[9, 0, 0, 0]), error(section_bytes + 4, Rule::BlockLength(9)));
-    assert_eq!(with(section_bytes - 4, &[1]), error(section_bytes - 4, Rule::BlockEnd(1)));
-    assert_eq!(with(packet_at + 8, &[2]), error(packet_at + 8, Rule::Interface(2)));
+    assert_eq!(read(b""), Err(error(0, FormatRule::NotACapture)));
+    assert_eq!(read(b"GET / HTTP/1.1"), Err(error(0, FormatRule::NotACapture)));
+    assert_eq!(read(&good[..20]), Err(error(0, FormatRule::Truncated)));
+    assert_eq!(with(8, &[9]), error(8, FormatRule::ByteOrder));
+    assert_eq!(with(12, &[9]), error(14, FormatRule::Version(9)));
+    assert_eq!(with(section_bytes + 4, &[9, 0, 0, 0]), error(section_bytes + 4, FormatRule::BlockLength(9)));
+    assert_eq!(with(section_bytes - 4, &[1]), error(section_bytes - 4, FormatRule::BlockEnd(1)));
+    assert_eq!(with(packet_at + 8, &[2]), error(packet_at + 8, FormatRule::Interface(2)));
     let too_long = with(packet_at + 20, &[0xff, 0xff, 0xff, 0x7f]);
-    assert_eq!(too_long, error(packet_at + 28, Rule::Truncated));
+    assert_eq!(too_long, error(packet_at + 28, FormatRule::Truncated));
     assert_eq!(
         too_long.to_string(),
         format!("at byte {}: a block is shorter than the fields that it declares", packet_at + 28)

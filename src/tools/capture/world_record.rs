@@ -52,7 +52,7 @@ pub const FLAG_JSON: u8 = 0b010;
 
 /// One record.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Record<'a> {
+pub enum WorldRecord<'a> {
     /// A part of the snapshot with which the capture begins. All parts together are the snapshot.
     World {
         /// Seed of the world.
@@ -144,7 +144,7 @@ pub enum Record<'a> {
 
 /// Why bytes are not a record.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum RecordError {
+pub enum WorldRecordError {
     /// A layout of another version.
     Version(u8),
     /// There is no record of this kind.
@@ -159,43 +159,43 @@ pub enum RecordError {
     Part(u16),
 }
 
-impl fmt::Display for RecordError {
+impl fmt::Display for WorldRecordError {
     fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            RecordError::Version(found) => {
+            WorldRecordError::Version(found) => {
                 write!(
                     out,
                     "the record has layout {found}; this version reads the layouts {BEFORE} and {VERSION}"
                 )
             }
-            RecordError::Kind(kind) => write!(out, "unknown kind of record: {kind}"),
-            RecordError::Truncated => out.write_str("the record is too short"),
-            RecordError::Trailing(bytes) => {
+            WorldRecordError::Kind(kind) => write!(out, "unknown kind of record: {kind}"),
+            WorldRecordError::Truncated => out.write_str("the record is too short"),
+            WorldRecordError::Trailing(bytes) => {
                 write!(out, "the record has {} at its end", count_noun(*bytes, "extra byte"))
             }
-            RecordError::Text => out.write_str("a string in the record is not UTF-8"),
-            RecordError::Part(part) => write!(out, "part {part} is greater than the number of parts"),
+            WorldRecordError::Text => out.write_str("a string in the record is not UTF-8"),
+            WorldRecordError::Part(part) => write!(out, "part {part} is greater than the number of parts"),
         }
     }
 }
 
-impl std::error::Error for RecordError {}
+impl std::error::Error for WorldRecordError {}
 
 /// Appends a record of this room. A text beyond 255 bytes is cut at a character.
-pub fn encode(out: &mut Vec<u8>, room: &str, record: &Record<'_>) {
+pub fn encode(out: &mut Vec<u8>, room: &str, record: &WorldRecord<'_>) {
     let kind = match record {
-        Record::World { .. } => WORLD,
-        Record::Tick { .. } => TICK,
-        Record::Client { .. } => CLIENT,
-        Record::Lost { .. } => LOST,
-        Record::Join { .. } => JOIN,
-        Record::Table { .. } => TABLE,
-        Record::Room { .. } => ROOM,
+        WorldRecord::World { .. } => WORLD,
+        WorldRecord::Tick { .. } => TICK,
+        WorldRecord::Client { .. } => CLIENT,
+        WorldRecord::Lost { .. } => LOST,
+        WorldRecord::Join { .. } => JOIN,
+        WorldRecord::Table { .. } => TABLE,
+        WorldRecord::Room { .. } => ROOM,
     };
     out.extend([VERSION, kind]);
     write_text(out, Untrusted::new(room));
     match *record {
-        Record::World { seed, tick_hz, ref options, code_hash, tick, part, parts, bytes } => {
+        WorldRecord::World { seed, tick_hz, ref options, code_hash, tick, part, parts, bytes } => {
             out.extend([seed, tick_hz].map(u32::to_le_bytes).as_flattened());
             write_pairs(out, options, |out, value| out.extend(value.to_le_bytes()));
             out.extend(code_hash.to_le_bytes());
@@ -203,11 +203,11 @@ pub fn encode(out: &mut Vec<u8>, room: &str, record: &Record<'_>) {
             out.extend([part, parts].map(u16::to_le_bytes).as_flattened());
             out.extend(bytes);
         }
-        Record::Tick { checksum, frame } => {
+        WorldRecord::Tick { checksum, frame } => {
             out.extend(checksum.to_le_bytes());
             out.extend(frame);
         }
-        Record::Client { client, address, dialect, player, sequence, flags, session } => {
+        WorldRecord::Client { client, address, dialect, player, sequence, flags, session } => {
             out.extend(client.to_le_bytes());
             write_text(out, address);
             write_text(out, dialect);
@@ -216,23 +216,23 @@ pub fn encode(out: &mut Vec<u8>, room: &str, record: &Record<'_>) {
             out.push(flags);
             out.extend(session);
         }
-        Record::Lost { messages, bytes, since_tick } => {
+        WorldRecord::Lost { messages, bytes, since_tick } => {
             out.extend(messages.to_le_bytes());
             out.extend(bytes.to_le_bytes());
             out.extend(since_tick.to_le_bytes());
         }
-        Record::Join { client, player, port, address } => {
+        WorldRecord::Join { client, player, port, address } => {
             out.extend(client.to_le_bytes());
             out.extend(player.to_le_bytes());
             out.extend(port.to_le_bytes());
             write_text(out, address);
         }
-        Record::Table { table, tables, part, parts, file, bytes } => {
+        WorldRecord::Table { table, tables, part, parts, file, bytes } => {
             out.extend([table, tables, part, parts].map(u16::to_le_bytes).as_flattened());
             write_text(out, file);
             out.extend(bytes);
         }
-        Record::Room { game, ref paths } => {
+        WorldRecord::Room { game, ref paths } => {
             write_text(out, game);
             write_pairs(out, paths, write_text);
         }
@@ -266,18 +266,18 @@ pub(super) fn kind_of(bytes: &[u8]) -> Option<u8> {
 ///
 /// # Errors
 /// The bytes are not exactly one record.
-pub fn decode(bytes: &[u8]) -> Result<(Untrusted<&str>, Record<'_>), RecordError> {
-    let mut reader = Reader { bytes };
+pub fn decode(bytes: &[u8]) -> Result<(Untrusted<&str>, WorldRecord<'_>), WorldRecordError> {
+    let mut reader = RecordReader { bytes };
     let version = u8::from_le_bytes(reader.array()?);
     if ![BEFORE, VERSION].contains(&version) {
-        return Err(RecordError::Version(version));
+        return Err(WorldRecordError::Version(version));
     }
     let kind = u8::from_le_bytes(reader.array()?);
     let room = reader.text()?;
     let record = match kind {
         WORLD => reader.world(version)?,
-        TICK => Record::Tick { checksum: reader.u64()?, frame: reader.rest() },
-        CLIENT => Record::Client {
+        TICK => WorldRecord::Tick { checksum: reader.u64()?, frame: reader.rest() },
+        CLIENT => WorldRecord::Client {
             client: reader.u64()?,
             address: reader.text()?,
             dialect: reader.text()?,
@@ -286,51 +286,51 @@ pub fn decode(bytes: &[u8]) -> Result<(Untrusted<&str>, Record<'_>), RecordError
             flags: u8::from_le_bytes(reader.array()?),
             session: reader.rest(),
         },
-        LOST => Record::Lost { messages: reader.u32()?, bytes: reader.u64()?, since_tick: reader.u32()? },
-        JOIN => Record::Join {
+        LOST => WorldRecord::Lost { messages: reader.u32()?, bytes: reader.u64()?, since_tick: reader.u32()? },
+        JOIN => WorldRecord::Join {
             client: reader.u64()?,
             player: reader.u16()?,
             port: reader.u16()?,
             address: reader.text()?,
         },
         TABLE => reader.table()?,
-        ROOM => Record::Room { game: reader.text()?, paths: reader.pairs(Reader::text)? },
-        kind => return Err(RecordError::Kind(kind)),
+        ROOM => WorldRecord::Room { game: reader.text()?, paths: reader.pairs(RecordReader::text)? },
+        kind => return Err(WorldRecordError::Kind(kind)),
     };
-    if reader.bytes.is_empty() { Ok((room, record)) } else { Err(RecordError::Trailing(reader.bytes.len())) }
+    if reader.bytes.is_empty() { Ok((room, record)) } else { Err(WorldRecordError::Trailing(reader.bytes.len())) }
 }
 
-struct Reader<'a> {
+struct RecordReader<'a> {
     bytes: &'a [u8],
 }
 
-impl<'a> Reader<'a> {
-    fn take(&mut self, count: usize) -> Result<&'a [u8], RecordError> {
-        let (taken, rest) = self.bytes.split_at_checked(count).ok_or(RecordError::Truncated)?;
+impl<'a> RecordReader<'a> {
+    fn take(&mut self, count: usize) -> Result<&'a [u8], WorldRecordError> {
+        let (taken, rest) = self.bytes.split_at_checked(count).ok_or(WorldRecordError::Truncated)?;
         self.bytes = rest;
         Ok(taken)
     }
 
-    fn array<const N: usize>(&mut self) -> Result<[u8; N], RecordError> {
+    fn array<const N: usize>(&mut self) -> Result<[u8; N], WorldRecordError> {
         let taken = self.take(N)?;
         Ok(taken.try_into().expect("the slice has the requested length"))
     }
 
-    fn u16(&mut self) -> Result<u16, RecordError> {
+    fn u16(&mut self) -> Result<u16, WorldRecordError> {
         self.array().map(u16::from_le_bytes)
     }
 
-    fn u32(&mut self) -> Result<u32, RecordError> {
+    fn u32(&mut self) -> Result<u32, WorldRecordError> {
         self.array().map(u32::from_le_bytes)
     }
 
-    fn u64(&mut self) -> Result<u64, RecordError> {
+    fn u64(&mut self) -> Result<u64, WorldRecordError> {
         self.array().map(u64::from_le_bytes)
     }
 
-    fn text(&mut self) -> Result<Text<'a>, RecordError> {
+    fn text(&mut self) -> Result<Text<'a>, WorldRecordError> {
         let [length] = self.array()?;
-        str::from_utf8(self.take(length.into())?).map(Untrusted::new).map_err(|_| RecordError::Text)
+        str::from_utf8(self.take(length.into())?).map(Untrusted::new).map_err(|_| WorldRecordError::Text)
     }
 
     fn rest(&mut self) -> &'a [u8] {
@@ -339,37 +339,37 @@ impl<'a> Reader<'a> {
 
     fn pairs<T>(
         &mut self,
-        read: impl Fn(&mut Self) -> Result<T, RecordError>,
-    ) -> Result<Vec<(Text<'a>, T)>, RecordError> {
+        read: impl Fn(&mut Self) -> Result<T, WorldRecordError>,
+    ) -> Result<Vec<(Text<'a>, T)>, WorldRecordError> {
         let [count] = self.array()?;
         (0..count).map(|_| Ok((self.text()?, read(self)?))).collect()
     }
 
-    fn world(&mut self, version: u8) -> Result<Record<'a>, RecordError> {
+    fn world(&mut self, version: u8) -> Result<WorldRecord<'a>, WorldRecordError> {
         let seed = self.u32()?;
         let map_size =
             if version == BEFORE { Some((Untrusted::new("map_size_px"), self.u32()?)) } else { None };
         let tick_hz = self.u32()?;
-        let options = map_size.map_or_else(|| self.pairs(Reader::u32), |option| Ok(vec![option]))?;
+        let options = map_size.map_or_else(|| self.pairs(RecordReader::u32), |option| Ok(vec![option]))?;
         let (code_hash, tick) = (self.u64()?, self.u32()?);
         let (part, parts) = (self.u16()?, self.u16()?);
         if part >= parts {
-            return Err(RecordError::Part(part));
+            return Err(WorldRecordError::Part(part));
         }
         let bytes = self.rest();
-        Ok(Record::World { seed, tick_hz, options, code_hash, tick, part, parts, bytes })
+        Ok(WorldRecord::World { seed, tick_hz, options, code_hash, tick, part, parts, bytes })
     }
 
-    fn table(&mut self) -> Result<Record<'a>, RecordError> {
+    fn table(&mut self) -> Result<WorldRecord<'a>, WorldRecordError> {
         let (table, tables) = (self.u16()?, self.u16()?);
         let (part, parts) = (self.u16()?, self.u16()?);
         if table >= tables {
-            return Err(RecordError::Part(table));
+            return Err(WorldRecordError::Part(table));
         }
         if part >= parts {
-            return Err(RecordError::Part(part));
+            return Err(WorldRecordError::Part(part));
         }
         let file = self.text()?;
-        Ok(Record::Table { table, tables, part, parts, file, bytes: self.rest() })
+        Ok(WorldRecord::Table { table, tables, part, parts, file, bytes: self.rest() })
     }
 }

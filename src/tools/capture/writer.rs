@@ -14,10 +14,10 @@ use core::time::Duration;
 use std::collections::BTreeSet;
 
 use super::Capture;
-use super::packet::{self, ACK, FIN, Head, LINK_RAW, LINK_WORLD, PSH, SYN};
-use super::pcapng::{self, About};
-use super::reassembly::End;
-use super::world_record::{self, Record};
+use super::packet::{self, ACK, FIN, SegmentHeader, LINK_RAW, LINK_WORLD, PSH, SYN};
+use super::pcapng::{self, PacketMeta};
+use super::reassembly::Side;
+use super::world_record::{self, WorldRecord};
 use crate::limits;
 use crate::util::escape::Untrusted;
 
@@ -27,7 +27,7 @@ const WORLD: u32 = 1;
 
 /// See the [module](self).
 #[derive(Debug)]
-pub struct Writer {
+pub struct CaptureWriter {
     /// The blocks, for the caller to take away.
     pub blocks: Vec<u8>,
     /// Packets written so far.
@@ -37,10 +37,10 @@ pub struct Writer {
     packet: Vec<u8>,
 }
 
-impl Writer {
+impl CaptureWriter {
     /// A writer whose clock began at this time since 1970.
-    pub fn new(epoch: Duration) -> Writer {
-        Writer { blocks: Vec::new(), packets: 0, epoch, packet: Vec::new() }
+    pub fn new(epoch: Duration) -> CaptureWriter {
+        CaptureWriter { blocks: Vec::new(), packets: 0, epoch, packet: Vec::new() }
     }
 
     /// Takes another time for the start of the clock, if it is later: the machine's clock was set forward, or the machine slept.
@@ -63,7 +63,7 @@ impl Writer {
     }
 
     /// Writes a record of the world of this room.
-    pub fn record(&mut self, room: &str, at: Duration, record: &Record<'_>) {
+    pub fn record(&mut self, room: &str, at: Duration, record: &WorldRecord<'_>) {
         self.packet.clear();
         world_record::encode(&mut self.packet, room, record);
         self.packet(WORLD, at, None, "");
@@ -79,14 +79,14 @@ impl Writer {
             let parts = pieces.len() as u16;
             for (part, bytes) in (0..parts).zip(pieces) {
                 let file = Untrusted::new(*file);
-                self.record("", at, &Record::Table { table, tables: count, part, parts, file, bytes });
+                self.record("", at, &WorldRecord::Table { table, tables: count, part, parts, file, bytes });
             }
         }
     }
 
     fn packet(&mut self, interface: u32, at: Duration, inbound: Option<bool>, comment: &str) {
         let at_ns = u64::try_from((self.epoch + at).as_nanos()).unwrap_or(u64::MAX);
-        pcapng::write_packet(&mut self.blocks, &About { interface, at_ns, inbound, comment }, &self.packet);
+        pcapng::write_packet(&mut self.blocks, &PacketMeta { interface, at_ns, inbound, comment }, &self.packet);
         self.packets += 1;
     }
 }
@@ -118,7 +118,7 @@ impl Capture<'_> {
         self.names.iter().for_each(|(address, name)| pcapng::write_name(&mut out, *address, name.raw()));
         for packet in packets() {
             let comment = &packet.comments.join("; ");
-            let about = About { interface: CLIENTS, at_ns: packet.at_ns, inbound: packet.inbound, comment };
+            let about = PacketMeta { interface: CLIENTS, at_ns: packet.at_ns, inbound: packet.inbound, comment };
             pcapng::write_part(&mut out, &about, packet.bytes, packet.whole_bytes);
         }
         Ok(out)
@@ -127,7 +127,7 @@ impl Capture<'_> {
 
 /// One connection while it is written.
 #[derive(Debug)]
-pub struct Flow {
+pub struct TcpFlow {
     /// The client's address, and ours.
     ends: [SocketAddr; 2],
     /// Number of the next byte of each direction: what the client sends, what it is sent.
@@ -136,17 +136,17 @@ pub struct Flow {
     lost_bytes: u64,
 }
 
-impl Flow {
+impl TcpFlow {
     /// Writes the handshake of TCP between these ends, the client's first. The sequence numbers of
     /// both begin with `next`.
     pub fn open(
-        writer: &mut Writer,
+        writer: &mut CaptureWriter,
         ends: [SocketAddr; 2],
         next: [u32; 2],
         (at, comment): (Duration, &str),
-    ) -> Flow {
-        let mut flow = Flow { ends, next, lost_bytes: 0 };
-        for (from, flags) in [(End::Client, SYN), (End::Server, SYN | ACK), (End::Client, ACK)] {
+    ) -> TcpFlow {
+        let mut flow = TcpFlow { ends, next, lost_bytes: 0 };
+        for (from, flags) in [(Side::Client, SYN), (Side::Server, SYN | ACK), (Side::Client, ACK)] {
             flow.segment(writer, from, (flags, b""), (at, comment));
         }
         flow
@@ -155,8 +155,8 @@ impl Flow {
     /// Writes bytes, in as many segments as they need.
     pub fn bytes(
         &mut self,
-        writer: &mut Writer,
-        from: End,
+        writer: &mut CaptureWriter,
+        from: Side,
         mut bytes: &[u8],
         (at, comment): (Duration, &str),
     ) {
@@ -175,8 +175,8 @@ impl Flow {
     }
 
     /// Writes the end of both directions.
-    pub fn end(mut self, writer: &mut Writer, first: End, (at, comment): (Duration, &str)) {
-        let second = if first == End::Client { End::Server } else { End::Client };
+    pub fn end(mut self, writer: &mut CaptureWriter, first: Side, (at, comment): (Duration, &str)) {
+        let second = if first == Side::Client { Side::Server } else { Side::Client };
         for (from, flags) in [(first, FIN | ACK), (second, FIN | ACK), (first, ACK)] {
             self.segment(writer, from, (flags, b""), (at, comment));
         }
@@ -185,16 +185,16 @@ impl Flow {
     /// Returns how many bytes of the payload fitted the segment.
     fn segment(
         &mut self,
-        writer: &mut Writer,
-        from: End,
+        writer: &mut CaptureWriter,
+        from: Side,
         (flags, payload): (u8, &[u8]),
         (at, comment): (Duration, &str),
     ) -> usize {
-        let own = usize::from(from == End::Server);
+        let own = usize::from(from == Side::Server);
         let acknowledged = if flags & ACK != 0 { self.next[1 - own] } else { 0 };
         let (from, to, sequence) = (self.ends[own], self.ends[1 - own], self.next[own]);
         writer.packet.clear();
-        let head = Head { from, to, sequence, acknowledged, flags };
+        let head = SegmentHeader { from, to, sequence, acknowledged, flags };
         let written = packet::encode(&mut writer.packet, &head, payload);
         let counts = u32::from(flags & (SYN | FIN) != 0);
         self.next[own] = sequence.wrapping_add(written as u32 + counts);

@@ -10,16 +10,16 @@ use core::net::SocketAddr;
 use std::sync::Arc;
 
 use super::Conversation;
-use super::dialect_guess::Guess;
+use super::dialect_guess::DialectGuess;
 use super::explanation::{Explanation, Problem};
 use crate::packet::{Dialect, PacketTables};
-use crate::tools::capture::{self, Capture, Connection, End, Hole, Piece, packet};
+use crate::tools::capture::{self, Capture, TcpConnection, Side, Gap, StreamPiece, packet};
 use crate::util::plural::count_noun;
 use crate::ws::Side;
 
 /// A finding in a connection.
 #[derive(Debug)]
-pub struct Found<'c> {
+pub struct CaptureItem<'c> {
     /// The connection's number, from 1, in the order in which connections begin.
     pub client: usize,
     /// The packet's number in the file, from 1.
@@ -27,16 +27,16 @@ pub struct Found<'c> {
     /// When it was captured, nanoseconds since 1970.
     pub at_ns: u64,
     /// The finding.
-    pub what: What<'c>,
+    pub what: CaptureItemKind<'c>,
 }
 
 /// The kinds of findings.
 #[derive(Debug)]
-pub enum What<'c> {
+pub enum CaptureItemKind<'c> {
     /// The connection begins, or the capture does.
     Begin {
         /// The evidence for the dialect, if the capture has no request that selects it.
-        guess: Option<Guess<'c>>,
+        guess: Option<DialectGuess<'c>>,
         /// The end that opened the connection.
         client: SocketAddr,
         /// The end that accepted it.
@@ -52,7 +52,7 @@ pub enum What<'c> {
 
 /// The summary of a connection at its end.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Tally {
+pub struct ConnectionSummary {
     /// Its dialect; empty if the connection is not one of tickwire.
     pub dialect: String,
     /// Whether the dialect is a guess, because the capture has no request that names it.
@@ -83,17 +83,17 @@ pub fn codes(capture: &Capture<'_>, given: Option<Arc<PacketTables>>) -> Result<
 
 /// A connection being read, piece by piece.
 #[derive(Clone, Debug)]
-pub(crate) struct Reading<'c> {
+pub(crate) struct ConnectionReader<'c> {
     number: usize,
     ends: [SocketAddr; 2],
     is_whole: bool,
-    holes: Vec<Hole>,
+    holes: Vec<Gap>,
     conversation: Conversation<'c>,
     has_begun: bool,
     pieces_left: usize,
     /// Which of its holes have been reported.
-    told: Vec<bool>,
-    tally: Tally,
+    reported_gaps: Vec<bool>,
+    tally: ConnectionSummary,
 }
 
 /// Reads the connections of a capture; all, or one by its number. The dialect is `dialect` if
@@ -105,20 +105,20 @@ pub fn walk<'c>(
     codes: &'c PacketTables,
     (dialect, otherwise): (Option<&'c Dialect>, &'c Dialect),
     only: Option<usize>,
-    mut each: impl FnMut(Found<'c>),
-) -> Vec<(usize, Tally)> {
+    mut each: impl FnMut(CaptureItem<'c>),
+) -> Vec<(usize, ConnectionSummary)> {
     let connections = capture.connections();
     let numbered = connections.iter().enumerate().map(|(index, connection)| (index + 1, connection));
     let wanted = numbered.filter(|(number, _)| only.is_none_or(|only| only == *number));
     let (numbers, wanted): (Vec<_>, Vec<_>) = wanted.unzip();
-    let begin = |(number, connection): (&usize, &&Connection<'_>)| {
+    let begin = |(number, connection): (&usize, &&TcpConnection<'_>)| {
         let conversation = match dialect {
             Some(dialect) => midway(connection, Conversation::in_dialect(dialect)),
             None => conversation(connection, connection.pieces.iter().copied(), codes, otherwise),
         };
-        Reading::new(*number, connection, conversation)
+        ConnectionReader::new(*number, connection, conversation)
     };
-    let mut readings: Vec<Reading<'c>> = numbers.iter().zip(&wanted).map(begin).collect();
+    let mut readings: Vec<ConnectionReader<'c>> = numbers.iter().zip(&wanted).map(begin).collect();
     for (readable, index, at) in order(wanted.iter().copied()) {
         readings[index].receive(readable, &wanted[index].pieces[at], &mut each);
     }
@@ -128,7 +128,7 @@ pub fn walk<'c>(
 /// The pieces of connections in the order in which they could be read: each as the packet after
 /// which it could, the index of its connection, and its index there.
 pub(crate) fn order<'a, 'b: 'a>(
-    connections: impl Iterator<Item = &'a Connection<'b>>,
+    connections: impl Iterator<Item = &'a TcpConnection<'b>>,
 ) -> Vec<(usize, usize, usize)> {
     let mut order = Vec::new();
     for (index, connection) in connections.enumerate() {
@@ -147,8 +147,8 @@ pub(crate) fn order<'a, 'b: 'a>(
 /// name, or that is guessed from all of its pieces. Of `connection` only the beginning and the holes
 /// are used.
 pub(crate) fn conversation<'a, 'c>(
-    connection: &Connection<'_>,
-    pieces: impl Iterator<Item = Piece<'a>>,
+    connection: &TcpConnection<'_>,
+    pieces: impl Iterator<Item = StreamPiece<'a>>,
     codes: &'c PacketTables,
     otherwise: &'c Dialect,
 ) -> Conversation<'c> {
@@ -159,7 +159,7 @@ pub(crate) fn conversation<'a, 'c>(
     midway(connection, conversation)
 }
 
-fn midway<'c>(connection: &Connection<'_>, mut conversation: Conversation<'c>) -> Conversation<'c> {
+fn midway<'c>(connection: &TcpConnection<'_>, mut conversation: Conversation<'c>) -> Conversation<'c> {
     if !connection.has_begin {
         conversation.begin_midway();
     }
@@ -169,11 +169,11 @@ fn midway<'c>(connection: &Connection<'_>, mut conversation: Conversation<'c>) -
 /// The evidence for a connection's dialect, from everything that the capture has of it; `None` if a
 /// request names the dialect.
 fn survey<'a, 'c>(
-    connection: &Connection<'_>,
-    pieces: impl Iterator<Item = Piece<'a>>,
+    connection: &TcpConnection<'_>,
+    pieces: impl Iterator<Item = StreamPiece<'a>>,
     codes: &'c PacketTables,
     otherwise: &'c Dialect,
-) -> Option<Guess<'c>> {
+) -> Option<DialectGuess<'c>> {
     if connection.has_begin && connection.holes.is_empty() {
         return None;
     }
@@ -187,19 +187,19 @@ fn survey<'a, 'c>(
         if conversation.is_settled() {
             return None;
         }
-        if conversation.guess().is_some_and(Guess::is_decided) {
+        if conversation.guess().is_some_and(DialectGuess::is_decided) {
             break;
         }
     }
     [Side::Client, Side::Server].into_iter().for_each(|from| drop(conversation.finish(from)));
-    conversation.guess().cloned().map(Guess::made_final)
+    conversation.guess().cloned().map(DialectGuess::made_final)
 }
 
 /// The items that a piece completes, without the holes between: what [`Reading::receive`] reports of
 /// them.
 pub(crate) fn items<'c>(
     conversation: &mut Conversation<'c>,
-    piece: &Piece<'_>,
+    piece: &StreamPiece<'_>,
     is_last: bool,
     mut each: impl FnMut(Explanation<'c>),
 ) {
@@ -250,16 +250,16 @@ pub(crate) fn cut(capture: &Capture<'_>) -> Option<String> {
 }
 
 /// The side that an end is.
-pub(crate) fn side(end: End) -> Side {
+pub(crate) fn side(end: Side) -> Side {
     match end {
-        End::Client => Side::Client,
-        End::Server => Side::Server,
+        Side::Client => Side::Client,
+        Side::Server => Side::Server,
     }
 }
 
 /// The size of the hole before a piece, which is then marked as reported. Holes are in the order of
 /// their packets.
-fn hole_before(holes: &[Hole], piece: &Piece<'_>, told: &mut [bool]) -> u64 {
+fn hole_before(holes: &[Gap], piece: &StreamPiece<'_>, told: &mut [bool]) -> u64 {
     let first = holes.partition_point(|hole| hole.packet < piece.packet);
     let here = holes.iter().enumerate().skip(first).take_while(|(_, hole)| hole.packet == piece.packet);
     let mut here = here.filter(|(_, hole)| hole.from == piece.from);
@@ -270,13 +270,13 @@ fn hole_before(holes: &[Hole], piece: &Piece<'_>, told: &mut [bool]) -> u64 {
     })
 }
 
-impl<'c> Reading<'c> {
+impl<'c> ConnectionReader<'c> {
     /// The connection with this number, of which nothing was read yet.
-    pub fn new(number: usize, connection: &Connection<'_>, conversation: Conversation<'c>) -> Reading<'c> {
+    pub fn new(number: usize, connection: &TcpConnection<'_>, conversation: Conversation<'c>) -> ConnectionReader<'c> {
         let (ends, is_whole) = ([connection.client, connection.server], connection.has_begin);
         let (holes, told) = (connection.holes.clone(), vec![false; connection.holes.len()]);
-        let (has_begun, pieces_left, tally) = (false, connection.pieces.len(), Tally::default());
-        Reading { number, ends, is_whole, holes, conversation, has_begun, pieces_left, told, tally }
+        let (has_begun, pieces_left, tally) = (false, connection.pieces.len(), ConnectionSummary::default());
+        ConnectionReader { number, ends, is_whole, holes, conversation, has_begun, pieces_left, reported_gaps: told, tally }
     }
 
     /// The conversation so far.
@@ -285,24 +285,24 @@ impl<'c> Reading<'c> {
     }
 
     /// The summary so far.
-    pub fn tally(&self) -> &Tally {
+    pub fn tally(&self) -> &ConnectionSummary {
         &self.tally
     }
 
     /// Reports what a piece completes, which could be read after this packet.
-    pub fn receive(&mut self, packet: usize, piece: &Piece<'_>, each: &mut impl FnMut(Found<'c>)) {
+    pub fn receive(&mut self, packet: usize, piece: &StreamPiece<'_>, each: &mut impl FnMut(CaptureItem<'c>)) {
         let (client, at_ns, from) = (self.number, piece.at_ns, side(piece.from));
-        let mut tell = |what| each(Found { client, packet, at_ns, what });
+        let mut tell = |what| each(CaptureItem { client, packet, at_ns, what });
         if !std::mem::replace(&mut self.has_begun, true) {
             let ([client, server], is_whole) = (self.ends, self.is_whole);
             let guess = self.conversation.guess().cloned();
-            tell(What::Begin { guess, client, server, is_whole });
+            tell(CaptureItemKind::Begin { guess, client, server, is_whole });
         }
         if piece.hole_before {
-            let bytes = hole_before(&self.holes, piece, &mut self.told);
+            let bytes = hole_before(&self.holes, piece, &mut self.reported_gaps);
             self.conversation.skip(from).into_iter().for_each(|item| self.tally.item(item, &mut tell));
             self.tally.missing_bytes += bytes;
-            tell(What::Hole(from, bytes));
+            tell(CaptureItemKind::Hole(from, bytes));
         }
         self.conversation.receive_each(from, piece.bytes, |item| self.tally.item(item, &mut tell));
         self.pieces_left -= 1;
@@ -316,27 +316,27 @@ impl<'c> Reading<'c> {
     }
 
     /// Reports the leftover bytes, and the holes that nothing follows.
-    fn end(&mut self, tell: &mut impl FnMut(What<'c>)) {
-        for end in [End::Client, End::Server] {
+    fn end(&mut self, tell: &mut impl FnMut(CaptureItemKind<'c>)) {
+        for end in [Side::Client, Side::Server] {
             for item in self.conversation.finish(side(end)) {
                 self.tally.item(item, tell);
             }
-            let holes = self.holes.iter().zip(&self.told);
+            let holes = self.holes.iter().zip(&self.reported_gaps);
             for (hole, _) in holes.filter(|(hole, is_told)| hole.from == end && !**is_told) {
                 self.tally.missing_bytes += hole.bytes;
-                tell(What::Hole(side(end), hole.bytes));
+                tell(CaptureItemKind::Hole(side(end), hole.bytes));
             }
         }
     }
 }
 
-impl Tally {
-    fn item<'c>(&mut self, item: Explanation<'c>, tell: &mut impl FnMut(What<'c>)) {
+impl ConnectionSummary {
+    fn item<'c>(&mut self, item: Explanation<'c>, tell: &mut impl FnMut(CaptureItemKind<'c>)) {
         let place = usize::from(item.from == Side::Server);
         self.bytes[place] += item.bytes.len();
         self.frames[place] += item.frames.iter().filter(|frame| frame.header.is_some()).count();
         let problems = item.frames.iter().filter_map(|frame| frame.problem.as_ref());
         self.broken += problems.filter(|problem| matches!(problem, Problem::Broken { .. })).count();
-        tell(What::Item(item));
+        tell(CaptureItemKind::Item(item));
     }
 }

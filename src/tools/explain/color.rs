@@ -5,7 +5,7 @@
 
 /// Whether there are colours.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub enum Paint {
+pub enum ColorMode {
     /// Text as it is.
     #[default]
     Plain,
@@ -15,7 +15,7 @@ pub enum Paint {
 
 /// The kind of a text.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Ink {
+pub enum ColorRole {
     /// Bits of a frame header; the names in a head.
     Header,
     /// The length of a payload.
@@ -30,25 +30,25 @@ pub enum Ink {
     Error,
 }
 
-impl Ink {
+impl ColorRole {
     /// The number of its colour.
     fn sgr(self) -> &'static str {
         match self {
-            Ink::Header => "36",
-            Ink::Length => "33",
-            Ink::Key => "35",
-            Ink::Head => "34",
-            Ink::Value => "32",
-            Ink::Error => "1;31",
+            ColorRole::Header => "36",
+            ColorRole::Length => "33",
+            ColorRole::Key => "35",
+            ColorRole::Head => "34",
+            ColorRole::Value => "32",
+            ColorRole::Error => "1;31",
         }
     }
 }
 
-impl Paint {
+impl ColorMode {
     /// The text in its colour.
-    pub fn ink(self, ink: Ink, text: &str) -> String {
+    pub fn ink(self, ink: ColorRole, text: &str) -> String {
         match self {
-            Paint::Coloured if !text.trim().is_empty() => format!("\x1b[{}m{text}\x1b[0m", ink.sgr()),
+            ColorMode::Coloured if !text.trim().is_empty() => format!("\x1b[{}m{text}\x1b[0m", ink.sgr()),
             _ => text.to_owned(),
         }
     }

@@ -32,34 +32,34 @@ pub const LIKELY: [&str; 5] = ["native", "letters", "legacy", "letters-2024", "l
 
 /// The evidence for the dialect of a connection without its upgrade.
 #[derive(Clone, Debug)]
-pub struct Guess<'c> {
+pub struct DialectGuess<'c> {
     /// In the order of [`LIKELY`].
-    tried: Vec<Tried<'c>>,
+    tried: Vec<Candidate<'c>>,
     /// Messages that some dialect read as MessagePack, and as JSON.
     formats: [usize; 2],
     is_final: bool,
 }
 
 #[derive(Clone, Copy, Debug)]
-struct Tried<'c> {
+struct Candidate<'c> {
     dialect: &'c Dialect,
     /// Messages that this dialect read.
     read: usize,
 }
 
-impl<'c> Guess<'c> {
+impl<'c> DialectGuess<'c> {
     /// Every dialect of the tables, before any message.
-    pub fn new(codes: &'c PacketTables) -> Guess<'c> {
+    pub fn new(codes: &'c PacketTables) -> DialectGuess<'c> {
         let mut tried: Vec<_> =
-            codes.dialects().map(|dialect| Tried { dialect: dialect.as_ref(), read: 0 }).collect();
-        let place = |one: &Tried<'_>| LIKELY.iter().position(|name| *name == one.dialect.name());
+            codes.dialects().map(|dialect| Candidate { dialect: dialect.as_ref(), read: 0 }).collect();
+        let place = |one: &Candidate<'_>| LIKELY.iter().position(|name| *name == one.dialect.name());
         tried.sort_by_key(|one| place(one).unwrap_or(LIKELY.len()));
-        Guess { tried, formats: [0; 2], is_final: false }
+        DialectGuess { tried, formats: [0; 2], is_final: false }
     }
 
     /// The same guess, fixed against later messages: for the second pass over a connection that was
     /// read to its end.
-    pub fn made_final(mut self) -> Guess<'c> {
+    pub fn made_final(mut self) -> DialectGuess<'c> {
         let best = self.most_read();
         self.tried.retain(|one| one.read == best);
         self.is_final = true;

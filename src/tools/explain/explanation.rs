@@ -3,7 +3,7 @@
 use std::fmt;
 use std::ops::Range;
 
-use super::color::{Ink, Paint};
+use super::color::{ColorRole, ColorMode};
 use super::tree::Node;
 use super::truncate::cut;
 use super::{dialect_guess, hex};
@@ -37,12 +37,12 @@ pub struct Explanation<'a> {
     /// The frames in order, preceded by the head of the request or response, if any. The bytes
     /// after a close frame, or after an error that makes the other end close, form one more frame
     /// that is not read.
-    pub frames: Vec<Frame<'a>>,
+    pub frames: Vec<ExplainedFrame<'a>>,
 }
 
 /// One frame, possibly incomplete; or the head of a request or response.
 #[derive(Debug)]
-pub struct Frame<'a> {
+pub struct ExplainedFrame<'a> {
     /// The frame's range of bytes.
     pub place: Range<usize>,
     /// The header, if it is complete and breaks no rule.
@@ -56,18 +56,18 @@ pub struct Frame<'a> {
     /// The content of the payload; for a last fragment, the content of the whole message.
     pub content: Content<'a>,
     /// The message that this frame completes, if it is a last fragment.
-    pub whole: Option<Whole>,
+    pub whole: Option<ReassembledMessage>,
     /// The problem, if any.
     pub problem: Option<Problem>,
     /// If the dialect is a guess: the other candidates that read the packet differently.
     pub otherwise: Vec<&'a Dialect>,
 }
 
-impl Frame<'_> {
+impl ExplainedFrame<'_> {
     /// An item of which only the place is known.
     pub(super) fn new(place: Range<usize>, tree: Node) -> Self {
         let (header, key, payload, content) = (None, None, Vec::new(), Content::Unread);
-        Frame {
+        ExplainedFrame {
             place,
             header,
             tree,
@@ -83,7 +83,7 @@ impl Frame<'_> {
 
 /// A message that came in several frames.
 #[derive(Debug)]
-pub struct Whole {
+pub struct ReassembledMessage {
     /// The number of frames.
     pub frames: usize,
     /// The opcode of the first frame.
@@ -216,7 +216,7 @@ impl Explanation<'_> {
 
     /// One line for each frame, with its sender.
     #[doc(hidden)]
-    pub fn said(&self, paint: Paint) -> String {
+    pub fn said(&self, paint: ColorMode) -> String {
         self.frames.iter().map(|frame| frame.said(self.from, paint)).collect()
     }
 }
@@ -224,20 +224,20 @@ impl Explanation<'_> {
 /// One line a frame.
 impl fmt::Display for Explanation<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let lines: Vec<String> = self.frames.iter().map(Frame::to_string).collect();
+        let lines: Vec<String> = self.frames.iter().map(ExplainedFrame::to_string).collect();
         f.write_str(&lines.join("\n"))
     }
 }
 
-impl fmt::Display for Frame<'_> {
+impl fmt::Display for ExplainedFrame<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(&self.line(Paint::Plain))
+        f.write_str(&self.line(ColorMode::Plain))
     }
 }
 
-impl Frame<'_> {
+impl ExplainedFrame<'_> {
     /// The frame in one line, with its sender.
-    pub(crate) fn said(&self, from: Side, paint: Paint) -> String {
+    pub(crate) fn said(&self, from: Side, paint: ColorMode) -> String {
         let mark = if from == Side::Client { '>' } else { '<' };
         format!("{mark} {}\n", self.line(paint))
     }
@@ -248,9 +248,9 @@ impl Frame<'_> {
     }
 
     /// The frame in one line: its header, then its content or its problem.
-    pub(crate) fn line(&self, paint: Paint) -> String {
+    pub(crate) fn line(&self, paint: ColorMode) -> String {
         let mut before: Vec<String> = self.header.iter().map(ToString::to_string).collect();
-        if let Some(Whole { frames, opcode, payload, .. }) = &self.whole {
+        if let Some(ReassembledMessage { frames, opcode, payload, .. }) = &self.whole {
             let bytes = count_noun(payload.len(), "byte");
             before.push(format!(
                 "ends a {} message, {}, {bytes}",
@@ -258,10 +258,10 @@ impl Frame<'_> {
                 count_noun(*frames, "frame")
             ));
         }
-        let before = paint.ink(Ink::Header, &before.join(": "));
+        let before = paint.ink(ColorRole::Header, &before.join(": "));
         let says = match (&self.problem, &self.content) {
             (Some(Problem::Broken { rule, address, answer, .. }), _) => {
-                paint.ink(Ink::Error, &format!("{rule} ({address}), {answer}"))
+                paint.ink(ColorRole::Error, &format!("{rule} ({address}), {answer}"))
             }
             (Some(Problem::Incomplete { .. }), _) => "incomplete".to_owned(),
             (None, Content::Head(line)) => escape::escape_line(line).into_owned(),

@@ -16,7 +16,7 @@ use crate::ws::Side;
 
 /// Bytes of one side.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Piece {
+pub struct InputPiece {
     /// The sender, if the input names it.
     pub from: Option<Side>,
     /// The bytes.
@@ -64,7 +64,7 @@ fn unmarked(contents: &[u8]) -> Result<Cow<'_, [u8]>, String> {
 ///
 /// # Errors
 /// One line that says what is wrong with the text, safe for a terminal.
-pub fn read(contents: &[u8]) -> Result<Vec<Piece>, String> {
+pub fn read(contents: &[u8]) -> Result<Vec<InputPiece>, String> {
     if contents.is_empty() {
         return Err("no bytes to explain".to_owned());
     }
@@ -72,7 +72,7 @@ pub fn read(contents: &[u8]) -> Result<Vec<Piece>, String> {
     match std::str::from_utf8(contents) {
         Ok(text) if text.lines().all(is_hexadecimal) => read_text(text),
         Ok(text) if is_typed(text) && !http_head::may_begin(contents, Side::Client) => Err(complaint(text)),
-        _ => Ok(vec![Piece { from: None, bytes: contents.to_vec() }]),
+        _ => Ok(vec![InputPiece { from: None, bytes: contents.to_vec() }]),
     }
 }
 
@@ -110,7 +110,7 @@ fn marked(line: &str) -> (Option<Side>, &str) {
 }
 
 /// Parses the text; a line without a mark continues the piece of the line before.
-fn read_text(text: &str) -> Result<Vec<Piece>, String> {
+fn read_text(text: &str) -> Result<Vec<InputPiece>, String> {
     let mut pieces: Vec<(Option<Side>, String)> = Vec::new();
     for line in text.lines() {
         let (from, digits) = marked(line);
@@ -126,5 +126,5 @@ fn read_text(text: &str) -> Result<Vec<Piece>, String> {
         return Err("no bytes to explain".to_owned());
     }
     let pieces = pieces.into_iter();
-    pieces.map(|(from, digits)| Ok(Piece { from, bytes: hex::parse(&digits)? })).collect()
+    pieces.map(|(from, digits)| Ok(InputPiece { from, bytes: hex::parse(&digits)? })).collect()
 }

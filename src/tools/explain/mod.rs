@@ -48,10 +48,10 @@ mod truncate;
 use crate::packet::Dialect;
 use crate::ws::Side;
 use crate::ws::frame::MASK;
-use color::Paint;
+use color::ColorMode;
 pub use conversation::Conversation;
-pub use dialect_guess::Guess;
-pub use explanation::{Content, Explanation, Frame, PAYLOAD, Problem, REST, Whole};
+pub use dialect_guess::DialectGuess;
+pub use explanation::{Content, Explanation, ExplainedFrame, PAYLOAD, Problem, REST, ReassembledMessage};
 
 /// Explains bytes that `from` sent; `None` infers the sender from the bytes.
 pub fn explain<'a>(bytes: &[u8], dialect: &'a Dialect, from: Option<Side>) -> Explanation<'a> {
@@ -91,12 +91,12 @@ impl Explanation<'_> {
 
     /// Everything, drawn and written out, for a terminal of 100 columns.
     pub fn report(&self) -> String {
-        self.painted(Paint::Plain)
+        self.painted(ColorMode::Plain)
     }
 
     /// The same in colours.
     #[doc(hidden)]
-    pub fn painted(&self, paint: Paint) -> String {
+    pub fn painted(&self, paint: ColorMode) -> String {
         crate::tools::explain::print::report::report(self, paint)
     }
 }

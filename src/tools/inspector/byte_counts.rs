@@ -25,23 +25,23 @@ const DEPTH: usize = 2;
 
 /// See the [module](self).
 #[derive(Debug, Default)]
-pub struct Fields {
-    kinds: Vec<Kind>,
+pub struct ByteCounts {
+    kinds: Vec<PacketBytes>,
 }
 
 #[derive(Debug)]
-struct Kind {
+struct PacketBytes {
     packet: String,
     from: Side,
     count: u64,
-    bits: Named,
+    bits: NamedBits,
 }
 
 /// Bits by name, in the order in which the names came.
 #[derive(Debug, Default)]
-struct Named(Vec<(String, u64)>);
+struct NamedBits(Vec<(String, u64)>);
 
-impl Named {
+impl NamedBits {
     fn add(&mut self, name: &str, bits: u64) {
         let is_full = self.0.len() >= limits::INSPECTOR_PACKET_KINDS;
         let at = self.0.iter().position(|(known, _)| known == name);
@@ -56,7 +56,7 @@ impl Named {
     }
 }
 
-impl Fields {
+impl ByteCounts {
     /// Counts a frame.
     pub fn add(&mut self, explained: &Explanation<'_>) {
         let Some(frame) = explained.frames.first() else { return };
@@ -80,12 +80,12 @@ impl Fields {
         }
     }
 
-    fn kind(&mut self, name: &str, from: Side) -> &mut Kind {
+    fn kind(&mut self, name: &str, from: Side) -> &mut PacketBytes {
         let is_full = self.kinds.len() >= limits::INSPECTOR_PACKET_KINDS;
         let name = if is_full { OTHER } else { name };
         let known = self.kinds.iter().position(|kind| kind.packet == name && kind.from == from);
         let at = known.unwrap_or_else(|| {
-            self.kinds.push(Kind { packet: name.to_owned(), from, count: 0, bits: Named::default() });
+            self.kinds.push(PacketBytes { packet: name.to_owned(), from, count: 0, bits: NamedBits::default() });
             self.kinds.len() - 1
         });
         &mut self.kinds[at]
@@ -94,11 +94,11 @@ impl Fields {
     /// A list of everything since the last call.
     pub fn take(&mut self) -> String {
         let kinds = std::mem::take(&mut self.kinds).into_iter();
-        Json::from(kinds.map(Kind::json).collect::<Vec<_>>()).to_string()
+        Json::from(kinds.map(PacketBytes::json).collect::<Vec<_>>()).to_string()
     }
 }
 
-impl Kind {
+impl PacketBytes {
     fn json(self) -> Json {
         let bytes = |bits: u64| bits as f64 / BYTE as f64;
         let sum: u64 = self.bits.0.iter().map(|(_, bits)| bits).sum();
@@ -115,7 +115,7 @@ impl Kind {
 }
 
 /// `[code, [arguments…]]`: what is not within an argument is the code's.
-fn envelope(node: &Node, bits: &mut Named) {
+fn envelope(node: &Node, bits: &mut NamedBits) {
     let arguments = node.children.iter().position(|child| child.name == "arguments");
     let Some(at) = arguments else { return bits.add(PAYLOAD, node.bits.len() as u64) };
     for (index, child) in node.children.iter().enumerate() {
@@ -137,7 +137,7 @@ fn envelope(node: &Node, bits: &mut Named) {
 const HEAD: &str = "head";
 
 /// Counts the leaves below a node under its path; places in a list are no part of it.
-fn walk(node: &Node, path: &str, depth: usize, bits: &mut Named) {
+fn walk(node: &Node, path: &str, depth: usize, bits: &mut NamedBits) {
     if node.children.is_empty() {
         return bits.add(path, node.bits.len() as u64);
     }
@@ -159,7 +159,7 @@ mod tests {
 
     fn count(hexes: &[&str]) -> Json {
         let dialect = PacketTables::builtin().dialect("native").expect("built in");
-        let mut fields = Fields::default();
+        let mut fields = ByteCounts::default();
         for text in hexes {
             let bytes = crate::tools::explain::hex::parse(text).expect("hex");
             fields.add(&explain(&bytes, &dialect, None));
@@ -220,7 +220,7 @@ mod tests {
 
     #[test]
     fn names_are_bounded() {
-        let mut named = Named::default();
+        let mut named = NamedBits::default();
         for number in 0..3 * limits::INSPECTOR_PACKET_KINDS {
             named.add(&number.to_string(), 8);
         }
@@ -229,7 +229,7 @@ mod tests {
             named.0.last(),
             Some(&(OTHER.to_owned(), 8 * (2 * limits::INSPECTOR_PACKET_KINDS as u64 + 1)))
         );
-        let mut fields = Fields::default();
+        let mut fields = ByteCounts::default();
         for number in 0..3 * limits::INSPECTOR_PACKET_KINDS {
             fields.kind(&number.to_string(), Side::Client).count += 1;
         }

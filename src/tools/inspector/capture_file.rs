@@ -14,25 +14,25 @@ use std::collections::BTreeMap;
 
 use serde_json::{Value as Json, json};
 
-use super::entry::{Entry, Kind};
-use super::list::{List, Wish};
-use super::ping_pairs::Pairs;
+use super::entry::{FrameEntry, EntryKind};
+use super::list::{FrameList, ListRequest};
+use super::ping_pairs::PingPairs;
 use super::{frame_json, packet_diff, share_link};
 use crate::limits;
 use crate::packet::PacketTables;
-use crate::tools::capture::{self, Connection, Piece};
-use crate::tools::explain::capture_walk::{self, Reading, What};
+use crate::tools::capture::{self, TcpConnection, StreamPiece};
+use crate::tools::explain::capture_walk::{self, ConnectionReader, CaptureItemKind};
 use crate::tools::explain::{Content, Conversation, Explanation};
 use crate::util::plural::count_noun;
 use crate::ws::frame::Opcode;
 
 /// See the [module](self).
 #[derive(Debug)]
-pub struct File {
+pub struct CaptureFile {
     bytes: Vec<u8>,
     codes: &'static PacketTables,
     /// The connections with data, by their numbers. Of others, which can be very many, only the number is kept.
-    conversations: Vec<Talk>,
+    conversations: Vec<FileConnection>,
     connections: usize,
     /// All pieces: the packet after which one could be read, the index of its conversation, its index there.
     order: Vec<(u32, u32, u32)>,
@@ -40,7 +40,7 @@ pub struct File {
     read: usize,
     packets: usize,
     begin_ns: u64,
-    list: List,
+    list: FrameList,
     /// Notes on the whole file.
     notes: Vec<String>,
     is_full: bool,
@@ -48,14 +48,14 @@ pub struct File {
 
 /// A connection of the file. Its pieces are ranges of the file.
 #[derive(Debug)]
-struct Talk {
+struct FileConnection {
     /// Among all connections, from 1.
     number: usize,
-    about: Connection<'static>,
+    about: TcpConnection<'static>,
     name: Option<String>,
-    pieces: Vec<Place>,
-    reading: Option<Box<Reading<'static>>>,
-    pairs: Pairs,
+    pieces: Vec<FilePiece>,
+    reading: Option<Box<ConnectionReader<'static>>>,
+    pairs: PingPairs,
     checkpoints: Vec<Checkpoint>,
     /// Where an explanation ended, for the next one.
     cursor: Option<Box<Checkpoint>>,
@@ -70,8 +70,8 @@ struct Checkpoint {
 }
 
 #[derive(Debug, Clone, Copy)]
-struct Place {
-    from: capture::End,
+struct FilePiece {
+    from: capture::Side,
     hole_before: bool,
     packet: u32,
     begin: u32,
@@ -79,13 +79,13 @@ struct Place {
     at_ns: u64,
 }
 
-impl Place {
-    fn new(piece: &Piece<'_>, file: &[u8]) -> Place {
+impl FilePiece {
+    fn new(piece: &StreamPiece<'_>, file: &[u8]) -> FilePiece {
         // The piece is a part of the file: its address says where.
         let begin = (piece.bytes.as_ptr() as usize).wrapping_sub(file.as_ptr() as usize);
-        let Piece { from, at_ns, packet, bytes, hole_before } = *piece;
+        let StreamPiece { from, at_ns, packet, bytes, hole_before } = *piece;
         debug_assert!(file.get(begin..begin + bytes.len()) == Some(bytes));
-        Place {
+        FilePiece {
             from,
             hole_before,
             packet: packet as u32,
@@ -95,20 +95,20 @@ impl Place {
         }
     }
 
-    fn piece<'a>(&self, file: &'a [u8]) -> Piece<'a> {
+    fn piece<'a>(&self, file: &'a [u8]) -> StreamPiece<'a> {
         let begin = self.begin as usize;
         let bytes = file.get(begin..begin + self.length as usize).unwrap_or_default();
-        let Place { from, hole_before, packet, at_ns, .. } = *self;
-        Piece { from, at_ns, packet: packet as usize, bytes, hole_before }
+        let FilePiece { from, hole_before, packet, at_ns, .. } = *self;
+        StreamPiece { from, at_ns, packet: packet as usize, bytes, hole_before }
     }
 }
 
-impl File {
+impl CaptureFile {
     /// Opens a file: finds its packets and connections, and reads none of the frames yet.
     ///
     /// # Errors
     /// One sentence that says what is wrong with the file, and at which byte.
-    pub fn open(bytes: Vec<u8>) -> Result<File, String> {
+    pub fn open(bytes: Vec<u8>) -> Result<CaptureFile, String> {
         if let Some(packed) = capture::compressed_file::format(&bytes) {
             return Err(format!("The file cannot be read: {packed}."));
         }
@@ -134,11 +134,11 @@ impl File {
         drop(found);
         let order = capture_walk::order(connections.iter().map(|(one, _)| one)).into_iter();
         let order = order.map(|(readable, index, at)| (readable as u32, index as u32, at as u32)).collect();
-        let talk = |(one, number): &(Connection<'_>, usize)| Talk::new(*number, one, &names, &bytes);
+        let talk = |(one, number): &(TcpConnection<'_>, usize)| FileConnection::new(*number, one, &names, &bytes);
         let conversations = connections.iter().map(talk).collect();
         drop(connections);
-        let list = List::default();
-        Ok(File {
+        let list = FrameList::default();
+        Ok(CaptureFile {
             bytes,
             codes,
             conversations,
@@ -173,14 +173,14 @@ impl File {
         self.read += 1;
         let (list, begin_ns) = (&mut self.list, self.begin_ns);
         let talk = &mut self.conversations[index as usize];
-        let Talk { number, about, pieces, reading, pairs, checkpoints, since, .. } = talk;
+        let FileConnection { number, about, pieces, reading, pairs, checkpoints, since, .. } = talk;
         let codes = self.codes;
         let reading = reading.get_or_insert_with(|| {
             let pieces = pieces.iter().map(|place| place.piece(&self.bytes));
             let otherwise = codes.default_dialect().expect("every table has a dialect");
             let mut conversation = capture_walk::conversation(about, pieces, codes, otherwise);
             conversation.be_brief(true);
-            Box::new(Reading::new(*number, about, conversation))
+            Box::new(ConnectionReader::new(*number, about, conversation))
         });
         let place = pieces[at as usize];
         if checkpoints.is_empty() || is_due(*since, reading.conversation()) {
@@ -194,16 +194,16 @@ impl File {
             let n = list.entries().back().map_or(1, |entry| entry.n + 1);
             let at_us = found.at_ns.saturating_sub(begin_ns) / 1000;
             match found.what {
-                What::Begin { .. } => {}
-                What::Hole(from, bytes) => {
+                CaptureItemKind::Begin { .. } => {}
+                CaptureItemKind::Hole(from, bytes) => {
                     pairs.clear();
-                    let gap = Entry::gap(n, client, from, Kind::Hole(bytes), at_us);
-                    list.push(Entry { tick: readable, ..gap }, None);
+                    let gap = FrameEntry::gap(n, client, from, EntryKind::Hole(bytes), at_us);
+                    list.push(FrameEntry { tick: readable, ..gap }, None);
                 }
-                What::Item(item) => {
-                    let entry = Entry::new(n, client, &item, &mut list.names);
+                CaptureItemKind::Item(item) => {
+                    let entry = FrameEntry::new(n, client, &item, &mut list.names);
                     let pair = pairs.take(n, at_us, &item);
-                    list.push(Entry { at_us, tick: readable, place: (at, sub), ..entry }, None);
+                    list.push(FrameEntry { at_us, tick: readable, place: (at, sub), ..entry }, None);
                     pair.into_iter().for_each(|pair| list.pair(n, pair));
                     (sub, cost, since.0) = (sub + 1, cost + 64, since.0 + 1);
                 }
@@ -319,7 +319,7 @@ impl File {
         let (json, is_ours) = after.map_or((None, false), |talk| (talk.json(), talk.is_ours()));
         let (dialect, bytes) = (item.dialect.name().to_owned(), item.bytes.clone());
         let tables = share_link::tables(self.codes, &dialect);
-        share_link::Link { bytes, before, dialect, from: item.from, json, is_ours, is_head, tables }.print()
+        share_link::ShareLink { bytes, before, dialect, from: item.from, json, is_ours, is_head, tables }.print()
     }
 
     /// The earlier frames of the message that this frame goes on with.
@@ -347,12 +347,12 @@ impl File {
     }
 
     /// The list that the page shows.
-    pub fn list(&self) -> &List {
+    pub fn list(&self) -> &FrameList {
         &self.list
     }
 
     /// Asks for something else.
-    pub fn filter(&mut self, wish: &Wish) {
+    pub fn filter(&mut self, wish: &ListRequest) {
         self.list.set(wish);
     }
 
@@ -365,7 +365,7 @@ impl File {
             "read": self.read,
             "notes": self.notes,
             "all": self.connections,
-            "connections": listed.map(Talk::json).collect::<Vec<_>>(),
+            "connections": listed.map(FileConnection::json).collect::<Vec<_>>(),
         })
     }
 
@@ -380,26 +380,26 @@ fn is_due((frames, bytes): (usize, usize), conversation: &Conversation<'_>) -> b
     frames >= limits::INSPECTOR_CHECKPOINT_FRAMES && conversation.held_bytes() <= bytes
 }
 
-impl Talk {
+impl FileConnection {
     fn new(
         number: usize,
-        connection: &Connection<'_>,
+        connection: &TcpConnection<'_>,
         names: &BTreeMap<IpAddr, String>,
         file: &[u8],
-    ) -> Talk {
-        let Connection { client, server, first_packet, has_begin, has_end, .. } = *connection;
+    ) -> FileConnection {
+        let TcpConnection { client, server, first_packet, has_begin, has_end, .. } = *connection;
         // `Reading` counts the pieces; their bytes are in the file.
-        let pieces: Vec<Place> = connection.pieces.iter().map(|piece| Place::new(piece, file)).collect();
-        let hollow = pieces.iter().map(|place| Piece { bytes: &[], ..place.piece(&[]) }).collect();
+        let pieces: Vec<FilePiece> = connection.pieces.iter().map(|piece| FilePiece::new(piece, file)).collect();
+        let hollow = pieces.iter().map(|place| StreamPiece { bytes: &[], ..place.piece(&[]) }).collect();
         let holes = connection.holes.clone();
-        let about = Connection { client, server, first_packet, has_begin, has_end, pieces: hollow, holes };
+        let about = TcpConnection { client, server, first_packet, has_begin, has_end, pieces: hollow, holes };
         let name = names.get(&client.ip().to_canonical()).cloned();
-        let (reading, cursor, checkpoints, pairs) = (None, None, Vec::new(), Pairs::default());
-        Talk { number, about, name, pieces, reading, pairs, checkpoints, cursor, since: (0, 0) }
+        let (reading, cursor, checkpoints, pairs) = (None, None, Vec::new(), PingPairs::default());
+        FileConnection { number, about, name, pieces, reading, pairs, checkpoints, cursor, since: (0, 0) }
     }
 
     fn json(&self) -> Json {
-        let tally = self.reading.as_deref().map(Reading::tally);
+        let tally = self.reading.as_deref().map(ConnectionReader::tally);
         let bytes: u64 = self.pieces.iter().map(|place| u64::from(place.length)).sum();
         json!({
             "number": self.number,
@@ -430,7 +430,7 @@ fn codes_of(found: &capture::Capture<'_>) -> Result<&'static PacketTables, Strin
 /// The clients' names, where an address has only one client.
 fn names<'a>(
     found: &capture::Capture<'_>,
-    connections: impl Iterator<Item = &'a Connection<'a>>,
+    connections: impl Iterator<Item = &'a TcpConnection<'a>>,
 ) -> BTreeMap<IpAddr, String> {
     let mut clients: BTreeMap<IpAddr, usize> = BTreeMap::new();
     for connection in connections {
@@ -443,23 +443,23 @@ fn names<'a>(
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::tools::capture::End;
-    use crate::tools::capture::writer::{Flow, Writer};
+    use crate::tools::capture::Side;
+    use crate::tools::capture::writer::{TcpFlow, CaptureWriter};
 
     #[test]
     fn connections_without_data_cost_a_number_and_the_menu_has_a_bound() {
-        let mut writer = Writer::new(core::time::Duration::ZERO);
+        let mut writer = CaptureWriter::new(core::time::Duration::ZERO);
         writer.begin(false);
         let all = 3 * limits::INSPECTOR_FILE_CONNECTIONS;
         for client in 0..all {
             let ends = [format!("192.0.2.7:{}", 10_000 + client), "192.0.2.1:3000".to_owned()];
             let ends = ends.map(|end| end.parse().expect("an address"));
-            let mut flow = Flow::open(&mut writer, ends, [1, 1], Default::default());
+            let mut flow = TcpFlow::open(&mut writer, ends, [1, 1], Default::default());
             if client % 2 == 1 {
-                flow.bytes(&mut writer, End::Client, b"\x81\x80\0\0\0\0", Default::default());
+                flow.bytes(&mut writer, Side::Client, b"\x81\x80\0\0\0\0", Default::default());
             }
         }
-        let mut file = File::open(writer.blocks).expect("a capture");
+        let mut file = CaptureFile::open(writer.blocks).expect("a capture");
         while file.work(10_000) {}
         let about = file.about();
         let listed = about["connections"].as_array().expect("a list");
@@ -468,7 +468,7 @@ mod tests {
         assert_eq!(about["notes"], json!(["1500 connections without data: not in the menu"]));
         let last = file.list().entries().back().expect("a frame");
         assert_eq!((file.list().entries().len(), last.client as usize), (all / 2, all));
-        assert!(size_of::<Talk>() <= 512, "{} bytes", size_of::<Talk>());
+        assert!(size_of::<FileConnection>() <= 512, "{} bytes", size_of::<FileConnection>());
         assert!(file.explain(1).contains("Text") || file.explain(1).contains("text"), "{}", file.explain(1));
     }
 }

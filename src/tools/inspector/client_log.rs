@@ -3,11 +3,11 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use super::entry::{Entry, Kind};
-use super::list::List;
-use super::observed_format::Opened;
-use super::ping_pairs::Pairs;
-use super::ring::{Kept, Ring};
+use super::entry::{FrameEntry, EntryKind};
+use super::list::FrameList;
+use super::observed_format::Handshake;
+use super::ping_pairs::PingPairs;
+use super::ring::{RetainedFrame, Ring};
 use crate::limits;
 use crate::packet::{Dialect, PacketTables};
 use crate::tools::explain::{Conversation, Explanation};
@@ -16,16 +16,16 @@ use crate::ws::frame::Header;
 
 /// See the [module](self).
 #[derive(Debug)]
-pub struct Log {
+pub struct ClientLog {
     /// The client's number; 0 for frames that came with a link.
     pub client: u64,
     /// How the conversation began.
-    pub start: Option<Start>,
+    pub start: Option<LogStart>,
     /// The client's bytes of an unfinished message.
     unfinished: Vec<u8>,
     pub ring: Ring,
-    pub list: List,
-    pairs: Pairs,
+    pub list: FrameList,
+    pairs: PingPairs,
     /// When the last bytes came.
     last: Duration,
     /// Whether it was not watched since.
@@ -34,9 +34,9 @@ pub struct Log {
 
 /// How a conversation began.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Start {
+pub enum LogStart {
     /// With this handshake, at this time.
-    Handshake(Opened, Duration),
+    Handshake(Handshake, Duration),
     /// Before the frames that are there: this is all that is known of it.
     Frames {
         /// The dialect.
@@ -48,16 +48,16 @@ pub enum Start {
     },
 }
 
-impl Log {
+impl ClientLog {
     /// Nothing was seen of this client.
-    pub fn new(client: u64) -> Log {
-        Log {
+    pub fn new(client: u64) -> ClientLog {
+        ClientLog {
             client,
             start: None,
             unfinished: Vec::new(),
             ring: Ring::default(),
-            list: List::default(),
-            pairs: Pairs::default(),
+            list: FrameList::default(),
+            pairs: PingPairs::default(),
             last: Duration::ZERO,
             is_away: false,
         }
@@ -95,7 +95,7 @@ impl Log {
         if is_back {
             let away_us = at.saturating_sub(self.last).as_micros() as u64;
             self.list.push(
-                Entry::gap(n, self.client as u32, from, Kind::Away(away_us), at.as_micros() as u64),
+                FrameEntry::gap(n, self.client as u32, from, EntryKind::Away(away_us), at.as_micros() as u64),
                 None,
             );
         }
@@ -103,12 +103,12 @@ impl Log {
     }
 
     /// Keeps a frame; says how many lines of the list had to go.
-    pub fn keep(&mut self, kept: Kept, explained: &Explanation<'_>) -> usize {
+    pub fn keep(&mut self, kept: RetainedFrame, explained: &Explanation<'_>) -> usize {
         let at_us = kept.at.as_micros() as u64;
-        let entry = Entry::new(kept.n, self.client as u32, explained, &mut self.list.names);
+        let entry = FrameEntry::new(kept.n, self.client as u32, explained, &mut self.list.names);
         let pair = self.pairs.take(kept.n, at_us, explained);
         self.list
-            .push(Entry { at_us, tick: kept.tick, is_injected: kept.is_injected, ..entry }, Some(explained));
+            .push(FrameEntry { at_us, tick: kept.tick, is_injected: kept.is_injected, ..entry }, Some(explained));
         if let Some(pair) = pair {
             self.list.pair(kept.n, pair);
         }
@@ -126,8 +126,8 @@ impl Log {
     /// The dialect of the connection; `None` before the server has told it.
     pub fn dialect<'c>(&self, codes: &'c PacketTables) -> Option<&'c Dialect> {
         let name = match self.start.as_ref()? {
-            Start::Handshake(opened, _) => &opened.dialect,
-            Start::Frames { dialect, .. } => dialect,
+            LogStart::Handshake(opened, _) => &opened.dialect,
+            LogStart::Frames { dialect, .. } => dialect,
         };
         codes.dialects().find(|dialect| dialect.name() == name).map(|dialect| &**dialect)
     }
@@ -136,7 +136,7 @@ impl Log {
     pub fn begin<'c>(&self, codes: &'c PacketTables) -> Option<Conversation<'c>> {
         let dialect = self.dialect(codes)?;
         Some(match self.start {
-            Some(Start::Frames { .. }) => Conversation::in_dialect(dialect),
+            Some(LogStart::Frames { .. }) => Conversation::in_dialect(dialect),
             _ => Conversation::new(codes, dialect),
         })
     }
@@ -145,13 +145,13 @@ impl Log {
     pub fn conversation<'c>(&self, codes: &'c PacketTables) -> Option<Conversation<'c>> {
         let mut talk = self.begin(codes)?;
         match self.start.as_ref()? {
-            Start::Handshake(opened, _) => {
+            LogStart::Handshake(opened, _) => {
                 talk.receive_each(Side::Client, &opened.request, |_| ());
                 talk.receive_each(Side::Server, &opened.response, |_| ());
                 talk.begin_with_frames(opened.json);
                 talk.with_our_server();
             }
-            Start::Frames { json, is_ours, .. } => {
+            LogStart::Frames { json, is_ours, .. } => {
                 if let Some(json) = json {
                     talk.begin_with_frames(*json);
                 }
@@ -164,10 +164,10 @@ impl Log {
     }
 
     /// A frame that is still kept, explained after the earlier frames of its message.
-    pub fn explanation<'c>(&self, n: u64, codes: &'c PacketTables) -> Option<(&Kept, Explanation<'c>)> {
+    pub fn explanation<'c>(&self, n: u64, codes: &'c PacketTables) -> Option<(&RetainedFrame, Explanation<'c>)> {
         let kept = self.ring.get(n)?;
         let mut talk = if kept.is_head { self.begin(codes) } else { self.conversation(codes) }?;
-        if let (true, Side::Server, Some(Start::Handshake(opened, _))) =
+        if let (true, Side::Server, Some(LogStart::Handshake(opened, _))) =
             (kept.is_head, kept.from, &self.start)
         {
             talk.receive_each(Side::Client, &opened.request, |_| ());

@@ -11,7 +11,7 @@ use crate::ws::frame::Opcode;
 
 /// See the [module](self).
 #[derive(Debug, Clone, PartialEq)]
-pub struct Entry {
+pub struct FrameEntry {
     /// The number of the frame in its list.
     pub n: u64,
     /// The watched client's number, or that of the capture's connection.
@@ -19,13 +19,13 @@ pub struct Entry {
     /// The side that sent it.
     pub from: Side,
     /// What it is.
-    pub kind: Kind,
+    pub kind: EntryKind,
     /// The opcode, if it could be read.
     pub opcode: Option<Opcode>,
     /// The packet.
-    pub packet: Name,
+    pub packet: NameId,
     /// The broken rule.
-    pub rule: Name,
+    pub rule: NameId,
     /// On the server's clock, or since the first packet of the capture; in microseconds.
     pub at_us: u64,
     /// The tick that was running; of a capture, the packet that completed the frame.
@@ -43,7 +43,7 @@ pub struct Entry {
 
 /// The kinds of entries.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Kind {
+pub enum EntryKind {
     /// A frame.
     Frame,
     /// A head of the handshake, or bytes that are not read.
@@ -55,26 +55,26 @@ pub enum Kind {
 }
 
 /// The number of a name in [`Names`]; 0 is none.
-pub type Name = u16;
+pub type NameId = u16;
 
 /// The names of packets and rules, each once. They come from tables and from our rules, never from
 /// a peer, so there are few.
 #[derive(Debug, Clone, Default)]
-pub struct Names(Vec<String>);
+pub struct NameTable(Vec<String>);
 
-impl Names {
+impl NameTable {
     /// The number of a name.
-    pub fn of(&mut self, name: Option<&str>) -> Name {
+    pub fn of(&mut self, name: Option<&str>) -> NameId {
         let Some(name) = name else { return 0 };
         let at = self.0.iter().position(|known| known == name).unwrap_or_else(|| {
             self.0.push(name.to_owned());
             self.0.len() - 1
         });
-        Name::try_from(at + 1).unwrap_or(0)
+        NameId::try_from(at + 1).unwrap_or(0)
     }
 
     /// The name with this number.
-    pub fn name(&self, name: Name) -> Option<&str> {
+    pub fn name(&self, name: NameId) -> Option<&str> {
         self.0.get(usize::from(name).checked_sub(1)?).map(String::as_str)
     }
 
@@ -84,21 +84,21 @@ impl Names {
     }
 }
 
-impl Entry {
+impl FrameEntry {
     /// The entry of a frame that was explained.
-    pub fn new(n: u64, client: u32, explained: &Explanation<'_>, names: &mut Names) -> Entry {
+    pub fn new(n: u64, client: u32, explained: &Explanation<'_>, names: &mut NameTable) -> FrameEntry {
         let frame = explained.frames.first();
         let is_head = frame.is_some_and(|frame| matches!(frame.content, Content::Head(_)));
         let header = frame.and_then(|frame| frame.header);
         let is_broken = frame_json::rule(explained).is_some();
         let kind = if is_head {
-            Kind::Other("upgrade")
+            EntryKind::Other("upgrade")
         } else if header.is_some() || is_broken {
-            Kind::Frame
+            EntryKind::Frame
         } else {
-            Kind::Other("not read")
+            EntryKind::Other("not read")
         };
-        Entry {
+        FrameEntry {
             n,
             client,
             from: explained.from,
@@ -116,34 +116,34 @@ impl Entry {
     }
 
     /// An entry that is no frame.
-    pub fn gap(n: u64, client: u32, from: Side, kind: Kind, at_us: u64) -> Entry {
+    pub fn gap(n: u64, client: u32, from: Side, kind: EntryKind, at_us: u64) -> FrameEntry {
         let (opcode, packet, rule, tick, bytes, place, pair) = (None, 0, 0, 0, 0, (0, 0), None);
         let is_injected = false;
-        Entry { n, client, from, kind, opcode, packet, rule, at_us, tick, bytes, place, pair, is_injected }
+        FrameEntry { n, client, from, kind, opcode, packet, rule, at_us, tick, bytes, place, pair, is_injected }
     }
 
     /// Whether it is one of the pings and pongs that programs send by themselves.
-    pub fn is_automatic(&self, names: &Names) -> bool {
+    pub fn is_automatic(&self, names: &NameTable) -> bool {
         matches!(self.opcode, Some(Opcode::Ping | Opcode::Pong))
             || matches!(names.name(self.packet), Some("ping" | "pong"))
     }
 
     /// Whether it marks a gap, and is no frame.
     pub fn is_gap(&self) -> bool {
-        matches!(self.kind, Kind::Away(_) | Kind::Hole(_))
+        matches!(self.kind, EntryKind::Away(_) | EntryKind::Hole(_))
     }
 
     /// The name of its opcode, or of what it is instead.
     pub fn kind_name(&self) -> Option<&'static str> {
         match (self.opcode, self.kind) {
             (Some(opcode), _) => Some(opcode.name()),
-            (None, Kind::Other(name)) => Some(name),
+            (None, EntryKind::Other(name)) => Some(name),
             _ => None,
         }
     }
 
     /// The entry as the page's list shows it.
-    pub fn json(&self, names: &Names) -> Json {
+    pub fn json(&self, names: &NameTable) -> Json {
         let mut entry = json!({
             "n": self.n,
             "client": self.client,
@@ -160,10 +160,10 @@ impl Entry {
             entry["rtt_ms"] = Json::from(f64::from(us) / 1000.0);
         }
         match self.kind {
-            Kind::Away(us) => {
+            EntryKind::Away(us) => {
                 entry["gap"] = format!("not watched for {:.1} s", us as f64 / 1e6).into();
             }
-            Kind::Hole(bytes) => {
+            EntryKind::Hole(bytes) => {
                 entry["gap"] = format!(
                     "the capture lacks {} from the {}",
                     count_noun(bytes, "byte"),
@@ -171,7 +171,7 @@ impl Entry {
                 )
                 .into();
             }
-            Kind::Frame | Kind::Other(_) => {}
+            EntryKind::Frame | EntryKind::Other(_) => {}
         }
         if self.is_injected {
             entry["injected"] = true.into();

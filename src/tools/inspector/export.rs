@@ -6,18 +6,18 @@
 
 use std::time::Duration;
 
-use super::observed_format::Opened;
-use super::ring::Kept;
+use super::observed_format::Handshake;
+use super::ring::RetainedFrame;
 use crate::packet::{PacketTables, routes};
-use crate::tools::capture::End;
+use crate::tools::capture::Side;
 use crate::tools::capture::Untrusted;
-use crate::tools::capture::world_record::Record;
-use crate::tools::capture::writer::{Flow, Writer};
+use crate::tools::capture::world_record::WorldRecord;
+use crate::tools::capture::writer::{TcpFlow, CaptureWriter};
 use crate::ws::Side;
 
 /// The client of a connection.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Whose {
+pub struct ExportedClient {
     /// Its player, 0 without one.
     pub player: u16,
     /// Its player's name, empty without one.
@@ -27,12 +27,12 @@ pub struct Whose {
 /// The capture of a connection opened at this time. `began` is the time of day at which the server's
 /// clock stood at zero, `codes` the packet tables of the server, which the capture carries.
 pub fn capture<'a>(
-    (opened, at): (&Opened, Duration),
-    whose: &Whose,
-    frames: impl Iterator<Item = &'a Kept>,
+    (opened, at): (&Handshake, Duration),
+    whose: &ExportedClient,
+    frames: impl Iterator<Item = &'a RetainedFrame>,
     (began, codes): (Duration, &PacketTables),
 ) -> Vec<u8> {
-    let mut writer = Writer::new(began);
+    let mut writer = CaptureWriter::new(began);
     writer.begin(true);
     writer.tables(at, &codes.texts());
     room(&mut writer, opened, at);
@@ -43,12 +43,12 @@ pub fn capture<'a>(
     let mut frames = frames.filter(|frame| !frame.is_head).peekable();
     let first = frames.peek().map_or(0, |frame| frame.n);
     let before = format!("the inspector no longer has the frames before number {first}");
-    let mut flow = Flow::open(&mut writer, [opened.address, opened.local], [0, 0], (at, ""));
-    flow.bytes(&mut writer, End::Client, &opened.request, (at, ""));
-    flow.bytes(&mut writer, End::Server, &opened.response, (at, &before));
+    let mut flow = TcpFlow::open(&mut writer, [opened.address, opened.local], [0, 0], (at, ""));
+    flow.bytes(&mut writer, Side::Client, &opened.request, (at, ""));
+    flow.bytes(&mut writer, Side::Server, &opened.response, (at, &before));
     for frame in frames {
-        let Whose { player, name } = whose;
-        let from = if frame.from == Side::Client { End::Client } else { End::Server };
+        let ExportedClient { player, name } = whose;
+        let from = if frame.from == Side::Client { Side::Client } else { Side::Server };
         let comment = format!("tick={} player={player} {name}", frame.tick);
         flow.bytes(&mut writer, from, frame.bytes(), (frame.at.max(at), comment.trim_end()));
     }
@@ -57,7 +57,7 @@ pub fn capture<'a>(
 
 /// Writes which dialect the connection's path speaks, unless its query says it. The page does not know
 /// the other paths of the room.
-fn room(writer: &mut Writer, opened: &Opened, at: Duration) {
+fn room(writer: &mut CaptureWriter, opened: &Handshake, at: Duration) {
     let line = opened.request.split(|byte| *byte == b'\r').next().unwrap_or_default();
     let Some(target) = str::from_utf8(line).ok().and_then(|line| line.split(' ').nth(1)) else { return };
     let (path, query) = target.split_once('?').unwrap_or((target, ""));
@@ -68,7 +68,7 @@ fn room(writer: &mut Writer, opened: &Opened, at: Duration) {
     writer.record(
         room,
         at,
-        &Record::Room {
+        &WorldRecord::Room {
             game: Untrusted::default(),
             paths: vec![(Untrusted::new(below), Untrusted::new(&opened.dialect))],
         },
@@ -82,7 +82,7 @@ mod tests {
 
     #[test]
     fn a_saved_ring_is_read_back_as_one_connection_without_a_gap() {
-        let opened = Opened {
+        let opened = Handshake {
             address: "203.0.113.9:40000".parse().expect("an address"),
             local: "127.0.0.1:3000".parse().expect("an address"),
             dialect: "letters".to_owned(),
@@ -90,7 +90,7 @@ mod tests {
             request: b"GET /r/arena/play HTTP/1.1\r\n\r\n".to_vec(),
             response: b"HTTP/1.1 101 Switching Protocols\r\n\r\n".to_vec(),
         };
-        let frame = |n, from, length: usize| Kept {
+        let frame = |n, from, length: usize| RetainedFrame {
             n,
             from,
             at: Duration::from_millis(10 * n),
@@ -107,7 +107,7 @@ mod tests {
             frame(901, Side::Server, 100_000),
             frame(902, Side::Client, 7),
         ];
-        let whose = Whose { player: 3, name: "Ada".to_owned() };
+        let whose = ExportedClient { player: 3, name: "Ada".to_owned() };
         let file = capture(
             (&opened, Duration::from_millis(5)),
             &whose,
@@ -128,11 +128,11 @@ mod tests {
         let connections = read.connections();
         let [connection] = &connections[..] else { panic!("{} connections", connections.len()) };
         assert!(connection.has_begin && connection.holes.is_empty());
-        let said = |from: End| -> Vec<u8> {
+        let said = |from: Side| -> Vec<u8> {
             let pieces = connection.pieces.iter().filter(|piece| piece.from == from);
             pieces.flat_map(|piece| piece.bytes.to_vec()).collect()
         };
-        assert_eq!(said(End::Client), [&opened.request[..], frames[1].bytes(), frames[3].bytes()].concat());
-        assert_eq!(said(End::Server), [&opened.response[..], frames[2].bytes()].concat());
+        assert_eq!(said(Side::Client), [&opened.request[..], frames[1].bytes(), frames[3].bytes()].concat());
+        assert_eq!(said(Side::Server), [&opened.response[..], frames[2].bytes()].concat());
     }
 }

@@ -22,12 +22,12 @@ use crate::ws::Side;
 #[derive(Debug, Clone, PartialEq, Default)]
 pub struct Filter {
     /// The alternatives; none lets everything pass.
-    pub alternatives: Vec<Vec<Part>>,
+    pub alternatives: Vec<Vec<FilterTerm>>,
 }
 
 /// One part of a filter.
 #[derive(Debug, Clone, PartialEq)]
-pub struct Part {
+pub struct FilterTerm {
     /// Whether it must not hold.
     pub is_not: bool,
     /// What has to hold.
@@ -50,7 +50,7 @@ pub enum Test {
     /// The number of the connection in a capture.
     Connection(Operator, f64),
     /// A field's value.
-    Field(Vec<String>, Operator, Wanted),
+    Field(Vec<String>, Operator, ExpectedValue),
     /// These bytes, as they travel or unmasked.
     Bytes(Vec<u8>),
     /// This text, in lower case.
@@ -71,7 +71,7 @@ pub enum Operator {
 
 /// The value to compare with.
 #[derive(Debug, Clone, PartialEq)]
-pub enum Wanted {
+pub enum ExpectedValue {
     /// A number, and the unit if one was given.
     Number(f64, Option<Unit>),
     /// A text.
@@ -113,7 +113,7 @@ impl Filter {
             return Err(FilterError { sentence, place: limits::INSPECTOR_FILTER_CHARS..chars.len() });
         }
         let tokens = tokens(&chars)?;
-        let mut reader = Reader { chars: &chars, tokens: &tokens, at: 0 };
+        let mut reader = FilterParser { chars: &chars, tokens: &tokens, at: 0 };
         let mut filter = Filter { alternatives: vec![Vec::new()] };
         while let Some(token) = reader.peek() {
             if token.is_word("or") {
@@ -143,7 +143,7 @@ impl Filter {
 }
 
 /// Adds a part; names side by side are alternatives of each other.
-fn add(parts: &mut Vec<Part>, part: Part) {
+fn add(parts: &mut Vec<FilterTerm>, part: FilterTerm) {
     if let (Test::Named(names), false) = (&part.test, part.is_not)
         && let Some(before) =
             parts.iter_mut().find(|part| matches!(part.test, Test::Named(_)) && !part.is_not)
@@ -157,27 +157,27 @@ fn add(parts: &mut Vec<Part>, part: Part) {
 }
 
 #[derive(Debug, Clone, PartialEq)]
-enum What {
+enum TokenKind {
     Word(String),
     Quoted(String),
     Operator(Operator),
 }
 
 #[derive(Debug, Clone, PartialEq)]
-struct Token {
-    what: What,
+struct FilterToken {
+    what: TokenKind,
     place: Range<usize>,
 }
 
-impl Token {
+impl FilterToken {
     fn is_word(&self, word: &str) -> bool {
-        matches!(&self.what, What::Word(known) if known.eq_ignore_ascii_case(word))
+        matches!(&self.what, TokenKind::Word(known) if known.eq_ignore_ascii_case(word))
     }
 }
 
 const SIGNS: &str = "=<>!~";
 
-fn tokens(chars: &[char]) -> Result<Vec<Token>, FilterError> {
+fn tokens(chars: &[char]) -> Result<Vec<FilterToken>, FilterError> {
     let (mut tokens, mut at) = (Vec::new(), 0);
     while at < chars.len() {
         let begin = at;
@@ -191,23 +191,23 @@ fn tokens(chars: &[char]) -> Result<Vec<Token>, FilterError> {
                 return error("the quotation mark is not closed", begin..chars.len());
             };
             at = end + 1;
-            What::Quoted(chars[begin + 1..end].iter().collect())
+            TokenKind::Quoted(chars[begin + 1..end].iter().collect())
         } else if SIGNS.contains(sign) {
             at += 1;
             if chars.get(at) == Some(&'=') {
                 at += 1;
             }
             let text: String = chars[begin..at].iter().collect();
-            What::Operator(
+            TokenKind::Operator(
                 operator(&text)
                     .map_or_else(|| error("`!` alone compares nothing: write `!=`", begin..at), Ok)?,
             )
         } else {
             let ends = |sign: &char| sign.is_whitespace() || SIGNS.contains(*sign) || "\",".contains(*sign);
             at += chars[at..].iter().position(ends).unwrap_or(chars.len() - at);
-            What::Word(chars[begin..at].iter().collect())
+            TokenKind::Word(chars[begin..at].iter().collect())
         };
-        tokens.push(Token { what, place: begin..at });
+        tokens.push(FilterToken { what, place: begin..at });
     }
     Ok(tokens)
 }
@@ -229,14 +229,14 @@ fn error<T>(sentence: impl Into<String>, place: Range<usize>) -> Result<T, Filte
     Err(FilterError { sentence: sentence.into(), place })
 }
 
-struct Reader<'a> {
+struct FilterParser<'a> {
     chars: &'a [char],
-    tokens: &'a [Token],
+    tokens: &'a [FilterToken],
     at: usize,
 }
 
-impl<'a> Reader<'a> {
-    fn peek(&self) -> Option<&'a Token> {
+impl<'a> FilterParser<'a> {
+    fn peek(&self) -> Option<&'a FilterToken> {
         self.tokens.get(self.at)
     }
 
@@ -246,32 +246,32 @@ impl<'a> Reader<'a> {
     }
 
     /// The next part; `None` for what says nothing, such as `and`.
-    fn part(&mut self) -> Result<Option<Part>, FilterError> {
+    fn part(&mut self) -> Result<Option<FilterTerm>, FilterError> {
         let Some(token) = self.peek() else { return Ok(None) };
         self.at += 1;
         let begin = token.place.start;
         let (is_not, test) = match &token.what {
-            What::Operator(_) => {
+            TokenKind::Operator(_) => {
                 return error("the name of a field is missing before this", token.place.clone());
             }
-            What::Quoted(text) => (false, Test::Text(text.to_lowercase())),
-            What::Word(word) if word == "-" || word.eq_ignore_ascii_case("and") => return Ok(None),
-            What::Word(word) if word.eq_ignore_ascii_case("not") => {
+            TokenKind::Quoted(text) => (false, Test::Text(text.to_lowercase())),
+            TokenKind::Word(word) if word == "-" || word.eq_ignore_ascii_case("and") => return Ok(None),
+            TokenKind::Word(word) if word.eq_ignore_ascii_case("not") => {
                 let Some(part) = self.part()? else { return Ok(None) };
                 (!part.is_not, part.test)
             }
-            What::Word(word) => match word.strip_prefix('-') {
+            TokenKind::Word(word) => match word.strip_prefix('-') {
                 Some(rest) => (true, self.word(rest, token)?),
                 None => (false, self.word(word, token)?),
             },
         };
         let end = self.tokens[self.at - 1].place.end;
         let text = self.chars[begin..end].iter().collect();
-        Ok(Some(Part { is_not, test, text }))
+        Ok(Some(FilterTerm { is_not, test, text }))
     }
 
-    fn word(&mut self, word: &str, token: &Token) -> Result<Test, FilterError> {
-        if let Some(Token { what: What::Operator(operator), place }) = self.peek() {
+    fn word(&mut self, word: &str, token: &FilterToken) -> Result<Test, FilterError> {
+        if let Some(FilterToken { what: TokenKind::Operator(operator), place }) = self.peek() {
             self.at += 1;
             return self.comparison(word, *operator, place);
         }
@@ -279,7 +279,7 @@ impl<'a> Reader<'a> {
             "hex" => self.hex(token),
             "from" => self.from(),
             "text" => match self.peek() {
-                Some(Token { what: What::Quoted(text) | What::Word(text), .. }) => {
+                Some(FilterToken { what: TokenKind::Quoted(text) | TokenKind::Word(text), .. }) => {
                     self.at += 1;
                     Ok(Test::Text(text.to_lowercase()))
                 }
@@ -291,38 +291,38 @@ impl<'a> Reader<'a> {
     }
 
     fn comparison(&mut self, name: &str, operator: Operator, at: &Range<usize>) -> Result<Test, FilterError> {
-        let Some(Token { what, place }) = self.peek() else {
+        let Some(FilterToken { what, place }) = self.peek() else {
             return error(format!("a value is missing after this; example: {name} > 7000"), at.clone());
         };
         self.at += 1;
         let wanted = match what {
-            What::Operator(_) => return error("a value is missing before this", place.clone()),
-            What::Quoted(text) => Wanted::Text(text.clone()),
-            What::Word(text) => number(text).unwrap_or_else(|| Wanted::Text(text.clone())),
+            TokenKind::Operator(_) => return error("a value is missing before this", place.clone()),
+            TokenKind::Quoted(text) => ExpectedValue::Text(text.clone()),
+            TokenKind::Word(text) => number(text).unwrap_or_else(|| ExpectedValue::Text(text.clone())),
         };
         let orders =
             matches!(operator, Operator::Less | Operator::AtMost | Operator::More | Operator::AtLeast);
         let name = name.to_lowercase();
         match (&wanted, name.as_str()) {
-            (Wanted::Text(text), _) if orders => {
+            (ExpectedValue::Text(text), _) if orders => {
                 error(format!("{text:?} is not a number; only = != and ~ compare text"), place.clone())
             }
-            (Wanted::Number(number, None), "bytes") => Ok(Test::Size(operator, *number)),
-            (Wanted::Number(number, None), "connection") => Ok(Test::Connection(operator, *number)),
+            (ExpectedValue::Number(number, None), "bytes") => Ok(Test::Size(operator, *number)),
+            (ExpectedValue::Number(number, None), "connection") => Ok(Test::Connection(operator, *number)),
             (_, "bytes") => {
                 error("bytes can only be compared with a number; example: bytes > 100", place.clone())
             }
-            (Wanted::Text(text), "packet" | "rule") if operator == Operator::Is => {
+            (ExpectedValue::Text(text), "packet" | "rule") if operator == Operator::Is => {
                 Ok(Test::Named(vec![text.to_lowercase()]))
             }
-            (Wanted::Text(text), "from") if operator == Operator::Is => sender(text, place),
+            (ExpectedValue::Text(text), "from") if operator == Operator::Is => sender(text, place),
             _ => Ok(Test::Field(name.split('.').map(str::to_owned).collect(), operator, wanted)),
         }
     }
 
     fn from(&mut self) -> Result<Test, FilterError> {
         match self.peek() {
-            Some(Token { what: What::Word(text), place }) => {
+            Some(FilterToken { what: TokenKind::Word(text), place }) => {
                 self.at += 1;
                 sender(text, place)
             }
@@ -330,9 +330,9 @@ impl<'a> Reader<'a> {
         }
     }
 
-    fn hex(&mut self, token: &Token) -> Result<Test, FilterError> {
+    fn hex(&mut self, token: &FilterToken) -> Result<Test, FilterError> {
         let mut bytes = Vec::new();
-        while let Some(Token { what: What::Word(word), place }) = self.peek() {
+        while let Some(FilterToken { what: TokenKind::Word(word), place }) = self.peek() {
             if !word.chars().all(|sign| sign.is_ascii_hexdigit() || ":xX".contains(sign)) {
                 break;
             }
@@ -358,7 +358,7 @@ fn sender(text: &str, place: &Range<usize>) -> Result<Test, FilterError> {
     }
 }
 
-fn number(text: &str) -> Option<Wanted> {
+fn number(text: &str) -> Option<ExpectedValue> {
     let (digits, unit) = if let Some(digits) = text.strip_suffix("px") {
         (digits, Some(Unit::Px))
     } else if let Some(digits) = text.strip_suffix('°').or(text.strip_suffix("deg")) {
@@ -374,7 +374,7 @@ fn number(text: &str) -> Option<Wanted> {
         }
         None => return None,
     };
-    Some(Wanted::Number(number, unit))
+    Some(ExpectedValue::Number(number, unit))
 }
 
 #[cfg(test)]
@@ -398,19 +398,19 @@ mod tests {
             ("broken", Test::Broken),
             ("connection = 7", Test::Connection(Operator::Is, 7.0)),
             ("bytes>=100", Test::Size(Operator::AtLeast, 100.0)),
-            ("x > 7000", Test::Field(path("x"), Operator::More, Wanted::Number(7000.0, None))),
-            ("x>-1.5px", Test::Field(path("x"), Operator::More, Wanted::Number(-1.5, Some(Unit::Px)))),
+            ("x > 7000", Test::Field(path("x"), Operator::More, ExpectedValue::Number(7000.0, None))),
+            ("x>-1.5px", Test::Field(path("x"), Operator::More, ExpectedValue::Number(-1.5, Some(Unit::Px)))),
             (
                 "dir <= 90°",
-                Test::Field(path("dir"), Operator::AtMost, Wanted::Number(90.0, Some(Unit::Degrees))),
+                Test::Field(path("dir"), Operator::AtMost, ExpectedValue::Number(90.0, Some(Unit::Degrees))),
             ),
-            ("key = 0xff", Test::Field(path("key"), Operator::Is, Wanted::Number(255.0, None))),
+            ("key = 0xff", Test::Field(path("key"), Operator::Is, ExpectedValue::Number(255.0, None))),
             (
                 "move.direction != nil",
-                Test::Field(path("move.direction"), Operator::IsNot, Wanted::Text("nil".to_owned())),
+                Test::Field(path("move.direction"), Operator::IsNot, ExpectedValue::Text("nil".to_owned())),
             ),
-            ("name = \"Ann B\"", Test::Field(path("name"), Operator::Is, Wanted::Text("Ann B".to_owned()))),
-            ("name ~ an", Test::Field(path("name"), Operator::Contains, Wanted::Text("an".to_owned()))),
+            ("name = \"Ann B\"", Test::Field(path("name"), Operator::Is, ExpectedValue::Text("Ann B".to_owned()))),
+            ("name ~ an", Test::Field(path("name"), Operator::Contains, ExpectedValue::Text("an".to_owned()))),
             ("hex 81 85", Test::Bytes(vec![0x81, 0x85])),
             ("hex 0x8185:37", Test::Bytes(vec![0x81, 0x85, 0x37])),
             ("\"Hello\"", Test::Text("hello".to_owned())),

@@ -4,22 +4,22 @@
 //! tree show. A number without a unit means pixels if the field is a position, and otherwise the
 //! number on the wire.
 
-use super::entry::{Entry, Names};
-use super::filter::{Filter, Operator, Part, Test, Unit, Wanted};
+use super::entry::{FrameEntry, NameTable};
+use super::filter::{Filter, Operator, FilterTerm, Test, Unit, ExpectedValue};
 use crate::tools::explain::Explanation;
 use crate::tools::explain::tree::Node;
 use crate::util::plural::count_noun;
 
 /// A filter at work: it counts what each part lets through.
 #[derive(Debug, Clone, Default)]
-pub struct Judge {
+pub struct FilterMatcher {
     filter: Filter,
-    tallies: Vec<Vec<Tally>>,
+    tallies: Vec<Vec<TermStats>>,
 }
 
 /// What one part was asked, and let through.
 #[derive(Debug, Clone, Default)]
-struct Tally {
+struct TermStats {
     asked: usize,
     passed: usize,
     /// Frames without the field.
@@ -28,11 +28,11 @@ struct Tally {
     range: Option<(f64, f64)>,
 }
 
-impl Judge {
+impl FilterMatcher {
     /// Nothing was asked yet.
-    pub fn new(filter: Filter) -> Judge {
-        let tallies = filter.alternatives.iter().map(|parts| vec![Tally::default(); parts.len()]).collect();
-        Judge { filter, tallies }
+    pub fn new(filter: Filter) -> FilterMatcher {
+        let tallies = filter.alternatives.iter().map(|parts| vec![TermStats::default(); parts.len()]).collect();
+        FilterMatcher { filter, tallies }
     }
 
     /// Whether explanations are needed.
@@ -46,13 +46,13 @@ impl Judge {
     }
 
     /// Whether an entry may pass, as far as can be said without its explanation.
-    pub fn may_pass(&self, entry: &Entry, names: &Names) -> bool {
-        let passes = |part: &Part| part.test.is_deep() || shallow(part, entry, names) != part.is_not;
+    pub fn may_pass(&self, entry: &FrameEntry, names: &NameTable) -> bool {
+        let passes = |part: &FilterTerm| part.test.is_deep() || shallow(part, entry, names) != part.is_not;
         self.is_empty() || self.filter.alternatives.iter().any(|parts| parts.iter().all(passes))
     }
 
     /// Whether a frame passes. Without an explanation, a part that needs one does not hold.
-    pub fn passes(&mut self, entry: &Entry, names: &Names, explained: Option<&Explanation<'_>>) -> bool {
+    pub fn passes(&mut self, entry: &FrameEntry, names: &NameTable, explained: Option<&Explanation<'_>>) -> bool {
         let mut is_wanted = self.is_empty();
         for (parts, tallies) in self.filter.alternatives.iter().zip(&mut self.tallies) {
             is_wanted |= parts.iter().zip(tallies).all(|(part, tally)| {
@@ -71,8 +71,8 @@ impl Judge {
     }
 
     /// Why no frame passed, in one sentence; empty if the filter asks for nothing.
-    pub fn why(&self, names: &Names) -> String {
-        let why = |(parts, tallies): (&Vec<Part>, &Vec<Tally>)| {
+    pub fn why(&self, names: &NameTable) -> String {
+        let why = |(parts, tallies): (&Vec<FilterTerm>, &Vec<TermStats>)| {
             let at = tallies.iter().position(|tally| tally.passed == 0).unwrap_or_default();
             let (part, tally) = (&parts[at], &tallies[at]);
             let before: Vec<String> = parts[..at].iter().map(|part| format!("`{}`", part.text)).collect();
@@ -93,7 +93,7 @@ fn frames(number: usize) -> String {
 }
 
 /// What the frames have instead.
-fn detail(part: &Part, tally: &Tally, names: &Names) -> String {
+fn detail(part: &FilterTerm, tally: &TermStats, names: &NameTable) -> String {
     match &part.test {
         Test::Field(path, ..) => {
             let field = path.join(".");
@@ -123,7 +123,7 @@ fn detail(part: &Part, tally: &Tally, names: &Names) -> String {
 }
 
 /// A part that the entry answers.
-fn shallow(part: &Part, entry: &Entry, names: &Names) -> bool {
+fn shallow(part: &FilterTerm, entry: &FrameEntry, names: &NameTable) -> bool {
     match &part.test {
         Test::Named(wanted) => {
             let own = [names.name(entry.packet), names.name(entry.rule), entry.kind_name()];
@@ -140,16 +140,16 @@ fn shallow(part: &Part, entry: &Entry, names: &Names) -> bool {
     }
 }
 
-fn deep(test: &Test, explained: &Explanation<'_>, tally: &mut Tally) -> bool {
+fn deep(test: &Test, explained: &Explanation<'_>, tally: &mut TermStats) -> bool {
     let Some(frame) = explained.frames.first() else { return false };
     match test {
         Test::Field(path, operator, wanted) => {
-            let mut look = Look { path, operator: *operator, wanted, holds: false, is_there: false, tally };
+            let mut look = FieldSearch { path, operator: *operator, wanted, holds: false, is_there: false, tally };
             look.walk(&frame.tree, &mut Vec::new());
             if let Some(whole) = &frame.whole {
                 look.walk(&whole.tree, &mut Vec::new());
             }
-            let Look { holds, is_there, .. } = look;
+            let FieldSearch { holds, is_there, .. } = look;
             tally.without += usize::from(!is_there);
             holds
         }
@@ -183,16 +183,16 @@ fn compare(operator: Operator, number: f64, wanted: f64) -> bool {
 }
 
 /// A search for a field in a tree.
-struct Look<'a> {
+struct FieldSearch<'a> {
     path: &'a [String],
     operator: Operator,
-    wanted: &'a Wanted,
+    wanted: &'a ExpectedValue,
     holds: bool,
     is_there: bool,
-    tally: &'a mut Tally,
+    tally: &'a mut TermStats,
 }
 
-impl Look<'_> {
+impl FieldSearch<'_> {
     fn walk<'n>(&mut self, node: &'n Node, above: &mut Vec<&'n str>) {
         if node.children.is_empty() {
             if self.is_meant(&node.name, above) {
@@ -216,13 +216,13 @@ impl Look<'_> {
 
     fn judge(&mut self, node: &Node) -> bool {
         match self.wanted {
-            Wanted::Number(wanted, unit) => {
+            ExpectedValue::Number(wanted, unit) => {
                 let Some(number) = number(node, *unit) else { return self.operator == Operator::IsNot };
                 let (least, most) = self.tally.range.unwrap_or((number, number));
                 self.tally.range = Some((least.min(number), most.max(number)));
                 compare(self.operator, number, *wanted)
             }
-            Wanted::Text(wanted) => {
+            ExpectedValue::Text(wanted) => {
                 let raw = node.raw.as_ref().and_then(|raw| raw.as_str()).unwrap_or(&node.value);
                 let is = raw == wanted || node.value.split(", ").any(|part| part == wanted);
                 match self.operator {
@@ -256,11 +256,11 @@ mod tests {
     fn judge(filter: &str, frames: &[Vec<u8>]) -> (Vec<usize>, String) {
         let codes = PacketTables::builtin();
         let dialect = codes.dialect("native").expect("built in");
-        let (mut names, mut judge) = (Names::default(), Judge::new(Filter::parse(filter).expect("a filter")));
+        let (mut names, mut judge) = (NameTable::default(), FilterMatcher::new(Filter::parse(filter).expect("a filter")));
         let mut passed = Vec::new();
         for (at, bytes) in frames.iter().enumerate() {
             let explained = explain(bytes, &dialect, None);
-            let entry = Entry::new(at as u64 + 1, 1, &explained, &mut names);
+            let entry = FrameEntry::new(at as u64 + 1, 1, &explained, &mut names);
             let may = judge.may_pass(&entry, &names);
             if judge.passes(&entry, &names, Some(&explained)) {
                 assert!(may, "{filter}: {at}");

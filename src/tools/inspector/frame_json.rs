@@ -2,12 +2,12 @@
 
 use serde_json::{Value as Json, json};
 
-use super::ring::Kept;
+use super::ring::RetainedFrame;
 use crate::tools::explain::{Content, Explanation, Problem, hex};
 use crate::ws::Side;
 
 /// An entry of the list: a frame in one line.
-pub fn entry(client: u64, kept: &Kept, explained: &Explanation<'_>) -> Json {
+pub fn entry(client: u64, kept: &RetainedFrame, explained: &Explanation<'_>) -> Json {
     let frame = explained.frames.first();
     let line = frame.map(ToString::to_string).unwrap_or_default();
     let opcode = match frame.and_then(|frame| frame.header.as_ref()) {
@@ -34,7 +34,7 @@ pub fn entry(client: u64, kept: &Kept, explained: &Explanation<'_>) -> Json {
 
 /// The explainer's JSON, with the frame's number and its bytes as they travelled; a head also as
 /// text.
-pub fn explained(kept: &Kept, explained: &Explanation<'_>) -> String {
+pub fn explained(kept: &RetainedFrame, explained: &Explanation<'_>) -> String {
     let (n, raw, rest) = (kept.n, hex::digits(kept.bytes()), explained.json());
     let rest = rest.strip_prefix('{').unwrap_or("}");
     let text = if kept.is_head {

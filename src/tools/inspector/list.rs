@@ -8,9 +8,9 @@ use std::collections::VecDeque;
 
 use serde_json::{Value as Json, json};
 
-use super::entry::{Entry, Names};
+use super::entry::{FrameEntry, NameTable};
 use super::filter::{Filter, FilterError};
-use super::filter_match::Judge;
+use super::filter_match::FilterMatcher;
 use super::frame_json;
 use crate::limits;
 use crate::tools::explain::Explanation;
@@ -19,12 +19,12 @@ use crate::ws::Side;
 
 /// See the module docs.
 #[derive(Debug, Clone, Default)]
-pub struct List {
-    entries: VecDeque<Entry>,
+pub struct FrameList {
+    entries: VecDeque<FrameEntry>,
     /// The names of packets and rules.
-    pub(super) names: Names,
+    pub(super) names: NameTable,
     scope: Scope,
-    judge: Judge,
+    judge: FilterMatcher,
     /// Numbers of the entries that are seen.
     seen: VecDeque<u64>,
     /// How many entries from the front were judged.
@@ -46,19 +46,19 @@ pub struct Scope {
 
 /// What the page asks to see: a scope and a filter.
 #[derive(Debug, Clone, Default)]
-pub struct Wish {
+pub struct ListRequest {
     /// The scope.
     pub scope: Scope,
     /// The filter.
     pub filter: Filter,
 }
 
-impl Wish {
+impl ListRequest {
     /// Reads `{"text":…,"from":"client"|"server"|"","client":N|null,"automatic":bool}`.
     ///
     /// # Errors
     /// What is wrong with the filter's text, and where.
-    pub fn read(wish: &Json) -> Result<Wish, FilterError> {
+    pub fn read(wish: &Json) -> Result<ListRequest, FilterError> {
         let from = match wish["from"].as_str() {
             Some("client") => Some(Side::Client),
             Some("server") => Some(Side::Server),
@@ -67,18 +67,18 @@ impl Wish {
         let client = wish["client"].as_u64().and_then(|client| u32::try_from(client).ok());
         let hides_automatic = wish["automatic"].as_bool() == Some(false);
         let filter = Filter::parse(wish["text"].as_str().unwrap_or_default())?;
-        Ok(Wish { scope: Scope { client, from, hides_automatic }, filter })
+        Ok(ListRequest { scope: Scope { client, from, hides_automatic }, filter })
     }
 }
 
-impl List {
+impl FrameList {
     /// All entries, the oldest first.
-    pub fn entries(&self) -> &VecDeque<Entry> {
+    pub fn entries(&self) -> &VecDeque<FrameEntry> {
         &self.entries
     }
 
     /// The entry with this number.
-    pub fn get(&self, n: u64) -> Option<&Entry> {
+    pub fn get(&self, n: u64) -> Option<&FrameEntry> {
         self.entries.get(self.find(n)?)
     }
 
@@ -87,7 +87,7 @@ impl List {
     }
 
     /// Adds an entry, whose number is higher than all before. With an explanation it is judged at once.
-    pub fn push(&mut self, entry: Entry, explained: Option<&Explanation<'_>>) {
+    pub fn push(&mut self, entry: FrameEntry, explained: Option<&Explanation<'_>>) {
         let is_next = self.judged == self.entries.len();
         self.entries.push_back(entry);
         if is_next && (explained.is_some() || !self.needs_explanation()) {
@@ -108,7 +108,7 @@ impl List {
     /// Says how many of them were shown.
     pub fn remove(&mut self, n: u64) -> usize {
         let mut gone = self.find(n).map_or(0, |at| self.take_out(at));
-        while self.entries.front().is_some_and(Entry::is_gap) {
+        while self.entries.front().is_some_and(FrameEntry::is_gap) {
             gone += self.take_out(0);
         }
         gone
@@ -126,9 +126,9 @@ impl List {
     }
 
     /// Asks for something else.
-    pub fn set(&mut self, wish: &Wish) {
+    pub fn set(&mut self, wish: &ListRequest) {
         self.scope = wish.scope.clone();
-        self.judge = Judge::new(wish.filter.clone());
+        self.judge = FilterMatcher::new(wish.filter.clone());
         self.seen.clear();
         (self.judged, self.hidden) = (0, [0; 2]);
         while self.judged < self.entries.len() && !self.needs_explanation() {
@@ -178,7 +178,7 @@ impl List {
     }
 
     /// Why the scope hides an entry: 0 its direction, 1 that it is automatic, 2 its client.
-    fn hides(&self, entry: &Entry) -> Option<usize> {
+    fn hides(&self, entry: &FrameEntry) -> Option<usize> {
         let Scope { client, from, hides_automatic } = &self.scope;
         if client.is_some_and(|client| client != entry.client) {
             Some(2)
@@ -231,10 +231,10 @@ impl List {
     }
 
     /// The entry before this one with the same packet, from the same side of the same client.
-    pub fn previous(&self, n: u64) -> Option<&Entry> {
+    pub fn previous(&self, n: u64) -> Option<&FrameEntry> {
         let at = self.find(n)?;
         let entry = &self.entries[at];
-        let is_same = |before: &&Entry| {
+        let is_same = |before: &&FrameEntry| {
             before.packet == entry.packet && before.from == entry.from && before.client == entry.client
         };
         (entry.packet != 0).then_some(())?;
@@ -247,19 +247,19 @@ impl List {
     /// times, gaps, bytes, and the ticks since the update before, the newest last.
     pub fn timeline(&self, client: u32, until: u64, count: usize) -> Json {
         let end = self.entries.partition_point(|entry| entry.n <= until);
-        let is_update = |entry: &&Entry| {
+        let is_update = |entry: &&FrameEntry| {
             entry.client == client
                 && (entry.is_gap()
                     || matches!(self.names.name(entry.packet), Some("update" | "update_players")))
         };
         let count = count.min(limits::INSPECTOR_ROWS) + 1;
         let before = self.entries.range(..end).rev().take(limits::INSPECTOR_SEARCH_ENTRIES).filter(is_update);
-        let mut updates: Vec<&Entry> = before.take(count).collect();
+        let mut updates: Vec<&FrameEntry> = before.take(count).collect();
         updates.reverse();
         let after = self.entries.range(end..).take(limits::INSPECTOR_SEARCH_ENTRIES).filter(is_update);
         updates.extend(after.take(count - updates.len()));
-        let is_after_gap = |pair: &[&Entry]| pair[0].is_gap() || pair[1].is_gap();
-        let gap_ms = |pair: &[&Entry]| pair[1].at_us.saturating_sub(pair[0].at_us) as f64 / 1000.0;
+        let is_after_gap = |pair: &[&FrameEntry]| pair[0].is_gap() || pair[1].is_gap();
+        let gap_ms = |pair: &[&FrameEntry]| pair[1].at_us.saturating_sub(pair[0].at_us) as f64 / 1000.0;
         let mut gaps: Vec<f64> = updates.windows(2).filter(|pair| !is_after_gap(pair)).map(gap_ms).collect();
         gaps.sort_by(f64::total_cmp);
         let normal = gaps.get(gaps.len() / 2).copied();

@@ -41,13 +41,13 @@ use crate::limits;
 use crate::packet::PacketTables;
 use crate::tools::explain::Conversation;
 use crate::ws::Side;
-use byte_counts::Fields;
-use client_log::{Log, Start, frames_of};
-pub use export::Whose;
+use byte_counts::ByteCounts;
+use client_log::{ClientLog, LogStart, frames_of};
+pub use export::ExportedClient;
 pub use filter::FilterError;
-pub use list::{List, Wish};
-use observed_format::What;
-use ring::Kept;
+pub use list::{FrameList, ListRequest};
+use observed_format::ObservedKind;
+use ring::RetainedFrame;
 
 /// See the [module](self).
 #[derive(Debug)]
@@ -56,13 +56,13 @@ pub struct Inspector {
     /// The time of day at which the server's clock stood at zero.
     began: Duration,
     /// What is kept of each client that was watched; the one watched last is the last.
-    logs: Vec<Log>,
+    logs: Vec<ClientLog>,
     is_watching: bool,
     next_n: u64,
     /// While paused, frames are counted and not kept.
     missed: Option<u64>,
-    fields: Fields,
-    wish: Wish,
+    fields: ByteCounts,
+    wish: ListRequest,
 }
 
 impl Default for Inspector {
@@ -75,8 +75,8 @@ impl Default for Inspector {
             is_watching: false,
             next_n: 1,
             missed: None,
-            fields: Fields::default(),
-            wish: Wish::default(),
+            fields: ByteCounts::default(),
+            wish: ListRequest::default(),
         }
     }
 }
@@ -108,10 +108,10 @@ impl Inspector {
             log.leave();
         }
         self.is_watching = client.is_some();
-        self.fields = Fields::default();
+        self.fields = ByteCounts::default();
         let Some(client) = client else { return };
         let known = self.logs.iter().position(|log| log.client == client);
-        let mut log = known.map_or_else(|| Log::new(client), |at| self.logs.remove(at));
+        let mut log = known.map_or_else(|| ClientLog::new(client), |at| self.logs.remove(at));
         log.list.set(&self.wish);
         self.logs.push(log);
         if self.logs.len() > limits::INSPECTOR_CLIENTS {
@@ -120,11 +120,11 @@ impl Inspector {
     }
 
     /// Everything that is kept of the watched client.
-    fn log(&self) -> Option<&Log> {
+    fn log(&self) -> Option<&ClientLog> {
         self.logs.last().filter(|_| self.is_watching)
     }
 
-    fn log_mut(&mut self) -> Option<&mut Log> {
+    fn log_mut(&mut self) -> Option<&mut ClientLog> {
         self.logs.last_mut().filter(|_| self.is_watching)
     }
 
@@ -150,8 +150,8 @@ impl Inspector {
         let mut talk = self.log().and_then(|log| log.conversation(&codes));
         for record in records {
             let Some(log) = self.logs.last_mut() else { break };
-            let is_injected = matches!(record.what, What::Injected(_));
-            let kept = |from, piece, begin, end| Kept {
+            let is_injected = matches!(record.what, ObservedKind::Injected(_));
+            let kept = |from, piece, begin, end| RetainedFrame {
                 n: 0,
                 from,
                 at: record.at,
@@ -167,13 +167,13 @@ impl Inspector {
                 continue;
             }
             match record.what {
-                What::Opened(opened) => {
+                ObservedKind::Opened(opened) => {
                     let heads = [(Side::Client, &opened.request), (Side::Server, &opened.response)];
-                    let heads = heads.map(|(from, head)| Kept {
+                    let heads = heads.map(|(from, head)| RetainedFrame {
                         is_head: true,
                         ..kept(from, Arc::from(&head[..]), 0, head.len())
                     });
-                    let start = Some(Start::Handshake(opened, record.at));
+                    let start = Some(LogStart::Handshake(opened, record.at));
                     // A client that is watched again is told with its handshake again.
                     let is_known = log.start == start;
                     log.start = start;
@@ -183,12 +183,12 @@ impl Inspector {
                         gone += self.keep(heads, greeting.as_mut(), &mut frames);
                     }
                 }
-                What::Lost(pieces) => {
+                ObservedKind::Lost(pieces) => {
                     lost += pieces;
                     log.forget_unfinished();
                 }
-                What::Ended(rule) => told["ended"] = Json::from(rule),
-                What::Bytes(..) | What::Injected(_) => {}
+                ObservedKind::Ended(rule) => told["ended"] = Json::from(rule),
+                ObservedKind::Bytes(..) | ObservedKind::Injected(_) => {}
             }
         }
         told["frames"] = Json::from(frames);
@@ -210,7 +210,7 @@ impl Inspector {
         from: Side,
         bytes: &[u8],
         at: Duration,
-        kept: impl Fn(Side, Arc<[u8]>, usize, usize) -> Kept,
+        kept: impl Fn(Side, Arc<[u8]>, usize, usize) -> RetainedFrame,
         mut talk: Option<Conversation<'_>>,
         entries: &mut Vec<Json>,
     ) -> usize {
@@ -230,7 +230,7 @@ impl Inspector {
     /// Keeps the frames of a piece, and adds an entry for each; returns how many lines left the list.
     fn keep(
         &mut self,
-        cut: impl IntoIterator<Item = Kept>,
+        cut: impl IntoIterator<Item = RetainedFrame>,
         talk: Option<&mut Conversation<'_>>,
         entries: &mut Vec<Json>,
     ) -> usize {
@@ -277,14 +277,14 @@ impl Inspector {
         let log = self.log().ok_or("no client is watched")?;
         let kept = log.ring.get(n).ok_or("this frame is no longer kept")?;
         let (dialect, json, is_ours) = match &log.start {
-            Some(Start::Handshake(opened, _)) => (opened.dialect.clone(), Some(opened.json), true),
-            Some(Start::Frames { dialect, json, is_ours }) => (dialect.clone(), *json, *is_ours),
+            Some(LogStart::Handshake(opened, _)) => (opened.dialect.clone(), Some(opened.json), true),
+            Some(LogStart::Frames { dialect, json, is_ours }) => (dialect.clone(), *json, *is_ours),
             None => return Err("no handshake was seen".to_owned()),
         };
         let before = share_link::of_message(&kept.piece[..kept.begin], kept.from);
         let bytes = kept.bytes().to_vec();
         let (from, is_head, tables) = (kept.from, kept.is_head, share_link::tables(&self.codes, &dialect));
-        share_link::Link { bytes, before, dialect, from, json, is_ours, is_head, tables }.print()
+        share_link::ShareLink { bytes, before, dialect, from, json, is_ours, is_head, tables }.print()
     }
 
     /// Shows the frame of a [link](share_link), and nothing else.
@@ -292,7 +292,7 @@ impl Inspector {
     /// # Errors
     /// One sentence that says what is wrong with the link.
     pub fn open_link(&mut self, text: &str) -> Result<(), String> {
-        let link = share_link::Link::read(text)?;
+        let link = share_link::ShareLink::read(text)?;
         let codes = Arc::clone(&self.codes);
         if link.tables.is_some() && link.tables != share_link::tables(&codes, &link.dialect) {
             return Err("the frame of the link is of a server with other packet tables than this page has; \
@@ -304,16 +304,16 @@ impl Inspector {
         }
         self.watch(Some(0));
         let Some(log) = self.logs.last_mut() else { return Ok(()) };
-        *log = Log::new(0);
+        *log = ClientLog::new(0);
         log.list.set(&self.wish);
-        log.start = Some(Start::Frames { dialect: link.dialect, json: link.json, is_ours: link.is_ours });
+        log.start = Some(LogStart::Frames { dialect: link.dialect, json: link.json, is_ours: link.is_ours });
         let talk = if link.is_head { log.begin(&codes) } else { log.conversation(&codes) };
         let begin = link.before.len();
         let piece: Arc<[u8]> = Arc::from([link.before, link.bytes].concat());
         let Some(mut talk) = talk else { return Ok(()) };
         talk.receive_each(link.from, &piece[..begin], |_| ());
         let (at, tick, end) = (Duration::ZERO, 0, piece.len());
-        let kept = Kept {
+        let kept = RetainedFrame {
             n: 0,
             from: link.from,
             at,
@@ -329,12 +329,12 @@ impl Inspector {
     }
 
     /// The list that the page shows; `None` while no client is watched.
-    pub fn list(&self) -> Option<&List> {
+    pub fn list(&self) -> Option<&FrameList> {
         self.log().map(|log| &log.list)
     }
 
     /// Asks for something else.
-    pub fn filter(&mut self, wish: Wish) {
+    pub fn filter(&mut self, wish: ListRequest) {
         self.wish = wish;
         if let Some(log) = self.logs.last_mut().filter(|_| self.is_watching) {
             log.list.set(&self.wish);
@@ -363,9 +363,9 @@ impl Inspector {
     }
 
     /// The frames that are kept, as a pcapng file; `None` without a handshake.
-    pub fn save(&self, whose: &Whose) -> Option<Vec<u8>> {
+    pub fn save(&self, whose: &ExportedClient) -> Option<Vec<u8>> {
         let log = self.log()?;
-        let Some(Start::Handshake(opened, at)) = &log.start else { return None };
+        let Some(LogStart::Handshake(opened, at)) = &log.start else { return None };
         Some(export::capture((opened, *at), whose, log.ring.iter(), (self.began, &self.codes)))
     }
 }

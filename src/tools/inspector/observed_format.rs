@@ -30,20 +30,20 @@ const INJECTED: u8 = 6;
 
 /// One observation.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Record<'a> {
+pub struct ObservedRecord<'a> {
     /// When, on the server's clock; in microseconds.
     pub at: Duration,
     /// The number of ticks that the client's room had completed.
     pub tick: u32,
     /// The observation.
-    pub what: What<'a>,
+    pub what: ObservedKind<'a>,
 }
 
 /// The kinds of observations.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum What<'a> {
+pub enum ObservedKind<'a> {
     /// The handshake: comes before anything else of the client.
-    Opened(Opened),
+    Opened(Handshake),
     /// Bytes as they travelled, and who sent them: whole frames, unless they are the unfinished end
     /// of what a client sent.
     Bytes(Side, &'a [u8]),
@@ -55,20 +55,20 @@ pub enum What<'a> {
     Ended(&'a str),
 }
 
-impl<'a> What<'a> {
+impl<'a> ObservedKind<'a> {
     /// Bytes as they travelled, and who sent them.
     pub fn bytes(&self) -> Option<(Side, &'a [u8])> {
         match self {
-            What::Bytes(from, bytes) => Some((*from, bytes)),
-            What::Injected(bytes) => Some((Side::Client, bytes)),
-            What::Opened(_) | What::Lost(_) | What::Ended(_) => None,
+            ObservedKind::Bytes(from, bytes) => Some((*from, bytes)),
+            ObservedKind::Injected(bytes) => Some((Side::Client, bytes)),
+            ObservedKind::Opened(_) | ObservedKind::Lost(_) | ObservedKind::Ended(_) => None,
         }
     }
 }
 
 /// The handshake of a client.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Opened {
+pub struct Handshake {
     /// The client's end.
     pub address: SocketAddr,
     /// Our end.
@@ -89,24 +89,24 @@ pub fn begin(client: u64) -> Vec<u8> {
 }
 
 /// Adds a record to a message.
-pub fn write(out: &mut Vec<u8>, record: &Record<'_>) {
+pub fn write(out: &mut Vec<u8>, record: &ObservedRecord<'_>) {
     let (kind, body): (u8, [&[u8]; 3]) = match &record.what {
-        What::Opened(opened) => {
-            let Opened { address, local, dialect, json, request, response } = opened;
+        ObservedKind::Opened(opened) => {
+            let Handshake { address, local, dialect, json, request, response } = opened;
             let format = if *json { "json" } else { "msgpack" };
             let line = format!("{address} {local} {dialect} {format} {}\n", request.len());
             return put(out, record, OPENED, [line.as_bytes(), request, response]);
         }
-        What::Bytes(Side::Server, bytes) => (SERVER, [bytes, &[], &[]]),
-        What::Bytes(Side::Client, bytes) => (CLIENT, [bytes, &[], &[]]),
-        What::Injected(bytes) => (INJECTED, [bytes, &[], &[]]),
-        What::Lost(pieces) => return put(out, record, LOST, [&pieces.to_be_bytes(), &[], &[]]),
-        What::Ended(rule) => (ENDED, [rule.as_bytes(), &[], &[]]),
+        ObservedKind::Bytes(Side::Server, bytes) => (SERVER, [bytes, &[], &[]]),
+        ObservedKind::Bytes(Side::Client, bytes) => (CLIENT, [bytes, &[], &[]]),
+        ObservedKind::Injected(bytes) => (INJECTED, [bytes, &[], &[]]),
+        ObservedKind::Lost(pieces) => return put(out, record, LOST, [&pieces.to_be_bytes(), &[], &[]]),
+        ObservedKind::Ended(rule) => (ENDED, [rule.as_bytes(), &[], &[]]),
     };
     put(out, record, kind, body);
 }
 
-fn put(out: &mut Vec<u8>, record: &Record<'_>, kind: u8, body: [&[u8]; 3]) {
+fn put(out: &mut Vec<u8>, record: &ObservedRecord<'_>, kind: u8, body: [&[u8]; 3]) {
     let size: usize = body.iter().map(|part| part.len()).sum();
     out.push(kind);
     out.extend_from_slice(&record.tick.to_be_bytes());
@@ -119,7 +119,7 @@ fn put(out: &mut Vec<u8>, record: &Record<'_>, kind: u8, body: [&[u8]; 3]) {
 ///
 /// # Errors
 /// The offset of the first invalid record.
-pub fn read(message: &[u8]) -> Result<(u64, Vec<Record<'_>>), usize> {
+pub fn read(message: &[u8]) -> Result<(u64, Vec<ObservedRecord<'_>>), usize> {
     let mut rest = message;
     let client = number(&mut rest, 8).ok_or(0_usize)?;
     let mut records = Vec::new();
@@ -130,31 +130,31 @@ pub fn read(message: &[u8]) -> Result<(u64, Vec<Record<'_>>), usize> {
     Ok((client, records))
 }
 
-fn read_record<'a>(rest: &mut &'a [u8]) -> Option<Record<'a>> {
+fn read_record<'a>(rest: &mut &'a [u8]) -> Option<ObservedRecord<'a>> {
     let kind = number(rest, 1)? as u8;
     let tick = number(rest, 4)? as u32;
     let at = Duration::from_micros(number(rest, 8)?);
     let size = number(rest, 4)? as usize;
     let mut body = rest.split_off(..size)?;
     let what = match kind {
-        OPENED => What::Opened(read_opened(body)?),
-        CLIENT => What::Bytes(Side::Client, body),
-        SERVER => What::Bytes(Side::Server, body),
-        INJECTED => What::Injected(body),
-        LOST => What::Lost(number(&mut body, 8).filter(|_| body.is_empty())?),
-        ENDED => What::Ended(std::str::from_utf8(body).ok()?),
+        OPENED => ObservedKind::Opened(read_opened(body)?),
+        CLIENT => ObservedKind::Bytes(Side::Client, body),
+        SERVER => ObservedKind::Bytes(Side::Server, body),
+        INJECTED => ObservedKind::Injected(body),
+        LOST => ObservedKind::Lost(number(&mut body, 8).filter(|_| body.is_empty())?),
+        ENDED => ObservedKind::Ended(std::str::from_utf8(body).ok()?),
         _ => return None,
     };
-    Some(Record { at, tick, what })
+    Some(ObservedRecord { at, tick, what })
 }
 
-fn read_opened(body: &[u8]) -> Option<Opened> {
+fn read_opened(body: &[u8]) -> Option<Handshake> {
     let end = body.iter().position(|byte| *byte == b'\n')?;
     let mut words = std::str::from_utf8(&body[..end]).ok()?.split(' ');
     let (address, local) = (words.next()?.parse().ok()?, words.next()?.parse().ok()?);
     let (dialect, json) = (words.next()?.to_owned(), words.next()? == "json");
     let (request, response) = body[end + 1..].split_at_checked(words.next()?.parse().ok()?)?;
-    Some(Opened { address, local, dialect, json, request: request.to_vec(), response: response.to_vec() })
+    Some(Handshake { address, local, dialect, json, request: request.to_vec(), response: response.to_vec() })
 }
 
 /// The next number, of so many bytes.
@@ -169,7 +169,7 @@ mod tests {
 
     #[test]
     fn a_message_reads_back_and_no_cut_of_it_does_between_its_records() {
-        let opened = Opened {
+        let opened = Handshake {
             address: "[2001:db8::1]:40000".parse().expect("an address"),
             local: "127.0.0.1:3000".parse().expect("an address"),
             dialect: "letters-2024".to_owned(),
@@ -179,14 +179,14 @@ mod tests {
         };
         let bytes = &[0x82, 0x00][..];
         let records = [
-            What::Opened(opened),
-            What::Bytes(Side::Client, bytes),
-            What::Bytes(Side::Server, bytes),
-            What::Injected(bytes),
-            What::Lost(7),
-            What::Ended("silent"),
+            ObservedKind::Opened(opened),
+            ObservedKind::Bytes(Side::Client, bytes),
+            ObservedKind::Bytes(Side::Server, bytes),
+            ObservedKind::Injected(bytes),
+            ObservedKind::Lost(7),
+            ObservedKind::Ended("silent"),
         ];
-        let records = records.map(|what| Record { at: Duration::from_micros(1 << 40), tick: u32::MAX, what });
+        let records = records.map(|what| ObservedRecord { at: Duration::from_micros(1 << 40), tick: u32::MAX, what });
         let mut message = begin(u64::MAX);
         let mut ends = vec![message.len()];
         for record in &records {

@@ -17,7 +17,7 @@ const PONG: &str = "pong";
 
 /// See the [module](self).
 #[derive(Debug, Clone, Default)]
-pub struct Pairs {
+pub struct PingPairs {
     waiting: VecDeque<Ping>,
 }
 
@@ -31,7 +31,7 @@ struct Ping {
     at_us: u64,
 }
 
-impl Pairs {
+impl PingPairs {
     /// Takes the next frame of the connection; if it is a pong, returns the number of its ping and the
     /// time between them in microseconds.
     pub fn take(&mut self, n: u64, at_us: u64, explained: &Explanation<'_>) -> Option<(u64, u32)> {
@@ -91,7 +91,7 @@ mod tests {
     fn a_pong_finds_the_ping_that_it_repeats_and_only_that() {
         let codes = PacketTables::builtin();
         let dialect = codes.dialect("native").expect("built in");
-        let mut pairs = Pairs::default();
+        let mut pairs = PingPairs::default();
         let mut take = |n: u64, at_us, text: &str| {
             let bytes = hex::parse(text).expect("hex");
             pairs.take(n, at_us, &explain(&bytes, &dialect, None))

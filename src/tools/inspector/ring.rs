@@ -12,7 +12,7 @@ use crate::ws::Side;
 
 /// One frame, or one head of the handshake.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Kept {
+pub struct RetainedFrame {
     /// The number of the frame.
     pub n: u64,
     /// The side that sent it.
@@ -33,7 +33,7 @@ pub struct Kept {
     pub is_injected: bool,
 }
 
-impl Kept {
+impl RetainedFrame {
     /// The bytes as they travelled.
     pub fn bytes(&self) -> &[u8] {
         &self.piece[self.begin..self.end]
@@ -43,23 +43,23 @@ impl Kept {
 /// See the [module](self).
 #[derive(Debug, Default)]
 pub struct Ring {
-    client: Half,
-    server: Half,
+    client: SideRing,
+    server: SideRing,
 }
 
 /// The frames of one side.
 #[derive(Debug, Default)]
-struct Half {
-    kept: VecDeque<Kept>,
+struct SideRing {
+    kept: VecDeque<RetainedFrame>,
     bytes: usize,
 }
 
-impl Half {
+impl SideRing {
     fn is_too_full(&self) -> bool {
         self.kept.len() > limits::INSPECTOR_FRAMES || self.bytes > limits::INSPECTOR_RING_BYTES
     }
 
-    fn get(&self, n: u64) -> Option<&Kept> {
+    fn get(&self, n: u64) -> Option<&RetainedFrame> {
         let at = self.kept.binary_search_by_key(&n, |frame| frame.n).ok()?;
         self.kept.get(at)
     }
@@ -68,7 +68,7 @@ impl Half {
 impl Ring {
     /// Keeps a frame, whose number must be higher than all before it. If its side has no room, drops
     /// the oldest frames of that side, and calls `gone` with their numbers.
-    pub fn push(&mut self, frame: Kept, mut gone: impl FnMut(u64)) {
+    pub fn push(&mut self, frame: RetainedFrame, mut gone: impl FnMut(u64)) {
         let half = match frame.from {
             Side::Client => &mut self.client,
             Side::Server => &mut self.server,
@@ -88,12 +88,12 @@ impl Ring {
     }
 
     /// The frame with this number, if it is still kept.
-    pub fn get(&self, n: u64) -> Option<&Kept> {
+    pub fn get(&self, n: u64) -> Option<&RetainedFrame> {
         self.client.get(n).or_else(|| self.server.get(n))
     }
 
     /// All kept frames of both sides, oldest first.
-    pub fn iter(&self) -> impl Iterator<Item = &Kept> {
+    pub fn iter(&self) -> impl Iterator<Item = &RetainedFrame> {
         let (mut client, mut server) =
             (self.client.kept.iter().peekable(), self.server.kept.iter().peekable());
         std::iter::from_fn(move || match (client.peek(), server.peek()) {
@@ -108,9 +108,9 @@ impl Ring {
 mod tests {
     use super::*;
 
-    fn frame(n: u64, from: Side, length: usize) -> Kept {
+    fn frame(n: u64, from: Side, length: usize) -> RetainedFrame {
         let (at, piece) = (Duration::ZERO, Arc::from(vec![0; length]));
-        Kept { n, from, at, tick: 0, piece, begin: 0, end: length, is_head: false, is_injected: false }
+        RetainedFrame { n, from, at, tick: 0, piece, begin: 0, end: length, is_head: false, is_injected: false }
     }
 
     fn numbers(ring: &Ring) -> Vec<u64> {

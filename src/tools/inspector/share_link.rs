@@ -16,7 +16,7 @@ use crate::ws::frame::Header;
 
 /// See the [module](self).
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Link {
+pub struct ShareLink {
     /// The frame as it travelled.
     pub bytes: Vec<u8>,
     /// The earlier frames of its message.
@@ -41,7 +41,7 @@ pub fn tables(codes: &PacketTables, dialect: &str) -> Option<String> {
     (hash != PacketTables::builtin_ref().dialect_hash(dialect)).then(|| format!("{hash:016x}"))
 }
 
-impl Link {
+impl ShareLink {
     /// The fragment, without `#`.
     ///
     /// # Errors
@@ -78,7 +78,7 @@ impl Link {
     ///
     /// # Errors
     /// One sentence that says what is wrong with it.
-    pub fn read(text: &str) -> Result<Link, String> {
+    pub fn read(text: &str) -> Result<ShareLink, String> {
         let find = |name: &str| {
             text.split('&')
                 .find_map(|pair| pair.strip_prefix(name)?.strip_prefix('='))
@@ -104,7 +104,7 @@ impl Link {
             None => crate::tools::explain::guess_side(&whole),
         };
         let json = find("format").map(|format| format == "json");
-        Ok(Link {
+        Ok(ShareLink {
             bytes: whole,
             before,
             dialect: find("dialect").unwrap_or("native").to_owned(),
@@ -136,7 +136,7 @@ mod tests {
 
     #[test]
     fn a_link_reads_back() {
-        let link = Link {
+        let link = ShareLink {
             bytes: vec![0x80, 0x00],
             before: vec![0x01, 0x00],
             dialect: "letters-2024".to_owned(),
@@ -151,11 +151,11 @@ mod tests {
             text,
             "frame=8000&dialect=letters-2024&from=server&format=json&server=tickwire&before=0100"
         );
-        assert_eq!(Link::read(&text), Ok(link.clone()));
+        assert_eq!(ShareLink::read(&text), Ok(link.clone()));
         let tables = Some("0123456789abcdef".to_owned());
-        let head = Link { json: None, is_ours: false, is_head: true, before: Vec::new(), tables, ..link };
-        assert_eq!(Link::read(&head.print().expect("short")), Ok(head));
-        let hello = Link::read("frame=818537fa213d7f9f4d5158").expect("bytes");
+        let head = ShareLink { json: None, is_ours: false, is_head: true, before: Vec::new(), tables, ..link };
+        assert_eq!(ShareLink::read(&head.print().expect("short")), Ok(head));
+        let hello = ShareLink::read("frame=818537fa213d7f9f4d5158").expect("bytes");
         assert_eq!((hello.from, hello.dialect.as_str(), hello.json), (Side::Client, "native", None));
     }
 
@@ -167,12 +167,12 @@ mod tests {
             ("frame=818", "each byte needs two"),
             ("frame=8100&from=above", "sender"),
         ] {
-            let error = Link::read(text).expect_err(text);
+            let error = ShareLink::read(text).expect_err(text);
             assert!(error.contains(words), "{text}: {error}");
         }
         let long = "00".repeat(4 * limits::INSPECTOR_LINK_BYTES);
-        assert!(Link::read(&format!("frame={long}")).is_err());
-        let mut link = Link::read("frame=8100").expect("bytes");
+        assert!(ShareLink::read(&format!("frame={long}")).is_err());
+        let mut link = ShareLink::read("frame=8100").expect("bytes");
         link.bytes = vec![0; limits::INSPECTOR_LINK_BYTES + 1];
         assert!(link.print().expect_err("too long").contains("Save the capture"));
     }

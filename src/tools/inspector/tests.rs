@@ -5,7 +5,7 @@ use crate::packet::Direction;
 use crate::tools::explain::hex;
 use crate::ws::frame::{self, Opcode};
 use crate::ws::handshake;
-use observed_format::{Opened, Record};
+use observed_format::{Handshake, ObservedRecord};
 
 const CLIENT: u64 = 7;
 const KEY: &str = "dGhlIHNhbXBsZSBub25jZQ==";
@@ -31,7 +31,7 @@ fn opened(path: &str, dialect: &str, json: bool) -> Inspector {
     );
     let told = receive(
         &mut inspector,
-        [What::Opened(Opened {
+        [ObservedKind::Opened(Handshake {
             address: "127.0.0.1:40000".parse().expect("an address"),
             local: "127.0.0.1:3000".parse().expect("an address"),
             dialect: dialect.to_owned(),
@@ -45,20 +45,20 @@ fn opened(path: &str, dialect: &str, json: bool) -> Inspector {
     inspector
 }
 
-fn receive<'a>(inspector: &mut Inspector, what: impl IntoIterator<Item = What<'a>>) -> Json {
+fn receive<'a>(inspector: &mut Inspector, what: impl IntoIterator<Item = ObservedKind<'a>>) -> Json {
     let mut message = observed_format::begin(CLIENT);
     for what in what {
-        observed_format::write(&mut message, &Record { at: Duration::from_millis(5), tick: 3, what });
+        observed_format::write(&mut message, &ObservedRecord { at: Duration::from_millis(5), tick: 3, what });
     }
     serde_json::from_str(&inspector.receive(&message).expect("records")).expect("JSON")
 }
 
-fn client(bytes: &[u8]) -> What<'_> {
-    What::Bytes(Side::Client, bytes)
+fn client(bytes: &[u8]) -> ObservedKind<'_> {
+    ObservedKind::Bytes(Side::Client, bytes)
 }
 
-fn server(bytes: &[u8]) -> What<'_> {
-    What::Bytes(Side::Server, bytes)
+fn server(bytes: &[u8]) -> ObservedKind<'_> {
+    ObservedKind::Bytes(Side::Server, bytes)
 }
 
 /// One field of each entry.
@@ -94,7 +94,7 @@ fn a_frame_is_listed_explained_counted_and_saved() {
     assert!(request["text"].as_str().is_some_and(|text| text.starts_with("GET /play")), "{request}");
     let fields: Json = serde_json::from_str(&inspector.fields()).expect("JSON");
     assert_eq!((&fields[0]["packet"], &fields[0]["bytes"]), (&json!("move"), &json!(16.0)), "no heads");
-    let whose = Whose { player: 2, name: "Ada".to_owned() };
+    let whose = ExportedClient { player: 2, name: "Ada".to_owned() };
     let file = inspector.save(&whose).expect("a handshake");
     let capture = crate::tools::capture::read(&file).expect("a capture");
     assert!(capture.packets.iter().any(|packet| packet.comments == ["tick=3 player=2 Ada"]));
@@ -139,11 +139,11 @@ fn after_lost_pieces_the_next_bytes_begin_a_message() {
     let mut begun = masked(Opcode::Binary, b"\x92");
     begun[0] &= !frame::FIN;
     receive(&mut inspector, [client(&begun)]);
-    let told = receive(&mut inspector, [What::Lost(3), client(&masked(Opcode::Ping, b"a"))]);
+    let told = receive(&mut inspector, [ObservedKind::Lost(3), client(&masked(Opcode::Ping, b"a"))]);
     assert_eq!((&told["lost"], listed(&told, "rule")), (&json!(3), vec![Json::Null]));
     let told = receive(&mut inspector, [client(&masked(Opcode::Binary, &packet("ping", &[1.into()])))]);
     assert_eq!(listed(&told, "packet"), ["ping"], "{told}");
-    let told = receive(&mut inspector, [What::Ended("silent")]);
+    let told = receive(&mut inspector, [ObservedKind::Ended("silent")]);
     assert_eq!(told, json!({ "frames": [], "ended": "silent" }));
 }
 
@@ -174,7 +174,7 @@ fn another_clients_messages_are_skipped_and_each_client_keeps_its_own_frames() {
     inspector.watch(Some(CLIENT + 1));
     assert_eq!(receive(&mut inspector, [client(&ping)]), json!({}));
     assert_eq!((explained(&inspector, &n)["gone"].clone(), seen(&inspector)), (json!(true), Some(json!(0))));
-    assert_eq!(inspector.save(&Whose { player: 0, name: String::new() }), None);
+    assert_eq!(inspector.save(&ExportedClient { player: 0, name: String::new() }), None);
     // Back again: its frames are there, and a line where it was not watched.
     inspector.watch(Some(CLIENT));
     assert_eq!(explained(&inspector, &n)["frames"][0]["opcode"], "ping");
@@ -201,7 +201,7 @@ fn a_filter_holds_for_frames_that_are_kept_and_for_those_that_come() {
         &mut inspector,
         [client(&moves(5000)), client(&moves(9000)), client(&masked(Opcode::Ping, b"a"))],
     );
-    let wish = |text: &str| Wish::read(&json!({ "text": text, "automatic": false })).expect("a filter");
+    let wish = |text: &str| ListRequest::read(&json!({ "text": text, "automatic": false })).expect("a filter");
     inspector.filter(wish("move.direction > 7000"));
     let told = receive(&mut inspector, [client(&moves(9001))]);
     assert_eq!(told["frames"].as_array().map(Vec::len), Some(1));
@@ -227,7 +227,7 @@ fn the_frames_of_a_client_outlast_those_of_the_server_and_nothing_dropped_counts
         masked(Opcode::Binary, &packet("move", &[1.into(), crate::packet::Value::Nil, 5000.into()]));
     receive(&mut inspector, [client(&pressed)]);
     let wish = json!({ "text": "move", "from": "client", "automatic": true });
-    inspector.filter(Wish::read(&wish).expect("a filter"));
+    inspector.filter(ListRequest::read(&wish).expect("a filter"));
     for _ in 0..limits::INSPECTOR_FRAMES + 100 {
         receive(&mut inspector, [server(&[0x82, 0x00])]);
     }
@@ -236,7 +236,7 @@ fn the_frames_of_a_client_outlast_those_of_the_server_and_nothing_dropped_counts
         (list.count()["seen"].as_u64(), list.rows(0, 9)[0]["packet"].as_str()),
         (Some(1), Some("move"))
     );
-    inspector.filter(Wish::read(&json!({ "text": "chat", "from": "client" })).expect("a filter"));
+    inspector.filter(ListRequest::read(&json!({ "text": "chat", "from": "client" })).expect("a filter"));
     let why = inspector.list().expect("a list").count()["why"].to_string();
     assert!(
         why.contains(&format!("{} frames from the server are hidden", limits::INSPECTOR_FRAMES)),

@@ -21,16 +21,16 @@ use std::collections::BTreeMap;
 use tickwire_sim::Reader;
 
 use super::replay::recording;
-use crate::game::About;
+use crate::game::GameInfo;
 use crate::limits;
 use crate::tools::capture::packet::LINK_WORLD;
-use crate::tools::capture::{self, Arriving, CaptureError, Packet, Record, Untrusted, world_record};
+use crate::tools::capture::{self, StreamReader, CaptureError, Packet, WorldRecord, Untrusted, world_record};
 use crate::util::plural::count_noun;
-pub use room_playback::{Differs, Mark, MarkKind, Show, Work};
+pub use room_playback::{ChecksumMismatch, TimelineMarker, MarkerKind, RoomPlayback, WorkResult};
 
 /// How the file ended.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum End {
+pub enum FileEnd {
     /// At the end of a block.
     Whole,
     /// In the middle of the block at this byte.
@@ -41,33 +41,33 @@ pub enum End {
 
 /// See the [module](self).
 #[derive(Debug)]
-pub struct Watch {
-    games: Vec<&'static About>,
-    arriving: Arriving,
+pub struct Playback {
+    games: Vec<&'static GameInfo>,
+    arriving: StreamReader,
     /// Bytes of a block that is not complete.
     pending: Vec<u8>,
     /// The time of the first packet, nanoseconds since 1970.
     begin_ns: Option<u64>,
-    rooms: BTreeMap<Untrusted, Room>,
-    end: Option<End>,
+    rooms: BTreeMap<Untrusted, PlaybackRoom>,
+    end: Option<FileEnd>,
 }
 
 /// A room of the file.
 #[derive(Debug)]
-pub enum Room {
+pub enum PlaybackRoom {
     /// Its first tick has not come: its records so far, each with the number and time of its packet.
     Coming(Vec<((usize, u64), Vec<u8>)>),
     /// It can be watched.
-    Ready(Box<Show>),
+    Ready(Box<RoomPlayback>),
     /// It cannot be watched: why, in words.
     Refused(Untrusted),
 }
 
-impl Watch {
+impl Playback {
     /// A file of these games whose bytes are to come.
-    pub fn new(games: Vec<&'static About>) -> Watch {
+    pub fn new(games: Vec<&'static GameInfo>) -> Playback {
         let rooms = BTreeMap::new();
-        Watch { games, arriving: Arriving::default(), pending: Vec::new(), begin_ns: None, rooms, end: None }
+        Playback { games, arriving: StreamReader::default(), pending: Vec::new(), begin_ns: None, rooms, end: None }
     }
 
     /// Takes the next bytes of the file. After its end, and after damage, they are ignored.
@@ -77,7 +77,7 @@ impl Watch {
         }
         let mut pending = std::mem::take(&mut self.pending);
         pending.extend_from_slice(bytes);
-        let Watch { games, arriving, begin_ns, rooms, .. } = self;
+        let Playback { games, arriving, begin_ns, rooms, .. } = self;
         let received = arriving.receive(&pending, &mut |packet| {
             begin_ns.get_or_insert(packet.at_ns);
             if packet.link == LINK_WORLD {
@@ -92,14 +92,14 @@ impl Watch {
         if self.pending.len() > limits::WATCH_BLOCK_BYTES {
             let offset = self.arriving.offset();
             let most = limits::WATCH_BLOCK_BYTES;
-            self.end = Some(End::Damaged(format!("at byte {offset}: a block of more than {most} bytes")));
+            self.end = Some(FileEnd::Damaged(format!("at byte {offset}: a block of more than {most} bytes")));
             self.pending = Vec::new();
         }
     }
 
     fn give_up(&mut self, error: &CaptureError, bytes: &[u8]) {
         let packed = capture::compressed_file::format(bytes).filter(|_| error.offset == 0);
-        self.end = Some(End::Damaged(packed.map_or_else(|| error.to_string(), |packed| packed.to_string())));
+        self.end = Some(FileEnd::Damaged(packed.map_or_else(|| error.to_string(), |packed| packed.to_string())));
     }
 
     /// All bytes have come.
@@ -107,15 +107,15 @@ impl Watch {
         let at = self.arriving.offset();
         let is_none = self.arriving.packets() == 0 && (at == 0 || self.pending.is_empty());
         self.end.get_or_insert_with(|| match self.pending.len() {
-            _ if is_none => End::Damaged("it has no packet".to_owned()),
-            0 => End::Whole,
-            _ => End::Cut(at),
+            _ if is_none => FileEnd::Damaged("it has no packet".to_owned()),
+            0 => FileEnd::Whole,
+            _ => FileEnd::Cut(at),
         });
         self.pending = Vec::new();
     }
 
     /// How the file ended; `None` while bytes are to come.
-    pub fn end(&self) -> Option<&End> {
+    pub fn end(&self) -> Option<&FileEnd> {
         self.end.as_ref()
     }
 
@@ -125,15 +125,15 @@ impl Watch {
     }
 
     /// The rooms by name, that of the default room first.
-    pub fn rooms(&self) -> &BTreeMap<Untrusted, Room> {
+    pub fn rooms(&self) -> &BTreeMap<Untrusted, PlaybackRoom> {
         &self.rooms
     }
 
     /// The show of a room; `None` while it cannot be watched.
-    pub fn show(&mut self, room: &str) -> Option<&mut Show> {
+    pub fn show(&mut self, room: &str) -> Option<&mut RoomPlayback> {
         match self.rooms.get_mut(room)? {
-            Room::Ready(show) => Some(show),
-            Room::Coming(_) | Room::Refused(_) => None,
+            PlaybackRoom::Ready(show) => Some(show),
+            PlaybackRoom::Coming(_) | PlaybackRoom::Refused(_) => None,
         }
     }
 
@@ -144,16 +144,16 @@ impl Watch {
 
     /// Why no room can be watched, in words, once that is known.
     pub fn why_nothing(&self) -> Option<String> {
-        if let Some(End::Damaged(why)) = &self.end
+        if let Some(FileEnd::Damaged(why)) = &self.end
             && self.rooms.is_empty()
         {
             return Some(format!("the file cannot be read: {why}"));
         }
         self.end.as_ref()?;
         let refused = self.rooms.iter().map(|(name, room)| match room {
-            Room::Ready(_) => None,
-            Room::Refused(why) => Some(of_room(name, why)),
-            Room::Coming(_) => Some(of_room(name, &"there is no tick of it in this capture".into())),
+            PlaybackRoom::Ready(_) => None,
+            PlaybackRoom::Refused(why) => Some(of_room(name, why)),
+            PlaybackRoom::Coming(_) => Some(of_room(name, &"there is no tick of it in this capture".into())),
         });
         let refused: Option<Vec<String>> = refused.collect();
         refused.map(|all| {
@@ -168,7 +168,7 @@ fn of_room(name: &Untrusted, why: &Untrusted) -> String {
 }
 
 /// Takes a record of the world.
-fn note(rooms: &mut BTreeMap<Untrusted, Room>, games: &[&'static About], packet: &Packet<'_>) {
+fn note(rooms: &mut BTreeMap<Untrusted, PlaybackRoom>, games: &[&'static GameInfo], packet: &Packet<'_>) {
     let decoded = world_record::decode(packet.bytes);
     // What is not known here is not of the world's ticks, except where they cannot be trusted any more.
     let (name, record) = match decoded {
@@ -177,56 +177,56 @@ fn note(rooms: &mut BTreeMap<Untrusted, Room>, games: &[&'static About], packet:
     };
     let is_of_world = matches!(
         record,
-        Record::World { .. } | Record::Tick { .. } | Record::Lost { .. } | Record::Room { .. }
+        WorldRecord::World { .. } | WorldRecord::Tick { .. } | WorldRecord::Lost { .. } | WorldRecord::Room { .. }
     );
     if !is_of_world || !rooms.contains_key(name.raw()) && rooms.len() >= limits::WATCH_ROOMS {
         return;
     }
-    let room = rooms.entry(name.to_owned()).or_insert_with(|| Room::Coming(Vec::new()));
+    let room = rooms.entry(name.to_owned()).or_insert_with(|| PlaybackRoom::Coming(Vec::new()));
     if packet.bytes.len() < packet.whole_bytes {
         return room.end("the capture truncated a packet (snapshot length)");
     }
     match record {
-        Record::Lost { messages, bytes, since_tick } => {
+        WorldRecord::Lost { messages, bytes, since_tick } => {
             let (messages, bytes) = (count_noun(messages, "message"), count_noun(bytes, "byte"));
             room.end(&format!("the capture lacks {messages} ({bytes}) since tick {since_tick}"));
         }
-        Record::Tick { checksum, frame } => room.tick(games, packet, checksum, frame),
+        WorldRecord::Tick { checksum, frame } => room.tick(games, packet, checksum, frame),
         _ => room.head(packet),
     }
 }
 
-impl Room {
+impl PlaybackRoom {
     /// A record before the first tick.
     fn head(&mut self, packet: &Packet<'_>) {
         match self {
-            Room::Coming(records) => {
+            PlaybackRoom::Coming(records) => {
                 let bytes: usize = records.iter().map(|(_, record)| record.len()).sum();
                 if bytes + packet.bytes.len() > limits::PLAYBACK_HEAD_BYTES {
-                    *self = Room::Refused("the snapshot of the world is too large".into());
+                    *self = PlaybackRoom::Refused("the snapshot of the world is too large".into());
                     return;
                 }
                 records.push(((packet.number, packet.at_ns), packet.bytes.to_vec()));
             }
-            Room::Ready(show) => {
-                if matches!(world_record::decode(packet.bytes), Ok((_, Record::World { .. }))) {
+            PlaybackRoom::Ready(show) => {
+                if matches!(world_record::decode(packet.bytes), Ok((_, WorldRecord::World { .. }))) {
                     show.end("a second world begins here");
                 }
             }
-            Room::Refused(_) => {}
+            PlaybackRoom::Refused(_) => {}
         }
     }
 
-    fn tick(&mut self, games: &[&'static About], packet: &Packet<'_>, checksum: u64, frame: &[u8]) {
-        if let Room::Coming(records) = self {
+    fn tick(&mut self, games: &[&'static GameInfo], packet: &Packet<'_>, checksum: u64, frame: &[u8]) {
+        if let PlaybackRoom::Coming(records) = self {
             records.push(((packet.number, packet.at_ns), packet.bytes.to_vec()));
             let heads = records.iter().map(|(place, record)| (*place, &record[..]));
             *self = match recording::beginning(heads, games) {
-                Ok((about, world)) => Room::Ready(Box::new(Show::new(about, &*world))),
-                Err(why) => Room::Refused(why.into()),
+                Ok((about, world)) => PlaybackRoom::Ready(Box::new(RoomPlayback::new(about, &*world))),
+                Err(why) => PlaybackRoom::Refused(why.into()),
             };
         }
-        let Room::Ready(show) = self else { return };
+        let PlaybackRoom::Ready(show) = self else { return };
         match Reader::new(frame).u32() {
             Ok(tick) => show.add(tick, packet.at_ns, checksum, frame),
             Err(error) => show.end(&error.to_string()),
@@ -236,9 +236,9 @@ impl Room {
     /// Nothing more can be watched of the room.
     fn end(&mut self, why: &str) {
         match self {
-            Room::Coming(_) => *self = Room::Refused(why.into()),
-            Room::Ready(show) => show.end(why),
-            Room::Refused(_) => {}
+            PlaybackRoom::Coming(_) => *self = PlaybackRoom::Refused(why.into()),
+            PlaybackRoom::Ready(show) => show.end(why),
+            PlaybackRoom::Refused(_) => {}
         }
     }
 }

@@ -2,27 +2,27 @@
 
 use tickwire_sim::RawCommand;
 
-use crate::game::About;
+use crate::game::GameInfo;
 use crate::limits;
 
 /// What a tick takes beside its command frame.
-const TICK_BYTES: usize = size_of::<Tick>();
+const TICK_BYTES: usize = size_of::<StoredTick>();
 
 /// See the [module](self).
 #[derive(Debug)]
-pub struct Tape {
+pub struct RecordedTicks {
     /// The game.
-    pub about: &'static About,
+    pub about: &'static GameInfo,
     /// The ticks that the world had completed when the recording began.
     pub first: u32,
-    ticks: Vec<Tick>,
+    ticks: Vec<StoredTick>,
     /// All command frames.
     frames: Vec<u8>,
 }
 
 /// A recorded tick.
 #[derive(Debug, Clone, Copy)]
-struct Tick {
+struct StoredTick {
     at_ns: u64,
     /// Of the world before it.
     checksum: u64,
@@ -30,10 +30,10 @@ struct Tick {
     end: usize,
 }
 
-impl Tape {
+impl RecordedTicks {
     /// An empty one.
-    pub fn new(about: &'static About, first: u32) -> Tape {
-        Tape { about, first, ticks: Vec::new(), frames: Vec::new() }
+    pub fn new(about: &'static GameInfo, first: u32) -> RecordedTicks {
+        RecordedTicks { about, first, ticks: Vec::new(), frames: Vec::new() }
     }
 
     /// Ticks completed after the last tick.
@@ -61,18 +61,18 @@ impl Tape {
         }
         let commands = (self.about.frame)(frame).map_err(|error| error.to_string())?.commands;
         self.frames.extend_from_slice(frame);
-        self.ticks.push(Tick { at_ns, checksum, end: self.frames.len() });
+        self.ticks.push(StoredTick { at_ns, checksum, end: self.frames.len() });
         Ok(commands)
     }
 
-    fn tick(&self, tick: u32) -> Option<(usize, &Tick)> {
+    fn tick(&self, tick: u32) -> Option<(usize, &StoredTick)> {
         let at = tick.checked_sub(self.first)? as usize;
         Some((at, self.ticks.get(at)?))
     }
 
     /// The commands of the tick that runs when so many are completed; `None` behind the end.
     pub fn commands(&self, tick: u32) -> Option<Vec<RawCommand>> {
-        let (at, Tick { end, .. }) = self.tick(tick)?;
+        let (at, StoredTick { end, .. }) = self.tick(tick)?;
         let begin = at.checked_sub(1).map_or(0, |before| self.ticks[before].end);
         // It was read before it was kept.
         (self.about.frame)(&self.frames[begin..*end]).ok().map(|frame| frame.commands)

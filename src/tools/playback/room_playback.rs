@@ -5,10 +5,10 @@ use std::sync::Arc;
 
 use tickwire_sim::{MembershipChange, PlayerId, WorldParams};
 
-use super::recorded_ticks::Tape;
-use super::snapshot_cache::Store;
+use super::recorded_ticks::RecordedTicks;
+use super::snapshot_cache::SnapshotCache;
 use crate::connection::session::NATIVE_VERSION;
-use crate::game::{About, Kill, Messages, Onlooker, Replica};
+use crate::game::{GameInfo, KillPacket, Messages, SpectatorWorld, DynWorld};
 use crate::limits;
 use crate::packet::{DecodedPacket, Dialect, Direction, Value};
 
@@ -19,25 +19,25 @@ const TOLD_TICKS: u32 = 8;
 
 /// See the [module](self).
 #[derive(Debug)]
-pub struct Show {
-    tape: Tape,
+pub struct RoomPlayback {
+    tape: RecordedTicks,
     identity: WorldParams,
     /// The world before the first tick.
     begin: Vec<u8>,
     /// Why no more ticks can be watched, if there is a reason besides the end of the file.
     ended: Option<String>,
     names: BTreeMap<PlayerId, String>,
-    marks: Vec<Mark>,
-    open: Option<Open>,
+    marks: Vec<TimelineMarker>,
+    open: Option<OpenPlayback>,
 }
 
 /// What is worth a mark on the time line.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Mark {
+pub struct TimelineMarker {
     /// The ticks completed when it has happened.
     pub tick: u32,
     /// What.
-    pub kind: MarkKind,
+    pub kind: MarkerKind,
     /// Who.
     pub name: String,
     /// Who killed; empty for the others, and if nobody did.
@@ -46,7 +46,7 @@ pub struct Mark {
 
 /// What a mark is of.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum MarkKind {
+pub enum MarkerKind {
     /// A player joined.
     Joined,
     /// A player left.
@@ -59,7 +59,7 @@ pub enum MarkKind {
 
 /// A checksum that differs.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Differs {
+pub struct ChecksumMismatch {
     /// The ticks completed.
     pub tick: u32,
     /// The recorded checksum.
@@ -70,7 +70,7 @@ pub struct Differs {
 
 /// What is left to do, and what was done.
 #[derive(Debug, Default, PartialEq, Eq)]
-pub struct Work {
+pub struct WorkResult {
     /// Whether something is left.
     pub more: bool,
     /// If a seek has come to its end, the welcome with which a client begins anew.
@@ -79,14 +79,14 @@ pub struct Work {
 
 /// What watching needs, once it has begun.
 #[derive(Debug)]
-struct Open {
+struct OpenPlayback {
     dialect: Arc<Dialect>,
-    store: Store,
+    store: SnapshotCache,
     /// Runs each tick once.
-    index: Box<dyn Onlooker>,
-    differs: Option<Differs>,
+    index: Box<dyn SpectatorWorld>,
+    differs: Option<ChecksumMismatch>,
     /// What is seen.
-    screen: Option<Box<dyn Onlooker>>,
+    screen: Option<Box<dyn SpectatorWorld>>,
     followed: Option<PlayerId>,
     seek: Option<Seek>,
 }
@@ -96,14 +96,14 @@ struct Open {
 struct Seek {
     goal: u32,
     /// The world on its way there, once it has begun.
-    world: Option<Box<dyn Replica>>,
+    world: Option<Box<dyn DynWorld>>,
 }
 
-impl Show {
+impl RoomPlayback {
     /// A room that begins with this world.
-    pub(super) fn new(about: &'static About, world: &dyn Replica) -> Show {
-        Show {
-            tape: Tape::new(about, world.tick()),
+    pub(super) fn new(about: &'static GameInfo, world: &dyn DynWorld) -> RoomPlayback {
+        RoomPlayback {
+            tape: RecordedTicks::new(about, world.tick()),
             identity: world.identity(),
             begin: world.snapshot(),
             ended: None,
@@ -133,13 +133,13 @@ impl Show {
         let (kind, player) = match change {
             MembershipChange::Joined(player, name) => {
                 self.names.insert(player, name);
-                (MarkKind::Joined, player)
+                (MarkerKind::Joined, player)
             }
-            MembershipChange::Left(player) => (MarkKind::Left, player),
-            MembershipChange::Disconnected(player) => (MarkKind::Away, player),
+            MembershipChange::Left(player) => (MarkerKind::Left, player),
+            MembershipChange::Disconnected(player) => (MarkerKind::Away, player),
         };
         let name = self.names.get(&player).cloned().unwrap_or_default();
-        mark(&mut self.marks, Mark { tick, kind, name, killer: String::new() });
+        mark(&mut self.marks, TimelineMarker { tick, kind, name, killer: String::new() });
     }
 
     /// Nothing more can be watched.
@@ -148,7 +148,7 @@ impl Show {
     }
 
     /// The game.
-    pub fn about(&self) -> &'static About {
+    pub fn about(&self) -> &'static GameInfo {
         self.tape.about
     }
 
@@ -174,7 +174,7 @@ impl Show {
 
     /// The marks so far, in no order: joins and leaves of the ticks that have come, kills of those that
     /// were run.
-    pub fn marks(&self) -> &[Mark] {
+    pub fn marks(&self) -> &[TimelineMarker] {
         &self.marks
     }
 
@@ -201,11 +201,11 @@ impl Show {
             self.names.entry(player).or_insert(name);
         }
         // The index runs from the beginning, and finds the kills again.
-        self.marks.retain(|mark| mark.kind != MarkKind::Killed);
+        self.marks.retain(|mark| mark.kind != MarkerKind::Killed);
         let first = (self.tape.first, self.begin.clone());
-        self.open = Some(Open {
+        self.open = Some(OpenPlayback {
             dialect: Arc::clone(dialect),
-            store: Store::new(first, limits::WATCH_SNAPSHOT_TICKS, limits::WATCH_SNAPSHOT_BYTES),
+            store: SnapshotCache::new(first, limits::WATCH_SNAPSHOT_TICKS, limits::WATCH_SNAPSHOT_BYTES),
             index,
             differs: None,
             screen: None,
@@ -229,22 +229,22 @@ impl Show {
 
     /// Runs about so many ticks: of a seek first, then of the index. At the end of a seek, appends what a
     /// client that has just come is told after its welcome.
-    pub fn work(&mut self, ticks: u32, messages: &mut Messages) -> Work {
-        let Show { tape, identity, marks, names, open: Some(open), .. } = self else {
-            return Work::default();
+    pub fn work(&mut self, ticks: u32, messages: &mut Messages) -> WorkResult {
+        let RoomPlayback { tape, identity, marks, names, open: Some(open), .. } = self else {
+            return WorkResult::default();
         };
         let mut left = ticks;
-        let marks = &mut Marks { marks, names };
+        let marks = &mut MarkerSink { marks, names };
         let shown = open.seek_on(tape, &mut left, marks, messages);
         let welcome = shown.and_then(|tick| welcome(&open.dialect, tape.about, identity, tick));
         open.index_on(tape, &mut left, None, marks);
-        Work { more: open.seek.is_some() || open.indexed() < tape.last(), welcome }
+        WorkResult { more: open.seek.is_some() || open.indexed() < tape.last(), welcome }
     }
 
     /// Runs what is seen on by so many ticks, at most [`limits::PLAYBACK_MAX_TICKS_PER_CALL`] of those that have come,
     /// and appends what the client is told of them. Returns how many it were.
     pub fn play(&mut self, ticks: u32, messages: &mut Messages) -> u32 {
-        let Show { tape, open: Some(open), .. } = self else { return 0 };
+        let RoomPlayback { tape, open: Some(open), .. } = self else { return 0 };
         let Some(screen) = &mut open.screen else { return 0 };
         let left = tape.last().saturating_sub(screen.world().tick());
         let ticks = ticks.min(left).min(limits::PLAYBACK_MAX_TICKS_PER_CALL);
@@ -281,11 +281,11 @@ impl Show {
 
     /// The ticks completed up to which every checksum was compared.
     pub fn indexed(&self) -> u32 {
-        self.open.as_ref().map_or(self.first(), Open::indexed)
+        self.open.as_ref().map_or(self.first(), OpenPlayback::indexed)
     }
 
     /// The first checksum that differs.
-    pub fn differs(&self) -> Option<Differs> {
+    pub fn differs(&self) -> Option<ChecksumMismatch> {
         self.open.as_ref().and_then(|open| open.differs)
     }
 
@@ -294,19 +294,19 @@ impl Show {
         self.open.as_ref().map_or((0, 0), |open| open.store.size())
     }
 
-    fn screen(&self) -> Option<&dyn Onlooker> {
+    fn screen(&self) -> Option<&dyn SpectatorWorld> {
         self.open.as_ref()?.screen.as_deref()
     }
 }
 
-fn mark(marks: &mut Vec<Mark>, mark: Mark) {
+fn mark(marks: &mut Vec<TimelineMarker>, mark: TimelineMarker) {
     if marks.len() < limits::PLAYBACK_MAX_MARKERS {
         marks.push(mark);
     }
 }
 
 /// The welcome of a server that has completed so many ticks.
-fn welcome(dialect: &Dialect, about: &About, identity: &WorldParams, tick: u32) -> Option<Vec<u8>> {
+fn welcome(dialect: &Dialect, about: &GameInfo, identity: &WorldParams, tick: u32) -> Option<Vec<u8>> {
     let row = dialect.row(Direction::ToClient, "welcome")?;
     let value = |name: &str| match name {
         "version" => NATIVE_VERSION.into(),
@@ -321,7 +321,7 @@ fn welcome(dialect: &Dialect, about: &About, identity: &WorldParams, tick: u32) 
     dialect.encode(Direction::ToClient, "welcome", &values).ok()
 }
 
-impl Open {
+impl OpenPlayback {
     fn indexed(&self) -> u32 {
         self.index.world().tick()
     }
@@ -329,9 +329,9 @@ impl Open {
     /// Goes on with a seek. At its end, returns the ticks completed before the one that is shown.
     fn seek_on(
         &mut self,
-        tape: &Tape,
+        tape: &RecordedTicks,
         left: &mut u32,
-        marks: &mut Marks<'_>,
+        marks: &mut MarkerSink<'_>,
         messages: &mut Messages,
     ) -> Option<u32> {
         let mut seek = self.seek.take()?;
@@ -359,7 +359,7 @@ impl Open {
     }
 
     /// Goes on with the index, for so many ticks, or until so many are completed.
-    fn index_on(&mut self, tape: &Tape, left: &mut u32, until: Option<u32>, marks: &mut Marks<'_>) {
+    fn index_on(&mut self, tape: &RecordedTicks, left: &mut u32, until: Option<u32>, marks: &mut MarkerSink<'_>) {
         while *left > 0 && until.is_none_or(|until| self.indexed() < until) {
             let tick = self.indexed();
             let Some(commands) = tape.commands(tick) else { return };
@@ -367,7 +367,7 @@ impl Open {
                 && let Some(recorded) = tape.checksum(tick)
             {
                 let replayed = self.index.world().checksum();
-                self.differs = (recorded != replayed).then_some(Differs { tick, recorded, replayed });
+                self.differs = (recorded != replayed).then_some(ChecksumMismatch { tick, recorded, replayed });
             }
             if self.store.wants(tick) {
                 self.store.keep(tick, self.index.world().snapshot());
@@ -383,26 +383,26 @@ impl Open {
         }
     }
 
-    fn note_kills(&self, about: &About, tick: u32, told: &Messages, marks: &mut Marks<'_>) {
+    fn note_kills(&self, about: &GameInfo, tick: u32, told: &Messages, marks: &mut MarkerSink<'_>) {
         let Some(kill) = about.kill else { return };
         let Some((prefix, _)) = self.dialect.prefix(Direction::ToClient, kill.packet) else { return };
         for message in told.iter().filter(|message| message.starts_with(prefix)) {
             let Ok(packet) = self.dialect.decode(Direction::ToClient, message) else { continue };
             let Some((name, killer)) = killed(kill, &packet, marks.names) else { continue };
-            mark(marks.marks, Mark { tick, kind: MarkKind::Killed, name, killer });
+            mark(marks.marks, TimelineMarker { tick, kind: MarkerKind::Killed, name, killer });
         }
     }
 }
 
 /// Where marks go, and the names of the players.
-struct Marks<'a> {
-    marks: &'a mut Vec<Mark>,
+struct MarkerSink<'a> {
+    marks: &'a mut Vec<TimelineMarker>,
     names: &'a BTreeMap<PlayerId, String>,
 }
 
 /// Who was killed by whom, if a packet tells of a kill: their names, empty if there is none.
 fn killed(
-    kill: Kill,
+    kill: KillPacket,
     packet: &DecodedPacket<'_>,
     names: &BTreeMap<PlayerId, String>,
 ) -> Option<(String, String)> {
@@ -448,10 +448,10 @@ mod tests {
     #[test]
     fn a_room_that_is_opened_again_has_each_mark_once() {
         let world = (Moo::ABOUT.begin)(&(Moo::ABOUT.identity)(1));
-        let mut show = Show::new(Moo::ABOUT, &*world);
-        let mark = |kind| Mark { tick: 5, kind, name: "Ann".to_owned(), killer: String::new() };
-        show.marks = vec![mark(MarkKind::Joined), mark(MarkKind::Killed)];
+        let mut show = RoomPlayback::new(Moo::ABOUT, &*world);
+        let mark = |kind| TimelineMarker { tick: 5, kind, name: "Ann".to_owned(), killer: String::new() };
+        show.marks = vec![mark(MarkerKind::Joined), mark(MarkerKind::Killed)];
         show.open(&games::codes().dialect("native").expect("built in")).expect("it has a welcome");
-        assert_eq!(show.marks(), [mark(MarkKind::Joined)], "the index finds the kill again");
+        assert_eq!(show.marks(), [mark(MarkerKind::Joined)], "the index finds the kill again");
     }
 }

@@ -2,7 +2,7 @@
 
 /// Snapshots by tick, oldest first.
 #[derive(Debug)]
-pub struct Store {
+pub struct SnapshotCache {
     snapshots: Vec<(u32, Vec<u8>)>,
     bytes: usize,
     most_bytes: usize,
@@ -10,11 +10,11 @@ pub struct Store {
     every: u32,
 }
 
-impl Store {
+impl SnapshotCache {
     /// A store of at most so many bytes, with a snapshot each `every` ticks; and the first snapshot,
     /// which it always keeps.
-    pub fn new(first: (u32, Vec<u8>), every: u32, most_bytes: usize) -> Store {
-        Store { bytes: first.1.len(), snapshots: vec![first], most_bytes, every: every.max(1) }
+    pub fn new(first: (u32, Vec<u8>), every: u32, most_bytes: usize) -> SnapshotCache {
+        SnapshotCache { bytes: first.1.len(), snapshots: vec![first], most_bytes, every: every.max(1) }
     }
 
     /// Whether a snapshot at this tick is wanted.
@@ -55,7 +55,7 @@ mod tests {
 
     #[test]
     fn a_full_store_drops_each_second_snapshot_and_keeps_its_bound() {
-        let mut store = Store::new((7, vec![0; 10]), 5, 100);
+        let mut store = SnapshotCache::new((7, vec![0; 10]), 5, 100);
         for tick in 8..=2007 {
             if store.wants(tick) {
                 store.keep(tick, vec![0; 10]);
@@ -73,7 +73,7 @@ mod tests {
 
     #[test]
     fn the_first_snapshot_is_kept_also_if_it_is_larger_than_the_bound() {
-        let mut store = Store::new((0, vec![0; 500]), 1, 100);
+        let mut store = SnapshotCache::new((0, vec![0; 500]), 1, 100);
         store.keep(1, vec![0; 500]);
         assert_eq!((store.size(), store.before(9).0), ((1, 500), 0));
     }

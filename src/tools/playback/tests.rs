@@ -12,7 +12,7 @@ mod cases {
     use crate::games::moo::Moo;
     use crate::games::moo::world::{Action, Angle, Identity, TickHz, World};
     use crate::packet::{Dialect, Direction, PacketTables};
-    use crate::tools::capture::pcapng::{About as PacketAbout, write_interface, write_packet, write_section};
+    use crate::tools::capture::pcapng::{PacketMeta as PacketAbout, write_interface, write_packet, write_section};
 
     const TICKS: u32 = 700;
     const ANN: PlayerId = PlayerId(1);
@@ -44,7 +44,7 @@ mod cases {
         let mut world = World::new(Identity { seed, map_size_px: 2_000, tick_hz: TickHz::Hz30 });
         let (mut checksums, mut records) = (vec![world.checksum()], Vec::new());
         for tick in 0..TICKS {
-            let mut add = |record: &Record<'_>| {
+            let mut add = |record: &WorldRecord<'_>| {
                 let mut bytes = Vec::new();
                 world_record::encode(&mut bytes, room, record);
                 records.push((tick, bytes));
@@ -52,20 +52,20 @@ mod cases {
             if tick == first {
                 let replica = (Moo::ABOUT.restore)(&world.snapshot()).expect("a snapshot");
                 let (identity, snapshot) = (replica.identity(), world.snapshot());
-                add(&Record::Room { game: Moo::NAME.into(), paths: vec![("/play".into(), "native".into())] });
+                add(&WorldRecord::Room { game: Moo::NAME.into(), paths: vec![("/play".into(), "native".into())] });
                 for (part, bytes) in snapshot.chunks(snapshot.len().div_ceil(3)).enumerate() {
                     let options =
                         identity.options.iter().map(|(name, value)| ((*name).into(), *value)).collect();
                     let code_hash = Moo::code_hash();
                     let (tick_hz, part) = (identity.tick_hz, part as u16);
-                    add(&Record::World { seed, tick_hz, options, code_hash, tick, part, parts: 3, bytes });
+                    add(&WorldRecord::World { seed, tick_hz, options, code_hash, tick, part, parts: 3, bytes });
                 }
             }
             let mut given = commands(tick);
             if tick >= first {
                 let mut frame = Vec::new();
                 command_frame::encode(tick, &given, &mut frame).expect("it fits");
-                add(&Record::Tick { checksum: world.checksum(), frame: &frame });
+                add(&WorldRecord::Tick { checksum: world.checksum(), frame: &frame });
             }
             world.step(&mut given);
             checksums.push(world.checksum());
@@ -101,8 +101,8 @@ mod cases {
         out
     }
 
-    fn read(bytes: &[u8], piece: usize) -> Watch {
-        let mut watch = Watch::new(vec![Moo::ABOUT]);
+    fn read(bytes: &[u8], piece: usize) -> Playback {
+        let mut watch = Playback::new(vec![Moo::ABOUT]);
         bytes.chunks(piece).for_each(|piece| watch.feed(piece));
         watch.finish();
         watch
@@ -113,7 +113,7 @@ mod cases {
     }
 
     /// Seeks, in slices of so many ticks; returns what was told, the welcome first.
-    fn seek(show: &mut Show, tick: u32, slice: u32) -> Vec<Vec<u8>> {
+    fn seek(show: &mut RoomPlayback, tick: u32, slice: u32) -> Vec<Vec<u8>> {
         show.seek(tick);
         for _ in 0..10 * TICKS {
             let mut told = Messages::default();
@@ -124,7 +124,7 @@ mod cases {
         panic!("the seek to {tick} does not end");
     }
 
-    fn opened<'a>(watch: &'a mut Watch, room: &str) -> &'a mut Show {
+    fn opened<'a>(watch: &'a mut Playback, room: &str) -> &'a mut RoomPlayback {
         let show = watch.show(room).expect("a room");
         show.open(&native()).expect("it opens");
         show
@@ -134,7 +134,7 @@ mod cases {
     fn a_seek_to_any_tick_has_the_checksum_of_a_run_to_it_also_before_the_index_is_there() {
         let (checksums, records) = played("", 1, 0);
         let mut watch = read(&file(&[records]), 1000);
-        assert_eq!((watch.end(), watch.why_nothing()), (Some(&End::Whole), None));
+        assert_eq!((watch.end(), watch.why_nothing()), (Some(&FileEnd::Whole), None));
         let show = opened(&mut watch, "");
         assert_eq!((show.first(), show.last(), show.tick()), (0, TICKS, None));
         for (tick, slice) in
@@ -200,7 +200,7 @@ mod cases {
                 let mut watch = read(&bytes, piece);
                 assert_eq!(
                     (watch.end(), watch.bytes()),
-                    (Some(&End::Whole), bytes.len()),
+                    (Some(&FileEnd::Whole), bytes.len()),
                     "pieces of {piece}"
                 );
                 let show = opened(&mut watch, "");
@@ -214,7 +214,7 @@ mod cases {
     fn it_is_watched_while_the_rest_is_still_to_come() {
         let (checksums, records) = played("", 3, 0);
         let bytes = file(&[records]);
-        let mut watch = Watch::new(vec![Moo::ABOUT]);
+        let mut watch = Playback::new(vec![Moo::ABOUT]);
         let half = bytes.len() / 2;
         watch.feed(&bytes[..half]);
         let show = opened(&mut watch, "");
@@ -233,13 +233,13 @@ mod cases {
     fn two_rooms_are_watched_apart_and_one_of_an_unknown_game_says_why_not() {
         let (first, second) = (played("", 1, 0), played("arena", 9, 250));
         let mut other = Vec::new();
-        world_record::encode(&mut other, "other", &Record::Room { game: "chess".into(), paths: vec![] });
+        world_record::encode(&mut other, "other", &WorldRecord::Room { game: "chess".into(), paths: vec![] });
         let mut tick = Vec::new();
-        world_record::encode(&mut tick, "other", &Record::Tick { checksum: 0, frame: &[0, 0, 0, 0, 0] });
+        world_record::encode(&mut tick, "other", &WorldRecord::Tick { checksum: 0, frame: &[0, 0, 0, 0, 0] });
         let bytes = file(&[first.1, second.1, vec![(0, other), (1, tick)]]);
         let mut watch = read(&bytes, 10_000);
         assert_eq!(watch.rooms().keys().collect::<Vec<_>>(), ["", "arena", "other"]);
-        let Room::Refused(why) = &watch.rooms()["other"] else { panic!("no such game is here") };
+        let PlaybackRoom::Refused(why) = &watch.rooms()["other"] else { panic!("no such game is here") };
         assert!(why.raw().contains("not the snapshot of the world before them"), "{why}");
         for (room, checksums, begins) in [("", first.0, 0), ("arena", second.0, 250)] {
             let show = opened(&mut watch, room);
@@ -260,7 +260,7 @@ mod cases {
         let marks: Vec<_> =
             show.marks().iter().map(|mark| (mark.tick, mark.kind, mark.name.as_str())).collect();
         let expected =
-            [(4, MarkKind::Joined, "Ann"), (10, MarkKind::Joined, "Bo"), (401, MarkKind::Left, "Ann")];
+            [(4, MarkerKind::Joined, "Ann"), (10, MarkerKind::Joined, "Bo"), (401, MarkerKind::Left, "Ann")];
         assert_eq!(marks, expected);
         for (tick, players) in [(3, &[][..]), (4, &["Ann"]), (300, &["Ann", "Bo"]), (402, &["Bo"])] {
             seek(show, tick, 100);
@@ -298,10 +298,10 @@ mod cases {
     fn the_first_checksum_that_differs_is_named_and_it_is_watched_on() {
         let (checksums, mut records) = played("", 1, 0);
         for (tick, record) in &mut records {
-            let Ok((_, Record::Tick { frame, checksum })) = world_record::decode(record) else { continue };
+            let Ok((_, WorldRecord::Tick { frame, checksum })) = world_record::decode(record) else { continue };
             let (wrong, frame) = (checksum ^ u64::from(*tick >= 250), frame.to_vec());
             record.clear();
-            world_record::encode(record, "", &Record::Tick { checksum: wrong, frame: &frame });
+            world_record::encode(record, "", &WorldRecord::Tick { checksum: wrong, frame: &frame });
         }
         let mut watch = read(&file(&[records]), 9_999);
         let show = opened(&mut watch, "");
@@ -309,7 +309,7 @@ mod cases {
         assert_eq!(show.differs(), None, "not there yet");
         while show.work(64, &mut Messages::default()).more {}
         let right = checksums[250];
-        assert_eq!(show.differs(), Some(Differs { tick: 250, recorded: right ^ 1, replayed: right }));
+        assert_eq!(show.differs(), Some(ChecksumMismatch { tick: 250, recorded: right ^ 1, replayed: right }));
         seek(show, 600, 100);
         assert_eq!(show.checksum(), Some(checksums[600]));
     }
@@ -324,8 +324,8 @@ mod cases {
         for (file, is_cut) in [(&bytes[..cut], true), (&damaged[..], false)] {
             let mut watch = read(file, 5_000);
             match watch.end() {
-                Some(End::Cut(at)) => assert!(is_cut && (cut - 400..cut).contains(at), "{at} of {cut}"),
-                Some(End::Damaged(why)) => assert!(!is_cut && why.starts_with("at byte "), "{why}"),
+                Some(FileEnd::Cut(at)) => assert!(is_cut && (cut - 400..cut).contains(at), "{at} of {cut}"),
+                Some(FileEnd::Damaged(why)) => assert!(!is_cut && why.starts_with("at byte "), "{why}"),
                 other => panic!("{other:?}"),
             }
             assert_eq!(watch.why_nothing(), None);
@@ -341,7 +341,7 @@ mod cases {
     fn a_loss_ends_what_can_be_watched() {
         let (_, mut records) = played("", 1, 0);
         let mut lost = Vec::new();
-        world_record::encode(&mut lost, "", &Record::Lost { messages: 3, bytes: 70, since_tick: 200 });
+        world_record::encode(&mut lost, "", &WorldRecord::Lost { messages: 3, bytes: 70, since_tick: 200 });
         records.insert(records.iter().position(|(tick, _)| *tick == 200).expect("a tick"), (200, lost));
         let mut watch = read(&file(&[records]), 9_999);
         let show = opened(&mut watch, "");
@@ -375,13 +375,13 @@ mod cases {
         assert!(why(&file(&[ticks])).contains("not the snapshot of the world before them"));
         let mut other = records;
         for (_, record) in &mut other {
-            let Ok((_, Record::World { seed, tick_hz, options, tick, part, parts, bytes, .. })) =
+            let Ok((_, WorldRecord::World { seed, tick_hz, options, tick, part, parts, bytes, .. })) =
                 world_record::decode(record)
             else {
                 continue;
             };
             let (code_hash, mut again) = (1, Vec::new());
-            let world = Record::World { seed, tick_hz, options, code_hash, tick, part, parts, bytes };
+            let world = WorldRecord::World { seed, tick_hz, options, code_hash, tick, part, parts, bytes };
             world_record::encode(&mut again, "", &world);
             *record = again;
         }
@@ -393,12 +393,12 @@ mod cases {
         let mut bytes = file(&[]);
         bytes.extend([6, 0, 0, 0]);
         bytes.extend((64 * 1024 * 1024_u32).to_le_bytes());
-        let mut watch = Watch::new(vec![Moo::ABOUT]);
+        let mut watch = Playback::new(vec![Moo::ABOUT]);
         watch.feed(&bytes);
         for _ in 0..40 {
             watch.feed(&vec![0; 1024 * 1024]);
             assert!(watch.pending.len() <= limits::WATCH_BLOCK_BYTES, "{}", watch.pending.len());
         }
-        assert!(matches!(watch.end(), Some(End::Damaged(_))), "{:?}", watch.end());
+        assert!(matches!(watch.end(), Some(FileEnd::Damaged(_))), "{:?}", watch.end());
     }
 }

@@ -5,15 +5,15 @@ use tickwire_sim::state_tree::FieldDiff as Place;
 use tickwire_sim::{RawCommand, WorldParams};
 
 use super::field_diff::NAMED;
-use super::recording::{Recording, Tick};
-use crate::game::{About, Replica};
+use super::recording::{Recording, RecordedTick};
+use crate::game::{GameInfo, DynWorld};
 use crate::tools::capture::Untrusted;
 
 /// Two captures beside each other.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub struct Bisected {
+pub struct BisectReport {
     /// The rooms of both, and where they part.
-    pub rooms: Vec<(Untrusted, Parting)>,
+    pub rooms: Vec<(Untrusted, Divergence)>,
     /// The rooms that only one of them has: the first, the second.
     pub only: [Vec<Untrusted>; 2],
     /// The offsets at which they end in the middle of a block, if they do.
@@ -22,7 +22,7 @@ pub struct Bisected {
     pub truncated_at: [Option<usize>; 2],
 }
 
-impl Bisected {
+impl BisectReport {
     /// Whether they have the same rooms, and nothing in them differs.
     pub fn is_same(&self) -> bool {
         self.only.iter().all(Vec::is_empty) && self.rooms.iter().all(|(_, parting)| parting.is_same())
@@ -31,7 +31,7 @@ impl Bisected {
 
 /// A recorded checksum that is not that of the world to which the recorded frames lead.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Foreign {
+pub struct ForeignChecksum {
     /// The first tick after which it is so.
     pub tick: u32,
     /// The recorded checksum.
@@ -42,7 +42,7 @@ pub struct Foreign {
 
 /// Where two recordings of what should be the same world part.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Parting {
+pub struct Divergence {
     /// The first tick that both have.
     pub first_tick: u32,
     /// Ticks that were compared.
@@ -53,7 +53,7 @@ pub struct Parting {
     pub identity: Vec<String>,
     /// Of the first and of the second: where the recorded checksums leave the world that is computed from
     /// the recorded frames, up to the end of what was compared.
-    pub recorded: [Option<Foreign>; 2],
+    pub recorded: [Option<ForeignChecksum>; 2],
     /// The first tick whose commands differ, and those that only one of them has, in words: of the
     /// first, and of the second.
     pub commands: Option<(u32, [Vec<Untrusted>; 2])>,
@@ -62,7 +62,7 @@ pub struct Parting {
     pub worlds: Option<(u32, [u64; 2], Vec<Place>)>,
 }
 
-impl Parting {
+impl Divergence {
     /// Whether nothing differs.
     pub fn is_same(&self) -> bool {
         self.commands.is_none()
@@ -76,17 +76,17 @@ impl Parting {
 ///
 /// # Errors
 /// They are of different games, or have no tick in common, in words.
-pub(super) fn part(ours: Recording<'_>, theirs: Recording<'_>) -> Result<Parting, String> {
+pub(super) fn part(ours: Recording<'_>, theirs: Recording<'_>) -> Result<Divergence, String> {
     if ours.about != theirs.about {
         return Err(format!("one is of {}, the other of {}", ours.about.name, theirs.about.name));
     }
     let about = ours.about;
     let identity = unlike(&ours.world.identity(), &theirs.world.identity());
-    let (mut one, mut two) = (Side::new(ours), Side::new(theirs));
+    let (mut one, mut two) = (RecordingRun::new(ours), RecordingRun::new(theirs));
     let first_tick = one.world.tick().max(two.world.tick());
     let ends = [one.end(), two.end()];
     let mut parting =
-        Parting { first_tick, ticks: 0, ends, identity, recorded: [None; 2], commands: None, worlds: None };
+        Divergence { first_tick, ticks: 0, ends, identity, recorded: [None; 2], commands: None, worlds: None };
     if !parting.identity.is_empty() {
         return Ok(parting);
     }
@@ -130,7 +130,7 @@ fn unlike(ours: &WorldParams, theirs: &WorldParams) -> Vec<String> {
 }
 
 /// The commands of a tick that another lacks, in words.
-fn alone(about: &About, tick: &Tick, other: &Tick) -> Vec<Untrusted> {
+fn alone(about: &GameInfo, tick: &RecordedTick, other: &RecordedTick) -> Vec<Untrusted> {
     let mut left: Vec<&RawCommand> = other.frame.commands.iter().collect();
     let mut only = Vec::new();
     for command in &tick.frame.commands {
@@ -147,19 +147,19 @@ fn alone(about: &About, tick: &Tick, other: &Tick) -> Vec<Untrusted> {
 }
 
 /// One of two recordings, run by its frames.
-struct Side {
-    world: Box<dyn Replica>,
-    ticks: Vec<Tick>,
+struct RecordingRun {
+    world: Box<dyn DynWorld>,
+    ticks: Vec<RecordedTick>,
     at: usize,
-    foreign: Option<Foreign>,
+    foreign: Option<ForeignChecksum>,
 }
 
-impl Side {
-    fn new(recording: Recording<'_>) -> Side {
-        Side { world: recording.world, ticks: recording.ticks, at: 0, foreign: None }
+impl RecordingRun {
+    fn new(recording: Recording<'_>) -> RecordingRun {
+        RecordingRun { world: recording.world, ticks: recording.ticks, at: 0, foreign: None }
     }
 
-    fn next(&self) -> Option<&Tick> {
+    fn next(&self) -> Option<&RecordedTick> {
         self.ticks.get(self.at)
     }
 
@@ -173,7 +173,7 @@ impl Side {
         let (Some(tick), None) = (self.ticks.get(self.at), self.foreign) else { return };
         let (recorded, computed) = (tick.checksum, self.world.checksum());
         if recorded != computed {
-            self.foreign = Some(Foreign { tick: tick.frame.tick.saturating_sub(1), recorded, computed });
+            self.foreign = Some(ForeignChecksum { tick: tick.frame.tick.saturating_sub(1), recorded, computed });
         }
     }
 
@@ -198,7 +198,7 @@ mod tests {
 
     use tickwire_sim::{Command, PlayerId};
 
-    use super::{Recording, Tick, part};
+    use super::{Recording, RecordedTick, part};
     use crate::game::Game as _;
     use crate::games::moo::Moo;
     use crate::games::moo::world::{Action, Angle, Identity, TickHz, World};
@@ -228,7 +228,7 @@ mod tests {
             let frame = CommandFrame { tick, commands: vec![command.encoded()] };
             let checksum = world.checksum();
             world.step(&frame.commands);
-            ticks.push(Tick { packet: tick as usize, checksum, frame });
+            ticks.push(RecordedTick { packet: tick as usize, checksum, frame });
         }
         let world = (about.restore)(&begin).expect("a snapshot");
         Recording { about, world, ticks: ticks.split_off(first), clients: HashMap::new() }

@@ -6,47 +6,47 @@ use std::ops::Range;
 
 use tickwire_sim::{MembershipChange, PlayerId, RawCommand};
 
-use super::error::NotReplayable;
-use super::recording::{Recording, Tick};
-use super::replay_client::{self, Hearing, Said};
+use super::error::ReplayError;
+use super::recording::{Recording, RecordedTick};
+use super::replay_client::{self, ReplayContext, DecodedCommand};
 use super::report::Report;
-use super::server_replies::Differing;
-use crate::game::{About, Replica};
+use super::server_replies::ReplyDiff;
+use crate::game::{GameInfo, DynWorld};
 use crate::limits;
-use crate::tools::capture::Connection;
+use crate::tools::capture::TcpConnection;
 
 /// The commands of all clients.
 #[derive(Default)]
-pub(super) struct Decoded {
+pub(super) struct DecodedCommands {
     /// How many clients there are.
     clients: usize,
     /// By player.
-    commands: HashMap<PlayerId, Commands>,
+    commands: HashMap<PlayerId, PlayerCommands>,
     /// The owners of each player number that are in the capture.
-    owners: HashMap<PlayerId, Vec<Owner>>,
+    owners: HashMap<PlayerId, Vec<PlayerIdOwner>>,
     /// The packet of the tick in which the last owner of a number left: earlier commands are not
     /// the next owner's.
     left: HashMap<PlayerId, usize>,
     /// Answers that are the same, and the first that differs.
     answers: usize,
-    answer: Option<(SocketAddr, Differing)>,
+    answer: Option<(SocketAddr, ReplyDiff)>,
 }
 
 /// The commands that were decoded for a player number.
-struct Commands {
+struct PlayerCommands {
     /// By sequence, and then in the order in which they were heard: a number has successive owners, so there
     /// may be several of one sequence.
-    said: Vec<Said>,
+    said: Vec<DecodedCommand>,
     /// Which of them ran in a tick.
     is_taken: Vec<bool>,
     /// The one after the last that was taken: usually the next.
     next: usize,
 }
 
-impl Commands {
-    fn new(mut said: Vec<Said>) -> Commands {
+impl PlayerCommands {
+    fn new(mut said: Vec<DecodedCommand>) -> PlayerCommands {
         said.sort_by_key(|said| said.command.sequence);
-        Commands { is_taken: vec![false; said.len()], said, next: 0 }
+        PlayerCommands { is_taken: vec![false; said.len()], said, next: 0 }
     }
 
     /// Takes the last one with this sequence among these packets that was not taken.
@@ -64,60 +64,60 @@ impl Commands {
     }
 
     /// Those that ran in no tick.
-    fn left(&self) -> impl Iterator<Item = &Said> {
+    fn left(&self) -> impl Iterator<Item = &DecodedCommand> {
         self.said.iter().zip(&self.is_taken).filter(|(_, is_taken)| !**is_taken).map(|(said, _)| said)
     }
 }
 
 /// A client of the capture that had a body.
-struct Owner {
+struct PlayerIdOwner {
     /// The first packet at which the client has the body.
     from_packet: usize,
     /// The sequence up to which its commands were sent before the capture.
     before: u64,
 }
 
-impl Decoded {
+impl DecodedCommands {
     /// Hears the clients of a room, given its recording and their connections.
     ///
     /// # Errors
     /// [`NotReplayable`]: a client cannot be heard.
     pub(super) fn of_room<'a>(
-        hearing: &Hearing<'_>,
+        hearing: &ReplayContext<'_>,
         recording: &Recording<'_>,
-        connections: impl Iterator<Item = &'a Connection<'a>>,
-    ) -> Result<Decoded, NotReplayable> {
+        connections: impl Iterator<Item = &'a TcpConnection<'a>>,
+    ) -> Result<DecodedCommands, ReplayError> {
         // In the order in which they got their bodies: a player may go to a connection that is older.
         let mut connections: Vec<_> = connections.collect();
         connections.sort_by_key(|one| {
             let joined = recording.clients.get(&one.first_packet).and_then(|about| about.joined);
             joined.map_or(one.first_packet, |(packet, _)| packet)
         });
-        let mut decoded = Decoded { clients: connections.len(), ..Decoded::default() };
+        let mut decoded = DecodedCommands { clients: connections.len(), ..DecodedCommands::default() };
         let mut said = HashMap::new();
         for connection in connections {
-            decoded.hear(hearing, connection, recording, &mut said)?;
+            decoded.add_client(hearing, connection, recording, &mut said)?;
         }
-        decoded.commands = said.into_iter().map(|(player, said)| (player, Commands::new(said))).collect();
+        decoded.commands = said.into_iter().map(|(player, said)| (player, PlayerCommands::new(said))).collect();
         Ok(decoded)
     }
 
-    fn hear(
+    fn add_client(
         &mut self,
-        hearing: &Hearing<'_>,
-        connection: &Connection<'_>,
+        hearing: &ReplayContext<'_>,
+        connection: &TcpConnection<'_>,
         recording: &Recording<'_>,
-        all_said: &mut HashMap<PlayerId, Vec<Said>>,
-    ) -> Result<(), NotReplayable> {
+        all_said: &mut HashMap<PlayerId, Vec<DecodedCommand>>,
+    ) -> Result<(), ReplayError> {
         let about = recording.clients.get(&connection.first_packet).copied().unwrap_or_default();
-        let heard = replay_client::hear(hearing, connection, about, recording.facts())?;
+        let heard = replay_client::replay_client(hearing, connection, about, recording.facts())?;
         self.answers += heard.answers;
         if self.answer.is_none() {
             self.answer = heard.differing.map(|differing| (connection.client, differing));
         }
         if let Some(player) = about.player {
             let from_packet = about.joined.map_or(connection.first_packet, |(packet, _)| packet);
-            self.owners.entry(player).or_default().push(Owner { from_packet, before: heard.before });
+            self.owners.entry(player).or_default().push(PlayerIdOwner { from_packet, before: heard.before });
         }
         // A client has one body at a time.
         for said in heard.said.chunk_by(|one, next| one.command.player == next.command.player) {
@@ -127,32 +127,32 @@ impl Decoded {
     }
 
     /// What is known of the room before its first tick, with the world then.
-    pub(super) fn report(&mut self, world: &dyn Replica) -> Report {
+    pub(super) fn report(&mut self, world: &dyn DynWorld) -> Report {
         let (answers, answer) = (self.answers, self.answer.take());
         let (first_tick, clients) = (world.tick(), self.clients);
         Report { first_tick, clients, answers, answer, ..Report::default() }
     }
 
     /// The packets of the present owner of this number, before the packet of a tick.
-    fn packets(&self, player: PlayerId, tick: &Tick) -> Range<usize> {
+    fn packets(&self, player: PlayerId, tick: &RecordedTick) -> Range<usize> {
         self.left.get(&player).map_or(0, |left| left + 1)..tick.packet
     }
 
     /// The last command of this number's owner with this sequence, before the tick that ran it.
-    fn take(&mut self, recorded: &RawCommand, tick: &Tick) -> Option<RawCommand> {
+    fn take(&mut self, recorded: &RawCommand, tick: &RecordedTick) -> Option<RawCommand> {
         let packets = self.packets(recorded.player, tick);
         self.commands.get_mut(&recorded.player)?.take(recorded.sequence, &packets)
     }
 
     /// The client that has this number now, if it is in the capture.
-    fn owner(&self, player: PlayerId, tick: &Tick) -> Option<&Owner> {
+    fn owner(&self, player: PlayerId, tick: &RecordedTick) -> Option<&PlayerIdOwner> {
         let packets = self.packets(player, tick);
         self.owners.get(&player)?.iter().find(|owner| packets.contains(&owner.from_packet))
     }
 
     /// Records the players that leave in a tick, or lose their connections: from then on their numbers
     /// belong to other owners. A client that comes back may have sent commands before that tick.
-    pub(super) fn note_leaves(&mut self, about: &About, tick: &Tick) {
+    pub(super) fn note_leaves(&mut self, about: &GameInfo, tick: &RecordedTick) {
         for player in leaves(about, tick) {
             let packets = self.packets(player, tick);
             let owners = self.owners.get(&player).map_or(&[][..], Vec::as_slice);
@@ -165,7 +165,7 @@ impl Decoded {
 }
 
 /// The players that leave in a tick, or whose connections are gone.
-fn leaves<'a>(about: &'a About, tick: &'a Tick) -> impl Iterator<Item = PlayerId> + 'a {
+fn leaves<'a>(about: &'a GameInfo, tick: &'a RecordedTick) -> impl Iterator<Item = PlayerId> + 'a {
     tick.frame.commands.iter().filter_map(|command| match (about.membership)(&command.action) {
         Some(MembershipChange::Left(player) | MembershipChange::Disconnected(player)) => Some(player),
         _ => None,
@@ -174,7 +174,7 @@ fn leaves<'a>(about: &'a About, tick: &'a Tick) -> impl Iterator<Item = PlayerId
 
 /// How many commands of a tick the server itself gave (joins, leaves, and gifts), and how many the operator, under the same number. A
 /// gift is given with the join of a client that asks for it, so it stands right behind the join.
-pub(super) fn issued(about: &About, commands: &[RawCommand]) -> [usize; 2] {
+pub(super) fn issued(about: &GameInfo, commands: &[RawCommand]) -> [usize; 2] {
     // The player who joined last, and the sequence that its next gift has.
     let mut gift: Option<(PlayerId, u64)> = None;
     let mut counts = [0; 2];
@@ -203,8 +203,8 @@ pub(super) fn issued(about: &About, commands: &[RawCommand]) -> [usize; 2] {
 /// older than the capture. `None` if its client is in the capture and never sent it.
 pub(super) fn explain(
     recorded: &RawCommand,
-    tick: &Tick,
-    decoded: &mut Decoded,
+    tick: &RecordedTick,
+    decoded: &mut DecodedCommands,
     report: &mut Report,
 ) -> Option<RawCommand> {
     if recorded.player == PlayerId::OPERATOR {
@@ -224,14 +224,14 @@ pub(super) fn explain(
 
 /// Counts the decoded commands that are in no tick. A command waits for a second at most, so an
 /// older one was dropped.
-pub(super) fn count_left(about: &About, ticks: &[Tick], hz: u32, decoded: &Decoded, report: &mut Report) {
+pub(super) fn count_left(about: &GameInfo, ticks: &[RecordedTick], hz: u32, decoded: &DecodedCommands, report: &mut Report) {
     let ahead = (limits::MAX_COMMAND_LEAD_MS * hz).div_ceil(1000) as usize + 1;
     let last_safe = ticks.len().checked_sub(ahead).map_or(0, |at| ticks[at].packet);
     let mut left: HashMap<PlayerId, Vec<usize>> = HashMap::new();
     for (at, tick) in ticks.iter().enumerate() {
         leaves(about, tick).for_each(|player| left.entry(player).or_default().push(at));
     }
-    for said in decoded.commands.values().flat_map(Commands::left) {
+    for said in decoded.commands.values().flat_map(PlayerCommands::left) {
         let first = ticks.partition_point(|tick| tick.packet < said.packet);
         let left = left.get(&said.command.player).map_or(&[][..], Vec::as_slice);
         let count = if left.iter().any(|at| (first..=first + ahead).contains(at)) {
@@ -286,17 +286,17 @@ mod tests {
         let leave =
             Command { player: PlayerId::OPERATOR, sequence: 9, action: Action::Leave { player: ann } }
                 .encoded();
-        let tick = |packet, command| Tick {
+        let tick = |packet, command| RecordedTick {
             packet,
             checksum: 0,
             frame: CommandFrame { tick: packet as u32, commands: vec![command] },
         };
-        let mut decoded = Decoded::default();
-        decoded.owners.insert(ann, vec![Owner { from_packet: 1, before: 0 }]);
+        let mut decoded = DecodedCommands::default();
+        decoded.owners.insert(ann, vec![PlayerIdOwner { from_packet: 1, before: 0 }]);
         // The second command ran in no tick, and is not the one of that sequence that the next owner gives.
         let turned = walk(2, Some(Angle(7)));
-        let said = [(step(1), 2), (turned, 4)].map(|(command, packet)| Said { command, packet });
-        decoded.commands.insert(ann, Commands::new(said.into()));
+        let said = [(step(1), 2), (turned, 4)].map(|(command, packet)| DecodedCommand { command, packet });
+        decoded.commands.insert(ann, PlayerCommands::new(said.into()));
         let mut report = Report::default();
         for (packet, command) in [(3, step(1)), (5, leave), (9, step(2)), (10, step(3))] {
             let tick = tick(packet, command.clone());

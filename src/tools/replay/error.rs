@@ -8,7 +8,7 @@ use crate::tools::capture::{Capture, Untrusted};
 
 /// The reason, and the place of the problem.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct NotReplayable {
+pub struct ReplayError {
     /// The reason in words.
     pub reason: Untrusted,
     /// The packet at which the problem shows, from 1, and its time since the first packet.
@@ -17,20 +17,20 @@ pub struct NotReplayable {
     pub client: Option<SocketAddr>,
 }
 
-impl NotReplayable {
+impl ReplayError {
     /// A problem at a packet, given by its number and time.
     pub fn at(
         capture: &Capture<'_>,
         (packet, at_ns): (usize, u64),
         reason: impl Into<Untrusted>,
-    ) -> NotReplayable {
+    ) -> ReplayError {
         let first = capture.packets.iter().map(|packet| packet.at_ns).min().unwrap_or_default();
         let place = Some((packet, Duration::from_nanos(at_ns.saturating_sub(first))));
-        NotReplayable { reason: reason.into(), place, client: None }
+        ReplayError { reason: reason.into(), place, client: None }
     }
 }
 
-impl fmt::Display for NotReplayable {
+impl fmt::Display for ReplayError {
     fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(out, "{}", self.reason)?;
         if let Some(client) = self.client {
@@ -43,4 +43,4 @@ impl fmt::Display for NotReplayable {
     }
 }
 
-impl std::error::Error for NotReplayable {}
+impl std::error::Error for ReplayError {}

@@ -2,8 +2,8 @@
 
 use tickwire_sim::state_tree::FieldDiff as Place;
 
-use super::recording::Tick;
-use crate::game::{About, Replica};
+use super::recording::RecordedTick;
+use crate::game::{GameInfo, DynWorld};
 
 /// Places that are named.
 pub(super) const NAMED: usize = 16;
@@ -11,7 +11,7 @@ pub(super) const NAMED: usize = 16;
 /// The fields in which the world of the decoded commands differs from that of the recorded command
 /// frames, both run by this program from the world at the beginning of the capture.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub struct Fields {
+pub struct FieldDiffs {
     /// The first tick after which they differ; `None` if they never do.
     pub tick: Option<u32>,
     /// What differs after it: `ours` is recorded, `theirs` replayed.
@@ -22,21 +22,21 @@ pub struct Fields {
 }
 
 /// Runs the recorded frames beside a replay.
-pub(super) struct Beside {
-    world: Box<dyn Replica>,
+pub(super) struct RecordedWorld {
+    world: Box<dyn DynWorld>,
     /// What was found so far.
-    pub found: Fields,
+    pub found: FieldDiffs,
 }
 
-impl Beside {
+impl RecordedWorld {
     /// Begins with the world of a recording.
-    pub fn new(about: &About, world: &dyn Replica) -> Option<Beside> {
+    pub fn new(about: &GameInfo, world: &dyn DynWorld) -> Option<RecordedWorld> {
         let world = (about.restore)(&world.snapshot()).ok()?;
-        Some(Beside { world, found: Fields::default() })
+        Some(RecordedWorld { world, found: FieldDiffs::default() })
     }
 
     /// The replay has run this tick, and the next one begins with this recorded checksum.
-    pub fn step(&mut self, tick: &Tick, recorded: Option<u64>, replayed: &dyn Replica) {
+    pub fn step(&mut self, tick: &RecordedTick, recorded: Option<u64>, replayed: &dyn DynWorld) {
         self.world.step(&tick.frame.commands);
         let (checksum, at) = (self.world.checksum(), tick.frame.tick);
         if self.found.tick.is_none() && checksum != replayed.checksum() {

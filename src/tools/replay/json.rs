@@ -5,9 +5,9 @@ use std::sync::Arc;
 use serde_json::{Value, json};
 use tickwire_sim::state_tree::FieldDiff as Place;
 
-use super::{Asked, Bisected, Changed, Differing, Foreign, Frame, NotReplayable, Report, codes, replay};
-use crate::connection::Endpoint;
-use crate::game::About;
+use super::{ReplayOptions, BisectReport, CommandDiff, ReplyDiff, ForeignChecksum, ReplyFrame, ReplayError, Report, codes, replay};
+use crate::connection::WireFormat;
+use crate::game::GameInfo;
 use crate::packet::PacketTables;
 use crate::tools::capture::{self, Untrusted};
 
@@ -22,7 +22,7 @@ const SHOWN_BYTES: usize = 64;
 /// One line that says why the file cannot be read.
 pub fn of_file(
     bytes: &[u8],
-    games: &[&'static About],
+    games: &[&'static GameInfo],
     given: Option<Arc<PacketTables>>,
 ) -> Result<Value, String> {
     let capture = capture::read(bytes).map_err(|error| error.to_string())?;
@@ -30,8 +30,8 @@ pub fn of_file(
         replay(
             &capture,
             games,
-            &|about, head| Endpoint::find(&codes, about.paths, head).ok(),
-            Asked::default(),
+            &|about, head| WireFormat::find(&codes, about.paths, head).ok(),
+            ReplayOptions::default(),
         )
     });
     Ok(replayed.map_or_else(|reason| refused(&reason), |reports| rooms(&reports)))
@@ -85,7 +85,7 @@ fn as_json(report: &Report) -> Value {
     if let Some(tick) = report.ends_at {
         all["ends_at_tick"] = tick.into();
     }
-    if let Some((client, Differing { recorded, replayed })) = &report.answer {
+    if let Some((client, ReplyDiff { recorded, replayed })) = &report.answer {
         all["answer"] = json!({
             "client": client.to_string(),
             "packet": recorded.as_ref().or(replayed.as_ref()).map(|frame| frame.packet),
@@ -99,7 +99,7 @@ fn as_json(report: &Report) -> Value {
             "tick": difference.tick,
             "recorded_checksum": difference.checksums.map(|(recorded, _)| hex(recorded)),
             "replayed_checksum": difference.checksums.map(|(_, replayed)| hex(replayed)),
-            "command": difference.command.as_ref().map(|(tick, Changed { command, recorded, decoded })| json!({
+            "command": difference.command.as_ref().map(|(tick, CommandDiff { command, recorded, decoded })| json!({
                 "tick": tick,
                 "player": command.0.0,
                 "sequence": command.1,
@@ -137,11 +137,11 @@ fn raw(texts: &[Untrusted]) -> Vec<&str> {
 }
 
 /// Two recordings beside each other.
-pub fn bisected(bisected: &Bisected) -> Value {
+pub fn bisected(bisected: &BisectReport) -> Value {
     let verdict = |is_same| if is_same { "same" } else { "differs" };
     let hex = |checksum: u64| format!("{checksum:016x}");
-    let foreign = |foreign: &Option<Foreign>| {
-        foreign.map(|Foreign { tick, recorded, computed }| {
+    let foreign = |foreign: &Option<ForeignChecksum>| {
+        foreign.map(|ForeignChecksum { tick, recorded, computed }| {
             json!({ "tick": tick, "recorded_checksum": hex(recorded), "computed_checksum": hex(computed) })
         })
     };
@@ -173,15 +173,15 @@ pub fn bisected(bisected: &Bisected) -> Value {
 }
 
 /// The first bytes of a frame, in hexadecimal.
-pub fn hex(frame: &Option<Frame>) -> String {
-    let Some(Frame { bytes, .. }) = frame else { return "nothing".to_owned() };
+pub fn hex(frame: &Option<ReplyFrame>) -> String {
+    let Some(ReplyFrame { bytes, .. }) = frame else { return "nothing".to_owned() };
     let shown = &bytes[..bytes.len().min(SHOWN_BYTES)];
     let hex: String = shown.iter().map(|byte| format!("{byte:02x}")).collect();
     if shown.len() < bytes.len() { format!("{hex}… of {} bytes", bytes.len()) } else { hex }
 }
 
 /// Why there is no report.
-pub fn refused(refused: &NotReplayable) -> Value {
+pub fn refused(refused: &ReplayError) -> Value {
     json!({
         "verdict": "not replayable",
         "reason": refused.reason.raw(),

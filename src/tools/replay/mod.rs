@@ -30,21 +30,21 @@ use std::sync::Arc;
 
 use tickwire_sim::RawCommand;
 
-use crate::game::About;
+use crate::game::GameInfo;
 use crate::packet::PacketTables;
 use crate::tools::capture::packet::{self, LINK_WORLD};
-use crate::tools::capture::{Capture, Connection, End, Hole, Packet, Untrusted};
+use crate::tools::capture::{Capture, TcpConnection, Side, Gap, Packet, Untrusted};
 use crate::util::plural::count_noun;
-pub use bisect::{Bisected, Foreign, Parting};
-use decoded_commands::{Decoded, count_left, explain, issued};
-pub use error::NotReplayable;
-use field_diff::Beside;
-pub use field_diff::Fields;
+pub use bisect::{BisectReport, ForeignChecksum, Divergence};
+use decoded_commands::{DecodedCommands, count_left, explain, issued};
+pub use error::ReplayError;
+use field_diff::RecordedWorld;
+pub use field_diff::FieldDiffs;
 use recording::Recording;
-use replay_client::{Find, Hearing};
-pub use report::{Asked, Changed, Difference, Listed, Report};
-pub use server_replies::{Differing, Frame};
-pub use streaming::{Kept, Pass, Ran, Unfit, Worlds, at_once};
+use replay_client::{RouteFn, ReplayContext};
+pub use report::{ReplayOptions, CommandDiff, ReplayDiff, StateListing, Report};
+pub use server_replies::{ReplyDiff, ReplyFrame};
+pub use streaming::{StoredRecord, StreamingReplay, WorldResults, NeedsFullReplay, WorldRunner, at_once};
 
 /// The packet tables by which a capture is replayed: [its own](Codes::for_capture), if it carries any.
 ///
@@ -53,9 +53,9 @@ pub use streaming::{Kept, Pass, Ran, Unfit, Worlds, at_once};
 pub fn codes(
     capture: &Capture<'_>,
     given: Option<Arc<PacketTables>>,
-) -> Result<Arc<PacketTables>, NotReplayable> {
+) -> Result<Arc<PacketTables>, ReplayError> {
     let codes = capture.tables().and_then(|carried| PacketTables::for_capture(carried, given));
-    codes.map_err(|reason| NotReplayable { reason: reason.into(), place: None, client: None })
+    codes.map_err(|reason| ReplayError { reason: reason.into(), place: None, client: None })
 }
 
 /// Replays a capture, each room by itself: returns their names and reports. A room's game is the one of
@@ -66,10 +66,10 @@ pub fn codes(
 /// [`NotReplayable`]: data is missing, or the capture is not of a server with this code's rules.
 pub fn replay(
     capture: &Capture<'_>,
-    games: &[&'static About],
-    find: Find<'_>,
-    asked: Asked,
-) -> Result<Vec<(Untrusted, Report)>, NotReplayable> {
+    games: &[&'static GameInfo],
+    find: RouteFn<'_>,
+    asked: ReplayOptions,
+) -> Result<Vec<(Untrusted, Report)>, ReplayError> {
     let (before, truncated_at) = before_truncation(capture);
     let capture = before.as_ref().unwrap_or(capture);
     let connections = capture.connections();
@@ -79,17 +79,17 @@ pub fn replay(
         is_somewhere(tick, &recordings)?;
     }
     if let Some((client, hole)) = first_hole(&connections) {
-        let from = if hole.from == End::Client { "the client" } else { "the server" };
+        let from = if hole.from == Side::Client { "the client" } else { "the server" };
         let reason = format!("the capture lacks {} from {from}", count_noun(hole.bytes, "byte"));
-        let refused = NotReplayable::at(capture, (hole.packet, hole.at_ns), reason);
-        return Err(NotReplayable { client: Some(client), ..refused });
+        let refused = ReplayError::at(capture, (hole.packet, hole.at_ns), reason);
+        return Err(ReplayError { client: Some(client), ..refused });
     }
     let rooms: Vec<Untrusted> = connections.iter().map(replay_client::room_of).collect();
-    let hearing = Hearing { capture, find, time_of: &|packet| replay_client::time_of(capture, packet) };
+    let hearing = ReplayContext { capture, find, time_of: &|packet| replay_client::time_of(capture, packet) };
     let replayed = recordings.into_iter().map(|(name, recording)| {
         let theirs =
             connections.iter().zip(&rooms).filter(|(_, room)| room.raw() == name.raw()).map(|(one, _)| one);
-        let decoded = Decoded::of_room(&hearing, &recording, theirs)?;
+        let decoded = DecodedCommands::of_room(&hearing, &recording, theirs)?;
         let cut_at = capture.cut_at;
         Ok((name.to_owned(), Report { cut_at, truncated_at, ..run(recording, decoded, asked) }))
     });
@@ -103,9 +103,9 @@ pub fn replay(
 pub fn bisect(
     ours: &Capture<'_>,
     theirs: &Capture<'_>,
-    games: &[&'static About],
-) -> Result<Bisected, NotReplayable> {
-    let refused = |reason: String| NotReplayable { reason: reason.into(), place: None, client: None };
+    games: &[&'static GameInfo],
+) -> Result<BisectReport, ReplayError> {
+    let refused = |reason: String| ReplayError { reason: reason.into(), place: None, client: None };
     let ((before_ours, our_cut), (before_theirs, their_cut)) =
         (before_truncation(ours), before_truncation(theirs));
     let (ours, theirs) = (before_ours.as_ref().unwrap_or(ours), before_theirs.as_ref().unwrap_or(theirs));
@@ -115,7 +115,7 @@ pub fn bisect(
         .map_err(|refused| their_cut.map_or(refused, beginning_truncated))?;
     let mut second: HashMap<_, _> = second.into_iter().collect();
     let (cut_at, truncated_at) = ([ours.cut_at, theirs.cut_at], [our_cut, their_cut]);
-    let mut bisected = Bisected { cut_at, truncated_at, ..Bisected::default() };
+    let mut bisected = BisectReport { cut_at, truncated_at, ..BisectReport::default() };
     for (name, recording) in first {
         let Some(other) = second.remove(name.raw()) else {
             bisected.only[0].push(name.to_owned());
@@ -148,19 +148,19 @@ fn before_truncation<'a>(capture: &Capture<'a>) -> (Option<Capture<'a>>, Option<
 }
 
 /// The refusal of a capture of which nothing can be replayed before its first truncated packet.
-fn beginning_truncated(packet: usize) -> NotReplayable {
+fn beginning_truncated(packet: usize) -> ReplayError {
     let reason = format!(
         "the capture truncated packet {packet} (snapshot length), and the packets before it are no beginning of a session: \
          replay the capture as the server wrote it"
     );
-    NotReplayable { reason: reason.into(), place: None, client: None }
+    ReplayError { reason: reason.into(), place: None, client: None }
 }
 
 /// Refuses a tick that none of the recordings comes to.
 fn is_somewhere(
     tick: u32,
     recordings: &BTreeMap<Untrusted<&str>, Recording<'_>>,
-) -> Result<(), NotReplayable> {
+) -> Result<(), ReplayError> {
     let ranges: Vec<_> = recordings.values().map(Recording::range).collect();
     if ranges.iter().any(|range| range.contains(&tick)) {
         return Ok(());
@@ -168,23 +168,23 @@ fn is_somewhere(
     let words: Vec<String> =
         ranges.iter().map(|range| format!("{} to {}", range.start(), range.end())).collect();
     let reason = format!("tick {tick} is not in this capture, which has the ticks {}", words.join(" and "));
-    Err(NotReplayable { reason: reason.into(), place: None, client: None })
+    Err(ReplayError { reason: reason.into(), place: None, client: None })
 }
 
-fn first_hole(connections: &[Connection<'_>]) -> Option<(SocketAddr, Hole)> {
+fn first_hole(connections: &[TcpConnection<'_>]) -> Option<(SocketAddr, Gap)> {
     let holes = connections.iter().flat_map(|one| one.holes.iter().map(|hole| (one.client, *hole)));
     holes.min_by_key(|(_, hole)| hole.packet)
 }
 
-fn run(recording: Recording<'_>, mut decoded: Decoded, asked: Asked) -> Report {
+fn run(recording: Recording<'_>, mut decoded: DecodedCommands, asked: ReplayOptions) -> Report {
     let range = recording.range();
     let Recording { about, mut world, ticks, .. } = recording;
-    let mut beside = asked.fields.then(|| Beside::new(about, &*world)).flatten();
+    let mut beside = asked.fields.then(|| RecordedWorld::new(about, &*world)).flatten();
     let run = asked.to_tick.map_or(ticks.len(), |last| last.saturating_sub(world.tick()) as usize);
     let run = run.min(ticks.len());
     let mut report = decoded.report(&*world);
     report.ends_at = asked.to_tick.filter(|tick| !range.contains(tick)).map(|_| *range.end());
-    let (mut changed, mut differs): (Option<(u32, Changed)>, _) = (None, None);
+    let (mut changed, mut differs): (Option<(u32, CommandDiff)>, _) = (None, None);
     for (at, tick) in ticks[..run].iter().enumerate() {
         let mut commands: Vec<RawCommand> = Vec::new();
         let [server, operator] = issued(about, &tick.frame.commands);
@@ -193,7 +193,7 @@ fn run(recording: Recording<'_>, mut decoded: Decoded, asked: Asked) -> Report {
             let command = explain(recorded, tick, &mut decoded, &mut report);
             if command.as_ref() != Some(recorded) && changed.is_none() {
                 let words = |command: &RawCommand| (about.words)(&command.action);
-                let change = Changed {
+                let change = CommandDiff {
                     command: (recorded.player, recorded.sequence),
                     recorded: words(recorded).into(),
                     decoded: command.as_ref().map(words).map(Untrusted::new),
@@ -219,7 +219,7 @@ fn run(recording: Recording<'_>, mut decoded: Decoded, asked: Asked) -> Report {
     report.fields = beside.map(|beside| beside.found);
     report.state = asked.state.then(|| world.state().entities_with_fields());
     let differs = differs.or_else(|| Some((changed.as_ref()?.0, None)));
-    report.difference = differs.map(|(tick, checksums)| Difference { tick, command: changed, checksums });
+    report.difference = differs.map(|(tick, checksums)| ReplayDiff { tick, command: changed, checksums });
     report.checksum = world.checksum();
     count_left(about, &ticks[..run], world.identity().tick_hz, &decoded, &mut report);
     report

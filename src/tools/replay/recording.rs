@@ -10,10 +10,10 @@ use std::collections::{BTreeMap, HashMap};
 use tickwire_sim::command_frame::CommandFrame;
 use tickwire_sim::{EncodedAction, PlayerId, Reader};
 
-use super::error::NotReplayable;
-use crate::connection::receiver::RoomFacts;
-use crate::game::{About as Game, Replica};
-use crate::tools::capture::{Capture, Connection, Record, Untrusted, world_record};
+use super::error::ReplayError;
+use crate::connection::receiver::RoomInfo;
+use crate::game::{GameInfo as Game, DynWorld};
+use crate::tools::capture::{Capture, TcpConnection, WorldRecord, Untrusted, world_record};
 use crate::util::plural::count_noun;
 
 /// See the [module](self).
@@ -21,15 +21,15 @@ pub struct Recording<'a> {
     /// The game.
     pub about: &'static Game,
     /// The world before the first tick.
-    pub world: Box<dyn Replica>,
+    pub world: Box<dyn DynWorld>,
     /// The ticks, one after the other.
-    pub ticks: Vec<Tick>,
+    pub ticks: Vec<RecordedTick>,
     /// What is known of each client, by the first packet of its connection: ports are used again.
-    pub clients: HashMap<usize, About<'a>>,
+    pub clients: HashMap<usize, ClientRecord<'a>>,
 }
 
 /// A recorded tick.
-pub struct Tick {
+pub struct RecordedTick {
     /// Its packet's number.
     pub packet: usize,
     /// The checksum before it.
@@ -40,19 +40,19 @@ pub struct Tick {
 
 /// What is known of one client.
 #[derive(Clone, Copy, Default)]
-pub struct About<'a> {
+pub struct ClientRecord<'a> {
     /// Its body.
     pub player: Option<PlayerId>,
     /// The packet of the record that says it has a body, and the body; none if it had the body
     /// before the capture, whenever the capture first said so.
     pub joined: Option<(usize, PlayerId)>,
     /// The saved session, if the client was connected before the capture.
-    pub resumed: Option<Resumed<'a>>,
+    pub resumed: Option<ResumedSession<'a>>,
 }
 
 /// A session that resumes.
 #[derive(Clone, Copy)]
-pub struct Resumed<'a> {
+pub struct ResumedSession<'a> {
     /// The record's packet.
     pub packet: usize,
     /// Its time.
@@ -61,9 +61,9 @@ pub struct Resumed<'a> {
     pub session: &'a [u8],
 }
 
-impl<'a> About<'a> {
+impl<'a> ClientRecord<'a> {
     /// Adds a later record of the same client.
-    fn add(&mut self, record: About<'a>) {
+    fn add(&mut self, record: ClientRecord<'a>) {
         self.player = record.player.or(self.player);
         self.joined = record.joined.or(self.joined);
         self.resumed = record.resumed.or(self.resumed);
@@ -81,15 +81,15 @@ impl Recording<'_> {
     }
 
     /// What a client may know of the room, as far as the records tell it.
-    pub fn facts(&self) -> RoomFacts {
+    pub fn facts(&self) -> RoomInfo {
         let (about, identity) = (self.about, self.world.identity());
-        RoomFacts { about, epoch: String::new(), identity, update_hz: 0 }
+        RoomInfo { about, epoch: String::new(), identity, update_hz: 0 }
     }
 }
 
 /// The records of one room read so far.
 #[derive(Default)]
-struct Room<'a> {
+struct RoomRecords<'a> {
     /// The parts of the snapshot read so far, the number of the next one, and how many there are.
     snapshot: Vec<u8>,
     next_part: u16,
@@ -97,14 +97,14 @@ struct Room<'a> {
     /// The name of its game, if the capture says it.
     game: Option<Untrusted<&'a str>>,
     /// The fields of the world records, the same in each of them.
-    says: Says<'a>,
-    ticks: Vec<Read<'a>>,
-    clients: HashMap<usize, About<'a>>,
+    says: WorldFields<'a>,
+    ticks: Vec<RawTick<'a>>,
+    clients: HashMap<usize, ClientRecord<'a>>,
 }
 
 /// A tick whose commands are not read yet.
 #[derive(Clone, Copy)]
-struct Read<'a> {
+struct RawTick<'a> {
     packet: usize,
     at_ns: u64,
     tick: u32,
@@ -113,7 +113,7 @@ struct Read<'a> {
 }
 
 /// The fields of a record beside its part of the snapshot, by their names in PROTOCOL.md, and the options.
-type Says<'a> = Vec<(Untrusted<&'a str>, u64)>;
+type WorldFields<'a> = Vec<(Untrusted<&'a str>, u64)>;
 
 fn says<'a>(
     seed: u32,
@@ -121,7 +121,7 @@ fn says<'a>(
     options: &[(Untrusted<&'a str>, u32)],
     code_hash: u64,
     tick: u32,
-) -> Says<'a> {
+) -> WorldFields<'a> {
     let own = |name, number| (Untrusted::new(name), number);
     let numbers = [own("seed", seed), own("tick_hz", tick_hz), own("tick", tick)];
     let numbers = options.iter().chain(&numbers).map(|(name, number)| (*name, u64::from(*number)));
@@ -132,16 +132,16 @@ fn says<'a>(
 pub fn read<'a>(
     capture: &Capture<'a>,
     games: &[&'static Game],
-    connections: &[Connection<'_>],
-) -> Result<BTreeMap<Untrusted<&'a str>, Recording<'a>>, NotReplayable> {
+    connections: &[TcpConnection<'_>],
+) -> Result<BTreeMap<Untrusted<&'a str>, Recording<'a>>, ReplayError> {
     // Of each client, in the order of the file.
     let mut begins: HashMap<SocketAddr, Vec<usize>> = HashMap::new();
     for connection in connections {
         begins.entry(connection.client).or_default().push(connection.first_packet);
     }
-    let mut rooms: BTreeMap<Untrusted<&str>, Room<'a>> = BTreeMap::new();
+    let mut rooms: BTreeMap<Untrusted<&str>, RoomRecords<'a>> = BTreeMap::new();
     for (packet, record) in capture.records() {
-        let refuse = |reason: String| NotReplayable::at(capture, (packet.number, packet.at_ns), reason);
+        let refuse = |reason: String| ReplayError::at(capture, (packet.number, packet.at_ns), reason);
         let (here, whole) = (packet.bytes.len(), packet.whole_bytes);
         if here < whole {
             return Err(refuse(format!(
@@ -150,7 +150,7 @@ pub fn read<'a>(
         }
         let (name, record) = record.map_err(|error| refuse(error.to_string()))?;
         // The tables are of all rooms; the replay has read them.
-        if matches!(record, Record::Table { .. }) {
+        if matches!(record, WorldRecord::Table { .. }) {
             continue;
         }
         let room = rooms.entry(name).or_default();
@@ -171,21 +171,21 @@ pub fn read<'a>(
     // Of such a room the capture has only what is played there.
     rooms.retain(|_, room| room.parts > 0 || !room.ticks.is_empty() || !room.clients.is_empty());
     if rooms.is_empty() {
-        rooms.insert(Untrusted::default(), Room::default());
+        rooms.insert(Untrusted::default(), RoomRecords::default());
     }
-    let recording = |(name, room): (Untrusted<&'a str>, Room<'a>)| {
+    let recording = |(name, room): (Untrusted<&'a str>, RoomRecords<'a>)| {
         let (about, world) = room.world(games).map_err(|reason| {
             let reason = if name.is_empty() { reason } else { format!("room {name}: {reason}") };
             // A capture of another program has no world, and may have its TCP in packets that are not read.
             let unread = if room.parts == 0 { capture.unread() } else { None };
             let reason = unread.map_or(reason.clone(), |unread| format!("{reason}; {unread}"));
-            NotReplayable { reason: reason.into(), place: None, client: None }
+            ReplayError { reason: reason.into(), place: None, client: None }
         })?;
-        let tick = |read: Read<'_>| {
-            let Read { packet, at_ns, checksum, frame, .. } = read;
+        let tick = |read: RawTick<'_>| {
+            let RawTick { packet, at_ns, checksum, frame, .. } = read;
             let frame = (about.frame)(frame)
-                .map_err(|error| NotReplayable::at(capture, (packet, at_ns), error.to_string()))?;
-            Ok(Tick { packet, checksum, frame })
+                .map_err(|error| ReplayError::at(capture, (packet, at_ns), error.to_string()))?;
+            Ok(RecordedTick { packet, checksum, frame })
         };
         let ticks = room.ticks.into_iter().map(tick).collect::<Result<_, _>>()?;
         Ok((name, Recording { about, world, ticks, clients: room.clients }))
@@ -201,8 +201,8 @@ pub fn read<'a>(
 pub fn beginning<'a>(
     records: impl Iterator<Item = ((usize, u64), &'a [u8])>,
     games: &[&'static Game],
-) -> Result<(&'static Game, Box<dyn Replica>), String> {
-    let mut room = Room::default();
+) -> Result<(&'static Game, Box<dyn DynWorld>), String> {
+    let mut room = RoomRecords::default();
     for (place, record) in records {
         let (_, record) = world_record::decode(record).map_err(|error| error.to_string())?;
         room.add(record, place)?;
@@ -210,17 +210,17 @@ pub fn beginning<'a>(
     room.world(games)
 }
 
-impl<'a> Room<'a> {
+impl<'a> RoomRecords<'a> {
     /// Adds a record, of a packet with this number and time. Returns what it says of the client at
     /// an address, if it is of a client.
     fn add(
         &mut self,
-        record: Record<'a>,
+        record: WorldRecord<'a>,
         (packet, at_ns): (usize, u64),
-    ) -> Result<Option<(Untrusted<&'a str>, About<'a>)>, String> {
+    ) -> Result<Option<(Untrusted<&'a str>, ClientRecord<'a>)>, String> {
         let player_of = |number: u16| (number != 0).then_some(PlayerId(number));
         match record {
-            Record::World { seed, tick_hz, options, code_hash, tick, part, parts, bytes } => {
+            WorldRecord::World { seed, tick_hz, options, code_hash, tick, part, parts, bytes } => {
                 if part != self.next_part || part > 0 && parts != self.parts {
                     return Err("a second world begins, or part of the first one is missing".to_owned());
                 }
@@ -232,38 +232,38 @@ impl<'a> Room<'a> {
                 self.snapshot.extend_from_slice(bytes);
                 Ok(None)
             }
-            Record::Tick { checksum, frame } => {
+            WorldRecord::Tick { checksum, frame } => {
                 let tick = Reader::new(frame).u32().map_err(|error| error.to_string())?;
                 if self.ticks.last().is_some_and(|last| last.tick.wrapping_add(1) != tick) {
                     return Err(format!("tick {tick} does not follow the previous tick"));
                 }
-                self.ticks.push(Read { packet, at_ns, tick, checksum, frame });
+                self.ticks.push(RawTick { packet, at_ns, tick, checksum, frame });
                 Ok(None)
             }
-            Record::Lost { messages, bytes, since_tick } => {
+            WorldRecord::Lost { messages, bytes, since_tick } => {
                 let (messages, bytes) = (count_noun(messages, "message"), count_noun(bytes, "byte"));
                 Err(format!("the capture lacks {messages} ({bytes}) since tick {since_tick}"))
             }
-            Record::Client { address, player, session, .. } => {
-                let resumed = Some(Resumed { packet, at_ns, session });
-                Ok(Some((address, About { player: player_of(player), joined: None, resumed })))
+            WorldRecord::Client { address, player, session, .. } => {
+                let resumed = Some(ResumedSession { packet, at_ns, session });
+                Ok(Some((address, ClientRecord { player: player_of(player), joined: None, resumed })))
             }
-            Record::Join { address, player, .. } => {
+            WorldRecord::Join { address, player, .. } => {
                 let player = player_of(player);
                 let joined = player.map(|player| (packet, player));
-                Ok(Some((address, About { player, joined, resumed: None })))
+                Ok(Some((address, ClientRecord { player, joined, resumed: None })))
             }
-            Record::Room { game, .. } => {
+            WorldRecord::Room { game, .. } => {
                 // A page that saves a capture knows the paths alone.
                 self.game = Some(game).filter(|game| !game.is_empty());
                 Ok(None)
             }
-            Record::Table { .. } => Ok(None),
+            WorldRecord::Table { .. } => Ok(None),
         }
     }
 
     /// The world of all parts, and its game; the first tick has to follow it.
-    fn world(&self, games: &[&'static Game]) -> Result<(&'static Game, Box<dyn Replica>), String> {
+    fn world(&self, games: &[&'static Game]) -> Result<(&'static Game, Box<dyn DynWorld>), String> {
         let first = self.ticks.first();
         if let (0, Some(first)) = (self.parts, first) {
             return Err(format!(
@@ -308,7 +308,7 @@ impl<'a> Room<'a> {
 }
 
 /// Checks that two records agree on the world; the error names the first field that differs.
-fn agree(one: &str, says: &Says<'_>, other: &str, also: &Says<'_>) -> Result<(), String> {
+fn agree(one: &str, says: &WorldFields<'_>, other: &str, also: &WorldFields<'_>) -> Result<(), String> {
     if says.len() != also.len() {
         return Err(format!("{one} has other options than {other}"));
     }

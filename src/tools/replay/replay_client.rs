@@ -9,23 +9,23 @@ use std::time::Duration;
 
 use tickwire_sim::{PlayerId, RawCommand};
 
-use super::error::NotReplayable;
-use super::recording::About as Client;
-use super::server_replies::{self, Answers, Differing};
-use crate::connection::receiver::{At, Denied, RoomFacts};
-use crate::connection::{Driver, Endpoint, Receiver};
-use crate::game::{About, Profile, Shared};
+use super::error::ReplayError;
+use super::recording::ClientRecord as Client;
+use super::server_replies::{self, ServerReplies, ReplyDiff};
+use crate::connection::receiver::{ReadTime, Denial, RoomInfo};
+use crate::connection::{Driver, WireFormat, Receiver};
+use crate::game::{GameInfo, JoinRequest, SharedRateLimit};
 use crate::limits;
 use crate::packet::routes;
-use crate::tools::capture::{Capture, Connection, End, Untrusted};
+use crate::tools::capture::{Capture, TcpConnection, Side, Untrusted};
 use crate::ws::http::{HeadReader, RequestHead};
 
 /// Returns what a request asks for in a room of a game; `None` if it is for no game.
-pub type Find<'a> = &'a dyn Fn(&About, &RequestHead) -> Option<Endpoint>;
+pub type RouteFn<'a> = &'a dyn Fn(&GameInfo, &RequestHead) -> Option<WireFormat>;
 
 /// A command that a client asked for.
 #[derive(Debug, Clone, PartialEq)]
-pub struct Said {
+pub struct DecodedCommand {
     /// The command.
     pub command: RawCommand,
     /// The number of the packet that completed it.
@@ -33,52 +33,52 @@ pub struct Said {
 }
 
 /// The client's commands, and the server's answers.
-pub struct Heard {
-    pub said: Vec<Said>,
+pub struct ClientReplay {
+    pub said: Vec<DecodedCommand>,
     /// The answers that are the same, and the first that differs.
     pub answers: usize,
-    pub differing: Option<Differing>,
+    pub differing: Option<ReplyDiff>,
     /// The sequence of its last command before the capture.
     pub before: u64,
 }
 
 /// What clients are heard with.
-pub struct Hearing<'a> {
+pub struct ReplayContext<'a> {
     /// The capture.
     pub capture: &'a Capture<'a>,
     /// What a request asks for.
-    pub find: Find<'a>,
+    pub find: RouteFn<'a>,
     /// The ticks that the room had completed when a packet was captured.
     pub time_of: &'a dyn Fn(usize) -> (u32, Duration),
 }
 
 /// Hears all bytes of a client of this room.
-pub fn hear(
-    hearing: &Hearing<'_>,
-    connection: &Connection<'_>,
+pub fn replay_client(
+    hearing: &ReplayContext<'_>,
+    connection: &TcpConnection<'_>,
     about: Client<'_>,
-    mut room: RoomFacts,
-) -> Result<Heard, NotReplayable> {
-    let Hearing { capture, find, time_of } = hearing;
-    let (mut asked, mut before) = (Asked::default(), 0);
+    mut room: RoomInfo,
+) -> Result<ClientReplay, ReplayError> {
+    let ReplayContext { capture, find, time_of } = hearing;
+    let (mut asked, mut before) = (RecordedDriver::default(), 0);
     let (mut reader, mut endpoint, mut receiver) = (Some(HeadReader::new(limits::HEAD_LIMITS)), None, None);
     let mut resumed = about.resumed;
-    let pieces: Vec<_> = connection.pieces.iter().filter(|piece| piece.from == End::Client).collect();
+    let pieces: Vec<_> = connection.pieces.iter().filter(|piece| piece.from == Side::Client).collect();
     for (at, piece) in pieces.iter().enumerate() {
         let now = Duration::from_nanos(piece.at_ns);
         if let Some(past) = resumed.take_if(|past| past.packet < piece.packet) {
             let past_now = Duration::from_nanos(past.at_ns);
             let restore = |endpoint| Receiver::restore(endpoint, room.clone(), past.session, past_now);
             let Some(restored) = endpoint.clone().and_then(restore) else {
-                let refused = NotReplayable::at(
+                let refused = ReplayError::at(
                     capture,
                     (past.packet, past.at_ns),
                     "the recorded state of the session cannot be decoded",
                 );
-                return Err(NotReplayable { client: Some(connection.client), ..refused });
+                return Err(ReplayError { client: Some(connection.client), ..refused });
             };
             // Answers before it are not known.
-            (before, asked.answers) = (restored.sequence(), Answers::from_packet(past.packet));
+            (before, asked.answers) = (restored.sequence(), ServerReplies::from_packet(past.packet));
             receiver = Some(restored);
         }
         // The server may reject a join. The record of a join comes before the client's next bytes.
@@ -108,7 +108,7 @@ pub fn hear(
         let (Some(open), Some(endpoint)) = (&mut receiver, &endpoint) else { continue };
         let bytes = rest.as_deref().unwrap_or(piece.bytes);
         let (tick, slack) = time_of(piece.packet);
-        let at = At { now, tick, slack };
+        let at = ReadTime { now, tick, slack };
         if let Err(ending) = open.receive(bytes, at, &mut asked) {
             asked.answers.add(piece.packet, &ending.frames(endpoint));
             receiver = None;
@@ -116,13 +116,13 @@ pub fn hear(
     }
     let compared = endpoint.map(|endpoint| asked.answers.compare(connection, &endpoint));
     let (answers, differing) = compared.unwrap_or_default();
-    Ok(Heard { said: asked.said, answers, differing, before })
+    Ok(ClientReplay { said: asked.said, answers, differing, before })
 }
 
 /// The name of the room that the request of a connection asks for.
-pub fn room_of(connection: &Connection<'_>) -> Untrusted {
+pub fn room_of(connection: &TcpConnection<'_>) -> Untrusted {
     let mut reader = HeadReader::new(limits::HEAD_LIMITS);
-    let mut pieces = connection.pieces.iter().filter(|piece| piece.from == End::Client);
+    let mut pieces = connection.pieces.iter().filter(|piece| piece.from == Side::Client);
     let head = pieces.find_map(|piece| reader.receive(piece.bytes).ok().flatten());
     head.map_or_else(Untrusted::default, |head| routes::split_room_path(head.path()).0.into())
 }
@@ -144,39 +144,39 @@ pub fn said_time(comments: &[Untrusted<&str>]) -> (u32, Duration) {
 
 /// What the client's bytes ask for, as the recording grants it.
 #[derive(Default)]
-struct Asked {
+struct RecordedDriver {
     /// The packet of the bytes, and the player of a join that the server granted for them.
     packet: usize,
     joins: Option<PlayerId>,
     /// The server did not greet the client, by a token that the recording does not have.
     is_turned_away: bool,
-    said: Vec<Said>,
-    answers: Answers,
+    said: Vec<DecodedCommand>,
+    answers: ServerReplies,
 }
 
-impl Driver for Asked {
+impl Driver for RecordedDriver {
     fn answer(&mut self, frames: &[u8]) {
         self.answers.add(self.packet, frames);
     }
 
-    fn admit(&mut self, _token: Option<&str>, _lockstep: bool) -> Result<(), Denied> {
-        if self.is_turned_away { Err(Denied::Unanswered) } else { Ok(()) }
+    fn admit(&mut self, _token: Option<&str>, _lockstep: bool) -> Result<(), Denial> {
+        if self.is_turned_away { Err(Denial::Unanswered) } else { Ok(()) }
     }
 
     fn follow(&mut self, _lockstep: bool) {}
 
     /// A join that the server rejected leaves the client watching, and the recording has the answer.
-    fn join(&mut self, _profile: Profile, _since: Option<u32>) -> Result<PlayerId, Denied> {
-        self.joins.ok_or(Denied::Unanswered)
+    fn join(&mut self, _profile: JoinRequest, _since: Option<u32>) -> Result<PlayerId, Denial> {
+        self.joins.ok_or(Denial::Unanswered)
     }
 
     fn command(
         &mut self,
         command: RawCommand,
         _intended: Option<u32>,
-        _shared: Option<&'static Shared>,
-    ) -> Result<(), Denied> {
-        self.said.push(Said { command, packet: self.packet });
+        _shared: Option<&'static SharedRateLimit>,
+    ) -> Result<(), Denial> {
+        self.said.push(DecodedCommand { command, packet: self.packet });
         Ok(())
     }
 

@@ -4,8 +4,8 @@ use core::net::SocketAddr;
 
 use tickwire_sim::PlayerId;
 
-use super::field_diff::Fields;
-use super::server_replies::Differing;
+use super::field_diff::FieldDiffs;
+use super::server_replies::ReplyDiff;
 use crate::tools::capture::Untrusted;
 
 /// The result of a replay.
@@ -37,7 +37,7 @@ pub struct Report {
     /// Answers of the server that are the same: pongs, replies, close frames.
     pub answers: usize,
     /// The first answer that differs, and its client.
-    pub answer: Option<(SocketAddr, Differing)>,
+    pub answer: Option<(SocketAddr, ReplyDiff)>,
     /// The offset at which the file ends in the middle of a block, if it does: only the part before
     /// it was replayed.
     pub cut_at: Option<usize>,
@@ -49,19 +49,19 @@ pub struct Report {
     /// The world's checksum after the last tick that was run.
     pub checksum: u64,
     /// The first difference, if any.
-    pub difference: Option<Difference>,
+    pub difference: Option<ReplayDiff>,
     /// The fields that differ, if they were asked for.
-    pub fields: Option<Fields>,
+    pub fields: Option<FieldDiffs>,
     /// The state at the end, if it was asked for.
-    pub state: Option<Listed>,
+    pub state: Option<StateListing>,
 }
 
 /// A state: each entity, with its fields and their values in words.
-pub type Listed = Vec<(String, Vec<(String, String)>)>;
+pub type StateListing = Vec<(String, Vec<(String, String)>)>;
 
 /// What is asked of a replay besides.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-pub struct Asked {
+pub struct ReplayOptions {
     /// Which fields differ. The replay then goes on to the first tick after which any does.
     pub fields: bool,
     /// Stop after so many ticks of the world.
@@ -79,18 +79,18 @@ impl Report {
 
 /// The point at which a replay and the capture diverge.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Difference {
+pub struct ReplayDiff {
     /// The first tick after which the world differs, or whose commands differ.
     pub tick: u32,
     /// The first command that differs, and its tick, if one does.
-    pub command: Option<(u32, Changed)>,
+    pub command: Option<(u32, CommandDiff)>,
     /// The checksums after that tick, recorded and replayed; none if they are the same, or if the capture has none after it.
     pub checksums: Option<(u64, u64)>,
 }
 
 /// A command that differs.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Changed {
+pub struct CommandDiff {
     /// Its player and sequence.
     pub command: (PlayerId, u64),
     /// As it was recorded, in words.

@@ -7,11 +7,11 @@
 
 use std::sync::Arc;
 
-use crate::connection::Endpoint;
-use crate::connection::receiver::RoomFacts;
-use crate::game::{Breach, PLAYER_GONE};
+use crate::connection::WireFormat;
+use crate::connection::receiver::RoomInfo;
+use crate::game::{CloseReason, PLAYER_GONE};
 use crate::packet::{DecodedPacket, Dialect, Direction, PacketTables};
-use crate::tools::capture::{Connection, End};
+use crate::tools::capture::{TcpConnection, Side};
 use crate::ws::Side;
 use crate::ws::close;
 use crate::ws::frame::{Header, Opcode};
@@ -21,20 +21,20 @@ const PACKETS: [&str; 6] = ["io_init", "init_data", "welcome", "pong", "error", 
 /// Those of them that a client may get without a greeting.
 const PARTINGS: [&str; 2] = ["error", "disconnect"];
 /// Why a client gets no greeting.
-const TURNED_AWAY: [Breach; 4] =
-    [Breach::TokenMissing, Breach::TokenWrong, Breach::TokenTooOften, Breach::LockstepOff];
+const TURNED_AWAY: [CloseReason; 4] =
+    [CloseReason::TokenMissing, CloseReason::TokenWrong, CloseReason::TokenTooOften, CloseReason::LockstepOff];
 /// How the names of the rules of an address begin.
 const ADDRESS: &str = "address_";
 /// The answers of a replay, from a packet on.
 #[derive(Debug, Default)]
-pub struct Answers {
+pub struct ServerReplies {
     from_packet: usize,
-    frames: Vec<Frame>,
+    frames: Vec<ReplyFrame>,
 }
 
 /// One frame of the server.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Frame {
+pub struct ReplyFrame {
     /// The packet that brought its end, or that of the bytes that it answers.
     pub packet: usize,
     /// The frame.
@@ -43,17 +43,17 @@ pub struct Frame {
 
 /// An answer that differs.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Differing {
+pub struct ReplyDiff {
     /// The recorded frame; `None` if there is none.
-    pub recorded: Option<Frame>,
+    pub recorded: Option<ReplyFrame>,
     /// The frame of the replay; `None` if there is none.
-    pub replayed: Option<Frame>,
+    pub replayed: Option<ReplyFrame>,
 }
 
-impl Answers {
+impl ServerReplies {
     /// Answers of which those before this packet are not known.
-    pub fn from_packet(packet: usize) -> Answers {
-        Answers { from_packet: packet, frames: Vec::new() }
+    pub fn from_packet(packet: usize) -> ServerReplies {
+        ServerReplies { from_packet: packet, frames: Vec::new() }
     }
 
     /// Adds whole frames that answer the bytes of a packet.
@@ -66,10 +66,10 @@ impl Answers {
     ///
     /// A capture may end between a client's bytes and their answers, and a connection may end
     /// before them: then answers to the last bytes may be missing in the recording.
-    pub fn compare(&self, connection: &Connection<'_>, endpoint: &Endpoint) -> (usize, Option<Differing>) {
+    pub fn compare(&self, connection: &TcpConnection<'_>, endpoint: &WireFormat) -> (usize, Option<ReplyDiff>) {
         let mut replayed = self.frames.iter().peekable();
         let mut same = 0;
-        let known = Known::new(endpoint);
+        let known = ReplyMatcher::new(endpoint);
         for recorded in answers(connection, &known) {
             if recorded.packet < self.from_packet {
                 continue;
@@ -79,25 +79,25 @@ impl Answers {
                 same += 1;
             } else if !is_external(&kind) {
                 let replayed = replayed.next().cloned();
-                return (same, Some(Differing { recorded: Some(recorded), replayed }));
+                return (same, Some(ReplyDiff { recorded: Some(recorded), replayed }));
             }
-            if matches!(kind, Kind::Close(_)) {
+            if matches!(kind, ReplyKind::Close(_)) {
                 return (same, None);
             }
         }
-        let last = connection.pieces.iter().rfind(|piece| piece.from == End::Client);
+        let last = connection.pieces.iter().rfind(|piece| piece.from == Side::Client);
         let missing = replayed.next().filter(|frame| last.is_some_and(|last| frame.packet < last.packet));
         let is_lost = connection.has_end;
         let differing = missing.filter(|_| !is_lost).cloned();
-        (same, differing.map(|replayed| Differing { recorded: None, replayed: Some(replayed) }))
+        (same, differing.map(|replayed| ReplyDiff { recorded: None, replayed: Some(replayed) }))
     }
 }
 
 /// Learns from the recorded answers the room's epoch and the update rate of native clients. Returns
 /// the number of the client, which the MooMoo dialects name.
-pub fn learn(connection: &Connection<'_>, endpoint: &Endpoint, facts: &mut RoomFacts) -> u64 {
+pub fn learn(connection: &TcpConnection<'_>, endpoint: &WireFormat, facts: &mut RoomInfo) -> u64 {
     let Some(frame) = frames(connection).next() else { return 0 };
-    let Some(Kind::Packet(packet)) = Known::new(endpoint).kind(&frame.bytes) else { return 0 };
+    let Some(ReplyKind::Packet(packet)) = ReplyMatcher::new(endpoint).kind(&frame.bytes) else { return 0 };
     let text = |name| packet.get(name).and_then(|value| value.as_str());
     if let Some((epoch, number)) = text("socket_id").and_then(|id| id.rsplit_once('-')) {
         epoch.clone_into(&mut facts.epoch);
@@ -110,13 +110,13 @@ pub fn learn(connection: &Connection<'_>, endpoint: &Endpoint, facts: &mut RoomF
 }
 
 /// Whether the server has not greeted a client because of its token or its mode, as far as the recording goes.
-pub fn is_turned_away(connection: &Connection<'_>, endpoint: &Endpoint) -> bool {
-    let known = Known::new(endpoint);
+pub fn is_turned_away(connection: &TcpConnection<'_>, endpoint: &WireFormat) -> bool {
+    let known = ReplyMatcher::new(endpoint);
     for frame in frames(connection) {
         match known.kind(&frame.bytes) {
-            Some(Kind::Packet(packet)) if !PARTINGS.contains(&packet.row.name.as_str()) => return false,
+            Some(ReplyKind::Packet(packet)) if !PARTINGS.contains(&packet.row.name.as_str()) => return false,
             // Without a reason, it answers the client's own.
-            Some(Kind::Close(reason)) => {
+            Some(ReplyKind::Close(reason)) => {
                 return reason.is_empty() || TURNED_AWAY.iter().any(|breach| breach.name() == reason);
             }
             _ => {}
@@ -126,7 +126,7 @@ pub fn is_turned_away(connection: &Connection<'_>, endpoint: &Endpoint) -> bool 
 }
 
 /// What an answer is.
-enum Kind<'a> {
+enum ReplyKind<'a> {
     Pong,
     Packet(DecodedPacket<'a>),
     /// The reason of a close frame.
@@ -134,16 +134,16 @@ enum Kind<'a> {
 }
 
 /// How answers are told from updates, of which there are a hundred times as many.
-struct Known<'a> {
-    endpoint: &'a Endpoint,
+struct ReplyMatcher<'a> {
+    endpoint: &'a WireFormat,
     /// How the packets that answer begin.
     prefixes: Vec<&'a [u8]>,
 }
 
-impl<'a> Known<'a> {
-    fn new(endpoint: &'a Endpoint) -> Known<'a> {
+impl<'a> ReplyMatcher<'a> {
+    fn new(endpoint: &'a WireFormat) -> ReplyMatcher<'a> {
         let prefix = |name: &&str| Some(endpoint.dialect.prefix(Direction::ToClient, name)?.0);
-        Known { endpoint, prefixes: PACKETS.iter().filter_map(prefix).collect() }
+        ReplyMatcher { endpoint, prefixes: PACKETS.iter().filter_map(prefix).collect() }
     }
 
     /// Whether a frame may be an answer, at a glance.
@@ -156,43 +156,43 @@ impl<'a> Known<'a> {
     }
 
     /// What an answer is; `None` for a frame that is no answer.
-    fn kind(&self, frame: &[u8]) -> Option<Kind<'a>> {
+    fn kind(&self, frame: &[u8]) -> Option<ReplyKind<'a>> {
         let (header, at) = Header::decode(frame, Side::Server).ok()??;
         let (dialect, payload) = (&self.endpoint.dialect, &frame[at..]);
         if !self.may_be(&header, payload) {
             return None;
         }
         let decoded = match header.opcode {
-            Opcode::Pong => return Some(Kind::Pong),
+            Opcode::Pong => return Some(ReplyKind::Pong),
             Opcode::Close => {
                 let reason = close::decode(payload).map(|close| close.reason.to_owned());
-                return Some(Kind::Close(reason.unwrap_or_default()));
+                return Some(ReplyKind::Close(reason.unwrap_or_default()));
             }
             Opcode::Binary => dialect.decode(Direction::ToClient, payload).ok()?,
             _ => dialect.decode_json(Direction::ToClient, str::from_utf8(payload).ok()?).ok()?,
         };
-        PACKETS.contains(&decoded.row.name.as_str()).then_some(Kind::Packet(decoded))
+        PACKETS.contains(&decoded.row.name.as_str()).then_some(ReplyKind::Packet(decoded))
     }
 }
 
 /// Tells which pieces of servers are needed to find their answers, without knowing the endpoints.
-pub struct Sieve {
+pub struct ReplyFilter {
     /// How the packets that answer begin in any of the dialects: four bytes, and which of their bits count.
     prefixes: Vec<(u32, u32)>,
 }
 
 /// The bytes of a server so far.
 #[derive(Debug, Default)]
-pub struct Sifted {
+pub struct FilterProgress {
     /// Those of a head or a frame that is not complete.
     rest: Vec<u8>,
     is_open: bool,
     has_frame: bool,
 }
 
-impl Sieve {
+impl ReplyFilter {
     /// For endpoints of these packet tables.
-    pub fn new(codes: &PacketTables) -> Sieve {
+    pub fn new(codes: &PacketTables) -> ReplyFilter {
         let prefix = |dialect: &Arc<Dialect>, name: &str| {
             let (prefix, _) = dialect.prefix(Direction::ToClient, name)?;
             let mask = u32::MAX.checked_shl(32 - 8 * prefix.len().min(4) as u32).unwrap_or(0);
@@ -202,13 +202,13 @@ impl Sieve {
         let mut prefixes: Vec<_> = codes.dialects().flat_map(of_dialect).collect();
         prefixes.sort_unstable();
         prefixes.dedup();
-        Sieve { prefixes }
+        ReplyFilter { prefixes }
     }
 
     /// Whether the next piece of a server is needed: it has the first frame, or one that may be an answer,
     /// or is not just whole frames.
-    pub fn keeps(&self, sifted: &mut Sifted, piece: &[u8]) -> bool {
-        let Sifted { rest, is_open, has_frame } = sifted;
+    pub fn keeps(&self, sifted: &mut FilterProgress, piece: &[u8]) -> bool {
+        let FilterProgress { rest, is_open, has_frame } = sifted;
         let mut is_needed = !*has_frame;
         let mut each = |header: &Header, at: usize, frame: &[u8]| {
             *has_frame = true;
@@ -249,18 +249,18 @@ fn first_four(bytes: &[u8]) -> u32 {
 
 /// Whether an answer follows from what a replay does not know: the limits of an address, a deadline,
 /// a slow reader, the operator, the end of the server.
-fn is_external(answer: &Kind<'_>) -> bool {
+fn is_external(answer: &ReplyKind<'_>) -> bool {
     let is_external = |rule: &str| {
-        let of_time = [Breach::HelloLate, Breach::SlowClient, Breach::Silent];
-        let breach = Breach::ALL.into_iter().find(|breach| breach.name() == rule);
+        let of_time = [CloseReason::HelloLate, CloseReason::SlowClient, CloseReason::Silent];
+        let breach = CloseReason::ALL.into_iter().find(|breach| breach.name() == rule);
         rule.starts_with(ADDRESS)
             || rule == PLAYER_GONE
             || breach.is_some_and(|breach| !breach.is_of_the_client() || of_time.contains(&breach))
     };
     match answer {
-        Kind::Pong => false,
-        Kind::Close(reason) => is_external(reason),
-        Kind::Packet(packet) => {
+        ReplyKind::Pong => false,
+        ReplyKind::Close(reason) => is_external(reason),
+        ReplyKind::Packet(packet) => {
             let rule = packet.get("reason").or_else(|| packet.get("rule"));
             rule.and_then(|value| value.as_str()).is_some_and(is_external)
         }
@@ -268,12 +268,12 @@ fn is_external(answer: &Kind<'_>) -> bool {
 }
 
 /// The server's frames of a connection that may be answers, in order.
-fn answers(connection: &Connection<'_>, known: &Known<'_>) -> Vec<Frame> {
+fn answers(connection: &TcpConnection<'_>, known: &ReplyMatcher<'_>) -> Vec<ReplyFrame> {
     let (mut found, mut rest, mut is_open) = (Vec::new(), Vec::new(), false);
-    for piece in connection.pieces.iter().filter(|piece| piece.from == End::Server) {
+    for piece in connection.pieces.iter().filter(|piece| piece.from == Side::Server) {
         let mut each = |header: &Header, at: usize, frame: &[u8]| {
             if known.may_be(header, &frame[at..]) {
-                found.push(Frame { packet: piece.packet, bytes: frame.to_vec() });
+                found.push(ReplyFrame { packet: piece.packet, bytes: frame.to_vec() });
             }
         };
         // Nearly every piece is whole frames, which need no copy.
@@ -300,9 +300,9 @@ fn behind_head(bytes: &mut Vec<u8>) -> bool {
 }
 
 /// The server's frames of a connection, in order.
-fn frames<'a>(connection: &'a Connection<'_>) -> impl Iterator<Item = Frame> + 'a {
+fn frames<'a>(connection: &'a TcpConnection<'_>) -> impl Iterator<Item = ReplyFrame> + 'a {
     let (mut bytes, mut is_open) = (Vec::new(), false);
-    let pieces = connection.pieces.iter().filter(|piece| piece.from == End::Server);
+    let pieces = connection.pieces.iter().filter(|piece| piece.from == Side::Server);
     pieces.flat_map(move |piece| {
         bytes.extend_from_slice(piece.bytes);
         is_open = is_open || behind_head(&mut bytes);
@@ -311,9 +311,9 @@ fn frames<'a>(connection: &'a Connection<'_>) -> impl Iterator<Item = Frame> + '
 }
 
 /// Cuts whole frames off the server's bytes, which this packet brought.
-fn cut(bytes: &mut Vec<u8>, packet: usize) -> Vec<Frame> {
+fn cut(bytes: &mut Vec<u8>, packet: usize) -> Vec<ReplyFrame> {
     let mut frames = Vec::new();
-    let used = whole(bytes, &mut |_, _, frame| frames.push(Frame { packet, bytes: frame.to_vec() }));
+    let used = whole(bytes, &mut |_, _, frame| frames.push(ReplyFrame { packet, bytes: frame.to_vec() }));
     bytes.drain(..used);
     frames
 }

@@ -6,12 +6,12 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use super::received::{Heard, Update};
-use super::world_model::Picture;
+use super::received::{ServerPacket, Update};
+use super::world_model::WorldModel;
 use super::policy::{Intent, Policy};
-use crate::game::bots::{Agent, Deeds, Excuse, Outcome, Sight};
+use crate::game::bots::{Agent, BotStats, Tolerance, AgentOutput, ViewStats};
 use crate::game::command_acks::answers_commands;
-use crate::game::bots::ack_checker::{Asked, tick_to_name};
+use crate::game::bots::ack_checker::{AckChecker, tick_to_name};
 use crate::games::moo::client_packet::{ClientPacket, Mode};
 use crate::packet::{DecodedPacket, Dialect};
 use crate::connection::session::NATIVE_VERSION;
@@ -29,15 +29,15 @@ const MOURNERS: usize = 8;
 const SKINS: usize = 10;
 
 /// Observes an agent's traffic.
-pub trait Observer: Send + 'static {
+pub trait PacketObserver: Send + 'static {
     /// The picture of the world.
-    fn picture(&self) -> &Picture;
+    fn picture(&self) -> &WorldModel;
 
     /// The agent sends a packet.
     fn said(&mut self, packet: &ClientPacket<'_>);
 
     /// The server has sent a packet, which arrived `now`; appends the rules that it breaks.
-    fn hear(&mut self, heard: &Heard, now: Duration, out: &mut Outcome);
+    fn on_packet(&mut self, heard: &ServerPacket, now: Duration, out: &mut AgentOutput);
 
     /// Whether it judges what it hears.
     fn checks(&self) -> bool {
@@ -45,13 +45,13 @@ pub trait Observer: Send + 'static {
     }
 
     /// As [`Agent::excuse`].
-    fn excuse(&mut self, excuse: Excuse) {
+    fn excuse(&mut self, excuse: Tolerance) {
         let _ = excuse;
     }
 
     /// As [`Agent::take_deeds`].
-    fn take_deeds(&mut self) -> Deeds {
-        Deeds::default()
+    fn take_deeds(&mut self) -> BotStats {
+        BotStats::default()
     }
 
     /// As [`Agent::marks`].
@@ -60,17 +60,17 @@ pub trait Observer: Send + 'static {
     }
 }
 
-impl Observer for Picture {
-    fn picture(&self) -> &Picture {
+impl PacketObserver for WorldModel {
+    fn picture(&self) -> &WorldModel {
         self
     }
 
     fn said(&mut self, packet: &ClientPacket<'_>) {
-        Picture::said(self, packet);
+        WorldModel::said(self, packet);
     }
 
-    fn hear(&mut self, heard: &Heard, _: Duration, _: &mut Outcome) {
-        Picture::hear(self, heard);
+    fn on_packet(&mut self, heard: &ServerPacket, _: Duration, _: &mut AgentOutput) {
+        WorldModel::apply(self, heard);
     }
 }
 
@@ -83,7 +83,7 @@ pub fn is_bots_name(name: &str) -> bool {
 }
 
 /// See the [module](self).
-pub struct Actor<O> {
+pub struct MooAgent<O> {
     dialect: Arc<Dialect>,
     is_native: bool,
     name: String,
@@ -94,7 +94,7 @@ pub struct Actor<O> {
     returns: Option<Duration>,
     sequence: u32,
     /// Its commands, if it judges what it hears, and is told what becomes of them.
-    asked: Option<Asked>,
+    asked: Option<AckChecker>,
     /// The newest tick that it knows.
     tick: Option<u32>,
     nonce: u32,
@@ -104,13 +104,13 @@ pub struct Actor<O> {
     pub observer: O,
 }
 
-impl<O: Observer> Actor<O> {
+impl<O: PacketObserver> MooAgent<O> {
     /// The agent with this index, counted from 0: name, colour and waiting time after death follow
     /// from the index.
-    pub fn new(index: usize, dialect: Arc<Dialect>, policy: Box<dyn Policy>, observer: O) -> Actor<O> {
+    pub fn new(index: usize, dialect: Arc<Dialect>, policy: Box<dyn Policy>, observer: O) -> MooAgent<O> {
         let is_native = dialect.name() == "native";
         let is_told = is_native && observer.checks() && answers_commands(&dialect);
-        Actor {
+        MooAgent {
             dialect,
             is_native,
             name: format!("{NAME}{index}"),
@@ -119,7 +119,7 @@ impl<O: Observer> Actor<O> {
             mourning: MOURNING + MOURNING_STEP * (index % MOURNERS) as u32,
             returns: None,
             sequence: 0,
-            asked: is_told.then(Asked::default),
+            asked: is_told.then(AckChecker::default),
             tick: None,
             nonce: 0,
             pinged: None,
@@ -129,7 +129,7 @@ impl<O: Observer> Actor<O> {
     }
 
     /// Waits, and enters again.
-    fn mourn(&mut self, now: Duration, out: &mut Outcome) {
+    fn mourn(&mut self, now: Duration, out: &mut AgentOutput) {
         let returns = *self.returns.get_or_insert(now + self.mourning);
         if now >= returns {
             self.returns = None;
@@ -137,11 +137,11 @@ impl<O: Observer> Actor<O> {
             self.sequence += 1;
             self.asked.iter_mut().for_each(|asked| asked.said(self.sequence, None));
             let (name, skin) = (Some(self.name.clone()), Some(self.skin));
-            self.say(&ClientPacket::EnterGame { name, skin, moofoll: false }, out);
+            self.send_packet(&ClientPacket::EnterGame { name, skin, moofoll: false }, out);
         }
     }
 
-    fn carry_out(&mut self, intent: Intent, out: &mut Outcome) {
+    fn carry_out(&mut self, intent: Intent, out: &mut AgentOutput) {
         let sequence = self.is_native.then(|| {
             self.sequence += 1;
             self.sequence
@@ -162,17 +162,17 @@ impl<O: Observer> Actor<O> {
             Intent::Chat(text) => ClientPacket::Chat { sequence, tick, text },
         };
         let before = out.packets.len();
-        self.say(&packet, out);
+        self.send_packet(&packet, out);
         if let Some(asked) = self.asked.as_mut().filter(|_| out.packets.len() > before) {
             asked.said(self.sequence, tick);
         }
     }
 
     /// Judges what the server says of commands.
-    fn judge(&mut self, packet: &DecodedPacket<'_>, heard: &Heard, out: &mut Outcome) {
+    fn judge(&mut self, packet: &DecodedPacket<'_>, heard: &ServerPacket, out: &mut AgentOutput) {
         let Some(asked) = &mut self.asked else { return };
-        let judged = asked.hear(packet).and_then(|()| match heard {
-            Heard::Update(Update { own, .. }) => asked.settle().and_then(|()| match own {
+        let judged = asked.on_packet(packet).and_then(|()| match heard {
+            ServerPacket::Update(Update { own, .. }) => asked.settle().and_then(|()| match own {
                 Some(own) if own.sequence != asked.last() => Err(format!(
                     "own has the sequence {}, but {} was accepted last",
                     own.sequence,
@@ -185,7 +185,7 @@ impl<O: Observer> Actor<O> {
         judged.unwrap_or_else(|what| out.fault("answer", what));
     }
 
-    fn say(&mut self, packet: &ClientPacket<'_>, out: &mut Outcome) {
+    fn send_packet(&mut self, packet: &ClientPacket<'_>, out: &mut AgentOutput) {
         let is_needed = matches!(packet, ClientPacket::Hello { .. } | ClientPacket::EnterGame { .. });
         if !is_needed && !packet.is_in(&self.dialect) {
             return;
@@ -200,39 +200,39 @@ impl<O: Observer> Actor<O> {
     }
 }
 
-impl<O: Observer> Agent for Actor<O> {
+impl<O: PacketObserver> Agent for MooAgent<O> {
     fn name(&self) -> &str {
         &self.name
     }
 
-    fn begin(&mut self, out: &mut Outcome) {
+    fn begin(&mut self, out: &mut AgentOutput) {
         let (name, skin) = (Some(self.name.clone()), Some(self.skin));
         if self.is_native {
-            self.say(&ClientPacket::Hello { version: NATIVE_VERSION, mode: Mode::Play, name, skin }, out);
+            self.send_packet(&ClientPacket::Hello { version: NATIVE_VERSION, mode: Mode::Play, name, skin }, out);
         } else {
-            self.say(&ClientPacket::EnterGame { name, skin, moofoll: false }, out);
+            self.send_packet(&ClientPacket::EnterGame { name, skin, moofoll: false }, out);
         }
     }
 
-    fn hear(&mut self, packet: &DecodedPacket<'_>, now: Duration, out: &mut Outcome) {
-        let heard = Heard::from_decoded(packet);
+    fn on_packet(&mut self, packet: &DecodedPacket<'_>, now: Duration, out: &mut AgentOutput) {
+        let heard = ServerPacket::from_decoded(packet);
         self.judge(packet, &heard, out);
         self.tick = match &heard {
-            Heard::Update(update) => Some(update.tick),
-            Heard::Pong { tick, .. } => (*tick).max(self.tick),
+            ServerPacket::Update(update) => Some(update.tick),
+            ServerPacket::Pong { tick, .. } => (*tick).max(self.tick),
             _ => self.tick,
         };
-        self.observer.hear(&heard, now, out);
-        out.is_update = matches!(heard, Heard::Update(_) | Heard::Players(_));
+        self.observer.on_packet(&heard, now, out);
+        out.is_update = matches!(heard, ServerPacket::Update(_) | ServerPacket::Players(_));
     }
 
     /// Pings, respawns, and carries out the policy's intents.
-    fn act(&mut self, now: Duration, out: &mut Outcome) {
+    fn act(&mut self, now: Duration, out: &mut AgentOutput) {
         if self.pinged.is_none_or(|before| now.saturating_sub(before) >= PING_EVERY) {
             self.pinged = Some(now);
             self.nonce += 1;
             let nonce = self.is_native.then_some(self.nonce);
-            self.say(&ClientPacket::Ping { nonce }, out);
+            self.send_packet(&ClientPacket::Ping { nonce }, out);
         }
         if self.observer.picture().is_dead {
             self.mourn(now, out);
@@ -249,19 +249,19 @@ impl<O: Observer> Agent for Actor<O> {
         self.observer.picture().me.is_some()
     }
 
-    fn sight(&self) -> Sight {
+    fn sight(&self) -> ViewStats {
         let picture = self.observer.picture();
-        Sight { others: picture.others_in_view, waits: picture.is_dead }
+        ViewStats { others: picture.others_in_view, waits: picture.is_dead }
     }
 
-    fn excuse(&mut self, excuse: Excuse) {
+    fn excuse(&mut self, excuse: Tolerance) {
         self.observer.excuse(excuse);
         self.asked.iter_mut().for_each(|asked| asked.excuse(excuse));
     }
 
-    fn take_deeds(&mut self) -> Deeds {
+    fn take_deeds(&mut self) -> BotStats {
         let mut deeds = self.observer.take_deeds();
-        deeds.add(&self.asked.as_mut().map_or_else(Deeds::default, Asked::take_deeds));
+        deeds.add(&self.asked.as_mut().map_or_else(BotStats::default, AckChecker::take_deeds));
         deeds
     }
 
@@ -272,10 +272,10 @@ impl<O: Observer> Agent for Actor<O> {
 
 #[cfg(test)]
 mod tests {
-    use super::super::policy::Wanderer;
+    use super::super::policy::WanderPolicy;
     use super::*;
-    use crate::client::bots::{Bot, Stage};
-    use crate::client::connection::{Keys, Link};
+    use crate::client::bots::{Bot, BotStage};
+    use crate::client::connection::{ConnectionKeys, ClientConnection};
     use crate::limits;
     use crate::packet::tables::BUILTIN;
     use crate::packet::{PacketTables, Direction};
@@ -286,16 +286,16 @@ mod tests {
     const NOW: Duration = Duration::from_secs(1);
 
     /// A bot whose upgrade is done, and the server's end of its connection.
-    fn connected(dialect: &str) -> (Bot<Actor<Picture>>, Connection, Arc<Dialect>) {
+    fn connected(dialect: &str) -> (Bot<MooAgent<WorldModel>>, Connection, Arc<Dialect>) {
         connected_with(&PacketTables::builtin(), dialect)
     }
 
-    fn connected_with(codes: &PacketTables, dialect: &str) -> (Bot<Actor<Picture>>, Connection, Arc<Dialect>) {
+    fn connected_with(codes: &PacketTables, dialect: &str) -> (Bot<MooAgent<WorldModel>>, Connection, Arc<Dialect>) {
         let dialect = codes.dialect(dialect).unwrap();
-        let policy = Box::new(Wanderer::new(1, 1));
-        let keys = Keys { upgrade: [1; 16], mask: || [1, 2, 3, 4] };
-        let link = Link::new("localhost:3000", "/", dialect.name() == "native", keys);
-        let actor = Actor::new(3, Arc::clone(&dialect), policy, Picture::new());
+        let policy = Box::new(WanderPolicy::new(1, 1));
+        let keys = ConnectionKeys { upgrade: [1; 16], mask: || [1, 2, 3, 4] };
+        let link = ClientConnection::new("localhost:3000", "/", dialect.name() == "native", keys);
+        let actor = MooAgent::new(3, Arc::clone(&dialect), policy, WorldModel::new());
         let mut bot = Bot::new(link, Arc::clone(&dialect), actor, ());
         let mut request = Vec::new();
         bot.drain_output(&mut request);
@@ -305,7 +305,7 @@ mod tests {
     }
 
     /// The packets that the bot has sent since.
-    fn said(bot: &mut Bot<Actor<Picture>>, conn: &mut Connection, dialect: &Dialect) -> Vec<String> {
+    fn said(bot: &mut Bot<MooAgent<WorldModel>>, conn: &mut Connection, dialect: &Dialect) -> Vec<String> {
         let (mut bytes, mut packets) = (Vec::new(), Vec::new());
         bot.drain_output(&mut bytes);
         conn.receive(&bytes);
@@ -317,7 +317,7 @@ mod tests {
         packets
     }
 
-    fn tell(bot: &mut Bot<Actor<Picture>>, conn: &mut Connection, message: &[u8]) {
+    fn tell(bot: &mut Bot<MooAgent<WorldModel>>, conn: &mut Connection, message: &[u8]) {
         let mut bytes = Vec::new();
         conn.send_binary(message);
         conn.drain_output(&mut bytes);
@@ -325,7 +325,7 @@ mod tests {
     }
 
     /// Gives the bot a body, and lets it act.
-    fn enter(bot: &mut Bot<Actor<Picture>>, conn: &mut Connection, dialect: &Dialect) {
+    fn enter(bot: &mut Bot<MooAgent<WorldModel>>, conn: &mut Connection, dialect: &Dialect) {
         let json = [
             r#"["welcome",[1,"0",1,14400,30,30,"0",5]]"#,
             r#"["spawned",[9]]"#,
@@ -336,7 +336,7 @@ mod tests {
             let message = dialect.encode(Direction::ToClient, &packet.row.name, &packet.values).unwrap();
             tell(bot, conn, &message);
         }
-        assert_eq!(bot.stage(), Stage::Playing);
+        assert_eq!(bot.stage(), BotStage::Playing);
         bot.act(NOW);
     }
 
@@ -349,7 +349,7 @@ mod tests {
         enter(&mut bot, &mut conn, &dialect);
         assert_eq!(said(&mut bot, &mut conn, &dialect), ["ping", "move", "aim"]);
         bot.leave();
-        assert_eq!(bot.stage(), Stage::Leaving);
+        assert_eq!(bot.stage(), BotStage::Leaving);
     }
 
     #[test]

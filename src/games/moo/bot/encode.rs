@@ -1,13 +1,13 @@
 //! Encodes typed client packets in a dialect: the reverse of [`ClientPacket::from_decoded`].
 //! Arguments are found by name in the table.
 
-use crate::game::bots::Said;
+use crate::game::bots::EncodePacket;
 use crate::games::moo::client_packet::{ClanAction, ClientPacket, Mode};
 use crate::packet::angle::to_radians_2dec;
 use crate::packet::grammar::{Shape, Unit};
 use crate::packet::{Dialect, Direction, Row, Value};
 
-impl Said for ClientPacket<'_> {
+impl EncodePacket for ClientPacket<'_> {
     fn encode(&self, dialect: &Dialect) -> Vec<u8> {
         ClientPacket::encode(self, dialect)
     }
@@ -16,7 +16,7 @@ impl Said for ClientPacket<'_> {
 impl ClientPacket<'_> {
     /// Encodes the packet in a dialect; empty if the dialect does not have it.
     pub fn encode(&self, dialect: &Dialect) -> Vec<u8> {
-        self.draft(dialect).map_or_else(Vec::new, Draft::encode)
+        self.draft(dialect).map_or_else(Vec::new, PacketDraft::encode)
     }
 
     /// Whether the dialect has the packet: tables may lack those that nobody needs.
@@ -24,8 +24,8 @@ impl ClientPacket<'_> {
         self.draft(dialect).is_some_and(|draft| draft.row.is_some())
     }
 
-    fn draft<'d>(&self, dialect: &'d Dialect) -> Option<Draft<'d>> {
-        let draft = |name| Draft::new(dialect, name);
+    fn draft<'d>(&self, dialect: &'d Dialect) -> Option<PacketDraft<'d>> {
+        let draft = |name| PacketDraft::new(dialect, name);
         let command = |name, sequence: &Option<u32>, tick: &Option<u32>| {
             draft(name).set("sequence", or_nil(*sequence)).set("tick", or_nil(*tick))
         };
@@ -69,7 +69,7 @@ impl ClientPacket<'_> {
 }
 
 impl ClanAction {
-    fn fill<'d>(&self, command: impl Fn(&'static str) -> Draft<'d>) -> Draft<'d> {
+    fn fill<'d>(&self, command: impl Fn(&'static str) -> PacketDraft<'d>) -> PacketDraft<'d> {
         let of_player = |name, player: u32| command(name).set("player", player).set("sid", player);
         match self {
             ClanAction::Create { name } => command("clan_create").set("name", name.as_str()),
@@ -85,16 +85,16 @@ impl ClanAction {
 
 /// A packet under construction: a value for each argument of its row. What the dialect lacks, the
 /// packet or an argument of it, is left out.
-struct Draft<'d> {
+struct PacketDraft<'d> {
     dialect: &'d Dialect,
     row: Option<&'d Row>,
     values: Vec<Value>,
 }
 
-impl<'d> Draft<'d> {
+impl<'d> PacketDraft<'d> {
     fn new(dialect: &'d Dialect, name: &str) -> Self {
         let row = dialect.row(Direction::ToServer, name);
-        Draft { dialect, row, values: vec![Value::Nil; row.map_or(0, |row| row.arguments.len())] }
+        PacketDraft { dialect, row, values: vec![Value::Nil; row.map_or(0, |row| row.arguments.len())] }
     }
 
     /// Sets an argument, or a key of an argument that is a map.

@@ -7,8 +7,8 @@
 use std::f64::consts::TAU;
 use std::time::Duration;
 
-use super::world_model::{Known, Picture};
-use crate::game::Dice;
+use super::world_model::{ModelPlayer, WorldModel};
+use crate::game::BotRng;
 use crate::games::moo::client_packet::ClanAction;
 
 /// What a body should do.
@@ -46,15 +46,15 @@ pub enum Intent {
 pub trait Policy: Send {
     /// Called as soon as there is a body, and then at least about ten times a second. Intents are
     /// carried out in order.
-    fn decide(&mut self, picture: &Picture, now: Duration, intents: &mut Vec<Intent>);
+    fn decide(&mut self, picture: &WorldModel, now: Duration, intents: &mut Vec<Intent>);
 }
 
 /// Stands still and says nothing.
 #[derive(Debug, Default)]
-pub struct Still;
+pub struct StandPolicy;
 
-impl Policy for Still {
-    fn decide(&mut self, _: &Picture, _: Duration, _: &mut Vec<Intent>) {}
+impl Policy for StandPolicy {
+    fn decide(&mut self, _: &WorldModel, _: Duration, _: &mut Vec<Intent>) {}
 }
 
 /// Time between two changes of direction.
@@ -76,24 +76,24 @@ const LINES: [&str; 6] = ["hello", "nice day", "which way?", "over here", "wait 
 /// born, or, if it is lonely there, the nearest of the gathering points that all wanderers of a
 /// crowd share.
 #[derive(Debug)]
-pub struct Wanderer {
-    dice: Dice,
+pub struct WanderPolicy {
+    dice: BotRng,
     /// Gathering points along each side of the map.
     points_per_side: u32,
     home: Option<(f64, f64)>,
     stride_ends: Duration,
-    tongue: Tongue,
+    tongue: Chatter,
 }
 
 /// When a bot talks, and what it says.
 #[derive(Debug, Default)]
-pub(super) struct Tongue {
+pub(super) struct Chatter {
     silence_ends: Option<Duration>,
 }
 
-impl Tongue {
+impl Chatter {
     /// Talks now and then.
-    pub(super) fn speak(&mut self, dice: &mut Dice, now: Duration, intents: &mut Vec<Intent>) {
+    pub(super) fn speak(&mut self, dice: &mut BotRng, now: Duration, intents: &mut Vec<Intent>) {
         // The first line comes at a random time of the first silence, so that a crowd does not talk
         // all at once.
         let first = dice.between(Duration::from_secs(2), SILENCE[1]);
@@ -106,17 +106,17 @@ impl Tongue {
     }
 }
 
-impl Wanderer {
+impl WanderPolicy {
     /// A wanderer in a crowd of `count`. The same seed makes the same decisions in the same world.
-    pub fn new(seed: u64, count: usize) -> Wanderer {
+    pub fn new(seed: u64, count: usize) -> WanderPolicy {
         // About fifty bots per point: enough company, and room to walk.
         let points_per_side = (count as f64 / 50.0).sqrt().round().max(1.0) as u32;
-        let dice = Dice::new(seed);
-        Wanderer { dice, points_per_side, home: None, stride_ends: Duration::ZERO, tongue: Tongue::default() }
+        let dice = BotRng::new(seed);
+        WanderPolicy { dice, points_per_side, home: None, stride_ends: Duration::ZERO, tongue: Chatter::default() }
     }
 
     /// The gathering point nearest to a position.
-    fn gathering(&self, map_size_px: f64, me: &Known) -> (f64, f64) {
+    fn gathering(&self, map_size_px: f64, me: &ModelPlayer) -> (f64, f64) {
         let cell_px = map_size_px / f64::from(self.points_per_side);
         let middle = |at_px: f64| {
             let cell = (at_px / cell_px).floor().clamp(0.0, f64::from(self.points_per_side - 1));
@@ -125,7 +125,7 @@ impl Wanderer {
         (middle(me.x_px), middle(me.y_px))
     }
 
-    fn direction(&mut self, picture: &Picture, me: &Known) -> Option<u16> {
+    fn direction(&mut self, picture: &WorldModel, me: &ModelPlayer) -> Option<u16> {
         let home = *self.home.get_or_insert((me.x_px, me.y_px));
         let home =
             if picture.others_in_view < COMPANY { self.gathering(picture.map_size_px, me) } else { home };
@@ -146,8 +146,8 @@ impl Wanderer {
     }
 }
 
-impl Policy for Wanderer {
-    fn decide(&mut self, picture: &Picture, now: Duration, intents: &mut Vec<Intent>) {
+impl Policy for WanderPolicy {
+    fn decide(&mut self, picture: &WorldModel, now: Duration, intents: &mut Vec<Intent>) {
         let Some(me) = picture.own() else { return };
         if now >= self.stride_ends {
             self.stride_ends = now + self.dice.between(STRIDE[0], STRIDE[1]);
@@ -163,15 +163,15 @@ impl Policy for Wanderer {
 mod tests {
     use super::*;
 
-    fn picture(x_px: f64, y_px: f64, others_in_view: usize) -> Picture {
+    fn picture(x_px: f64, y_px: f64, others_in_view: usize) -> WorldModel {
         let (health, max_health) = (100, 100);
-        let me = Known { name: String::new(), x_px, y_px, heading: 0, in_view: true, health, max_health };
+        let me = ModelPlayer { name: String::new(), x_px, y_px, heading: 0, in_view: true, health, max_health };
         let players = [(1, me)].into();
-        Picture { me: Some(1), players, others_in_view, ..Picture::new() }
+        WorldModel { me: Some(1), players, others_in_view, ..WorldModel::new() }
     }
 
     /// Carries out the intents at walking speed for `seconds`; returns the final position.
-    fn walk(wanderer: &mut Wanderer, mut picture: Picture, seconds: u64) -> (f64, f64) {
+    fn walk(wanderer: &mut WanderPolicy, mut picture: WorldModel, seconds: u64) -> (f64, f64) {
         let mut direction = None;
         for tenth in 0..seconds * 10 {
             let mut intents = Vec::new();
@@ -195,7 +195,7 @@ mod tests {
     #[test]
     fn in_company_it_stays_where_it_was_born() {
         for seed in 0..20 {
-            let (x, y) = walk(&mut Wanderer::new(seed, 200), picture(3_000.0, 9_000.0, 20), 60);
+            let (x, y) = walk(&mut WanderPolicy::new(seed, 200), picture(3_000.0, 9_000.0, 20), 60);
             let strayed = (x - 3_000.0).hypot(y - 9_000.0);
             assert!(strayed < STRAY_PX + 660.0, "seed {seed} strayed {strayed} px");
             assert!(strayed > 0.0);
@@ -205,7 +205,7 @@ mod tests {
     #[test]
     fn alone_it_goes_to_the_nearest_gathering_point() {
         for seed in 0..20 {
-            let (x, y) = walk(&mut Wanderer::new(seed, 200), picture(500.0, 14_000.0, 0), 40);
+            let (x, y) = walk(&mut WanderPolicy::new(seed, 200), picture(500.0, 14_000.0, 0), 40);
             let off = (x - 3_600.0).hypot(y - 10_800.0);
             assert!(off < STRAY_PX + 660.0, "seed {seed} is {off} px off");
         }
@@ -213,8 +213,8 @@ mod tests {
 
     #[test]
     fn it_talks_rarely_and_not_without_a_body() {
-        let (mut wanderer, mut intents) = (Wanderer::new(1, 1), Vec::new());
-        wanderer.decide(&Picture::new(), Duration::from_secs(100), &mut intents);
+        let (mut wanderer, mut intents) = (WanderPolicy::new(1, 1), Vec::new());
+        wanderer.decide(&WorldModel::new(), Duration::from_secs(100), &mut intents);
         assert_eq!(intents, []);
         for second in 0..600 {
             wanderer.decide(&picture(100.0, 100.0, 20), Duration::from_secs(second), &mut intents);

@@ -7,13 +7,13 @@
 
 use std::collections::BTreeMap;
 
-use super::received::{Added, Animal, Clan, Enter, Heard, Kit, Object, Offers, OwnClan, Pose, Shown, Stock, Update};
+use super::received::{AddedPlayer, Animal, Clan, EnteredPlayer, ServerPacket, Kit, Object, Offers, OwnClan, Pose, MoomooPlayer, MoomooValue, Update};
 use crate::games::moo::client_packet::{ClanAction, ClientPacket};
 use crate::games::moo::world::rules::{self, CHOICE_ITEMS, Group};
 
 /// A known player.
 #[derive(Debug, Clone, PartialEq)]
-pub struct Known {
+pub struct ModelPlayer {
     /// Its name; untrusted text.
     pub name: String,
     /// Pixels from the left.
@@ -32,7 +32,7 @@ pub struct Known {
 
 /// Clans, as far as the client knows them.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub struct Society {
+pub struct ClanState {
     /// All clans and their owners.
     pub clans: BTreeMap<String, u32>,
     /// The clans of the known players.
@@ -47,7 +47,7 @@ pub struct Society {
     pub asks: Vec<u32>,
 }
 
-impl Society {
+impl ClanState {
     /// The client founds, joins or leaves a clan. The members follow in a packet of their own.
     fn belong_to(&mut self, name: Option<String>, is_owner: bool) {
         if name.is_none() || !is_owner {
@@ -65,13 +65,13 @@ impl Society {
 
 /// See the [module](self).
 #[derive(Debug, Clone, PartialEq)]
-pub struct Picture {
+pub struct WorldModel {
     /// The client's own player, once it is in the world.
     pub me: Option<u32>,
     /// Whether the client's player is dead, until it enters again.
     pub is_dead: bool,
     /// All known players, its own included.
-    pub players: BTreeMap<u32, Known>,
+    pub players: BTreeMap<u32, ModelPlayer>,
     /// All known objects, in view or not.
     pub objects: BTreeMap<u32, Object>,
     /// Wood, food, stone, gold.
@@ -85,7 +85,7 @@ pub struct Picture {
     /// Every animal in view.
     pub animals: BTreeMap<u32, Animal>,
     /// Clan membership.
-    pub society: Society,
+    pub society: ClanState,
     /// Side of the map, px. The MooMoo dialects do not send it: there it is the default.
     pub map_size_px: f64,
     /// The client's last command that the world applied, in the native dialect.
@@ -103,10 +103,10 @@ pub struct Picture {
     pub(crate) is_native: bool,
 }
 
-impl Picture {
+impl WorldModel {
     /// An empty picture, with the default map size.
-    pub fn new() -> Picture {
-        Picture {
+    pub fn new() -> WorldModel {
+        WorldModel {
             me: None,
             is_dead: false,
             players: BTreeMap::new(),
@@ -116,7 +116,7 @@ impl Picture {
             offers: Offers::default(),
             age: 0,
             animals: BTreeMap::new(),
-            society: Society::default(),
+            society: ClanState::default(),
             map_size_px: f64::from(rules::MAP_SIZE_PX),
             applied_sequence: 0,
             updates: 0,
@@ -129,7 +129,7 @@ impl Picture {
     }
 
     /// The client's own player, once in the world.
-    pub fn own(&self) -> Option<&Known> {
+    pub fn own(&self) -> Option<&ModelPlayer> {
         self.players.get(&self.me?)
     }
 
@@ -141,62 +141,62 @@ impl Picture {
     }
 
     /// Applies a packet of the server.
-    pub fn hear(&mut self, heard: &Heard) {
+    pub fn apply(&mut self, heard: &ServerPacket) {
         match heard {
-            Heard::Welcome(welcome) => {
+            ServerPacket::Welcome(welcome) => {
                 self.is_native = true;
                 self.map_size_px = f64::from(welcome.map_size_px);
             }
-            Heard::Update(update) => self.update(update),
-            Heard::Spawned { player } => self.announced = Some(*player),
-            Heard::AddPlayer(added) => self.add(added),
-            Heard::RemovePlayer { id } => self.remove(id),
-            Heard::Players(players) => self.players(players),
-            Heard::Died => self.die(),
-            Heard::Objects(objects) => self.objects.extend(objects.iter().map(|object| (object.id, *object))),
-            Heard::Gone(gone) => self.objects.retain(|object, _| !gone.contains(object)),
-            Heard::Health(list) => {
+            ServerPacket::Update(update) => self.update(update),
+            ServerPacket::Spawned { player } => self.announced = Some(*player),
+            ServerPacket::AddPlayer(added) => self.add(added),
+            ServerPacket::RemovePlayer { id } => self.remove(id),
+            ServerPacket::Players(players) => self.players(players),
+            ServerPacket::Died => self.die(),
+            ServerPacket::Objects(objects) => self.objects.extend(objects.iter().map(|object| (object.id, *object))),
+            ServerPacket::Gone(gone) => self.objects.retain(|object, _| !gone.contains(object)),
+            ServerPacket::Health(list) => {
                 for (player, health) in list {
                     if let Some(known) = self.players.get_mut(player) {
                         known.health = *health;
                     }
                 }
             }
-            Heard::Stats { resources, age, .. } => (self.stock, self.age) = (*resources, *age),
-            Heard::Value { what: Stock::Resource(kind), amount } => self.stock[*kind] = *amount,
-            Heard::Age { age } => self.age = *age,
-            Heard::Setup { .. } => self.kit.counts.clear(),
-            Heard::Kit(kit) => {
+            ServerPacket::Stats { resources, age, .. } => (self.stock, self.age) = (*resources, *age),
+            ServerPacket::Value { what: MoomooValue::Resource(kind), amount } => self.stock[*kind] = *amount,
+            ServerPacket::Age { age } => self.age = *age,
+            ServerPacket::Setup { .. } => self.kit.counts.clear(),
+            ServerPacket::Kit(kit) => {
                 let count =
                     |group: Group| (group as u8, kit.counts.get(&(group as u8)).copied().unwrap_or(0));
                 self.kit = Kit { counts: Group::ALL.map(count).into(), ..kit.clone() };
             }
-            Heard::Bar { ids, weapons: true } => self.kit.weapons.clone_from(ids),
-            Heard::Bar { ids, weapons: false } => self.kit.items.clone_from(ids),
-            Heard::Count { group, count } => drop(self.kit.counts.insert(*group, *count)),
-            Heard::Offers(told) => {
+            ServerPacket::Bar { ids, weapons: true } => self.kit.weapons.clone_from(ids),
+            ServerPacket::Bar { ids, weapons: false } => self.kit.items.clone_from(ids),
+            ServerPacket::Count { group, count } => drop(self.kit.counts.insert(*group, *count)),
+            ServerPacket::Offers(told) => {
                 self.offers = Offers { choices: Some(choices(&self.kit, told)), ..told.clone() };
             }
-            Heard::Animals(animals) => {
+            ServerPacket::Animals(animals) => {
                 if !self.is_native {
                     self.animals.clear();
                 }
                 self.animals.extend(animals.iter().map(|animal| (animal.id, *animal)));
             }
-            Heard::AnimalsGone(gone) => self.animals.retain(|animal, _| !gone.contains(animal)),
+            ServerPacket::AnimalsGone(gone) => self.animals.retain(|animal, _| !gone.contains(animal)),
             _ => self.clans(heard),
         }
     }
 
-    fn clans(&mut self, heard: &Heard) {
+    fn clans(&mut self, heard: &ServerPacket) {
         let society = &mut self.society;
         match heard {
-            Heard::Clans(clans) => {
+            ServerPacket::Clans(clans) => {
                 society.clans = clans.iter().map(|clan| (clan.name.clone(), clan.owner)).collect();
                 let named = clans.iter().filter_map(|clan| Some((clan.id?, clan.name.clone())));
                 self.clan_names = named.collect();
             }
-            Heard::ClanChanges { ended, founded } => {
+            ServerPacket::ClanChanges { ended, founded } => {
                 for name in ended.iter().filter_map(|id| self.clan_names.remove(id)) {
                     society.clans.remove(&name);
                 }
@@ -205,9 +205,9 @@ impl Picture {
                     society.clans.insert(name.clone(), *owner);
                 }
             }
-            Heard::AddClan(clan) => drop(society.clans.insert(clan.name.clone(), clan.owner)),
-            Heard::RemoveClan { name } => drop(society.clans.remove(name)),
-            Heard::OwnClan(own) => {
+            ServerPacket::AddClan(clan) => drop(society.clans.insert(clan.name.clone(), clan.owner)),
+            ServerPacket::RemoveClan { name } => drop(society.clans.remove(name)),
+            ServerPacket::OwnClan(own) => {
                 let name = self.name_of(own);
                 self.society.belong_to(name, own.is_owner);
                 if own.id.is_some() {
@@ -215,10 +215,10 @@ impl Picture {
                 }
                 self.society.asks.clone_from(&own.asks);
             }
-            Heard::OwnName { name, is_owner } => society.belong_to(name.clone(), *is_owner),
-            Heard::Members(members) => society.members.clone_from(members),
-            Heard::Asks { player } => society.asks.push(*player),
-            Heard::Tags(tags) => {
+            ServerPacket::OwnName { name, is_owner } => society.belong_to(name.clone(), *is_owner),
+            ServerPacket::Members(members) => society.members.clone_from(members),
+            ServerPacket::Asks { player } => society.asks.push(*player),
+            ServerPacket::Tags(tags) => {
                 for (player, clan) in tags {
                     match clan.map(|clan| self.clan_names.get(&clan)) {
                         None => drop(society.tags.remove(player)),
@@ -243,7 +243,7 @@ impl Picture {
             // Sequences continue: the next life belongs to the same player.
             self.me = self.me.filter(|me| me != player);
         }
-        for Enter { pose, name, .. } in &update.enters {
+        for EnteredPlayer { pose, name, .. } in &update.enters {
             let health = u32::from(rules::PLAYER_HEALTH);
             self.meet(pose, name, true, (health, health));
             // An entering player has no clan until its tag says otherwise.
@@ -272,7 +272,7 @@ impl Picture {
         self.end_update();
     }
 
-    fn add(&mut self, added: &Added) {
+    fn add(&mut self, added: &AddedPlayer) {
         self.meet(&added.pose, &added.name, false, (added.health, added.max_health));
         self.ids.insert(added.id.clone(), added.pose.player);
         if added.is_you {
@@ -287,7 +287,7 @@ impl Picture {
         }
     }
 
-    fn players(&mut self, shown: &[Shown]) {
+    fn players(&mut self, shown: &[MoomooPlayer]) {
         self.society.tags.clear();
         let tags = shown.iter().filter_map(|shown| Some((shown.pose.player, shown.clan.clone()?)));
         self.society.tags.extend(tags);
@@ -316,7 +316,7 @@ impl Picture {
     fn meet(&mut self, pose: &Pose, name: &str, in_view: bool, (health, max_health): (u32, u32)) {
         let Pose { player, x_px, y_px, heading } = *pose;
         let name = name.to_owned();
-        self.players.insert(player, Known { name, x_px, y_px, heading, in_view, health, max_health });
+        self.players.insert(player, ModelPlayer { name, x_px, y_px, heading, in_view, health, max_health });
     }
 
     fn be_born(&mut self, player: u32) {
@@ -355,8 +355,8 @@ fn first_kit() -> Kit {
     Kit { weapons, items, counts: BTreeMap::new() }
 }
 
-impl Default for Picture {
-    fn default() -> Picture {
-        Picture::new()
+impl Default for WorldModel {
+    fn default() -> WorldModel {
+        WorldModel::new()
     }
 }

@@ -7,9 +7,9 @@
 use std::collections::BTreeMap;
 use std::time::Duration;
 
-use super::common::{Common, reach_px};
-use super::rule::Rule;
-use crate::games::moo::bot::received::{Animal, Heard, Shot, ShotEnd, ShotPlace};
+use super::common::{CheckState, reach_px};
+use super::rule::CheckRule;
+use crate::games::moo::bot::received::{Animal, ServerPacket, Shot, ShotEnd, ShotPlace};
 use crate::games::moo::world::rules::{self, AnimalKind};
 
 /// Greatest distance, px, of one of the player's own shots from the player when it is announced:
@@ -24,39 +24,39 @@ const TURN: Duration = Duration::from_millis(200);
 
 /// State of the check that the picture does not hold.
 #[derive(Debug, Default)]
-pub(super) struct State {
+pub(super) struct AnimalAndShotChecks {
     flying: BTreeMap<u32, Shot>,
     /// Whether the next shot was announced as a turret's.
     is_turrets: bool,
     /// The player's own weapon, as a MooMoo server shows it.
     weapon: u8,
     /// When each animal in view was last reported: by arrival, and by the tick.
-    told: BTreeMap<u32, [Duration; 2]>,
+    last_seen: BTreeMap<u32, [Duration; 2]>,
     /// The player's own shots.
     pub(super) shots: u64,
 }
 
-impl State {
+impl AnimalAndShotChecks {
     /// Records a packet; `now` is its time of arrival, and that of the tick where packets name it.
     /// `is_all` says that the packet lists all animals in view. Returns the food of each animal that
     /// is gone now, dead or not.
-    pub(super) fn hear(
+    pub(super) fn check_packet(
         &mut self,
-        heard: &Heard,
+        heard: &ServerPacket,
         now: [Duration; 2],
         is_all: bool,
-        common: &mut Common,
+        common: &mut CheckState,
     ) -> Vec<u32> {
         let is_turrets = std::mem::take(&mut self.is_turrets);
         match heard {
-            Heard::Shots(shots) => shots.iter().for_each(|shot| self.begin(shot, is_turrets, common)),
-            Heard::ShotEnds(ends) => ends.iter().for_each(|end| self.end(end, common)),
-            Heard::TurretShot => self.is_turrets = true,
-            Heard::Players(players) => {
+            ServerPacket::Shots(shots) => shots.iter().for_each(|shot| self.begin(shot, is_turrets, common)),
+            ServerPacket::ShotEnds(ends) => ends.iter().for_each(|end| self.end(end, common)),
+            ServerPacket::TurretShot => self.is_turrets = true,
+            ServerPacket::Players(players) => {
                 let own = players.iter().find(|shown| Some(shown.pose.player) == common.picture.me);
                 self.weapon = own.map_or(self.weapon, |own| own.weapon);
             }
-            Heard::Animals(animals) => {
+            ServerPacket::Animals(animals) => {
                 animals.iter().for_each(|animal| self.animal(animal, now, common));
                 if is_all {
                     let known = common.picture.animals.keys().copied();
@@ -65,10 +65,10 @@ impl State {
                     return self.gone(&gone, common);
                 }
             }
-            Heard::AnimalsGone(gone) => return self.gone(gone, common),
-            Heard::Strikes(animals) => {
-                for id in animals.iter().filter(|id| !self.told.contains_key(id)) {
-                    common.fault(Rule::AnimalUnknown, format!("animal {id} strikes"));
+            ServerPacket::AnimalsGone(gone) => return self.gone(gone, common),
+            ServerPacket::Strikes(animals) => {
+                for id in animals.iter().filter(|id| !self.last_seen.contains_key(id)) {
+                    common.fault(CheckRule::AnimalUnknown, format!("animal {id} strikes"));
                 }
             }
             _ => {}
@@ -76,11 +76,11 @@ impl State {
         Vec::new()
     }
 
-    fn begin(&mut self, shot: &Shot, is_turrets: bool, common: &mut Common) {
+    fn begin(&mut self, shot: &Shot, is_turrets: bool, common: &mut CheckState) {
         let Shot { id, kind, x_px, y_px, .. } = *shot;
         common.on_map(&format!("shot {id}"), x_px, y_px, 0.0);
         if self.flying.insert(id, *shot).is_some() || rules::projectile(kind).is_none() {
-            common.fault(Rule::ShotTwice, format!("{shot:?}"));
+            common.fault(CheckRule::ShotTwice, format!("{shot:?}"));
         }
         let is_mine = match shot.by {
             Some(by) => common.picture.me == Some(by),
@@ -91,7 +91,7 @@ impl State {
 
     /// MooMoo servers do not name the shooter: assume a player with such a weapon who is near and
     /// looks that way.
-    fn may_be_mine(&self, shot: &Shot, common: &Common) -> bool {
+    fn may_be_mine(&self, shot: &Shot, common: &CheckState) -> bool {
         let shoots = rules::weapon(self.weapon).and_then(|weapon| weapon.shoots);
         common.picture.own().is_some_and(|me| {
             let off = me.heading.wrapping_sub(shot.heading);
@@ -101,27 +101,27 @@ impl State {
         })
     }
 
-    fn end(&mut self, end: &ShotEnd, common: &mut Common) {
+    fn end(&mut self, end: &ShotEnd, common: &mut CheckState) {
         let Some(shot) = self.flying.remove(&end.id) else {
-            return common.fault(Rule::ShotEnd, format!("shot {} is not in flight", end.id));
+            return common.fault(CheckRule::ShotEnd, format!("shot {} is not in flight", end.id));
         };
         let way_px = match end.place {
             ShotPlace::At(x_px, y_px) => (x_px - shot.x_px).hypot(y_px - shot.y_px),
             ShotPlace::After(way_px) => way_px,
         };
         if way_px > shot.range_px + ROUNDED_PX {
-            common.fault(Rule::ShotEnd, format!("{shot:?} after {way_px:.1} px"));
+            common.fault(CheckRule::ShotEnd, format!("{shot:?} after {way_px:.1} px"));
         }
     }
 
-    fn animal(&mut self, animal: &Animal, now: [Duration; 2], common: &mut Common) {
+    fn animal(&mut self, animal: &Animal, now: [Duration; 2], common: &mut CheckState) {
         let Animal { id, kind, x_px, y_px, health } = *animal;
         common.on_map(&format!("animal {id}"), x_px, y_px, 0.0);
         let most = AnimalKind::from_number(kind).map_or(0, |kind| u32::from(kind.animal().health));
         if health > most {
-            common.fault(Rule::Animal, format!("{animal:?}, at most {most}"));
+            common.fault(CheckRule::Animal, format!("{animal:?}, at most {most}"));
         }
-        let told = self.told.insert(id, now);
+        let told = self.last_seen.insert(id, now);
         let before = common.picture.animals.get(&id).copied();
         let Some((told, before)) = told.zip(before) else { return };
         let way_px = (x_px - before.x_px).hypot(y_px - before.y_px);
@@ -130,19 +130,19 @@ impl State {
         let passed = now[0].saturating_sub(told[0]).max(now[1].saturating_sub(told[1]));
         let time_s = (passed + TURN).as_secs_f64();
         if way_px > reach_px(time_s) {
-            common.fault(Rule::TooFast, format!("animal {id}: {way_px:.1} px in {time_s:.3} s"));
+            common.fault(CheckRule::TooFast, format!("animal {id}: {way_px:.1} px in {time_s:.3} s"));
         }
     }
 
-    fn gone(&mut self, gone: &[u32], common: &mut Common) -> Vec<u32> {
+    fn gone(&mut self, gone: &[u32], common: &mut CheckState) -> Vec<u32> {
         let mut food = Vec::new();
         for id in gone {
-            self.told.remove(id);
+            self.last_seen.remove(id);
             match common.picture.animals.get(id) {
                 Some(animal) => {
                     food.extend(AnimalKind::from_number(animal.kind).map(|kind| kind.animal().food));
                 }
-                None => common.fault(Rule::AnimalUnknown, format!("animal {id} is gone")),
+                None => common.fault(CheckRule::AnimalUnknown, format!("animal {id} is gone")),
             }
         }
         food
@@ -152,8 +152,8 @@ impl State {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::games::moo::checker::{Check, Deeds};
-    use crate::games::moo::bot::received::{Added, Pose, Shown, Stock, Update, Welcome};
+    use crate::games::moo::checker::{PacketChecker, MooBotStats};
+    use crate::games::moo::bot::received::{AddedPlayer, Pose, MoomooPlayer, MoomooValue, Update, Welcome};
 
     const ME: Pose = Pose { player: 1, x_px: 500.0, y_px: 500.0, heading: 0 };
 
@@ -161,59 +161,59 @@ mod tests {
         Shot { id, kind: 0, by: None, x_px: 600.0, y_px: 500.0, heading: 100, range_px: 900.0 }
     }
 
-    fn begins(shot: Shot) -> Heard {
-        Heard::Shots(vec![shot])
+    fn begins(shot: Shot) -> ServerPacket {
+        ServerPacket::Shots(vec![shot])
     }
 
-    fn ends(id: u32, way_px: f64) -> Heard {
-        Heard::ShotEnds(vec![ShotEnd { id, place: ShotPlace::After(way_px) }])
+    fn ends(id: u32, way_px: f64) -> ServerPacket {
+        ServerPacket::ShotEnds(vec![ShotEnd { id, place: ShotPlace::After(way_px) }])
     }
 
     fn cow(id: u32, x_px: f64) -> Animal {
         Animal { id, kind: 0, x_px, y_px: 500.0, health: 500 }
     }
 
-    fn cows(cows: &[Animal]) -> Heard {
-        Heard::Animals(cows.to_vec())
+    fn cows(cows: &[Animal]) -> ServerPacket {
+        ServerPacket::Animals(cows.to_vec())
     }
 
-    fn turn() -> Heard {
-        Heard::Players(vec![Shown { weapon: 9, ..ME.into() }])
+    fn turn() -> ServerPacket {
+        ServerPacket::Players(vec![MoomooPlayer { weapon: 9, ..ME.into() }])
     }
 
-    fn food(amount: u32) -> Heard {
-        Heard::Value { what: Stock::Resource(1), amount }
+    fn food(amount: u32) -> ServerPacket {
+        ServerPacket::Value { what: MoomooValue::Resource(1), amount }
     }
 
     /// Receives `more` a tenth of a second apart after a birth with a bow; returns the broken
     /// rules, and the deeds.
-    fn heard(more: &[Heard]) -> (Vec<Rule>, Deeds) {
-        let mut check = Check::new(false);
+    fn heard(more: &[ServerPacket]) -> (Vec<CheckRule>, MooBotStats) {
+        let mut check = PacketChecker::new(false);
         let (id, name, health) = ("1".to_owned(), String::new(), 100);
-        let added = Added { id, pose: ME, name, health, max_health: health, is_you: true };
+        let added = AddedPlayer { id, pose: ME, name, health, max_health: health, is_you: true };
         let born =
-            [Heard::IoInit, Heard::InitData, Heard::Setup { player: 1 }, Heard::AddPlayer(added), turn()];
+            [ServerPacket::IoInit, ServerPacket::InitData, ServerPacket::Setup { player: 1 }, ServerPacket::AddPlayer(added), turn()];
         let packets = born.into_iter().chain(more.iter().cloned()).enumerate();
         let tenth = Duration::from_millis(100);
-        let faults = packets.flat_map(|(number, heard)| check.hear(&heard, tenth * number as u32));
+        let faults = packets.flat_map(|(number, heard)| check.check_packet(&heard, tenth * number as u32));
         (faults.map(|fault| fault.rule).collect(), check.take_deeds())
     }
 
     #[test]
     fn a_shot_begins_and_ends_once_and_flies_no_further_than_it_can() {
         assert_eq!(heard(&[begins(shot(0)), ends(0, 902.0), begins(shot(0)), ends(0, 10.0)]).0, []);
-        assert_eq!(heard(&[begins(shot(0)), begins(shot(0))]).0, [Rule::ShotTwice]);
-        assert_eq!(heard(&[begins(Shot { kind: 4, ..shot(0) })]).0, [Rule::ShotTwice]);
-        assert_eq!(heard(&[begins(Shot { x_px: -1.0, ..shot(0) })]).0, [Rule::OffMap]);
-        assert_eq!(heard(&[ends(0, 10.0)]).0, [Rule::ShotEnd]);
-        assert_eq!(heard(&[begins(shot(0)), ends(0, 910.0)]).0, [Rule::ShotEnd]);
+        assert_eq!(heard(&[begins(shot(0)), begins(shot(0))]).0, [CheckRule::ShotTwice]);
+        assert_eq!(heard(&[begins(Shot { kind: 4, ..shot(0) })]).0, [CheckRule::ShotTwice]);
+        assert_eq!(heard(&[begins(Shot { x_px: -1.0, ..shot(0) })]).0, [CheckRule::OffMap]);
+        assert_eq!(heard(&[ends(0, 10.0)]).0, [CheckRule::ShotEnd]);
+        assert_eq!(heard(&[begins(shot(0)), ends(0, 910.0)]).0, [CheckRule::ShotEnd]);
     }
 
     #[test]
     fn a_shot_is_the_players_own_if_it_is_near_flies_in_its_direction_and_no_turret_fires() {
-        let shots = |more: &[Heard]| heard(more).1.shots;
+        let shots = |more: &[ServerPacket]| heard(more).1.shots;
         assert_eq!(shots(&[begins(shot(0)), begins(shot(1))]), 2);
-        assert_eq!(shots(&[Heard::TurretShot, begins(shot(0)), begins(shot(1))]), 1);
+        assert_eq!(shots(&[ServerPacket::TurretShot, begins(shot(0)), begins(shot(1))]), 1);
         assert_eq!(shots(&[begins(Shot { x_px: 900.0, ..shot(0) })]), 0);
         assert_eq!(shots(&[begins(Shot { heading: 400, ..shot(0) })]), 0);
         assert_eq!(shots(&[begins(Shot { kind: 2, ..shot(0) })]), 0);
@@ -225,16 +225,16 @@ mod tests {
     fn animals_are_on_the_map_no_faster_and_no_healthier_than_they_can_be() {
         let walks = [cows(&[cow(3, 600.0)]), cows(&[cow(3, 650.0), cow(4, 90.0)]), cows(&[])];
         assert_eq!(heard(&walks).0, []);
-        assert_eq!(heard(&[cows(&[cow(3, 600.0)]), cows(&[cow(3, 1_400.0)])]).0, [Rule::TooFast]);
-        assert_eq!(heard(&[cows(&[cow(3, 20_000.0)])]).0, [Rule::OffMap]);
-        assert_eq!(heard(&[cows(&[Animal { health: 501, ..cow(3, 600.0) }])]).0, [Rule::Animal]);
-        assert_eq!(heard(&[cows(&[Animal { kind: 3, ..cow(3, 600.0) }])]).0, [Rule::Animal]);
+        assert_eq!(heard(&[cows(&[cow(3, 600.0)]), cows(&[cow(3, 1_400.0)])]).0, [CheckRule::TooFast]);
+        assert_eq!(heard(&[cows(&[cow(3, 20_000.0)])]).0, [CheckRule::OffMap]);
+        assert_eq!(heard(&[cows(&[Animal { health: 501, ..cow(3, 600.0) }])]).0, [CheckRule::Animal]);
+        assert_eq!(heard(&[cows(&[Animal { kind: 3, ..cow(3, 600.0) }])]).0, [CheckRule::Animal]);
     }
 
     #[test]
     fn an_animal_has_the_time_of_the_ticks_that_a_held_back_state_spans() {
         let faults = |tick| {
-            let mut check = Check::new(true);
+            let mut check = PacketChecker::new(true);
             let welcome = Welcome {
                 version: 1,
                 code_hash: String::new(),
@@ -245,34 +245,34 @@ mod tests {
                 epoch: String::new(),
                 tick: 1,
             };
-            let update = |tick| Heard::Update(Update { tick, ..Update::default() });
+            let update = |tick| ServerPacket::Update(Update { tick, ..Update::default() });
             let far = cows(&[cow(3, 1_754.0)]);
-            let packets = [Heard::Welcome(welcome), update(10), cows(&[cow(3, 600.0)]), update(tick), far];
-            let faults = packets.iter().flat_map(|heard| check.hear(heard, Duration::ZERO));
-            faults.map(|fault| fault.rule).collect::<Vec<Rule>>()
+            let packets = [ServerPacket::Welcome(welcome), update(10), cows(&[cow(3, 600.0)]), update(tick), far];
+            let faults = packets.iter().flat_map(|heard| check.check_packet(heard, Duration::ZERO));
+            faults.map(|fault| fault.rule).collect::<Vec<CheckRule>>()
         };
         assert_eq!(faults(134), []);
-        assert_eq!(faults(11), [Rule::TooFast]);
+        assert_eq!(faults(11), [CheckRule::TooFast]);
     }
 
     #[test]
     fn only_animals_in_view_strike_and_are_gone() {
-        assert_eq!(heard(&[cows(&[cow(3, 600.0)]), Heard::Strikes(vec![3])]).0, []);
+        assert_eq!(heard(&[cows(&[cow(3, 600.0)]), ServerPacket::Strikes(vec![3])]).0, []);
         assert_eq!(
-            heard(&[cows(&[cow(3, 600.0)]), cows(&[]), Heard::Strikes(vec![3])]).0,
-            [Rule::AnimalUnknown]
+            heard(&[cows(&[cow(3, 600.0)]), cows(&[]), ServerPacket::Strikes(vec![3])]).0,
+            [CheckRule::AnimalUnknown]
         );
-        assert_eq!(heard(&[Heard::AnimalsGone(vec![3])]).0, [Rule::AnimalUnknown]);
+        assert_eq!(heard(&[ServerPacket::AnimalsGone(vec![3])]).0, [CheckRule::AnimalUnknown]);
     }
 
     #[test]
     fn an_animal_that_is_gone_may_have_left_its_food() {
         let hunt = [cows(&[cow(3, 600.0)]), cows(&[]), food(50), turn(), turn()];
-        let lived = Deeds { animals: 1, gathered: 50, ..Deeds::default() };
+        let lived = MooBotStats { animals: 1, gathered: 50, ..MooBotStats::default() };
         assert_eq!(heard(&hunt), (vec![], lived));
         let right_before = [cows(&[cow(3, 600.0)]), food(50), turn(), cows(&[]), turn()];
         assert_eq!(heard(&right_before), (vec![], lived));
-        assert_eq!(heard(&[food(50), turn(), turn()]).0, [Rule::GainUnearned]);
+        assert_eq!(heard(&[food(50), turn(), turn()]).0, [CheckRule::GainUnearned]);
         let wolf = || Animal { id: 9, kind: 4, health: 300, ..cow(9, 600.0) };
         let both = [cows(&[cow(3, 600.0), wolf()]), cows(&[]), food(200), turn(), turn()];
         assert_eq!((heard(&both).0, heard(&both).1.animals), (vec![], 1), "the cow went out of view");
@@ -287,8 +287,8 @@ mod tests {
             turn(),
             turn(),
         ];
-        assert_eq!(heard(&in_turn).0, [Rule::GainUnearned], "one wolf feeds once");
+        assert_eq!(heard(&in_turn).0, [CheckRule::GainUnearned], "one wolf feeds once");
         let left = [cows(&[cow(3, 600.0)]), cows(&[]), turn(), turn(), turn()];
-        assert_eq!(heard(&left).1, Deeds::default(), "it went out of view");
+        assert_eq!(heard(&left).1, MooBotStats::default(), "it went out of view");
     }
 }

@@ -3,9 +3,9 @@
 use std::collections::{BTreeSet, VecDeque};
 use std::fmt;
 
-use super::rule::Rule;
+use super::rule::CheckRule;
 use crate::games::moo::bot::received::{Leaderboard, Object, Pose};
-use crate::games::moo::bot::world_model::Picture;
+use crate::games::moo::bot::world_model::WorldModel;
 use crate::games::moo::world::rules;
 
 /// A body's distance from the edge of the map is at least its radius; positions are rounded to at
@@ -35,7 +35,7 @@ const BOARD_ROWS: usize = 10;
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Fault {
     /// The broken rule.
-    pub rule: Rule,
+    pub rule: CheckRule,
     /// The offending packet, in a few words.
     pub detail: String,
 }
@@ -48,8 +48,8 @@ impl fmt::Display for Fault {
 
 /// The state that both layouts share: the picture, and the faults found in the current packet.
 #[derive(Debug, Default)]
-pub(super) struct Common {
-    pub(super) picture: Picture,
+pub(super) struct CheckState {
+    pub(super) picture: WorldModel,
     /// Whether the player has a body: it was born, and has not died since.
     pub(super) lives: bool,
     /// Whether it has asked for a body since its last birth or death. A client that cannot keep up
@@ -62,20 +62,20 @@ pub(super) struct Common {
     pub(super) faults: Vec<Fault>,
 }
 
-impl Common {
-    pub(super) fn fault(&mut self, rule: Rule, detail: impl Into<String>) {
+impl CheckState {
+    pub(super) fn fault(&mut self, rule: CheckRule, detail: impl Into<String>) {
         self.faults.push(Fault { rule, detail: detail.into() });
     }
 
     pub(super) fn objects(&mut self, objects: &[Object], is_moomoo: bool) {
         // The MooMoo dialects show scenery to players only; the native dialect also to watchers.
         if is_moomoo && self.picture.me.is_none() {
-            self.fault(Rule::Birth, "objects before the client's own player");
+            self.fault(CheckRule::Birth, "objects before the client's own player");
         }
         let mut named = BTreeSet::new();
         for Object { id, x_px, y_px, .. } in objects {
             if self.picture.objects.contains_key(id) || !named.insert(id) {
-                self.fault(Rule::ObjectTwice, format!("object {id}"));
+                self.fault(CheckRule::ObjectTwice, format!("object {id}"));
             }
             self.on_map(&format!("object {id}"), *x_px, *y_px, 0.0);
         }
@@ -85,7 +85,7 @@ impl Common {
         for object in objects {
             // Natural objects cannot be destroyed.
             if self.picture.objects.get(object).is_none_or(|gone| gone.built.is_none()) {
-                self.fault(Rule::GoneUnknown, format!("object {object}"));
+                self.fault(CheckRule::GoneUnknown, format!("object {object}"));
             }
         }
     }
@@ -93,11 +93,11 @@ impl Common {
     pub(super) fn leaderboard(&mut self, board: &Leaderboard) {
         let Leaderboard { rows, place, players } = board;
         if !rows.is_sorted_by(|(.., higher), (.., lower)| higher >= lower) {
-            self.fault(Rule::BoardOrder, format!("not sorted: {rows:?}"));
+            self.fault(CheckRule::BoardOrder, format!("not sorted: {rows:?}"));
         }
         let different: BTreeSet<u32> = rows.iter().map(|(player, ..)| *player).collect();
         if different.len() != rows.len() || rows.len() > BOARD_ROWS {
-            self.fault(Rule::BoardOrder, format!("{} rows, {} players in them", rows.len(), different.len()));
+            self.fault(CheckRule::BoardOrder, format!("{} rows, {} players in them", rows.len(), different.len()));
         }
         if let Some(players) = *players {
             let own_row = self.picture.me.and_then(|me| rows.iter().position(|(player, ..)| *player == me));
@@ -105,7 +105,7 @@ impl Common {
             let is_place =
                 |place: u32| (1..=players).contains(&place) && of_row.is_none_or(|row| row == place);
             if rows.len() > players as usize || place.is_some_and(|place| !is_place(place)) {
-                self.fault(Rule::BoardOrder, format!("place {place:?} of {players}, in row {of_row:?}"));
+                self.fault(CheckRule::BoardOrder, format!("place {place:?} of {players}, in row {of_row:?}"));
             }
         }
     }
@@ -113,9 +113,9 @@ impl Common {
     pub(super) fn health(&mut self, list: &[(u32, u32)]) {
         for (player, health) in list {
             match self.picture.players.get(player).map(|known| known.max_health) {
-                None => self.fault(Rule::Health, format!("player {player} is not known")),
+                None => self.fault(CheckRule::Health, format!("player {player} is not known")),
                 Some(most) if *health > most => {
-                    self.fault(Rule::Health, format!("player {player} has {health} of {most}"));
+                    self.fault(CheckRule::Health, format!("player {player} has {health} of {most}"));
                 }
                 Some(_) => {}
             }
@@ -126,7 +126,7 @@ impl Common {
     pub(super) fn birth(&mut self, player: u32, before: Option<u32>) {
         if self.lives || before.is_some() {
             self.fault(
-                Rule::Birth,
+                CheckRule::Birth,
                 format!("the client is {player}; it was {before:?} and did not receive its death"),
             );
         }
@@ -136,14 +136,14 @@ impl Common {
     pub(super) fn death(&mut self) {
         let may_live = std::mem::take(&mut self.lives) | std::mem::take(&mut self.has_asked);
         if !may_live {
-            self.fault(Rule::Death, "died while not alive");
+            self.fault(CheckRule::Death, "died while not alive");
         }
     }
 
     pub(super) fn on_map(&mut self, what: &str, x_px: f64, y_px: f64, edge_px: f64) {
         let map = edge_px..=self.picture.map_size_px - edge_px;
         if !map.contains(&x_px) || !map.contains(&y_px) {
-            self.fault(Rule::OffMap, format!("{what} at {x_px}, {y_px}"));
+            self.fault(CheckRule::OffMap, format!("{what} at {x_px}, {y_px}"));
         }
     }
 
@@ -153,7 +153,7 @@ impl Common {
         let Pose { player, x_px, y_px, .. } = *pose;
         self.on_map(&format!("player {player}"), x_px, y_px, EDGE_PX);
         let Some((before_x_px, before_y_px)) = before else {
-            self.fault(Rule::UpdateUnknown, format!("player {player}"));
+            self.fault(CheckRule::UpdateUnknown, format!("player {player}"));
             return;
         };
         let way_px = (x_px - before_x_px).hypot(y_px - before_y_px);
@@ -170,7 +170,7 @@ impl Common {
             way_px > reach_px && way_px > reach_px + through_px()
         };
         if let Some(time_s) = time_s.filter(is_too_far) {
-            self.fault(Rule::TooFast, format!("player {player}: {way_px:.1} px in {time_s:.3} s"));
+            self.fault(CheckRule::TooFast, format!("player {player}: {way_px:.1} px in {time_s:.3} s"));
         }
     }
 

@@ -9,21 +9,21 @@ const PAY_AT_ONCE: Duration = Duration::from_secs(15);
 
 /// The most that windmills may have paid by now, less the rises already recorded.
 #[derive(Debug, Clone, Copy, Default)]
-pub(super) struct Pay {
+pub(super) struct GoldIncome {
     gold: f64,
     /// Paid for a rise in the last turn.
     pub(super) paid: u32,
-    told: Duration,
+    last_update: Duration,
     mills: u32,
 }
 
-impl Pay {
+impl GoldIncome {
     /// Advances the time to `now`, with this many windmills.
     pub(super) fn earn(&mut self, mills: u32, now: Duration) {
         let best = rules::ITEMS.iter().map(|item| item.pays_halves).max().unwrap_or(0);
         let gold_per_s = f64::from(mills) * f64::from(best) / 2.0;
-        let passed = now.saturating_sub(self.told);
-        self.told = now;
+        let passed = now.saturating_sub(self.last_update);
+        self.last_update = now;
         let most = gold_per_s * PAY_AT_ONCE.as_secs_f64() + 1.0;
         // A new windmill may have paid for as long before its announcement.
         let is_new = mills > std::mem::replace(&mut self.mills, mills);

@@ -23,46 +23,46 @@ mod rule;
 mod animals_and_shots;
 
 pub use common::Fault;
-pub use stats::Deeds;
-pub use rule::Rule;
+pub use stats::MooBotStats;
+pub use rule::CheckRule;
 
 use std::time::Duration;
 
-use self::common::Common;
-use crate::games::moo::bot::received::Heard;
-use crate::games::moo::bot::world_model::Picture;
+use self::common::CheckState;
+use crate::games::moo::bot::received::ServerPacket;
+use crate::games::moo::bot::world_model::WorldModel;
 use crate::games::moo::client_packet::{ClientPacket, Mode};
 
 #[derive(Debug)]
 enum Layout {
-    Native(native::State),
-    Moomoo(moomoo::State),
+    Native(native::NativeChecks),
+    Moomoo(moomoo::MoomooChecks),
 }
 
 /// See the [module](self).
 #[derive(Debug)]
-pub struct Check {
-    common: Common,
+pub struct PacketChecker {
+    common: CheckState,
     layout: Layout,
-    wild: animals_and_shots::State,
-    clans: clans::State,
-    ledger: resource_ledger::Ledger,
+    wild: animals_and_shots::AnimalAndShotChecks,
+    clans: clans::ClanChecks,
+    ledger: resource_ledger::ResourceLedger,
 }
 
-impl Check {
+impl PacketChecker {
     /// A check of a new connection.
-    pub fn new(native: bool) -> Check {
+    pub fn new(native: bool) -> PacketChecker {
         let layout = if native {
-            Layout::Native(native::State::default())
+            Layout::Native(native::NativeChecks::default())
         } else {
-            Layout::Moomoo(moomoo::State::default())
+            Layout::Moomoo(moomoo::MoomooChecks::default())
         };
-        Check {
-            common: Common::default(),
+        PacketChecker {
+            common: CheckState::default(),
             layout,
-            wild: animals_and_shots::State::default(),
-            clans: clans::State::default(),
-            ledger: resource_ledger::Ledger::default(),
+            wild: animals_and_shots::AnimalAndShotChecks::default(),
+            clans: clans::ClanChecks::default(),
+            ledger: resource_ledger::ResourceLedger::default(),
         }
     }
 
@@ -72,7 +72,7 @@ impl Check {
     }
 
     /// Takes the deeds recorded since the last call.
-    pub fn take_deeds(&mut self) -> Deeds {
+    pub fn take_deeds(&mut self) -> MooBotStats {
         let mut deeds = self.ledger.take();
         deeds.shots += std::mem::take(&mut self.wild.shots);
         deeds.clans += std::mem::take(&mut self.clans.joined);
@@ -80,7 +80,7 @@ impl Check {
     }
 
     /// The picture of the world.
-    pub fn picture(&self) -> &Picture {
+    pub fn picture(&self) -> &WorldModel {
         &self.common.picture
     }
 
@@ -111,42 +111,42 @@ impl Check {
 
     /// Checks a packet of the server, received at the time `now` of any clock that does not go
     /// back, and returns its faults.
-    pub fn hear(&mut self, heard: &Heard, now: Duration) -> Vec<Fault> {
+    pub fn check_packet(&mut self, heard: &ServerPacket, now: Duration) -> Vec<Fault> {
         let common = &mut self.common;
         let is_moomoo = matches!(self.layout, Layout::Moomoo(_));
         match heard {
-            Heard::Objects(objects) => common.objects(objects, is_moomoo),
-            Heard::Gone(objects) => common.gone(objects),
-            Heard::Leaderboard(board) => common.leaderboard(board),
-            Heard::Chat { player, text } if !common.picture.players.contains_key(player) => {
-                common.fault(Rule::ChatUnknown, format!("{player} says {text:?}"));
+            ServerPacket::Objects(objects) => common.objects(objects, is_moomoo),
+            ServerPacket::Gone(objects) => common.gone(objects),
+            ServerPacket::Leaderboard(board) => common.leaderboard(board),
+            ServerPacket::Chat { player, text } if !common.picture.players.contains_key(player) => {
+                common.fault(CheckRule::ChatUnknown, format!("{player} says {text:?}"));
             }
-            Heard::Pong { nonce, .. } => {
+            ServerPacket::Pong { nonce, .. } => {
                 let asked = common.pings.pop_front();
                 if asked.is_none_or(|asked| asked != *nonce) {
-                    common.fault(Rule::PongUnasked, format!("nonce {nonce:?}, asked {asked:?}"));
+                    common.fault(CheckRule::PongUnasked, format!("nonce {nonce:?}, asked {asked:?}"));
                 }
             }
-            Heard::Health(list) => common.health(list),
-            Heard::Died => common.death(),
-            Heard::Error { rule, detail } => common.fault(Rule::ServerError, format!("{rule}: {detail}")),
+            ServerPacket::Health(list) => common.health(list),
+            ServerPacket::Died => common.death(),
+            ServerPacket::Error { rule, detail } => common.fault(CheckRule::ServerError, format!("{rule}: {detail}")),
             _ => {}
         }
         let tick_time = match &mut self.layout {
             Layout::Native(state) => {
-                state.hear(heard, common);
+                state.check_packet(heard, common);
                 state.tick_time()
             }
             Layout::Moomoo(state) => {
-                state.hear(heard, now, common);
+                state.check_packet(heard, now, common);
                 now
             }
         };
-        self.clans.hear(heard, now, common);
-        let killed = self.wild.hear(heard, [now, tick_time], is_moomoo, common);
+        self.clans.check_packet(heard, now, common);
+        let killed = self.wild.check_packet(heard, [now, tick_time], is_moomoo, common);
         self.ledger.earn(heard, now, common);
-        common.picture.hear(heard);
-        self.ledger.hear(heard, &killed, common);
+        common.picture.apply(heard);
+        self.ledger.check_packet(heard, &killed, common);
         std::mem::take(&mut common.faults)
     }
 }
@@ -156,60 +156,60 @@ mod tests {
     use super::*;
     use crate::games::moo::bot::received::Leaderboard;
 
-    fn board(rows: &[(u32, f64)], place: Option<u32>, players: u32) -> Heard {
+    fn board(rows: &[(u32, f64)], place: Option<u32>, players: u32) -> ServerPacket {
         let rows = rows.iter().map(|(player, score)| (*player, String::new(), *score)).collect();
-        Heard::Leaderboard(Leaderboard { rows, place, players: Some(players) })
+        ServerPacket::Leaderboard(Leaderboard { rows, place, players: Some(players) })
     }
 
-    fn rules(faults: &[Fault]) -> Vec<Rule> {
+    fn rules(faults: &[Fault]) -> Vec<CheckRule> {
         faults.iter().map(|fault| fault.rule).collect()
     }
 
     /// A check that has received the greeting.
-    fn greeted() -> Check {
-        let mut check = Check::new(false);
-        assert_eq!(check.hear(&Heard::IoInit, Duration::ZERO), []);
-        assert_eq!(check.hear(&Heard::InitData, Duration::ZERO), []);
+    fn greeted() -> PacketChecker {
+        let mut check = PacketChecker::new(false);
+        assert_eq!(check.check_packet(&ServerPacket::IoInit, Duration::ZERO), []);
+        assert_eq!(check.check_packet(&ServerPacket::InitData, Duration::ZERO), []);
         check
     }
 
     #[test]
     fn a_leaderboard_is_sorted_and_counts_right() {
         let mut check = greeted();
-        let mut hear = |heard: Heard| rules(&check.hear(&heard, Duration::ZERO));
+        let mut hear = |heard: ServerPacket| rules(&check.check_packet(&heard, Duration::ZERO));
         assert_eq!(hear(board(&[(1, 9.0), (2, 9.0), (3, 0.0)], Some(3), 3)), []);
-        assert_eq!(hear(board(&[(1, 1.0), (2, 2.0)], None, 2)), [Rule::BoardOrder]);
-        assert_eq!(hear(board(&[(1, 2.0), (1, 1.0)], None, 2)), [Rule::BoardOrder]);
-        assert_eq!(hear(board(&[(1, 2.0)], Some(2), 1)), [Rule::BoardOrder]);
-        assert_eq!(hear(board(&[(1, 2.0), (2, 1.0)], None, 1)), [Rule::BoardOrder]);
+        assert_eq!(hear(board(&[(1, 1.0), (2, 2.0)], None, 2)), [CheckRule::BoardOrder]);
+        assert_eq!(hear(board(&[(1, 2.0), (1, 1.0)], None, 2)), [CheckRule::BoardOrder]);
+        assert_eq!(hear(board(&[(1, 2.0)], Some(2), 1)), [CheckRule::BoardOrder]);
+        assert_eq!(hear(board(&[(1, 2.0), (2, 1.0)], None, 1)), [CheckRule::BoardOrder]);
     }
 
     #[test]
     fn pongs_answer_pings() {
         let mut check = greeted();
         check.said(&ClientPacket::Ping { nonce: Some(4) });
-        let pong = |nonce| Heard::Pong { nonce: Some(nonce), tick: Some(1) };
-        assert_eq!(rules(&check.hear(&pong(4), Duration::ZERO)), []);
-        assert_eq!(rules(&check.hear(&pong(4), Duration::ZERO)), [Rule::PongUnasked]);
+        let pong = |nonce| ServerPacket::Pong { nonce: Some(nonce), tick: Some(1) };
+        assert_eq!(rules(&check.check_packet(&pong(4), Duration::ZERO)), []);
+        assert_eq!(rules(&check.check_packet(&pong(4), Duration::ZERO)), [CheckRule::PongUnasked]);
     }
 
     #[test]
     fn an_error_of_the_server_and_a_strangers_chat_are_faults() {
         let mut check = greeted();
-        let error = Heard::Error { rule: "repeated".to_owned(), detail: String::new() };
-        assert_eq!(rules(&check.hear(&error, Duration::ZERO)), [Rule::ServerError]);
-        let chat = Heard::Chat { player: 3, text: "hi".to_owned() };
-        assert_eq!(rules(&check.hear(&chat, Duration::ZERO)), [Rule::ChatUnknown]);
+        let error = ServerPacket::Error { rule: "repeated".to_owned(), detail: String::new() };
+        assert_eq!(rules(&check.check_packet(&error, Duration::ZERO)), [CheckRule::ServerError]);
+        let chat = ServerPacket::Chat { player: 3, text: "hi".to_owned() };
+        assert_eq!(rules(&check.check_packet(&chat, Duration::ZERO)), [CheckRule::ChatUnknown]);
     }
 
     #[test]
     fn a_death_needs_a_life_and_health_needs_a_known_player() {
         let mut check = greeted();
-        assert_eq!(rules(&check.hear(&Heard::Died, Duration::ZERO)), [Rule::Death]);
+        assert_eq!(rules(&check.check_packet(&ServerPacket::Died, Duration::ZERO)), [CheckRule::Death]);
         check.said(&ClientPacket::EnterGame { name: None, skin: None, moofoll: false });
-        assert_eq!(rules(&check.hear(&Heard::Died, Duration::ZERO)), [], "of a body that it never saw");
-        assert_eq!(rules(&check.hear(&Heard::Died, Duration::ZERO)), [Rule::Death]);
-        let health = Heard::Health(vec![(3, 100)]);
-        assert_eq!(rules(&check.hear(&health, Duration::ZERO)), [Rule::Health]);
+        assert_eq!(rules(&check.check_packet(&ServerPacket::Died, Duration::ZERO)), [], "of a body that it never saw");
+        assert_eq!(rules(&check.check_packet(&ServerPacket::Died, Duration::ZERO)), [CheckRule::Death]);
+        let health = ServerPacket::Health(vec![(3, 100)]);
+        assert_eq!(rules(&check.check_packet(&health, Duration::ZERO)), [CheckRule::Health]);
     }
 }

@@ -8,9 +8,9 @@
 use std::collections::BTreeSet;
 use std::time::Duration;
 
-use super::common::{Common, EDGE_PX};
-use super::rule::Rule;
-use crate::games::moo::bot::received::{Added, Heard, Pose, Shown};
+use super::common::{CheckState, EDGE_PX};
+use super::rule::CheckRule;
+use crate::games::moo::bot::received::{AddedPlayer, ServerPacket, Pose, MoomooPlayer};
 
 /// The shortest time assumed for one update. Servers update these dialects about ten times a
 /// second; a delayed update arrives right before the next one, so a shorter gap means nothing.
@@ -18,89 +18,89 @@ const UPDATE_TIME: Duration = Duration::from_millis(200);
 
 /// State of a MooMoo connection that the picture does not hold.
 #[derive(Debug, Default)]
-pub(super) struct State {
+pub(super) struct MoomooChecks {
     greetings: usize,
     /// The client's player according to `setup`.
     promised: Option<u32>,
     updated: Option<Duration>,
 }
 
-impl State {
-    pub(super) fn hear(&mut self, heard: &Heard, now: Duration, common: &mut Common) {
+impl MoomooChecks {
+    pub(super) fn check_packet(&mut self, heard: &ServerPacket, now: Duration, common: &mut CheckState) {
         let greeting = match heard {
-            Heard::IoInit => Some(0),
-            Heard::InitData => Some(1),
+            ServerPacket::IoInit => Some(0),
+            ServerPacket::InitData => Some(1),
             _ => None,
         };
         if greeting.unwrap_or(2) != self.greetings.min(2) {
-            common.fault(Rule::Greeting, format!("after {} greetings: {heard:?}", self.greetings));
+            common.fault(CheckRule::Greeting, format!("after {} greetings: {heard:?}", self.greetings));
         }
         self.greetings += usize::from(greeting.is_some());
         match heard {
-            Heard::Setup { player } => self.promise(*player, common),
-            Heard::AddPlayer(added) => self.add(added, common),
-            Heard::RemovePlayer { id } => self.remove(id, common),
-            Heard::Players(players) => self.update(players, now, common),
-            Heard::Died => self.promised = None,
-            Heard::Welcome(_) | Heard::Update(_) | Heard::Spawned { .. } | Heard::Watching { .. } => {
-                common.fault(Rule::Greeting, format!("of another layout: {heard:?}"));
+            ServerPacket::Setup { player } => self.promise(*player, common),
+            ServerPacket::AddPlayer(added) => self.add(added, common),
+            ServerPacket::RemovePlayer { id } => self.remove(id, common),
+            ServerPacket::Players(players) => self.update(players, now, common),
+            ServerPacket::Died => self.promised = None,
+            ServerPacket::Welcome(_) | ServerPacket::Update(_) | ServerPacket::Spawned { .. } | ServerPacket::Watching { .. } => {
+                common.fault(CheckRule::Greeting, format!("of another layout: {heard:?}"));
             }
             _ => {}
         }
     }
 
-    fn promise(&mut self, player: u32, common: &mut Common) {
+    fn promise(&mut self, player: u32, common: &mut CheckState) {
         if let Some(before) = self.promised.replace(player) {
-            common.fault(Rule::Birth, format!("setup {before}, then {player}"));
+            common.fault(CheckRule::Birth, format!("setup {before}, then {player}"));
         }
     }
 
-    fn add(&mut self, added: &Added, common: &mut Common) {
+    fn add(&mut self, added: &AddedPlayer, common: &mut CheckState) {
         let Pose { player, x_px, y_px, .. } = added.pose;
         common.on_map(&format!("player {player}"), x_px, y_px, EDGE_PX);
         let (health, max_health) = (added.health, added.max_health);
         if health > max_health {
-            common.fault(Rule::Health, format!("player {player} has {health} of {max_health}"));
+            common.fault(CheckRule::Health, format!("player {player} has {health} of {max_health}"));
         }
         if common.place(player).is_some() || common.picture.ids.contains_key(&added.id) {
-            common.fault(Rule::EnterKnown, format!("player {player}, id {:?}", added.id));
+            common.fault(CheckRule::EnterKnown, format!("player {player}, id {:?}", added.id));
         }
         if added.is_you {
             if self.promised != Some(player) {
-                common.fault(Rule::Birth, format!("the client is {player}, setup said {:?}", self.promised));
+                common.fault(CheckRule::Birth, format!("the client is {player}, setup said {:?}", self.promised));
             }
             common.birth(player, common.picture.me);
         }
     }
 
-    fn remove(&mut self, id: &str, common: &mut Common) {
+    fn remove(&mut self, id: &str, common: &mut CheckState) {
         let player = common.picture.ids.get(id).copied();
         if player.is_none() {
-            common.fault(Rule::LeaveUnknown, format!("id {id:?}"));
+            common.fault(CheckRule::LeaveUnknown, format!("id {id:?}"));
         } else if common.picture.me == player {
             self.promised = None;
         }
     }
 
-    fn update(&mut self, shown: &[Shown], now: Duration, common: &mut Common) {
+    fn update(&mut self, shown: &[MoomooPlayer], now: Duration, common: &mut CheckState) {
         let Some(me) = common.picture.me else {
-            let rule = if common.picture.is_dead { Rule::Death } else { Rule::Birth };
+            let rule = if common.picture.is_dead { CheckRule::Death } else { CheckRule::Birth };
             common.fault(rule, "an update without the client's own player");
             return;
         };
         let since = self.updated.map_or(UPDATE_TIME, |before| now.saturating_sub(before) + UPDATE_TIME);
         self.updated = Some(now);
         let mut named = BTreeSet::new();
-        for Shown { pose, .. } in shown {
+        for MoomooPlayer { pose, .. } in shown {
             if !named.insert(pose.player) {
-                common.fault(Rule::Twice, format!("player {}", pose.player));
+                common.fault(CheckRule::Twice, format!("player {}", pose.player));
             }
             let was_in_view = common.picture.players.get(&pose.player).is_some_and(|known| known.in_view);
             let time_s = was_in_view.then_some(since.as_secs_f64());
             common.moves_to(pose, common.place(pose.player), time_s);
         }
         if !named.contains(&me) {
-            common.fault(Rule::SelfMissing, format!("player {me}"));
+            common.fault(CheckRule::SelfMissing, format!("player {me}"));
         }
     }
 }
@@ -108,16 +108,16 @@ impl State {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::games::moo::checker::Check;
+    use crate::games::moo::checker::PacketChecker;
     use crate::games::moo::bot::received::Object;
 
     fn pose(player: u32, x_px: f64) -> Pose {
         Pose { player, x_px, y_px: 500.0, heading: 0 }
     }
 
-    fn add(player: u32, is_you: bool) -> Heard {
+    fn add(player: u32, is_you: bool) -> ServerPacket {
         let id = format!("{player}-1");
-        Heard::AddPlayer(Added {
+        ServerPacket::AddPlayer(AddedPlayer {
             id,
             pose: pose(player, 500.0),
             name: String::new(),
@@ -127,31 +127,31 @@ mod tests {
         })
     }
 
-    fn players(places: &[(u32, f64)]) -> Heard {
-        Heard::Players(places.iter().map(|(player, x_px)| pose(*player, *x_px).into()).collect())
+    fn players(places: &[(u32, f64)]) -> ServerPacket {
+        ServerPacket::Players(places.iter().map(|(player, x_px)| pose(*player, *x_px).into()).collect())
     }
 
     /// Hears one packet each tenth of a second, and gives the rules that they broke.
-    fn broken(packets: &[Heard]) -> Vec<Rule> {
-        let mut check = Check::new(false);
+    fn broken(packets: &[ServerPacket]) -> Vec<CheckRule> {
+        let mut check = PacketChecker::new(false);
         let mut faults = Vec::new();
         for (tenth, heard) in packets.iter().enumerate() {
-            faults.extend(check.hear(heard, Duration::from_millis(100 * tenth as u64)));
+            faults.extend(check.check_packet(heard, Duration::from_millis(100 * tenth as u64)));
         }
         faults.iter().map(|fault| fault.rule).collect()
     }
 
     /// The greeting, the client's own birth as player 1, and then `more`.
-    fn after_birth(more: &[Heard]) -> Vec<Rule> {
-        let mut packets = vec![Heard::IoInit, Heard::InitData, Heard::Setup { player: 1 }, add(1, true)];
+    fn after_birth(more: &[ServerPacket]) -> Vec<CheckRule> {
+        let mut packets = vec![ServerPacket::IoInit, ServerPacket::InitData, ServerPacket::Setup { player: 1 }, add(1, true)];
         packets.extend_from_slice(more);
         broken(&packets)
     }
 
     #[test]
     fn a_sensible_course_of_events_has_no_fault() {
-        let remove = Heard::RemovePlayer { id: "2-1".to_owned() };
-        let object = Heard::Objects(vec![Object {
+        let remove = ServerPacket::RemovePlayer { id: "2-1".to_owned() };
+        let object = ServerPacket::Objects(vec![Object {
             id: 7,
             kind: Some(0),
             x_px: 9.0,
@@ -173,48 +173,48 @@ mod tests {
 
     #[test]
     fn greeting_and_birth_have_their_order() {
-        assert_eq!(broken(&[Heard::InitData]), [Rule::Greeting]);
-        assert_eq!(broken(&[Heard::IoInit, Heard::Setup { player: 1 }]), [Rule::Greeting]);
-        let greeted = |heard| broken(&[Heard::IoInit, Heard::InitData, heard]);
-        assert_eq!(greeted(add(1, true)), [Rule::Birth]);
-        assert_eq!(greeted(players(&[])), [Rule::Birth]);
-        assert_eq!(greeted(Heard::Objects(Vec::new())), [Rule::Birth]);
-        assert_eq!(greeted(Heard::IoInit), [Rule::Greeting]);
-        assert_eq!(after_birth(&[Heard::Setup { player: 1 }]), [Rule::Birth]);
+        assert_eq!(broken(&[ServerPacket::InitData]), [CheckRule::Greeting]);
+        assert_eq!(broken(&[ServerPacket::IoInit, ServerPacket::Setup { player: 1 }]), [CheckRule::Greeting]);
+        let greeted = |heard| broken(&[ServerPacket::IoInit, ServerPacket::InitData, heard]);
+        assert_eq!(greeted(add(1, true)), [CheckRule::Birth]);
+        assert_eq!(greeted(players(&[])), [CheckRule::Birth]);
+        assert_eq!(greeted(ServerPacket::Objects(Vec::new())), [CheckRule::Birth]);
+        assert_eq!(greeted(ServerPacket::IoInit), [CheckRule::Greeting]);
+        assert_eq!(after_birth(&[ServerPacket::Setup { player: 1 }]), [CheckRule::Birth]);
     }
 
     #[test]
     fn only_the_known_appear_once_and_within_reach() {
-        assert_eq!(after_birth(&[players(&[(1, 500.0), (2, 500.0)])]), [Rule::UpdateUnknown]);
-        assert_eq!(after_birth(&[players(&[(1, 500.0), (1, 500.0)])]), [Rule::Twice]);
-        assert_eq!(after_birth(&[players(&[])]), [Rule::SelfMissing]);
-        assert_eq!(after_birth(&[add(1, false)]), [Rule::EnterKnown]);
-        assert_eq!(after_birth(&[Heard::RemovePlayer { id: "9-9".to_owned() }]), [Rule::LeaveUnknown]);
+        assert_eq!(after_birth(&[players(&[(1, 500.0), (2, 500.0)])]), [CheckRule::UpdateUnknown]);
+        assert_eq!(after_birth(&[players(&[(1, 500.0), (1, 500.0)])]), [CheckRule::Twice]);
+        assert_eq!(after_birth(&[players(&[])]), [CheckRule::SelfMissing]);
+        assert_eq!(after_birth(&[add(1, false)]), [CheckRule::EnterKnown]);
+        assert_eq!(after_birth(&[ServerPacket::RemovePlayer { id: "9-9".to_owned() }]), [CheckRule::LeaveUnknown]);
         let jump = [players(&[(1, 500.0)]), players(&[(1, 1_200.0)])];
-        assert_eq!(after_birth(&jump), [Rule::TooFast]);
-        assert_eq!(after_birth(&[players(&[(1, 20_000.0)])]), [Rule::OffMap]);
+        assert_eq!(after_birth(&jump), [CheckRule::TooFast]);
+        assert_eq!(after_birth(&[players(&[(1, 20_000.0)])]), [CheckRule::OffMap]);
     }
 
     #[test]
     fn after_death_comes_a_new_setup() {
-        let again = |more: &[Heard]| {
+        let again = |more: &[ServerPacket]| {
             let mut packets = more.to_vec();
-            packets.extend([Heard::Setup { player: 1 }, add(1, true), players(&[(1, 500.0)])]);
+            packets.extend([ServerPacket::Setup { player: 1 }, add(1, true), players(&[(1, 500.0)])]);
             after_birth(&packets)
         };
-        assert_eq!(again(&[players(&[(1, 900.0)]), Heard::Died]), [], "elsewhere than one died");
+        assert_eq!(again(&[players(&[(1, 900.0)]), ServerPacket::Died]), [], "elsewhere than one died");
         let lasts =
-            [add(2, false), players(&[(1, 500.0), (2, 500.0)]), Heard::Died, Heard::Setup { player: 1 }];
+            [add(2, false), players(&[(1, 500.0), (2, 500.0)]), ServerPacket::Died, ServerPacket::Setup { player: 1 }];
         let back = [add(1, true), players(&[(1, 500.0), (2, 1_500.0)])];
         assert_eq!(after_birth(&[&lasts[..], &back].concat()), [], "others died meanwhile as well");
-        assert_eq!(again(&[Heard::Died, Heard::Died]), [Rule::Death]);
-        assert_eq!(again(&[Heard::Died, players(&[(1, 500.0)])]), [Rule::Death]);
-        assert_eq!(after_birth(&[Heard::Died, add(1, true)]), [Rule::Birth]);
+        assert_eq!(again(&[ServerPacket::Died, ServerPacket::Died]), [CheckRule::Death]);
+        assert_eq!(again(&[ServerPacket::Died, players(&[(1, 500.0)])]), [CheckRule::Death]);
+        assert_eq!(after_birth(&[ServerPacket::Died, add(1, true)]), [CheckRule::Birth]);
     }
 
     #[test]
     fn an_object_comes_once() {
-        let object = Heard::Objects(vec![Object {
+        let object = ServerPacket::Objects(vec![Object {
             id: 7,
             kind: Some(0),
             x_px: 9.0,
@@ -222,6 +222,6 @@ mod tests {
             scale_px: 80.0,
             built: None,
         }]);
-        assert_eq!(after_birth(&[object.clone(), object]), [Rule::ObjectTwice]);
+        assert_eq!(after_birth(&[object.clone(), object]), [CheckRule::ObjectTwice]);
     }
 }

@@ -7,13 +7,13 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::time::Duration;
 
-use super::common::{Common, EDGE_PX};
-use super::rule::Rule;
-use crate::games::moo::bot::received::{Enter, Heard, Own, Pose, Update};
+use super::common::{CheckState, EDGE_PX};
+use super::rule::CheckRule;
+use crate::games::moo::bot::received::{EnteredPlayer, ServerPacket, Own, Pose, Update};
 
 /// State of a native connection that the picture does not hold.
 #[derive(Debug, Default)]
-pub(super) struct State {
+pub(super) struct NativeChecks {
     welcomed: bool,
     /// Ticks a second, and ticks from one update to the next at most.
     tick_hz: u32,
@@ -22,12 +22,12 @@ pub(super) struct State {
     tick: Option<u32>,
 }
 
-impl State {
-    pub(super) fn hear(&mut self, heard: &Heard, common: &mut Common) {
-        if let Heard::Welcome(welcome) = heard {
+impl NativeChecks {
+    pub(super) fn check_packet(&mut self, heard: &ServerPacket, common: &mut CheckState) {
+        if let ServerPacket::Welcome(welcome) = heard {
             let sane = (1..=welcome.tick_hz).contains(&welcome.update_hz);
             if self.welcomed || welcome.version != 1 || !sane {
-                common.fault(Rule::Greeting, format!("{welcome:?}"));
+                common.fault(CheckRule::Greeting, format!("{welcome:?}"));
             }
             self.welcomed = true;
             self.tick_hz = welcome.tick_hz.max(1);
@@ -35,21 +35,21 @@ impl State {
             return;
         }
         if !self.welcomed {
-            common.fault(Rule::Greeting, format!("before welcome: {heard:?}"));
+            common.fault(CheckRule::Greeting, format!("before welcome: {heard:?}"));
         }
         match heard {
-            Heard::Spawned { player } => {
+            ServerPacket::Spawned { player } => {
                 if let Some(before) = common.picture.announced {
-                    common.fault(Rule::Birth, format!("spawned {before}, then {player}"));
+                    common.fault(CheckRule::Birth, format!("spawned {before}, then {player}"));
                 }
             }
-            Heard::Update(update) => self.update(update, common),
-            Heard::IoInit
-            | Heard::InitData
-            | Heard::Setup { .. }
-            | Heard::AddPlayer(_)
-            | Heard::Players(_) => {
-                common.fault(Rule::Greeting, format!("of another layout: {heard:?}"));
+            ServerPacket::Update(update) => self.update(update, common),
+            ServerPacket::IoInit
+            | ServerPacket::InitData
+            | ServerPacket::Setup { .. }
+            | ServerPacket::AddPlayer(_)
+            | ServerPacket::Players(_) => {
+                common.fault(CheckRule::Greeting, format!("of another layout: {heard:?}"));
             }
             _ => {}
         }
@@ -60,16 +60,16 @@ impl State {
         Duration::from_secs(self.tick.unwrap_or(0).into()) / self.tick_hz.max(1)
     }
 
-    fn update(&mut self, update: &Update, common: &mut Common) {
+    fn update(&mut self, update: &Update, common: &mut CheckState) {
         if self.tick.is_some_and(|before| update.tick <= before) {
-            common.fault(Rule::TickBack, format!("{:?} then {}", self.tick, update.tick));
+            common.fault(CheckRule::TickBack, format!("{:?} then {}", self.tick, update.tick));
         }
         let seconds = |ticks: u32| f64::from(ticks) / f64::from(self.tick_hz);
         let one_update_s = seconds(self.ticks_per_update);
         let since_last_s =
             self.tick.map(|before| seconds(update.tick.saturating_sub(before)).max(one_update_s));
         let mut turn =
-            Turn { update, me: common.picture.me, entered: BTreeMap::new(), named: BTreeSet::new() };
+            UpdateCheck { update, me: common.picture.me, entered: BTreeMap::new(), named: BTreeSet::new() };
         update.leaves.iter().for_each(|player| turn.leave(*player, common));
         update.enters.iter().for_each(|enter| turn.enter(enter, common));
         for pose in &update.full {
@@ -79,7 +79,7 @@ impl State {
         for moved in &update.moved {
             name_once(&mut turn.named, moved.player, turn.me, common);
             let Some((x_px, y_px)) = turn.place(moved.player, common) else {
-                common.fault(Rule::UpdateUnknown, format!("player {} moved", moved.player));
+                common.fault(CheckRule::UpdateUnknown, format!("player {} moved", moved.player));
                 continue;
             };
             let (to_x_px, to_y_px) = (x_px + moved.dx_px, y_px + moved.dy_px);
@@ -88,7 +88,7 @@ impl State {
         }
         for (player, _) in &update.turned {
             if turn.place(*player, common).is_none() {
-                common.fault(Rule::UpdateUnknown, format!("player {player} turned"));
+                common.fault(CheckRule::UpdateUnknown, format!("player {player} turned"));
             }
         }
         if let Some(own) = &update.own {
@@ -99,7 +99,7 @@ impl State {
 }
 
 /// One update, while it is checked: the picture is still that of the update before.
-struct Turn<'a> {
+struct UpdateCheck<'a> {
     update: &'a Update,
     /// The client's body so far.
     me: Option<u32>,
@@ -108,24 +108,24 @@ struct Turn<'a> {
     named: BTreeSet<u32>,
 }
 
-impl Turn<'_> {
+impl UpdateCheck<'_> {
     /// Where a player is so far, if it is known.
-    fn place(&self, player: u32, common: &Common) -> Option<(f64, f64)> {
+    fn place(&self, player: u32, common: &CheckState) -> Option<(f64, f64)> {
         let before = || common.place(player).filter(|_| !self.update.leaves.contains(&player));
         self.entered.get(&player).copied().or_else(before)
     }
 
-    fn leave(&mut self, player: u32, common: &mut Common) {
+    fn leave(&mut self, player: u32, common: &mut CheckState) {
         if common.place(player).is_none() {
-            common.fault(Rule::LeaveUnknown, format!("player {player}"));
+            common.fault(CheckRule::LeaveUnknown, format!("player {player}"));
         }
         self.me = self.me.filter(|me| *me != player);
     }
 
-    fn enter(&mut self, enter: &Enter, common: &mut Common) {
+    fn enter(&mut self, enter: &EnteredPlayer, common: &mut CheckState) {
         let Pose { player, x_px, y_px, .. } = enter.pose;
         if self.place(player, common).is_some() {
-            common.fault(Rule::EnterKnown, format!("player {player}"));
+            common.fault(CheckRule::EnterKnown, format!("player {player}"));
         }
         self.entered.insert(player, (x_px, y_px));
         self.named.insert(player);
@@ -135,52 +135,52 @@ impl Turn<'_> {
         }
     }
 
-    fn own(&self, own: &Own, since_last_s: Option<f64>, common: &mut Common) {
+    fn own(&self, own: &Own, since_last_s: Option<f64>, common: &mut CheckState) {
         let Some(me) = self.me else {
-            common.fault(Rule::Birth, "the client's own record without a body");
+            common.fault(CheckRule::Birth, "the client's own record without a body");
             return;
         };
         let is_reborn = common.picture.announced.is_some_and(|player| self.entered.contains_key(&player));
         if common.picture.is_dead && !is_reborn {
-            common.fault(Rule::Death, format!("{me} is dead, but received {own:?}"));
+            common.fault(CheckRule::Death, format!("{me} is dead, but received {own:?}"));
         }
         let (pose, before) = (own.pose(me), self.place(me, common));
         if let Some(entered) = self.entered.get(&me) {
             // Rounded to the nearest half pixel, so at most a quarter away.
             if (entered.0 - pose.x_px).abs() > 0.25 || (entered.1 - pose.y_px).abs() > 0.25 {
-                common.fault(Rule::OwnElsewhere, format!("enters at {entered:?}, is at {pose:?}"));
+                common.fault(CheckRule::OwnElsewhere, format!("enters at {entered:?}, is at {pose:?}"));
             }
         }
         common.moves_to(&pose, before, since_last_s);
         let before = common.picture.applied_sequence;
         if own.sequence < before {
-            common.fault(Rule::SequenceBack, format!("{before} then {}", own.sequence));
+            common.fault(CheckRule::SequenceBack, format!("{before} then {}", own.sequence));
         }
         if own.sequence > common.said_sequence {
             let said = common.said_sequence;
-            common.fault(Rule::SequenceAhead, format!("{} applied, {said} sent", own.sequence));
+            common.fault(CheckRule::SequenceAhead, format!("{} applied, {said} sent", own.sequence));
         }
     }
 }
 
-fn name_once(named: &mut BTreeSet<u32>, player: u32, me: Option<u32>, common: &mut Common) {
+fn name_once(named: &mut BTreeSet<u32>, player: u32, me: Option<u32>, common: &mut CheckState) {
     if !named.insert(player) {
-        common.fault(Rule::Twice, format!("player {player}"));
+        common.fault(CheckRule::Twice, format!("player {player}"));
     }
     if me == Some(player) {
-        common.fault(Rule::Twice, "the client's own player among the others");
+        common.fault(CheckRule::Twice, "the client's own player among the others");
     }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::games::moo::checker::Check;
-    use crate::games::moo::bot::received::{Moved, Object, Welcome};
+    use crate::games::moo::checker::PacketChecker;
+    use crate::games::moo::bot::received::{PositionDelta, Object, Welcome};
     use crate::games::moo::client_packet::ClientPacket;
 
-    fn welcome() -> Heard {
-        Heard::Welcome(Welcome {
+    fn welcome() -> ServerPacket {
+        ServerPacket::Welcome(Welcome {
             version: 1,
             code_hash: String::new(),
             seed: 1,
@@ -197,7 +197,7 @@ mod tests {
     }
 
     fn enters(tick: u32, players: &[u32]) -> Update {
-        let enter = |player: &u32| Enter { pose: pose(*player, 500.0), name: String::new(), skin: 0 };
+        let enter = |player: &u32| EnteredPlayer { pose: pose(*player, 500.0), name: String::new(), skin: 0 };
         Update { tick, enters: players.iter().map(enter).collect(), ..Update::default() }
     }
 
@@ -206,23 +206,23 @@ mod tests {
     }
 
     /// Hears one packet after the other, and gives the rules that they broke.
-    fn broken(packets: &[Heard]) -> Vec<Rule> {
-        let mut check = Check::new(true);
+    fn broken(packets: &[ServerPacket]) -> Vec<CheckRule> {
+        let mut check = PacketChecker::new(true);
         check.said(&ClientPacket::Move { sequence: Some(5), tick: None, direction: None });
-        let faults = packets.iter().flat_map(|heard| check.hear(heard, Duration::ZERO));
+        let faults = packets.iter().flat_map(|heard| check.check_packet(heard, Duration::ZERO));
         faults.map(|fault| fault.rule).collect()
     }
 
     /// The client's own birth and those of two others, and then `updates`.
-    fn after_birth(updates: &[Update]) -> Vec<Rule> {
+    fn after_birth(updates: &[Update]) -> Vec<CheckRule> {
         let first = Update { own: own(0, 500), ..enters(10, &[1, 2, 3]) };
-        let mut packets = vec![welcome(), Heard::Spawned { player: 1 }, Heard::Update(first)];
-        packets.extend(updates.iter().cloned().map(Heard::Update));
+        let mut packets = vec![welcome(), ServerPacket::Spawned { player: 1 }, ServerPacket::Update(first)];
+        packets.extend(updates.iter().cloned().map(ServerPacket::Update));
         broken(&packets)
     }
 
     fn moved(tick: u32, player: u32, dx_px: f64) -> Update {
-        Update { tick, moved: vec![Moved { player, dx_px, dy_px: 0.0 }], ..Update::default() }
+        Update { tick, moved: vec![PositionDelta { player, dx_px, dy_px: 0.0 }], ..Update::default() }
     }
 
     #[test]
@@ -234,39 +234,39 @@ mod tests {
 
     #[test]
     fn the_greeting_comes_first_and_once() {
-        assert_eq!(broken(&[Heard::Update(enters(1, &[]))]), [Rule::Greeting]);
-        assert_eq!(broken(&[welcome(), welcome()]), [Rule::Greeting]);
-        assert_eq!(broken(&[welcome(), Heard::IoInit]), [Rule::Greeting]);
+        assert_eq!(broken(&[ServerPacket::Update(enters(1, &[]))]), [CheckRule::Greeting]);
+        assert_eq!(broken(&[welcome(), welcome()]), [CheckRule::Greeting]);
+        assert_eq!(broken(&[welcome(), ServerPacket::IoInit]), [CheckRule::Greeting]);
     }
 
     #[test]
     fn events_concern_only_known_players() {
-        assert_eq!(after_birth(&[moved(11, 9, 1.0)]), [Rule::UpdateUnknown]);
+        assert_eq!(after_birth(&[moved(11, 9, 1.0)]), [CheckRule::UpdateUnknown]);
         let full = Update { tick: 11, full: vec![pose(9, 500.0)], ..Update::default() };
-        assert_eq!(after_birth(&[full]), [Rule::UpdateUnknown]);
+        assert_eq!(after_birth(&[full]), [CheckRule::UpdateUnknown]);
         let turned = Update { tick: 11, turned: vec![(9, 0)], ..Update::default() };
-        assert_eq!(after_birth(&[turned]), [Rule::UpdateUnknown]);
+        assert_eq!(after_birth(&[turned]), [CheckRule::UpdateUnknown]);
         let leaves = Update { tick: 11, leaves: vec![9], ..Update::default() };
-        assert_eq!(after_birth(&[leaves]), [Rule::LeaveUnknown]);
-        assert_eq!(after_birth(&[enters(11, &[2])]), [Rule::EnterKnown]);
+        assert_eq!(after_birth(&[leaves]), [CheckRule::LeaveUnknown]);
+        assert_eq!(after_birth(&[enters(11, &[2])]), [CheckRule::EnterKnown]);
     }
 
     #[test]
     fn an_update_has_each_player_once_and_the_own_player_only_in_its_own_record() {
         let twice = Update { full: vec![pose(2, 501.0)], ..moved(11, 2, 1.0) };
-        assert_eq!(after_birth(&[twice]), [Rule::Twice]);
-        assert_eq!(after_birth(&[moved(11, 1, 1.0)]), [Rule::Twice]);
+        assert_eq!(after_birth(&[twice]), [CheckRule::Twice]);
+        assert_eq!(after_birth(&[moved(11, 1, 1.0)]), [CheckRule::Twice]);
     }
 
     #[test]
     fn places_are_on_the_map_and_within_reach() {
-        assert_eq!(after_birth(&[moved(11, 2, 160.0)]), [Rule::TooFast]);
-        assert_eq!(after_birth(&[moved(11, 2, -480.0)]), [Rule::OffMap, Rule::TooFast]);
+        assert_eq!(after_birth(&[moved(11, 2, 160.0)]), [CheckRule::TooFast]);
+        assert_eq!(after_birth(&[moved(11, 2, -480.0)]), [CheckRule::OffMap, CheckRule::TooFast]);
         let far = |tick| Update { tick, full: vec![pose(2, 1_700.0)], ..Update::default() };
-        assert_eq!(after_birth(&[far(11)]), [Rule::TooFast]);
+        assert_eq!(after_birth(&[far(11)]), [CheckRule::TooFast]);
         assert_eq!(after_birth(&[far(40)]), [], "1,200 px in a second, over boost pads");
         let own_far = Update { tick: 11, own: own(0, 700), ..Update::default() };
-        assert_eq!(after_birth(&[own_far]), [Rule::TooFast]);
+        assert_eq!(after_birth(&[own_far]), [CheckRule::TooFast]);
     }
 
     #[test]
@@ -275,53 +275,53 @@ mod tests {
             let mill = Object { id: 70, kind: None, x_px: 580.0, y_px: 500.0, scale_px: 50.0, built };
             let packets = [
                 welcome(),
-                Heard::Update(enters(10, &[2])),
-                Heard::Objects(vec![mill]),
-                Heard::Update(moved(11, 2, way_px)),
+                ServerPacket::Update(enters(10, &[2])),
+                ServerPacket::Objects(vec![mill]),
+                ServerPacket::Update(moved(11, 2, way_px)),
             ];
             broken(&packets)
         };
         assert_eq!(faults(Some((10, 2)), 165.0), []);
-        assert_eq!(faults(Some((10, 2)), 350.0), [Rule::TooFast], "further than its other side");
-        assert_eq!(faults(None, 165.0), [Rule::TooFast]);
+        assert_eq!(faults(Some((10, 2)), 350.0), [CheckRule::TooFast], "further than its other side");
+        assert_eq!(faults(None, 165.0), [CheckRule::TooFast]);
     }
 
     #[test]
     fn ticks_and_sequences_never_go_back() {
-        assert_eq!(after_birth(&[moved(10, 2, 1.0)]), [Rule::TickBack]);
+        assert_eq!(after_birth(&[moved(10, 2, 1.0)]), [CheckRule::TickBack]);
         let own_at = |tick, sequence| Update { tick, own: own(sequence, 500), ..Update::default() };
-        assert_eq!(after_birth(&[own_at(11, 3), own_at(12, 2)]), [Rule::SequenceBack]);
-        assert_eq!(after_birth(&[own_at(11, 6)]), [Rule::SequenceAhead]);
+        assert_eq!(after_birth(&[own_at(11, 3), own_at(12, 2)]), [CheckRule::SequenceBack]);
+        assert_eq!(after_birth(&[own_at(11, 6)]), [CheckRule::SequenceAhead]);
     }
 
     #[test]
     fn one_dies_leaves_and_is_born_again() {
-        let leave = |tick| Heard::Update(Update { tick, leaves: vec![1], ..Update::default() });
+        let leave = |tick| ServerPacket::Update(Update { tick, leaves: vec![1], ..Update::default() });
         let again = |tick| {
             let enter = Update { own: own(4, 500), ..enters(tick, &[1]) };
-            [Heard::Spawned { player: 1 }, Heard::Update(enter)]
+            [ServerPacket::Spawned { player: 1 }, ServerPacket::Update(enter)]
         };
-        let life = |more: &[Heard]| {
+        let life = |more: &[ServerPacket]| {
             let first = Update { own: own(0, 500), ..enters(10, &[1, 2]) };
-            let mut packets = vec![welcome(), Heard::Spawned { player: 1 }, Heard::Update(first)];
+            let mut packets = vec![welcome(), ServerPacket::Spawned { player: 1 }, ServerPacket::Update(first)];
             packets.extend_from_slice(more);
             packets.extend(again(20));
             broken(&packets)
         };
-        assert_eq!(life(&[leave(11), Heard::Died]), []);
-        assert_eq!(life(&[Heard::Died, leave(11)]), []);
-        assert_eq!(life(&[leave(11)]), [Rule::Birth]);
-        assert_eq!(life(&[leave(11), Heard::Died, Heard::Died]), [Rule::Death]);
+        assert_eq!(life(&[leave(11), ServerPacket::Died]), []);
+        assert_eq!(life(&[ServerPacket::Died, leave(11)]), []);
+        assert_eq!(life(&[leave(11)]), [CheckRule::Birth]);
+        assert_eq!(life(&[leave(11), ServerPacket::Died, ServerPacket::Died]), [CheckRule::Death]);
         let moves = Update { tick: 11, own: own(1, 501), ..Update::default() };
-        assert_eq!(life(&[Heard::Died, Heard::Update(moves), leave(12)]), [Rule::Death]);
+        assert_eq!(life(&[ServerPacket::Died, ServerPacket::Update(moves), leave(12)]), [CheckRule::Death]);
     }
 
     #[test]
     fn a_body_is_announced_then_enters_then_has_a_record() {
         let orphan = Update { tick: 1, own: own(0, 500), ..Update::default() };
-        assert_eq!(broken(&[welcome(), Heard::Update(orphan)]), [Rule::Birth]);
+        assert_eq!(broken(&[welcome(), ServerPacket::Update(orphan)]), [CheckRule::Birth]);
         let elsewhere = Update { own: own(0, 501), ..enters(1, &[1]) };
-        let packets = [welcome(), Heard::Spawned { player: 1 }, Heard::Update(elsewhere)];
-        assert_eq!(broken(&packets), [Rule::OwnElsewhere]);
+        let packets = [welcome(), ServerPacket::Spawned { player: 1 }, ServerPacket::Update(elsewhere)];
+        assert_eq!(broken(&packets), [CheckRule::OwnElsewhere]);
     }
 }

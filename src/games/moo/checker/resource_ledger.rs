@@ -12,12 +12,12 @@
 
 use std::time::Duration;
 
-use super::common::Common;
-use super::stats::Deeds;
+use super::common::CheckState;
+use super::stats::MooBotStats;
 use super::upgrades;
-use super::gold_income::{Pay, take_bounty};
-use super::rule::Rule;
-use crate::games::moo::bot::received::{Heard, Stock, Swing};
+use super::gold_income::{GoldIncome, take_bounty};
+use super::rule::CheckRule;
+use crate::games::moo::bot::received::{ServerPacket, MoomooValue, Swing};
 use crate::games::moo::world::rules;
 
 /// One resource: its amount, and the rises still to be explained.
@@ -40,9 +40,9 @@ const FIRST_TURNS: u8 = 2;
 
 /// The books; see the [module](self).
 #[derive(Debug, Default)]
-pub(super) struct Ledger {
+pub(super) struct ResourceLedger {
     accounts: [Account; 4],
-    pay: Pay,
+    pay: GoldIncome,
     /// Food for animals that disappeared in the last turn, and in this one.
     carcasses: [Vec<u32>; 2],
     /// Turns for which the player's spikes and turrets may still have killed an animal out of its
@@ -59,22 +59,22 @@ pub(super) struct Ledger {
     died: bool,
     /// Turns until a client that has come back was told what its player has.
     returning: u8,
-    deeds: Deeds,
+    deeds: MooBotStats,
 }
 
-impl Ledger {
+impl ResourceLedger {
     /// See [`Check::returns`](super::Check::returns).
     pub(super) fn returns(&mut self) {
         self.returning = RETURNING_TURNS;
     }
 
     /// Takes the deeds recorded since the last call.
-    pub(super) fn take(&mut self) -> Deeds {
+    pub(super) fn take(&mut self) -> MooBotStats {
         std::mem::take(&mut self.deeds)
     }
 
     /// Records what a packet says about equipment, before the picture takes it.
-    pub(super) fn earn(&mut self, heard: &Heard, now: Duration, common: &mut Common) {
+    pub(super) fn earn(&mut self, heard: &ServerPacket, now: Duration, common: &mut CheckState) {
         let mills = common.picture.kit.counts.get(&(rules::Group::Mill as u8)).copied().unwrap_or(0);
         self.pay.earn(mills, now);
         if GUARDS
@@ -83,20 +83,20 @@ impl Ledger {
         {
             self.guarded = GUARDED_TURNS;
         }
-        upgrades::hear(heard, (self.first > 0, self.returning > 0), common, &mut self.deeds);
+        upgrades::check_packet(heard, (self.first > 0, self.returning > 0), common, &mut self.deeds);
     }
 
     /// Records a packet that the picture has taken, and the food of animals that are `killed` by it,
     /// by any player.
-    pub(super) fn hear(&mut self, heard: &Heard, killed: &[u32], common: &mut Common) {
+    pub(super) fn check_packet(&mut self, heard: &ServerPacket, killed: &[u32], common: &mut CheckState) {
         self.carcasses[1].extend_from_slice(killed);
-        if let Heard::Shakes(objects) = heard {
+        if let ServerPacket::Shakes(objects) = heard {
             return objects.iter().for_each(|object| self.shake(*object, common));
         }
         self.is_mine = false;
         match heard {
-            Heard::Swings(swings) => swings.iter().for_each(|swing| self.swing(swing, common)),
-            Heard::Stats { resources, kills, .. } => {
+            ServerPacket::Swings(swings) => swings.iter().for_each(|swing| self.swing(swing, common)),
+            ServerPacket::Stats { resources, kills, .. } => {
                 for (kind, amount) in resources.iter().enumerate() {
                     self.has(kind, *amount);
                 }
@@ -105,13 +105,13 @@ impl Ledger {
                 self.first = self.first.min(1);
                 self.end_turn(common);
             }
-            Heard::Value { what: Stock::Resource(kind), amount } => self.has(*kind, *amount),
-            Heard::Value { what: Stock::Kills, amount } => self.killed(*amount, common),
-            Heard::Players(_) => self.end_turn(common),
+            ServerPacket::Value { what: MoomooValue::Resource(kind), amount } => self.has(*kind, *amount),
+            ServerPacket::Value { what: MoomooValue::Kills, amount } => self.killed(*amount, common),
+            ServerPacket::Players(_) => self.end_turn(common),
             // In the native dialect a turn begins with it, so everything that the previous turn
             // owed must be paid by now.
-            Heard::Update(_) => self.settle(common),
-            Heard::Died => {
+            ServerPacket::Update(_) => self.settle(common),
+            ServerPacket::Died => {
                 self.deeds.deaths += 1;
                 self.died = true;
             }
@@ -124,10 +124,10 @@ impl Ledger {
         }
     }
 
-    fn swing(&mut self, swing: &Swing, common: &mut Common) {
+    fn swing(&mut self, swing: &Swing, common: &mut CheckState) {
         let Swing { player, weapon, hit } = *swing;
         if !common.picture.players.contains_key(&player) {
-            common.fault(Rule::SwingUnknown, format!("player {player}"));
+            common.fault(CheckRule::SwingUnknown, format!("player {player}"));
         }
         if hit && common.picture.me == Some(player) {
             self.is_mine = true;
@@ -140,9 +140,9 @@ impl Ledger {
         }
     }
 
-    fn shake(&mut self, object: u32, common: &mut Common) {
+    fn shake(&mut self, object: u32, common: &mut CheckState) {
         let Some(known) = common.picture.objects.get(&object) else {
-            return common.fault(Rule::ShakeUnknown, format!("object {object}"));
+            return common.fault(CheckRule::ShakeUnknown, format!("object {object}"));
         };
         // What is owed may be the food of a hunt, so that the whole stroke is still to be told.
         let hunts = self.carcasses.iter().any(|food| !food.is_empty());
@@ -165,9 +165,9 @@ impl Ledger {
         account.risen += rise;
     }
 
-    fn killed(&mut self, kills: u32, common: &mut Common) {
+    fn killed(&mut self, kills: u32, common: &mut CheckState) {
         if kills < self.kills {
-            common.fault(Rule::KillsBack, format!("{} then {kills}", self.kills));
+            common.fault(CheckRule::KillsBack, format!("{} then {kills}", self.kills));
         }
         let more = kills.saturating_sub(self.kills);
         self.deeds.kills += u64::from(more);
@@ -176,7 +176,7 @@ impl Ledger {
     }
 
     /// A turn has reported the resources.
-    fn end_turn(&mut self, common: &mut Common) {
+    fn end_turn(&mut self, common: &mut CheckState) {
         self.settle(common);
         let is_first = self.first > 0;
         self.first -= u8::from(is_first);
@@ -211,7 +211,7 @@ impl Ledger {
     }
 
     /// An amount still owed was not earned, unless the player has died.
-    fn settle(&mut self, common: &mut Common) {
+    fn settle(&mut self, common: &mut CheckState) {
         for (kind, account) in self.accounts.iter_mut().enumerate() {
             let mut owed = std::mem::take(&mut account.owed);
             if kind == rules::Resource::Food as usize {
@@ -230,7 +230,7 @@ impl Ledger {
             }
             if owed > 0 && !common.picture.is_dead {
                 let has = account.has;
-                common.fault(Rule::GainUnearned, format!("has {has} of resource {kind}, {owed} not earned"));
+                common.fault(CheckRule::GainUnearned, format!("has {has} of resource {kind}, {owed} not earned"));
             }
         }
     }
@@ -255,7 +255,7 @@ const ANIMAL_GOLD_MOST: u64 = 1_000;
 /// Pays for a rise of food from disappeared animals, those with the most food first; each is the
 /// player's own kill if its food is there. Some left the view alive, so the remainder may be part
 /// of another animal's food. Returns the amount paid.
-fn eat(carcasses: &mut [Vec<u32>; 2], rise: u32, deeds: &mut Deeds) -> u32 {
+fn eat(carcasses: &mut [Vec<u32>; 2], rise: u32, deeds: &mut MooBotStats) -> u32 {
     let mut left = rise;
     let mut fattest: Vec<u32> = carcasses.concat();
     fattest.sort_unstable_by_key(|food| std::cmp::Reverse(*food));
@@ -289,8 +289,8 @@ fn most_gathered() -> u32 {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::games::moo::checker::Check;
-    use crate::games::moo::bot::received::{Added, Animal, Object, Pose};
+    use crate::games::moo::checker::PacketChecker;
+    use crate::games::moo::bot::received::{AddedPlayer, Animal, Object, Pose};
 
     const TREE: u32 = 70;
     const GOLD: u32 = 71;
@@ -299,8 +299,8 @@ mod tests {
         Pose { player, x_px: 500.0, y_px: 500.0, heading: 0 }
     }
 
-    fn born() -> Vec<Heard> {
-        let added = Added {
+    fn born() -> Vec<ServerPacket> {
+        let added = AddedPlayer {
             id: "1".into(),
             pose: pose(1),
             name: String::new(),
@@ -313,47 +313,47 @@ mod tests {
             Object { id, kind, x_px: 600.0, y_px: 500.0, scale_px: 80.0, built: None }
         };
         let things = vec![thing(TREE, 0), thing(GOLD, 3)];
-        vec![Heard::Setup { player: 1 }, Heard::AddPlayer(added), Heard::Objects(things), turn()]
+        vec![ServerPacket::Setup { player: 1 }, ServerPacket::AddPlayer(added), ServerPacket::Objects(things), turn()]
     }
 
-    fn turn() -> Heard {
-        Heard::Players(vec![pose(1).into()])
+    fn turn() -> ServerPacket {
+        ServerPacket::Players(vec![pose(1).into()])
     }
 
-    fn swing(player: u32) -> Heard {
-        Heard::Swings(vec![Swing { player, weapon: 0, hit: true }])
+    fn swing(player: u32) -> ServerPacket {
+        ServerPacket::Swings(vec![Swing { player, weapon: 0, hit: true }])
     }
 
-    fn has(kind: usize, amount: u32) -> Heard {
-        Heard::Value { what: Stock::Resource(kind), amount }
+    fn has(kind: usize, amount: u32) -> ServerPacket {
+        ServerPacket::Value { what: MoomooValue::Resource(kind), amount }
     }
 
     /// Hears `more` after a birth, all at once; gives the broken rules, and what was done.
-    fn heard(more: &[Heard]) -> (Vec<Rule>, Deeds) {
+    fn heard(more: &[ServerPacket]) -> (Vec<CheckRule>, MooBotStats) {
         heard_each(Duration::ZERO, more)
     }
 
     /// The same, with so much time before each packet.
-    fn heard_each(time: Duration, more: &[Heard]) -> (Vec<Rule>, Deeds) {
-        let mut check = Check::new(false);
-        let packets = [Heard::IoInit, Heard::InitData].into_iter().chain(born()).chain(more.iter().cloned());
-        let faults = packets.enumerate().flat_map(|(number, heard)| check.hear(&heard, time * number as u32));
+    fn heard_each(time: Duration, more: &[ServerPacket]) -> (Vec<CheckRule>, MooBotStats) {
+        let mut check = PacketChecker::new(false);
+        let packets = [ServerPacket::IoInit, ServerPacket::InitData].into_iter().chain(born()).chain(more.iter().cloned());
+        let faults = packets.enumerate().flat_map(|(number, heard)| check.check_packet(&heard, time * number as u32));
         (faults.map(|fault| fault.rule).collect(), check.take_deeds())
     }
 
     #[test]
     fn a_rise_is_earned_before_its_turn_or_right_after_it() {
-        let shake = |object| Heard::Shakes(vec![object]);
+        let shake = |object| ServerPacket::Shakes(vec![object]);
         let before = [swing(1), shake(TREE), has(0, 1), turn(), turn()];
-        assert_eq!(heard(&before), (vec![], Deeds { hits: 1, gathered: 1, ..Deeds::default() }));
+        assert_eq!(heard(&before), (vec![], MooBotStats { hits: 1, gathered: 1, ..MooBotStats::default() }));
         assert_eq!(heard(&[has(0, 1), turn(), swing(1), shake(TREE), turn()]).0, []);
         assert_eq!(heard(&[swing(1), shake(GOLD), has(3, 5), turn(), turn()]).0, []);
     }
 
     #[test]
     fn resources_without_a_cause_are_a_fault() {
-        let shake = |object| Heard::Shakes(vec![object]);
-        let unearned = [Rule::GainUnearned];
+        let shake = |object| ServerPacket::Shakes(vec![object]);
+        let unearned = [CheckRule::GainUnearned];
         assert_eq!(heard(&[has(0, 1), turn(), turn()]).0, unearned);
         assert_eq!(heard(&[swing(1), shake(GOLD), has(0, 1), turn(), turn()]).0, unearned);
         let too_much = has(0, most_gathered() + 1);
@@ -366,72 +366,72 @@ mod tests {
 
     #[test]
     fn windmills_pay_gold_and_no_more_than_they_can() {
-        let mill = Heard::Count { group: rules::Group::Mill as u8, count: 1 };
+        let mill = ServerPacket::Count { group: rules::Group::Mill as u8, count: 1 };
         let second = Duration::from_secs(1);
         let paid = [mill.clone(), turn(), has(3, 2), turn(), has(3, 4), turn(), turn()];
-        let built = Deeds { builds: 1, ..Deeds::default() };
+        let built = MooBotStats { builds: 1, ..MooBotStats::default() };
         assert_eq!(heard_each(second, &paid), (vec![], built));
-        assert_eq!(heard_each(second, &paid[1..]).0, [Rule::GainUnearned; 2], "without one");
+        assert_eq!(heard_each(second, &paid[1..]).0, [CheckRule::GainUnearned; 2], "without one");
         let told_late = [has(3, 2), turn(), mill.clone(), turn(), turn()];
-        assert_eq!(heard(&told_late), (vec![], Deeds { gathered: 2, ..built }));
+        assert_eq!(heard(&told_late), (vec![], MooBotStats { gathered: 2, ..built }));
         let wood = [mill.clone(), turn(), has(0, 1), turn(), turn()];
-        assert_eq!(heard_each(second, &wood).0, [Rule::GainUnearned]);
+        assert_eq!(heard_each(second, &wood).0, [CheckRule::GainUnearned]);
         let too_much = [mill, turn(), has(3, 40), turn(), turn()];
-        assert_eq!(heard_each(second, &too_much).0, [Rule::GainUnearned]);
+        assert_eq!(heard_each(second, &too_much).0, [CheckRule::GainUnearned]);
     }
 
     #[test]
     fn what_a_player_had_when_its_client_came_back_is_not_paid_by_its_windmills() {
-        let mill = Heard::Count { group: rules::Group::Mill as u8, count: 1 };
-        let mut check = Check::new(false);
-        let begin = [Heard::IoInit, Heard::InitData].into_iter().chain(born());
-        assert_eq!(begin.map(|heard| check.hear(&heard, Duration::ZERO).len()).sum::<usize>(), 0);
+        let mill = ServerPacket::Count { group: rules::Group::Mill as u8, count: 1 };
+        let mut check = PacketChecker::new(false);
+        let begin = [ServerPacket::IoInit, ServerPacket::InitData].into_iter().chain(born());
+        assert_eq!(begin.map(|heard| check.check_packet(&heard, Duration::ZERO).len()).sum::<usize>(), 0);
         check.returns();
-        let mut hear = |packets: &[Heard]| {
+        let mut hear = |packets: &[ServerPacket]| {
             let faults =
-                packets.iter().flat_map(|heard| check.hear(heard, Duration::ZERO)).collect::<Vec<_>>();
+                packets.iter().flat_map(|heard| check.check_packet(heard, Duration::ZERO)).collect::<Vec<_>>();
             faults.iter().map(|fault| fault.rule).collect::<Vec<_>>()
         };
         assert_eq!(hear(&[mill, has(0, 90), has(3, 504), turn(), turn()]), [], "it had it before");
         assert_eq!(hear(&[has(3, 505), turn(), turn()]), [], "the windmill pays");
-        assert_eq!(hear(&[has(0, 91), turn(), turn()]), [Rule::GainUnearned]);
+        assert_eq!(hear(&[has(0, 91), turn(), turn()]), [CheckRule::GainUnearned]);
     }
 
     #[test]
     fn the_gold_of_a_kill_leaves_the_pay_of_windmills_for_the_next_turn() {
-        let mill = Heard::Count { group: rules::Group::Mill as u8, count: 1 };
-        let kill = Heard::Value { what: Stock::Kills, amount: 1 };
+        let mill = ServerPacket::Count { group: rules::Group::Mill as u8, count: 1 };
+        let kill = ServerPacket::Value { what: MoomooValue::Kills, amount: 1 };
         let tick = Duration::from_millis(33);
         let paid = [mill, turn(), kill, has(3, 100), turn(), has(3, 101), turn(), turn()];
         assert_eq!(heard_each(tick, &paid).0, []);
-        assert_eq!(heard_each(tick, &paid[1..]).0, [Rule::GainUnearned], "without a windmill");
+        assert_eq!(heard_each(tick, &paid[1..]).0, [CheckRule::GainUnearned], "without a windmill");
     }
 
     #[test]
     fn the_gold_of_a_hunt_told_before_its_animal_is_gone_leaves_the_pay_of_windmills() {
-        let mill = Heard::Count { group: rules::Group::Mill as u8, count: 1 };
+        let mill = ServerPacket::Count { group: rules::Group::Mill as u8, count: 1 };
         let cow = &rules::ANIMALS[0];
         let animal = Animal { id: 9, kind: 0, x_px: 550.0, y_px: 500.0, health: 25 };
-        let begin = [mill, Heard::Animals(vec![animal]), turn(), turn()];
+        let begin = [mill, ServerPacket::Animals(vec![animal]), turn(), turn()];
         let paid = [has(1, cow.food), has(3, cow.gold), turn()];
-        let hunt = [Heard::AnimalsGone(vec![9]), turn()];
+        let hunt = [ServerPacket::AnimalsGone(vec![9]), turn()];
         let pay = [has(3, cow.gold + 1), turn(), turn()];
         let tick = Duration::from_millis(33);
         assert_eq!(heard_each(tick, &[&begin[..], &paid, &hunt, &pay].concat()).0, []);
         let without = heard_each(tick, &[&begin[1..], &paid, &hunt, &pay].concat()).0;
-        assert_eq!(without, [Rule::GainUnearned], "without a windmill");
+        assert_eq!(without, [CheckRule::GainUnearned], "without a windmill");
     }
 
     #[test]
     fn spikes_and_turrets_feed_their_owner_from_afar() {
-        let counted = |group, count| Heard::Count { group: group as u8, count };
+        let counted = |group, count| ServerPacket::Count { group: group as u8, count };
         let food = rules::ANIMALS[0].food;
         for group in GUARDS {
             let fed = [counted(group, 1), turn(), counted(group, 0), has(1, food), turn(), turn()];
             assert_eq!(heard(&fed).0, []);
-            assert_eq!(heard(&fed[2..]).0, [Rule::GainUnearned], "without one");
+            assert_eq!(heard(&fed[2..]).0, [CheckRule::GainUnearned], "without one");
             let [first, .., last] = fed;
-            assert_eq!(heard(&[first, has(1, food + 1), turn(), last]).0, [Rule::GainUnearned]);
+            assert_eq!(heard(&[first, has(1, food + 1), turn(), last]).0, [CheckRule::GainUnearned]);
         }
     }
 
@@ -441,20 +441,20 @@ mod tests {
         let cow = &rules::ANIMALS[0];
         let object =
             Object { id: BUSH, kind: Some(1), x_px: 600.0, y_px: 500.0, scale_px: 80.0, built: None };
-        let mut course = vec![Heard::Objects(vec![object])];
+        let mut course = vec![ServerPacket::Objects(vec![object])];
         for _ in 0..cow.food {
-            course.extend([swing(1), Heard::Shakes(vec![BUSH])]);
+            course.extend([swing(1), ServerPacket::Shakes(vec![BUSH])]);
         }
         let animal = Animal { id: 9, kind: 0, x_px: 550.0, y_px: 500.0, health: 25 };
         let paid = [has(1, cow.food), has(3, cow.gold), turn(), turn(), turn()];
-        let hunt = [Heard::Animals(vec![animal]), Heard::AnimalsGone(vec![9])];
+        let hunt = [ServerPacket::Animals(vec![animal]), ServerPacket::AnimalsGone(vec![9])];
         assert_eq!(heard(&[&course[..], &hunt, &paid].concat()).0, []);
-        assert_eq!(heard(&[&course[..], &paid].concat()).0, [Rule::GainUnearned]);
+        assert_eq!(heard(&[&course[..], &paid].concat()).0, [CheckRule::GainUnearned]);
     }
 
     #[test]
     fn a_thief_takes_gold_and_nothing_else() {
-        let victim = Added {
+        let victim = AddedPlayer {
             id: "2".into(),
             pose: pose(2),
             name: String::new(),
@@ -462,27 +462,27 @@ mod tests {
             max_health: 100,
             is_you: false,
         };
-        let both = || Heard::Players(vec![pose(1).into(), pose(2).into()]);
-        let steal = || Heard::Swings(vec![Swing { player: 1, weapon: 14, hit: true }]);
+        let both = || ServerPacket::Players(vec![pose(1).into(), pose(2).into()]);
+        let steal = || ServerPacket::Swings(vec![Swing { player: 1, weapon: 14, hit: true }]);
         let steal =
-            |kind| [Heard::AddPlayer(victim.clone()), both(), steal(), has(kind, 250), both(), both()];
+            |kind| [ServerPacket::AddPlayer(victim.clone()), both(), steal(), has(kind, 250), both(), both()];
         assert_eq!(heard(&steal(3)).0, []);
-        assert_eq!(heard(&steal(2)).0, [Rule::GainUnearned]);
+        assert_eq!(heard(&steal(2)).0, [CheckRule::GainUnearned]);
     }
 
     #[test]
     fn only_the_known_swing_and_shake() {
-        assert_eq!(heard(&[swing(9)]).0, [Rule::SwingUnknown]);
-        assert_eq!(heard(&[Heard::Shakes(vec![9])]).0, [Rule::ShakeUnknown]);
+        assert_eq!(heard(&[swing(9)]).0, [CheckRule::SwingUnknown]);
+        assert_eq!(heard(&[ServerPacket::Shakes(vec![9])]).0, [CheckRule::ShakeUnknown]);
     }
 
     #[test]
     fn kills_deaths_and_births_are_counted() {
-        let kills = |amount| Heard::Value { what: Stock::Kills, amount };
-        let mut course = vec![kills(2), kills(1), Heard::Died];
+        let kills = |amount| ServerPacket::Value { what: MoomooValue::Kills, amount };
+        let mut course = vec![kills(2), kills(1), ServerPacket::Died];
         course.extend(born());
         let (faults, deeds) = heard(&course);
-        assert_eq!(faults, [Rule::KillsBack, Rule::ObjectTwice, Rule::ObjectTwice]);
-        assert_eq!(deeds, Deeds { kills: 2, deaths: 1, respawns: 1, ..Deeds::default() });
+        assert_eq!(faults, [CheckRule::KillsBack, CheckRule::ObjectTwice, CheckRule::ObjectTwice]);
+        assert_eq!(deeds, MooBotStats { kills: 2, deaths: 1, respawns: 1, ..MooBotStats::default() });
     }
 }

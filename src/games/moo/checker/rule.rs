@@ -3,7 +3,7 @@
 
 /// The rules that a server keeps towards its clients.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-pub enum Rule {
+pub enum CheckRule {
     /// `welcome`, or `io_init` and `init_data`, come first and once.
     Greeting,
     /// `setup`, then the client's own `add_player`, then updates; `spawned`, then the client's own
@@ -84,48 +84,48 @@ pub enum Rule {
     ServerError,
 }
 
-impl Rule {
+impl CheckRule {
     /// The rule's name in reports.
     pub fn name(self) -> &'static str {
         match self {
-            Rule::Greeting => "greeting",
-            Rule::Birth => "birth",
-            Rule::Death => "death",
-            Rule::TickBack => "tick_back",
-            Rule::EnterKnown => "enter_known",
-            Rule::LeaveUnknown => "leave_unknown",
-            Rule::UpdateUnknown => "update_unknown",
-            Rule::Twice => "twice",
-            Rule::SelfMissing => "self_missing",
-            Rule::OffMap => "off_map",
-            Rule::TooFast => "too_fast",
-            Rule::OwnElsewhere => "own_elsewhere",
-            Rule::SequenceBack => "sequence_back",
-            Rule::SequenceAhead => "sequence_ahead",
-            Rule::ObjectTwice => "object_twice",
-            Rule::BoardOrder => "board_order",
-            Rule::ChatUnknown => "chat_unknown",
-            Rule::PongUnasked => "pong_unasked",
-            Rule::Health => "health",
-            Rule::SwingUnknown => "swing_unknown",
-            Rule::ShakeUnknown => "shake_unknown",
-            Rule::GainUnearned => "gain_unearned",
-            Rule::KillsBack => "kills_back",
-            Rule::GoneUnknown => "gone_unknown",
-            Rule::Kit => "kit",
-            Rule::Limit => "limit",
-            Rule::Unoffered => "unoffered",
-            Rule::Offers => "offers",
-            Rule::AgeBack => "age_back",
-            Rule::ShotTwice => "shot_twice",
-            Rule::ShotEnd => "shot_end",
-            Rule::AnimalUnknown => "animal_unknown",
-            Rule::Animal => "animal",
-            Rule::ClanTwice => "clan_twice",
-            Rule::ClanUnlisted => "clan_unlisted",
-            Rule::Mates => "mates",
-            Rule::MateHarm => "mate_harm",
-            Rule::ServerError => "server_error",
+            CheckRule::Greeting => "greeting",
+            CheckRule::Birth => "birth",
+            CheckRule::Death => "death",
+            CheckRule::TickBack => "tick_back",
+            CheckRule::EnterKnown => "enter_known",
+            CheckRule::LeaveUnknown => "leave_unknown",
+            CheckRule::UpdateUnknown => "update_unknown",
+            CheckRule::Twice => "twice",
+            CheckRule::SelfMissing => "self_missing",
+            CheckRule::OffMap => "off_map",
+            CheckRule::TooFast => "too_fast",
+            CheckRule::OwnElsewhere => "own_elsewhere",
+            CheckRule::SequenceBack => "sequence_back",
+            CheckRule::SequenceAhead => "sequence_ahead",
+            CheckRule::ObjectTwice => "object_twice",
+            CheckRule::BoardOrder => "board_order",
+            CheckRule::ChatUnknown => "chat_unknown",
+            CheckRule::PongUnasked => "pong_unasked",
+            CheckRule::Health => "health",
+            CheckRule::SwingUnknown => "swing_unknown",
+            CheckRule::ShakeUnknown => "shake_unknown",
+            CheckRule::GainUnearned => "gain_unearned",
+            CheckRule::KillsBack => "kills_back",
+            CheckRule::GoneUnknown => "gone_unknown",
+            CheckRule::Kit => "kit",
+            CheckRule::Limit => "limit",
+            CheckRule::Unoffered => "unoffered",
+            CheckRule::Offers => "offers",
+            CheckRule::AgeBack => "age_back",
+            CheckRule::ShotTwice => "shot_twice",
+            CheckRule::ShotEnd => "shot_end",
+            CheckRule::AnimalUnknown => "animal_unknown",
+            CheckRule::Animal => "animal",
+            CheckRule::ClanTwice => "clan_twice",
+            CheckRule::ClanUnlisted => "clan_unlisted",
+            CheckRule::Mates => "mates",
+            CheckRule::MateHarm => "mate_harm",
+            CheckRule::ServerError => "server_error",
         }
     }
 }

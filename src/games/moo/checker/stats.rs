@@ -4,7 +4,7 @@ use crate::game::bots;
 
 /// The player's deeds, counted from the received packets.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-pub struct Deeds {
+pub struct MooBotStats {
     /// Melee attacks that hit anything.
     pub hits: u64,
     /// Units of all resources together: gathered, stolen, hunted.
@@ -27,9 +27,9 @@ pub struct Deeds {
     pub respawns: u64,
 }
 
-impl Deeds {
+impl MooBotStats {
     /// Adds another count.
-    pub fn add(&mut self, other: &Deeds) {
+    pub fn add(&mut self, other: &MooBotStats) {
         self.hits += other.hits;
         self.gathered += other.gathered;
         self.builds += other.builds;
@@ -42,8 +42,8 @@ impl Deeds {
         self.respawns += other.respawns;
     }
     /// The same by name, in the order in which people read them.
-    pub fn named(self) -> bots::Deeds {
-        bots::Deeds(vec![
+    pub fn named(self) -> bots::BotStats {
+        bots::BotStats(vec![
             ("hits", "hits", self.hits),
             ("gathered", "gathered", self.gathered),
             ("kills", "kills", self.kills),

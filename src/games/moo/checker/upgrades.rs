@@ -5,33 +5,33 @@
 //! MooMoo servers report the objects that still stand from the previous life: these were not just
 //! built.
 
-use super::common::Common;
-use super::stats::Deeds;
-use super::rule::Rule;
-use crate::games::moo::bot::received::{Heard, Kit, Offers};
+use super::common::CheckState;
+use super::stats::MooBotStats;
+use super::rule::CheckRule;
+use crate::games::moo::bot::received::{ServerPacket, Kit, Offers};
 use crate::games::moo::bot::world_model::choices;
 use crate::games::moo::world::rules::{self, Group};
 
 /// Records a packet. `is_first` is the first turn of a life, and `returns` that of a client that comes
 /// back to one.
-pub(super) fn hear(heard: &Heard, (is_first, returns): (bool, bool), common: &mut Common, deeds: &mut Deeds) {
+pub(super) fn check_packet(heard: &ServerPacket, (is_first, returns): (bool, bool), common: &mut CheckState, deeds: &mut MooBotStats) {
     let is_first = is_first || returns;
     match heard {
-        Heard::Kit(kit) => {
+        ServerPacket::Kit(kit) => {
             bar(&kit.weapons, (true, returns), common, deeds);
             bar(&kit.items, (false, returns), common, deeds);
             for group in Group::ALL.map(|group| group as u8) {
                 count(group, kit.counts.get(&group).copied().unwrap_or(0), is_first, common, deeds);
             }
         }
-        Heard::Bar { ids, weapons } => bar(ids, (*weapons, returns), common, deeds),
-        Heard::Count { group, count: now } => count(*group, *now, is_first, common, deeds),
-        Heard::Offers(told) => offers(told, common),
-        Heard::Age { age } | Heard::Stats { age, .. } => {
+        ServerPacket::Bar { ids, weapons } => bar(ids, (*weapons, returns), common, deeds),
+        ServerPacket::Count { group, count: now } => count(*group, *now, is_first, common, deeds),
+        ServerPacket::Offers(told) => offers(told, common),
+        ServerPacket::Age { age } | ServerPacket::Stats { age, .. } => {
             let before = common.picture.age;
             // Natively the age after death may be reported right before the death itself.
             if common.picture.me.is_some() && *age < before {
-                common.fault(Rule::AgeBack, format!("{before} then {age}"));
+                common.fault(CheckRule::AgeBack, format!("{before} then {age}"));
             }
         }
         _ => {}
@@ -47,11 +47,11 @@ fn place(id: u8, is_weapon: bool) -> Option<u8> {
     }
 }
 
-fn bar(ids: &[u8], (is_weapons, returns): (bool, bool), common: &mut Common, deeds: &mut Deeds) {
+fn bar(ids: &[u8], (is_weapons, returns): (bool, bool), common: &mut CheckState, deeds: &mut MooBotStats) {
     let mut places: Vec<Option<u8>> = ids.iter().map(|id| place(*id, is_weapons)).collect();
     places.sort_unstable();
     if places.contains(&None) || places.windows(2).any(|pair| pair[0] == pair[1]) {
-        common.fault(Rule::Kit, format!("{ids:?}, weapons {is_weapons}"));
+        common.fault(CheckRule::Kit, format!("{ids:?}, weapons {is_weapons}"));
     }
     let Kit { weapons, items, .. } = &common.picture.kit;
     let (before, from_birth) =
@@ -61,25 +61,25 @@ fn bar(ids: &[u8], (is_weapons, returns): (bool, bool), common: &mut Common, dee
     deeds.upgrades += chosen as u64;
     if chosen > common.picture.offers.points as usize {
         let offers = common.picture.offers.clone();
-        common.fault(Rule::Unoffered, format!("has {ids:?} now, but {offers:?} was offered"));
+        common.fault(CheckRule::Unoffered, format!("has {ids:?} now, but {offers:?} was offered"));
     }
 }
 
-fn count(group: u8, now: u32, is_first: bool, common: &mut Common, deeds: &mut Deeds) {
+fn count(group: u8, now: u32, is_first: bool, common: &mut CheckState, deeds: &mut MooBotStats) {
     let before = common.picture.kit.counts.get(&group).copied().unwrap_or(0);
     let limit = Group::ALL.into_iter().find(|one| *one as u8 == group).map(Group::limit);
     if limit.is_none_or(|limit| now > limit.into()) {
-        common.fault(Rule::Limit, format!("{now} of group {group}, limit {limit:?}"));
+        common.fault(CheckRule::Limit, format!("{now} of group {group}, limit {limit:?}"));
     }
     if !is_first {
         deeds.builds += u64::from(now.saturating_sub(before));
     }
 }
 
-fn offers(told: &Offers, common: &mut Common) {
+fn offers(told: &Offers, common: &mut CheckState) {
     let expected = choices(&common.picture.kit, told);
     if told.choices.as_ref().is_some_and(|choices| *choices != expected) {
-        common.fault(Rule::Offers, format!("received {told:?}, expected {expected:?}"));
+        common.fault(CheckRule::Offers, format!("received {told:?}, expected {expected:?}"));
     }
 }
 
@@ -88,37 +88,37 @@ mod tests {
     use std::time::Duration;
 
     use super::*;
-    use crate::games::moo::checker::Check;
-    use crate::games::moo::bot::received::{Added, Pose};
+    use crate::games::moo::checker::PacketChecker;
+    use crate::games::moo::bot::received::{AddedPlayer, Pose};
 
-    fn bar(ids: &[u8], weapons: bool) -> Heard {
-        Heard::Bar { ids: ids.into(), weapons }
+    fn bar(ids: &[u8], weapons: bool) -> ServerPacket {
+        ServerPacket::Bar { ids: ids.into(), weapons }
     }
 
-    fn offers(points: u32, age: u32, choices: Option<Vec<u8>>) -> Heard {
-        Heard::Offers(Offers { points, age, choices })
+    fn offers(points: u32, age: u32, choices: Option<Vec<u8>>) -> ServerPacket {
+        ServerPacket::Offers(Offers { points, age, choices })
     }
 
-    fn walls(count: u32) -> Heard {
-        Heard::Count { group: Group::Wall as u8, count }
+    fn walls(count: u32) -> ServerPacket {
+        ServerPacket::Count { group: Group::Wall as u8, count }
     }
 
-    fn turn() -> Heard {
-        Heard::Players(vec![Pose { player: 1, x_px: 500.0, y_px: 500.0, heading: 0 }.into()])
+    fn turn() -> ServerPacket {
+        ServerPacket::Players(vec![Pose { player: 1, x_px: 500.0, y_px: 500.0, heading: 0 }.into()])
     }
 
-    fn born() -> [Heard; 2] {
+    fn born() -> [ServerPacket; 2] {
         let pose = Pose { player: 1, x_px: 500.0, y_px: 500.0, heading: 0 };
         let (id, name, health) = ("1".to_owned(), String::new(), 100);
-        let added = Added { id, pose, name, health, max_health: health, is_you: true };
-        [Heard::Setup { player: 1 }, Heard::AddPlayer(added)]
+        let added = AddedPlayer { id, pose, name, health, max_health: health, is_you: true };
+        [ServerPacket::Setup { player: 1 }, ServerPacket::AddPlayer(added)]
     }
 
     /// Hears `more` after a birth; gives the broken rules, and what was done.
-    fn heard(more: &[Heard]) -> (Vec<Rule>, Deeds) {
-        let mut check = Check::new(false);
-        let packets = [Heard::IoInit, Heard::InitData].into_iter().chain(born()).chain(more.iter().cloned());
-        let faults = packets.flat_map(|heard| check.hear(&heard, Duration::ZERO)).map(|fault| fault.rule);
+    fn heard(more: &[ServerPacket]) -> (Vec<CheckRule>, MooBotStats) {
+        let mut check = PacketChecker::new(false);
+        let packets = [ServerPacket::IoInit, ServerPacket::InitData].into_iter().chain(born()).chain(more.iter().cloned());
+        let faults = packets.flat_map(|heard| check.check_packet(&heard, Duration::ZERO)).map(|fault| fault.rule);
         (faults.collect(), check.take_deeds())
     }
 
@@ -126,54 +126,54 @@ mod tests {
     fn structures_are_counted_once_and_not_again_after_a_respawn() {
         let [setup, added] = born();
         let course =
-            [walls(1), walls(2), turn(), walls(1), turn(), Heard::Died, setup, added, walls(1), turn()];
-        let lived = Deeds { builds: 2, deaths: 1, respawns: 1, ..Deeds::default() };
+            [walls(1), walls(2), turn(), walls(1), turn(), ServerPacket::Died, setup, added, walls(1), turn()];
+        let lived = MooBotStats { builds: 2, deaths: 1, respawns: 1, ..MooBotStats::default() };
         assert_eq!(heard(&course), (vec![], lived));
-        assert_eq!(heard(&[walls(31)]).0, [Rule::Limit]);
-        assert_eq!(heard(&[Heard::Count { group: 77, count: 1 }]).0, [Rule::Limit]);
+        assert_eq!(heard(&[walls(31)]).0, [CheckRule::Limit]);
+        assert_eq!(heard(&[ServerPacket::Count { group: 77, count: 1 }]).0, [CheckRule::Limit]);
     }
 
     #[test]
     fn a_choice_must_have_been_offered_and_is_counted() {
         let course = [offers(1, 2, None), bar(&[5], true), offers(0, 3, None), bar(&[0], true)];
-        assert_eq!(heard(&course), (vec![], Deeds { upgrades: 1, ..Deeds::default() }));
-        assert_eq!(heard(&course[1..]).0, [Rule::Unoffered]);
-        assert_eq!(heard(&[offers(1, 3, None), bar(&[1, 4, 6, 10], false)]).0, [Rule::Unoffered]);
+        assert_eq!(heard(&course), (vec![], MooBotStats { upgrades: 1, ..MooBotStats::default() }));
+        assert_eq!(heard(&course[1..]).0, [CheckRule::Unoffered]);
+        assert_eq!(heard(&[offers(1, 3, None), bar(&[1, 4, 6, 10], false)]).0, [CheckRule::Unoffered]);
     }
 
     #[test]
     fn equipment_exists_and_has_one_entry_per_slot() {
         let twice = [offers(2, 2, None), bar(&[3, 5], true)];
-        assert_eq!(heard(&twice).0, [Rule::Kit]);
-        assert_eq!(heard(&[offers(1, 2, None), bar(&[0, 3, 6, 10, 99], false)]).0, [Rule::Kit]);
+        assert_eq!(heard(&twice).0, [CheckRule::Kit]);
+        assert_eq!(heard(&[offers(1, 2, None), bar(&[0, 3, 6, 10, 99], false)]).0, [CheckRule::Kit]);
     }
 
     #[test]
     fn offers_must_match_the_rules() {
         let right = vec![1, 3, 5, 6, 7, 8];
         assert_eq!(heard(&[offers(1, 2, Some(right.clone())), offers(0, 3, Some(vec![]))]).0, []);
-        assert_eq!(heard(&[offers(1, 2, Some(right[1..].to_vec()))]).0, [Rule::Offers]);
-        assert_eq!(heard(&[offers(0, 2, Some(right))]).0, [Rule::Offers]);
+        assert_eq!(heard(&[offers(1, 2, Some(right[1..].to_vec()))]).0, [CheckRule::Offers]);
+        assert_eq!(heard(&[offers(0, 2, Some(right))]).0, [CheckRule::Offers]);
     }
 
     #[test]
     fn the_age_of_a_living_player_never_falls() {
-        let age = |age| Heard::Age { age };
+        let age = |age| ServerPacket::Age { age };
         let [setup, added] = born();
-        assert_eq!(heard(&[age(2), age(3), Heard::Died, setup, added, age(1)]).0, []);
-        assert_eq!(heard(&[age(3), age(2)]).0, [Rule::AgeBack]);
+        assert_eq!(heard(&[age(2), age(3), ServerPacket::Died, setup, added, age(1)]).0, []);
+        assert_eq!(heard(&[age(3), age(2)]).0, [CheckRule::AgeBack]);
     }
 
     #[test]
     fn only_known_structures_are_destroyed() {
         use crate::games::moo::bot::received::Object;
         let object = |id, built| Object { id, kind: None, x_px: 600.0, y_px: 500.0, scale_px: 50.0, built };
-        let things = Heard::Objects(vec![object(7, Some((3, 1))), object(8, None)]);
-        assert_eq!(heard(&[things.clone(), Heard::Gone(vec![7])]).0, []);
+        let things = ServerPacket::Objects(vec![object(7, Some((3, 1))), object(8, None)]);
+        assert_eq!(heard(&[things.clone(), ServerPacket::Gone(vec![7])]).0, []);
         assert_eq!(
-            heard(&[things.clone(), Heard::Gone(vec![7]), Heard::Gone(vec![7])]).0,
-            [Rule::GoneUnknown]
+            heard(&[things.clone(), ServerPacket::Gone(vec![7]), ServerPacket::Gone(vec![7])]).0,
+            [CheckRule::GoneUnknown]
         );
-        assert_eq!(heard(&[things, Heard::Gone(vec![8])]).0, [Rule::GoneUnknown]);
+        assert_eq!(heard(&[things, ServerPacket::Gone(vec![8])]).0, [CheckRule::GoneUnknown]);
     }
 }

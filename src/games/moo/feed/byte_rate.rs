@@ -10,14 +10,14 @@ use crate::limits;
 
 /// See the [module](self).
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-pub struct Pace {
+pub struct ByteRateLimit {
     /// The tick from which the rate has room again.
     free_tick: u32,
     /// The tick from which news may be sent again.
     news_tick: u32,
 }
 
-impl Pace {
+impl ByteRateLimit {
     /// Whether the rate has room for a message.
     pub fn is_free(self, tick: u32) -> bool {
         self.free_tick <= tick
@@ -58,7 +58,7 @@ mod tests {
 
     #[test]
     fn messages_wait_until_the_bytes_fit_the_rate_news_a_second_and_own_changes_until_the_credit_is_spent() {
-        let mut pace = Pace::default();
+        let mut pace = ByteRateLimit::default();
         assert!(pace.is_news_due(0));
         pace.spend(500, 0, HZ);
         assert_eq!([14, 15].map(|tick| pace.is_free(tick)), [false, true]);

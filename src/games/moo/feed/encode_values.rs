@@ -1,6 +1,6 @@
 //! Values of the world on the wire.
 
-use crate::game::Values;
+use crate::game::WireValues;
 use crate::games::moo::world::{Angle, ClanId, EntityId};
 use crate::packet::msgpack::write_uint;
 

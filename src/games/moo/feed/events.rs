@@ -6,11 +6,11 @@
 
 use std::sync::Arc;
 
-use super::interest::{HALF_HEIGHT_PX, HALF_WIDTH_PX, Place, Thing, Window};
-use super::objects::{self, Object};
-use super::published_state::State;
+use super::interest::{HALF_HEIGHT_PX, HALF_WIDTH_PX, Circle, Located, ViewWindow};
+use super::objects::{self, ObjectRef};
+use super::published_state::PublicState;
 use crate::games::moo::world::trig::{cosine, sine};
-use crate::games::moo::world::{Angle, ClanId, EntityId, Event as WorldEvent, Fixed, PlayerId, World};
+use crate::games::moo::world::{Angle, ClanId, EntityId, WorldEvent as WorldEvent, Fixed, PlayerId, World};
 
 /// All events of one tick.
 #[derive(Debug, Default)]
@@ -19,51 +19,51 @@ pub struct Events {
     pub tick: u32,
     /// Everything but pings, in the order in which clients are sent it: chat, then what players and
     /// animals did, then refused choices, then shots.
-    pub list: Vec<Event>,
+    pub list: Vec<FeedEvent>,
     /// The players who show their position to their clan.
-    pub pings: Vec<Ping>,
+    pub pings: Vec<MapPing>,
 }
 
 /// An event, with what clients are sent about it.
 #[derive(Debug)]
-pub enum Event {
+pub enum FeedEvent {
     /// A player said something.
     Chat { player: PlayerId, text: String },
     /// A player swung a weapon, at this place unless it has left.
-    Swung { player: PlayerId, weapon: u8, hit: bool, at: Option<Place> },
+    Swung { player: PlayerId, weapon: u8, hit: bool, at: Option<Circle> },
     /// An object was struck.
-    Struck { object: Object, direction: Angle },
+    Struck { object: ObjectRef, direction: Angle },
     /// A player or an animal at this place lost health to a player.
-    Hurt { by: PlayerId, at: Place, amount: u16 },
+    Hurt { by: PlayerId, at: Circle, amount: u16 },
     /// A player gained health.
-    Healed { player: PlayerId, at: Place, amount: u16 },
+    Healed { player: PlayerId, at: Circle, amount: u16 },
     /// An animal strikes.
     AnimalStruck { animal: EntityId },
     /// A player died. The names of players who have left are missing.
-    Died { player: PlayerId, victim: Option<Named>, killer: Option<Named> },
+    Died { player: PlayerId, victim: Option<NamedPlayer>, killer: Option<NamedPlayer> },
     /// The operator says something to everyone.
     Said { text: String },
     /// A player chose what its age does not offer.
     NotOffered { player: PlayerId },
     /// A shot was fired and still flies at the end of the tick.
-    Shot(Shot),
+    Shot(ShotFired),
     /// A shot has ended.
     ShotEnded { shot: EntityId, x: Fixed, y: Fixed },
 }
 
 /// A player by number and name.
-pub type Named = (PlayerId, Arc<str>);
+pub type NamedPlayer = (PlayerId, Arc<str>);
 
 /// A shot fired in a tick, at its position at the end of the tick.
 #[derive(Debug)]
-pub struct Shot {
+pub struct ShotFired {
     pub id: EntityId,
     /// A number of [`PROJECTILES`](crate::games::moo::world::rules::PROJECTILES).
     pub kind: u8,
     /// A player's entity, or the turret.
     pub by: EntityId,
     /// The turret, if one fired.
-    pub turret: Option<Object>,
+    pub turret: Option<ObjectRef>,
     /// Exact position, px.
     pub x: Fixed,
     pub y: Fixed,
@@ -74,18 +74,18 @@ pub struct Shot {
 
 /// A player who shows its position to its clan.
 #[derive(Debug)]
-pub struct Ping {
+pub struct MapPing {
     pub player: PlayerId,
     pub clan: Option<ClanId>,
-    pub at: Place,
+    pub at: Circle,
 }
 
 impl Events {
     /// The events of the world's last tick; `state` is the state after it.
-    pub fn of(world: &World, state: &State) -> Events {
+    pub fn of(world: &World, state: &PublicState) -> Events {
         let happened = &world.outcome().events;
-        let mut list: Vec<Event> = happened.iter().filter_map(|event| of(event, world, state)).collect();
-        list.sort_by_key(Event::rank);
+        let mut list: Vec<FeedEvent> = happened.iter().filter_map(|event| of(event, world, state)).collect();
+        list.sort_by_key(FeedEvent::rank);
         let pings = happened.iter().filter_map(|event| ping(event, state)).collect();
         Events { tick: state.tick, list, pings }
     }
@@ -93,15 +93,15 @@ impl Events {
     /// What the operator has said to everyone.
     pub fn notices(&self) -> impl Iterator<Item = &str> {
         self.list.iter().filter_map(|event| match event {
-            Event::Said { text } => Some(&**text),
+            FeedEvent::Said { text } => Some(&**text),
             _ => None,
         })
     }
 
     /// How much memory the events take, in bytes.
     pub fn bytes(&self) -> usize {
-        let text = |event: &Event| match event {
-            Event::Chat { text, .. } | Event::Said { text } => text.len(),
+        let text = |event: &FeedEvent| match event {
+            FeedEvent::Chat { text, .. } | FeedEvent::Said { text } => text.len(),
             _ => 0,
         };
         let texts: usize = self.list.iter().map(text).sum();
@@ -110,22 +110,22 @@ impl Events {
     }
 }
 
-impl Event {
+impl FeedEvent {
     /// The place of its kind among the events of a tick.
     fn rank(&self) -> u8 {
         match self {
-            Event::Chat { .. } => 0,
-            Event::NotOffered { .. } => 2,
-            Event::Shot(_) | Event::ShotEnded { .. } => 3,
+            FeedEvent::Chat { .. } => 0,
+            FeedEvent::NotOffered { .. } => 2,
+            FeedEvent::Shot(_) | FeedEvent::ShotEnded { .. } => 3,
             _ => 1,
         }
     }
 }
 
-impl Shot {
+impl ShotFired {
     /// Whether the path may cross the window, tested by the square around the path, which errs on
     /// the side of sending.
-    pub fn crosses(&self, window: Window) -> bool {
+    pub fn crosses(&self, window: ViewWindow) -> bool {
         let way = Fixed::from_px(self.range_px);
         let end_x = self.x.saturating_add(way.scaled(cosine(self.heading))).to_px();
         let end_y = self.y.saturating_add(way.scaled(sine(self.heading))).to_px();
@@ -141,43 +141,43 @@ pub fn shot_number(id: EntityId) -> u32 {
 }
 
 /// An event as clients are sent it; `None` if no client is, or if what it concerns is gone.
-fn of(event: &WorldEvent, world: &World, state: &State) -> Option<Event> {
-    let place = |player| state.players.find(&player).map(Thing::place);
+fn of(event: &WorldEvent, world: &World, state: &PublicState) -> Option<FeedEvent> {
+    let place = |player| state.players.find(&player).map(Located::place);
     let named = |player| state.players.find(&player).map(|seen| (player, Arc::clone(&seen.name)));
     Some(match *event {
-        WorldEvent::Chat { player, ref text } => Event::Chat { player, text: text.clone() },
-        WorldEvent::Swung { player, weapon, hit } => Event::Swung { player, weapon, hit, at: place(player) },
+        WorldEvent::Chat { player, ref text } => FeedEvent::Chat { player, text: text.clone() },
+        WorldEvent::Swung { player, weapon, hit } => FeedEvent::Swung { player, weapon, hit, at: place(player) },
         WorldEvent::Struck { object, direction, .. } => {
-            Event::Struck { object: objects::find(&state.nature, &state.structures, object)?, direction }
+            FeedEvent::Struck { object: objects::find(&state.nature, &state.structures, object)?, direction }
         }
-        WorldEvent::Hurt { player, by: Some(by), amount } => Event::Hurt { by, at: place(player)?, amount },
+        WorldEvent::Hurt { player, by: Some(by), amount } => FeedEvent::Hurt { by, at: place(player)?, amount },
         WorldEvent::AnimalHurt { animal, by: Some(by), amount } => {
             // An animal killed by the blow is gone; the number then rises from the attacker.
-            let hurt = state.animals.find(&animal).map(Thing::place);
-            Event::Hurt { by, at: hurt.or_else(|| place(by))?, amount }
+            let hurt = state.animals.find(&animal).map(Located::place);
+            FeedEvent::Hurt { by, at: hurt.or_else(|| place(by))?, amount }
         }
-        WorldEvent::Healed { player, amount } => Event::Healed { player, at: place(player)?, amount },
-        WorldEvent::AnimalStruck { animal } => Event::AnimalStruck { animal },
+        WorldEvent::Healed { player, amount } => FeedEvent::Healed { player, at: place(player)?, amount },
+        WorldEvent::AnimalStruck { animal } => FeedEvent::AnimalStruck { animal },
         WorldEvent::Died { player, by } => {
-            Event::Died { player, victim: named(player), killer: by.and_then(named) }
+            FeedEvent::Died { player, victim: named(player), killer: by.and_then(named) }
         }
-        WorldEvent::Said { ref text } => Event::Said { text: text.clone() },
-        WorldEvent::NotOffered { player } => Event::NotOffered { player },
-        WorldEvent::Shot { projectile } => Event::Shot(shot(projectile, world, state)?),
-        WorldEvent::ShotEnded { projectile, x, y } => Event::ShotEnded { shot: projectile, x, y },
+        WorldEvent::Said { ref text } => FeedEvent::Said { text: text.clone() },
+        WorldEvent::NotOffered { player } => FeedEvent::NotOffered { player },
+        WorldEvent::Shot { projectile } => FeedEvent::Shot(shot(projectile, world, state)?),
+        WorldEvent::ShotEnded { projectile, x, y } => FeedEvent::ShotEnded { shot: projectile, x, y },
         _ => return None,
     })
 }
 
-fn ping(event: &WorldEvent, state: &State) -> Option<Ping> {
+fn ping(event: &WorldEvent, state: &PublicState) -> Option<MapPing> {
     let WorldEvent::Pinged { player } = *event else { return None };
-    state.players.find(&player).map(|seen| Ping { player, clan: seen.clan(), at: seen.place() })
+    state.players.find(&player).map(|seen| MapPing { player, clan: seen.clan(), at: seen.place() })
 }
 
-fn shot(id: EntityId, world: &World, state: &State) -> Option<Shot> {
+fn shot(id: EntityId, world: &World, state: &PublicState) -> Option<ShotFired> {
     let shot = world.projectile(id)?;
     let turret = Some(shot.by).filter(|by| by.player().is_none());
-    Some(Shot {
+    Some(ShotFired {
         id,
         kind: shot.kind,
         by: shot.by,

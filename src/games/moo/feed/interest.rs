@@ -8,7 +8,7 @@
 use std::ops::Deref;
 use std::sync::OnceLock;
 
-use crate::game::{Records, Values};
+use crate::game::{Records, WireValues};
 use crate::games::moo::world::Body;
 
 /// Half the width of the window, in px.
@@ -20,7 +20,7 @@ const CELL_PX: i32 = 512;
 
 /// The area that one client can see: a window around a point, in px.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-pub struct Window {
+pub struct ViewWindow {
     /// Centre, in px from the left.
     pub x: i32,
     /// Centre, in px from the top.
@@ -29,7 +29,7 @@ pub struct Window {
 
 /// The position and size of a round thing, in px.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Place {
+pub struct Circle {
     /// Centre, from the left.
     pub x_px: i32,
     /// Centre, from the top.
@@ -38,28 +38,28 @@ pub struct Place {
     pub radius_px: i32,
 }
 
-impl Place {
+impl Circle {
     /// The place of a body.
-    pub fn of(body: &Body) -> Place {
-        Place { x_px: body.x.to_px(), y_px: body.y.to_px(), radius_px: body.radius_px }
+    pub fn of(body: &Body) -> Circle {
+        Circle { x_px: body.x.to_px(), y_px: body.y.to_px(), radius_px: body.radius_px }
     }
 }
 
-impl Window {
+impl ViewWindow {
     /// Whether a thing reaches into the window.
-    pub fn sees(&self, place: Place) -> bool {
+    pub fn sees(&self, place: Circle) -> bool {
         self.sees_within(place, 0)
     }
 
     /// Whether a thing reaches into the window widened by `margin_px`.
-    pub fn sees_within(&self, Place { x_px, y_px, radius_px }: Place, margin_px: i32) -> bool {
+    pub fn sees_within(&self, Circle { x_px, y_px, radius_px }: Circle, margin_px: i32) -> bool {
         let reach = radius_px + margin_px;
         (x_px - self.x).abs() - reach <= HALF_WIDTH_PX && (y_px - self.y).abs() - reach <= HALF_HEIGHT_PX
     }
 }
 
 /// What stands or lives somewhere on the map.
-pub trait Thing {
+pub trait Located {
     /// Its number.
     type Id: Ord;
 
@@ -67,12 +67,12 @@ pub trait Thing {
     fn id(&self) -> Self::Id;
 
     /// Its position and size.
-    fn place(&self) -> Place;
+    fn place(&self) -> Circle;
 }
 
 /// The layout of a client's messages.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Layout {
+pub enum UpdateLayout {
     /// Our own: differences, quantised.
     Native,
     /// The flat full records of all MooMoo dialects.
@@ -82,7 +82,7 @@ pub enum Layout {
 /// Things in the order of their numbers, with a grid over their places, and their records in each
 /// layout. Made every tick for things that move, once for those that do not.
 #[derive(Debug)]
-pub struct Things<T> {
+pub struct SpatialIndex<T> {
     list: Vec<T>,
     /// Cells to each side of the map; 0 without things.
     side: i32,
@@ -96,7 +96,7 @@ pub struct Things<T> {
     records: [OnceLock<Records>; 2],
 }
 
-impl<T> Deref for Things<T> {
+impl<T> Deref for SpatialIndex<T> {
     type Target = [T];
 
     fn deref(&self) -> &[T] {
@@ -104,12 +104,12 @@ impl<T> Deref for Things<T> {
     }
 }
 
-impl<T: Thing> Things<T> {
+impl<T: Located> SpatialIndex<T> {
     /// Indexes things, which come in the order of their numbers, on a map of `map_size_px`.
-    pub fn new(map_size_px: i32, list: Vec<T>) -> Things<T> {
+    pub fn new(map_size_px: i32, list: Vec<T>) -> SpatialIndex<T> {
         let side = if list.is_empty() { 0 } else { map_size_px / CELL_PX + 1 };
         let cell_of = |thing: &T| {
-            let Place { x_px, y_px, .. } = thing.place();
+            let Circle { x_px, y_px, .. } = thing.place();
             (cell(side, y_px) * side + cell(side, x_px)) as usize
         };
         let mut starts = vec![0; (side * side + 1) as usize];
@@ -125,13 +125,13 @@ impl<T: Thing> Things<T> {
             order[*slot as usize] = index as u32;
         }
         let reach_px = list.iter().map(|thing| thing.place().radius_px).max().unwrap_or_default();
-        Things { list, side, starts, order, reach_px, records: Default::default() }
+        SpatialIndex { list, side, starts, order, reach_px, records: Default::default() }
     }
 
     /// The records of all things in a layout, encoded on first use.
-    pub(super) fn records<'a, R: Values>(
+    pub(super) fn records<'a, R: WireValues>(
         &'a self,
-        layout: Layout,
+        layout: UpdateLayout,
         record: impl Fn(&'a T) -> R,
     ) -> &'a Records {
         let encode = || Records::new(self.list.iter().map(|thing| Some(record(thing))));
@@ -150,7 +150,7 @@ impl<T: Thing> Things<T> {
 
     /// Calls `found` with the index of each thing that reaches into the window widened by
     /// `margin_px`, in no particular order.
-    pub fn near(&self, window: Window, margin_px: i32, mut found: impl FnMut(usize)) {
+    pub fn near(&self, window: ViewWindow, margin_px: i32, mut found: impl FnMut(usize)) {
         if self.side == 0 {
             return;
         }
@@ -172,7 +172,7 @@ impl<T: Thing> Things<T> {
     }
 
     /// Collects the indexes of the things in the window into `visible`, in order.
-    pub fn look(&self, window: Window, visible: &mut Vec<u32>) {
+    pub fn look(&self, window: ViewWindow, visible: &mut Vec<u32>) {
         visible.clear();
         self.near(window, 0, |index| visible.push(index as u32));
         visible.sort_unstable();

@@ -7,8 +7,8 @@
 //! clan or a mate that the client does not know yet.
 
 use super::merge_diff::{Change, changes};
-use super::byte_rate::Pace;
-use super::published_state::{State, Tag};
+use super::byte_rate::ByteRateLimit;
+use super::published_state::{PublicState, ClanTag};
 use crate::games::moo::world::ClanId;
 use crate::games::moo::world::clan::Clan;
 
@@ -29,38 +29,38 @@ pub struct KnownClans {
     list: Vec<Clan>,
     /// The clan that the client knows as its own, and whether its player owns it.
     own: Option<(ClanId, bool)>,
-    pace: Pace,
+    pace: ByteRateLimit,
 }
 
 impl KnownClans {
     /// Whether this update may send the clan of a player in view. A newcomer's clan needs no pause,
     /// but a clan that the client does not know yet waits for the next news.
-    pub fn may_send_tag(&self, clan: Option<ClanId>, is_newcomer: bool, state: &State) -> bool {
+    pub fn may_send_tag(&self, clan: Option<ClanId>, is_newcomer: bool, state: &PublicState) -> bool {
         let is_known = |clan| self.list.binary_search_by_key(&clan, |known| known.id).is_ok();
         self.are_news_due(state) || is_newcomer && clan.is_none_or(is_known)
     }
 
     /// Like `may_send_tag`, for the client's own player.
-    pub fn may_send_own_tag(&self, clan: Option<ClanId>, state: &State) -> bool {
+    pub fn may_send_own_tag(&self, clan: Option<ClanId>, state: &PublicState) -> bool {
         self.pace.has_credit(state.tick, state.tick_hz) || clan == self.own.map(|(clan, _)| clan)
     }
 
     /// Whether this update may send the members of this clan, which the client knows as its own,
     /// and the players who ask to join it; at once if the client `has_joined` just now.
-    pub fn may_send_people(&self, tag: &Tag, has_joined: bool, state: &State) -> bool {
+    pub fn may_send_people(&self, tag: &ClanTag, has_joined: bool, state: &PublicState) -> bool {
         let is_free = self.pace.is_free(state.tick);
         self.own == Some((tag.id, tag.is_owner))
             && (is_free || has_joined && self.pace.has_credit(state.tick, state.tick_hz))
     }
 
     /// Charges the bytes of messages about clans.
-    pub fn charge(&mut self, bytes: usize, state: &State) {
+    pub fn charge(&mut self, bytes: usize, state: &PublicState) {
         self.pace.spend(bytes, state.tick, state.tick_hz);
     }
 
     /// Charges the bytes of tags of players that the client already knew. Tags of newcomers are
     /// free.
-    pub fn charge_tags(&mut self, bytes: usize, state: &State) {
+    pub fn charge_tags(&mut self, bytes: usize, state: &PublicState) {
         if bytes > 0 {
             self.charge(bytes, state);
             self.pace.sent_news(state.tick, state.tick_hz);
@@ -69,7 +69,7 @@ impl KnownClans {
 
     /// If news are due, the clans that ended and those that were founded since the last ones, and
     /// whether these are the first, which are all clans and are not charged.
-    pub fn take_news(&mut self, state: &State) -> (ClanChanges, bool) {
+    pub fn take_news(&mut self, state: &PublicState) -> (ClanChanges, bool) {
         let is_first = self.version.is_none();
         if self.version == Some(state.clans.version) || !self.are_news_due(state) {
             return (ClanChanges::default(), is_first);
@@ -83,7 +83,7 @@ impl KnownClans {
 
     /// If the client's own player has joined or left a clan, and this update may send it: the clans
     /// concerned that ended and those that were founded, which the client must know first.
-    pub fn take_own(&mut self, state: &State, tag: Option<&Tag>) -> Option<ClanChanges> {
+    pub fn take_own(&mut self, state: &PublicState, tag: Option<&ClanTag>) -> Option<ClanChanges> {
         let (now, before) = (tag.map(|tag| (tag.id, tag.is_owner)), self.own);
         if now == before || !self.pace.has_credit(state.tick, state.tick_hz) {
             return None;
@@ -102,7 +102,7 @@ impl KnownClans {
         self.own.is_some_and(|(own, _)| own == clan)
     }
 
-    fn are_news_due(&self, state: &State) -> bool {
+    fn are_news_due(&self, state: &PublicState) -> bool {
         self.version.is_none() || self.pace.is_news_due(state.tick)
     }
 

@@ -4,23 +4,23 @@
 //! client never receives anything about a player before the player itself, nor the end of a shot
 //! without its beginning.
 
-use super::events::{Event, Shot};
-use super::interest::{Place, Window};
+use super::events::{FeedEvent, ShotFired};
+use super::interest::{Circle, ViewWindow};
 use super::known_clans::KnownClans;
-use super::objects::{KnownObjects, Object};
-use super::published_state::{Seen, State, Who};
+use super::objects::{KnownObjects, ObjectRef};
+use super::published_state::{PublicPlayer, PublicState, PlayerIdentity};
 use crate::games::moo::world::{EntityId, Fixed, PlayerId};
 
 /// What one client knows, and where it looks from; `P` and `A` are what else its layout remembers of
 /// a player and of an animal.
 #[derive(Debug, Default)]
-pub struct Known<P, A = ()> {
+pub struct KnownSet<P, A = ()> {
     /// The client's player, if it plays; it may be dead.
     pub player: Option<PlayerId>,
     /// The player that the client wants to watch while it has no body; `None` is the leader.
     pub watched: Option<PlayerId>,
     /// The window of the last update; `None` while nothing is shown.
-    pub window: Option<Window>,
+    pub window: Option<ViewWindow>,
     /// The client's own body, once sent.
     pub own: Option<KnownPlayer<P>>,
     /// The other players, in order.
@@ -36,7 +36,7 @@ pub struct Known<P, A = ()> {
 /// A known player, and its state as last sent.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct KnownPlayer<T> {
-    pub who: Who,
+    pub who: PlayerIdentity,
     /// Health as last sent.
     pub health: u16,
     /// Whether the player died since the last update: if it plays again by the next one, it has a
@@ -48,12 +48,12 @@ pub struct KnownPlayer<T> {
 
 impl<T> KnownPlayer<T> {
     /// A player that is sent now; a client assumes that a newcomer has full health.
-    pub fn new(seen: &Seen, last: T) -> KnownPlayer<T> {
+    pub fn new(seen: &PublicPlayer, last: T) -> KnownPlayer<T> {
         KnownPlayer { who: seen.who(), health: seen.max_health, died: false, last }
     }
 }
 
-impl<P, A> Known<P, A> {
+impl<P, A> KnownSet<P, A> {
     /// Brings what is known into the cache: reads of independent addresses wait for memory together,
     /// and those of a comparison one after the other. With a thousand clients, that is a twentieth
     /// of an update.
@@ -69,45 +69,45 @@ impl<P, A> Known<P, A> {
     }
 
     /// The client's own player, alive or dead.
-    pub fn own_player<'a>(&self, state: &'a State) -> Option<&'a Seen> {
+    pub fn own_player<'a>(&self, state: &'a PublicState) -> Option<&'a PublicPlayer> {
         state.players.find(&self.player?)
     }
 
     /// Whether a thing reaches into the window of the last update.
-    pub fn sees(&self, place: Place) -> bool {
+    pub fn sees(&self, place: Circle) -> bool {
         self.window.is_some_and(|window| window.sees(place))
     }
 
     /// Whether an event concerns the client: whether it knows or sees what the event is about. Notes
     /// deaths, and shots that begin.
-    pub fn concerns(&mut self, event: &Event) -> bool {
+    pub fn concerns(&mut self, event: &FeedEvent) -> bool {
         match event {
-            Event::Chat { player, .. } | Event::Swung { player, .. } => self.knows(*player),
-            Event::Struck { object, .. } => self.knows_and_sees(object),
-            Event::AnimalStruck { animal } => {
+            FeedEvent::Chat { player, .. } | FeedEvent::Swung { player, .. } => self.knows(*player),
+            FeedEvent::Struck { object, .. } => self.knows_and_sees(object),
+            FeedEvent::AnimalStruck { animal } => {
                 let is_known = self.animals.binary_search_by_key(animal, |(id, _)| *id).is_ok();
                 is_known && self.window.is_some()
             }
-            Event::Hurt { by: player, .. } | Event::Healed { player, .. } | Event::NotOffered { player } => {
+            FeedEvent::Hurt { by: player, .. } | FeedEvent::Healed { player, .. } | FeedEvent::NotOffered { player } => {
                 self.is_own(*player)
             }
-            Event::Died { player, .. } => {
+            FeedEvent::Died { player, .. } => {
                 self.note_death(*player);
                 true
             }
-            Event::Shot(shot) => {
+            FeedEvent::Shot(shot) => {
                 let crosses = self.window.is_some_and(|window| shot.crosses(window));
                 if crosses {
                     self.note_shot(shot);
                 }
                 crosses
             }
-            Event::Said { .. } | Event::ShotEnded { .. } => true,
+            FeedEvent::Said { .. } | FeedEvent::ShotEnded { .. } => true,
         }
     }
 
     /// Whether the client knows an object, and it reaches into the window.
-    pub fn knows_and_sees(&self, object: &Object) -> bool {
+    pub fn knows_and_sees(&self, object: &ObjectRef) -> bool {
         self.objects.knows(object) && self.sees(object.place)
     }
 
@@ -130,7 +130,7 @@ impl<P, A> Known<P, A> {
     }
 
     /// Adds a shot. Any earlier shot of the same number has ended, even if the end was missed.
-    fn note_shot(&mut self, shot: &Shot) {
+    fn note_shot(&mut self, shot: &ShotFired) {
         self.shots.retain(|(id, ..)| *id != shot.id);
         self.shots.push((shot.id, shot.x, shot.y));
     }

@@ -29,9 +29,9 @@ mod send_typed;
 mod encode_values;
 
 pub use events::Events;
-pub use interest::Layout;
-pub(crate) use moomoo::{Scratch as MoomooScratch, View as MoomooView};
+pub use interest::UpdateLayout;
+pub(crate) use moomoo::{MoomooScratch as MoomooScratch, MoomooView as MoomooView};
 pub use native::Pose;
-pub(crate) use native::{Scratch as NativeScratch, Since, View as NativeView};
+pub(crate) use native::{NativeScratch as NativeScratch, TurnDelta, NativeView as NativeView};
 pub(crate) use publish::WorldReader;
-pub(crate) use published_state::State;
+pub(crate) use published_state::PublicState;

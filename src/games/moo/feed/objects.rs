@@ -5,7 +5,7 @@
 //! each object once, when it first comes near the object, so most turns need not look for objects
 //! at all.
 
-use super::interest::{Place, Thing, Things, Window};
+use super::interest::{Circle, Located, SpatialIndex, ViewWindow};
 use crate::games::moo::world::{Angle, EntityId, PlayerId, SceneryKind, World};
 
 /// The margin in px by which a turn widens the window for objects, so that another look is needed
@@ -14,22 +14,22 @@ const MARGIN_PX: i32 = 64;
 
 /// A natural object as everyone may see it.
 #[derive(Debug, Clone, Copy)]
-pub struct Natural {
+pub struct PublicScenery {
     pub id: EntityId,
     pub kind: SceneryKind,
     /// Its position, and the size of its picture.
-    pub place: Place,
+    pub place: Circle,
 }
 
 /// A structure as everyone may see it.
 #[derive(Debug, Clone, Copy)]
-pub struct Built {
+pub struct PublicStructure {
     pub id: EntityId,
     /// The number of its item.
     pub item: u8,
     pub owner: PlayerId,
     /// Its position, and the size of its picture.
-    pub place: Place,
+    pub place: Circle,
     /// The direction in which it points.
     pub heading: Angle,
     /// The tick after which it is gone, if it ends by itself; it never changes.
@@ -38,12 +38,12 @@ pub struct Built {
 
 /// What an event needs of the object that it concerns.
 #[derive(Debug, Clone, Copy)]
-pub struct Object {
+pub struct ObjectRef {
     pub id: EntityId,
     /// Its index among the natural objects, if it is one.
     pub nature: Option<usize>,
     /// Its position and size.
-    pub place: Place,
+    pub place: Circle,
 }
 
 /// All structures, as of the last change.
@@ -51,66 +51,66 @@ pub struct Object {
 pub struct Structures {
     /// Counts the changes.
     pub version: u32,
-    pub things: Things<Built>,
+    pub things: SpatialIndex<PublicStructure>,
 }
 
-impl Thing for Natural {
+impl Located for PublicScenery {
     type Id = EntityId;
 
     fn id(&self) -> EntityId {
         self.id
     }
 
-    fn place(&self) -> Place {
+    fn place(&self) -> Circle {
         self.place
     }
 }
 
-impl Thing for Built {
+impl Located for PublicStructure {
     type Id = EntityId;
 
     fn id(&self) -> EntityId {
         self.id
     }
 
-    fn place(&self) -> Place {
+    fn place(&self) -> Circle {
         self.place
     }
 }
 
 /// The natural objects of a world.
-pub fn nature(world: &World, map_size_px: i32) -> Things<Natural> {
-    let natural = world.scenery().map(|thing| Natural {
+pub fn nature(world: &World, map_size_px: i32) -> SpatialIndex<PublicScenery> {
+    let natural = world.scenery().map(|thing| PublicScenery {
         id: thing.id,
         kind: thing.kind,
-        place: Place { x_px: thing.x_px, y_px: thing.y_px, radius_px: thing.scale_px },
+        place: Circle { x_px: thing.x_px, y_px: thing.y_px, radius_px: thing.scale_px },
     });
-    Things::new(map_size_px, natural.collect())
+    SpatialIndex::new(map_size_px, natural.collect())
 }
 
 impl Structures {
     /// The present structures of a world.
     pub fn of(world: &World, map_size_px: i32, version: u32) -> Structures {
-        let built = world.structures().map(|structure| Built {
+        let built = world.structures().map(|structure| PublicStructure {
             id: structure.id,
             item: structure.item.id,
             owner: structure.owner,
-            place: Place { x_px: structure.x_px, y_px: structure.y_px, radius_px: structure.item.scale_px },
+            place: Circle { x_px: structure.x_px, y_px: structure.y_px, radius_px: structure.item.scale_px },
             heading: structure.heading,
             ends_tick: structure.ends_tick,
         });
-        Structures { version, things: Things::new(map_size_px, built.collect()) }
+        Structures { version, things: SpatialIndex::new(map_size_px, built.collect()) }
     }
 }
 
 /// Finds an object of either kind.
-pub fn find(nature: &Things<Natural>, structures: &Structures, id: EntityId) -> Option<Object> {
+pub fn find(nature: &SpatialIndex<PublicScenery>, structures: &Structures, id: EntityId) -> Option<ObjectRef> {
     let index = nature.index_of(&id);
     let place = match index {
         Some(index) => nature[index].place,
         None => structures.things.find(&id)?.place,
     };
-    Some(Object { id, nature: index, place })
+    Some(ObjectRef { id, nature: index, place })
 }
 
 /// The objects that one client knows.
@@ -119,12 +119,12 @@ pub struct KnownObjects {
     /// A bit for each natural object.
     nature: Vec<u64>,
     /// The window at the last look for natural objects.
-    nature_from: Option<Window>,
+    nature_from: Option<ViewWindow>,
     /// The numbers of the structures, in order.
     structures: Vec<EntityId>,
     /// The version of [`Structures`], and the window, at the last look for structures.
     version: u32,
-    structures_from: Option<Window>,
+    structures_from: Option<ViewWindow>,
 }
 
 /// A change of the objects that a client knows.
@@ -140,7 +140,7 @@ pub enum ObjectChange {
 
 impl KnownObjects {
     /// Whether the client knows this object.
-    pub fn knows(&self, object: &Object) -> bool {
+    pub fn knows(&self, object: &ObjectRef) -> bool {
         match object.nature {
             Some(index) => self.nature.get(index / 64).is_some_and(|word| word & (1 << (index % 64)) != 0),
             None => self.structures.binary_search(&object.id).is_ok(),
@@ -150,9 +150,9 @@ impl KnownObjects {
     /// Calls `tell` with each change since the last update, in the order of [`ObjectChange`].
     pub fn compare(
         &mut self,
-        nature: &Things<Natural>,
+        nature: &SpatialIndex<PublicScenery>,
         Structures { version, things }: &Structures,
-        window: Window,
+        window: ViewWindow,
         mut tell: impl FnMut(ObjectChange),
     ) {
         if !is_near(self.nature_from, window) {
@@ -190,6 +190,6 @@ impl KnownObjects {
 }
 
 /// Whether the last look, from that window, found everything that this window needs.
-fn is_near(from: Option<Window>, window: Window) -> bool {
+fn is_near(from: Option<ViewWindow>, window: ViewWindow) -> bool {
     from.is_some_and(|from| (from.x - window.x).abs() < MARGIN_PX && (from.y - window.y).abs() < MARGIN_PX)
 }

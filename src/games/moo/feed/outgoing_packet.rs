@@ -14,7 +14,7 @@ macro_rules! values {
 /// A server packet. `MooMoo` and `Native` tell which dialects have it.
 #[derive(Debug, Clone, Copy, PartialEq)]
 #[allow(missing_docs, reason = "a field that has no comment is the argument of the same name")]
-pub enum ServerPacket<'a> {
+pub enum OutgoingPacket<'a> {
     /// MooMoo: the first packet. The identifier of the connection is any text.
     IoInit { socket_id: &'a str },
     /// MooMoo: the second packet. Its list of clans is always empty.
@@ -81,7 +81,7 @@ pub struct Welcome<'a> {
     pub tick: u32,
 }
 
-impl ServerPacket<'_> {
+impl OutgoingPacket<'_> {
     /// Encodes the message in a dialect; empty if the dialect does not have the packet.
     pub fn encode(&self, dialect: &Dialect) -> Vec<u8> {
         let mut out = Vec::new();

@@ -5,15 +5,15 @@ use std::collections::BTreeMap;
 use std::sync::{Arc, OnceLock};
 
 use super::events::Events;
-use super::interest::Things;
-use super::objects::{self, Natural, Structures};
-use super::published_state::{Animal, Clans, Hand, Seen, State};
-use crate::games::moo::world::{Event, PlayerId, PlayerView, World};
+use super::interest::SpatialIndex;
+use super::objects::{self, PublicScenery, Structures};
+use super::published_state::{PublicAnimal, Clans, HeldItem, PublicPlayer, PublicState};
+use crate::games::moo::world::{WorldEvent, PlayerId, PlayerView, World};
 
 /// Copies the public state out of the world, tick after tick, and shares what has not changed.
 #[derive(Debug)]
 pub struct WorldReader {
-    nature: Arc<Things<Natural>>,
+    nature: Arc<SpatialIndex<PublicScenery>>,
     structures: Arc<Structures>,
     clans: Arc<Clans>,
     /// The tick in which each player last asked to join a clan.
@@ -34,25 +34,25 @@ impl WorldReader {
 
     /// The events of the world's last tick, and the state after it. `margin` returns how early or
     /// late a player's last command arrived.
-    pub fn read(&mut self, world: &World, margin: &dyn Fn(PlayerId) -> i16) -> (Events, State) {
+    pub fn read(&mut self, world: &World, margin: &dyn Fn(PlayerId) -> i16) -> (Events, PublicState) {
         let (tick, map_size_px) = (world.tick(), map_size_px(world));
         self.note_changes(world);
-        let mut players: Vec<Seen> = world.players().map(|view| self.seen(&view, margin(view.id))).collect();
+        let mut players: Vec<PublicPlayer> = world.players().map(|view| self.seen(&view, margin(view.id))).collect();
         note_killers(world, &mut players);
         let animals = world.animals().map(|animal| {
             let (id, kind, body) = (animal.id, animal.kind as u8, animal.body.clone());
-            Animal { id, kind, body }
+            PublicAnimal { id, kind, body }
         });
-        let state = State {
+        let state = PublicState {
             tick,
             tick_hz: world.identity().tick_hz.get(),
             map_size_px,
             nature: Arc::clone(&self.nature),
             structures: Arc::clone(&self.structures),
-            animals: Things::new(map_size_px, animals.collect()),
+            animals: SpatialIndex::new(map_size_px, animals.collect()),
             clans: Arc::clone(&self.clans),
             leader: leader(&players),
-            players: Things::new(map_size_px, players),
+            players: SpatialIndex::new(map_size_px, players),
             board: OnceLock::new(),
             rolls: OnceLock::new(),
         };
@@ -67,9 +67,9 @@ impl WorldReader {
         let mut is_rebuilt = false;
         for event in &world.outcome().events {
             match event {
-                Event::Placed { .. } | Event::Destroyed { .. } => is_rebuilt = true,
-                Event::Asked { player, .. } => _ = self.asked.insert(*player, world.tick()),
-                Event::Left { player } => _ = self.asked.remove(player),
+                WorldEvent::Placed { .. } | WorldEvent::Destroyed { .. } => is_rebuilt = true,
+                WorldEvent::Asked { player, .. } => _ = self.asked.insert(*player, world.tick()),
+                WorldEvent::Left { player } => _ = self.asked.remove(player),
                 _ => {}
             }
         }
@@ -79,9 +79,9 @@ impl WorldReader {
         }
     }
 
-    fn seen(&self, view: &PlayerView<'_>, margin_ticks: i16) -> Seen {
+    fn seen(&self, view: &PlayerView<'_>, margin_ticks: i16) -> PublicPlayer {
         let asked = || self.asked.get(&view.id).copied().unwrap_or_default();
-        Seen {
+        PublicPlayer {
             player: view.id,
             joined_tick: view.joined_tick,
             name: Arc::clone(view.name),
@@ -98,7 +98,7 @@ impl WorldReader {
             xp_next: view.xp_next,
             age: view.age,
             score: view.score,
-            hand: Hand { weapon: view.weapon, item: view.item },
+            hand: HeldItem { weapon: view.weapon, item: view.item },
             kit: view.kit.clone(),
             tag: view.clan.and_then(|clan| self.clans.tag(clan, view.id)),
             asks: view.asks.map(|clan| (clan, asked())),
@@ -109,10 +109,10 @@ impl WorldReader {
     }
 }
 
-fn note_killers(world: &World, players: &mut [Seen]) {
+fn note_killers(world: &World, players: &mut [PublicPlayer]) {
     // Backwards, since the first death counts of a player that died twice in a tick.
     for event in world.outcome().events.iter().rev() {
-        if let Event::Died { player, by } = event
+        if let WorldEvent::Died { player, by } = event
             && let Ok(index) = players.binary_search_by_key(player, |seen| seen.player)
         {
             players[index].killer = *by;
@@ -120,7 +120,7 @@ fn note_killers(world: &World, players: &mut [Seen]) {
     }
 }
 
-fn leader(players: &[Seen]) -> Option<usize> {
+fn leader(players: &[PublicPlayer]) -> Option<usize> {
     let alive = (0..players.len()).filter(|index| players[*index].alive);
     alive.max_by_key(|index| (players[*index].score, std::cmp::Reverse(*index)))
 }

@@ -6,8 +6,8 @@
 
 use std::sync::{Arc, OnceLock};
 
-use super::interest::{Place, Thing, Things, Window};
-use super::objects::{Natural, Structures};
+use super::interest::{Circle, Located, SpatialIndex, ViewWindow};
+use super::objects::{PublicScenery, Structures};
 use crate::games::moo::world::clan::Clan;
 use crate::games::moo::world::controller::Kit;
 use crate::games::moo::world::{Angle, Body, ClanId, EntityId, PlayerId, World};
@@ -17,7 +17,7 @@ pub const BOARD_ROWS: usize = 10;
 
 /// A player as everyone may see it.
 #[derive(Debug, Clone)]
-pub struct Seen {
+pub struct PublicPlayer {
     pub player: PlayerId,
     /// The tick in which the player joined; distinguishes two owners of one number.
     pub joined_tick: u32,
@@ -41,9 +41,9 @@ pub struct Seen {
     pub xp_next: u32,
     pub age: u8,
     pub score: u32,
-    pub hand: Hand,
+    pub hand: HeldItem,
     pub kit: Kit,
-    pub tag: Option<Tag>,
+    pub tag: Option<ClanTag>,
     /// The clan that the player asks to join, and the tick in which it asked last.
     pub asks: Option<(ClanId, u32)>,
     /// The number of choices that the player may make now, and their age.
@@ -54,21 +54,21 @@ pub struct Seen {
     pub margin_ticks: i16,
 }
 
-impl Thing for Seen {
+impl Located for PublicPlayer {
     type Id = PlayerId;
 
     fn id(&self) -> PlayerId {
         self.player
     }
 
-    fn place(&self) -> Place {
-        Place::of(&self.body)
+    fn place(&self) -> Circle {
+        Circle::of(&self.body)
     }
 }
 
-impl Seen {
-    pub fn who(&self) -> Who {
-        Who { player: self.player, joined_tick: self.joined_tick }
+impl PublicPlayer {
+    pub fn who(&self) -> PlayerIdentity {
+        PlayerIdentity { player: self.player, joined_tick: self.joined_tick }
     }
 
     /// The number and the name.
@@ -84,14 +84,14 @@ impl Seen {
 
 /// A player, with the tick in which it joined: a number alone could belong to its next owner.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-pub struct Who {
+pub struct PlayerIdentity {
     pub player: PlayerId,
     pub joined_tick: u32,
 }
 
 /// What a player holds, as everyone sees it.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-pub struct Hand {
+pub struct HeldItem {
     pub weapon: u8,
     /// The number of the item held instead of the weapon.
     pub item: Option<u8>,
@@ -100,22 +100,22 @@ pub struct Hand {
 /// A living animal as everyone may see it. Its intent is never published; clients see only its
 /// actions.
 #[derive(Debug, Clone)]
-pub struct Animal {
+pub struct PublicAnimal {
     pub id: EntityId,
     /// Its kind's number.
     pub kind: u8,
     pub body: Body,
 }
 
-impl Thing for Animal {
+impl Located for PublicAnimal {
     type Id = EntityId;
 
     fn id(&self) -> EntityId {
         self.id
     }
 
-    fn place(&self) -> Place {
-        Place::of(&self.body)
+    fn place(&self) -> Circle {
+        Circle::of(&self.body)
     }
 }
 
@@ -126,7 +126,7 @@ pub fn animal_number(id: EntityId) -> u32 {
 
 /// The clan that a player shows.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Tag {
+pub struct ClanTag {
     pub id: ClanId,
     pub name: Arc<str>,
     /// Whether the player owns it.
@@ -150,16 +150,16 @@ impl Clans {
     }
 
     /// The tag of a player in this clan.
-    pub fn tag(&self, clan: ClanId, player: PlayerId) -> Option<Tag> {
+    pub fn tag(&self, clan: ClanId, player: PlayerId) -> Option<ClanTag> {
         let place = self.list.binary_search_by_key(&clan, |clan| clan.id).ok()?;
         let Clan { id, name, owner } = &self.list[place];
-        Some(Tag { id: *id, name: Arc::clone(name), is_owner: *owner == player })
+        Some(ClanTag { id: *id, name: Arc::clone(name), is_owner: *owner == player })
     }
 }
 
 /// The best players, and every player's rank.
 #[derive(Debug)]
-pub struct Board {
+pub struct Ranking {
     /// The best, as indexes into [`State::players`].
     pub best: Vec<usize>,
     /// The rank of each player by index, from 1.
@@ -167,28 +167,28 @@ pub struct Board {
 }
 
 /// The players of each clan, as indexes: its members, and then those who ask to join it.
-type Rolls = Vec<(ClanId, bool, u32)>;
+type ClanRolls = Vec<(ClanId, bool, u32)>;
 
 /// See the [module](self).
 #[derive(Debug)]
-pub struct State {
+pub struct PublicState {
     pub tick: u32,
     pub tick_hz: u32,
     /// Side of the map, px.
     pub map_size_px: i32,
     /// In the order of their numbers.
-    pub players: Things<Seen>,
-    pub nature: Arc<Things<Natural>>,
+    pub players: SpatialIndex<PublicPlayer>,
+    pub nature: Arc<SpatialIndex<PublicScenery>>,
     pub structures: Arc<Structures>,
-    pub animals: Things<Animal>,
+    pub animals: SpatialIndex<PublicAnimal>,
     pub clans: Arc<Clans>,
     /// The best player alive, as an index.
     pub leader: Option<usize>,
-    pub(super) board: OnceLock<Board>,
-    pub(super) rolls: OnceLock<Rolls>,
+    pub(super) board: OnceLock<Ranking>,
+    pub(super) rolls: OnceLock<ClanRolls>,
 }
 
-impl State {
+impl PublicState {
     /// The index of a player, if it is alive.
     pub fn living(&self, player: Option<PlayerId>) -> Option<usize> {
         self.players.index_of(&player?).filter(|index| self.players[*index].alive)
@@ -199,8 +199,8 @@ impl State {
         self.tick / self.tick_hz
     }
 
-    pub fn board(&self) -> &Board {
-        self.board.get_or_init(|| Board::new(&self.players))
+    pub fn board(&self) -> &Ranking {
+        self.board.get_or_init(|| Ranking::new(&self.players))
     }
 
     /// The rows of the leaderboard: number and name, score.
@@ -209,15 +209,15 @@ impl State {
         best.map(|seen| (seen.named(), seen.score))
     }
 
-    pub fn members(&self, clan: ClanId) -> impl Iterator<Item = &Seen> + Clone {
+    pub fn members(&self, clan: ClanId) -> impl Iterator<Item = &PublicPlayer> + Clone {
         self.roll((clan, false))
     }
 
-    pub fn asking(&self, clan: ClanId) -> impl Iterator<Item = &Seen> + Clone {
+    pub fn asking(&self, clan: ClanId) -> impl Iterator<Item = &PublicPlayer> + Clone {
         self.roll((clan, true))
     }
 
-    fn roll(&self, wanted: (ClanId, bool)) -> impl Iterator<Item = &Seen> + Clone {
+    fn roll(&self, wanted: (ClanId, bool)) -> impl Iterator<Item = &PublicPlayer> + Clone {
         let rolls = self.rolls.get_or_init(|| rolls(&self.players));
         let start = rolls.partition_point(|(clan, asks, _)| (*clan, *asks) < wanted);
         let same = rolls[start..].iter().take_while(move |(clan, asks, _)| (*clan, *asks) == wanted);
@@ -225,16 +225,16 @@ impl State {
     }
 
     /// The window around this player, or around the middle of the map.
-    pub fn window(&self, centre: Option<usize>) -> Window {
+    pub fn window(&self, centre: Option<usize>) -> ViewWindow {
         match centre.map(|index| self.players[index].place()) {
-            Some(Place { x_px: x, y_px: y, .. }) => Window { x, y },
-            None => Window { x: self.map_size_px / 2, y: self.map_size_px / 2 },
+            Some(Circle { x_px: x, y_px: y, .. }) => ViewWindow { x, y },
+            None => ViewWindow { x: self.map_size_px / 2, y: self.map_size_px / 2 },
         }
     }
 }
 
-impl Board {
-    fn new(players: &[Seen]) -> Board {
+impl Ranking {
+    fn new(players: &[PublicPlayer]) -> Ranking {
         let mut order: Vec<usize> = (0..players.len()).collect();
         // Equal scores: the lower number first, as the sort is stable.
         order.sort_by_key(|index| std::cmp::Reverse(players[*index].score));
@@ -243,12 +243,12 @@ impl Board {
             places[*index] = u16::try_from(place + 1).unwrap_or(u16::MAX);
         }
         order.truncate(BOARD_ROWS);
-        Board { best: order, places }
+        Ranking { best: order, places }
     }
 }
 
-fn rolls(players: &[Seen]) -> Rolls {
-    let mut rolls = Rolls::new();
+fn rolls(players: &[PublicPlayer]) -> ClanRolls {
+    let mut rolls = ClanRolls::new();
     for (index, seen) in (0..).zip(players) {
         rolls.extend(seen.clan().map(|clan| (clan, false, index)));
         rolls.extend(seen.asks.map(|(clan, _)| (clan, true, index)));

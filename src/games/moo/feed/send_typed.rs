@@ -1,16 +1,16 @@
 //! Typed packets among a client's messages.
 
-use crate::game::Writer;
-use crate::games::moo::feed::outgoing_packet::ServerPacket;
+use crate::game::MessageWriter;
+use crate::games::moo::feed::outgoing_packet::OutgoingPacket;
 
 /// Appends typed packets.
-pub trait Typed {
+pub trait SendTyped {
     /// Appends a packet.
-    fn packet(&mut self, packet: &ServerPacket<'_>);
+    fn packet(&mut self, packet: &OutgoingPacket<'_>);
 }
 
-impl Typed for Writer<'_> {
-    fn packet(&mut self, packet: &ServerPacket<'_>) {
+impl SendTyped for MessageWriter<'_> {
+    fn packet(&mut self, packet: &OutgoingPacket<'_>) {
         self.whole(packet.name(), |dialect, out| packet.encode_into(dialect, out));
     }
 }

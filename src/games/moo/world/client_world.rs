@@ -10,11 +10,11 @@ use std::collections::BTreeMap;
 use crate::command::{Action, Command};
 use crate::controller::{Controller, Player};
 use crate::entity::{Entity, EntityId, PlayerId};
-use crate::event::Event;
+use crate::event::WorldEvent;
 use crate::fixed::{Angle, Fixed};
 use crate::rules::{self, Group};
 use crate::state::Identity;
-use crate::terrain::structure_index::Standing;
+use crate::terrain::structure_index::PlacedStructure;
 use crate::world::World;
 
 /// The first number of structures that are built here and that the server has not confirmed. The
@@ -26,10 +26,10 @@ const WALK_LEAST_PX_PER_S: i32 = 100;
 
 /// See the [module](self).
 #[derive(Debug)]
-pub struct Local {
+pub struct ClientWorld {
     world: World,
     /// The structures in view, by number, with their owners.
-    known: BTreeMap<u32, Standing>,
+    known: BTreeMap<u32, PlacedStructure>,
     /// The members of the own player's clan, whose traps and spikes spare it.
     mates: Vec<PlayerId>,
 }
@@ -39,12 +39,12 @@ pub struct Local {
 pub struct OwnState {
     entity: Entity,
     /// Structures that were built in a step and that the server has not confirmed.
-    pub built: Vec<Standing>,
+    pub built: Vec<PlacedStructure>,
 }
 
 /// The exact record of the own player, as the server sends it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Exact {
+pub struct OwnRecord {
     /// The sequence of the last command that the server has applied.
     pub sequence: u64,
     /// Position in 1/65,536 px.
@@ -57,15 +57,15 @@ pub struct Exact {
     pub direction: Option<Angle>,
 }
 
-impl Local {
+impl ClientWorld {
     /// The map of a world, empty of everything that moves.
-    pub fn new(identity: Identity) -> Local {
+    pub fn new(identity: Identity) -> ClientWorld {
         let world = World::bare(identity);
-        Local { world, known: BTreeMap::new(), mates: Vec::new() }
+        ClientWorld { world, known: BTreeMap::new(), mates: Vec::new() }
     }
 
     /// The own player as it appears: at rest, with the initial kit.
-    pub fn appear(&mut self, id: PlayerId, tick: u32, exact: &Exact) -> OwnState {
+    pub fn appear(&mut self, id: PlayerId, tick: u32, exact: &OwnRecord) -> OwnState {
         let entity = crate::tick::apply::newcomer(id, "", 0, tick, exact.at);
         self.world.state.players.clear();
         self.world.state.players.push(entity.clone());
@@ -78,7 +78,7 @@ impl Local {
     }
 
     /// Replaces what the server has said exactly.
-    pub fn correct(&self, state: &mut OwnState, exact: &Exact) {
+    pub fn correct(&self, state: &mut OwnState, exact: &OwnRecord) {
         let OwnState { entity, built } = state;
         built.clear();
         let body = &mut entity.body;
@@ -96,7 +96,7 @@ impl Local {
     /// Whether a trap that is not the player's own holds a body.
     fn holds(&self, body: &crate::Body) -> bool {
         let mut near = self.world.terrain.built_near(body.x, body.y).iter();
-        let is_trap = |it: &Standing| it.item.group == Group::Trap && it.owner != body.owner;
+        let is_trap = |it: &PlacedStructure| it.item.group == Group::Trap && it.owner != body.owner;
         near.any(|standing| is_trap(standing) && standing.is_touched(body))
     }
 
@@ -116,10 +116,10 @@ impl Local {
     }
 
     /// A structure as the own player meets it: one of a mate is like its own.
-    fn seen(&self, standing: Standing) -> Standing {
+    fn seen(&self, standing: PlacedStructure) -> PlacedStructure {
         let own = self.world.state.players.first().and_then(|entity| entity.id.player());
         match own.filter(|_| self.mates.contains(&standing.owner)) {
-            Some(own) => Standing { owner: own, ..standing },
+            Some(own) => PlacedStructure { owner: own, ..standing },
             None => standing,
         }
     }
@@ -128,7 +128,7 @@ impl Local {
     pub fn put_up(&mut self, id: u32, item: u8, owner: PlayerId, (x, y): (Fixed, Fixed), heading: Angle) {
         self.take_down(id);
         if let Some(item) = rules::item(item) {
-            let standing = Standing { id: EntityId(id), owner, item, x, y, heading };
+            let standing = PlacedStructure { id: EntityId(id), owner, item, x, y, heading };
             let seen = self.seen(standing);
             self.world.terrain.put_up(seen);
             self.known.insert(id, standing);
@@ -170,7 +170,7 @@ impl Local {
         state.built.iter().for_each(|standing| world.terrain.put_up(*standing));
         let outcome = world.step(commands);
         let swung = outcome.events.iter().find_map(|event| match event {
-            Event::Swung { weapon, hit, .. } => Some((*weapon, *hit)),
+            WorldEvent::Swung { weapon, hit, .. } => Some((*weapon, *hit)),
             _ => None,
         });
         state.built.iter().for_each(|standing| world.terrain.take_down(standing));

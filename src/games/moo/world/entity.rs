@@ -5,7 +5,7 @@ use crate::controller::{Animal, Controller};
 use crate::fields::fields;
 pub use crate::id::{Embodied, EntityId, PlayerId};
 use crate::rules::{Biome, Rates};
-use crate::terrain::structure_index::Standing;
+use crate::terrain::structure_index::PlacedStructure;
 use crate::terrain::Terrain;
 
 /// A body and the only controller that may act on it.
@@ -48,9 +48,9 @@ impl Entity {
     }
 
     /// The structure as stored in the position index, if it is one.
-    pub fn standing(&self) -> Option<Standing> {
+    pub fn standing(&self) -> Option<PlacedStructure> {
         let Entity { id, body, controller } = self;
-        Some(Standing {
+        Some(PlacedStructure {
             id: *id,
             owner: body.owner,
             item: controller.item()?,

@@ -6,7 +6,7 @@ use crate::fixed::{Angle, Fixed};
 
 /// An event that clients may be informed of.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Event {
+pub enum WorldEvent {
     /// A player joined and has a body.
     Joined {
         /// The player.
@@ -143,16 +143,16 @@ pub enum Event {
 
 /// The outcome of one tick's commands. The world keeps one and reuses its memory.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Outcome {
+pub struct TickOutcome {
     /// In chronological order.
-    pub events: Vec<Event>,
+    pub events: Vec<WorldEvent>,
     /// The rejected commands, with the reasons.
     pub rejected: Vec<(Command, Rejection)>,
     /// The number of executed commands of each kind, by [`crate::Action::kind`].
     pub accepted: [u32; KINDS],
 }
 
-impl Outcome {
+impl TickOutcome {
     pub(crate) fn clear(&mut self) {
         self.events.clear();
         self.rejected.clear();

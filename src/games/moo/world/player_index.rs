@@ -8,11 +8,11 @@ use std::ops::Range;
 
 use crate::entity::{Body, Entity};
 use crate::fixed::{is_shorter, square, Fixed};
-use crate::terrain::grid::{Occupied, Shape, Stretch};
+use crate::terrain::grid::{Occupied, GridShape, Stretch};
 
 /// A player's position.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Spot {
+pub(crate) struct IndexedPlayer {
     pub(crate) x: Fixed,
     pub(crate) y: Fixed,
     /// Index in the list of players.
@@ -21,7 +21,7 @@ pub(crate) struct Spot {
     cell: u32,
 }
 
-impl Spot {
+impl IndexedPlayer {
     /// The square of the distance to a point, with 32 binary places; `None` if it is further away
     /// than `reach` along one axis.
     pub(crate) fn square_to(&self, x: Fixed, y: Fixed, reach: Fixed) -> Option<u64> {
@@ -38,20 +38,20 @@ impl Spot {
 
 /// Players by cell.
 #[derive(Clone, Debug)]
-pub(crate) struct Crowd {
-    shape: Shape,
+pub(crate) struct PlayerIndex {
+    shape: GridShape,
     /// Where in `spots` each cell's list begins and ends; both are 0 for an empty cell.
     lists: Vec<(u32, u32)>,
     occupied: Occupied,
     /// The players, cell by cell and row by row, so the cells of a row are contiguous.
-    spots: Vec<Spot>,
+    spots: Vec<IndexedPlayer>,
     /// The slot in `spots` of each player, by its index in the list of players; `NOWHERE` for a
     /// dead player.
     slots: Vec<u32>,
     /// The indices of the living players.
     living: Vec<u32>,
     /// Players that came to life since the last update.
-    added: Vec<Spot>,
+    added: Vec<IndexedPlayer>,
     is_true: bool,
 }
 
@@ -60,11 +60,11 @@ const NOWHERE: u32 = u32::MAX;
 /// The slot of a player that has none yet.
 const ADDED: u32 = u32::MAX - 1;
 
-impl Crowd {
+impl PlayerIndex {
     /// An empty index for a map.
-    pub(crate) fn new(map_size_px: u32) -> Crowd {
-        let shape = Shape::new(map_size_px);
-        Crowd {
+    pub(crate) fn new(map_size_px: u32) -> PlayerIndex {
+        let shape = GridShape::new(map_size_px);
+        PlayerIndex {
             shape,
             lists: vec![(0, 0); shape.cells()],
             occupied: Occupied::none(shape),
@@ -104,12 +104,12 @@ impl Crowd {
             total += count;
         }
         self.spots.clear();
-        self.spots.resize(total as usize, Spot { x: Fixed::ZERO, y: Fixed::ZERO, at: 0, cell: 0 });
+        self.spots.resize(total as usize, IndexedPlayer { x: Fixed::ZERO, y: Fixed::ZERO, at: 0, cell: 0 });
         for at in &self.living {
             let (slot, body) = (&mut self.slots[*at as usize], &players[*at as usize].body);
             let cell = *slot;
             let (_, end) = &mut self.lists[cell as usize];
-            self.spots[*end as usize] = Spot { x: body.x, y: body.y, at: *at, cell };
+            self.spots[*end as usize] = IndexedPlayer { x: body.x, y: body.y, at: *at, cell };
             *slot = *end;
             *end += 1;
         }
@@ -151,7 +151,7 @@ impl Crowd {
     }
 
     /// The players in the cells that overlap the square around a point, cell by cell.
-    pub(crate) fn near(&self, x: Fixed, y: Fixed, reach: Fixed) -> impl Iterator<Item = &Spot> {
+    pub(crate) fn near(&self, x: Fixed, y: Fixed, reach: Fixed) -> impl Iterator<Item = &IndexedPlayer> {
         self.stretches_near(x, y, reach).flat_map(move |stretch| &self.spots[self.slots_in(stretch)])
     }
 
@@ -163,12 +163,12 @@ impl Crowd {
             self.slots[at as usize] = ADDED;
             let place = self.living.partition_point(|other| *other < at);
             self.living.insert(place, at);
-            self.added.push(Spot { x, y, at, cell: NOWHERE });
+            self.added.push(IndexedPlayer { x, y, at, cell: NOWHERE });
         }
     }
 
     /// The added players.
-    pub(crate) fn added(&self) -> impl Iterator<Item = &Spot> {
+    pub(crate) fn added(&self) -> impl Iterator<Item = &IndexedPlayer> {
         self.added.iter()
     }
 
@@ -183,7 +183,7 @@ impl Crowd {
     }
 
     /// The players in these slots.
-    pub(crate) fn spot(&self, slot: usize) -> Spot {
+    pub(crate) fn spot(&self, slot: usize) -> IndexedPlayer {
         self.spots[slot]
     }
 

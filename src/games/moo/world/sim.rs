@@ -5,7 +5,7 @@ use tickwire_sim::{OptionSpec, RejectedCommand, Sim, StepResult};
 
 use crate::command::{Action, Command};
 use crate::entity::PlayerId;
-use crate::event::Event;
+use crate::event::WorldEvent;
 use crate::fields::{Field as _, Sink};
 use crate::rules::{self, TickHz};
 use crate::snapshot::MAGIC;
@@ -71,7 +71,7 @@ impl Sim for World {
         out.clear();
         let outcome = self.step(commands);
         out.departed.extend(outcome.events.iter().filter_map(|event| match event {
-            Event::Left { player } => Some(*player),
+            WorldEvent::Left { player } => Some(*player),
             _ => None,
         }));
         out.rejected.extend(outcome.rejected.iter().map(|(command, rejection)| {

@@ -6,14 +6,14 @@
 use crate::controller::{Controller, Player};
 use crate::entity::Embodied as _;
 use crate::entity::{Body, Entity, EntityId, PlayerId};
-use crate::event::Outcome;
+use crate::event::TickOutcome;
 use crate::fields::Field;
-use crate::player_index::Crowd;
+use crate::player_index::PlayerIndex;
 use crate::rules::{self, Rates};
 use crate::scratch::Scratch;
 use crate::state::{Identity, State};
-use crate::terrain::biomes::Bands;
-use crate::terrain::sorted_index::Row;
+use crate::terrain::biomes::BiomeBands;
+use crate::terrain::sorted_index::SortedIndex;
 use crate::terrain::{Obstacle, Terrain};
 use tickwire_sim::Checksum;
 
@@ -26,20 +26,20 @@ pub struct World {
     /// The immobile part of the state, by position.
     pub(crate) terrain: Terrain,
     /// The positions of the players; rebuilt in each tick that needs them.
-    pub(crate) crowd: Crowd,
+    pub(crate) crowd: PlayerIndex,
     /// The indices of the structures that work ([`Controller::works`]), in ascending order.
     pub(crate) workers: Vec<u32>,
     /// Which players acted in this tick, by index.
     pub(crate) awake: Vec<bool>,
     /// Animals by position; rebuilt in each tick that needs them.
-    pub(crate) row: Row,
+    pub(crate) row: SortedIndex,
     /// Which animals acted in this tick, by index.
     pub(crate) roused: Vec<bool>,
     /// Buffers for swings.
     pub(crate) scratch: Scratch,
     /// The index of each player, by its number.
     pub(crate) seats: Vec<u16>,
-    pub(crate) outcome: Outcome,
+    pub(crate) outcome: TickOutcome,
 }
 
 /// Worlds are equal if their states are, because the indices are derived from the state.
@@ -75,14 +75,14 @@ impl World {
         let mut world = World {
             rates: state.identity.tick_hz.rates(),
             terrain,
-            crowd: Crowd::new(map_size_px),
+            crowd: PlayerIndex::new(map_size_px),
             workers: workers_of(&state),
             awake: Vec::new(),
-            row: Row::default(),
+            row: SortedIndex::default(),
             roused: Vec::new(),
             scratch: Scratch::default(),
             seats: Vec::new(),
-            outcome: Outcome::default(),
+            outcome: TickOutcome::default(),
             state,
         };
         world.note_seats();
@@ -123,7 +123,7 @@ impl World {
 
     /// The outcome of the last tick's commands: the return value of [`World::step`], for callers
     /// that also need the world.
-    pub fn outcome(&self) -> &Outcome {
+    pub fn outcome(&self) -> &TickOutcome {
         &self.outcome
     }
 
@@ -142,7 +142,7 @@ impl World {
     }
 
     /// The biomes of this map.
-    pub fn bands(&self) -> Bands {
+    pub fn bands(&self) -> BiomeBands {
         self.terrain.bands()
     }
 

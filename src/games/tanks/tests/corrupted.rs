@@ -4,24 +4,24 @@ use tickwire_sim::state_tree::{StateTree, corrupt_one_scalar};
 use tickwire_sim::{Command, Sim as _, StepResult};
 
 use super::*;
-use crate::game::simple::Deed;
+use crate::game::simple::SimpleAction;
 
 /// Eight tanks that drive and fire as chance has it.
-fn played(ticks: u32) -> World<Tanks> {
-    let mut world = World::<Tanks>::new(&WorldParams::default_for::<World<Tanks>>(5));
+fn played(ticks: u32) -> SimpleWorld<Tanks> {
+    let mut world = SimpleWorld::<Tanks>::new(&WorldParams::default_for::<SimpleWorld<Tanks>>(5));
     let (mut random, mut stepped) = (Rng::new(5, 9), StepResult::default());
     let command = |player: u16, sequence: u32, action| Command {
         player: PlayerId(player),
         sequence: sequence.into(),
         action,
     };
-    let join = |player| command(0, player, Deed::Join(PlayerId(player as u16), format!("player {player}")));
+    let join = |player| command(0, player, SimpleAction::Join(PlayerId(player as u16), format!("player {player}")));
     world.step(&mut (1..=8).map(join).collect(), &mut stepped);
     for tick in 1..=ticks {
         let mut way = || random.between(-1, 1) as i8;
         let control = Control { drive: way(), turn: way(), fires: true, ..Control::default() };
         let player = random.between(1, 8) as u16;
-        world.step(&mut vec![command(player, tick, Deed::Act(control))], &mut stepped);
+        world.step(&mut vec![command(player, tick, SimpleAction::Act(control))], &mut stepped);
         assert_eq!(stepped.rejected, []);
     }
     world

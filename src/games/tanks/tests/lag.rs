@@ -126,7 +126,7 @@ fn rule_17_no_shell_meets_a_tank_where_it_was_in_an_earlier_life() {
         field.game.tanks[1].appear((Fixed::from_px(1546), Fixed::from_px(1000)), Angle(0));
         field.run(lives);
         let seen = Some(field.tick - delay);
-        field.control(ANN, Control { seen, kind: Kind::Piercing, ..FIRES });
+        field.control(ANN, Control { seen, kind: ShellKind::Piercing, ..FIRES });
         // The shell is there after 20 ticks.
         field.run(22);
         let damage = if lost > 0 { 34 } else { 0 };

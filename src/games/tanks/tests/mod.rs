@@ -10,10 +10,10 @@ use tickwire_sim::WorldParams;
 use tickwire_sim::fixed::{Angle, Fixed};
 
 use super::map::Map;
-use super::rules::{HEALTH, Kind, RELOAD, RESPAWN, TANK_RADIUS, TILES};
+use super::rules::{HEALTH, ShellKind, RELOAD, RESPAWN, TANK_RADIUS, TILES};
 use super::*;
 use crate::game::lockstep_packets::{CHECKSUM, DESYNC_DETAILS, STATE_SYNC_REQUEST};
-use crate::game::simple::World;
+use crate::game::simple::SimpleWorld;
 use crate::games::codes;
 use crate::packet::{Dialect, Direction};
 
@@ -30,7 +30,7 @@ struct Field {
 impl Field {
     /// Tanks at these places, whose hulls and turrets point to the right.
     fn new(places: &[(i32, i32)]) -> Field {
-        let mut game = Tanks::new(&WorldParams::default_for::<World<Tanks>>(1));
+        let mut game = Tanks::new(&WorldParams::default_for::<SimpleWorld<Tanks>>(1));
         game.map = Map::empty();
         for (player, place) in (1..).zip(places) {
             game.enter(PlayerId(player), &format!("player {player}"));
@@ -60,8 +60,8 @@ impl Field {
     }
 }
 
-const FIRES: Control = Control { drive: 0, turn: 0, aim: 0, fires: true, kind: Kind::Regular, seen: None };
-const PIERCES: Control = Control { kind: Kind::Piercing, ..FIRES };
+const FIRES: Control = Control { drive: 0, turn: 0, aim: 0, fires: true, kind: ShellKind::Regular, seen: None };
+const PIERCES: Control = Control { kind: ShellKind::Piercing, ..FIRES };
 const DRIVES: Control = Control { drive: 1, fires: false, ..FIRES };
 
 /// All free tiles that can be reached from one of them.
@@ -287,7 +287,7 @@ fn rule_15_a_client_can_only_say_what_its_own_tank_shall_do() {
         let rest = [Value::from(drive), turn.into(), 7.into(), true.into(), kind.into(), 90.into()];
         asks(&dialect, "control", &[[1.into(), Value::Nil].as_slice(), &rest].concat())
     };
-    let expected = Control { drive: 1, turn: -1, aim: 7, fires: true, kind: Kind::Piercing, seen: Some(90) };
+    let expected = Control { drive: 1, turn: -1, aim: 7, fires: true, kind: ShellKind::Piercing, seen: Some(90) };
     assert_eq!(control(1, -1, 1), Ok(Some(expected)));
     for impossible in [control(2, 0, 0), control(0, -3, 0), control(-100, 0, 0), control(0, 0, 2)] {
         assert!(matches!(impossible, Ok(None) | Err(_)), "{impossible:?}");

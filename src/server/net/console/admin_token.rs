@@ -9,13 +9,13 @@ use crate::util::os;
 
 /// See the [module](self).
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Token(Secret);
+pub struct AdminToken(Secret);
 
-impl Token {
+impl AdminToken {
     /// A token that cannot be guessed: 128 random bits as 32 hexadecimal digits.
-    pub fn random() -> Token {
+    pub fn random() -> AdminToken {
         let digits = format!("{:032x}", u128::from_le_bytes(os::random()));
-        Token(Secret::new(&digits).expect("32 hexadecimal digits are a secret"))
+        AdminToken(Secret::new(&digits).expect("32 hexadecimal digits are a secret"))
     }
 
     /// A token chosen by the operator. It must be valid in a header and in a URL fragment without
@@ -23,8 +23,8 @@ impl Token {
     ///
     /// # Errors
     /// The requirement that the token misses; the error does not contain the token.
-    pub fn new(text: &str) -> Result<Token, String> {
-        Secret::new(text).map(Token).map_err(|rule| format!("the token for /admin {rule}"))
+    pub fn new(text: &str) -> Result<AdminToken, String> {
+        Secret::new(text).map(AdminToken).map_err(|rule| format!("the token for /admin {rule}"))
     }
 
     /// Whether this is the token, in constant time.

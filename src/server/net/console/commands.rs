@@ -11,21 +11,21 @@ use tickwire_sim::{EncodedAction, PlayerId};
 use tracing::{debug, info};
 
 use super::save_world;
-use crate::connection::Ending;
-use crate::game::{Breach, Order, OrderError as No, Roster};
+use crate::connection::DisconnectReason;
+use crate::game::{CloseReason, OperatorCommand, OperatorCommandError as No, Roster};
 use crate::limits;
 use crate::packet::routes::is_private;
-use crate::server::admission::tokens::Pass;
+use crate::server::admission::tokens::Permission;
 use crate::server::net::recorder::{self, Wanted};
-use crate::server::net::rooms::Hosted;
-use crate::server::net::server_state::{Host, Stage};
-use crate::server::net::tcp_client::Client;
-use crate::server::room::handle::{Busy, Handle};
+use crate::server::net::rooms::RunningRoom;
+use crate::server::net::server_state::{ServerState, ShutdownStage};
+use crate::server::net::tcp_client::TcpClient;
+use crate::server::room::handle::{QueryQueueFull, RoomHandle};
 use crate::server::room::seats::Seat;
 use crate::util::address_prefix::AddressPrefix;
 
 /// A command: its name and arguments, its effect, and the function that carries it out.
-pub type Command = (&'static str, &'static str, fn(&Desk<'_>, &str) -> Done);
+pub type CommandRow = (&'static str, &'static str, fn(&CommandContext<'_>, &str) -> CommandResult);
 
 /// The command that names the room of another.
 const ROOM: &str = "room NAME COMMAND";
@@ -34,7 +34,7 @@ const ROOM: &str = "room NAME COMMAND";
 const OF_A_ROOM: [&str; 6] = ["players", "kick", "save", "capture", "stats", "end"];
 
 /// All commands but those of the games.
-const COMMANDS: [Command; 13] = [
+const COMMANDS: [CommandRow; 13] = [
     ("help", "list the commands", |desk, _| Ok(help(desk.room.handle.about.orders))),
     ("players", "list the players, with their addresses", |desk, _| desk.players()),
     ("kick PLAYER", "close a player's connection", |desk, rest| desk.kick(rest)),
@@ -58,7 +58,7 @@ const COMMANDS: [Command; 13] = [
     ),
     ("stats", "show the server's key figures", |desk, _| Ok(desk.stats())),
     ("stop", "close all connections and stop the server", |desk, _| {
-        desk.host.reach(Stage::AskedToStop);
+        desk.host.reach(ShutdownStage::AskedToStop);
         Ok("the server is shutting down".to_owned())
     }),
 ];
@@ -69,7 +69,7 @@ fn name_of(usage: &'static str) -> &'static str {
 }
 
 /// The list of all commands: those of the game stand behind the list of players.
-fn help(orders: &[Order]) -> String {
+fn help(orders: &[OperatorCommand]) -> String {
     let mut rows: Vec<(&str, &str)> = COMMANDS.iter().map(|(usage, does, _)| (*usage, *does)).collect();
     let at = rows.iter().position(|(usage, _)| *usage == "players").map_or(0, |at| at + 1);
     rows.splice(at..at, orders.iter().map(|order| (order.usage, order.does)));
@@ -79,7 +79,7 @@ fn help(orders: &[Order]) -> String {
 
 /// Carries out a line. Returns the command's name, which is also its metric label, and the answer
 /// or the error.
-pub fn carry_out(desk: &Desk<'_>, line: &str) -> (&'static str, Result<String, String>) {
+pub fn carry_out(desk: &CommandContext<'_>, line: &str) -> (&'static str, Result<String, String>) {
     let (word, rest) = first_word(line);
     match ROOM.strip_prefix(word) {
         Some(usage) if usage.starts_with(' ') && !rest.is_empty() => in_room(desk, rest),
@@ -88,7 +88,7 @@ pub fn carry_out(desk: &Desk<'_>, line: &str) -> (&'static str, Result<String, S
 }
 
 /// Carries out `NAME COMMAND…` in that room.
-fn in_room(desk: &Desk<'_>, line: &str) -> (&'static str, Result<String, String>) {
+fn in_room(desk: &CommandContext<'_>, line: &str) -> (&'static str, Result<String, String>) {
     let (name, line) = first_word(line);
     let (word, rest) = first_word(line);
     let Some(room) = find_room(desk.host, name) else {
@@ -103,11 +103,11 @@ fn in_room(desk: &Desk<'_>, line: &str) -> (&'static str, Result<String, String>
         let reason = format!("{word} is not a command of one room; those are {}", names.join(", "));
         return ("room", Err(reason));
     }
-    here(&Desk { room, ..*desk }, word, rest)
+    here(&CommandContext { room, ..*desk }, word, rest)
 }
 
 /// The room of this name, or the private room that the log calls so.
-fn find_room(host: &Host, name: &str) -> Option<Arc<Hosted>> {
+fn find_room(host: &ServerState, name: &str) -> Option<Arc<RunningRoom>> {
     let alike = || host.rooms.all().into_iter().find(|room| room.name() == name);
     host.rooms.find(name).or_else(alike).filter(|_| !name.is_empty())
 }
@@ -134,7 +134,7 @@ fn excerpt(word: &str) -> String {
 }
 
 /// Carries out a command in the room of the desk.
-fn here(desk: &Desk<'_>, word: &str, rest: &str) -> (&'static str, Result<String, String>) {
+fn here(desk: &CommandContext<'_>, word: &str, rest: &str) -> (&'static str, Result<String, String>) {
     let found = COMMANDS.iter().find(|(usage, ..)| name_of(usage) == word);
     let mut orders = desk.room.handle.about.orders.iter();
     let ordered = orders.find(|order| name_of(order.usage) == word);
@@ -153,7 +153,7 @@ fn here(desk: &Desk<'_>, word: &str, rest: &str) -> (&'static str, Result<String
         let room = desk.room.label();
         info!(from = %desk.source, room, command = name, arguments = rest, "operator command");
     }
-    let done = match (desk.host.has_reached(Stage::AskedToStop), takes_none, found, ordered) {
+    let done = match (desk.host.has_reached(ShutdownStage::AskedToStop), takes_none, found, ordered) {
         (true, ..) => Err(No::Failed("the server is shutting down".to_owned())),
         (false, true, ..) => Err(No::Usage("it takes no arguments".to_owned())),
         (false, false, Some((.., run)), _) => run(desk, rest),
@@ -169,7 +169,7 @@ fn here(desk: &Desk<'_>, word: &str, rest: &str) -> (&'static str, Result<String
 }
 
 /// The answer in words, or the error.
-type Done = Result<String, No>;
+type CommandResult = Result<String, No>;
 
 /// The source of a line.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -193,19 +193,19 @@ impl fmt::Display for Source {
 }
 
 /// The context of a command.
-pub struct Desk<'a> {
+pub struct CommandContext<'a> {
     /// The server.
-    pub host: &'a Host,
+    pub host: &'a ServerState,
     /// The room that is meant.
-    pub room: Arc<Hosted>,
+    pub room: Arc<RunningRoom>,
     /// The source of the line.
     pub source: Source,
 }
 
-impl Desk<'_> {
+impl CommandContext<'_> {
     /// Asks the room, and waits for the answer, which comes with one of its next ticks. A room that
     /// sleeps wakes for it.
-    fn ask<A>(&self, ask: impl FnOnce(&Handle) -> Result<Receiver<A>, Busy>) -> Result<A, String> {
+    fn ask<A>(&self, ask: impl FnOnce(&RoomHandle) -> Result<Receiver<A>, QueryQueueFull>) -> Result<A, String> {
         let asked = ask(&self.room.handle).map_err(|busy| busy.to_string())?;
         if self.room.handle.is_over() {
             return Err(self.is_over());
@@ -228,7 +228,7 @@ impl Desk<'_> {
     }
 
     /// Ends the room, and waits for that.
-    fn end(&self) -> Done {
+    fn end(&self) -> CommandResult {
         if !self.room.is_on_demand() {
             let rule =
                 "is not on demand: it ends with the server; only rooms that a path has made can be ended";
@@ -247,14 +247,14 @@ impl Desk<'_> {
     }
 
     /// Queues a command that changes the world, which the world may reject.
-    fn command(&self, action: EncodedAction, done: String) -> Done {
+    fn command(&self, action: EncodedAction, done: String) -> CommandResult {
         match self.ask(|room| room.command(action))? {
             Ok(()) => Ok(done),
             Err(rejection) => Err(No::Failed(format!("the world rejected the command: {rejection}"))),
         }
     }
 
-    fn order(&self, order: &Order, rest: &str) -> Done {
+    fn order(&self, order: &OperatorCommand, rest: &str) -> CommandResult {
         let (action, done) = (order.give)(rest, &|who| self.find(who))?;
         self.command(action, done)
     }
@@ -267,7 +267,7 @@ impl Desk<'_> {
             return Err(No::Usage("PLAYER must be a number from `players`, or a name".to_owned()));
         }
         if quoted.is_some() || who.bytes().any(|byte| !byte.is_ascii_digit()) {
-            let roster = self.ask(Handle::roster)?;
+            let roster = self.ask(RoomHandle::roster)?;
             let players = roster.players.iter().map(|(player, name, _)| (*player, &**name));
             return Ok(by_name(players, quoted.unwrap_or(who))?);
         }
@@ -278,7 +278,7 @@ impl Desk<'_> {
     }
 
     /// The client that plays as this player.
-    fn client_of(&self, player: PlayerId) -> Option<Arc<Client>> {
+    fn client_of(&self, player: PlayerId) -> Option<Arc<TcpClient>> {
         match self.room.handle.seat(player)? {
             Seat::Connected(number) => self.host.clients.get(number),
             _ => None,
@@ -286,14 +286,14 @@ impl Desk<'_> {
     }
 
     /// A player, and the client that plays it.
-    fn named(&self, who: &str) -> Result<(PlayerId, Arc<Client>), No> {
+    fn named(&self, who: &str) -> Result<(PlayerId, Arc<TcpClient>), No> {
         let player = self.find(who)?;
         let client = self.client_of(player);
         Ok((player, client.ok_or_else(|| format!("no client plays as player {}", player.0))?))
     }
 
-    fn players(&self) -> Done {
-        let Roster { heading, players } = self.ask(Handle::roster)?;
+    fn players(&self) -> CommandResult {
+        let Roster { heading, players } = self.ask(RoomHandle::roster)?;
         if players.is_empty() {
             return Ok("no player is connected".to_owned());
         }
@@ -302,7 +302,7 @@ impl Desk<'_> {
             let client = self.client_of(player);
             let address = client.as_ref().map_or("-".to_owned(), |client| client.address.ip().to_string());
             let token = match client.and_then(|client| client.pass()) {
-                Some(Pass::Holder(holder)) => format!("  token {}", holder.name),
+                Some(Permission::Holder(holder)) => format!("  token {}", holder.name),
                 _ => String::new(),
             };
             writeln!(text, "{:>6}  {line}  {address:<15}  {name:?}{token}", player.0)
@@ -311,21 +311,21 @@ impl Desk<'_> {
         Ok(text)
     }
 
-    fn kick(&self, rest: &str) -> Done {
+    fn kick(&self, rest: &str) -> CommandResult {
         let (player, now) = (self.find(rest)?, self.host.now());
         // Before its client knows, who may come back quickly.
         let seat = self.room.handle.dismiss(player, now);
         let seat = seat.ok_or_else(|| format!("no client plays as player {}", player.0))?;
-        let plays = |client: &Arc<Client>| seat == Seat::Connected(client.id);
+        let plays = |client: &Arc<TcpClient>| seat == Seat::Connected(client.id);
         let Some(client) = self.host.clients.all().into_iter().find(plays) else {
             self.room.rouse();
             return Ok(format!("player {} was kicked; it had no connection", player.0));
         };
-        client.close(Ending::Breach(Breach::Kicked), now);
+        client.close(DisconnectReason::Breach(CloseReason::Kicked), now);
         Ok(format!("player {} was kicked; its address is {}", player.0, client.address.ip()))
     }
 
-    fn ban(&self, rest: &str) -> Done {
+    fn ban(&self, rest: &str) -> CommandResult {
         let address = address(rest)?;
         let household = AddressPrefix::from_ip(address);
         if matches!(self.source, Source::Admin(own) if AddressPrefix::from_ip(own) == household) {
@@ -347,7 +347,7 @@ impl Desk<'_> {
         let now = self.host.now();
         for client in &theirs {
             client.player().map(|player| client.room.dismiss_of(client.id, player, now));
-            client.close(Ending::Breach(Breach::Banned), now);
+            client.close(DisconnectReason::Breach(CloseReason::Banned), now);
         }
         for room in self.host.rooms.all() {
             room.handle.dismiss_absent(household, now);
@@ -356,7 +356,7 @@ impl Desk<'_> {
         Ok(format!("{household} is banned; connections closed: {}", theirs.len()))
     }
 
-    fn unban(&self, rest: &str) -> Done {
+    fn unban(&self, rest: &str) -> CommandResult {
         let address = address(rest)?;
         let household = AddressPrefix::from_ip(address);
         if self.host.admission.unban(household) {
@@ -374,8 +374,8 @@ impl Desk<'_> {
         bans.iter().map(|household| format!("{household}\n")).collect()
     }
 
-    fn save(&self) -> Done {
-        let snapshot = self.ask(Handle::snapshot)?;
+    fn save(&self) -> CommandResult {
+        let snapshot = self.ask(RoomHandle::snapshot)?;
         let folder = &self.host.config.save_dir;
         let name = save_world::write(folder, self.room.label(), &snapshot)
             .map_err(|error| format!("{}: {error}", folder.display()))?;
@@ -383,7 +383,7 @@ impl Desk<'_> {
         Ok(format!("saved the world after tick {tick} to {}: {bytes} bytes", path.display()))
     }
 
-    fn capture(&self, rest: &str) -> Done {
+    fn capture(&self, rest: &str) -> CommandResult {
         let (word, rest) = first_word(rest);
         let before_plain =
             rest.strip_suffix("plain").filter(|before| before.is_empty() || before.ends_with(' '));

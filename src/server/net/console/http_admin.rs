@@ -16,10 +16,10 @@ use tracing::debug;
 
 use super::{Source, run};
 use crate::limits;
-use crate::server::admission::refusal::Refused;
+use crate::server::admission::refusal::Refusal;
 use crate::server::net::access::{bearer, check_token, unauthorized};
 use crate::server::net::blocking_io::{read, write_all};
-use crate::server::net::server_state::Host;
+use crate::server::net::server_state::ServerState;
 use crate::ws::http::{self, RequestHead};
 
 /// The path of the page and of the commands.
@@ -38,17 +38,17 @@ pub fn brings_lines(head: &RequestHead) -> bool {
 /// # Errors
 /// The rule that it breaks.
 pub fn respond(
-    host: &Host,
+    host: &ServerState,
     stream: &TcpStream,
     (head, rest): (&RequestHead, Vec<u8>),
     address: SocketAddr,
     deadline: Instant,
-) -> Result<Vec<u8>, Refused> {
+) -> Result<Vec<u8>, Refusal> {
     let said = bearer(head).ok_or_else(|| unauthorized("admin_token_missing"))?;
     check_token(host, &said, address)?;
-    let length = head.content_length().ok_or_else(|| Refused::plain(411, "length_required"))?;
+    let length = head.content_length().ok_or_else(|| Refusal::plain(411, "length_required"))?;
     if length > limits::ADMIN_BODY_BYTES {
-        return Err(Refused::plain(413, "body_too_long"));
+        return Err(Refusal::plain(413, "body_too_long"));
     }
     if rest.len() < length && head.headers.has_token("Expect", "100-continue") {
         // RFC 9110 section 10.1.1: a client that sent `Expect: 100-continue` waits for this before
@@ -57,10 +57,10 @@ pub fn respond(
         let _ = write_all(stream, b"HTTP/1.1 100 Continue\r\n\r\n", left);
     }
     let body = read_body(stream, rest, length, deadline)?;
-    let body = String::from_utf8(body).map_err(|_| Refused::plain(400, "body_not_utf8"))?;
+    let body = String::from_utf8(body).map_err(|_| Refusal::plain(400, "body_not_utf8"))?;
     let lines: Vec<&str> = body.lines().filter(|line| !line.trim().is_empty()).collect();
     if lines.len() > limits::MAX_ADMIN_LINES {
-        return Err(Refused::plain(413, "too_many_lines"));
+        return Err(Refusal::plain(413, "too_many_lines"));
     }
     let source = Source::Admin(address.ip());
     let answers: Vec<_> = lines.iter().filter_map(|line| run(host, line, source)).collect();
@@ -77,13 +77,13 @@ fn read_body(
     mut body: Vec<u8>,
     length: usize,
     deadline: Instant,
-) -> Result<Vec<u8>, Refused> {
+) -> Result<Vec<u8>, Refusal> {
     let mut buffer = [0; limits::READ_BYTES];
     while body.len() < length {
         match read(stream, &mut buffer, deadline.saturating_duration_since(Instant::now())) {
-            Ok(Some(0)) | Err(_) => return Err(Refused::plain(400, "body_cut")),
+            Ok(Some(0)) | Err(_) => return Err(Refusal::plain(400, "body_cut")),
             Ok(Some(count)) => body.extend_from_slice(&buffer[..count]),
-            Ok(None) => return Err(Refused::plain(408, "body_late")),
+            Ok(None) => return Err(Refusal::plain(408, "body_late")),
         }
     }
     body.truncate(length);

@@ -22,14 +22,14 @@ use std::sync::Arc;
 use tracing::info;
 
 use super::metrics::Metrics;
-use super::server_state::{Host, Stage};
+use super::server_state::{ServerState, ShutdownStage};
 use crate::limits;
-use commands::Desk;
+use commands::CommandContext;
 pub use commands::Source;
 
 /// The result of a line.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Answer {
+pub struct Reply {
     /// Whether it was carried out.
     pub done: bool,
     /// The answer's lines, each with its line feed; an error is one line that says so.
@@ -39,34 +39,34 @@ pub struct Answer {
 /// See the [module](self).
 #[derive(Debug, Clone)]
 pub struct Console {
-    host: Arc<Host>,
+    host: Arc<ServerState>,
 }
 
 impl Console {
     /// The console of a server.
-    pub fn new(host: Arc<Host>) -> Console {
+    pub fn new(host: Arc<ServerState>) -> Console {
         Console { host }
     }
 
     /// Whether the server is stopping or about to: further commands have no effect.
     pub fn is_over(&self) -> bool {
-        self.host.has_reached(Stage::AskedToStop)
+        self.host.has_reached(ShutdownStage::AskedToStop)
     }
 
     /// Executes a line. Returns `None` for an empty line.
-    pub fn run(&self, line: &str, source: Source) -> Option<Answer> {
+    pub fn run(&self, line: &str, source: Source) -> Option<Reply> {
         run(&self.host, line, source)
     }
 }
 
 /// As [`Console::run`].
-pub fn run(host: &Host, line: &str, source: Source) -> Option<Answer> {
+pub fn run(host: &ServerState, line: &str, source: Source) -> Option<Reply> {
     let (name, done) = match line.trim() {
         _ if line.len() > limits::MAX_OPERATOR_LINE_BYTES => {
             ("unknown", Err(format!("a line may have at most {} bytes", limits::MAX_OPERATOR_LINE_BYTES)))
         }
         "" => return None,
-        line => commands::carry_out(&Desk { host, room: host.room(), source }, line),
+        line => commands::carry_out(&CommandContext { host, room: host.room(), source }, line),
     };
     if let Err(reason) = &done {
         info!(from = %source, command = name, reason, "operator command failed");
@@ -79,5 +79,5 @@ pub fn run(host: &Host, line: &str, source: Source) -> Option<Answer> {
     if !text.ends_with('\n') {
         text.push('\n');
     }
-    Some(Answer { done: is_done, text })
+    Some(Reply { done: is_done, text })
 }

@@ -7,14 +7,14 @@ use std::fs;
 use std::io::{self, Write};
 use std::path::Path;
 
-use crate::server::room::Snapshot;
+use crate::server::room::WorldSnapshot;
 use crate::util::os;
 
 /// Writes a snapshot of the default room, or of this room, and returns the name of the file.
 ///
 /// # Errors
 /// The file exists, or writing it fails; then no partial file is left behind.
-pub fn write(folder: &Path, room: Option<&str>, snapshot: &Snapshot) -> io::Result<String> {
+pub fn write(folder: &Path, room: Option<&str>, snapshot: &WorldSnapshot) -> io::Result<String> {
     let room = room.map_or(String::new(), |name| format!("{name}-"));
     let name = format!("tickwire-{room}{}.world", snapshot.tick);
     let path = folder.join(&name);

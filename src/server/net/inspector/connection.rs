@@ -9,41 +9,41 @@ use std::net::{Shutdown, TcpStream};
 use std::sync::Arc;
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
-use crate::connection::resume_key::InspectKey;
+use crate::connection::resume_key::ResumeKey;
 use crate::limits;
-use crate::server::clients::inspector_session::{self, Request, Watch};
+use crate::server::clients::inspector_session::{self, InspectorRequest, InspectorSession};
 use crate::server::net::blocking_io;
 use crate::server::net::client_thread;
 use crate::server::net::inspector::ended_clients::Kept;
-use crate::server::net::rooms::Hosted;
-use crate::server::net::server_state::Host;
-use crate::server::net::tap::{self, Listener};
-use crate::server::net::tcp_client::Client;
-use crate::tools::inspector::observed_format::{self, Opened, Record, What};
+use crate::server::net::rooms::RunningRoom;
+use crate::server::net::server_state::ServerState;
+use crate::server::net::tap::{self, Subscription};
+use crate::server::net::tcp_client::TcpClient;
+use crate::tools::inspector::observed_format::{self, Handshake, ObservedRecord, ObservedKind};
 use crate::util::os;
 
 /// What one watcher's thread holds.
-struct Watcher<'a> {
-    host: &'a Host,
+struct InspectorConnection<'a> {
+    host: &'a ServerState,
     /// The name of the only room whose clients it may watch; `None` if it may watch all.
     only_room: Option<Arc<str>>,
     stream: &'a TcpStream,
-    watch: Watch,
-    requests: Vec<Request>,
+    watch: InspectorSession,
+    requests: Vec<InspectorRequest>,
     /// The client that it watches.
-    watched: Option<(u64, Listener)>,
+    watched: Option<(u64, Subscription)>,
 }
 
 /// Serves a watcher until one side closes; returns the reason. One of another room than the default
 /// room is shown only the clients of that room.
-pub fn run(host: &Host, room: &Hosted, stream: &TcpStream, rest: &[u8]) -> &'static str {
+pub fn run(host: &ServerState, room: &RunningRoom, stream: &TcpStream, rest: &[u8]) -> &'static str {
     let now = host.now();
     let today = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
     let began_us = today.saturating_sub(now).as_micros() as u64;
     let options = &room.handle.options;
-    let watch = Watch::new(&host.config.codes, &options.epoch, began_us, now);
+    let watch = InspectorSession::new(&host.config.codes, &options.epoch, began_us, now);
     let only_room = room.label().map(|_| Arc::clone(&options.name));
-    let mut watcher = Watcher { host, only_room, stream, watch, requests: Vec::new(), watched: None };
+    let mut watcher = InspectorConnection { host, only_room, stream, watch, requests: Vec::new(), watched: None };
     let watching = host.ended.watcher_begins(&host.tap);
     let why = watcher.live(rest).err().unwrap_or("over");
     drop(watching);
@@ -57,12 +57,12 @@ pub fn run(host: &Host, room: &Hosted, stream: &TcpStream, rest: &[u8]) -> &'sta
 }
 
 /// Ends a watcher's life, with the reason for the log.
-type Alive = Result<(), &'static str>;
+type LoopResult = Result<(), &'static str>;
 
-impl Watcher<'_> {
-    fn live(&mut self, rest: &[u8]) -> Alive {
+impl InspectorConnection<'_> {
+    fn live(&mut self, rest: &[u8]) -> LoopResult {
         let mut buffer = [0; limits::READ_BYTES];
-        self.hear(rest)?;
+        self.receive(rest)?;
         let mut turn = self.host.now();
         loop {
             if self.host.is_stopping() {
@@ -88,7 +88,7 @@ impl Watcher<'_> {
             let left = turn.saturating_sub(self.host.now());
             match self.read(&mut buffer, left) {
                 Ok(Some(0)) => return Err("ended by the watcher"),
-                Ok(Some(count)) => self.hear(&buffer[..count])?,
+                Ok(Some(count)) => self.receive(&buffer[..count])?,
                 Ok(None) => {}
                 Err(_) => return Err("the connection broke"),
             }
@@ -109,7 +109,7 @@ impl Watcher<'_> {
 
     /// Sends the queued messages. Blocks while the watcher reads slowly, without affecting the
     /// game.
-    fn flush(&mut self) -> Alive {
+    fn flush(&mut self) -> LoopResult {
         if !self.watch.has_output() {
             return Ok(());
         }
@@ -119,7 +119,7 @@ impl Watcher<'_> {
             .map_err(|_| "the watcher did not read in time")
     }
 
-    fn hear(&mut self, bytes: &[u8]) -> Alive {
+    fn receive(&mut self, bytes: &[u8]) -> LoopResult {
         let mut requests = std::mem::take(&mut self.requests);
         let heard = self.watch.receive(bytes, self.host.now(), &mut requests);
         requests.drain(..).for_each(|request| self.carry_out(request));
@@ -127,9 +127,9 @@ impl Watcher<'_> {
         heard
     }
 
-    fn carry_out(&mut self, request: Request) {
+    fn carry_out(&mut self, request: InspectorRequest) {
         match request {
-            Request::Watch(client) => {
+            InspectorRequest::Watch(client) => {
                 // The old listener goes first, so that the tap never fills two.
                 self.watched = None;
                 let listen =
@@ -139,8 +139,8 @@ impl Watcher<'_> {
                     self.send_ended(client);
                 }
             }
-            Request::Own(key) => self.watch.own(self.own(key).map(|client| client.id)),
-            Request::Inject(key, bytes) => {
+            InspectorRequest::Own(key) => self.watch.own(self.own(key).map(|client| client.id)),
+            InspectorRequest::Inject(key, bytes) => {
                 let passed = self.own(key).ok_or(inspector_session::NOT_YOURS);
                 let passed = passed
                     .and_then(|client| client_thread::inject(self.host, &client, &bytes).map(|()| client.id));
@@ -150,9 +150,9 @@ impl Watcher<'_> {
     }
 
     /// The newest client with this key.
-    fn own(&self, key: InspectKey) -> Option<Arc<Client>> {
+    fn own(&self, key: ResumeKey) -> Option<Arc<TcpClient>> {
         let is_own =
-            |client: &Arc<Client>| client.inspect_key == Some(key) && is_shown(&self.only_room, client);
+            |client: &Arc<TcpClient>| client.inspect_key == Some(key) && is_shown(&self.only_room, client);
         self.host.clients.all().into_iter().rfind(is_own)
     }
 
@@ -171,7 +171,7 @@ impl Watcher<'_> {
         let mut message = observed_format::begin(client);
         for (at, one) in events.iter().filter_map(|seen| record(seen)).enumerate() {
             if at == 1 && dropped > 0 {
-                observed_format::write(&mut message, &Record { what: What::Lost(dropped), ..one });
+                observed_format::write(&mut message, &ObservedRecord { what: ObservedKind::Lost(dropped), ..one });
             }
             observed_format::write(&mut message, &one);
         }
@@ -190,8 +190,8 @@ impl Watcher<'_> {
             .for_each(|one| observed_format::write(&mut message, &one));
         let missed = taken.lost.missed;
         if missed.messages > 0 {
-            let what = What::Lost(missed.messages);
-            observed_format::write(&mut message, &Record { at: now, tick: missed.since_tick, what });
+            let what = ObservedKind::Lost(missed.messages);
+            observed_format::write(&mut message, &ObservedRecord { at: now, tick: missed.since_tick, what });
         }
         if message.len() > begun {
             self.watch.observed(&message);
@@ -200,24 +200,24 @@ impl Watcher<'_> {
 }
 
 /// An event of the tap as a watcher receives it; `None` for events of the world.
-fn record(seen: &tap::Seen) -> Option<Record<'_>> {
+fn record(seen: &tap::TapEvent) -> Option<ObservedRecord<'_>> {
     let what = match &seen.what {
-        tap::What::Opened { address, local, dialect, json, request, response, .. } => {
+        tap::EventKind::Opened { address, local, dialect, json, request, response, .. } => {
             let (dialect, request, response) = (dialect.clone(), request.clone(), response.clone());
             let (address, local, json) = (*address, *local, *json);
-            What::Opened(Opened { address, local, dialect, json, request, response })
+            ObservedKind::Opened(Handshake { address, local, dialect, json, request, response })
         }
-        tap::What::Bytes { bytes, is_injected: true, .. } => What::Injected(bytes),
-        tap::What::Bytes { from, bytes, .. } => What::Bytes(*from, bytes),
-        tap::What::Missed(missed) => What::Lost(missed.messages),
-        tap::What::Ended { rule } => What::Ended(rule),
+        tap::EventKind::Bytes { bytes, is_injected: true, .. } => ObservedKind::Injected(bytes),
+        tap::EventKind::Bytes { from, bytes, .. } => ObservedKind::Bytes(*from, bytes),
+        tap::EventKind::Missed(missed) => ObservedKind::Lost(missed.messages),
+        tap::EventKind::Ended { rule } => ObservedKind::Ended(rule),
         _ => return None,
     };
-    Some(Record { at: seen.at, tick: seen.tick, what })
+    Some(ObservedRecord { at: seen.at, tick: seen.tick, what })
 }
 
 /// Whether a watcher of this room, or of all, is shown the client.
-fn is_shown(only_room: &Option<Arc<str>>, client: &Client) -> bool {
+fn is_shown(only_room: &Option<Arc<str>>, client: &TcpClient) -> bool {
     only_room.as_ref().is_none_or(|room| *room == client.room.options.name)
 }
 
@@ -228,12 +228,12 @@ mod tests {
     use std::time::Instant;
 
     use super::*;
-    use crate::server::net::Config;
+    use crate::server::net::ServerConfig;
     use crate::ws::frame::{self, Opcode};
 
-    fn host() -> Host {
-        let config = Config::new("127.0.0.1:0".parse().expect("an address"));
-        Host::for_tests(config)
+    fn host() -> ServerState {
+        let config = ServerConfig::new("127.0.0.1:0".parse().expect("an address"));
+        ServerState::for_tests(config)
     }
 
     /// Both ends of a connection.

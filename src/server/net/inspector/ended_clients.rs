@@ -12,8 +12,8 @@ use serde_json::{Value as Json, json};
 
 use crate::limits;
 use crate::server::clients::inspector_session;
-use crate::server::net::tap::{Listener, Seen, Tap, What};
-use crate::server::net::tcp_client::Client;
+use crate::server::net::tap::{Subscription, TapEvent, Tap, EventKind};
+use crate::server::net::tcp_client::TcpClient;
 use crate::util::address_prefix::AddressPrefix;
 use crate::util::sync::Mutex;
 
@@ -26,7 +26,7 @@ pub struct EndedClients {
 #[derive(Debug, Default)]
 struct State {
     watchers: usize,
-    listener: Option<Listener>,
+    listener: Option<Subscription>,
     /// The connected clients.
     tails: BTreeMap<u64, Tail>,
     /// The clients whose end the listener has not received yet.
@@ -38,8 +38,8 @@ struct State {
 /// The last events of a client.
 #[derive(Debug, Default)]
 struct Tail {
-    opened: Option<Arc<Seen>>,
-    events: VecDeque<Arc<Seen>>,
+    opened: Option<Arc<TapEvent>>,
+    events: VecDeque<Arc<TapEvent>>,
     bytes: usize,
     /// Pieces that were dropped before the events.
     dropped: u64,
@@ -64,7 +64,7 @@ struct Ended {
 #[derive(Debug)]
 pub struct Kept {
     /// The handshake, and then the last events.
-    pub events: Vec<Arc<Seen>>,
+    pub events: Vec<Arc<TapEvent>>,
     /// Pieces that are missing between the two.
     pub dropped: u64,
 }
@@ -104,7 +104,7 @@ impl EndedClients {
     }
 
     /// Notes who a client was, before the tap records its end.
-    pub fn client_ends(&self, client: &Client, rule: &'static str) {
+    pub fn client_ends(&self, client: &TcpClient, rule: &'static str) {
         let mut state = self.state.lock();
         if state.listener.is_some() {
             let mut entry = inspector_session::entry(client);
@@ -154,20 +154,20 @@ impl EndedClients {
 }
 
 impl State {
-    fn add(&mut self, seen: &Arc<Seen>) {
+    fn add(&mut self, seen: &Arc<TapEvent>) {
         let most = limits::WIRE_TAIL_BYTES.min(limits::WIRE_TAILS_BYTES / (self.tails.len() + 1));
         let tail = match &seen.what {
-            What::Opened { .. } => {
+            EventKind::Opened { .. } => {
                 self.tails.entry(seen.client).or_default().opened = Some(Arc::clone(seen));
                 return;
             }
-            What::Bytes { .. } | What::Missed(_) | What::Ended { .. } => self.tails.get_mut(&seen.client),
-            What::Session(_) | What::World { .. } | What::Tick { .. } => None,
+            EventKind::Bytes { .. } | EventKind::Missed(_) | EventKind::Ended { .. } => self.tails.get_mut(&seen.client),
+            EventKind::Session(_) | EventKind::World { .. } | EventKind::Tick { .. } => None,
         };
         if let Some(tail) = tail {
             tail.add(seen, most);
         }
-        if matches!(seen.what, What::Ended { .. }) {
+        if matches!(seen.what, EventKind::Ended { .. }) {
             self.end(seen.client);
         }
     }
@@ -192,7 +192,7 @@ impl State {
 
 impl Tail {
     /// Adds an event, and drops the oldest ones beyond so many bytes.
-    fn add(&mut self, seen: &Arc<Seen>, most: usize) {
+    fn add(&mut self, seen: &Arc<TapEvent>, most: usize) {
         self.bytes += cost(seen);
         self.events.push_back(Arc::clone(seen));
         while self.bytes > most && self.events.len() > 1 {
@@ -217,7 +217,7 @@ impl Ended {
 }
 
 /// The bytes of an event as the bounds count them.
-fn cost(seen: &Seen) -> usize {
-    let bytes = if let What::Bytes { bytes, .. } = &seen.what { bytes.len() } else { 0 };
+fn cost(seen: &TapEvent) -> usize {
+    let bytes = if let EventKind::Bytes { bytes, .. } = &seen.what { bytes.len() } else { 0 };
     bytes + limits::TAP_ITEM_BYTES
 }

@@ -22,12 +22,12 @@ use tracing::info;
 
 use super::access;
 use super::blocking_io::write_all;
-use super::server_state::Host;
+use super::server_state::ServerState;
 use crate::limits;
 use crate::packet::credentials;
 use crate::packet::routes::{RouteError, split_room_path};
-use crate::server::admission::refusal::Refused;
-use crate::server::admission::{Permit, Place};
+use crate::server::admission::refusal::Refusal;
+use crate::server::admission::{Permit, SlotKind};
 pub use crate::server::clients::inspector_session::{PATH, SUBPROTOCOL};
 use crate::ws::handshake;
 use crate::ws::http::RequestHead;
@@ -42,12 +42,12 @@ pub fn is_meant(head: &RequestHead) -> bool {
 /// # Errors
 /// The refusal, if it may not watch.
 pub fn serve(
-    host: &Host,
+    host: &ServerState,
     stream: &TcpStream,
     (head, rest): (&RequestHead, Vec<u8>),
     address: SocketAddr,
     permit: &mut Permit,
-) -> Result<(), Refused> {
+) -> Result<(), Refusal> {
     let accepted = handshake::accept(head, &[SUBPROTOCOL])?;
     access::check(host, head, address)?;
     if !accepted.declined.is_empty() {
@@ -55,11 +55,11 @@ pub fn serve(
         info!(%address, offered, known = SUBPROTOCOL, "{}", handshake::DECLINED);
     }
     let (name, _) = split_room_path(head.path());
-    let room = host.rooms.find(name).ok_or_else(|| Refused::from(RouteError::Room))?;
+    let room = host.rooms.find(name).ok_or_else(|| Refusal::from(RouteError::Room))?;
     if host.is_stopping() {
-        return Err(Refused::plain(503, "stopping"));
+        return Err(Refusal::plain(503, "stopping"));
     }
-    permit.becomes(Place::Watcher)?;
+    permit.becomes(SlotKind::Watcher)?;
     if write_all(stream, &accepted.response, limits::HEAD_TIMEOUT).is_ok() {
         let of = room.label();
         info!(%address, room = of, "watcher connected");

@@ -11,7 +11,7 @@ use crate::util::netem::{Arrival, DelayedStream, DuplexLink, SegmentCounts};
 use crate::util::os::{self, PollInterest};
 
 /// One direction.
-struct Way<'a> {
+struct OneWay<'a> {
     from: &'a TcpStream,
     to: &'a TcpStream,
     stream: DelayedStream,
@@ -29,7 +29,7 @@ struct Way<'a> {
 
 /// What a step of a direction has done.
 #[derive(Default)]
-struct Done {
+struct ForwardStep {
     bytes: usize,
     delay: Option<Duration>,
     /// `to` has gone.
@@ -50,7 +50,7 @@ pub fn carry(
     told: impl Fn(usize, usize, SegmentCounts, Option<Duration>),
 ) -> io::Result<()> {
     let (began, mut buffer) = (Instant::now(), vec![0; limits::RELAY_READ_BYTES]);
-    let way = |from, to, stream, forward| Way {
+    let way = |from, to, stream, forward| OneWay {
         from,
         to,
         stream,
@@ -87,7 +87,7 @@ pub fn is_reset(error: &io::Error) -> bool {
     error.kind() == ErrorKind::ConnectionReset
 }
 
-impl Way<'_> {
+impl OneWay<'_> {
     fn wants_bytes(&mut self, now: Duration) -> bool {
         !self.has_ended && self.stream.writable_bytes(now) > 0
     }
@@ -125,8 +125,8 @@ impl Way<'_> {
     }
 
     /// Writes what has arrived, and passes on the end.
-    fn deliver(&mut self, now: Duration) -> io::Result<Done> {
-        let mut done = Done::default();
+    fn deliver(&mut self, now: Duration) -> io::Result<ForwardStep> {
+        let mut done = ForwardStep::default();
         if self.is_over {
             return Ok(done);
         }
@@ -171,7 +171,7 @@ impl Way<'_> {
 }
 
 /// Waits until a socket is ready for what one of the directions needs, or until bytes arrive.
-fn wait(ways: &mut [Way<'_>; 2], began: Instant) -> io::Result<()> {
+fn wait(ways: &mut [OneWay<'_>; 2], began: Instant) -> io::Result<()> {
     let now = began.elapsed();
     let time = ways.iter_mut().map(|way| way.rest(now)).min().unwrap_or_default();
     let mut sockets = Vec::with_capacity(ways.len());

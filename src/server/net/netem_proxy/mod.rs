@@ -34,7 +34,7 @@ use crate::util::sync::Mutex;
 
 /// What a relay does.
 #[derive(Debug, Clone, Copy)]
-pub struct Options {
+pub struct ProxyConfig {
     /// Where it listens; port 0 for a free one.
     pub listen: SocketAddr,
     /// The server.
@@ -47,7 +47,7 @@ pub struct Options {
 
 /// What a relay has carried.
 #[derive(Debug, Clone, Default)]
-pub struct Totals {
+pub struct ProxyStats {
     /// Connections accepted.
     pub connections: u64,
     /// Of these, connections that were reset because there were too many.
@@ -64,8 +64,8 @@ pub struct Totals {
 
 /// A running relay. Dropping it without [`Relay::stop`] leaves its threads running.
 #[derive(Debug)]
-pub struct Relay {
-    shared: Arc<Shared>,
+pub struct NetemProxy {
+    shared: Arc<ProxyState>,
     listener: Arc<TcpListener>,
     address: SocketAddr,
     accepting: JoinHandle<()>,
@@ -73,27 +73,27 @@ pub struct Relay {
 
 /// What all threads share.
 #[derive(Debug)]
-struct Shared {
-    options: Options,
+struct ProxyState {
+    options: ProxyConfig,
     most: usize,
     is_stopping: AtomicBool,
-    totals: Mutex<Totals>,
+    totals: Mutex<ProxyStats>,
     /// The sockets of all connections, so that a stop can cut them.
     connections: Registry<Arc<TcpStream>>,
 }
 
-impl Relay {
+impl NetemProxy {
     /// Listens.
     ///
     /// # Errors
     /// The machine supports too few connections, the address cannot be bound, or a thread cannot be
     /// started.
-    pub fn start(options: Options) -> io::Result<Relay> {
+    pub fn start(options: ProxyConfig) -> io::Result<NetemProxy> {
         let connections = os::ceilings().check()?;
         let listener = Arc::new(TcpListener::bind(options.listen)?);
         os::widen_backlog(&listener)?;
         let address = listener.local_addr()?;
-        let shared = Arc::new(Shared {
+        let shared = Arc::new(ProxyState {
             options,
             // Two sockets each.
             most: limits::NETEM_PROXY_MAX_CLIENTS.min(connections / 2),
@@ -105,7 +105,7 @@ impl Relay {
         let accepting = thread::Builder::new()
             .name("listener".to_owned())
             .spawn(move || accept_all(&for_thread.0, &for_thread.1))?;
-        Ok(Relay { shared, listener, address, accepting })
+        Ok(NetemProxy { shared, listener, address, accepting })
     }
 
     /// The address on which it listens, with the actual port if port 0 was requested.
@@ -114,7 +114,7 @@ impl Relay {
     }
 
     /// Accepts no new connections and cuts all others. Returns what it has carried.
-    pub fn stop(self) -> Totals {
+    pub fn stop(self) -> ProxyStats {
         self.shared.is_stopping.store(true, Ordering::Release);
         os::wake_acceptor(&self.listener);
         let _ = self.accepting.join();
@@ -144,7 +144,7 @@ pub fn own_address(client: IpAddr) -> Ipv4Addr {
     Ipv4Addr::from_bits(0x7f00_0000 | host)
 }
 
-fn accept_all(shared: &Arc<Shared>, listener: &TcpListener) {
+fn accept_all(shared: &Arc<ProxyState>, listener: &TcpListener) {
     let mut errors = AcceptErrors::default();
     for number in 0.. {
         let accepted =
@@ -161,15 +161,15 @@ fn accept_all(shared: &Arc<Shared>, listener: &TcpListener) {
     }
 }
 
-impl Shared {
+impl ProxyState {
     fn is_stopping(&self) -> bool {
         self.is_stopping.load(Ordering::Acquire)
     }
 
-    fn give_thread(self: &Arc<Shared>, stream: TcpStream, address: SocketAddr, number: u64) {
+    fn give_thread(self: &Arc<ProxyState>, stream: TcpStream, address: SocketAddr, number: u64) {
         let stream = Arc::new(stream);
         self.connections.add(2 * number, Arc::clone(&stream));
-        let leaving = Leaving { shared: Arc::clone(self), number };
+        let leaving = ConnectionGuard { shared: Arc::clone(self), number };
         let spawned = thread::Builder::new()
             .name("relay".to_owned())
             .stack_size(limits::CLIENT_STACK_BYTES)
@@ -181,7 +181,7 @@ impl Shared {
 
     /// A connection's thread.
     fn serve(&self, client: &TcpStream, address: SocketAddr, number: u64) {
-        let Options { to, conditions, seed, .. } = self.options;
+        let ProxyConfig { to, conditions, seed, .. } = self.options;
         let from = keeps_addresses(to).then(|| IpAddr::V4(own_address(address.ip())));
         // A small receive buffer: the server's sends stop soon after this program stops reading.
         let server = match os::connect(to, from, Some(limits::NETEM_QUEUE_BYTES)) {
@@ -214,12 +214,12 @@ impl Shared {
 }
 
 /// Takes the sockets of a connection off the list when its thread ends, also by a panic.
-struct Leaving {
-    shared: Arc<Shared>,
+struct ConnectionGuard {
+    shared: Arc<ProxyState>,
     number: u64,
 }
 
-impl Drop for Leaving {
+impl Drop for ConnectionGuard {
     fn drop(&mut self) {
         self.shared.connections.remove(2 * self.number);
         self.shared.connections.remove(2 * self.number + 1);

@@ -13,15 +13,15 @@ pub mod room_pages;
 use std::borrow::Cow;
 use std::net::SocketAddr;
 
-use self::page_response::Found;
+use self::page_response::PageResponse;
 use super::access;
 use super::console::http_admin;
 use super::metrics::Metrics;
 use super::rooms_on_demand;
-use super::server_state::Host;
+use super::server_state::ServerState;
 
 use super::inspector;
-use crate::game::About;
+use crate::game::GameInfo;
 use crate::packet::{routes, tables_json};
 use crate::ws::handshake;
 use crate::ws::http::{self, RequestHead};
@@ -83,14 +83,14 @@ pub struct Response {
 }
 
 /// The response to a request.
-pub fn respond(host: &Host, head: &RequestHead, address: SocketAddr) -> Response {
+pub fn respond(host: &ServerState, head: &RequestHead, address: SocketAddr) -> Response {
     let is_head = head.method == "HEAD";
     let found = if head.method == "GET" || is_head {
         find(host, head, address)
     } else {
         let allowed = if head.path() == http_admin::PATH { "GET, HEAD, POST" } else { "GET, HEAD" };
         let body = format!("only the methods {allowed} are allowed\n");
-        Found { more: ("Allow", allowed.into()), ..Found::text(405, body) }
+        PageResponse { more: ("Allow", allowed.into()), ..PageResponse::text(405, body) }
     };
     let status = found.status;
     let sharing = sharing(head, &host.config.allowed_origins);
@@ -99,8 +99,8 @@ pub fn respond(host: &Host, head: &RequestHead, address: SocketAddr) -> Response
 }
 
 /// The head, with these headers besides its own, and the body of a response.
-pub fn response(found: Found, is_head: bool, also: &[(&str, String)]) -> (Vec<u8>, Cow<'static, [u8]>) {
-    let Found { status, kind, policy, more, body } = found;
+pub fn response(found: PageResponse, is_head: bool, also: &[(&str, String)]) -> (Vec<u8>, Cow<'static, [u8]>) {
+    let PageResponse { status, kind, policy, more, body } = found;
     let own = headers(policy, (more.0, &more.1));
     let all: Vec<_> = own.into_iter().chain(also.iter().map(|(name, value)| (*name, &**value))).collect();
     let head = http::response_head(status, kind, &all, body.len());
@@ -147,12 +147,12 @@ fn sharing(head: &RequestHead, allowed: &[String]) -> Vec<(&'static str, String)
     headers
 }
 
-fn find(host: &Host, head: &RequestHead, address: SocketAddr) -> Found {
+fn find(host: &ServerState, head: &RequestHead, address: SocketAddr) -> PageResponse {
     if let Some(found) = room_pages::find(host, head, address) {
         return found;
     }
     if head.path() == browser_edition::FOLDER.trim_end_matches('/') {
-        return Found::moved("tab/".to_owned());
+        return PageResponse::moved("tab/".to_owned());
     }
     if let Some(name) = head.path().strip_prefix(browser_edition::FOLDER) {
         let name = if name.is_empty() { "index.html" } else { name };
@@ -173,8 +173,8 @@ fn find(host: &Host, head: &RequestHead, address: SocketAddr) -> Found {
     let about = in_room.map(|room| room.handle.about);
     let paths = about.map_or(&[][..], |about| about.paths);
     if paths.iter().any(|(known, _)| *known == path && *known != "/") {
-        let found = Found::text(426, "this is a WebSocket endpoint\n".to_owned());
-        return Found { more: ("Upgrade", "websocket".into()), ..found };
+        let found = PageResponse::text(426, "this is a WebSocket endpoint\n".to_owned());
+        return PageResponse { more: ("Upgrade", "websocket".into()), ..found };
     }
     if let Some(page) = about.and_then(|about| own_page(name, about)) {
         return page;
@@ -197,13 +197,13 @@ fn find(host: &Host, head: &RequestHead, address: SocketAddr) -> Found {
 }
 
 /// The page of a game that has its own, if its name is asked for.
-fn own_page(name: &str, about: &About) -> Option<Found> {
+fn own_page(name: &str, about: &GameInfo) -> Option<PageResponse> {
     let page = about.page.filter(|_| name == "index.html")?;
-    Some(Found { policy: PAGE_POLICY, ..found(200, name, Some(page.as_bytes().into())) })
+    Some(PageResponse { policy: PAGE_POLICY, ..found(200, name, Some(page.as_bytes().into())) })
 }
 
 /// The page of a game, or a file for it.
-pub fn page(name: &str, about: &About) -> Found {
+pub fn page(name: &str, about: &GameInfo) -> PageResponse {
     own_page(name, about).unwrap_or_else(|| found(200, name, file(name)))
 }
 
@@ -213,26 +213,26 @@ fn file(name: &str) -> Option<Cow<'static, [u8]>> {
 }
 
 /// A file, or 404 if there is none.
-pub fn found(status: u16, name: &str, file: Option<Cow<'static, [u8]>>) -> Found {
+pub fn found(status: u16, name: &str, file: Option<Cow<'static, [u8]>>) -> PageResponse {
     match file {
-        Some(bytes) => Found::new(status, kind(name), bytes),
-        None => Found::text(404, "no such page\n".to_owned()),
+        Some(bytes) => PageResponse::new(status, kind(name), bytes),
+        None => PageResponse::text(404, "no such page\n".to_owned()),
     }
 }
 
 /// The metrics, for this machine and for requests with the operator's token.
-fn metrics(host: &Host, head: &RequestHead, address: SocketAddr) -> Found {
+fn metrics(host: &ServerState, head: &RequestHead, address: SocketAddr) -> PageResponse {
     let refused = |status, rule: &'static str| {
         Metrics::count(&host.metrics.refused, "rule", rule);
-        Found::text(status, format!("{rule}\n"))
+        PageResponse::text(status, format!("{rule}\n"))
     };
     if !access::is_at_this_machine(head, address, &host.config.trusted_proxies) {
         let Some(said) = access::bearer(head) else { return refused(403, "metrics_token_missing") };
         if let Err(no) = access::check_token(host, &said, address) {
             let found = refused(no.status, no.rule);
             let [(name, value)] = access::BEARER_WANTED;
-            return if no.status == 401 { Found { more: (name, value.into()), ..found } } else { found };
+            return if no.status == 401 { PageResponse { more: (name, value.into()), ..found } } else { found };
         }
     }
-    Found::new(200, METRICS, host.metrics.text().into_bytes())
+    PageResponse::new(200, METRICS, host.metrics.text().into_bytes())
 }

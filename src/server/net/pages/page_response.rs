@@ -11,7 +11,7 @@ pub const POLICY: &str = "default-src 'self'; script-src 'self' 'wasm-unsafe-eva
                       object-src 'none'; base-uri 'none'; form-action 'none'; frame-ancestors 'self'";
 
 /// See the [module](self).
-pub struct Found {
+pub struct PageResponse {
     /// The status.
     pub status: u16,
     /// The content type.
@@ -24,20 +24,20 @@ pub struct Found {
     pub body: Cow<'static, [u8]>,
 }
 
-impl Found {
+impl PageResponse {
     /// What no cache keeps without asking.
-    pub fn new(status: u16, kind: &'static str, body: impl Into<Cow<'static, [u8]>>) -> Found {
-        Found { status, kind, policy: POLICY, more: ("Cache-Control", "no-cache".into()), body: body.into() }
+    pub fn new(status: u16, kind: &'static str, body: impl Into<Cow<'static, [u8]>>) -> PageResponse {
+        PageResponse { status, kind, policy: POLICY, more: ("Cache-Control", "no-cache".into()), body: body.into() }
     }
 
     /// The same, as plain text.
-    pub fn text(status: u16, text: String) -> Found {
-        Found::new(status, TEXT, text.into_bytes())
+    pub fn text(status: u16, text: String) -> PageResponse {
+        PageResponse::new(status, TEXT, text.into_bytes())
     }
 
     /// A redirect.
-    pub fn moved(location: String) -> Found {
+    pub fn moved(location: String) -> PageResponse {
         let body = format!("this is at {location}\n");
-        Found { more: ("Location", location.into()), ..Found::text(308, body) }
+        PageResponse { more: ("Location", location.into()), ..PageResponse::text(308, body) }
     }
 }

@@ -14,11 +14,11 @@ use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::thread::{self, JoinHandle};
 use std::time::Instant;
 
-use super::page_response::{Found, POLICY};
-use crate::game::About;
+use super::page_response::{PageResponse, POLICY};
+use crate::game::GameInfo;
 use crate::limits;
 use crate::packet::{PacketTables, routes, tables_json};
-use crate::server::admission::refusal::Refused;
+use crate::server::admission::refusal::Refusal;
 use crate::server::net::accept::{self, AcceptErrors};
 use crate::server::net::blocking_io::{drain, read, write_all};
 use crate::server::net::{access, pages};
@@ -32,44 +32,44 @@ const CAPTURE_TYPE: &str = "application/x-pcapng";
 
 /// What is served.
 #[derive(Debug)]
-pub struct Served {
+pub struct PlaybackContent {
     /// The capture file.
     pub file: PathBuf,
     /// The rooms of the capture that can be watched, by name, with their games.
-    pub rooms: Vec<(Untrusted, &'static About)>,
+    pub rooms: Vec<(Untrusted, &'static GameInfo)>,
     /// The packet tables of the pages.
     pub codes: Arc<PacketTables>,
 }
 
 /// A running server. Dropping it without [`Watched::stop`] leaves its thread running.
 #[derive(Debug)]
-pub struct Watched {
-    shared: Arc<Shared>,
+pub struct PlaybackServer {
+    shared: Arc<PlaybackState>,
     listener: Arc<TcpListener>,
     address: SocketAddr,
     accepting: JoinHandle<()>,
 }
 
 #[derive(Debug)]
-struct Shared {
-    served: Served,
+struct PlaybackState {
+    served: PlaybackContent,
     connections: AtomicUsize,
     is_stopping: AtomicBool,
 }
 
-impl Watched {
+impl PlaybackServer {
     /// Listens.
     ///
     /// # Errors
     /// The address is no loopback address or cannot be bound, or a thread cannot be started.
-    pub fn start(bind: SocketAddr, served: Served) -> io::Result<Watched> {
+    pub fn start(bind: SocketAddr, served: PlaybackContent) -> io::Result<PlaybackServer> {
         if !bind.ip().is_loopback() {
             let why = "it is not an address of this machine alone, such as 127.0.0.1";
             return Err(io::Error::new(io::ErrorKind::InvalidInput, why));
         }
         let listener = Arc::new(TcpListener::bind(bind)?);
         let address = listener.local_addr()?;
-        let shared = Arc::new(Shared {
+        let shared = Arc::new(PlaybackState {
             served,
             connections: AtomicUsize::new(0),
             is_stopping: AtomicBool::new(false),
@@ -78,7 +78,7 @@ impl Watched {
         let accepting = thread::Builder::new()
             .name("listener".to_owned())
             .spawn(move || accept_all(&for_thread.0, &for_thread.1))?;
-        Ok(Watched { shared, listener, address, accepting })
+        Ok(PlaybackServer { shared, listener, address, accepting })
     }
 
     /// The address on which it listens, with the actual port if port 0 was requested.
@@ -95,13 +95,13 @@ impl Watched {
 }
 
 /// Each connection gets a thread, up to a bound.
-fn accept_all(shared: &Arc<Shared>, listener: &TcpListener) {
+fn accept_all(shared: &Arc<PlaybackState>, listener: &TcpListener) {
     let (mut errors, is_stopping) = (AcceptErrors::default(), || shared.is_stopping.load(Ordering::Acquire));
     while let Some((stream, address)) =
         accept::next(|| listener.accept(), is_stopping, &mut errors, thread::sleep)
     {
         if shared.connections.fetch_add(1, Ordering::AcqRel) >= limits::WATCH_CONNECTIONS {
-            let refused = Refused::plain(503, "too_many_connections");
+            let refused = Refusal::plain(503, "too_many_connections");
             let _ = os::try_send(&stream, [&refused.response[..]].into_iter());
             shared.connections.fetch_sub(1, Ordering::AcqRel);
             continue;
@@ -118,7 +118,7 @@ fn accept_all(shared: &Arc<Shared>, listener: &TcpListener) {
 }
 
 /// One request and its answer.
-fn serve(shared: &Shared, stream: &TcpStream, address: SocketAddr) {
+fn serve(shared: &PlaybackState, stream: &TcpStream, address: SocketAddr) {
     let written = match read_head(stream) {
         Ok(None) => return,
         Ok(Some(head)) => answer(shared, stream, &head, address),
@@ -131,14 +131,14 @@ fn serve(shared: &Shared, stream: &TcpStream, address: SocketAddr) {
 }
 
 /// The head; `Ok(None)` if the peer left before it was complete, or has sent nothing in time.
-fn read_head(stream: &TcpStream) -> Result<Option<RequestHead>, Refused> {
+fn read_head(stream: &TcpStream) -> Result<Option<RequestHead>, Refusal> {
     let deadline = Instant::now() + limits::HEAD_TIMEOUT;
     let (mut reader, mut buffer) = (HeadReader::new(limits::HEAD_LIMITS), [0; limits::READ_BYTES]);
     loop {
         let left = deadline.saturating_duration_since(Instant::now());
         match read(stream, &mut buffer, left) {
             Ok(None) if !reader.has_begun() => return Ok(None),
-            Ok(None) => return Err(Refused::plain(408, "head_late")),
+            Ok(None) => return Err(Refusal::plain(408, "head_late")),
             Ok(Some(0)) | Err(_) => return Ok(None),
             Ok(Some(count)) => {
                 if let Some(head) = reader.receive(&buffer[..count])? {
@@ -149,12 +149,12 @@ fn read_head(stream: &TcpStream) -> Result<Option<RequestHead>, Refused> {
     }
 }
 
-fn answer(shared: &Shared, stream: &TcpStream, head: &RequestHead, address: SocketAddr) -> io::Result<()> {
+fn answer(shared: &PlaybackState, stream: &TcpStream, head: &RequestHead, address: SocketAddr) -> io::Result<()> {
     let is_head = head.method == "HEAD";
     let found = if !access::is_at_this_machine(head, address, &[]) {
-        Found::text(403, "this is served to this machine only\n".to_owned())
+        PageResponse::text(403, "this is served to this machine only\n".to_owned())
     } else if head.method != "GET" && !is_head {
-        Found { more: ("Allow", "GET, HEAD".into()), ..Found::text(405, "only GET and HEAD\n".to_owned()) }
+        PageResponse { more: ("Allow", "GET, HEAD".into()), ..PageResponse::text(405, "only GET and HEAD\n".to_owned()) }
     } else if head.path() == format!("/{CAPTURE}") {
         return send_file(&shared.served, stream, is_head);
     } else {
@@ -166,10 +166,10 @@ fn answer(shared: &Shared, stream: &TcpStream, head: &RequestHead, address: Sock
 }
 
 /// Sends the capture, as long as it is now. A peer that takes no bytes for a while is given up.
-fn send_file(served: &Served, stream: &TcpStream, is_head: bool) -> io::Result<()> {
+fn send_file(served: &PlaybackContent, stream: &TcpStream, is_head: bool) -> io::Result<()> {
     let opened = File::open(&served.file).and_then(|file| Ok((file.metadata()?.len(), file)));
     let Ok((bytes, mut file)) = opened else {
-        let found = Found::text(404, "the capture file cannot be read any more\n".to_owned());
+        let found = PageResponse::text(404, "the capture file cannot be read any more\n".to_owned());
         return write_all(stream, &pages::response(found, is_head, &[]).0, limits::PAGE_WRITE_TIMEOUT);
     };
     let more = pages::headers(POLICY, ("Cache-Control", "no-cache"));
@@ -189,22 +189,22 @@ fn send_file(served: &Served, stream: &TcpStream, is_head: bool) -> io::Result<(
     Ok(())
 }
 
-impl Served {
+impl PlaybackContent {
     /// The page of a room, or a file of it.
-    fn find(&self, head: &RequestHead) -> Found {
+    fn find(&self, head: &RequestHead) -> PageResponse {
         let (room, path) = routes::split_room_path(head.path());
         let (first, known) = (self.rooms.first(), self.rooms.iter().find(|(name, _)| name == room));
         // The page at the root is that of the default room, or of the first one if there is none.
         let Some((_, about)) = known.or(first.filter(|_| room.is_empty())) else {
-            return Found::text(404, "the capture has no such room\n".to_owned());
+            return PageResponse::text(404, "the capture has no such room\n".to_owned());
         };
         let name = if path == "/" { "index.html" } else { path.strip_prefix('/').unwrap_or(path) };
         if name == "index.html" && head.query("watch").is_none() {
             let up = if room.is_empty() { "" } else { "../../" };
-            return Found { status: 307, ..Found::moved(format!("./?watch={up}{CAPTURE}")) };
+            return PageResponse { status: 307, ..PageResponse::moved(format!("./?watch={up}{CAPTURE}")) };
         }
         match name {
-            name if name.starts_with("admin.") => Found::text(404, "no such page\n".to_owned()),
+            name if name.starts_with("admin.") => PageResponse::text(404, "no such page\n".to_owned()),
             pages::CODES => {
                 pages::found(200, name, Some(tables_json::tables_json_lines(&self.codes).into_bytes().into()))
             }

@@ -6,13 +6,13 @@ use std::net::SocketAddr;
 
 use serde_json::json;
 
-use super::page_response::Found;
+use super::page_response::PageResponse;
 use crate::packet::routes::{ROOM_PREFIX, is_room_name};
-use crate::server::admission::refusal::Refused;
+use crate::server::admission::refusal::Refusal;
 use crate::server::net::metrics::Metrics;
-use crate::server::net::rooms::Hosted;
+use crate::server::net::rooms::RunningRoom;
 use crate::server::net::rooms_on_demand;
-use crate::server::net::server_state::Host;
+use crate::server::net::server_state::ServerState;
 use crate::util::address_prefix::AddressPrefix;
 use crate::util::plural::count_noun;
 use crate::ws::http::RequestHead;
@@ -34,7 +34,7 @@ const ON_DEMAND: &str = "<p class=\"more\">A link such as <code>r/our-room/</cod
                          that you choose. For a private one, press Play with friends in the game.</p>\n";
 
 /// The answer to a request about rooms; `None` for another request.
-pub fn find(host: &Host, head: &RequestHead, address: SocketAddr) -> Option<Found> {
+pub fn find(host: &ServerState, head: &RequestHead, address: SocketAddr) -> Option<PageResponse> {
     match head.path() {
         LIST_PATH => return Some(list(host, head)),
         HEALTH_PATH => return Some(health(host)),
@@ -56,36 +56,36 @@ pub fn find(host: &Host, head: &RequestHead, address: SocketAddr) -> Option<Foun
         }
     }
     let query = head.target.split_once('?').map_or(String::new(), |(_, query)| format!("?{query}"));
-    let Some(below) = below else { return Some(Found::moved(format!("{name}/{query}"))) };
+    let Some(below) = below else { return Some(PageResponse::moved(format!("{name}/{query}"))) };
     let (_, page) = OF_THE_SERVER.iter().find(|(path, _)| *path == below)?;
-    Some(Found::moved(format!("../../{page}{query}")))
+    Some(PageResponse::moved(format!("../../{page}{query}")))
 }
 
 /// 200 while every room ticks or sleeps, otherwise 503 with a line for each room that does neither.
-fn health(host: &Host) -> Found {
+fn health(host: &ServerState) -> PageResponse {
     let now = host.now();
-    let ails = |room: &Hosted| room.ails(now).map(|why| format!("{} {why}\n", room.title()));
+    let ails = |room: &RunningRoom| room.ails(now).map(|why| format!("{} {why}\n", room.title()));
     let problems: String = host.rooms.all().iter().filter_map(|room| ails(room)).collect();
-    if problems.is_empty() { Found::text(200, "ok\n".to_owned()) } else { Found::text(503, problems) }
+    if problems.is_empty() { PageResponse::text(200, "ok\n".to_owned()) } else { PageResponse::text(503, problems) }
 }
 
 fn accepts(head: &RequestHead, kind: &str) -> bool {
     head.header("Accept").is_some_and(|accepted| accepted.contains(kind))
 }
 
-fn list(host: &Host, head: &RequestHead) -> Found {
+fn list(host: &ServerState, head: &RequestHead) -> PageResponse {
     let mut rooms = host.rooms.all();
     rooms.retain(|room| !room.is_private());
     let on_demand = host.config.rooms_on_demand > 0;
     let wants_json = head.query("format").as_deref() == Some("json");
     if wants_json || accepts(head, JSON) && !accepts(head, "text/html") {
-        let entry = |room: &Hosted| {
+        let entry = |room: &RunningRoom| {
             let (name, path) = (room.name(), path_of(room));
             let (game, players, clients) = (room.game(), room.players(), room.clients());
             json!({ "name": name, "path": path, "game": game, "players": players, "clients": clients })
         };
         let rooms: Vec<_> = rooms.iter().map(|room| entry(room)).collect();
-        return Found::new(
+        return PageResponse::new(
             200,
             JSON,
             format!("{}\n", json!({ "rooms": rooms, "on_demand": on_demand })).into_bytes(),
@@ -112,19 +112,19 @@ fn list(host: &Host, head: &RequestHead) -> Found {
     if on_demand {
         body.push_str(ON_DEMAND);
     }
-    Found::new(200, HTML, page(head, "rooms", &body).into_bytes())
+    PageResponse::new(200, HTML, page(head, "rooms", &body).into_bytes())
 }
 
 /// The path of a room's page.
-fn path_of(room: &Hosted) -> String {
+fn path_of(room: &RunningRoom) -> String {
     if room.name().is_empty() { "/".to_owned() } else { format!("{ROOM_PREFIX}{}/", room.name()) }
 }
 
 /// Answers a request for the page of a room that cannot be made now.
-fn no_room_left(head: &RequestHead, refused: &Refused) -> Found {
+fn no_room_left(head: &RequestHead, refused: &Refusal) -> PageResponse {
     let rule = refused.rule;
     if !accepts(head, "text/html") {
-        return Found::text(refused.status, format!("{rule}\n"));
+        return PageResponse::text(refused.status, format!("{rule}\n"));
     }
     let why = match refused.status {
         429 => "Your address has opened as many new rooms as it may have.",
@@ -135,20 +135,20 @@ fn no_room_left(head: &RequestHead, refused: &Refused) -> Found {
         "<p>{why} Try again in a minute, or <a href=\"{up}rooms\">choose another room</a>.</p>\n\
          <p class=\"rule\">{rule}</p>\n"
     );
-    Found::new(refused.status, HTML, page(head, "rooms", &body).into_bytes())
+    PageResponse::new(refused.status, HTML, page(head, "rooms", &body).into_bytes())
 }
 
-fn unknown(head: &RequestHead, name: &str) -> Found {
+fn unknown(head: &RequestHead, name: &str) -> PageResponse {
     // A name that no room may have is not repeated: it may hold anything.
     let what = if is_room_name(name) { format!("room {name}") } else { "such room".to_owned() };
     if !accepts(head, "text/html") {
-        return Found::text(404, format!("there is no {what}; {LIST_PATH} lists the rooms\n"));
+        return PageResponse::text(404, format!("there is no {what}; {LIST_PATH} lists the rooms\n"));
     }
     let up = up(head);
     let body = format!(
         "<p>There is no {what} on this server. <a href=\"{up}rooms\">See the list of rooms</a>.</p>\n"
     );
-    Found::new(404, HTML, page(head, "rooms", &body).into_bytes())
+    PageResponse::new(404, HTML, page(head, "rooms", &body).into_bytes())
 }
 
 /// The relative path from a request's path to the server's root.

@@ -20,39 +20,39 @@ use std::time::Duration;
 use tickwire_sim::MembershipChange;
 
 use crate::connection::session::Session;
-use crate::game::About;
+use crate::game::GameInfo;
 use crate::limits;
 use crate::packet::PacketTables;
-use crate::server::net::tap::{Lost, Missed, Seen, Side, What};
-use crate::server::room::Snapshot;
-use crate::tools::capture::End;
+use crate::server::net::tap::{LostEvents, SkippedTraffic, TapEvent, Side, EventKind};
+use crate::server::room::WorldSnapshot;
+use crate::tools::capture::Side;
 use crate::tools::capture::Untrusted;
-use crate::tools::capture::world_record::{self, Record};
-use crate::tools::capture::writer::{Flow, Writer};
+use crate::tools::capture::world_record::{self, WorldRecord};
+use crate::tools::capture::writer::{TcpFlow, CaptureWriter};
 use crate::ws::frame::Header;
 
 /// One client, as far as the file describes it.
 #[derive(Debug)]
-struct Talker {
-    opened: Arc<Seen>,
+struct CapturedClient {
+    opened: Arc<TapEvent>,
     address: SocketAddr,
     /// `None` as long as the file does not have the client's handshake.
-    flow: Option<Flow>,
+    flow: Option<TcpFlow>,
     player: u16,
 }
 
 /// See the [module](self).
 #[derive(Debug)]
-pub struct Scribe {
+pub struct CaptureEncoder {
     /// Has the blocks, and counts the packets.
-    pub writer: Writer,
+    pub writer: CaptureWriter,
     /// Messages that were reported lost so far.
     pub lost: u64,
     /// Whether only packets are written: no records of the world, and no packet tables.
     pub is_plain: bool,
     /// Whether a file has begun. Nothing is written before.
     pub has_begun: bool,
-    talkers: BTreeMap<u64, Talker>,
+    talkers: BTreeMap<u64, CapturedClient>,
     /// Names of players by room and number, and the addresses that have been given one.
     names: HashMap<(Arc<str>, u16), String>,
     named: BTreeSet<IpAddr>,
@@ -62,12 +62,12 @@ pub struct Scribe {
     codes: Arc<PacketTables>,
 }
 
-impl Scribe {
+impl CaptureEncoder {
     /// A scribe that has seen no traffic yet, of a server with these packet tables, whose clock began
     /// at this time since 1970.
-    pub fn new(epoch: Duration, codes: Arc<PacketTables>) -> Scribe {
-        Scribe {
-            writer: Writer::new(epoch),
+    pub fn new(epoch: Duration, codes: Arc<PacketTables>) -> CaptureEncoder {
+        CaptureEncoder {
+            writer: CaptureWriter::new(epoch),
             lost: 0,
             is_plain: false,
             has_begun: false,
@@ -92,29 +92,29 @@ impl Scribe {
     }
 
     /// Writes one event.
-    pub fn take(&mut self, seen: &Arc<Seen>) {
+    pub fn take(&mut self, seen: &Arc<TapEvent>) {
         match &seen.what {
-            What::Opened { address, .. } => {
-                let talker = Talker { opened: Arc::clone(seen), address: *address, flow: None, player: 0 };
+            EventKind::Opened { address, .. } => {
+                let talker = CapturedClient { opened: Arc::clone(seen), address: *address, flow: None, player: 0 };
                 self.talkers.insert(seen.client, talker);
                 if self.has_begun {
                     self.introduce(seen.client);
                 }
             }
-            What::Session(session) => self.resume(seen, session),
-            What::Bytes { from, bytes, is_injected, .. } => {
+            EventKind::Session(session) => self.resume(seen, session),
+            EventKind::Bytes { from, bytes, is_injected, .. } => {
                 self.bytes(seen, *from, bytes, if *is_injected { " injected" } else { "" });
             }
-            What::Missed(missed) if self.introduced(seen.client).is_none() => self.lost += missed.messages,
-            What::Missed(missed) => {
+            EventKind::Missed(missed) if self.introduced(seen.client).is_none() => self.lost += missed.messages,
+            EventKind::Missed(missed) => {
                 self.lack(*missed, &seen.room, seen.at);
                 self.skip(seen.client, [missed.bytes, 0]);
             }
-            What::Ended { rule } => self.end(seen, rule),
-            What::World { snapshot } => self.world(seen, snapshot),
-            What::Tick { checksum, frame, changes } => {
+            EventKind::Ended { rule } => self.end(seen, rule),
+            EventKind::World { snapshot } => self.world(seen, snapshot),
+            EventKind::Tick { checksum, frame, changes } => {
                 self.learn_names(&seen.room, changes);
-                self.record(&seen.room, seen.at, &Record::Tick { checksum: *checksum, frame });
+                self.record(&seen.room, seen.at, &WorldRecord::Tick { checksum: *checksum, frame });
             }
         }
     }
@@ -128,28 +128,28 @@ impl Scribe {
     }
 
     /// Writes what is played in a room, before the first of its records and of its clients' bytes.
-    fn room(&mut self, room: &Arc<str>, about: &'static About, at: Duration) {
+    fn room(&mut self, room: &Arc<str>, about: &'static GameInfo, at: Duration) {
         if self.has_begun && self.rooms.insert(Arc::clone(room)) {
             let paths =
                 about.paths.iter().map(|(path, dialect)| (Untrusted::new(*path), Untrusted::new(*dialect)));
             let (game, paths) = (Untrusted::new(about.name), paths.collect());
-            self.record(room, at, &Record::Room { game, paths });
+            self.record(room, at, &WorldRecord::Room { game, paths });
         }
     }
 
     /// Writes that data is missing from here on. Forgets clients that have left; `came` introduces
     /// clients that arrived meanwhile and are still connected.
-    pub fn lose(&mut self, lost: &Lost, came: &[Arc<Seen>], at: Duration) {
+    pub fn lose(&mut self, lost: &LostEvents, came: &[Arc<TapEvent>], at: Duration) {
         self.lack(lost.missed, "", at);
         self.talkers.retain(|client, _| !lost.ended.contains(client));
         came.iter().for_each(|seen| self.take(seen));
         lost.connections.iter().for_each(|(client, bytes)| self.skip(*client, *bytes));
     }
 
-    fn lack(&mut self, Missed { messages, bytes, since_tick }: Missed, room: &str, at: Duration) {
+    fn lack(&mut self, SkippedTraffic { messages, bytes, since_tick }: SkippedTraffic, room: &str, at: Duration) {
         self.lost += messages;
         let messages = u32::try_from(messages).unwrap_or(u32::MAX);
-        self.record(room, at, &Record::Lost { messages, bytes, since_tick });
+        self.record(room, at, &WorldRecord::Lost { messages, bytes, since_tick });
     }
 
     /// So many bytes of a client's connection are missing: what it sent, what it was sent.
@@ -162,8 +162,8 @@ impl Scribe {
     /// The handshakes: that of TCP, and the upgrade.
     fn introduce(&mut self, client: u64) {
         let Some(opened) = self.talkers.get(&client).map(|talker| Arc::clone(&talker.opened)) else { return };
-        let Seen { at, tick, ref what, .. } = *opened;
-        let What::Opened { address, local, about: game, dialect, json, request, response } = what else {
+        let TapEvent { at, tick, ref what, .. } = *opened;
+        let EventKind::Opened { address, local, about: game, dialect, json, request, response } = what else {
             return;
         };
         self.room(&opened.room, game, at);
@@ -172,29 +172,29 @@ impl Scribe {
         let about = (at, &*format!("tick={tick} client={client} dialect={dialect}{format}"));
         // Ports are used again: another connection needs another number to begin with.
         let first = (client as u32).wrapping_mul(0x9e37_79b1);
-        let mut flow = Flow::open(&mut self.writer, [*address, *local], [first, !first], about);
-        flow.bytes(&mut self.writer, End::Client, request, about);
-        flow.bytes(&mut self.writer, End::Server, response, about);
+        let mut flow = TcpFlow::open(&mut self.writer, [*address, *local], [first, !first], about);
+        flow.bytes(&mut self.writer, Side::Client, request, about);
+        flow.bytes(&mut self.writer, Side::Server, response, about);
         if let Some(talker) = self.talkers.get_mut(&client) {
             talker.flow = Some(flow);
         }
     }
 
     /// A client whose handshake the file has. No record is written of another one: its room has no world in the file.
-    fn introduced(&mut self, client: u64) -> Option<&mut Talker> {
+    fn introduced(&mut self, client: u64) -> Option<&mut CapturedClient> {
         self.talkers.get_mut(&client).filter(|talker| talker.flow.is_some())
     }
 
     /// What the receiver of a client remembers.
-    fn resume(&mut self, seen: &Seen, session: &[u8]) {
+    fn resume(&mut self, seen: &TapEvent, session: &[u8]) {
         let Some(talker) = self.introduced(seen.client) else { return };
         talker.player = seen.player;
         let opened = Arc::clone(&talker.opened);
-        let What::Opened { address, dialect, json, .. } = &opened.what else { return };
+        let EventKind::Opened { address, dialect, json, .. } = &opened.what else { return };
         let (awaits_hello, sequence) = Session::peek(session).unwrap_or_default();
         let flag = |is: bool, flag: u8| if is { flag } else { 0 };
         let address = address.to_string();
-        let record = Record::Client {
+        let record = WorldRecord::Client {
             client: seen.client,
             address: Untrusted::new(&address),
             dialect: Untrusted::new(dialect),
@@ -207,21 +207,21 @@ impl Scribe {
         self.name(seen.client);
     }
 
-    fn bytes(&mut self, seen: &Seen, from: Side, bytes: &[u8], mark: &str) {
+    fn bytes(&mut self, seen: &TapEvent, from: Side, bytes: &[u8], mark: &str) {
         self.notice_body(seen);
         let comment = self.comment(seen, mark);
         if let Some(flow) = self.talkers.get_mut(&seen.client).and_then(|talker| talker.flow.as_mut()) {
-            let end = if from == Side::Client { End::Client } else { End::Server };
+            let end = if from == Side::Client { Side::Client } else { Side::Server };
             for segment in segments(bytes, from) {
                 flow.bytes(&mut self.writer, end, segment, (seen.at, &comment));
             }
         }
     }
 
-    fn end(&mut self, seen: &Seen, rule: &str) {
+    fn end(&mut self, seen: &TapEvent, rule: &str) {
         let comment = self.comment(seen, &format!(" {rule}"));
         let is_by_peer = matches!(rule, "peer_closed" | "peer_lost");
-        let first = if is_by_peer { End::Client } else { End::Server };
+        let first = if is_by_peer { Side::Client } else { Side::Server };
         if let Some(flow) = self.talkers.remove(&seen.client).and_then(|talker| talker.flow) {
             flow.end(&mut self.writer, first, (seen.at, &comment));
         }
@@ -232,14 +232,14 @@ impl Scribe {
     }
 
     /// The state of a room's world and its connected clients, which a reader needs first.
-    fn world(&mut self, seen: &Seen, snapshot: &Snapshot) {
+    fn world(&mut self, seen: &TapEvent, snapshot: &WorldSnapshot) {
         self.room(&seen.room, snapshot.about, seen.at);
-        let Snapshot { identity, code_hash, names, bytes, .. } = snapshot;
+        let WorldSnapshot { identity, code_hash, names, bytes, .. } = snapshot;
         let parts = bytes.chunks(limits::CAPTURE_CHUNK_BYTES);
         // The bounds of a world keep it far below 65,535 parts.
         let count = parts.len() as u16;
         for (part, bytes) in (0..count).zip(parts) {
-            let record = Record::World {
+            let record = WorldRecord::World {
                 seed: identity.seed,
                 tick_hz: identity.tick_hz,
                 options: identity
@@ -259,7 +259,7 @@ impl Scribe {
         let names = names.iter().map(|(id, name)| ((Arc::clone(&seen.room), id.0), name.clone()));
         self.names.extend(names);
         // A client that the file has already comes before the first world of its room.
-        let is_missing = |talker: &Talker| talker.opened.run == seen.run && talker.flow.is_none();
+        let is_missing = |talker: &CapturedClient| talker.opened.run == seen.run && talker.flow.is_none();
         let clients = self.talkers.iter().filter(|(_, talker)| is_missing(talker));
         for client in clients.map(|(client, _)| *client).collect::<Vec<_>>() {
             self.introduce(client);
@@ -268,7 +268,7 @@ impl Scribe {
     }
 
     /// That a client has a body is said before the first bytes that follow.
-    fn notice_body(&mut self, seen: &Seen) {
+    fn notice_body(&mut self, seen: &TapEvent) {
         let Some(talker) = self.introduced(seen.client) else { return };
         if talker.player == seen.player || seen.player == 0 {
             return;
@@ -276,7 +276,7 @@ impl Scribe {
         talker.player = seen.player;
         let (port, address) = (talker.address.port(), talker.address.to_string());
         let address = Untrusted::new(&*address);
-        let record = Record::Join { client: seen.client, player: seen.player, port, address };
+        let record = WorldRecord::Join { client: seen.client, player: seen.player, port, address };
         self.record(&seen.room, seen.at, &record);
         self.name(seen.client);
     }
@@ -287,7 +287,7 @@ impl Scribe {
                 MembershipChange::Joined(player, name) => {
                     self.names.insert((Arc::clone(room), player.0), name.clone());
                     let is_theirs =
-                        |talker: &Talker| talker.player == player.0 && talker.opened.room == *room;
+                        |talker: &CapturedClient| talker.player == player.0 && talker.opened.room == *room;
                     let theirs = self.talkers.iter().find(|(_, talker)| is_theirs(talker));
                     if let Some(client) = theirs.map(|(client, _)| *client) {
                         self.name(client);
@@ -309,9 +309,9 @@ impl Scribe {
         }
     }
 
-    fn comment(&self, seen: &Seen, more: &str) -> String {
+    fn comment(&self, seen: &TapEvent, more: &str) -> String {
         let mut comment = format!("tick={}", seen.tick);
-        if let What::Bytes { slack, .. } = &seen.what
+        if let EventKind::Bytes { slack, .. } = &seen.what
             && !slack.is_zero()
         {
             comment.push_str(&format!(" slack={}ms", slack.as_millis()));
@@ -325,7 +325,7 @@ impl Scribe {
         comment + more
     }
 
-    fn record(&mut self, room: &str, at: Duration, record: &Record<'_>) {
+    fn record(&mut self, room: &str, at: Duration, record: &WorldRecord<'_>) {
         if self.has_begun && !self.is_plain {
             self.writer.record(room, at, record);
         }

@@ -12,7 +12,7 @@ use crate::util::os;
 
 /// The requested destination of a capture.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Target {
+pub enum CaptureTarget {
     /// This file, then numbered files beside it when it is full: `a.pcapng`, `a.1.pcapng`. A device
     /// of this name is written to directly.
     File(PathBuf),
@@ -20,17 +20,17 @@ pub enum Target {
     Stdout,
 }
 
-impl fmt::Display for Target {
+impl fmt::Display for CaptureTarget {
     fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Target::File(path) => path.display().fmt(out),
-            Target::Stdout => out.write_str("standard output"),
+            CaptureTarget::File(path) => path.display().fmt(out),
+            CaptureTarget::Stdout => out.write_str("standard output"),
         }
     }
 }
 
 /// An open destination.
-pub struct Output {
+pub struct CaptureOutput {
     /// The first file; `None` for a pipe or a device.
     first: Option<PathBuf>,
     /// Number of the present file, from 0.
@@ -39,16 +39,16 @@ pub struct Output {
     written_bytes: u64,
 }
 
-impl Output {
+impl CaptureOutput {
     /// Opens the first file.
     ///
     /// # Errors
     /// The file exists; it is a named pipe, which would block until a reader opens it; or any error
     /// of the disk.
-    pub fn open(target: Target) -> io::Result<Output> {
+    pub fn open(target: CaptureTarget) -> io::Result<CaptureOutput> {
         let (first, sink): (_, Box<dyn Write + Send>) = match target {
-            Target::Stdout => (None, Box::new(io::stdout())),
-            Target::File(path) => match path.metadata() {
+            CaptureTarget::Stdout => (None, Box::new(io::stdout())),
+            CaptureTarget::File(path) => match path.metadata() {
                 Ok(about) if os::is_named_pipe(&about) => {
                     let rule = "opening a named pipe blocks until it has a reader; use --capture - >PIPE";
                     return Err(io::Error::new(ErrorKind::InvalidInput, rule));
@@ -63,7 +63,7 @@ impl Output {
                 }
             },
         };
-        Ok(Output { first, number: 0, sink, written_bytes: 0 })
+        Ok(CaptureOutput { first, number: 0, sink, written_bytes: 0 })
     }
 
     /// Whether another file can follow; a pipe has no successor.

@@ -25,14 +25,14 @@ use std::time::{Duration, Instant, SystemTime};
 use tracing::{info, warn};
 
 use super::metrics::Metrics;
-use super::tap::{Listener, Lost, Tap, What};
+use super::tap::{Subscription, LostEvents, Tap, EventKind};
 use crate::limits;
 use crate::packet::PacketTables;
 use crate::util::plural::count_noun;
 use crate::util::sync::Mutex;
-use capture_encoder::Scribe;
-use files::Output;
-pub use files::Target;
+use capture_encoder::CaptureEncoder;
+use files::CaptureOutput;
+pub use files::CaptureTarget;
 
 /// When a file is full.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -68,21 +68,21 @@ pub struct Recorder {
     started: Instant,
     /// The packet tables in force.
     codes: Arc<PacketTables>,
-    capture: Mutex<Option<Capture>>,
+    capture: Mutex<Option<ActiveCapture>>,
 }
 
 /// A capture that was started, even if it has since ended by itself.
 #[derive(Debug)]
-struct Capture {
-    shared: Arc<Shared>,
+struct ActiveCapture {
+    shared: Arc<RecorderShared>,
     /// Disconnected when its thread has nothing more to write.
     ended: Receiver<()>,
 }
 
 /// What a capture and its thread share.
 #[derive(Debug)]
-struct Shared {
-    listener: Listener,
+struct RecorderShared {
+    listener: Subscription,
     progress: Mutex<Progress>,
 }
 
@@ -131,24 +131,24 @@ impl Recorder {
     ///
     /// # Errors
     /// A capture is already running, or the file cannot be created.
-    pub fn start(&self, target: Target, wanted: Wanted) -> Result<String, String> {
+    pub fn start(&self, target: CaptureTarget, wanted: Wanted) -> Result<String, String> {
         let Wanted { only, is_plain } = wanted;
         let mut capture = self.capture.lock();
-        let is_on = |capture: &&Capture| capture.ended.try_recv() == Err(TryRecvError::Empty);
+        let is_on = |capture: &&ActiveCapture| capture.ended.try_recv() == Err(TryRecvError::Empty);
         if let Some(present) = capture.as_ref().filter(is_on) {
             return Err(format!("a capture is already running: {}", present.shared.progress.lock().name));
         }
         let name = target.to_string();
-        let output = Output::open(target).map_err(|error| match error.kind() {
+        let output = CaptureOutput::open(target).map_err(|error| match error.kind() {
             io::ErrorKind::AlreadyExists => format!("{name} already exists"),
             _ => format!("{name}: {error}"),
         })?;
         let listener = self.tap.listen_with_world(only, limits::CAPTURE_QUEUE_BYTES);
         let progress = Progress { name: name.clone(), ..Progress::default() };
-        let shared = Arc::new(Shared { listener, progress: Mutex::new(progress) });
-        let mut scribe = Scribe::new(epoch(self.started), Arc::clone(&self.codes));
+        let shared = Arc::new(RecorderShared { listener, progress: Mutex::new(progress) });
+        let mut scribe = CaptureEncoder::new(epoch(self.started), Arc::clone(&self.codes));
         scribe.is_plain = is_plain;
-        let writing = Writing {
+        let writing = RecorderThread {
             tap: self.tap.clone(),
             shared: Arc::clone(&shared),
             output,
@@ -161,7 +161,7 @@ impl Recorder {
         let (end, ended) = mpsc::channel();
         let spawned = thread::Builder::new().name("recorder".to_owned()).spawn(move || writing.run(end));
         spawned.map_err(|error| format!("cannot start a thread to write {name}: {error}"))?;
-        *capture = Some(Capture { shared, ended });
+        *capture = Some(ActiveCapture { shared, ended });
         info!(file = name, client = only, "capture begins");
         Ok(name)
     }
@@ -172,7 +172,7 @@ impl Recorder {
     /// No capture is running, or it cannot end because nothing reads the pipe that it writes to.
     pub fn stop(&self) -> Result<String, String> {
         let mut capture = self.capture.lock();
-        let Capture { shared, ended } = capture.as_ref().ok_or("no capture is running")?;
+        let ActiveCapture { shared, ended } = capture.as_ref().ok_or("no capture is running")?;
         shared.listener.close();
         let waited = ended.recv_timeout(limits::CAPTURE_FLUSH_TIMEOUT);
         let text = shared.progress.lock().text();
@@ -200,8 +200,8 @@ impl Recorder {
 }
 
 /// The file of a capture that an operator command starts: the command cannot choose a path.
-pub fn file_of_tick(folder: &Path, tick: u32) -> Target {
-    Target::File(folder.join(format!("tickwire-{tick}.pcapng")))
+pub fn file_of_tick(folder: &Path, tick: u32) -> CaptureTarget {
+    CaptureTarget::File(folder.join(format!("tickwire-{tick}.pcapng")))
 }
 
 /// Time from 1970 to the start of the server's clock, which is monotonic. Read once per file: when the machine's clock is set, the
@@ -211,12 +211,12 @@ fn epoch(started: Instant) -> Duration {
 }
 
 /// What the thread holds.
-struct Writing {
+struct RecorderThread {
     tap: Tap,
-    shared: Arc<Shared>,
-    output: Output,
+    shared: Arc<RecorderShared>,
+    output: CaptureOutput,
     rotation: Rotation,
-    scribe: Scribe,
+    scribe: CaptureEncoder,
     metrics: Arc<Metrics>,
     /// When the server's clock began.
     started: Instant,
@@ -224,7 +224,7 @@ struct Writing {
     last: Duration,
 }
 
-impl Writing {
+impl RecorderThread {
     /// The thread's life.
     fn run(mut self, _end: Sender<()>) {
         let written = self.write_all();
@@ -254,7 +254,7 @@ impl Writing {
                     self.begin_file(seen.at)?;
                     (began, awaits_part) = (seen.at, false);
                 }
-                let is_world = matches!(seen.what, What::World { .. });
+                let is_world = matches!(seen.what, EventKind::World { .. });
                 if is_world && !self.output.is_file() && !begun.insert(Arc::clone(&seen.room)) {
                     continue;
                 }
@@ -294,7 +294,7 @@ impl Writing {
     }
 
     /// Writes what was lost, and finds which clients came or left meanwhile.
-    fn lose(&mut self, lost: &Lost) {
+    fn lose(&mut self, lost: &LostEvents) {
         let (messages, bytes) = (lost.missed.messages, lost.missed.bytes);
         if messages > 0 {
             warn!(messages, bytes, "the capture cannot keep up: messages are missing");

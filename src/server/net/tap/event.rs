@@ -8,8 +8,8 @@ use std::time::Duration;
 use tickwire_sim::MembershipChange;
 
 use crate::connection::redact::http_head;
-use crate::game::About;
-use crate::server::room::Snapshot;
+use crate::game::GameInfo;
+use crate::server::room::WorldSnapshot;
 use crate::ws::Side;
 
 /// The number of the world among the clients, which count from 1.
@@ -26,7 +26,7 @@ pub struct Run {
 
 /// An event on the wire or in the world.
 #[derive(Debug, Clone, PartialEq)]
-pub struct Seen {
+pub struct TapEvent {
     /// The client's connection; 0 for the world.
     pub client: u64,
     /// Its body, 0 without one.
@@ -40,12 +40,12 @@ pub struct Seen {
     /// The number of ticks that the room had completed.
     pub tick: u32,
     /// The event.
-    pub what: What,
+    pub what: EventKind,
 }
 
 /// The amount of a client's traffic skipped after a gap, until a message began.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-pub struct Missed {
+pub struct SkippedTraffic {
     /// Pieces.
     pub messages: u64,
     /// Their bytes.
@@ -56,7 +56,7 @@ pub struct Missed {
 
 /// The kind of event.
 #[derive(Debug, Clone, PartialEq)]
-pub enum What {
+pub enum EventKind {
     /// A client was upgraded, or was connected before the listener joined.
     Opened {
         /// The client's end.
@@ -64,7 +64,7 @@ pub enum What {
         /// Our end.
         local: SocketAddr,
         /// The game of its room.
-        about: &'static About,
+        about: &'static GameInfo,
         /// The dialect that it speaks.
         dialect: String,
         /// Whether it uses JSON.
@@ -91,7 +91,7 @@ pub enum What {
     },
     /// Bytes of the client that were skipped. The client's next event begins a message, or is its
     /// end.
-    Missed(Missed),
+    Missed(SkippedTraffic),
     /// The connection has ended.
     Ended {
         /// The rule's name, as in the log.
@@ -100,7 +100,7 @@ pub enum What {
     /// The whole world of a run before its next [`What::Tick`]. Sent only to listeners of the world.
     World {
         /// The world.
-        snapshot: Arc<Snapshot>,
+        snapshot: Arc<WorldSnapshot>,
     },
     /// A tick of the world begins. Sent only to listeners of the world.
     Tick {
@@ -113,65 +113,65 @@ pub enum What {
     },
 }
 
-impl What {
+impl EventKind {
     /// A handshake between these ends, the client's first. Overwrites the secrets of the request.
     pub fn opened(
         (address, local): (SocketAddr, SocketAddr),
-        about: &'static About,
+        about: &'static GameInfo,
         (dialect, json): (&str, bool),
         mut request: Vec<u8>,
         mut response: Vec<u8>,
-    ) -> What {
+    ) -> EventKind {
         http_head::cover_secrets(&mut request);
         // They are kept as long as the client is connected.
         request.shrink_to_fit();
         response.shrink_to_fit();
-        What::Opened { address, local, about, dialect: dialect.to_owned(), json, request, response }
+        EventKind::Opened { address, local, about, dialect: dialect.to_owned(), json, request, response }
     }
 
     /// Bytes that it holds, as bounds count them.
     pub(super) fn bytes(&self) -> usize {
         match self {
-            What::Opened { request, response, .. } => request.len() + response.len(),
-            What::Session(bytes) | What::Bytes { bytes, .. } => bytes.len(),
-            What::Missed(_) | What::Ended { .. } => 0,
-            What::World { snapshot } => snapshot.bytes.len(),
-            What::Tick { frame, .. } => frame.len(),
+            EventKind::Opened { request, response, .. } => request.len() + response.len(),
+            EventKind::Session(bytes) | EventKind::Bytes { bytes, .. } => bytes.len(),
+            EventKind::Missed(_) | EventKind::Ended { .. } => 0,
+            EventKind::World { snapshot } => snapshot.bytes.len(),
+            EventKind::Tick { frame, .. } => frame.len(),
         }
     }
 }
 
-impl Missed {
+impl SkippedTraffic {
     /// This, and then an event that is missed as well.
-    pub(super) fn and(self, seen: &Seen) -> Missed {
+    pub(super) fn and(self, seen: &TapEvent) -> SkippedTraffic {
         let it = match seen.what {
-            What::Missed(missed) => missed,
-            _ => Missed { messages: 1, bytes: seen.what.bytes() as u64, since_tick: seen.tick },
+            EventKind::Missed(missed) => missed,
+            _ => SkippedTraffic { messages: 1, bytes: seen.what.bytes() as u64, since_tick: seen.tick },
         };
         let since_tick = if self.messages == 0 { it.since_tick } else { self.since_tick };
-        Missed { messages: self.messages + it.messages, bytes: self.bytes + it.bytes, since_tick }
+        SkippedTraffic { messages: self.messages + it.messages, bytes: self.bytes + it.bytes, since_tick }
     }
 }
 
 /// The events taken from a queue.
 #[derive(Debug, Default)]
-pub struct Taken {
+pub struct TapBatch {
     /// The events, in order.
-    pub items: Vec<Arc<Seen>>,
+    pub items: Vec<Arc<TapEvent>>,
     /// The indices of the worlds with which a part begins, in order. In one part, a room has at most one run, and the events of
     /// a run follow its world.
     pub parts: Vec<usize>,
     /// The events missing after them.
-    pub lost: Lost,
+    pub lost: LostEvents,
     /// No more events will follow.
     pub over: bool,
 }
 
 /// The events that a listener missed because its queue was full.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub struct Lost {
+pub struct LostEvents {
     /// All of them.
-    pub missed: Missed,
+    pub missed: SkippedTraffic,
     /// Bytes of each client's connection that are missing: what it sent, what it was sent.
     pub connections: BTreeMap<u64, [u64; 2]>,
     /// Clients that arrived and must be introduced.
@@ -180,22 +180,22 @@ pub struct Lost {
     pub ended: BTreeSet<u64>,
 }
 
-impl Lost {
-    pub(super) fn add(&mut self, seen: &Seen) {
+impl LostEvents {
+    pub(super) fn add(&mut self, seen: &TapEvent) {
         let before = self.missed.bytes;
         self.missed = self.missed.and(seen);
         let bytes = self.missed.bytes - before;
         match seen.what {
-            What::Bytes { from, .. } => {
+            EventKind::Bytes { from, .. } => {
                 self.connections.entry(seen.client).or_default()[usize::from(from == Side::Server)] += bytes;
             }
-            What::Missed(_) => self.connections.entry(seen.client).or_default()[0] += bytes,
-            What::Opened { .. } => drop(self.opened.insert(seen.client)),
-            What::Ended { .. } if self.opened.remove(&seen.client) => {
+            EventKind::Missed(_) => self.connections.entry(seen.client).or_default()[0] += bytes,
+            EventKind::Opened { .. } => drop(self.opened.insert(seen.client)),
+            EventKind::Ended { .. } if self.opened.remove(&seen.client) => {
                 self.connections.remove(&seen.client);
             }
-            What::Ended { .. } => drop(self.ended.insert(seen.client)),
-            What::Session(_) | What::World { .. } | What::Tick { .. } => {}
+            EventKind::Ended { .. } => drop(self.ended.insert(seen.client)),
+            EventKind::Session(_) | EventKind::World { .. } | EventKind::Tick { .. } => {}
         }
     }
 }

@@ -26,13 +26,13 @@ use std::time::Duration;
 
 use tickwire_sim::MembershipChange;
 
-use crate::connection::receiver::Piece;
-use crate::server::room::{Snapshot, Wants};
+use crate::connection::receiver::ObservedBytes;
+use crate::server::room::{WorldSnapshot, TickRequest};
 use crate::util::sync::{Condvar, Mutex};
 pub use crate::ws::Side;
 use event::THE_WORLD;
-pub use event::{Lost, Missed, Run, Seen, Taken, What};
-use queue::Queue;
+pub use event::{LostEvents, SkippedTraffic, Run, TapEvent, TapBatch, EventKind};
+use queue::SubscriberQueue;
 
 /// Stand for the client that is listened to if there is none, or more than one.
 const NOBODY: u64 = 0;
@@ -40,7 +40,7 @@ const SEVERAL: u64 = u64::MAX;
 
 /// The origin and time that accompany each event of a client.
 #[derive(Debug, Clone, Copy)]
-pub struct Who {
+pub struct EventSource {
     /// The client's number.
     pub client: u64,
     /// Its body, 0 without one.
@@ -51,49 +51,49 @@ pub struct Who {
     pub tick: u32,
 }
 
-impl Who {
-    fn seen(self, room: &Arc<str>, run: u64, what: What) -> Seen {
-        let Who { client, player, at, tick } = self;
-        Seen { client, player, room: Arc::clone(room), run, at, tick, what }
+impl EventSource {
+    fn seen(self, room: &Arc<str>, run: u64, what: EventKind) -> TapEvent {
+        let EventSource { client, player, at, tick } = self;
+        TapEvent { client, player, room: Arc::clone(room), run, at, tick, what }
     }
 }
 
 /// See the [module](self). A clone is another handle to the same tap.
 #[derive(Debug, Clone, Default)]
 pub struct Tap {
-    inner: Arc<Inner>,
+    inner: Arc<TapState>,
 }
 
 /// Called when a listener waits for the worlds of all rooms.
-pub type WorldWanted = Box<dyn Fn() + Send + Sync>;
+pub type WorldRequestHook = Box<dyn Fn() + Send + Sync>;
 
 #[derive(Default)]
-struct Inner {
-    world_wanted: OnceLock<WorldWanted>,
+struct TapState {
+    world_wanted: OnceLock<WorldRequestHook>,
     /// The client that is listened to, [`NOBODY`] or [`SEVERAL`].
     wanted: AtomicU64,
     wants_world: AtomicBool,
-    state: Mutex<State>,
+    state: Mutex<Subscribers>,
 }
 
 #[derive(Debug, Default)]
-struct State {
-    queues: BTreeMap<u64, Queue>,
+struct Subscribers {
+    queues: BTreeMap<u64, SubscriberQueue>,
     next_queue: u64,
     /// The clients that are there, as they were opened.
-    clients: BTreeMap<u64, Arc<Seen>>,
+    clients: BTreeMap<u64, Arc<TapEvent>>,
     /// The runs that tick, with the name of their room.
     runs: BTreeMap<u64, Arc<str>>,
     is_over: bool,
 }
 
-impl fmt::Debug for Inner {
+impl fmt::Debug for TapState {
     fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
         out.debug_struct("Inner").field("state", &self.state).finish_non_exhaustive()
     }
 }
 
-impl Inner {
+impl TapState {
     /// Has the rooms that sleep show their worlds. Called without the lock.
     fn want_worlds(&self) {
         if let Some(wanted) = self.world_wanted.get() {
@@ -102,7 +102,7 @@ impl Inner {
     }
 
     /// Updates what the threads that have something to show look at.
-    fn set_flags(&self, state: &State) {
+    fn set_flags(&self, state: &Subscribers) {
         let present = || state.queues.values().filter(|queue| !queue.is_over);
         let wanted = present().map(|queue| queue.only.unwrap_or(SEVERAL));
         let wanted = wanted.reduce(|one, other| if one == other { one } else { SEVERAL });
@@ -112,10 +112,10 @@ impl Inner {
 
     /// Passes an event of a client to the listeners that want it; it is made only if there is one.
     fn pass(
-        queues: &mut BTreeMap<u64, Queue>,
+        queues: &mut BTreeMap<u64, SubscriberQueue>,
         client: u64,
-        seen: impl Fn() -> Arc<Seen>,
-        put: impl Fn(&mut Queue, &Arc<Seen>),
+        seen: impl Fn() -> Arc<TapEvent>,
+        put: impl Fn(&mut SubscriberQueue, &Arc<TapEvent>),
     ) {
         let mut made = None;
         for queue in queues.values_mut().filter(|queue| queue.wants(client)) {
@@ -144,13 +144,13 @@ impl Tap {
 
     /// Starts listening to one client, or to all. At most `bound_bytes` are queued; events beyond
     /// the limit are lost, and counted.
-    pub fn listen(&self, only: Option<u64>, bound_bytes: usize) -> Listener {
+    pub fn listen(&self, only: Option<u64>, bound_bytes: usize) -> Subscription {
         self.add(only, bound_bytes, false)
     }
 
     /// As [`Tap::listen`], and also to the world: its state before the next tick, and then each
     /// tick.
-    pub fn listen_with_world(&self, only: Option<u64>, bound_bytes: usize) -> Listener {
+    pub fn listen_with_world(&self, only: Option<u64>, bound_bytes: usize) -> Subscription {
         let listener = self.add(only, bound_bytes, true);
         self.inner.want_worlds();
         listener
@@ -158,13 +158,13 @@ impl Tap {
 
     /// Sets what is called when a listener begins to wait for the worlds of all rooms: those that do
     /// not tick must then tick once.
-    pub fn set_world_wanted(&self, wanted: WorldWanted) {
+    pub fn set_world_wanted(&self, wanted: WorldRequestHook) {
         let _ = self.inner.world_wanted.set(wanted);
     }
 
-    fn add(&self, only: Option<u64>, bound_bytes: usize, wants_world: bool) -> Listener {
+    fn add(&self, only: Option<u64>, bound_bytes: usize, wants_world: bool) -> Subscription {
         let mut state = self.inner.state.lock();
-        let mut queue = Queue::new(only, bound_bytes, wants_world, &state.runs);
+        let mut queue = SubscriberQueue::new(only, bound_bytes, wants_world, &state.runs);
         for seen in state.clients.values() {
             if queue.wants(seen.client) {
                 queue.put(seen);
@@ -175,38 +175,38 @@ impl Tap {
         let (number, filled) = (state.next_queue, Arc::clone(&queue.filled));
         state.queues.insert(number, queue);
         self.inner.set_flags(&state);
-        Listener { number, filled, tap: Arc::clone(&self.inner) }
+        Subscription { number, filled, tap: Arc::clone(&self.inner) }
     }
 
     /// For a listener that has lost the handshakes of these clients: introduces the clients that
     /// are still connected. Later bytes of a client may arrive before this call, but its handshake
     /// may not.
-    pub fn introduce(&self, opened: &BTreeSet<u64>) -> Vec<Arc<Seen>> {
+    pub fn introduce(&self, opened: &BTreeSet<u64>) -> Vec<Arc<TapEvent>> {
         let state = self.inner.state.lock();
         opened.iter().filter_map(|client| state.clients.get(client).map(Arc::clone)).collect()
     }
 
     /// Records that a client was upgraded, by [`What::opened`]; from now on its bytes are seen.
     /// Whether it has a player is reported with its next event.
-    pub fn opened(&self, who: Who, run: &Run, what: What) {
+    pub fn opened(&self, who: EventSource, run: &Run, what: EventKind) {
         let seen = Arc::new(who.seen(&run.room, run.number, what));
         let state = &mut *self.inner.state.lock();
-        Inner::pass(&mut state.queues, who.client, || Arc::clone(&seen), Queue::open);
+        TapState::pass(&mut state.queues, who.client, || Arc::clone(&seen), SubscriberQueue::open);
         state.clients.insert(who.client, seen);
     }
 
     /// Records that a client's connection has ended, for this reason. Nothing more of it is seen.
-    pub fn ended(&self, who: Who, rule: &'static str) {
+    pub fn ended(&self, who: EventSource, rule: &'static str) {
         let state = &mut *self.inner.state.lock();
         if let Some(opened) = state.clients.remove(&who.client) {
-            let seen = || Arc::new(who.seen(&opened.room, opened.run, What::Ended { rule }));
-            Inner::pass(&mut state.queues, who.client, seen, Queue::close);
+            let seen = || Arc::new(who.seen(&opened.room, opened.run, EventKind::Ended { rule }));
+            TapState::pass(&mut state.queues, who.client, seen, SubscriberQueue::close);
         }
     }
 
     /// Records whole frames queued for a client. Called under the lock of its queue.
-    pub fn said(&self, who: Who, frames: &[u8]) {
-        let bytes = || What::Bytes {
+    pub fn said(&self, who: EventSource, frames: &[u8]) {
+        let bytes = || EventKind::Bytes {
             from: Side::Server,
             bytes: frames.to_vec(),
             is_injected: false,
@@ -216,22 +216,22 @@ impl Tap {
     }
 
     /// Records bytes from a client; `saved` returns the state of its receiver before them.
-    pub fn heard(&self, who: Who, piece: Piece<'_>, saved: &dyn Fn() -> Vec<u8>) {
-        let Piece { bytes, is_injected, slack, .. } = piece;
-        let bytes = || What::Bytes { from: Side::Client, bytes: bytes.to_vec(), is_injected, slack };
+    pub fn record_received(&self, who: EventSource, piece: ObservedBytes<'_>, saved: &dyn Fn() -> Vec<u8>) {
+        let ObservedBytes { bytes, is_injected, slack, .. } = piece;
+        let bytes = || EventKind::Bytes { from: Side::Client, bytes: bytes.to_vec(), is_injected, slack };
         self.bytes(who, bytes, |queue, seen| {
-            queue.hear(seen, piece.begins, || who.seen(&seen.room, seen.run, What::Session(saved())));
+            queue.push_bytes(seen, piece.begins, || who.seen(&seen.room, seen.run, EventKind::Session(saved())));
         });
     }
 
-    fn bytes(&self, who: Who, what: impl Fn() -> What, put: impl Fn(&mut Queue, &Arc<Seen>)) {
+    fn bytes(&self, who: EventSource, what: impl Fn() -> EventKind, put: impl Fn(&mut SubscriberQueue, &Arc<TapEvent>)) {
         if !self.wants(who.client) {
             return;
         }
-        let State { queues, clients, .. } = &mut *self.inner.state.lock();
+        let Subscribers { queues, clients, .. } = &mut *self.inner.state.lock();
         if let Some(opened) = clients.get(&who.client) {
             let seen = || Arc::new(who.seen(&opened.room, opened.run, what()));
-            Inner::pass(queues, who.client, seen, put);
+            TapState::pass(queues, who.client, seen, put);
         }
     }
 
@@ -240,7 +240,7 @@ impl Tap {
     /// Called without the lock of the rooms.
     pub fn room_begins(&self, run: &Run) {
         {
-            let State { queues, runs, .. } = &mut *self.inner.state.lock();
+            let Subscribers { queues, runs, .. } = &mut *self.inner.state.lock();
             runs.insert(run.number, Arc::clone(&run.room));
             queues.values_mut().for_each(|queue| queue.run_begins(run));
         }
@@ -251,7 +251,7 @@ impl Tap {
 
     /// Removes a run, which does not tick any more.
     pub fn room_ends(&self, run: &Run) {
-        let State { queues, runs, .. } = &mut *self.inner.state.lock();
+        let Subscribers { queues, runs, .. } = &mut *self.inner.state.lock();
         runs.remove(&run.number);
         for queue in queues.values_mut() {
             queue.run_ends(run.number);
@@ -261,11 +261,11 @@ impl Tap {
 
     /// Parts of the next tick of a run that listeners need. The world is needed only while a
     /// listener lacks it.
-    pub fn wants_of_world(&self, run: u64) -> Wants {
+    pub fn wants_of_world(&self, run: u64) -> TickRequest {
         let wants = self.wants_world();
-        let awaits = |queue: &Queue| queue.wants(THE_WORLD) && queue.awaits_world_of(run);
+        let awaits = |queue: &SubscriberQueue| queue.wants(THE_WORLD) && queue.awaits_world_of(run);
         let snapshot = wants && self.inner.state.lock().queues.values().any(awaits);
-        Wants { frame: wants, checksum: wants, snapshot }
+        TickRequest { frame: wants, checksum: wants, snapshot }
     }
 
     /// Records a tick of a run: when it began, and the ticks completed before it. A listener that
@@ -275,23 +275,23 @@ impl Tap {
         (run, at, tick): (&Run, Duration, u32),
         checksum: u64,
         (frame, changes): (Arc<[u8]>, Vec<MembershipChange>),
-        snapshot: Option<Arc<Snapshot>>,
+        snapshot: Option<Arc<WorldSnapshot>>,
     ) {
-        let who = Who { client: THE_WORLD, player: 0, at, tick };
+        let who = EventSource { client: THE_WORLD, player: 0, at, tick };
         let world =
-            snapshot.map(|snapshot| Arc::new(who.seen(&run.room, run.number, What::World { snapshot })));
-        let tick = Arc::new(who.seen(&run.room, run.number, What::Tick { checksum, frame, changes }));
+            snapshot.map(|snapshot| Arc::new(who.seen(&run.room, run.number, EventKind::World { snapshot })));
+        let tick = Arc::new(who.seen(&run.room, run.number, EventKind::Tick { checksum, frame, changes }));
         let queues = &mut self.inner.state.lock().queues;
-        Inner::pass(queues, THE_WORLD, || Arc::clone(&tick), |queue, tick| queue.tick(tick, world.as_ref()));
+        TapState::pass(queues, THE_WORLD, || Arc::clone(&tick), |queue, tick| queue.tick(tick, world.as_ref()));
     }
 
     /// Records a tick that cannot be shown.
     pub fn tick_is_lost(&self, (run, at, tick): (&Run, Duration, u32)) {
-        let what = What::Tick { checksum: 0, frame: Arc::default(), changes: Vec::new() };
-        let who = Who { client: THE_WORLD, player: 0, at, tick };
+        let what = EventKind::Tick { checksum: 0, frame: Arc::default(), changes: Vec::new() };
+        let who = EventSource { client: THE_WORLD, player: 0, at, tick };
         let seen = Arc::new(who.seen(&run.room, run.number, what));
-        let lose = |queue: &mut Queue, seen: &Arc<Seen>| queue.lose(seen);
-        Inner::pass(&mut self.inner.state.lock().queues, THE_WORLD, || Arc::clone(&seen), lose);
+        let lose = |queue: &mut SubscriberQueue, seen: &Arc<TapEvent>| queue.lose(seen);
+        TapState::pass(&mut self.inner.state.lock().queues, THE_WORLD, || Arc::clone(&seen), lose);
     }
 
     /// Ends the tap: each listener finds the end after its queued events.
@@ -308,46 +308,46 @@ impl Tap {
 
 /// The reading end of a queue. The tap removes the queue when this is dropped.
 #[derive(Debug)]
-pub struct Listener {
+pub struct Subscription {
     number: u64,
     filled: Arc<Condvar>,
-    tap: Arc<Inner>,
+    tap: Arc<TapState>,
 }
 
-impl Listener {
+impl Subscription {
     /// Takes all queued events, after waiting at most this long for the first. A listener to the
     /// world gets no events before the world.
-    pub fn take(&self, wait: Duration) -> Taken {
+    pub fn take(&self, wait: Duration) -> TapBatch {
         let mut state = self.tap.state.lock();
-        let is_empty = |state: &mut State| !state.queues[&self.number].has_something();
+        let is_empty = |state: &mut Subscribers| !state.queues[&self.number].has_something();
         if is_empty(&mut state) {
             self.filled.wait_while_for(&mut state, is_empty, wait);
         }
         let queue = state.queues.get_mut(&self.number).filter(|queue| queue.has_something());
-        queue.map(Queue::take).unwrap_or_default()
+        queue.map(SubscriberQueue::take).unwrap_or_default()
     }
 
     /// Requests the world of each room again: it arrives before the room's next tick, followed by the
     /// session of each of its clients before that client's next bytes.
     pub fn renew(&self) {
-        self.change(Queue::renew);
+        self.change(SubscriberQueue::renew);
         self.tap.want_worlds();
     }
 
     /// Stops listening: the next take finds the end.
     pub fn close(&self) {
-        self.change(Queue::end);
+        self.change(SubscriberQueue::end);
         self.filled.notify_one();
     }
 
-    fn change(&self, change: impl FnOnce(&mut Queue)) {
+    fn change(&self, change: impl FnOnce(&mut SubscriberQueue)) {
         let mut state = self.tap.state.lock();
         state.queues.get_mut(&self.number).map(change);
         self.tap.set_flags(&state);
     }
 }
 
-impl Drop for Listener {
+impl Drop for Subscription {
     fn drop(&mut self) {
         let mut state = self.tap.state.lock();
         let queue = state.queues.remove(&self.number);

@@ -17,34 +17,34 @@ use std::collections::{BTreeMap, HashMap, VecDeque};
 use std::mem;
 use std::sync::Arc;
 
-use super::event::{Lost, Missed, Run, Seen, THE_WORLD, Taken, What};
+use super::event::{LostEvents, SkippedTraffic, Run, TapEvent, THE_WORLD, TapBatch, EventKind};
 use crate::limits;
 use crate::util::sync::Condvar;
 
 /// See the [module](self).
 #[derive(Debug, Default)]
-pub(super) struct Queue {
+pub(super) struct SubscriberQueue {
     pub(super) only: Option<u64>,
     pub(super) wants_world: bool,
     bound_bytes: usize,
     pub(super) filled: Arc<Condvar>,
     /// No more events follow.
     pub(super) is_over: bool,
-    items: Vec<Arc<Seen>>,
+    items: Vec<Arc<TapEvent>>,
     /// The indices in the items at which a part begins.
     begins: Vec<usize>,
     /// The present part has no world yet.
     awaits_first_world: bool,
     /// Bytes of the items and of those that wait. Worlds do not count: they come only on request.
     bytes: usize,
-    lost: Lost,
+    lost: LostEvents,
     /// The clients that are followed, with the number of their run: all of their bytes, or, if bytes are missing, those from the
     /// start of a message on. A client that is not listed is followed from there too.
-    follows: HashMap<u64, (u64, Option<Missed>)>,
+    follows: HashMap<u64, (u64, Option<SkippedTraffic>)>,
     /// The number of the present part; the items end in it.
     present: u64,
     /// The parts after the present one.
-    later: VecDeque<Vec<Arc<Seen>>>,
+    later: VecDeque<Vec<Arc<TapEvent>>>,
     /// The runs that tick, and those that have ended in a later part.
     runs: BTreeMap<u64, Followed>,
     /// The last part of each room that has events of it.
@@ -63,21 +63,21 @@ struct Followed {
 #[derive(Debug)]
 enum Place {
     /// The run has shown no world yet.
-    Held(Vec<Arc<Seen>>),
+    Held(Vec<Arc<TapEvent>>),
     /// The part with the run's last world.
     Part(u64),
 }
 
-impl Queue {
+impl SubscriberQueue {
     /// A queue for a listener that joins while these runs tick.
     pub(super) fn new(
         only: Option<u64>,
         bound_bytes: usize,
         wants_world: bool,
         runs: &BTreeMap<u64, Arc<str>>,
-    ) -> Queue {
+    ) -> SubscriberQueue {
         let mut queue =
-            Queue { only, wants_world, bound_bytes, awaits_first_world: wants_world, ..Queue::default() };
+            SubscriberQueue { only, wants_world, bound_bytes, awaits_first_world: wants_world, ..SubscriberQueue::default() };
         runs.iter().for_each(|(number, room)| queue.add_run(*number, room));
         queue
     }
@@ -93,15 +93,15 @@ impl Queue {
         self.is_over || !self.items.is_empty() || self.lost.missed.messages > 0
     }
 
-    pub(super) fn take(&mut self) -> Taken {
+    pub(super) fn take(&mut self) -> TapBatch {
         let items = mem::take(&mut self.items);
         self.bytes = self.waiting().map(|seen| cost(seen)).sum();
         let (parts, lost) = (mem::take(&mut self.begins), mem::take(&mut self.lost));
-        Taken { items, parts, lost, over: self.is_over }
+        TapBatch { items, parts, lost, over: self.is_over }
     }
 
     /// The events that the listener cannot take yet.
-    fn waiting(&self) -> impl Iterator<Item = &Arc<Seen>> {
+    fn waiting(&self) -> impl Iterator<Item = &Arc<TapEvent>> {
         let held = self.runs.values().filter_map(|run| match &run.place {
             Place::Held(held) => Some(held),
             Place::Part(_) => None,
@@ -110,14 +110,14 @@ impl Queue {
     }
 
     /// Adds a client that connects now: all of its events follow, unless this one is lost.
-    pub(super) fn open(&mut self, seen: &Arc<Seen>) {
+    pub(super) fn open(&mut self, seen: &Arc<TapEvent>) {
         if self.put(seen) {
             self.follow(seen, None);
         }
     }
 
     /// Adds the end of a client's connection.
-    pub(super) fn close(&mut self, seen: &Arc<Seen>) {
+    pub(super) fn close(&mut self, seen: &Arc<TapEvent>) {
         if let Some((_, Some(missed))) = self.follows.remove(&seen.client) {
             self.tell_missed(seen, missed);
         }
@@ -126,7 +126,7 @@ impl Queue {
 
     /// Adds bytes of a client if the listener can use them: a listener that lacks the preceding
     /// bytes waits for the start of a message.
-    pub(super) fn hear(&mut self, seen: &Arc<Seen>, begins: bool, session: impl FnOnce() -> Seen) {
+    pub(super) fn push_bytes(&mut self, seen: &Arc<TapEvent>, begins: bool, session: impl FnOnce() -> TapEvent) {
         let torn = match self.follows.get(&seen.client) {
             Some((_, None)) => false,
             None if !begins => return,
@@ -144,12 +144,12 @@ impl Queue {
         // Nothing is taken after a loss, so the bytes are not taken either if the session was not.
         let is_taken = self.put(seen);
         if torn || !is_taken {
-            self.follow(seen, (!is_taken).then(Missed::default));
+            self.follow(seen, (!is_taken).then(SkippedTraffic::default));
         }
     }
 
     /// Adds a tick of a run, after the run's `world` if it is awaited.
-    pub(super) fn tick(&mut self, tick: &Arc<Seen>, world: Option<&Arc<Seen>>) {
+    pub(super) fn tick(&mut self, tick: &Arc<TapEvent>, world: Option<&Arc<TapEvent>>) {
         if self.awaits_world_of(tick.run) {
             match world {
                 Some(world) => self.show(world),
@@ -215,7 +215,7 @@ impl Queue {
 
     /// Moves a run to the newest part. If it comes from an earlier one, sessions follow again, and the rest of a message that a
     /// client has begun is skipped.
-    fn show(&mut self, world: &Arc<Seen>) {
+    fn show(&mut self, world: &Arc<TapEvent>) {
         let newest = self.newest();
         let Some(run) = self.runs.get_mut(&world.run) else { return };
         let before = mem::replace(&mut run.place, Place::Part(newest));
@@ -225,7 +225,7 @@ impl Queue {
             Place::Held(held) => held.iter().for_each(|seen| self.push(seen)),
             Place::Part(_) => {
                 for (_, torn) in self.follows.values_mut().filter(|(run, _)| *run == world.run) {
-                    *torn = torn.or(Some(Missed::default()));
+                    *torn = torn.or(Some(SkippedTraffic::default()));
                 }
             }
         }
@@ -261,21 +261,21 @@ impl Queue {
         self.runs.clear();
     }
 
-    fn follow(&mut self, seen: &Seen, torn: Option<Missed>) {
+    fn follow(&mut self, seen: &TapEvent, torn: Option<SkippedTraffic>) {
         self.follows.insert(seen.client, (seen.run, torn));
     }
 
     /// Adds the amount of a client's traffic that was skipped, before its next event.
-    fn tell_missed(&mut self, before: &Seen, missed: Missed) {
+    fn tell_missed(&mut self, before: &TapEvent, missed: SkippedTraffic) {
         if missed.messages > 0 {
-            let what = What::Missed(missed);
-            self.put(&Arc::new(Seen { what, room: Arc::clone(&before.room), ..*before }));
+            let what = EventKind::Missed(missed);
+            self.put(&Arc::new(TapEvent { what, room: Arc::clone(&before.room), ..*before }));
         }
     }
 
     /// Counts an event as lost. If other events wait for a world, their parts become available before the loss, events that are
     /// held are lost too, and the worlds of all runs are requested again.
-    pub(super) fn lose(&mut self, seen: &Seen) {
+    pub(super) fn lose(&mut self, seen: &TapEvent) {
         let is_waiting = self.waiting().next().is_some();
         self.lost.add(seen);
         if !is_waiting {
@@ -296,7 +296,7 @@ impl Queue {
     }
 
     /// Takes an event, or counts it as lost. Returns whether it was taken. Nothing is taken after a loss.
-    pub(super) fn put(&mut self, seen: &Arc<Seen>) -> bool {
+    pub(super) fn put(&mut self, seen: &Arc<TapEvent>) -> bool {
         let cost = cost(seen);
         let fits = self.lost.missed.messages == 0 && self.bytes + cost <= self.bound_bytes;
         if fits {
@@ -309,7 +309,7 @@ impl Queue {
     }
 
     /// Adds an event where the events of its run go.
-    fn push(&mut self, seen: &Arc<Seen>) {
+    fn push(&mut self, seen: &Arc<TapEvent>) {
         match self.runs.get_mut(&seen.run).map(|run| &mut run.place) {
             Some(Place::Held(held)) => held.push(Arc::clone(seen)),
             Some(Place::Part(part)) if *part > self.present => {
@@ -320,8 +320,8 @@ impl Queue {
         }
     }
 
-    fn push_item(&mut self, seen: &Arc<Seen>) {
-        if self.awaits_first_world && matches!(seen.what, What::World { .. }) {
+    fn push_item(&mut self, seen: &Arc<TapEvent>) {
+        if self.awaits_first_world && matches!(seen.what, EventKind::World { .. }) {
             self.awaits_first_world = false;
             self.begins.push(self.items.len());
         }
@@ -330,9 +330,9 @@ impl Queue {
 }
 
 /// The bytes of an event as the bound counts them.
-fn cost(seen: &Seen) -> usize {
+fn cost(seen: &TapEvent) -> usize {
     match seen.what {
-        What::World { .. } => 0,
+        EventKind::World { .. } => 0,
         _ => seen.what.bytes() + limits::TAP_ITEM_BYTES,
     }
 }

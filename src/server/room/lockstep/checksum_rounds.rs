@@ -6,19 +6,19 @@
 
 use std::collections::BTreeMap;
 
-use super::journal_entry::{Field, Report};
+use super::journal_entry::{FieldDiff, DesyncReport};
 use crate::limits;
 use crate::util::address_prefix::AddressPrefix;
 
 /// See the [module](self).
 #[derive(Debug, Default)]
-pub(super) struct Rounds(BTreeMap<u32, Round>);
+pub(super) struct ChecksumRounds(BTreeMap<u32, ChecksumRound>);
 
 /// The checksums of one tick.
 #[derive(Debug, Default)]
-struct Round {
+struct ChecksumRound {
     room: Option<u64>,
-    claims: BTreeMap<u64, Claim>,
+    claims: BTreeMap<u64, ChecksumClaim>,
     /// Since when a world is known to differ.
     differs_since: Option<u32>,
     is_reported: bool,
@@ -26,7 +26,7 @@ struct Round {
 
 /// What a participant has said of its world.
 #[derive(Debug)]
-pub(super) struct Claim {
+pub(super) struct ChecksumClaim {
     /// The participant in words.
     pub label: String,
     /// Its address.
@@ -36,10 +36,10 @@ pub(super) struct Claim {
     /// The checksum.
     pub checksum: u64,
     /// What differs; it is asked for if it begins again at a snapshot.
-    pub fields: Option<Vec<Field>>,
+    pub fields: Option<Vec<FieldDiff>>,
 }
 
-impl Rounds {
+impl ChecksumRounds {
     /// Whether there is a round of this tick.
     pub fn has(&self, tick: u32) -> bool {
         self.0.contains_key(&tick)
@@ -51,7 +51,7 @@ impl Rounds {
     }
 
     /// A participant's checksum. Returns that of the room, if it is known.
-    pub fn claim(&mut self, tick: u32, connection: u64, claim: Claim) -> Option<u64> {
+    pub fn claim(&mut self, tick: u32, connection: u64, claim: ChecksumClaim) -> Option<u64> {
         let round = self.0.entry(tick).or_default();
         round.claims.insert(connection, claim);
         round.room
@@ -72,12 +72,12 @@ impl Rounds {
     }
 
     /// What a participant found different: taken only from one whose world differs, and before the report.
-    pub fn details(&mut self, connection: u64, tick: u32, mut fields: Vec<Field>) {
+    pub fn details(&mut self, connection: u64, tick: u32, mut fields: Vec<FieldDiff>) {
         let Some(round) = self.0.get_mut(&tick).filter(|round| !round.is_reported) else { return };
         let Some(claim) = round.claims.get_mut(&connection) else { return };
         if claim.fields.is_none() && round.room.is_some_and(|room| room != claim.checksum) {
             fields.truncate(limits::LOCKSTEP_FIELDS);
-            claim.fields = Some(fields.into_iter().map(Field::shown).collect());
+            claim.fields = Some(fields.into_iter().map(FieldDiff::shown).collect());
         }
     }
 
@@ -95,7 +95,7 @@ impl Rounds {
 
     /// Whether a report is due now or later.
     pub fn is_any_due(&self) -> bool {
-        self.0.values().any(Round::is_due)
+        self.0.values().any(ChecksumRound::is_due)
     }
 
     /// The reports of the rounds of which everything is known, or that waited for one interval, and for
@@ -106,7 +106,7 @@ impl Rounds {
         every: u32,
         details_ticks: u32,
         since: &BTreeMap<u64, u32>,
-    ) -> Vec<Report> {
+    ) -> Vec<DesyncReport> {
         let mut reports = Vec::new();
         for (tick, round) in self.0.iter_mut().filter(|(_, round)| round.is_due()) {
             let (Some(room), Some(differs)) = (round.room, round.differs_since) else { continue };
@@ -142,13 +142,13 @@ impl Rounds {
     }
 }
 
-impl Round {
+impl ChecksumRound {
     fn is_due(&self) -> bool {
         self.differs_since.is_some() && !self.is_reported
     }
 
     /// What there is to report, if the room has this checksum.
-    fn report(&self, tick: u32, room: u64) -> Report {
+    fn report(&self, tick: u32, room: u64) -> DesyncReport {
         let (same, differing): (Vec<_>, Vec<_>) =
             self.claims.iter().partition(|(_, claim)| claim.checksum == room);
         let mut groups = vec![(room, vec!["server".to_owned()])];
@@ -175,17 +175,17 @@ impl Round {
             own.filter_map(move |claim| Some((claim.label.clone(), claim.fields.as_ref()?.get(at)?.clone())))
         };
         let fields = (0..limits::LOCKSTEP_FIELDS).flat_map(nth).take(limits::LOCKSTEP_FIELDS);
-        Report { tick, groups, more, fields: fields.collect() }
+        DesyncReport { tick, groups, more, fields: fields.collect() }
     }
 }
 
 /// The order in which a report lists participants: one of each address in turn, and the one first that has
 /// had a world for longest. So one address cannot crowd out the others.
-fn in_turn<'a>(claims: Vec<(&u64, &'a Claim)>) -> Vec<&'a Claim> {
+fn in_turn<'a>(claims: Vec<(&u64, &'a ChecksumClaim)>) -> Vec<&'a ChecksumClaim> {
     let mut claims = claims;
     claims.sort_by_key(|(connection, claim)| (claim.since, **connection));
     let mut of_address = BTreeMap::<AddressPrefix, usize>::new();
-    let mut ranked: Vec<(usize, &Claim)> = claims
+    let mut ranked: Vec<(usize, &ChecksumClaim)> = claims
         .into_iter()
         .map(|(_, claim)| {
             let rank = of_address.entry(claim.household).or_default();

@@ -8,34 +8,34 @@ use crate::util::sync::Mutex;
 
 /// One piece of the log, and its encodings.
 #[derive(Debug)]
-pub struct Part {
+pub struct JournalEntry {
     /// What it is.
-    pub content: Content,
-    encoded: Mutex<Vec<(Form, Arc<[u8]>)>>,
+    pub content: EntryContent,
+    encoded: Mutex<Vec<(FormatKey, Arc<[u8]>)>>,
 }
 
 /// What a part is.
 #[derive(Debug)]
-pub enum Content {
+pub enum EntryContent {
     /// The world before this tick, as `Sim::restore` takes it.
     Snapshot(u32, Arc<[u8]>),
     /// The commands of a tick, as a command frame.
     Frame(Arc<[u8]>),
     /// Worlds differ.
-    Report(Report),
+    Report(DesyncReport),
 }
 
 /// How a client is spoken to: the name of its dialect, and whether as JSON.
-pub type Form = (Arc<str>, bool);
+pub type FormatKey = (Arc<str>, bool);
 
-impl Part {
+impl JournalEntry {
     /// A part that is not encoded yet.
-    pub(super) fn new(content: Content) -> Arc<Part> {
-        Arc::new(Part { content, encoded: Mutex::default() })
+    pub(super) fn new(content: EntryContent) -> Arc<JournalEntry> {
+        Arc::new(JournalEntry { content, encoded: Mutex::default() })
     }
 
     /// The part in this form: made at most once.
-    pub fn encoded(&self, form: &Form, make: impl FnOnce(&Content) -> Vec<u8>) -> Arc<[u8]> {
+    pub fn encoded(&self, form: &FormatKey, make: impl FnOnce(&EntryContent) -> Vec<u8>) -> Arc<[u8]> {
         let mut encoded = self.encoded.lock();
         if let Some((_, bytes)) = encoded.iter().find(|(own, _)| own == form) {
             return Arc::clone(bytes);
@@ -48,15 +48,15 @@ impl Part {
     /// The bytes of its content: fewer than any encoding has.
     pub fn bytes(&self) -> usize {
         match &self.content {
-            Content::Snapshot(_, bytes) | Content::Frame(bytes) => bytes.len(),
-            Content::Report(report) => report.bytes(),
+            EntryContent::Snapshot(_, bytes) | EntryContent::Frame(bytes) => bytes.len(),
+            EntryContent::Report(report) => report.bytes(),
         }
     }
 }
 
 /// The worlds of some participants differ from the room's.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Report {
+pub struct DesyncReport {
     /// Ticks completed.
     pub tick: u32,
     /// The checksums, the room's own first, each with the participants that have it.
@@ -64,10 +64,10 @@ pub struct Report {
     /// Participants that are not listed.
     pub more: usize,
     /// What participants found different.
-    pub fields: Vec<(String, Field)>,
+    pub fields: Vec<(String, FieldDiff)>,
 }
 
-impl Report {
+impl DesyncReport {
     /// The bytes of its texts.
     fn bytes(&self) -> usize {
         let groups = self.groups.iter().flat_map(|(_, labels)| labels).map(String::len);
@@ -81,7 +81,7 @@ impl Report {
 
 /// A field that differs, as a participant says it.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Field {
+pub struct FieldDiff {
     /// The entity: `players[17]`.
     pub entity: String,
     /// The path of the field in it: `body.x`.
@@ -92,14 +92,14 @@ pub struct Field {
     pub own: Option<String>,
 }
 
-impl Field {
+impl FieldDiff {
     /// The field as others are shown it: without hidden characters, and each text cut to
     /// [`limits::LOCKSTEP_FIELD_CHARS`].
-    pub(super) fn shown(self) -> Field {
+    pub(super) fn shown(self) -> FieldDiff {
         let shown = |text: String| -> String {
             escape::escape_line(&text).chars().take(limits::LOCKSTEP_FIELD_CHARS).collect()
         };
-        Field {
+        FieldDiff {
             entity: shown(self.entity),
             field: shown(self.field),
             room: self.room.map(shown),

@@ -20,8 +20,8 @@ use std::collections::{BTreeMap, VecDeque};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
 
-use checksum_rounds::{Claim, Rounds};
-pub use journal_entry::{Content, Field, Form, Part, Report};
+use checksum_rounds::{ChecksumClaim, ChecksumRounds};
+pub use journal_entry::{EntryContent, FieldDiff, FormatKey, JournalEntry, DesyncReport};
 
 use crate::limits;
 use crate::util::address_prefix::AddressPrefix;
@@ -29,7 +29,7 @@ use crate::util::sync::Mutex;
 
 /// Which clients may follow a room in lockstep: it shows them the whole world.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-pub enum Access {
+pub enum LockstepAccess {
     /// None.
     Off,
     /// Those with a player's token, and those on the server's own machine.
@@ -41,19 +41,19 @@ pub enum Access {
 
 /// The settings.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Rules {
+pub struct LockstepConfig {
     /// Which clients may follow.
-    pub access: Access,
+    pub access: LockstepAccess,
     /// Ticks between two snapshots.
     pub snapshot_ticks: u32,
     /// Ticks between two checksums.
     pub checksum_ticks: u32,
 }
 
-impl Default for Rules {
-    fn default() -> Rules {
-        Rules {
-            access: Access::default(),
+impl Default for LockstepConfig {
+    fn default() -> LockstepConfig {
+        LockstepConfig {
+            access: LockstepAccess::default(),
             snapshot_ticks: limits::LOCKSTEP_SNAPSHOT_TICKS,
             checksum_ticks: limits::LOCKSTEP_CHECKSUM_TICKS,
         }
@@ -62,18 +62,18 @@ impl Default for Rules {
 
 /// What a client is sent next.
 #[derive(Debug, Default)]
-pub struct Next {
+pub struct NextEntries {
     /// The snapshot with which it begins, or begins again.
-    pub snapshot: Option<Arc<Part>>,
+    pub snapshot: Option<Arc<JournalEntry>>,
     /// The parts behind its place, each with its number: at least as many as fit what was asked for.
-    pub parts: Vec<(u64, Arc<Part>)>,
+    pub parts: Vec<(u64, Arc<JournalEntry>)>,
     /// Its place once it is sent all of them.
     pub end: u64,
 }
 
 /// Counts since the room began.
 #[derive(Debug, Default, Clone, Copy, PartialEq, Eq)]
-pub struct Counts {
+pub struct LockstepCounts {
     /// Clients that follow in lockstep now.
     pub followers: u64,
     /// Snapshots that clients were sent.
@@ -89,18 +89,18 @@ pub struct Counts {
 /// See the [module](self).
 #[derive(Debug)]
 pub struct Journal {
-    rules: Rules,
+    rules: LockstepConfig,
     followers: AtomicUsize,
     syncs: AtomicU64,
     checksums: AtomicU64,
     desyncs: AtomicU64,
     too_large: AtomicU64,
-    inner: Mutex<Inner>,
+    inner: Mutex<JournalState>,
 }
 
 #[derive(Debug, Default)]
-struct Inner {
-    followers: BTreeMap<u64, Follower>,
+struct JournalState {
+    followers: BTreeMap<u64, FollowerState>,
     /// Ticks per second.
     tick_hz: u32,
     /// Ticks completed.
@@ -109,31 +109,31 @@ struct Inner {
     is_on: bool,
     /// The log: each part with the ticks that were completed when it was added. The first part has the number
     /// `first`.
-    log: VecDeque<(u32, Arc<Part>)>,
+    log: VecDeque<(u32, Arc<JournalEntry>)>,
     first: u64,
     /// Of the parts behind the newest snapshot.
     bytes: usize,
     /// With the tick before which it was taken, and the number of the part behind it.
-    snapshots: VecDeque<(u32, u64, Arc<Part>)>,
+    snapshots: VecDeque<(u32, u64, Arc<JournalEntry>)>,
     /// The tick of the last snapshot, even if it is forgotten.
     made: Option<u32>,
-    rounds: Rounds,
+    rounds: ChecksumRounds,
 }
 
 #[derive(Debug)]
-struct Follower {
+struct FollowerState {
     household: AddressPrefix,
     /// Since when it sends checksums.
     since: u32,
     /// The number of its next part.
     place: u64,
     /// Reports before this part were told, or were of others before it came.
-    told: u64,
+    reports_from: u64,
     /// It begins again at a snapshot not after this tick.
     wants_snapshot: Option<u32>,
 }
 
-impl Follower {
+impl FollowerState {
     /// Whether it has a world.
     fn has_begun(&self) -> bool {
         self.since != u32::MAX
@@ -147,7 +147,7 @@ impl Follower {
 
 /// What a tick is to make for those who follow.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-pub struct Due {
+pub struct TickRequest {
     /// The command frame.
     pub frame: bool,
     /// The checksum.
@@ -158,7 +158,7 @@ pub struct Due {
 
 impl Journal {
     /// The journal of a room whose world has this tick rate.
-    pub fn new(rules: Rules, tick_hz: u32) -> Journal {
+    pub fn new(rules: LockstepConfig, tick_hz: u32) -> Journal {
         Journal {
             rules,
             followers: AtomicUsize::new(0),
@@ -166,18 +166,18 @@ impl Journal {
             checksums: AtomicU64::new(0),
             desyncs: AtomicU64::new(0),
             too_large: AtomicU64::new(0),
-            inner: Mutex::new(Inner { tick_hz, ..Inner::default() }),
+            inner: Mutex::new(JournalState { tick_hz, ..JournalState::default() }),
         }
     }
 
     /// The settings.
-    pub fn rules(&self) -> Rules {
+    pub fn rules(&self) -> LockstepConfig {
         self.rules
     }
 
     /// Counts, for the metrics.
-    pub fn counts(&self) -> Counts {
-        Counts {
+    pub fn counts(&self) -> LockstepCounts {
+        LockstepCounts {
             followers: self.followers.load(Ordering::Relaxed) as u64,
             syncs: self.syncs.load(Ordering::Relaxed),
             checksums: self.checksums.load(Ordering::Relaxed),
@@ -191,7 +191,7 @@ impl Journal {
     pub fn follow(&self, connection: u64, household: AddressPrefix) {
         let mut inner = self.inner.lock();
         let (since, place, told, wants_snapshot) = (u32::MAX, 0, 0, Some(u32::MAX));
-        inner.followers.insert(connection, Follower { household, since, place, told, wants_snapshot });
+        inner.followers.insert(connection, FollowerState { household, since, place, reports_from: told, wants_snapshot });
         self.followers.store(inner.followers.len(), Ordering::Relaxed);
     }
 
@@ -226,13 +226,13 @@ impl Journal {
             return;
         }
         let (household, since) = (follower.household, follower.since);
-        let claim = Claim { label: label(), household, since, checksum, fields: None };
+        let claim = ChecksumClaim { label: label(), household, since, checksum, fields: None };
         if let Some(room) = inner.rounds.claim(tick, connection, claim) {
             self.compare(inner, connection, tick, room == checksum);
         }
     }
 
-    fn compare(&self, inner: &mut Inner, connection: u64, tick: u32, is_same: bool) {
+    fn compare(&self, inner: &mut JournalState, connection: u64, tick: u32, is_same: bool) {
         self.checksums.fetch_add(1, Ordering::Relaxed);
         if !is_same {
             self.desyncs.fetch_add(1, Ordering::Relaxed);
@@ -245,20 +245,20 @@ impl Journal {
 
     /// What a participant whose world differed after `tick` ticks found different. The first ones count,
     /// and only until that tick is reported.
-    pub fn details(&self, connection: u64, tick: u32, fields: Vec<Field>) {
+    pub fn details(&self, connection: u64, tick: u32, fields: Vec<FieldDiff>) {
         self.inner.lock().rounds.details(connection, tick, fields);
     }
 
     /// A tick begins: what it is to make.
-    pub(crate) fn begin(&self, tick: u32) -> Due {
+    pub(crate) fn begin(&self, tick: u32) -> TickRequest {
         let mut inner = self.inner.lock();
         inner.tick = tick;
         if inner.followers.is_empty() {
             if inner.is_on {
                 let (tick_hz, made) = (inner.tick_hz, inner.made);
-                *inner = Inner { tick_hz, tick, made, ..Inner::default() };
+                *inner = JournalState { tick_hz, tick, made, ..JournalState::default() };
             }
-            return Due::default();
+            return TickRequest::default();
         }
         inner.is_on = true;
         let is_past = |made: u32, ticks: u32| tick >= made.saturating_add(ticks);
@@ -269,7 +269,7 @@ impl Journal {
             None => inner.made.is_none_or(|made| is_past(made, least)),
         };
         let snapshot = is_old || inner.bytes > limits::LOCKSTEP_JOURNAL_BYTES;
-        Due { frame: true, checksum: tick.is_multiple_of(self.rules.checksum_ticks), snapshot }
+        TickRequest { frame: true, checksum: tick.is_multiple_of(self.rules.checksum_ticks), snapshot }
     }
 
     /// A tick has run: the world before it as bytes and its checksum, if they were due, and the tick's
@@ -288,7 +288,7 @@ impl Journal {
             claims.iter().for_each(|(one, own)| self.compare(inner, *one, tick, *own == checksum));
         }
         match frame {
-            Some(frame) => inner.push(inner.tick + 1, Content::Frame(frame)),
+            Some(frame) => inner.push(inner.tick + 1, EntryContent::Frame(frame)),
             // Whoever follows begins again at the next snapshot.
             None => {
                 inner.first += inner.log.len() as u64 + 1;
@@ -303,7 +303,7 @@ impl Journal {
     /// What a connection is sent now: parts that have so many bytes when they are encoded, or more. Whether it
     /// begins at a snapshot that it lacks is asked for with that snapshot. Its place stays what it is, or moves
     /// to the snapshot, until it is [`sent`](Self::sent) something.
-    pub fn next(&self, connection: u64, bytes: usize, may_sync: impl FnOnce(&Part) -> bool) -> Next {
+    pub fn next(&self, connection: u64, bytes: usize, may_sync: impl FnOnce(&JournalEntry) -> bool) -> NextEntries {
         self.next_until(connection, u32::MAX, bytes, may_sync)
     }
 
@@ -315,29 +315,29 @@ impl Journal {
         connection: u64,
         until: u32,
         bytes: usize,
-        may_sync: impl FnOnce(&Part) -> bool,
-    ) -> Next {
+        may_sync: impl FnOnce(&JournalEntry) -> bool,
+    ) -> NextEntries {
         let inner = &mut *self.inner.lock();
-        let Some(follower) = inner.followers.get(&connection) else { return Next::default() };
+        let Some(follower) = inner.followers.get(&connection) else { return NextEntries::default() };
         let has_begun = follower.has_begun();
         let is_lost = follower.place < inner.first && has_begun;
         let wanted = follower.wants_snapshot.or(is_lost.then_some(u32::MAX));
         let snapshot = wanted.and_then(|not_after| inner.snapshot(not_after, until));
         let snapshot = snapshot.filter(|(_, part)| may_sync(part));
         let (end, tick) = (inner.end(), inner.tick);
-        let Some(follower) = inner.followers.get_mut(&connection) else { return Next::default() };
-        let mut next = Next { end, ..Next::default() };
+        let Some(follower) = inner.followers.get_mut(&connection) else { return NextEntries::default() };
+        let mut next = NextEntries { end, ..NextEntries::default() };
         if let Some((place, part)) = snapshot {
-            follower.told = if has_begun { follower.told } else { end };
+            follower.reports_from = if has_begun { follower.reports_from } else { end };
             (follower.place, follower.wants_snapshot) = (place, None);
             follower.since = follower.since.min(tick);
             next.snapshot = Some(part);
         } else if is_lost || !has_begun {
-            return Next::default();
+            return NextEntries::default();
         }
-        let told = follower.told;
+        let told = follower.reports_from;
         let behind = inner.log.range((follower.place - inner.first) as usize..);
-        let is_new = |place: u64, part: &Part| place >= told || !matches!(part.content, Content::Report(_));
+        let is_new = |place: u64, part: &JournalEntry| place >= told || !matches!(part.content, EntryContent::Report(_));
         let mut left = bytes;
         for (place, (completed, part)) in (follower.place..).zip(behind) {
             if left == 0 || *completed > until {
@@ -351,12 +351,12 @@ impl Journal {
     }
 
     /// A connection was sent the snapshot of this, if there is one, and the parts before a place.
-    pub fn sent(&self, connection: u64, next: &Next, place: u64) {
+    pub fn sent(&self, connection: u64, next: &NextEntries, place: u64) {
         self.syncs.fetch_add(u64::from(next.snapshot.is_some()), Ordering::Relaxed);
         let mut inner = self.inner.lock();
         if let Some(follower) = inner.followers.get_mut(&connection) {
             follower.place = follower.place.max(place);
-            follower.told = follower.told.max(place);
+            follower.reports_from = follower.reports_from.max(place);
         }
     }
 
@@ -366,15 +366,15 @@ impl Journal {
     }
 }
 
-impl Inner {
+impl JournalState {
     /// The number of the part that comes next.
     fn end(&self) -> u64 {
         self.first + self.log.len() as u64
     }
 
     /// Adds a part, complete after so many ticks.
-    fn push(&mut self, completed: u32, content: Content) {
-        let part = Part::new(content);
+    fn push(&mut self, completed: u32, content: EntryContent) {
+        let part = JournalEntry::new(content);
         self.bytes += part.bytes();
         self.log.push_back((completed, part));
     }
@@ -383,7 +383,7 @@ impl Inner {
     fn keep(&mut self, bytes: Arc<[u8]>) {
         let place = self.end();
         self.made = Some(self.tick);
-        self.snapshots.push_back((self.tick, place, Part::new(Content::Snapshot(self.tick, bytes))));
+        self.snapshots.push_back((self.tick, place, JournalEntry::new(EntryContent::Snapshot(self.tick, bytes))));
         self.bytes = 0;
         if self.snapshots.len() > limits::LOCKSTEP_SNAPSHOTS {
             self.snapshots.pop_front();
@@ -395,7 +395,7 @@ impl Inner {
 
     /// Of the snapshots that were made within `until` ticks: the newest that is not after a tick, or the newest
     /// of all.
-    fn snapshot(&self, not_after: u32, until: u32) -> Option<(u64, Arc<Part>)> {
+    fn snapshot(&self, not_after: u32, until: u32) -> Option<(u64, Arc<JournalEntry>)> {
         let newest_first = || self.snapshots.iter().rev().filter(|(tick, ..)| *tick <= until);
         let found = newest_first().find(|(tick, ..)| *tick <= not_after).or_else(|| newest_first().next());
         found.map(|(_, place, part)| (*place, Arc::clone(part)))
@@ -412,6 +412,6 @@ impl Inner {
         let reports = self.rounds.report(self.tick, every, details_ticks, &since);
         let oldest = self.snapshots.front().map_or(u32::MAX, |(tick, ..)| *tick);
         self.rounds.forget_before(oldest);
-        reports.into_iter().for_each(|report| self.push(self.tick, Content::Report(report)));
+        reports.into_iter().for_each(|report| self.push(self.tick, EntryContent::Report(report)));
     }
 }

@@ -16,7 +16,7 @@ use std::collections::BTreeMap;
 use std::fmt::Write as _;
 use std::time::Duration;
 
-pub use swarm::{Plan, run};
+pub use swarm::{AttackPlan, run};
 
 use super::misbehavior::{KEY, hello, packet};
 use crate::games::moo::client_packet::ClientPacket;
@@ -134,17 +134,17 @@ impl Attack {
     }
 
     /// The behaviour of the attacker with this index.
-    fn manner(self, index: usize) -> Manner {
+    fn manner(self, index: usize) -> AttackerBehavior {
         let is_odd = index % 2 == 1;
-        let manner = Manner::default();
+        let manner = AttackerBehavior::default();
         match self {
             Attack::Slowloris => {
-                Manner { upgrades: false, block: vec![b'a'], every: Duration::from_secs(1), ..manner }
+                AttackerBehavior { upgrades: false, block: vec![b'a'], every: Duration::from_secs(1), ..manner }
             }
             Attack::StalledReaders => {
                 let (block, frames) = (pings(100), 100);
-                Manner {
-                    reads: Reads::Nothing,
+                AttackerBehavior {
+                    reads: ReadMode::Nothing,
                     opening: hello(),
                     block,
                     frames,
@@ -152,54 +152,54 @@ impl Attack {
                     ..manner
                 }
             }
-            Attack::DripReaders => Manner { reads: Reads::Drips, opening: hello(), ..manner },
-            Attack::PingFlood => Manner { opening: hello(), block: pings(64), frames: 64, ..manner },
+            Attack::DripReaders => AttackerBehavior { reads: ReadMode::Drips, opening: hello(), ..manner },
+            Attack::PingFlood => AttackerBehavior { opening: hello(), block: pings(64), frames: 64, ..manner },
             Attack::TinyFragments => {
                 let (opening, block) = (fragment(Opcode::Binary, 0), tiny_fragments());
-                Manner { opening, block, frames: TINY_FRAMES, ..manner }
+                AttackerBehavior { opening, block, frames: TINY_FRAMES, ..manner }
             }
             Attack::CommandFlood => {
                 let commands = if is_odd { COMMANDS } else { 1 };
-                Manner { opening: hello(), commands, frames: commands, ..manner }
+                AttackerBehavior { opening: hello(), commands, frames: commands, ..manner }
             }
             Attack::Contradictions => {
-                let says = [Says::FarAhead, Says::ToAndFro, Says::Back][index % 3];
-                Manner { opening: hello(), commands: 1, frames: 1, says, ..manner }
+                let says = [SequencePattern::FarAhead, SequencePattern::ToAndFro, SequencePattern::Back][index % 3];
+                AttackerBehavior { opening: hello(), commands: 1, frames: 1, says, ..manner }
             }
             Attack::SeatHolders => {
-                Manner { opening: hello(), has_key: true, leaves: true, lingers: LINGER, ..manner }
+                AttackerBehavior { opening: hello(), has_key: true, leaves: true, lingers: LINGER, ..manner }
             }
             Attack::SyncFlood => {
-                Manner { opening: lockstep::hello(), block: lockstep::request(), frames: 1, ..manner }
+                AttackerBehavior { opening: lockstep::hello(), block: lockstep::request(), frames: 1, ..manner }
             }
             Attack::FalseChecksums => {
                 let (block, frames) = (lockstep::false_checksums(index), lockstep::CHECKSUMS as usize);
-                Manner { opening: lockstep::hello(), block, frames, every: Duration::from_secs(1), ..manner }
+                AttackerBehavior { opening: lockstep::hello(), block, frames, every: Duration::from_secs(1), ..manner }
             }
-            Attack::Churn if index.is_multiple_of(3) => Manner { upgrades: false, leaves: true, ..manner },
-            Attack::Churn if index % 3 == 1 => Manner { asks_and_leaves: true, leaves: true, ..manner },
-            Attack::Churn => Manner { opening: hello(), leaves: true, ..manner },
+            Attack::Churn if index.is_multiple_of(3) => AttackerBehavior { upgrades: false, leaves: true, ..manner },
+            Attack::Churn if index % 3 == 1 => AttackerBehavior { asks_and_leaves: true, leaves: true, ..manner },
+            Attack::Churn => AttackerBehavior { opening: hello(), leaves: true, ..manner },
             Attack::Reconnect => {
                 let opening = [hello(), chat()].concat();
-                Manner { opening, leaves: true, lingers: LINGER, ..manner }
+                AttackerBehavior { opening, leaves: true, lingers: LINGER, ..manner }
             }
             Attack::Bombs => {
                 let block = msgpack_bombs::frame(index);
-                Manner { opening: hello(), block, frames: 1, every: Duration::from_millis(20), ..manner }
+                AttackerBehavior { opening: hello(), block, frames: 1, every: Duration::from_millis(20), ..manner }
             }
             Attack::HalfOpenPages => {
-                let (reads, stays) = (Reads::Nothing, Some(PAGE_STAY));
-                Manner { upgrades: false, request: PAGE, reads, stays, ..manner }
+                let (reads, stays) = (ReadMode::Nothing, Some(PAGE_STAY));
+                AttackerBehavior { upgrades: false, request: PAGE, reads, stays, ..manner }
             }
-            Attack::HalfOpen if is_odd => Manner { reads: Reads::Nothing, opening: hello(), ..manner },
-            Attack::HalfOpen => Manner { reads: Reads::Nothing, ..manner },
+            Attack::HalfOpen if is_odd => AttackerBehavior { reads: ReadMode::Nothing, opening: hello(), ..manner },
+            Attack::HalfOpen => AttackerBehavior { reads: ReadMode::Nothing, ..manner },
         }
     }
 }
 
 /// What an attacker reads after its upgrade.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Reads {
+enum ReadMode {
     All,
     Drips,
     Nothing,
@@ -207,7 +207,7 @@ enum Reads {
 
 /// The sequences and ticks of an attacker's commands.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Says {
+enum SequencePattern {
     /// New sequences, and no tick.
     New,
     /// New sequences, and ticks far ahead.
@@ -218,22 +218,22 @@ enum Says {
     Back,
 }
 
-impl Says {
+impl SequencePattern {
     /// The sequence and the tick of the command of this number, from 1.
     fn numbers(self, number: u32) -> (u32, Option<u32>) {
         match self {
-            Says::New => (number, None),
-            Says::FarAhead => (number, Some(u32::MAX - number % 7)),
-            Says::ToAndFro => (number, Some(if number.is_multiple_of(2) { u32::MAX } else { 0 })),
-            Says::Back if number > BACK => (u32::MAX, None),
-            Says::Back => (number / 4 * 3 + number % 4, Some(number)),
+            SequencePattern::New => (number, None),
+            SequencePattern::FarAhead => (number, Some(u32::MAX - number % 7)),
+            SequencePattern::ToAndFro => (number, Some(if number.is_multiple_of(2) { u32::MAX } else { 0 })),
+            SequencePattern::Back if number > BACK => (u32::MAX, None),
+            SequencePattern::Back => (number / 4 * 3 + number % 4, Some(number)),
         }
     }
 }
 
 /// The behaviour of one attacker.
 #[derive(Debug)]
-struct Manner {
+struct AttackerBehavior {
     /// Whether it requests an upgrade and waits for it; if not, it sends at once.
     upgrades: bool,
     /// The request that it sends without an upgrade.
@@ -246,7 +246,7 @@ struct Manner {
     block: Vec<u8>,
     /// Commands that it sends after the block.
     commands: usize,
-    says: Says,
+    says: SequencePattern,
     /// Whether it connects with a key, by which it could come back to its player.
     has_key: bool,
     /// Frames in the block, commands among them.
@@ -259,31 +259,31 @@ struct Manner {
     stays: Option<Duration>,
     /// Time for which it stays before disconnecting.
     lingers: Duration,
-    reads: Reads,
+    reads: ReadMode,
 }
 
-impl Default for Manner {
-    fn default() -> Manner {
-        Manner {
+impl Default for AttackerBehavior {
+    fn default() -> AttackerBehavior {
+        AttackerBehavior {
             upgrades: true,
             request: SLOW_HEAD,
             asks_and_leaves: false,
             opening: Vec::new(),
             block: Vec::new(),
             commands: 0,
-            says: Says::New,
+            says: SequencePattern::New,
             has_key: false,
             frames: 0,
             every: Duration::from_millis(10),
             leaves: false,
             stays: None,
             lingers: Duration::ZERO,
-            reads: Reads::All,
+            reads: ReadMode::All,
         }
     }
 }
 
-impl Manner {
+impl AttackerBehavior {
     /// Whether it sends nothing after its opening.
     fn is_silent(&self) -> bool {
         self.frames == 0 && self.block.is_empty()
@@ -302,7 +302,7 @@ impl Manner {
 
     /// The kernel receive buffer that it requests.
     fn room_bytes(&self) -> Option<usize> {
-        (self.reads != Reads::All).then_some(SMALL_ROOM_BYTES)
+        (self.reads != ReadMode::All).then_some(SMALL_ROOM_BYTES)
     }
 }
 
@@ -331,7 +331,7 @@ fn chat() -> Vec<u8> {
 
 /// The pressure that was achieved, and how the connections ended.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub struct Pressure {
+pub struct AttackReport {
     /// Connections made.
     pub connections: u64,
     /// Connections that failed.
@@ -350,7 +350,7 @@ pub struct Pressure {
     pub time: Duration,
 }
 
-impl Pressure {
+impl AttackReport {
     fn a_second(&self, count: u64) -> f64 {
         (count as f64 / self.time.as_secs_f64().max(0.001)).round()
     }
@@ -384,7 +384,7 @@ impl Pressure {
 
     /// One line of JSON.
     pub fn json(&self, attack: Attack) -> String {
-        let Pressure { connections, unreachable, at_once, bytes, frames, endings, lines_heard, time } = self;
+        let AttackReport { connections, unreachable, at_once, bytes, frames, endings, lines_heard, time } = self;
         let seconds = time.as_secs_f64();
         serde_json::json!({
             "attack": attack.name(), "seconds": seconds, "connections": connections, "unreachable": unreachable,
@@ -441,12 +441,12 @@ mod tests {
 
     #[test]
     fn sequences_and_ticks_contradict_one_another() {
-        let of = |says: Says, numbers: [u32; 5]| numbers.map(|number| says.numbers(number));
-        let sequences = of(Says::Back, [3, 4, 5, BACK, BACK + 1]).map(|(sequence, _)| sequence);
+        let of = |says: SequencePattern, numbers: [u32; 5]| numbers.map(|number| says.numbers(number));
+        let sequences = of(SequencePattern::Back, [3, 4, 5, BACK, BACK + 1]).map(|(sequence, _)| sequence);
         assert_eq!(sequences, [3, 3, 4, 150, u32::MAX]);
-        let ticks = of(Says::ToAndFro, [1, 2, 3, 4, 5]).map(|(_, tick)| tick);
+        let ticks = of(SequencePattern::ToAndFro, [1, 2, 3, 4, 5]).map(|(_, tick)| tick);
         assert_eq!(ticks, [Some(0), Some(u32::MAX), Some(0), Some(u32::MAX), Some(0)]);
-        assert!(of(Says::FarAhead, [1, 2, 3, 4, 5]).iter().all(|(_, tick)| *tick > Some(u32::MAX / 2)));
+        assert!(of(SequencePattern::FarAhead, [1, 2, 3, 4, 5]).iter().all(|(_, tick)| *tick > Some(u32::MAX / 2)));
     }
 
     #[test]
@@ -472,7 +472,7 @@ mod tests {
         let endings = BTreeMap::from([("status 503".to_owned(), 7)]);
         let time = Duration::from_secs(2);
         let lines_heard = Some(3);
-        let pressure = Pressure {
+        let pressure = AttackReport {
             connections: 10,
             at_once: 4,
             bytes: 200,

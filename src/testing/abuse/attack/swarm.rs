@@ -11,12 +11,12 @@ use std::net::{SocketAddr, TcpStream};
 use std::thread;
 use std::time::{Duration, Instant};
 
-use super::{Attack, LINE, Manner, Pressure, Reads, victim};
-use crate::client::connection::Link;
+use super::{Attack, LINE, AttackerBehavior, AttackReport, ReadMode, victim};
+use crate::client::connection::ClientConnection;
 use crate::client::dial;
 use crate::client::url::Url;
-use crate::testing::abuse::misbehavior::{self, Told};
-use crate::testing::source_addresses::Source;
+use crate::testing::abuse::misbehavior::{self, PollResult};
+use crate::testing::source_addresses::SourceAddresses;
 use crate::util::os::{self, PollInterest, Readiness};
 
 /// Time between two passes over all attackers.
@@ -39,13 +39,13 @@ const DRIP_EVERY: Duration = Duration::from_millis(100);
 
 /// The plan of an attack.
 #[derive(Debug, Clone)]
-pub struct Plan {
+pub struct AttackPlan {
     /// The kind of attack.
     pub attack: Attack,
     /// The server, on this machine.
     pub url: Url,
     /// The source addresses.
-    pub source: Source,
+    pub source: SourceAddresses,
     /// Number of source addresses, used in turn; without it, [`Source`] spreads them as for
     /// clients.
     pub addresses: Option<usize>,
@@ -56,12 +56,12 @@ pub struct Plan {
 }
 
 /// One attacker.
-struct Peer {
+struct Attacker {
     index: usize,
-    manner: Manner,
+    manner: AttackerBehavior,
     stream: TcpStream,
-    link: Link,
-    stage: Stage,
+    link: ClientConnection,
+    stage: AttackerStage,
     unsent: Vec<u8>,
     /// The sequence of its last command.
     sequence: u32,
@@ -74,7 +74,7 @@ struct Peer {
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Stage {
+enum AttackerStage {
     /// Waits for the response to its request.
     Asking,
     /// Carries out its attack.
@@ -85,7 +85,7 @@ enum Stage {
 ///
 /// # Errors
 /// The server is not on this machine.
-pub fn run(plan: &Plan) -> io::Result<Pressure> {
+pub fn run(plan: &AttackPlan) -> io::Result<AttackReport> {
     let to = misbehavior::local(&plan.url)?;
     if plan.attack != Attack::Reconnect {
         return misbehave(plan, to);
@@ -98,7 +98,7 @@ pub fn run(plan: &Plan) -> io::Result<Pressure> {
     })
 }
 
-fn misbehave(plan: &Plan, to: SocketAddr) -> io::Result<Pressure> {
+fn misbehave(plan: &AttackPlan, to: SocketAddr) -> io::Result<AttackReport> {
     let started = Instant::now();
     let mut swarm = Swarm::new(plan, to, started);
     while started.elapsed() < plan.time {
@@ -117,20 +117,20 @@ fn misbehave(plan: &Plan, to: SocketAddr) -> io::Result<Pressure> {
 }
 
 struct Swarm<'a> {
-    plan: &'a Plan,
+    plan: &'a AttackPlan,
     to: SocketAddr,
     started: Instant,
-    peers: Vec<Peer>,
+    peers: Vec<Attacker>,
     /// The attackers to connect, and the earliest time for each.
     absent: Vec<(usize, Instant)>,
-    pressure: Pressure,
+    pressure: AttackReport,
 }
 
 impl<'a> Swarm<'a> {
-    fn new(plan: &'a Plan, to: SocketAddr, started: Instant) -> Swarm<'a> {
+    fn new(plan: &'a AttackPlan, to: SocketAddr, started: Instant) -> Swarm<'a> {
         let absent = if plan.attack.is_rate() { 0 } else { plan.count };
         let absent = (0..absent).rev().map(|index| (index, started)).collect();
-        Swarm { plan, to, started, peers: Vec::new(), absent, pressure: Pressure::default() }
+        Swarm { plan, to, started, peers: Vec::new(), absent, pressure: AttackReport::default() }
     }
 
     /// Connects the attackers that are due: all absent ones, or as many as churn requires by now.
@@ -170,7 +170,7 @@ impl<'a> Swarm<'a> {
 
     fn connect(&mut self, index: usize, now: Instant) {
         let manner = self.plan.attack.manner(index);
-        let Plan { source, addresses, .. } = self.plan;
+        let AttackPlan { source, addresses, .. } = self.plan;
         let from = addresses.map_or_else(|| source.address(index), |addresses| source.nth(index % addresses));
         let Ok(stream) = dial::dial_with_room(self.to, Some(from), manner.room_bytes()) else {
             self.pressure.unreachable += 1;
@@ -185,18 +185,18 @@ impl<'a> Swarm<'a> {
             let sign = if target.contains('?') { '&' } else { '?' };
             let _ = write!(target, "{sign}inspect_key={:016x}{index:016x}", self.pressure.connections);
         }
-        let mut link = Link::new(&url.authority(), &target, true, dial::keys());
+        let mut link = ClientConnection::new(&url.authority(), &target, true, dial::keys());
         let mut unsent = Vec::new();
         if manner.upgrades || manner.asks_and_leaves {
             link.drain_output(&mut unsent);
         } else if !manner.leaves {
             unsent.extend_from_slice(manner.request);
         }
-        let stage = if manner.upgrades && !manner.asks_and_leaves { Stage::Asking } else { Stage::Busy };
+        let stage = if manner.upgrades && !manner.asks_and_leaves { AttackerStage::Asking } else { AttackerStage::Busy };
         // Spread over a block's time, as independent clients would be.
         let due = now + manner.every.mul_f64(index as f64 * 0.618 % 1.0);
         let (sequence, since, reads_at) = (0, now, now);
-        self.peers.push(Peer { index, manner, stream, link, stage, unsent, sequence, since, due, reads_at });
+        self.peers.push(Attacker { index, manner, stream, link, stage, unsent, sequence, since, due, reads_at });
         self.pressure.at_once = self.pressure.at_once.max(self.peers.len());
     }
 
@@ -231,10 +231,10 @@ impl<'a> Swarm<'a> {
     }
 }
 
-impl Peer {
+impl Attacker {
     /// Reads and sends; returns how the connection ended, if it did.
-    fn turn(&mut self, now: Instant, happened: Readiness, pressure: &mut Pressure) -> Option<String> {
-        if let Some(ending) = happened.is_ready().then(|| self.hear(now)).flatten() {
+    fn turn(&mut self, now: Instant, happened: Readiness, pressure: &mut AttackReport) -> Option<String> {
+        if let Some(ending) = happened.is_ready().then(|| self.receive(now)).flatten() {
             return Some(ending);
         }
         if let Some(stays) = self.manner.stays {
@@ -245,7 +245,7 @@ impl Peer {
                 return Some("left".to_owned());
             }
         }
-        if self.stage == Stage::Busy && self.unsent.is_empty() {
+        if self.stage == AttackerStage::Busy && self.unsent.is_empty() {
             if self.manner.leaves {
                 return (now >= self.since + self.manner.lingers).then(|| "left".to_owned());
             }
@@ -266,7 +266,7 @@ impl Peer {
             }
             Err(error) if matches!(error.kind(), ErrorKind::WouldBlock | ErrorKind::Interrupted) => None,
             // An attacker that reads learns it from its next read, after the server's last bytes.
-            Err(_) if self.manner.reads == Reads::All => {
+            Err(_) if self.manner.reads == ReadMode::All => {
                 self.unsent.clear();
                 None
             }
@@ -274,24 +274,24 @@ impl Peer {
         }
     }
 
-    fn hear(&mut self, now: Instant) -> Option<String> {
-        let reads = if self.stage == Stage::Asking { Reads::All } else { self.manner.reads };
+    fn receive(&mut self, now: Instant) -> Option<String> {
+        let reads = if self.stage == AttackerStage::Asking { ReadMode::All } else { self.manner.reads };
         let read = match reads {
-            Reads::All => misbehavior::read(&self.stream, &mut self.link),
-            Reads::Drips if now >= self.reads_at => {
+            ReadMode::All => misbehavior::read(&self.stream, &mut self.link),
+            ReadMode::Drips if now >= self.reads_at => {
                 self.reads_at = now + DRIP_EVERY;
                 self.drip()
             }
-            Reads::Drips | Reads::Nothing => return None,
+            ReadMode::Drips | ReadMode::Nothing => return None,
         };
         if let Err(error) = read {
             return Some(error.kind().to_string());
         }
         match misbehavior::ending(&mut self.link) {
-            Told::Nothing => None,
-            Told::Ended(ending) => Some(ending),
-            Told::Opened => {
-                (self.stage, self.since) = (Stage::Busy, now);
+            PollResult::Nothing => None,
+            PollResult::Ended(ending) => Some(ending),
+            PollResult::Opened => {
+                (self.stage, self.since) = (AttackerStage::Busy, now);
                 self.unsent.extend_from_slice(&self.manner.opening);
                 None
             }

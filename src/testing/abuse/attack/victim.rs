@@ -10,10 +10,10 @@ use std::time::{Duration, Instant};
 
 use crate::client::url::Url;
 use crate::connection::session::NATIVE_VERSION;
-use crate::games::moo::bot::received::Heard;
+use crate::games::moo::bot::received::ServerPacket;
 use crate::games::moo::client_packet::{ClientPacket, Mode};
 use crate::packet::PacketTables;
-use crate::testing::abuse::misbehavior::Talk;
+use crate::testing::abuse::misbehavior::MooTestClient;
 
 /// Its source address, which no pattern gives to an attacker.
 const FROM: IpAddr = IpAddr::V4(Ipv4Addr::LOCALHOST);
@@ -26,13 +26,13 @@ const FROM: IpAddr = IpAddr::V4(Ipv4Addr::LOCALHOST);
 pub fn lines_heard(url: &Url, text: &str, time: Duration) -> io::Result<u64> {
     let deadline = Instant::now() + time;
     let native = PacketTables::builtin().dialect("native").expect("the built-in tables have it");
-    let mut talk = Talk::connect(url, Some(FROM), native)?;
+    let mut talk = MooTestClient::connect(url, Some(FROM), native)?;
     let name = Some("victim".to_owned());
-    talk.say(&ClientPacket::Hello { version: NATIVE_VERSION, mode: Mode::Play, name, skin: None })?;
+    talk.send_packet(&ClientPacket::Hello { version: NATIVE_VERSION, mode: Mode::Play, name, skin: None })?;
     let mut lines = 0;
     loop {
-        match talk.hear(deadline.saturating_duration_since(Instant::now())) {
-            Ok(Some(Heard::Chat { text: heard, .. })) if heard == text => lines += 1,
+        match talk.receive(deadline.saturating_duration_since(Instant::now())) {
+            Ok(Some(ServerPacket::Chat { text: heard, .. })) if heard == text => lines += 1,
             Ok(Some(_)) => {}
             Ok(None) => {
                 let ending = talk.ending().unwrap_or_default().to_owned();

@@ -1,8 +1,8 @@
 //! Tests: headers of links and tunnels before TCP, the names of other packets, and files for other tools.
 
 use super::super::packet::{ACK, PSH};
-use super::super::pcapng::{About, write_packet};
-use super::super::writer::{Flow, Writer};
+use super::super::pcapng::{PacketMeta, write_packet};
+use super::super::writer::{TcpFlow, CaptureWriter};
 use super::super::*;
 use super::{address, file, head};
 
@@ -100,11 +100,11 @@ fn a_capture_counts_and_names_the_packets_that_it_cannot_read() {
     let mut tcp = Vec::new();
     packet::encode(&mut tcp, &head(PSH | ACK, 7, 9), b"hi");
     let mut out = file(&[(head(PSH | ACK, 7, 9), b"hi")]);
-    let about = About { interface: 0, at_ns: 9_000, inbound: None, comment: "" };
+    let about = PacketMeta { interface: 0, at_ns: 9_000, inbound: None, comment: "" };
     for protocol in [47, 51, 47] {
         write_packet(&mut out, &about, &in_ip(4, protocol, &tcp));
     }
-    write_packet(&mut out, &About { interface: 1, ..about }, b"a record");
+    write_packet(&mut out, &PacketMeta { interface: 1, ..about }, b"a record");
     let capture = read(&out).expect("a capture");
     let words = "3 packets without readable TCP: 1 of AH, 2 of GRE";
     assert_eq!((capture.unread().as_deref(), capture.is_readable()), (Some(words), true));
@@ -115,9 +115,9 @@ fn a_capture_counts_and_names_the_packets_that_it_cannot_read() {
 #[test]
 fn packets_alone_have_one_link_type_and_everything_else_of_the_packets() {
     let mut out = file(&[(head(PSH | ACK, 7, 9), b"hi"), (head(PSH | ACK, 9, 9), b"you")]);
-    let about = About { interface: 1, at_ns: 5_000, inbound: None, comment: "tick=1" };
+    let about = PacketMeta { interface: 1, at_ns: 5_000, inbound: None, comment: "tick=1" };
     write_packet(&mut out, &about, b"a record");
-    write_packet(&mut out, &About { interface: 0, inbound: Some(false), ..about }, b"E");
+    write_packet(&mut out, &PacketMeta { interface: 0, inbound: Some(false), ..about }, b"E");
     let whole = read(&out).expect("a capture");
     let alone = whole.packets_alone().expect("one link type");
     let alone = read(&alone).expect("a capture");
@@ -141,16 +141,16 @@ fn packets_alone_have_one_link_type_and_everything_else_of_the_packets() {
 #[test]
 fn each_packet_has_its_own_time_and_a_clock_that_is_set_back_moves_no_file() {
     let second = |at: u64| core::time::Duration::from_secs(at);
-    let mut writer = Writer::new(second(1_000));
+    let mut writer = CaptureWriter::new(second(1_000));
     writer.begin(true);
     let ends = [address(super::CLIENT), address(super::SERVER)];
-    let mut flow = Flow::open(&mut writer, ends, [1, 1], (second(5), ""));
+    let mut flow = TcpFlow::open(&mut writer, ends, [1, 1], (second(5), ""));
     // A client that came before the file began is introduced later.
-    let _ = Flow::open(&mut writer, [ends[1], ends[0]], [1, 1], (second(2), ""));
+    let _ = TcpFlow::open(&mut writer, [ends[1], ends[0]], [1, 1], (second(2), ""));
     // The clock is set back, then forward, between files.
     for (epoch, at) in [(100, 6), (9_000, 7), (1_000, 8)] {
         writer.set_epoch(second(epoch));
-        flow.bytes(&mut writer, End::Client, b"x", (second(at), ""));
+        flow.bytes(&mut writer, Side::Client, b"x", (second(at), ""));
     }
     let seconds = |packet: &Packet<'_>| packet.at_ns / 1_000_000_000;
     let read = read(&writer.blocks).expect("a capture");

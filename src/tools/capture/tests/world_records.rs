@@ -6,7 +6,7 @@ use super::*;
 #[test]
 fn records_round_trip_and_damaged_ones_name_the_error() {
     let records = [
-        Record::World {
+        WorldRecord::World {
             seed: 1,
             tick_hz: 30,
             options: vec![("map_size_px".into(), 2), ("round_s".into(), u32::MAX)],
@@ -16,8 +16,8 @@ fn records_round_trip_and_damaged_ones_name_the_error() {
             parts: 2,
             bytes: b"TWSN",
         },
-        Record::Tick { checksum: 0x0102_0304_0506_0708, frame: b"frame" },
-        Record::Client {
+        WorldRecord::Tick { checksum: 0x0102_0304_0506_0708, frame: b"frame" },
+        WorldRecord::Client {
             client: 7,
             address: "[::1]:5".into(),
             dialect: "native".into(),
@@ -26,10 +26,10 @@ fn records_round_trip_and_damaged_ones_name_the_error() {
             flags: FLAGS,
             session: b"s",
         },
-        Record::Lost { messages: 1, bytes: 2, since_tick: 3 },
-        Record::Join { client: 7, player: 3, port: 50_000, address: CLIENT.into() },
-        Record::Table { table: 1, tables: 2, part: 0, parts: 3, file: "a.tsv".into(), bytes: b"to_client" },
-        Record::Room { game: "tanks".into(), paths: vec![("/play".into(), "tanks".into())] },
+        WorldRecord::Lost { messages: 1, bytes: 2, since_tick: 3 },
+        WorldRecord::Join { client: 7, player: 3, port: 50_000, address: CLIENT.into() },
+        WorldRecord::Table { table: 1, tables: 2, part: 0, parts: 3, file: "a.tsv".into(), bytes: b"to_client" },
+        WorldRecord::Room { game: "tanks".into(), paths: vec![("/play".into(), "tanks".into())] },
     ];
     for (at, record) in records.iter().enumerate() {
         let mut bytes = Vec::new();
@@ -38,7 +38,7 @@ fn records_round_trip_and_damaged_ones_name_the_error() {
         assert_eq!(bytes[..2], [4, at as u8 + 1]);
         assert_eq!(world_record::decode(&bytes), Ok((room.into(), record.clone())));
     }
-    let encoded = |record: &Record<'_>| {
+    let encoded = |record: &WorldRecord<'_>| {
         let mut bytes = Vec::new();
         world_record::encode(&mut bytes, "", record);
         bytes
@@ -46,17 +46,17 @@ fn records_round_trip_and_damaged_ones_name_the_error() {
     let (lost, room) = (encoded(&records[3]), encoded(&records[6]));
     let ends = |whole: &Vec<u8>| (0..whole.len()).map(|end| whole[..end].to_vec()).collect::<Vec<_>>();
     for cut in [ends(&lost), ends(&room)].concat() {
-        assert_eq!(world_record::decode(&cut), Err(world_record::RecordError::Truncated));
+        assert_eq!(world_record::decode(&cut), Err(world_record::WorldRecordError::Truncated));
     }
     assert_eq!(
         world_record::decode(&[&lost[..], &[0]].concat()),
-        Err(world_record::RecordError::Trailing(1))
+        Err(world_record::WorldRecordError::Trailing(1))
     );
-    assert_eq!(world_record::decode(&[2, 4]), Err(world_record::RecordError::Version(2)));
-    assert_eq!(world_record::decode(&[4, 8, 0]), Err(world_record::RecordError::Kind(8)));
+    assert_eq!(world_record::decode(&[2, 4]), Err(world_record::WorldRecordError::Version(2)));
+    assert_eq!(world_record::decode(&[4, 8, 0]), Err(world_record::WorldRecordError::Kind(8)));
     let (seed, tick_hz, options, bytes) = (1, 30, Vec::new(), b"");
-    let no_part = Record::World { seed, tick_hz, options, code_hash: 0, tick: 4, part: 2, parts: 2, bytes };
-    assert_eq!(world_record::decode(&encoded(&no_part)), Err(world_record::RecordError::Part(2)));
+    let no_part = WorldRecord::World { seed, tick_hz, options, code_hash: 0, tick: 4, part: 2, parts: 2, bytes };
+    assert_eq!(world_record::decode(&encoded(&no_part)), Err(world_record::WorldRecordError::Part(2)));
 }
 
 #[test]
@@ -68,7 +68,7 @@ fn a_world_of_layout_3_has_the_size_of_its_map() {
     bytes.extend([0, 0, 1, 0, b'T']);
     let (seed, tick_hz, options) = (7, 30, vec![("map_size_px".into(), 14_400)]);
     let world =
-        Record::World { seed, tick_hz, options, code_hash: 9, tick: 4, part: 0, parts: 1, bytes: b"T" };
+        WorldRecord::World { seed, tick_hz, options, code_hash: 9, tick: 4, part: 0, parts: 1, bytes: b"T" };
     assert_eq!(world_record::decode(&bytes), Ok(("".into(), world)));
 }
 

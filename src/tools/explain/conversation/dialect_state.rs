@@ -6,14 +6,14 @@
 use super::upgrade_request::{Asked, KNOWN};
 use crate::packet::routes::{self, RouteError};
 use crate::packet::{Dialect, PacketTables};
-use crate::tools::explain::dialect_guess::Guess;
-use crate::tools::explain::parse::payload::{self, Inside, Speaker};
+use crate::tools::explain::dialect_guess::DialectGuess;
+use crate::tools::explain::parse::payload::{self, ExplainedPayload, SenderFormat};
 use crate::ws::Side;
 use crate::ws::frame::Opcode;
 
 /// See the [module](self).
 #[derive(Clone, Debug)]
-pub struct Spoken<'c> {
+pub struct DialectState<'c> {
     /// The tables that map a path to its dialect; without them the dialect is fixed.
     codes: Option<&'c PacketTables>,
     dialect: &'c Dialect,
@@ -28,18 +28,18 @@ pub struct Spoken<'c> {
     /// Whether only names and verdicts are asked for.
     is_brief: bool,
     /// The evidence from the messages, if the request was not seen.
-    guess: Option<Guess<'c>>,
+    guess: Option<DialectGuess<'c>>,
 }
 
-impl<'c> Spoken<'c> {
+impl<'c> DialectState<'c> {
     /// The path of the request will select the dialect; until then it is `dialect`.
-    pub fn by_path(codes: &'c PacketTables, dialect: &'c Dialect) -> Spoken<'c> {
-        Spoken { codes: Some(codes), is_settled: false, ..Spoken::in_dialect(dialect) }
+    pub fn by_path(codes: &'c PacketTables, dialect: &'c Dialect) -> DialectState<'c> {
+        DialectState { codes: Some(codes), is_settled: false, ..DialectState::in_dialect(dialect) }
     }
 
     /// Uses this dialect, whatever the path.
-    pub fn in_dialect(dialect: &'c Dialect) -> Spoken<'c> {
-        Spoken {
+    pub fn in_dialect(dialect: &'c Dialect) -> DialectState<'c> {
+        DialectState {
             codes: None,
             dialect,
             json: None,
@@ -77,31 +77,31 @@ impl<'c> Spoken<'c> {
     }
 
     /// The evidence for the dialect, if the request was not seen.
-    pub fn guess(&self) -> Option<&Guess<'c>> {
+    pub fn guess(&self) -> Option<&DialectGuess<'c>> {
         self.guess.as_ref()
     }
 
     /// The candidates of the guess; none if the dialect is known.
     pub fn candidates(&self) -> Vec<&'c Dialect> {
-        self.guess.as_ref().map(Guess::candidates).unwrap_or_default()
+        self.guess.as_ref().map(DialectGuess::candidates).unwrap_or_default()
     }
 
     /// Records that the request was not seen.
     pub fn begin_to_guess(&mut self) {
         if let (Some(codes), false, None) = (self.codes, self.is_settled, &self.guess) {
-            self.take_guess(Guess::new(codes));
+            self.take_guess(DialectGuess::new(codes));
         }
     }
 
     /// Sets the guess that applies until a request names the dialect.
-    pub fn take_guess(&mut self, guess: Guess<'c>) {
+    pub fn take_guess(&mut self, guess: DialectGuess<'c>) {
         self.dialect = guess.best().unwrap_or(self.dialect);
         self.guess = Some(guess);
     }
 
     /// The dialects in which a frame may make sense.
     pub fn sought(&self) -> Vec<&'c Dialect> {
-        self.guess.as_ref().map_or_else(|| vec![self.dialect], Guess::in_contention)
+        self.guess.as_ref().map_or_else(|| vec![self.dialect], DialectGuess::in_contention)
     }
 
     /// Whether packets are JSON in text messages, if known.
@@ -149,20 +149,20 @@ impl<'c> Spoken<'c> {
     }
 
     /// Explains the payload of a control frame or of a whole message, which begins at byte `begin` of the input.
-    pub fn explain(&mut self, payload: &[u8], begin: usize, opcode: Opcode, from: Side) -> Inside<'c> {
+    pub fn explain(&mut self, payload: &[u8], begin: usize, opcode: Opcode, from: Side) -> ExplainedPayload<'c> {
         let mut otherwise = Vec::new();
         if let Some(guess) = self.guess.as_mut().filter(|_| !self.is_foreign) {
             guess.weigh(from, opcode, payload);
             self.dialect = guess.best().unwrap_or(self.dialect);
             otherwise = guess.otherwise(from, opcode, payload);
         }
-        let speaker = Speaker {
+        let speaker = SenderFormat {
             from,
             dialect: self.dialect,
             json: self.json,
             is_brief: self.is_brief,
             is_foreign: self.is_foreign,
         };
-        Inside { otherwise, ..payload::explain(payload, begin, opcode, speaker) }
+        ExplainedPayload { otherwise, ..payload::explain(payload, begin, opcode, speaker) }
     }
 }

@@ -23,14 +23,14 @@ pub(super) mod upgrade_request;
 
 use std::mem;
 
-use self::dialect_state::Spoken;
-use self::resync::Search;
-use self::unfinished_message::{Open, fragment, go_on};
+use self::dialect_state::DialectState;
+use self::resync::Resync;
+use self::unfinished_message::{UnfinishedMessage, fragment, go_on};
 use self::upgrade_request::Asked;
-use super::dialect_guess::Guess;
-use super::explanation::{Content, Explanation, Frame, Problem, REST, Whole};
+use super::dialect_guess::DialectGuess;
+use super::explanation::{Content, Explanation, ExplainedFrame, Problem, REST, ReassembledMessage};
 use super::parse::frame_header::{self, Extensions};
-use super::parse::payload::Inside;
+use super::parse::payload::ExplainedPayload;
 use super::parse::{http_head, packet};
 use super::tree::{BYTE, Node};
 use crate::limits;
@@ -43,29 +43,29 @@ use crate::ws::utf8::Utf8Validator;
 /// A conversation of two sides: bytes go in, and explanations of whole heads and frames come out.
 #[derive(Clone, Debug)]
 pub struct Conversation<'c> {
-    spoken: Spoken<'c>,
+    spoken: DialectState<'c>,
     /// The target of the request, once seen.
     asked: Option<Asked>,
     /// The extensions on which both ends agreed.
     extensions: Extensions,
-    client: Half,
-    server: Half,
+    client: DirectionState,
+    server: DirectionState,
     /// Whether the frames of the server are read by a client of ours, with its limits.
     is_our_client: bool,
 }
 
 /// One direction.
 #[derive(Clone, Debug, Default)]
-struct Half {
+struct DirectionState {
     /// Bytes that do not form a whole item yet.
     waiting: Vec<u8>,
-    stage: Stage,
-    open: Open,
-    search: Search,
+    stage: DirectionStage,
+    open: UnfinishedMessage,
+    search: Resync,
 }
 
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-enum Stage {
+enum DirectionStage {
     #[default]
     Begin,
     Frames,
@@ -82,13 +82,13 @@ enum Stage {
 impl<'c> Conversation<'c> {
     /// A conversation whose dialect comes from the request's path; without a request it is `dialect`.
     pub fn new(codes: &'c PacketTables, dialect: &'c Dialect) -> Conversation<'c> {
-        Conversation { spoken: Spoken::by_path(codes, dialect), ..Conversation::in_dialect(dialect) }
+        Conversation { spoken: DialectState::by_path(codes, dialect), ..Conversation::in_dialect(dialect) }
     }
 
     /// A conversation in this dialect, whatever its path says.
     pub fn in_dialect(dialect: &'c Dialect) -> Conversation<'c> {
-        let (client, server) = (Half::default(), Half::default());
-        let (spoken, extensions) = (Spoken::in_dialect(dialect), Extensions::None);
+        let (client, server) = (DirectionState::default(), DirectionState::default());
+        let (spoken, extensions) = (DialectState::in_dialect(dialect), Extensions::None);
         Conversation { spoken, asked: None, extensions, client, server, is_our_client: false }
     }
 
@@ -96,8 +96,8 @@ impl<'c> Conversation<'c> {
     pub fn begin_with_frames(&mut self, json: bool) {
         self.spoken.say_format(json);
         for half in [&mut self.client, &mut self.server] {
-            half.stage = Stage::Frames;
-            half.open = Open::Nothing;
+            half.stage = DirectionStage::Frames;
+            half.open = UnfinishedMessage::Nothing;
         }
     }
 
@@ -114,7 +114,7 @@ impl<'c> Conversation<'c> {
     /// Whether a side has broken a rule after which nothing more of it is read.
     pub fn has_failed(&self, from: Side) -> bool {
         let half = if from == Side::Client { &self.client } else { &self.server };
-        half.stage == Stage::Over
+        half.stage == DirectionStage::Over
     }
 
     /// Whether trees have a payload as one leaf, which is several times as fast.
@@ -139,14 +139,14 @@ impl<'c> Conversation<'c> {
 
     /// Bytes that the conversation holds: unfinished items and messages.
     pub fn held_bytes(&self) -> usize {
-        let held = |half: &Half| half.waiting.len() + half.open.bytes();
+        let held = |half: &DirectionState| half.waiting.len() + half.open.bytes();
         held(&self.client) + held(&self.server)
     }
 
     /// Whether both sides are past the upgrade, and neither has broken a rule that ends the
     /// connection. Also true after a close frame, because it requires an answer.
     pub fn is_open(&self) -> bool {
-        [&self.client, &self.server].iter().all(|half| matches!(half.stage, Stage::Frames | Stage::Closed))
+        [&self.client, &self.server].iter().all(|half| matches!(half.stage, DirectionStage::Frames | DirectionStage::Closed))
     }
 
     /// The dialect, as far as it is known.
@@ -160,12 +160,12 @@ impl<'c> Conversation<'c> {
     }
 
     /// The evidence for the dialect, if the upgrade was not seen.
-    pub fn guess(&self) -> Option<&Guess<'c>> {
+    pub fn guess(&self) -> Option<&DialectGuess<'c>> {
         self.spoken.guess()
     }
 
     /// Sets the guess that applies until a request names the dialect.
-    pub fn take_guess(&mut self, guess: Guess<'c>) {
+    pub fn take_guess(&mut self, guess: DialectGuess<'c>) {
         self.spoken.take_guess(guess);
     }
 
@@ -195,7 +195,7 @@ impl<'c> Conversation<'c> {
         if at < input.len() {
             items.push(self.explain_one(from, &input[at..]));
         }
-        self.half(from).search = Search::default();
+        self.half(from).search = Resync::default();
         items
     }
 
@@ -220,7 +220,7 @@ impl<'c> Conversation<'c> {
     pub fn begin_midway(&mut self) {
         self.spoken.begin_to_guess();
         for half in [&mut self.client, &mut self.server] {
-            half.stage = Stage::Seek;
+            half.stage = DirectionStage::Seek;
         }
     }
 
@@ -230,11 +230,11 @@ impl<'c> Conversation<'c> {
         let before = self.half(from).stage;
         let given_up = self.finish(from);
         let half = self.half(from);
-        half.open = Open::Unknown;
+        half.open = UnfinishedMessage::Unknown;
         // A truncated head shows no upgrade request, but there may have been one.
-        let is_over = matches!(half.stage, Stage::Closed | Stage::Over);
-        if matches!(before, Stage::Begin | Stage::Frames) && !is_over {
-            half.stage = Stage::Seek;
+        let is_over = matches!(half.stage, DirectionStage::Closed | DirectionStage::Over);
+        if matches!(before, DirectionStage::Begin | DirectionStage::Frames) && !is_over {
+            half.stage = DirectionStage::Seek;
             self.spoken.begin_to_guess();
         }
         given_up
@@ -248,7 +248,7 @@ impl<'c> Conversation<'c> {
     }
 
     /// Like `explain`, but hands over each frame as it is found.
-    pub(super) fn explain_each(&mut self, from: Side, bytes: &[u8], mut each: impl FnMut(Frame<'c>)) {
+    pub(super) fn explain_each(&mut self, from: Side, bytes: &[u8], mut each: impl FnMut(ExplainedFrame<'c>)) {
         let mut at = 0;
         while at < bytes.len() {
             let frame = self.item(bytes, at, from);
@@ -262,7 +262,7 @@ impl<'c> Conversation<'c> {
         self.explanation(item, from, frames)
     }
 
-    fn explanation(&self, bytes: &[u8], from: Side, frames: Vec<Frame<'c>>) -> Explanation<'c> {
+    fn explanation(&self, bytes: &[u8], from: Side, frames: Vec<ExplainedFrame<'c>>) -> Explanation<'c> {
         let (dialect, candidates) = (self.spoken.dialect(), self.spoken.candidates());
         let is_foreign = self.spoken.is_foreign();
         Explanation { bytes: bytes.to_vec(), from, dialect, is_foreign, candidates, frames }
@@ -276,7 +276,7 @@ impl<'c> Conversation<'c> {
         }
     }
 
-    fn half(&mut self, from: Side) -> &mut Half {
+    fn half(&mut self, from: Side) -> &mut DirectionState {
         match from {
             Side::Client => &mut self.client,
             Side::Server => &mut self.server,
@@ -285,22 +285,22 @@ impl<'c> Conversation<'c> {
 
     /// The size of the next item, once it is whole. After a broken rule, all remaining bytes.
     fn next_size(&mut self, from: Side, input: &[u8], is_all: bool) -> Option<usize> {
-        if self.half(from).stage == Stage::Seek && !input.is_empty() {
+        if self.half(from).stage == DirectionStage::Seek && !input.is_empty() {
             match self.seek(from, input, is_all) {
                 Some(0) => {}
                 size => return size,
             }
         }
         let (limits, extensions) = (self.limits(from), self.extensions);
-        if self.half(from).stage == Stage::Begin && http_head::may_begin(input, from) {
+        if self.half(from).stage == DirectionStage::Begin && http_head::may_begin(input, from) {
             return http_head::size(input, from, &self.spoken);
         }
         let half = self.half(from);
         match half.stage {
             _ if input.is_empty() => None,
-            Stage::Body | Stage::Closed | Stage::Over => Some(input.len()),
-            Stage::Seek => None,
-            Stage::Begin | Stage::Frames => match frame_header::decode(input, from, extensions) {
+            DirectionStage::Body | DirectionStage::Closed | DirectionStage::Over => Some(input.len()),
+            DirectionStage::Seek => None,
+            DirectionStage::Begin | DirectionStage::Frames => match frame_header::decode(input, from, extensions) {
                 Err(_) => Some(input.len()),
                 Ok(None) => None,
                 Ok(Some((header, ..))) if half.open.admit(header, limits).is_err() => Some(input.len()),
@@ -316,7 +316,7 @@ impl<'c> Conversation<'c> {
     /// seeking. `is_all` means that no more bytes will come, so there is nothing to wait for.
     fn seek(&mut self, from: Side, input: &[u8], is_all: bool) -> Option<usize> {
         if http_head::is_of_upgrade(input) {
-            self.half(from).stage = Stage::Begin;
+            self.half(from).stage = DirectionStage::Begin;
             return Some(0);
         }
         if !is_all && !self.half(from).search.is_due(input.len()) {
@@ -326,9 +326,9 @@ impl<'c> Conversation<'c> {
         let half = self.half(from);
         match half.search.first_frame(input, from, (&dialects, json), is_all) {
             Some(at) => {
-                half.search = Search::default();
+                half.search = Resync::default();
                 if at == 0 {
-                    half.stage = Stage::Frames;
+                    half.stage = DirectionStage::Frames;
                 }
                 Some(at)
             }
@@ -338,23 +338,23 @@ impl<'c> Conversation<'c> {
     }
 
     /// The head or the frame that begins at byte `start`, possibly incomplete.
-    fn item(&mut self, bytes: &[u8], start: usize, from: Side) -> Frame<'c> {
+    fn item(&mut self, bytes: &[u8], start: usize, from: Side) -> ExplainedFrame<'c> {
         match self.half(from).stage {
-            Stage::Begin if http_head::may_begin(&bytes[start..], from) => self.head(bytes, start, from),
-            stage @ (Stage::Body | Stage::Closed | Stage::Over | Stage::Seek) => {
+            DirectionStage::Begin if http_head::may_begin(&bytes[start..], from) => self.head(bytes, start, from),
+            stage @ (DirectionStage::Body | DirectionStage::Closed | DirectionStage::Over | DirectionStage::Seek) => {
                 let rest = Node::of_bytes(packet::NOT_READ, start, &bytes[start..], "not read");
                 let tree = Node::parent(REST, start * BYTE, vec![rest]);
-                let why = if stage == Stage::Closed { "after the close" } else { "" };
-                Frame::new(start..bytes.len(), tree.valued(why))
+                let why = if stage == DirectionStage::Closed { "after the close" } else { "" };
+                ExplainedFrame::new(start..bytes.len(), tree.valued(why))
             }
-            Stage::Begin | Stage::Frames => {
-                self.half(from).stage = Stage::Frames;
+            DirectionStage::Begin | DirectionStage::Frames => {
+                self.half(from).stage = DirectionStage::Frames;
                 self.frame(bytes, start, from)
             }
         }
     }
 
-    fn head(&mut self, bytes: &[u8], start: usize, from: Side) -> Frame<'c> {
+    fn head(&mut self, bytes: &[u8], start: usize, from: Side) -> ExplainedFrame<'c> {
         let head = http_head::explain(bytes, start, from, self.asked.as_ref(), &self.spoken);
         if let Some(granted) = &head.granted {
             self.extensions = granted.extensions;
@@ -365,28 +365,28 @@ impl<'c> Conversation<'c> {
             self.asked = Some(asked);
         }
         let half = self.half(from);
-        half.stage = if head.is_upgrade { Stage::Frames } else { Stage::Body };
-        half.open = Open::Nothing;
+        half.stage = if head.is_upgrade { DirectionStage::Frames } else { DirectionStage::Body };
+        half.open = UnfinishedMessage::Nothing;
         head.frame
     }
 
-    fn frame(&mut self, bytes: &[u8], start: usize, from: Side) -> Frame<'c> {
+    fn frame(&mut self, bytes: &[u8], start: usize, from: Side) -> ExplainedFrame<'c> {
         let layout = frame_header::lay_out(bytes, start, from);
         let (header, is_compressed) = match frame_header::decode(&bytes[start..], from, self.extensions) {
             Ok(Some((header, _, is_compressed))) => (header, is_compressed),
             Ok(None) => return unread(bytes, start, layout, Problem::Incomplete { missing: None }),
             Err(violation) => {
-                self.half(from).stage = Stage::Over;
+                self.half(from).stage = DirectionStage::Over;
                 let culprit = frame_header::culprit(violation, bytes, start, &layout);
                 return unread(bytes, start, layout, Problem::violation(violation, culprit));
             }
         };
         let limits = self.limits(from);
         if let Err(violation) = self.half(from).open.admit(header, limits) {
-            self.half(from).stage = Stage::Over;
+            self.half(from).stage = DirectionStage::Over;
             let culprit = frame_header::culprit(violation, bytes, start, &layout);
             let frame = unread(bytes, start, layout, Problem::violation(violation, culprit));
-            return Frame { header: Some(header), ..frame };
+            return ExplainedFrame { header: Some(header), ..frame };
         }
         let begin = layout.end;
         let come = ((bytes.len() - begin) as u64).min(header.length) as usize;
@@ -399,7 +399,7 @@ impl<'c> Conversation<'c> {
             0 => self.payload(&payload, begin, (header, is_compressed), from),
             _ if is_compressed => {
                 let incomplete = Problem::Incomplete { missing: Some(missing) };
-                (Inside::compressed(&payload, begin).with(Some(incomplete)), None)
+                (ExplainedPayload::compressed(&payload, begin).with(Some(incomplete)), None)
             }
             _ => (self.unfinished(&payload, begin, header, missing, from), None),
         };
@@ -407,16 +407,16 @@ impl<'c> Conversation<'c> {
         // later frames can be read.
         let is_of_packets = matches!(inside.content, Content::Packet(..));
         if !is_of_packets && inside.problem.as_ref().is_some_and(Problem::closes) {
-            self.half(from).stage = Stage::Over;
+            self.half(from).stage = DirectionStage::Over;
         } else if missing == 0 && header.opcode == Opcode::Close {
-            self.half(from).stage = Stage::Closed;
+            self.half(from).stage = DirectionStage::Closed;
         }
         let mut fields = layout.fields;
         if come > 0 {
             fields.push(inside.node);
         }
         let tree = Node::parent("frame", start * BYTE, fields).valued(header.to_string());
-        Frame {
+        ExplainedFrame {
             header: Some(header),
             key: header.mask,
             payload,
@@ -424,7 +424,7 @@ impl<'c> Conversation<'c> {
             whole,
             problem: inside.problem,
             otherwise: inside.otherwise,
-            ..Frame::new(start..begin + come, tree)
+            ..ExplainedFrame::new(start..begin + come, tree)
         }
     }
 
@@ -437,10 +437,10 @@ impl<'c> Conversation<'c> {
         header: Header,
         missing: u64,
         from: Side,
-    ) -> Inside<'c> {
+    ) -> ExplainedPayload<'c> {
         let text = match (header.opcode, &self.half(from).open) {
             (Opcode::Text, _) => Some(Utf8Validator::default()),
-            (Opcode::Continuation, Open::Begun { opcode: Opcode::Text, text, is_compressed: false, .. }) => {
+            (Opcode::Continuation, UnfinishedMessage::Begun { opcode: Opcode::Text, text, is_compressed: false, .. }) => {
                 Some(text.clone())
             }
             _ => None,
@@ -449,7 +449,7 @@ impl<'c> Conversation<'c> {
         let incomplete = Problem::Incomplete { missing: Some(missing) };
         judged
             .filter(|inside| inside.problem.is_some())
-            .unwrap_or_else(|| Inside::bytes(payload, begin).with(Some(incomplete)))
+            .unwrap_or_else(|| ExplainedPayload::bytes(payload, begin).with(Some(incomplete)))
     }
 
     /// A complete payload: its own content, and the message that it completes.
@@ -459,25 +459,25 @@ impl<'c> Conversation<'c> {
         begin: usize,
         (header, is_compressed): (Header, bool),
         from: Side,
-    ) -> (Inside<'c>, Option<Whole>) {
+    ) -> (ExplainedPayload<'c>, Option<ReassembledMessage>) {
         let Conversation { spoken, client, server, .. } = self;
         let open = &mut if from == Side::Client { client } else { server }.open;
         let mut explain = |payload: &[u8], begin, opcode| match is_compressed {
-            true => Inside::compressed(payload, begin),
+            true => ExplainedPayload::compressed(payload, begin),
             false => spoken.explain(payload, begin, opcode, from),
         };
         match (header.opcode, header.fin) {
             (opcode, _) if opcode.is_control() => (explain(payload, begin, opcode), None),
             (Opcode::Continuation, fin) => go_on(open, payload, begin, fin, explain),
             (opcode, true) => {
-                *open = Open::Nothing;
+                *open = UnfinishedMessage::Nothing;
                 (explain(payload, begin, opcode), None)
             }
             (opcode, false) => {
                 let mut text = Utf8Validator::default();
                 let shown_as = if is_compressed { Opcode::Binary } else { opcode };
                 let inside = fragment(payload, begin, shown_as, &mut text);
-                *open = Open::Begun { opcode, payload: payload.to_vec(), frames: 1, text, is_compressed };
+                *open = UnfinishedMessage::Begun { opcode, payload: payload.to_vec(), frames: 1, text, is_compressed };
                 (inside, None)
             }
         }
@@ -485,16 +485,16 @@ impl<'c> Conversation<'c> {
 }
 
 /// A frame whose header ends the connection or is incomplete: nothing after it is read.
-fn unread<'c>(bytes: &[u8], start: usize, layout: frame_header::Layout, problem: Problem) -> Frame<'c> {
+fn unread<'c>(bytes: &[u8], start: usize, layout: frame_header::HeaderLayout, problem: Problem) -> ExplainedFrame<'c> {
     let mut fields = layout.fields;
     if layout.end < bytes.len() {
         fields.push(Node::of_bytes(packet::NOT_READ, layout.end, &bytes[layout.end..], "not read"));
     }
     let tree = Node::parent("frame", start * BYTE, fields);
-    Frame {
+    ExplainedFrame {
         key: layout.key,
         content: Content::Unread,
         problem: Some(problem),
-        ..Frame::new(start..bytes.len(), tree)
+        ..ExplainedFrame::new(start..bytes.len(), tree)
     }
 }

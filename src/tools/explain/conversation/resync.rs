@@ -13,7 +13,7 @@
 
 use crate::limits;
 use crate::packet::Dialect;
-use crate::tools::explain::parse::payload::Speaker;
+use crate::tools::explain::parse::payload::SenderFormat;
 use crate::ws::frame::{self, Header, Opcode};
 use crate::ws::{Side, close};
 
@@ -22,11 +22,11 @@ use crate::ws::{Side, close};
 const NEW_PART: usize = 4;
 
 /// Dialects in which a frame may make sense, and whether packets are JSON, if known.
-type Tongues<'t, 'c> = (&'t [&'c Dialect], Option<bool>);
+type CandidateFormats<'t, 'c> = (&'t [&'c Dialect], Option<bool>);
 
 /// The progress of one side's search. Places count from the front of the waiting bytes.
 #[derive(Clone, Debug, Default)]
-pub struct Search {
+pub struct Resync {
     /// No plausible frame begins before this position, whatever follows.
     from: usize,
     /// The number of bytes at the last look.
@@ -37,7 +37,7 @@ pub struct Search {
     is_out_of_tries: bool,
 }
 
-impl Search {
+impl Resync {
     /// Whether `length` bytes include enough new ones for another look.
     pub fn is_due(&self, length: usize) -> bool {
         match self.front {
@@ -51,14 +51,14 @@ impl Search {
         &mut self,
         input: &[u8],
         from: Side,
-        tongues: Tongues<'_, '_>,
+        tongues: CandidateFormats<'_, '_>,
         is_all: bool,
     ) -> Option<usize> {
         self.front = if self.from == 0 { unfinished_front(input, from).filter(|_| !is_all) } else { None };
         if self.front.is_some() {
             return None;
         }
-        let mut look = Look {
+        let mut look = SearchPass {
             from,
             tongues,
             left: input.len().saturating_mul(limits::RESYNC_DECODE_FACTOR),
@@ -67,11 +67,11 @@ impl Search {
         let mut unknown = None;
         for at in self.from..input.len() {
             match look.at(&input[at..], at == 0) {
-                Place::Not => {}
-                Place::Unknown => {
+                Plausibility::Not => {}
+                Plausibility::Unknown => {
                     unknown.get_or_insert(at);
                 }
-                Place::Sense => return Some(at),
+                Plausibility::Sense => return Some(at),
             }
             if look.is_out_of_tries {
                 break;
@@ -95,7 +95,7 @@ impl Search {
 }
 
 /// The verdict on a place.
-enum Place {
+enum Plausibility {
     /// No frame that could count as a beginning starts here.
     Not,
     /// The bytes could be the front of such a frame.
@@ -125,29 +125,29 @@ fn unfinished_front(input: &[u8], from: Side) -> Option<usize> {
 }
 
 /// One look: its target, and its remaining decoding budget.
-struct Look<'t, 'c> {
+struct SearchPass<'t, 'c> {
     from: Side,
-    tongues: Tongues<'t, 'c>,
+    tongues: CandidateFormats<'t, 'c>,
     /// Bytes.
     left: usize,
     is_out_of_tries: bool,
 }
 
-impl Look<'_, '_> {
+impl SearchPass<'_, '_> {
     /// The verdict on the front of `input`; `is_front` means that it is the front of all waiting
     /// bytes.
-    fn at(&mut self, input: &[u8], is_front: bool) -> Place {
+    fn at(&mut self, input: &[u8], is_front: bool) -> Plausibility {
         let mut at = 0;
         // The unfinished message: its opcode, and its payload so far.
         let mut begun: Option<(Opcode, Vec<u8>)> = None;
         for _ in 0..limits::MESSAGE_FRAGMENTS {
             let (header, size) = match Header::decode(&input[at..], self.from) {
-                Err(_) => return Place::Not,
-                Ok(None) => return Place::Unknown,
+                Err(_) => return Plausibility::Not,
+                Ok(None) => return Plausibility::Unknown,
                 Ok(Some(found)) => found,
             };
             let length = usize::try_from(header.length).ok().filter(|length| *length <= longest(self.from));
-            let Some(length) = length else { return Place::Not };
+            let Some(length) = length else { return Plausibility::Not };
             let may_follow = match header.opcode {
                 Opcode::Ping | Opcode::Pong => begun.is_some() || is_front,
                 Opcode::Continuation => begun.is_some(),
@@ -155,23 +155,23 @@ impl Look<'_, '_> {
                 Opcode::Close => true,
             };
             if !may_follow {
-                return Place::Not;
+                return Plausibility::Not;
             }
-            let Some(payload) = input.get(at + size..at + size + length) else { return Place::Unknown };
+            let Some(payload) = input.get(at + size..at + size + length) else { return Plausibility::Unknown };
             at += size + length;
             if Header::decode(&input[at..], self.from).is_err() {
-                return Place::Not;
+                return Plausibility::Not;
             }
             if matches!(header.opcode, Opcode::Ping | Opcode::Pong) {
                 continue;
             }
             if !self.may_decode(length) {
-                return Place::Unknown;
+                return Plausibility::Unknown;
             }
             let part = unmasked(header, payload);
             match (header.opcode, header.fin) {
                 (Opcode::Continuation, is_last) => {
-                    let Some((opcode, message)) = &mut begun else { return Place::Not };
+                    let Some((opcode, message)) = &mut begun else { return Plausibility::Not };
                     message.extend_from_slice(&part);
                     if is_last {
                         return self.verdict(*opcode, message);
@@ -181,7 +181,7 @@ impl Look<'_, '_> {
                 (opcode, false) => begun = Some((opcode, part)),
             }
         }
-        Place::Not
+        Plausibility::Not
     }
 
     /// Whether a payload of that length may still be decoded in every dialect.
@@ -193,11 +193,11 @@ impl Look<'_, '_> {
     }
 
     /// Whether a whole message makes sense in one of the dialects.
-    fn verdict(&self, opcode: Opcode, message: &[u8]) -> Place {
+    fn verdict(&self, opcode: Opcode, message: &[u8]) -> Plausibility {
         let (dialects, json) = self.tongues;
         let makes_sense = |dialect: &&Dialect| {
             let direction =
-                Speaker { from: self.from, dialect, json, is_brief: true, is_foreign: false }.direction();
+                SenderFormat { from: self.from, dialect, json, is_brief: true, is_foreign: false }.direction();
             match opcode {
                 Opcode::Close => !message.is_empty() && close::decode(message).is_ok(),
                 Opcode::Binary => dialect.decode(direction, message).is_ok(),
@@ -206,7 +206,7 @@ impl Look<'_, '_> {
                     .is_ok_and(|text| dialect.decode_json(direction, text).is_ok()),
             }
         };
-        if dialects.iter().any(makes_sense) { Place::Sense } else { Place::Not }
+        if dialects.iter().any(makes_sense) { Plausibility::Sense } else { Plausibility::Not }
     }
 }
 

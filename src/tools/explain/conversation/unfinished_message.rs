@@ -3,8 +3,8 @@
 
 use std::mem;
 
-use crate::tools::explain::explanation::{Problem, Whole};
-use crate::tools::explain::parse::payload::Inside;
+use crate::tools::explain::explanation::{Problem, ReassembledMessage};
+use crate::tools::explain::parse::payload::ExplainedPayload;
 use crate::tools::explain::tree::{BYTE, bits};
 use crate::ws::Violation;
 use crate::ws::frame::{Header, Opcode};
@@ -13,7 +13,7 @@ use crate::ws::utf8::Utf8Validator;
 
 /// The unfinished message.
 #[derive(Clone, Debug, Default)]
-pub(crate) enum Open {
+pub(crate) enum UnfinishedMessage {
     /// Unknown, because the beginning of the stream was not seen.
     #[default]
     Unknown,
@@ -27,19 +27,19 @@ pub(crate) enum Open {
     },
 }
 
-impl Open {
+impl UnfinishedMessage {
     /// Bytes of the unfinished message.
     pub(crate) fn bytes(&self) -> usize {
-        if let Open::Begun { payload, .. } = self { payload.len() } else { 0 }
+        if let UnfinishedMessage::Begun { payload, .. } = self { payload.len() } else { 0 }
     }
 
     /// Whether a frame may follow: RFC 6455 section 5.4, and the limits of the receiving end, if
     /// known.
     pub(crate) fn admit(&self, header: Header, limits: Option<Limits>) -> Result<(), Violation> {
         let (fragments, bytes) = match (header.opcode, self) {
-            (Opcode::Continuation, Open::Nothing) => return Err(Violation::ContinuationWithoutStart),
-            (Opcode::Text | Opcode::Binary, Open::Begun { .. }) => return Err(Violation::MessageInterrupted),
-            (Opcode::Continuation, Open::Begun { frames, payload, .. }) => (*frames, payload.len()),
+            (Opcode::Continuation, UnfinishedMessage::Nothing) => return Err(Violation::ContinuationWithoutStart),
+            (Opcode::Text | Opcode::Binary, UnfinishedMessage::Begun { .. }) => return Err(Violation::MessageInterrupted),
+            (Opcode::Continuation, UnfinishedMessage::Begun { frames, payload, .. }) => (*frames, payload.len()),
             _ => (0, 0),
         };
         match limits.filter(|_| !header.opcode.is_control()) {
@@ -54,17 +54,17 @@ impl Open {
 
 /// A continuation: a part of a message, or its end.
 pub(crate) fn go_on<'c>(
-    open: &mut Open,
+    open: &mut UnfinishedMessage,
     payload: &[u8],
     begin: usize,
     fin: bool,
-    mut explain: impl FnMut(&[u8], usize, Opcode) -> Inside<'c>,
-) -> (Inside<'c>, Option<Whole>) {
-    let Open::Begun { opcode, payload: joined, frames, text, is_compressed } = open else {
+    mut explain: impl FnMut(&[u8], usize, Opcode) -> ExplainedPayload<'c>,
+) -> (ExplainedPayload<'c>, Option<ReassembledMessage>) {
+    let UnfinishedMessage::Begun { opcode, payload: joined, frames, text, is_compressed } = open else {
         if fin {
-            *open = Open::Nothing;
+            *open = UnfinishedMessage::Nothing;
         }
-        return (Inside::bytes(payload, begin), None);
+        return (ExplainedPayload::bytes(payload, begin), None);
     };
     let (opcode, is_compressed, before) = (*opcode, *is_compressed, joined.len());
     joined.extend_from_slice(payload);
@@ -74,15 +74,15 @@ pub(crate) fn go_on<'c>(
         return (inside, None);
     }
     let (frames, joined) = (*frames, mem::take(joined));
-    *open = Open::Nothing;
-    let message = if is_compressed { Inside::compressed(&joined, 0) } else { explain(&joined, 0, opcode) };
+    *open = UnfinishedMessage::Nothing;
+    let message = if is_compressed { ExplainedPayload::compressed(&joined, 0) } else { explain(&joined, 0, opcode) };
     // A problem of the message is shown at its place in this frame, or at the frame's front.
     let end = (begin + payload.len()) * BYTE;
     let here = |bit: usize| ((bit + begin * BYTE).saturating_sub(before * BYTE)).clamp(begin * BYTE, end);
     let problem = message.problem.map(|problem| problem.at(|bits| here(bits.start)..here(bits.end)));
-    let whole = Whole { frames, opcode, payload: joined, tree: message.node };
+    let whole = ReassembledMessage { frames, opcode, payload: joined, tree: message.node };
     let (node, content, otherwise) = (inside.node, message.content, message.otherwise);
-    (Inside { node, content, problem, otherwise }, Some(whole))
+    (ExplainedPayload { node, content, problem, otherwise }, Some(whole))
 }
 
 /// A single fragment. A text that can no longer be UTF-8 is rejected at the first bytes that show
@@ -92,15 +92,15 @@ pub(crate) fn fragment<'c>(
     begin: usize,
     opcode: Opcode,
     text: &mut Utf8Validator,
-) -> Inside<'c> {
+) -> ExplainedPayload<'c> {
     if opcode == Opcode::Text && text.receive(payload).is_err() {
         let good = std::str::from_utf8(payload).err().map_or(0, |error| error.valid_up_to());
         let culprit = bits(begin + good..begin + payload.len());
         let problem = Problem::violation(Violation::TextNotUtf8, culprit);
-        return Inside::bytes(payload, begin).with(Some(problem));
+        return ExplainedPayload::bytes(payload, begin).with(Some(problem));
     }
     match std::str::from_utf8(payload) {
-        Ok(text) if opcode == Opcode::Text => Inside::text(text, begin),
-        _ => Inside::bytes(payload, begin),
+        Ok(text) if opcode == Opcode::Text => ExplainedPayload::text(text, begin),
+        _ => ExplainedPayload::bytes(payload, begin),
     }
 }

@@ -85,7 +85,7 @@ pub fn decode(
 
 /// Where the fields of one header lie, and what follows from them.
 #[derive(Debug)]
-pub struct Layout {
+pub struct HeaderLayout {
     /// The fields that are there, in order; the last one may be cut.
     pub fields: Vec<Node>,
     /// The first byte after the header, or the end of the input.
@@ -97,8 +97,8 @@ pub struct Layout {
 }
 
 /// Lays out the header of a frame of this side that begins at byte `start`.
-pub fn lay_out(bytes: &[u8], start: usize, from: Side) -> Layout {
-    let mut layout = Layout { fields: Vec::new(), end: start, length: None, key: None };
+pub fn lay_out(bytes: &[u8], start: usize, from: Side) -> HeaderLayout {
+    let mut layout = HeaderLayout { fields: Vec::new(), end: start, length: None, key: None };
     let Some(&first) = bytes.get(start) else { return layout };
     layout.fields.extend(first_byte(first, start * BYTE));
     layout.end += 1;
@@ -177,7 +177,7 @@ fn second_byte(byte: u8, at: usize, from: Side) -> [Node; 2] {
 }
 
 /// The bits of the field that breaks a rule of the header.
-pub fn culprit(violation: Violation, bytes: &[u8], start: usize, layout: &Layout) -> Range<usize> {
+pub fn culprit(violation: Violation, bytes: &[u8], start: usize, layout: &HeaderLayout) -> Range<usize> {
     let place =
         |name| layout.fields.iter().find(|node: &&Node| node.name == name).map(|node| node.bits.clone());
     let found = match violation {

@@ -9,9 +9,9 @@ use std::ops::Range;
 use super::frame_header::Extensions;
 use super::packet::SIGN;
 use crate::limits;
-use crate::tools::explain::conversation::dialect_state::Spoken;
+use crate::tools::explain::conversation::dialect_state::DialectState;
 use crate::tools::explain::conversation::upgrade_request::{Asked, KNOWN};
-use crate::tools::explain::explanation::{Content, Frame, Problem};
+use crate::tools::explain::explanation::{Content, ExplainedFrame, Problem};
 use crate::tools::explain::tree::{BYTE, Node, bits};
 use crate::util::escape;
 use crate::util::plural;
@@ -37,7 +37,7 @@ pub struct Granted {
 #[derive(Debug)]
 pub struct Head<'a> {
     /// The head as an item of the stream.
-    pub frame: Frame<'a>,
+    pub frame: ExplainedFrame<'a>,
     /// Whether frames follow.
     pub is_upgrade: bool,
     /// The target, if the head is an upgrade request.
@@ -78,7 +78,7 @@ pub fn may_begin(bytes: &[u8], from: Side) -> bool {
 }
 
 /// The size of the head, once it is complete or has broken a rule.
-pub fn size(bytes: &[u8], from: Side, spoken: &Spoken<'_>) -> Option<usize> {
+pub fn size(bytes: &[u8], from: Side, spoken: &DialectState<'_>) -> Option<usize> {
     let end = bytes.windows(HEAD_END.len()).position(|window| window == HEAD_END);
     let is_broken = || {
         let broken = match from {
@@ -101,7 +101,7 @@ const FOREIGN_HEAD: HeadLimits = HeadLimits {
 
 /// Whether a violation counts for a head. Plain HTTP, and an upgrade to another protocol, need not observe the limits
 /// of our server, nor what else it asks beyond the RFCs.
-fn counts(violation: Violation, head: &[u8], spoken: &Spoken<'_>) -> bool {
+fn counts(violation: Violation, head: &[u8], spoken: &DialectState<'_>) -> bool {
     let is_limit = matches!(
         violation,
         Violation::HeadTooLong
@@ -164,7 +164,7 @@ pub fn explain<'a>(
     start: usize,
     from: Side,
     asked: Option<&Asked>,
-    spoken: &Spoken<'_>,
+    spoken: &DialectState<'_>,
 ) -> Head<'a> {
     let input = &bytes[start..];
     let whole = size(input, from, spoken).unwrap_or(input.len());
@@ -185,14 +185,14 @@ pub fn explain<'a>(
     };
     let tree = tree.valued(judged.line.clone());
     let frame =
-        Frame { content: Content::Head(judged.line), problem, ..Frame::new(start..start + whole, tree) };
+        ExplainedFrame { content: Content::Head(judged.line), problem, ..ExplainedFrame::new(start..start + whole, tree) };
     let is_upgrade = judged.is_upgrade && frame.problem.is_none();
     Head { is_upgrade, frame, asked: judged.asked, granted: judged.granted.filter(|_| is_upgrade) }
 }
 
 /// The content of a head: the verdict, and the meanings of its headers.
 #[derive(Debug, Default)]
-struct Judged {
+struct HeadVerdict {
     line: String,
     violation: Option<Violation>,
     is_upgrade: bool,
@@ -207,21 +207,21 @@ fn first_line(head: &[u8]) -> String {
     escape::escape_line(&String::from_utf8_lossy(line)).into_owned()
 }
 
-fn judge_request(head: &[u8], spoken: &Spoken<'_>) -> Judged {
+fn judge_request(head: &[u8], spoken: &DialectState<'_>) -> HeadVerdict {
     let line = first_line(head);
     let counted = |refusal: Refusal| Some(refusal.violation).filter(|one| counts(*one, head, spoken));
     let lenient = || HeadReader::with_body_rule(FOREIGN_HEAD, |_| true).receive(head).ok().flatten();
     let request = match HeadReader::new(limits::HEAD_LIMITS).receive(head) {
         Ok(Some(request)) => request,
-        Ok(None) => return Judged { line, ..Judged::default() },
+        Ok(None) => return HeadVerdict { line, ..HeadVerdict::default() },
         Err(refusal) => match (counted(refusal), lenient()) {
             (None, Some(request)) => request,
-            (None, None) => return Judged { line: format!("{line}, no upgrade"), ..Judged::default() },
-            (violation, _) => return Judged { line, violation, ..Judged::default() },
+            (None, None) => return HeadVerdict { line: format!("{line}, no upgrade"), ..HeadVerdict::default() },
+            (violation, _) => return HeadVerdict { line, violation, ..HeadVerdict::default() },
         },
     };
     if !request.has_upgrade_headers() {
-        return Judged { line: format!("{line}, no upgrade"), ..Judged::default() };
+        return HeadVerdict { line: format!("{line}, no upgrade"), ..HeadVerdict::default() };
     }
     let violation = handshake::accept(&request, &KNOWN).err().and_then(counted);
     let asked = asked(&request);
@@ -240,7 +240,7 @@ fn judge_request(head: &[u8], spoken: &Spoken<'_>) -> Judged {
     }
     let foreign = if spoken.may_serve(&asked.path) { "" } else { " to another protocol" };
     let line = format!("{line}, asks for the upgrade{foreign}");
-    Judged { line, violation, is_upgrade: true, asked: Some(asked), granted: None, meanings }
+    HeadVerdict { line, violation, is_upgrade: true, asked: Some(asked), granted: None, meanings }
 }
 
 fn asked(request: &RequestHead) -> Asked {
@@ -260,20 +260,20 @@ fn extensions(headers: &Headers) -> impl Iterator<Item = &str> {
     listed.map(|extension| extension.split(';').next().unwrap_or_default().trim())
 }
 
-fn judge_response(head: &[u8], asked: Option<&Asked>, spoken: &Spoken<'_>) -> Judged {
+fn judge_response(head: &[u8], asked: Option<&Asked>, spoken: &DialectState<'_>) -> HeadVerdict {
     let line = first_line(head);
     let lenient = || ResponseReader::new(FOREIGN_HEAD).receive(head).ok().flatten();
     let response = match ResponseReader::new(limits::HEAD_LIMITS).receive(head) {
         Ok(Some(response)) => response,
-        Ok(None) => return Judged { line, ..Judged::default() },
+        Ok(None) => return HeadVerdict { line, ..HeadVerdict::default() },
         Err(violation) => match (counts(violation, head, spoken), lenient()) {
             (false, Some(response)) => response,
-            (false, None) => return Judged { line: format!("{line}, no upgrade"), ..Judged::default() },
-            (true, _) => return Judged { line, violation: Some(violation), ..Judged::default() },
+            (false, None) => return HeadVerdict { line: format!("{line}, no upgrade"), ..HeadVerdict::default() },
+            (true, _) => return HeadVerdict { line, violation: Some(violation), ..HeadVerdict::default() },
         },
     };
     if response.status != 101 {
-        return Judged { line: format!("{line}, no upgrade"), ..Judged::default() };
+        return HeadVerdict { line: format!("{line}, no upgrade"), ..HeadVerdict::default() };
     }
     let (violation, accept) = check(&response, asked);
     let meanings = vec![
@@ -288,7 +288,7 @@ fn judge_response(head: &[u8], asked: Option<&Asked>, spoken: &Spoken<'_>) -> Ju
         subprotocol: response.headers.get("Sec-WebSocket-Protocol").map(str::to_owned),
     };
     let line = format!("{line}, grants the upgrade");
-    Judged { line, violation, is_upgrade: true, asked: None, granted: Some(granted), meanings }
+    HeadVerdict { line, violation, is_upgrade: true, asked: None, granted: Some(granted), meanings }
 }
 
 /// The verdict on an answer, and the text about its accept key. Without the request there is no key
@@ -332,7 +332,7 @@ fn lines(head: &[u8], start: usize, meanings: &[(&str, String)]) -> Vec<Node> {
         let rest = &head[at..];
         let end = rest.windows(LINE_END.len()).position(|window| window == LINE_END);
         let size = end.map_or(rest.len(), |end| end + LINE_END.len());
-        let line = Line { bytes: &rest[..size], start: start + at };
+        let line = HeadLine { bytes: &rest[..size], start: start + at };
         parts.push(match (at, end) {
             (_, Some(0)) => line.leaf(SIGN, 0..size),
             (0, _) => line.first(),
@@ -344,12 +344,12 @@ fn lines(head: &[u8], start: usize, meanings: &[(&str, String)]) -> Vec<Node> {
 }
 
 /// One line with its end.
-struct Line<'a> {
+struct HeadLine<'a> {
     bytes: &'a [u8],
     start: usize,
 }
 
-impl Line<'_> {
+impl HeadLine<'_> {
     /// Bytes of the line as a leaf. Bytes that are not text stay bytes.
     fn leaf(&self, name: &str, place: Range<usize>) -> Node {
         let bytes = &self.bytes[place.clone()];

@@ -19,10 +19,10 @@ const JSON_AS: &str = "JSON as ";
 
 /// The parts of the text, which begins at byte `start` of the input.
 pub fn explain(text: &str, start: usize, row: Option<&Row>) -> Vec<Node> {
-    let mut walk = Walk { text, start, at: 0 };
+    let mut walk = TextWalker { text, start, at: 0 };
     let mut parts = Vec::new();
     walk.gap(&mut parts);
-    let envelope = row.map_or(Names::Any, Names::Envelope);
+    let envelope = row.map_or(ValueNames::Any, ValueNames::Envelope);
     parts.push(walk.value(row.map_or("packet", |row| row.name.as_str()), envelope));
     walk.gap(&mut parts);
     let rest = &text[walk.at..];
@@ -46,7 +46,7 @@ pub fn write(out: &mut Vec<u8>, encoding: &str, value: &Value) -> Option<()> {
 
 /// The source of the names for a container's values.
 #[derive(Clone, Copy)]
-enum Names<'a> {
+enum ValueNames<'a> {
     /// None: the positions serve as names.
     Any,
     /// The envelope: code and arguments.
@@ -57,40 +57,40 @@ enum Names<'a> {
     Shape(&'a Shape),
 }
 
-impl<'a> Names<'a> {
+impl<'a> ValueNames<'a> {
     /// The name and the type of the value at a place.
-    fn place(self, index: usize) -> (String, Names<'a>) {
+    fn place(self, index: usize) -> (String, ValueNames<'a>) {
         let member = |members: &'a [Argument]| match members.get(index) {
-            Some(member) => (member.name.clone(), Names::Shape(&member.ty.shape)),
-            None => (format!("ignored_{index}"), Names::Any),
+            Some(member) => (member.name.clone(), ValueNames::Shape(&member.ty.shape)),
+            None => (format!("ignored_{index}"), ValueNames::Any),
         };
         match self {
-            Names::Envelope(_) if index == 0 => ("code".to_owned(), Names::Any),
-            Names::Envelope(row) if index == 1 => (ARGUMENTS.to_owned(), Names::Members(&row.arguments)),
-            Names::Envelope(_) => ("ignored".to_owned(), Names::Any),
-            Names::Members(members) => member(members),
-            Names::Shape(Shape::Tuple(members)) => member(members),
-            Names::Shape(Shape::List { each, .. }) => (format!("[{index}]"), Names::Shape(&each.shape)),
-            Names::Shape(_) | Names::Any => (format!("[{index}]"), Names::Any),
+            ValueNames::Envelope(_) if index == 0 => ("code".to_owned(), ValueNames::Any),
+            ValueNames::Envelope(row) if index == 1 => (ARGUMENTS.to_owned(), ValueNames::Members(&row.arguments)),
+            ValueNames::Envelope(_) => ("ignored".to_owned(), ValueNames::Any),
+            ValueNames::Members(members) => member(members),
+            ValueNames::Shape(Shape::Tuple(members)) => member(members),
+            ValueNames::Shape(Shape::List { each, .. }) => (format!("[{index}]"), ValueNames::Shape(&each.shape)),
+            ValueNames::Shape(_) | ValueNames::Any => (format!("[{index}]"), ValueNames::Any),
         }
     }
 
     /// The type of the value of a key.
-    fn key(self, key: &str) -> Names<'a> {
-        let members: &[Argument] = if let Names::Shape(Shape::Map(members)) = self { members } else { &[] };
+    fn key(self, key: &str) -> ValueNames<'a> {
+        let members: &[Argument] = if let ValueNames::Shape(Shape::Map(members)) = self { members } else { &[] };
         let member = members.iter().find(|member| member.name == key);
-        member.map_or(Names::Any, |member| Names::Shape(&member.ty.shape))
+        member.map_or(ValueNames::Any, |member| ValueNames::Shape(&member.ty.shape))
     }
 }
 
 /// A walk over the text from the front; `start` is its place in the input.
-struct Walk<'a> {
+struct TextWalker<'a> {
     text: &'a str,
     start: usize,
     at: usize,
 }
 
-impl<'a> Walk<'a> {
+impl<'a> TextWalker<'a> {
     fn next(&self) -> Option<u8> {
         self.text.as_bytes().get(self.at).copied()
     }
@@ -114,15 +114,15 @@ impl<'a> Walk<'a> {
     }
 
     /// Any value. The text was read before, so its nesting is within the bound of a packet.
-    fn value(&mut self, name: &str, names: Names<'_>) -> Node {
+    fn value(&mut self, name: &str, names: ValueNames<'_>) -> Node {
         match (self.next(), names) {
-            (Some(b'['), Names::Shape(Shape::Groups { members, .. })) => self.groups(name, members),
+            (Some(b'['), ValueNames::Shape(Shape::Groups { members, .. })) => self.groups(name, members),
             (Some(b'['), _) => self.container(name, b']', |walk, index, children| {
                 let (name, names) = names.place(index);
                 children.push(walk.value(&name, names));
             }),
             (Some(b'{'), _) => self.container(name, b'}', |walk, _, children| {
-                let mut key = walk.value(KEY, Names::Any);
+                let mut key = walk.value(KEY, ValueNames::Any);
                 let text = key.raw.as_ref().and_then(Value::as_str).unwrap_or_default().to_owned();
                 key.value = text.clone();
                 children.push(key);
@@ -168,7 +168,7 @@ impl<'a> Walk<'a> {
     fn groups(&mut self, name: &str, members: &[Argument]) -> Node {
         let mut node = self.container(name, b']', |walk, index, children| {
             let member = &members[index % members.len()];
-            let value = walk.value(&member.name, Names::Shape(&member.ty.shape));
+            let value = walk.value(&member.name, ValueNames::Shape(&member.ty.shape));
             if index % members.len() == 0 {
                 let group = format!("[{}]", index / members.len());
                 children.push(Node::parent(group, value.bits.start, vec![value]));
@@ -188,7 +188,7 @@ impl<'a> Walk<'a> {
         node
     }
 
-    fn scalar(&mut self, name: &str, names: Names<'_>) -> Node {
+    fn scalar(&mut self, name: &str, names: ValueNames<'_>) -> Node {
         let rest = &self.text[self.at..];
         let size = match rest.as_bytes().first() {
             Some(b'"') => end_of_string(rest),
@@ -198,7 +198,7 @@ impl<'a> Walk<'a> {
         let Ok(value) = json::read(text, Direction::ToServer) else { return leaf };
         let encoding =
             if json::to_text(&value) == text { JSON.to_owned() } else { format!("{JSON_AS}{text}") };
-        let shape = if let Names::Shape(shape) = names { Some(shape) } else { None };
+        let shape = if let ValueNames::Shape(shape) = names { Some(shape) } else { None };
         let shown = units::print(&value, shape);
         leaf.valued(shown).raw(value).encoded(encoding)
     }

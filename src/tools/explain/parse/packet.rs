@@ -27,7 +27,7 @@ pub const NOT_READ: &str = "not_read";
 
 /// An explained payload.
 #[derive(Debug)]
-pub struct Explained<'a> {
+pub struct ExplainedPacket<'a> {
     /// The payload, with the tree of its values.
     pub node: Node,
     /// The row of the packet, if the dialect has it.
@@ -44,7 +44,7 @@ pub fn explain<'a>(
     start: usize,
     dialect: &'a Dialect,
     direction: Direction,
-) -> Explained<'a> {
+) -> ExplainedPacket<'a> {
     let decoded = dialect.decode(direction, payload);
     let (row, line, problem) = match &decoded {
         Ok(decoded) => (Some(decoded.row), Some(decoded.to_string()), None),
@@ -58,7 +58,7 @@ pub fn explain<'a>(
         Ok(()) => payload.len(),
         Err(broken) => broken.offset,
     };
-    let mut walk = Walk { payload, start, at: 0, stop };
+    let mut walk = PayloadWalker { payload, start, at: 0, stop };
     let mut parts = vec![walk.envelope(row)];
     parts.retain(|part| !part.bits.is_empty());
     if walk.at < payload.len() {
@@ -67,12 +67,12 @@ pub fn explain<'a>(
     let words = plural::count_noun(payload.len(), "byte") + " of MessagePack";
     let node = Node::parent(PAYLOAD, start * BYTE, parts).valued(words);
     let problem = problem.map(|error| problem_of(error, &node, start, payload.len()));
-    Explained { node, row, line, problem }
+    ExplainedPacket { node, row, line, problem }
 }
 
 /// The tree of a payload that is one value of MessagePack, and no packet.
 pub fn explain_value(payload: &[u8], start: usize) -> Node {
-    let mut walk = Walk { payload, start, at: 0, stop: payload.len() };
+    let mut walk = PayloadWalker { payload, start, at: 0, stop: payload.len() };
     let value = walk.value("value", None);
     let words = plural::count_noun(payload.len(), "byte") + " of MessagePack";
     Node::parent(PAYLOAD, start * BYTE, vec![value]).valued(words)
@@ -106,7 +106,7 @@ pub fn problem_of(error: &PacketError, node: &Node, start: usize, length: usize)
 
 /// A walk over the payload from the front; `at` and `stop` are offsets in it, `start` is its place
 /// in the input.
-struct Walk<'a> {
+struct PayloadWalker<'a> {
     payload: &'a [u8],
     start: usize,
     at: usize,
@@ -114,7 +114,7 @@ struct Walk<'a> {
     stop: usize,
 }
 
-impl Walk<'_> {
+impl PayloadWalker<'_> {
     fn bits(&self, from: usize, to: usize) -> std::ops::Range<usize> {
         (self.start + from) * BYTE..(self.start + to) * BYTE
     }

@@ -16,7 +16,7 @@ pub const UTF_8: &str = "UTF-8";
 
 /// The sender, and the encoding of its packets.
 #[derive(Clone, Copy, Debug)]
-pub struct Speaker<'a> {
+pub struct SenderFormat<'a> {
     /// The sender.
     pub from: Side,
     /// The dialect of the connection.
@@ -29,7 +29,7 @@ pub struct Speaker<'a> {
     pub is_foreign: bool,
 }
 
-impl Speaker<'_> {
+impl SenderFormat<'_> {
     /// The direction of its packets.
     pub fn direction(self) -> Direction {
         match self.from {
@@ -40,7 +40,7 @@ impl Speaker<'_> {
 }
 
 /// An explained payload.
-pub struct Inside<'a> {
+pub struct ExplainedPayload<'a> {
     /// The payload's part of the tree.
     pub node: Node,
     /// The content.
@@ -51,45 +51,45 @@ pub struct Inside<'a> {
     pub otherwise: Vec<&'a Dialect>,
 }
 
-impl<'a> Inside<'a> {
-    fn new(node: Node, content: Content<'a>, problem: Option<Problem>) -> Inside<'a> {
-        Inside { node, content, problem, otherwise: Vec::new() }
+impl<'a> ExplainedPayload<'a> {
+    fn new(node: Node, content: Content<'a>, problem: Option<Problem>) -> ExplainedPayload<'a> {
+        ExplainedPayload { node, content, problem, otherwise: Vec::new() }
     }
 
     /// Bytes that mean nothing here.
-    pub fn bytes(payload: &[u8], begin: usize) -> Inside<'a> {
+    pub fn bytes(payload: &[u8], begin: usize) -> ExplainedPayload<'a> {
         let node = Node::of_bytes(PAYLOAD, begin, payload, count_noun(payload.len(), "byte"));
-        Inside::new(node, Content::Bytes, None)
+        ExplainedPayload::new(node, Content::Bytes, None)
     }
 
     /// A message that an extension has changed.
-    pub fn compressed(payload: &[u8], begin: usize) -> Inside<'a> {
+    pub fn compressed(payload: &[u8], begin: usize) -> ExplainedPayload<'a> {
         let words = format!("{}, compressed", count_noun(payload.len(), "byte"));
-        Inside::new(Node::of_bytes(PAYLOAD, begin, payload, words), Content::Compressed, None)
+        ExplainedPayload::new(Node::of_bytes(PAYLOAD, begin, payload, words), Content::Compressed, None)
     }
 
     /// The same with a problem.
-    pub fn with(mut self, problem: Option<Problem>) -> Inside<'a> {
+    pub fn with(mut self, problem: Option<Problem>) -> ExplainedPayload<'a> {
         self.problem = problem;
         self
     }
 
     /// A text that is not a packet, as far as known.
-    pub fn text(text: &str, begin: usize) -> Inside<'a> {
+    pub fn text(text: &str, begin: usize) -> ExplainedPayload<'a> {
         let node = Node::leaf(PAYLOAD, bits(begin..begin + text.len()), format!("{text:?}")).raw(text);
         let node = node.encoded(UTF_8);
-        Inside::new(node, Content::Text(text.to_owned()), None)
+        ExplainedPayload::new(node, Content::Text(text.to_owned()), None)
     }
 }
 
 /// Explains the payload of a control frame or of a whole message, which begins at byte `begin` of the input.
-pub fn explain<'a>(payload: &[u8], begin: usize, opcode: Opcode, speaker: Speaker<'a>) -> Inside<'a> {
+pub fn explain<'a>(payload: &[u8], begin: usize, opcode: Opcode, speaker: SenderFormat<'a>) -> ExplainedPayload<'a> {
     match opcode {
-        Opcode::Ping | Opcode::Pong | Opcode::Continuation => Inside::bytes(payload, begin),
+        Opcode::Ping | Opcode::Pong | Opcode::Continuation => ExplainedPayload::bytes(payload, begin),
         Opcode::Close => explain_close(payload, begin),
         Opcode::Text => explain_text(payload, begin, speaker),
         Opcode::Binary if speaker.is_foreign => foreign(payload, begin, speaker),
-        Opcode::Binary if speaker.json == Some(true) => of_the_other_kind(Inside::bytes(payload, begin)),
+        Opcode::Binary if speaker.json == Some(true) => of_the_other_kind(ExplainedPayload::bytes(payload, begin)),
         Opcode::Binary if speaker.is_brief => {
             let decoded = speaker.dialect.decode(speaker.direction(), payload);
             briefly(payload, begin, speaker, decoded.map(|decoded| decoded.row))
@@ -97,30 +97,30 @@ pub fn explain<'a>(payload: &[u8], begin: usize, opcode: Opcode, speaker: Speake
         Opcode::Binary => {
             let packet = packet::explain(payload, begin, speaker.dialect, speaker.direction());
             let content = Content::Packet(packet.row, packet.line);
-            Inside::new(packet.node, content, packet.problem)
+            ExplainedPayload::new(packet.node, content, packet.problem)
         }
     }
 }
 
 /// A binary message of another protocol: JSON or MessagePack if all of it is a list or a map, otherwise bytes.
-fn foreign<'a>(payload: &[u8], begin: usize, speaker: Speaker<'a>) -> Inside<'a> {
+fn foreign<'a>(payload: &[u8], begin: usize, speaker: SenderFormat<'a>) -> ExplainedPayload<'a> {
     let is_container = |value: &Value| matches!(value, Value::Array(_) | Value::Map(_));
     if speaker.is_brief {
-        return Inside::bytes(payload, begin);
+        return ExplainedPayload::bytes(payload, begin);
     }
     let of_json = |text: &str| json::read(text, Direction::ToClient).ok().filter(is_container);
     if let Ok(text) = std::str::from_utf8(payload)
         && of_json(text).is_some()
     {
-        let inside = Inside::text(text, begin);
-        return Inside { content: Content::Foreign(format!("JSON {text}")), ..inside };
+        let inside = ExplainedPayload::text(text, begin);
+        return ExplainedPayload { content: Content::Foreign(format!("JSON {text}")), ..inside };
     }
     match msgpack::read(payload, Direction::ToClient).ok().filter(is_container) {
         Some(value) => {
             let content = Content::Foreign(format!("MessagePack {}", json::to_text(&value)));
-            Inside::new(packet::explain_value(payload, begin), content, None)
+            ExplainedPayload::new(packet::explain_value(payload, begin), content, None)
         }
-        None => Inside::bytes(payload, begin),
+        None => ExplainedPayload::bytes(payload, begin),
     }
 }
 
@@ -128,36 +128,36 @@ fn foreign<'a>(payload: &[u8], begin: usize, speaker: Speaker<'a>) -> Inside<'a>
 fn briefly<'a>(
     payload: &[u8],
     begin: usize,
-    speaker: Speaker<'a>,
+    speaker: SenderFormat<'a>,
     decoded: Result<&'a crate::packet::Row, PacketError>,
-) -> Inside<'a> {
-    let Inside { node, .. } = Inside::bytes(payload, begin);
+) -> ExplainedPayload<'a> {
+    let ExplainedPayload { node, .. } = ExplainedPayload::bytes(payload, begin);
     let row = decoded.as_ref().map_or_else(|error| named(speaker, error), |row| Some(*row));
     let problem = decoded.err().map(|error| packet::problem_of(&error, &node, begin, payload.len()));
-    Inside::new(node, Content::Packet(row, None), problem)
+    ExplainedPayload::new(node, Content::Packet(row, None), problem)
 }
 
 /// A message that the connection rejects for its type, whatever its content.
-fn of_the_other_kind(inside: Inside<'_>) -> Inside<'_> {
+fn of_the_other_kind(inside: ExplainedPayload<'_>) -> ExplainedPayload<'_> {
     let (rule, sentence, code) = routes::WRONG_FRAME_TYPE;
     let (address, sentence, answer) =
         ("PROTOCOL.md".to_owned(), sentence.to_owned(), format!("close {code}"));
     let problem = Problem::Broken { rule, address, sentence, answer, bits: inside.node.bits.clone() };
-    Inside { content: Content::Packet(None, None), ..inside.with(Some(problem)) }
+    ExplainedPayload { content: Content::Packet(None, None), ..inside.with(Some(problem)) }
 }
 
 /// A text message; in a connection with `?format=json` it is a packet. If the format is unknown, a
 /// text that no table knows is plain text without a problem.
-fn explain_text<'a>(payload: &[u8], begin: usize, speaker: Speaker<'a>) -> Inside<'a> {
+fn explain_text<'a>(payload: &[u8], begin: usize, speaker: SenderFormat<'a>) -> ExplainedPayload<'a> {
     let text = match std::str::from_utf8(payload) {
         Ok(text) => text,
         Err(error) => {
             let bad = begin + error.valid_up_to();
             let problem = Problem::violation(Violation::TextNotUtf8, bits(bad..begin + payload.len()));
-            return Inside::bytes(payload, begin).with(Some(problem));
+            return ExplainedPayload::bytes(payload, begin).with(Some(problem));
         }
     };
-    let inside = Inside::text(text, begin);
+    let inside = ExplainedPayload::text(text, begin);
     if speaker.is_foreign {
         return inside;
     }
@@ -188,17 +188,17 @@ fn explain_text<'a>(payload: &[u8], begin: usize, speaker: Speaker<'a>) -> Insid
     };
     let node = node.valued(format!("{text:?}"));
     let problem = error.map(|error| packet::problem_of(&error, &node, begin, payload.len()));
-    Inside::new(node, Content::Packet(row, line), problem)
+    ExplainedPayload::new(node, Content::Packet(row, line), problem)
 }
 
 /// The row of the packet whose arguments are wrong.
-fn named<'a>(speaker: Speaker<'a>, error: &PacketError) -> Option<&'a crate::packet::Row> {
+fn named<'a>(speaker: SenderFormat<'a>, error: &PacketError) -> Option<&'a crate::packet::Row> {
     let PacketError::WrongArguments { packet, .. } = error else { return None };
     speaker.dialect.row(speaker.direction(), packet)
 }
 
 /// The body of a close frame: section 5.5.1.
-fn explain_close<'a>(payload: &[u8], begin: usize) -> Inside<'a> {
+fn explain_close<'a>(payload: &[u8], begin: usize) -> ExplainedPayload<'a> {
     /// Bytes of the code.
     const CODE: usize = 2;
     let end = begin + payload.len();
@@ -215,7 +215,7 @@ fn explain_close<'a>(payload: &[u8], begin: usize) -> Inside<'a> {
                 parts.push(node.raw(close.reason));
             }
             let node = Node::parent(PAYLOAD, begin * BYTE, parts).valued("why the connection ends");
-            Inside::new(node, Content::Close(line), None)
+            ExplainedPayload::new(node, Content::Close(line), None)
         }
         Err(violation) => {
             let reason = payload.get(CODE..).unwrap_or_default();
@@ -223,7 +223,7 @@ fn explain_close<'a>(payload: &[u8], begin: usize) -> Inside<'a> {
                 (Violation::CloseReasonNotUtf8, Err(error)) => begin + CODE + error.valid_up_to()..end,
                 _ => begin..end.min(begin + CODE),
             };
-            Inside::bytes(payload, begin).with(Some(Problem::violation(violation, bits(culprit))))
+            ExplainedPayload::bytes(payload, begin).with(Some(Problem::violation(violation, bits(culprit))))
         }
     }
 }

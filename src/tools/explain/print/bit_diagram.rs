@@ -5,8 +5,8 @@
 
 use std::ops::Range;
 
-use crate::tools::explain::color::{Ink, Paint};
-use crate::tools::explain::explanation::{Frame, PAYLOAD, Problem};
+use crate::tools::explain::color::{ColorRole, ColorMode};
+use crate::tools::explain::explanation::{ExplainedFrame, PAYLOAD, Problem};
 use crate::tools::explain::hex;
 use crate::tools::explain::parse::frame_header::field;
 use crate::tools::explain::parse::packet;
@@ -27,15 +27,15 @@ const RULER: [&str; 2] = [
 ];
 
 /// A box of the drawing: part of a field that lies in one row. Bits count from the front of the frame.
-struct Cell {
+struct DiagramBox {
     bits: Range<usize>,
     /// The label, under the bits.
     label: String,
     value: String,
-    ink: Ink,
+    ink: ColorRole,
 }
 
-impl Cell {
+impl DiagramBox {
     fn width(&self) -> usize {
         self.bits.len()
     }
@@ -61,19 +61,19 @@ impl Cell {
 }
 
 /// Draws the frame. `input` contains the frame.
-pub fn draw(frame: &Frame<'_>, input: &[u8], paint: Paint) -> Vec<String> {
+pub fn draw(frame: &ExplainedFrame<'_>, input: &[u8], paint: ColorMode) -> Vec<String> {
     let bytes = &input[frame.place.clone()];
     let (cells, left_out) = cells(frame, bytes);
     let mut lines: Vec<String> = RULER.iter().map(|line| (*line).to_owned()).collect();
-    let mut above: Vec<&Cell> = Vec::new();
-    for row in 0..=cells.last().map_or(0, Cell::row) {
-        let here: Vec<&Cell> = cells.iter().filter(|cell| cell.row() == row).collect();
+    let mut above: Vec<&DiagramBox> = Vec::new();
+    for row in 0..=cells.last().map_or(0, DiagramBox::row) {
+        let here: Vec<&DiagramBox> = cells.iter().filter(|cell| cell.row() == row).collect();
         lines.push(border(&above, &here));
         lines.extend(content(&here, bytes, paint));
         above = here;
         if let Some(mark) = mark(frame, row) {
             lines.push(border(&above, &[]));
-            lines.push(paint.ink(Ink::Error, &mark));
+            lines.push(paint.ink(ColorRole::Error, &mark));
             above = Vec::new();
         }
     }
@@ -89,7 +89,7 @@ pub fn draw(frame: &Frame<'_>, input: &[u8], paint: Paint) -> Vec<String> {
 }
 
 /// The boxes of a frame, and how many bytes at its end are not drawn.
-fn cells(frame: &Frame<'_>, bytes: &[u8]) -> (Vec<Cell>, usize) {
+fn cells(frame: &ExplainedFrame<'_>, bytes: &[u8]) -> (Vec<DiagramBox>, usize) {
     let origin = frame.place.start * BYTE;
     let mut cells = Vec::new();
     let mut drawn = 0;
@@ -110,7 +110,7 @@ fn cells(frame: &Frame<'_>, bytes: &[u8]) -> (Vec<Cell>, usize) {
     (cells, bytes.len() - drawn / BYTE)
 }
 
-fn cell(node: &Node, bits: Range<usize>, goes_on: bool, bytes: &[u8]) -> Cell {
+fn cell(node: &Node, bits: Range<usize>, goes_on: bool, bytes: &[u8]) -> DiagramBox {
     let shown = &bytes[bits.start / BYTE..bits.end.div_ceil(BYTE)];
     let hexadecimal = || hex::print(shown);
     let ink = ink(node);
@@ -130,16 +130,16 @@ fn cell(node: &Node, bits: Range<usize>, goes_on: bool, bytes: &[u8]) -> Cell {
     let columns = 2 * bits.len() - 1;
     let candidates = [long, label, node.name.split('_').next_back().unwrap_or_default().to_owned()];
     let label = candidates.into_iter().find(|label| bits.len() == 1 || label.len() <= columns);
-    Cell { bits, label: label.unwrap_or_default(), value, ink }
+    DiagramBox { bits, label: label.unwrap_or_default(), value, ink }
 }
 
 /// The kind of a field of a frame.
-pub fn ink(field: &Node) -> Ink {
+pub fn ink(field: &Node) -> ColorRole {
     match field.name.as_str() {
-        field::LENGTH | field::EXTENDED => Ink::Length,
-        field::KEY => Ink::Key,
-        field::FIN | field::RSV1 | field::RSV2 | field::RSV3 | field::OPCODE | field::MASK => Ink::Header,
-        _ => Ink::Value,
+        field::LENGTH | field::EXTENDED => ColorRole::Length,
+        field::KEY => ColorRole::Key,
+        field::FIN | field::RSV1 | field::RSV2 | field::RSV3 | field::OPCODE | field::MASK => ColorRole::Header,
+        _ => ColorRole::Value,
     }
 }
 
@@ -162,7 +162,7 @@ fn short_length(byte: u8) -> String {
 }
 
 /// The line between two rows: a plus wherever a box of either row begins or ends.
-fn border(above: &[&Cell], below: &[&Cell]) -> String {
+fn border(above: &[&DiagramBox], below: &[&DiagramBox]) -> String {
     let end = above.iter().chain(below).map(|cell| cell.bits.end - cell.row() * ROW).max().unwrap_or(0);
     let mut line = String::new();
     for bit in 0..=end {
@@ -179,9 +179,9 @@ fn border(above: &[&Cell], below: &[&Cell]) -> String {
 }
 
 /// The bits of a row and their labels.
-fn content(cells: &[&Cell], bytes: &[u8], paint: Paint) -> Vec<String> {
+fn content(cells: &[&DiagramBox], bytes: &[u8], paint: ColorMode) -> Vec<String> {
     let has_letters = cells.iter().any(|cell| cell.width() == 1);
-    let framed = |text: &dyn Fn(&Cell) -> String| {
+    let framed = |text: &dyn Fn(&DiagramBox) -> String| {
         let inside: Vec<String> = cells.iter().map(|cell| paint.ink(cell.ink, &text(cell))).collect();
         format!("|{}|", inside.join("|"))
     };
@@ -194,7 +194,7 @@ fn content(cells: &[&Cell], bytes: &[u8], paint: Paint) -> Vec<String> {
 }
 
 /// The line that points at the bits that break a rule, under the row in which they begin.
-fn mark(frame: &Frame<'_>, row: usize) -> Option<String> {
+fn mark(frame: &ExplainedFrame<'_>, row: usize) -> Option<String> {
     let Some(Problem::Broken { rule, bits, .. }) = &frame.problem else { return None };
     let origin = frame.place.start * BYTE + row * ROW;
     if !(origin..origin + ROW).contains(&bits.start) || bits.is_empty() {

@@ -9,7 +9,7 @@ use serde_json::Value as Json;
 
 use crate::packet::msgpack::typed_text;
 use crate::packet::{Code, Dialect, Value};
-use crate::tools::explain::explanation::{Content, Explanation, Frame, PAYLOAD, Problem, REST};
+use crate::tools::explain::explanation::{Content, Explanation, ExplainedFrame, PAYLOAD, Problem, REST};
 use crate::tools::explain::hex::digits as hex;
 use crate::tools::explain::parse::frame_header::field;
 use crate::tools::explain::tree::Node;
@@ -31,7 +31,7 @@ pub fn print(explanation: &Explanation<'_>) -> String {
 }
 
 /// One frame; its index says whether another precedes it.
-pub fn one(explanation: &Explanation<'_>, frame: &Frame<'_>, index: usize) -> String {
+pub fn one(explanation: &Explanation<'_>, frame: &ExplainedFrame<'_>, index: usize) -> String {
     let comma = if index > 0 { "," } else { "" };
     comma.to_owned() + &print_frame(explanation, frame)
 }
@@ -51,7 +51,7 @@ pub fn begin(explanation: &Explanation<'_>) -> String {
     format!(r#"{{"from":"{from}","dialect":{dialect}{candidates},"bytes":{bytes},"frames":["#)
 }
 
-fn print_frame(explanation: &Explanation<'_>, frame: &Frame<'_>) -> String {
+fn print_frame(explanation: &Explanation<'_>, frame: &ExplainedFrame<'_>) -> String {
     let mut out = String::new();
     let _ = write!(out, r#"{{"start":{},"end":{}"#, frame.place.start, frame.place.end);
     let mut entry = |name: &str, value: String| {

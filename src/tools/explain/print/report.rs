@@ -9,8 +9,8 @@ use std::ops::Range;
 
 use super::bit_diagram;
 use crate::packet::Row;
-use crate::tools::explain::color::{Ink, Paint};
-use crate::tools::explain::explanation::{Content, Explanation, Frame, PAYLOAD, Problem, Whole};
+use crate::tools::explain::color::{ColorRole, ColorMode};
+use crate::tools::explain::explanation::{Content, Explanation, ExplainedFrame, PAYLOAD, Problem, ReassembledMessage};
 use crate::tools::explain::parse::encoding;
 use crate::tools::explain::parse::packet::{ARGUMENTS, HEAD, KEY, SIGN};
 use crate::tools::explain::tree::{BYTE, Node};
@@ -34,7 +34,7 @@ const COLUMNS: usize = 100;
 const INDENT: usize = 16;
 
 /// The whole report.
-pub fn report(explanation: &Explanation<'_>, paint: Paint) -> String {
+pub fn report(explanation: &Explanation<'_>, paint: ColorMode) -> String {
     let many = explanation.frames.len();
     let frames = explanation.frames.iter().enumerate();
     frames.map(|(index, frame)| one(explanation, frame, (index, many), paint)).collect()
@@ -43,9 +43,9 @@ pub fn report(explanation: &Explanation<'_>, paint: Paint) -> String {
 /// The section of one frame, with its number and the total.
 pub fn one(
     explanation: &Explanation<'_>,
-    frame: &Frame<'_>,
+    frame: &ExplainedFrame<'_>,
     (index, many): (usize, usize),
-    paint: Paint,
+    paint: ColorMode,
 ) -> String {
     let mut out = if index > 0 { "\n".to_owned() } else { String::new() };
     let number = if many > 1 { format!("Frame {}, ", index + 1) } else { String::new() };
@@ -68,7 +68,7 @@ pub fn one(
     out
 }
 
-fn sent(explanation: &Explanation<'_>, frame: &Frame<'_>) -> String {
+fn sent(explanation: &Explanation<'_>, frame: &ExplainedFrame<'_>) -> String {
     let who = match explanation.from {
         Side::Client => "a client",
         Side::Server => "a server",
@@ -83,21 +83,21 @@ fn sent(explanation: &Explanation<'_>, frame: &Frame<'_>) -> String {
 }
 
 /// The first bytes of the payload under the key, and the first byte bit by bit.
-fn unmasking(out: &mut String, frame: &Frame<'_>, paint: Paint) {
+fn unmasking(out: &mut String, frame: &ExplainedFrame<'_>, paint: ColorMode) {
     let (Some(key), Some(&plain)) = (frame.key, frame.payload.first()) else { return };
     out.push_str(
         "\nUnmasking: each byte of the payload XOR the next byte of the key (RFC 6455 section 5.3)\n\n",
     );
-    let mut by_hand = |byte: u8, ink: Option<Ink>, words: String| {
+    let mut by_hand = |byte: u8, ink: Option<ColorRole>, words: String| {
         let shown = format!("{byte:02x}  {:04b} {:04b}", byte >> 4, byte & 0xf);
         let shown = ink.map_or(shown.clone(), |ink| paint.ink(ink, &shown));
         let _ = writeln!(out, "  {shown}  {words}");
     };
     by_hand(plain ^ key[0], None, "first byte of the payload, as sent".to_owned());
-    by_hand(key[0], Some(Ink::Key), "first byte of the key".to_owned());
+    by_hand(key[0], Some(ColorRole::Key), "first byte of the key".to_owned());
     let meant =
         if is_shown(plain) { format!("unmasked: {:?}", char::from(plain)) } else { "unmasked".to_owned() };
-    by_hand(plain, Some(Ink::Value), meant);
+    by_hand(plain, Some(ColorRole::Value), meant);
 
     let shown = &frame.payload[..frame.payload.len().min(UNMASKED_SHOWN)];
     let keys: Vec<u8> = (0..shown.len()).map(|at| key[at % MASK_KEY_BYTES]).collect();
@@ -107,9 +107,9 @@ fn unmasking(out: &mut String, frame: &Frame<'_>, paint: Paint) {
     let letters: Vec<String> =
         shown.iter().map(|&byte| if is_shown(byte) { char::from(byte) } else { '.' }.to_string()).collect();
     let _ = writeln!(out, "\n  masked  {}{more}", hex::print(&masked));
-    let _ = writeln!(out, "  key     {}", paint.ink(Ink::Key, &hex::print(&keys)));
-    let _ = writeln!(out, "  plain   {}", paint.ink(Ink::Value, &hex::print(shown)));
-    let _ = writeln!(out, "          {}", paint.ink(Ink::Value, &letters.join("  ")));
+    let _ = writeln!(out, "  key     {}", paint.ink(ColorRole::Key, &hex::print(&keys)));
+    let _ = writeln!(out, "  plain   {}", paint.ink(ColorRole::Value, &hex::print(shown)));
+    let _ = writeln!(out, "          {}", paint.ink(ColorRole::Value, &letters.join("  ")));
 }
 
 fn is_shown(byte: u8) -> bool {
@@ -117,10 +117,10 @@ fn is_shown(byte: u8) -> bool {
 }
 
 /// One line for each node of the tree that has bytes.
-fn fields(out: &mut String, explanation: &Explanation<'_>, frame: &Frame<'_>, paint: Paint) {
+fn fields(out: &mut String, explanation: &Explanation<'_>, frame: &ExplainedFrame<'_>, paint: ColorMode) {
     let masked = if frame.key.is_some() && !frame.payload.is_empty() { ", the payload unmasked" } else { "" };
     let _ = writeln!(out, "\nFields{masked}\n\n  byte  {:<28}{:<26}value", "bits or bytes", "field");
-    let mut table = Table {
+    let mut table = FieldTable {
         out,
         input: &explanation.bytes,
         payload: &frame.payload,
@@ -129,16 +129,16 @@ fn fields(out: &mut String, explanation: &Explanation<'_>, frame: &Frame<'_>, pa
         paint,
     };
     frame.tree.children.iter().for_each(|child| table.lines(child, 0));
-    if let Some(Whole { frames, payload, tree, .. }) = &frame.whole {
+    if let Some(ReassembledMessage { frames, payload, tree, .. }) = &frame.whole {
         let words = count_noun(payload.len(), "byte");
         let _ = writeln!(out, "\nThe whole message, {words} in {}\n", count_noun(*frames, "frame"));
-        Table { out, input: payload, payload, payload_at: 0, broken: 0..0, paint }.lines(tree, 0);
+        FieldTable { out, input: payload, payload, payload_at: 0, broken: 0..0, paint }.lines(tree, 0);
     }
 }
 
 /// The lines of a tree's nodes, and their bytes: those of the input, except that payload bytes are
 /// shown unmasked.
-struct Table<'a> {
+struct FieldTable<'a> {
     out: &'a mut String,
     input: &'a [u8],
     payload: &'a [u8],
@@ -146,10 +146,10 @@ struct Table<'a> {
     payload_at: usize,
     /// The bits that break a rule.
     broken: Range<usize>,
-    paint: Paint,
+    paint: ColorMode,
 }
 
-impl Table<'_> {
+impl FieldTable<'_> {
     fn lines(&mut self, node: &Node, depth: usize) {
         let name = format!("{}{}", "  ".repeat(depth), escape::escape_line(&node.name));
         // A parent that has bytes of its own has a head; its line is the head's.
@@ -177,14 +177,14 @@ impl Table<'_> {
         let shown = format!("{:<BYTES_COLUMNS$}", self.plain(leaf));
         let is_broken = leaf.bits.start < self.broken.end && self.broken.start < leaf.bits.end;
         let ink = match leaf.name.as_str() {
-            _ if is_broken => Ink::Error,
-            HEAD => Ink::Head,
+            _ if is_broken => ColorRole::Error,
+            HEAD => ColorRole::Head,
             _ => bit_diagram::ink(leaf),
         };
         // A byte has three columns: two digits and a blank.
         let head = 3 * encoding::head_bytes(&leaf.encoding);
         let (head, value) = shown.split_at(if is_broken { 0 } else { head });
-        self.paint.ink(Ink::Head, head) + &self.paint.ink(ink, value)
+        self.paint.ink(ColorRole::Head, head) + &self.paint.ink(ink, value)
     }
 
     fn plain(&self, leaf: &Node) -> String {
@@ -212,7 +212,7 @@ impl Table<'_> {
 }
 
 /// The meaning of the frame, if it was understood.
-fn says(out: &mut String, frame: &Frame<'_>, from: Side) {
+fn says(out: &mut String, frame: &ExplainedFrame<'_>, from: Side) {
     match &frame.content {
         Content::Unread | Content::Bytes | Content::Head(_) => {}
         Content::Text(text) => {
@@ -235,7 +235,7 @@ fn says(out: &mut String, frame: &Frame<'_>, from: Side) {
     }
 }
 
-fn packet(out: &mut String, frame: &Frame<'_>, row: &Row, from: Side) {
+fn packet(out: &mut String, frame: &ExplainedFrame<'_>, row: &Row, from: Side) {
     let direction = if from == Side::Client { "to the server" } else { "to the client" };
     let _ = writeln!(out, "\nPacket {} {direction}: {}\n", row.name, row.meaning);
     let payload = frame.whole.as_ref().map_or_else(|| frame.tree.find(PAYLOAD), |whole| Some(&whole.tree));
@@ -307,7 +307,7 @@ fn as_sentence(words: &str) -> String {
     format!("{first}{}.", signs.as_str().trim_end_matches('.'))
 }
 
-fn problem(out: &mut String, frame: &Frame<'_>, paint: Paint) {
+fn problem(out: &mut String, frame: &ExplainedFrame<'_>, paint: ColorMode) {
     match &frame.problem {
         None => {}
         Some(Problem::Broken { rule, address, sentence, answer, bits }) => {
@@ -317,7 +317,7 @@ fn problem(out: &mut String, frame: &Frame<'_>, paint: Paint) {
             };
             let kind = if answer.starts_with("close") { "Broken rule" } else { "Not accepted" };
             let line = format!("{kind}, at byte {}{bit}: {rule}", bits.start / BYTE);
-            let _ = writeln!(out, "\n{}\n", paint.ink(Ink::Error, &line));
+            let _ = writeln!(out, "\n{}\n", paint.ink(ColorRole::Error, &line));
             let _ = writeln!(
                 out,
                 "  {}\n  Defined in {address}. Response: {answer}.",

@@ -7,13 +7,13 @@
 
 use super::{json, report};
 use crate::tools::explain::Conversation;
-use crate::tools::explain::color::Paint;
+use crate::tools::explain::color::ColorMode;
 use crate::tools::explain::explanation::Explanation;
 use crate::ws::Side;
 
 /// The output format of an explanation.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Form {
+pub enum OutputFormat {
     /// One line per frame, with its sender.
     Line,
     /// Everything, drawn and written out.
@@ -27,7 +27,7 @@ pub enum Form {
 pub fn write<'c>(
     begin: impl Fn() -> Conversation<'c>,
     (from, bytes): (Side, &[u8]),
-    (form, paint): (Form, Paint),
+    (form, paint): (OutputFormat, ColorMode),
     mut out: impl FnMut(&str),
 ) {
     let (mut survey, mut frames) = (begin(), 0);
@@ -35,19 +35,19 @@ pub fn write<'c>(
     let (dialect, is_foreign, candidates) = (survey.dialect(), survey.is_foreign(), Vec::new());
     let about =
         Explanation { bytes: bytes.to_vec(), from, dialect, is_foreign, candidates, frames: Vec::new() };
-    if form == Form::Json {
+    if form == OutputFormat::Json {
         out(&json::begin(&about));
     }
     let mut index = 0;
     begin().explain_each(from, bytes, |frame| {
         match form {
-            Form::Line => out(&frame.said(from, paint)),
-            Form::Full => out(&report::one(&about, &frame, (index, frames), paint)),
-            Form::Json => out(&json::one(&about, &frame, index)),
+            OutputFormat::Line => out(&frame.said(from, paint)),
+            OutputFormat::Full => out(&report::one(&about, &frame, (index, frames), paint)),
+            OutputFormat::Json => out(&json::one(&about, &frame, index)),
         }
         index += 1;
     });
-    if form == Form::Json {
+    if form == OutputFormat::Json {
         out(json::END);
         out("\n");
     }

@@ -20,62 +20,62 @@ use std::ops::Range;
 use std::sync::Arc;
 use std::time::Duration;
 
-use super::decoded_commands::{Decoded, count_left, explain, issued};
+use super::decoded_commands::{DecodedCommands, count_left, explain, issued};
 use super::recording::{self, Recording};
-use super::replay_client::{self, Hearing};
-use super::server_replies::{Sieve, Sifted};
+use super::replay_client::{self, ReplayContext};
+use super::server_replies::{ReplyFilter, FilterProgress};
 use super::{Report, codes};
-use crate::connection::Endpoint;
-use crate::game::About;
+use crate::connection::WireFormat;
+use crate::game::GameInfo;
 use crate::packet::PacketTables;
 use crate::tools::capture::Untrusted;
 use crate::tools::capture::packet::LINK_WORLD;
 use crate::tools::capture::{
-    Arriving, Capture, Connection, End, Packet, Passed, Passing, Piece, Record, world_record,
+    StreamReader, Capture, TcpConnection, Side, Packet, PayloadChunk, StreamingReassembler, StreamPiece, WorldRecord, world_record,
 };
 use crate::ws::http::RequestHead;
-pub use needs_full_replay::Unfit;
-pub use worlds::{Kept, Ran, Worlds};
+pub use needs_full_replay::NeedsFullReplay;
+pub use worlds::{StoredRecord, WorldResults, WorldRunner};
 
 /// See the [module](self).
-pub struct Pass {
-    games: Vec<&'static About>,
+pub struct StreamingReplay {
+    games: Vec<&'static GameInfo>,
     given: Option<Arc<PacketTables>>,
-    arriving: Arriving,
-    passing: Passing,
+    arriving: StreamReader,
+    passing: StreamingReassembler,
     /// The packet tables, as soon as there is traffic.
-    codes: Option<(Arc<PacketTables>, Sieve)>,
-    records: Vec<Arc<Kept>>,
+    codes: Option<(Arc<PacketTables>, ReplyFilter)>,
+    records: Vec<Arc<StoredRecord>>,
     /// How many of the records were taken for the worlds.
     taken: usize,
-    talks: Vec<Talk>,
+    talks: Vec<BufferedConnection>,
     /// By the number of a packet of a client, the ticks that the room had completed, and the slack; 0 for others.
     times: Vec<(u32, Duration)>,
 }
 
 /// What is kept of a connection.
 #[derive(Default)]
-struct Talk {
+struct BufferedConnection {
     bytes: Vec<u8>,
-    pieces: Vec<Part>,
-    sifted: Sifted,
+    pieces: Vec<BufferedPiece>,
+    sifted: FilterProgress,
 }
 
-struct Part {
-    from: End,
+struct BufferedPiece {
+    from: Side,
     at_ns: u64,
     packet: usize,
     bytes: Range<usize>,
 }
 
-impl Pass {
+impl StreamingReplay {
     /// A file whose bytes are to come. `games` as in [`replay`](super::replay), `given` as in [`codes`].
-    pub fn new(games: &[&'static About], given: Option<Arc<PacketTables>>) -> Pass {
-        Pass {
+    pub fn new(games: &[&'static GameInfo], given: Option<Arc<PacketTables>>) -> StreamingReplay {
+        StreamingReplay {
             games: games.to_vec(),
             given,
-            arriving: Arriving::default(),
-            passing: Passing::default(),
+            arriving: StreamReader::default(),
+            passing: StreamingReassembler::default(),
             codes: None,
             records: Vec::new(),
             taken: 0,
@@ -89,7 +89,7 @@ impl Pass {
     ///
     /// # Errors
     /// [`Unfit`].
-    pub fn receive(&mut self, bytes: &[u8]) -> Result<usize, Unfit> {
+    pub fn receive(&mut self, bytes: &[u8]) -> Result<usize, NeedsFullReplay> {
         let mut arriving = std::mem::take(&mut self.arriving);
         let mut taken = Ok(());
         let used = arriving.receive(bytes, &mut |packet| {
@@ -101,43 +101,43 @@ impl Pass {
         taken.map(|()| used)
     }
 
-    fn take(&mut self, packet: &Packet<'_>) -> Result<(), Unfit> {
+    fn take(&mut self, packet: &Packet<'_>) -> Result<(), NeedsFullReplay> {
         if packet.link == LINK_WORLD {
-            let is_table = matches!(world_record::decode(packet.bytes), Ok((_, Record::Table { .. })));
+            let is_table = matches!(world_record::decode(packet.bytes), Ok((_, WorldRecord::Table { .. })));
             if packet.bytes.len() < packet.whole_bytes || is_table && self.codes.is_some() {
-                return Err(Unfit);
+                return Err(NeedsFullReplay);
             }
             let (number, at_ns, bytes) = (packet.number, packet.at_ns, packet.bytes.to_vec());
-            self.records.push(Arc::new(Kept { number, at_ns, bytes }));
+            self.records.push(Arc::new(StoredRecord { number, at_ns, bytes }));
             return Ok(());
         }
-        let Some(Passed { connection, from, bytes }) = self.passing.receive(packet)? else { return Ok(()) };
+        let Some(PayloadChunk { connection, from, bytes }) = self.passing.receive(packet)? else { return Ok(()) };
         if self.codes.is_none() {
             let codes = codes(&self.world(), self.given.clone())?;
-            let sieve = Sieve::new(&codes);
+            let sieve = ReplyFilter::new(&codes);
             self.codes = Some((codes, sieve));
         }
-        let Some((_, sieve)) = &self.codes else { return Err(Unfit) };
+        let Some((_, sieve)) = &self.codes else { return Err(NeedsFullReplay) };
         if self.talks.len() <= connection {
-            self.talks.resize_with(connection + 1, Talk::default);
+            self.talks.resize_with(connection + 1, BufferedConnection::default);
         }
         let talk = &mut self.talks[connection];
-        if from == End::Server && !sieve.keeps(&mut talk.sifted, bytes) {
+        if from == Side::Server && !sieve.keeps(&mut talk.sifted, bytes) {
             return Ok(());
         }
-        if from == End::Client {
+        if from == Side::Client {
             self.times.resize(packet.number, (0, Duration::ZERO));
             self.times.push(replay_client::said_time(&packet.comments));
         }
         let begin = talk.bytes.len();
         talk.bytes.extend_from_slice(bytes);
         let bytes = begin..talk.bytes.len();
-        talk.pieces.push(Part { from, at_ns: packet.at_ns, packet: packet.number, bytes });
+        talk.pieces.push(BufferedPiece { from, at_ns: packet.at_ns, packet: packet.number, bytes });
         Ok(())
     }
 
     /// The records of the world that came since the last call, for [`Worlds::run`].
-    pub fn records(&mut self) -> Vec<Arc<Kept>> {
+    pub fn records(&mut self) -> Vec<Arc<StoredRecord>> {
         let new = self.records[self.taken..].to_vec();
         self.taken = self.records.len();
         new
@@ -156,12 +156,12 @@ impl Pass {
     pub fn finish(
         mut self,
         rest: usize,
-        ran: impl FnOnce() -> Result<Ran, Unfit>,
-    ) -> Result<Vec<(Untrusted, Report)>, Unfit> {
+        ran: impl FnOnce() -> Result<WorldResults, NeedsFullReplay>,
+    ) -> Result<Vec<(Untrusted, Report)>, NeedsFullReplay> {
         let ended = std::mem::take(&mut self.passing).finish()?;
-        let nothing = Talk::default();
+        let nothing = BufferedConnection::default();
         let talks = self.talks.iter().chain(std::iter::repeat(&nothing));
-        let connections: Vec<_> = ended.into_iter().zip(talks).map(|(one, talk)| talk.told(one)).collect();
+        let connections: Vec<_> = ended.into_iter().zip(talks).map(|(one, talk)| talk.rebuild_connection(one)).collect();
         let capture = self.world();
         let codes = match &self.codes {
             Some((codes, _)) => Arc::clone(codes),
@@ -169,13 +169,13 @@ impl Pass {
         };
         let recordings = recording::read(&capture, &self.games, &connections)?;
         let rooms: Vec<Untrusted> = connections.iter().map(replay_client::room_of).collect();
-        let find = |about: &About, head: &RequestHead| Endpoint::find(&codes, about.paths, head).ok();
+        let find = |about: &GameInfo, head: &RequestHead| WireFormat::find(&codes, about.paths, head).ok();
         let time_of = |packet: usize| self.times.get(packet).copied().unwrap_or_default();
-        let hearing = Hearing { capture: &capture, find: &find, time_of: &time_of };
+        let hearing = ReplayContext { capture: &capture, find: &find, time_of: &time_of };
         let mut reports = Vec::new();
         for (name, recording) in recordings {
             let theirs = connections.iter().zip(&rooms).filter(|(_, room)| room.raw() == name.raw());
-            let decoded = Decoded::of_room(&hearing, &recording, theirs.map(|(one, _)| one))?;
+            let decoded = DecodedCommands::of_room(&hearing, &recording, theirs.map(|(one, _)| one))?;
             let cut_at = (rest > 0).then_some(self.arriving.offset());
             reports.push((name.to_owned(), Report { cut_at, ..agreed(recording, decoded)? }));
         }
@@ -187,19 +187,19 @@ impl Pass {
     }
 }
 
-impl Talk {
+impl BufferedConnection {
     /// The connection with what was kept of it.
-    fn told<'a>(&'a self, ended: Connection<'static>) -> Connection<'a> {
-        let piece = |part: &Part| {
-            let Part { from, at_ns, packet, ref bytes } = *part;
-            Piece { from, at_ns, packet, bytes: &self.bytes[bytes.clone()], hole_before: false }
+    fn rebuild_connection<'a>(&'a self, ended: TcpConnection<'static>) -> TcpConnection<'a> {
+        let piece = |part: &BufferedPiece| {
+            let BufferedPiece { from, at_ns, packet, ref bytes } = *part;
+            StreamPiece { from, at_ns, packet, bytes: &self.bytes[bytes.clone()], hole_before: false }
         };
-        Connection { pieces: self.pieces.iter().map(piece).collect(), ..ended }
+        TcpConnection { pieces: self.pieces.iter().map(piece).collect(), ..ended }
     }
 }
 
 /// The report of a room whose recorded commands and answers are those of its clients.
-fn agreed(recording: Recording<'_>, mut decoded: Decoded) -> Result<Report, Unfit> {
+fn agreed(recording: Recording<'_>, mut decoded: DecodedCommands) -> Result<Report, NeedsFullReplay> {
     let Recording { about, world, ticks, .. } = recording;
     let mut report = decoded.report(&*world);
     for tick in &ticks {
@@ -207,14 +207,14 @@ fn agreed(recording: Recording<'_>, mut decoded: Decoded) -> Result<Report, Unfi
         (report.server, report.operator) = (report.server + server, report.operator + operator);
         for recorded in &tick.frame.commands {
             if explain(recorded, tick, &mut decoded, &mut report).as_ref() != Some(recorded) {
-                return Err(Unfit);
+                return Err(NeedsFullReplay);
             }
         }
         decoded.note_leaves(about, tick);
         report.ticks += 1;
     }
     count_left(about, &ticks, world.identity().tick_hz, &decoded, &mut report);
-    if report.is_same() { Ok(report) } else { Err(Unfit) }
+    if report.is_same() { Ok(report) } else { Err(NeedsFullReplay) }
 }
 
 /// Replays a file that is all there, one thing after the other.
@@ -223,10 +223,10 @@ fn agreed(recording: Recording<'_>, mut decoded: Decoded) -> Result<Report, Unfi
 /// [`Unfit`].
 pub fn at_once(
     bytes: &[u8],
-    games: &[&'static About],
+    games: &[&'static GameInfo],
     given: Option<Arc<PacketTables>>,
-) -> Result<Vec<(Untrusted, Report)>, Unfit> {
-    let (mut pass, mut worlds) = (Pass::new(games, given), Worlds::new(games));
+) -> Result<Vec<(Untrusted, Report)>, NeedsFullReplay> {
+    let (mut pass, mut worlds) = (StreamingReplay::new(games, given), WorldRunner::new(games));
     let used = pass.receive(bytes)?;
     worlds.run(&pass.records())?;
     pass.finish(bytes.len() - used, || Ok(worlds.ran()))

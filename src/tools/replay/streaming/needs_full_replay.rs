@@ -1,26 +1,26 @@
 //! Why a pass over a file is not enough: one of many reasons, which need not be told apart.
 
-use crate::tools::capture::{CaptureError, Disorder};
-use crate::tools::replay::error::NotReplayable;
+use crate::tools::capture::{CaptureError, OutOfOrder};
+use crate::tools::replay::error::ReplayError;
 
 /// The file needs [`replay`](super::super::replay).
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Unfit;
+pub struct NeedsFullReplay;
 
-impl From<CaptureError> for Unfit {
-    fn from(_: CaptureError) -> Unfit {
-        Unfit
+impl From<CaptureError> for NeedsFullReplay {
+    fn from(_: CaptureError) -> NeedsFullReplay {
+        NeedsFullReplay
     }
 }
 
-impl From<Disorder> for Unfit {
-    fn from(_: Disorder) -> Unfit {
-        Unfit
+impl From<OutOfOrder> for NeedsFullReplay {
+    fn from(_: OutOfOrder) -> NeedsFullReplay {
+        NeedsFullReplay
     }
 }
 
-impl From<NotReplayable> for Unfit {
-    fn from(_: NotReplayable) -> Unfit {
-        Unfit
+impl From<ReplayError> for NeedsFullReplay {
+    fn from(_: ReplayError) -> NeedsFullReplay {
+        NeedsFullReplay
     }
 }

@@ -3,21 +3,21 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use super::needs_full_replay::Unfit;
-use crate::game::{About, Replica};
+use super::needs_full_replay::NeedsFullReplay;
+use crate::game::{GameInfo, DynWorld};
 use crate::tools::capture::packet::LINK_WORLD;
-use crate::tools::capture::{Packet, Record, world_record};
+use crate::tools::capture::{Packet, WorldRecord, world_record};
 use crate::tools::replay::recording;
 
 /// A record of the world.
 #[derive(Debug)]
-pub struct Kept {
+pub struct StoredRecord {
     pub(super) number: usize,
     pub(super) at_ns: u64,
     pub(super) bytes: Vec<u8>,
 }
 
-impl Kept {
+impl StoredRecord {
     /// Its packet.
     pub(super) fn packet(&self) -> Packet<'_> {
         Packet {
@@ -33,63 +33,63 @@ impl Kept {
 }
 
 /// See the [module](self).
-pub struct Worlds {
-    games: Vec<&'static About>,
-    rooms: BTreeMap<String, Room>,
+pub struct WorldRunner {
+    games: Vec<&'static GameInfo>,
+    rooms: BTreeMap<String, RoomReplay>,
 }
 
-enum Room {
+enum RoomReplay {
     /// Its first tick has not come: its records so far.
-    Coming(Vec<Arc<Kept>>),
+    Coming(Vec<Arc<StoredRecord>>),
     Running {
-        about: &'static About,
-        world: Box<dyn Replica>,
+        about: &'static GameInfo,
+        world: Box<dyn DynWorld>,
         ticks: u32,
     },
 }
 
 /// What came out: of each room the ticks that were run, and the checksum after them.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Ran(BTreeMap<String, (u32, u64)>);
+pub struct WorldResults(BTreeMap<String, (u32, u64)>);
 
-impl Worlds {
+impl WorldRunner {
     /// Without rooms.
-    pub fn new(games: &[&'static About]) -> Worlds {
-        Worlds { games: games.to_vec(), rooms: BTreeMap::new() }
+    pub fn new(games: &[&'static GameInfo]) -> WorldRunner {
+        WorldRunner { games: games.to_vec(), rooms: BTreeMap::new() }
     }
 
     /// Takes the next records, and runs their ticks.
     ///
     /// # Errors
     /// [`Unfit`]: a world cannot be run, or has another checksum than the recorded one.
-    pub fn run(&mut self, records: &[Arc<Kept>]) -> Result<(), Unfit> {
+    pub fn run(&mut self, records: &[Arc<StoredRecord>]) -> Result<(), NeedsFullReplay> {
         records.iter().try_for_each(|kept| self.take(kept))
     }
 
-    fn take(&mut self, kept: &Arc<Kept>) -> Result<(), Unfit> {
-        let (name, record) = world_record::decode(&kept.bytes).map_err(|_| Unfit)?;
+    fn take(&mut self, kept: &Arc<StoredRecord>) -> Result<(), NeedsFullReplay> {
+        let (name, record) = world_record::decode(&kept.bytes).map_err(|_| NeedsFullReplay)?;
         // As in the replay, the tables are of all rooms.
-        if matches!(record, Record::Table { .. }) {
+        if matches!(record, WorldRecord::Table { .. }) {
             return Ok(());
         }
         if !self.rooms.contains_key(name.raw()) {
-            self.rooms.insert(name.raw().to_owned(), Room::Coming(Vec::new()));
+            self.rooms.insert(name.raw().to_owned(), RoomReplay::Coming(Vec::new()));
         }
-        let Some(room) = self.rooms.get_mut(name.raw()) else { return Err(Unfit) };
-        if let Room::Coming(records) = room {
+        let Some(room) = self.rooms.get_mut(name.raw()) else { return Err(NeedsFullReplay) };
+        if let RoomReplay::Coming(records) = room {
             records.push(Arc::clone(kept));
         }
         // What else there is later, the replay reads.
-        let Record::Tick { checksum, frame } = record else { return Ok(()) };
-        if let Room::Coming(records) = room {
+        let WorldRecord::Tick { checksum, frame } = record else { return Ok(()) };
+        if let RoomReplay::Coming(records) = room {
             let records = records.iter().map(|kept| ((kept.number, kept.at_ns), &kept.bytes[..]));
-            let (about, world) = recording::beginning(records, &self.games).map_err(|_| Unfit)?;
-            *room = Room::Running { about, world, ticks: 0 };
+            let (about, world) = recording::beginning(records, &self.games).map_err(|_| NeedsFullReplay)?;
+            *room = RoomReplay::Running { about, world, ticks: 0 };
         }
-        let Room::Running { about, world, ticks } = room else { return Err(Unfit) };
-        let frame = (about.frame)(frame).map_err(|_| Unfit)?;
+        let RoomReplay::Running { about, world, ticks } = room else { return Err(NeedsFullReplay) };
+        let frame = (about.frame)(frame).map_err(|_| NeedsFullReplay)?;
         if frame.tick != world.tick() || checksum != world.checksum() {
-            return Err(Unfit);
+            return Err(NeedsFullReplay);
         }
         world.step(&frame.commands);
         *ticks += 1;
@@ -97,18 +97,18 @@ impl Worlds {
     }
 
     /// What came out so far.
-    pub fn ran(&self) -> Ran {
+    pub fn ran(&self) -> WorldResults {
         let ran = self.rooms.iter().filter_map(|(name, room)| match room {
-            Room::Coming(_) => None,
-            Room::Running { world, ticks, .. } => Some((name.clone(), (*ticks, world.checksum()))),
+            RoomReplay::Coming(_) => None,
+            RoomReplay::Running { world, ticks, .. } => Some((name.clone(), (*ticks, world.checksum()))),
         });
-        Ran(ran.collect())
+        WorldResults(ran.collect())
     }
 }
 
-impl Ran {
+impl WorldResults {
     /// The checksum of a room after so many ticks.
-    pub(super) fn checksum(&self, room: &str, ticks: u32) -> Result<u64, Unfit> {
-        self.0.get(room).filter(|(ran, _)| *ran == ticks).map(|(_, checksum)| *checksum).ok_or(Unfit)
+    pub(super) fn checksum(&self, room: &str, ticks: u32) -> Result<u64, NeedsFullReplay> {
+        self.0.get(room).filter(|(ran, _)| *ran == ticks).map(|(_, checksum)| *checksum).ok_or(NeedsFullReplay)
     }
 }

@@ -7,8 +7,8 @@
 use std::f64::consts::TAU;
 use std::time::Duration;
 
-use crate::game::Dice;
-use crate::games::moo::bot::world_model::{Known, Picture};
+use crate::game::BotRng;
+use crate::games::moo::bot::world_model::{ModelPlayer, WorldModel};
 use crate::games::moo::bot::policy::Intent;
 use crate::games::moo::world::rules::{self, Group, Item};
 
@@ -33,21 +33,21 @@ fn wanted(group: Group) -> u32 {
 
 /// The times of a bot's last actions.
 #[derive(Debug, Default)]
-pub(super) struct Craft {
+pub(super) struct BuildBehavior {
     chooses: Duration,
     eats: Duration,
     builds: Duration,
 }
 
-impl Craft {
+impl BuildBehavior {
     /// Adds the current intents; returns the direction in which the bot must look for them. `weapon`
     /// is selected.
     pub(super) fn work(
         &mut self,
-        picture: &Picture,
-        me: &Known,
+        picture: &WorldModel,
+        me: &ModelPlayer,
         (weapon, now): (u8, Duration),
-        dice: &mut Dice,
+        dice: &mut BotRng,
         intents: &mut Vec<Intent>,
     ) -> Option<u16> {
         self.choose(picture, now, dice, intents);
@@ -62,7 +62,7 @@ impl Craft {
         Some(heading)
     }
 
-    fn choose(&mut self, picture: &Picture, now: Duration, dice: &mut Dice, intents: &mut Vec<Intent>) {
+    fn choose(&mut self, picture: &WorldModel, now: Duration, dice: &mut BotRng, intents: &mut Vec<Intent>) {
         let choices = picture.offers.choices.as_deref().unwrap_or_default();
         if picture.offers.points > 0 && !choices.is_empty() && now >= self.chooses {
             self.chooses = now + PAUSE;
@@ -75,7 +75,7 @@ impl Craft {
         }
     }
 
-    fn meal(&mut self, picture: &Picture, me: &Known, now: Duration) -> Option<(&'static Item, u16)> {
+    fn meal(&mut self, picture: &WorldModel, me: &ModelPlayer, now: Duration) -> Option<(&'static Item, u16)> {
         if me.health * 100 >= me.max_health * HUNGRY_PERCENT || now < self.eats {
             return None;
         }
@@ -86,10 +86,10 @@ impl Craft {
 
     fn build(
         &mut self,
-        picture: &Picture,
-        me: &Known,
+        picture: &WorldModel,
+        me: &ModelPlayer,
         now: Duration,
-        dice: &mut Dice,
+        dice: &mut BotRng,
     ) -> Option<(&'static Item, u16)> {
         if now < self.builds {
             return None;
@@ -107,16 +107,16 @@ impl Craft {
     }
 }
 
-fn own_items(picture: &Picture) -> impl Iterator<Item = &'static Item> + '_ {
+fn own_items(picture: &WorldModel) -> impl Iterator<Item = &'static Item> + '_ {
     picture.kit.items.iter().filter_map(|id| rules::item(*id))
 }
 
-fn is_paid(picture: &Picture, item: &Item) -> bool {
+fn is_paid(picture: &WorldModel, item: &Item) -> bool {
     picture.stock.iter().zip(item.cost).all(|(stock, cost)| *stock >= cost)
 }
 
 /// Whether there is room in front of a body, as far as known.
-fn has_room(picture: &Picture, me: &Known, item: &Item, heading: u16) -> bool {
+fn has_room(picture: &WorldModel, me: &ModelPlayer, item: &Item, heading: u16) -> bool {
     let angle = f64::from(heading) / 65_536.0 * TAU;
     let scale_px = f64::from(item.scale_px);
     let way_px = f64::from(rules::PLAYER_RADIUS_PX) + scale_px;
@@ -133,15 +133,15 @@ mod tests {
     use super::*;
     use crate::games::moo::bot::received::{Object, Offers};
 
-    fn me(health: u32) -> Known {
+    fn me(health: u32) -> ModelPlayer {
         let (x_px, y_px, heading, max_health) = (500.0, 500.0, 0, 100);
-        Known { name: String::new(), x_px, y_px, heading, in_view: true, health, max_health }
+        ModelPlayer { name: String::new(), x_px, y_px, heading, in_view: true, health, max_health }
     }
 
     /// The immediate intents of a bot with these resources and this health.
-    fn intents(picture: &Picture, me: &Known) -> Vec<Intent> {
+    fn intents(picture: &WorldModel, me: &ModelPlayer) -> Vec<Intent> {
         let mut intents = Vec::new();
-        Craft::default().work(picture, me, (0, Duration::ZERO), &mut Dice::new(1), &mut intents);
+        BuildBehavior::default().work(picture, me, (0, Duration::ZERO), &mut BotRng::new(1), &mut intents);
         intents
     }
 
@@ -160,7 +160,7 @@ mod tests {
 
     #[test]
     fn it_builds_what_it_can_pay_until_it_has_enough() {
-        let mut picture = Picture { stock: [9, 0, 0, 0], ..Picture::new() };
+        let mut picture = WorldModel { stock: [9, 0, 0, 0], ..WorldModel::new() };
         assert_eq!(intents(&picture, &me(100)), []);
         picture.stock[0] = 10;
         assert_eq!(uses(&intents(&picture, &me(100))), Some(3), "a wood wall");
@@ -172,7 +172,7 @@ mod tests {
     fn it_builds_only_where_there_is_room() {
         let around =
             |scale_px| Object { id: 7, kind: Some(0), x_px: 500.0, y_px: 500.0, scale_px, built: None };
-        let mut picture = Picture { stock: [10, 0, 0, 0], ..Picture::new() };
+        let mut picture = WorldModel { stock: [10, 0, 0, 0], ..WorldModel::new() };
         picture.objects.insert(7, around(30.0));
         assert_eq!(uses(&intents(&picture, &me(100))), Some(3));
         picture.objects.insert(7, around(36.0));
@@ -181,13 +181,13 @@ mod tests {
 
     #[test]
     fn it_eats_when_hurt_and_not_again_at_once() {
-        let picture = Picture { stock: [0, 20, 0, 0], ..Picture::new() };
+        let picture = WorldModel { stock: [0, 20, 0, 0], ..WorldModel::new() };
         assert_eq!(intents(&picture, &me(100)), []);
         assert_eq!(uses(&intents(&picture, &me(40))), Some(0), "an apple");
-        let (mut craft, mut said) = (Craft::default(), Vec::new());
+        let (mut craft, mut said) = (BuildBehavior::default(), Vec::new());
         for ms in [0, 900, 1_100] {
             let now = Duration::from_millis(ms);
-            craft.work(&picture, &me(40), (0, now), &mut Dice::new(1), &mut said);
+            craft.work(&picture, &me(40), (0, now), &mut BotRng::new(1), &mut said);
         }
         assert_eq!(said.len(), 8, "two meals");
     }
@@ -197,8 +197,8 @@ mod tests {
         let offers = |points| Offers { points, age: 2, choices: Some(vec![5, 7]) };
         let mut chosen = Vec::new();
         for seed in 0..20 {
-            let picture = Picture { offers: offers(1), ..Picture::new() };
-            Craft::default().choose(&picture, Duration::ZERO, &mut Dice::new(seed), &mut chosen);
+            let picture = WorldModel { offers: offers(1), ..WorldModel::new() };
+            BuildBehavior::default().choose(&picture, Duration::ZERO, &mut BotRng::new(seed), &mut chosen);
         }
         for choice in [5, 7] {
             assert!(chosen.contains(&Intent::Upgrade(choice)), "{chosen:?}");
@@ -206,11 +206,11 @@ mod tests {
         chosen.clear();
         for seed in 0..60 {
             let all = Offers { points: 1, age: 2, choices: Some(vec![1, 3, 5, 6, 7, 8]) };
-            let picture = Picture { offers: all, ..Picture::new() };
-            Craft::default().choose(&picture, Duration::ZERO, &mut Dice::new(seed), &mut chosen);
+            let picture = WorldModel { offers: all, ..WorldModel::new() };
+            BuildBehavior::default().choose(&picture, Duration::ZERO, &mut BotRng::new(seed), &mut chosen);
         }
         let sticks = chosen.iter().filter(|intent| **intent == Intent::Upgrade(8)).count();
         assert!((20..50).contains(&sticks), "{sticks} of 60 take the stick");
-        assert_eq!(intents(&Picture { offers: offers(0), ..Picture::new() }, &me(100)), []);
+        assert_eq!(intents(&WorldModel { offers: offers(0), ..WorldModel::new() }, &me(100)), []);
     }
 }

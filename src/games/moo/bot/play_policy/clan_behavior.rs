@@ -6,8 +6,8 @@
 
 use std::time::Duration;
 
-use crate::game::Dice;
-use crate::games::moo::bot::world_model::Picture;
+use crate::game::BotRng;
+use crate::games::moo::bot::world_model::WorldModel;
 use crate::games::moo::bot::policy::Intent;
 use crate::games::moo::client_packet::ClanAction;
 
@@ -26,23 +26,23 @@ const NAMES: u32 = 1_000_000;
 
 /// When a bot thinks of its clan, and whether it founds one.
 #[derive(Debug)]
-pub(super) struct Company {
+pub(super) struct ClanBehavior {
     is_founder: bool,
     thinks: Option<Duration>,
 }
 
-impl Company {
+impl ClanBehavior {
     /// A bot that founds a clan, or joins one.
-    pub(super) fn new(dice: &mut Dice) -> Company {
-        Company { is_founder: dice.below(FOUNDERS) == 0, thinks: None }
+    pub(super) fn new(dice: &mut BotRng) -> ClanBehavior {
+        ClanBehavior { is_founder: dice.below(FOUNDERS) == 0, thinks: None }
     }
 
     /// Acts on its clan now and then.
     pub(super) fn act(
         &mut self,
-        picture: &Picture,
+        picture: &WorldModel,
         now: Duration,
-        dice: &mut Dice,
+        dice: &mut BotRng,
         intents: &mut Vec<Intent>,
     ) {
         let first = dice.between(Duration::ZERO, THOUGHT[1]);
@@ -52,9 +52,9 @@ impl Company {
         }
     }
 
-    fn intent(&self, picture: &Picture, dice: &mut Dice) -> Option<Intent> {
+    fn intent(&self, picture: &WorldModel, dice: &mut BotRng) -> Option<Intent> {
         let society = &picture.society;
-        let one_of = |dice: &mut Dice, count: usize| dice.below(count as u32) as usize;
+        let one_of = |dice: &mut BotRng, count: usize| dice.below(count as u32) as usize;
         if society.own.is_none() {
             if self.is_founder {
                 let name = format!("c{}", dice.below(NAMES));
@@ -85,13 +85,13 @@ mod tests {
     use super::*;
 
     /// The intents of a founder, or of another bot, over a hundred thoughts about the same picture.
-    fn intents(is_founder: bool, picture: &Picture) -> Vec<Intent> {
-        let company = Company { is_founder, thinks: None };
-        (0..100).filter_map(|seed| company.intent(picture, &mut Dice::new(seed))).collect()
+    fn intents(is_founder: bool, picture: &WorldModel) -> Vec<Intent> {
+        let company = ClanBehavior { is_founder, thinks: None };
+        (0..100).filter_map(|seed| company.intent(picture, &mut BotRng::new(seed))).collect()
     }
 
-    fn in_clan(is_owner: bool, members: &[u32], asks: &[u32]) -> Picture {
-        let mut picture = Picture { me: Some(1), ..Picture::new() };
+    fn in_clan(is_owner: bool, members: &[u32], asks: &[u32]) -> WorldModel {
+        let mut picture = WorldModel { me: Some(1), ..WorldModel::new() };
         picture.society.own = Some("owls".to_owned());
         picture.society.is_owner = is_owner;
         (picture.society.members, picture.society.asks) = (members.into(), asks.into());
@@ -100,7 +100,7 @@ mod tests {
 
     #[test]
     fn founders_found_clans_and_the_others_ask_to_join_one() {
-        let mut picture = Picture::new();
+        let mut picture = WorldModel::new();
         assert_eq!(intents(false, &picture), []);
         let is_short = |intent: &Intent| {
             let Intent::Clan(ClanAction::Create { name }) = intent else { return false };
@@ -131,10 +131,10 @@ mod tests {
 
     #[test]
     fn it_thinks_of_it_every_few_seconds() {
-        let (mut dice, mut intents) = (Dice::new(1), Vec::new());
-        let mut company = Company { is_founder: true, thinks: None };
+        let (mut dice, mut intents) = (BotRng::new(1), Vec::new());
+        let mut company = ClanBehavior { is_founder: true, thinks: None };
         for tenth in 0..600 {
-            company.act(&Picture::new(), Duration::from_millis(100 * tenth), &mut dice, &mut intents);
+            company.act(&WorldModel::new(), Duration::from_millis(100 * tenth), &mut dice, &mut intents);
         }
         assert!((7..=30).contains(&intents.len()), "{} in a minute", intents.len());
     }

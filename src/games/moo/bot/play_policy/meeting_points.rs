@@ -3,7 +3,7 @@
 //!
 //! No point is in the river, the snow or the desert.
 
-use crate::game::Dice;
+use crate::game::BotRng;
 use crate::games::moo::world::rules;
 
 /// Bots per point: enough for a lively screen, too few for one screen to hold everyone.
@@ -18,14 +18,14 @@ const STEPS: (f64, f64) = (0.754_877_666_246_693, 0.569_840_290_998_053);
 
 /// Meeting points, as fractions of the map's side.
 #[derive(Debug, Clone)]
-pub struct Meeting {
+pub struct MeetingPoints {
     points: Vec<(f64, f64)>,
 }
 
-impl Meeting {
+impl MeetingPoints {
     /// The points of a crowd of `count`.
-    pub fn new(seed: u64, count: usize) -> Meeting {
-        let mut dice = Dice::new(seed);
+    pub fn new(seed: u64, count: usize) -> MeetingPoints {
+        let mut dice = BotRng::new(seed);
         let mut chance = || f64::from(dice.below(1_000)) / 1_000.0;
         let from = (chance(), chance());
         let points = count.div_ceil(BOTS_PER_POINT).max(POINTS_LEAST);
@@ -33,13 +33,13 @@ impl Meeting {
             let at = |from: f64, step: f64| (from + number as f64 * step).fract();
             (0.05 + 0.9 * at(from.0, STEPS.0), on_the_plains(at(from.1, STEPS.1)))
         };
-        Meeting { points: (0..points).map(point).collect() }
+        MeetingPoints { points: (0..points).map(point).collect() }
     }
 
     /// One point, as fractions of the map's side.
     #[cfg(test)]
-    pub(super) fn at(x: f64, y: f64) -> Meeting {
-        Meeting { points: vec![(x, y)] }
+    pub(super) fn at(x: f64, y: f64) -> MeetingPoints {
+        MeetingPoints { points: vec![(x, y)] }
     }
 
     /// The point nearest to a position, px.
@@ -69,8 +69,8 @@ mod tests {
     #[test]
     fn all_bots_of_a_crowd_have_the_same_points_apart_from_each_other_and_on_the_plains() {
         for seed in 0..20 {
-            let meeting = Meeting::new(seed, 300);
-            assert_eq!(meeting.points, Meeting::new(seed, 300).points);
+            let meeting = MeetingPoints::new(seed, 300);
+            assert_eq!(meeting.points, MeetingPoints::new(seed, 300).points);
             assert_eq!(meeting.points.len(), 12);
             for (number, (x, y)) in meeting.points.iter().enumerate() {
                 let (x_px, y_px) = (x * 14_400.0, y * 14_400.0);
@@ -79,7 +79,7 @@ mod tests {
                 assert!((2_400.0..=12_000.0).contains(&y_px) && river.abs() > 362.0, "{number} at {y_px}");
             }
         }
-        assert_ne!(Meeting::new(1, 300).points, Meeting::new(2, 300).points);
-        assert_eq!(Meeting::new(1, 2_000).points.len(), 80);
+        assert_ne!(MeetingPoints::new(1, 300).points, MeetingPoints::new(2, 300).points);
+        assert_eq!(MeetingPoints::new(1, 2_000).points.len(), 80);
     }
 }

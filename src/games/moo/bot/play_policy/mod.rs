@@ -10,18 +10,18 @@ mod build_behavior;
 mod meeting_points;
 mod perception;
 
-pub use meeting_points::Meeting;
+pub use meeting_points::MeetingPoints;
 
 use std::time::Duration;
 
-use self::clan_behavior::Company;
-use self::build_behavior::Craft;
+use self::clan_behavior::ClanBehavior;
+use self::build_behavior::BuildBehavior;
 use self::perception::{Goal, NEARER_PX, arm_for, heading_to, hits_anyone, in_the_way, nearest_animal, nearest_foe, others, player_size_px, way_px};
 use super::agent::is_bots_name;
 use super::received::Object;
-use super::world_model::{Known, Picture};
-use super::policy::{Intent, Policy, Tongue};
-use crate::game::Dice;
+use super::world_model::{ModelPlayer, WorldModel};
+use super::policy::{Intent, Policy, Chatter};
+use crate::game::BotRng;
 use crate::games::moo::world::rules::{self, AnimalKind};
 
 /// Time between two thoughts.
@@ -80,7 +80,7 @@ const QUARTER: u16 = 1 << 14;
 const OFF: u16 = 364;
 
 /// The goal's position, and how near a bot must be to strike it.
-struct Target {
+struct GoalTarget {
     x_px: f64,
     y_px: f64,
     reach_px: f64,
@@ -90,14 +90,14 @@ struct Target {
 
 /// See the [module](self).
 #[derive(Debug)]
-pub struct Player {
-    dice: Dice,
-    tongue: Tongue,
-    meeting: Meeting,
+pub struct PlayPolicy {
+    dice: BotRng,
+    tongue: Chatter,
+    meeting: MeetingPoints,
     is_hunter: bool,
     spares_visitors: bool,
-    craft: Craft,
-    company: Company,
+    craft: BuildBehavior,
+    company: ClanBehavior,
     /// The weapon that it selected last.
     holds: u8,
     goal: Option<Goal>,
@@ -111,19 +111,19 @@ pub struct Player {
     attacks: bool,
 }
 
-impl Player {
+impl PlayPolicy {
     /// A bot that makes the same decisions with the same seed in the same world.
-    pub fn new(seed: u64, meeting: Meeting) -> Player {
-        let mut dice = Dice::new(seed);
+    pub fn new(seed: u64, meeting: MeetingPoints) -> PlayPolicy {
+        let mut dice = BotRng::new(seed);
         let is_hunter = dice.below(HUNTERS) == 0;
-        let company = Company::new(&mut dice);
-        Player {
+        let company = ClanBehavior::new(&mut dice);
+        PlayPolicy {
             dice,
-            tongue: Tongue::default(),
+            tongue: Chatter::default(),
             meeting,
             is_hunter,
             spares_visitors: false,
-            craft: Craft::default(),
+            craft: BuildBehavior::default(),
             company,
             holds: rules::FIRST_WEAPON,
             goal: None,
@@ -139,23 +139,23 @@ impl Player {
     }
 
     /// The same bot, which attacks players who are not bots only to strike back.
-    pub fn sparing_visitors(mut self) -> Player {
+    pub fn sparing_visitors(mut self) -> PlayPolicy {
         self.spares_visitors = true;
         self
     }
 
-    fn spares(&self, known: &Known) -> bool {
+    fn spares(&self, known: &ModelPlayer) -> bool {
         self.spares_visitors && !is_bots_name(&known.name)
     }
 
     /// The nearest player that the bot would attack.
-    fn foe(&self, picture: &Picture, me: &Known) -> Option<(f64, u32)> {
+    fn foe(&self, picture: &WorldModel, me: &ModelPlayer) -> Option<(f64, u32)> {
         nearest_foe(picture, me, |known| !self.spares(known))
     }
 
     /// The nearest player that may have hurt the bot: a visitor that it spares only if nobody else
     /// is near.
-    fn attacker(&self, picture: &Picture, me: &Known) -> Option<(f64, u32)> {
+    fn attacker(&self, picture: &WorldModel, me: &ModelPlayer) -> Option<(f64, u32)> {
         let near = |foe: Option<(f64, u32)>, most_px| foe.filter(|(px, _)| *px < most_px);
         let visitor = || near(nearest_foe(picture, me, |known| self.spares(known)), VISITOR_PX);
         near(self.foe(picture, me), ANSWER_PX).or_else(visitor)
@@ -163,27 +163,27 @@ impl Player {
 
     /// Whether a stroke in this direction would hit a player whom the bot does not mean to hurt:
     /// beside a goal that is no player, a settler means to hurt nobody.
-    fn hurts_others(&self, picture: &Picture, me: &Known, look: u16) -> bool {
+    fn hurts_others(&self, picture: &WorldModel, me: &ModelPlayer, look: u16) -> bool {
         let gathers = !self.is_hunter && matches!(self.goal, Some(Goal::Thing(_)));
-        let is_goal = |known: &Known| {
+        let is_goal = |known: &ModelPlayer| {
             let goal = self.goal.and_then(|goal| picture.players.get(&goal.player()?));
             goal.is_some_and(|goal| goal == known)
         };
         hits_anyone(picture, me, look, |known| gathers || self.spares(known) && !is_goal(known))
     }
 
-    fn target(&self, picture: &Picture, me: &Known, goal: Goal) -> Option<Target> {
+    fn target(&self, picture: &WorldModel, me: &ModelPlayer, goal: Goal) -> Option<GoalTarget> {
         let arm = rules::weapon(arm_for(picture, goal))?;
         let reach = |size_px: f64| size_px + f64::from(arm.range_px) - NEARER_PX;
         let foe = |x_px, y_px, reach_px| match arm.shoots {
-            Some(_) => Target { x_px, y_px, reach_px: SHOOT_NEAR_PX, swing_px: SHOOT_FAR_PX },
-            None => Target { x_px, y_px, reach_px, swing_px: reach_px + SOON_PX },
+            Some(_) => GoalTarget { x_px, y_px, reach_px: SHOOT_NEAR_PX, swing_px: SHOOT_FAR_PX },
+            None => GoalTarget { x_px, y_px, reach_px, swing_px: reach_px + SOON_PX },
         };
         match goal {
             Goal::Thing(object) => {
                 let thing = picture.objects.get(&object)?;
                 let reach_px = reach(thing.scale_px);
-                Some(Target { x_px: thing.x_px, y_px: thing.y_px, reach_px, swing_px: reach_px })
+                Some(GoalTarget { x_px: thing.x_px, y_px: thing.y_px, reach_px, swing_px: reach_px })
             }
             Goal::Player(player) => {
                 let known = picture.players.get(&player).filter(|known| known.in_view)?;
@@ -198,12 +198,12 @@ impl Player {
             Goal::Meeting => {
                 let (x_px, y_px) = self.meeting.nearest(picture.map_size_px, me.x_px, me.y_px);
                 let there = way_px(me, x_px, y_px) < THERE_PX;
-                (!there).then_some(Target { x_px, y_px, reach_px: 0.0, swing_px: -1.0 })
+                (!there).then_some(GoalTarget { x_px, y_px, reach_px: 0.0, swing_px: -1.0 })
             }
         }
     }
 
-    fn choose(&mut self, picture: &Picture, me: &Known) -> Option<Goal> {
+    fn choose(&mut self, picture: &WorldModel, me: &ModelPlayer) -> Option<Goal> {
         let nearest = self.foe(picture, me).filter(|(px, _)| *px < HUNT_PX);
         let hunts = if self.is_hunter { self.dice.below(PEACE) != 0 } else { self.dice.below(WAR) == 0 };
         if let Some((_, player)) = nearest.filter(|_| hunts) {
@@ -222,7 +222,7 @@ impl Player {
 
     /// An object to gather from near the meeting point, with a resource that the bot lacks if
     /// possible; otherwise the nearest of all.
-    fn choose_thing(&mut self, picture: &Picture, me: &Known, (x_px, y_px): (f64, f64)) -> Option<Goal> {
+    fn choose_thing(&mut self, picture: &WorldModel, me: &ModelPlayer, (x_px, y_px): (f64, f64)) -> Option<Goal> {
         let lacks = |thing: &&Object| {
             let kind = usize::from(thing.kind.unwrap_or(0));
             picture.stock.get(kind).zip(ENOUGH.get(kind)).is_none_or(|(stock, enough)| stock < enough)
@@ -249,7 +249,7 @@ impl Player {
     }
 
     /// The direction to walk, given the way to the goal; leads around obstacles.
-    fn way(&mut self, towards: u16, me: &Known, now: Duration) -> u16 {
+    fn way(&mut self, towards: u16, me: &ModelPlayer, now: Duration) -> u16 {
         if self.is_stuck(me) && self.detour.is_none() {
             let side = if self.dice.below(2) == 0 { QUARTER } else { QUARTER.wrapping_neg() };
             self.detour = Some((now + DETOUR, side));
@@ -263,7 +263,7 @@ impl Player {
         }
     }
 
-    fn is_stuck(&self, me: &Known) -> bool {
+    fn is_stuck(&self, me: &ModelPlayer) -> bool {
         self.walks.is_some() && way_px(me, self.place.0, self.place.1) < STUCK_PX
     }
 
@@ -284,7 +284,7 @@ impl Player {
     }
 
     /// Selects the weapon that the goal needs.
-    fn arm(&mut self, picture: &Picture, intents: &mut Vec<Intent>) {
+    fn arm(&mut self, picture: &WorldModel, intents: &mut Vec<Intent>) {
         let arm = self.goal.map_or(self.holds, |goal| arm_for(picture, goal));
         // An upgrade may have removed the selected weapon.
         if self.holds != arm && picture.kit.weapons.contains(&arm) {
@@ -294,7 +294,7 @@ impl Player {
     }
 
     /// Reacts to events that are more pressing than the goal.
-    fn react(&mut self, picture: &Picture, me: &Known, now: Duration) {
+    fn react(&mut self, picture: &WorldModel, me: &ModelPlayer, now: Duration) {
         let is_hurt = me.health < std::mem::replace(&mut self.health, me.health);
         let fights = matches!(self.goal, Some(Goal::Player(_) | Goal::Animal(_)));
         let answers = is_hurt && !fights && (self.is_hunter || self.dice.below(ANSWERS) == 0);
@@ -314,7 +314,7 @@ impl Player {
         }
     }
 
-    fn think(&mut self, picture: &Picture, me: &Known, now: Duration, intents: &mut Vec<Intent>) {
+    fn think(&mut self, picture: &WorldModel, me: &ModelPlayer, now: Duration, intents: &mut Vec<Intent>) {
         if let Some(heading) = self.craft.work(picture, me, (self.holds, now), &mut self.dice, intents) {
             self.looks = Some(heading);
         }
@@ -330,8 +330,8 @@ impl Player {
         self.arm(picture, intents);
         // Without any object or player, the middle of the map is as good as anywhere.
         let middle_px = picture.map_size_px / 2.0;
-        let nowhere = Target { x_px: middle_px, y_px: middle_px, reach_px: 0.0, swing_px: -1.0 };
-        let Target { x_px, y_px, reach_px, swing_px } = target.unwrap_or(nowhere);
+        let nowhere = GoalTarget { x_px: middle_px, y_px: middle_px, reach_px: 0.0, swing_px: -1.0 };
+        let GoalTarget { x_px, y_px, reach_px, swing_px } = target.unwrap_or(nowhere);
         let look = heading_to(me, x_px, y_px);
         let off_px = way_px(me, x_px, y_px);
         let walk = (off_px > reach_px).then(|| self.way(look, me, now));
@@ -347,8 +347,8 @@ impl Player {
     }
 }
 
-impl Policy for Player {
-    fn decide(&mut self, picture: &Picture, now: Duration, intents: &mut Vec<Intent>) {
+impl Policy for PlayPolicy {
+    fn decide(&mut self, picture: &WorldModel, now: Duration, intents: &mut Vec<Intent>) {
         let Some(me) = picture.own() else {
             // Death ends everything that was under way.
             (self.goal, self.walks, self.looks, self.attacks) = (None, None, None, false);

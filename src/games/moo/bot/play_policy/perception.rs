@@ -3,7 +3,7 @@
 
 use std::f64::consts::TAU;
 
-use crate::games::moo::bot::world_model::{Known, Picture};
+use crate::games::moo::bot::world_model::{ModelPlayer, WorldModel};
 use crate::games::moo::world::rules;
 
 /// How much nearer than its reach a bot goes, px: its knowledge is slightly old.
@@ -31,7 +31,7 @@ impl Goal {
 
 /// The weapon for a goal: a shooting weapon against a foe if the bot can pay for it, otherwise the
 /// first of its weapons.
-pub(super) fn arm_for(picture: &Picture, goal: Goal) -> u8 {
+pub(super) fn arm_for(picture: &WorldModel, goal: Goal) -> u8 {
     let weapons = || picture.kit.weapons.iter().filter_map(|id| rules::weapon(*id));
     let is_paid = |cost: [u32; 4]| picture.stock.iter().zip(cost).all(|(stock, cost)| *stock >= cost);
     let mut shooters = weapons().filter(|weapon| weapon.shoots.is_some() && is_paid(weapon.shot_cost));
@@ -45,21 +45,21 @@ pub(super) fn player_size_px() -> f64 {
     f64::from(rules::PLAYER_RADIUS_PX * rules::TARGET_PERCENT / 100)
 }
 
-pub(super) fn way_px(me: &Known, x_px: f64, y_px: f64) -> f64 {
+pub(super) fn way_px(me: &ModelPlayer, x_px: f64, y_px: f64) -> f64 {
     (x_px - me.x_px).hypot(y_px - me.y_px)
 }
 
-pub(super) fn others(picture: &Picture) -> impl Iterator<Item = (u32, &Known)> {
+pub(super) fn others(picture: &WorldModel) -> impl Iterator<Item = (u32, &ModelPlayer)> {
     let others = picture.players.iter().filter(|(id, known)| known.in_view && Some(**id) != picture.me);
     others.map(|(id, known)| (*id, known))
 }
 
 /// Whether a melee attack in that direction would hit, or nearly hit, a player who passes the test.
 pub(super) fn hits_anyone(
-    picture: &Picture,
-    me: &Known,
+    picture: &WorldModel,
+    me: &ModelPlayer,
     look: u16,
-    is_meant: impl Fn(&Known) -> bool,
+    is_meant: impl Fn(&ModelPlayer) -> bool,
 ) -> bool {
     let arm = rules::weapon(arm_for(picture, Goal::Meeting));
     let range_px = arm.map_or(0.0, |weapon| f64::from(weapon.range_px));
@@ -71,15 +71,15 @@ pub(super) fn hits_anyone(
 }
 
 /// The direction to a place, a binary angle.
-pub(super) fn heading_to(me: &Known, x_px: f64, y_px: f64) -> u16 {
+pub(super) fn heading_to(me: &ModelPlayer, x_px: f64, y_px: f64) -> u16 {
     ((y_px - me.y_px).atan2(x_px - me.x_px) / TAU * 65_536.0) as i32 as u16
 }
 
 /// The nearest player in view who is not a clan mate and passes the test.
 pub(super) fn nearest_foe(
-    picture: &Picture,
-    me: &Known,
-    is_foe: impl Fn(&Known) -> bool,
+    picture: &WorldModel,
+    me: &ModelPlayer,
+    is_foe: impl Fn(&ModelPlayer) -> bool,
 ) -> Option<(f64, u32)> {
     let strangers = others(picture).filter(|(id, _)| !picture.society.is_mate(*id));
     let foes = strangers.filter(|(_, known)| is_foe(known));
@@ -87,13 +87,13 @@ pub(super) fn nearest_foe(
     near.min_by(|one, two| one.0.total_cmp(&two.0))
 }
 
-pub(super) fn nearest_animal(picture: &Picture, me: &Known) -> Option<(f64, u32)> {
+pub(super) fn nearest_animal(picture: &WorldModel, me: &ModelPlayer) -> Option<(f64, u32)> {
     let near = picture.animals.values().map(|animal| (way_px(me, animal.x_px, animal.y_px), animal.id));
     near.min_by(|one, two| one.0.total_cmp(&two.0))
 }
 
 /// The nearest built object, if it is near enough to be an obstacle.
-pub(super) fn in_the_way(picture: &Picture, me: &Known) -> Option<u32> {
+pub(super) fn in_the_way(picture: &WorldModel, me: &ModelPlayer) -> Option<u32> {
     let built = picture.objects.values().filter(|thing| thing.built.is_some());
     let near = built.map(|thing| (way_px(me, thing.x_px, thing.y_px), thing.id));
     let nearest = near.min_by(|one, two| one.0.total_cmp(&two.0))?;

@@ -7,27 +7,27 @@ const TREE: Object =
     Object { id: 70_000, kind: Some(0), x_px: 900.0, y_px: 500.0, scale_px: 150.0, built: None };
 
 /// A settler whose meeting point is where it stands.
-fn player(seed: u64) -> Player {
-    let mut player = Player::new(seed, Meeting::at(720.0 / 14_400.0, 500.0 / 14_400.0));
+fn player(seed: u64) -> PlayPolicy {
+    let mut player = PlayPolicy::new(seed, MeetingPoints::at(720.0 / 14_400.0, 500.0 / 14_400.0));
     player.is_hunter = false;
     player
 }
 
-fn known(x_px: f64) -> Known {
+fn known(x_px: f64) -> ModelPlayer {
     let (health, max_health) = (100, 100);
-    Known { name: String::new(), x_px, y_px: 500.0, heading: 0, in_view: true, health, max_health }
+    ModelPlayer { name: String::new(), x_px, y_px: 500.0, heading: 0, in_view: true, health, max_health }
 }
 
-fn picture(me_px: f64) -> Picture {
-    Picture {
+fn picture(me_px: f64) -> WorldModel {
+    WorldModel {
         me: Some(1),
         players: [(1, known(me_px))].into(),
         objects: [(TREE.id, TREE)].into(),
-        ..Picture::new()
+        ..WorldModel::new()
     }
 }
 
-fn intents(player: &mut Player, picture: &Picture, seconds: u64) -> Vec<Intent> {
+fn intents(player: &mut PlayPolicy, picture: &WorldModel, seconds: u64) -> Vec<Intent> {
     let mut intents = Vec::new();
     player.decide(picture, Duration::from_secs(seconds), &mut intents);
     intents
@@ -63,7 +63,7 @@ fn a_bot_that_spares_visitors_attacks_bots_and_strikes_back_at_visitors_in_reach
             let (mut hunter, mut picture) = (player(seed).sparing_visitors(), picture(720.0));
             hunter.is_hunter = true;
             picture.objects.clear();
-            picture.players.insert(2, Known { name: name.to_owned(), ..known(at_px) });
+            picture.players.insert(2, ModelPlayer { name: name.to_owned(), ..known(at_px) });
             let mut seen = intents(&mut hunter, &picture, 0);
             if is_hurt {
                 picture.players.get_mut(&1).expect("oneself").health = 50;
@@ -84,7 +84,7 @@ fn a_bot_that_spares_visitors_does_not_hit_one_who_stands_beside_its_goal() {
     let strikes = |name: &str| {
         let (mut hunter, mut picture) = (player(3).sparing_visitors(), picture(720.0));
         hunter.is_hunter = true;
-        picture.players.insert(2, Known { name: name.to_owned(), ..known(800.0) });
+        picture.players.insert(2, ModelPlayer { name: name.to_owned(), ..known(800.0) });
         (hunter.goal, hunter.goal_ends) = (Some(Goal::Thing(TREE.id)), Duration::from_secs(9));
         let seen = intents(&mut hunter, &picture, 0);
         seen.contains(&Intent::Attack { on: true, heading: 0 })
@@ -106,14 +106,14 @@ fn a_stuck_bot_walks_around_the_obstacle() {
 fn death_ends_the_current_goal_and_a_respawn_starts_over() {
     let mut player = player(1);
     intents(&mut player, &picture(720.0), 0);
-    assert_eq!(intents(&mut player, &Picture { me: None, ..picture(720.0) }, 1), []);
+    assert_eq!(intents(&mut player, &WorldModel { me: None, ..picture(720.0) }, 1), []);
     let again = intents(&mut player, &picture(720.0), 2);
     assert!(again.contains(&Intent::Attack { on: true, heading: 0 }), "{again:?}");
 }
 
 #[test]
 fn far_from_where_others_meet_it_goes_there_and_strikes_nothing() {
-    let mut player = Player::new(1, Meeting::at(0.5, 500.0 / 14_400.0));
+    let mut player = PlayPolicy::new(1, MeetingPoints::at(0.5, 500.0 / 14_400.0));
     player.is_hunter = false;
     assert_eq!(intents(&mut player, &picture(500.0), 0), [Intent::Walk(Some(0)), Intent::Aim(0)]);
     assert_eq!(player.goal, Some(Goal::Meeting));
@@ -176,7 +176,7 @@ fn with_a_bow_it_shoots_from_afar_while_it_can_pay() {
     let (mut hunter, mut picture) = (player(1), picture(720.0));
     picture.players.insert(2, known(300.0));
     picture.kit.weapons = vec![0, 9];
-    let with = |hunter: &mut Player, picture: &Picture, second| {
+    let with = |hunter: &mut PlayPolicy, picture: &WorldModel, second| {
         hunter.goal = Some(Goal::Player(2));
         hunter.goal_ends = Duration::from_secs(100);
         intents(hunter, picture, second)

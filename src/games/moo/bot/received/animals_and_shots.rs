@@ -2,32 +2,32 @@
 //! their name in the table, never by position.
 
 use super::values::{flag, groups, half_px, text, whole};
-use super::{Animal, Clan, Heard, Mate, OwnClan, Shot, ShotEnd, ShotPlace};
+use super::{Animal, Clan, ServerPacket, Mate, OwnClan, Shot, ShotEnd, ShotPlace};
 use crate::packet::grammar::Shape;
 use crate::packet::{DecodedPacket, Value, angle};
 
-pub(super) fn typed(decoded: &DecodedPacket<'_>) -> Option<Heard> {
+pub(super) fn typed(decoded: &DecodedPacket<'_>) -> Option<ServerPacket> {
     let number = |name| decoded.get(name).and_then(whole);
     let numbers = |name| groups(decoded.get(name), |[number]: &[Value; 1]| whole(number));
     Some(match decoded.row.name.as_str() {
-        "kill" => Heard::Kill { killer: number("killer"), victim: number("victim")? },
-        "shots" => Heard::Shots(groups(decoded.get("shots"), native_shot)?),
-        "add_projectile" => Heard::Shots(vec![moomoo_shot(decoded)?]),
-        "shot_ends" => Heard::ShotEnds(groups(decoded.get("ends"), |[id, x, y]: &[Value; 3]| {
+        "kill" => ServerPacket::Kill { killer: number("killer"), victim: number("victim")? },
+        "shots" => ServerPacket::Shots(groups(decoded.get("shots"), native_shot)?),
+        "add_projectile" => ServerPacket::Shots(vec![moomoo_shot(decoded)?]),
+        "shot_ends" => ServerPacket::ShotEnds(groups(decoded.get("ends"), |[id, x, y]: &[Value; 3]| {
             Some(ShotEnd { id: whole(id)?, place: ShotPlace::At(half_px(x)?, half_px(y)?) })
         })?),
         "remove_projectile" => {
             let place = ShotPlace::After(decoded.get("range")?.as_f64()?);
-            Heard::ShotEnds(vec![ShotEnd { id: number("sid")?, place }])
+            ServerPacket::ShotEnds(vec![ShotEnd { id: number("sid")?, place }])
         }
-        "turret_shot" => Heard::TurretShot,
+        "turret_shot" => ServerPacket::TurretShot,
         "animals" => match number_of_values(decoded) {
-            Some(7) => Heard::Animals(groups(decoded.get("animals"), moomoo_animal)?),
-            _ => Heard::Animals(groups(decoded.get("animals"), native_animal)?),
+            Some(7) => ServerPacket::Animals(groups(decoded.get("animals"), moomoo_animal)?),
+            _ => ServerPacket::Animals(groups(decoded.get("animals"), native_animal)?),
         },
-        "animals_gone" => Heard::AnimalsGone(numbers("animals")?),
-        "strikes" => Heard::Strikes(numbers("animals")?),
-        "animate_animal" => Heard::Strikes(vec![number("sid")?]),
+        "animals_gone" => ServerPacket::AnimalsGone(numbers("animals")?),
+        "strikes" => ServerPacket::Strikes(numbers("animals")?),
+        "animate_animal" => ServerPacket::Strikes(vec![number("sid")?]),
         _ => return clans(decoded),
     })
 }
@@ -73,40 +73,40 @@ fn moomoo_animal(values: &[Value; 7]) -> Option<Animal> {
     Some(Animal { id: whole(id)?, kind: whole(kind)?, x_px, y_px, health: whole(health)? })
 }
 
-fn clans(decoded: &DecodedPacket<'_>) -> Option<Heard> {
+fn clans(decoded: &DecodedPacket<'_>) -> Option<ServerPacket> {
     let number = |name| decoded.get(name).and_then(whole);
     let is_owner = |name| decoded.get(name).and_then(flag) == Some(true);
     let people = |name| groups(decoded.get(name), |[player, _name]: &[Value; 2]| whole(player));
     Some(match decoded.row.name.as_str() {
-        "clans" => Heard::Clans(groups(decoded.get("clans"), listed_clan)?),
-        "clan_changes" => Heard::ClanChanges {
+        "clans" => ServerPacket::Clans(groups(decoded.get("clans"), listed_clan)?),
+        "clan_changes" => ServerPacket::ClanChanges {
             ended: groups(decoded.get("ended"), |[id]: &[Value; 1]| whole(id))?,
             founded: groups(decoded.get("founded"), listed_clan)?,
         },
-        "add_clan" => Heard::AddClan(added_clan(decoded)?),
-        "remove_clan" => Heard::RemoveClan { name: text(decoded.get("name")?)? },
+        "add_clan" => ServerPacket::AddClan(added_clan(decoded)?),
+        "remove_clan" => ServerPacket::RemoveClan { name: text(decoded.get("name")?)? },
         "clan" => {
             let (members, asks) = (people("members")?, people("asks")?);
-            Heard::OwnClan(OwnClan { id: number("clan"), is_owner: is_owner("owner"), members, asks })
+            ServerPacket::OwnClan(OwnClan { id: number("clan"), is_owner: is_owner("owner"), members, asks })
         }
         "own_clan" => {
-            Heard::OwnName { name: decoded.get("name").and_then(text), is_owner: is_owner("is_owner") }
+            ServerPacket::OwnName { name: decoded.get("name").and_then(text), is_owner: is_owner("is_owner") }
         }
-        "clan_members" => Heard::Members(people("members")?),
-        "join_request" => Heard::Asks { player: number("sid")? },
-        "tags" => Heard::Tags(groups(decoded.get("tags"), |[player, clan]: &[Value; 2]| {
+        "clan_members" => ServerPacket::Members(people("members")?),
+        "join_request" => ServerPacket::Asks { player: number("sid")? },
+        "tags" => ServerPacket::Tags(groups(decoded.get("tags"), |[player, clan]: &[Value; 2]| {
             Some((whole(player)?, whole(clan)))
         })?),
-        "mates" => Heard::Mates(Some(groups(decoded.get("mates"), |[player, x, y]: &[Value; 3]| {
+        "mates" => ServerPacket::Mates(Some(groups(decoded.get("mates"), |[player, x, y]: &[Value; 3]| {
             Some(Mate { player: Some(whole(player)?), x_px: x.as_f64()?, y_px: y.as_f64()? })
         })?)),
         "minimap" => match decoded.get("mates").filter(|mates| mates.as_array().is_some()) {
-            None => Heard::Mates(None),
-            mates => Heard::Mates(Some(groups(mates, |[x, y]: &[Value; 2]| {
+            None => ServerPacket::Mates(None),
+            mates => ServerPacket::Mates(Some(groups(mates, |[x, y]: &[Value; 2]| {
                 Some(Mate { player: None, x_px: x.as_f64()?, y_px: y.as_f64()? })
             })?)),
         },
-        "map_ping" => Heard::MapPing { player: number("player") },
+        "map_ping" => ServerPacket::MapPing { player: number("player") },
         _ => return None,
     })
 }

@@ -2,61 +2,61 @@
 //! position.
 
 use super::values::{flag, groups, half_px, text, whole};
-use super::{Added, Enter, Heard, Kit, Leaderboard, Moved, Object, Offers, Own, Pose, Shown, Stock, Swing, Update, Welcome, animals_and_shots};
+use super::{AddedPlayer, EnteredPlayer, ServerPacket, Kit, Leaderboard, PositionDelta, Object, Offers, Own, Pose, MoomooPlayer, MoomooValue, Swing, Update, Welcome, animals_and_shots};
 use crate::games::moo::world::rules;
 use crate::packet::{DecodedPacket, Value, angle};
 
-impl Heard {
+impl ServerPacket {
     /// The typed packet. A packet without a required argument, which only a loaded table can cause,
     /// is [`Heard::Other`].
-    pub fn from_decoded(decoded: &DecodedPacket<'_>) -> Heard {
-        typed(decoded).unwrap_or_else(|| Heard::Other(decoded.row.name.clone()))
+    pub fn from_decoded(decoded: &DecodedPacket<'_>) -> ServerPacket {
+        typed(decoded).unwrap_or_else(|| ServerPacket::Other(decoded.row.name.clone()))
     }
 }
 
-impl From<&DecodedPacket<'_>> for Heard {
-    fn from(decoded: &DecodedPacket<'_>) -> Heard {
-        Heard::from_decoded(decoded)
+impl From<&DecodedPacket<'_>> for ServerPacket {
+    fn from(decoded: &DecodedPacket<'_>) -> ServerPacket {
+        ServerPacket::from_decoded(decoded)
     }
 }
 
-fn typed(decoded: &DecodedPacket<'_>) -> Option<Heard> {
+fn typed(decoded: &DecodedPacket<'_>) -> Option<ServerPacket> {
     Some(match decoded.row.name.as_str() {
-        "welcome" => Heard::Welcome(welcome(decoded)?),
-        "update" => Heard::Update(update(decoded)?),
-        "spawned" => Heard::Spawned { player: whole(decoded.get("player")?)? },
-        "watching" => Heard::Watching { player: decoded.get("player").and_then(whole) },
-        "error" => Heard::Error { rule: text(decoded.get("rule")?)?, detail: text(decoded.get("detail")?)? },
+        "welcome" => ServerPacket::Welcome(welcome(decoded)?),
+        "update" => ServerPacket::Update(update(decoded)?),
+        "spawned" => ServerPacket::Spawned { player: whole(decoded.get("player")?)? },
+        "watching" => ServerPacket::Watching { player: decoded.get("player").and_then(whole) },
+        "error" => ServerPacket::Error { rule: text(decoded.get("rule")?)?, detail: text(decoded.get("detail")?)? },
         "command_accepted" => {
             let run = |[first, count, tick]: &[Value; 3]| Some((whole(first)?, whole(count)?, whole(tick)?));
-            Heard::Accepted(groups(decoded.get("commands"), run)?)
+            ServerPacket::Accepted(groups(decoded.get("commands"), run)?)
         }
         "command_rejected" => {
             let one = |[sequence, reason]: &[Value; 2]| Some((whole(sequence)?, text(reason)?));
-            Heard::Rejected(groups(decoded.get("commands"), one)?)
+            ServerPacket::Rejected(groups(decoded.get("commands"), one)?)
         }
-        "io_init" => Heard::IoInit,
-        "init_data" => Heard::InitData,
-        "setup" => Heard::Setup { player: whole(decoded.get("sid")?)? },
-        "add_player" => Heard::AddPlayer(added(decoded)?),
-        "remove_player" => Heard::RemovePlayer { id: text(decoded.get("id")?)? },
-        "update_players" => Heard::Players(groups(decoded.get("players"), shown)?),
-        "load_objects" => Heard::Objects(groups(decoded.get("objects"), moomoo_object)?),
-        "objects" => Heard::Objects(groups(decoded.get("objects"), native_object)?),
-        "structures" => Heard::Objects(groups(decoded.get("structures"), native_structure)?),
-        "gone" => Heard::Gone(groups(decoded.get("objects"), |[object]: &[Value; 1]| whole(object))?),
-        "remove_object" => Heard::Gone(vec![whole(decoded.get("sid")?)?]),
+        "io_init" => ServerPacket::IoInit,
+        "init_data" => ServerPacket::InitData,
+        "setup" => ServerPacket::Setup { player: whole(decoded.get("sid")?)? },
+        "add_player" => ServerPacket::AddPlayer(added(decoded)?),
+        "remove_player" => ServerPacket::RemovePlayer { id: text(decoded.get("id")?)? },
+        "update_players" => ServerPacket::Players(groups(decoded.get("players"), shown)?),
+        "load_objects" => ServerPacket::Objects(groups(decoded.get("objects"), moomoo_object)?),
+        "objects" => ServerPacket::Objects(groups(decoded.get("objects"), native_object)?),
+        "structures" => ServerPacket::Objects(groups(decoded.get("structures"), native_structure)?),
+        "gone" => ServerPacket::Gone(groups(decoded.get("objects"), |[object]: &[Value; 1]| whole(object))?),
+        "remove_object" => ServerPacket::Gone(vec![whole(decoded.get("sid")?)?]),
         "kit" | "items" | "item_count" | "offers" | "upgrades" | "age" => return growth(decoded),
         "swings" | "gather" | "shakes" | "wiggle" | "health" | "stats" | "value" | "died" => {
             return fight(decoded);
         }
-        "leaderboard" => Heard::Leaderboard(leaderboard(decoded)?),
+        "leaderboard" => ServerPacket::Leaderboard(leaderboard(decoded)?),
         "chat" => {
             let player = decoded.get("player").or_else(|| decoded.get("sid"))?;
-            Heard::Chat { player: whole(player)?, text: text(decoded.get("text")?)? }
+            ServerPacket::Chat { player: whole(player)?, text: text(decoded.get("text")?)? }
         }
-        "say" => Heard::Say { text: text(decoded.get("text")?)? },
-        "pong" => Heard::Pong {
+        "say" => ServerPacket::Say { text: text(decoded.get("text")?)? },
+        "pong" => ServerPacket::Pong {
             nonce: decoded.get("nonce").and_then(whole),
             tick: decoded.get("tick").and_then(whole),
         },
@@ -65,68 +65,68 @@ fn typed(decoded: &DecodedPacket<'_>) -> Option<Heard> {
 }
 
 /// Weapons, items and available upgrades.
-fn growth(decoded: &DecodedPacket<'_>) -> Option<Heard> {
+fn growth(decoded: &DecodedPacket<'_>) -> Option<ServerPacket> {
     let number = |name| decoded.get(name).and_then(whole);
     let numbers = |name| groups(decoded.get(name), |[number]: &[Value; 1]| whole::<u8>(number));
     Some(match decoded.row.name.as_str() {
         "kit" => {
             let pair = |[group, count]: &[Value; 2]| Some((whole(group)?, whole(count)?));
             let counts = groups(decoded.get("counts"), pair)?.into_iter().collect();
-            Heard::Kit(Kit { weapons: numbers("weapons")?, items: numbers("items")?, counts })
+            ServerPacket::Kit(Kit { weapons: numbers("weapons")?, items: numbers("items")?, counts })
         }
         "items" => {
-            Heard::Bar { ids: numbers("ids")?, weapons: decoded.get("weapons").and_then(flag) == Some(true) }
+            ServerPacket::Bar { ids: numbers("ids")?, weapons: decoded.get("weapons").and_then(flag) == Some(true) }
         }
-        "item_count" => Heard::Count { group: whole(decoded.get("group")?)?, count: number("count")? },
+        "item_count" => ServerPacket::Count { group: whole(decoded.get("group")?)?, count: number("count")? },
         "offers" | "upgrades" => {
             let choices = decoded.get("choices").is_some().then(|| numbers("choices")).flatten();
-            Heard::Offers(Offers { points: number("points")?, age: number("age")?, choices })
+            ServerPacket::Offers(Offers { points: number("points")?, age: number("age")?, choices })
         }
-        "age" => Heard::Age { age: number("age")? },
+        "age" => ServerPacket::Age { age: number("age")? },
         _ => return None,
     })
 }
 
 /// Melee attacks and their effects.
-fn fight(decoded: &DecodedPacket<'_>) -> Option<Heard> {
+fn fight(decoded: &DecodedPacket<'_>) -> Option<ServerPacket> {
     let number = |name| decoded.get(name).and_then(whole);
     Some(match decoded.row.name.as_str() {
-        "swings" => Heard::Swings(groups(decoded.get("swings"), |[player, weapon, hit]: &[Value; 3]| {
+        "swings" => ServerPacket::Swings(groups(decoded.get("swings"), |[player, weapon, hit]: &[Value; 3]| {
             Some(Swing { player: whole(player)?, weapon: whole(weapon)?, hit: flag(hit)? })
         })?),
         "gather" => {
             let weapon = decoded.get("weapon").and_then(whole)?;
             let hit = decoded.get("hit").and_then(flag)?;
-            Heard::Swings(vec![Swing { player: number("sid")?, weapon, hit }])
+            ServerPacket::Swings(vec![Swing { player: number("sid")?, weapon, hit }])
         }
         "shakes" => {
             let object = |[object, _direction]: &[Value; 2]| whole(object);
-            Heard::Shakes(groups(decoded.get("shakes"), object)?)
+            ServerPacket::Shakes(groups(decoded.get("shakes"), object)?)
         }
-        "wiggle" => Heard::Shakes(vec![number("sid")?]),
+        "wiggle" => ServerPacket::Shakes(vec![number("sid")?]),
         "health" => match number("sid") {
-            Some(player) => Heard::Health(vec![(player, number("health")?)]),
+            Some(player) => ServerPacket::Health(vec![(player, number("health")?)]),
             None => {
                 let pair = |[player, health]: &[Value; 2]| Some((whole(player)?, whole(health)?));
-                Heard::Health(groups(decoded.get("health"), pair)?)
+                ServerPacket::Health(groups(decoded.get("health"), pair)?)
             }
         },
         "stats" => {
             let resources = [number("wood")?, number("food")?, number("stone")?, number("gold")?];
-            Heard::Stats { resources, kills: number("kills")?, age: number("age")? }
+            ServerPacket::Stats { resources, kills: number("kills")?, age: number("age")? }
         }
         "value" => {
             let what = match decoded.get("name")?.as_str()? {
-                "wood" => Stock::Resource(0),
-                "food" => Stock::Resource(1),
-                "stone" => Stock::Resource(2),
-                "points" => Stock::Resource(3),
-                "kills" => Stock::Kills,
+                "wood" => MoomooValue::Resource(0),
+                "food" => MoomooValue::Resource(1),
+                "stone" => MoomooValue::Resource(2),
+                "points" => MoomooValue::Resource(3),
+                "kills" => MoomooValue::Kills,
                 _ => return None,
             };
-            Heard::Value { what, amount: number("value")? }
+            ServerPacket::Value { what, amount: number("value")? }
         }
-        "died" => Heard::Died,
+        "died" => ServerPacket::Died,
         _ => return None,
     })
 }
@@ -152,13 +152,13 @@ fn update(decoded: &DecodedPacket<'_>) -> Option<Update> {
         leaves: groups(decoded.get("leaves"), |[player]: &[Value; 1]| whole(player))?,
         enters: groups(decoded.get("enters"), |[player, name, skin, x, y, heading]: &[Value; 6]| {
             let pose = native_pose(player, x, y, heading)?;
-            Some(Enter { pose, name: text(name)?, skin: whole(skin)? })
+            Some(EnteredPlayer { pose, name: text(name)?, skin: whole(skin)? })
         })?,
         full: groups(decoded.get("full"), |[player, x, y, heading]: &[Value; 4]| {
             native_pose(player, x, y, heading)
         })?,
         moved: groups(decoded.get("moved"), |[player, dx, dy]: &[Value; 3]| {
-            Some(Moved { player: whole(player)?, dx_px: half_px(dx)?, dy_px: half_px(dy)? })
+            Some(PositionDelta { player: whole(player)?, dx_px: half_px(dx)?, dy_px: half_px(dy)? })
         })?,
         turned: groups(decoded.get("turned"), |[player, heading]: &[Value; 2]| {
             Some((whole(player)?, turn8(heading)?))
@@ -208,10 +208,10 @@ fn object(id: &Value, kind: Option<u8>, [x, y]: [&Value; 2], scale_px: f64) -> O
     Some(Object { id: whole(id)?, kind, x_px: x.as_f64()?, y_px: y.as_f64()?, scale_px, built: None })
 }
 
-fn added(decoded: &DecodedPacket<'_>) -> Option<Added> {
+fn added(decoded: &DecodedPacket<'_>) -> Option<AddedPlayer> {
     let values: &[Value; 10] = decoded.get("player")?.as_array()?.as_slice().try_into().ok()?;
     let [id, player, name, x, y, direction, health, max_health, ..] = values;
-    Some(Added {
+    Some(AddedPlayer {
         id: text(id)?,
         pose: moomoo_pose(player, x, y, direction)?,
         name: text(name)?,
@@ -221,10 +221,10 @@ fn added(decoded: &DecodedPacket<'_>) -> Option<Added> {
     })
 }
 
-fn shown(values: &[Value; 13]) -> Option<Shown> {
+fn shown(values: &[Value; 13]) -> Option<MoomooPlayer> {
     let [player, x, y, direction, _build, weapon, _variant, clan, is_owner, ..] = values;
     let pose = moomoo_pose(player, x, y, direction)?;
-    Some(Shown { pose, weapon: whole(weapon)?, clan: text(clan), is_owner: flag(is_owner)? })
+    Some(MoomooPlayer { pose, weapon: whole(weapon)?, clan: text(clan), is_owner: flag(is_owner)? })
 }
 
 fn moomoo_pose(player: &Value, x: &Value, y: &Value, direction: &Value) -> Option<Pose> {

@@ -67,11 +67,11 @@ pub struct Update {
     /// Players that went out of view.
     pub leaves: Vec<u32>,
     /// Players that came into view.
-    pub enters: Vec<Enter>,
+    pub enters: Vec<EnteredPlayer>,
     /// Positions of players for which an update was missed.
     pub full: Vec<Pose>,
     /// Displacements of the players that moved.
-    pub moved: Vec<Moved>,
+    pub moved: Vec<PositionDelta>,
     /// Directions of the players that turned: player and binary angle.
     pub turned: Vec<(u32, u16)>,
 }
@@ -120,7 +120,7 @@ pub struct Pose {
 
 /// A player who came into view.
 #[derive(Debug, Clone, PartialEq)]
-pub struct Enter {
+pub struct EnteredPlayer {
     /// The player and its position.
     pub pose: Pose,
     /// Its name; untrusted text.
@@ -131,7 +131,7 @@ pub struct Enter {
 
 /// A player's displacement since the previous update.
 #[derive(Debug, Clone, Copy, PartialEq)]
-pub struct Moved {
+pub struct PositionDelta {
     /// The player.
     pub player: u32,
     /// Pixels to the right.
@@ -142,7 +142,7 @@ pub struct Moved {
 
 /// A player that a MooMoo server announces.
 #[derive(Debug, Clone, PartialEq)]
-pub struct Added {
+pub struct AddedPlayer {
     /// Identifies the player towards this client.
     pub id: String,
     /// The player and its position.
@@ -187,7 +187,7 @@ pub struct Leaderboard {
 
 /// A player in view, as a MooMoo server shows it.
 #[derive(Debug, Clone, PartialEq)]
-pub struct Shown {
+pub struct MoomooPlayer {
     /// The player and its position.
     pub pose: Pose,
     /// The last chosen weapon: a number of `rules::WEAPONS`.
@@ -198,10 +198,10 @@ pub struct Shown {
     pub is_owner: bool,
 }
 
-impl From<Pose> for Shown {
+impl From<Pose> for MoomooPlayer {
     /// With the first weapon, and without a clan.
-    fn from(pose: Pose) -> Shown {
-        Shown { pose, weapon: 0, clan: None, is_owner: false }
+    fn from(pose: Pose) -> MoomooPlayer {
+        MoomooPlayer { pose, weapon: 0, clan: None, is_owner: false }
     }
 }
 

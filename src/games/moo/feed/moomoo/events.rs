@@ -1,13 +1,13 @@
 //! The events of a tick for a MooMoo client: each in its own packet.
 
 use super::records::object_number;
-use super::update::View;
-use crate::game::Writer;
-use crate::games::moo::feed::events::{Event, Events, Ping, Shot, shot_number};
-use crate::games::moo::feed::interest::Place;
-use crate::games::moo::feed::outgoing_packet::ServerPacket;
-use crate::games::moo::feed::published_state::{State, animal_number};
-use crate::games::moo::feed::send_typed::Typed as _;
+use super::update::MoomooView;
+use crate::game::MessageWriter;
+use crate::games::moo::feed::events::{FeedEvent, Events, MapPing, ShotFired, shot_number};
+use crate::games::moo::feed::interest::Circle;
+use crate::games::moo::feed::outgoing_packet::OutgoingPacket;
+use crate::games::moo::feed::published_state::{PublicState, animal_number};
+use crate::games::moo::feed::send_typed::SendTyped as _;
 use crate::games::moo::world::{Fixed, fixed, rules};
 use crate::packet::angle::to_radians_2dec;
 
@@ -17,10 +17,10 @@ const DAMAGE_TEXT: u8 = 1;
 /// The reply to a player who chooses an upgrade that is not offered; no longer than a line of chat.
 const NOT_OFFERED: &str = "This server does not support that";
 
-impl View {
+impl MoomooView {
     /// Writes the events of a tick that concern what the client knows and sees. `state` is the
     /// state of the same tick or a newer one.
-    pub fn events(&mut self, events: &Events, state: &State, out: &mut Writer<'_>) {
+    pub fn events(&mut self, events: &Events, state: &PublicState, out: &mut MessageWriter<'_>) {
         let mut has_refused = false;
         for event in &events.list {
             if !self.known.concerns(event) {
@@ -29,7 +29,7 @@ impl View {
             // MooMoo clients compute the choices of an age from a built-in list that is longer than
             // this game's. A player who picks a missing one receives a chat line saying so, at most
             // one per tick, however often they clicked, and the choice again with the next update.
-            if matches!(event, Event::NotOffered { .. }) {
+            if matches!(event, FeedEvent::NotOffered { .. }) {
                 if !has_refused {
                     self.say(NOT_OFFERED, out);
                 }
@@ -41,46 +41,46 @@ impl View {
         events.pings.iter().for_each(|ping| self.ping(ping, state, out));
     }
 
-    fn event(&mut self, event: &Event, out: &mut Writer<'_>) {
+    fn event(&mut self, event: &FeedEvent, out: &mut MessageWriter<'_>) {
         let known = &mut self.known;
         match event {
-            Event::Chat { player, text } => out.packet(&ServerPacket::Chat { player: player.0, text }),
-            Event::Swung { player, weapon, hit, at } => {
+            FeedEvent::Chat { player, text } => out.packet(&OutgoingPacket::Chat { player: player.0, text }),
+            FeedEvent::Swung { player, weapon, hit, at } => {
                 // A known player may be out of view.
                 if known.is_own(*player) || at.is_some_and(|at| known.sees(at)) {
                     out.send("gather", (*player, *hit, *weapon));
                 }
             }
-            Event::Struck { object, direction } => {
+            FeedEvent::Struck { object, direction } => {
                 out.send("wiggle", (to_radians_2dec(direction.0), object_number(object.id)));
             }
-            Event::Hurt { at, amount, .. } => write_number(*at, i64::from(*amount), out),
+            FeedEvent::Hurt { at, amount, .. } => write_number(*at, i64::from(*amount), out),
             // Health regenerates one point at a time, so only healing from food is sent.
-            Event::Healed { at, amount, .. } if *amount > 1 => write_number(*at, -i64::from(*amount), out),
-            Event::AnimalStruck { animal } => out.send("animate_animal", animal_number(*animal)),
-            Event::Said { text } => self.say(text, out),
-            Event::Died { player, .. } if known.is_own(*player) => out.send("died", [0u8; 0]),
-            Event::Shot(shot) => self.shot(shot, out),
-            Event::ShotEnded { shot, x, y } => {
+            FeedEvent::Healed { at, amount, .. } if *amount > 1 => write_number(*at, -i64::from(*amount), out),
+            FeedEvent::AnimalStruck { animal } => out.send("animate_animal", animal_number(*animal)),
+            FeedEvent::Said { text } => self.say(text, out),
+            FeedEvent::Died { player, .. } if known.is_own(*player) => out.send("died", [0u8; 0]),
+            FeedEvent::Shot(shot) => self.shot(shot, out),
+            FeedEvent::ShotEnded { shot, x, y } => {
                 if let Some((from_x, from_y)) = known.end_shot(*shot) {
                     let flown_px = distance_px(x.saturating_sub(from_x), y.saturating_sub(from_y));
                     out.send("remove_projectile", (shot_number(*shot), flown_px));
                 }
             }
-            Event::Healed { .. } | Event::Died { .. } | Event::NotOffered { .. } => {}
+            FeedEvent::Healed { .. } | FeedEvent::Died { .. } | FeedEvent::NotOffered { .. } => {}
         }
     }
 
     /// The MooMoo dialects have no packet for operator messages: the text appears above the
     /// client's own player, unless it has died: the client has forgotten it.
-    fn say(&self, text: &str, out: &mut Writer<'_>) {
+    fn say(&self, text: &str, out: &mut MessageWriter<'_>) {
         if let Some(own) = self.known.own.filter(|own| !own.died) {
-            out.packet(&ServerPacket::Chat { player: own.who.player.0, text });
+            out.packet(&OutgoingPacket::Chat { player: own.who.player.0, text });
         }
     }
 
     /// A shot, and the turret that fired it.
-    fn shot(&self, shot: &Shot, out: &mut Writer<'_>) {
+    fn shot(&self, shot: &ShotFired, out: &mut MessageWriter<'_>) {
         let direction = to_radians_2dec(shot.heading.0);
         let speed = rules::projectile(shot.kind).map_or(0, |kind| kind.speed_px_per_s);
         if let Some(turret) = shot.turret.as_ref().filter(|turret| self.known.knows_and_sees(turret)) {
@@ -94,7 +94,7 @@ impl View {
     }
 
     /// A ping of the client itself, or of a member of the clan that the client was told is its own.
-    fn ping(&self, ping: &Ping, state: &State, out: &mut Writer<'_>) {
+    fn ping(&self, ping: &MapPing, state: &PublicState, out: &mut MessageWriter<'_>) {
         let Some(own) = self.known.own_player(state) else { return };
         let is_mate = |clan| own.clan() == Some(clan) && self.known.clans.is_in(clan);
         if own.player == ping.player || ping.clan.is_some_and(is_mate) {
@@ -104,7 +104,7 @@ impl View {
 }
 
 /// A number that rises from a place: damage, or healing below 0.
-fn write_number(at: Place, number: i64, out: &mut Writer<'_>) {
+fn write_number(at: Circle, number: i64, out: &mut MessageWriter<'_>) {
     out.send("floating_text", ([at.x_px, at.y_px], number, DAMAGE_TEXT));
 }
 

@@ -11,4 +11,4 @@ mod events;
 mod records;
 mod update;
 
-pub use update::{Scratch, View};
+pub use update::{MoomooScratch, MoomooView};

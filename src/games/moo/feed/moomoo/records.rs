@@ -1,8 +1,8 @@
 //! Records of the MooMoo layout: each thing encoded once a tick, for the clients of all dialects.
 
-use crate::game::Values;
-use crate::games::moo::feed::objects::{Built, Natural};
-use crate::games::moo::feed::published_state::{Animal, Seen, animal_number};
+use crate::game::WireValues;
+use crate::games::moo::feed::objects::{PublicStructure, PublicScenery};
+use crate::games::moo::feed::published_state::{PublicAnimal, PublicPlayer, animal_number};
 use crate::games::moo::world::rules;
 use crate::games::moo::world::{EntityId, Fixed, PlayerId};
 use crate::packet::angle::to_radians_2dec;
@@ -36,7 +36,7 @@ pub fn round_px(at: Fixed) -> i64 {
 }
 
 /// The 13 values of a player: sid, x, y, dir, build index, weapon, variant, team, is leader, skin, tail, icon, z index.
-pub fn player(seen: &Seen) -> impl Values {
+pub fn player(seen: &PublicPlayer) -> impl WireValues {
     let at = [seen.body.x, seen.body.y].map(round_px);
     let (item, variant) = (seen.hand.item.map_or(-1, |item| known(item).into()), 0u8);
     let (team, is_leader) = match &seen.tag {
@@ -47,20 +47,20 @@ pub fn player(seen: &Seen) -> impl Values {
     (seen.player, at, radians(seen), item, seen.hand.weapon, variant, team, is_leader, looks)
 }
 
-fn radians(seen: &Seen) -> f64 {
+fn radians(seen: &PublicPlayer) -> f64 {
     to_radians_2dec(seen.body.heading.0)
 }
 
 /// The 8 values of an object: sid, x, y, dir, scale, type, item, owner. A natural object has no
 /// item and no owner.
-pub fn natural(thing: &Natural) -> impl Values + use<> {
+pub fn natural(thing: &PublicScenery) -> impl WireValues + use<> {
     let at = [thing.place.x_px, thing.place.y_px];
     (object_number(thing.id), at, 0u8, thing.place.radius_px, thing.kind as u8, None::<u8>, -1i32)
 }
 
 /// The 8 values of a structure: it has an item and no type. A structure of the operator has no
 /// owner.
-pub fn built(thing: &Built) -> impl Values + use<> {
+pub fn built(thing: &PublicStructure) -> impl WireValues + use<> {
     let at = [thing.place.x_px, thing.place.y_px];
     let owner = if thing.owner == PlayerId::OPERATOR { -1 } else { i32::from(thing.owner.0) };
     let direction = to_radians_2dec(thing.heading.0);
@@ -68,7 +68,7 @@ pub fn built(thing: &Built) -> impl Values + use<> {
 }
 
 /// The 7 values of an animal: sid, type, x, y, dir, health, number of its name.
-pub fn animal(animal: &Animal) -> impl Values + use<> {
+pub fn animal(animal: &PublicAnimal) -> impl WireValues + use<> {
     let (number, body) = (animal_number(animal.id), &animal.body);
     let at = [body.x.to_px(), body.y.to_px()];
     (number, animal.kind, at, to_radians_2dec(body.heading.0), body.health, number % NAMES)

@@ -4,16 +4,16 @@
 use std::mem::{replace, take};
 
 use super::records::{self, object_number, round_px};
-use crate::game::{List, Section, Values, Writer};
-use crate::games::moo::feed::interest::Layout;
-use crate::games::moo::feed::known_set::{Known, KnownPlayer};
+use crate::game::{List, RecordList, WireValues, MessageWriter};
+use crate::games::moo::feed::interest::UpdateLayout;
+use crate::games::moo::feed::known_set::{KnownSet, KnownPlayer};
 use crate::games::moo::feed::known_clans::ClanChanges;
-use crate::games::moo::feed::in_view::Look;
+use crate::games::moo::feed::in_view::InView;
 use crate::games::moo::feed::merge_diff::is_due;
 use crate::games::moo::feed::objects::ObjectChange;
-use crate::games::moo::feed::outgoing_packet::{AddPlayer, ServerPacket};
-use crate::games::moo::feed::published_state::{Seen, State};
-use crate::games::moo::feed::send_typed::Typed as _;
+use crate::games::moo::feed::outgoing_packet::{AddPlayer, OutgoingPacket};
+use crate::games::moo::feed::published_state::{PublicPlayer, PublicState};
+use crate::games::moo::feed::send_typed::SendTyped as _;
 use crate::games::moo::world::PlayerId;
 use crate::games::moo::world::controller::Kit;
 use crate::limits;
@@ -27,8 +27,8 @@ const VALUES: [&str; 5] = ["wood", "food", "stone", "points", "kills"];
 
 /// The view of one MooMoo client.
 #[derive(Debug, Default)]
-pub struct View {
-    pub known: Known<()>,
+pub struct MoomooView {
+    pub known: KnownSet<()>,
     /// The last list of the members of its own clan.
     members: Vec<u8>,
     /// The players whose request to join has been sent, and when each of them asked.
@@ -49,22 +49,22 @@ pub struct View {
 /// Buffers of a worker, shared by its views one after the other, so that the steady state allocates
 /// nothing.
 #[derive(Debug, Default)]
-pub struct Scratch {
-    look: Look,
+pub struct MoomooScratch {
+    look: InView,
     /// Health and records of players, which follow the other messages about them.
     health: Vec<(PlayerId, u16)>,
-    players: Section,
-    list: Section,
+    players: RecordList,
+    list: RecordList,
 }
 
-impl View {
+impl MoomooView {
     /// Writes everything in this state that the client sees. A client without a body is sent only
     /// departures, clans and the leaderboard.
     ///
     /// In the turn that sets the client up, what it owns follows `update_players`, as in the original
     /// game: some clients create their own player only at that packet. In every later turn it comes
     /// first, so that a client acts on it in the same turn.
-    pub fn state(&mut self, state: &State, scratch: &mut Scratch, out: &mut Writer<'_>) {
+    pub fn state(&mut self, state: &PublicState, scratch: &mut MoomooScratch, out: &mut MessageWriter<'_>) {
         let body = state.living(self.known.player);
         self.departures(state, out);
         let sets_up = body.is_some() && self.known.own.is_none();
@@ -82,7 +82,7 @@ impl View {
             if !sets_up {
                 self.possessions(own, out);
             }
-            let Scratch { look, players, list, .. } = scratch;
+            let MoomooScratch { look, players, list, .. } = scratch;
             self.objects(state, look, list, out);
             out.list("update_players", players);
             if sets_up {
@@ -102,7 +102,7 @@ impl View {
 
     /// Players who have left the world; players who only go out of view stay known, as in the
     /// original game.
-    fn departures(&mut self, state: &State, out: &mut Writer<'_>) {
+    fn departures(&mut self, state: &PublicState, out: &mut MessageWriter<'_>) {
         let seen = |known: &KnownPlayer<()>| {
             let seen = state.players.find(&known.who.player);
             seen.filter(|seen| seen.who() == known.who)
@@ -121,7 +121,7 @@ impl View {
     }
 
     /// Clans that have ended or were founded. Returns the bytes that are charged: none for the first list.
-    fn clans(&mut self, state: &State, out: &mut Writer<'_>) -> usize {
+    fn clans(&mut self, state: &PublicState, out: &mut MessageWriter<'_>) -> usize {
         let bytes_before = out.bytes();
         let (news, is_first) = self.known.clans.take_news(state);
         write_clan_changes(news, out);
@@ -130,7 +130,7 @@ impl View {
 
     /// The client's own clan, requests to join it and its map. Returns the bytes that are charged: all
     /// but the map.
-    fn own_clan(&mut self, state: &State, out: &mut Writer<'_>) -> usize {
+    fn own_clan(&mut self, state: &PublicState, out: &mut MessageWriter<'_>) -> usize {
         let (own, clans) = (self.known.own_player(state), &mut self.known.clans);
         let bytes_before = out.bytes();
         let Some(own) = own else { return 0 };
@@ -169,9 +169,9 @@ impl View {
     /// began to play, and health where it has changed. A player who plays again may have another
     /// name and colour, so it is removed and added again. Players over the cap are deferred to the
     /// next update.
-    fn players(&mut self, state: &State, scratch: &mut Scratch, body: usize, out: &mut Writer<'_>) {
-        let Scratch { look, health, players, .. } = scratch;
-        let records = state.players.records(Layout::Moomoo, records::player);
+    fn players(&mut self, state: &PublicState, scratch: &mut MoomooScratch, body: usize, out: &mut MessageWriter<'_>) {
+        let MoomooScratch { look, health, players, .. } = scratch;
+        let records = state.players.records(UpdateLayout::Moomoo, records::player);
         let mut add = |known: &mut KnownPlayer<()>, index: usize| {
             let seen = &state.players[index];
             if replace(&mut known.health, seen.health) != seen.health {
@@ -181,7 +181,7 @@ impl View {
         };
         let own = &state.players[body];
         if self.known.own.is_none() {
-            out.packet(&ServerPacket::Setup { sid: own.player.0 });
+            out.packet(&OutgoingPacket::Setup { sid: own.player.0 });
             write_player(own, true, out);
             (self.values, self.kit) = (None, None);
             self.age.clear();
@@ -212,13 +212,13 @@ impl View {
     }
 
     /// Writes the possessions of the client's own player.
-    fn possessions(&mut self, own: &Seen, out: &mut Writer<'_>) {
+    fn possessions(&mut self, own: &PublicPlayer, out: &mut MessageWriter<'_>) {
         self.stats(own, out);
         self.kit(own, out);
     }
 
     /// The changed stats of the client's own player, and its age. Gold is called points.
-    fn stats(&mut self, own: &Seen, out: &mut Writer<'_>) {
+    fn stats(&mut self, own: &PublicPlayer, out: &mut MessageWriter<'_>) {
         let [wood, food, stone, gold] = own.resources;
         let values = [wood, food, stone, gold, own.kills];
         let known = self.values.replace(values);
@@ -232,7 +232,7 @@ impl View {
     }
 
     /// The own player's kit, its choices and its structure counts.
-    fn kit(&mut self, own: &Seen, out: &mut Writer<'_>) {
+    fn kit(&mut self, own: &PublicPlayer, out: &mut MessageWriter<'_>) {
         let (kit, choices) = (&own.kit, own.choices);
         let shown = |kit: &Kit, choices: (u8, u8)| (choices, kit.built, kit.weapons, kit.items);
         let is_known = |(known, before): &(Kit, _)| shown(known, *before) == shown(kit, choices);
@@ -257,10 +257,10 @@ impl View {
     }
 
     /// Writes structures that were destroyed, and collects the objects of either kind that came into range.
-    fn objects(&mut self, state: &State, look: &Look, list: &mut Section, out: &mut Writer<'_>) {
+    fn objects(&mut self, state: &PublicState, look: &InView, list: &mut RecordList, out: &mut MessageWriter<'_>) {
         let (nature, structures) = (&state.nature, &state.structures);
-        let natural = nature.records(Layout::Moomoo, records::natural);
-        let built = structures.things.records(Layout::Moomoo, records::built);
+        let natural = nature.records(UpdateLayout::Moomoo, records::natural);
+        let built = structures.things.records(UpdateLayout::Moomoo, records::built);
         self.known.objects.compare(nature, structures, look.window, |change| match change {
             ObjectChange::Natural(index) => list.copy(natural, index),
             ObjectChange::Gone(id) => out.send("remove_object", object_number(id)),
@@ -270,20 +270,20 @@ impl View {
 
     /// The members of the client's clan. The original client lists them only after both `own_clan`
     /// and the update have given its own player the clan. Returns the bytes.
-    fn members(&mut self, state: &State, own: &Seen, out: &mut Writer<'_>) -> usize {
+    fn members(&mut self, state: &PublicState, own: &PublicPlayer, out: &mut MessageWriter<'_>) -> usize {
         let bytes_before = out.bytes();
         if let Some(tag) = &own.tag
             && self.known.clans.may_send_people(tag, self.members.is_empty(), state)
         {
-            out.send_new("clan_members", &mut self.members, List(state.members(tag.id).map(Seen::named)));
+            out.send_new("clan_members", &mut self.members, List(state.members(tag.id).map(PublicPlayer::named)));
         }
         out.bytes() - bytes_before
     }
 
     /// All animals in view, in each turn; nil if there are none. Clients of the original game act when
     /// they receive this packet.
-    fn animals(&mut self, state: &State, look: &Look, list: &mut Section, out: &mut Writer<'_>) {
-        let records = state.animals.records(Layout::Moomoo, records::animal);
+    fn animals(&mut self, state: &PublicState, look: &InView, list: &mut RecordList, out: &mut MessageWriter<'_>) {
+        let records = state.animals.records(UpdateLayout::Moomoo, records::animal);
         self.known.animals.clear();
         for index in look.animals.iter().map(|index| *index as usize) {
             list.copy(records, index);
@@ -299,7 +299,7 @@ impl View {
 }
 
 /// Each clan that has ended and each that was founded.
-fn write_clan_changes(changes: ClanChanges, out: &mut Writer<'_>) {
+fn write_clan_changes(changes: ClanChanges, out: &mut MessageWriter<'_>) {
     for clan in changes.ended {
         out.send("remove_clan", &*clan.name);
     }
@@ -312,12 +312,12 @@ fn write_clan_changes(changes: ClanChanges, out: &mut Writer<'_>) {
 }
 
 /// A player as known from its `add_player`, which holds its health.
-fn added(seen: &Seen) -> KnownPlayer<()> {
+fn added(seen: &PublicPlayer) -> KnownPlayer<()> {
     KnownPlayer { health: seen.health, ..KnownPlayer::new(seen, ()) }
 }
 
-fn write_player(seen: &Seen, is_you: bool, out: &mut Writer<'_>) {
-    out.packet(&ServerPacket::AddPlayer(AddPlayer {
+fn write_player(seen: &PublicPlayer, is_you: bool, out: &mut MessageWriter<'_>) {
+    out.packet(&OutgoingPacket::AddPlayer(AddPlayer {
         id: &id_of(seen.player),
         sid: seen.player.0,
         name: &seen.name,
@@ -332,8 +332,8 @@ fn write_player(seen: &Seen, is_you: bool, out: &mut Writer<'_>) {
     }));
 }
 
-fn write_removal(player: PlayerId, out: &mut Writer<'_>) {
-    out.packet(&ServerPacket::RemovePlayer { id: &id_of(player) });
+fn write_removal(player: PlayerId, out: &mut MessageWriter<'_>) {
+    out.packet(&OutgoingPacket::RemovePlayer { id: &id_of(player) });
 }
 
 /// The id string of a player: its number. A number is reused only after its previous owner was

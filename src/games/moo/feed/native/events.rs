@@ -1,17 +1,17 @@
 //! The events of a tick for a native client: gestures and shots in lists, deaths one by one.
 
 use super::records::{half_px, turn8};
-use super::update::{Lists, Scratch, View};
-use crate::game::Writer;
-use crate::games::moo::feed::events::{Event, Events, Named, Ping, shot_number};
-use crate::games::moo::feed::outgoing_packet::ServerPacket;
-use crate::games::moo::feed::published_state::{State, animal_number};
-use crate::games::moo::feed::send_typed::Typed as _;
+use super::update::{PendingLists, NativeScratch, NativeView};
+use crate::game::MessageWriter;
+use crate::games::moo::feed::events::{FeedEvent, Events, NamedPlayer, MapPing, shot_number};
+use crate::games::moo::feed::outgoing_packet::OutgoingPacket;
+use crate::games::moo::feed::published_state::{PublicState, animal_number};
+use crate::games::moo::feed::send_typed::SendTyped as _;
 
-impl View {
+impl NativeView {
     /// Writes the events of a tick that concern what the client knows and sees. `state` is the
     /// state of the same tick or a newer one.
-    pub fn events(&mut self, events: &Events, state: &State, scratch: &mut Scratch, out: &mut Writer<'_>) {
+    pub fn events(&mut self, events: &Events, state: &PublicState, scratch: &mut NativeScratch, out: &mut MessageWriter<'_>) {
         let lists = &mut scratch.lists;
         for event in &events.list {
             if self.known.concerns(event) {
@@ -30,24 +30,24 @@ impl View {
     }
 
     /// A client that comes back to its player may have missed its death.
-    fn meet(&mut self, state: &State, out: &mut Writer<'_>) {
+    fn meet(&mut self, state: &PublicState, out: &mut MessageWriter<'_>) {
         let Some(own) = self.known.own_player(state).filter(|own| self.met != Some(own.player)) else {
             return;
         };
         if !own.alive {
-            out.send("died", Option::<&Named>::None);
+            out.send("died", Option::<&NamedPlayer>::None);
         }
         self.met = Some(own.player);
     }
 
-    fn event(&mut self, event: &Event, lists: &mut Lists, out: &mut Writer<'_>) {
+    fn event(&mut self, event: &FeedEvent, lists: &mut PendingLists, out: &mut MessageWriter<'_>) {
         match event {
-            Event::Chat { player, text } => out.packet(&ServerPacket::Chat { player: player.0, text }),
-            Event::Swung { player, weapon, hit, .. } => lists.swings.push((*player, *weapon, *hit)),
-            Event::Struck { object, direction } => lists.shakes.push((object.id, turn8(*direction))),
-            Event::AnimalStruck { animal } => lists.strikes.push(animal_number(*animal)),
-            Event::Said { text } => out.send("say", &**text),
-            Event::Died { player, victim, killer } => {
+            FeedEvent::Chat { player, text } => out.packet(&OutgoingPacket::Chat { player: player.0, text }),
+            FeedEvent::Swung { player, weapon, hit, .. } => lists.swings.push((*player, *weapon, *hit)),
+            FeedEvent::Struck { object, direction } => lists.shakes.push((object.id, turn8(*direction))),
+            FeedEvent::AnimalStruck { animal } => lists.strikes.push(animal_number(*animal)),
+            FeedEvent::Said { text } => out.send("say", &**text),
+            FeedEvent::Died { player, victim, killer } => {
                 let killer = killer.as_ref();
                 if self.known.is_own(*player) {
                     self.met = Some(*player);
@@ -57,23 +57,23 @@ impl View {
                     out.send("kill", (killer, victim));
                 }
             }
-            Event::Shot(shot) => {
+            FeedEvent::Shot(shot) => {
                 let at = [shot.x, shot.y].map(half_px);
                 let (number, path) = (shot_number(shot.id), (shot.heading, shot.range_px));
                 lists.shots.push((number, shot.kind, shot.by, at, path));
             }
-            Event::ShotEnded { shot, x, y } => {
+            FeedEvent::ShotEnded { shot, x, y } => {
                 if self.known.end_shot(*shot).is_some() {
                     lists.shot_ends.push((shot_number(*shot), [*x, *y].map(half_px)));
                 }
             }
             // A native client sees these in the state.
-            Event::Hurt { .. } | Event::Healed { .. } | Event::NotOffered { .. } => {}
+            FeedEvent::Hurt { .. } | FeedEvent::Healed { .. } | FeedEvent::NotOffered { .. } => {}
         }
     }
 
     /// A ping of a member of the client's clan, itself included, that the client was told of.
-    fn ping(&self, ping: &Ping, state: &State, out: &mut Writer<'_>) {
+    fn ping(&self, ping: &MapPing, state: &PublicState, out: &mut MessageWriter<'_>) {
         let Some(own) = self.known.own_player(state) else { return };
         let is_mate = |clan| own.clan() == Some(clan) && self.is_known_mate(clan, ping.player);
         if ping.clan.is_some_and(is_mate) {

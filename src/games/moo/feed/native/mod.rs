@@ -20,5 +20,5 @@ mod events;
 mod records;
 mod update;
 
-pub use records::{Pose, Since};
-pub use update::{Scratch, View};
+pub use records::{Pose, TurnDelta};
+pub use update::{NativeScratch, NativeView};

@@ -2,10 +2,10 @@
 
 use std::sync::{Arc, OnceLock};
 
-use crate::game::{Records, Values};
+use crate::game::{Records, WireValues};
 use crate::games::moo::feed::merge_diff::{Change, changes};
-use crate::games::moo::feed::objects::{Built, Natural};
-use crate::games::moo::feed::published_state::{Animal, Seen, State, animal_number};
+use crate::games::moo::feed::objects::{PublicStructure, PublicScenery};
+use crate::games::moo::feed::published_state::{PublicAnimal, PublicPlayer, PublicState, animal_number};
 use crate::games::moo::world::{Angle, Body, Fixed};
 
 /// A pose in the native layout: the position in half px, the heading in 1/256 turn.
@@ -27,7 +27,7 @@ impl Pose {
     }
 }
 
-impl Values for Pose {
+impl WireValues for Pose {
     const COUNT: usize = 3;
 
     fn write(&self, out: &mut Vec<u8>) {
@@ -47,29 +47,29 @@ pub fn half_px(at: Fixed) -> u32 {
 
 /// What has changed of the players since the previous native turn.
 #[derive(Debug)]
-pub struct Since {
-    before: Option<Arc<State>>,
+pub struct TurnDelta {
+    before: Option<Arc<PublicState>>,
     changed: OnceLock<[Records; 2]>,
 }
 
-impl Since {
+impl TurnDelta {
     /// Changes since the state of the previous turn.
-    pub fn turn(before: Option<Arc<State>>) -> Since {
-        Since { before, changed: OnceLock::new() }
+    pub fn turn(before: Option<Arc<PublicState>>) -> TurnDelta {
+        TurnDelta { before, changed: OnceLock::new() }
     }
 
     /// The records of players who moved and of those who turned, made on first use, for a client
     /// whose last update was of this tick; `None` if that was not the previous turn.
-    pub fn tick(&self, tick: Option<u32>, state: &State) -> Option<&[Records; 2]> {
+    pub fn tick(&self, tick: Option<u32>, state: &PublicState) -> Option<&[Records; 2]> {
         let before = self.before.as_ref().filter(|before| tick == Some(before.tick))?;
         Some(self.changed.get_or_init(|| changed(before, state)))
     }
 }
 
-fn changed(before: &State, now: &State) -> [Records; 2] {
+fn changed(before: &PublicState, now: &PublicState) -> [Records; 2] {
     // Each player of now, in order, with its pose then, if it was there.
     let poses = || {
-        let who = |seen: &&Seen| seen.who();
+        let who = |seen: &&PublicPlayer| seen.who();
         changes(before.players.iter(), who, now.players.iter(), who).filter_map(|change| match change {
             Change::Gone(_) => None,
             Change::Here(now, before) => {
@@ -89,17 +89,17 @@ fn changed(before: &State, now: &State) -> [Records; 2] {
 }
 
 /// A player that comes into view: number, name, skin, pose.
-pub fn enter(seen: &Seen) -> impl Values {
+pub fn enter(seen: &PublicPlayer) -> impl WireValues {
     (seen.player, &*seen.name, seen.skin, Pose::of(&seen.body))
 }
 
 /// A known player whose previous turn the client missed: number, pose.
-pub fn full(seen: &Seen) -> impl Values + use<> {
+pub fn full(seen: &PublicPlayer) -> impl WireValues + use<> {
     (seen.player, Pose::of(&seen.body))
 }
 
 /// The client's own player: sequence, margin, exact position and velocity, heading, direction.
-pub fn own(seen: &Seen) -> impl Values {
+pub fn own(seen: &PublicPlayer) -> impl WireValues {
     // A native client's own sequences have 32 bits.
     let sequence = seen.sequence.min(u32::MAX.into());
     let Body { x, y, vx, vy, heading, .. } = &seen.body;
@@ -107,16 +107,16 @@ pub fn own(seen: &Seen) -> impl Values {
 }
 
 /// A natural object: id, kind, x, y, scale in px.
-pub fn natural(thing: &Natural) -> impl Values + use<> {
+pub fn natural(thing: &PublicScenery) -> impl WireValues + use<> {
     (thing.id, thing.kind as u8, [thing.place.x_px, thing.place.y_px, thing.place.radius_px])
 }
 
 /// A structure: id, item, owner, x, y in px, heading.
-pub fn built(thing: &Built) -> impl Values + use<> {
+pub fn built(thing: &PublicStructure) -> impl WireValues + use<> {
     (thing.id, thing.item, thing.owner, [thing.place.x_px, thing.place.y_px], turn8(thing.heading))
 }
 
 /// An animal: id, kind, pose, health.
-pub fn animal(animal: &Animal) -> impl Values + use<> {
+pub fn animal(animal: &PublicAnimal) -> impl WireValues + use<> {
     (animal_number(animal.id), animal.kind, Pose::of(&animal.body), animal.body.health)
 }

@@ -1,26 +1,26 @@
 //! One native client's update: for each kind of thing, compares the state with the client's known
 //! set, and writes the records of the changes, in the order in which a client needs the messages.
 
-use super::records::{self, Pose, Since};
-use crate::game::{List, Records, Section, Values, Writer};
-use crate::games::moo::feed::interest::Layout;
-use crate::games::moo::feed::known_set::{Known, KnownPlayer};
+use super::records::{self, Pose, TurnDelta};
+use crate::game::{List, Records, RecordList, WireValues, MessageWriter};
+use crate::games::moo::feed::interest::UpdateLayout;
+use crate::games::moo::feed::known_set::{KnownSet, KnownPlayer};
 use crate::games::moo::feed::known_clans::ClanChanges;
-use crate::games::moo::feed::in_view::Look;
+use crate::games::moo::feed::in_view::InView;
 use crate::games::moo::feed::merge_diff::{Change, changes, is_due};
 use crate::games::moo::feed::objects::ObjectChange;
-use crate::games::moo::feed::outgoing_packet::ServerPacket;
-use crate::games::moo::feed::published_state::{Animal, Hand, Seen, State, animal_number};
-use crate::games::moo::feed::send_typed::Typed as _;
+use crate::games::moo::feed::outgoing_packet::OutgoingPacket;
+use crate::games::moo::feed::published_state::{PublicAnimal, HeldItem, PublicPlayer, PublicState, animal_number};
+use crate::games::moo::feed::send_typed::SendTyped as _;
 use crate::games::moo::world::clan::Clan;
 use crate::games::moo::world::{ClanId, PlayerId};
 use crate::limits;
 
 /// What is sent of a player only when it changes, as last sent.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-pub struct Last {
+pub struct LastSent {
     pose: Pose,
-    hand: Hand,
+    hand: HeldItem,
     /// The clan that the player shows.
     clan: Option<ClanId>,
 }
@@ -30,8 +30,8 @@ type LastAnimal = (Pose, u16);
 
 /// The view of one native client.
 #[derive(Debug, Default)]
-pub struct View {
-    pub known: Known<Last, LastAnimal>,
+pub struct NativeView {
+    pub known: KnownSet<LastSent, LastAnimal>,
     /// The tick of the last update.
     tick: Option<u32>,
     /// The watched player, while the client has no body.
@@ -57,60 +57,60 @@ pub struct View {
 /// Buffers of a worker, shared by its views one after the other, so that the steady state allocates
 /// nothing.
 #[derive(Debug, Default)]
-pub struct Scratch {
-    look: Look,
-    pub lists: Lists,
+pub struct NativeScratch {
+    look: InView,
+    pub lists: PendingLists,
 }
 
 /// Records that wait for the others of their message, or for a message before theirs.
 #[derive(Debug, Default)]
-pub struct Lists {
+pub struct PendingLists {
     /// The sections of the packet `update`.
-    own: Section,
-    leaves: Section,
-    enters: Section,
-    full: Section,
-    moved: Section,
-    turned: Section,
-    health: Section,
-    hands: Section,
-    tags: Section,
+    own: RecordList,
+    leaves: RecordList,
+    enters: RecordList,
+    full: RecordList,
+    moved: RecordList,
+    turned: RecordList,
+    health: RecordList,
+    hands: RecordList,
+    tags: RecordList,
     /// Bytes of the tags of players that the client already knew.
     known_tag_bytes: usize,
     /// What is gone, what is here, and what was built, of the kind that is compared now.
-    gone: Section,
-    here: Section,
-    built: Section,
+    gone: RecordList,
+    here: RecordList,
+    built: RecordList,
     /// What is known of the players in view after the update.
-    next: Vec<KnownPlayer<Last>>,
+    next: Vec<KnownPlayer<LastSent>>,
     /// Events that are sent in lists.
-    pub swings: Section,
-    pub shakes: Section,
-    pub strikes: Section,
-    pub shot_ends: Section,
-    pub shots: Section,
+    pub swings: RecordList,
+    pub shakes: RecordList,
+    pub strikes: RecordList,
+    pub shot_ends: RecordList,
+    pub shots: RecordList,
 }
 
 /// What is compared: the public state, and the client's view of it.
 #[derive(Clone, Copy)]
-struct Now<'a> {
-    state: &'a State,
-    look: &'a Look,
+struct UpdateInput<'a> {
+    state: &'a PublicState,
+    look: &'a InView,
     /// The client's own player, alive or dead, and its body, an index, if it is alive.
-    own: Option<&'a Seen>,
+    own: Option<&'a PublicPlayer>,
     body: Option<usize>,
 }
 
-impl View {
+impl NativeView {
     /// Writes everything in this state that the client sees and does not know yet.
-    pub fn state(&mut self, state: &State, since: &Since, scratch: &mut Scratch, out: &mut Writer<'_>) {
-        let Scratch { look, lists, .. } = scratch;
+    pub fn state(&mut self, state: &PublicState, since: &TurnDelta, scratch: &mut NativeScratch, out: &mut MessageWriter<'_>) {
+        let NativeScratch { look, lists, .. } = scratch;
         self.known.fetch();
         let body = state.living(self.known.player);
         let watched = if body.is_none() { self.watched(state) } else { None };
         look.take(state, body, watched);
         self.known.window = Some(look.window);
-        let now = Now { state, look, own: self.known.own_player(state), body };
+        let now = UpdateInput { state, look, own: self.known.own_player(state), body };
         self.watching(now, watched, out);
         self.objects(now, lists, out);
         self.players(now, since.tick(self.tick, state), lists);
@@ -131,26 +131,26 @@ impl View {
 
     /// The player that a client without a body watches: the requested player, or its killer, or the
     /// player that it watched before, or the leader.
-    fn watched(&self, state: &State) -> Option<usize> {
+    fn watched(&self, state: &PublicState) -> Option<usize> {
         let killer = || self.known.own_player(state).and_then(|own| own.killer);
         let living = |player| state.living(player);
         let before = self.watching.flatten();
         living(self.known.watched).or_else(|| living(killer())).or_else(|| living(before)).or(state.leader)
     }
 
-    fn watching(&mut self, now: Now<'_>, watched: Option<usize>, out: &mut Writer<'_>) {
+    fn watching(&mut self, now: UpdateInput<'_>, watched: Option<usize>, out: &mut MessageWriter<'_>) {
         let watched = watched.map(|index| now.state.players[index].player);
         let watching = now.body.is_none().then_some(watched);
         if let Some(player) = watching.filter(|_| self.watching != watching) {
-            out.packet(&ServerPacket::Watching { player: player.map(|player| player.0) });
+            out.packet(&OutgoingPacket::Watching { player: player.map(|player| player.0) });
         }
         self.watching = watching;
     }
 
-    fn objects(&mut self, now: Now<'_>, lists: &mut Lists, out: &mut Writer<'_>) {
+    fn objects(&mut self, now: UpdateInput<'_>, lists: &mut PendingLists, out: &mut MessageWriter<'_>) {
         let (nature, structures) = (&now.state.nature, &now.state.structures);
-        let natural = nature.records(Layout::Native, records::natural);
-        let built = structures.things.records(Layout::Native, records::built);
+        let natural = nature.records(UpdateLayout::Native, records::natural);
+        let built = structures.things.records(UpdateLayout::Native, records::built);
         self.known.objects.compare(nature, structures, now.look.window, |change| match change {
             ObjectChange::Natural(index) => lists.here.copy(natural, index),
             ObjectChange::Gone(id) => lists.gone.push(id),
@@ -162,9 +162,9 @@ impl View {
     }
 
     /// The other players: leaves, enters, and what has changed of those who stay.
-    fn players(&mut self, now: Now<'_>, changed: Option<&[Records; 2]>, lists: &mut Lists) {
+    fn players(&mut self, now: UpdateInput<'_>, changed: Option<&[Records; 2]>, lists: &mut PendingLists) {
         let players = &now.state.players;
-        let full = players.records(Layout::Native, records::full);
+        let full = players.records(UpdateLayout::Native, records::full);
         let visible = now.look.players.iter().map(|index| (*index as usize, &players[*index as usize]));
         let mut newcomers = 0;
         lists.next.clear();
@@ -213,15 +213,15 @@ impl View {
     }
 
     /// The client's own body: once when it appears, then its exact state whenever that changes.
-    fn own(&mut self, now: Now<'_>, lists: &mut Lists, out: &mut Writer<'_>) {
+    fn own(&mut self, now: UpdateInput<'_>, lists: &mut PendingLists, out: &mut MessageWriter<'_>) {
         let seen = now.body.map(|index| &now.state.players[index]);
         let known = &mut self.known.own;
-        if known.is_some_and(|own| own.died) || known.map(|own| own.who) != seen.map(Seen::who) {
+        if known.is_some_and(|own| own.died) || known.map(|own| own.who) != seen.map(PublicPlayer::who) {
             if let Some(gone) = known {
                 lists.leaves.push(gone.who.player);
             }
             if let Some(seen) = seen {
-                out.packet(&ServerPacket::Spawned { player: seen.player.0 });
+                out.packet(&OutgoingPacket::Spawned { player: seen.player.0 });
                 lists.enters.push(records::enter(seen));
             }
             *known = seen.map(newcomer);
@@ -242,7 +242,7 @@ impl View {
 
     /// Clans that began and ended, and the client's own clan. Returns how many of the bytes are
     /// charged: all but the first list.
-    fn clans(&mut self, now: Now<'_>, out: &mut Writer<'_>) -> usize {
+    fn clans(&mut self, now: UpdateInput<'_>, out: &mut MessageWriter<'_>) -> usize {
         let (state, clans) = (now.state, &mut self.known.clans);
         let (news, is_first) = clans.take_news(state);
         let mut bytes_before = out.bytes();
@@ -266,7 +266,7 @@ impl View {
             let members = || tag.into_iter().flat_map(|tag| state.members(tag.id));
             let asking =
                 owned.into_iter().flat_map(|tag| state.asking(tag.id)).take(limits::MAX_VISIBLE_CLAN_REQUESTS);
-            let people = (List(members().map(Seen::named)), List(asking.map(Seen::named)));
+            let people = (List(members().map(PublicPlayer::named)), List(asking.map(PublicPlayer::named)));
             if out.send_new("clan", &mut self.clan, (tag.map(|tag| tag.id), owned.is_some(), people)) {
                 self.mates.clear();
                 self.mates.extend(members().map(|seen| seen.player));
@@ -276,7 +276,7 @@ impl View {
     }
 
     /// Once a second, the positions of the living mates, and an empty list once when none is left.
-    fn mates(&mut self, now: Now<'_>, list: &mut Section, out: &mut Writer<'_>) {
+    fn mates(&mut self, now: UpdateInput<'_>, list: &mut RecordList, out: &mut MessageWriter<'_>) {
         let Some((own, tag)) = now.own.and_then(|own| Some((own, own.tag.as_ref()?))) else { return };
         if !is_due(&mut self.mates_second, now.state.second()) {
             return;
@@ -300,11 +300,11 @@ impl View {
     }
 
     /// Animals that are gone, and those that are new or have changed.
-    fn animals(&mut self, now: Now<'_>, Lists { gone, here, .. }: &mut Lists, out: &mut Writer<'_>) {
+    fn animals(&mut self, now: UpdateInput<'_>, PendingLists { gone, here, .. }: &mut PendingLists, out: &mut MessageWriter<'_>) {
         let (animals, known) = (&now.state.animals, &mut self.known.animals);
-        let records = animals.records(Layout::Native, records::animal);
+        let records = animals.records(UpdateLayout::Native, records::animal);
         let visible = || now.look.animals.iter().map(|index| (*index as usize, &animals[*index as usize]));
-        let shown = |animal: &Animal| -> LastAnimal { (Pose::of(&animal.body), animal.body.health) };
+        let shown = |animal: &PublicAnimal| -> LastAnimal { (Pose::of(&animal.body), animal.body.health) };
         for change in changes(known.iter(), |(id, _)| *id, visible(), |(_, animal)| animal.id) {
             match change {
                 Change::Gone((id, _)) => gone.push(animal_number(*id)),
@@ -322,7 +322,7 @@ impl View {
     }
 
     /// The own player's stats, kit and choices.
-    fn stats(&mut self, now: Now<'_>, out: &mut Writer<'_>) {
+    fn stats(&mut self, now: UpdateInput<'_>, out: &mut MessageWriter<'_>) {
         let Some(own) = now.own else { return };
         let (kit, (points, age)) = (&own.kit, own.choices);
         let stats = (own.resources, own.kills, own.xp, own.xp_next, own.age, own.score);
@@ -335,7 +335,7 @@ impl View {
         out.send_new("offers", &mut self.offers, (points, age, List(offers.iter())));
     }
 
-    fn board(&mut self, now: Now<'_>, out: &mut Writer<'_>) {
+    fn board(&mut self, now: UpdateInput<'_>, out: &mut MessageWriter<'_>) {
         let state = now.state;
         if is_due(&mut self.board_second, state.second()) {
             let place = now.body.map(|index| state.board().places[index]);
@@ -345,9 +345,9 @@ impl View {
     }
 }
 
-impl Lists {
+impl PendingLists {
     /// Health and hand, where they differ from the ones last sent.
-    fn deeds(&mut self, known: &mut KnownPlayer<Last>, seen: &Seen) {
+    fn deeds(&mut self, known: &mut KnownPlayer<LastSent>, seen: &PublicPlayer) {
         if std::mem::replace(&mut known.health, seen.health) != seen.health {
             self.health.push((seen.player, seen.health));
         }
@@ -357,7 +357,7 @@ impl Lists {
     }
 
     /// The clan that a player shows now; returns the bytes.
-    fn tag(&mut self, known: &mut KnownPlayer<Last>, seen: &Seen) -> usize {
+    fn tag(&mut self, known: &mut KnownPlayer<LastSent>, seen: &PublicPlayer) -> usize {
         let bytes_before = self.tags.bytes.len();
         known.last.clan = seen.clan();
         self.tags.push((seen.player, seen.clan()));
@@ -366,28 +366,28 @@ impl Lists {
 }
 
 /// A player that is sent now; a client assumes that a newcomer has the first weapon in hand.
-fn newcomer(seen: &Seen) -> KnownPlayer<Last> {
-    KnownPlayer::new(seen, Last { pose: Pose::of(&seen.body), ..Last::default() })
+fn newcomer(seen: &PublicPlayer) -> KnownPlayer<LastSent> {
+    KnownPlayer::new(seen, LastSent { pose: Pose::of(&seen.body), ..LastSent::default() })
 }
 
-fn write_update(tick: u32, lists: &mut Lists, out: &mut Writer<'_>) {
-    let Lists { own, leaves, enters, full, moved, turned, .. } = lists;
+fn write_update(tick: u32, lists: &mut PendingLists, out: &mut MessageWriter<'_>) {
+    let PendingLists { own, leaves, enters, full, moved, turned, .. } = lists;
     let sections = [own, leaves, enters, full, moved, turned];
     let Some(last) = sections.iter().rposition(|section| !section.is_empty()) else { return };
     out.add("update", last + 2, |out| {
         tick.write(out);
         sections[..=last].iter().for_each(|section| section.write(out));
     });
-    sections.into_iter().for_each(Section::clear);
+    sections.into_iter().for_each(RecordList::clear);
 }
 
-fn write_clan_changes(ClanChanges { ended, founded }: &ClanChanges, out: &mut Writer<'_>) {
+fn write_clan_changes(ClanChanges { ended, founded }: &ClanChanges, out: &mut MessageWriter<'_>) {
     if !ended.is_empty() || !founded.is_empty() {
         out.send("clan_changes", (List(ended.iter().map(|clan| clan.id)), clan_list(founded)));
     }
 }
 
 /// Clans by number, name and owner.
-fn clan_list(clans: &[Clan]) -> impl Values {
+fn clan_list(clans: &[Clan]) -> impl WireValues {
     List(clans.iter().map(|clan| (clan.id, &*clan.name, clan.owner)))
 }

@@ -33,7 +33,7 @@ use crate::fixed::Angle;
 use crate::rules::{self, AnimalKind, Resource};
 
 /// The commands of one tick.
-pub type Frame = tickwire_sim::command_frame::CommandFrame<Action>;
+pub type MooCommandFrame = tickwire_sim::command_frame::CommandFrame<Action>;
 
 // The rest of a text that is cut still exceeds every limit on text, so it is rejected just as the whole text would be.
 const _: () = assert!(MAX_TEXT_BYTES / 4 > rules::CHAT_CHARS && MAX_TEXT_BYTES / 4 > rules::NAME_CHARS);
@@ -43,7 +43,7 @@ const _: () = assert!(MAX_TEXT_BYTES / 4 > rules::CLAN_CHARS && MAX_TEXT_BYTES /
 ///
 /// # Errors
 /// The bytes are not exactly one frame.
-pub fn decode_frame(bytes: &[u8]) -> Result<Frame, Malformed> {
+pub fn decode_frame(bytes: &[u8]) -> Result<MooCommandFrame, Malformed> {
     tickwire_sim::command_frame::decode(bytes)
 }
 

@@ -6,7 +6,7 @@ pub(super) mod action_bytes;
 pub(super) mod similar_names;
 pub mod text;
 
-pub use crate::command::action_bytes::{decode_frame, encode_frame, Frame};
+pub use crate::command::action_bytes::{decode_frame, encode_frame, MooCommandFrame};
 use crate::entity::PlayerId;
 use crate::fixed::Angle;
 use crate::rules::{AnimalKind, Resource};

@@ -19,7 +19,7 @@ pub enum AnimalKind {
 
 /// The properties of a kind of animal.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Animal {
+pub struct AnimalSpecies {
     /// The kind.
     pub kind: AnimalKind,
     /// The name, in lower case.
@@ -42,8 +42,8 @@ pub struct Animal {
 }
 
 /// All kinds, in order of their numbers.
-pub const ANIMALS: [Animal; 4] = [
-    Animal {
+pub const ANIMALS: [AnimalSpecies; 4] = [
+    AnimalSpecies {
         kind: AnimalKind::Cow,
         name: "cow",
         count: 12,
@@ -54,7 +54,7 @@ pub const ANIMALS: [Animal; 4] = [
         food: 50,
         gold: 150,
     },
-    Animal {
+    AnimalSpecies {
         kind: AnimalKind::Pig,
         name: "pig",
         count: 12,
@@ -65,7 +65,7 @@ pub const ANIMALS: [Animal; 4] = [
         food: 80,
         gold: 200,
     },
-    Animal {
+    AnimalSpecies {
         kind: AnimalKind::Bull,
         name: "bull",
         count: 5,
@@ -76,7 +76,7 @@ pub const ANIMALS: [Animal; 4] = [
         food: 100,
         gold: 1_000,
     },
-    Animal {
+    AnimalSpecies {
         kind: AnimalKind::Wolf,
         name: "wolf",
         count: 7,
@@ -107,7 +107,7 @@ impl AnimalKind {
     }
 
     /// The properties of this kind.
-    pub fn animal(self) -> &'static Animal {
+    pub fn animal(self) -> &'static AnimalSpecies {
         let [cow, pig, bull, wolf] = &ANIMALS;
         match self {
             AnimalKind::Cow => cow,
@@ -118,10 +118,10 @@ impl AnimalKind {
     }
 }
 
-impl Animal {
+impl AnimalSpecies {
     /// All of its properties that affect the simulation.
     pub(super) fn numbers(&self) -> [i32; 9] {
-        let Animal { kind, name: _, count, health, speed_px_per_s, radius_px, damage, food, gold } = *self;
+        let AnimalSpecies { kind, name: _, count, health, speed_px_per_s, radius_px, damage, food, gold } = *self;
         [
             kind as i32,
             count as i32,

@@ -19,7 +19,7 @@ mod time;
 mod weapons;
 
 pub use ages::{xp_next, CHOICE_ITEMS, FIRST_CHOICE_AGE, LAST_CHOICE_AGE, MAX_AGE, XP_STEPS};
-pub use animals::{Animal, AnimalKind, ANIMALS};
+pub use animals::{AnimalSpecies, AnimalKind, ANIMALS};
 pub use biome::Biome;
 pub use items::{item, Group, Item, FIRST_ITEMS, GROUPS, ITEMS};
 pub use projectiles::{projectile, Projectile, PROJECTILES};
@@ -411,7 +411,7 @@ pub(crate) fn numbers(mut put: impl FnMut(i64)) {
     for value in [TARGET_PERCENT, KNOCK_PX_PER_S, ITEM_SPEED_PERCENT, SPIKE_KNOCK_PX_PER_S, BOOST_PX_PER_S]
         .into_iter()
         .chain([i32::from(PAD_HEAL_THIRDS), TURRET_RANGE_PX])
-        .chain(ANIMALS.iter().flat_map(Animal::numbers))
+        .chain(ANIMALS.iter().flat_map(AnimalSpecies::numbers))
         .chain(PROJECTILES.iter().flat_map(Projectile::numbers))
         .chain(WEAPONS.iter().flat_map(Weapon::numbers))
         .chain(ITEMS.iter().flat_map(Item::numbers))

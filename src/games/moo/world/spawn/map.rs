@@ -12,7 +12,7 @@ use crate::fixed::{Angle, Fixed};
 use crate::rng::Rng;
 use crate::rules;
 pub use crate::rules::Biome;
-pub use crate::terrain::biomes::Bands;
+pub use crate::terrain::biomes::BiomeBands;
 
 /// The generator's purpose here, so that the map and later events use unrelated random numbers.
 const PURPOSE_MAP: u32 = 1;
@@ -34,7 +34,7 @@ pub(crate) fn generate(seed: u32, map_size_px: u32) -> Vec<Entity> {
     let mut planter = Planter {
         rng: Rng::new(seed, PURPOSE_MAP),
         map_size_px: map_size_px as i32,
-        bands: Bands::new(map_size_px),
+        bands: BiomeBands::new(map_size_px),
         placed: Vec::new(),
     };
     planter.plant_areas();
@@ -63,7 +63,7 @@ pub(crate) fn areas_per_side(map_size_px: u32) -> u32 {
 struct Planter {
     rng: Rng,
     map_size_px: i32,
-    bands: Bands,
+    bands: BiomeBands,
     placed: Vec<Entity>,
 }
 

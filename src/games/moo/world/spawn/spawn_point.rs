@@ -9,10 +9,10 @@
 use crate::controller::Controller;
 use crate::entity::Entity;
 use crate::fixed::{is_within, Fixed};
-use crate::player_index::Crowd;
+use crate::player_index::PlayerIndex;
 use crate::rng::Rng;
 use crate::rules;
-use crate::spawn::map::{Bands, Biome};
+use crate::spawn::map::{BiomeBands, Biome};
 use crate::terrain::Terrain;
 
 /// Random positions tried before the map is searched row by row.
@@ -26,23 +26,23 @@ const SEARCH_PLACES: u32 = 16_384;
 /// A position for a new player near the others; the crowd has the positions of the living players.
 pub(crate) fn place(
     (players, animals): (&[Entity], &[Entity]),
-    crowd: &Crowd,
+    crowd: &PlayerIndex,
     terrain: &Terrain,
     rng: &mut Rng,
 ) -> (Fixed, Fixed) {
-    let land = Land { players, crowd, animals, terrain, bands: terrain.bands() };
+    let land = SpawnSearch { players, crowd, animals, terrain, bands: terrain.bands() };
     land.near_somebody(rng).or_else(|| land.on_the_plains(rng)).unwrap_or_else(|| land.any_free(rng))
 }
 
-struct Land<'a> {
+struct SpawnSearch<'a> {
     players: &'a [Entity],
-    crowd: &'a Crowd,
+    crowd: &'a PlayerIndex,
     animals: &'a [Entity],
     terrain: &'a Terrain,
-    bands: Bands,
+    bands: BiomeBands,
 }
 
-impl Land<'_> {
+impl SpawnSearch<'_> {
     fn near_somebody(&self, rng: &mut Rng) -> Option<(Fixed, Fixed)> {
         let living = self.crowd.living();
         if living.is_empty() {

@@ -14,7 +14,7 @@ use crate::rules::{self, Biome};
 
 /// The boundaries of the biomes, in pixels from the top.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Bands {
+pub struct BiomeBands {
     /// The last row of the snow.
     pub snow_end_px: i32,
     /// The first row of the river.
@@ -25,12 +25,12 @@ pub struct Bands {
     pub desert_start_px: i32,
 }
 
-impl Bands {
+impl BiomeBands {
     /// The bands of a map with that side length.
-    pub fn new(map_size_px: u32) -> Bands {
+    pub fn new(map_size_px: u32) -> BiomeBands {
         let half = in_proportion(rules::RIVER_HALF_PX, map_size_px);
         let middle = (map_size_px / 2) as i32;
-        Bands {
+        BiomeBands {
             snow_end_px: in_proportion(rules::SNOW_END_PX, map_size_px),
             river_start_px: middle - half,
             river_end_px: middle + half,

@@ -35,7 +35,7 @@ pub(crate) struct Cells {
 
 /// The division of a map into cells.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct Shape {
+pub(crate) struct GridShape {
     /// Cells in a row, and rows.
     side: i32,
     /// The numbers of each row's cells start at a multiple of this power of two, which avoids
@@ -51,11 +51,11 @@ pub(crate) struct Stretch {
     cells: u64,
 }
 
-impl Shape {
+impl GridShape {
     /// The cells of a map with that side length.
-    pub(crate) fn new(map_size_px: u32) -> Shape {
+    pub(crate) fn new(map_size_px: u32) -> GridShape {
         let side = (map_size_px >> CELL_BITS) as i32 + 1;
-        Shape { side, line_bits: if side <= u64::BITS as i32 { WORD_BITS } else { WORD_BITS + 1 } }
+        GridShape { side, line_bits: if side <= u64::BITS as i32 { WORD_BITS } else { WORD_BITS + 1 } }
     }
 
     /// The number of cell numbers.
@@ -128,7 +128,7 @@ pub(crate) struct Occupied {
 
 impl Occupied {
     /// All cells of a map, empty.
-    pub(crate) fn none(shape: Shape) -> Occupied {
+    pub(crate) fn none(shape: GridShape) -> Occupied {
         Occupied { words: vec![0; shape.cells() >> WORD_BITS] }
     }
 
@@ -172,7 +172,7 @@ impl Occupied {
 /// Indices by cell, packed: the lists of the cells follow one another.
 #[derive(Clone, Debug)]
 pub(crate) struct Grid {
-    shape: Shape,
+    shape: GridShape,
     /// The end of each cell's list in `items`; the list begins where the previous one ends.
     ends: Vec<u32>,
     items: Vec<u32>,
@@ -181,7 +181,7 @@ pub(crate) struct Grid {
 impl Grid {
     /// An empty grid for a map.
     pub(crate) fn new(map_size_px: u32) -> Grid {
-        let shape = Shape::new(map_size_px);
+        let shape = GridShape::new(map_size_px);
         Grid { shape, ends: vec![0; shape.cells()], items: Vec::new() }
     }
 

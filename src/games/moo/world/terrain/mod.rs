@@ -11,10 +11,10 @@ pub(super) mod structure_index;
 use crate::entity::Body;
 use crate::fixed::{clamp_i32, is_shorter, unit_direction, Angle, Fixed};
 use crate::rules::{ANIMAL_RADIUS_MAX_PX, MAP_SIZE_MAX_PX, SUB_STEP_PX};
-use crate::spawn::map::Bands;
+use crate::spawn::map::BiomeBands;
 use crate::terrain::grid::Grid;
-use crate::terrain::structure_index::Built;
-pub use crate::terrain::structure_index::Standing;
+use crate::terrain::structure_index::StructureIndex;
+pub use crate::terrain::structure_index::PlacedStructure;
 use crate::trig::{cosine, sine};
 
 /// A circular obstacle.
@@ -32,10 +32,10 @@ pub struct Obstacle {
 #[derive(Clone, Debug)]
 pub struct Terrain {
     map_size_px: u32,
-    bands: Bands,
+    bands: BiomeBands,
     obstacles: Vec<Obstacle>,
     grid: Grid,
-    built: Built,
+    built: StructureIndex,
 }
 
 /// A query for a body looks into one cell only, so an obstacle is listed in each cell from which it
@@ -58,10 +58,10 @@ impl Terrain {
         });
         Terrain {
             map_size_px,
-            bands: Bands::new(map_size_px),
+            bands: BiomeBands::new(map_size_px),
             obstacles,
             grid,
-            built: Built::new(map_size_px),
+            built: StructureIndex::new(map_size_px),
         }
     }
 
@@ -71,7 +71,7 @@ impl Terrain {
     }
 
     /// The biomes.
-    pub fn bands(&self) -> Bands {
+    pub fn bands(&self) -> BiomeBands {
         self.bands
     }
 
@@ -83,24 +83,24 @@ impl Terrain {
         on_map
             && self.near(x, y).all(|obstacle| !overlaps(obstacle, x, y, radius_px))
             && self.built_near(x, y).iter().all(|standing| {
-                let Standing { x: at_x, y: at_y, item, .. } = *standing;
+                let PlacedStructure { x: at_x, y: at_y, item, .. } = *standing;
                 let room = Obstacle { x: at_x, y: at_y, radius_px: item.scale_px };
                 !overlaps(&room, x, y, radius_px)
             })
     }
 
     /// Adds a structure.
-    pub fn put_up(&mut self, standing: Standing) {
+    pub fn put_up(&mut self, standing: PlacedStructure) {
         self.built.add(standing, REACH_PX);
     }
 
     /// Removes a structure.
-    pub fn take_down(&mut self, standing: &Standing) {
+    pub fn take_down(&mut self, standing: &PlacedStructure) {
         self.built.remove(standing, REACH_PX);
     }
 
     /// The structures that can be touched from a point, in order of their numbers.
-    pub(crate) fn built_near(&self, x: Fixed, y: Fixed) -> &[Standing] {
+    pub(crate) fn built_near(&self, x: Fixed, y: Fixed) -> &[PlacedStructure] {
         self.built.near(x, y)
     }
 
@@ -146,7 +146,7 @@ impl Terrain {
     ///        •        new gaps a─c and b─c block the other ways, so it moves to the nearest position around c
     ///        c  •
     /// ```
-    pub(crate) fn place_beside(&self, body: &Body, new: &Standing) -> Option<(Fixed, Fixed)> {
+    pub(crate) fn place_beside(&self, body: &Body, new: &PlacedStructure) -> Option<(Fixed, Fixed)> {
         let new_solid = solid(new).filter(|solid| overlaps(solid, body.x, body.y, body.radius_px))?;
         let mut settled = body.clone();
         self.settle(&mut settled);
@@ -174,7 +174,7 @@ impl Terrain {
     }
 
     /// Whether a path passes through no narrow gap, except gaps beside the new structure.
-    fn is_way_open(&self, body: &Body, to: (Fixed, Fixed), new: &Standing) -> bool {
+    fn is_way_open(&self, body: &Body, to: (Fixed, Fixed), new: &PlacedStructure) -> bool {
         let (dx, dy) = (to.0.saturating_sub(body.x), to.1.saturating_sub(body.y));
         let longest = dx.0.abs().max(dy.0.abs());
         let steps = i64::from(longest / Fixed::from_px(SUB_STEP_PX).0 + 1);
@@ -215,7 +215,7 @@ impl Terrain {
         true
     }
 
-    fn passes_a_gap(&self, built: &[Standing], from: (Fixed, Fixed), body: &Body) -> bool {
+    fn passes_a_gap(&self, built: &[PlacedStructure], from: (Fixed, Fixed), body: &Body) -> bool {
         let to = (body.x, body.y);
         let way = from.0.distance(to.0).max(from.1.distance(to.1));
         let width_px = 2 * body.radius_px;
@@ -256,7 +256,7 @@ impl Terrain {
             }
         }
         for standing in self.built.near(body.x, body.y) {
-            let Standing { x, y, item, .. } = *standing;
+            let PlacedStructure { x, y, item, .. } = *standing;
             let obstacle = Obstacle { x, y, radius_px: item.radius_px };
             if item.group.is_solid() && overlaps(&obstacle, body.x, body.y, body.radius_px) {
                 put_on_rim(body, &obstacle);
@@ -288,7 +288,7 @@ impl Terrain {
 
     /// The structures that may overlap the square around a point; may also include others, and
     /// duplicates.
-    pub(crate) fn built_around(&self, x: Fixed, y: Fixed, reach: Fixed) -> impl Iterator<Item = &Standing> {
+    pub(crate) fn built_around(&self, x: Fixed, y: Fixed, reach: Fixed) -> impl Iterator<Item = &PlacedStructure> {
         self.built.around(x, y, reach)
     }
 
@@ -298,8 +298,8 @@ impl Terrain {
 }
 
 /// The solid part of a structure.
-fn solid(standing: &Standing) -> Option<Obstacle> {
-    let Standing { x, y, item, .. } = *standing;
+fn solid(standing: &PlacedStructure) -> Option<Obstacle> {
+    let PlacedStructure { x, y, item, .. } = *standing;
     Some(Obstacle { x, y, radius_px: item.radius_px }).filter(|_| item.group.is_solid())
 }
 

@@ -7,12 +7,12 @@ use crate::fixed::Fixed;
 
 /// Indices from west to east; the lower index first at equal positions.
 #[derive(Clone, Debug, Default)]
-pub(crate) struct Row {
+pub(crate) struct SortedIndex {
     places: Vec<(Fixed, u32)>,
     is_true: bool,
 }
 
-impl Row {
+impl SortedIndex {
     /// An object moved, appeared or was removed: the list is stale.
     pub(crate) fn forget(&mut self) {
         self.is_true = false;

@@ -7,11 +7,11 @@ use crate::body::Body;
 use crate::fixed::{is_within, Angle, Fixed};
 use crate::id::{EntityId, PlayerId};
 use crate::rules::{self, Item};
-use crate::terrain::grid::{Cells, Occupied, Shape};
+use crate::terrain::grid::{Cells, Occupied, GridShape};
 
 /// A structure, as the index stores it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Standing {
+pub struct PlacedStructure {
     /// Its id.
     pub id: EntityId,
     /// Its owner.
@@ -26,7 +26,7 @@ pub struct Standing {
     pub heading: Angle,
 }
 
-impl Standing {
+impl PlacedStructure {
     /// Whether a body touches it. A body that runs into a solid structure is put just outside its
     /// rim; within this distance it still counts as touching.
     pub(crate) fn is_touched(&self, body: &Body) -> bool {
@@ -47,22 +47,22 @@ const SLACK: u32 = 1 << 12;
 
 /// Structures by cell.
 #[derive(Clone, Debug)]
-pub(crate) struct Built {
-    shape: Shape,
-    cells: Vec<Vec<Standing>>,
+pub(crate) struct StructureIndex {
+    shape: GridShape,
+    cells: Vec<Vec<PlacedStructure>>,
     occupied: Occupied,
 }
 
-impl Built {
+impl StructureIndex {
     /// An empty index for a map.
-    pub(crate) fn new(map_size_px: u32) -> Built {
-        let shape = Shape::new(map_size_px);
-        Built { shape, cells: vec![Vec::new(); shape.cells()], occupied: Occupied::none(shape) }
+    pub(crate) fn new(map_size_px: u32) -> StructureIndex {
+        let shape = GridShape::new(map_size_px);
+        StructureIndex { shape, cells: vec![Vec::new(); shape.cells()], occupied: Occupied::none(shape) }
     }
 
     /// Adds the structure to each cell from which it can be touched: within `reach_px` of its
     /// picture.
-    pub(crate) fn add(&mut self, standing: Standing, reach_px: i32) {
+    pub(crate) fn add(&mut self, standing: PlacedStructure, reach_px: i32) {
         for cell in self.shape.each(self.cells_of(&standing, reach_px)) {
             let list = &mut self.cells[cell];
             let at = list.partition_point(|other| other.id < standing.id);
@@ -72,7 +72,7 @@ impl Built {
     }
 
     /// Removes the structure from each of these cells.
-    pub(crate) fn remove(&mut self, standing: &Standing, reach_px: i32) {
+    pub(crate) fn remove(&mut self, standing: &PlacedStructure, reach_px: i32) {
         for cell in self.shape.each(self.cells_of(standing, reach_px)) {
             let list = &mut self.cells[cell];
             list.retain(|other| other.id != standing.id);
@@ -83,18 +83,18 @@ impl Built {
     }
 
     /// The structures that can be touched from a point, in order of their numbers.
-    pub(crate) fn near(&self, x: Fixed, y: Fixed) -> &[Standing] {
+    pub(crate) fn near(&self, x: Fixed, y: Fixed) -> &[PlacedStructure] {
         &self.cells[self.shape.cell(x, y)]
     }
 
     /// All structures that overlap the square around a point; may include others, and duplicates.
-    pub(crate) fn around(&self, x: Fixed, y: Fixed, reach: Fixed) -> impl Iterator<Item = &Standing> {
+    pub(crate) fn around(&self, x: Fixed, y: Fixed, reach: Fixed) -> impl Iterator<Item = &PlacedStructure> {
         let stretches = self.shape.stretches(self.shape.around(x, y, reach));
         let used = stretches.filter_map(move |stretch| self.occupied.ends_of(stretch));
         used.flat_map(move |(first, last)| &self.cells[first..=last]).flatten()
     }
 
-    fn cells_of(&self, standing: &Standing, reach_px: i32) -> Cells {
+    fn cells_of(&self, standing: &PlacedStructure, reach_px: i32) -> Cells {
         let reach = Fixed::from_px(standing.item.scale_px.saturating_add(reach_px));
         self.shape.around(standing.x, standing.y, reach)
     }

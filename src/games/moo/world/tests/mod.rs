@@ -9,7 +9,7 @@ pub mod terrain;
 use crate::command::{Action, Command, Selection};
 use crate::controller::{Controller, Player};
 use crate::entity::{Body, Entity, EntityId, PlayerId};
-use crate::event::Event;
+use crate::event::WorldEvent;
 use crate::fixed::{Angle, Fixed};
 use crate::rules::{self, TickHz};
 use crate::state::Identity;
@@ -116,7 +116,7 @@ pub(crate) fn build(world: &mut World, player: u16, item: u8, heading: u16) -> E
     body_mut(world, player).heading = Angle(heading);
     act(world, player, Action::Attack { on: true });
     match events(world).iter().find_map(|event| match event {
-        Event::Placed { object } => Some(*object),
+        WorldEvent::Placed { object } => Some(*object),
         _ => None,
     }) {
         Some(object) => object,
@@ -125,7 +125,7 @@ pub(crate) fn build(world: &mut World, player: u16, item: u8, heading: u16) -> E
 }
 
 /// What happened in the last tick.
-pub(crate) fn events(world: &World) -> &[Event] {
+pub(crate) fn events(world: &World) -> &[WorldEvent] {
     &world.outcome().events
 }
 

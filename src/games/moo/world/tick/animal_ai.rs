@@ -14,7 +14,7 @@ use crate::controller::walk::bounded;
 use crate::controller::{Animal, Controller, Mood};
 use crate::entity::Embodied as _;
 use crate::entity::{Body, Entity, PlayerId};
-use crate::event::Event;
+use crate::event::WorldEvent;
 use crate::fixed::{square_root, Angle, Fixed};
 use crate::rng::Rng;
 use crate::rules::{self, thirds, Group, Resource};
@@ -114,7 +114,7 @@ impl World {
             animal.strike_wait = thirds(rules::STRIKE_PERIOD_MS);
             animal.wait = u32::from(thirds(rules::HUNT_MS));
         }
-        self.outcome.events.push(Event::AnimalStruck { animal: striker });
+        self.outcome.events.push(WorldEvent::AnimalStruck { animal: striker });
         if let Ok(at) = self.find(prey) {
             let away = (body.x, body.y, body.heading);
             knock(&mut self.state.players[at].body, away, rules::STRIKE_KNOCK_PX_PER_S, self.rates.hz);
@@ -135,12 +135,12 @@ impl World {
         };
         let amount = damage.min(body.health);
         body.health -= amount;
-        self.outcome.events.push(Event::AnimalHurt { animal: id, by, amount });
+        self.outcome.events.push(WorldEvent::AnimalHurt { animal: id, by, amount });
         match (body.health, near) {
             (0, _) => {
                 let kind = animal.kind.animal();
                 animal.lie_down(body);
-                self.outcome.events.push(Event::AnimalDied { animal: id, by });
+                self.outcome.events.push(WorldEvent::AnimalDied { animal: id, by });
                 self.reward(by, kind);
             }
             (_, Some(by)) if animal.hunts() && animal.mood != Mood::Hunts => animal.hunt(by, way),
@@ -150,7 +150,7 @@ impl World {
     }
 
     /// Pays the killer of an animal, if it is alive.
-    fn reward(&mut self, killer: Option<PlayerId>, kind: &rules::Animal) {
+    fn reward(&mut self, killer: Option<PlayerId>, kind: &rules::AnimalSpecies) {
         let killer = killer.and_then(|killer| self.player_mut(killer));
         if let Some((player, _)) = killer.filter(|(player, _)| player.alive) {
             player.give(Resource::Food, kind.food);
@@ -176,8 +176,8 @@ impl World {
         }
     }
 
-    fn touched_by(&self, body: &Body) -> Touched {
-        let mut touched = Touched::default();
+    fn touched_by(&self, body: &Body) -> TouchEffects {
+        let mut touched = TouchEffects::default();
         for standing in self.terrain.built_near(body.x, body.y) {
             if standing.is_touched(body) {
                 match standing.item.group {
@@ -196,7 +196,7 @@ impl World {
 
 /// The effects of the structures that an animal touches.
 #[derive(Default)]
-struct Touched {
+struct TouchEffects {
     held: bool,
     /// The spikes' damage, owner and position.
     spikes: Option<(u16, PlayerId, (Fixed, Fixed, Angle))>,

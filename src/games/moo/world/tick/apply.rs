@@ -9,7 +9,7 @@ use crate::controller::kit::Choice;
 use crate::controller::{Controller, Player};
 use crate::entity::Embodied as _;
 use crate::entity::{Body, Entity, PlayerId};
-use crate::event::Event;
+use crate::event::WorldEvent;
 use crate::fixed::{Angle, Fixed};
 use crate::rules;
 use crate::spawn::spawn_point;
@@ -39,7 +39,7 @@ impl World {
         if rejection == Rejection::NotOffered
             && self.player(command.player).is_some_and(|player| has_choices(player.choices))
         {
-            self.outcome.events.push(Event::NotOffered { player: command.player });
+            self.outcome.events.push(WorldEvent::NotOffered { player: command.player });
         }
     }
 
@@ -156,7 +156,7 @@ impl World {
                     body.heading = heading;
                 }
             }
-            Action::Chat { text } => self.outcome.events.push(Event::Chat { player: issuer, text }),
+            Action::Chat { text } => self.outcome.events.push(WorldEvent::Chat { player: issuer, text }),
             Action::Attack { on } => self.attack(issuer, on),
             Action::Upgrade { choice } => {
                 if let (Some((player, _)), Some(choice)) =
@@ -181,9 +181,9 @@ impl World {
             | action @ Action::ClanRequest { .. }
             | action @ Action::ClanAnswer { .. }
             | action @ Action::ClanKick { .. } => self.perform_clan(issuer, action),
-            Action::Ping => self.outcome.events.push(Event::Pinged { player: issuer }),
+            Action::Ping => self.outcome.events.push(WorldEvent::Pinged { player: issuer }),
             Action::Spawn { what, x_px, y_px } => self.appear(what, (x_px, y_px)),
-            Action::Say { text } => self.outcome.events.push(Event::Said { text }),
+            Action::Say { text } => self.outcome.events.push(WorldEvent::Said { text }),
             Action::Away { player } => self.rest(player),
         }
     }
@@ -222,7 +222,7 @@ impl World {
             self.crowd.forget();
             self.note_seats();
             self.make_room();
-            self.outcome.events.push(Event::Joined { player: id });
+            self.outcome.events.push(WorldEvent::Joined { player: id });
         }
     }
 
@@ -234,7 +234,7 @@ impl World {
             self.crowd.forget();
             self.note_seats();
             self.disown(id);
-            self.outcome.events.push(Event::Left { player: id });
+            self.outcome.events.push(WorldEvent::Left { player: id });
         }
     }
 }

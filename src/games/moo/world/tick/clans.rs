@@ -10,7 +10,7 @@ use crate::command::text::check_clan_name;
 use crate::command::{Action, Rejection};
 use crate::controller::{Controller, Player};
 use crate::entity::{Entity, PlayerId};
-use crate::event::Event;
+use crate::event::WorldEvent;
 use crate::rules;
 use crate::world::World;
 
@@ -97,7 +97,7 @@ impl World {
         // A repeated request sends no second event.
         if let Some((player, _)) = self.player_mut(id).filter(|(player, _)| player.asks != Some(clan)) {
             player.asks = Some(clan);
-            self.outcome.events.push(Event::Asked { player: id, owner });
+            self.outcome.events.push(WorldEvent::Asked { player: id, owner });
         }
     }
 

@@ -11,7 +11,7 @@ use crate::command::similar_names::look_alike;
 use crate::command::text::{numbered, NO_NAME};
 use crate::controller::{Controller, Ground, Growth, Hand, Player, Poison};
 use crate::entity::{Body, Entity, PlayerId};
-use crate::event::Event;
+use crate::event::WorldEvent;
 use crate::fixed::{Angle, Fixed};
 use crate::rules::{self, Resource};
 use crate::spawn::spawn_point;
@@ -130,7 +130,7 @@ impl World {
         let amount = damage.min(body.health);
         body.health -= amount;
         player.heal_wait = rules::thirds(rules::HEAL_DELAY_MS);
-        self.outcome.events.push(Event::Hurt { player: id, by, amount });
+        self.outcome.events.push(WorldEvent::Hurt { player: id, by, amount });
         if body.health == 0 {
             self.die(at, id, by);
         }
@@ -150,7 +150,7 @@ impl World {
                 killer.give(Resource::Gold, u32::from(age) * rules::KILL_GOLD);
             }
         }
-        self.outcome.events.push(Event::Died { player: id, by });
+        self.outcome.events.push(WorldEvent::Died { player: id, by });
     }
 
     /// Respawns a dead player.
@@ -175,7 +175,7 @@ impl World {
             body.x = x;
             body.y = y;
             body.health = rules::PLAYER_HEALTH;
-            self.outcome.events.push(Event::Spawned { player: id });
+            self.outcome.events.push(WorldEvent::Spawned { player: id });
         }
         if let Ok(at) = self.find(id) {
             self.crowd.add(at, x, y);

@@ -14,7 +14,7 @@
 use crate::controller::walk::bounded;
 use crate::controller::{Controller, Player, SceneryKind};
 use crate::entity::{Body, Entity, EntityId, PlayerId};
-use crate::event::Event;
+use crate::event::WorldEvent;
 use crate::fixed::{is_within, square_root, Angle, Fixed};
 use crate::rules::{self, Resource, Weapon};
 use crate::scratch::Scratch;
@@ -99,7 +99,7 @@ impl World {
             };
             let amount = player.heal(body, self.rates.tick_thirds);
             if amount > 0 {
-                self.outcome.events.push(Event::Healed { player: id, amount });
+                self.outcome.events.push(WorldEvent::Healed { player: id, amount });
             }
             player.ground.touch_wait = player.ground.touch_wait.saturating_sub(self.rates.tick_thirds);
             let paid = player.kit.pay(self.rates.tick_thirds);
@@ -129,7 +129,7 @@ impl World {
         self.find_players(&stroke, at, &mut scratch.players);
         let nothing = scratch.things.is_empty() && scratch.built.is_empty();
         let hit = !(nothing && scratch.animals.is_empty() && scratch.players.is_empty());
-        self.outcome.events.push(Event::Swung { player: stroke.player, weapon: stroke.weapon.id, hit });
+        self.outcome.events.push(WorldEvent::Swung { player: stroke.player, weapon: stroke.weapon.id, hit });
         for thing in &scratch.things {
             self.strike_thing(&stroke, *thing as usize);
         }
@@ -218,7 +218,7 @@ impl World {
             _ => return,
         };
         let direction = stroke.towards(body.x, body.y);
-        self.outcome.events.push(Event::Struck { object, direction, player: stroke.player });
+        self.outcome.events.push(WorldEvent::Struck { object, direction, player: stroke.player });
         if let Some((player, _)) = self.player_mut(stroke.player) {
             player.gather(kind, stroke.weapon.gather);
         }
@@ -229,7 +229,7 @@ impl World {
         if let Some(at) = self.find_structure(object) {
             let body = &self.state.structures[at].body;
             let direction = stroke.towards(body.x, body.y);
-            self.outcome.events.push(Event::Struck { object, direction, player: stroke.player });
+            self.outcome.events.push(WorldEvent::Struck { object, direction, player: stroke.player });
             self.damage_structure(at, stroke.weapon.built_damage());
         }
     }

@@ -26,9 +26,9 @@ pub(super) mod use_items;
 use crate::command::Command;
 use crate::controller::Controller;
 use crate::entity::{Body, Entity};
-use crate::event::Outcome;
+use crate::event::TickOutcome;
 use crate::fixed::{square_root, unit_direction, Fixed};
-use crate::player_index::Spot;
+use crate::player_index::IndexedPlayer;
 use crate::rules::{ANIMAL_RADIUS_MAX_PX, PLAYER_RADIUS_PX};
 use crate::state::State;
 use crate::terrain::Terrain;
@@ -38,7 +38,7 @@ impl World {
     /// Executes one tick's commands, in canonical order whatever their order in the list, then
     /// moves everything. Leaves the list empty, with its capacity. Never panics, whatever the
     /// commands.
-    pub fn step(&mut self, commands: &mut Vec<Command>) -> &Outcome {
+    pub fn step(&mut self, commands: &mut Vec<Command>) -> &TickOutcome {
         self.outcome.clear();
         self.crowd.forget();
         // Equal commands are equal in every field, so the result of an unstable sort is unique.
@@ -98,7 +98,7 @@ impl World {
                 continue;
             }
             let own = self.crowd.slot_of(index);
-            let Spot { x, y, .. } = self.crowd.spot(own);
+            let IndexedPlayer { x, y, .. } = self.crowd.spot(own);
             for stretch in self.crowd.stretches_near(x, y, reach) {
                 for slot in self.crowd.slots_in(stretch) {
                     let (me, it) = (self.crowd.spot(own), self.crowd.spot(slot));

@@ -15,7 +15,7 @@ use crate::controller::shot::velocity;
 use crate::controller::walk::bounded;
 use crate::controller::{Controller, Player, Shot};
 use crate::entity::{Body, Entity, EntityId, PlayerId};
-use crate::event::Event;
+use crate::event::WorldEvent;
 use crate::fixed::{square_root, Fixed};
 use crate::rules::{self, Projectile};
 use crate::tick::structure_effects::per_tick;
@@ -25,7 +25,7 @@ use crate::world::World;
 /// The target of a projectile. The order of the variants is the order in which targets entered at
 /// the same point are hit.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-enum Target {
+enum HitTarget {
     /// Scenery, by index.
     Thing(usize),
     /// A structure.
@@ -39,7 +39,7 @@ enum Target {
 }
 
 /// The path in one tick. All values have 16 binary places.
-struct Path {
+struct FlightPath {
     x: i64,
     y: i64,
     /// The length.
@@ -49,11 +49,11 @@ struct Path {
     sine: i64,
 }
 
-impl Path {
-    fn new(body: &Body, way: Fixed) -> Path {
+impl FlightPath {
+    fn new(body: &Body, way: Fixed) -> FlightPath {
         let (x, y) = (i64::from(body.x.0), i64::from(body.y.0));
         let (cosine, sine) = (i64::from(cosine(body.heading)), i64::from(sine(body.heading)));
-        Path { x, y, way: i64::from(way.0), cosine, sine }
+        FlightPath { x, y, way: i64::from(way.0), cosine, sine }
     }
 
     /// The point after that part of the path.
@@ -124,11 +124,11 @@ impl World {
             Controller::Shot(shot) => shot,
             _ => return false,
         };
-        let path = Path::new(&entity.body, shot.way(&self.rates));
+        let path = FlightPath::new(&entity.body, shot.way(&self.rates));
         let hit = self.first_hit(&path, entity.body.owner, shot.by);
         if let Some((entry, target)) = hit {
             let (x, y) = path.at(entry);
-            self.outcome.events.push(Event::ShotEnded { projectile: entity.id, x, y });
+            self.outcome.events.push(WorldEvent::ShotEnded { projectile: entity.id, x, y });
             let damage = rules::projectile(shot.kind).map_or(0, |kind| kind.damage);
             self.land(&entity.body, damage, target);
             return false;
@@ -137,35 +137,35 @@ impl World {
         let flies = matches!(&entity.controller, Controller::Shot(shot) if shot.left > Fixed::ZERO);
         if !flies {
             let (x, y) = (entity.body.x, entity.body.y);
-            self.outcome.events.push(Event::ShotEnded { projectile: entity.id, x, y });
+            self.outcome.events.push(WorldEvent::ShotEnded { projectile: entity.id, x, y });
         }
         flies
     }
 
     /// The first target that a path enters, and the distance to it.
-    fn first_hit(&self, path: &Path, owner: PlayerId, by: EntityId) -> Option<(i64, Target)> {
+    fn first_hit(&self, path: &FlightPath, owner: PlayerId, by: EntityId) -> Option<(i64, HitTarget)> {
         let (x, y, reach) = path.middle();
         let things = self
             .terrain
             .obstacles_around(x, y, reach)
-            .filter_map(|(at, it)| Some((path.enters(it.x, it.y, it.radius_px)?, Target::Thing(at))));
+            .filter_map(|(at, it)| Some((path.enters(it.x, it.y, it.radius_px)?, HitTarget::Thing(at))));
         let built = self
             .terrain
             .built_around(x, y, reach)
             .filter(|it| it.item.group.is_solid() && it.id != by)
-            .filter_map(|it| Some((path.enters(it.x, it.y, it.item.radius_px)?, Target::Built(it.id))));
+            .filter_map(|it| Some((path.enters(it.x, it.y, it.item.radius_px)?, HitTarget::Built(it.id))));
         let reach = reach.saturating_add(Fixed::from_px(rules::PLAYER_RADIUS_PX));
         let players = self.crowd.near(x, y, reach).filter_map(|spot| {
             let at = spot.at as usize;
             let entry = path.enters(spot.x, spot.y, rules::PLAYER_RADIUS_PX)?;
-            self.is_enemy(owner, at).then_some((entry, Target::Player(at)))
+            self.is_enemy(owner, at).then_some((entry, HitTarget::Player(at)))
         });
         let animals = self.state.animals.iter().enumerate().filter_map(|(at, animal)| {
             let body = &animal.body;
             let entry = path.enters(body.x, body.y, body.radius_px)?;
-            (body.health > 0).then_some((entry, Target::Animal(at)))
+            (body.health > 0).then_some((entry, HitTarget::Animal(at)))
         });
-        let edge = path.leaves(self.terrain.map_size_px()).map(|entry| (entry, Target::Edge));
+        let edge = path.leaves(self.terrain.map_size_px()).map(|entry| (entry, HitTarget::Edge));
         things.chain(built).chain(animals).chain(players).chain(edge).min()
     }
 
@@ -177,25 +177,25 @@ impl World {
     }
 
     /// The effect of a projectile on its target.
-    fn land(&mut self, shot: &Body, damage: u16, target: Target) {
+    fn land(&mut self, shot: &Body, damage: u16, target: HitTarget) {
         let (direction, player) = (shot.heading, shot.owner);
         match target {
-            Target::Thing(at) => {
+            HitTarget::Thing(at) => {
                 let object = self.state.others[at].id;
-                self.outcome.events.push(Event::Struck { object, direction, player });
+                self.outcome.events.push(WorldEvent::Struck { object, direction, player });
             }
-            Target::Built(object) => {
+            HitTarget::Built(object) => {
                 if let Some(at) = self.find_structure(object) {
-                    self.outcome.events.push(Event::Struck { object, direction, player });
+                    self.outcome.events.push(WorldEvent::Struck { object, direction, player });
                     self.damage_structure(at, damage);
                 }
             }
-            Target::Animal(at) => {
+            HitTarget::Animal(at) => {
                 let speed = per_tick(rules::KNOCK_PX_PER_S, self.rates.hz);
                 push(&mut self.state.animals[at].body, speed, shot);
                 self.hurt_animal(at, damage, player.as_player());
             }
-            Target::Player(at) => {
+            HitTarget::Player(at) => {
                 let speed = per_tick(rules::KNOCK_PX_PER_S, self.rates.hz);
                 let victim = &mut self.state.players[at];
                 push(&mut victim.body, speed, shot);
@@ -205,7 +205,7 @@ impl World {
                     self.hurt(at, damage, player.as_player());
                 }
             }
-            Target::Edge => {}
+            HitTarget::Edge => {}
         }
     }
 
@@ -249,7 +249,7 @@ impl World {
         self.state.next_shot = EntityId(id.0.saturating_add(1));
         let shot = Shot { kind: kind.kind, by, left: Fixed::from_px(kind.range_px) };
         self.state.shots.push(Entity { id, body, controller: Controller::Shot(shot) });
-        self.outcome.events.push(Event::Shot { projectile: id });
+        self.outcome.events.push(WorldEvent::Shot { projectile: id });
     }
 
     /// Projectiles and poison of a leaving player have no owner from now on.

@@ -9,13 +9,13 @@ use crate::controller::{Controller, Poison};
 use crate::entity::{Entity, PlayerId};
 use crate::fixed::{square_root, Angle, Fixed};
 use crate::rules::{self, Group, Item};
-use crate::terrain::Standing;
+use crate::terrain::PlacedStructure;
 use crate::trig::{cosine, sine};
 use crate::world::World;
 
 /// The effects at a player's position.
 #[derive(Default)]
-struct Contact {
+struct StructureEffects {
     held: bool,
     healing: bool,
     boost: Option<Angle>,
@@ -65,9 +65,9 @@ impl World {
         }
     }
 
-    fn contact(&self, at: usize) -> Contact {
+    fn contact(&self, at: usize) -> StructureEffects {
         let Entity { id, body, .. } = &self.state.players[at];
-        let mut contact = Contact::default();
+        let mut contact = StructureEffects::default();
         for standing in self.terrain.built_near(body.x, body.y) {
             if !standing.is_touched(body) {
                 continue;
@@ -100,7 +100,7 @@ impl Spikes {
     }
 }
 
-fn way_from(standing: &Standing, x: Fixed, y: Fixed) -> (i64, i64) {
+fn way_from(standing: &PlacedStructure, x: Fixed, y: Fixed) -> (i64, i64) {
     (i64::from(x.0) - i64::from(standing.x.0), i64::from(y.0) - i64::from(standing.y.0))
 }
 

@@ -9,11 +9,11 @@
 
 use crate::controller::{Controller, Player};
 use crate::entity::{Body, Entity, EntityId, PlayerId};
-use crate::event::Event;
+use crate::event::WorldEvent;
 use crate::fixed::Fixed;
 use crate::rules::{self, Biome, Group, Item};
 use crate::state::State;
-use crate::terrain::Standing;
+use crate::terrain::PlacedStructure;
 use crate::trig::{cosine, sine};
 use crate::world::World;
 use crate::Rejection;
@@ -67,7 +67,7 @@ impl World {
         if item.group == Group::Food {
             let amount = item.health.min(rules::PLAYER_HEALTH.saturating_sub(body.health));
             body.health += amount;
-            self.outcome.events.push(Event::Healed { player: id, amount });
+            self.outcome.events.push(WorldEvent::Healed { player: id, amount });
         } else {
             player.kit.count(item);
             let ((x, y), heading) = (before(body, item), body.heading);
@@ -98,7 +98,7 @@ impl World {
         }
         self.state.structures.push(entity);
         self.note_worker();
-        self.outcome.events.push(Event::Placed { object: id });
+        self.outcome.events.push(WorldEvent::Placed { object: id });
     }
 
     /// Animals at this position must make way, even asleep.
@@ -113,7 +113,7 @@ impl World {
 
     /// Moves every entity that would be stuck in a new structure to a position beside it; but a
     /// trap holds the entities in it.
-    fn make_way_for(&mut self, new: &Standing) {
+    fn make_way_for(&mut self, new: &PlacedStructure) {
         let State { players, animals, .. } = &mut self.state;
         let mut anyone = false;
         for Entity { body, controller, .. } in players.iter_mut().chain(animals) {
@@ -152,7 +152,7 @@ impl World {
                 owner.kit.discount(standing.item);
             }
         }
-        self.outcome.events.push(Event::Destroyed { object: entity.id });
+        self.outcome.events.push(WorldEvent::Destroyed { object: entity.id });
     }
 
     /// Removes all structures of a player, lowest number first.

@@ -3,7 +3,7 @@
 use crate::command::{Action, Spawned};
 use crate::controller::Mood;
 use crate::entity::{EntityId, PlayerId};
-use crate::event::Event;
+use crate::event::WorldEvent;
 use crate::fixed::{Angle, Fixed};
 use crate::rules::{item, AnimalKind, TickHz};
 use crate::tests::animals::{animal, animal_mut, appear, beast, facing, KINDS};
@@ -25,8 +25,8 @@ fn killing_an_animal_gives_food_gold_and_experience() {
         grown.gain(row.food * 4);
         swing(&mut world, 1);
         let by = Some(PlayerId(1));
-        assert!(events(&world).contains(&Event::AnimalHurt { animal, by, amount: 25 }));
-        assert!(events(&world).contains(&Event::AnimalDied { animal, by }));
+        assert!(events(&world).contains(&WorldEvent::AnimalHurt { animal, by, amount: 25 }));
+        assert!(events(&world).contains(&WorldEvent::AnimalDied { animal, by }));
         let killer = player(&world, 1);
         assert_eq!((killer.resources, killer.kills), ([0, row.food, 0, row.gold], 0));
         assert_eq!(killer.growth, grown);
@@ -66,7 +66,7 @@ fn a_dead_one_is_not_hit_and_not_in_the_way() {
     let place = body(&world, 1).clone();
     body_mut(&mut world, 1).heading = Angle(0x8000);
     swing(&mut world, 1);
-    assert_eq!(events(&world), [Event::Swung { player: PlayerId(1), weapon: 0, hit: false }]);
+    assert_eq!(events(&world), [WorldEvent::Swung { player: PlayerId(1), weapon: 0, hit: false }]);
     assert_eq!(body(&world, 1).x, place.x);
     world.hurt_animal(0, 500, None);
     assert_eq!(events(&world).len(), 1, "it dies once");
@@ -81,7 +81,7 @@ fn a_stroke_reaches_an_animal_to_its_rim_and_knocks_it_back() {
             striker.x = Fixed(Fixed::from_px(5_000 + kind.animal().radius_px + 65).0 + beyond);
             striker.heading = Angle(0x8000);
             swing(&mut world, 1);
-            let expected = Event::Swung { player: PlayerId(1), weapon: 0, hit };
+            let expected = WorldEvent::Swung { player: PlayerId(1), weapon: 0, hit };
             assert!(events(&world).contains(&expected), "{kind:?} {beyond}");
             let speed = px(beast(&world, 0).vx) * 30.0;
             assert!((speed - if hit { -300.0 } else { 0.0 }).abs() < 0.1, "{kind:?}: {speed} px/s");
@@ -96,7 +96,7 @@ fn a_harmless_swing_knocks_an_animal_back_without_alarming_it() {
         body_mut(&mut world, 1).heading = Angle(0x8000);
         player_mut(&mut world, 1).hand.weapon = 14;
         swing(&mut world, 1);
-        assert_eq!(events(&world), [Event::Swung { player: PlayerId(1), weapon: 14, hit: true }], "{kind:?}");
+        assert_eq!(events(&world), [WorldEvent::Swung { player: PlayerId(1), weapon: 14, hit: true }], "{kind:?}");
         assert_eq!((animal(&world, 0).mood, animal(&world, 0).direction), (Mood::Wanders, None), "{kind:?}");
         let speed = px(beast(&world, 0).vx) * 30.0;
         assert!((speed + 500.0).abs() < 0.1, "{kind:?}: {speed} px/s");
@@ -270,7 +270,7 @@ fn of_several_spikes_that_an_animal_touches_those_with_the_lowest_number_hurt_it
         wait(&mut world, 1);
         let animal = world.state.animals[at].id;
         let amount = item(items[0]).expect("it is in the table").damage;
-        assert_eq!(events(&world), [Event::AnimalHurt { animal, by: None, amount }]);
+        assert_eq!(events(&world), [WorldEvent::AnimalHurt { animal, by: None, amount }]);
     }
 }
 

@@ -6,7 +6,7 @@ pub mod operator_spawn;
 use crate::command::{Action, Spawned};
 use crate::controller::{Animal, Controller, Mood};
 use crate::entity::{Body, PlayerId};
-use crate::event::Event;
+use crate::event::WorldEvent;
 use crate::fixed::{Angle, Fixed};
 use crate::rules::{AnimalKind, TickHz, ANIMALS};
 use crate::spawn::map::generate;
@@ -201,9 +201,9 @@ fn cows_and_pigs_flee_from_an_attacker_for_three_seconds() {
             body_mut(&mut world, 1).heading = Angle(0x8000);
             swing(&mut world, 1);
             let amount = 25;
-            let hurt = Event::AnimalHurt { animal: world.state.animals[0].id, by: Some(PlayerId(1)), amount };
+            let hurt = WorldEvent::AnimalHurt { animal: world.state.animals[0].id, by: Some(PlayerId(1)), amount };
             assert!(events(&world).contains(&hurt), "{:?}", events(&world));
-            let hit = Event::Swung { player: PlayerId(1), weapon: 0, hit: true };
+            let hit = WorldEvent::Swung { player: PlayerId(1), weapon: 0, hit: true };
             assert!(events(&world).contains(&hit));
             assert_eq!(animal(&world, 0).mood, Mood::Flees);
             let start = beast(&world, 0).clone();
@@ -278,7 +278,7 @@ fn hunters_strike_within_30_px_of_the_rims() {
             animal_mut(&mut world, 0).held = true;
             look(&mut world, 0);
             let animal = world.state.animals[0].id;
-            assert_eq!(events(&world).contains(&Event::AnimalStruck { animal }), strikes, "{apart_px} px");
+            assert_eq!(events(&world).contains(&WorldEvent::AnimalStruck { animal }), strikes, "{apart_px} px");
             let damage = if strikes { kind.animal().damage } else { 0 };
             assert_eq!(body(&world, 1).health, 100 - damage);
             let speed = px(body(&world, 1).vx) * 30.0;
@@ -301,11 +301,11 @@ fn hunters_attack_once_a_second_at_each_tick_rate_and_their_kills_pay_nobody() {
                 player_mut(&mut world, 1).heal_wait = 15_000;
                 wait(&mut world, 1);
                 ticks += 1;
-                let is_stroke = |event: &&Event| matches!(event, Event::AnimalStruck { .. });
+                let is_stroke = |event: &&WorldEvent| matches!(event, WorldEvent::AnimalStruck { .. });
                 struck += events(&world).iter().filter(is_stroke).count();
             }
             assert_eq!((struck, ticks), (strokes, (strokes as u32 - 1) * rate.get()), "{kind:?} at {rate:?}");
-            assert!(events(&world).contains(&Event::Died { player: PlayerId(1), by: None }));
+            assert!(events(&world).contains(&WorldEvent::Died { player: PlayerId(1), by: None }));
         }
     }
 }

@@ -3,7 +3,7 @@
 use crate::command::{Action, Spawned};
 use crate::controller::Mood;
 use crate::entity::{EntityId, PlayerId};
-use crate::event::Event;
+use crate::event::WorldEvent;
 use crate::fixed::{Angle, Fixed};
 use crate::rules::{self, AnimalKind, TickHz, ITEMS};
 use crate::snapshot::SnapshotError;
@@ -82,7 +82,7 @@ fn every_structure_can_be_spawned_without_an_owner() {
         let view = world.structures().next().expect("it stands");
         assert_eq!((view.item.id, view.owner, view.heading), (item.id, PlayerId(0), Angle(0)));
         assert_eq!((view.x_px, view.y_px, view.health), (3_000, 3_000, item.health));
-        assert_eq!(events(&world), [Event::Placed { object: view.id }]);
+        assert_eq!(events(&world), [WorldEvent::Placed { object: view.id }]);
         let restored = World::restore(&world.snapshot()).expect("it is a snapshot");
         assert_eq!(restored, world);
     }
@@ -147,13 +147,13 @@ fn spikes_without_an_owner_hurt_everyone_and_credit_nobody() {
     let player = PlayerId(1);
     assert_eq!(
         events(&world),
-        [Event::Hurt { player, by: None, amount: 20 }, Event::Died { player, by: None }]
+        [WorldEvent::Hurt { player, by: None, amount: 20 }, WorldEvent::Died { player, by: None }]
     );
     let at = appear(&mut world, AnimalKind::Cow, 3_500, 3_000);
     world.state.animals[at].body.x = Fixed::from_px(3_121);
     wait(&mut world, 1);
     let animal = world.state.animals[at].id;
-    assert_eq!(events(&world), [Event::AnimalHurt { animal, by: None, amount: 20 }]);
+    assert_eq!(events(&world), [WorldEvent::AnimalHurt { animal, by: None, amount: 20 }]);
 }
 
 #[test]

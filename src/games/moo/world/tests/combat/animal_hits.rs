@@ -2,7 +2,7 @@
 
 use crate::command::{Action, Spawned};
 use crate::entity::{EntityId, PlayerId};
-use crate::event::Event;
+use crate::event::WorldEvent;
 use crate::fixed::Fixed;
 use crate::rules::{projectile, weapon, AnimalKind, TickHz, ANIMALS};
 use crate::tests::combat::projectiles::arm;
@@ -18,7 +18,7 @@ fn appear(world: &mut World, what: Spawned, x_px: u16, y_px: u16) {
 
 /// Player 1 shoots to the right, and an animal is put so far from it before the shot flies. Nothing but the shot moves.
 /// Returns what comes of it.
-fn shoot_at(kind: AnimalKind, number: u8, (right, down): (Fixed, Fixed), health: u16) -> (World, Vec<Event>) {
+fn shoot_at(kind: AnimalKind, number: u8, (right, down): (Fixed, Fixed), health: u16) -> (World, Vec<WorldEvent>) {
     let mut world = bare_world(TickHz::Hz30);
     put(&mut world, 1, 7_000, 5_000);
     appear(&mut world, Spawned::Animal(kind), 3_000, 10_000);
@@ -45,9 +45,9 @@ fn a_shot_hurts_an_animal_and_throws_it_along_its_flight() {
             let place = (Fixed::from_px(400), Fixed::from_px(10));
             let (world, all) = shoot_at(row.kind, number, place, row.health);
             let animal = world.state.animals[0].id;
-            assert!(matches!(all[0], Event::ShotEnded { .. }), "{}", row.name);
+            assert!(matches!(all[0], WorldEvent::ShotEnded { .. }), "{}", row.name);
             let by = Some(PlayerId(1));
-            assert_eq!(all[1..], [Event::AnimalHurt { animal, by, amount: damage }], "{}", row.name);
+            assert_eq!(all[1..], [WorldEvent::AnimalHurt { animal, by, amount: damage }], "{}", row.name);
             let body = &world.state.animals[0].body;
             assert_eq!(body.health, row.health - damage);
             assert!((px(body.vx) * 30.0 - 300.0).abs() < 0.1 && body.vy == Fixed::ZERO, "{}", row.name);
@@ -76,7 +76,7 @@ fn an_animal_is_hit_at_the_edge_of_its_rim_and_missed_just_beyond() {
 fn shooting_an_animal_gives_its_food_and_points() {
     for row in &ANIMALS {
         let (world, all) = shoot_at(row.kind, 9, (Fixed::from_px(400), Fixed::ZERO), 20);
-        let died = |event: &Event| matches!(event, Event::AnimalDied { by: Some(PlayerId(1)), .. });
+        let died = |event: &WorldEvent| matches!(event, WorldEvent::AnimalDied { by: Some(PlayerId(1)), .. });
         assert!(all.iter().any(died), "{}: {all:?}", row.name);
         let hunter = player(&world, 1);
         let gained = [hunter.resources[1], hunter.resources[3]];
@@ -87,7 +87,7 @@ fn shooting_an_animal_gives_its_food_and_points() {
 #[test]
 fn a_dead_animal_is_flown_through() {
     let (_, all) = shoot_at(AnimalKind::Cow, 9, (Fixed::from_px(400), Fixed::ZERO), 0);
-    let end = [Event::ShotEnded {
+    let end = [WorldEvent::ShotEnded {
         projectile: EntityId::FIRST_SHOT,
         x: Fixed::from_px(8_035),
         y: Fixed::from_px(5_000),
@@ -107,9 +107,9 @@ fn a_turret_that_the_operator_lets_appear_shoots_at_everyone() {
     let mut hurt = Vec::new();
     for _ in 0..60 {
         wait(&mut world, 1);
-        hurt.extend(events(&world).iter().filter(|event| matches!(event, Event::Hurt { .. })).cloned());
+        hurt.extend(events(&world).iter().filter(|event| matches!(event, WorldEvent::Hurt { .. })).cloned());
     }
-    assert_eq!(hurt, [Event::Hurt { player: PlayerId(1), by: None, amount: 25 }]);
+    assert_eq!(hurt, [WorldEvent::Hurt { player: PlayerId(1), by: None, amount: 25 }]);
     let health = (body(&world, 1).health, body(&world, 2).health);
     assert_eq!(health, (75, 100), "the nearest is its target");
     assert!(World::restore(&world.snapshot()).is_ok());

@@ -2,7 +2,7 @@
 
 use crate::command::Action;
 use crate::entity::PlayerId;
-use crate::event::Event;
+use crate::event::WorldEvent;
 use crate::fixed::{Angle, Fixed};
 use crate::rules::{TickHz, ARC, SLOW_MOST, WEAPONS};
 use crate::tests::{
@@ -40,7 +40,7 @@ fn facing(rate: TickHz, weapon: u8, apart: Fixed) -> World {
 }
 
 fn was_hit(world: &World) -> bool {
-    events(world).iter().any(|event| matches!(event, Event::Swung { hit: true, .. }))
+    events(world).iter().any(|event| matches!(event, WorldEvent::Swung { hit: true, .. }))
 }
 
 #[test]
@@ -70,8 +70,8 @@ fn a_stroke_takes_the_weapons_damage() {
         let mut world = facing(TickHz::Hz30, weapon, Fixed::from_px(80));
         swing(&mut world, 1);
         let (one, two) = (PlayerId(1), PlayerId(2));
-        let hurt = Event::Hurt { player: two, by: Some(one), amount: damage };
-        let expected = [Event::Swung { player: one, weapon, hit: true }, hurt];
+        let hurt = WorldEvent::Hurt { player: two, by: Some(one), amount: damage };
+        let expected = [WorldEvent::Swung { player: one, weapon, hit: true }, hurt];
         assert_eq!(events(&world), &expected[..if damage > 0 { 2 } else { 1 }], "{name}");
         assert_eq!((body(&world, 1).health, body(&world, 2).health), (100, 100 - damage), "{name}");
     }
@@ -129,7 +129,7 @@ fn holding_the_button_swings_at_the_weapons_rate_at_each_tick_rate() {
             act(&mut world, 1, Action::Attack { on: true });
             let ticks = rate.get() * 20;
             for _ in 0..ticks {
-                strokes += events(&world).iter().filter(|event| matches!(event, Event::Swung { .. })).count();
+                strokes += events(&world).iter().filter(|event| matches!(event, WorldEvent::Swung { .. })).count();
                 wait(&mut world, 1);
             }
             let passed_ms = f64::from(ticks - 1) * 1_000.0 / f64::from(rate.get());
@@ -146,7 +146,7 @@ fn the_first_swing_is_immediate_and_tapping_is_not_faster() {
         let mut times_ms = Vec::new();
         for tick in 0..rate.get() * 3 {
             act(&mut world, 1, Action::Attack { on: tick % 2 == 0 });
-            if events(&world).iter().any(|event| matches!(event, Event::Swung { .. })) {
+            if events(&world).iter().any(|event| matches!(event, WorldEvent::Swung { .. })) {
                 times_ms.push(tick * 1_000 / rate.get());
             }
         }
@@ -274,7 +274,7 @@ fn a_stroke_lands_on_everyone_in_reach_in_the_order_of_their_numbers() {
     let hurt: Vec<u16> = events(&world)
         .iter()
         .filter_map(|event| match event {
-            Event::Hurt { player, .. } => Some(player.0),
+            WorldEvent::Hurt { player, .. } => Some(player.0),
             _ => None,
         })
         .collect();
@@ -291,6 +291,6 @@ fn of_two_players_that_would_kill_each_other_the_lower_number_survives() {
     }
     wait(&mut world, 1);
     assert_eq!((player(&world, 1).alive, player(&world, 2).alive), (true, false));
-    let swings = events(&world).iter().filter(|event| matches!(event, Event::Swung { .. })).count();
+    let swings = events(&world).iter().filter(|event| matches!(event, WorldEvent::Swung { .. })).count();
     assert_eq!(swings, 1, "who died does not strike back");
 }

@@ -3,7 +3,7 @@
 use crate::command::Action;
 use crate::controller::Poison;
 use crate::entity::PlayerId;
-use crate::event::Event;
+use crate::event::WorldEvent;
 use crate::fixed::Fixed;
 use crate::rules::TickHz;
 use crate::tests::{act, bare_world, body, body_mut, build, command, events, player, player_mut, put, wait};
@@ -34,7 +34,7 @@ fn harm(world: &mut World, seconds: u32) -> Vec<(u32, Option<PlayerId>, u16)> {
     for tick in 1..=world.identity().tick_hz.get() * seconds {
         wait(world, 1);
         all.extend(events(world).iter().filter_map(|event| match event {
-            Event::Hurt { player: PlayerId(2), by, amount } => Some((tick, *by, *amount)),
+            WorldEvent::Hurt { player: PlayerId(2), by, amount } => Some((tick, *by, *amount)),
             _ => None,
         }));
     }
@@ -46,7 +46,7 @@ fn a_touch_hurts_30_at_once_and_5_each_second_for_5_seconds_at_each_tick_rate() 
     for rate in TickHz::ALL {
         let mut world = poisoned(rate);
         let one = Some(PlayerId(1));
-        assert_eq!(events(&world), [Event::Hurt { player: PlayerId(2), by: one, amount: 30 }]);
+        assert_eq!(events(&world), [WorldEvent::Hurt { player: PlayerId(2), by: one, amount: 30 }]);
         let hz = rate.get();
         let expected: Vec<_> = (1..=5).map(|second| (second * hz, one, 5)).collect();
         assert_eq!(harm(&mut world, 9), expected, "at {rate:?}");

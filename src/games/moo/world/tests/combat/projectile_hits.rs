@@ -3,7 +3,7 @@
 use crate::command::Spawned;
 use crate::controller::Controller;
 use crate::entity::{Body, Entity, EntityId, PlayerId};
-use crate::event::Event;
+use crate::event::WorldEvent;
 use crate::fixed::{Angle, Fixed};
 use crate::rules::{TickHz, SHOTS_MOST};
 use crate::tests::combat::projectiles::arm;
@@ -35,7 +35,7 @@ fn is_hit(mut world: World, shot: &Body, right: i32, down: i32) -> bool {
     let victim = body_mut(&mut world, 2);
     (victim.x, victim.y) = (shot.x.saturating_add(Fixed(right)), shot.y.saturating_add(Fixed(down)));
     wait(&mut world, 1);
-    events(&world).iter().any(|event| matches!(event, Event::Hurt { player: PlayerId(2), .. }))
+    events(&world).iter().any(|event| matches!(event, WorldEvent::Hurt { player: PlayerId(2), .. }))
 }
 
 #[test]
@@ -113,7 +113,7 @@ fn a_shot_leaves_the_map_in_the_tick_in_which_its_way_is_longer_than_the_room() 
                     _ => flying.y = Fixed(room),
                 }
                 wait(&mut world, 1);
-                let ended = events(&world).iter().any(|event| matches!(event, Event::ShotEnded { .. }));
+                let ended = events(&world).iter().any(|event| matches!(event, WorldEvent::ShotEnded { .. }));
                 assert_eq!(ended, leaves, "towards {heading:#x} at {rate:?}");
             }
         }
@@ -136,7 +136,7 @@ fn a_player_killed_by_a_swing_does_not_shoot_in_the_same_tick() {
         });
         world.step(&mut both.to_vec());
         assert_eq!(world.outcome().rejected, []);
-        let hurt = events(&world).iter().any(|it| matches!(it, Event::Hurt { player: PlayerId(2), .. }));
+        let hurt = events(&world).iter().any(|it| matches!(it, WorldEvent::Hurt { player: PlayerId(2), .. }));
         assert!(hurt, "the stroke hits");
         assert_eq!(world.projectiles().count(), shots, "with {health} points of health");
     }
@@ -202,7 +202,7 @@ fn a_turret_shoots_only_when_there_is_room_in_the_air() {
         let mut shot = false;
         for _ in 0..30 {
             wait(&mut world, 1);
-            shot |= events(&world).iter().any(|event| matches!(event, Event::Shot { .. }));
+            shot |= events(&world).iter().any(|event| matches!(event, WorldEvent::Shot { .. }));
         }
         assert_eq!(shot, shoots, "with room for {free}");
     }

@@ -2,7 +2,7 @@
 
 use crate::command::Action;
 use crate::entity::{EntityId, PlayerId};
-use crate::event::Event;
+use crate::event::WorldEvent;
 use crate::fixed::{Angle, Fixed};
 use crate::rules::{TickHz, SHOTS_MOST};
 use crate::tests::combat::projectiles::arm;
@@ -50,7 +50,7 @@ fn at_the_limit_of_projectiles_a_shot_fails_without_cost() {
             player_mut(&mut world, id).hand.wait = 0;
         }
         wait(&mut world, 1);
-        let begun = events(&world).iter().filter(|event| matches!(event, Event::Shot { .. })).count();
+        let begun = events(&world).iter().filter(|event| matches!(event, WorldEvent::Shot { .. })).count();
         assert_eq!(begun, shoot, "{free} free");
         assert_eq!(world.projectiles().count(), SHOTS_MOST - free + shoot);
         for id in [1, 2] {
@@ -75,8 +75,8 @@ fn projectile_numbers_restart_when_nothing_flies_and_never_overflow() {
     world.state.next_shot = EntityId(u32::MAX);
     let mut waited = 0;
     let begun = |world: &World| {
-        let shot = |event: &Event| match event {
-            Event::Shot { projectile } => Some(*projectile),
+        let shot = |event: &WorldEvent| match event {
+            WorldEvent::Shot { projectile } => Some(*projectile),
             _ => None,
         };
         events(world).iter().find_map(shot)
@@ -110,7 +110,7 @@ fn the_controller_alone_predicts_a_shot() {
             ticks += 1;
         }
         let (x, y) = (alone.body.x, alone.body.y);
-        assert_eq!(events(&world), [Event::ShotEnded { projectile: alone.id, x, y }], "at {rate:?}");
+        assert_eq!(events(&world), [WorldEvent::ShotEnded { projectile: alone.id, x, y }], "at {rate:?}");
     }
 }
 

@@ -10,7 +10,7 @@ use crate::tests::{
     act, bare_world, body, body_mut, build, command, distance_px, events, player, player_mut, put, px, wait,
     without_animals, world,
 };
-use crate::{Event, World};
+use crate::{WorldEvent, World};
 
 /// A weapon that shoots as the game's tables have it: number, name, projectile, wood, stone, period ms, speed %, recoil px/s.
 type Row = (u8, &'static str, u8, u32, u32, u16, i32, i32);
@@ -76,7 +76,7 @@ fn shoot(world: &mut World, id: u16) {
 }
 
 /// Ticks until nothing flies. Returns what happened meanwhile.
-fn land(world: &mut World) -> Vec<Event> {
+fn land(world: &mut World) -> Vec<WorldEvent> {
     let mut all = Vec::new();
     for _ in 0..200 {
         if world.projectiles().next().is_none() {
@@ -88,17 +88,17 @@ fn land(world: &mut World) -> Vec<Event> {
     panic!("it flies for ever");
 }
 
-fn hurt(events: &[Event]) -> Vec<(u16, u16)> {
-    let hurt = |event: &Event| match event {
-        Event::Hurt { player, amount, .. } => Some((player.0, *amount)),
+fn hurt(events: &[WorldEvent]) -> Vec<(u16, u16)> {
+    let hurt = |event: &WorldEvent| match event {
+        WorldEvent::Hurt { player, amount, .. } => Some((player.0, *amount)),
         _ => None,
     };
     events.iter().filter_map(hurt).collect()
 }
 
-fn end_of(events: &[Event]) -> (f64, f64) {
-    let end = |event: &Event| match event {
-        Event::ShotEnded { x, y, .. } => Some((px(*x), px(*y))),
+fn end_of(events: &[WorldEvent]) -> (f64, f64) {
+    let end = |event: &WorldEvent| match event {
+        WorldEvent::ShotEnded { x, y, .. } => Some((px(*x), px(*y))),
         _ => None,
     };
     events.iter().find_map(end).expect("it has ended")
@@ -130,7 +130,7 @@ fn a_shot_begins_at_the_rim_and_is_paid_for() {
             let mut world = archer(TickHz::Hz30, number);
             body_mut(&mut world, 1).heading = Angle(heading);
             shoot(&mut world, 1);
-            assert_eq!(events(&world), [Event::Shot { projectile: EntityId::FIRST_SHOT }], "{name}");
+            assert_eq!(events(&world), [WorldEvent::Shot { projectile: EntityId::FIRST_SHOT }], "{name}");
             let shot = world.projectile(EntityId::FIRST_SHOT).expect("it flies");
             assert_eq!((shot.kind, shot.by, shot.body.owner), (kind, ONE.entity(), ONE), "{name}");
             assert_eq!(shot.body.heading, Angle(heading), "{name}");
@@ -184,12 +184,12 @@ fn a_shot_takes_its_damage_and_ends_at_the_rim_at_each_tick_rate() {
                 let mut world = aim_at(rate, number, Fixed::from_px(apart_px), Fixed::ZERO);
                 shoot(&mut world, 1);
                 let all = land(&mut world);
-                let ended = Event::ShotEnded {
+                let ended = WorldEvent::ShotEnded {
                     projectile: EntityId::FIRST_SHOT,
                     x: Fixed::from_px(7_000 + apart_px - 35),
                     y: Fixed::from_px(5_000),
                 };
-                let expected = [ended, Event::Hurt { player: TWO, by: Some(ONE), amount: damage }];
+                let expected = [ended, WorldEvent::Hurt { player: TWO, by: Some(ONE), amount: damage }];
                 assert_eq!(all, expected, "{name} at {rate:?} from {apart_px} px");
                 assert_eq!((body(&world, 1).health, body(&world, 2).health), (100, 100 - damage), "{name}");
             }
@@ -246,7 +246,7 @@ fn holding_the_button_shoots_at_the_weapons_rate_at_each_tick_rate() {
             act(&mut world, 1, Action::Attack { on: true });
             let ticks = rate.get() * 20;
             for _ in 0..ticks {
-                shots += events(&world).iter().filter(|event| matches!(event, Event::Shot { .. })).count();
+                shots += events(&world).iter().filter(|event| matches!(event, WorldEvent::Shot { .. })).count();
                 wait(&mut world, 1);
             }
             let passed_ms = f64::from(ticks - 1) * 1_000.0 / f64::from(rate.get());
@@ -324,7 +324,7 @@ fn any_wall_stops_a_shot_and_loses_health() {
             arm(&mut world, 1, number);
             shoot(&mut world, 1);
             let all = land(&mut world);
-            let struck = Event::Struck { object, direction: Angle(0), player: ONE };
+            let struck = WorldEvent::Struck { object, direction: Angle(0), player: ONE };
             let end = f64::from(wall.x_px - 50);
             assert_eq!((end_of(&all), all.get(1)), ((end, 5_000.0), Some(&struck)), "{name}");
             assert_eq!((all.len(), body(&world, 2).health), (2, 100), "{name}");
@@ -332,7 +332,7 @@ fn any_wall_stops_a_shot_and_loses_health() {
             world.damage_structure(0, wall.health - damage - 1);
             player_mut(&mut world, 1).hand.wait = 0;
             shoot(&mut world, 1);
-            assert!(land(&mut world).contains(&Event::Destroyed { object }), "{name}");
+            assert!(land(&mut world).contains(&WorldEvent::Destroyed { object }), "{name}");
             player_mut(&mut world, 1).hand.wait = 0;
             shoot(&mut world, 1);
             assert_eq!(hurt(&land(&mut world)), [(2, damage)], "{name}: the way is free");
@@ -384,7 +384,7 @@ fn scenery_stops_a_shot_and_shakes_but_gives_nothing() {
                 arm(&mut world, 1, 15);
                 shoot(&mut world, 1);
                 let all = land(&mut world);
-                let struck = Event::Struck { object, direction: Angle(0), player: ONE };
+                let struck = WorldEvent::Struck { object, direction: Angle(0), player: ONE };
                 assert_eq!(all.contains(&struck), hit, "{kind:?} at {rate:?}, {beside:?} beside");
                 assert_eq!(player(&world, 1).resources, [10_000, 10_000, 9_990, 10_000], "{kind:?}");
             }
@@ -492,7 +492,7 @@ fn an_arrow_kill_credits_a_dead_shooter_but_not_a_departed_one() {
         }
         let all = land(&mut world);
         let by = Some(ONE).filter(|_| counts);
-        assert!(all.contains(&Event::Died { player: TWO, by }), "{gone}: {all:?}");
+        assert!(all.contains(&WorldEvent::Died { player: TWO, by }), "{gone}: {all:?}");
         if counts {
             let gold = if gone == "dead" { 10_000 } else { 10_400 };
             assert_eq!((player(&world, 1).kills, player(&world, 1).resources[3]), (1, gold), "{gone}");

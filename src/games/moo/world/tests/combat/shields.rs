@@ -2,7 +2,7 @@
 
 use crate::command::{Action, Selection};
 use crate::entity::PlayerId;
-use crate::event::Event;
+use crate::event::WorldEvent;
 use crate::fixed::{Angle, Fixed};
 use crate::rules::{TickHz, SHIELD_ARC, WEAPONS};
 use crate::tests::combat::projectiles::arm;
@@ -140,5 +140,5 @@ fn a_shield_neither_strikes_nor_shoots() {
     assert_eq!(body(&world, 1).health, 100);
     // The hammer is ready at once.
     act(&mut world, 2, Action::Select { what: Selection::Weapon(0) });
-    assert_eq!(events(&world)[0], Event::Swung { player: PlayerId(2), weapon: 0, hit: true });
+    assert_eq!(events(&world)[0], WorldEvent::Swung { player: PlayerId(2), weapon: 0, hit: true });
 }

@@ -4,7 +4,7 @@ use crate::clan::ClanId;
 use crate::command::Action;
 use crate::controller::{Controller, Structure};
 use crate::entity::{EntityId, PlayerId};
-use crate::event::Event;
+use crate::event::WorldEvent;
 use crate::fixed::{Angle, Fixed};
 use crate::rules::TickHz;
 use crate::snapshot::SnapshotError;
@@ -40,7 +40,7 @@ fn stand(world: &mut World, id: u16, x: Fixed, y: Fixed) {
 }
 
 fn shots(world: &World) -> usize {
-    events(world).iter().filter(|event| matches!(event, Event::Shot { .. })).count()
+    events(world).iter().filter(|event| matches!(event, WorldEvent::Shot { .. })).count()
 }
 
 /// Ticks for so long. Returns who lost how much meanwhile; nobody dies of it.
@@ -49,7 +49,7 @@ fn hurt_within(world: &mut World, ms: u32) -> Vec<u16> {
     for _ in 0..ms * world.identity().tick_hz.get() / 1_000 {
         wait(world, 1);
         hurt.extend(events(world).iter().filter_map(|event| match event {
-            Event::Hurt { player, amount: 25, .. } => Some(player.0),
+            WorldEvent::Hurt { player, amount: 25, .. } => Some(player.0),
             _ => None,
         }));
         world.state.players.iter_mut().filter(|it| it.body.health > 0).for_each(|it| it.body.health = 100);
@@ -168,9 +168,9 @@ fn a_turret_without_an_owner_shoots_at_everyone_and_credits_nobody() {
     let mut died = Vec::new();
     for _ in 0..30 {
         wait(&mut world, 1);
-        died.extend(events(&world).iter().filter(|event| matches!(event, Event::Died { .. })).cloned());
+        died.extend(events(&world).iter().filter(|event| matches!(event, WorldEvent::Died { .. })).cloned());
     }
-    assert_eq!(died, [Event::Died { player: PlayerId(1), by: None }]);
+    assert_eq!(died, [WorldEvent::Died { player: PlayerId(1), by: None }]);
 }
 
 #[test]
@@ -193,7 +193,7 @@ fn a_turret_kill_credits_its_owner_until_the_owner_leaves() {
         for _ in 0..30 {
             wait(&mut world, 1);
             by.extend(events(&world).iter().filter_map(|event| match event {
-                Event::Died { by, .. } => Some(*by),
+                WorldEvent::Died { by, .. } => Some(*by),
                 _ => None,
             }));
         }

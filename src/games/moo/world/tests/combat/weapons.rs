@@ -1,7 +1,7 @@
 //! The weapons one by one: who is offered them, and what a stroke does beyond its harm to a player, at each tick rate.
 
 use crate::entity::PlayerId;
-use crate::event::Event;
+use crate::event::WorldEvent;
 use crate::fixed::{square_root, Angle, Fixed};
 use crate::rules::{weapon, TickHz, ARC, SLOW_MOST};
 use crate::tests::{
@@ -41,7 +41,7 @@ fn facing(rate: TickHz, weapon: u8, dx: Fixed, dy: Fixed) -> World {
 }
 
 fn was_hit(world: &World) -> bool {
-    events(world).iter().any(|event| matches!(event, Event::Swung { hit: true, .. }))
+    events(world).iter().any(|event| matches!(event, WorldEvent::Swung { hit: true, .. }))
 }
 
 #[test]
@@ -109,7 +109,7 @@ fn each_weapon_deals_its_damage_to_structures_at_each_tick_rate() {
             let wall = build(&mut world, 1, 5, 0);
             player_mut(&mut world, 1).hand.weapon = id;
             swing(&mut world, 1);
-            let struck = Event::Struck { object: wall, direction: Angle(0), player: PlayerId(1) };
+            let struck = WorldEvent::Struck { object: wall, direction: Angle(0), player: PlayerId(1) };
             assert_eq!(events(&world)[1..], [struck], "{name} at {rate:?}");
             let left = world.structure(wall).expect("it stands").health;
             assert_eq!(left, 1_500 - built_damage, "{name} at {rate:?}");

@@ -3,7 +3,7 @@
 use crate::clan::ClanId;
 use crate::command::{Action, Command, Rejection, KINDS};
 use crate::entity::PlayerId;
-use crate::event::Event;
+use crate::event::WorldEvent;
 use crate::fixed::{Angle, Fixed};
 use crate::rules::{self, item, Group, TickHz, CLAN_CHARS, ITEMS, SAY_CHARS, WEAPONS};
 use crate::tests::{
@@ -93,9 +93,9 @@ fn a_request_reaches_the_owner_and_a_second_one_takes_its_place() {
     act(&mut world, 1, found("one"));
     act(&mut world, 2, found("two"));
     act(&mut world, 3, request("one"));
-    assert_eq!(events(&world), [Event::Asked { player: PlayerId(3), owner: PlayerId(1) }]);
+    assert_eq!(events(&world), [WorldEvent::Asked { player: PlayerId(3), owner: PlayerId(1) }]);
     act(&mut world, 3, request("two"));
-    assert_eq!(events(&world), [Event::Asked { player: PlayerId(3), owner: PlayerId(2) }]);
+    assert_eq!(events(&world), [WorldEvent::Asked { player: PlayerId(3), owner: PlayerId(2) }]);
     assert_eq!(of(&world, 3), (None, Some(2)));
 }
 
@@ -189,11 +189,11 @@ fn anyone_can_ping_and_only_the_operator_speaks_to_all() {
     put(&mut world, 3, 9_000, 5_000);
     for id in [1, 2, 3] {
         act(&mut world, id, Action::Ping);
-        assert_eq!(events(&world), [Event::Pinged { player: PlayerId(id) }]);
+        assert_eq!(events(&world), [WorldEvent::Pinged { player: PlayerId(id) }]);
     }
     let text = "🦊".repeat(SAY_CHARS);
     world.step(&mut vec![command(0, 90, say(&text))]);
-    assert_eq!(world.outcome().events, [Event::Said { text }]);
+    assert_eq!(world.outcome().events, [WorldEvent::Said { text }]);
 }
 
 /// Player 1 owns the clan "us" with 2 in it and 3 asking; 4 owns "them" with 5 asking; 6 is dead and in "us"; 7 is alone.
@@ -339,7 +339,7 @@ fn no_stroke_hits_a_mate_until_they_part() {
             player_mut(&mut world, 2).resources = [500; 4];
             let before = body(&world, 2).clone();
             swing(&mut world, 1);
-            let swung = Event::Swung { player: PlayerId(1), weapon: weapon.id, hit: parted };
+            let swung = WorldEvent::Swung { player: PlayerId(1), weapon: weapon.id, hit: parted };
             assert_eq!(events(&world)[0], swung, "{}", weapon.name);
             let after = body(&world, 2);
             let loss = if parted { weapon.damage } else { 0 };
@@ -414,7 +414,7 @@ fn enemy_spikes_hurt_even_beside_spikes_of_a_mate() {
     body_mut(&mut world, 3).x = Fixed::from_px(9_000);
     body_mut(&mut world, 2).x = between;
     wait(&mut world, 1);
-    let hurt = Event::Hurt { player: PlayerId(2), by: Some(PlayerId(3)), amount: 20 };
+    let hurt = WorldEvent::Hurt { player: PlayerId(2), by: Some(PlayerId(3)), amount: 20 };
     assert_eq!(events(&world), [hurt]);
 }
 

@@ -4,7 +4,7 @@ use proptest::prelude::*;
 
 use crate::command::{Action, Command, Rejection, Selection, Spawned, KINDS};
 use crate::entity::PlayerId;
-use crate::event::Event;
+use crate::event::WorldEvent;
 use crate::fixed::{Angle, Fixed};
 use crate::rules::{AnimalKind, Resource, TickHz};
 use crate::tests::{
@@ -43,7 +43,7 @@ fn two() -> World {
 fn a_join_gives_a_body_of_that_name_and_skin() {
     let mut world = world(1);
     let outcome = world.step(&mut vec![command(0, 1, named(7, "Zoë 🦊"))]).clone();
-    assert_eq!(outcome.events, [Event::Joined { player: PlayerId(7) }]);
+    assert_eq!(outcome.events, [WorldEvent::Joined { player: PlayerId(7) }]);
     let mut only_joins = [0; crate::command::KINDS];
     only_joins[0] = 1;
     assert_eq!((outcome.accepted, outcome.rejected.len()), (only_joins, 0));
@@ -57,7 +57,7 @@ fn a_join_gives_a_body_of_that_name_and_skin() {
 fn a_leave_takes_the_body() {
     let mut world = two();
     let outcome = world.step(&mut vec![command(0, 3, leave(1))]).clone();
-    assert_eq!(outcome.events, [Event::Left { player: PlayerId(1) }]);
+    assert_eq!(outcome.events, [WorldEvent::Left { player: PlayerId(1) }]);
     assert_eq!(world.players().map(|view| view.id.0).collect::<Vec<_>>(), [2]);
     assert!(world.player(PlayerId(1)).is_none());
 }
@@ -85,7 +85,7 @@ fn aim_changes_only_the_heading() {
 fn chat_is_relayed_unchanged() {
     let mut world = two();
     let outcome = world.step(&mut vec![command(2, 9, chat(" hi 🦊 "))]).clone();
-    assert_eq!(outcome.events, [Event::Chat { player: PlayerId(2), text: " hi 🦊 ".to_string() }]);
+    assert_eq!(outcome.events, [WorldEvent::Chat { player: PlayerId(2), text: " hi 🦊 ".to_string() }]);
     assert_eq!(player(&world, 2).sequence, 9);
 }
 

@@ -2,7 +2,7 @@
 
 use crate::command::Action;
 use crate::entity::PlayerId;
-use crate::event::Event;
+use crate::event::WorldEvent;
 use crate::fixed::{Angle, Fixed};
 use crate::rules::{thirds, TickHz, HEAL_DELAY_MS};
 use crate::tests::{
@@ -48,7 +48,7 @@ fn health_regenerates_a_point_a_second_from_5_s_after_the_last_damage_at_each_ti
         wait(&mut world, rate.get() * 5 - 1);
         assert_eq!(body(&world, 2).health, 50, "at {rate:?}");
         wait(&mut world, 1);
-        assert_eq!(events(&world), [Event::Healed { player: PlayerId(2), amount: 1 }], "at {rate:?}");
+        assert_eq!(events(&world), [WorldEvent::Healed { player: PlayerId(2), amount: 1 }], "at {rate:?}");
         assert_eq!(body(&world, 2).health, 51, "at {rate:?}");
         wait(&mut world, rate.get() * 30);
         assert_eq!(body(&world, 2).health, 81, "at {rate:?}");
@@ -64,9 +64,9 @@ fn damage_never_exceeds_the_remaining_health() {
     swing(&mut world, 1);
     let (one, two) = (PlayerId(1), PlayerId(2));
     let expected = [
-        Event::Swung { player: one, weapon: 0, hit: true },
-        Event::Hurt { player: two, by: Some(one), amount: 3 },
-        Event::Died { player: two, by: Some(one) },
+        WorldEvent::Swung { player: one, weapon: 0, hit: true },
+        WorldEvent::Hurt { player: two, by: Some(one), amount: 3 },
+        WorldEvent::Died { player: two, by: Some(one) },
     ];
     assert_eq!(events(&world), expected);
     assert_eq!(body(&world, 2).health, 0);
@@ -124,7 +124,7 @@ fn the_dead_are_not_hit_not_healed_and_not_in_the_way() {
     let before = world.state.players[1].clone();
     wait(&mut world, 300);
     swing(&mut world, 1);
-    assert_eq!(events(&world), [Event::Swung { player: PlayerId(1), weapon: 0, hit: false }]);
+    assert_eq!(events(&world), [WorldEvent::Swung { player: PlayerId(1), weapon: 0, hit: false }]);
     walk(&mut world, 1, Some(0));
     wait(&mut world, 60);
     assert!(body(&world, 1).x > Fixed::from_px(7_200), "through where it lies");
@@ -139,7 +139,7 @@ fn a_respawned_player_has_full_health_and_may_have_another_name() {
     kill(&mut world);
     let lay_at = body(&world, 2).clone();
     act(&mut world, 2, respawn("Ada"));
-    assert_eq!(events(&world), [Event::Spawned { player: PlayerId(2) }]);
+    assert_eq!(events(&world), [WorldEvent::Spawned { player: PlayerId(2) }]);
     let view = world.player(PlayerId(2)).expect("it is there");
     assert_eq!((&**view.name, view.skin, view.alive, view.health, view.age), ("Ada", 7, true, 100, 1));
     assert_eq!((view.resources, view.joined_tick), ([1, 2, 3, 4], player(&world, 2).joined_tick));
@@ -185,7 +185,7 @@ fn the_dead_can_leave_and_their_number_is_free() {
     kill(&mut world);
     let leave = command(0, 90, Action::Leave { player: PlayerId(2) });
     world.step(&mut vec![leave, crate::tests::join(91, 2)]);
-    assert_eq!(events(&world), [Event::Left { player: PlayerId(2) }, Event::Joined { player: PlayerId(2) }]);
+    assert_eq!(events(&world), [WorldEvent::Left { player: PlayerId(2) }, WorldEvent::Joined { player: PlayerId(2) }]);
     assert!(player(&world, 2).alive);
 }
 
@@ -205,10 +205,10 @@ fn damage_without_an_attacker_kills_too() {
         let mut world = world.clone();
         world.outcome.clear();
         world.hurt(1, 500, by);
-        assert_eq!(events(&world)[1], Event::Died { player: PlayerId(2), by });
+        assert_eq!(events(&world)[1], WorldEvent::Died { player: PlayerId(2), by });
         assert_eq!((player(&world, 1).kills, player(&world, 2).kills), (0, 0));
     }
     body_mut(&mut world, 1).heading = Angle(0x8000);
     swing(&mut world, 1);
-    assert_eq!(events(&world), [Event::Swung { player: PlayerId(1), weapon: 0, hit: false }]);
+    assert_eq!(events(&world), [WorldEvent::Swung { player: PlayerId(1), weapon: 0, hit: false }]);
 }

@@ -2,7 +2,7 @@
 
 use crate::command::{Action, Rejection, Selection};
 use crate::entity::PlayerId;
-use crate::event::Event;
+use crate::event::WorldEvent;
 use crate::fixed::Angle;
 use crate::rules::{item, weapon, Group, TickHz, ITEMS, WEAPONS};
 use crate::tests::{
@@ -186,7 +186,7 @@ fn an_unavailable_choice_changes_nothing_and_is_reported() {
         player_mut(&mut world, 1).growth.choice_age = age;
         let before = player(&world, 1).clone();
         assert_eq!(rejection(&mut world, Action::Upgrade { choice }), Rejection::NotOffered);
-        assert_eq!(events(&world), [Event::NotOffered { player: PlayerId(1) }], "{choice}");
+        assert_eq!(events(&world), [WorldEvent::NotOffered { player: PlayerId(1) }], "{choice}");
         assert_eq!(*player(&world, 1), before);
         assert!(!offers(&world).is_empty(), "the choice is still to be made");
     }
@@ -220,7 +220,7 @@ fn a_new_weapon_replaces_the_held_one_in_the_hand() {
     assert_eq!(player(&world, 1).hand.weapon, 5, "the second weapon is another one");
     act(&mut world, 1, Action::Select { what: Selection::Weapon(10) });
     swing(&mut world, 1);
-    assert_eq!(events(&world), [Event::Swung { player: PlayerId(1), weapon: 10, hit: false }]);
+    assert_eq!(events(&world), [WorldEvent::Swung { player: PlayerId(1), weapon: 10, hit: false }]);
     assert_eq!(rejection(&mut world, Action::Select { what: Selection::Weapon(0) }), Rejection::NotOwned);
 }
 
@@ -289,7 +289,7 @@ fn food_heals_and_costs_and_is_refused_to_the_healthy() {
             act(&mut world, 1, Action::Attack { on: true });
             assert_eq!(
                 events(&world),
-                [Event::Healed { player: PlayerId(1), amount: gained }],
+                [WorldEvent::Healed { player: PlayerId(1), amount: gained }],
                 "{}",
                 row.name
             );

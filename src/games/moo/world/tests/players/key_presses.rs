@@ -1,7 +1,7 @@
 //! Clicks: a press counts even if the button is let go in the same tick.
 
 use crate::command::{Action, Command, Selection};
-use crate::event::Event;
+use crate::event::WorldEvent;
 use crate::fixed::{Angle, Fixed};
 use crate::rules::{weapon, TickHz, WEAPONS};
 use crate::tests::{act, bare_world, command, events, hold, player, player_mut, put, wait};
@@ -25,7 +25,7 @@ fn click(world: &World) -> Vec<Command> {
 }
 
 fn strokes(world: &World) -> usize {
-    let is_stroke = |event: &&Event| matches!(event, Event::Swung { .. } | Event::Shot { .. });
+    let is_stroke = |event: &&WorldEvent| matches!(event, WorldEvent::Swung { .. } | WorldEvent::Shot { .. });
     events(world).iter().filter(is_stroke).count().min(1)
 }
 
@@ -106,7 +106,7 @@ fn a_click_with_an_item_uses_it_once_and_does_not_swing() {
     crate::tests::body_mut(&mut world, 1).heading = Angle(0);
     hold(&mut world, 1, 3);
     world.step(&mut click(&world));
-    let placed = events(&world).iter().filter(|event| matches!(event, Event::Placed { .. })).count();
+    let placed = events(&world).iter().filter(|event| matches!(event, WorldEvent::Placed { .. })).count();
     assert_eq!((placed, strokes(&world)), (1, 0));
     wait(&mut world, 1);
     assert_eq!(strokes(&world), 0);

@@ -1,6 +1,6 @@
 //! The world of one client computes what the server's world does, while nobody else interferes.
 
-use crate::client_world::{is_foreseen, Exact, Local};
+use crate::client_world::{is_foreseen, OwnRecord, ClientWorld};
 use crate::controller::kit::Choice;
 use crate::rng::Rng;
 use crate::rules::{Group, Item};
@@ -34,9 +34,9 @@ fn any_action(player: &Player, rng: &mut Rng) -> Action {
     }
 }
 
-fn exact(world: &World) -> Exact {
+fn exact(world: &World) -> OwnRecord {
     let (body, player) = (body(world, 1), player(world, 1));
-    Exact {
+    OwnRecord {
         sequence: player.sequence,
         at: (body.x, body.y),
         velocity: (body.vx, body.vy),
@@ -72,7 +72,7 @@ fn a_client_computes_what_the_server_does_with_its_player() {
         equip(player_mut(&mut world, 1), &mut rng);
         strew(&mut world, &mut rng);
         wait(&mut world, 2);
-        let mut local = Local::new(identity);
+        let mut local = ClientWorld::new(identity);
         let mut own = local.appear(PlayerId(1), world.tick(), &exact(&world));
         *own.player_mut().expect("a player") = player(&world, 1).clone();
         for tick in 0..900 {
@@ -93,7 +93,7 @@ fn a_client_computes_what_the_server_does_with_its_player() {
             let swung = local.step(world.tick(), &mut own, &mut commands());
             world.step(&mut commands());
             let told = events(&world).iter().find_map(|event| match event {
-                Event::Swung { weapon, hit, .. } => Some((*weapon, *hit)),
+                WorldEvent::Swung { weapon, hit, .. } => Some((*weapon, *hit)),
                 _ => None,
             });
             assert_eq!(swung, told, "seed {seed}, tick {tick}");
@@ -126,7 +126,7 @@ fn a_client_computes_what_the_server_does_with_its_player() {
 #[test]
 fn somebody_who_is_run_on_goes_on_and_stops_at_a_tree() {
     let world = without_animals(world(1));
-    let local = Local::new(*world.identity());
+    let local = ClientWorld::new(*world.identity());
     let velocity = (Fixed::from_px(9), Fixed::ZERO);
     let free = |at: &i32| world.terrain.is_free(Fixed::from_px(*at), Fixed::from_px(5_000), 200);
     let at = (Fixed::from_px((1_000..13_000).find(free).expect("a clearing")), Fixed::from_px(5_000));

@@ -3,7 +3,7 @@
 use proptest::prelude::*;
 
 use crate::command::{
-    decode_frame, encode_frame, Action, Command, Frame, Malformed, Selection, Spawned, MAX_COMMANDS,
+    decode_frame, encode_frame, Action, Command, MooCommandFrame, Malformed, Selection, Spawned, MAX_COMMANDS,
 };
 use crate::entity::PlayerId;
 use crate::fixed::Angle;
@@ -77,7 +77,7 @@ fn rows_both_ways() {
 fn both_ways<const N: usize>(rows: [(&str, u32, Vec<Command>); N]) {
     for (hex, tick, commands) in rows {
         assert_eq!(encoded(tick, &commands), unhex(hex), "{hex}");
-        assert_eq!(decode_frame(&unhex(hex)), Ok(Frame { tick, commands }), "{hex}");
+        assert_eq!(decode_frame(&unhex(hex)), Ok(MooCommandFrame { tick, commands }), "{hex}");
     }
 }
 

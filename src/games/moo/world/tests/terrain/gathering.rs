@@ -3,7 +3,7 @@
 use crate::command::Action;
 use crate::controller::{Controller, SceneryKind};
 use crate::entity::{EntityId, PlayerId};
-use crate::event::Event;
+use crate::event::WorldEvent;
 use crate::fixed::{Angle, Fixed};
 use crate::rules::{Resource, TickHz, ARC, WEAPONS};
 use crate::tests::{act, body_mut, command, events, player, player_mut, put, swing, wait, world};
@@ -38,8 +38,8 @@ fn each_kind_of_scenery_gives_its_resource_and_only_gold_is_score() {
         let mut world = before(kind, scale_px, Fixed::from_px(scale_px + 40));
         swing(&mut world, 1);
         let expected = [
-            Event::Swung { player: PlayerId(1), weapon: 0, hit: true },
-            Event::Struck { object: EntityId(65_536), direction: Angle(0), player: PlayerId(1) },
+            WorldEvent::Swung { player: PlayerId(1), weapon: 0, hit: true },
+            WorldEvent::Struck { object: EntityId(65_536), direction: Angle(0), player: PlayerId(1) },
         ];
         assert_eq!(events(&world), expected, "{kind:?}");
         let player = world.player(PlayerId(1)).expect("it is there");
@@ -73,7 +73,7 @@ fn a_swing_reaches_scenery_within_its_range_of_the_picture() {
                 swing(&mut world, 1);
                 assert_eq!(
                     events(&world)[0],
-                    Event::Swung { player: PlayerId(1), weapon: 0, hit },
+                    WorldEvent::Swung { player: PlayerId(1), weapon: 0, hit },
                     "{kind:?} of {scale_px} px"
                 );
                 assert_eq!(player(&world, 1).growth.xp, if hit { 4 } else { 0 });
@@ -106,7 +106,7 @@ fn an_object_shakes_away_from_its_attacker() {
         player_mut(&mut world, 1).hand.wait = 0;
         swing(&mut world, 1);
         assert!(
-            matches!(events(&world)[1], Event::Struck { direction, .. } if direction == Angle(expected)),
+            matches!(events(&world)[1], WorldEvent::Struck { direction, .. } if direction == Angle(expected)),
             "{:?}",
             events(&world)
         );
@@ -126,7 +126,7 @@ fn one_swing_gathers_from_everything_in_reach() {
     let struck: Vec<u32> = events(&world)
         .iter()
         .filter_map(|event| match event {
-            Event::Struck { object, .. } => Some(object.0),
+            WorldEvent::Struck { object, .. } => Some(object.0),
             _ => None,
         })
         .collect();

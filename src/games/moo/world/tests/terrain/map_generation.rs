@@ -3,7 +3,7 @@
 use crate::controller::SceneryKind;
 use crate::fixed::Fixed;
 use crate::public_view::SceneryView;
-use crate::spawn::map::{areas_per_side, generate, Bands, Biome};
+use crate::spawn::map::{areas_per_side, generate, BiomeBands, Biome};
 use crate::state::Identity;
 use crate::tests::world;
 use crate::world::World;
@@ -97,7 +97,7 @@ fn one_seed_makes_one_map() {
 
 #[test]
 fn the_land_changes_from_north_to_south() {
-    let bands = Bands::new(14_400);
+    let bands = BiomeBands::new(14_400);
     let at = |y_px: i32| bands.biome_at(Fixed::from_px(y_px));
     let rows = [
         (0, Biome::Snow),
@@ -114,6 +114,6 @@ fn the_land_changes_from_north_to_south() {
     for (y_px, biome) in rows {
         assert_eq!(at(y_px), biome, "at {y_px}");
     }
-    assert_eq!(Bands::new(7_200).river_start_px, 3_600 - 181);
+    assert_eq!(BiomeBands::new(7_200).river_start_px, 3_600 - 181);
     assert_eq!(world(1).bands(), bands);
 }

@@ -3,7 +3,7 @@
 use crate::controller::SceneryKind;
 use crate::entity::{Body, PlayerId};
 use crate::fixed::{Angle, Fixed};
-use crate::player_index::Crowd;
+use crate::player_index::PlayerIndex;
 use crate::rng::Rng;
 use crate::rules::TickHz;
 use crate::spawn::spawn_point::place;
@@ -144,7 +144,7 @@ fn the_last_free_place_is_found_wherever_the_search_begins() {
         let terrain = full_but_for(middle.0, middle.1);
         for seed in 0..40 {
             let mut rng = Rng::new(seed, 5);
-            let found = place((&[], &[]), &Crowd::new(1_440), &terrain, &mut rng);
+            let found = place((&[], &[]), &PlayerIndex::new(1_440), &terrain, &mut rng);
             let near = |at: Fixed, px: i32| (at.to_px() - px).abs() <= 1;
             assert!(near(found.0, middle.0) && near(found.1, middle.1), "{found:?} for {middle:?}");
         }
@@ -157,7 +157,7 @@ fn on_a_full_map_one_appears_in_the_middle_of_the_northern_plains() {
         let middle = Fixed::from_px(size_px / 2);
         let full = Obstacle { x: middle, y: middle, radius_px: 20_000 };
         let terrain = Terrain::new(size_px as u32, vec![full]);
-        let found = place((&[], &[]), &Crowd::new(size_px as u32), &terrain, &mut Rng::new(1, 1));
+        let found = place((&[], &[]), &PlayerIndex::new(size_px as u32), &terrain, &mut Rng::new(1, 1));
         assert_eq!(found, at_px(x_px, y_px));
     }
 }
@@ -177,7 +177,7 @@ fn standing(places: &[((i32, i32), u16)]) -> World {
 
 /// Where newcomers would appear, with so many tries of chance.
 fn newcomers(world: &World, tries: u32) -> Vec<(i32, i32)> {
-    let mut crowd = Crowd::new(world.identity().map_size_px);
+    let mut crowd = PlayerIndex::new(world.identity().map_size_px);
     crowd.update(&world.state.players);
     let mut rng = Rng::new(7, 7);
     let mut one = || place((&world.state.players, &world.state.animals), &crowd, world.terrain(), &mut rng);

@@ -4,9 +4,9 @@ use crate::command::Action;
 use crate::entity::Embodied as _;
 use crate::entity::{Entity, PlayerId};
 use crate::fixed::Fixed;
-use crate::player_index::{Crowd, Spot};
+use crate::player_index::{PlayerIndex, IndexedPlayer};
 use crate::rng::Rng;
-use crate::terrain::grid::Shape;
+use crate::terrain::grid::GridShape;
 use crate::tests::{bare_world, body, body_mut, command, player_mut, put, wait};
 use crate::world::World;
 use crate::TickHz;
@@ -26,7 +26,7 @@ fn throng(rng: &mut Rng) -> World {
 }
 
 /// The places in the list of those who live and are in the square of that half side.
-fn found(crowd: &Crowd, (x, y, reach): (Fixed, Fixed, Fixed)) -> Vec<u32> {
+fn found(crowd: &PlayerIndex, (x, y, reach): (Fixed, Fixed, Fixed)) -> Vec<u32> {
     let near = crowd.near(x, y, reach).filter(|spot| spot.square_to(x, y, reach).is_some());
     near.map(|spot| spot.at).collect()
 }
@@ -40,7 +40,7 @@ fn expected(players: &[Entity], (x, y, reach): (Fixed, Fixed, Fixed)) -> Vec<u32
 #[test]
 fn exactly_the_living_players_are_found_once() {
     let mut rng = Rng::new(1, 1);
-    let mut crowd = Crowd::new(SIZE_PX);
+    let mut crowd = PlayerIndex::new(SIZE_PX);
     let mut seen = 0;
     for _ in 0..20 {
         let world = throng(&mut rng);
@@ -62,14 +62,14 @@ fn exactly_the_living_players_are_found_once() {
 fn in_a_cell_the_lowest_number_is_first_and_slots_refer_back() {
     let mut rng = Rng::new(2, 1);
     let world = throng(&mut rng);
-    let mut crowd = Crowd::new(SIZE_PX);
+    let mut crowd = PlayerIndex::new(SIZE_PX);
     crowd.update(&world.state.players);
     let mut lists = 0;
     let all = (Fixed::ZERO, Fixed::ZERO, Fixed::from_px(3_000));
     for stretch in crowd.stretches_near(all.0, all.1, all.2) {
-        let line: Vec<Spot> = crowd.slots_in(stretch).map(|slot| crowd.spot(slot)).collect();
+        let line: Vec<IndexedPlayer> = crowd.slots_in(stretch).map(|slot| crowd.spot(slot)).collect();
         let places: Vec<_> =
-            line.iter().map(|spot| (Shape::new(SIZE_PX).cell(spot.x, spot.y), spot.at)).collect();
+            line.iter().map(|spot| (GridShape::new(SIZE_PX).cell(spot.x, spot.y), spot.at)).collect();
         assert!(places.windows(2).all(|pair| pair[0] < pair[1]), "{places:?}");
         for (slot, spot) in crowd.slots_in(stretch).zip(&line) {
             assert_eq!(crowd.slot_of(spot.at as usize), slot);
@@ -83,7 +83,7 @@ fn in_a_cell_the_lowest_number_is_first_and_slots_refer_back() {
 fn the_index_is_rebuilt_only_when_it_is_stale() {
     let mut world = bare_world(TickHz::Hz30);
     put(&mut world, 1, 200, 200);
-    let mut crowd = Crowd::new(SIZE_PX);
+    let mut crowd = PlayerIndex::new(SIZE_PX);
     crowd.update(&world.state.players);
     body_mut(&mut world, 1).x = Fixed::from_px(1_200);
     let at = |px: i32| (Fixed::from_px(px), Fixed::from_px(200), Fixed::from_px(50));

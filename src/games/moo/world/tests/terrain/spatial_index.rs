@@ -4,9 +4,9 @@ use crate::entity::{EntityId, PlayerId};
 use crate::fixed::{Angle, Fixed};
 use crate::rng::Rng;
 use crate::rules::{self, AnimalKind, TickHz};
-use crate::terrain::grid::{Occupied, Shape};
-use crate::terrain::sorted_index::Row;
-use crate::terrain::{Obstacle, Standing, Terrain};
+use crate::terrain::grid::{Occupied, GridShape};
+use crate::terrain::sorted_index::SortedIndex;
+use crate::terrain::{Obstacle, PlacedStructure, Terrain};
 use crate::tests::animals::{animal_mut, appear, beast};
 use crate::tests::{bare_world, put, wait};
 
@@ -29,7 +29,7 @@ fn reaches(at: (Fixed, Fixed), radius_px: i32, (x, y): (Fixed, Fixed), half: Fix
 fn cells_are_noted_as_occupied_one_by_one() {
     let mut rng = Rng::new(1, 1);
     for size_px in SIZES_PX {
-        let shape = Shape::new(size_px);
+        let shape = GridShape::new(size_px);
         let mut occupied = Occupied::none(shape);
         let mut expected = vec![false; shape.cells()];
         for _ in 0..500 {
@@ -75,7 +75,7 @@ fn every_object_that_overlaps_a_square_is_found_on_every_map() {
             let (x, y) = anywhere(&mut rng, size_px);
             let item = &rules::ITEMS[3 + rng.below(15) as usize];
             let one =
-                Standing { id: EntityId(70_000 + id), owner: PlayerId(1), item, x, y, heading: Angle(0) };
+                PlacedStructure { id: EntityId(70_000 + id), owner: PlayerId(1), item, x, y, heading: Angle(0) };
             terrain.put_up(one);
             standing.push(one);
             if rng.below(4) == 0 {
@@ -115,7 +115,7 @@ fn every_object_that_overlaps_a_square_is_found_on_every_map() {
 #[test]
 fn a_row_is_sorted_however_far_its_entries_moved() {
     let mut rng = Rng::new(3, 1);
-    let mut row = Row::default();
+    let mut row = SortedIndex::default();
     let mut places: Vec<Fixed> = Vec::new();
     for turn in 0..200 {
         match rng.below(4) {
@@ -161,10 +161,10 @@ fn each_tick_knows_where_the_animals_are_after_they_pushed_each_other() {
         wait(&mut world, 1);
         pushed += usize::from(beast(&world, b).x != before);
         world.find_places();
-        let mut fresh = Row::default();
+        let mut fresh = SortedIndex::default();
         fresh.update(12, |at| beast(&world, at).x);
         let reach = Fixed::from_px(10_000);
-        let places = |row: &Row| row.around(Fixed::ZERO, reach).collect::<Vec<_>>();
+        let places = |row: &SortedIndex| row.around(Fixed::ZERO, reach).collect::<Vec<_>>();
         assert_eq!(places(&world.row), places(&fresh));
         // Where its own list says that one is, it is.
         for at in 0..12 {

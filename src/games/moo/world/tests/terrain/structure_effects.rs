@@ -2,7 +2,7 @@
 
 use crate::command::Action;
 use crate::entity::PlayerId;
-use crate::event::Event;
+use crate::event::WorldEvent;
 use crate::fixed::{Angle, Fixed};
 use crate::rules::{item, TickHz};
 use crate::tests::{
@@ -33,7 +33,7 @@ fn spikes_hurt_and_knock_back_a_player_that_runs_into_them() {
             let mut hurt = false;
             for _ in 0..rate.get() {
                 wait(&mut world, 1);
-                hurt |= events(&world).contains(&Event::Hurt {
+                hurt |= events(&world).contains(&WorldEvent::Hurt {
                     player: PlayerId(2),
                     by: Some(PlayerId(1)),
                     amount: damage,
@@ -66,7 +66,7 @@ fn a_player_held_at_spikes_is_hurt_five_times_a_second_at_each_tick_rate() {
             let body = body_mut(&mut world, 2);
             (body.x, body.vx, body.health) = (Fixed::from_px(7_084 + 84), Fixed::ZERO, 100);
             wait(&mut world, 1);
-            times += events(&world).iter().filter(|event| matches!(event, Event::Hurt { .. })).count();
+            times += events(&world).iter().filter(|event| matches!(event, WorldEvent::Hurt { .. })).count();
         }
         assert_eq!(times, 5, "at {rate:?}");
     }

@@ -2,7 +2,7 @@
 
 use crate::command::{Action, Rejection, Selection};
 use crate::entity::{EntityId, PlayerId};
-use crate::event::Event;
+use crate::event::WorldEvent;
 use crate::fixed::{Angle, Fixed};
 use crate::rules::{Group, TickHz, GROUPS, ITEMS};
 use crate::tests::{
@@ -32,7 +32,7 @@ fn each_item_is_built_rim_to_rim_in_the_direction_of_view_for_its_price() {
             let mut world = alone();
             let id = build(&mut world, 1, row.id, heading);
             assert_eq!(id, EntityId(crate::tests::world(1).state.next_id.0));
-            assert_eq!(events(&world)[0], Event::Placed { object: id });
+            assert_eq!(events(&world)[0], WorldEvent::Placed { object: id });
             let view = world.structure(id).expect("it stands");
             assert_eq!((view.item, view.owner, view.health), (row, PlayerId(1), row.health), "{}", row.name);
             assert_eq!(view.heading, Angle(heading));
@@ -167,9 +167,9 @@ fn strokes_break_it_and_its_owner_may_build_another_one() {
         for stroke in 1..=strokes {
             player_mut(&mut world, 2).hand.wait = 0;
             swing(&mut world, 2);
-            let struck = Event::Struck { object: id, direction: Angle(0x8000), player: PlayerId(2) };
+            let struck = WorldEvent::Struck { object: id, direction: Angle(0x8000), player: PlayerId(2) };
             assert_eq!(events(&world)[1], struck, "stroke {stroke}");
-            let gone = events(&world).get(2) == Some(&Event::Destroyed { object: id });
+            let gone = events(&world).get(2) == Some(&WorldEvent::Destroyed { object: id });
             assert_eq!((gone, world.structure(id).is_none()), (stroke == strokes, stroke == strokes));
         }
         let owner = player(&world, 1);
@@ -193,9 +193,9 @@ fn the_structures_of_a_leaving_player_are_removed() {
     });
     let kept = build(&mut world, 2, 3, 0);
     world.step(&mut vec![command(0, 50, Action::Leave { player: PlayerId(1) })]);
-    let destroyed = ids.map(|object| Event::Destroyed { object });
+    let destroyed = ids.map(|object| WorldEvent::Destroyed { object });
     assert_eq!(events(&world)[..3], destroyed);
-    assert_eq!(events(&world)[3], Event::Left { player: PlayerId(1) });
+    assert_eq!(events(&world)[3], WorldEvent::Left { player: PlayerId(1) });
     assert_eq!(world.structures().map(|view| view.id).collect::<Vec<_>>(), [kept]);
     world.step(&mut vec![join(51, 1)]);
     assert_eq!(player(&world, 1).kit.built, [0; GROUPS]);
