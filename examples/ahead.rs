@@ -36,7 +36,11 @@ fn main() -> Result<(), Box<dyn Error>> {
     let mut socket = dial::dial(dial::resolve(&url)?, None)?;
     let link = ClientConnection::new(&url.authority(), &url.target, true, dial::keys());
     let dialect = PacketTables::builtin().dialect("native").ok_or("the tables have no such dialect")?;
-    let mut player = PredictingClient::<MooLocalWorld>::new(link, dialect, &[("name", "ahead".into()), ("skin", 4.into())]);
+    let mut player = PredictingClient::<MooLocalWorld>::new(
+        link,
+        dialect,
+        &[("name", "ahead".into()), ("skin", 4.into())],
+    );
 
     let (began, mut buffer, mut bytes) = (Instant::now(), [0; 16 * 1024], Vec::new());
     writeln!(stdout(), "{:>7} {:>7} {:>13} {:>17} {:>7}", "trip", "lead", "corrected", "at", "others")?;
@@ -77,7 +81,11 @@ fn main() -> Result<(), Box<dyn Error>> {
     Ok(())
 }
 
-fn print_line(player: &PredictingClient<MooLocalWorld>, (x, y): Position, now: Duration) -> std::io::Result<()> {
+fn print_line(
+    player: &PredictingClient<MooLocalWorld>,
+    (x, y): Position,
+    now: Duration,
+) -> std::io::Result<()> {
     let others = player.others(now).len();
     let prediction = player.prediction();
     let (clock, corrections) = (prediction.clock(), prediction.corrections());

@@ -12,9 +12,9 @@ use std::process::ExitCode;
 use std::sync::Arc;
 
 use tickwire::game::BotRng;
-use tickwire::game::bots::{BotStats, AgentOutput};
-use tickwire::game::client_authority::{self, OwnedEntities, TimeoutAction, OwnedState, AuthorityRules};
-use tickwire::game::simple::{NamedValues, Simple, SimpleGame, BotPolicy, TickContext};
+use tickwire::game::bots::{AgentOutput, BotStats};
+use tickwire::game::client_authority::{self, AuthorityRules, OwnedEntities, OwnedState, TimeoutAction};
+use tickwire::game::simple::{BotPolicy, NamedValues, Simple, SimpleGame, TickContext};
 use tickwire::packet::{DecodedPacket, Value};
 use tickwire::sim::fixed::is_within;
 use tickwire::sim::{PlayerId, WorldParams, fields};

@@ -13,10 +13,10 @@ use std::error::Error;
 use std::io::{Read as _, Write as _, stdout};
 use std::time::{Duration, Instant};
 
-use tickwire::client::connection::{ClientEvent, ClientConnection};
+use tickwire::client::connection::{ClientConnection, ClientEvent};
 use tickwire::client::dial;
 use tickwire::client::local_worlds;
-use tickwire::client::lockstep_follower::{LockstepFollower, FollowEvent, DesyncReport};
+use tickwire::client::lockstep_follower::{DesyncReport, FollowEvent, LockstepFollower};
 use tickwire::client::url::Url;
 use tickwire::game::Messages;
 use tickwire::game::lockstep_packets::MODE;

@@ -99,7 +99,12 @@ impl SimpleGame for Units {
             .filter(|march| packet.row.name == "march" && march.targets.len() <= TARGETS)
     }
 
-    fn act(&mut self, player: PlayerId, march: March, turns: &mut TickContext<'_>) -> Result<(), &'static str> {
+    fn act(
+        &mut self,
+        player: PlayerId,
+        march: March,
+        turns: &mut TickContext<'_>,
+    ) -> Result<(), &'static str> {
         let (to_x, to_y) = (i32::from(march.x).min(WIDTH), i32::from(march.y).min(HEIGHT));
         for number in march.targets {
             let found = self.units.iter_mut().find(|unit| unit.number == number);

@@ -53,20 +53,28 @@ fn the_number_of_threads_returns_to_what_it_was() {
     let url: Url = format!("ws://{}/play", server.address()).parse().unwrap();
     assert_eq!(client_threads(), 0);
     // A thread for each connection, and none for a message: those that come at once are handled one after another.
-    let mut talk = MooTestClient::connect(&url, None, PacketTables::builtin().dialect("native").unwrap()).unwrap();
+    let mut talk =
+        MooTestClient::connect(&url, None, PacketTables::builtin().dialect("native").unwrap()).unwrap();
     talk.send_packet(&ClientPacket::Hello { version: 1, mode: Mode::Watch, name: None, skin: None }).unwrap();
     for nonce in 0..100 {
         talk.send_packet(&ClientPacket::Ping { nonce: Some(nonce) }).unwrap();
         assert!(client_threads() <= 1, "a thread for a message");
     }
-    talk.receive_until(PATIENCE, |heard| matches!(heard, ServerPacket::Pong { nonce: Some(99), .. })).unwrap();
+    talk.receive_until(PATIENCE, |heard| matches!(heard, ServerPacket::Pong { nonce: Some(99), .. }))
+        .unwrap();
     assert_eq!(client_threads(), 1);
     drop(talk);
     wait_for_threads(|threads| threads == 0);
     let source: SourceAddresses = "127.2.x.y".parse().unwrap();
     let mut tries = (0..5).map(|_| idle_at_once(&url, &source));
     let idle = tries.find_map(|idle| idle).expect("a thread for each of those who wait");
-    let floods = [Misbehavior::MessageFlood, Misbehavior::PingFlood, Misbehavior::ByteFlood, Misbehavior::FragmentFlood, Misbehavior::Garbage];
+    let floods = [
+        Misbehavior::MessageFlood,
+        Misbehavior::PingFlood,
+        Misbehavior::ByteFlood,
+        Misbehavior::FragmentFlood,
+        Misbehavior::Garbage,
+    ];
     thread::scope(|scope| {
         for index in 0..20 {
             let (url, kind, from) = (&url, floods[index % floods.len()], source.address(index));

@@ -285,10 +285,26 @@ fn plan(
         _ => BotBehavior::Walk,
     };
     let (url, count, seed) = (args.url.clone(), args.count as usize, args.seed);
-    CrowdPlan { url, game, dialects, count, time, source, manner, seed, lockstep: args.mode == FollowMode::Lockstep }
+    CrowdPlan {
+        url,
+        game,
+        dialects,
+        count,
+        time,
+        source,
+        manner,
+        seed,
+        lockstep: args.mode == FollowMode::Lockstep,
+    }
 }
 
-fn misbehave(kind: Misbehavior, args: &BotsArgs, url: &Url, source: &SourceAddresses, time: Duration) -> Result<(), CliError> {
+fn misbehave(
+    kind: Misbehavior,
+    args: &BotsArgs,
+    url: &Url,
+    source: &SourceAddresses,
+    time: Duration,
+) -> Result<(), CliError> {
     let done = match kind {
         Misbehavior::Idle => misbehavior::idle(args.count as usize, url, source, time),
         _ => misbehavior::rounds(kind, url, source, time),

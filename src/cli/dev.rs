@@ -40,8 +40,9 @@ type Input = Arc<Mutex<Option<ChildStdin>>>;
 
 /// Runs the server until it ends by itself.
 pub fn run(args: &DevArgs) -> Result<(), CliError> {
-    let program =
-        WatchedProgram::of(&env::current_exe().map_err(|error| format!("no path of this program: {error}"))?)?;
+    let program = WatchedProgram::of(
+        &env::current_exe().map_err(|error| format!("no path of this program: {error}"))?,
+    )?;
     let (serve, kept) = (with_one_port(&args.serve)?, program.kept());
     // Of a run that was killed.
     state_file::remove(&kept);

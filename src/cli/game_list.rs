@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use super::output::CliError;
 use super::value_parsers::number;
-use crate::game::{GameInfo, Game};
+use crate::game::{Game, GameInfo};
 use crate::games;
 use crate::packet::PacketTables;
 use crate::server::embedded;

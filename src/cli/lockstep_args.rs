@@ -11,7 +11,7 @@ pub struct LockstepArgs {
     /// Which clients may follow a room in lockstep, which shows them its whole world: off; token, those
     /// with a player's token and those on this machine; open, all.
     #[arg(long, value_name = "WHO", default_value = "token", env = "TICKWIRE_LOCKSTEP")]
-    lockstep: LockstepAccess,
+    lockstep: LockstepArg,
     /// Ticks between two snapshots for clients in lockstep. A client that joins runs the ticks since
     /// the last one.
     #[arg(long, value_name = "TICKS", default_value_t = limits::LOCKSTEP_SNAPSHOT_TICKS, env = "TICKWIRE_SNAPSHOT_INTERVAL_TICKS",
@@ -28,7 +28,7 @@ pub struct LockstepArgs {
 }
 
 #[derive(Debug, Clone, Copy, ValueEnum)]
-enum LockstepAccess {
+enum LockstepArg {
     Off,
     Token,
     Open,
@@ -38,9 +38,9 @@ impl LockstepArgs {
     /// The settings of every room.
     pub fn rules(&self) -> LockstepConfig {
         let access = match self.lockstep {
-            LockstepAccess::Off => LockstepAccess::Off,
-            LockstepAccess::Token => LockstepAccess::Token,
-            LockstepAccess::Open => LockstepAccess::Open,
+            LockstepArg::Off => LockstepAccess::Off,
+            LockstepArg::Token => LockstepAccess::Token,
+            LockstepArg::Open => LockstepAccess::Open,
         };
         LockstepConfig {
             access,

@@ -36,7 +36,7 @@ use std::process::ExitCode;
 use clap::{CommandFactory, FromArgMatches, Parser, Subcommand};
 
 use color::Color;
-pub use game_list::{GameList, GameEntry};
+pub use game_list::{GameEntry, GameList};
 use output::{CliError, keep_failure, tell_error, written};
 pub use serve::ServeArgs;
 

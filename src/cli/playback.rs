@@ -13,7 +13,7 @@ use crate::game::GameInfo;
 use crate::games;
 use crate::limits;
 use crate::server::net::{PlaybackContent, PlaybackServer};
-use crate::tools::playback::{FileEnd, PlaybackRoom, Playback};
+use crate::tools::playback::{FileEnd, Playback, PlaybackRoom};
 
 /// Serves until Ctrl-C or SIGTERM.
 ///
@@ -107,7 +107,9 @@ fn text(watch: &Playback, address: SocketAddr) -> String {
         }
     }
     match watch.end() {
-        Some(FileEnd::Cut(at)) => text += &format!("  the file ends in the middle of the block at byte {at}\n"),
+        Some(FileEnd::Cut(at)) => {
+            text += &format!("  the file ends in the middle of the block at byte {at}\n")
+        }
         Some(FileEnd::Damaged(why)) => {
             text += &format!("  the file is damaged {why}; what is before it is served\n")
         }

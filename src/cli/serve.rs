@@ -18,7 +18,7 @@ use super::game_list::{GameList, OptionValues};
 use super::lockstep_args::LockstepArgs;
 use super::log::Log;
 use super::output::{CliError, print, print_aside, reachable, warn_of_other_localhost};
-use super::player_args::{self, TokenArg, PlayerArgs};
+use super::player_args::{self, PlayerArgs, TokenArg};
 use super::room_arg::{FOREIGN_FLAG, FOREIGN_VARIABLE, RoomArg};
 use super::state_file::StateFile;
 use super::{console, signals, tables, value_parsers};
@@ -29,9 +29,9 @@ use crate::server::net::console::admin_token::AdminToken;
 use crate::server::net::console::http_admin;
 use crate::server::net::forwarded::CidrRange;
 use crate::server::net::pages::room_pages;
-use crate::server::net::recorder::{Rotation, CaptureTarget};
-use crate::server::net::{ServerConfig, TcpRoom, TcpGameFactory, ServerHandle, inspector};
-use crate::server::room::{RoomHandle, RoomConfig};
+use crate::server::net::recorder::{CaptureTarget, Rotation};
+use crate::server::net::{ServerConfig, ServerHandle, TcpGameFactory, TcpRoom, inspector};
+use crate::server::room::{RoomConfig, RoomHandle};
 use crate::util::plural::count_noun;
 
 /// The option of a game that has a flag of its own.

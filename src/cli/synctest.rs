@@ -9,7 +9,7 @@ use clap::Args;
 
 use super::game_list::GameList;
 use super::output::{CliError, print};
-use crate::game::{GameInfo, DynWorld};
+use crate::game::{DynWorld, GameInfo};
 use crate::limits;
 use crate::server::embedded::TickRecord;
 use crate::testing::synctest::{self, SynctestPlan, SynctestReport};

@@ -11,7 +11,7 @@ use std::time::{Duration, Instant};
 
 use rmpv::Value;
 
-use super::connection::{ClientEvent, ClientConnection};
+use super::connection::{ClientConnection, ClientEvent};
 use super::dial;
 use super::url::Url;
 use crate::game::bots::EncodePacket;
@@ -49,7 +49,10 @@ impl ReceivedPacket {
 impl From<&DecodedPacket<'_>> for ReceivedPacket {
     fn from(packet: &DecodedPacket<'_>) -> ReceivedPacket {
         let names = packet.row.arguments.iter().map(|argument| argument.name.clone());
-        ReceivedPacket { name: packet.row.name.clone(), values: names.zip(packet.values.iter().cloned()).collect() }
+        ReceivedPacket {
+            name: packet.row.name.clone(),
+            values: names.zip(packet.values.iter().cloned()).collect(),
+        }
     }
 }
 

@@ -137,7 +137,11 @@ impl ClientConnection {
         let key = handshake::encode_key(keys.upgrade);
         let offered: Vec<&str> = protocol.into_iter().chain(credentials.iter().copied()).collect();
         let output = handshake::request(host, target, &key, &offered);
-        let state = ConnectionState::Waiting { reader: ResponseReader::new(limits::HEAD_LIMITS), key, mask: keys.mask };
+        let state = ConnectionState::Waiting {
+            reader: ResponseReader::new(limits::HEAD_LIMITS),
+            key,
+            mask: keys.mask,
+        };
         ClientConnection { state, protocol, output, failure: None, ended_early: false }
     }
 
@@ -190,7 +194,9 @@ impl ClientConnection {
             return Ok(Some(ClientEvent::Ended));
         }
         if matches!(self.state, ConnectionState::Granted(_)) {
-            if let ConnectionState::Granted(conn) = std::mem::replace(&mut self.state, ConnectionState::Failed) {
+            if let ConnectionState::Granted(conn) =
+                std::mem::replace(&mut self.state, ConnectionState::Failed)
+            {
                 self.state = ConnectionState::Open(conn);
             }
             return Ok(Some(ClientEvent::Open));

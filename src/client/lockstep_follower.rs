@@ -20,7 +20,7 @@ use crate::game::lockstep_packets::{
     CHECKSUM, COMMAND_FRAME, DESYNC_DETAILS, DESYNC_REPORT, SNAPSHOT, STATE_SYNC, STATE_SYNC_REQUEST,
     SnapshotParts,
 };
-use crate::game::{GameInfo, Messages, SpectatorWorld, DynWorld, DynTick};
+use crate::game::{DynTick, DynWorld, GameInfo, Messages, SpectatorWorld};
 use crate::limits;
 use crate::packet::{DecodedPacket, Dialect, Direction, Value};
 

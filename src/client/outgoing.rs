@@ -65,7 +65,7 @@ impl Outgoing {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::client::connection::{ClientEvent, ConnectionKeys, ClientConnection, SUBPROTOCOL};
+    use crate::client::connection::{ClientConnection, ClientEvent, ConnectionKeys, SUBPROTOCOL};
     use crate::ws::frame::{self, Opcode};
     use crate::ws::handshake;
     use crate::ws::http::HeadReader;
@@ -98,7 +98,12 @@ mod tests {
 
     #[test]
     fn a_server_that_pings_without_reading_ends_the_connection() {
-        let mut link = ClientConnection::new("a", "/play", true, ConnectionKeys { upgrade: [7; 16], mask: || [1, 2, 3, 4] });
+        let mut link = ClientConnection::new(
+            "a",
+            "/play",
+            true,
+            ConnectionKeys { upgrade: [7; 16], mask: || [1, 2, 3, 4] },
+        );
         let (mut outgoing, mut socket) = (Outgoing::default(), Socket(1000));
         link.drain_output(outgoing.bytes());
         let head =

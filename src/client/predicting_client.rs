@@ -12,7 +12,7 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use super::connection::{ClientEvent, ClientConnection, ClientConnectionError};
+use super::connection::{ClientConnection, ClientConnectionError, ClientEvent};
 use crate::game::prediction::{LocalWorld, Position, Prediction, RenderedState};
 use crate::packet::{DecodedPacket, Dialect, Direction, PacketError, Value};
 
@@ -41,7 +41,11 @@ pub struct PredictingClient<W: LocalWorld> {
 impl<W: LocalWorld> PredictingClient<W> {
     /// A player on a new link. `hello` are the values of the packet `hello` by the names of its
     /// arguments, besides `version` and `mode`; what the packet lacks is left out.
-    pub fn new(link: ClientConnection, dialect: Arc<Dialect>, hello: &[(&str, Value)]) -> PredictingClient<W> {
+    pub fn new(
+        link: ClientConnection,
+        dialect: Arc<Dialect>,
+        hello: &[(&str, Value)],
+    ) -> PredictingClient<W> {
         let mut prediction = Prediction::new(&dialect);
         prediction.follow_others();
         PredictingClient {

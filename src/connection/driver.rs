@@ -4,7 +4,7 @@
 use tickwire_sim::{PlayerId, RawCommand};
 
 use super::events::ConnectionEvents;
-use crate::connection::session::FieldDiff;
+use crate::connection::session::ReportedField;
 use crate::game::{CloseReason, JoinRequest, SharedRateLimit};
 
 /// Why a request of a client is not granted.
@@ -68,7 +68,7 @@ pub trait Driver {
     /// The client in lockstep has this checksum after so many ticks.
     fn checksum(&mut self, _tick: u32, _checksum: u64) {}
     /// These fields differed in the world of the client in lockstep, after so many ticks.
-    fn details(&mut self, _tick: u32, _fields: Vec<FieldDiff>) {}
+    fn details(&mut self, _tick: u32, _fields: Vec<ReportedField>) {}
     /// Where the conversation is noted.
     fn books(&self) -> &dyn ConnectionEvents {
         &()

@@ -5,7 +5,7 @@
 
 use core::ops::Range;
 
-use super::events::{ReadTime, ConnectionEvents, ObservedBytes};
+use super::events::{ConnectionEvents, ObservedBytes, ReadTime};
 use super::redact;
 use crate::ws::message::ReceivedMessage;
 
@@ -83,7 +83,13 @@ impl ObservedStream {
     /// Shows what is left at the end of the connection. If it `tells` what nobody may learn, its
     /// payload is overwritten, and behind the beginning of a message, which says where its payload is,
     /// everything.
-    pub fn end(&mut self, tells: bool, at: ReadTime, saved: &dyn Fn() -> Vec<u8>, books: &dyn ConnectionEvents) {
+    pub fn end(
+        &mut self,
+        tells: bool,
+        at: ReadTime,
+        saved: &dyn Fn() -> Vec<u8>,
+        books: &dyn ConnectionEvents,
+    ) {
         if !self.bytes.is_empty() {
             match (tells, self.begins) {
                 (true, true) => redact::unfinished(&mut self.bytes),

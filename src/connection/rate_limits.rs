@@ -20,7 +20,11 @@ impl MessageRateLimits {
     /// Full budgets.
     pub fn new(now: Duration) -> MessageRateLimits {
         MessageRateLimits {
-            messages: TokenBucket::full(limits::CLIENT_MESSAGES_PER_SECOND, limits::CLIENT_MESSAGES_BURST, now),
+            messages: TokenBucket::full(
+                limits::CLIENT_MESSAGES_PER_SECOND,
+                limits::CLIENT_MESSAGES_BURST,
+                now,
+            ),
             bytes: TokenBucket::full(limits::CLIENT_BYTES_PER_SECOND, limits::CLIENT_BYTES_BURST, now),
         }
     }

@@ -18,14 +18,14 @@ use rmpv::Value;
 use tickwire_sim::WorldParams;
 
 pub use super::driver::{Denial, Driver};
-pub use super::events::{ReadTime, ConnectionEvents, ObservedBytes};
+pub use super::events::{ConnectionEvents, ObservedBytes, ReadTime};
 use super::observed_stream::ObservedStream;
 use super::rate_limits::MessageRateLimits;
 use super::redact::{self, RedactionRules};
 use super::{DisconnectReason, WireFormat};
-use crate::connection::session::{NATIVE_VERSION, SessionOutput, Session, says_hello};
+use crate::connection::session::{NATIVE_VERSION, Session, SessionOutput, says_hello};
 use crate::game::command_acks::answers_commands;
-use crate::game::{GameInfo, CloseReason, SavedReader};
+use crate::game::{CloseReason, GameInfo, SavedReader};
 use crate::limits;
 use crate::packet::{DecodedPacket, Direction, PacketError};
 use crate::ws::Side;
@@ -79,7 +79,17 @@ impl Receiver {
         let (hides, said, has_unusable) = (false, None, false);
         Receiver {
             frames: MessageReader::new(Side::Client, limits::CLIENT_MESSAGE_LIMITS),
-            talk: ReceiverState { endpoint, room, budgets, session, outputs, answers, hides, said, has_unusable },
+            talk: ReceiverState {
+                endpoint,
+                room,
+                budgets,
+                session,
+                outputs,
+                answers,
+                hides,
+                said,
+                has_unusable,
+            },
             observed: ObservedStream::default(),
             is_deaf: false,
         }
@@ -107,7 +117,12 @@ impl Receiver {
     ///
     /// # Errors
     /// The connection ends.
-    pub fn receive(&mut self, bytes: &[u8], at: ReadTime, driver: &mut dyn Driver) -> Result<usize, DisconnectReason> {
+    pub fn receive(
+        &mut self,
+        bytes: &[u8],
+        at: ReadTime,
+        driver: &mut dyn Driver,
+    ) -> Result<usize, DisconnectReason> {
         self.talk.hides = driver.has_tokens();
         if self.is_deaf {
             self.ignore(bytes, at, driver.books());
@@ -273,14 +288,21 @@ impl ReceiverState {
         heard
     }
 
-    fn receive_message(&mut self, message: Message<'_>, at: ReadTime, driver: &mut dyn Driver) -> Result<(), DisconnectReason> {
+    fn receive_message(
+        &mut self,
+        message: Message<'_>,
+        at: ReadTime,
+        driver: &mut dyn Driver,
+    ) -> Result<(), DisconnectReason> {
         let dialect = std::sync::Arc::clone(&self.endpoint.dialect);
         let decoded = match message {
             Message::Binary(message) if !self.endpoint.is_json => {
                 dialect.decode(Direction::ToServer, message)
             }
             Message::Text(text) if self.endpoint.is_json => dialect.decode_json(Direction::ToServer, text),
-            Message::Binary(_) | Message::Text(_) => return Err(DisconnectReason::Breach(CloseReason::FrameKind)),
+            Message::Binary(_) | Message::Text(_) => {
+                return Err(DisconnectReason::Breach(CloseReason::FrameKind));
+            }
             Message::Ping(payload) => {
                 frame::write(&mut self.answers, Opcode::Pong, None, payload);
                 return Ok(());
@@ -315,7 +337,12 @@ impl ReceiverState {
         Ok(())
     }
 
-    fn packet(&mut self, packet: &DecodedPacket<'_>, at: ReadTime, driver: &mut dyn Driver) -> Result<(), DisconnectReason> {
+    fn packet(
+        &mut self,
+        packet: &DecodedPacket<'_>,
+        at: ReadTime,
+        driver: &mut dyn Driver,
+    ) -> Result<(), DisconnectReason> {
         driver.books().packet();
         let mut outputs = std::mem::take(&mut self.outputs);
         let mut handled = self.session.handle(packet, at.now, &mut outputs).map_err(DisconnectReason::Breach);
@@ -361,13 +388,20 @@ impl ReceiverState {
         redact::message(message, &self.endpoint.dialect, self.rules())
     }
 
-    fn carry_out(&mut self, output: SessionOutput, tick: u32, driver: &mut dyn Driver) -> Result<(), DisconnectReason> {
+    fn carry_out(
+        &mut self,
+        output: SessionOutput,
+        tick: u32,
+        driver: &mut dyn Driver,
+    ) -> Result<(), DisconnectReason> {
         match output {
             SessionOutput::Welcome { lockstep } => self.welcome(tick, lockstep, driver),
             SessionOutput::Sync => driver.sync(),
             SessionOutput::Checksum(tick, checksum) => driver.checksum(tick, checksum),
             SessionOutput::Details(tick, fields) => driver.details(tick, fields),
-            SessionOutput::Pong(nonce) => self.reply("pong", &[("nonce", nonce.into()), ("tick", tick.into())]),
+            SessionOutput::Pong(nonce) => {
+                self.reply("pong", &[("nonce", nonce.into()), ("tick", tick.into())])
+            }
             SessionOutput::Watch(player) => driver.watch(player),
             SessionOutput::Refused(rule, detail) => {
                 driver.books().dropped(rule);

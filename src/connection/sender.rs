@@ -22,7 +22,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use super::DisconnectReason;
-use super::deadlines::{DueAction, Deadlines};
+use super::deadlines::{Deadlines, DueAction};
 use crate::game::CloseReason;
 use crate::limits;
 use crate::util::sync::Mutex;
@@ -281,7 +281,13 @@ impl Sender {
     /// `frames` end with the close frame, and are queued even beyond the bound; `queued` as for
     /// [`Sender::offer`]. Returns whether this was the first reason; [`Sender::waiting`] then has
     /// what to send.
-    pub fn close(&self, ending: DisconnectReason, frames: &[u8], queued: impl FnOnce(&[u8]), now: Duration) -> bool {
+    pub fn close(
+        &self,
+        ending: DisconnectReason,
+        frames: &[u8],
+        queued: impl FnOnce(&[u8]),
+        now: Duration,
+    ) -> bool {
         let mut queue = self.queue.lock();
         if queue.ending.is_some() {
             return false;

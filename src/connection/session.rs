@@ -16,7 +16,10 @@ use std::time::Duration;
 
 use tickwire_sim::{EncodedAction, PlayerId, RawCommand};
 
-use crate::game::{GameInfo, PacketEffect, CloseReason, JoinRequest, SavedReader, SharedRateLimit, PacketHandler, lockstep_packets};
+use crate::game::{
+    CloseReason, GameInfo, JoinRequest, PacketEffect, PacketHandler, SavedReader, SharedRateLimit,
+    lockstep_packets,
+};
 use crate::packet::{DecodedPacket, Dialect, Direction};
 
 /// The result of a message; the driver carries the outputs out in order.
@@ -43,7 +46,7 @@ pub enum SessionOutput {
     /// The checksum of its world after so many ticks.
     Checksum(u32, u64),
     /// What differed in its world after so many ticks.
-    Details(u32, Vec<FieldDiff>),
+    Details(u32, Vec<ReportedField>),
     /// The packet had no effect; a rule's name for the metrics, and what the client is told, if
     /// anything.
     Refused(&'static str, Option<&'static str>),
@@ -53,7 +56,7 @@ pub enum SessionOutput {
 
 /// A field that a client in lockstep has found different.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct FieldDiff {
+pub struct ReportedField {
     /// The entity.
     pub entity: String,
     /// The path of the field in it.
@@ -193,9 +196,11 @@ impl Session {
             lockstep_packets::STATE_SYNC_REQUEST => outputs.push(SessionOutput::Sync),
             lockstep_packets::CHECKSUM => {
                 let text = packet.text("checksum").unwrap_or_default();
-                let refused = SessionOutput::Refused("bad_checksum", Some("a checksum is 16 hexadecimal digits"));
-                outputs
-                    .push(parse_checksum(&text).map_or(refused, |checksum| SessionOutput::Checksum(tick, checksum)));
+                let refused =
+                    SessionOutput::Refused("bad_checksum", Some("a checksum is 16 hexadecimal digits"));
+                outputs.push(
+                    parse_checksum(&text).map_or(refused, |checksum| SessionOutput::Checksum(tick, checksum)),
+                );
             }
             lockstep_packets::DESYNC_DETAILS => outputs.push(SessionOutput::Details(tick, differing(packet))),
             _ => return false,
@@ -203,7 +208,11 @@ impl Session {
         true
     }
 
-    fn greet(&mut self, packet: &DecodedPacket<'_>, outputs: &mut Vec<SessionOutput>) -> Result<(), CloseReason> {
+    fn greet(
+        &mut self,
+        packet: &DecodedPacket<'_>,
+        outputs: &mut Vec<SessionOutput>,
+    ) -> Result<(), CloseReason> {
         let version = packet.integer::<u16>("version").filter(|_| packet.row.name == "hello");
         let (Some(version), Some(mode)) = (version, packet.integer::<u8>("mode")) else {
             return Err(CloseReason::HelloFirst);
@@ -231,14 +240,25 @@ impl Session {
         }
     }
 
-    fn grant(&mut self, sequence: Option<u32>, tick: Option<u32>, ask: PacketEffect, outputs: &mut Vec<SessionOutput>) {
+    fn grant(
+        &mut self,
+        sequence: Option<u32>,
+        tick: Option<u32>,
+        ask: PacketEffect,
+        outputs: &mut Vec<SessionOutput>,
+    ) {
         match ask {
             PacketEffect::Act(action, shared) => self.command(sequence, tick, (action, shared), outputs),
             PacketEffect::Refuse(rule, detail) => outputs.push(self.refused(sequence, rule, detail)),
         }
     }
 
-    fn refused(&self, sequence: Option<u32>, rule: &'static str, detail: Option<&'static str>) -> SessionOutput {
+    fn refused(
+        &self,
+        sequence: Option<u32>,
+        rule: &'static str,
+        detail: Option<&'static str>,
+    ) -> SessionOutput {
         match sequence.filter(|_| self.player().is_some()) {
             Some(sequence) => SessionOutput::Rejected(sequence.into(), rule, detail),
             None => SessionOutput::Refused(rule, detail),
@@ -274,12 +294,17 @@ fn parse_checksum(text: &str) -> Option<u64> {
 }
 
 /// The fields of a packet `desync_details`.
-fn differing(packet: &DecodedPacket<'_>) -> Vec<FieldDiff> {
+fn differing(packet: &DecodedPacket<'_>) -> Vec<ReportedField> {
     let Some(values) = packet.get("fields").and_then(|fields| fields.as_array()) else { return Vec::new() };
     let text = |value: &rmpv::Value| value.as_str().map(str::to_owned);
     let group = |values: &[rmpv::Value]| {
         let [entity, field, server, own] = values else { return None };
-        Some(FieldDiff { entity: text(entity)?, field: text(field)?, server: text(server), own: text(own) })
+        Some(ReportedField {
+            entity: text(entity)?,
+            field: text(field)?,
+            server: text(server),
+            own: text(own),
+        })
     };
     values.chunks(4).filter_map(group).collect()
 }

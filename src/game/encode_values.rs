@@ -18,7 +18,7 @@ pub trait WireValues {
 
 macro_rules! one_value {
     ($($kind:ty, $write:ident, |$value:ident| $wire:expr;)+) => {$(
-        impl Values for $kind {
+        impl WireValues for $kind {
             const COUNT: usize = 1;
 
             #[inline]
@@ -78,7 +78,7 @@ impl<T: WireValues, const N: usize> WireValues for [T; N] {
 
 macro_rules! tuples {
     ($($($part:ident $kind:ident),+;)+) => {$(
-        impl<$($kind: Values),+> Values for ($($kind,)+) {
+        impl<$($kind: WireValues),+> WireValues for ($($kind,)+) {
             const COUNT: usize = 0 $(+ $kind::COUNT)+;
 
             #[inline]

@@ -7,8 +7,8 @@ use tickwire_sim::{
 };
 
 use super::dyn_tick::DynTick;
-use super::game::{ActionOf, Game, TypedWorld, Published, Publisher as _, UpdateRates, View as _};
-use super::info::{GameInfo, SpectatorWorldResult, SpectatorWorld, DynWorld, DynWorldResult, ClientFeed};
+use super::game::{ActionOf, Game, Published, Publisher as _, TypedWorld, UpdateRates, View as _};
+use super::info::{ClientFeed, DynWorld, DynWorldResult, GameInfo, SpectatorWorld, SpectatorWorldResult};
 use super::messages::Messages;
 use super::packet_handler::JoinRequest;
 use crate::packet::Dialect;

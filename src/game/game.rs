@@ -8,8 +8,8 @@ use tickwire_sim::state_tree::{FieldDiff, StateTree, corrupt_one_scalar};
 use tickwire_sim::{Command, EncodedAction, PlayerId, Sim, StepResult, WorldParams};
 
 use super::bots::BotHooks;
-use super::dyn_tick::{Roster, DynTick};
-use super::info::{GameInfo, KillPacket, OperatorCommand, DynWorld};
+use super::dyn_tick::{DynTick, Roster};
+use super::info::{DynWorld, GameInfo, KillPacket, OperatorCommand};
 use super::messages::Messages;
 use super::packet_handler::{JoinRequest, PacketHandler};
 use super::prediction::NewPredictor;

@@ -81,11 +81,16 @@ pub const PLAYER_GONE: &str = "player_gone";
 
 pub use crate::game::bots::rng::BotRng;
 pub use close_reason::CloseReason;
-pub use dyn_tick::{Roster, DynTick};
+pub use dyn_tick::{DynTick, Roster};
 pub use encode_values::{List, WireValues};
-pub use game::{ActionOf, Game, Published, Publisher, UpdateRates, StateOutcome, View};
-pub use info::{GameInfo, PlayerLookup, ParsedCommand, KillPacket, SpectatorWorldResult, SpectatorWorld, OperatorCommand, OperatorCommandError, DynWorld, DynWorldResult, ClientFeed};
-pub use messages::{Messages, Misfit, MessageWriter};
-pub use packet_handler::{PacketEffect, NamedPacket, JoinRequest, SavedReader, SharedRateLimit, PacketHandler};
-pub use records::{Records, RecordList};
+pub use game::{ActionOf, Game, Published, Publisher, StateOutcome, UpdateRates, View};
+pub use info::{
+    ClientFeed, DynWorld, DynWorldResult, GameInfo, KillPacket, OperatorCommand, OperatorCommandError,
+    ParsedCommand, PlayerLookup, SpectatorWorld, SpectatorWorldResult,
+};
+pub use messages::{MessageWriter, Messages, Misfit};
+pub use packet_handler::{
+    JoinRequest, NamedPacket, PacketEffect, PacketHandler, SavedReader, SharedRateLimit,
+};
+pub use records::{RecordList, Records};
 pub use simple::{Simple, SimpleGame};

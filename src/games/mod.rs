@@ -4,7 +4,7 @@ use std::sync::{Arc, OnceLock};
 
 use crate::game::prediction::NewPredictor;
 use crate::game::simple::Simple;
-use crate::game::{GameInfo, Game};
+use crate::game::{Game, GameInfo};
 use crate::packet::PacketTables;
 use crate::server::clients::client::Transport;
 use crate::server::clients::dyn_room::GameFactory;
@@ -16,22 +16,22 @@ macro_rules! games {
         $(pub mod $other;)*
 
         /// All games, for a host with lines of this kind. The first is the default.
-        pub fn all<L: Line>() -> Vec<Kind<L>> {
-            vec![default(), $(Kind::of::<$game>()),*]
+        pub fn all<L: Transport>() -> Vec<GameFactory<L>> {
+            vec![default(), $(GameFactory::of::<$game>()),*]
         }
 
         /// The game that is played if nothing else is said. By itself, so that a program that plays no
         /// other does not hold the others.
-        pub fn default<L: Line>() -> Kind<L> {
-            Kind::of::<$default>()
+        pub fn default<L: Transport>() -> GameFactory<L> {
+            GameFactory::of::<$default>()
         }
 
         /// What there is to know of each game, in the order of [`all`].
-        pub const ABOUT: &[&About] = &[<$default as Game>::ABOUT, $(<$game as Game>::ABOUT),*];
+        pub const ABOUT: &[&GameInfo] = &[<$default as Game>::ABOUT, $(<$game as Game>::ABOUT),*];
 
         /// What runs a client's own player ahead of the server in the game of this name, if the game has
         /// prediction. It refers to no more of a game than that.
-        pub fn predictor(name: &str) -> Option<StartPredictor> {
+        pub fn predictor(name: &str) -> Option<NewPredictor> {
             match name {
                 <$default as Game>::NAME => <$default as Game>::PREDICTOR,
                 $(<$game as Game>::NAME => <$game as Game>::PREDICTOR,)*

@@ -22,11 +22,11 @@ use std::time::Duration;
 
 use tickwire_sim::PlayerId;
 
-use crate::client::lockstep_follower::{LockstepFollower, FollowEvent};
+use crate::client::lockstep_follower::{FollowEvent, LockstepFollower};
 use crate::connection::WireFormat;
-use crate::game::bots::{Agent, BotBehavior, AgentOutput, BotSpec};
+use crate::game::bots::{Agent, AgentOutput, BotBehavior, BotSpec};
 use crate::game::lockstep_packets::{CHECKSUM, DESYNC_DETAILS, STATE_SYNC, STATE_SYNC_REQUEST, has_lockstep};
-use crate::game::{Messages, DynTick};
+use crate::game::{DynTick, Messages};
 use crate::limits;
 use crate::packet::{DecodedPacket, Direction, Lane, Value};
 use crate::server::clients::lockstep_feed::LockstepFeed;
@@ -439,7 +439,12 @@ fn fields(packet: &DecodedPacket<'_>) -> Vec<FieldDiff> {
     let values = packet.get("fields").and_then(Value::as_array).cloned().unwrap_or_default();
     let text = |value: &Value| value.as_str().map(str::to_owned);
     let field = |one: &[Value]| {
-        Some(FieldDiff { entity: text(&one[0])?, field: text(&one[1])?, room: text(&one[2]), own: text(&one[3]) })
+        Some(FieldDiff {
+            entity: text(&one[0])?,
+            field: text(&one[1])?,
+            room: text(&one[2]),
+            own: text(&one[3]),
+        })
     };
     values.chunks_exact(4).filter_map(field).collect()
 }

@@ -5,7 +5,7 @@
 
 use std::cell::RefCell;
 
-use tickwire::game::{GameInfo, DynWorld};
+use tickwire::game::{DynWorld, GameInfo};
 use tickwire::internal::server::embedded;
 
 use super::buffers::with;

@@ -4,7 +4,7 @@ use std::cell::RefCell;
 use std::collections::BTreeMap;
 
 use serde_json::Value;
-use tickwire::client::connection::{self, ClientEvent, ClientConnection};
+use tickwire::client::connection::{self, ClientConnection, ClientEvent};
 use tickwire::internal::packet::credentials;
 use tickwire::internal::server::clients::inspector_session;
 use tickwire::limits;
@@ -58,7 +58,10 @@ fn open(input: &[u8]) -> Option<u32> {
             return None;
         }
         *last += 1;
-        links.insert(*last, ClientConnection::with_protocol(host, target, protocol, &credentials, random::keys()));
+        links.insert(
+            *last,
+            ClientConnection::with_protocol(host, target, protocol, &credentials, random::keys()),
+        );
         Some(*last)
     })
 }

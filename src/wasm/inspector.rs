@@ -5,7 +5,7 @@ use std::cell::RefCell;
 
 use serde_json::{Value, json};
 use tickwire::internal::tools::inspector::capture_file::CaptureFile;
-use tickwire::internal::tools::inspector::{Inspector, ExportedClient};
+use tickwire::internal::tools::inspector::{ExportedClient, Inspector};
 use tickwire::limits;
 
 use super::buffers::with;

@@ -8,7 +8,7 @@ use std::cell::RefCell;
 use std::sync::Arc;
 
 use serde_json::{Value, json};
-use tickwire::client::lockstep_follower::{LockstepFollower, FollowEvent, DesyncReport};
+use tickwire::client::lockstep_follower::{DesyncReport, FollowEvent, LockstepFollower};
 use tickwire::game::Messages;
 use tickwire::internal::server::embedded;
 use tickwire::packet::{self, Dialect, Direction, PacketTables};

@@ -9,7 +9,7 @@ use serde_json::{Value, json};
 use tickwire::game::{GameInfo, Messages};
 use tickwire::internal::games;
 use tickwire::internal::server::embedded;
-use tickwire::internal::tools::playback::{FileEnd, MarkerKind, PlaybackRoom, RoomPlayback, Playback};
+use tickwire::internal::tools::playback::{FileEnd, MarkerKind, Playback, PlaybackRoom, RoomPlayback};
 use tickwire::packet::PacketTables;
 use tickwire::sim::PlayerId;
 

@@ -4,7 +4,7 @@ use std::cell::RefCell;
 use std::time::Duration;
 
 use serde_json::{Value, json};
-use tickwire::internal::server::embedded::{self, Options, EmbeddedServer, Stats};
+use tickwire::internal::server::embedded::{self, EmbeddedServer, Options, Stats};
 use tickwire::internal::util::netem::{Conditions, PRESETS};
 
 use super::buffers::with;
@@ -30,7 +30,8 @@ fn serve<T: Default>(call: impl FnOnce(&mut EmbeddedServer, &[u8]) -> T) -> T {
 #[unsafe(no_mangle)]
 pub extern "C" fn server_start(now: f64) -> usize {
     with(|buffers| {
-        let started = options(&buffers.input, now).and_then(|options| EmbeddedServer::new(&options, time(now)));
+        let started =
+            options(&buffers.input, now).and_then(|options| EmbeddedServer::new(&options, time(now)));
         let output = match started {
             Ok(server) => {
                 SERVER.set(Some(server));

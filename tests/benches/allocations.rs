@@ -19,9 +19,11 @@ use tickwire::internal::server::admission::address_rate_limits::AddressRateLimit
 use tickwire::internal::server::admission::upgrade_check::AcceptedClient;
 use tickwire::internal::server::clients::backlog::Backlog;
 use tickwire::internal::server::clients::client::{Client, Transport};
-use tickwire::internal::server::clients::update_group::{UpdateGroup as _, EncodeBuffers, TypedUpdateGroup, UpdateFn, UpdateRunner};
+use tickwire::internal::server::clients::update_group::{
+    EncodeBuffers, TypedUpdateGroup, UpdateFn, UpdateGroup as _, UpdateRunner,
+};
 use tickwire::internal::server::room::lockstep::LockstepConfig;
-use tickwire::internal::server::room::{JoinOutcome, JoinAttempt, RoomConfig, Room, TickRequest};
+use tickwire::internal::server::room::{JoinAttempt, JoinOutcome, Room, RoomConfig, TickRequest};
 use tickwire::internal::util::address_prefix::AddressPrefix;
 use tickwire::limits::{ECHO_FRAGMENTS, ECHO_MESSAGE_BYTES, ECHO_READ_BYTES};
 use tickwire::packet::PacketTables;

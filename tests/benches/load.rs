@@ -23,7 +23,7 @@ use std::thread;
 use std::time::{Duration, Instant};
 
 use clap::Parser;
-use tickwire::client::connection::{ClientEvent, ClientConnection};
+use tickwire::client::connection::{ClientConnection, ClientEvent};
 use tickwire::client::dial;
 use tickwire::client::url::Url;
 use tickwire::game::Game as _;

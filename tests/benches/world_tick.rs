@@ -17,7 +17,7 @@ use std::time::{Duration, Instant};
 
 use tickwire::internal::games::moo::world::rng::Rng;
 use tickwire::internal::games::moo::world::{
-    Action, Angle, Command, WorldEvent, Identity, PlayerId, Resource, Selection, Spawned, TickHz, World,
+    Action, Angle, Command, Identity, PlayerId, Resource, Selection, Spawned, TickHz, World, WorldEvent,
 };
 
 #[global_allocator]

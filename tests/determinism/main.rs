@@ -16,7 +16,7 @@ use std::panic::catch_unwind;
 
 use script::Script;
 use tickwire_moo_world::command::KINDS;
-use tickwire_moo_world::{rules, WorldEvent, Identity, TickOutcome, TickHz, World};
+use tickwire_moo_world::{rules, Identity, TickHz, TickOutcome, World, WorldEvent};
 use tickwire_sim::fixed::is_within;
 use tickwire_sim::state_tree::StateTree;
 

@@ -245,8 +245,10 @@ fn every_rule_has_a_row() {
     let rows = rows();
     let shown: BTreeSet<&str> = rows.iter().map(|row| row.rule.as_str()).collect();
     let of_packets = Rule::ALL.iter().map(|rule| rule.name()).chain(["wrong_arguments", "unknown_code"]);
-    let ours =
-        CloseReason::ALL.iter().filter(|breach| !NOT_IN_A_MESSAGE.contains(breach)).map(|breach| breach.name());
+    let ours = CloseReason::ALL
+        .iter()
+        .filter(|breach| !NOT_IN_A_MESSAGE.contains(breach))
+        .map(|breach| breach.name());
     let known: BTreeSet<&str> =
         Violation::ALL.iter().map(|violation| violation.name()).chain(of_packets).chain(ours).collect();
     assert_eq!(shown, known, "the rules of tests/fixtures/broken_rules.tsv, and those of the code");

@@ -10,7 +10,7 @@ use std::time::Duration;
 
 use tickwire::capture;
 use tickwire::explain::capture_walk::{self, CaptureItemKind};
-use tickwire::internal::tools::capture::packet::{self, ACK, FIN, SegmentHeader, LINK_RAW, SYN};
+use tickwire::internal::tools::capture::packet::{self, ACK, FIN, LINK_RAW, SYN, SegmentHeader};
 use tickwire::internal::tools::capture::pcapng::{self, PacketMeta};
 use tickwire::internal::tools::capture::writer;
 use tickwire::internal::util::os::thread_cpu_time;
@@ -65,7 +65,8 @@ impl Writer {
     fn segment(&mut self, talk: &Talk, from: Side, flags: u8, bytes: &[u8], is_captured: bool) {
         let (mine, server) = (usize::from(from == Side::Server), SERVER.parse().expect("an address"));
         let (from, to) = if mine == 0 { (talk.client, server) } else { (server, talk.client) };
-        let head = SegmentHeader { from, to, sequence: talk.sent[mine], acknowledged: talk.sent[1 - mine], flags };
+        let head =
+            SegmentHeader { from, to, sequence: talk.sent[mine], acknowledged: talk.sent[1 - mine], flags };
         let mut raw = Vec::new();
         assert_eq!(packet::encode(&mut raw, &head, bytes), bytes.len());
         if is_captured {
@@ -118,7 +119,9 @@ pub(super) fn found(file: &[u8], dialect: Option<&str>) -> Vec<String> {
     let mut lines = Vec::new();
     capture_walk::walk(&capture, &codes, (dialect.map(named), named("native")), None, |found| {
         let what = match found.what {
-            CaptureItemKind::Begin { is_whole, .. } => format!("begins, {}", if is_whole { "whole" } else { "midway" }),
+            CaptureItemKind::Begin { is_whole, .. } => {
+                format!("begins, {}", if is_whole { "whole" } else { "midway" })
+            }
             CaptureItemKind::Item(item) => {
                 assert_eq!(item.encode().as_ref(), Some(&item.bytes));
                 let mark = if item.from == Side::Client { ">" } else { "<" };
@@ -458,9 +461,9 @@ fn the_room_of_a_path_says_its_dialect() {
         let mut flow = writer::TcpFlow::open(&mut writer, [client, server], [1, 1], (at, ""));
         let key = handshake::encode_key([7; 16]);
         let request = handshake::request("a", path, &key, &[]);
-        flow.bytes(&mut writer, capture::Side::Client, &request, (at, ""));
+        flow.bytes(&mut writer, capture::TcpSide::Client, &request, (at, ""));
         let answer = handshake::accept(&head_of(&request), &[]).expect("a good request").response;
-        flow.bytes(&mut writer, capture::Side::Server, &answer, (at, ""));
+        flow.bytes(&mut writer, capture::TcpSide::Server, &answer, (at, ""));
     }
     let capture = capture::read(&writer.blocks).expect("a capture");
     let codes = capture_walk::codes(&capture, None).expect("good tables");

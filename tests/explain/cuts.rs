@@ -7,7 +7,7 @@ use std::ops::Range;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-use tickwire::capture::{self, Capture, Side};
+use tickwire::capture::{self, Capture, TcpSide};
 use tickwire::explain::capture_walk::{self, CaptureItemKind};
 use tickwire::explain::{Content, Explanation};
 use tickwire::internal::tools::explain::dialect_guess::DialectGuess;
@@ -54,8 +54,8 @@ fn files() -> Vec<PathBuf> {
     files
 }
 
-fn side(end: Side) -> Side {
-    if end == Side::Client { Side::Client } else { Side::Server }
+fn side(end: TcpSide) -> Side {
+    if end == TcpSide::Client { Side::Client } else { Side::Server }
 }
 
 /// What a capture of one connection is read as.

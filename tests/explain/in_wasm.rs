@@ -14,8 +14,8 @@ use tickwire::capture;
 use tickwire::explain::capture_walk::{self, CaptureItemKind as Found};
 use tickwire::explain::{Content, Explanation, hex};
 use tickwire::internal::tools::inspector::capture_file::CaptureFile;
-use tickwire::internal::tools::inspector::observed_format::{self, Handshake, ObservedRecord, ObservedKind};
-use tickwire::internal::tools::inspector::{Inspector, ExportedClient, ListRequest};
+use tickwire::internal::tools::inspector::observed_format::{self, Handshake, ObservedKind, ObservedRecord};
+use tickwire::internal::tools::inspector::{ExportedClient, Inspector, ListRequest};
 use tickwire::packet::PacketTables;
 use tickwire::ws::frame::{self, Opcode};
 use tickwire::ws::{Side, handshake};
@@ -71,7 +71,10 @@ impl Twin {
     fn receive<'a>(&mut self, all: impl IntoIterator<Item = ObservedKind<'a>>) -> Json {
         let mut message = observed_format::begin(self.client);
         for what in all {
-            observed_format::write(&mut message, &ObservedRecord { at: Duration::from_millis(9), tick: 7, what });
+            observed_format::write(
+                &mut message,
+                &ObservedRecord { at: Duration::from_millis(9), tick: 7, what },
+            );
         }
         let answer = self.inspector.receive(&message).expect("records");
         self.note(b'r', &message, answer.clone());
@@ -89,7 +92,8 @@ impl Twin {
     fn end(&mut self) {
         let fields = self.inspector.fields();
         self.note(b'f', &[], fields);
-        let file = self.inspector.save(&ExportedClient { player: 3, name: "Ada".to_owned() }).expect("a handshake");
+        let file =
+            self.inspector.save(&ExportedClient { player: 3, name: "Ada".to_owned() }).expect("a handshake");
         self.note(b's', br#"{"player":3,"name":"Ada"}"#, file);
     }
 

@@ -408,7 +408,11 @@ fn output_frame_by_frame_is_the_same_and_takes_little_memory() {
     for bytes in [&[head.as_bytes(), &frames].concat()[..], &frames, &frames[..11], &frames[..4]] {
         let whole = Conversation::new(&codes, &native).explain(Side::Client, bytes);
         let lines: String = whole.frames.iter().map(|frame| format!("> {frame}\n")).collect();
-        let forms = [(OutputFormat::Full, whole.report()), (OutputFormat::Json, whole.json() + "\n"), (OutputFormat::Line, lines)];
+        let forms = [
+            (OutputFormat::Full, whole.report()),
+            (OutputFormat::Json, whole.json() + "\n"),
+            (OutputFormat::Line, lines),
+        ];
         for (form, expected) in forms {
             let mut text = String::new();
             let begin = || Conversation::new(&codes, &native);

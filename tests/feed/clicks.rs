@@ -5,10 +5,10 @@ use std::time::Duration;
 
 use tickwire::game::Game as _;
 use tickwire::game::{Publisher as _, UpdateRates};
-use tickwire::internal::connection::session::{SessionOutput, Session};
+use tickwire::internal::connection::session::{Session, SessionOutput};
 use tickwire::internal::games::moo::client_packet::ClientPacket;
 use tickwire::internal::games::moo::world::{
-    Action, AnimalKind, Command, WorldEvent, Identity, PlayerId, Spawned, TickHz, World,
+    Action, AnimalKind, Command, Identity, PlayerId, Spawned, TickHz, World, WorldEvent,
 };
 use tickwire::internal::games::moo::{Moo, MooPublisher};
 use tickwire::packet::{Direction, PacketTables, Value};

@@ -6,7 +6,7 @@ use tickwire::game::{Publisher as _, UpdateRates};
 use tickwire::internal::games::moo::MooPublisher;
 use tickwire::internal::games::moo::world::rules::AnimalKind;
 use tickwire::internal::games::moo::world::{
-    Action, Command, WorldEvent, Identity, PlayerId, Spawned, TickHz, World,
+    Action, Command, Identity, PlayerId, Spawned, TickHz, World, WorldEvent,
 };
 use tickwire::packet::Value;
 

@@ -32,7 +32,8 @@ impl Fight {
 
     fn with(native_hz: u32, map_size_px: u32) -> Fight {
         let world = World::new(Identity { seed: 4, map_size_px, tick_hz: TickHz::Hz30 });
-        let publisher = MooPublisher::new(&world, UpdateRates { tick_hz: 30, update_hz: native_hz, foreign_hz: 10 });
+        let publisher =
+            MooPublisher::new(&world, UpdateRates { tick_hz: 30, update_hz: native_hz, foreign_hz: 10 });
         let who = [(ATTACKER, "native"), (VICTIM, "native"), (ATTACKER, "legacy"), (VICTIM, "legacy")];
         let clients = who.map(|(player, dialect)| Client::new(player, dialect)).into();
         let mut fight = Fight { world, publisher, sequences: BTreeMap::new(), clients };

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use crate::told::Published;
-use tickwire::game::{Messages, Publisher as _, UpdateRates, StateOutcome, View as _};
+use tickwire::game::{Messages, Publisher as _, StateOutcome, UpdateRates, View as _};
 use tickwire::internal::games::moo::feed::interest::{Circle, Located, SpatialIndex, ViewWindow};
 use tickwire::internal::games::moo::world::{Identity, TickHz, World};
 use tickwire::internal::games::moo::{MooPublisher, MooScratch, MooView};

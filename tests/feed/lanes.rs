@@ -40,7 +40,8 @@ struct Busy {
 impl Busy {
     fn new(seed: u64, native_hz: u32, map_size_px: u32) -> Busy {
         let world = World::new(Identity { seed: seed as u32, map_size_px, tick_hz: TickHz::Hz30 });
-        let publisher = MooPublisher::new(&world, UpdateRates { tick_hz: 30, update_hz: native_hz, foreign_hz: 10 });
+        let publisher =
+            MooPublisher::new(&world, UpdateRates { tick_hz: 30, update_hz: native_hz, foreign_hz: 10 });
         let present = vec![false; usize::from(PLAYERS) + 1];
         Busy { world, publisher, random: Random(seed), sequences: BTreeMap::new(), present }
     }

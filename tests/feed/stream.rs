@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
 use crate::told::Published;
-use tickwire::game::{Messages, Publisher as _, UpdateRates, StateOutcome, View as _};
+use tickwire::game::{Messages, Publisher as _, StateOutcome, UpdateRates, View as _};
 use tickwire::internal::games::moo::feed::Pose;
 use tickwire::internal::games::moo::feed::interest::{Located, ViewWindow};
 use tickwire::internal::games::moo::world::{Action, Angle, Command, Identity, PlayerId, TickHz, World};

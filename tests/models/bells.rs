@@ -5,8 +5,8 @@ use shuttle::thread;
 
 use std::sync::OnceLock;
 
-use crate::game::{Publisher as _, UpdateRates, DynTick};
-use crate::server::net::worker_queue::Bell;
+use crate::game::{DynTick, Publisher as _, UpdateRates};
+use crate::server::net::worker_queue::WorkerQueue;
 use tickwire::internal::games::moo::MooPublisher;
 use tickwire::internal::games::moo::feed::Events;
 use tickwire::internal::games::moo::world::{Identity, TickHz, World};
@@ -27,7 +27,7 @@ fn ticks() -> &'static [std::sync::Arc<dyn DynTick>; 2] {
 
 /// The world rings twice and a client comes; the worker hears both ticks without a third, and then the stop.
 pub fn the_worker_hears_all() {
-    let bell = Arc::new(Bell::<u32>::default());
+    let bell = Arc::new(WorkerQueue::<u32>::default());
     // A worker without clients would not hear the ticks.
     bell.welcome(6);
     let (world, reader, worker, stopper) =
@@ -60,7 +60,7 @@ pub fn the_worker_hears_all() {
 
 /// A worker without clients sleeps whatever ticks; a client that comes wakes it, and the stop does.
 pub fn a_worker_without_clients_is_woken() {
-    let bell = Arc::new(Bell::<u32>::default());
+    let bell = Arc::new(WorkerQueue::<u32>::default());
     let (world, reader, worker) = (Arc::clone(&bell), Arc::clone(&bell), Arc::clone(&bell));
     let telling = thread::spawn(move || {
         let mut newcomers = Vec::new();

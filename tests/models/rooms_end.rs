@@ -7,7 +7,7 @@ use shuttle::thread;
 
 use crate::seats;
 use crate::server::net::metrics::Metrics;
-use crate::server::net::rooms::{Hosted, Most, Presence, Rooms};
+use crate::server::net::rooms::{RoomLimits, RoomPermit, Rooms, RunningRoom};
 use crate::server::net::tap::Tap;
 use crate::util::address_prefix::AddressPrefix;
 
@@ -22,13 +22,13 @@ struct House {
 }
 
 /// Enters the room, or makes it, as `demand.rs` does; its thread then tries to end it, as `room_thread.rs` does.
-fn enter(house: &Arc<House>) -> (std::sync::Arc<Hosted>, Presence) {
+fn enter(house: &Arc<House>) -> (std::sync::Arc<RunningRoom>, RoomPermit) {
     let by = AddressPrefix::from_ip([127, 0, 0, 1].into());
     loop {
         if let Some((room, presence)) = house.rooms.enter(NAME) {
             return (room, presence.expect("it is not full"));
         }
-        let most = Most { rooms: 1, of_address: None };
+        let most = RoomLimits { rooms: 1, of_address: None };
         let making = house.rooms.begin_making(NAME, by, most);
         let Some(making) = making.expect("the room before has given its place back") else { continue };
         let handle = std::sync::Arc::new(seats::handle());

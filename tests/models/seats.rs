@@ -9,10 +9,10 @@ use shuttle::thread;
 
 use crate::game::{Game as _, UpdateRates};
 use crate::limits;
-use crate::server::room::acks::Batch;
-use crate::server::room::lockstep::Rules;
+use crate::server::room::acks::TickCommands;
+use crate::server::room::lockstep::LockstepConfig;
 use crate::server::room::seats::Seat;
-use crate::server::room::{Entering, Handle, Options, SeatKey};
+use crate::server::room::{JoinAttempt, SeatKey, RoomConfig, RoomHandle};
 use crate::util::address_prefix::AddressPrefix;
 use crate::util::sync::Mutex;
 use tickwire::internal::games::moo::Moo;
@@ -20,8 +20,8 @@ use tickwire::internal::games::moo::world::{Identity, PlayerId, TickHz, World};
 use tickwire::sim::{MembershipChange, StepResult};
 
 /// One tick of the room, in which those that leave have left.
-fn tick(handle: &Handle, now: Duration) {
-    let (tick, mut batch) = (handle.tick(), Batch::default());
+fn tick(handle: &RoomHandle, now: Duration) {
+    let (tick, mut batch) = (handle.tick(), TickCommands::default());
     drop(handle.begin(tick, now, &mut batch, &mut []));
     let left = batch.commands.iter().filter_map(|command| match (handle.about.membership)(&command.action) {
         Some(MembershipChange::Left(player)) => Some(player),
@@ -31,18 +31,18 @@ fn tick(handle: &Handle, now: Duration) {
 }
 
 /// A client enters from a connection; its join does nothing, because there is no world.
-fn enter(handle: &Handle, key: Option<SeatKey>, connection: u64, now: Duration) -> PlayerId {
+fn enter(handle: &RoomHandle, key: Option<SeatKey>, connection: u64, now: Duration) -> PlayerId {
     let client =
-        Entering { key, connection, from: AddressPrefix::from_ip(std::net::Ipv4Addr::LOCALHOST.into()) };
+        JoinAttempt { key, connection, from: AddressPrefix::from_ip(std::net::Ipv4Addr::LOCALHOST.into()) };
     handle.enter(client, now, |_| Vec::new()).expect("there are many").player
 }
 
-pub fn handle() -> Handle {
+pub fn handle() -> RoomHandle {
     static WORLD: OnceLock<World> = OnceLock::new();
     let identity = Identity { seed: 1, map_size_px: 1_440, tick_hz: TickHz::Hz30 };
     let rates = UpdateRates { tick_hz: 30, update_hz: 30, foreign_hz: 10 };
     let (name, epoch) = ("".into(), String::new());
-    let options = Options {
+    let options = RoomConfig {
         name,
         epoch,
         rates,
@@ -50,9 +50,9 @@ pub fn handle() -> Handle {
         seat_time: Duration::ZERO,
         absent_per_address: 9,
         max_clients: 9,
-        lockstep: Rules::default(),
+        lockstep: LockstepConfig::default(),
     };
-    Handle::new(Moo::ABOUT, WORLD.get_or_init(|| World::new(identity)), options)
+    RoomHandle::new(Moo::ABOUT, WORLD.get_or_init(|| World::new(identity)), options)
 }
 
 pub fn no_two_have_one_number_and_none_is_lost() {

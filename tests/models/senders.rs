@@ -9,7 +9,7 @@ use shuttle::thread;
 use tickwire::game::CloseReason;
 
 use crate::connection::DisconnectReason;
-use crate::connection::sender::{Batch, Frames, Offered, Sender};
+use crate::connection::sender::{EnqueueResult, Frames, Sender, Batch};
 use crate::util::sync::Mutex;
 
 /// Bytes of a frame of these models: so many times the number of the thread that offered it, and which of its frames it is.
@@ -41,9 +41,9 @@ impl Line {
         let shared: std::sync::Arc<[u8]> = frame.as_slice().into();
         let frames = if frame[3].is_multiple_of(2) { Frames::Shared(&shared) } else { Frames::Lent(&frame) };
         match self.sender.offer(frames, |bytes| self.queued.lock().extend_from_slice(bytes)) {
-            Offered::Send(batch) => self.transmit(batch),
-            Offered::Waits | Offered::Ended => {}
-            Offered::Full => panic!("the bound is far"),
+            EnqueueResult::Send(batch) => self.transmit(batch),
+            EnqueueResult::Waits | EnqueueResult::Ended => {}
+            EnqueueResult::Full => panic!("the bound is far"),
         }
     }
 

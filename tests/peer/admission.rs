@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use tickwire::internal::server::admission::pool::NoSlot;
-use tickwire::internal::server::admission::{Admission, Admitted, Capacity, Permit, SlotKind, RefusalReason};
+use tickwire::internal::server::admission::{Admission, Admitted, Capacity, Permit, RefusalReason, SlotKind};
 use tickwire::internal::util::address_prefix::AddressPrefix;
 use tickwire::limits;
 
@@ -25,7 +25,11 @@ fn admit(admission: &Arc<Admission>, household: AddressPrefix) -> Result<Permit,
 }
 
 /// A place of this kind for this address.
-fn enter(admission: &Arc<Admission>, place: SlotKind, household: AddressPrefix) -> Result<Permit, RefusalReason> {
+fn enter(
+    admission: &Arc<Admission>,
+    place: SlotKind,
+    household: AddressPrefix,
+) -> Result<Permit, RefusalReason> {
     let mut permit = admit(admission, household)?;
     permit.becomes(place).map(|()| permit)
 }
@@ -104,7 +108,8 @@ fn one_address_has_half_of_the_watchers() {
 
 #[test]
 fn a_proxys_requests_count_for_the_address_behind_it() {
-    let caps = Capacity { pending: 16, pending_per_address: 1, clients_per_address: 1, ..Capacity::default() };
+    let caps =
+        Capacity { pending: 16, pending_per_address: 1, clients_per_address: 1, ..Capacity::default() };
     let admission = Admission::new(caps);
     let mut permits = [(); 4].map(|()| admission.admit(None).unwrap().permit);
     admission.ban(address(3));

@@ -14,11 +14,15 @@ use tickwire::internal::server::admission::address_rate_limits::AddressRateLimit
 use tickwire::internal::server::admission::upgrade_check::AcceptedClient;
 use tickwire::internal::server::clients::backlog::Backlog;
 use tickwire::internal::server::clients::client::{Client, Transport};
-use tickwire::internal::server::clients::update_group::{UpdateGroup as _, EncodeBuffers, TypedUpdateGroup, UpdateFn, UpdateRunner};
-use tickwire::internal::server::room::acks::{CommandAck, AckOutcome};
+use tickwire::internal::server::clients::update_group::{
+    EncodeBuffers, TypedUpdateGroup, UpdateFn, UpdateGroup as _, UpdateRunner,
+};
+use tickwire::internal::server::room::acks::{AckOutcome, CommandAck};
 use tickwire::internal::server::room::inbox::InboxRejection;
 use tickwire::internal::server::room::lockstep::LockstepConfig;
-use tickwire::internal::server::room::{JoinOutcome, JoinAttempt, RoomHandle, RoomConfig, Room, ResumeKey, TickResult, TickRequest};
+use tickwire::internal::server::room::{
+    JoinAttempt, JoinOutcome, Room, RoomConfig, RoomHandle, SeatKey, TickRequest, TickResult,
+};
 use tickwire::internal::util::address_prefix::AddressPrefix;
 use tickwire::limits;
 use tickwire::packet::{Direction, PacketTables};
@@ -55,7 +59,7 @@ fn room(update_hz: u32, connections: &[u64]) -> (Room<Moo>, Vec<PlayerId>) {
 }
 
 /// A client enters from a connection.
-fn enter(handle: &RoomHandle, key: Option<ResumeKey>, connection: u64) -> JoinOutcome {
+fn enter(handle: &RoomHandle, key: Option<SeatKey>, connection: u64) -> JoinOutcome {
     let client = JoinAttempt { key, connection, from: home() };
     let join = |JoinOutcome { player, .. }| {
         vec![Action::Join { player, name: format!("p{connection}"), skin: 0 }.encoded()]

@@ -6,7 +6,7 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
-use tickwire::client::lockstep_follower::{LockstepFollower, FollowEvent, DesyncReport};
+use tickwire::client::lockstep_follower::{DesyncReport, FollowEvent, LockstepFollower};
 use tickwire::game::{Game as _, Messages, UpdateRates};
 use tickwire::internal::connection::WireFormat;
 use tickwire::internal::games::moo::Moo;
@@ -17,9 +17,11 @@ use tickwire::internal::server::admission::upgrade_check::AcceptedClient;
 use tickwire::internal::server::clients::backlog::Backlog;
 use tickwire::internal::server::clients::client::{Client, Transport};
 use tickwire::internal::server::clients::client_driver::{ClientDriver, receive};
-use tickwire::internal::server::clients::update_group::{UpdateGroup as _, EncodeBuffers, TypedUpdateGroup, UpdateFn, UpdateRunner};
-use tickwire::internal::server::room::lockstep::{LockstepAccess, LockstepCounts, LockstepConfig};
-use tickwire::internal::server::room::{RoomConfig, Room, TickRequest};
+use tickwire::internal::server::clients::update_group::{
+    EncodeBuffers, TypedUpdateGroup, UpdateFn, UpdateGroup as _, UpdateRunner,
+};
+use tickwire::internal::server::room::lockstep::{LockstepAccess, LockstepConfig, LockstepCounts};
+use tickwire::internal::server::room::{Room, RoomConfig, TickRequest};
 use tickwire::internal::util::address_prefix::AddressPrefix;
 use tickwire::limits;
 use tickwire::packet::{Direction, PacketTables, Value};
@@ -104,7 +106,10 @@ impl Hall {
     }
 
     /// With so many ticks between snapshots and between checksums, in a host with these budgets.
-    pub fn with((access, snapshot_ticks, checksum_ticks): (LockstepAccess, u32, u32), budgets: Arc<AddressRateLimits>) -> Hall {
+    pub fn with(
+        (access, snapshot_ticks, checksum_ticks): (LockstepAccess, u32, u32),
+        budgets: Arc<AddressRateLimits>,
+    ) -> Hall {
         let world = World::new(Identity { seed: 1, map_size_px: 3_000, tick_hz: TickHz::Hz30 });
         let options = RoomConfig {
             name: "".into(),

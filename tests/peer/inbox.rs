@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use tickwire::internal::games::moo::world::{Action, Command, PlayerId};
 use tickwire::internal::server::room::InboxRejection;
 use tickwire::internal::server::room::acks::TickCommands;
-use tickwire::internal::server::room::inbox::{Inbox, CommandTicket};
+use tickwire::internal::server::room::inbox::{CommandTicket, Inbox};
 use tickwire::internal::util::address_prefix::AddressPrefix;
 use tickwire::limits;
 use tickwire::sim::{Action as _, EncodedAction, RawCommand, command_frame};
@@ -216,7 +216,8 @@ fn forget_drops_the_queued_commands_of_one_player_only() {
 #[test]
 fn operator_commands_past_the_bound_move_to_the_next_tick_in_order_and_tickets_say_so() {
     let (mut inbox, bound) = (Inbox::new(7, 70, 30, 5), limits::OPERATOR_COMMANDS_PER_TICK as u32);
-    let mut tickets: Vec<CommandTicket> = (0..2 * bound - 1).map(|_| inbox.push_operator(vec![leave()])).collect();
+    let mut tickets: Vec<CommandTicket> =
+        (0..2 * bound - 1).map(|_| inbox.push_operator(vec![leave()])).collect();
     assert_eq!(tickets[0], CommandTicket { tick: 7, sequence: 71 }, "the sequences go on");
     // Two that belong together do not fit the rest of the second tick.
     tickets.push(inbox.push_operator(vec![leave(), leave()]));

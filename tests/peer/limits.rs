@@ -6,8 +6,10 @@ use tickwire::game::{CloseReason, SavedReader};
 use tickwire::internal::connection::deadlines::DueAction;
 use tickwire::internal::connection::pauses::Pauses;
 use tickwire::internal::connection::rate_limits::MessageRateLimits;
-use tickwire::internal::connection::{DisconnectReason, WireFormat, Deadlines};
-use tickwire::internal::server::admission::address_rate_limits::{AddressRateLimits as Addresses, LimitedAction};
+use tickwire::internal::connection::{Deadlines, DisconnectReason, WireFormat};
+use tickwire::internal::server::admission::address_rate_limits::{
+    AddressRateLimits as Addresses, LimitedAction,
+};
 use tickwire::internal::server::room::lockstep::LockstepAccess;
 use tickwire::internal::util::address_prefix::AddressPrefix;
 use tickwire::limits;
@@ -66,7 +68,8 @@ fn restored_budgets_continue_with_their_warnings() {
         spend(&mut budgets, spent, START);
         let _ = budgets.take_warning();
         let saved = save(&budgets, later);
-        let mut restored = MessageRateLimits::restore(&mut SavedReader::new(&saved, elsewhere)).expect("what was saved");
+        let mut restored =
+            MessageRateLimits::restore(&mut SavedReader::new(&saved, elsewhere)).expect("what was saved");
         assert_eq!(save(&restored, elsewhere), saved);
         for after in [0, 100, 250].map(Duration::from_millis) {
             assert_eq!(
@@ -119,7 +122,11 @@ fn a_client_closed_without_fault_gets_disconnect_before_the_close_frame() {
         ("letters-2023", true, b"\x81\x10[\"B\",[\"kicked\"]]"),
         ("native", false, b""),
     ] {
-        assert_eq!(frames(dialect, is_json, CloseReason::Kicked), [disconnect, &kicked].concat(), "{dialect}");
+        assert_eq!(
+            frames(dialect, is_json, CloseReason::Kicked),
+            [disconnect, &kicked].concat(),
+            "{dialect}"
+        );
     }
     for breach in CloseReason::ALL {
         let (code, opcode) = (breach.close_code(), frames("letters", false, breach)[0]);
@@ -169,7 +176,10 @@ fn a_client_that_kept_playing_while_the_server_was_paused_is_not_closed() {
         assert_eq!(hall.ends[at].client.sender.ending(), None);
         // The pause allows no more than its own length.
         (0..limits::CLIENT_MESSAGES_BURST + 5 * limits::CLIENT_MESSAGES_PER_SECOND).for_each(|_| ping(&hall));
-        assert_eq!(hall.ends[at].client.sender.ending(), Some(DisconnectReason::Breach(CloseReason::MessageRate)));
+        assert_eq!(
+            hall.ends[at].client.sender.ending(),
+            Some(DisconnectReason::Breach(CloseReason::MessageRate))
+        );
     }
 }
 
@@ -180,7 +190,10 @@ fn a_paused_server_finds_no_client_silent_or_slow_until_it_has_read_what_waits()
     life.pauses.note(start + pause);
     let due = |now| life.poll(now, limits::IDLE_TIMEOUT);
     assert_eq!(due(start + pause), DueAction::Ping, "not hello_late");
-    assert!(!matches!(due(start + pause + limits::HELLO_TIMEOUT - ms), DueAction::Close(_)), "its hello may wait");
+    assert!(
+        !matches!(due(start + pause + limits::HELLO_TIMEOUT - ms), DueAction::Close(_)),
+        "its hello may wait"
+    );
     assert_eq!(due(start + pause + limits::PAUSE_SLACK_TIME + ms), DueAction::Close(CloseReason::HelloLate));
 
     let life = Deadlines::new(false, start);
@@ -190,12 +203,19 @@ fn a_paused_server_finds_no_client_silent_or_slow_until_it_has_read_what_waits()
     let due = |now| life.poll(now, limits::IDLE_TIMEOUT);
     assert_eq!(due(end), DueAction::Ping, "its pong and its messages may wait");
     assert!(!matches!(due(end + limits::PAUSE_SLACK_TIME), DueAction::Close(_)));
-    assert_eq!(due(end + limits::PAUSE_SLACK_TIME + ms), DueAction::Close(CloseReason::Silent), "nothing came");
+    assert_eq!(
+        due(end + limits::PAUSE_SLACK_TIME + ms),
+        DueAction::Close(CloseReason::Silent),
+        "nothing came"
+    );
 
     let life = Deadlines::new(false, start);
     life.close(start);
     life.pauses.note(start + pause);
-    assert!(matches!(life.poll(start + pause, limits::IDLE_TIMEOUT), DueAction::Nothing(_)), "its answer may wait");
+    assert!(
+        matches!(life.poll(start + pause, limits::IDLE_TIMEOUT), DueAction::Nothing(_)),
+        "its answer may wait"
+    );
 }
 
 #[test]

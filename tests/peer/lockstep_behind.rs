@@ -5,7 +5,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
 use tickwire::internal::server::clients::lockstep_feed::LockstepFeed;
-use tickwire::internal::server::room::lockstep::{LockstepAccess, FieldDiff};
+use tickwire::internal::server::room::lockstep::{FieldDiff, LockstepAccess};
 use tickwire::internal::util::address_prefix::AddressPrefix;
 use tickwire::limits;
 

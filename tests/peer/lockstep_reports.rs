@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use tickwire::client::lockstep_follower::DesyncReport;
 use tickwire::internal::server::room::RoomHandle;
-use tickwire::internal::server::room::lockstep::{LockstepAccess, EntryContent, FieldDiff};
+use tickwire::internal::server::room::lockstep::{EntryContent, FieldDiff, LockstepAccess};
 use tickwire::internal::util::address_prefix::AddressPrefix;
 use tickwire::limits;
 use tickwire::packet::Value;
@@ -191,7 +191,9 @@ fn a_world_that_differs_while_a_request_waits_begins_before_the_difference() {
     room.lockstep.checksum(77, || "differs".to_owned(), 15, 1);
     room.lockstep.ask(77);
     let next = room.lockstep.next(77, 0, |_| true);
-    let EntryContent::Snapshot(tick, _) = next.snapshot.expect("it asked").content else { panic!("no snapshot") };
+    let EntryContent::Snapshot(tick, _) = next.snapshot.expect("it asked").content else {
+        panic!("no snapshot")
+    };
     assert_eq!(tick, 0, "the one of tick 20 is after the difference");
 }
 

@@ -98,7 +98,8 @@ fn a_server_sends_so_many_bytes_of_snapshots_and_keeps_half_for_clients_without_
         let mut taken = |synced: Option<Duration>, now: Duration| {
             let each = (0..1_000).take_while(|_| {
                 number += 1;
-                let asks = SyncRequest { household: address(number), connection: number as u64, synced, bytes };
+                let asks =
+                    SyncRequest { household: address(number), connection: number as u64, synced, bytes };
                 budgets.may_sync(&asks, now)
             });
             each.count()

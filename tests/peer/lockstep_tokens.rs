@@ -56,7 +56,10 @@ fn a_second_connection_with_a_token_takes_the_player_over_and_has_the_world_of_t
     hall.say(first, "state_sync_request", &[]);
     let second = hall.comes(Who { is_json: true, address: 2, ..holder(3) });
     hall.ends[first].client.yield_seat(hall.now);
-    assert_eq!(hall.ends[first].client.sender.ending(), Some(DisconnectReason::Breach(CloseReason::TakenOver)));
+    assert_eq!(
+        hall.ends[first].client.sender.ending(),
+        Some(DisconnectReason::Breach(CloseReason::TakenOver))
+    );
     hall.ends[first].client.leave_world(hall.now);
     hall.ticks(30);
     assert_eq!(hall.ends[second].follower.player(), player);

@@ -144,11 +144,7 @@ fn the_address_that_holds_most_loses_its_oldest_place_and_gives_it_back_once() {
         );
     }
     assert_eq!(pool.take(10, Some(address(10))), Ok(Some(2)), "the last one is the reserve");
-    assert_eq!(
-        pool.take(11, Some(address(11))),
-        Err(NoSlot::Full),
-        "the displaced connection has not ended"
-    );
+    assert_eq!(pool.take(11, Some(address(11))), Err(NoSlot::Full), "the displaced connection has not ended");
     assert!(!pool.holds(2) && !pool.give_back(2));
     assert_eq!(pool.take(11, Some(address(11))), Ok(Some(3)));
     assert!(!pool.give_back(2) && !pool.give_back(3) && !pool.give_back(3));

@@ -4,8 +4,8 @@ use std::cell::RefCell;
 use std::time::Duration;
 
 use tickwire::game::{CloseReason, Game as _, JoinRequest, SharedRateLimit};
-use tickwire::internal::connection::receiver::{ReadTime, ConnectionEvents, Denial, ObservedBytes, RoomInfo};
-use tickwire::internal::connection::{Driver, DisconnectReason, WireFormat, Receiver};
+use tickwire::internal::connection::receiver::{ConnectionEvents, Denial, ObservedBytes, ReadTime, RoomInfo};
+use tickwire::internal::connection::{DisconnectReason, Driver, Receiver, WireFormat};
 use tickwire::internal::games::moo::Moo;
 use tickwire::internal::games::moo::world::{Identity, PlayerId, TickHz};
 use tickwire::packet::{PacketError, PacketTables};

@@ -4,9 +4,9 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use tickwire::game::UpdateRates;
-use tickwire::game::simple::{NamedValues, Simple, SimpleGame, TickContext, SimpleWorld};
+use tickwire::game::simple::{NamedValues, Simple, SimpleGame, SimpleWorld, TickContext};
 use tickwire::internal::server::room::lockstep::LockstepConfig;
-use tickwire::internal::server::room::{JoinAttempt, RoomHandle, RoomConfig, Room, TickRequest};
+use tickwire::internal::server::room::{JoinAttempt, Room, RoomConfig, RoomHandle, TickRequest};
 use tickwire::internal::util::address_prefix::AddressPrefix;
 use tickwire::limits;
 use tickwire::packet::{DecodedPacket, Direction, PacketTables};
@@ -69,8 +69,9 @@ impl SimpleGame for Wide {
 
     fn tick(&mut self, turns: &mut TickContext<'_>) {
         for player in &self.players {
-            turns
-                .tell_to(*player, "view", |row: &mut NamedValues| row.list("cells", (0..VALUES).map(|n| [n.into()])));
+            turns.tell_to(*player, "view", |row: &mut NamedValues| {
+                row.list("cells", (0..VALUES).map(|n| [n.into()]))
+            });
         }
     }
 
@@ -94,7 +95,8 @@ fn room() -> Room<Simple<Wide>> {
 fn enter(handle: &RoomHandle, connection: u64, has_key: bool) {
     let from = AddressPrefix::from_ip(std::net::Ipv4Addr::LOCALHOST.into());
     let key = has_key.then_some([connection as u8; 16]);
-    let profile = tickwire::game::JoinRequest { name: "p".into(), more: tickwire::sim::EncodedAction::new(&[]) };
+    let profile =
+        tickwire::game::JoinRequest { name: "p".into(), more: tickwire::sim::EncodedAction::new(&[]) };
     handle.enter(JoinAttempt { key, connection, from }, NOW, |entered| {
         (handle.about.join)(entered.player, &profile)
     });

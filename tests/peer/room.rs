@@ -16,12 +16,13 @@ use tickwire::internal::games::moo::{Moo, PublishedState};
 use tickwire::internal::server::admission::upgrade_check::AcceptedClient;
 use tickwire::internal::server::clients::backlog::Backlog;
 use tickwire::internal::server::clients::client::{Client, Transport};
-use tickwire::internal::server::clients::update_group::{UpdateGroup as _, TypedUpdateGroup};
+use tickwire::internal::server::clients::update_group::{TypedUpdateGroup, UpdateGroup as _};
 use tickwire::internal::server::room::inbox::InboxRejection;
 use tickwire::internal::server::room::lockstep::LockstepConfig;
 use tickwire::internal::server::room::seats::{Seat, Seats};
 use tickwire::internal::server::room::{
-    QueryQueueFull, JoinOutcome, JoinAttempt, RoomHandle, KeyedSeat, RoomConfig, Room, ResumeKey, TickResult, TickRequest,
+    JoinAttempt, JoinOutcome, KeyedSeat, QueryQueueFull, Room, RoomConfig, RoomHandle, SeatKey, TickRequest,
+    TickResult,
 };
 use tickwire::internal::util::address_prefix::AddressPrefix;
 use tickwire::limits;
@@ -76,14 +77,14 @@ impl Running {
     }
 
     /// A client that has a key enters from a connection.
-    fn enter_by(&self, key: Option<ResumeKey>, connection: u64) -> JoinOutcome {
+    fn enter_by(&self, key: Option<SeatKey>, connection: u64) -> JoinOutcome {
         let client = JoinAttempt { key, connection, from: home() };
         let entered = self.handle.enter(client, self.now, |entered| vec![join(entered.player, "Ann")]);
         entered.expect("there are numbers")
     }
 
     /// The player to which a client comes back; `None` if it gets a new one, which leaves at once.
-    fn come_back(&self, key: ResumeKey, connection: u64) -> Option<PlayerId> {
+    fn come_back(&self, key: SeatKey, connection: u64) -> Option<PlayerId> {
         let JoinOutcome { player, is_back, .. } = self.enter_by(Some(key), connection);
         if !is_back {
             self.handle.dismiss(player, self.now);

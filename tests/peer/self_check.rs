@@ -14,9 +14,11 @@ use tickwire::internal::server::admission::upgrade_check::AcceptedClient;
 use tickwire::internal::server::clients::backlog::Backlog;
 use tickwire::internal::server::clients::client::{Client, Transport};
 use tickwire::internal::server::clients::client_driver::{ClientDriver, receive};
-use tickwire::internal::server::clients::update_group::{UpdateGroup as _, EncodeBuffers, TypedUpdateGroup, UpdateFn, UpdateRunner};
+use tickwire::internal::server::clients::update_group::{
+    EncodeBuffers, TypedUpdateGroup, UpdateFn, UpdateGroup as _, UpdateRunner,
+};
 use tickwire::internal::server::room::lockstep::LockstepConfig;
-use tickwire::internal::server::room::{RoomConfig, Room, TickRequest};
+use tickwire::internal::server::room::{Room, RoomConfig, TickRequest};
 use tickwire::internal::server::self_check::{Finding, SelfCheck};
 use tickwire::internal::util::address_prefix::AddressPrefix;
 use tickwire::limits;
@@ -141,8 +143,13 @@ impl Hall {
             tickwire::internal::server::admission::address_rate_limits::AddressRateLimits::new(true),
             Authenticator::default(),
         );
-        let mut asked =
-            ClientDriver { client: &client, budgets: &budgets, guard: &guard, books: &(), at: client.at(NOW) };
+        let mut asked = ClientDriver {
+            client: &client,
+            budgets: &budgets,
+            guard: &guard,
+            books: &(),
+            at: client.at(NOW),
+        };
         receive(&client, &bytes, client.at(NOW), &mut asked).expect("no rule is broken");
         self.clients.push(client);
     }

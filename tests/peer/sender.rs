@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use tickwire::game::CloseReason;
 use tickwire::internal::connection::deadlines::DueAction;
-use tickwire::internal::connection::sender::{Batch, Frames, EnqueueResult};
+use tickwire::internal::connection::sender::{Batch, EnqueueResult, Frames};
 use tickwire::internal::connection::{DisconnectReason, Sender};
 use tickwire::limits;
 
@@ -42,7 +42,12 @@ impl Line {
 
     pub fn close(&mut self, breach: CloseReason, frames: &[u8], now: Duration) -> bool {
         let observed = &mut self.observed;
-        self.sender.close(DisconnectReason::Breach(breach), frames, |bytes| observed.extend_from_slice(bytes), now)
+        self.sender.close(
+            DisconnectReason::Breach(breach),
+            frames,
+            |bytes| observed.extend_from_slice(bytes),
+            now,
+        )
     }
 
     pub fn drive(&mut self, now: Duration) {
@@ -113,7 +118,11 @@ fn the_limit_holds_for_everything_but_the_final_close_frame() {
     assert!(line.close(CloseReason::Kicked, b"bye", START));
     assert!(!line.close(CloseReason::SlowClient, b"again", START));
     assert_eq!(line.offer(Frames::Lent(b"x"), START), None);
-    assert_eq!(line.sender.ending(), Some(DisconnectReason::Breach(CloseReason::Kicked)), "the first reason counts");
+    assert_eq!(
+        line.sender.ending(),
+        Some(DisconnectReason::Breach(CloseReason::Kicked)),
+        "the first reason counts"
+    );
     line.room = usize::MAX;
     line.drive(START);
     assert!(line.got.ends_with(b"\x07bye"));
@@ -128,7 +137,10 @@ fn a_send_buffer_full_for_the_grace_period_makes_a_slow_client() {
     assert_eq!(line.sender.poll(later + Duration::from_millis(1)), DueAction::Close(CloseReason::SlowClient));
     line.room = 1;
     line.drive(later);
-    assert!(matches!(line.sender.poll(later + limits::SEND_STALL_TIME), DueAction::Nothing(_) | DueAction::Ping));
+    assert!(matches!(
+        line.sender.poll(later + limits::SEND_STALL_TIME),
+        DueAction::Nothing(_) | DueAction::Ping
+    ));
 }
 
 #[test]

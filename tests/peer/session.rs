@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use tickwire::game::{CloseReason, Game as _, JoinRequest, SavedReader, SharedRateLimit};
-use tickwire::internal::connection::session::{SessionOutput, Session};
+use tickwire::internal::connection::session::{Session, SessionOutput};
 use tickwire::internal::games::moo::Moo;
 use tickwire::internal::games::moo::client_packet::{ClanAction, ClientPacket, Mode};
 use tickwire::internal::games::moo::packet_handler::JoinData;
@@ -58,7 +58,10 @@ fn handled(session: &mut Session, packet: &ClientPacket<'_>) -> Vec<SessionOutpu
 }
 
 fn joins(name: &str, skin: u8) -> SessionOutput {
-    SessionOutput::Join(JoinRequest { name: name.into(), more: JoinData { skin, gift: false }.encoded() }, None)
+    SessionOutput::Join(
+        JoinRequest { name: name.into(), more: JoinData { skin, gift: false }.encoded() },
+        None,
+    )
 }
 
 fn new(native: bool) -> Session {
@@ -104,7 +107,9 @@ fn a_sequence_must_increase_and_is_counted_for_dialects_without_one() {
     assert!(matches!(handled(&mut session, &step(Some(4)))[..], [SessionOutput::Command(..)]));
     for repeated in [4, 3] {
         let outputs = handled(&mut session, &step(Some(repeated)));
-        let [SessionOutput::Rejected(sequence, "repeated", Some(_))] = outputs[..] else { panic!("{outputs:?}") };
+        let [SessionOutput::Rejected(sequence, "repeated", Some(_))] = outputs[..] else {
+            panic!("{outputs:?}")
+        };
         assert_eq!(sequence, u64::from(repeated), "the one that is answered");
     }
     let mut session = playing(false);
@@ -145,7 +150,10 @@ fn chat_pings_and_clan_requests_have_an_interval_each() {
         (leave_clan(), limits::CLAN_INTERVAL, "clan_too_soon"),
     ] {
         let packet = arrived(&packet);
-        assert!(matches!(handled_at(START, &mut session, &packet)[..], [SessionOutput::Command(..)]), "{rule}");
+        assert!(
+            matches!(handled_at(START, &mut session, &packet)[..], [SessionOutput::Command(..)]),
+            "{rule}"
+        );
         let early = START + interval - Duration::from_nanos(1);
         let outputs = handled_at(early, &mut session, &packet);
         assert!(matches!(outputs[..], [SessionOutput::Refused(refused, Some(_))] if refused == rule));

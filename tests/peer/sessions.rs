@@ -13,7 +13,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
 use std::{fs, thread};
 
-use tickwire::capture::{self, Capture, Side};
+use tickwire::capture::{self, Capture, TcpSide};
 use tickwire::game::GameInfo;
 use tickwire::internal::connection::WireFormat;
 use tickwire::internal::games;
@@ -216,7 +216,7 @@ fn run(seed: u64, address: SocketAddr) {
 fn closes(capture: &Capture<'_>) -> std::collections::BTreeMap<String, usize> {
     let mut reasons = std::collections::BTreeMap::new();
     for connection in capture.connections() {
-        let server = connection.pieces.iter().rfind(|piece| piece.from == Side::Server);
+        let server = connection.pieces.iter().rfind(|piece| piece.from == TcpSide::Server);
         let bytes = server.map_or(&b""[..], |piece| piece.bytes);
         let is_close = |at: &usize| {
             bytes[*at] == 0x88
@@ -279,7 +279,8 @@ fn a_peer_without_sockets_replays_a_capture_like_the_server() {
     }
     let capture = capture::read(&file).expect("a capture");
     let run_again = |capture: &Capture<'_>| {
-        let find = |about: &GameInfo, head: &_| WireFormat::find(&PacketTables::builtin(), about.paths, head).ok();
+        let find =
+            |about: &GameInfo, head: &_| WireFormat::find(&PacketTables::builtin(), about.paths, head).ok();
         replay::replay(capture, games::ABOUT, &find, replay::ReplayOptions::default()).expect("replayable")
     };
     let mut rooms = run_again(&capture);

@@ -7,11 +7,13 @@ use std::time::Duration;
 
 use tickwire::game::{CloseReason, Game as _, JoinRequest, SharedRateLimit};
 use tickwire::internal::connection::deadlines::DueAction;
-use tickwire::internal::connection::receiver::{ReadTime, ConnectionEvents, Denial, ObservedBytes, RoomInfo};
-use tickwire::internal::connection::{Driver, DisconnectReason, WireFormat, Deadlines, Receiver};
+use tickwire::internal::connection::receiver::{ConnectionEvents, Denial, ObservedBytes, ReadTime, RoomInfo};
+use tickwire::internal::connection::{Deadlines, DisconnectReason, Driver, Receiver, WireFormat};
 use tickwire::internal::games::moo::Moo;
 use tickwire::internal::games::moo::world::{Identity, PlayerId, TickHz};
-use tickwire::internal::server::admission::tokens::{Authenticator, TokenHolder, Permission, PlayAccess, Tokens};
+use tickwire::internal::server::admission::tokens::{
+    Authenticator, Permission, PlayAccess, TokenHolder, Tokens,
+};
 use tickwire::limits;
 use tickwire::packet::{Direction, PacketTables, Value};
 use tickwire::sim::RawCommand;
@@ -72,7 +74,11 @@ fn an_unusable_line_is_named_without_its_token() {
 #[test]
 fn without_a_file_everyone_plays_and_with_an_empty_one_everyone_watches() {
     for said in [None, Some(""), Some(ANN)] {
-        assert_eq!(Authenticator::default().admit(address(1), said, AT.now), Ok(Permission::Anyone), "{said:?}");
+        assert_eq!(
+            Authenticator::default().admit(address(1), said, AT.now),
+            Ok(Permission::Anyone),
+            "{said:?}"
+        );
         for spectators in [false, true] {
             let empty = guard("# nobody\n", spectators);
             assert_eq!(empty.admit(address(1), said, AT.now), Ok(Permission::Spectator), "{said:?}");
@@ -178,7 +184,12 @@ impl Driver for Doors {
         self.names.push(profile.name);
         Ok(PlayerId(7))
     }
-    fn command(&mut self, it: RawCommand, _: Option<u32>, _: Option<&'static SharedRateLimit>) -> Result<(), Denial> {
+    fn command(
+        &mut self,
+        it: RawCommand,
+        _: Option<u32>,
+        _: Option<&'static SharedRateLimit>,
+    ) -> Result<(), Denial> {
         self.commands.push(it);
         Ok(())
     }

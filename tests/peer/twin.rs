@@ -3,7 +3,7 @@
 
 use std::time::Duration;
 
-use tickwire::game::{Messages, UpdateRates, StateOutcome, View as _};
+use tickwire::game::{Messages, StateOutcome, UpdateRates, View as _};
 use tickwire::internal::connection::WireFormat;
 use tickwire::internal::connection::deadlines::DueAction;
 use tickwire::internal::connection::sender::Frames;
@@ -16,7 +16,7 @@ use tickwire::internal::games::moo::world::{
 use tickwire::internal::games::moo::{Moo, MooScratch, MooView};
 use tickwire::internal::server::room::handle::RoomConfig;
 use tickwire::internal::server::room::lockstep::LockstepConfig;
-use tickwire::internal::server::room::{JoinOutcome, JoinAttempt, Room, TickResult, TickRequest};
+use tickwire::internal::server::room::{JoinAttempt, JoinOutcome, Room, TickRequest, TickResult};
 use tickwire::internal::util::address_prefix::AddressPrefix;
 use tickwire::limits;
 use tickwire::packet::{Direction, Lane, PacketTables};

@@ -3,10 +3,10 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use tickwire::client::connection::{ConnectionKeys, ClientConnection};
+use tickwire::client::connection::{ClientConnection, ConnectionKeys};
 use tickwire::client::predicting_client::PredictingClient;
 use tickwire::game::prediction::{LocalWorld, Prediction, RenderedState};
-use tickwire::internal::server::embedded::{Options, EmbeddedServer, game};
+use tickwire::internal::server::embedded::{EmbeddedServer, Options, game};
 use tickwire::internal::util::netem::Conditions;
 use tickwire::packet::{DecodedPacket, Dialect, Direction, PacketTables, Value};
 

@@ -95,11 +95,12 @@ fn dead_reckoning_brings_others_nearer_to_where_they_are() {
 
 #[test]
 fn dead_reckoning_brings_other_tanks_nearer_to_where_they_are() {
-    let drive = |walker: &mut Client<SimpleLocalWorld<Tanks>>, server: &mut EmbeddedServer, now, frame: u64| {
-        if frame.is_multiple_of(90) {
-            walker.command(server, "control", &turns(frame / 90), now);
-        }
-    };
+    let drive =
+        |walker: &mut Client<SimpleLocalWorld<Tanks>>, server: &mut EmbeddedServer, now, frame: u64| {
+            if frame.is_multiple_of(90) {
+                walker.command(server, "control", &turns(frame / 90), now);
+            }
+        };
     let exact = |packet: &DecodedPacket<'_>| {
         let is_own = packet.row.name == "own";
         packet.integer("x").zip(packet.integer("y")).filter(|_| is_own)

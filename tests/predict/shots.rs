@@ -94,7 +94,10 @@ impl Shooter {
     /// Follows the shells on the screen.
     fn follow(&mut self, ann: &Player, others: &BTreeMap<u32, Position>, delay: u32, now: Duration) {
         let mut numbers = Vec::new();
-        ann.prediction().state().into_iter().for_each(|state| SimpleLocalWorld::<Tanks>::numbers(state, &mut numbers));
+        ann.prediction()
+            .state()
+            .into_iter()
+            .for_each(|state| SimpleLocalWorld::<Tanks>::numbers(state, &mut numbers));
         let shells = numbers.get(TANK..).unwrap_or_default().chunks_exact(SHELL);
         self.flying.retain(|_, at| now < self.shots[*at].seen + Duration::from_millis(200));
         for shell in shells {
@@ -254,7 +257,10 @@ fn to_and_fro(bo: &Player, drive: &mut i8) -> Vec<Value> {
 /// Where the own hull and the own turret point, in 1/65,536 turn.
 fn ways(ann: &Player) -> [u16; 2] {
     let mut numbers = Vec::new();
-    ann.prediction().state().into_iter().for_each(|state| SimpleLocalWorld::<Tanks>::numbers(state, &mut numbers));
+    ann.prediction()
+        .state()
+        .into_iter()
+        .for_each(|state| SimpleLocalWorld::<Tanks>::numbers(state, &mut numbers));
     [0, 1].map(|at| numbers.get(at).map_or(0, |way| *way as u16))
 }
 

@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use tickwire::game::prediction::{LocalWorld as _, PredictionFeatures};
-use tickwire::game::simple::{SimpleLocalWorld, LocalState};
+use tickwire::game::simple::{LocalState, SimpleLocalWorld};
 use tickwire::internal::games::tanks::Tanks;
 use tickwire::internal::server::embedded::EmbeddedServer;
 use tickwire::packet::Value;

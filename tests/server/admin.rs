@@ -8,7 +8,7 @@ use std::time::{Duration, Instant};
 
 use crate::program::{Program, tickwire};
 use crate::support::{PATIENCE, Peer, server, server_with};
-use tickwire::internal::server::admission::auth_limiter::{AuthLimiter, AuthError};
+use tickwire::internal::server::admission::auth_limiter::{AuthError, AuthLimiter};
 use tickwire::internal::server::net::ServerHandle;
 use tickwire::internal::server::net::console::admin_token::AdminToken;
 use tickwire::limits;
@@ -154,9 +154,9 @@ fn metrics_are_served_to_local_requests_and_with_the_token() {
 /// On a machine without IPv6 there is no such socket, and nothing to check.
 #[test]
 fn an_ipv4_client_of_an_ipv6_socket_is_known_by_its_ipv4_address() {
-    let Ok(server) =
-        ServerHandle::start(tickwire::internal::server::net::ServerConfig::new("[::]:0".parse().expect("an address")))
-    else {
+    let Ok(server) = ServerHandle::start(tickwire::internal::server::net::ServerConfig::new(
+        "[::]:0".parse().expect("an address"),
+    )) else {
         return;
     };
     let address = SocketAddr::from(([127, 0, 0, 1], server.address().port()));

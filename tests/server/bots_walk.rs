@@ -85,7 +85,8 @@ fn an_idle_client_among_idle_players_receives_no_updates() {
     let mut talks: Vec<MooTestClient> =
         (0..3).map(|_| MooTestClient::connect(&url, None, dialect("native")).unwrap()).collect();
     for talk in &mut talks {
-        talk.send_packet(&ClientPacket::Hello { version: 1, mode: Mode::Play, name: None, skin: None }).unwrap();
+        talk.send_packet(&ClientPacket::Hello { version: 1, mode: Mode::Play, name: None, skin: None })
+            .unwrap();
         talk.receive_until(PATIENCE, |heard| matches!(heard, ServerPacket::Spawned { .. })).unwrap();
     }
     // Newcomers are told of one another first, and a cow may walk by. But a second comes in which nobody is told a word,
@@ -103,7 +104,8 @@ fn an_idle_client_among_idle_players_receives_no_updates() {
     }
     for talk in &mut talks {
         talk.send_packet(&ClientPacket::Ping { nonce: Some(1) }).unwrap();
-        talk.receive_until(PATIENCE, |heard| matches!(heard, ServerPacket::Pong { nonce: Some(1), .. })).unwrap();
+        talk.receive_until(PATIENCE, |heard| matches!(heard, ServerPacket::Pong { nonce: Some(1), .. }))
+            .unwrap();
     }
     assert_eq!(server.stop(), 0);
 }

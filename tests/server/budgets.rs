@@ -39,8 +39,9 @@ fn is_error(heard: &ServerPacket, name: &str) -> bool {
 
 /// Whether the client is given a body, or is told that its address joins too often.
 fn joins(talk: &mut MooTestClient) -> bool {
-    let is_answer =
-        |heard: &ServerPacket| matches!(heard, ServerPacket::Spawned { .. }) || is_error(heard, "address_join_rate");
+    let is_answer = |heard: &ServerPacket| {
+        matches!(heard, ServerPacket::Spawned { .. }) || is_error(heard, "address_join_rate")
+    };
     let answer = talk.receive_until(PATIENCE, is_answer).expect("an answer");
     matches!(answer, ServerPacket::Spawned { .. })
 }
@@ -53,7 +54,8 @@ fn chats_until_rejected(server: &ServerHandle) {
     for sequence in 1.. {
         for talk in &mut talks {
             let text = "all at once".to_owned();
-            talk.send_packet(&ClientPacket::Chat { sequence: Some(sequence), tick: None, text }).expect("said");
+            talk.send_packet(&ClientPacket::Chat { sequence: Some(sequence), tick: None, text })
+                .expect("said");
         }
         let is_rejected = |talk: &mut MooTestClient| {
             let is_told = |heard: &ServerPacket| match heard {
@@ -80,7 +82,8 @@ fn joins_until_rejected(server: &ServerHandle) {
     let walk = |talk: &mut MooTestClient, direction| {
         for sequence in 1..4 {
             let direction = Some(direction);
-            talk.send_packet(&ClientPacket::Move { sequence: Some(sequence), tick: None, direction }).expect("said");
+            talk.send_packet(&ClientPacket::Move { sequence: Some(sequence), tick: None, direction })
+                .expect("said");
         }
     };
     // Without a body; a replay that takes the rejected join for one has these in the place of those below.

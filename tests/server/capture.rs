@@ -14,14 +14,14 @@ use std::time::{Duration, Instant};
 
 use crate::raw::{Raw, masked};
 use crate::support::{PATIENCE, server, server_with};
-use tickwire::capture::{self, Capture, TcpConnection, Side, WorldRecord};
+use tickwire::capture::{self, Capture, TcpConnection, TcpSide, WorldRecord};
 use tickwire::internal::games::moo::client_packet::{ClientPacket, Mode};
 use tickwire::internal::games::moo::world::World;
 use tickwire::internal::games::moo::world::command::decode_frame;
 use tickwire::internal::server::net::ServerHandle;
 use tickwire::internal::server::net::console::Source;
 use tickwire::internal::server::net::console::admin_token::AdminToken;
-use tickwire::internal::server::net::recorder::{Rotation, CaptureTarget};
+use tickwire::internal::server::net::recorder::{CaptureTarget, Rotation};
 use tickwire::ws::frame::Opcode;
 
 /// A folder of the test's own; removed when dropped.
@@ -59,7 +59,7 @@ fn operate(server: &ServerHandle, line: &str) -> String {
 }
 
 /// What an end said, all in one.
-fn said(connection: &TcpConnection<'_>, end: Side) -> Vec<u8> {
+fn said(connection: &TcpConnection<'_>, end: TcpSide) -> Vec<u8> {
     let own = connection.pieces.iter().filter(|piece| piece.from == end);
     own.flat_map(|piece| piece.bytes).copied().collect()
 }
@@ -89,7 +89,10 @@ fn run_again(capture: &Capture<'_>) -> u32 {
                 ticks += 1;
             }
             WorldRecord::Lost { .. } => panic!("something is lost"),
-            WorldRecord::Client { .. } | WorldRecord::Join { .. } | WorldRecord::Table { .. } | WorldRecord::Room { .. } => {}
+            WorldRecord::Client { .. }
+            | WorldRecord::Join { .. }
+            | WorldRecord::Table { .. }
+            | WorldRecord::Room { .. } => {}
         }
     }
     ticks
@@ -144,12 +147,14 @@ fn every_byte_of_every_dialect_is_in_the_file_and_secrets_are_not() {
     for raw in &clients {
         let connection = connection(&capture, raw.address);
         assert!(connection.has_begin && connection.has_end && connection.holes.is_empty(), "{connection:?}");
-        assert_eq!(said(&connection, Side::Client), raw.sent);
-        assert_eq!(said(&connection, Side::Server), raw.heard);
+        assert_eq!(said(&connection, TcpSide::Client), raw.sent);
+        assert_eq!(said(&connection, TcpSide::Server), raw.heard);
     }
     let of = |client: SocketAddr| {
         capture.records().find_map(|(_, record)| match record {
-            Ok((_, WorldRecord::Join { player, address, .. })) if address == client.to_string() => Some(player),
+            Ok((_, WorldRecord::Join { player, address, .. })) if address == client.to_string() => {
+                Some(player)
+            }
             _ => None,
         })
     };
@@ -206,10 +211,11 @@ fn a_client_that_was_there_before_begins_with_its_handshake_and_a_whole_message(
     let capture = capture::read(&bytes).expect("a capture");
     let connection = connection(&capture, early.address);
     assert!(connection.has_begin && connection.has_end && connection.holes.is_empty());
-    assert_eq!(said(&connection, Side::Client), [&head, &early.sent[from..]].concat());
-    assert!(early.heard.ends_with(&said(&connection, Side::Server)[before_frames(&early.heard)..]));
+    assert_eq!(said(&connection, TcpSide::Client), [&head, &early.sent[from..]].concat());
+    assert!(early.heard.ends_with(&said(&connection, TcpSide::Server)[before_frames(&early.heard)..]));
     let clients: Vec<_> = capture.records().filter_map(|(_, record)| Some(record.ok()?.1)).collect();
-    let client = clients.iter().find(|record| matches!(record, WorldRecord::Client { .. })).expect("what it was");
+    let client =
+        clients.iter().find(|record| matches!(record, WorldRecord::Client { .. })).expect("what it was");
     let WorldRecord::Client { dialect, sequence, player, flags, .. } = client else { unreachable!() };
     assert_eq!((dialect.raw(), *sequence, *player, *flags), ("native", 5, 1, 0));
     run_again(&capture);
@@ -273,7 +279,7 @@ fn a_full_file_is_followed_by_one_that_stands_alone() {
         }
         let connection = connection(&capture, raw.address);
         assert!(connection.has_begin && connection.holes.is_empty());
-        sent.extend_from_slice(&said(&connection, Side::Client)[head_bytes..]);
+        sent.extend_from_slice(&said(&connection, TcpSide::Client)[head_bytes..]);
     }
     assert_eq!(sent, raw.sent, "together they have everything once");
 }
@@ -409,7 +415,7 @@ fn on_standard_output_there_is_the_capture_and_nothing_else() {
     let capture = capture::read(&bytes).expect("a capture");
     assert_eq!(capture.cut_at, None);
     let connection = connection(&capture, raw.address);
-    assert_eq!(said(&connection, Side::Server), raw.heard);
+    assert_eq!(said(&connection, TcpSide::Server), raw.heard);
     assert!(connection.has_end && run_again(&capture) > 0);
 }
 

@@ -15,7 +15,7 @@ use std::fs;
 use std::path::Path;
 
 use tickwire::game::ActionOf;
-use tickwire::game::simple::{SimpleAction, Simple};
+use tickwire::game::simple::{Simple, SimpleAction};
 use tickwire::game::{Game, JoinRequest};
 use tickwire::internal::games::tanks::{Control, ShellKind, Tanks};
 use tickwire::sim::{Command, EncodedAction, PlayerId, Rng, Sim, StepResult, WorldParams, command_frame};

@@ -34,7 +34,8 @@ fn join(address: SocketAddr, from: &str, name: &str) -> (MooTestClient, u32) {
     let mut talk = connect(address, from).expect("the upgrade");
     let name = Some(name.into());
     talk.send_packet(&ClientPacket::Hello { version: 1, mode: Mode::Play, name, skin: None }).expect("said");
-    let spawned = talk.receive_until(PATIENCE, |heard| matches!(heard, ServerPacket::Spawned { .. })).expect("a body");
+    let spawned =
+        talk.receive_until(PATIENCE, |heard| matches!(heard, ServerPacket::Spawned { .. })).expect("a body");
     let ServerPacket::Spawned { player } = spawned else { unreachable!("waited for it") };
     (talk, player)
 }
@@ -71,8 +72,7 @@ fn a_grant_is_felt_by_the_player_by_number_and_by_name() {
     let mut program = start();
     let (mut ann, number) = join(program.address, "127.0.0.1", "Ann B");
     let mut has = |resources: [u32; 4]| {
-        let is_it =
-            |heard: &ServerPacket| matches!(heard, ServerPacket::Stats { resources: told, .. } if *told == resources);
+        let is_it = |heard: &ServerPacket| matches!(heard, ServerPacket::Stats { resources: told, .. } if *told == resources);
         ann.receive_until(PATIENCE, is_it).expect("the resources");
     };
     assert_eq!(program.type_line(&format!("grant {number} wood 25")), format!("player {number} received 25"));
@@ -292,7 +292,8 @@ fn a_kicked_player_gets_a_reason_and_may_reconnect() {
     );
     assert_eq!(hear_close(&mut ann), "1008 kicked");
     bo.send_packet(&ClientPacket::Ping { nonce: Some(7) }).expect("said");
-    bo.receive_until(PATIENCE, |heard| matches!(heard, ServerPacket::Pong { nonce: Some(7), .. })).expect("an answer");
+    bo.receive_until(PATIENCE, |heard| matches!(heard, ServerPacket::Pong { nonce: Some(7), .. }))
+        .expect("an answer");
     join(program.address, "127.0.0.1", "Ann");
     let log = program.stop();
     assert!(log.contains("operator command from=terminal command=\"kick\" arguments=\"Ann\""), "{log}");

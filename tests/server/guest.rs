@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use tickwire::game::Game;
-use tickwire::internal::server::net::{ServerConfig, TcpGameFactory, ServerHandle};
+use tickwire::internal::server::net::{ServerConfig, ServerHandle, TcpGameFactory};
 use tickwire::packet::{DecodedPacket, Dialect, Direction, PacketTables, Value};
 
 use crate::support::Peer;

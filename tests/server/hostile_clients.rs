@@ -46,7 +46,8 @@ struct Honest {
 impl Honest {
     fn join(url: &Url) -> Honest {
         let mut talk = MooTestClient::connect(url, None, native()).unwrap();
-        talk.send_packet(&ClientPacket::Hello { version: 1, mode: Mode::Play, name: None, skin: None }).unwrap();
+        talk.send_packet(&ClientPacket::Hello { version: 1, mode: Mode::Play, name: None, skin: None })
+            .unwrap();
         talk.receive_until(PATIENCE, |heard| matches!(heard, ServerPacket::Spawned { .. })).unwrap();
         Honest { talk, asked: 0 }
     }
@@ -58,7 +59,8 @@ impl Honest {
         self.talk.send_packet(&ClientPacket::Ping { nonce: Some(asked) }).unwrap();
         let direction = Some((asked * 16_384) as u16);
         self.talk.send_packet(&ClientPacket::Move { sequence: Some(asked), tick: None, direction }).unwrap();
-        let is_pong = |heard: &ServerPacket| matches!(heard, ServerPacket::Pong { nonce, .. } if *nonce == Some(asked));
+        let is_pong =
+            |heard: &ServerPacket| matches!(heard, ServerPacket::Pong { nonce, .. } if *nonce == Some(asked));
         self.talk.receive_until(PATIENCE, is_pong).unwrap();
         let is_step = |heard: &ServerPacket| match heard {
             ServerPacket::Update(update) => update.own.is_some_and(|own| own.sequence == asked),
@@ -137,7 +139,8 @@ fn garbage_is_answered_with_the_rule_that_it_breaks() {
         honest.is_served();
     }
     for seed in 0..40 {
-        let ending = misbehavior::once(Misbehavior::Garbage, &url, hostile_address(), seed, PATIENCE).unwrap();
+        let ending =
+            misbehavior::once(Misbehavior::Garbage, &url, hostile_address(), seed, PATIENCE).unwrap();
         let code = ending.split(' ').next().unwrap();
         assert!(["1002", "1003", "1007", "1008", "1009"].contains(&code), "seed {seed}: {ending}");
     }
@@ -167,8 +170,9 @@ fn a_client_that_reads_nothing_is_closed_as_slow() {
     let mut honest = Honest::join(&url);
     honest.is_served();
     // It reads nothing, so it cannot see its end either: the server is asked.
-    let deaf =
-        thread::spawn(move || misbehavior::once(Misbehavior::ReadsNothing, &url, hostile_address(), 1, PATIENCE));
+    let deaf = thread::spawn(move || {
+        misbehavior::once(Misbehavior::ReadsNothing, &url, hostile_address(), 1, PATIENCE)
+    });
     let slow = "tickwire_clients_closed_total{rule=\"slow_client\"} 1";
     let started = Instant::now();
     while !has_line(&server, slow) {
@@ -234,7 +238,8 @@ fn a_late_hello_is_closed() {
 #[test]
 fn a_stop_says_goodbye_to_all() {
     let (server, url) = start();
-    let (mut honest, mut silent) = (Honest::join(&url), MooTestClient::connect(&url, None, native()).unwrap());
+    let (mut honest, mut silent) =
+        (Honest::join(&url), MooTestClient::connect(&url, None, native()).unwrap());
     honest.is_served();
     let stopping = thread::spawn(move || server.stop());
     while honest.talk.receive(PATIENCE).unwrap().is_some() {}

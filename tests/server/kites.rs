@@ -1,6 +1,6 @@
 //! The game of `examples/kites.rs`: entities that their owner's client simulates, through the whole server.
 
-use tickwire::game::simple::{SimpleAction, NamedValues, Simple, SimpleGame as _, SimpleWorld};
+use tickwire::game::simple::{NamedValues, Simple, SimpleAction, SimpleGame as _, SimpleWorld};
 use tickwire::game::{BotRng, Game, client_authority};
 use tickwire::packet::{DecodedPacket, Direction, PacketTables, Value};
 use tickwire::sim::{Command, PlayerId, Rng, Sim, StepResult, WorldParams, command_frame};

@@ -4,7 +4,7 @@ use std::io::ErrorKind;
 use std::net::TcpStream;
 use std::time::Duration;
 
-use tickwire::client::blocking_client::{ReceivedPacket, BlockingClient};
+use tickwire::client::blocking_client::{BlockingClient, ReceivedPacket};
 use tickwire::game::simple::Simple;
 use tickwire::internal::games::tanks::Tanks;
 use tickwire::packet::Value;

@@ -3,7 +3,7 @@
 
 use std::time::Instant;
 
-use tickwire::client::lockstep_follower::{LockstepFollower, FollowEvent, DesyncReport};
+use tickwire::client::lockstep_follower::{DesyncReport, FollowEvent, LockstepFollower};
 use tickwire::game::simple::{NamedValues, Simple, SimpleGame, TickContext};
 use tickwire::game::{Game as _, Messages};
 use tickwire::internal::server::net::{ServerConfig, ServerHandle};
@@ -263,7 +263,12 @@ impl SimpleGame for Huge {
         Units::action(packet)
     }
 
-    fn act(&mut self, player: PlayerId, march: March, turns: &mut TickContext<'_>) -> Result<(), &'static str> {
+    fn act(
+        &mut self,
+        player: PlayerId,
+        march: March,
+        turns: &mut TickContext<'_>,
+    ) -> Result<(), &'static str> {
         self.units.act(player, march, turns)
     }
 

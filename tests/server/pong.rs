@@ -6,8 +6,8 @@ use std::process::Command;
 use std::time::Duration;
 
 use tickwire::capture;
-use tickwire::game::simple::{SimpleAction, Simple, SimpleWorld};
-use tickwire::game::{GameInfo, Game};
+use tickwire::game::simple::{Simple, SimpleAction, SimpleWorld};
+use tickwire::game::{Game, GameInfo};
 use tickwire::internal::server::net::ServerHandle;
 use tickwire::internal::server::net::recorder::CaptureTarget;
 use tickwire::internal::testing::load::crowd;
@@ -221,8 +221,14 @@ fn bots_play_it_and_a_simulation_of_it_breaks_no_rule_without_a_line_of_its_own(
     server.stop();
 
     let game = simulate::SimGameFactory::of::<Game_>();
-    let plan =
-        simulate::SimulationPlan { game, seed: 1, peers: 12, time: Duration::from_secs(30), rooms: 2, net: None };
+    let plan = simulate::SimulationPlan {
+        game,
+        seed: 1,
+        peers: 12,
+        time: Duration::from_secs(30),
+        rooms: 2,
+        net: None,
+    };
     let (counts, failure) = simulate::run(&plan);
     assert_eq!(failure, None);
     assert!(counts.of("clients compared with the published state") > 20, "{counts:?}");

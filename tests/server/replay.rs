@@ -8,12 +8,12 @@ use std::thread;
 use std::time::Duration;
 
 use serde_json::Value;
-use tickwire::capture::{self, Capture, Side, StreamPiece};
-use tickwire::game::{GameInfo, Game as _};
+use tickwire::capture::{self, Capture, StreamPiece, TcpSide};
+use tickwire::game::{Game as _, GameInfo};
 use tickwire::internal::connection::WireFormat;
 use tickwire::internal::games::moo::Moo;
 use tickwire::internal::server::net::console::Source;
-use tickwire::internal::server::net::recorder::{Rotation, CaptureTarget};
+use tickwire::internal::server::net::recorder::{CaptureTarget, Rotation};
 use tickwire::internal::server::net::{ServerConfig, ServerHandle};
 use tickwire::internal::testing::load::crowd::{self, BotBehavior, CrowdPlan};
 use tickwire::internal::tools::replay::{self, ReplayOptions, StreamingReplay, WorldRunner};
@@ -290,7 +290,8 @@ pub fn one_step() -> Vec<u8> {
 /// Where the packet with the first record of the world begins in a file, and its captured bytes.
 fn world_record(bytes: &[u8]) -> (usize, usize) {
     let capture = capture::read(bytes).expect("a capture");
-    let is_world = |record: &_| matches!(record, Ok((_, capture::WorldRecord::World { part: 0, parts: 1, .. })));
+    let is_world =
+        |record: &_| matches!(record, Ok((_, capture::WorldRecord::World { part: 0, parts: 1, .. })));
     let (packet, _) = capture.records().find(|(_, record)| is_world(record)).expect("a world in one part");
     (offset(bytes, packet.bytes), packet.bytes.len())
 }
@@ -418,7 +419,7 @@ fn with_another_angle(bytes: &[u8]) -> (Vec<u8>, u64) {
     let native = PacketTables::builtin().dialect("native").expect("built in");
     let connections = capture.connections();
     let pieces = connections.iter().flat_map(|connection| &connection.pieces);
-    let found = pieces.filter(|piece| piece.from == Side::Client).find(|piece| is_move(piece, &native));
+    let found = pieces.filter(|piece| piece.from == TcpSide::Client).find(|piece| is_move(piece, &native));
     let piece = found.expect("a bot walks");
     let mut changed = bytes.to_vec();
     // The last three bytes of the message are `cd` and the angle; a mask does not move bits.
@@ -449,7 +450,7 @@ fn without_a_packet(bytes: &[u8]) -> Vec<u8> {
     let capture = capture::read(bytes).expect("a capture");
     let connections = capture.connections();
     let own: Vec<&StreamPiece<'_>> =
-        connections[0].pieces.iter().filter(|piece| piece.from == Side::Client).collect();
+        connections[0].pieces.iter().filter(|piece| piece.from == TcpSide::Client).collect();
     let packet = &capture.packets[own[own.len() / 2].packet - 1];
     let begin = offset(bytes, packet.bytes) - BEFORE_PACKET;
     let length = u32::from_le_bytes(*bytes[begin + 4..].first_chunk().expect("a length")) as usize;

@@ -49,7 +49,8 @@ impl Second {
         self.talk
             .send_packet(&ClientPacket::Ping { nonce: asked })
             .unwrap_or_else(|error| panic!("{after}: {error}"));
-        let is_pong = |heard: &ServerPacket| matches!(heard, ServerPacket::Pong { nonce, .. } if *nonce == asked);
+        let is_pong =
+            |heard: &ServerPacket| matches!(heard, ServerPacket::Pong { nonce, .. } if *nonce == asked);
         self.talk.receive_until(PATIENCE, is_pong).unwrap_or_else(|error| panic!("{after}: {error}"));
     }
 }

@@ -3,12 +3,12 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use tickwire::capture::{self, Capture, Side, WorldRecord, Untrusted};
+use tickwire::capture::{self, Capture, TcpSide, Untrusted, WorldRecord};
 use tickwire::internal::connection::receiver::ObservedBytes;
 use tickwire::internal::games;
 use tickwire::internal::games::moo::world::{Identity, TickHz, World, code_hash};
 use tickwire::internal::server::net::recorder::capture_encoder::CaptureEncoder;
-use tickwire::internal::server::net::tap::{Subscription, LostEvents, Run, Tap};
+use tickwire::internal::server::net::tap::{LostEvents, Run, Subscription, Tap};
 use tickwire::internal::server::room::WorldSnapshot;
 use tickwire::limits;
 use tickwire::packet::PacketTables;
@@ -69,7 +69,13 @@ impl Stage {
     fn hear(&self, bytes: &[u8], begins: bool) {
         self.tap.record_received(
             who(1),
-            ObservedBytes { bytes, begins, is_whole: true, is_injected: false, slack: std::time::Duration::ZERO },
+            ObservedBytes {
+                bytes,
+                begins,
+                is_whole: true,
+                is_injected: false,
+                slack: std::time::Duration::ZERO,
+            },
             &|| b"session".to_vec(),
         );
     }
@@ -79,9 +85,9 @@ impl Stage {
     }
 
     /// The bytes of the first client in the capture, and the holes of its connection.
-    fn first(&self) -> (Vec<u8>, Vec<(Side, u64)>) {
+    fn first(&self) -> (Vec<u8>, Vec<(TcpSide, u64)>) {
         let connection = self.read().connections().swap_remove(0);
-        let own = connection.pieces.iter().filter(|piece| piece.from == Side::Client);
+        let own = connection.pieces.iter().filter(|piece| piece.from == TcpSide::Client);
         let holes = connection.holes.iter().map(|hole| (hole.from, hole.bytes)).collect();
         (own.flat_map(|piece| piece.bytes).copied().collect(), holes)
     }
@@ -104,7 +110,7 @@ fn lost_bytes_leave_a_gap_of_their_size_a_record_and_a_comment() {
     stage.write();
 
     let (said, holes) = stage.first();
-    assert_eq!(holes, [(Side::Client, 11), (Side::Server, 5_000)]);
+    assert_eq!(holes, [(TcpSide::Client, 11), (TcpSide::Server, 5_000)]);
     assert_eq!(said, b"GET /\x82\x80keyA\x82\x80keyC");
     let read = stage.read();
     assert_eq!(
@@ -182,7 +188,7 @@ fn the_rest_of_a_message_that_a_file_begins_in_is_a_hole_in_it() {
     stage.hear(last, false);
     stage.hear(b"\x82\x80key4", true);
     stage.write();
-    assert_eq!(stage.first(), (b"GET /\x82\x80key4".to_vec(), vec![(Side::Client, 12)]));
+    assert_eq!(stage.first(), (b"GET /\x82\x80key4".to_vec(), vec![(TcpSide::Client, 12)]));
 }
 
 #[test]

@@ -50,8 +50,11 @@ impl Drop for Tables {
 fn server() -> ServerHandle {
     let codes = Arc::new(PacketTables::from_texts(&others()).expect("good tables"));
     (Moo::ABOUT.check)(&codes).expect("a server can serve them");
-    ServerHandle::start(ServerConfig { codes, ..ServerConfig::new("127.0.0.1:0".parse().expect("an address")) })
-        .expect("a free port")
+    ServerHandle::start(ServerConfig {
+        codes,
+        ..ServerConfig::new("127.0.0.1:0".parse().expect("an address"))
+    })
+    .expect("a free port")
 }
 
 /// What the program prints, with its errors, and its exit status.
@@ -170,9 +173,10 @@ fn explain_and_replay_use_the_tables_of_a_capture_and_refuse_others() {
 fn the_inspector_opens_a_capture_by_its_own_tables() {
     let (tables, file) = (Tables::new("open"), File::new("tables-open"));
     recorded(&tables, &file);
-    let mut opened =
-        tickwire::internal::tools::inspector::capture_file::CaptureFile::open(fs::read(&file.0).expect("the file"))
-            .expect("a capture");
+    let mut opened = tickwire::internal::tools::inspector::capture_file::CaptureFile::open(
+        fs::read(&file.0).expect("the file"),
+    )
+    .expect("a capture");
     while opened.work(1 << 20) {}
     let about = opened.about();
     let connections = about["connections"].as_array().expect("connections");

@@ -4,8 +4,8 @@
 use std::fs;
 use std::sync::Arc;
 
-use tickwire::game::simple::{SimpleAction, Simple};
-use tickwire::game::{GameInfo, Game};
+use tickwire::game::simple::{Simple, SimpleAction};
+use tickwire::game::{Game, GameInfo};
 use tickwire::internal::games;
 use tickwire::internal::games::tanks::{Control, ShellKind, Tanks};
 use tickwire::internal::server::net::recorder::CaptureTarget;

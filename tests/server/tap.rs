@@ -7,7 +7,9 @@ use std::time::Duration;
 
 use tickwire::internal::connection::receiver::ObservedBytes;
 use tickwire::internal::games;
-use tickwire::internal::server::net::tap::{Subscription, LostEvents, SkippedTraffic, Run, TapEvent, Side, TapBatch, Tap, EventKind, EventSource};
+use tickwire::internal::server::net::tap::{
+    EventKind, EventSource, LostEvents, Run, Side, SkippedTraffic, Subscription, Tap, TapBatch, TapEvent,
+};
 use tickwire::internal::server::room::WorldSnapshot;
 use tickwire::limits;
 use tickwire::sim::WorldParams;
@@ -29,8 +31,13 @@ pub fn run(room: &str) -> Run {
 pub fn open_with(tap: &Tap, who: EventSource, room: &str, request: &[u8]) {
     let ends = (format!("192.0.2.7:{}", 50_000 + who.client), "[2001:db8::1]:3000");
     let ends = (ends.0.parse().expect("an address"), ends.1.parse().expect("an address"));
-    let what =
-        EventKind::opened(ends, games::ABOUT[0], ("native", false), request.to_vec(), b"HTTP/1.1 101".to_vec());
+    let what = EventKind::opened(
+        ends,
+        games::ABOUT[0],
+        ("native", false),
+        request.to_vec(),
+        b"HTTP/1.1 101".to_vec(),
+    );
     tap.opened(who, &run(room), what);
 }
 
@@ -101,7 +108,13 @@ fn only_clients_that_somebody_listens_to_are_wanted_and_all_listeners_share_one_
     assert_eq!((tap.is_on(), tap.wants_world(), wanted()), (false, false, [false; 3]));
     tap.record_received(
         who(1),
-        ObservedBytes { bytes: b"hi", begins: true, is_whole: true, is_injected: false, slack: Duration::ZERO },
+        ObservedBytes {
+            bytes: b"hi",
+            begins: true,
+            is_whole: true,
+            is_injected: false,
+            slack: Duration::ZERO,
+        },
         &|| panic!("nobody listens"),
     );
     let (one, same) = (tap.listen(Some(2), PLENTY), tap.listen(Some(2), PLENTY));
@@ -280,7 +293,10 @@ fn a_listener_that_loses_part_of_a_message_misses_the_rest_and_nothing_of_others
     }
     tap.ended(who(1), "gone");
     let taken = listener.take(SOON);
-    assert_eq!(taken.items[0].what, EventKind::Missed(SkippedTraffic { messages: 3, bytes: 12, since_tick: 9 }));
+    assert_eq!(
+        taken.items[0].what,
+        EventKind::Missed(SkippedTraffic { messages: 3, bytes: 12, since_tick: 9 })
+    );
     assert_eq!(words(&taken), ["1 missed 12", "ended 1 gone"]);
 }
 

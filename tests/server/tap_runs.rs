@@ -10,8 +10,10 @@ use std::time::Duration;
 
 use tickwire::internal::connection::receiver::ObservedBytes;
 use tickwire::internal::games;
-use tickwire::internal::server::net::tap::{Subscription, Run, TapEvent, TapBatch, Tap, EventKind, EventSource};
-use tickwire::internal::server::room::{WorldSnapshot, TickRequest};
+use tickwire::internal::server::net::tap::{
+    EventKind, EventSource, Run, Subscription, Tap, TapBatch, TapEvent,
+};
+use tickwire::internal::server::room::{TickRequest, WorldSnapshot};
 use tickwire::limits;
 use tickwire::sim::WorldParams;
 

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use std::thread;
 use std::time::{Duration, Instant};
 
-use tickwire::game::simple::{SimpleAction, Simple};
+use tickwire::game::simple::{Simple, SimpleAction};
 use tickwire::game::{Game, JoinRequest};
 use tickwire::internal::server::net::ServerHandle;
 use tickwire::packet::msgpack::write_value;

@@ -5,7 +5,7 @@ use std::net::TcpListener;
 use std::process::{Command, Stdio};
 use std::{fs, thread};
 
-use tickwire::capture::{self, WorldRecord, Untrusted};
+use tickwire::capture::{self, Untrusted, WorldRecord};
 use tickwire::internal::tools::capture::world_record;
 use tickwire::internal::util::escape::is_hidden;
 use tickwire::ws::frame::{self, Opcode};

@@ -9,7 +9,7 @@ use serde_json::Value as Json;
 use tickwire::client::dial;
 use tickwire::internal::server::net::ServerHandle;
 use tickwire::internal::server::net::console::admin_token::AdminToken;
-use tickwire::internal::tools::inspector::{Inspector, ExportedClient};
+use tickwire::internal::tools::inspector::{ExportedClient, Inspector};
 use tickwire::limits;
 use tickwire::packet::{Direction, PacketTables, Value};
 use tickwire::ws::frame::{self, Opcode};
@@ -325,7 +325,8 @@ fn a_watcher_sees_its_client_and_what_each_frame_says() {
         "{fields}"
     );
     let player = 1;
-    let file = watcher.inspector.save(&ExportedClient { player, name: "Ada".to_owned() }).expect("a handshake");
+    let file =
+        watcher.inspector.save(&ExportedClient { player, name: "Ada".to_owned() }).expect("a handshake");
     let capture = tickwire::capture::read(&file).expect("a capture");
     let connections = capture.connections();
     assert!(connections.len() == 1 && connections[0].holes.is_empty() && connections[0].has_begin);

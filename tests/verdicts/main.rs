@@ -21,10 +21,10 @@ use std::process::{Command, Stdio};
 use std::time::Duration;
 
 use serde_json::{Value as Json, json};
-use tickwire::capture::{self, Side};
+use tickwire::capture::{self, TcpSide};
 use tickwire::explain::capture_walk::{self, CaptureItemKind};
 use tickwire::explain::{Content, hex};
-use tickwire::internal::tools::capture::writer::{TcpFlow, CaptureWriter};
+use tickwire::internal::tools::capture::writer::{CaptureWriter, TcpFlow};
 use tickwire::limits;
 use tickwire::packet::PacketTables;
 use tickwire::ws::frame::{self, Opcode};
@@ -113,10 +113,10 @@ fn capture_of(mutants: &[Mutant]) -> (Vec<u8>, Vec<u64>) {
         let ends = [client, SocketAddr::from(([192, 0, 2, 1], 3000))];
         let mut flow = TcpFlow::open(&mut writer, ends, [1000, 5000], at);
         for (from, bytes) in pieces(mutant) {
-            let end = if from == Side::Client { Side::Client } else { Side::Server };
+            let end = if from == Side::Client { TcpSide::Client } else { TcpSide::Server };
             flow.bytes(&mut writer, end, &bytes, at);
         }
-        flow.end(&mut writer, Side::Client, at);
+        flow.end(&mut writer, TcpSide::Client, at);
     }
     (writer.blocks, first_packets)
 }

@@ -3,8 +3,8 @@
 use std::time::Duration;
 
 use tickwire::game::{Game as _, JoinRequest, SharedRateLimit};
-use tickwire::internal::connection::receiver::{ReadTime, Denial, RoomInfo};
-use tickwire::internal::connection::{Driver, DisconnectReason, WireFormat, Receiver};
+use tickwire::internal::connection::receiver::{Denial, ReadTime, RoomInfo};
+use tickwire::internal::connection::{DisconnectReason, Driver, Receiver, WireFormat};
 use tickwire::internal::games::moo::Moo;
 use tickwire::internal::games::moo::world::{Identity, PlayerId, TickHz};
 use tickwire::internal::packet::routes::DEFAULT_PATHS;

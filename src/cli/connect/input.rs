@@ -267,7 +267,10 @@ mod tests {
             ("ping nonce=7", PromptCommand::Frame(Opcode::Binary, vec![0x92, 6, 0x91, 7])),
             ("text [1]", PromptCommand::Frame(Opcode::Text, b"[1]".to_vec())),
             ("close", PromptCommand::Frame(Opcode::Close, Vec::new())),
-            ("close 1000 bye bye", PromptCommand::Frame(Opcode::Close, [&[3, 0xe8][..], b"bye bye"].concat())),
+            (
+                "close 1000 bye bye",
+                PromptCommand::Frame(Opcode::Close, [&[3, 0xe8][..], b"bye bye"].concat()),
+            ),
             ("hex 81 00", PromptCommand::Bytes(vec![0x81, 0])),
             ("wait 0.5", PromptCommand::Wait(Duration::from_millis(500))),
             ("expect welcome", PromptCommand::Expect("welcome".to_owned(), None)),

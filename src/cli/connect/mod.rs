@@ -248,7 +248,9 @@ impl PromptSession<'_, '_> {
         let deadline = Instant::now() + time;
         loop {
             self.show();
-            if let Some(place) = self.received_names.iter().position(|names| names.iter().any(|known| known == name)) {
+            if let Some(place) =
+                self.received_names.iter().position(|names| names.iter().any(|known| known == name))
+            {
                 self.received_names.drain(..=place);
                 return Ok(());
             }

@@ -12,7 +12,7 @@ use std::net::IpAddr;
 use super::super::output::{CliError, print};
 use crate::packet::{Dialect, PacketTables};
 use crate::tools::capture::{Capture, Untrusted};
-use crate::tools::explain::capture_walk::{self, CaptureItem, ConnectionSummary, CaptureItemKind};
+use crate::tools::explain::capture_walk::{self, CaptureItem, CaptureItemKind, ConnectionSummary};
 use crate::tools::explain::color::ColorMode;
 use crate::tools::explain::print::streaming::OutputFormat;
 use crate::util::plural::count_noun;
@@ -122,7 +122,9 @@ fn shown(found: &CaptureItem<'_>, names: &Names<'_>, begin_ns: u64, wanted: &Sho
             let place = format!("packet {packet}, {seconds:.6} s, client {client}: ");
             format!("\n{place}{}", item.painted(wanted.paint))
         }
-        CaptureItemKind::Item(item) => item.said(wanted.paint).lines().map(|line| format!("{at}  {line}\n")).collect(),
+        CaptureItemKind::Item(item) => {
+            item.said(wanted.paint).lines().map(|line| format!("{at}  {line}\n")).collect()
+        }
         _ if wanted.packet.is_some() => String::new(),
         CaptureItemKind::Begin { guess, client, server, is_whole } => {
             let name =

@@ -135,7 +135,10 @@ impl Log {
             .with_env_filter(filter)
             .with_writer(queue.clone())
             .with_ansi(Color::Auto.is_on(&io::stderr()))
-            .event_format(RateLimitedFormat { form: Format::default().with_target(false), kinds: kinds.clone() })
+            .event_format(RateLimitedFormat {
+                form: Format::default().with_target(false),
+                kinds: kinds.clone(),
+            })
             .init();
         Ok(Log { queue, kinds })
     }

@@ -3,7 +3,7 @@
 use std::fmt::Write;
 
 use crate::tools::capture::Untrusted;
-use crate::tools::replay::{BisectReport, ForeignChecksum, Divergence};
+use crate::tools::replay::{BisectReport, Divergence, ForeignChecksum};
 
 /// What the two are called.
 const NAMES: [&str; 2] = ["the first", "the second"];

@@ -25,7 +25,7 @@ use crate::limits;
 use crate::tools::capture::{self, Untrusted};
 use crate::tools::explain::input;
 use crate::tools::replay::json::{self, counts, hex};
-use crate::tools::replay::{self, ReplayOptions, CommandDiff, ReplyDiff, FieldDiffs, ReplayError, Report};
+use crate::tools::replay::{self, CommandDiff, FieldDiffs, ReplayError, ReplayOptions, ReplyDiff, Report};
 
 /// The file name that means standard input.
 const DASH: &str = "-";
@@ -137,9 +137,13 @@ fn write_packets(file: &Path, out: &Path) -> Result<(), CliError> {
 }
 
 fn report(args: &ReplayArgs, games: &GameList) -> Result<Vec<(Untrusted, Report)>, ReplayReportError> {
-    let given = args.codes.as_deref().map(tables::given).transpose().map_err(ReplayReportError::Unreadable)?;
-    let asked =
-        ReplayOptions { fields: args.diff, to_tick: args.to_tick, state: args.json && args.to_tick.is_some() };
+    let given =
+        args.codes.as_deref().map(tables::given).transpose().map_err(ReplayReportError::Unreadable)?;
+    let asked = ReplayOptions {
+        fields: args.diff,
+        to_tick: args.to_tick,
+        state: args.json && args.to_tick.is_some(),
+    };
     if asked == ReplayOptions::default()
         && args.file.as_os_str() != DASH
         && let Ok(rooms) = streaming::reports(&args.file, &games.about(), given.clone())

@@ -11,7 +11,7 @@ use crate::game::GameInfo;
 use crate::limits;
 use crate::packet::PacketTables;
 use crate::tools::capture::Untrusted;
-use crate::tools::replay::{StoredRecord, StreamingReplay, Report, NeedsFullReplay, WorldRunner};
+use crate::tools::replay::{NeedsFullReplay, Report, StoredRecord, StreamingReplay, WorldRunner};
 
 /// Bytes that are read at a time: they are still in the core's cache when they are looked at.
 const PART_BYTES: usize = 256 * 1024;
@@ -43,7 +43,11 @@ pub(super) fn reports(
 }
 
 /// Passes the whole file. Returns how many bytes were not used at its end.
-fn read(source: File, mut pass: StreamingReplay, records: mpsc::Sender<Vec<Arc<StoredRecord>>>) -> Result<(StreamingReplay, usize), NeedsFullReplay> {
+fn read(
+    source: File,
+    mut pass: StreamingReplay,
+    records: mpsc::Sender<Vec<Arc<StoredRecord>>>,
+) -> Result<(StreamingReplay, usize), NeedsFullReplay> {
     let mut source = source.take(limits::CAPTURE_READ_BYTES + 1);
     let (mut bytes, mut filled) = (vec![0; PART_BYTES], 0);
     loop {

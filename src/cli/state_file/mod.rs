@@ -20,8 +20,8 @@ use tracing::{error, info, warn};
 
 use super::output::CliError;
 use crate::limits;
-use crate::server::net::{TcpRoom, TcpGameFactory};
-use crate::server::room::{SavedRoom, RoomConfig, saved_rooms};
+use crate::server::net::{TcpGameFactory, TcpRoom};
+use crate::server::room::{RoomConfig, SavedRoom, saved_rooms};
 use crate::util::os;
 use crate::util::plural::count_noun;
 
@@ -109,7 +109,12 @@ impl StateFile {
 
     /// A room whose world goes on, if one of this name was kept and can go on with these rules, or
     /// else begins.
-    pub fn room(&mut self, game: &TcpGameFactory, identity: &WorldParams, options: RoomConfig) -> Box<TcpRoom> {
+    pub fn room(
+        &mut self,
+        game: &TcpGameFactory,
+        identity: &WorldParams,
+        options: RoomConfig,
+    ) -> Box<TcpRoom> {
         let at = self.rooms.iter().position(|(name, _)| **name == *options.name);
         let Some((name, kept)) = at.map(|at| self.rooms.swap_remove(at)) else {
             return (game.begin)(identity, options);

@@ -6,8 +6,8 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use super::shared_world::{SharedWorldHandle, SharedWorlds};
-use crate::client::lockstep_follower::{LockstepFollower, FollowEvent};
-use crate::game::bots::{Agent, BotStats, Tolerance, AgentOutput, ViewStats};
+use crate::client::lockstep_follower::{FollowEvent, LockstepFollower};
+use crate::game::bots::{Agent, AgentOutput, BotStats, Tolerance, ViewStats};
 use crate::game::command_acks::{ACCEPTED, REJECTED};
 use crate::game::lockstep_packets::{CHECKSUM, COMMAND_FRAME, MODE, SNAPSHOT, STATE_SYNC};
 use crate::game::{GameInfo, Messages};

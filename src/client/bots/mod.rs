@@ -10,8 +10,8 @@ pub mod shared_world;
 use std::sync::Arc;
 use std::time::Duration;
 
-use super::connection::{ClientEvent, ClientConnection, ClientConnectionError};
-use crate::game::bots::{Agent, ServerFault, AgentOutput, ViewStats};
+use super::connection::{ClientConnection, ClientConnectionError, ClientEvent};
+use crate::game::bots::{Agent, AgentOutput, ServerFault, ViewStats};
 use crate::packet::{DecodedPacket, Dialect, Direction, PacketError};
 use crate::ws::close::CloseCode;
 
@@ -163,7 +163,9 @@ impl<A: Agent, W: BotObserver> Bot<A, W> {
                     continue;
                 }
                 Ok(Some(ClientEvent::Binary(message))) => dialect.decode(Direction::ToClient, message),
-                Ok(Some(ClientEvent::Text(text))) if self.is_json => dialect.decode_json(Direction::ToClient, text),
+                Ok(Some(ClientEvent::Text(text))) if self.is_json => {
+                    dialect.decode_json(Direction::ToClient, text)
+                }
                 Ok(Some(ClientEvent::Text(text))) => {
                     self.witness.error("text_message", text.chars().take(80).collect());
                     continue;

@@ -10,7 +10,7 @@ use std::sync::Arc;
 
 use tickwire_sim::PlayerId;
 
-use crate::game::{GameInfo, Messages, SpectatorWorld, DynTick, ClientFeed};
+use crate::game::{ClientFeed, DynTick, GameInfo, Messages, SpectatorWorld};
 use crate::limits;
 use crate::util::sync::Mutex;
 
@@ -74,8 +74,12 @@ impl SharedWorldHandle {
         if !rooms.get(epoch).is_none_or(is_same) {
             return Err(own);
         }
-        let share =
-            SharedWorldHandle { worlds: Arc::clone(worlds), epoch: epoch.to_owned(), tick, viewer: own.take_viewer() };
+        let share = SharedWorldHandle {
+            worlds: Arc::clone(worlds),
+            epoch: epoch.to_owned(),
+            tick,
+            viewer: own.take_viewer(),
+        };
         rooms.entry(epoch.to_owned()).or_insert_with(|| SharedWorld {
             world: own,
             ran: VecDeque::new(),
@@ -154,7 +158,12 @@ impl SharedWorld {
             self.ran.pop_front();
         }
         let published = Some(published);
-        self.ran.push_back(ExecutedTick { tick, checksum, frame: frame.to_vec(), published: published.clone() });
+        self.ran.push_back(ExecutedTick {
+            tick,
+            checksum,
+            frame: frame.to_vec(),
+            published: published.clone(),
+        });
         let old = self.ran.len().checked_sub(limits::SHARED_WORLD_TICKS + 1);
         if let Some(ran) = old.and_then(|at| self.ran.get_mut(at)) {
             ran.published = None;

@@ -94,7 +94,10 @@ enum TokenLocation {
     Anywhere,
 }
 
-fn place(decoded: &Result<DecodedPacket<'_>, PacketError>, RedactionRules { tells, hides }: RedactionRules) -> TokenLocation {
+fn place(
+    decoded: &Result<DecodedPacket<'_>, PacketError>,
+    RedactionRules { tells, hides }: RedactionRules,
+) -> TokenLocation {
     match decoded {
         Ok(packet) if packet.row.name == HELLO => {
             TokenLocation::From(said(packet).unwrap_or(packet.row.arguments.len()))

@@ -32,7 +32,12 @@ pub type NewPredictor = fn(Arc<Dialect>) -> Box<dyn Predictor>;
 
 /// The predictor of a game whose client's world this is.
 pub fn start<W: LocalWorld + 'static>(dialect: Arc<Dialect>) -> Box<dyn Predictor> {
-    Box::new(PredictorExport::<W> { prediction: Prediction::new(&dialect), dialect, p99: (0, 0), greatest: 0 })
+    Box::new(PredictorExport::<W> {
+        prediction: Prediction::new(&dialect),
+        dialect,
+        p99: (0, 0),
+        greatest: 0,
+    })
 }
 
 /// [`Predictor::advance`] appends, as numbers of 32 bits:

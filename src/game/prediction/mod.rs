@@ -28,9 +28,9 @@ mod remote_players;
 
 pub use clock::ServerClock;
 pub use corrections::Corrections;
-pub use exported_numbers::{Predictor, NewPredictor, start};
+pub use exported_numbers::{NewPredictor, Predictor, start};
 pub use interpolation::PositionHistory;
 pub use local_world::{Acked, LocalWorld};
 pub use position::Position;
-pub use prediction::{Prediction, RenderedState, PredictionFeatures};
+pub use prediction::{Prediction, PredictionFeatures, RenderedState};
 pub use remote_players::RemotePlayers;

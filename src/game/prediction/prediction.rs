@@ -9,7 +9,7 @@ use super::corrections::Corrections;
 use super::local_world::{Acked, LocalWorld};
 use super::pending::{PendingCommand, PendingCommands};
 use super::position::Position;
-use super::remote_players::{RenderTime, RemotePlayers};
+use super::remote_players::{RemotePlayers, RenderTime};
 use crate::game::packet_handler::{PacketEffect, PacketHandler};
 use crate::limits;
 use crate::packet::{DecodedPacket, Dialect, Direction, PacketError};
@@ -203,7 +203,8 @@ impl<W: LocalWorld> Prediction<W> {
         let world = self.world.as_mut()?;
         let first = from.max(tick.saturating_sub(limits::PREDICTED_TICKS));
         for at in first..tick {
-            let is_due = |one: &PendingCommand<_>| one.sequence <= self.acked && one.tick.clamp(first, tick - 1) == at;
+            let is_due =
+                |one: &PendingCommand<_>| one.sequence <= self.acked && one.tick.clamp(first, tick - 1) == at;
             self.pending.collect(world.own(), is_due, &mut self.commands);
             world.step(at, &mut state, &mut self.commands);
         }
@@ -238,8 +239,9 @@ impl<W: LocalWorld> Prediction<W> {
         let is_on = self.switches.prediction;
         // One that is not answered for so long was rejected, or its line has failed.
         let late = self.clock.ticks(limits::PREDICTED_UNANSWERED);
-        let is_due =
-            |one: &PendingCommand<_>| is_on && one.tick.max(first) == at && one.tick.saturating_add(late) > first;
+        let is_due = |one: &PendingCommand<_>| {
+            is_on && one.tick.max(first) == at && one.tick.saturating_add(late) > first
+        };
         self.pending.collect(world.own(), is_due, &mut self.commands);
         let event = world.step(at, state, &mut self.commands);
         if at > self.event_tick && event.is_some() && is_on {
@@ -271,7 +273,13 @@ impl<W: LocalWorld> Prediction<W> {
         let named = packet.integer("tick").or(now_tick).or_else(|| Some(self.clock.ahead(now)?.0));
         let tick = named.unwrap_or(0);
         let action = action.filter(W::is_foreseen);
-        self.pending.push(PendingCommand { sequence: sequence.into(), intended: tick, tick, sent: now, action });
+        self.pending.push(PendingCommand {
+            sequence: sequence.into(),
+            intended: tick,
+            tick,
+            sent: now,
+            action,
+        });
         self.rerun_current();
         Ok(())
     }

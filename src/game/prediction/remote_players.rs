@@ -103,7 +103,10 @@ impl RemotePlayers {
     }
 
     /// The numbers of those in view, and where each is shown.
-    pub(super) fn shown(&self, at: &RenderTime<'_, impl Fn(Position, Position, u32) -> Position>) -> Vec<(u32, Position)> {
+    pub(super) fn shown(
+        &self,
+        at: &RenderTime<'_, impl Fn(Position, Position, u32) -> Position>,
+    ) -> Vec<(u32, Position)> {
         let Some(tick) = at.clock.others(at.now) else { return Vec::new() };
         let tick = if self.is_interpolated { tick } else { i64::MAX };
         let place = |other: &RemotePlayer| match self.runs_on() {
@@ -119,7 +122,10 @@ impl RemotePlayers {
 
     /// Where those are shown of whom the newest news is older than what is shown: what they are told now may
     /// be elsewhere.
-    pub(super) fn run_on(&self, at: &RenderTime<'_, impl Fn(Position, Position, u32) -> Position>) -> Vec<(u32, Position)> {
+    pub(super) fn run_on(
+        &self,
+        at: &RenderTime<'_, impl Fn(Position, Position, u32) -> Position>,
+    ) -> Vec<(u32, Position)> {
         let Some(tick) = at.clock.others(at.now).filter(|_| self.runs_on()) else { return Vec::new() };
         let behind = self.all.iter().filter(|(_, other)| other.track.is_behind(tick));
         let shown = |other: &RemotePlayer| Some(other.glide.apply(other.run_on(tick, at)?, at.now));
@@ -143,7 +149,11 @@ impl RemotePlayers {
 }
 
 impl RemotePlayer {
-    fn run_on(&self, tick: i64, at: &RenderTime<'_, impl Fn(Position, Position, u32) -> Position>) -> Option<Position> {
+    fn run_on(
+        &self,
+        tick: i64,
+        at: &RenderTime<'_, impl Fn(Position, Position, u32) -> Position>,
+    ) -> Option<Position> {
         self.track.reckon(tick, (at.tick_hz, at.clock.update_ticks()), &at.walk_on)
     }
 }

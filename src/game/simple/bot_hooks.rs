@@ -6,7 +6,7 @@ use super::published::{SimpleEvents, SimpleState};
 use super::random_bot::{RandomBot, is_event, mark_of};
 use super::random_packet::{self, COMMON};
 use super::simple_game::SimpleGame;
-use crate::game::bots::{Agent, BotHooks, StressPacket, BotSpec};
+use crate::game::bots::{Agent, BotHooks, BotSpec, StressPacket};
 use crate::game::{BotRng, DynTick};
 use crate::packet::{Dialect, Direction, Value};
 

@@ -4,7 +4,7 @@ use tickwire_sim::PlayerId;
 
 use super::named_values::NamedValues;
 use crate::game::BotRng;
-use crate::game::bots::{BotStats, AgentOutput};
+use crate::game::bots::{AgentOutput, BotStats};
 use crate::packet::DecodedPacket;
 
 /// How the bots of a game play, if random packets are not enough.

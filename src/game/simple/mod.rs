@@ -27,7 +27,7 @@ use std::time::Duration;
 
 pub use bot_policy::BotPolicy;
 pub use named_values::NamedValues;
-pub use prediction::{PredictedGame, SimpleLocalWorld, LocalState};
+pub use prediction::{LocalState, PredictedGame, SimpleLocalWorld};
 use published::once;
 #[doc(hidden)]
 pub use published::{SimpleEvents, SimpleState};
@@ -42,10 +42,10 @@ pub use world::{SimpleAction, SimpleWorld};
 use super::bots::BotHooks;
 use super::command_acks::answers_commands;
 use super::dyn_tick::Roster;
-use super::game::{Game, Published, Publisher, UpdateRates, StateOutcome, View};
+use super::game::{Game, Published, Publisher, StateOutcome, UpdateRates, View};
 use super::info::KillPacket;
-use super::messages::{Messages, MessageWriter};
-use super::packet_handler::{PacketEffect, JoinRequest, PacketHandler};
+use super::messages::{MessageWriter, Messages};
+use super::packet_handler::{JoinRequest, PacketEffect, PacketHandler};
 use super::prediction::NewPredictor;
 use crate::limits;
 use crate::packet::{DecodedPacket, Dialect, Direction, Lane, PacketTables};
@@ -197,7 +197,14 @@ impl<S: SimpleGame> Publisher<Simple<S>> for SimplePublisher {
             players: players.len(),
             event_bytes: told.iter().map(|told| EVENT_BYTES + told.row.bytes()).sum(),
             events: Arc::new(SimpleEvents { tick: world.tick, events: told, encoded: OnceLock::new() }),
-            state: Arc::new(SimpleState { rates, players, own: own_rows(world, margin), row, version, encoded }),
+            state: Arc::new(SimpleState {
+                rates,
+                players,
+                own: own_rows(world, margin),
+                row,
+                version,
+                encoded,
+            }),
         }
     }
 }
@@ -338,7 +345,10 @@ fn check_lanes(dialect: &Dialect) -> Result<(), String> {
 }
 
 /// What each client alone is told of its player, if the game has prediction.
-fn own_rows<S: SimpleGame>(world: &SimpleWorld<S>, margin: &dyn Fn(PlayerId) -> i16) -> Vec<(PlayerId, NamedValues)> {
+fn own_rows<S: SimpleGame>(
+    world: &SimpleWorld<S>,
+    margin: &dyn Fn(PlayerId) -> i16,
+) -> Vec<(PlayerId, NamedValues)> {
     if S::PREDICTOR.is_none() {
         return Vec::new();
     }

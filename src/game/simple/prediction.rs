@@ -5,10 +5,10 @@ use std::sync::Arc;
 use tickwire_sim::{Command, PlayerId, Sim as _, StepResult, WorldParams};
 
 use super::simple_game::SimpleGame;
-use super::world::{SimpleAction, PlayerEntry, SimpleWorld, code_hash};
-use super::{SimplePacketHandler, OWN};
+use super::world::{PlayerEntry, SimpleAction, SimpleWorld, code_hash};
+use super::{OWN, SimplePacketHandler};
 use crate::game::packet_handler::PacketHandler;
-use crate::game::prediction::{Acked, LocalWorld, RemotePlayers, Position};
+use crate::game::prediction::{Acked, LocalWorld, Position, RemotePlayers};
 use crate::packet::{DecodedPacket, Dialect};
 
 /// A simple game whose clients run their own player ahead of the server. The table has a packet `own`,
@@ -155,7 +155,12 @@ impl<S: PredictedGame> SimpleLocalWorld<S> {
         world.game.join(
             own,
             "",
-            &mut super::TickContext { tick: 0, tick_hz: self.tick_hz, random: &mut random, events: &mut told },
+            &mut super::TickContext {
+                tick: 0,
+                tick_hz: self.tick_hz,
+                random: &mut random,
+                events: &mut told,
+            },
         );
         world.seats = vec![PlayerEntry { player: own, name: Arc::from(""), sequence: 0 }];
         LocalState { own, world }

@@ -15,7 +15,7 @@ use super::named_values::NamedValues;
 use super::random_packet::{self, COMMON};
 use super::simple_game::SimpleGame;
 use crate::game::bots::ack_checker::{AckChecker, tick_to_name};
-use crate::game::bots::{Agent, BotStats, Tolerance, BotBehavior, AgentOutput, BotSpec, ViewStats};
+use crate::game::bots::{Agent, AgentOutput, BotBehavior, BotSpec, BotStats, Tolerance, ViewStats};
 use crate::game::command_acks::{ACCEPTED, REJECTED, answers_commands};
 use crate::game::{BotRng, lockstep_packets};
 use crate::packet::{DecodedPacket, Dialect, Direction, Lane, Value};

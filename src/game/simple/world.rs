@@ -10,7 +10,7 @@ use tickwire_sim::{
     StepResult, WorldParams, command_frame,
 };
 
-use super::simple_game::{SimpleGame, OutgoingEvent, TickContext};
+use super::simple_game::{OutgoingEvent, SimpleGame, TickContext};
 
 /// What happens in the world of a simple game: who comes and goes, and what players do.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]

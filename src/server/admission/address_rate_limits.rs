@@ -118,14 +118,19 @@ impl LimitedAction {
     /// How often an address may do it.
     pub fn rate(self) -> RateLimit {
         match self {
-            LimitedAction::Connection => {
-                RateLimit::per_second(limits::ADDRESS_CONNECTIONS_PER_SECOND, limits::ADDRESS_CONNECTIONS_BURST)
-            }
+            LimitedAction::Connection => RateLimit::per_second(
+                limits::ADDRESS_CONNECTIONS_PER_SECOND,
+                limits::ADDRESS_CONNECTIONS_BURST,
+            ),
             LimitedAction::Client => {
                 RateLimit::per_second(limits::ADDRESS_CLIENTS_PER_SECOND, limits::ADDRESS_CLIENTS_BURST)
             }
-            LimitedAction::Join => RateLimit::per_second(limits::ADDRESS_JOINS_PER_SECOND, limits::ADDRESS_JOINS_BURST),
-            LimitedAction::Room => RateLimit { every: limits::ADDRESS_ROOM_EVERY, burst: limits::ADDRESS_ROOMS_BURST },
+            LimitedAction::Join => {
+                RateLimit::per_second(limits::ADDRESS_JOINS_PER_SECOND, limits::ADDRESS_JOINS_BURST)
+            }
+            LimitedAction::Room => {
+                RateLimit { every: limits::ADDRESS_ROOM_EVERY, burst: limits::ADDRESS_ROOMS_BURST }
+            }
             LimitedAction::Snapshot => {
                 RateLimit { every: limits::ADDRESS_SNAPSHOT_EVERY, burst: limits::ADDRESS_SNAPSHOTS_BURST }
             }
@@ -155,7 +160,12 @@ impl AddressRateLimits {
     ///
     /// # Errors
     /// There is none; the time until there is one.
-    pub fn take(&self, address: AddressPrefix, spending: LimitedAction, now: Duration) -> Result<(), Duration> {
+    pub fn take(
+        &self,
+        address: AddressPrefix,
+        spending: LimitedAction,
+        now: Duration,
+    ) -> Result<(), Duration> {
         self.take_late(address, spending, now, Duration::ZERO)
     }
 

@@ -20,13 +20,13 @@ use std::time::Duration;
 use sha1_smol::Sha1;
 use subtle::{ConditionallySelectable as _, ConstantTimeEq as _};
 
-use super::auth_limiter::{AuthLimiter, AuthError};
+use super::auth_limiter::{AuthError, AuthLimiter};
 use super::secret::{Padded, Secret};
 use crate::connection::redact::http_head;
 use crate::game::CloseReason;
 use crate::limits;
 use crate::packet::credentials::{self, TOKEN_FIELD};
-use crate::server::room::ResumeKey;
+use crate::server::room::SeatKey;
 use crate::ws::http::RequestHead;
 
 /// What a client said as its token, right or wrong. `Debug` hides it.
@@ -159,10 +159,10 @@ impl Tokens {
 
 /// The key of a token's seat. Worlds that are kept contain it: nobody learns the token from it, and
 /// nobody without the token can name it.
-fn seat_of(secret: &Secret) -> ResumeKey {
+fn seat_of(secret: &Secret) -> SeatKey {
     let mut hash = Sha1::from("tickwire seat of a token\n");
     hash.update(secret.reveal().as_bytes());
-    let mut key = ResumeKey::default();
+    let mut key = SeatKey::default();
     let length = key.len();
     key.copy_from_slice(&hash.digest().bytes()[..length]);
     key
@@ -174,7 +174,7 @@ pub struct TokenHolder {
     /// The name in the token file: for the operator.
     pub name: Arc<str>,
     /// The key of the token's seat.
-    pub seat: ResumeKey,
+    pub seat: SeatKey,
 }
 
 /// What a client may do.
@@ -225,7 +225,12 @@ impl Authenticator {
     /// # Errors
     /// The reason to close it: [`Breach::TokenMissing`] at once, any other after
     /// [`limits::WRONG_TOKEN_DELAY`].
-    pub fn admit(&self, address: IpAddr, said: Option<&str>, now: Duration) -> Result<Permission, CloseReason> {
+    pub fn admit(
+        &self,
+        address: IpAddr,
+        said: Option<&str>,
+        now: Duration,
+    ) -> Result<Permission, CloseReason> {
         let PlayAccess { tokens, spectators } = &self.players;
         let Some(tokens) = tokens else { return Ok(Permission::Anyone) };
         if tokens.is_empty() {

@@ -92,7 +92,9 @@ impl UpgradeCheck<'_> {
         }
         let taken = self.budgets.take(address, LimitedAction::Client, now);
         taken.map_err(|wait| Refusal::too_often(LimitedAction::Client, wait))?;
-        permit.becomes(SlotKind::Client).inspect_err(|_| self.budgets.give_back(address, LimitedAction::Client))?;
+        permit
+            .becomes(SlotKind::Client)
+            .inspect_err(|_| self.budgets.give_back(address, LimitedAction::Client))?;
         let (room, inspect_key) = (Arc::clone(room), ResumeKey::of(head));
         let token = OfferedToken::of(head);
         Ok(AcceptedClient {

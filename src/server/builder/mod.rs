@@ -7,14 +7,14 @@ use std::net::SocketAddr;
 use std::path::PathBuf;
 use std::sync::Arc;
 
-use crate::game::{GameInfo, Game};
+use crate::game::{Game, GameInfo};
 use crate::limits;
 use crate::packet::PacketTables;
 use crate::packet::routes::{is_alias, is_room_name};
 use crate::server::net::console::Source;
 use crate::server::net::console::admin_token::AdminToken;
 use crate::server::net::recorder::CaptureTarget;
-use crate::server::net::{self, ServerConfig, TcpGameFactory, PlayAccess, Tokens};
+use crate::server::net::{self, PlayAccess, ServerConfig, TcpGameFactory, Tokens};
 pub use crate::server::room::lockstep::LockstepAccess as Lockstep;
 use crate::server::room::lockstep::LockstepConfig;
 pub use room_spec::RoomSpec;

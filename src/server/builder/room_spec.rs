@@ -4,7 +4,7 @@ use tickwire_sim::WorldParams;
 
 use super::start_error::StartError;
 use crate::game::Game;
-use crate::server::net::{ServerConfig, TcpRoom, TcpGameFactory};
+use crate::server::net::{ServerConfig, TcpGameFactory, TcpRoom};
 
 /// A room of a [`Server`](crate::Server): its game and its options.
 #[derive(Debug, Clone)]

@@ -9,16 +9,16 @@ use std::time::Duration;
 use tickwire_sim::{PlayerId, RawCommand};
 
 use super::client::{Client, Transport};
-use crate::connection::receiver::{ReadTime, ConnectionEvents, Denial};
+use crate::connection::receiver::{ConnectionEvents, Denial, ReadTime};
 use crate::connection::resume_key::ResumeKey;
 use crate::connection::sender::Frames;
-use crate::connection::session::FieldDiff;
-use crate::connection::{Driver, DisconnectReason, Receiver};
-use crate::game::{CloseReason, PLAYER_GONE, JoinRequest, SharedRateLimit};
+use crate::connection::session::ReportedField;
+use crate::connection::{DisconnectReason, Driver, Receiver};
+use crate::game::{CloseReason, JoinRequest, PLAYER_GONE, SharedRateLimit};
 use crate::server::admission::address_rate_limits::{AddressRateLimits, LimitedAction};
-use crate::server::admission::tokens::{Authenticator, Permission, OfferedToken};
-use crate::server::room::lockstep::{LockstepAccess, FieldDiff};
-use crate::server::room::{JoinOutcome, JoinAttempt, ResumeKey};
+use crate::server::admission::tokens::{Authenticator, OfferedToken, Permission};
+use crate::server::room::lockstep::{FieldDiff, LockstepAccess};
+use crate::server::room::{JoinAttempt, JoinOutcome, SeatKey};
 
 /// What a spectator is told that asks for a body.
 const ONLY_WATCHES: &str =
@@ -102,7 +102,7 @@ pub fn inject<L: Transport>(
 impl<L: Transport> ClientDriver<'_, L> {
     /// The key of the client's seat, if it has one: that of its token or, where everyone plays, of its
     /// page.
-    fn seat_key(&self) -> Result<Option<ResumeKey>, Denial> {
+    fn seat_key(&self) -> Result<Option<SeatKey>, Denial> {
         match self.client.pass() {
             Some(Permission::Holder(holder)) => Ok(Some(holder.seat)),
             Some(Permission::Anyone) => {
@@ -193,8 +193,9 @@ impl<L: Transport> Driver for ClientDriver<'_, L> {
         room.lockstep.checksum(*id, label, tick, checksum);
     }
 
-    fn details(&mut self, tick: u32, fields: Vec<FieldDiff>) {
-        let field = |FieldDiff { entity, field, server, own }| FieldDiff { entity, field, room: server, own };
+    fn details(&mut self, tick: u32, fields: Vec<ReportedField>) {
+        let field =
+            |ReportedField { entity, field, server, own }| FieldDiff { entity, field, room: server, own };
         self.client.room.lockstep.details(self.client.id, tick, fields.into_iter().map(field).collect());
     }
 

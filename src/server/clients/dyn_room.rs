@@ -9,12 +9,12 @@ use tickwire_sim::migrate::NamedState;
 use tickwire_sim::{Sim, WorldParams};
 
 use super::client::Transport;
-use super::update_group::{UpdateGroup, TypedUpdateGroup};
-use crate::game::{GameInfo, Game};
+use super::update_group::{TypedUpdateGroup, UpdateGroup};
+use crate::game::{Game, GameInfo};
 use crate::limits;
 #[cfg(not(target_family = "wasm"))]
 use crate::server::room::SavedRoom;
-use crate::server::room::{RoomHandle, RoomConfig, Room, TickResult, TickRequest};
+use crate::server::room::{Room, RoomConfig, RoomHandle, TickRequest, TickResult};
 
 /// A room whose clients have lines of this kind.
 pub trait DynRoom<L: Transport>: Debug + Send {
@@ -102,7 +102,10 @@ fn begin<G: Game, L: Transport>(identity: &WorldParams, options: RoomConfig) -> 
     Box::new(Room::<G>::new(G::Sim::new(identity), options))
 }
 
-fn resume<G: Game, L: Transport>(snapshot: &[u8], options: &dyn Fn(&WorldParams) -> RoomConfig) -> ResumedRoom<L> {
+fn resume<G: Game, L: Transport>(
+    snapshot: &[u8],
+    options: &dyn Fn(&WorldParams) -> RoomConfig,
+) -> ResumedRoom<L> {
     let world = G::Sim::restore(snapshot)?;
     check(&world)?;
     let options = options(&world.identity());
@@ -110,7 +113,11 @@ fn resume<G: Game, L: Transport>(snapshot: &[u8], options: &dyn Fn(&WorldParams)
 }
 
 #[cfg(not(target_family = "wasm"))]
-fn carry<G: Game, L: Transport>(identity: &WorldParams, kept: &SavedRoom, options: RoomConfig) -> MigratedRoom<L> {
+fn carry<G: Game, L: Transport>(
+    identity: &WorldParams,
+    kept: &SavedRoom,
+    options: RoomConfig,
+) -> MigratedRoom<L> {
     let saved = NamedState::new(&kept.named).map_err(|error| error.to_string())?;
     if saved.game() != G::ABOUT.name {
         return Err(format!("it is a world of {}, not of {}", saved.game(), G::ABOUT.name));

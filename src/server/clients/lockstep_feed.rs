@@ -19,7 +19,7 @@ use crate::limits;
 use crate::server::admission::address_rate_limits::AddressRateLimits;
 use crate::server::admission::sync_scheduler::SyncRequest;
 use crate::server::room::RoomHandle;
-use crate::server::room::lockstep::{EntryContent, FormatKey, NextEntries, JournalEntry, DesyncReport};
+use crate::server::room::lockstep::{DesyncReport, EntryContent, FormatKey, JournalEntry, NextEntries};
 
 /// One client's way through the journal. Its worker has it.
 #[derive(Debug)]
@@ -34,7 +34,11 @@ pub struct LockstepFeed {
 impl LockstepFeed {
     /// The relay of a client that knows nothing yet.
     pub fn new(endpoint: &WireFormat) -> LockstepFeed {
-        LockstepFeed { form: (endpoint.dialect.name().into(), endpoint.is_json), announced_player: None, synced: None }
+        LockstepFeed {
+            form: (endpoint.dialect.name().into(), endpoint.is_json),
+            announced_player: None,
+            synced: None,
+        }
     }
 
     /// Appends to `frames` what the client is sent next; a snapshot is sent at once, with what is before
@@ -49,8 +53,9 @@ impl LockstepFeed {
     ) {
         let (player, synced) = (client.player_after(client.room.tick()), self.synced);
         let (household, connection) = (client.household(), client.id);
-        let may_sync =
-            |part: &JournalEntry| budgets.may_sync(&SyncRequest { household, connection, synced, bytes: part.bytes() }, now);
+        let may_sync = |part: &JournalEntry| {
+            budgets.may_sync(&SyncRequest { household, connection, synced, bytes: part.bytes() }, now)
+        };
         let next = client.room.lockstep.next_until(client.id, until, limits::LOCKSTEP_UPDATE_BYTES, may_sync);
         if let Some(snapshot) = &next.snapshot {
             let bytes = self.encoded(snapshot, &client.endpoint);
@@ -73,7 +78,13 @@ impl LockstepFeed {
 
     /// Appends the parts as far as they are within [`limits::LOCKSTEP_UPDATE_BYTES`]. One that is longer by
     /// itself is sent at once, if it is the first. Returns the place behind them.
-    fn append<L: Transport>(&self, client: &Client<L>, next: &NextEntries, frames: &mut Vec<u8>, now: Duration) -> u64 {
+    fn append<L: Transport>(
+        &self,
+        client: &Client<L>,
+        next: &NextEntries,
+        frames: &mut Vec<u8>,
+        now: Duration,
+    ) -> u64 {
         let most = frames.len() + limits::LOCKSTEP_UPDATE_BYTES;
         for (at, (place, part)) in next.parts.iter().enumerate() {
             let bytes = self.encoded(part, &client.endpoint);

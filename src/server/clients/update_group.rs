@@ -177,12 +177,18 @@ impl<G: Game, L: Transport> UpdateGroup<L> for TypedUpdateGroup<G, L> {
         self.members.push(ClientUpdates::new(client));
     }
 
-    fn serve(&mut self, backlog: Option<&Backlog>, desk: &mut EncodeBuffers, turns: &mut dyn UpdateRunner<L>) {
+    fn serve(
+        &mut self,
+        backlog: Option<&Backlog>,
+        desk: &mut EncodeBuffers,
+        turns: &mut dyn UpdateRunner<L>,
+    ) {
         let TypedUpdateGroup { members, scratch, .. } = self;
         let ticks = backlog.and_then(TypedBacklog::of);
         for member in members {
             let (client, now) = (Arc::clone(&member.client), turns.now());
-            let mut turn = |budgets: &AddressRateLimits| member.serve(ticks.as_ref(), scratch, desk, (budgets, now));
+            let mut turn =
+                |budgets: &AddressRateLimits| member.serve(ticks.as_ref(), scratch, desk, (budgets, now));
             if !turns.carry_out(&client, &mut turn) {
                 (*scratch, *desk) = (G::Scratch::default(), EncodeBuffers::default());
             }
@@ -290,6 +296,10 @@ impl<G: Game, L: Transport> ClientUpdates<G, L> {
         }
         relay.write(client, (budgets, about.1), frames, now);
         client.send(Frames::Lent(frames), now);
-        UpdateResult { turn: StateOutcome::Written, sends: Some(client.sender.sends() - sends_before), misfits }
+        UpdateResult {
+            turn: StateOutcome::Written,
+            sends: Some(client.sender.sends() - sends_before),
+            misfits,
+        }
     }
 }

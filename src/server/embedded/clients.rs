@@ -3,13 +3,13 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use super::memory_transport::{MemoryTransport, InspectorQueues};
+use super::memory_transport::{InspectorQueues, MemoryTransport};
 use crate::connection::resume_key::ResumeKey;
 use crate::server::admission::address_rate_limits::AddressRateLimits;
 use crate::server::clients::backlog::Backlog;
 use crate::server::clients::client::Client;
 use crate::server::clients::inspector_session;
-use crate::server::clients::update_group::{UpdateGroup, EncodeBuffers, UpdateFn, UpdateRunner};
+use crate::server::clients::update_group::{EncodeBuffers, UpdateFn, UpdateGroup, UpdateRunner};
 use crate::server::room::TickResult;
 use crate::tools::inspector::observed_format::Handshake;
 

@@ -9,20 +9,20 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
 use super::embedded_state::{EmbeddedState, OWN, PORT};
-use super::memory_transport::{MemoryTransport, InspectorQueues};
+use super::memory_transport::{InspectorQueues, MemoryTransport};
 use crate::connection::DisconnectReason;
-use crate::connection::receiver::{ReadTime, ConnectionEvents, ObservedBytes};
+use crate::connection::receiver::{ConnectionEvents, ObservedBytes, ReadTime};
 use crate::connection::redact::http_head::cover_secrets;
 use crate::limits;
 use crate::packet::routes::split_room_path;
 use crate::server::admission::address_rate_limits::LimitedAction;
 use crate::server::admission::refusal::Refusal;
-use crate::server::admission::upgrade_check::{UpgradeCheck, AcceptedClient};
+use crate::server::admission::upgrade_check::{AcceptedClient, UpgradeCheck};
 use crate::server::admission::{Permit, SlotKind};
 use crate::server::clients::client::Client;
 use crate::server::clients::client_driver::{self, ClientDriver};
 use crate::server::clients::inspector_session::{self, InspectorRequest, InspectorSession};
-use crate::tools::inspector::observed_format::{Handshake, ObservedRecord, ObservedKind};
+use crate::tools::inspector::observed_format::{Handshake, ObservedKind, ObservedRecord};
 use crate::util::address_prefix::AddressPrefix;
 use crate::util::sync::Mutex;
 use crate::ws::http::{HeadReader, RequestHead};
@@ -65,9 +65,18 @@ impl ConnectionEvents for ObservedEvents<'_> {
         self.sight.is_watched(self.client)
     }
 
-    fn observed(&self, ReadTime { now, tick, .. }: ReadTime, piece: ObservedBytes<'_>, _saved: &dyn Fn() -> Vec<u8>) {
+    fn observed(
+        &self,
+        ReadTime { now, tick, .. }: ReadTime,
+        piece: ObservedBytes<'_>,
+        _saved: &dyn Fn() -> Vec<u8>,
+    ) {
         let ObservedBytes { bytes, is_injected, .. } = piece;
-        let what = if is_injected { ObservedKind::Injected(bytes) } else { ObservedKind::Bytes(Side::Client, bytes) };
+        let what = if is_injected {
+            ObservedKind::Injected(bytes)
+        } else {
+            ObservedKind::Bytes(Side::Client, bytes)
+        };
         self.sight.show(self.client, None, &ObservedRecord { at: now, tick, what });
     }
 }
@@ -78,7 +87,8 @@ impl EmbeddedConnection {
         let household = AddressPrefix::from_ip(address.ip());
         host.budgets.take(household, LimitedAction::Connection, host.now).ok()?;
         let permit = host.admission.admit(Some(household)).ok()?.permit;
-        let stage = ConnectionStage::Head { reader: Box::new(HeadReader::new(limits::HEAD_LIMITS)), raw: Vec::new() };
+        let stage =
+            ConnectionStage::Head { reader: Box::new(HeadReader::new(limits::HEAD_LIMITS)), raw: Vec::new() };
         Some(EmbeddedConnection { address, began: host.now, permit, stage, out: Vec::new() })
     }
 
@@ -158,7 +168,8 @@ impl EmbeddedConnection {
         let id = host.clients.next_number();
         let client = Arc::new(Client::new((id, self.address), line, entry, host.now));
         let at = client.at(host.now);
-        let mut asked = ClientDriver { client: &client, budgets: &host.budgets, guard: &host.guard, books: &(), at };
+        let mut asked =
+            ClientDriver { client: &client, budgets: &host.budgets, guard: &host.guard, books: &(), at };
         let begun = client.receiver.lock().begin(id, &mut asked);
         host.clients.add(&client, opened);
         self.stage = ConnectionStage::Client(Arc::clone(&client));
@@ -168,17 +179,28 @@ impl EmbeddedConnection {
         }
     }
 
-    fn receive_client(&mut self, client: &Arc<Client<MemoryTransport>>, bytes: &[u8], host: &mut EmbeddedState) {
+    fn receive_client(
+        &mut self,
+        client: &Arc<Client<MemoryTransport>>,
+        bytes: &[u8],
+        host: &mut EmbeddedState,
+    ) {
         let noted = ObservedEvents { client: client.id, sight: &client.line.sight };
         let at = client.at(host.now);
-        let mut asked = ClientDriver { client, budgets: &host.budgets, guard: &host.guard, books: &noted, at };
+        let mut asked =
+            ClientDriver { client, budgets: &host.budgets, guard: &host.guard, books: &noted, at };
         if let Err(ending) = client_driver::receive(client, bytes, at, &mut asked) {
             self.end(client, &ending, host);
         }
     }
 
     /// Ends a client: it is told why, and leaves the world.
-    fn end(&mut self, client: &Arc<Client<MemoryTransport>>, ending: &DisconnectReason, host: &mut EmbeddedState) {
+    fn end(
+        &mut self,
+        client: &Arc<Client<MemoryTransport>>,
+        ending: &DisconnectReason,
+        host: &mut EmbeddedState,
+    ) {
         client.close(ending.clone(), host.now);
         client.leave_world(host.now);
         self.stage = ConnectionStage::Ended(Some(Arc::clone(client)), host.now + limits::CLOSE_TIMEOUT);
@@ -218,7 +240,11 @@ impl EmbeddedConnection {
         if let ConnectionStage::Ended(Some(client), _) = &self.stage {
             let rule = client.sender.ending().as_ref().map_or("peer_lost", DisconnectReason::name);
             let (at, tick) = (host.now, client.room.tick());
-            host.clients.sight.show(client.id, None, &ObservedRecord { at, tick, what: ObservedKind::Ended(rule) });
+            host.clients.sight.show(
+                client.id,
+                None,
+                &ObservedRecord { at, tick, what: ObservedKind::Ended(rule) },
+            );
             client.set_gone();
             host.clients.remove(client.id);
         }

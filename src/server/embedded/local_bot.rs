@@ -6,10 +6,10 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use crate::client::bots::{Bot, BotStage};
-use crate::client::connection::{ConnectionKeys, ClientConnection};
+use crate::client::connection::{ClientConnection, ConnectionKeys};
 use crate::connection::session::says_hello;
 use crate::game::GameInfo;
-use crate::game::bots::{Agent, BotStats, BotBehavior, BotSpec};
+use crate::game::bots::{Agent, BotBehavior, BotSpec, BotStats};
 use crate::packet::PacketTables;
 
 /// Time between two looks of a bot at its picture.

@@ -8,7 +8,7 @@ use std::time::Duration;
 
 use crate::limits;
 use crate::server::clients::client::{Client, Transport};
-use crate::tools::inspector::observed_format::{self, ObservedRecord, ObservedKind};
+use crate::tools::inspector::observed_format::{self, ObservedKind, ObservedRecord};
 use crate::util::sync::Mutex;
 use crate::ws::Side;
 
@@ -58,7 +58,10 @@ impl InspectorQueues {
         let watched = all.get_mut(&watcher)?;
         let lost = std::mem::take(&mut watched.lost);
         if lost > 0 {
-            observed_format::write(&mut watched.message, &ObservedRecord { at: now, tick, what: ObservedKind::Lost(lost) });
+            observed_format::write(
+                &mut watched.message,
+                &ObservedRecord { at: now, tick, what: ObservedKind::Lost(lost) },
+            );
         }
         let empty = observed_format::begin(watched.client);
         (watched.message.len() > empty.len()).then(|| std::mem::replace(&mut watched.message, empty))

@@ -35,7 +35,7 @@ use tickwire_sim::EncodedAction;
 
 use crate::client::connection::ConnectionKeys;
 use crate::game::bots::BotStats;
-use crate::game::{BotRng, Game, UpdateRates, DynTick};
+use crate::game::{BotRng, DynTick, Game, UpdateRates};
 use crate::games;
 use crate::limits;
 use crate::packet::PacketTables;

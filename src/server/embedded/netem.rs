@@ -27,7 +27,10 @@ impl ConnectionNetem {
     /// Adds a connection.
     pub fn open(&mut self, number: u32) {
         let seed = u64::from(self.seed) << 32 | u64::from(number);
-        self.lines.insert(number, ConnectionLink { link: DuplexLink::new(&self.conditions, seed), is_watcher: false });
+        self.lines.insert(
+            number,
+            ConnectionLink { link: DuplexLink::new(&self.conditions, seed), is_watcher: false },
+        );
     }
 
     /// The link of a connection, if bytes have to go over it.

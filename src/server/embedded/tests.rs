@@ -122,7 +122,12 @@ impl Watcher {
 }
 
 /// Runs a server with these for some ticks.
-fn run(server: &mut EmbeddedServer, mut page: Option<&mut Page>, mut watcher: Option<&mut Watcher>, ticks: u32) {
+fn run(
+    server: &mut EmbeddedServer,
+    mut page: Option<&mut Page>,
+    mut watcher: Option<&mut Watcher>,
+    ticks: u32,
+) {
     for _ in 0..ticks {
         let now = server.next_tick();
         server.advance(now);

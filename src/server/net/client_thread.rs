@@ -16,7 +16,7 @@ use super::metrics::Metrics;
 use super::server_state::ServerState;
 use super::tcp_client::{TcpClient, TcpTransport};
 use crate::connection::DisconnectReason;
-use crate::connection::receiver::{ReadTime, ConnectionEvents, ObservedBytes};
+use crate::connection::receiver::{ConnectionEvents, ObservedBytes, ReadTime};
 use crate::game::CloseReason;
 use crate::limits;
 use crate::packet::PacketError;
@@ -55,7 +55,13 @@ impl ClientEvents<'_> {
     /// What the client's bytes may ask, when they are read now.
     fn asked(&self) -> ClientDriver<'_, TcpTransport> {
         let ClientEvents { host, client } = self;
-        ClientDriver { client, budgets: &host.budgets, guard: &host.guard, books: self, at: client.at(host.now()) }
+        ClientDriver {
+            client,
+            budgets: &host.budgets,
+            guard: &host.guard,
+            books: self,
+            at: client.at(host.now()),
+        }
     }
 }
 
@@ -199,7 +205,12 @@ impl ConnectionEvents for ClientEvents<'_> {
         self.host.tap.wants(self.client.id)
     }
 
-    fn observed(&self, ReadTime { now, tick, .. }: ReadTime, piece: ObservedBytes<'_>, saved: &dyn Fn() -> Vec<u8>) {
+    fn observed(
+        &self,
+        ReadTime { now, tick, .. }: ReadTime,
+        piece: ObservedBytes<'_>,
+        saved: &dyn Fn() -> Vec<u8>,
+    ) {
         self.host.tap.record_received(self.client.who(now, tick), piece, saved);
     }
 }

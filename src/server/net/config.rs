@@ -10,7 +10,7 @@ use tickwire_sim::WorldParams;
 use super::console::admin_token::AdminToken;
 use super::forwarded::CidrRange;
 use super::recorder::Rotation;
-use super::{TcpRoom, TcpGameFactory};
+use super::{TcpGameFactory, TcpRoom};
 use crate::game::UpdateRates;
 use crate::games;
 use crate::limits;
@@ -142,7 +142,11 @@ impl ServerConfig {
     /// The update rates, none above this tick rate.
     fn rates_at(&self, tick_hz: u32) -> UpdateRates {
         let at_most = |hz: u32| hz.clamp(1, tick_hz);
-        UpdateRates { tick_hz, update_hz: at_most(self.update_hz), foreign_hz: at_most(self.foreign_update_hz) }
+        UpdateRates {
+            tick_hz,
+            update_hz: at_most(self.update_hz),
+            foreign_hz: at_most(self.foreign_update_hz),
+        }
     }
 }
 
@@ -154,8 +158,11 @@ mod tests {
     fn an_address_has_as_many_absent_seats_as_clients_and_all_without_limits() {
         let most = |per_address: usize, address_budgets: bool| {
             let bind = SocketAddr::from(([127, 0, 0, 1], 0));
-            let config =
-                ServerConfig { max_clients_per_address: per_address, address_budgets, ..ServerConfig::new(bind) };
+            let config = ServerConfig {
+                max_clients_per_address: per_address,
+                address_budgets,
+                ..ServerConfig::new(bind)
+            };
             config.room_options("", 30).absent_per_address
         };
         assert_eq!(most(64, true), 64);

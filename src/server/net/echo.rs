@@ -187,7 +187,11 @@ type Upgraded = (Vec<u8>, Vec<u8>);
 
 /// 3. Reads the request up to its empty line. 4. Checks it, and returns the response, which is not
 ///    sent yet; `Ok(None)` if the peer has left, or if this server stops first.
-fn read_request(shared: &EchoState, stream: &TcpStream, deadline: Instant) -> Result<Option<Upgraded>, Refusal> {
+fn read_request(
+    shared: &EchoState,
+    stream: &TcpStream,
+    deadline: Instant,
+) -> Result<Option<Upgraded>, Refusal> {
     let (mut reader, mut buffer) = (HeadReader::new(limits::HEAD_LIMITS), [0; limits::READ_BYTES]);
     loop {
         let left = deadline.saturating_duration_since(Instant::now());

@@ -20,7 +20,7 @@ use std::time::{Duration, Instant};
 
 use tracing::{info, warn};
 
-use super::metrics::{RoomMetrics, Metrics};
+use super::metrics::{Metrics, RoomMetrics};
 use super::tap::{Run, Tap};
 use crate::limits;
 use crate::packet::routes;

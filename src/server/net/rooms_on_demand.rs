@@ -15,7 +15,7 @@ use tracing::{error, info};
 use super::TcpGameFactory;
 use super::config::new_epoch;
 use super::room_thread;
-use super::rooms::{RunningRoom, RoomReservation, RoomLimits, RoomPermit, CreateRoomError};
+use super::rooms::{CreateRoomError, RoomLimits, RoomPermit, RoomReservation, RunningRoom};
 use super::server_state::ServerState;
 use crate::game::CloseReason;
 use crate::limits;
@@ -23,7 +23,7 @@ use crate::packet::routes::{is_alias, is_room_name};
 use crate::server::admission::RefusalReason;
 use crate::server::admission::address_rate_limits::LimitedAction;
 use crate::server::admission::refusal::Refusal;
-use crate::server::admission::tokens::{Permission, OfferedToken};
+use crate::server::admission::tokens::{OfferedToken, Permission};
 use crate::server::room::RoomConfig;
 use crate::util::address_prefix::AddressPrefix;
 use crate::util::os;
@@ -89,7 +89,11 @@ pub fn enter(host: &Arc<ServerState>, name: &str, by: AddressPrefix) -> Result<J
 }
 
 /// Makes the room, with its maker in it.
-fn make(host: &Arc<ServerState>, making: RoomReservation<'_>, by: AddressPrefix) -> Result<JoinedRoom, Refusal> {
+fn make(
+    host: &Arc<ServerState>,
+    making: RoomReservation<'_>,
+    by: AddressPrefix,
+) -> Result<JoinedRoom, Refusal> {
     let like = host.room();
     let game = TcpGameFactory::find(&host.config.games, like.handle.about).unwrap_or(host.config.game);
     let identity = WorldParams { seed: u32::from_le_bytes(os::random()), ..like.handle.identity.clone() };

@@ -8,10 +8,10 @@ use tickwire_sim::PlayerId;
 use tracing::error;
 
 use super::server_state::ServerState;
-use super::tap::{Subscription, TapEvent, Side, EventKind};
+use super::tap::{EventKind, Side, Subscription, TapEvent};
 use crate::connection::WireFormat;
 use crate::limits;
-use crate::server::self_check::{SelfCheckCounts, SelfCheck};
+use crate::server::self_check::{SelfCheck, SelfCheckCounts};
 
 /// The rooms with clients that are followed, and the room of each client.
 #[derive(Default)]

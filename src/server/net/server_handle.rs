@@ -15,7 +15,7 @@ use super::recorder::{CaptureTarget, Wanted};
 use super::rooms::RunningRoom;
 use super::server_state::{ClientWorkerQueue, ServerState, ShutdownStage};
 use super::tap::Tap;
-use super::{TcpRoom, TcpGameFactory, listener, room_thread, self_check, update_worker};
+use super::{TcpGameFactory, TcpRoom, listener, room_thread, self_check, update_worker};
 use crate::connection::DisconnectReason;
 use crate::game::CloseReason;
 use crate::limits;
@@ -78,7 +78,8 @@ impl ServerHandle {
             let rule = "the first room must have no name; the others need distinct names of a-z, 0-9 and -";
             return Err(io::Error::new(io::ErrorKind::InvalidInput, rule));
         }
-        let is_known = |handle: &&Arc<RoomHandle>| TcpGameFactory::find(&config.games, handle.about).is_some();
+        let is_known =
+            |handle: &&Arc<RoomHandle>| TcpGameFactory::find(&config.games, handle.about).is_some();
         if let Some(other) = handles.iter().find(|handle| !is_known(handle)) {
             let rule = format!("the game {} is not among the games of this server", other.about.name);
             return Err(io::Error::new(io::ErrorKind::InvalidInput, rule));

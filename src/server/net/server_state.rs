@@ -12,7 +12,7 @@ use super::misfit_log::Misfits;
 use super::recorder::Recorder;
 use super::registry::Registry;
 use super::room_threads::RoomThreads;
-use super::rooms::{RunningRoom, Rooms};
+use super::rooms::{Rooms, RunningRoom};
 use super::tap::Tap;
 use super::tcp_client::TcpClient;
 use super::worker_queue;
@@ -80,7 +80,12 @@ pub struct ServerState {
 
 impl ServerState {
     /// A host that is starting. One of the rooms is the default room.
-    pub fn new(config: ServerConfig, rooms: Vec<Arc<RoomHandle>>, admission: Arc<Admission>, workers: usize) -> ServerState {
+    pub fn new(
+        config: ServerConfig,
+        rooms: Vec<Arc<RoomHandle>>,
+        admission: Arc<Admission>,
+        workers: usize,
+    ) -> ServerState {
         let (tap, metrics, started) = (Tap::default(), Arc::new(Metrics::new()), Instant::now());
         let clock_and_codes = (started, Arc::clone(&config.codes));
         let recorder = Recorder::new(tap.clone(), config.rotation, Arc::clone(&metrics), clock_and_codes);

@@ -7,7 +7,7 @@ use std::time::Duration;
 use prometheus_client::metrics::counter::Counter;
 
 use super::rooms::RunningRoom;
-use super::tap::{Tap, EventSource};
+use super::tap::{EventSource, Tap};
 use crate::server::clients::client::Transport;
 use crate::util::os;
 

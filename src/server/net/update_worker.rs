@@ -23,7 +23,7 @@ use super::tcp_client::{TcpClient, TcpTransport};
 use super::worker_queue::Backlogs;
 use crate::connection::DisconnectReason;
 use crate::game::{CloseReason, StateOutcome};
-use crate::server::clients::update_group::{UpdateGroup, EncodeBuffers, UpdateFn, UpdateRunner};
+use crate::server::clients::update_group::{EncodeBuffers, UpdateFn, UpdateGroup, UpdateRunner};
 
 /// A worker: its part of the clients of each room in which it has any, by the number of the room's run.
 struct UpdateWorker {

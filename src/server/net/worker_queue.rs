@@ -9,7 +9,7 @@ use std::sync::Arc;
 
 use crate::game::DynTick;
 use crate::limits;
-use crate::server::clients::backlog::{CommandAcks, Backlog};
+use crate::server::clients::backlog::{Backlog, CommandAcks};
 use crate::util::sync::{Condvar, Mutex};
 
 /// What rooms have published, by the number of the room's run.

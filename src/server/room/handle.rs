@@ -15,12 +15,12 @@ use std::time::Duration;
 use tickwire_sim::{EncodedAction, PlayerId, RawCommand, Sim, StepResult, WorldParams};
 
 use super::acks::TickCommands;
-use super::inbox::{Inbox, InboxRejection, CommandTicket};
+use super::inbox::{CommandTicket, Inbox, InboxRejection};
 use super::lockstep::{self, Journal};
 use super::missed_events::MissedEvents;
-use super::seat_keys::{KeyedSeat, SeatKeys, ResumeKey};
+use super::seat_keys::{KeyedSeat, SeatKey, SeatKeys};
 use super::seats::{Seat, Seats};
-use crate::game::{GameInfo, UpdateRates, Roster, DynTick};
+use crate::game::{DynTick, GameInfo, Roster, UpdateRates};
 use crate::limits;
 use crate::util::address_prefix::AddressPrefix;
 use crate::util::sync::Mutex;
@@ -103,7 +103,7 @@ impl HandleState {
 #[derive(Debug, Clone, Copy)]
 pub struct JoinAttempt {
     /// With which it may come back; `None` if it never does.
-    pub key: Option<ResumeKey>,
+    pub key: Option<SeatKey>,
     /// Its connection.
     pub connection: u64,
     /// The address of the connection.
@@ -271,7 +271,8 @@ impl RoomHandle {
         let JoinAttempt { key, connection, from } = client;
         if let Some(player) = key.and_then(|key| self.come_back(intake, key, client)) {
             let taken_at = intake.keys.taken_at(player).unwrap_or_default();
-            let back = JoinOutcome { player, is_back: true, from_tick: intake.inbox.settled_tick(), taken_at };
+            let back =
+                JoinOutcome { player, is_back: true, from_tick: intake.inbox.settled_tick(), taken_at };
             drop(entered(back));
             return Some(back);
         }
@@ -284,7 +285,7 @@ impl RoomHandle {
         Some(new)
     }
 
-    fn come_back(&self, intake: &mut HandleState, key: ResumeKey, client: JoinAttempt) -> Option<PlayerId> {
+    fn come_back(&self, intake: &mut HandleState, key: SeatKey, client: JoinAttempt) -> Option<PlayerId> {
         let player = intake.keys.player(key)?;
         let before = intake.seats.take_over(player, client.connection)?;
         if let Seat::Connected(before) = before {
@@ -442,11 +443,17 @@ impl RoomHandle {
     ///
     /// # Errors
     /// [`Busy`].
-    pub fn command(&self, action: EncodedAction) -> Result<Receiver<Result<(), &'static str>>, QueryQueueFull> {
+    pub fn command(
+        &self,
+        action: EncodedAction,
+    ) -> Result<Receiver<Result<(), &'static str>>, QueryQueueFull> {
         self.ask(|inbox, answer| RoomQuery::Outcome(inbox.push_operator(vec![action]), answer))
     }
 
-    fn ask<A>(&self, question: impl FnOnce(&mut Inbox, Sender<A>) -> RoomQuery) -> Result<Receiver<A>, QueryQueueFull> {
+    fn ask<A>(
+        &self,
+        question: impl FnOnce(&mut Inbox, Sender<A>) -> RoomQuery,
+    ) -> Result<Receiver<A>, QueryQueueFull> {
         let (answer, answered) = mpsc::channel();
         let intake = &mut *self.intake.lock();
         if intake.questions.len() >= limits::MAX_ROOM_QUERIES {

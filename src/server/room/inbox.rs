@@ -194,7 +194,8 @@ impl Inbox {
             Err(_) => self.fits(player, tick + 1, bytes).map(|()| tick + 1)?,
         };
         let queued = self.slots.entry(tick).or_default().players.entry(player);
-        let queued = queued.or_insert_with(|| PlayerQueue { address, connection, commands: Vec::new(), bytes: 0 });
+        let queued =
+            queued.or_insert_with(|| PlayerQueue { address, connection, commands: Vec::new(), bytes: 0 });
         queued.bytes += bytes;
         queued.commands.push(command);
         self.last_ticks.insert(player, tick);

@@ -29,14 +29,16 @@ use std::time::Duration;
 pub use acks::CommandAcks;
 use acks::TickCommands;
 use handle::RoomQuery;
-pub use handle::{QueryQueueFull, JoinOutcome, JoinAttempt, RoomHandle, SavedRoom, RoomConfig, WorldSnapshot};
+pub use handle::{
+    JoinAttempt, JoinOutcome, QueryQueueFull, RoomConfig, RoomHandle, SavedRoom, WorldSnapshot,
+};
 pub use inbox::InboxRejection;
-pub use seat_keys::{KeyedSeat, ResumeKey};
+pub use seat_keys::{KeyedSeat, SeatKey};
 use tickwire_sim::{
     Action as _, Command, MembershipChange, PlayerId, RawCommand, Sim, StepResult, command_frame,
 };
 
-use crate::game::{ActionOf, Game, Publisher as _, DynTick};
+use crate::game::{ActionOf, DynTick, Game, Publisher as _};
 use crate::limits;
 
 /// What the driver of a room asks of one tick besides the tick itself: nothing of this is made

@@ -79,7 +79,8 @@ mod tests {
 
     #[test]
     fn worlds_come_back_by_the_names_of_their_rooms_and_cut_bytes_are_refused() {
-        let kept = |named: &[u8], keys: &[KeyedSeat]| SavedRoom { named: named.to_vec(), keys: keys.to_vec() };
+        let kept =
+            |named: &[u8], keys: &[KeyedSeat]| SavedRoom { named: named.to_vec(), keys: keys.to_vec() };
         let keyed = |key: u8, player: u16, from: &str| {
             let from = AddressPrefix::from_ip(from.parse().expect("an address"));
             KeyedSeat { key: [key; 16], player: PlayerId(player), from }

@@ -11,13 +11,13 @@ use crate::limits;
 use crate::util::address_prefix::AddressPrefix;
 
 /// A key by which a client comes back to its seat.
-pub type ResumeKey = [u8; 16];
+pub type SeatKey = [u8; 16];
 
 /// The key of a seat, and the address of the seat's last connection.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct KeyedSeat {
     /// The key.
-    pub key: ResumeKey,
+    pub key: SeatKey,
     /// The seat.
     pub player: PlayerId,
     /// The address.
@@ -27,7 +27,7 @@ pub struct KeyedSeat {
 /// See the [module](self).
 #[derive(Debug, Default)]
 pub struct SeatKeys {
-    players: BTreeMap<ResumeKey, PlayerId>,
+    players: BTreeMap<SeatKey, PlayerId>,
     /// The key of each seat that has one, and whether it is absent.
     seats: BTreeMap<PlayerId, (KeyedSeat, bool)>,
     /// Ticks completed when each of them was taken.
@@ -62,7 +62,7 @@ impl SeatKeys {
     }
 
     /// The seat of a key.
-    pub fn player(&self, key: ResumeKey) -> Option<PlayerId> {
+    pub fn player(&self, key: SeatKey) -> Option<PlayerId> {
         self.players.get(&key).copied()
     }
 
@@ -132,7 +132,7 @@ pub fn may_wait(of_address: usize, free: usize, per_address: usize) -> bool {
 mod tests {
     use super::*;
 
-    const fn key(number: u8) -> ResumeKey {
+    const fn key(number: u8) -> SeatKey {
         [number; 16]
     }
 

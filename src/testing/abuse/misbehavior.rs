@@ -12,7 +12,7 @@ use std::thread;
 use std::time::{Duration, Instant};
 
 use crate::client::blocking_client;
-use crate::client::connection::{ClientEvent, ClientConnection, ClientConnectionError};
+use crate::client::connection::{ClientConnection, ClientConnectionError, ClientEvent};
 use crate::client::dial;
 use crate::client::url::Url;
 use crate::connection::session::NATIVE_VERSION;
@@ -121,7 +121,10 @@ impl Misbehavior {
                 header.encode(&mut bytes);
                 bytes
             }
-            Misbehavior::ReadsNothing | Misbehavior::MessageFlood | Misbehavior::PingFlood | Misbehavior::ByteFlood => hello(),
+            Misbehavior::ReadsNothing
+            | Misbehavior::MessageFlood
+            | Misbehavior::PingFlood
+            | Misbehavior::ByteFlood => hello(),
         }
     }
 }
@@ -167,7 +170,12 @@ impl DisconnectCounts {
 ///
 /// # Errors
 /// The server is not on this machine, or cannot be reached.
-pub fn rounds(kind: Misbehavior, url: &Url, source: &SourceAddresses, time: Duration) -> io::Result<DisconnectCounts> {
+pub fn rounds(
+    kind: Misbehavior,
+    url: &Url,
+    source: &SourceAddresses,
+    time: Duration,
+) -> io::Result<DisconnectCounts> {
     let deadline = Instant::now() + time;
     let (mut endings, mut index) = (DisconnectCounts::default(), 0);
     while Instant::now() < deadline {
@@ -308,7 +316,12 @@ pub(crate) fn read(mut stream: &TcpStream, link: &mut ClientConnection) -> io::R
 ///
 /// # Errors
 /// The server is not on this machine, or cannot be reached.
-pub fn idle(count: usize, url: &Url, source: &SourceAddresses, time: Duration) -> io::Result<DisconnectCounts> {
+pub fn idle(
+    count: usize,
+    url: &Url,
+    source: &SourceAddresses,
+    time: Duration,
+) -> io::Result<DisconnectCounts> {
     let to = local(url)?;
     let mut waiting = Vec::new();
     for index in 0..count {

@@ -30,8 +30,12 @@ pub const SERVER_AWAY: &str = "1001 going_away";
 
 /// The bot of this agent on a new link.
 pub fn bot(link: ClientConnection, dialect: Arc<Dialect>, agent: Box<dyn Agent>) -> CheckingBot {
-    let checked =
-        MeasuringObserver { name: agent.name().to_owned(), updated: None, is_server_away: false, tally: Measurements::new() };
+    let checked = MeasuringObserver {
+        name: agent.name().to_owned(),
+        updated: None,
+        is_server_away: false,
+        tally: Measurements::new(),
+    };
     Bot::new(link, dialect, agent, checked)
 }
 

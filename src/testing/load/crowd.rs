@@ -333,7 +333,12 @@ impl<'a> BotThread<'a> {
             match dial::dial(*to, plan.source.as_ref().map(|source| source.address(member.index))) {
                 Ok(stream) => {
                     let url = plan.url.clone().for_dialect(plan.game.paths, dialect.name());
-                    let link = ClientConnection::new(&url.authority(), &url.target, says_hello(&dialect), dial::keys());
+                    let link = ClientConnection::new(
+                        &url.authority(),
+                        &url.target,
+                        says_hello(&dialect),
+                        dial::keys(),
+                    );
                     let stream = Arc::new(stream);
                     self.poller.add(&stream, at)?;
                     member.bot = checking_bot::returning(link, dialect, agent, &mut member.bot);

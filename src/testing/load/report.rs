@@ -352,7 +352,13 @@ mod tests {
     use super::*;
 
     fn report(tally: Measurements) -> CrowdReport {
-        CrowdReport { dialect: "native".to_owned(), bots: 2, playing: 2, time: Duration::from_secs(10), tally }
+        CrowdReport {
+            dialect: "native".to_owned(),
+            bots: 2,
+            playing: 2,
+            time: Duration::from_secs(10),
+            tally,
+        }
     }
 
     #[test]

@@ -16,7 +16,7 @@ use std::net::{SocketAddr, TcpStream};
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use crate::client::connection::{ClientEvent, ClientConnection};
+use crate::client::connection::{ClientConnection, ClientEvent};
 use crate::client::dial;
 use crate::client::outgoing::{Outgoing, Unread};
 use crate::client::url::Url;
@@ -183,7 +183,8 @@ impl ResumeTest<'_> {
         let mut unsent = Outgoing::default();
         link.drain_output(unsent.bytes());
         let since = Instant::now();
-        self.clients[index].line = Some(TestConnection { stream, link, unsent, since, is_first, is_settled: false });
+        self.clients[index].line =
+            Some(TestConnection { stream, link, unsent, since, is_first, is_settled: false });
         Ok(())
     }
 
@@ -282,23 +283,25 @@ impl TestConnection {
             let said = match self.link.next_event() {
                 Ok(None) => return,
                 Ok(Some(ClientEvent::Open)) => Some(hello()),
-                Ok(Some(ClientEvent::Binary(message))) => match dialect.decode(Direction::ToClient, message) {
-                    Ok(packet) if packet.row.name == "died" => {
-                        done.died += 1;
-                        Some(ClientPacket::EnterGame { name: None, skin: None, moofoll: false })
-                    }
-                    Ok(packet) if packet.row.name == "spawned" && !self.is_settled => {
-                        let now = packet.integer("player");
-                        self.is_settled = true;
-                        match player {
-                            Some(_) if *player == now => done.same.push(self.since.elapsed()),
-                            Some(_) => done.lost += 1,
-                            None => *player = now,
+                Ok(Some(ClientEvent::Binary(message))) => {
+                    match dialect.decode(Direction::ToClient, message) {
+                        Ok(packet) if packet.row.name == "died" => {
+                            done.died += 1;
+                            Some(ClientPacket::EnterGame { name: None, skin: None, moofoll: false })
                         }
-                        None
+                        Ok(packet) if packet.row.name == "spawned" && !self.is_settled => {
+                            let now = packet.integer("player");
+                            self.is_settled = true;
+                            match player {
+                                Some(_) if *player == now => done.same.push(self.since.elapsed()),
+                                Some(_) => done.lost += 1,
+                                None => *player = now,
+                            }
+                            None
+                        }
+                        _ => None,
                     }
-                    _ => None,
-                },
+                }
                 Ok(Some(ClientEvent::Closed { reason, .. })) => {
                     let reason = reason.to_string();
                     return self.give_up(&reason, done);

@@ -296,7 +296,9 @@ impl ClientEnd {
         let ClientKind::Bot(bot) = &mut self.who else { return Ok(()) };
         counts.messages += std::mem::take(&mut bot.witness.messages);
         match bot.witness.faults.first() {
-            Some((rule, detail)) => Err(InvariantFailure::new(rule, format!("{}: {detail}", bot.agent.name()))),
+            Some((rule, detail)) => {
+                Err(InvariantFailure::new(rule, format!("{}: {detail}", bot.agent.name())))
+            }
             None => Ok(()),
         }
     }

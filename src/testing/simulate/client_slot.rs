@@ -8,20 +8,20 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use super::bot_checker::BotChecker;
-use super::client_end::{SimCheckingBot, ClientEnd, ClientKind};
-use super::connection_pair::{LostConnection, ConnectionPair};
+use super::client_end::{ClientEnd, ClientKind, SimCheckingBot};
+use super::connection_pair::{ConnectionPair, LostConnection};
 use super::counts::SimulationCounts;
 use super::failure::InvariantFailure;
 use super::lockstep_bot::{self, LockstepBot};
 use super::misbehaving_client::{MisbehavingClient, SimMisbehavior};
 use super::plan::LONGEST_ABSENCE;
-use super::sim_server::{UpdatedClient, SimServer};
+use super::sim_server::{SimServer, UpdatedClient};
 use super::virtual_tcp::VirtualTcp;
 use crate::client::bots::Bot;
-use crate::client::connection::{ConnectionKeys, ClientConnection};
+use crate::client::connection::{ClientConnection, ConnectionKeys};
 use crate::connection::session::says_hello;
 use crate::game::BotRng;
-use crate::game::bots::{Agent, Tolerance, BotBehavior, BotSpec, ClientVariant};
+use crate::game::bots::{Agent, BotBehavior, BotSpec, ClientVariant, Tolerance};
 use crate::game::lockstep_packets::has_lockstep;
 use crate::packet::Dialect;
 
@@ -95,7 +95,12 @@ impl ClientSlot {
     ///
     /// # Errors
     /// An invariant is broken.
-    pub fn step(&mut self, host: &mut SimServer, counts: &mut SimulationCounts, may_begin: bool) -> Result<(), InvariantFailure> {
+    pub fn step(
+        &mut self,
+        host: &mut SimServer,
+        counts: &mut SimulationCounts,
+        may_begin: bool,
+    ) -> Result<(), InvariantFailure> {
         let now = host.clock.now();
         if self.sessions.is_empty() || self.is_return && self.sessions.len() < MOST_SESSIONS {
             if may_begin && now >= self.next {
@@ -298,7 +303,12 @@ impl ClientSlot {
         }
     }
 
-    fn bot(&mut self, host: &SimServer, dialect: Arc<Dialect>, visit: &ClientVisit) -> Result<SimCheckingBot, InvariantFailure> {
+    fn bot(
+        &mut self,
+        host: &SimServer,
+        dialect: Arc<Dialect>,
+        visit: &ClientVisit,
+    ) -> Result<SimCheckingBot, InvariantFailure> {
         let keys = ConnectionKeys { upgrade: [7; 16], mask: || [1, 2, 3, 4] };
         let link = ClientConnection::new("localhost:3000", &visit.target, says_hello(&dialect), keys);
         let seed = self.dice.bits();

@@ -9,11 +9,11 @@ use super::counts::SimulationCounts;
 use super::failure::InvariantFailure;
 use super::lockstep_bot::{LockstepBehavior, Observation};
 use super::server_end::SimConnection;
-use super::sim_server::{UpdatedClient, SimServer};
+use super::sim_server::{SimServer, UpdatedClient};
 use super::virtual_tcp::VirtualTcp;
 use crate::connection::DisconnectReason;
 use crate::game::CloseReason;
-use crate::game::bots::{Agent as _, Tolerance, ClientVariant};
+use crate::game::bots::{Agent as _, ClientVariant, Tolerance};
 
 /// What a client takes along when it loses its connection.
 #[derive(Debug, Default)]
@@ -63,7 +63,11 @@ impl ConnectionPair {
     ///
     /// # Errors
     /// An invariant is broken.
-    pub fn step(&mut self, host: &mut SimServer, counts: &mut SimulationCounts) -> Result<(), InvariantFailure> {
+    pub fn step(
+        &mut self,
+        host: &mut SimServer,
+        counts: &mut SimulationCounts,
+    ) -> Result<(), InvariantFailure> {
         let now = host.clock.now();
         let is_granted = self.client().is_some_and(|client| host.granted.contains(&client));
         if let Some(client_end) = &mut self.client_end {
@@ -81,17 +85,25 @@ impl ConnectionPair {
     }
 
     /// Holds what a client in lockstep has noted against its room.
-    fn hold_against_the_room(&mut self, host: &mut SimServer, counts: &mut SimulationCounts) -> Result<(), InvariantFailure> {
+    fn hold_against_the_room(
+        &mut self,
+        host: &mut SimServer,
+        counts: &mut SimulationCounts,
+    ) -> Result<(), InvariantFailure> {
         let (client, binds) = (self.client(), self.names_in_time(host.tick_hz));
         let Some(peer) = self.client_end.as_mut().and_then(ClientEnd::peer) else { return Ok(()) };
         let worlds = &mut host.worlds;
-        if let Some(client) = client.filter(|id| peer.kind == LockstepBehavior::Lies && !worlds.has_changed(*id)) {
+        if let Some(client) =
+            client.filter(|id| peer.kind == LockstepBehavior::Lies && !worlds.has_changed(*id))
+        {
             counts.add("hostile: false checksums");
             worlds.changes(client, 0);
         }
         let seen = peer.take_seen();
         let newest = worlds.newest(&peer.epoch).unwrap_or_default();
-        if let Some(Observation::World(tick, _)) = seen.iter().rfind(|one| matches!(one, Observation::World(..))) {
+        if let Some(Observation::World(tick, _)) =
+            seen.iter().rfind(|one| matches!(one, Observation::World(..)))
+        {
             self.lag = self.lag.max(newest.saturating_sub(*tick));
         }
         for one in seen {
@@ -109,7 +121,9 @@ impl ConnectionPair {
                     counts.add("lockstep: worlds changed");
                     client.into_iter().for_each(|client| worlds.changes(client, tick));
                 }
-                Observation::Restored(last) => client.into_iter().for_each(|client| worlds.restores(client, last)),
+                Observation::Restored(last) => {
+                    client.into_iter().for_each(|client| worlds.restores(client, last))
+                }
                 Observation::Report(report) => {
                     counts.add("lockstep: reports");
                     worlds.reported(&peer.epoch, &report)?;
@@ -292,7 +306,9 @@ impl ConnectionPair {
             DisconnectReason::Breach(breach) if by_trouble.contains(breach) => {
                 client_end.is_troubled || client_end.is_gone || !is_lawful
             }
-            DisconnectReason::Breach(CloseReason::InternalError | CloseReason::Overloaded | CloseReason::Full) => false,
+            DisconnectReason::Breach(
+                CloseReason::InternalError | CloseReason::Overloaded | CloseReason::Full,
+            ) => false,
             _ => !is_lawful,
         };
         let rule = "the server never closes a client that breaks no rule";

@@ -93,7 +93,12 @@ impl DesyncModel {
     ///
     /// # Errors
     /// It is not the room's, and the client has changed nothing.
-    pub fn said(&mut self, client: &Client<ServerTransport>, tick: u32, checksum: u64) -> Result<(), InvariantFailure> {
+    pub fn said(
+        &mut self,
+        client: &Client<ServerTransport>,
+        tick: u32,
+        checksum: u64,
+    ) -> Result<(), InvariantFailure> {
         let Some(run) = self.runs.get_mut(&client.room.options.epoch) else { return Ok(()) };
         let own = run.worlds.get(&tick);
         let mut changed = self.changed.get(&client.id).into_iter().flatten();

@@ -10,11 +10,11 @@ use tickwire_sim::state_tree::FieldDiff;
 use super::failure::InjectedBug;
 use crate::client::bots::lockstep_agent::LockstepAgent;
 use crate::client::lockstep_follower::DesyncReport;
-use crate::game::bots::{Agent, BotStats, Tolerance, AgentOutput, BotSpec, ViewStats};
+use crate::game::bots::{Agent, AgentOutput, BotSpec, BotStats, Tolerance, ViewStats};
 use crate::game::lockstep_packets::{
     CHECKSUM, COMMAND_FRAME, DESYNC_DETAILS, DESYNC_REPORT, SNAPSHOT, STATE_SYNC, STATE_SYNC_REQUEST,
 };
-use crate::game::{GameInfo, BotRng};
+use crate::game::{BotRng, GameInfo};
 use crate::limits;
 use crate::packet::{DecodedPacket, Direction, Value};
 

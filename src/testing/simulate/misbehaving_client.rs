@@ -4,7 +4,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use crate::game::bots::StressPacket;
-use crate::game::{GameInfo, BotRng};
+use crate::game::{BotRng, GameInfo};
 use crate::packet::Dialect;
 use crate::ws::frame::{self, Opcode};
 use crate::ws::handshake;

@@ -36,7 +36,7 @@ mod sim_server;
 mod virtual_tcp;
 
 pub use counts::SimulationCounts;
-pub use failure::{InvariantFailure, InjectedBug};
+pub use failure::{InjectedBug, InvariantFailure};
 pub use plan::{SimGameFactory, SimulationPlan};
 
 use std::fmt;
@@ -44,7 +44,7 @@ use std::time::Duration;
 
 use self::client_slot::ClientSlot;
 use self::plan::LONGEST_ABSENCE;
-use self::sim_server::{UpdatedClient, SimServer};
+use self::sim_server::{SimServer, UpdatedClient};
 use crate::game::BotRng;
 
 /// A broken invariant and its circumstances.
@@ -81,7 +81,10 @@ pub fn run(plan: &SimulationPlan) -> (SimulationCounts, Option<SimulationFailure
 }
 
 /// The same, with a planted fault.
-pub fn run_with(plan: &SimulationPlan, planted: Option<InjectedBug>) -> (SimulationCounts, Option<SimulationFailure>) {
+pub fn run_with(
+    plan: &SimulationPlan,
+    planted: Option<InjectedBug>,
+) -> (SimulationCounts, Option<SimulationFailure>) {
     let mut simulation = match Simulation::new(plan, planted) {
         Ok(simulation) => simulation,
         Err(broken) => {

@@ -7,8 +7,8 @@ use std::collections::VecDeque;
 use tickwire_sim::{PlayerId, RawCommand};
 
 use super::failure::InvariantFailure;
-use crate::connection::receiver::{ReadTime, Denial};
-use crate::connection::session::FieldDiff;
+use crate::connection::receiver::{Denial, ReadTime};
+use crate::connection::session::ReportedField;
 use crate::connection::{Driver, Receiver};
 use crate::game::{BotRng, JoinRequest, SharedRateLimit};
 use crate::server::clients::client::{Client, Transport};
@@ -25,7 +25,7 @@ pub enum DriverCall {
     /// [`Driver::checksum`].
     Checksum(u32, u64),
     /// [`Driver::details`].
-    Details(u32, Vec<FieldDiff>),
+    Details(u32, Vec<ReportedField>),
     /// [`Driver::join`].
     Join(JoinRequest, Option<u32>, Result<PlayerId, Denial>),
     /// [`Driver::command`].
@@ -78,7 +78,7 @@ impl Driver for RecordingDriver<'_> {
         self.driver.checksum(tick, checksum);
     }
 
-    fn details(&mut self, tick: u32, fields: Vec<FieldDiff>) {
+    fn details(&mut self, tick: u32, fields: Vec<ReportedField>) {
         self.calls.push(DriverCall::Details(tick, fields.clone()));
         self.driver.details(tick, fields);
     }
@@ -139,7 +139,12 @@ impl ReceiverTwin {
     ///
     /// # Errors
     /// It made another request or gave another answer.
-    pub fn receive(&mut self, bytes: &[u8], at: ReadTime, noted: RecordingDriver<'_>) -> Result<(), InvariantFailure> {
+    pub fn receive(
+        &mut self,
+        bytes: &[u8],
+        at: ReadTime,
+        noted: RecordingDriver<'_>,
+    ) -> Result<(), InvariantFailure> {
         let mut again = ReplayingDriver::new(noted.calls);
         let mut rest = bytes;
         while !rest.is_empty() {
@@ -215,13 +220,12 @@ impl Driver for ReplayingDriver {
         self.next(&|call| *call == DriverCall::Checksum(tick, checksum), "to compare a checksum");
     }
 
-    fn details(&mut self, tick: u32, fields: Vec<FieldDiff>) {
+    fn details(&mut self, tick: u32, fields: Vec<ReportedField>) {
         self.next(&|call| *call == DriverCall::Details(tick, fields.clone()), "to note what differs");
     }
 
     fn join(&mut self, profile: JoinRequest, since: Option<u32>) -> Result<PlayerId, Denial> {
-        let asks =
-            |call: &DriverCall| matches!(call, DriverCall::Join(asked, when, _) if (asked, *when) == (&profile, since));
+        let asks = |call: &DriverCall| matches!(call, DriverCall::Join(asked, when, _) if (asked, *when) == (&profile, since));
         match self.next(&asks, "a body") {
             Some(DriverCall::Join(.., granted)) => granted,
             _ => Err(Denial::Unanswered),
@@ -235,8 +239,7 @@ impl Driver for ReplayingDriver {
         shared: Option<&'static SharedRateLimit>,
     ) -> Result<(), Denial> {
         let asked = (command, intended);
-        let asks =
-            |call: &DriverCall| matches!(call, DriverCall::Command(first, by, _) if *first == asked && *by == shared);
+        let asks = |call: &DriverCall| matches!(call, DriverCall::Command(first, by, _) if *first == asked && *by == shared);
         match self.next(&asks, "a command") {
             Some(DriverCall::Command(_, _, granted)) => granted,
             _ => Err(Denial::Unanswered),

@@ -21,7 +21,7 @@ use crate::connection::DisconnectReason;
 use crate::game::DynTick;
 use crate::game::bots::CompareAbsence;
 use crate::limits;
-use crate::server::room::{KeyedSeat, ResumeKey};
+use crate::server::room::{KeyedSeat, SeatKey};
 use crate::util::address_prefix::AddressPrefix;
 
 /// Ticks within which a queued join or leave is executed.
@@ -48,7 +48,7 @@ pub struct EventTime {
 #[derive(Debug, Clone, Copy)]
 pub struct SeatHolder {
     /// The key.
-    pub key: ResumeKey,
+    pub key: SeatKey,
     /// The number of its connection.
     pub connection: u64,
     /// Its address.
@@ -75,7 +75,7 @@ struct ExpectedSeat {
 pub struct SeatModel {
     time: Duration,
     keeps: CompareAbsence,
-    held: BTreeMap<ResumeKey, ExpectedSeat>,
+    held: BTreeMap<SeatKey, ExpectedSeat>,
     /// Players that have to leave, and since which tick.
     gone: BTreeMap<PlayerId, u32>,
 }
@@ -122,7 +122,8 @@ impl SeatModel {
         }
         let (connection, joined) = (Some(holder.connection), moment.tick);
         let (from, until) = (holder.from, Duration::ZERO);
-        let held = ExpectedSeat { player, connection, from, until, is_restarted: false, joined, before: None };
+        let held =
+            ExpectedSeat { player, connection, from, until, is_restarted: false, joined, before: None };
         self.held.insert(holder.key, held);
         counts.add("resume: began with a key");
         Ok(())
@@ -176,14 +177,14 @@ impl SeatModel {
         free == 0 || of_address >= ABSENT_PER_ADDRESS || of_address > 0 && of_address >= free
     }
 
-    fn release(&mut self, key: ResumeKey, tick: u32) {
+    fn release(&mut self, key: SeatKey, tick: u32) {
         if let Some(held) = self.held.remove(&key) {
             self.gone.insert(held.player, tick);
         }
     }
 
     fn release_where(&mut self, tick: u32, is_over: impl Fn(&ExpectedSeat) -> bool) -> u64 {
-        let over: Vec<ResumeKey> =
+        let over: Vec<SeatKey> =
             self.held.iter().filter(|(_, held)| is_over(held)).map(|(key, _)| *key).collect();
         over.iter().for_each(|key| self.release(*key, tick));
         over.len() as u64
@@ -216,8 +217,11 @@ impl SeatModel {
         self.gone.clear();
         let mut before = std::mem::take(&mut self.held);
         before.retain(|_, held| players.contains(&held.player));
-        let keyed =
-            |(key, held): (&ResumeKey, &ExpectedSeat)| KeyedSeat { key: *key, player: held.player, from: held.from };
+        let keyed = |(key, held): (&SeatKey, &ExpectedSeat)| KeyedSeat {
+            key: *key,
+            player: held.player,
+            from: held.from,
+        };
         let keys = before.iter().map(keyed).collect();
         for (key, mut held) in before {
             if self.is_full(held.from) {
@@ -246,7 +250,10 @@ impl SeatModel {
         for held in self.held.values() {
             let player = held.player;
             if tick > held.joined + QUEUED_TICKS && !is_in(player) {
-                return Err(InvariantFailure::new(LOST, format!("player {} is not in tick {tick}", player.0)));
+                return Err(InvariantFailure::new(
+                    LOST,
+                    format!("player {} is not in tick {tick}", player.0),
+                ));
             }
             let joins = |change: &MembershipChange| matches!(change, MembershipChange::Joined(who, _) if *who == player);
             if tick > held.joined + QUEUED_TICKS && changes.iter().any(joins) {

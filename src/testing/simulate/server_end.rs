@@ -8,7 +8,7 @@ use tickwire_sim::PlayerId;
 
 use super::counts::SimulationCounts;
 use super::failure::InvariantFailure;
-use super::receiver_twin::{DriverCall, RecordingDriver, ReceiverTwin};
+use super::receiver_twin::{DriverCall, ReceiverTwin, RecordingDriver};
 use super::sim_server::SimServer;
 use super::virtual_tcp::{ReadResult, ServerTransport, VirtualTcp};
 use crate::connection::DisconnectReason;
@@ -103,7 +103,11 @@ impl SimConnection {
     ///
     /// # Errors
     /// An invariant is broken.
-    pub fn step(&mut self, host: &mut SimServer, counts: &mut SimulationCounts) -> Result<(), InvariantFailure> {
+    pub fn step(
+        &mut self,
+        host: &mut SimServer,
+        counts: &mut SimulationCounts,
+    ) -> Result<(), InvariantFailure> {
         let now = host.clock.now();
         for _ in 0..16 {
             if self.is_over() || self.is_past_deadline(now) {
@@ -160,7 +164,12 @@ impl SimConnection {
         }
     }
 
-    fn take(&mut self, read: ReadResult, host: &mut SimServer, counts: &mut SimulationCounts) -> Result<(), InvariantFailure> {
+    fn take(
+        &mut self,
+        read: ReadResult,
+        host: &mut SimServer,
+        counts: &mut SimulationCounts,
+    ) -> Result<(), InvariantFailure> {
         let now = host.clock.now();
         match (&mut self.stage, read) {
             (_, ReadResult::Nothing) | (SimConnectionStage::Over, _) => Ok(()),
@@ -176,7 +185,10 @@ impl SimConnection {
                     Ok(())
                 }
             },
-            (SimConnectionStage::Head(_) | SimConnectionStage::Refused(_), ReadResult::End | ReadResult::Reset) => {
+            (
+                SimConnectionStage::Head(_) | SimConnectionStage::Refused(_),
+                ReadResult::End | ReadResult::Reset,
+            ) => {
                 self.finish(host, counts);
                 Ok(())
             }
@@ -357,7 +369,9 @@ fn spends(call: &DriverCall) -> Option<LimitedAction> {
     let is_spent = |granted: &Result<(), Denial>| !matches!(granted, Err(Denial::Rejected(..)));
     match call {
         DriverCall::Join(.., granted) => is_spent(&granted.map(drop)).then_some(LimitedAction::Join),
-        DriverCall::Command(_, shared, granted) => shared.map(LimitedAction::Shared).filter(|_| is_spent(granted)),
+        DriverCall::Command(_, shared, granted) => {
+            shared.map(LimitedAction::Shared).filter(|_| is_spent(granted))
+        }
         _ => None,
     }
 }

@@ -9,16 +9,16 @@ use tickwire_sim::{Command, EncodedAction, PlayerId, WorldParams};
 
 use super::counts::SimulationCounts;
 use super::failure::InvariantFailure;
-use super::plan::{SimGameFactory, LONGEST_ABSENCE};
+use super::plan::{LONGEST_ABSENCE, SimGameFactory};
 use super::seat_model::{ABSENT_PER_ADDRESS, EventTime, SeatModel};
 use super::virtual_tcp::ServerTransport;
-use crate::game::{BotRng, UpdateRates, DynWorld, DynTick};
+use crate::game::{BotRng, DynTick, DynWorld, UpdateRates};
 use crate::limits;
 use crate::packet::Dialect;
 use crate::server::clients::dyn_room::DynRoom;
 use crate::server::room::lockstep::{LockstepAccess, LockstepConfig};
 use crate::server::room::seats::Seat;
-use crate::server::room::{CommandAcks, RoomHandle, RoomConfig, TickResult, TickRequest};
+use crate::server::room::{CommandAcks, RoomConfig, RoomHandle, TickRequest, TickResult};
 use crate::util::address_prefix::AddressPrefix;
 
 /// Updates per second of clients of foreign dialects.
@@ -115,7 +115,11 @@ impl SimRoom {
     ///
     /// # Errors
     /// The second world differs, or the room broke an invariant.
-    pub fn tick(&mut self, now: Duration, counts: &mut SimulationCounts) -> Result<TickAcks, InvariantFailure> {
+    pub fn tick(
+        &mut self,
+        now: Duration,
+        counts: &mut SimulationCounts,
+    ) -> Result<TickAcks, InvariantFailure> {
         let is_second = self.handle.tick().is_multiple_of(self.tick_hz);
         self.seats.expire(now, self.handle.tick(), counts);
         let wants = TickRequest { frame: true, checksum: is_second, snapshot: self.wants_restart };
@@ -158,9 +162,12 @@ impl SimRoom {
     /// Steps the second world with the command frame.
     fn follow(&mut self, ticked: &TickResult, counts: &mut SimulationCounts) -> Result<(), InvariantFailure> {
         let rule = "a second world with the same command frames stays identical";
-        let frame = ticked.frame.as_ref().ok_or_else(|| InvariantFailure::new(rule, "a tick has no command frame"))?;
-        let frame =
-            (self.kind.about.frame)(frame).map_err(|error| InvariantFailure::new(rule, format!("{error:?}")))?;
+        let frame = ticked
+            .frame
+            .as_ref()
+            .ok_or_else(|| InvariantFailure::new(rule, "a tick has no command frame"))?;
+        let frame = (self.kind.about.frame)(frame)
+            .map_err(|error| InvariantFailure::new(rule, format!("{error:?}")))?;
         if let Some(checksum) = ticked.checksum {
             counts.mix(checksum);
             if checksum != self.shadow.checksum() {
@@ -188,7 +195,9 @@ impl SimRoom {
             }
         });
         let rule = "an operator's query is answered after its tick";
-        late.map_or(Ok(()), |asked| Err(InvariantFailure::new(rule, format!("query made before tick {asked}"))))
+        late.map_or(Ok(()), |asked| {
+            Err(InvariantFailure::new(rule, format!("query made before tick {asked}")))
+        })
     }
 
     /// Checks that seats and commands are within their bounds, and that there are as many seats as
@@ -214,7 +223,12 @@ impl SimRoom {
     }
 
     /// Occasionally performs an action of the operator.
-    pub fn operate(&mut self, now: Duration, counts: &mut SimulationCounts, is_ending: bool) -> OperatorAction {
+    pub fn operate(
+        &mut self,
+        now: Duration,
+        counts: &mut SimulationCounts,
+        is_ending: bool,
+    ) -> OperatorAction {
         if now < self.operates_at || self.handle.is_over() {
             return OperatorAction::None;
         }

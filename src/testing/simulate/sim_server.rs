@@ -9,26 +9,26 @@ use tickwire_sim::PlayerId;
 
 use super::counts::SimulationCounts;
 use super::desync_model::DesyncModel;
-use super::failure::{InvariantFailure, InjectedBug};
+use super::failure::{InjectedBug, InvariantFailure};
 use super::lane_check;
 use super::plan::{SimGameFactory, SimulationPlan};
 use super::seat_model::SeatHolder;
-use super::sim_room::{SimRoom, OperatorAction};
-use super::virtual_tcp::{VirtualClock, ServerTransport};
+use super::sim_room::{OperatorAction, SimRoom};
+use super::virtual_tcp::{ServerTransport, VirtualClock};
 use crate::connection::DisconnectReason;
 use crate::game::bots::ClientVariant;
-use crate::game::{CloseReason, BotRng, DynTick, StateOutcome};
+use crate::game::{BotRng, CloseReason, DynTick, StateOutcome};
 use crate::limits;
 use crate::packet::PacketTables;
 use crate::packet::routes::split_room_path;
 use crate::server::admission::address_rate_limits::{AddressRateLimits, LimitedAction};
 use crate::server::admission::refusal::Refusal;
 use crate::server::admission::tokens::Authenticator;
-use crate::server::admission::upgrade_check::{UpgradeCheck, AcceptedClient};
+use crate::server::admission::upgrade_check::{AcceptedClient, UpgradeCheck};
 use crate::server::admission::{Admission, Capacity, Permit, SlotKind};
 use crate::server::clients::backlog::Backlog;
 use crate::server::clients::client::Client;
-use crate::server::clients::update_group::{UpdateGroup, EncodeBuffers, UpdateFn, UpdateRunner};
+use crate::server::clients::update_group::{EncodeBuffers, UpdateFn, UpdateGroup, UpdateRunner};
 use crate::server::room::RoomHandle;
 use crate::server::room::seats::Seat;
 use crate::util::address_prefix::AddressPrefix;
@@ -110,12 +110,17 @@ impl SimServer {
     ///
     /// # Errors
     /// The tables of the game cannot be used, or it has no bots.
-    pub fn new(plan: &SimulationPlan, seed: u64, planted: Option<InjectedBug>) -> Result<SimServer, InvariantFailure> {
+    pub fn new(
+        plan: &SimulationPlan,
+        seed: u64,
+        planted: Option<InjectedBug>,
+    ) -> Result<SimServer, InvariantFailure> {
         let (mut dice, game, peers) = (BotRng::new(seed), plan.game, plan.peers);
         let name = |room: usize| if room == 0 { String::new() } else { format!("room-{room}") };
         let rooms = 0..plan.rooms.max(1);
         let games: Vec<SimRoom> = rooms.map(|room| SimRoom::new(game, &name(room), dice.bits())).collect();
-        let caps = Capacity { clients: 2 * peers + 16, clients_per_address: PER_ADDRESS, ..Capacity::default() };
+        let caps =
+            Capacity { clients: 2 * peers + 16, clients_per_address: PER_ADDRESS, ..Capacity::default() };
         let part = || RoomWorker { audience: (game.audience)(), backlog: None, ticks: Vec::new() };
         let worker = || Worker {
             parts: games.iter().map(|_| part()).collect(),
@@ -123,8 +128,8 @@ impl SimServer {
             desk: EncodeBuffers::default(),
         };
         let codes = PacketTables::from_texts(game.about.tables);
-        let codes =
-            codes.map_err(|why| InvariantFailure::new("the tables of the game can be used", why.to_string()))?;
+        let codes = codes
+            .map_err(|why| InvariantFailure::new("the tables of the game can be used", why.to_string()))?;
         let mut spoken = game.about.bots.spoken.to_vec();
         if spoken.is_empty() {
             let (path, dialect) = game.about.paths[0];
@@ -274,7 +279,13 @@ impl SimServer {
         Ok(())
     }
 
-    fn carry_out(&mut self, action: OperatorAction, room: usize, now: Duration, counts: &mut SimulationCounts) {
+    fn carry_out(
+        &mut self,
+        action: OperatorAction,
+        room: usize,
+        now: Duration,
+        counts: &mut SimulationCounts,
+    ) {
         let (OperatorAction::Kick(player) | OperatorAction::Ban(player) | OperatorAction::Granted(player)) =
             action
         else {
@@ -324,7 +335,10 @@ impl SimServer {
     ///
     /// # Errors
     /// An invariant is broken.
-    pub fn run_workers(&mut self, counts: &mut SimulationCounts) -> Result<Vec<UpdatedClient>, InvariantFailure> {
+    pub fn run_workers(
+        &mut self,
+        counts: &mut SimulationCounts,
+    ) -> Result<Vec<UpdatedClient>, InvariantFailure> {
         let (now, mut served) = (self.clock.now(), Vec::new());
         for worker in &mut self.workers {
             if now < worker.asleep_until {
@@ -380,7 +394,10 @@ impl SimServer {
             if has.max(now) != (*full_at).max(now) {
                 let detail =
                     format!("the bucket for {rule} of {household} is full at {has:?} instead of {full_at:?}");
-                return Err(InvariantFailure::new("each rate limit has charged exactly what was spent", detail));
+                return Err(InvariantFailure::new(
+                    "each rate limit has charged exactly what was spent",
+                    detail,
+                ));
             }
         }
         let places = self.admission.held(SlotKind::Client);
@@ -420,7 +437,12 @@ fn holder(client: &Client<ServerTransport>) -> Option<SeatHolder> {
 }
 
 /// Adds the marks of the messages by which a client must be told of these ticks.
-fn expect(expected: &mut Vec<u32>, client: &Client<ServerTransport>, ticks: &[Arc<dyn DynTick>], game: &SimRoom) {
+fn expect(
+    expected: &mut Vec<u32>,
+    client: &Client<ServerTransport>,
+    ticks: &[Arc<dyn DynTick>],
+    game: &SimRoom,
+) {
     if client.endpoint.dialect.name() != game.dialect() {
         return;
     }
@@ -457,7 +479,11 @@ impl UpdateRunner<ServerTransport> for CheckedRunner<'_> {
 impl CheckedRunner<'_> {
     /// Runs one client's turn. `None` if it was not informed of the ticks; otherwise whether it knows
     /// the whole state.
-    fn check(&mut self, client: &Client<ServerTransport>, turn: &mut UpdateFn<'_>) -> Result<Option<bool>, InvariantFailure> {
+    fn check(
+        &mut self,
+        client: &Client<ServerTransport>,
+        turn: &mut UpdateFn<'_>,
+    ) -> Result<Option<bool>, InvariantFailure> {
         client.send_waiting(self.now);
         let is_behind = client.sender.backlog() > 0;
         if is_behind {

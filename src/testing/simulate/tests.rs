@@ -17,7 +17,14 @@ fn plan(seed: u64, peers: usize, seconds: u64) -> SimulationPlan {
 }
 
 fn plan_of<G: Game>(seed: u64, peers: usize, seconds: u64) -> SimulationPlan {
-    SimulationPlan { game: SimGameFactory::of::<G>(), seed, peers, time: Duration::from_secs(seconds), rooms: 2, net: None }
+    SimulationPlan {
+        game: SimGameFactory::of::<G>(),
+        seed,
+        peers,
+        time: Duration::from_secs(seconds),
+        rooms: 2,
+        net: None,
+    }
 }
 
 /// The faults that a simulation of a few minutes injects, and their required effects.

@@ -179,7 +179,12 @@ pub struct VirtualTcp {
 
 impl VirtualTcp {
     /// A new connection with delays in this range, or else under these conditions.
-    pub fn new(clock: &VirtualClock, seed: u64, delay: [Duration; 2], conditions: Option<&Conditions>) -> Arc<VirtualTcp> {
+    pub fn new(
+        clock: &VirtualClock,
+        seed: u64,
+        delay: [Duration; 2],
+        conditions: Option<&Conditions>,
+    ) -> Arc<VirtualTcp> {
         let pipe = |direction, seed| {
             OneWayStream::new(conditions.map(|conditions| SegmentScheduler::new(conditions, direction, seed)))
         };

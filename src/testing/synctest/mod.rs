@@ -22,8 +22,8 @@ use tickwire_sim::{EncodedAction, PlayerId, RawCommand};
 
 use crate::client::connection::ConnectionKeys;
 use crate::game::bots::BotStats;
-use crate::game::{GameInfo, BotRng, Game, DynWorld};
-use crate::server::embedded::{EmbeddedGameFactory, Options, TickRecord, EmbeddedServer};
+use crate::game::{BotRng, DynWorld, Game, GameInfo};
+use crate::server::embedded::{EmbeddedGameFactory, EmbeddedServer, Options, TickRecord};
 use crate::util::netem::Conditions;
 
 /// Differing fields that are named.

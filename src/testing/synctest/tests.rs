@@ -62,7 +62,8 @@ fn the_world_after_the_last_tick_is_compared_too() {
 
 #[test]
 fn a_snapshot_that_cannot_be_restored_is_named_with_its_seed_and_tick() {
-    let Err(SynctestError::Failed(words)) = run(&plan::<Simple<Mistaken<UNREADABLE>>>(5, 300), &mut |_| {}) else {
+    let Err(SynctestError::Failed(words)) = run(&plan::<Simple<Mistaken<UNREADABLE>>>(5, 300), &mut |_| {})
+    else {
         panic!("it was restored");
     };
     assert!(words.starts_with("seed 5, after tick 0: the snapshot cannot be read: "), "{words}");

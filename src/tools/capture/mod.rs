@@ -44,8 +44,8 @@ mod tcp_endpoints;
 pub(crate) mod world_record;
 pub(crate) mod writer;
 
-pub use file::{Capture, CaptureError, Packet, FormatRule};
-pub use reassembly::{TcpConnection, Side, Gap, StreamPiece};
+pub use file::{Capture, CaptureError, FormatRule, Packet};
+pub use reassembly::{Gap, StreamPiece, TcpConnection, TcpSide};
 pub(crate) use stream_reader::StreamReader;
 pub(crate) use streaming_reassembler::{OutOfOrder, PayloadChunk, StreamingReassembler};
 pub use world_record::{WorldRecord, WorldRecordError};
@@ -83,7 +83,8 @@ impl<'a> Capture<'a> {
     /// The server's records, each with the packet that holds it and the name of its room.
     pub fn records(
         &self,
-    ) -> impl Iterator<Item = (&Packet<'a>, Result<(Untrusted<&'a str>, WorldRecord<'a>), WorldRecordError>)> {
+    ) -> impl Iterator<Item = (&Packet<'a>, Result<(Untrusted<&'a str>, WorldRecord<'a>), WorldRecordError>)>
+    {
         let of_world = self.packets.iter().filter(|packet| packet.link == packet::LINK_WORLD);
         of_world.map(|packet| (packet, world_record::decode(packet.bytes)))
     }

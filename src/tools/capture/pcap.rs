@@ -8,7 +8,7 @@
 //! A file of this format begins with one of four magic numbers. A packet that is shorter than it
 //! declares is not returned; the capture ends before it.
 
-use super::file::{Capture, CaptureError, Cursor, ByteOrder, Packet, FormatRule};
+use super::file::{ByteOrder, Capture, CaptureError, Cursor, FormatRule, Packet};
 
 /// The format as given by the first four bytes.
 #[derive(Debug, Clone, Copy)]

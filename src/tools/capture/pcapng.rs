@@ -15,7 +15,7 @@ use core::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 
 use crate::util::escape::Untrusted;
 
-use super::file::{Capture, CaptureError, Cursor, ByteOrder, Packet, FormatRule};
+use super::file::{ByteOrder, Capture, CaptureError, Cursor, FormatRule, Packet};
 
 const SECTION: u32 = 0x0a0d_0d0a;
 const INTERFACE: u32 = 1;

@@ -16,11 +16,11 @@ use std::collections::{BTreeMap, HashMap};
 
 use super::Packet;
 use super::packet::{self, Segment};
-use super::tcp_endpoints::{TcpEndpoints, ConnectionKey, SequenceTracker, FastHashState};
+use super::tcp_endpoints::{ConnectionKey, FastHashState, SequenceTracker, TcpEndpoints};
 
 /// One of the two ends of a connection.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-pub enum Side {
+pub enum TcpSide {
     /// The end that opened the connection.
     Client,
     /// The end that accepted it.
@@ -31,7 +31,7 @@ pub enum Side {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct StreamPiece<'a> {
     /// The sender.
-    pub from: Side,
+    pub from: TcpSide,
     /// When their packet was captured, nanoseconds since 1970.
     pub at_ns: u64,
     /// Their packet's number in the file, from 1.
@@ -47,7 +47,7 @@ pub struct StreamPiece<'a> {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Gap {
     /// The sender.
-    pub from: Side,
+    pub from: TcpSide,
     /// When the hole was noticed, nanoseconds since 1970.
     pub at_ns: u64,
     /// The first packet after the hole; the last one of the connection if nothing follows.
@@ -122,7 +122,7 @@ impl<'a> ConnectionBuilder<'a> {
             let first = flows[side].chunks.first_key_value();
             first.is_some_and(|(_, chunk)| chunk.bytes.starts_with(word))
         });
-        let end = |side: usize| if side == client { Side::Client } else { Side::Server };
+        let end = |side: usize| if side == client { TcpSide::Client } else { TcpSide::Server };
         let (mut ready, mut holes) = (Vec::new(), Vec::new());
         for (side, flow) in flows.into_iter().enumerate() {
             flow.finish(&ends.lines[side], end(side), last, &mut ready, &mut holes);
@@ -186,7 +186,7 @@ impl<'a> DirectionBuilder<'a> {
     fn finish(
         self,
         line: &SequenceTracker,
-        from: Side,
+        from: TcpSide,
         last: (u64, usize),
         ready: &mut Vec<(usize, StreamPiece<'a>)>,
         holes: &mut Vec<Gap>,

@@ -1,6 +1,6 @@
 //! A capture file whose bytes come piece by piece, as over a network.
 
-use super::file::{CaptureError, Cursor, ByteOrder, Packet, FormatRule};
+use super::file::{ByteOrder, CaptureError, Cursor, FormatRule, Packet};
 use super::{pcap, pcapng};
 use crate::util::escape::Untrusted;
 

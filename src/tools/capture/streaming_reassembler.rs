@@ -9,8 +9,8 @@ use std::collections::HashMap;
 use std::collections::hash_map::Entry;
 
 use super::packet::{self, Segment};
-use super::tcp_endpoints::{TcpEndpoints, ConnectionKey, FastHashState, REQUEST, RESPONSE};
-use super::{TcpConnection, Side, Packet};
+use super::tcp_endpoints::{ConnectionKey, FastHashState, REQUEST, RESPONSE, TcpEndpoints};
+use super::{Packet, TcpConnection, TcpSide};
 
 /// Segments that do not come in order, or not all of them.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -48,7 +48,7 @@ pub struct PayloadChunk<'a> {
     /// The number of its connection, from 0, in the order in which they begin.
     pub connection: usize,
     /// The sender.
-    pub from: DirectionProgress,
+    pub from: TcpSide,
     /// The payload: not empty.
     pub bytes: &'a [u8],
 }
@@ -82,7 +82,7 @@ impl StreamingReassembler {
 }
 
 impl StreamedConnection {
-    fn receive(&mut self, segment: &Segment<'_>) -> Result<Option<DirectionProgress>, OutOfOrder> {
+    fn receive(&mut self, segment: &Segment<'_>) -> Result<Option<TcpSide>, OutOfOrder> {
         let (side, offset) = self.ends.receive(segment);
         if segment.missing_bytes > 0 || segment.head.from == segment.head.to {
             return Err(OutOfOrder);
@@ -110,12 +110,12 @@ impl StreamedConnection {
         })
     }
 
-    fn end(&mut self, side: usize) -> DirectionProgress {
+    fn end(&mut self, side: usize) -> TcpSide {
         let client = match self.client {
             Some(client) => client,
             None => *self.client.insert(self.client()),
         };
-        if side == client { DirectionProgress::Client } else { DirectionProgress::Server }
+        if side == client { TcpSide::Client } else { TcpSide::Server }
     }
 
     fn finish(self) -> Result<TcpConnection<'static>, OutOfOrder> {
@@ -148,7 +148,7 @@ impl StreamedConnection {
 
 #[cfg(test)]
 pub(super) mod tests {
-    use super::super::packet::{ACK, FIN, SegmentHeader, LINK_RAW, SYN, encode};
+    use super::super::packet::{ACK, FIN, LINK_RAW, SYN, SegmentHeader, encode};
     use super::super::{Capture, StreamPiece};
     use super::*;
 

@@ -4,7 +4,7 @@ use core::net::{IpAddr, SocketAddr};
 
 use proptest::prelude::*;
 
-use super::packet::{ACK, FIN, SegmentHeader, LINK_RAW, LINK_WORLD, PSH, SYN};
+use super::packet::{ACK, FIN, LINK_RAW, LINK_WORLD, PSH, SYN, SegmentHeader};
 use super::pcapng::{PacketMeta, write_interface, write_name, write_packet, write_section};
 use super::streaming_reassembler::tests::is_orderly;
 use super::*;
@@ -37,7 +37,8 @@ fn file(segments: &[(SegmentHeader, &[u8])]) -> Vec<u8> {
     for (at, (head, payload)) in segments.iter().enumerate() {
         let mut packet = Vec::new();
         packet::encode(&mut packet, head, payload);
-        let about = PacketMeta { interface: 0, at_ns: 1000 * (at as u64 + 1), inbound: Some(true), comment: "" };
+        let about =
+            PacketMeta { interface: 0, at_ns: 1000 * (at as u64 + 1), inbound: Some(true), comment: "" };
         write_packet(&mut out, &about, &packet);
     }
     out
@@ -51,7 +52,7 @@ fn told(bytes: &[u8]) -> (String, String, Vec<usize>) {
     is_orderly(&capture);
     let (mut client, mut server, mut packets) = (String::new(), String::new(), Vec::new());
     for piece in &connections[0].pieces {
-        let said = if piece.from == Side::Client { &mut client } else { &mut server };
+        let said = if piece.from == TcpSide::Client { &mut client } else { &mut server };
         if piece.hole_before {
             said.push('_');
         }
@@ -64,7 +65,8 @@ fn told(bytes: &[u8]) -> (String, String, Vec<usize>) {
 #[test]
 fn written_captures_are_read_back() {
     let mut out = file(&[(head(PSH | ACK, 7, 9), b"hello")]);
-    let about = PacketMeta { interface: 1, at_ns: u64::MAX, inbound: None, comment: "tick=3 player=2 \u{c4}nne" };
+    let about =
+        PacketMeta { interface: 1, at_ns: u64::MAX, inbound: None, comment: "tick=3 player=2 \u{c4}nne" };
     write_packet(&mut out, &about, b"xyz");
     let six: IpAddr = "2001:db8::9".parse().expect("an address");
     write_name(&mut out, six, "Bo\0by");
@@ -197,13 +199,13 @@ fn missing_bytes_stay_a_gap() {
         (told(&bytes).0, holes)
     };
     let middle = holes(&[(head(ACK, 1, 1), b"ab"), (head(ACK, 6, 1), b"cd")]);
-    assert_eq!(middle, ("ab_cd".into(), vec![(Side::Client, 4, 3)]));
+    assert_eq!(middle, ("ab_cd".into(), vec![(TcpSide::Client, 4, 3)]));
     let front = holes(&[(head(ACK, 4, 1), b"ab")]);
-    assert_eq!(front, ("_ab".into(), vec![(Side::Client, 3, 3)]));
+    assert_eq!(front, ("_ab".into(), vec![(TcpSide::Client, 3, 3)]));
     let before_fin = holes(&[(head(ACK, 1, 1), b"ab"), (head(ACK | FIN, 5, 1), b"")]);
-    assert_eq!(before_fin, ("ab".into(), vec![(Side::Client, 4, 2)]));
+    assert_eq!(before_fin, ("ab".into(), vec![(TcpSide::Client, 4, 2)]));
     let acknowledged = holes(&[(head(ACK, 1, 1), b"ab"), (answer(ACK, 1, 9), b"")]);
-    assert_eq!(acknowledged, ("ab".into(), vec![(Side::Client, 4, 6)]));
+    assert_eq!(acknowledged, ("ab".into(), vec![(TcpSide::Client, 4, 6)]));
     let fin_acknowledged = holes(&[(head(ACK, 1, 1), b"ab"), (answer(ACK, 1, 4), b"")]);
     assert_eq!(fin_acknowledged, ("ab".into(), vec![]));
 }

@@ -286,7 +286,9 @@ pub fn decode(bytes: &[u8]) -> Result<(Untrusted<&str>, WorldRecord<'_>), WorldR
             flags: u8::from_le_bytes(reader.array()?),
             session: reader.rest(),
         },
-        LOST => WorldRecord::Lost { messages: reader.u32()?, bytes: reader.u64()?, since_tick: reader.u32()? },
+        LOST => {
+            WorldRecord::Lost { messages: reader.u32()?, bytes: reader.u64()?, since_tick: reader.u32()? }
+        }
         JOIN => WorldRecord::Join {
             client: reader.u64()?,
             player: reader.u16()?,
@@ -297,7 +299,11 @@ pub fn decode(bytes: &[u8]) -> Result<(Untrusted<&str>, WorldRecord<'_>), WorldR
         ROOM => WorldRecord::Room { game: reader.text()?, paths: reader.pairs(RecordReader::text)? },
         kind => return Err(WorldRecordError::Kind(kind)),
     };
-    if reader.bytes.is_empty() { Ok((room, record)) } else { Err(WorldRecordError::Trailing(reader.bytes.len())) }
+    if reader.bytes.is_empty() {
+        Ok((room, record))
+    } else {
+        Err(WorldRecordError::Trailing(reader.bytes.len()))
+    }
 }
 
 struct RecordReader<'a> {

@@ -14,9 +14,9 @@ use core::time::Duration;
 use std::collections::BTreeSet;
 
 use super::Capture;
-use super::packet::{self, ACK, FIN, SegmentHeader, LINK_RAW, LINK_WORLD, PSH, SYN};
+use super::packet::{self, ACK, FIN, LINK_RAW, LINK_WORLD, PSH, SYN, SegmentHeader};
 use super::pcapng::{self, PacketMeta};
-use super::reassembly::Side;
+use super::reassembly::TcpSide;
 use super::world_record::{self, WorldRecord};
 use crate::limits;
 use crate::util::escape::Untrusted;
@@ -86,7 +86,11 @@ impl CaptureWriter {
 
     fn packet(&mut self, interface: u32, at: Duration, inbound: Option<bool>, comment: &str) {
         let at_ns = u64::try_from((self.epoch + at).as_nanos()).unwrap_or(u64::MAX);
-        pcapng::write_packet(&mut self.blocks, &PacketMeta { interface, at_ns, inbound, comment }, &self.packet);
+        pcapng::write_packet(
+            &mut self.blocks,
+            &PacketMeta { interface, at_ns, inbound, comment },
+            &self.packet,
+        );
         self.packets += 1;
     }
 }
@@ -118,7 +122,8 @@ impl Capture<'_> {
         self.names.iter().for_each(|(address, name)| pcapng::write_name(&mut out, *address, name.raw()));
         for packet in packets() {
             let comment = &packet.comments.join("; ");
-            let about = PacketMeta { interface: CLIENTS, at_ns: packet.at_ns, inbound: packet.inbound, comment };
+            let about =
+                PacketMeta { interface: CLIENTS, at_ns: packet.at_ns, inbound: packet.inbound, comment };
             pcapng::write_part(&mut out, &about, packet.bytes, packet.whole_bytes);
         }
         Ok(out)
@@ -146,7 +151,7 @@ impl TcpFlow {
         (at, comment): (Duration, &str),
     ) -> TcpFlow {
         let mut flow = TcpFlow { ends, next, lost_bytes: 0 };
-        for (from, flags) in [(Side::Client, SYN), (Side::Server, SYN | ACK), (Side::Client, ACK)] {
+        for (from, flags) in [(TcpSide::Client, SYN), (TcpSide::Server, SYN | ACK), (TcpSide::Client, ACK)] {
             flow.segment(writer, from, (flags, b""), (at, comment));
         }
         flow
@@ -156,7 +161,7 @@ impl TcpFlow {
     pub fn bytes(
         &mut self,
         writer: &mut CaptureWriter,
-        from: Side,
+        from: TcpSide,
         mut bytes: &[u8],
         (at, comment): (Duration, &str),
     ) {
@@ -175,8 +180,8 @@ impl TcpFlow {
     }
 
     /// Writes the end of both directions.
-    pub fn end(mut self, writer: &mut CaptureWriter, first: Side, (at, comment): (Duration, &str)) {
-        let second = if first == Side::Client { Side::Server } else { Side::Client };
+    pub fn end(mut self, writer: &mut CaptureWriter, first: TcpSide, (at, comment): (Duration, &str)) {
+        let second = if first == TcpSide::Client { TcpSide::Server } else { TcpSide::Client };
         for (from, flags) in [(first, FIN | ACK), (second, FIN | ACK), (first, ACK)] {
             self.segment(writer, from, (flags, b""), (at, comment));
         }
@@ -186,11 +191,11 @@ impl TcpFlow {
     fn segment(
         &mut self,
         writer: &mut CaptureWriter,
-        from: Side,
+        from: TcpSide,
         (flags, payload): (u8, &[u8]),
         (at, comment): (Duration, &str),
     ) -> usize {
-        let own = usize::from(from == Side::Server);
+        let own = usize::from(from == TcpSide::Server);
         let acknowledged = if flags & ACK != 0 { self.next[1 - own] } else { 0 };
         let (from, to, sequence) = (self.ends[own], self.ends[1 - own], self.next[own]);
         writer.packet.clear();

@@ -13,7 +13,7 @@ use super::Conversation;
 use super::dialect_guess::DialectGuess;
 use super::explanation::{Explanation, Problem};
 use crate::packet::{Dialect, PacketTables};
-use crate::tools::capture::{self, Capture, TcpConnection, Side, Gap, StreamPiece, packet};
+use crate::tools::capture::{self, Capture, Gap, StreamPiece, TcpConnection, TcpSide, packet};
 use crate::util::plural::count_noun;
 use crate::ws::Side;
 
@@ -250,10 +250,10 @@ pub(crate) fn cut(capture: &Capture<'_>) -> Option<String> {
 }
 
 /// The side that an end is.
-pub(crate) fn side(end: Side) -> Side {
+pub(crate) fn side(end: TcpSide) -> Side {
     match end {
-        Side::Client => Side::Client,
-        Side::Server => Side::Server,
+        TcpSide::Client => Side::Client,
+        TcpSide::Server => Side::Server,
     }
 }
 
@@ -272,11 +272,25 @@ fn hole_before(holes: &[Gap], piece: &StreamPiece<'_>, told: &mut [bool]) -> u64
 
 impl<'c> ConnectionReader<'c> {
     /// The connection with this number, of which nothing was read yet.
-    pub fn new(number: usize, connection: &TcpConnection<'_>, conversation: Conversation<'c>) -> ConnectionReader<'c> {
+    pub fn new(
+        number: usize,
+        connection: &TcpConnection<'_>,
+        conversation: Conversation<'c>,
+    ) -> ConnectionReader<'c> {
         let (ends, is_whole) = ([connection.client, connection.server], connection.has_begin);
         let (holes, told) = (connection.holes.clone(), vec![false; connection.holes.len()]);
         let (has_begun, pieces_left, tally) = (false, connection.pieces.len(), ConnectionSummary::default());
-        ConnectionReader { number, ends, is_whole, holes, conversation, has_begun, pieces_left, reported_gaps: told, tally }
+        ConnectionReader {
+            number,
+            ends,
+            is_whole,
+            holes,
+            conversation,
+            has_begun,
+            pieces_left,
+            reported_gaps: told,
+            tally,
+        }
     }
 
     /// The conversation so far.
@@ -290,7 +304,12 @@ impl<'c> ConnectionReader<'c> {
     }
 
     /// Reports what a piece completes, which could be read after this packet.
-    pub fn receive(&mut self, packet: usize, piece: &StreamPiece<'_>, each: &mut impl FnMut(CaptureItem<'c>)) {
+    pub fn receive(
+        &mut self,
+        packet: usize,
+        piece: &StreamPiece<'_>,
+        each: &mut impl FnMut(CaptureItem<'c>),
+    ) {
         let (client, at_ns, from) = (self.number, piece.at_ns, side(piece.from));
         let mut tell = |what| each(CaptureItem { client, packet, at_ns, what });
         if !std::mem::replace(&mut self.has_begun, true) {
@@ -317,7 +336,7 @@ impl<'c> ConnectionReader<'c> {
 
     /// Reports the leftover bytes, and the holes that nothing follows.
     fn end(&mut self, tell: &mut impl FnMut(CaptureItemKind<'c>)) {
-        for end in [Side::Client, Side::Server] {
+        for end in [TcpSide::Client, TcpSide::Server] {
             for item in self.conversation.finish(side(end)) {
                 self.tally.item(item, tell);
             }

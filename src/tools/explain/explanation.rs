@@ -3,7 +3,7 @@
 use std::fmt;
 use std::ops::Range;
 
-use super::color::{ColorRole, ColorMode};
+use super::color::{ColorMode, ColorRole};
 use super::tree::Node;
 use super::truncate::cut;
 use super::{dialect_guess, hex};

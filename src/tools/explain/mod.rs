@@ -51,7 +51,7 @@ use crate::ws::frame::MASK;
 use color::ColorMode;
 pub use conversation::Conversation;
 pub use dialect_guess::DialectGuess;
-pub use explanation::{Content, Explanation, ExplainedFrame, PAYLOAD, Problem, REST, ReassembledMessage};
+pub use explanation::{Content, ExplainedFrame, Explanation, PAYLOAD, Problem, REST, ReassembledMessage};
 
 /// Explains bytes that `from` sent; `None` infers the sender from the bytes.
 pub fn explain<'a>(bytes: &[u8], dialect: &'a Dialect, from: Option<Side>) -> Explanation<'a> {

@@ -85,7 +85,12 @@ impl ByteCounts {
         let name = if is_full { OTHER } else { name };
         let known = self.kinds.iter().position(|kind| kind.packet == name && kind.from == from);
         let at = known.unwrap_or_else(|| {
-            self.kinds.push(PacketBytes { packet: name.to_owned(), from, count: 0, bits: NamedBits::default() });
+            self.kinds.push(PacketBytes {
+                packet: name.to_owned(),
+                from,
+                count: 0,
+                bits: NamedBits::default(),
+            });
             self.kinds.len() - 1
         });
         &mut self.kinds[at]

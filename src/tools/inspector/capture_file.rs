@@ -14,14 +14,14 @@ use std::collections::BTreeMap;
 
 use serde_json::{Value as Json, json};
 
-use super::entry::{FrameEntry, EntryKind};
+use super::entry::{EntryKind, FrameEntry};
 use super::list::{FrameList, ListRequest};
 use super::ping_pairs::PingPairs;
 use super::{frame_json, packet_diff, share_link};
 use crate::limits;
 use crate::packet::PacketTables;
-use crate::tools::capture::{self, TcpConnection, StreamPiece};
-use crate::tools::explain::capture_walk::{self, ConnectionReader, CaptureItemKind};
+use crate::tools::capture::{self, StreamPiece, TcpConnection};
+use crate::tools::explain::capture_walk::{self, CaptureItemKind, ConnectionReader};
 use crate::tools::explain::{Content, Conversation, Explanation};
 use crate::util::plural::count_noun;
 use crate::ws::frame::Opcode;
@@ -71,7 +71,7 @@ struct Checkpoint {
 
 #[derive(Debug, Clone, Copy)]
 struct FilePiece {
-    from: capture::Side,
+    from: capture::TcpSide,
     hole_before: bool,
     packet: u32,
     begin: u32,
@@ -134,7 +134,8 @@ impl CaptureFile {
         drop(found);
         let order = capture_walk::order(connections.iter().map(|(one, _)| one)).into_iter();
         let order = order.map(|(readable, index, at)| (readable as u32, index as u32, at as u32)).collect();
-        let talk = |(one, number): &(TcpConnection<'_>, usize)| FileConnection::new(*number, one, &names, &bytes);
+        let talk =
+            |(one, number): &(TcpConnection<'_>, usize)| FileConnection::new(*number, one, &names, &bytes);
         let conversations = connections.iter().map(talk).collect();
         drop(connections);
         let list = FrameList::default();
@@ -319,7 +320,8 @@ impl CaptureFile {
         let (json, is_ours) = after.map_or((None, false), |talk| (talk.json(), talk.is_ours()));
         let (dialect, bytes) = (item.dialect.name().to_owned(), item.bytes.clone());
         let tables = share_link::tables(self.codes, &dialect);
-        share_link::ShareLink { bytes, before, dialect, from: item.from, json, is_ours, is_head, tables }.print()
+        share_link::ShareLink { bytes, before, dialect, from: item.from, json, is_ours, is_head, tables }
+            .print()
     }
 
     /// The earlier frames of the message that this frame goes on with.
@@ -389,7 +391,8 @@ impl FileConnection {
     ) -> FileConnection {
         let TcpConnection { client, server, first_packet, has_begin, has_end, .. } = *connection;
         // `Reading` counts the pieces; their bytes are in the file.
-        let pieces: Vec<FilePiece> = connection.pieces.iter().map(|piece| FilePiece::new(piece, file)).collect();
+        let pieces: Vec<FilePiece> =
+            connection.pieces.iter().map(|piece| FilePiece::new(piece, file)).collect();
         let hollow = pieces.iter().map(|place| StreamPiece { bytes: &[], ..place.piece(&[]) }).collect();
         let holes = connection.holes.clone();
         let about = TcpConnection { client, server, first_packet, has_begin, has_end, pieces: hollow, holes };
@@ -443,8 +446,8 @@ fn names<'a>(
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::tools::capture::Side;
-    use crate::tools::capture::writer::{TcpFlow, CaptureWriter};
+    use crate::tools::capture::TcpSide;
+    use crate::tools::capture::writer::{CaptureWriter, TcpFlow};
 
     #[test]
     fn connections_without_data_cost_a_number_and_the_menu_has_a_bound() {
@@ -456,7 +459,7 @@ mod tests {
             let ends = ends.map(|end| end.parse().expect("an address"));
             let mut flow = TcpFlow::open(&mut writer, ends, [1, 1], Default::default());
             if client % 2 == 1 {
-                flow.bytes(&mut writer, Side::Client, b"\x81\x80\0\0\0\0", Default::default());
+                flow.bytes(&mut writer, TcpSide::Client, b"\x81\x80\0\0\0\0", Default::default());
             }
         }
         let mut file = CaptureFile::open(writer.blocks).expect("a capture");

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use super::entry::{FrameEntry, EntryKind};
+use super::entry::{EntryKind, FrameEntry};
 use super::list::FrameList;
 use super::observed_format::Handshake;
 use super::ping_pairs::PingPairs;
@@ -107,8 +107,10 @@ impl ClientLog {
         let at_us = kept.at.as_micros() as u64;
         let entry = FrameEntry::new(kept.n, self.client as u32, explained, &mut self.list.names);
         let pair = self.pairs.take(kept.n, at_us, explained);
-        self.list
-            .push(FrameEntry { at_us, tick: kept.tick, is_injected: kept.is_injected, ..entry }, Some(explained));
+        self.list.push(
+            FrameEntry { at_us, tick: kept.tick, is_injected: kept.is_injected, ..entry },
+            Some(explained),
+        );
         if let Some(pair) = pair {
             self.list.pair(kept.n, pair);
         }
@@ -164,7 +166,11 @@ impl ClientLog {
     }
 
     /// A frame that is still kept, explained after the earlier frames of its message.
-    pub fn explanation<'c>(&self, n: u64, codes: &'c PacketTables) -> Option<(&RetainedFrame, Explanation<'c>)> {
+    pub fn explanation<'c>(
+        &self,
+        n: u64,
+        codes: &'c PacketTables,
+    ) -> Option<(&RetainedFrame, Explanation<'c>)> {
         let kept = self.ring.get(n)?;
         let mut talk = if kept.is_head { self.begin(codes) } else { self.conversation(codes) }?;
         if let (true, Side::Server, Some(LogStart::Handshake(opened, _))) =

@@ -119,7 +119,21 @@ impl FrameEntry {
     pub fn gap(n: u64, client: u32, from: Side, kind: EntryKind, at_us: u64) -> FrameEntry {
         let (opcode, packet, rule, tick, bytes, place, pair) = (None, 0, 0, 0, 0, (0, 0), None);
         let is_injected = false;
-        FrameEntry { n, client, from, kind, opcode, packet, rule, at_us, tick, bytes, place, pair, is_injected }
+        FrameEntry {
+            n,
+            client,
+            from,
+            kind,
+            opcode,
+            packet,
+            rule,
+            at_us,
+            tick,
+            bytes,
+            place,
+            pair,
+            is_injected,
+        }
     }
 
     /// Whether it is one of the pings and pongs that programs send by themselves.

@@ -9,10 +9,10 @@ use std::time::Duration;
 use super::observed_format::Handshake;
 use super::ring::RetainedFrame;
 use crate::packet::{PacketTables, routes};
-use crate::tools::capture::Side;
+use crate::tools::capture::TcpSide;
 use crate::tools::capture::Untrusted;
 use crate::tools::capture::world_record::WorldRecord;
-use crate::tools::capture::writer::{TcpFlow, CaptureWriter};
+use crate::tools::capture::writer::{CaptureWriter, TcpFlow};
 use crate::ws::Side;
 
 /// The client of a connection.
@@ -44,11 +44,11 @@ pub fn capture<'a>(
     let first = frames.peek().map_or(0, |frame| frame.n);
     let before = format!("the inspector no longer has the frames before number {first}");
     let mut flow = TcpFlow::open(&mut writer, [opened.address, opened.local], [0, 0], (at, ""));
-    flow.bytes(&mut writer, Side::Client, &opened.request, (at, ""));
-    flow.bytes(&mut writer, Side::Server, &opened.response, (at, &before));
+    flow.bytes(&mut writer, TcpSide::Client, &opened.request, (at, ""));
+    flow.bytes(&mut writer, TcpSide::Server, &opened.response, (at, &before));
     for frame in frames {
         let ExportedClient { player, name } = whose;
-        let from = if frame.from == Side::Client { Side::Client } else { Side::Server };
+        let from = if frame.from == Side::Client { TcpSide::Client } else { TcpSide::Server };
         let comment = format!("tick={} player={player} {name}", frame.tick);
         flow.bytes(&mut writer, from, frame.bytes(), (frame.at.max(at), comment.trim_end()));
     }
@@ -128,11 +128,14 @@ mod tests {
         let connections = read.connections();
         let [connection] = &connections[..] else { panic!("{} connections", connections.len()) };
         assert!(connection.has_begin && connection.holes.is_empty());
-        let said = |from: Side| -> Vec<u8> {
+        let said = |from: TcpSide| -> Vec<u8> {
             let pieces = connection.pieces.iter().filter(|piece| piece.from == from);
             pieces.flat_map(|piece| piece.bytes.to_vec()).collect()
         };
-        assert_eq!(said(Side::Client), [&opened.request[..], frames[1].bytes(), frames[3].bytes()].concat());
-        assert_eq!(said(Side::Server), [&opened.response[..], frames[2].bytes()].concat());
+        assert_eq!(
+            said(TcpSide::Client),
+            [&opened.request[..], frames[1].bytes(), frames[3].bytes()].concat()
+        );
+        assert_eq!(said(TcpSide::Server), [&opened.response[..], frames[2].bytes()].concat());
     }
 }

@@ -409,8 +409,14 @@ mod tests {
                 "move.direction != nil",
                 Test::Field(path("move.direction"), Operator::IsNot, ExpectedValue::Text("nil".to_owned())),
             ),
-            ("name = \"Ann B\"", Test::Field(path("name"), Operator::Is, ExpectedValue::Text("Ann B".to_owned()))),
-            ("name ~ an", Test::Field(path("name"), Operator::Contains, ExpectedValue::Text("an".to_owned()))),
+            (
+                "name = \"Ann B\"",
+                Test::Field(path("name"), Operator::Is, ExpectedValue::Text("Ann B".to_owned())),
+            ),
+            (
+                "name ~ an",
+                Test::Field(path("name"), Operator::Contains, ExpectedValue::Text("an".to_owned())),
+            ),
             ("hex 81 85", Test::Bytes(vec![0x81, 0x85])),
             ("hex 0x8185:37", Test::Bytes(vec![0x81, 0x85, 0x37])),
             ("\"Hello\"", Test::Text("hello".to_owned())),

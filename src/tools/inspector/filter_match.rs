@@ -5,7 +5,7 @@
 //! number on the wire.
 
 use super::entry::{FrameEntry, NameTable};
-use super::filter::{Filter, Operator, FilterTerm, Test, Unit, ExpectedValue};
+use super::filter::{ExpectedValue, Filter, FilterTerm, Operator, Test, Unit};
 use crate::tools::explain::Explanation;
 use crate::tools::explain::tree::Node;
 use crate::util::plural::count_noun;
@@ -31,7 +31,8 @@ struct TermStats {
 impl FilterMatcher {
     /// Nothing was asked yet.
     pub fn new(filter: Filter) -> FilterMatcher {
-        let tallies = filter.alternatives.iter().map(|parts| vec![TermStats::default(); parts.len()]).collect();
+        let tallies =
+            filter.alternatives.iter().map(|parts| vec![TermStats::default(); parts.len()]).collect();
         FilterMatcher { filter, tallies }
     }
 
@@ -52,7 +53,12 @@ impl FilterMatcher {
     }
 
     /// Whether a frame passes. Without an explanation, a part that needs one does not hold.
-    pub fn passes(&mut self, entry: &FrameEntry, names: &NameTable, explained: Option<&Explanation<'_>>) -> bool {
+    pub fn passes(
+        &mut self,
+        entry: &FrameEntry,
+        names: &NameTable,
+        explained: Option<&Explanation<'_>>,
+    ) -> bool {
         let mut is_wanted = self.is_empty();
         for (parts, tallies) in self.filter.alternatives.iter().zip(&mut self.tallies) {
             is_wanted |= parts.iter().zip(tallies).all(|(part, tally)| {
@@ -144,7 +150,8 @@ fn deep(test: &Test, explained: &Explanation<'_>, tally: &mut TermStats) -> bool
     let Some(frame) = explained.frames.first() else { return false };
     match test {
         Test::Field(path, operator, wanted) => {
-            let mut look = FieldSearch { path, operator: *operator, wanted, holds: false, is_there: false, tally };
+            let mut look =
+                FieldSearch { path, operator: *operator, wanted, holds: false, is_there: false, tally };
             look.walk(&frame.tree, &mut Vec::new());
             if let Some(whole) = &frame.whole {
                 look.walk(&whole.tree, &mut Vec::new());
@@ -256,7 +263,8 @@ mod tests {
     fn judge(filter: &str, frames: &[Vec<u8>]) -> (Vec<usize>, String) {
         let codes = PacketTables::builtin();
         let dialect = codes.dialect("native").expect("built in");
-        let (mut names, mut judge) = (NameTable::default(), FilterMatcher::new(Filter::parse(filter).expect("a filter")));
+        let (mut names, mut judge) =
+            (NameTable::default(), FilterMatcher::new(Filter::parse(filter).expect("a filter")));
         let mut passed = Vec::new();
         for (at, bytes) in frames.iter().enumerate() {
             let explained = explain(bytes, &dialect, None);

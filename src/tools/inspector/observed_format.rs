@@ -186,7 +186,8 @@ mod tests {
             ObservedKind::Lost(7),
             ObservedKind::Ended("silent"),
         ];
-        let records = records.map(|what| ObservedRecord { at: Duration::from_micros(1 << 40), tick: u32::MAX, what });
+        let records =
+            records.map(|what| ObservedRecord { at: Duration::from_micros(1 << 40), tick: u32::MAX, what });
         let mut message = begin(u64::MAX);
         let mut ends = vec![message.len()];
         for record in &records {

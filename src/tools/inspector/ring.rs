@@ -110,7 +110,17 @@ mod tests {
 
     fn frame(n: u64, from: Side, length: usize) -> RetainedFrame {
         let (at, piece) = (Duration::ZERO, Arc::from(vec![0; length]));
-        RetainedFrame { n, from, at, tick: 0, piece, begin: 0, end: length, is_head: false, is_injected: false }
+        RetainedFrame {
+            n,
+            from,
+            at,
+            tick: 0,
+            piece,
+            begin: 0,
+            end: length,
+            is_head: false,
+            is_injected: false,
+        }
     }
 
     fn numbers(ring: &Ring) -> Vec<u64> {

@@ -153,7 +153,8 @@ mod tests {
         );
         assert_eq!(ShareLink::read(&text), Ok(link.clone()));
         let tables = Some("0123456789abcdef".to_owned());
-        let head = ShareLink { json: None, is_ours: false, is_head: true, before: Vec::new(), tables, ..link };
+        let head =
+            ShareLink { json: None, is_ours: false, is_head: true, before: Vec::new(), tables, ..link };
         assert_eq!(ShareLink::read(&head.print().expect("short")), Ok(head));
         let hello = ShareLink::read("frame=818537fa213d7f9f4d5158").expect("bytes");
         assert_eq!((hello.from, hello.dialect.as_str(), hello.json), (Side::Client, "native", None));

@@ -201,7 +201,8 @@ fn a_filter_holds_for_frames_that_are_kept_and_for_those_that_come() {
         &mut inspector,
         [client(&moves(5000)), client(&moves(9000)), client(&masked(Opcode::Ping, b"a"))],
     );
-    let wish = |text: &str| ListRequest::read(&json!({ "text": text, "automatic": false })).expect("a filter");
+    let wish =
+        |text: &str| ListRequest::read(&json!({ "text": text, "automatic": false })).expect("a filter");
     inspector.filter(wish("move.direction > 7000"));
     let told = receive(&mut inspector, [client(&moves(9001))]);
     assert_eq!(told["frames"].as_array().map(Vec::len), Some(1));

@@ -24,9 +24,9 @@ use super::replay::recording;
 use crate::game::GameInfo;
 use crate::limits;
 use crate::tools::capture::packet::LINK_WORLD;
-use crate::tools::capture::{self, StreamReader, CaptureError, Packet, WorldRecord, Untrusted, world_record};
+use crate::tools::capture::{self, CaptureError, Packet, StreamReader, Untrusted, WorldRecord, world_record};
 use crate::util::plural::count_noun;
-pub use room_playback::{ChecksumMismatch, TimelineMarker, MarkerKind, RoomPlayback, WorkResult};
+pub use room_playback::{ChecksumMismatch, MarkerKind, RoomPlayback, TimelineMarker, WorkResult};
 
 /// How the file ended.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -67,7 +67,14 @@ impl Playback {
     /// A file of these games whose bytes are to come.
     pub fn new(games: Vec<&'static GameInfo>) -> Playback {
         let rooms = BTreeMap::new();
-        Playback { games, arriving: StreamReader::default(), pending: Vec::new(), begin_ns: None, rooms, end: None }
+        Playback {
+            games,
+            arriving: StreamReader::default(),
+            pending: Vec::new(),
+            begin_ns: None,
+            rooms,
+            end: None,
+        }
     }
 
     /// Takes the next bytes of the file. After its end, and after damage, they are ignored.
@@ -99,7 +106,8 @@ impl Playback {
 
     fn give_up(&mut self, error: &CaptureError, bytes: &[u8]) {
         let packed = capture::compressed_file::format(bytes).filter(|_| error.offset == 0);
-        self.end = Some(FileEnd::Damaged(packed.map_or_else(|| error.to_string(), |packed| packed.to_string())));
+        self.end =
+            Some(FileEnd::Damaged(packed.map_or_else(|| error.to_string(), |packed| packed.to_string())));
     }
 
     /// All bytes have come.
@@ -177,7 +185,10 @@ fn note(rooms: &mut BTreeMap<Untrusted, PlaybackRoom>, games: &[&'static GameInf
     };
     let is_of_world = matches!(
         record,
-        WorldRecord::World { .. } | WorldRecord::Tick { .. } | WorldRecord::Lost { .. } | WorldRecord::Room { .. }
+        WorldRecord::World { .. }
+            | WorldRecord::Tick { .. }
+            | WorldRecord::Lost { .. }
+            | WorldRecord::Room { .. }
     );
     if !is_of_world || !rooms.contains_key(name.raw()) && rooms.len() >= limits::WATCH_ROOMS {
         return;

@@ -8,7 +8,7 @@ use tickwire_sim::{MembershipChange, PlayerId, WorldParams};
 use super::recorded_ticks::RecordedTicks;
 use super::snapshot_cache::SnapshotCache;
 use crate::connection::session::NATIVE_VERSION;
-use crate::game::{GameInfo, KillPacket, Messages, SpectatorWorld, DynWorld};
+use crate::game::{DynWorld, GameInfo, KillPacket, Messages, SpectatorWorld};
 use crate::limits;
 use crate::packet::{DecodedPacket, Dialect, Direction, Value};
 
@@ -359,7 +359,13 @@ impl OpenPlayback {
     }
 
     /// Goes on with the index, for so many ticks, or until so many are completed.
-    fn index_on(&mut self, tape: &RecordedTicks, left: &mut u32, until: Option<u32>, marks: &mut MarkerSink<'_>) {
+    fn index_on(
+        &mut self,
+        tape: &RecordedTicks,
+        left: &mut u32,
+        until: Option<u32>,
+        marks: &mut MarkerSink<'_>,
+    ) {
         while *left > 0 && until.is_none_or(|until| self.indexed() < until) {
             let tick = self.indexed();
             let Some(commands) = tape.commands(tick) else { return };
@@ -367,7 +373,8 @@ impl OpenPlayback {
                 && let Some(recorded) = tape.checksum(tick)
             {
                 let replayed = self.index.world().checksum();
-                self.differs = (recorded != replayed).then_some(ChecksumMismatch { tick, recorded, replayed });
+                self.differs =
+                    (recorded != replayed).then_some(ChecksumMismatch { tick, recorded, replayed });
             }
             if self.store.wants(tick) {
                 self.store.keep(tick, self.index.world().snapshot());

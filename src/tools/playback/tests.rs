@@ -12,7 +12,9 @@ mod cases {
     use crate::games::moo::Moo;
     use crate::games::moo::world::{Action, Angle, Identity, TickHz, World};
     use crate::packet::{Dialect, Direction, PacketTables};
-    use crate::tools::capture::pcapng::{PacketMeta as PacketAbout, write_interface, write_packet, write_section};
+    use crate::tools::capture::pcapng::{
+        PacketMeta as PacketAbout, write_interface, write_packet, write_section,
+    };
 
     const TICKS: u32 = 700;
     const ANN: PlayerId = PlayerId(1);
@@ -52,13 +54,25 @@ mod cases {
             if tick == first {
                 let replica = (Moo::ABOUT.restore)(&world.snapshot()).expect("a snapshot");
                 let (identity, snapshot) = (replica.identity(), world.snapshot());
-                add(&WorldRecord::Room { game: Moo::NAME.into(), paths: vec![("/play".into(), "native".into())] });
+                add(&WorldRecord::Room {
+                    game: Moo::NAME.into(),
+                    paths: vec![("/play".into(), "native".into())],
+                });
                 for (part, bytes) in snapshot.chunks(snapshot.len().div_ceil(3)).enumerate() {
                     let options =
                         identity.options.iter().map(|(name, value)| ((*name).into(), *value)).collect();
                     let code_hash = Moo::code_hash();
                     let (tick_hz, part) = (identity.tick_hz, part as u16);
-                    add(&WorldRecord::World { seed, tick_hz, options, code_hash, tick, part, parts: 3, bytes });
+                    add(&WorldRecord::World {
+                        seed,
+                        tick_hz,
+                        options,
+                        code_hash,
+                        tick,
+                        part,
+                        parts: 3,
+                        bytes,
+                    });
                 }
             }
             let mut given = commands(tick);
@@ -298,7 +312,9 @@ mod cases {
     fn the_first_checksum_that_differs_is_named_and_it_is_watched_on() {
         let (checksums, mut records) = played("", 1, 0);
         for (tick, record) in &mut records {
-            let Ok((_, WorldRecord::Tick { frame, checksum })) = world_record::decode(record) else { continue };
+            let Ok((_, WorldRecord::Tick { frame, checksum })) = world_record::decode(record) else {
+                continue;
+            };
             let (wrong, frame) = (checksum ^ u64::from(*tick >= 250), frame.to_vec());
             record.clear();
             world_record::encode(record, "", &WorldRecord::Tick { checksum: wrong, frame: &frame });
@@ -309,7 +325,10 @@ mod cases {
         assert_eq!(show.differs(), None, "not there yet");
         while show.work(64, &mut Messages::default()).more {}
         let right = checksums[250];
-        assert_eq!(show.differs(), Some(ChecksumMismatch { tick: 250, recorded: right ^ 1, replayed: right }));
+        assert_eq!(
+            show.differs(),
+            Some(ChecksumMismatch { tick: 250, recorded: right ^ 1, replayed: right })
+        );
         seek(show, 600, 100);
         assert_eq!(show.checksum(), Some(checksums[600]));
     }

@@ -5,8 +5,8 @@ use tickwire_sim::state_tree::FieldDiff as Place;
 use tickwire_sim::{RawCommand, WorldParams};
 
 use super::field_diff::NAMED;
-use super::recording::{Recording, RecordedTick};
-use crate::game::{GameInfo, DynWorld};
+use super::recording::{RecordedTick, Recording};
+use crate::game::{DynWorld, GameInfo};
 use crate::tools::capture::Untrusted;
 
 /// Two captures beside each other.
@@ -85,8 +85,15 @@ pub(super) fn part(ours: Recording<'_>, theirs: Recording<'_>) -> Result<Diverge
     let (mut one, mut two) = (RecordingRun::new(ours), RecordingRun::new(theirs));
     let first_tick = one.world.tick().max(two.world.tick());
     let ends = [one.end(), two.end()];
-    let mut parting =
-        Divergence { first_tick, ticks: 0, ends, identity, recorded: [None; 2], commands: None, worlds: None };
+    let mut parting = Divergence {
+        first_tick,
+        ticks: 0,
+        ends,
+        identity,
+        recorded: [None; 2],
+        commands: None,
+        worlds: None,
+    };
     if !parting.identity.is_empty() {
         return Ok(parting);
     }
@@ -173,7 +180,8 @@ impl RecordingRun {
         let (Some(tick), None) = (self.ticks.get(self.at), self.foreign) else { return };
         let (recorded, computed) = (tick.checksum, self.world.checksum());
         if recorded != computed {
-            self.foreign = Some(ForeignChecksum { tick: tick.frame.tick.saturating_sub(1), recorded, computed });
+            self.foreign =
+                Some(ForeignChecksum { tick: tick.frame.tick.saturating_sub(1), recorded, computed });
         }
     }
 
@@ -198,7 +206,7 @@ mod tests {
 
     use tickwire_sim::{Command, PlayerId};
 
-    use super::{Recording, RecordedTick, part};
+    use super::{RecordedTick, Recording, part};
     use crate::game::Game as _;
     use crate::games::moo::Moo;
     use crate::games::moo::world::{Action, Angle, Identity, TickHz, World};

@@ -7,11 +7,11 @@ use std::ops::Range;
 use tickwire_sim::{MembershipChange, PlayerId, RawCommand};
 
 use super::error::ReplayError;
-use super::recording::{Recording, RecordedTick};
-use super::replay_client::{self, ReplayContext, DecodedCommand};
+use super::recording::{RecordedTick, Recording};
+use super::replay_client::{self, DecodedCommand, ReplayContext};
 use super::report::Report;
 use super::server_replies::ReplyDiff;
-use crate::game::{GameInfo, DynWorld};
+use crate::game::{DynWorld, GameInfo};
 use crate::limits;
 use crate::tools::capture::TcpConnection;
 
@@ -98,7 +98,8 @@ impl DecodedCommands {
         for connection in connections {
             decoded.add_client(hearing, connection, recording, &mut said)?;
         }
-        decoded.commands = said.into_iter().map(|(player, said)| (player, PlayerCommands::new(said))).collect();
+        decoded.commands =
+            said.into_iter().map(|(player, said)| (player, PlayerCommands::new(said))).collect();
         Ok(decoded)
     }
 
@@ -224,7 +225,13 @@ pub(super) fn explain(
 
 /// Counts the decoded commands that are in no tick. A command waits for a second at most, so an
 /// older one was dropped.
-pub(super) fn count_left(about: &GameInfo, ticks: &[RecordedTick], hz: u32, decoded: &DecodedCommands, report: &mut Report) {
+pub(super) fn count_left(
+    about: &GameInfo,
+    ticks: &[RecordedTick],
+    hz: u32,
+    decoded: &DecodedCommands,
+    report: &mut Report,
+) {
     let ahead = (limits::MAX_COMMAND_LEAD_MS * hz).div_ceil(1000) as usize + 1;
     let last_safe = ticks.len().checked_sub(ahead).map_or(0, |at| ticks[at].packet);
     let mut left: HashMap<PlayerId, Vec<usize>> = HashMap::new();

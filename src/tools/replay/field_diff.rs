@@ -3,7 +3,7 @@
 use tickwire_sim::state_tree::FieldDiff as Place;
 
 use super::recording::RecordedTick;
-use crate::game::{GameInfo, DynWorld};
+use crate::game::{DynWorld, GameInfo};
 
 /// Places that are named.
 pub(super) const NAMED: usize = 16;

@@ -5,7 +5,10 @@ use std::sync::Arc;
 use serde_json::{Value, json};
 use tickwire_sim::state_tree::FieldDiff as Place;
 
-use super::{ReplayOptions, BisectReport, CommandDiff, ReplyDiff, ForeignChecksum, ReplyFrame, ReplayError, Report, codes, replay};
+use super::{
+    BisectReport, CommandDiff, ForeignChecksum, ReplayError, ReplayOptions, ReplyDiff, ReplyFrame, Report,
+    codes, replay,
+};
 use crate::connection::WireFormat;
 use crate::game::GameInfo;
 use crate::packet::PacketTables;

@@ -33,18 +33,18 @@ use tickwire_sim::RawCommand;
 use crate::game::GameInfo;
 use crate::packet::PacketTables;
 use crate::tools::capture::packet::{self, LINK_WORLD};
-use crate::tools::capture::{Capture, TcpConnection, Side, Gap, Packet, Untrusted};
+use crate::tools::capture::{Capture, Gap, Packet, TcpConnection, TcpSide, Untrusted};
 use crate::util::plural::count_noun;
-pub use bisect::{BisectReport, ForeignChecksum, Divergence};
+pub use bisect::{BisectReport, Divergence, ForeignChecksum};
 use decoded_commands::{DecodedCommands, count_left, explain, issued};
 pub use error::ReplayError;
-use field_diff::RecordedWorld;
 pub use field_diff::FieldDiffs;
+use field_diff::RecordedWorld;
 use recording::Recording;
-use replay_client::{RouteFn, ReplayContext};
-pub use report::{ReplayOptions, CommandDiff, ReplayDiff, StateListing, Report};
+use replay_client::{ReplayContext, RouteFn};
+pub use report::{CommandDiff, ReplayDiff, ReplayOptions, Report, StateListing};
 pub use server_replies::{ReplyDiff, ReplyFrame};
-pub use streaming::{StoredRecord, StreamingReplay, WorldResults, NeedsFullReplay, WorldRunner, at_once};
+pub use streaming::{NeedsFullReplay, StoredRecord, StreamingReplay, WorldResults, WorldRunner, at_once};
 
 /// The packet tables by which a capture is replayed: [its own](Codes::for_capture), if it carries any.
 ///
@@ -79,7 +79,7 @@ pub fn replay(
         is_somewhere(tick, &recordings)?;
     }
     if let Some((client, hole)) = first_hole(&connections) {
-        let from = if hole.from == Side::Client { "the client" } else { "the server" };
+        let from = if hole.from == TcpSide::Client { "the client" } else { "the server" };
         let reason = format!("the capture lacks {} from {from}", count_noun(hole.bytes, "byte"));
         let refused = ReplayError::at(capture, (hole.packet, hole.at_ns), reason);
         return Err(ReplayError { client: Some(client), ..refused });
@@ -157,10 +157,7 @@ fn beginning_truncated(packet: usize) -> ReplayError {
 }
 
 /// Refuses a tick that none of the recordings comes to.
-fn is_somewhere(
-    tick: u32,
-    recordings: &BTreeMap<Untrusted<&str>, Recording<'_>>,
-) -> Result<(), ReplayError> {
+fn is_somewhere(tick: u32, recordings: &BTreeMap<Untrusted<&str>, Recording<'_>>) -> Result<(), ReplayError> {
     let ranges: Vec<_> = recordings.values().map(Recording::range).collect();
     if ranges.iter().any(|range| range.contains(&tick)) {
         return Ok(());

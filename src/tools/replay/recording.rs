@@ -12,8 +12,8 @@ use tickwire_sim::{EncodedAction, PlayerId, Reader};
 
 use super::error::ReplayError;
 use crate::connection::receiver::RoomInfo;
-use crate::game::{GameInfo as Game, DynWorld};
-use crate::tools::capture::{Capture, TcpConnection, WorldRecord, Untrusted, world_record};
+use crate::game::{DynWorld, GameInfo as Game};
+use crate::tools::capture::{Capture, TcpConnection, Untrusted, WorldRecord, world_record};
 use crate::util::plural::count_noun;
 
 /// See the [module](self).

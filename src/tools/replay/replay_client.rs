@@ -11,13 +11,13 @@ use tickwire_sim::{PlayerId, RawCommand};
 
 use super::error::ReplayError;
 use super::recording::ClientRecord as Client;
-use super::server_replies::{self, ServerReplies, ReplyDiff};
-use crate::connection::receiver::{ReadTime, Denial, RoomInfo};
-use crate::connection::{Driver, WireFormat, Receiver};
+use super::server_replies::{self, ReplyDiff, ServerReplies};
+use crate::connection::receiver::{Denial, ReadTime, RoomInfo};
+use crate::connection::{Driver, Receiver, WireFormat};
 use crate::game::{GameInfo, JoinRequest, SharedRateLimit};
 use crate::limits;
 use crate::packet::routes;
-use crate::tools::capture::{Capture, TcpConnection, Side, Untrusted};
+use crate::tools::capture::{Capture, TcpConnection, TcpSide, Untrusted};
 use crate::ws::http::{HeadReader, RequestHead};
 
 /// Returns what a request asks for in a room of a game; `None` if it is for no game.
@@ -63,7 +63,7 @@ pub fn replay_client(
     let (mut asked, mut before) = (RecordedDriver::default(), 0);
     let (mut reader, mut endpoint, mut receiver) = (Some(HeadReader::new(limits::HEAD_LIMITS)), None, None);
     let mut resumed = about.resumed;
-    let pieces: Vec<_> = connection.pieces.iter().filter(|piece| piece.from == Side::Client).collect();
+    let pieces: Vec<_> = connection.pieces.iter().filter(|piece| piece.from == TcpSide::Client).collect();
     for (at, piece) in pieces.iter().enumerate() {
         let now = Duration::from_nanos(piece.at_ns);
         if let Some(past) = resumed.take_if(|past| past.packet < piece.packet) {
@@ -122,7 +122,7 @@ pub fn replay_client(
 /// The name of the room that the request of a connection asks for.
 pub fn room_of(connection: &TcpConnection<'_>) -> Untrusted {
     let mut reader = HeadReader::new(limits::HEAD_LIMITS);
-    let mut pieces = connection.pieces.iter().filter(|piece| piece.from == Side::Client);
+    let mut pieces = connection.pieces.iter().filter(|piece| piece.from == TcpSide::Client);
     let head = pieces.find_map(|piece| reader.receive(piece.bytes).ok().flatten());
     head.map_or_else(Untrusted::default, |head| routes::split_room_path(head.path()).0.into())
 }

@@ -11,7 +11,7 @@ use crate::connection::WireFormat;
 use crate::connection::receiver::RoomInfo;
 use crate::game::{CloseReason, PLAYER_GONE};
 use crate::packet::{DecodedPacket, Dialect, Direction, PacketTables};
-use crate::tools::capture::{TcpConnection, Side};
+use crate::tools::capture::{TcpConnection, TcpSide};
 use crate::ws::Side;
 use crate::ws::close;
 use crate::ws::frame::{Header, Opcode};
@@ -21,8 +21,12 @@ const PACKETS: [&str; 6] = ["io_init", "init_data", "welcome", "pong", "error", 
 /// Those of them that a client may get without a greeting.
 const PARTINGS: [&str; 2] = ["error", "disconnect"];
 /// Why a client gets no greeting.
-const TURNED_AWAY: [CloseReason; 4] =
-    [CloseReason::TokenMissing, CloseReason::TokenWrong, CloseReason::TokenTooOften, CloseReason::LockstepOff];
+const TURNED_AWAY: [CloseReason; 4] = [
+    CloseReason::TokenMissing,
+    CloseReason::TokenWrong,
+    CloseReason::TokenTooOften,
+    CloseReason::LockstepOff,
+];
 /// How the names of the rules of an address begin.
 const ADDRESS: &str = "address_";
 /// The answers of a replay, from a packet on.
@@ -66,7 +70,11 @@ impl ServerReplies {
     ///
     /// A capture may end between a client's bytes and their answers, and a connection may end
     /// before them: then answers to the last bytes may be missing in the recording.
-    pub fn compare(&self, connection: &TcpConnection<'_>, endpoint: &WireFormat) -> (usize, Option<ReplyDiff>) {
+    pub fn compare(
+        &self,
+        connection: &TcpConnection<'_>,
+        endpoint: &WireFormat,
+    ) -> (usize, Option<ReplyDiff>) {
         let mut replayed = self.frames.iter().peekable();
         let mut same = 0;
         let known = ReplyMatcher::new(endpoint);
@@ -85,7 +93,7 @@ impl ServerReplies {
                 return (same, None);
             }
         }
-        let last = connection.pieces.iter().rfind(|piece| piece.from == Side::Client);
+        let last = connection.pieces.iter().rfind(|piece| piece.from == TcpSide::Client);
         let missing = replayed.next().filter(|frame| last.is_some_and(|last| frame.packet < last.packet));
         let is_lost = connection.has_end;
         let differing = missing.filter(|_| !is_lost).cloned();
@@ -270,7 +278,7 @@ fn is_external(answer: &ReplyKind<'_>) -> bool {
 /// The server's frames of a connection that may be answers, in order.
 fn answers(connection: &TcpConnection<'_>, known: &ReplyMatcher<'_>) -> Vec<ReplyFrame> {
     let (mut found, mut rest, mut is_open) = (Vec::new(), Vec::new(), false);
-    for piece in connection.pieces.iter().filter(|piece| piece.from == Side::Server) {
+    for piece in connection.pieces.iter().filter(|piece| piece.from == TcpSide::Server) {
         let mut each = |header: &Header, at: usize, frame: &[u8]| {
             if known.may_be(header, &frame[at..]) {
                 found.push(ReplyFrame { packet: piece.packet, bytes: frame.to_vec() });
@@ -302,7 +310,7 @@ fn behind_head(bytes: &mut Vec<u8>) -> bool {
 /// The server's frames of a connection, in order.
 fn frames<'a>(connection: &'a TcpConnection<'_>) -> impl Iterator<Item = ReplyFrame> + 'a {
     let (mut bytes, mut is_open) = (Vec::new(), false);
-    let pieces = connection.pieces.iter().filter(|piece| piece.from == Side::Server);
+    let pieces = connection.pieces.iter().filter(|piece| piece.from == TcpSide::Server);
     pieces.flat_map(move |piece| {
         bytes.extend_from_slice(piece.bytes);
         is_open = is_open || behind_head(&mut bytes);

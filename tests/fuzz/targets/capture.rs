@@ -6,14 +6,14 @@
 //! comment when read back; a truncated file is read up to its end; a replay ends with a report or
 //! an error, and one in a single pass with the same report or none.
 
-use tickwire::capture::{self, Capture, Packet, Record};
+use tickwire::capture::{self, Capture, Packet, WorldRecord};
 use tickwire::explain::capture_walk;
 use tickwire::game::Game as _;
 use tickwire::games::moo::Moo;
-use tickwire::internal::tools::capture::pcapng::{About, write_interface, write_packet, write_section};
+use tickwire::internal::tools::capture::pcapng::{PacketMeta, write_interface, write_packet, write_section};
 use tickwire::internal::tools::capture::{packet, world_record};
-use tickwire::packet::Codes;
-use tickwire::connection::Endpoint;
+use tickwire::packet::PacketTables;
+use tickwire::connection::WireFormat;
 use tickwire::replay;
 use tickwire::ws::http::RequestHead;
 
@@ -84,7 +84,7 @@ fn records(found: &Capture<'_>) {
             Ok((room, record)) => {
                 let mut bytes = Vec::new();
                 world_record::encode(&mut bytes, room.raw(), &record);
-                if let Record::Tick { frame, .. } = record {
+                if let WorldRecord::Tick { frame, .. } = record {
                     let _ = tickwire::games::moo::world::command::decode_frame(frame);
                 }
                 assert_eq!(world_record::decode(&bytes), Ok((room, record)), "from {:02x?}", packet.bytes);
@@ -106,7 +106,7 @@ fn written_again(found: &Capture<'_>) {
     for packet in &found.packets {
         let interface = links.iter().position(|link| *link == packet.link).expect("one of them") as u32;
         let comment = packet.comments.first().map_or("", |comment| comment.raw());
-        let about = About { interface, at_ns: packet.at_ns, inbound: packet.inbound, comment };
+        let about = PacketMeta { interface, at_ns: packet.at_ns, inbound: packet.inbound, comment };
         write_packet(&mut bytes, &about, packet.bytes);
     }
     let again = capture::read(&bytes).expect("our own file");
@@ -131,14 +131,14 @@ fn cut_off(found: &Capture<'_>, bytes: &[u8]) {
 fn understood(found: &Capture<'_>, bytes: &[u8]) {
     let codes = replay::codes(found, None).unwrap_or_else(|reason| {
         assert!(!reason.to_string().is_empty());
-        Codes::builtin()
+        PacketTables::builtin()
     });
     let otherwise = codes.default_dialect().expect("every table has a dialect");
     let mut items = 0;
     capture_walk::walk(found, &codes, (None, otherwise), None, |_| items += 1);
     let find =
-        |about: &tickwire::game::About, head: &RequestHead| Endpoint::find(&codes, about.paths, head).ok();
-    let replayed = replay::replay(found, &[Moo::ABOUT], &find, replay::Asked::default());
+        |about: &tickwire::game::GameInfo, head: &RequestHead| WireFormat::find(&codes, about.paths, head).ok();
+    let replayed = replay::replay(found, &[Moo::ABOUT], &find, replay::ReplayOptions::default());
     if let Ok(rooms) = replay::at_once(bytes, &[Moo::ABOUT], None) {
         assert_eq!(Ok(&rooms), replayed.as_ref(), "in one pass");
     }

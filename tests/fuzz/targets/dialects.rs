@@ -6,11 +6,11 @@
 //! reason.
 
 use tickwire::games::moo::client_packet::ClientPacket;
-use tickwire::packet::{Codes, Decoded, Dialect, Direction, PacketError, Value, json};
+use tickwire::packet::{PacketTables, DecodedPacket, Dialect, Direction, PacketError, Value, json};
 
 /// See the [module](self).
 pub fn run(mut bytes: &[u8]) {
-    let codes = Codes::builtin();
+    let codes = PacketTables::builtin();
     let choice = super::choose(&mut bytes, 4 * codes.dialects().count());
     let dialect = codes.dialects().nth(choice / 4).expect("among them");
     let direction = Direction::ALL[choice % 2];
@@ -28,16 +28,16 @@ pub fn run(mut bytes: &[u8]) {
 
 fn refused(error: &PacketError) {
     assert!(!error.to_string().is_empty() && !error.name().is_empty());
-    assert_eq!(error.closes(), matches!(error, PacketError::Broken(_)));
+    assert_eq!(error.closes_connection(), matches!(error, PacketError::Malformed(_)));
 }
 
 /// The values without the nil ones at the end, which may be left out.
-fn given<'a>(decoded: &'a Decoded<'_>) -> &'a [Value] {
+fn given<'a>(decoded: &'a DecodedPacket<'_>) -> &'a [Value] {
     let end = decoded.values.iter().rposition(|value| !value.is_nil()).map_or(0, |last| last + 1);
     &decoded.values[..end]
 }
 
-fn accepted(dialect: &Dialect, direction: Direction, decoded: &Decoded<'_>) {
+fn accepted(dialect: &Dialect, direction: Direction, decoded: &DecodedPacket<'_>) {
     let name = decoded.row.name.as_str();
     assert_eq!(decoded.values.len(), decoded.row.arguments.len());
     assert!(decoded.to_string().starts_with(name));
@@ -49,7 +49,7 @@ fn accepted(dialect: &Dialect, direction: Direction, decoded: &Decoded<'_>) {
     let text = dialect.json_from_msgpack(direction, &bytes).expect("what was encoded");
     let from_text = dialect.decode_json(direction, &text).expect("what was printed");
     // The keys of a map have no order, and JSON has its own.
-    let print = |decoded: &Decoded<'_>| json::print(&Value::Array(decoded.values.clone()));
+    let print = |decoded: &DecodedPacket<'_>| json::to_text(&Value::Array(decoded.values.clone()));
     assert_eq!((print(&from_text), &from_text.row.name), (print(decoded), &decoded.row.name), "{text}");
     let sent = dialect.encode(direction, name, given(&from_text)).expect("what was printed");
     assert_eq!(print(&dialect.decode(direction, &sent).expect("what was sent")), print(decoded));
@@ -58,7 +58,7 @@ fn accepted(dialect: &Dialect, direction: Direction, decoded: &Decoded<'_>) {
     }
 }
 
-fn typed(dialect: &Dialect, decoded: &Decoded<'_>) {
+fn typed(dialect: &Dialect, decoded: &DecodedPacket<'_>) {
     let packet = ClientPacket::from_decoded(decoded);
     if let ClientPacket::Unused(row) = packet {
         assert_eq!(row.name, decoded.row.name);

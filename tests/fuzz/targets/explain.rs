@@ -7,14 +7,14 @@
 //! nothing.
 
 use tickwire::explain::{Content, Conversation, Explanation, Problem, REST};
-use tickwire::game::Breach;
-use tickwire::packet::{Codes, Dialect, Direction};
+use tickwire::game::CloseReason;
+use tickwire::packet::{PacketTables, Dialect, Direction};
 use tickwire::ws::Side;
-use tickwire::ws::message::{Limits, Message, Reader};
+use tickwire::ws::message::{Limits, Message, MessageReader};
 
 /// See the [module](self).
 pub fn run(mut bytes: &[u8]) {
-    let codes = Codes::builtin();
+    let codes = PacketTables::builtin();
     let choice = super::choose(&mut bytes, 64);
     let dialect = codes.dialects().nth(choice % 8 % codes.dialects().count()).expect("among them");
     let from = if choice & 8 == 0 { Side::Client } else { Side::Server };
@@ -112,18 +112,18 @@ fn closing(problem: Option<&Problem>) -> Option<&'static str> {
 fn verdict(dialect: &Dialect, from: Side, is_json: bool, bytes: &[u8]) -> Option<&'static str> {
     let direction = if from == Side::Client { Direction::ToServer } else { Direction::ToClient };
     let mut reader =
-        Reader::new(from, Limits { message_bytes: usize::MAX, fragments: usize::MAX, ..Limits::DEFAULT });
+        MessageReader::new(from, Limits { message_bytes: usize::MAX, fragments: usize::MAX, ..Limits::DEFAULT });
     reader.receive(bytes);
     loop {
         let decoded = match reader.next_message() {
             Ok(Some(Message::Binary(payload))) if !is_json => dialect.decode(direction, payload),
             Ok(Some(Message::Text(text))) if is_json => dialect.decode_json(direction, text),
-            Ok(Some(Message::Binary(_) | Message::Text(_))) => return Some(Breach::FrameKind.name()),
+            Ok(Some(Message::Binary(_) | Message::Text(_))) => return Some(CloseReason::FrameKind.name()),
             Ok(Some(Message::Ping(_) | Message::Pong(_))) => continue,
             Ok(Some(Message::Close(_)) | None) => return None,
             Err(violation) => return Some(violation.name()),
         };
-        if let Some(error) = decoded.err().filter(|error| error.closes()) {
+        if let Some(error) = decoded.err().filter(|error| error.closes_connection()) {
             return Some(error.name());
         }
     }

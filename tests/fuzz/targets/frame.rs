@@ -5,7 +5,7 @@
 //! in pieces equals masking at once and the formula of RFC 6455 section 5.3.
 
 use tickwire::ws::Side;
-use tickwire::ws::frame::{self, HEADER_BYTES_MAX, Header};
+use tickwire::ws::frame::{self, MAX_HEADER_BYTES, Header};
 
 /// See the [module](self).
 pub fn run(bytes: &[u8]) {
@@ -20,7 +20,7 @@ pub fn run(bytes: &[u8]) {
 /// The frame at the front; how many bytes of it there are, or `None` if there is no whole header or one that breaks a rule.
 fn one(bytes: &[u8], from: Side) -> Option<usize> {
     let whole = Header::decode(bytes, from);
-    let longest = bytes.len().min(HEADER_BYTES_MAX);
+    let longest = bytes.len().min(MAX_HEADER_BYTES);
     let prefixes = (0..=longest).map(|end| (end, Header::decode(&bytes[..end], from)));
     for (end, found) in prefixes.skip_while(|(_, found)| *found == Ok(None)) {
         assert_eq!(found, whole, "{end} bytes say something else than all");
@@ -28,7 +28,7 @@ fn one(bytes: &[u8], from: Side) -> Option<usize> {
     let (header, size) = match whole {
         Ok(Some(found)) => found,
         Ok(None) => {
-            assert!(bytes.len() < HEADER_BYTES_MAX, "a header has an end");
+            assert!(bytes.len() < MAX_HEADER_BYTES, "a header has an end");
             return None;
         }
         Err(_) => return None,

@@ -8,7 +8,7 @@
 
 use tickwire::internal::packet::routes;
 use tickwire::limits::{self, HEAD_BYTES, HEAD_HEADERS};
-use tickwire::packet::Codes;
+use tickwire::packet::PacketTables;
 use tickwire::ws::http::{HeadReader, RequestHead, ResponseHead, ResponseReader};
 use tickwire::ws::{Violation, handshake};
 
@@ -33,7 +33,7 @@ pub fn run(bytes: &[u8]) {
 }
 
 fn request(bytes: &[u8], piece: usize) -> Read<RequestHead> {
-    let mut reader = HeadReader::new(limits::HEAD);
+    let mut reader = HeadReader::new(limits::HEAD_LIMITS);
     let mut fed = 0;
     for piece in bytes.chunks(piece.max(1)) {
         fed += piece.len();
@@ -52,7 +52,7 @@ fn request(bytes: &[u8], piece: usize) -> Read<RequestHead> {
 }
 
 fn response(bytes: &[u8], piece: usize) -> Read<ResponseHead> {
-    let mut reader = ResponseReader::new(limits::HEAD);
+    let mut reader = ResponseReader::new(limits::HEAD_LIMITS);
     let mut fed = 0;
     for piece in bytes.chunks(piece.max(1)) {
         fed += piece.len();
@@ -96,7 +96,7 @@ fn has_one_meaning(head: &RequestHead, bytes: &[u8]) {
     assert_eq!(lines(bytes).count(), other.headers.len());
     for header in other.headers.iter() {
         let value = String::from_utf8_lossy(header.value);
-        assert!(head.headers.all(header.name).any(|known| known == value), "{}", header.name);
+        assert!(head.headers.get_all(header.name).any(|known| known == value), "{}", header.name);
     }
     let bodies = ["Transfer-Encoding", "Content-Length"].map(|name| head.header(name).unwrap_or("0"));
     assert!(bodies.iter().all(|value| value.bytes().all(|digit| digit == b'0')), "a body: {bodies:?}");
@@ -109,7 +109,7 @@ fn comes_back(head: &RequestHead, bytes: &[u8]) {
     let mut seen: Vec<&str> = Vec::new();
     for (name, _) in lines(bytes) {
         let nth = seen.iter().filter(|known| known.eq_ignore_ascii_case(name)).count();
-        let value = head.headers.all(name).nth(nth).expect("each line is a header");
+        let value = head.headers.get_all(name).nth(nth).expect("each line is a header");
         text.extend([name, ": ", value, "\r\n"]);
         seen.push(name);
     }
@@ -123,9 +123,9 @@ fn comes_back(head: &RequestHead, bytes: &[u8]) {
 
 /// What the server does with a head it accepted.
 fn is_answered(head: &RequestHead) {
-    let codes = Codes::builtin();
+    let codes = PacketTables::builtin();
     let [dialect, format] = ["dialect", "format"].map(|name| head.query(name));
-    let _ = routes::find(&codes, &routes::PATHS, head.path(), dialect.as_deref(), format.as_deref());
+    let _ = routes::find_dialect(&codes, &routes::DEFAULT_PATHS, head.path(), dialect.as_deref(), format.as_deref());
     let _ = handshake::check_origin(head, &["https://game.example".to_owned()]);
     match handshake::accept(head, &["tickwire.v1"]) {
         Ok(accepted) => {

@@ -7,7 +7,7 @@
 use std::collections::HashSet;
 
 use tickwire::limits;
-use tickwire::packet::msgpack::{self, Kind, Rule};
+use tickwire::packet::msgpack::{self, ValueKind, Rule};
 use tickwire::packet::{Direction, Value};
 
 use crate::tally::allow;
@@ -70,9 +70,9 @@ fn is_justified(rule: Rule, offset: usize, bytes: &[u8], theirs: Option<&(Value,
         // What is not there nobody can read.
         Rule::Truncated | Rule::DeclaredSize => theirs.is_none(),
         Rule::ReservedByte => bytes.get(offset) == Some(&0xc1),
-        Rule::InvalidUtf8 => msgpack::token(bytes, offset).is_ok_and(|token| {
+        Rule::InvalidUtf8 => msgpack::read_head(bytes, offset).is_ok_and(|token| {
             let from = offset + token.head;
-            token.kind == Kind::Str && str::from_utf8(&bytes[from..from + token.length]).is_err()
+            token.kind == ValueKind::Str && str::from_utf8(&bytes[from..from + token.length]).is_err()
         }),
         Rule::TrailingBytes => theirs.is_some_and(|(_, rest)| rest.len() == bytes.len() - offset),
         Rule::DuplicateKey => or_unread(|value| value.has_same_key),

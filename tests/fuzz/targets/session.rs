@@ -18,11 +18,11 @@ use std::time::Duration;
 
 use client::Client;
 use log::Log;
-use tickwire::game::{Publisher as _, Rates};
-use tickwire::games::moo::Publisher;
+use tickwire::game::{Publisher as _, UpdateRates};
+use tickwire::games::moo::MooPublisher;
 use tickwire::games::moo::world::rules::{AnimalKind, ITEMS};
 use tickwire::games::moo::world::{Action, Command, Identity, PlayerId, Resource, Spawned, TickHz, World};
-use tickwire::packet::Codes;
+use tickwire::packet::PacketTables;
 
 /// Ticks of one script: enough to swing and to be struck.
 const TICKS_MOST: u32 = 30;
@@ -67,7 +67,7 @@ fn start() -> &'static World {
 /// The world, who is in it, and what waits.
 struct Game {
     world: World,
-    publisher: Publisher,
+    publisher: MooPublisher,
     clients: [Client; 4],
     /// Commands with the tick that they are meant for.
     waiting: Vec<(u32, Command)>,
@@ -82,9 +82,9 @@ impl Game {
     fn new() -> Game {
         let world = start().clone();
         let now = Duration::from_secs(100);
-        let codes = Codes::builtin();
+        let codes = PacketTables::builtin();
         Game {
-            publisher: Publisher::new(&world, Rates { tick_hz: 30, update_hz: 30, foreign_hz: 10 }),
+            publisher: MooPublisher::new(&world, UpdateRates { tick_hz: 30, update_hz: 30, foreign_hz: 10 }),
             clients: CLIENTS
                 .map(|(name, json)| Client::new(codes.dialect(name).expect("built in"), json, now)),
             waiting: Vec::new(),

@@ -7,9 +7,9 @@
 
 use std::io::{self, Read, Write};
 
-use tickwire::ws::connection::{Conn, Event, Role};
-use tickwire::ws::frame::{KEY_BYTES, MASK};
-use tickwire::ws::message::{Limits, Message, Reader};
+use tickwire::ws::connection::{Connection, Event, Role};
+use tickwire::ws::frame::{MASK_KEY_BYTES, MASK};
+use tickwire::ws::message::{Limits, Message, MessageReader};
 use tickwire::ws::{CloseCode, Side, Violation};
 use tungstenite::protocol::{self, WebSocket, WebSocketConfig};
 
@@ -17,7 +17,7 @@ use crate::tally::allow;
 
 /// Small, so that inputs that reach them are short.
 const LIMITS: Limits = Limits { message_bytes: 300, fragments: 8, ..Limits::DEFAULT };
-const KEY: [u8; KEY_BYTES] = [0x37, 0xfa, 0x21, 0x3d];
+const KEY: [u8; MASK_KEY_BYTES] = [0x37, 0xfa, 0x21, 0x3d];
 
 /// What was heard.
 #[derive(Debug, PartialEq)]
@@ -126,7 +126,7 @@ fn whole_frames(bytes: &[u8]) -> usize {
             0 => u64::from(second & !MASK),
             _ => field.iter().fold(0, |length, byte| length << 8 | u64::from(*byte)),
         };
-        let header = 2 + wide + if second & MASK != 0 { KEY_BYTES } else { 0 };
+        let header = 2 + wide + if second & MASK != 0 { MASK_KEY_BYTES } else { 0 };
         match usize::try_from(length).ok().and_then(|length| (at + header).checked_add(length)) {
             Some(end) if end <= bytes.len() => at = end,
             _ => return at,
@@ -140,7 +140,7 @@ fn ours(bytes: &[u8], from: Side, piece: usize) -> (Vec<Heard>, End<Violation>, 
         Side::Client => Role::Server,
         Side::Server => Role::Client { mask_key: || KEY },
     };
-    let (mut conn, mut heard, mut used) = (Conn::new(role, LIMITS), Vec::new(), 0);
+    let (mut conn, mut heard, mut used) = (Connection::new(role, LIMITS), Vec::new(), 0);
     for piece in bytes.chunks(piece.max(1)) {
         conn.receive(piece);
         used += piece.len();
@@ -167,17 +167,17 @@ fn ours(bytes: &[u8], from: Side, piece: usize) -> (Vec<Heard>, End<Violation>, 
             });
         }
     }
-    assert!(!conn.is_over() && conn.is_open());
+    assert!(!conn.is_finished() && conn.is_open());
     (heard, End::Open, used)
 }
 
 /// Our answers: a pong for each ping, in order, and at last the close.
-fn answers(conn: &mut Conn, from: Side, heard: &[Heard], closes_with: Option<CloseCode>) {
-    assert!(conn.is_over() && !conn.is_open());
+fn answers(conn: &mut Connection, from: Side, heard: &[Heard], closes_with: Option<CloseCode>) {
+    assert!(conn.is_finished() && !conn.is_open());
     let mut output = Vec::new();
     conn.drain_output(&mut output);
     let of_us = if from == Side::Client { Side::Server } else { Side::Client };
-    let mut reader = Reader::new(of_us, LIMITS);
+    let mut reader = MessageReader::new(of_us, LIMITS);
     reader.receive(&output);
     let mut next = || reader.next_message().expect("our own frames").map(|message| format!("{message:?}"));
     for ping in heard {

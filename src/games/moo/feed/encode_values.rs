@@ -6,7 +6,7 @@ use crate::packet::msgpack::write_uint;
 
 macro_rules! number {
     ($($kind:ty),+) => {$(
-        impl Values for $kind {
+        impl WireValues for $kind {
             const COUNT: usize = 1;
 
             #[inline]

@@ -51,12 +51,12 @@ pub use tickwire_sim::{fixed, rng, trig};
 #[cfg(test)]
 mod tests;
 
-pub use crate::spawn::map::{BiomeBands, Biome};
+pub use crate::spawn::map::{Biome, BiomeBands};
 pub use clan::ClanId;
 pub use command::{Action, Command, Rejection, Selection, Spawned};
 pub use controller::{Controller, SceneryKind};
 pub use entity::{Body, Entity, EntityId, PlayerId};
-pub use event::{WorldEvent, TickOutcome};
+pub use event::{TickOutcome, WorldEvent};
 pub use fixed::{Angle, Fixed};
 pub use public_view::{AnimalView, PlayerView, ProjectileView, SceneryView, StructureView};
 pub use rules::{AnimalKind, Resource, TickHz};

@@ -8,7 +8,7 @@ use std::ops::Range;
 
 use crate::entity::{Body, Entity};
 use crate::fixed::{is_shorter, square, Fixed};
-use crate::terrain::grid::{Occupied, GridShape, Stretch};
+use crate::terrain::grid::{GridShape, Occupied, Stretch};
 
 /// A player's position.
 #[derive(Clone, Copy, Debug)]

@@ -205,7 +205,10 @@ pub struct CommandContext<'a> {
 impl CommandContext<'_> {
     /// Asks the room, and waits for the answer, which comes with one of its next ticks. A room that
     /// sleeps wakes for it.
-    fn ask<A>(&self, ask: impl FnOnce(&RoomHandle) -> Result<Receiver<A>, QueryQueueFull>) -> Result<A, String> {
+    fn ask<A>(
+        &self,
+        ask: impl FnOnce(&RoomHandle) -> Result<Receiver<A>, QueryQueueFull>,
+    ) -> Result<A, String> {
         let asked = ask(&self.room.handle).map_err(|busy| busy.to_string())?;
         if self.room.handle.is_over() {
             return Err(self.is_over());

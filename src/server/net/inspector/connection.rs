@@ -19,7 +19,7 @@ use crate::server::net::rooms::RunningRoom;
 use crate::server::net::server_state::ServerState;
 use crate::server::net::tap::{self, Subscription};
 use crate::server::net::tcp_client::TcpClient;
-use crate::tools::inspector::observed_format::{self, Handshake, ObservedRecord, ObservedKind};
+use crate::tools::inspector::observed_format::{self, Handshake, ObservedKind, ObservedRecord};
 use crate::util::os;
 
 /// What one watcher's thread holds.
@@ -43,7 +43,8 @@ pub fn run(host: &ServerState, room: &RunningRoom, stream: &TcpStream, rest: &[u
     let options = &room.handle.options;
     let watch = InspectorSession::new(&host.config.codes, &options.epoch, began_us, now);
     let only_room = room.label().map(|_| Arc::clone(&options.name));
-    let mut watcher = InspectorConnection { host, only_room, stream, watch, requests: Vec::new(), watched: None };
+    let mut watcher =
+        InspectorConnection { host, only_room, stream, watch, requests: Vec::new(), watched: None };
     let watching = host.ended.watcher_begins(&host.tap);
     let why = watcher.live(rest).err().unwrap_or("over");
     drop(watching);
@@ -171,7 +172,10 @@ impl InspectorConnection<'_> {
         let mut message = observed_format::begin(client);
         for (at, one) in events.iter().filter_map(|seen| record(seen)).enumerate() {
             if at == 1 && dropped > 0 {
-                observed_format::write(&mut message, &ObservedRecord { what: ObservedKind::Lost(dropped), ..one });
+                observed_format::write(
+                    &mut message,
+                    &ObservedRecord { what: ObservedKind::Lost(dropped), ..one },
+                );
             }
             observed_format::write(&mut message, &one);
         }

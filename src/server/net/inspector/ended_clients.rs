@@ -12,7 +12,7 @@ use serde_json::{Value as Json, json};
 
 use crate::limits;
 use crate::server::clients::inspector_session;
-use crate::server::net::tap::{Subscription, TapEvent, Tap, EventKind};
+use crate::server::net::tap::{EventKind, Subscription, Tap, TapEvent};
 use crate::server::net::tcp_client::TcpClient;
 use crate::util::address_prefix::AddressPrefix;
 use crate::util::sync::Mutex;
@@ -161,7 +161,9 @@ impl State {
                 self.tails.entry(seen.client).or_default().opened = Some(Arc::clone(seen));
                 return;
             }
-            EventKind::Bytes { .. } | EventKind::Missed(_) | EventKind::Ended { .. } => self.tails.get_mut(&seen.client),
+            EventKind::Bytes { .. } | EventKind::Missed(_) | EventKind::Ended { .. } => {
+                self.tails.get_mut(&seen.client)
+            }
             EventKind::Session(_) | EventKind::World { .. } | EventKind::Tick { .. } => None,
         };
         if let Some(tail) = tail {

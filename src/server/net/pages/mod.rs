@@ -99,7 +99,11 @@ pub fn respond(host: &ServerState, head: &RequestHead, address: SocketAddr) -> R
 }
 
 /// The head, with these headers besides its own, and the body of a response.
-pub fn response(found: PageResponse, is_head: bool, also: &[(&str, String)]) -> (Vec<u8>, Cow<'static, [u8]>) {
+pub fn response(
+    found: PageResponse,
+    is_head: bool,
+    also: &[(&str, String)],
+) -> (Vec<u8>, Cow<'static, [u8]>) {
     let PageResponse { status, kind, policy, more, body } = found;
     let own = headers(policy, (more.0, &more.1));
     let all: Vec<_> = own.into_iter().chain(also.iter().map(|(name, value)| (*name, &**value))).collect();
@@ -231,7 +235,11 @@ fn metrics(host: &ServerState, head: &RequestHead, address: SocketAddr) -> PageR
         if let Err(no) = access::check_token(host, &said, address) {
             let found = refused(no.status, no.rule);
             let [(name, value)] = access::BEARER_WANTED;
-            return if no.status == 401 { PageResponse { more: (name, value.into()), ..found } } else { found };
+            return if no.status == 401 {
+                PageResponse { more: (name, value.into()), ..found }
+            } else {
+                found
+            };
         }
     }
     PageResponse::new(200, METRICS, host.metrics.text().into_bytes())

@@ -27,7 +27,13 @@ pub struct PageResponse {
 impl PageResponse {
     /// What no cache keeps without asking.
     pub fn new(status: u16, kind: &'static str, body: impl Into<Cow<'static, [u8]>>) -> PageResponse {
-        PageResponse { status, kind, policy: POLICY, more: ("Cache-Control", "no-cache".into()), body: body.into() }
+        PageResponse {
+            status,
+            kind,
+            policy: POLICY,
+            more: ("Cache-Control", "no-cache".into()),
+            body: body.into(),
+        }
     }
 
     /// The same, as plain text.

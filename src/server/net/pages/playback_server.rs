@@ -14,7 +14,7 @@ use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::thread::{self, JoinHandle};
 use std::time::Instant;
 
-use super::page_response::{PageResponse, POLICY};
+use super::page_response::{POLICY, PageResponse};
 use crate::game::GameInfo;
 use crate::limits;
 use crate::packet::{PacketTables, routes, tables_json};
@@ -149,12 +149,20 @@ fn read_head(stream: &TcpStream) -> Result<Option<RequestHead>, Refusal> {
     }
 }
 
-fn answer(shared: &PlaybackState, stream: &TcpStream, head: &RequestHead, address: SocketAddr) -> io::Result<()> {
+fn answer(
+    shared: &PlaybackState,
+    stream: &TcpStream,
+    head: &RequestHead,
+    address: SocketAddr,
+) -> io::Result<()> {
     let is_head = head.method == "HEAD";
     let found = if !access::is_at_this_machine(head, address, &[]) {
         PageResponse::text(403, "this is served to this machine only\n".to_owned())
     } else if head.method != "GET" && !is_head {
-        PageResponse { more: ("Allow", "GET, HEAD".into()), ..PageResponse::text(405, "only GET and HEAD\n".to_owned()) }
+        PageResponse {
+            more: ("Allow", "GET, HEAD".into()),
+            ..PageResponse::text(405, "only GET and HEAD\n".to_owned())
+        }
     } else if head.path() == format!("/{CAPTURE}") {
         return send_file(&shared.served, stream, is_head);
     } else {

@@ -66,7 +66,11 @@ fn health(host: &ServerState) -> PageResponse {
     let now = host.now();
     let ails = |room: &RunningRoom| room.ails(now).map(|why| format!("{} {why}\n", room.title()));
     let problems: String = host.rooms.all().iter().filter_map(|room| ails(room)).collect();
-    if problems.is_empty() { PageResponse::text(200, "ok\n".to_owned()) } else { PageResponse::text(503, problems) }
+    if problems.is_empty() {
+        PageResponse::text(200, "ok\n".to_owned())
+    } else {
+        PageResponse::text(503, problems)
+    }
 }
 
 fn accepts(head: &RequestHead, kind: &str) -> bool {

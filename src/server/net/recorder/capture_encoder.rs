@@ -23,12 +23,12 @@ use crate::connection::session::Session;
 use crate::game::GameInfo;
 use crate::limits;
 use crate::packet::PacketTables;
-use crate::server::net::tap::{LostEvents, SkippedTraffic, TapEvent, Side, EventKind};
+use crate::server::net::tap::{EventKind, LostEvents, Side, SkippedTraffic, TapEvent};
 use crate::server::room::WorldSnapshot;
-use crate::tools::capture::Side;
+use crate::tools::capture::TcpSide;
 use crate::tools::capture::Untrusted;
 use crate::tools::capture::world_record::{self, WorldRecord};
-use crate::tools::capture::writer::{TcpFlow, CaptureWriter};
+use crate::tools::capture::writer::{CaptureWriter, TcpFlow};
 use crate::ws::frame::Header;
 
 /// One client, as far as the file describes it.
@@ -95,7 +95,8 @@ impl CaptureEncoder {
     pub fn take(&mut self, seen: &Arc<TapEvent>) {
         match &seen.what {
             EventKind::Opened { address, .. } => {
-                let talker = CapturedClient { opened: Arc::clone(seen), address: *address, flow: None, player: 0 };
+                let talker =
+                    CapturedClient { opened: Arc::clone(seen), address: *address, flow: None, player: 0 };
                 self.talkers.insert(seen.client, talker);
                 if self.has_begun {
                     self.introduce(seen.client);
@@ -105,7 +106,9 @@ impl CaptureEncoder {
             EventKind::Bytes { from, bytes, is_injected, .. } => {
                 self.bytes(seen, *from, bytes, if *is_injected { " injected" } else { "" });
             }
-            EventKind::Missed(missed) if self.introduced(seen.client).is_none() => self.lost += missed.messages,
+            EventKind::Missed(missed) if self.introduced(seen.client).is_none() => {
+                self.lost += missed.messages
+            }
             EventKind::Missed(missed) => {
                 self.lack(*missed, &seen.room, seen.at);
                 self.skip(seen.client, [missed.bytes, 0]);
@@ -146,7 +149,12 @@ impl CaptureEncoder {
         lost.connections.iter().for_each(|(client, bytes)| self.skip(*client, *bytes));
     }
 
-    fn lack(&mut self, SkippedTraffic { messages, bytes, since_tick }: SkippedTraffic, room: &str, at: Duration) {
+    fn lack(
+        &mut self,
+        SkippedTraffic { messages, bytes, since_tick }: SkippedTraffic,
+        room: &str,
+        at: Duration,
+    ) {
         self.lost += messages;
         let messages = u32::try_from(messages).unwrap_or(u32::MAX);
         self.record(room, at, &WorldRecord::Lost { messages, bytes, since_tick });
@@ -173,8 +181,8 @@ impl CaptureEncoder {
         // Ports are used again: another connection needs another number to begin with.
         let first = (client as u32).wrapping_mul(0x9e37_79b1);
         let mut flow = TcpFlow::open(&mut self.writer, [*address, *local], [first, !first], about);
-        flow.bytes(&mut self.writer, Side::Client, request, about);
-        flow.bytes(&mut self.writer, Side::Server, response, about);
+        flow.bytes(&mut self.writer, TcpSide::Client, request, about);
+        flow.bytes(&mut self.writer, TcpSide::Server, response, about);
         if let Some(talker) = self.talkers.get_mut(&client) {
             talker.flow = Some(flow);
         }
@@ -211,7 +219,7 @@ impl CaptureEncoder {
         self.notice_body(seen);
         let comment = self.comment(seen, mark);
         if let Some(flow) = self.talkers.get_mut(&seen.client).and_then(|talker| talker.flow.as_mut()) {
-            let end = if from == Side::Client { Side::Client } else { Side::Server };
+            let end = if from == Side::Client { TcpSide::Client } else { TcpSide::Server };
             for segment in segments(bytes, from) {
                 flow.bytes(&mut self.writer, end, segment, (seen.at, &comment));
             }
@@ -221,7 +229,7 @@ impl CaptureEncoder {
     fn end(&mut self, seen: &TapEvent, rule: &str) {
         let comment = self.comment(seen, &format!(" {rule}"));
         let is_by_peer = matches!(rule, "peer_closed" | "peer_lost");
-        let first = if is_by_peer { Side::Client } else { Side::Server };
+        let first = if is_by_peer { TcpSide::Client } else { TcpSide::Server };
         if let Some(flow) = self.talkers.remove(&seen.client).and_then(|talker| talker.flow) {
             flow.end(&mut self.writer, first, (seen.at, &comment));
         }

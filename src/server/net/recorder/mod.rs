@@ -25,7 +25,7 @@ use std::time::{Duration, Instant, SystemTime};
 use tracing::{info, warn};
 
 use super::metrics::Metrics;
-use super::tap::{Subscription, LostEvents, Tap, EventKind};
+use super::tap::{EventKind, LostEvents, Subscription, Tap};
 use crate::limits;
 use crate::packet::PacketTables;
 use crate::util::plural::count_noun;

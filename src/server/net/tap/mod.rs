@@ -27,11 +27,11 @@ use std::time::Duration;
 use tickwire_sim::MembershipChange;
 
 use crate::connection::receiver::ObservedBytes;
-use crate::server::room::{WorldSnapshot, TickRequest};
+use crate::server::room::{TickRequest, WorldSnapshot};
 use crate::util::sync::{Condvar, Mutex};
 pub use crate::ws::Side;
 use event::THE_WORLD;
-pub use event::{LostEvents, SkippedTraffic, Run, TapEvent, TapBatch, EventKind};
+pub use event::{EventKind, LostEvents, Run, SkippedTraffic, TapBatch, TapEvent};
 use queue::SubscriberQueue;
 
 /// Stand for the client that is listened to if there is none, or more than one.
@@ -220,11 +220,18 @@ impl Tap {
         let ObservedBytes { bytes, is_injected, slack, .. } = piece;
         let bytes = || EventKind::Bytes { from: Side::Client, bytes: bytes.to_vec(), is_injected, slack };
         self.bytes(who, bytes, |queue, seen| {
-            queue.push_bytes(seen, piece.begins, || who.seen(&seen.room, seen.run, EventKind::Session(saved())));
+            queue.push_bytes(seen, piece.begins, || {
+                who.seen(&seen.room, seen.run, EventKind::Session(saved()))
+            });
         });
     }
 
-    fn bytes(&self, who: EventSource, what: impl Fn() -> EventKind, put: impl Fn(&mut SubscriberQueue, &Arc<TapEvent>)) {
+    fn bytes(
+        &self,
+        who: EventSource,
+        what: impl Fn() -> EventKind,
+        put: impl Fn(&mut SubscriberQueue, &Arc<TapEvent>),
+    ) {
         if !self.wants(who.client) {
             return;
         }
@@ -282,7 +289,12 @@ impl Tap {
             snapshot.map(|snapshot| Arc::new(who.seen(&run.room, run.number, EventKind::World { snapshot })));
         let tick = Arc::new(who.seen(&run.room, run.number, EventKind::Tick { checksum, frame, changes }));
         let queues = &mut self.inner.state.lock().queues;
-        TapState::pass(queues, THE_WORLD, || Arc::clone(&tick), |queue, tick| queue.tick(tick, world.as_ref()));
+        TapState::pass(
+            queues,
+            THE_WORLD,
+            || Arc::clone(&tick),
+            |queue, tick| queue.tick(tick, world.as_ref()),
+        );
     }
 
     /// Records a tick that cannot be shown.

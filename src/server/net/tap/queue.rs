@@ -17,7 +17,7 @@ use std::collections::{BTreeMap, HashMap, VecDeque};
 use std::mem;
 use std::sync::Arc;
 
-use super::event::{LostEvents, SkippedTraffic, Run, TapEvent, THE_WORLD, TapBatch, EventKind};
+use super::event::{EventKind, LostEvents, Run, SkippedTraffic, THE_WORLD, TapBatch, TapEvent};
 use crate::limits;
 use crate::util::sync::Condvar;
 
@@ -76,8 +76,13 @@ impl SubscriberQueue {
         wants_world: bool,
         runs: &BTreeMap<u64, Arc<str>>,
     ) -> SubscriberQueue {
-        let mut queue =
-            SubscriberQueue { only, wants_world, bound_bytes, awaits_first_world: wants_world, ..SubscriberQueue::default() };
+        let mut queue = SubscriberQueue {
+            only,
+            wants_world,
+            bound_bytes,
+            awaits_first_world: wants_world,
+            ..SubscriberQueue::default()
+        };
         runs.iter().for_each(|(number, room)| queue.add_run(*number, room));
         queue
     }
@@ -126,7 +131,12 @@ impl SubscriberQueue {
 
     /// Adds bytes of a client if the listener can use them: a listener that lacks the preceding
     /// bytes waits for the start of a message.
-    pub(super) fn push_bytes(&mut self, seen: &Arc<TapEvent>, begins: bool, session: impl FnOnce() -> TapEvent) {
+    pub(super) fn push_bytes(
+        &mut self,
+        seen: &Arc<TapEvent>,
+        begins: bool,
+        session: impl FnOnce() -> TapEvent,
+    ) {
         let torn = match self.follows.get(&seen.client) {
             Some((_, None)) => false,
             None if !begins => return,

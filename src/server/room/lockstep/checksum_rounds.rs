@@ -6,7 +6,7 @@
 
 use std::collections::BTreeMap;
 
-use super::journal_entry::{FieldDiff, DesyncReport};
+use super::journal_entry::{DesyncReport, FieldDiff};
 use crate::limits;
 use crate::util::address_prefix::AddressPrefix;
 

@@ -21,7 +21,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
 
 use checksum_rounds::{ChecksumClaim, ChecksumRounds};
-pub use journal_entry::{EntryContent, FieldDiff, FormatKey, JournalEntry, DesyncReport};
+pub use journal_entry::{DesyncReport, EntryContent, FieldDiff, FormatKey, JournalEntry};
 
 use crate::limits;
 use crate::util::address_prefix::AddressPrefix;
@@ -191,7 +191,10 @@ impl Journal {
     pub fn follow(&self, connection: u64, household: AddressPrefix) {
         let mut inner = self.inner.lock();
         let (since, place, told, wants_snapshot) = (u32::MAX, 0, 0, Some(u32::MAX));
-        inner.followers.insert(connection, FollowerState { household, since, place, reports_from: told, wants_snapshot });
+        inner.followers.insert(
+            connection,
+            FollowerState { household, since, place, reports_from: told, wants_snapshot },
+        );
         self.followers.store(inner.followers.len(), Ordering::Relaxed);
     }
 
@@ -303,7 +306,12 @@ impl Journal {
     /// What a connection is sent now: parts that have so many bytes when they are encoded, or more. Whether it
     /// begins at a snapshot that it lacks is asked for with that snapshot. Its place stays what it is, or moves
     /// to the snapshot, until it is [`sent`](Self::sent) something.
-    pub fn next(&self, connection: u64, bytes: usize, may_sync: impl FnOnce(&JournalEntry) -> bool) -> NextEntries {
+    pub fn next(
+        &self,
+        connection: u64,
+        bytes: usize,
+        may_sync: impl FnOnce(&JournalEntry) -> bool,
+    ) -> NextEntries {
         self.next_until(connection, u32::MAX, bytes, may_sync)
     }
 
@@ -337,7 +345,9 @@ impl Journal {
         }
         let told = follower.reports_from;
         let behind = inner.log.range((follower.place - inner.first) as usize..);
-        let is_new = |place: u64, part: &JournalEntry| place >= told || !matches!(part.content, EntryContent::Report(_));
+        let is_new = |place: u64, part: &JournalEntry| {
+            place >= told || !matches!(part.content, EntryContent::Report(_))
+        };
         let mut left = bytes;
         for (place, (completed, part)) in (follower.place..).zip(behind) {
             if left == 0 || *completed > until {
@@ -383,7 +393,11 @@ impl JournalState {
     fn keep(&mut self, bytes: Arc<[u8]>) {
         let place = self.end();
         self.made = Some(self.tick);
-        self.snapshots.push_back((self.tick, place, JournalEntry::new(EntryContent::Snapshot(self.tick, bytes))));
+        self.snapshots.push_back((
+            self.tick,
+            place,
+            JournalEntry::new(EntryContent::Snapshot(self.tick, bytes)),
+        ));
         self.bytes = 0;
         if self.snapshots.len() > limits::LOCKSTEP_SNAPSHOTS {
             self.snapshots.pop_front();

@@ -138,9 +138,12 @@ impl Attack {
         let is_odd = index % 2 == 1;
         let manner = AttackerBehavior::default();
         match self {
-            Attack::Slowloris => {
-                AttackerBehavior { upgrades: false, block: vec![b'a'], every: Duration::from_secs(1), ..manner }
-            }
+            Attack::Slowloris => AttackerBehavior {
+                upgrades: false,
+                block: vec![b'a'],
+                every: Duration::from_secs(1),
+                ..manner
+            },
             Attack::StalledReaders => {
                 let (block, frames) = (pings(100), 100);
                 AttackerBehavior {
@@ -153,7 +156,9 @@ impl Attack {
                 }
             }
             Attack::DripReaders => AttackerBehavior { reads: ReadMode::Drips, opening: hello(), ..manner },
-            Attack::PingFlood => AttackerBehavior { opening: hello(), block: pings(64), frames: 64, ..manner },
+            Attack::PingFlood => {
+                AttackerBehavior { opening: hello(), block: pings(64), frames: 64, ..manner }
+            }
             Attack::TinyFragments => {
                 let (opening, block) = (fragment(Opcode::Binary, 0), tiny_fragments());
                 AttackerBehavior { opening, block, frames: TINY_FRAMES, ..manner }
@@ -163,21 +168,35 @@ impl Attack {
                 AttackerBehavior { opening: hello(), commands, frames: commands, ..manner }
             }
             Attack::Contradictions => {
-                let says = [SequencePattern::FarAhead, SequencePattern::ToAndFro, SequencePattern::Back][index % 3];
+                let says =
+                    [SequencePattern::FarAhead, SequencePattern::ToAndFro, SequencePattern::Back][index % 3];
                 AttackerBehavior { opening: hello(), commands: 1, frames: 1, says, ..manner }
             }
             Attack::SeatHolders => {
                 AttackerBehavior { opening: hello(), has_key: true, leaves: true, lingers: LINGER, ..manner }
             }
-            Attack::SyncFlood => {
-                AttackerBehavior { opening: lockstep::hello(), block: lockstep::request(), frames: 1, ..manner }
-            }
+            Attack::SyncFlood => AttackerBehavior {
+                opening: lockstep::hello(),
+                block: lockstep::request(),
+                frames: 1,
+                ..manner
+            },
             Attack::FalseChecksums => {
                 let (block, frames) = (lockstep::false_checksums(index), lockstep::CHECKSUMS as usize);
-                AttackerBehavior { opening: lockstep::hello(), block, frames, every: Duration::from_secs(1), ..manner }
+                AttackerBehavior {
+                    opening: lockstep::hello(),
+                    block,
+                    frames,
+                    every: Duration::from_secs(1),
+                    ..manner
+                }
             }
-            Attack::Churn if index.is_multiple_of(3) => AttackerBehavior { upgrades: false, leaves: true, ..manner },
-            Attack::Churn if index % 3 == 1 => AttackerBehavior { asks_and_leaves: true, leaves: true, ..manner },
+            Attack::Churn if index.is_multiple_of(3) => {
+                AttackerBehavior { upgrades: false, leaves: true, ..manner }
+            }
+            Attack::Churn if index % 3 == 1 => {
+                AttackerBehavior { asks_and_leaves: true, leaves: true, ..manner }
+            }
             Attack::Churn => AttackerBehavior { opening: hello(), leaves: true, ..manner },
             Attack::Reconnect => {
                 let opening = [hello(), chat()].concat();
@@ -185,13 +204,21 @@ impl Attack {
             }
             Attack::Bombs => {
                 let block = msgpack_bombs::frame(index);
-                AttackerBehavior { opening: hello(), block, frames: 1, every: Duration::from_millis(20), ..manner }
+                AttackerBehavior {
+                    opening: hello(),
+                    block,
+                    frames: 1,
+                    every: Duration::from_millis(20),
+                    ..manner
+                }
             }
             Attack::HalfOpenPages => {
                 let (reads, stays) = (ReadMode::Nothing, Some(PAGE_STAY));
                 AttackerBehavior { upgrades: false, request: PAGE, reads, stays, ..manner }
             }
-            Attack::HalfOpen if is_odd => AttackerBehavior { reads: ReadMode::Nothing, opening: hello(), ..manner },
+            Attack::HalfOpen if is_odd => {
+                AttackerBehavior { reads: ReadMode::Nothing, opening: hello(), ..manner }
+            }
             Attack::HalfOpen => AttackerBehavior { reads: ReadMode::Nothing, ..manner },
         }
     }
@@ -384,7 +411,8 @@ impl AttackReport {
 
     /// One line of JSON.
     pub fn json(&self, attack: Attack) -> String {
-        let AttackReport { connections, unreachable, at_once, bytes, frames, endings, lines_heard, time } = self;
+        let AttackReport { connections, unreachable, at_once, bytes, frames, endings, lines_heard, time } =
+            self;
         let seconds = time.as_secs_f64();
         serde_json::json!({
             "attack": attack.name(), "seconds": seconds, "connections": connections, "unreachable": unreachable,
@@ -446,7 +474,9 @@ mod tests {
         assert_eq!(sequences, [3, 3, 4, 150, u32::MAX]);
         let ticks = of(SequencePattern::ToAndFro, [1, 2, 3, 4, 5]).map(|(_, tick)| tick);
         assert_eq!(ticks, [Some(0), Some(u32::MAX), Some(0), Some(u32::MAX), Some(0)]);
-        assert!(of(SequencePattern::FarAhead, [1, 2, 3, 4, 5]).iter().all(|(_, tick)| *tick > Some(u32::MAX / 2)));
+        assert!(
+            of(SequencePattern::FarAhead, [1, 2, 3, 4, 5]).iter().all(|(_, tick)| *tick > Some(u32::MAX / 2))
+        );
     }
 
     #[test]

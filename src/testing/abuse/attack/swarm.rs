@@ -11,7 +11,7 @@ use std::net::{SocketAddr, TcpStream};
 use std::thread;
 use std::time::{Duration, Instant};
 
-use super::{Attack, LINE, AttackerBehavior, AttackReport, ReadMode, victim};
+use super::{Attack, AttackReport, AttackerBehavior, LINE, ReadMode, victim};
 use crate::client::connection::ClientConnection;
 use crate::client::dial;
 use crate::client::url::Url;
@@ -192,11 +192,26 @@ impl<'a> Swarm<'a> {
         } else if !manner.leaves {
             unsent.extend_from_slice(manner.request);
         }
-        let stage = if manner.upgrades && !manner.asks_and_leaves { AttackerStage::Asking } else { AttackerStage::Busy };
+        let stage = if manner.upgrades && !manner.asks_and_leaves {
+            AttackerStage::Asking
+        } else {
+            AttackerStage::Busy
+        };
         // Spread over a block's time, as independent clients would be.
         let due = now + manner.every.mul_f64(index as f64 * 0.618 % 1.0);
         let (sequence, since, reads_at) = (0, now, now);
-        self.peers.push(Attacker { index, manner, stream, link, stage, unsent, sequence, since, due, reads_at });
+        self.peers.push(Attacker {
+            index,
+            manner,
+            stream,
+            link,
+            stage,
+            unsent,
+            sequence,
+            since,
+            due,
+            reads_at,
+        });
         self.pressure.at_once = self.pressure.at_once.max(self.peers.len());
     }
 

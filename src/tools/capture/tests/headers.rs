@@ -2,7 +2,7 @@
 
 use super::super::packet::{ACK, PSH};
 use super::super::pcapng::{PacketMeta, write_packet};
-use super::super::writer::{TcpFlow, CaptureWriter};
+use super::super::writer::{CaptureWriter, TcpFlow};
 use super::super::*;
 use super::{address, file, head};
 
@@ -150,7 +150,7 @@ fn each_packet_has_its_own_time_and_a_clock_that_is_set_back_moves_no_file() {
     // The clock is set back, then forward, between files.
     for (epoch, at) in [(100, 6), (9_000, 7), (1_000, 8)] {
         writer.set_epoch(second(epoch));
-        flow.bytes(&mut writer, Side::Client, b"x", (second(at), ""));
+        flow.bytes(&mut writer, TcpSide::Client, b"x", (second(at), ""));
     }
     let seconds = |packet: &Packet<'_>| packet.at_ns / 1_000_000_000;
     let read = read(&writer.blocks).expect("a capture");

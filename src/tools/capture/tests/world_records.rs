@@ -28,7 +28,14 @@ fn records_round_trip_and_damaged_ones_name_the_error() {
         },
         WorldRecord::Lost { messages: 1, bytes: 2, since_tick: 3 },
         WorldRecord::Join { client: 7, player: 3, port: 50_000, address: CLIENT.into() },
-        WorldRecord::Table { table: 1, tables: 2, part: 0, parts: 3, file: "a.tsv".into(), bytes: b"to_client" },
+        WorldRecord::Table {
+            table: 1,
+            tables: 2,
+            part: 0,
+            parts: 3,
+            file: "a.tsv".into(),
+            bytes: b"to_client",
+        },
         WorldRecord::Room { game: "tanks".into(), paths: vec![("/play".into(), "tanks".into())] },
     ];
     for (at, record) in records.iter().enumerate() {
@@ -55,7 +62,8 @@ fn records_round_trip_and_damaged_ones_name_the_error() {
     assert_eq!(world_record::decode(&[2, 4]), Err(world_record::WorldRecordError::Version(2)));
     assert_eq!(world_record::decode(&[4, 8, 0]), Err(world_record::WorldRecordError::Kind(8)));
     let (seed, tick_hz, options, bytes) = (1, 30, Vec::new(), b"");
-    let no_part = WorldRecord::World { seed, tick_hz, options, code_hash: 0, tick: 4, part: 2, parts: 2, bytes };
+    let no_part =
+        WorldRecord::World { seed, tick_hz, options, code_hash: 0, tick: 4, part: 2, parts: 2, bytes };
     assert_eq!(world_record::decode(&encoded(&no_part)), Err(world_record::WorldRecordError::Part(2)));
 }
 

@@ -149,7 +149,13 @@ impl<'c> DialectState<'c> {
     }
 
     /// Explains the payload of a control frame or of a whole message, which begins at byte `begin` of the input.
-    pub fn explain(&mut self, payload: &[u8], begin: usize, opcode: Opcode, from: Side) -> ExplainedPayload<'c> {
+    pub fn explain(
+        &mut self,
+        payload: &[u8],
+        begin: usize,
+        opcode: Opcode,
+        from: Side,
+    ) -> ExplainedPayload<'c> {
         let mut otherwise = Vec::new();
         if let Some(guess) = self.guess.as_mut().filter(|_| !self.is_foreign) {
             guess.weigh(from, opcode, payload);

@@ -28,7 +28,7 @@ use self::resync::Resync;
 use self::unfinished_message::{UnfinishedMessage, fragment, go_on};
 use self::upgrade_request::Asked;
 use super::dialect_guess::DialectGuess;
-use super::explanation::{Content, Explanation, ExplainedFrame, Problem, REST, ReassembledMessage};
+use super::explanation::{Content, ExplainedFrame, Explanation, Problem, REST, ReassembledMessage};
 use super::parse::frame_header::{self, Extensions};
 use super::parse::payload::ExplainedPayload;
 use super::parse::{http_head, packet};
@@ -146,7 +146,9 @@ impl<'c> Conversation<'c> {
     /// Whether both sides are past the upgrade, and neither has broken a rule that ends the
     /// connection. Also true after a close frame, because it requires an answer.
     pub fn is_open(&self) -> bool {
-        [&self.client, &self.server].iter().all(|half| matches!(half.stage, DirectionStage::Frames | DirectionStage::Closed))
+        [&self.client, &self.server]
+            .iter()
+            .all(|half| matches!(half.stage, DirectionStage::Frames | DirectionStage::Closed))
     }
 
     /// The dialect, as far as it is known.
@@ -248,7 +250,12 @@ impl<'c> Conversation<'c> {
     }
 
     /// Like `explain`, but hands over each frame as it is found.
-    pub(super) fn explain_each(&mut self, from: Side, bytes: &[u8], mut each: impl FnMut(ExplainedFrame<'c>)) {
+    pub(super) fn explain_each(
+        &mut self,
+        from: Side,
+        bytes: &[u8],
+        mut each: impl FnMut(ExplainedFrame<'c>),
+    ) {
         let mut at = 0;
         while at < bytes.len() {
             let frame = self.item(bytes, at, from);
@@ -300,15 +307,17 @@ impl<'c> Conversation<'c> {
             _ if input.is_empty() => None,
             DirectionStage::Body | DirectionStage::Closed | DirectionStage::Over => Some(input.len()),
             DirectionStage::Seek => None,
-            DirectionStage::Begin | DirectionStage::Frames => match frame_header::decode(input, from, extensions) {
-                Err(_) => Some(input.len()),
-                Ok(None) => None,
-                Ok(Some((header, ..))) if half.open.admit(header, limits).is_err() => Some(input.len()),
-                Ok(Some((header, size, _))) => {
-                    let whole = usize::try_from(header.length).ok()?.checked_add(size)?;
-                    (whole <= input.len()).then_some(whole)
+            DirectionStage::Begin | DirectionStage::Frames => {
+                match frame_header::decode(input, from, extensions) {
+                    Err(_) => Some(input.len()),
+                    Ok(None) => None,
+                    Ok(Some((header, ..))) if half.open.admit(header, limits).is_err() => Some(input.len()),
+                    Ok(Some((header, size, _))) => {
+                        let whole = usize::try_from(header.length).ok()?.checked_add(size)?;
+                        (whole <= input.len()).then_some(whole)
+                    }
                 }
-            },
+            }
         }
     }
 
@@ -340,8 +349,13 @@ impl<'c> Conversation<'c> {
     /// The head or the frame that begins at byte `start`, possibly incomplete.
     fn item(&mut self, bytes: &[u8], start: usize, from: Side) -> ExplainedFrame<'c> {
         match self.half(from).stage {
-            DirectionStage::Begin if http_head::may_begin(&bytes[start..], from) => self.head(bytes, start, from),
-            stage @ (DirectionStage::Body | DirectionStage::Closed | DirectionStage::Over | DirectionStage::Seek) => {
+            DirectionStage::Begin if http_head::may_begin(&bytes[start..], from) => {
+                self.head(bytes, start, from)
+            }
+            stage @ (DirectionStage::Body
+            | DirectionStage::Closed
+            | DirectionStage::Over
+            | DirectionStage::Seek) => {
                 let rest = Node::of_bytes(packet::NOT_READ, start, &bytes[start..], "not read");
                 let tree = Node::parent(REST, start * BYTE, vec![rest]);
                 let why = if stage == DirectionStage::Closed { "after the close" } else { "" };
@@ -440,9 +454,10 @@ impl<'c> Conversation<'c> {
     ) -> ExplainedPayload<'c> {
         let text = match (header.opcode, &self.half(from).open) {
             (Opcode::Text, _) => Some(Utf8Validator::default()),
-            (Opcode::Continuation, UnfinishedMessage::Begun { opcode: Opcode::Text, text, is_compressed: false, .. }) => {
-                Some(text.clone())
-            }
+            (
+                Opcode::Continuation,
+                UnfinishedMessage::Begun { opcode: Opcode::Text, text, is_compressed: false, .. },
+            ) => Some(text.clone()),
             _ => None,
         };
         let judged = text.map(|mut text| fragment(payload, begin, Opcode::Text, &mut text));
@@ -477,7 +492,13 @@ impl<'c> Conversation<'c> {
                 let mut text = Utf8Validator::default();
                 let shown_as = if is_compressed { Opcode::Binary } else { opcode };
                 let inside = fragment(payload, begin, shown_as, &mut text);
-                *open = UnfinishedMessage::Begun { opcode, payload: payload.to_vec(), frames: 1, text, is_compressed };
+                *open = UnfinishedMessage::Begun {
+                    opcode,
+                    payload: payload.to_vec(),
+                    frames: 1,
+                    text,
+                    is_compressed,
+                };
                 (inside, None)
             }
         }
@@ -485,7 +506,12 @@ impl<'c> Conversation<'c> {
 }
 
 /// A frame whose header ends the connection or is incomplete: nothing after it is read.
-fn unread<'c>(bytes: &[u8], start: usize, layout: frame_header::HeaderLayout, problem: Problem) -> ExplainedFrame<'c> {
+fn unread<'c>(
+    bytes: &[u8],
+    start: usize,
+    layout: frame_header::HeaderLayout,
+    problem: Problem,
+) -> ExplainedFrame<'c> {
     let mut fields = layout.fields;
     if layout.end < bytes.len() {
         fields.push(Node::of_bytes(packet::NOT_READ, layout.end, &bytes[layout.end..], "not read"));

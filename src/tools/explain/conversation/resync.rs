@@ -157,7 +157,9 @@ impl SearchPass<'_, '_> {
             if !may_follow {
                 return Plausibility::Not;
             }
-            let Some(payload) = input.get(at + size..at + size + length) else { return Plausibility::Unknown };
+            let Some(payload) = input.get(at + size..at + size + length) else {
+                return Plausibility::Unknown;
+            };
             at += size + length;
             if Header::decode(&input[at..], self.from).is_err() {
                 return Plausibility::Not;
@@ -197,7 +199,8 @@ impl SearchPass<'_, '_> {
         let (dialects, json) = self.tongues;
         let makes_sense = |dialect: &&Dialect| {
             let direction =
-                SenderFormat { from: self.from, dialect, json, is_brief: true, is_foreign: false }.direction();
+                SenderFormat { from: self.from, dialect, json, is_brief: true, is_foreign: false }
+                    .direction();
             match opcode {
                 Opcode::Close => !message.is_empty() && close::decode(message).is_ok(),
                 Opcode::Binary => dialect.decode(direction, message).is_ok(),

@@ -37,9 +37,15 @@ impl UnfinishedMessage {
     /// known.
     pub(crate) fn admit(&self, header: Header, limits: Option<Limits>) -> Result<(), Violation> {
         let (fragments, bytes) = match (header.opcode, self) {
-            (Opcode::Continuation, UnfinishedMessage::Nothing) => return Err(Violation::ContinuationWithoutStart),
-            (Opcode::Text | Opcode::Binary, UnfinishedMessage::Begun { .. }) => return Err(Violation::MessageInterrupted),
-            (Opcode::Continuation, UnfinishedMessage::Begun { frames, payload, .. }) => (*frames, payload.len()),
+            (Opcode::Continuation, UnfinishedMessage::Nothing) => {
+                return Err(Violation::ContinuationWithoutStart);
+            }
+            (Opcode::Text | Opcode::Binary, UnfinishedMessage::Begun { .. }) => {
+                return Err(Violation::MessageInterrupted);
+            }
+            (Opcode::Continuation, UnfinishedMessage::Begun { frames, payload, .. }) => {
+                (*frames, payload.len())
+            }
             _ => (0, 0),
         };
         match limits.filter(|_| !header.opcode.is_control()) {
@@ -75,7 +81,8 @@ pub(crate) fn go_on<'c>(
     }
     let (frames, joined) = (*frames, mem::take(joined));
     *open = UnfinishedMessage::Nothing;
-    let message = if is_compressed { ExplainedPayload::compressed(&joined, 0) } else { explain(&joined, 0, opcode) };
+    let message =
+        if is_compressed { ExplainedPayload::compressed(&joined, 0) } else { explain(&joined, 0, opcode) };
     // A problem of the message is shown at its place in this frame, or at the frame's front.
     let end = (begin + payload.len()) * BYTE;
     let here = |bit: usize| ((bit + begin * BYTE).saturating_sub(before * BYTE)).clamp(begin * BYTE, end);

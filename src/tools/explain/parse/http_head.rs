@@ -184,8 +184,11 @@ pub fn explain<'a>(
         None => Some(Problem::Incomplete { missing: None }),
     };
     let tree = tree.valued(judged.line.clone());
-    let frame =
-        ExplainedFrame { content: Content::Head(judged.line), problem, ..ExplainedFrame::new(start..start + whole, tree) };
+    let frame = ExplainedFrame {
+        content: Content::Head(judged.line),
+        problem,
+        ..ExplainedFrame::new(start..start + whole, tree)
+    };
     let is_upgrade = judged.is_upgrade && frame.problem.is_none();
     Head { is_upgrade, frame, asked: judged.asked, granted: judged.granted.filter(|_| is_upgrade) }
 }
@@ -216,7 +219,9 @@ fn judge_request(head: &[u8], spoken: &DialectState<'_>) -> HeadVerdict {
         Ok(None) => return HeadVerdict { line, ..HeadVerdict::default() },
         Err(refusal) => match (counted(refusal), lenient()) {
             (None, Some(request)) => request,
-            (None, None) => return HeadVerdict { line: format!("{line}, no upgrade"), ..HeadVerdict::default() },
+            (None, None) => {
+                return HeadVerdict { line: format!("{line}, no upgrade"), ..HeadVerdict::default() };
+            }
             (violation, _) => return HeadVerdict { line, violation, ..HeadVerdict::default() },
         },
     };
@@ -268,7 +273,9 @@ fn judge_response(head: &[u8], asked: Option<&Asked>, spoken: &DialectState<'_>)
         Ok(None) => return HeadVerdict { line, ..HeadVerdict::default() },
         Err(violation) => match (counts(violation, head, spoken), lenient()) {
             (false, Some(response)) => response,
-            (false, None) => return HeadVerdict { line: format!("{line}, no upgrade"), ..HeadVerdict::default() },
+            (false, None) => {
+                return HeadVerdict { line: format!("{line}, no upgrade"), ..HeadVerdict::default() };
+            }
             (true, _) => return HeadVerdict { line, violation: Some(violation), ..HeadVerdict::default() },
         },
     };

@@ -66,18 +66,23 @@ impl<'a> ValueNames<'a> {
         };
         match self {
             ValueNames::Envelope(_) if index == 0 => ("code".to_owned(), ValueNames::Any),
-            ValueNames::Envelope(row) if index == 1 => (ARGUMENTS.to_owned(), ValueNames::Members(&row.arguments)),
+            ValueNames::Envelope(row) if index == 1 => {
+                (ARGUMENTS.to_owned(), ValueNames::Members(&row.arguments))
+            }
             ValueNames::Envelope(_) => ("ignored".to_owned(), ValueNames::Any),
             ValueNames::Members(members) => member(members),
             ValueNames::Shape(Shape::Tuple(members)) => member(members),
-            ValueNames::Shape(Shape::List { each, .. }) => (format!("[{index}]"), ValueNames::Shape(&each.shape)),
+            ValueNames::Shape(Shape::List { each, .. }) => {
+                (format!("[{index}]"), ValueNames::Shape(&each.shape))
+            }
             ValueNames::Shape(_) | ValueNames::Any => (format!("[{index}]"), ValueNames::Any),
         }
     }
 
     /// The type of the value of a key.
     fn key(self, key: &str) -> ValueNames<'a> {
-        let members: &[Argument] = if let ValueNames::Shape(Shape::Map(members)) = self { members } else { &[] };
+        let members: &[Argument] =
+            if let ValueNames::Shape(Shape::Map(members)) = self { members } else { &[] };
         let member = members.iter().find(|member| member.name == key);
         member.map_or(ValueNames::Any, |member| ValueNames::Shape(&member.ty.shape))
     }

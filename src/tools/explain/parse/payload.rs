@@ -83,13 +83,20 @@ impl<'a> ExplainedPayload<'a> {
 }
 
 /// Explains the payload of a control frame or of a whole message, which begins at byte `begin` of the input.
-pub fn explain<'a>(payload: &[u8], begin: usize, opcode: Opcode, speaker: SenderFormat<'a>) -> ExplainedPayload<'a> {
+pub fn explain<'a>(
+    payload: &[u8],
+    begin: usize,
+    opcode: Opcode,
+    speaker: SenderFormat<'a>,
+) -> ExplainedPayload<'a> {
     match opcode {
         Opcode::Ping | Opcode::Pong | Opcode::Continuation => ExplainedPayload::bytes(payload, begin),
         Opcode::Close => explain_close(payload, begin),
         Opcode::Text => explain_text(payload, begin, speaker),
         Opcode::Binary if speaker.is_foreign => foreign(payload, begin, speaker),
-        Opcode::Binary if speaker.json == Some(true) => of_the_other_kind(ExplainedPayload::bytes(payload, begin)),
+        Opcode::Binary if speaker.json == Some(true) => {
+            of_the_other_kind(ExplainedPayload::bytes(payload, begin))
+        }
         Opcode::Binary if speaker.is_brief => {
             let decoded = speaker.dialect.decode(speaker.direction(), payload);
             briefly(payload, begin, speaker, decoded.map(|decoded| decoded.row))

@@ -5,7 +5,7 @@
 
 use std::ops::Range;
 
-use crate::tools::explain::color::{ColorRole, ColorMode};
+use crate::tools::explain::color::{ColorMode, ColorRole};
 use crate::tools::explain::explanation::{ExplainedFrame, PAYLOAD, Problem};
 use crate::tools::explain::hex;
 use crate::tools::explain::parse::frame_header::field;
@@ -138,7 +138,9 @@ pub fn ink(field: &Node) -> ColorRole {
     match field.name.as_str() {
         field::LENGTH | field::EXTENDED => ColorRole::Length,
         field::KEY => ColorRole::Key,
-        field::FIN | field::RSV1 | field::RSV2 | field::RSV3 | field::OPCODE | field::MASK => ColorRole::Header,
+        field::FIN | field::RSV1 | field::RSV2 | field::RSV3 | field::OPCODE | field::MASK => {
+            ColorRole::Header
+        }
         _ => ColorRole::Value,
     }
 }

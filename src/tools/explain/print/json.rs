@@ -9,7 +9,7 @@ use serde_json::Value as Json;
 
 use crate::packet::msgpack::typed_text;
 use crate::packet::{Code, Dialect, Value};
-use crate::tools::explain::explanation::{Content, Explanation, ExplainedFrame, PAYLOAD, Problem, REST};
+use crate::tools::explain::explanation::{Content, ExplainedFrame, Explanation, PAYLOAD, Problem, REST};
 use crate::tools::explain::hex::digits as hex;
 use crate::tools::explain::parse::frame_header::field;
 use crate::tools::explain::tree::Node;

@@ -9,8 +9,10 @@ use std::ops::Range;
 
 use super::bit_diagram;
 use crate::packet::Row;
-use crate::tools::explain::color::{ColorRole, ColorMode};
-use crate::tools::explain::explanation::{Content, Explanation, ExplainedFrame, PAYLOAD, Problem, ReassembledMessage};
+use crate::tools::explain::color::{ColorMode, ColorRole};
+use crate::tools::explain::explanation::{
+    Content, ExplainedFrame, Explanation, PAYLOAD, Problem, ReassembledMessage,
+};
 use crate::tools::explain::parse::encoding;
 use crate::tools::explain::parse::packet::{ARGUMENTS, HEAD, KEY, SIGN};
 use crate::tools::explain::tree::{BYTE, Node};

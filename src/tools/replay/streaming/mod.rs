@@ -23,7 +23,7 @@ use std::time::Duration;
 use super::decoded_commands::{DecodedCommands, count_left, explain, issued};
 use super::recording::{self, Recording};
 use super::replay_client::{self, ReplayContext};
-use super::server_replies::{ReplyFilter, FilterProgress};
+use super::server_replies::{FilterProgress, ReplyFilter};
 use super::{Report, codes};
 use crate::connection::WireFormat;
 use crate::game::GameInfo;
@@ -31,7 +31,8 @@ use crate::packet::PacketTables;
 use crate::tools::capture::Untrusted;
 use crate::tools::capture::packet::LINK_WORLD;
 use crate::tools::capture::{
-    StreamReader, Capture, TcpConnection, Side, Packet, PayloadChunk, StreamingReassembler, StreamPiece, WorldRecord, world_record,
+    Capture, Packet, PayloadChunk, StreamPiece, StreamReader, StreamingReassembler, TcpConnection, TcpSide,
+    WorldRecord, world_record,
 };
 use crate::ws::http::RequestHead;
 pub use needs_full_replay::NeedsFullReplay;
@@ -62,7 +63,7 @@ struct BufferedConnection {
 }
 
 struct BufferedPiece {
-    from: Side,
+    from: TcpSide,
     at_ns: u64,
     packet: usize,
     bytes: Range<usize>,
@@ -111,7 +112,9 @@ impl StreamingReplay {
             self.records.push(Arc::new(StoredRecord { number, at_ns, bytes }));
             return Ok(());
         }
-        let Some(PayloadChunk { connection, from, bytes }) = self.passing.receive(packet)? else { return Ok(()) };
+        let Some(PayloadChunk { connection, from, bytes }) = self.passing.receive(packet)? else {
+            return Ok(());
+        };
         if self.codes.is_none() {
             let codes = codes(&self.world(), self.given.clone())?;
             let sieve = ReplyFilter::new(&codes);
@@ -122,10 +125,10 @@ impl StreamingReplay {
             self.talks.resize_with(connection + 1, BufferedConnection::default);
         }
         let talk = &mut self.talks[connection];
-        if from == Side::Server && !sieve.keeps(&mut talk.sifted, bytes) {
+        if from == TcpSide::Server && !sieve.keeps(&mut talk.sifted, bytes) {
             return Ok(());
         }
-        if from == Side::Client {
+        if from == TcpSide::Client {
             self.times.resize(packet.number, (0, Duration::ZERO));
             self.times.push(replay_client::said_time(&packet.comments));
         }
@@ -161,7 +164,8 @@ impl StreamingReplay {
         let ended = std::mem::take(&mut self.passing).finish()?;
         let nothing = BufferedConnection::default();
         let talks = self.talks.iter().chain(std::iter::repeat(&nothing));
-        let connections: Vec<_> = ended.into_iter().zip(talks).map(|(one, talk)| talk.rebuild_connection(one)).collect();
+        let connections: Vec<_> =
+            ended.into_iter().zip(talks).map(|(one, talk)| talk.rebuild_connection(one)).collect();
         let capture = self.world();
         let codes = match &self.codes {
             Some((codes, _)) => Arc::clone(codes),

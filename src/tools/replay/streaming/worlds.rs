@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use super::needs_full_replay::NeedsFullReplay;
-use crate::game::{GameInfo, DynWorld};
+use crate::game::{DynWorld, GameInfo};
 use crate::tools::capture::packet::LINK_WORLD;
 use crate::tools::capture::{Packet, WorldRecord, world_record};
 use crate::tools::replay::recording;
@@ -109,6 +109,10 @@ impl WorldRunner {
 impl WorldResults {
     /// The checksum of a room after so many ticks.
     pub(super) fn checksum(&self, room: &str, ticks: u32) -> Result<u64, NeedsFullReplay> {
-        self.0.get(room).filter(|(ran, _)| *ran == ticks).map(|(_, checksum)| *checksum).ok_or(NeedsFullReplay)
+        self.0
+            .get(room)
+            .filter(|(ran, _)| *ran == ticks)
+            .map(|(_, checksum)| *checksum)
+            .ok_or(NeedsFullReplay)
     }
 }

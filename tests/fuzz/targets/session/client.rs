@@ -6,17 +6,17 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use tickwire::game::{Game as _, Messages, Profile, Published, Shared, View as _};
+use tickwire::game::{Game as _, Messages, JoinRequest, Published, SharedRateLimit, View as _};
 use tickwire::games::moo::world::{Action, Command, Identity, PlayerId, TickHz};
-use tickwire::games::moo::{Moo, Scratch, View};
+use tickwire::games::moo::{Moo, MooScratch, MooView};
 use tickwire::limits;
 use tickwire::packet::{Dialect, Direction, msgpack};
-use tickwire::connection::receiver::{At, Denied, RoomFacts};
-use tickwire::connection::{Driver, Endpoint, Receiver};
-use tickwire::sim::Raw;
+use tickwire::connection::receiver::{ReadTime, Denial, RoomInfo};
+use tickwire::connection::{Driver, WireFormat, Receiver};
+use tickwire::sim::RawCommand;
 use tickwire::ws::Side;
 use tickwire::ws::frame::{self, Opcode};
-use tickwire::ws::message::{Message, Reader};
+use tickwire::ws::message::{Message, MessageReader};
 
 /// What a client's bytes lead to.
 #[derive(Default)]
@@ -27,27 +27,27 @@ pub struct Asked {
 
 /// See the [module](self).
 pub struct Client {
-    endpoint: Endpoint,
+    endpoint: WireFormat,
     receiver: Receiver,
     player: Option<PlayerId>,
     /// Nothing more is heard of it.
     is_over: bool,
     watched: Option<PlayerId>,
-    view: View,
-    scratch: Scratch,
+    view: MooView,
+    scratch: MooScratch,
 }
 
 impl Client {
     pub fn new(dialect: Arc<Dialect>, is_json: bool, now: Duration) -> Client {
-        let endpoint = Endpoint::new(dialect, is_json);
+        let endpoint = WireFormat::new(dialect, is_json);
         Client {
-            view: View::new(&endpoint.dialect),
+            view: MooView::new(&endpoint.dialect),
             receiver: Receiver::new(endpoint.clone(), room(), now),
             endpoint,
             player: None,
             is_over: false,
             watched: None,
-            scratch: Scratch::default(),
+            scratch: MooScratch::default(),
         }
     }
 
@@ -125,7 +125,7 @@ impl Client {
             player: &mut self.player,
             said: Vec::new(),
         };
-        let ending = self.receiver.receive(bytes, At { now, tick, slack: Duration::ZERO }, &mut server).err();
+        let ending = self.receiver.receive(bytes, ReadTime { now, tick, slack: Duration::ZERO }, &mut server).err();
         let mut said = server.said;
         if let Some(ending) = ending {
             self.is_over = true;
@@ -151,9 +151,9 @@ impl Client {
     }
 }
 
-fn room() -> RoomFacts {
+fn room() -> RoomInfo {
     let identity = Identity { seed: 4, map_size_px: 1_440, tick_hz: TickHz::Hz30 }.into();
-    RoomFacts { about: Moo::ABOUT, epoch: "0".to_owned(), identity, update_hz: 30 }
+    RoomInfo { about: Moo::ABOUT, epoch: "0".to_owned(), identity, update_hz: 30 }
 }
 
 /// What a server does for the client.
@@ -172,7 +172,7 @@ impl Driver for Server<'_> {
 
     fn follow(&mut self, _lockstep: bool) {}
 
-    fn join(&mut self, profile: Profile, _: Option<u32>) -> Result<PlayerId, Denied> {
+    fn join(&mut self, profile: JoinRequest, _: Option<u32>) -> Result<PlayerId, Denial> {
         *self.players += 1;
         let player = PlayerId(*self.players);
         *self.player = Some(player);
@@ -182,10 +182,10 @@ impl Driver for Server<'_> {
 
     fn command(
         &mut self,
-        command: Raw,
+        command: RawCommand,
         tick: Option<u32>,
-        _shared: Option<&'static Shared>,
-    ) -> Result<(), Denied> {
+        _shared: Option<&'static SharedRateLimit>,
+    ) -> Result<(), Denial> {
         self.asked.commands.push((command.decoded().expect("an action of the game"), tick));
         Ok(())
     }
@@ -196,8 +196,8 @@ impl Driver for Server<'_> {
 }
 
 /// Each frame that the server sends is one that a client of the dialect understands.
-fn are_of_the_dialect(endpoint: &Endpoint, frames: &[u8]) {
-    let mut reader = Reader::new(Side::Server, limits::FROM_SERVERS);
+fn are_of_the_dialect(endpoint: &WireFormat, frames: &[u8]) {
+    let mut reader = MessageReader::new(Side::Server, limits::SERVER_MESSAGE_LIMITS);
     reader.receive(frames);
     while let Some(message) = reader.next_message().expect("our own frames") {
         let decoded = match message {

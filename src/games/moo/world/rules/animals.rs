@@ -121,7 +121,8 @@ impl AnimalKind {
 impl AnimalSpecies {
     /// All of its properties that affect the simulation.
     pub(super) fn numbers(&self) -> [i32; 9] {
-        let AnimalSpecies { kind, name: _, count, health, speed_px_per_s, radius_px, damage, food, gold } = *self;
+        let AnimalSpecies { kind, name: _, count, health, speed_px_per_s, radius_px, damage, food, gold } =
+            *self;
         [
             kind as i32,
             count as i32,

@@ -19,7 +19,7 @@ mod time;
 mod weapons;
 
 pub use ages::{xp_next, CHOICE_ITEMS, FIRST_CHOICE_AGE, LAST_CHOICE_AGE, MAX_AGE, XP_STEPS};
-pub use animals::{AnimalSpecies, AnimalKind, ANIMALS};
+pub use animals::{AnimalKind, AnimalSpecies, ANIMALS};
 pub use biome::Biome;
 pub use items::{item, Group, Item, FIRST_ITEMS, GROUPS, ITEMS};
 pub use projectiles::{projectile, Projectile, PROJECTILES};

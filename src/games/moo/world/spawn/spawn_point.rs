@@ -12,7 +12,7 @@ use crate::fixed::{is_within, Fixed};
 use crate::player_index::PlayerIndex;
 use crate::rng::Rng;
 use crate::rules;
-use crate::spawn::map::{BiomeBands, Biome};
+use crate::spawn::map::{Biome, BiomeBands};
 use crate::terrain::Terrain;
 
 /// Random positions tried before the map is searched row by row.

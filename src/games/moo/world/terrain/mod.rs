@@ -13,8 +13,8 @@ use crate::fixed::{clamp_i32, is_shorter, unit_direction, Angle, Fixed};
 use crate::rules::{ANIMAL_RADIUS_MAX_PX, MAP_SIZE_MAX_PX, SUB_STEP_PX};
 use crate::spawn::map::BiomeBands;
 use crate::terrain::grid::Grid;
-use crate::terrain::structure_index::StructureIndex;
 pub use crate::terrain::structure_index::PlacedStructure;
+use crate::terrain::structure_index::StructureIndex;
 use crate::trig::{cosine, sine};
 
 /// A circular obstacle.
@@ -288,7 +288,12 @@ impl Terrain {
 
     /// The structures that may overlap the square around a point; may also include others, and
     /// duplicates.
-    pub(crate) fn built_around(&self, x: Fixed, y: Fixed, reach: Fixed) -> impl Iterator<Item = &PlacedStructure> {
+    pub(crate) fn built_around(
+        &self,
+        x: Fixed,
+        y: Fixed,
+        reach: Fixed,
+    ) -> impl Iterator<Item = &PlacedStructure> {
         self.built.around(x, y, reach)
     }
 

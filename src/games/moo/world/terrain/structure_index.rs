@@ -7,7 +7,7 @@ use crate::body::Body;
 use crate::fixed::{is_within, Angle, Fixed};
 use crate::id::{EntityId, PlayerId};
 use crate::rules::{self, Item};
-use crate::terrain::grid::{Cells, Occupied, GridShape};
+use crate::terrain::grid::{Cells, GridShape, Occupied};
 
 /// A structure, as the index stores it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -96,7 +96,11 @@ fn a_harmless_swing_knocks_an_animal_back_without_alarming_it() {
         body_mut(&mut world, 1).heading = Angle(0x8000);
         player_mut(&mut world, 1).hand.weapon = 14;
         swing(&mut world, 1);
-        assert_eq!(events(&world), [WorldEvent::Swung { player: PlayerId(1), weapon: 14, hit: true }], "{kind:?}");
+        assert_eq!(
+            events(&world),
+            [WorldEvent::Swung { player: PlayerId(1), weapon: 14, hit: true }],
+            "{kind:?}"
+        );
         assert_eq!((animal(&world, 0).mood, animal(&world, 0).direction), (Mood::Wanders, None), "{kind:?}");
         let speed = px(beast(&world, 0).vx) * 30.0;
         assert!((speed + 500.0).abs() < 0.1, "{kind:?}: {speed} px/s");

@@ -201,7 +201,8 @@ fn cows_and_pigs_flee_from_an_attacker_for_three_seconds() {
             body_mut(&mut world, 1).heading = Angle(0x8000);
             swing(&mut world, 1);
             let amount = 25;
-            let hurt = WorldEvent::AnimalHurt { animal: world.state.animals[0].id, by: Some(PlayerId(1)), amount };
+            let hurt =
+                WorldEvent::AnimalHurt { animal: world.state.animals[0].id, by: Some(PlayerId(1)), amount };
             assert!(events(&world).contains(&hurt), "{:?}", events(&world));
             let hit = WorldEvent::Swung { player: PlayerId(1), weapon: 0, hit: true };
             assert!(events(&world).contains(&hit));
@@ -278,7 +279,11 @@ fn hunters_strike_within_30_px_of_the_rims() {
             animal_mut(&mut world, 0).held = true;
             look(&mut world, 0);
             let animal = world.state.animals[0].id;
-            assert_eq!(events(&world).contains(&WorldEvent::AnimalStruck { animal }), strikes, "{apart_px} px");
+            assert_eq!(
+                events(&world).contains(&WorldEvent::AnimalStruck { animal }),
+                strikes,
+                "{apart_px} px"
+            );
             let damage = if strikes { kind.animal().damage } else { 0 };
             assert_eq!(body(&world, 1).health, 100 - damage);
             let speed = px(body(&world, 1).vx) * 30.0;

@@ -18,7 +18,12 @@ fn appear(world: &mut World, what: Spawned, x_px: u16, y_px: u16) {
 
 /// Player 1 shoots to the right, and an animal is put so far from it before the shot flies. Nothing but the shot moves.
 /// Returns what comes of it.
-fn shoot_at(kind: AnimalKind, number: u8, (right, down): (Fixed, Fixed), health: u16) -> (World, Vec<WorldEvent>) {
+fn shoot_at(
+    kind: AnimalKind,
+    number: u8,
+    (right, down): (Fixed, Fixed),
+    health: u16,
+) -> (World, Vec<WorldEvent>) {
     let mut world = bare_world(TickHz::Hz30);
     put(&mut world, 1, 7_000, 5_000);
     appear(&mut world, Spawned::Animal(kind), 3_000, 10_000);

@@ -129,7 +129,8 @@ fn holding_the_button_swings_at_the_weapons_rate_at_each_tick_rate() {
             act(&mut world, 1, Action::Attack { on: true });
             let ticks = rate.get() * 20;
             for _ in 0..ticks {
-                strokes += events(&world).iter().filter(|event| matches!(event, WorldEvent::Swung { .. })).count();
+                strokes +=
+                    events(&world).iter().filter(|event| matches!(event, WorldEvent::Swung { .. })).count();
                 wait(&mut world, 1);
             }
             let passed_ms = f64::from(ticks - 1) * 1_000.0 / f64::from(rate.get());

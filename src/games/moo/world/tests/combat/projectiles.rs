@@ -10,7 +10,7 @@ use crate::tests::{
     act, bare_world, body, body_mut, build, command, distance_px, events, player, player_mut, put, px, wait,
     without_animals, world,
 };
-use crate::{WorldEvent, World};
+use crate::{World, WorldEvent};
 
 /// A weapon that shoots as the game's tables have it: number, name, projectile, wood, stone, period ms, speed %, recoil px/s.
 type Row = (u8, &'static str, u8, u32, u32, u16, i32, i32);
@@ -246,7 +246,8 @@ fn holding_the_button_shoots_at_the_weapons_rate_at_each_tick_rate() {
             act(&mut world, 1, Action::Attack { on: true });
             let ticks = rate.get() * 20;
             for _ in 0..ticks {
-                shots += events(&world).iter().filter(|event| matches!(event, WorldEvent::Shot { .. })).count();
+                shots +=
+                    events(&world).iter().filter(|event| matches!(event, WorldEvent::Shot { .. })).count();
                 wait(&mut world, 1);
             }
             let passed_ms = f64::from(ticks - 1) * 1_000.0 / f64::from(rate.get());

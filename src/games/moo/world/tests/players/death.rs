@@ -185,7 +185,10 @@ fn the_dead_can_leave_and_their_number_is_free() {
     kill(&mut world);
     let leave = command(0, 90, Action::Leave { player: PlayerId(2) });
     world.step(&mut vec![leave, crate::tests::join(91, 2)]);
-    assert_eq!(events(&world), [WorldEvent::Left { player: PlayerId(2) }, WorldEvent::Joined { player: PlayerId(2) }]);
+    assert_eq!(
+        events(&world),
+        [WorldEvent::Left { player: PlayerId(2) }, WorldEvent::Joined { player: PlayerId(2) }]
+    );
     assert!(player(&world, 2).alive);
 }
 

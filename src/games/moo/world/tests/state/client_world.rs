@@ -1,6 +1,6 @@
 //! The world of one client computes what the server's world does, while nobody else interferes.
 
-use crate::client_world::{is_foreseen, OwnRecord, ClientWorld};
+use crate::client_world::{is_foreseen, ClientWorld, OwnRecord};
 use crate::controller::kit::Choice;
 use crate::rng::Rng;
 use crate::rules::{Group, Item};

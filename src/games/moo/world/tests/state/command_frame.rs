@@ -3,7 +3,7 @@
 use proptest::prelude::*;
 
 use crate::command::{
-    decode_frame, encode_frame, Action, Command, MooCommandFrame, Malformed, Selection, Spawned, MAX_COMMANDS,
+    decode_frame, encode_frame, Action, Command, Malformed, MooCommandFrame, Selection, Spawned, MAX_COMMANDS,
 };
 use crate::entity::PlayerId;
 use crate::fixed::Angle;

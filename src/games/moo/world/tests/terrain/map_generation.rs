@@ -3,7 +3,7 @@
 use crate::controller::SceneryKind;
 use crate::fixed::Fixed;
 use crate::public_view::SceneryView;
-use crate::spawn::map::{areas_per_side, generate, BiomeBands, Biome};
+use crate::spawn::map::{areas_per_side, generate, Biome, BiomeBands};
 use crate::state::Identity;
 use crate::tests::world;
 use crate::world::World;

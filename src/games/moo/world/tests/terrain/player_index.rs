@@ -4,7 +4,7 @@ use crate::command::Action;
 use crate::entity::Embodied as _;
 use crate::entity::{Entity, PlayerId};
 use crate::fixed::Fixed;
-use crate::player_index::{PlayerIndex, IndexedPlayer};
+use crate::player_index::{IndexedPlayer, PlayerIndex};
 use crate::rng::Rng;
 use crate::terrain::grid::GridShape;
 use crate::tests::{bare_world, body, body_mut, command, player_mut, put, wait};

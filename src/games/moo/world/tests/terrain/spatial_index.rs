@@ -4,7 +4,7 @@ use crate::entity::{EntityId, PlayerId};
 use crate::fixed::{Angle, Fixed};
 use crate::rng::Rng;
 use crate::rules::{self, AnimalKind, TickHz};
-use crate::terrain::grid::{Occupied, GridShape};
+use crate::terrain::grid::{GridShape, Occupied};
 use crate::terrain::sorted_index::SortedIndex;
 use crate::terrain::{Obstacle, PlacedStructure, Terrain};
 use crate::tests::animals::{animal_mut, appear, beast};
@@ -74,8 +74,14 @@ fn every_object_that_overlaps_a_square_is_found_on_every_map() {
         for id in 0..400 {
             let (x, y) = anywhere(&mut rng, size_px);
             let item = &rules::ITEMS[3 + rng.below(15) as usize];
-            let one =
-                PlacedStructure { id: EntityId(70_000 + id), owner: PlayerId(1), item, x, y, heading: Angle(0) };
+            let one = PlacedStructure {
+                id: EntityId(70_000 + id),
+                owner: PlayerId(1),
+                item,
+                x,
+                y,
+                heading: Angle(0),
+            };
             terrain.put_up(one);
             standing.push(one);
             if rng.below(4) == 0 {
