@@ -56,7 +56,7 @@ impl From<&DecodedPacket<'_>> for ReceivedPacket {
     }
 }
 
-/// A connection to a room. The packets of the server become [`Heard`], or what a game makes of them.
+/// A connection to a room. The packets of the server become [`ReceivedPacket`], or what a game makes of them.
 #[derive(Debug)]
 pub struct BlockingClient<H = ReceivedPacket> {
     stream: TcpStream,
@@ -79,7 +79,7 @@ impl<H: for<'a> From<&'a DecodedPacket<'a>>> BlockingClient<H> {
     /// Upgrades a connected socket that does not block.
     ///
     /// # Errors
-    /// As [`Talk::connect`].
+    /// As [`BlockingClient::connect`].
     pub fn start(stream: TcpStream, url: &Url, dialect: Arc<Dialect>) -> io::Result<BlockingClient<H>> {
         let is_native = dialect.name() == "native";
         let link = ClientConnection::new(&url.authority(), &url.target, is_native, dial::keys());
@@ -142,7 +142,7 @@ impl<H: for<'a> From<&'a DecodedPacket<'a>>> BlockingClient<H> {
         Ok(())
     }
 
-    /// The next packet; `None` at the end of the connection, which [`Talk::ending`] explains.
+    /// The next packet; `None` at the end of the connection, which [`BlockingClient::ending`] explains.
     ///
     /// # Errors
     /// `TimedOut`, `InvalidData` for bytes that are not a packet of the dialect, or the socket's
@@ -164,7 +164,7 @@ impl<H: for<'a> From<&'a DecodedPacket<'a>>> BlockingClient<H> {
     /// Reads packets until one matches, and returns it.
     ///
     /// # Errors
-    /// As [`Talk::hear`]; `UnexpectedEof` if the connection ended before.
+    /// As [`BlockingClient::receive`]; `UnexpectedEof` if the connection ended before.
     pub fn receive_until(&mut self, time: Duration, mut is_it: impl FnMut(&H) -> bool) -> io::Result<H> {
         let deadline = Instant::now() + time;
         loop {

@@ -4,7 +4,7 @@
 //!   new() ─► request is in the output ─► receive(response) ─► Open ─► messages ─► Closed ─► Ended
 //! ```
 //!
-//! Bytes and the end of the stream go in; [`Event`]s and bytes to send come out. After each input,
+//! Bytes and the end of the stream go in; [`ClientEvent`]s and bytes to send come out. After each input,
 //! take events until there are none left, then drain the output. The link uses no socket and no
 //! clock, and does not decode packets.
 //!
@@ -221,7 +221,7 @@ impl ClientConnection {
         }
     }
 
-    /// Sends a text message, as [`Link::send_binary`].
+    /// Sends a text message, as [`ClientConnection::send_binary`].
     pub fn send_text(&mut self, text: &str) {
         if let ConnectionState::Open(conn) = &mut self.state {
             conn.send_text(text);

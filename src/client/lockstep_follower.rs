@@ -5,7 +5,7 @@
 //!                            └─► checksum at each checksum tick ─► server
 //! ```
 //!
-//! [`Follower::hear`] takes the packets of lockstep, steps the world with each command frame, and says
+//! [`LockstepFollower::on_packet`] takes the packets of lockstep, steps the world with each command frame, and says
 //! what is to be sent. If the server finds that the world differs, it sends a snapshot from before that:
 //! the follower begins again, and when it passes the tick at which it differed, it compares its old
 //! world with the new one and names the fields.
@@ -205,13 +205,13 @@ impl LockstepFollower {
         self.corrupts = Some(seed);
     }
 
-    /// What [`Follower::corrupt`] has changed last, once it has: the tick, the field, its value before
+    /// What [`LockstepFollower::corrupt`] has changed last, once it has: the tick, the field, its value before
     /// and after.
     pub fn corrupted(&self) -> Option<&(u32, FieldDiff)> {
         self.corrupted.as_ref()
     }
 
-    /// Takes a packet. What is to be sent is appended to `say`, as MessagePack; what the server would
+    /// Takes a packet. What is to be sent is appended to `outgoing`, as MessagePack; what the server would
     /// tell a client that does not run the world itself is appended to `told`.
     ///
     /// # Errors

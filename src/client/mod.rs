@@ -1,6 +1,6 @@
 //! Clients and bots.
 //!
-//! To send packets by name and wait for answers, on a socket, use [`Talk`](blocking_client::Talk); the page of
+//! To send packets by name and wait for answers, on a socket, use [`Talk`](blocking_client::BlockingClient); the page of
 //! [`Server`](crate::Server) has an example. To let a bot play, or to move the bytes yourself, use
 //! [`Bot`](bots::Bot), which is explained below.
 //!

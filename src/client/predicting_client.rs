@@ -6,8 +6,8 @@
 //!  bytes ◄── link ◄── packet ◄── command
 //! ```
 //!
-//! After each input, the driver sends the bytes from [`Player::drain_output`]. It calls
-//! [`Player::advance`] once a frame. `examples/ahead.rs` is a whole program.
+//! After each input, the driver sends the bytes from [`PredictingClient::drain_output`]. It calls
+//! [`PredictingClient::advance`] once a frame. `examples/ahead.rs` is a whole program.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -128,7 +128,7 @@ impl<W: LocalWorld> PredictingClient<W> {
         Ok(())
     }
 
-    /// Sends a command of the own player, which acts at once in what [`Player::advance`] returns. `values`
+    /// Sends a command of the own player, which acts at once in what [`PredictingClient::advance`] returns. `values`
     /// are those behind `sequence` and `tick`. If the packet has the argument `seen` behind them, it is the
     /// tick at which others are shown now.
     ///

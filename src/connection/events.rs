@@ -52,7 +52,7 @@ pub trait ConnectionEvents {
     fn admitted(&self, _token_name: &str) {}
     /// The client gets a body.
     fn enters(&self, _player: PlayerId, _name: &str, _tick: u32) {}
-    /// Whether [`Books::observed`] wants the client's bytes.
+    /// Whether [`ConnectionEvents::observed`] wants the client's bytes.
     fn observes(&self) -> bool {
         false
     }

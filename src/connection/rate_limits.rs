@@ -57,7 +57,7 @@ impl MessageRateLimits {
         out.extend([&self.messages, &self.bytes].map(|bucket| bucket.warning as u8));
     }
 
-    /// Reads what [`Budgets::save`] wrote; `None` if the bytes are wrong.
+    /// Reads what [`MessageRateLimits::save`] wrote; `None` if the bytes are wrong.
     pub fn restore(saved: &mut SavedReader<'_>) -> Option<MessageRateLimits> {
         let mut budgets = MessageRateLimits::new(Duration::ZERO);
         for bucket in [&mut budgets.messages, &mut budgets.bytes] {

@@ -7,7 +7,7 @@
 //!
 //! When [`Receiver::receive`] returns, every message that the bytes completed has been handled, and
 //! the answers have gone to the driver in the order of the requests. An error is the connection's
-//! [`Ending`]; the driver then closes with [`Ending::frames`] and passes no more bytes.
+//! [`DisconnectReason`]; the driver then closes with [`DisconnectReason::frames`] and passes no more bytes.
 //!
 //! A client that is turned away is not told why before its time: until then everything but its own close
 //! frame is ignored, and from a broken frame on, behind which nobody knows where the next begins, everything.

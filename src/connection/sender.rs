@@ -13,7 +13,7 @@
 //! before it stops, so no piece is left unsent. Pieces are sent in the order in which they were
 //! offered, nothing follows the close frame, and at most [`limits::SEND_QUEUE_BYTES`] wait.
 //!
-//! A [`Piece`] of the queue belongs to this client or is shared with others: one encoding can serve
+//! A [`QueuedBytes`] of the queue belongs to this client or is shared with others: one encoding can serve
 //! many clients, and a snapshot is never copied.
 
 use std::collections::VecDeque;
@@ -201,7 +201,7 @@ impl SenderState {
 }
 
 impl Sender {
-    /// The sender of a connection that begins `now`; `must_greet` as for [`Life::new`].
+    /// The sender of a connection that begins `now`; `must_greet` as for [`Deadlines::new`].
     pub fn new(must_greet: bool, now: Duration) -> Sender {
         Sender { queue: Mutex::default(), life: Deadlines::new(must_greet, now) }
     }
@@ -328,7 +328,7 @@ impl Sender {
         self.queue.lock().sends
     }
 
-    /// What is due `now`; see [`Life::poll`]. A queue from which the kernel has taken nothing for
+    /// What is due `now`; see [`Deadlines::poll`]. A queue from which the kernel has taken nothing for
     /// [`limits::SEND_STALL_TIME`] closes the connection.
     pub fn poll(&self, now: Duration) -> DueAction {
         if !self.life.is_closing() {

@@ -6,10 +6,10 @@
 //!     other dialects begin here ─────────┘                           the driver queues a leave
 //! ```
 //!
-//! The driver calls [`Session::handle`] for each packet and carries out the [`Output`]s; a
-//! [`Breach`] closes the client. The session issues commands only for the client's own
+//! The driver calls [`Session::handle`] for each packet and carries out the [`SessionOutput`]s; a
+//! [`CloseReason`] closes the client. The session issues commands only for the client's own
 //! player, whatever player a packet claims to come from. What the packets of a game mean is up to
-//! its [`Verbs`]. Whether the client may be greeted at all is for the driver to say: a client that it
+//! its [`PacketHandler`]. Whether the client may be greeted at all is for the driver to say: a client that it
 //! turns away ([`Session::turn_away`]) is told nothing, and everything that it sends is ignored.
 
 use std::time::Duration;

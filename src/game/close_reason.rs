@@ -133,7 +133,7 @@ impl CloseReason {
     }
 
     /// Whether the client broke a rule; otherwise the reason is the server's own, as from
-    /// [`Breach::Full`] on.
+    /// [`CloseReason::Full`] on.
     pub fn is_of_the_client(self) -> bool {
         (self as u8) < CloseReason::Full as u8
     }

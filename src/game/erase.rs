@@ -1,4 +1,4 @@
-//! A game without its types: the one place where [`About`], [`Replica`] and [`Onlooker`] get them.
+//! A game without its types: the one place where [`GameInfo`], [`DynWorld`] and [`SpectatorWorld`] get them.
 
 use std::sync::Arc;
 

@@ -271,7 +271,7 @@ pub trait SpectatorWorld: Debug + Send {
     /// The client's part, which from now on is told by itself: another client begins here.
     fn take_viewer(&mut self) -> Box<dyn ClientFeed>;
 
-    /// What was published of the last tick that [`Onlooker::step`] ran; `None` before the first.
+    /// What was published of the last tick that [`SpectatorWorld::step`] ran; `None` before the first.
     fn published(&self) -> Option<Arc<dyn DynTick>>;
 }
 

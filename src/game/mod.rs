@@ -56,8 +56,8 @@
 //! ```
 //!
 //! [`Game`] names the types of a game. Everything around it (connections, rooms, captures, the
-//! console) uses its [`About`], which has no type of the game in it: a room is erased once, and what
-//! is asked of a game for each packet goes through one `dyn` [`Verbs`].
+//! console) uses its [`GameInfo`], which has no type of the game in it: a room is erased once, and what
+//! is asked of a game for each packet goes through one `dyn` [`PacketHandler`].
 
 pub mod bots;
 pub mod client_authority;

@@ -1,7 +1,7 @@
 //! What the packets of one client mean: the part of a session that belongs to the game.
 //!
 //! The session itself (hello, sequences, who plays) is the same for all games. It passes every
-//! packet that it does not handle itself to [`Verbs::packet`], which answers with [`Ask`]s.
+//! packet that it does not handle itself to [`PacketHandler::packet`], which answers with [`PacketEffect`]s.
 
 use std::fmt::Debug;
 use std::time::Duration;
@@ -64,7 +64,7 @@ pub trait PacketHandler: Debug + Send {
         name == "enter"
     }
 
-    /// The body that a packet asks for: `hello`, or one that [`Verbs::is_enter`].
+    /// The body that a packet asks for: `hello`, or one that [`PacketHandler::is_enter`].
     fn profile(&self, packet: &DecodedPacket<'_>) -> JoinRequest;
 
     /// What it means that a client that has a body asks for one: by default, nothing.
@@ -84,7 +84,7 @@ pub trait PacketHandler: Debug + Send {
         let _ = (now, out);
     }
 
-    /// Reads what [`Verbs::save`] wrote; `None` if the bytes are wrong.
+    /// Reads what [`PacketHandler::save`] wrote; `None` if the bytes are wrong.
     fn restore(&mut self, saved: &mut SavedReader<'_>) -> Option<()> {
         let _ = saved;
         Some(())

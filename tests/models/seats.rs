@@ -12,7 +12,7 @@ use crate::limits;
 use crate::server::room::acks::TickCommands;
 use crate::server::room::lockstep::LockstepConfig;
 use crate::server::room::seats::Seat;
-use crate::server::room::{JoinAttempt, SeatKey, RoomConfig, RoomHandle};
+use crate::server::room::{JoinAttempt, RoomConfig, RoomHandle, SeatKey};
 use crate::util::address_prefix::AddressPrefix;
 use crate::util::sync::Mutex;
 use tickwire::internal::games::moo::Moo;

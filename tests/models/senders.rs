@@ -9,7 +9,7 @@ use shuttle::thread;
 use tickwire::game::CloseReason;
 
 use crate::connection::DisconnectReason;
-use crate::connection::sender::{EnqueueResult, Frames, Sender, Batch};
+use crate::connection::sender::{Batch, EnqueueResult, Frames, Sender};
 use crate::util::sync::Mutex;
 
 /// Bytes of a frame of these models: so many times the number of the thread that offered it, and which of its frames it is.

@@ -11,7 +11,7 @@
 //! the server handles broken frames.
 //!
 //! What the server sends has limits: the head and the body of its response ([`Answer`]), and its messages
-//! ([`limits::FROM_SERVERS`]). Beyond, and after a broken rule of the server, the connection ends.
+//! ([`limits::SERVER_MESSAGE_LIMITS`]). Beyond, and after a broken rule of the server, the connection ends.
 
 use std::collections::VecDeque;
 use std::io::{self, ErrorKind, Read, Write};
@@ -106,7 +106,7 @@ impl<'c> ExplainedConnection<'c> {
     }
 
     /// Whether the connection has ended: the server's byte stream has, its response is a whole refusal, or it
-    /// has broken a rule or a limit ([`Live::given_up`]).
+    /// has broken a rule or a limit ([`ExplainedConnection::given_up`]).
     pub fn is_over(&self) -> bool {
         self.is_over
     }

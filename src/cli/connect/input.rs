@@ -1,4 +1,4 @@
-//! Parses a line typed at the prompt of `tickwire talk` into an [`Input`].
+//! Parses a line typed at the prompt of `tickwire talk` into an [`PromptCommand`].
 //!
 //! The line is read in the connection's dialect; an error states what is wrong with the line. A
 //! packet is typed as JSON, by its name or its code, with its arguments in order or by name; or as

@@ -19,7 +19,7 @@ const PART_BYTES: usize = 256 * 1024;
 /// The reports of a file, if all of it comes out the same.
 ///
 /// # Errors
-/// [`Unfit`]: it is no file that can be read twice, or something in it needs another look.
+/// [`NeedsFullReplay`]: it is no file that can be read twice, or something in it needs another look.
 pub(super) fn reports(
     file: &Path,
     games: &[&'static GameInfo],

@@ -1,6 +1,6 @@
 //! Prints the packet tables: for a terminal, for PROTOCOL.md, or for programs.
 //!
-//! The text of [`PacketTables`] in a [`Format`] ends in a newline. PROTOCOL.md contains the Markdown form
+//! The text of [`PacketTables`] in a [`TablesFormat`] ends in a newline. PROTOCOL.md contains the Markdown form
 //! between markers, and a test compares the two.
 
 use super::{typescript, wireshark};

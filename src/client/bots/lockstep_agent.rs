@@ -58,7 +58,7 @@ impl<A: Agent> LockstepAgent<A> {
         }
     }
 
-    /// As [`InLockstep::new`], for one of many agents that share their worlds. If the world differs from the
+    /// As [`LockstepAgent::new`], for one of many agents that share their worlds. If the world differs from the
     /// server's, it cannot say in which fields.
     pub fn sharing(
         worlds: &Arc<SharedWorlds>,

@@ -1,7 +1,7 @@
 //! One bot: a link, a dialect and an agent, without I/O and without a clock.
 //!
 //! The driver passes in bytes, the end of the stream, and the time; the bot returns bytes to send. After each
-//! input, drain the output; call [`Bot::act`] about ten times a second. A [`Witness`] is shown the
+//! input, drain the output; call [`Bot::act`] about ten times a second. A [`BotObserver`] is shown the
 //! traffic and what the agent finds wrong with it.
 
 pub mod lockstep_agent;

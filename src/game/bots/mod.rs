@@ -1,13 +1,13 @@
 //! What plays a game from outside: an agent, without I/O and without a clock.
 //!
 //! ```text
-//!   packets of the server ─► Agent::hear ─► faults, by rule
+//!   packets of the server ─► Agent::on_packet ─► faults, by rule
 //!                  time   ─► Agent::act  ─► packets to send
 //! ```
 //!
 //! An agent is given the dialect and a seed. It takes the packets that arrive, judges them, and says
 //! what it sends. [`client::bot`](crate::client::bots) joins it to a connection, `tickwire bots` and
-//! `tickwire simulate` drive many, and the server in a tab has some. A game says in [`Bots`] what
+//! `tickwire simulate` drive many, and the server in a tab has some. A game says in [`BotHooks`] what
 //! they need of it.
 
 pub(crate) mod ack_checker;
@@ -138,7 +138,7 @@ pub trait Agent: Any + Send {
         BotStats::default()
     }
 
-    /// Marks of the reliable packets that it was told, in order: see [`Bots::marks`].
+    /// Marks of the reliable packets that it was told, in order: see [`BotHooks::marks`].
     fn marks(&self) -> &[u32] {
         &[]
     }
@@ -240,7 +240,7 @@ pub struct OperatorEvent {
     pub name: &'static str,
     /// The command.
     pub action: EncodedAction,
-    /// Whether it gives the player something: [`Excuse::Gift`].
+    /// Whether it gives the player something: [`Tolerance::Gift`].
     pub is_gift: bool,
     /// Whether every client is told of the number of the notice: it is one of its marks.
     pub is_notice: bool,
@@ -250,10 +250,10 @@ pub struct OperatorEvent {
 /// taken; a player; the number of the next notice; and the last tick.
 pub type OperatorInput<'a> = (u32, Option<PlayerId>, u32, Option<&'a dyn DynTick>);
 
-/// Compares what the agent of a player was told with what was published: see [`Bots::agrees`].
+/// Compares what the agent of a player was told with what was published: see [`BotHooks::agrees`].
 pub type CompareView = fn(&dyn Agent, Option<PlayerId>, &dyn DynTick) -> Result<bool, String>;
 
-/// Compares what a player has before and after an absence: see [`Bots::keeps`].
+/// Compares what a player has before and after an absence: see [`BotHooks::keeps`].
 pub type CompareAbsence = fn(&dyn DynTick, &dyn DynTick, PlayerId) -> Result<bool, String>;
 
 /// What bots, crowds and the simulator need of a game.

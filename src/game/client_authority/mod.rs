@@ -11,9 +11,9 @@
 //! What a client says of its own entity is a command like any other: it is in the journal, in captures and in
 //! command frames, so the world stays a function of its commands, whatever the client computes with.
 //!
-//! A game keeps [`Entities`] in its state, implements [`Kind`] for what is reported, and calls
-//! [`spawn`](Entities::spawn), [`report`](Entities::report) and [`remove`](Entities::remove) in its `act`,
-//! [`tick`](Entities::tick) once in each tick, [`away`](Entities::away) and [`leave`](Entities::leave). When a report
+//! A game keeps [`OwnedEntities`] in its state, implements [`OwnedState`] for what is reported, and calls
+//! [`spawn`](OwnedEntities::spawn), [`report`](OwnedEntities::report) and [`remove`](OwnedEntities::remove) in its `act`,
+//! [`tick`](OwnedEntities::tick) once in each tick, [`away`](OwnedEntities::away) and [`leave`](OwnedEntities::leave). When a report
 //! is refused, the game tells its client the state of the entity, from which it goes on:
 //! `examples/kites.rs` is a whole game.
 //!
@@ -21,15 +21,15 @@
 //!
 //! The owner is the issuer of the command, never a number in the packet, so nobody acts on another's entity. A
 //! state is possible, by the game's own function. What is reported never goes farther in any stretch of time than the
-//! speed allows in that time, and in [`Rules::slack_ticks`] more. Within these bounds the world believes the owner: it
+//! speed allows in that time, and in [`AuthorityRules::slack_ticks`] more. Within these bounds the world believes the owner: it
 //! cannot know whether the wind blew so. What must not be believed, such as who hits whom, is for the game to decide by
 //! the states that it has accepted.
 //!
 //! # The clock of an entity
 //!
 //! Reports come late, in bunches, or not at all. Each entity therefore has a clock. A report moves it on by the time
-//! that the motion takes at full speed, and by [`Rules::report_ticks`] at least; it never passes that of
-//! the world ([`Refusal::TooFast`], [`Refusal::TooSoon`]) and is never more than the slack behind it. So reports that
+//! that the motion takes at full speed, and by [`AuthorityRules::report_ticks`] at least; it never passes that of
+//! the world ([`ReportError::TooFast`], [`ReportError::TooSoon`]) and is never more than the slack behind it. So reports that
 //! arrive at once after a stall as long as the slack are accepted, and a longer jump is not.
 
 use std::fmt::Debug;
@@ -64,7 +64,7 @@ pub struct AuthorityRules {
     pub spawn_ticks: u32,
     /// Ticks between two reports of an entity, at least. Those that come late may come at once.
     pub report_ticks: u32,
-    /// Units of [`Kind::place`] that an entity goes in a tick, at most; at least 1.
+    /// Units of [`OwnedState::place`] that an entity goes in a tick, at most; at least 1.
     pub speed: u32,
     /// The lag that is tolerated, in ticks: an entity without reports may make up for so much time at
     /// once. At least `report_ticks`, whatever is said here.
@@ -99,11 +99,11 @@ pub enum ReportError {
     Unknown,
     /// The owner has an entity of this number.
     Taken,
-    /// The owner has [`Rules::most_each`].
+    /// The owner has [`AuthorityRules::most_each`].
     TooMany,
-    /// [`Kind::is_possible`] says no.
+    /// [`OwnedState::is_possible`] says no.
     OutOfBounds,
-    /// [`Rules::spawn_ticks`] or [`Rules::report_ticks`] have not passed.
+    /// [`AuthorityRules::spawn_ticks`] or [`AuthorityRules::report_ticks`] have not passed.
     TooSoon,
     /// The entity cannot have come so far in the time.
     TooFast,
@@ -239,7 +239,7 @@ struct SpawnCooldown {
 
 tickwire_sim::fields!(SpawnCooldown: player: PlayerId, tick: u32);
 
-/// The entities of a kind, of all owners: part of the state of a game. At most [`Rules::most_each`] for
+/// The entities of a kind, of all owners: part of the state of a game. At most [`AuthorityRules::most_each`] for
 /// each player, whatever their clients say.
 #[derive(Clone, Debug, PartialEq)]
 pub struct OwnedEntities<K> {
@@ -330,7 +330,7 @@ impl<K: OwnedState> OwnedEntities<K> {
         self.list.retain_mut(OwnedEntity::pass);
     }
 
-    /// The connection of a player is gone, and its seat waits for another: [`Rules::away`].
+    /// The connection of a player is gone, and its seat waits for another: [`AuthorityRules::away`].
     pub fn away(&mut self, player: PlayerId) {
         let is_gone = K::RULES.away == TimeoutAction::Gone;
         self.list.retain(|one| !is_gone || one.owner() != player);

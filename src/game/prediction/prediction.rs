@@ -20,7 +20,7 @@ const LAST_TICK: u32 = u32::MAX - (1 << 16);
 /// What the own player does now, ahead of the server.
 #[derive(Debug)]
 struct PredictedStep<S> {
-    /// The tick that runs now: [`Ahead::from`] is before it, [`Ahead::to`] after it.
+    /// The tick that runs now: [`PredictedStep::from`] is before it, [`PredictedStep::to`] after it.
     tick: u32,
     from: S,
     to: S,

@@ -57,7 +57,7 @@ pub struct RemotePlayers {
     all: BTreeMap<u32, RemotePlayer>,
     /// Whether they move between two updates, and whether they are run on without news. Both at first.
     pub is_interpolated: bool,
-    /// See [`Others::is_interpolated`].
+    /// See [`RemotePlayers::is_interpolated`].
     pub is_reckoned: bool,
 }
 

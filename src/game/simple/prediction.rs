@@ -50,7 +50,7 @@ pub struct SimpleLocalWorld<S> {
     stepped: StepResult,
 }
 
-/// The state of a [`Local`]: the world as the client knows it.
+/// The state of a [`SimpleLocalWorld`]: the world as the client knows it.
 #[derive(Debug, Clone)]
 pub struct LocalState<S> {
     own: PlayerId,

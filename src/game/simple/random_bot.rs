@@ -1,6 +1,6 @@
 //! The bots of simple games. Every game has them for nothing: they send random packets by the table,
 //! keep the newest row of each packet that they are told, and judge what any client can judge. A
-//! game may give them better [`Tactics`].
+//! game may give them better [`BotPolicy`].
 
 use std::any::Any;
 use std::collections::{BTreeMap, VecDeque};

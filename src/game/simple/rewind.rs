@@ -9,7 +9,7 @@ use tickwire_sim::fields::{Field, Malformed, Reader, Sink};
 ///
 /// A client shows the others as they were some ticks before the tick in which its commands run. A game
 /// that judges a command by what its player saw has an argument `seen:u32.tick|nil` in the packet:
-/// clients fill it in. [`Past::delay`] makes a number of ticks of it, at most `MOST`, and [`Past::ago`]
+/// clients fill it in. [`RewindBuffer::delay`] makes a number of ticks of it, at most `MOST`, and [`RewindBuffer::ago`]
 /// says where a target was. As part of the state, a past is in snapshots and checksums, and a replay
 /// judges every command as it was judged.
 ///

@@ -16,7 +16,7 @@ use crate::packet::DecodedPacket;
 /// A game whose clients all see the same.
 ///
 /// The state is the type itself. It is deterministic: integers only, no clock, no hash maps; random
-/// numbers come from [`Turns::random`]. The table must have the packets that every game has (`hello`,
+/// numbers come from [`TickContext::random`]. The table must have the packets that every game has (`hello`,
 /// `enter` and `ping`; `welcome`, `spawned`, `pong` and `error`), and `state`. With `command_accepted`
 /// and `command_rejected` in it, clients are told what became of each command.
 pub trait SimpleGame: Field + Clone + Debug + PartialEq + Send + Sync + 'static {
@@ -42,7 +42,7 @@ pub trait SimpleGame: Field + Clone + Debug + PartialEq + Send + Sync + 'static 
     /// The packet that tells everybody of a kill: it is marked where a capture is watched again.
     const KILL: Option<KillPacket> = None;
     /// What runs a client's own player ahead of the server, for its page: see
-    /// [`Foreseen`](super::Foreseen). The table then has the packet `own`, with the arguments `tick`,
+    /// [`PredictedGame`](super::PredictedGame). The table then has the packet `own`, with the arguments `tick`,
     /// `sequence` and `margin`, which the server sets, and those of [`SimpleGame::own`].
     const PREDICTOR: Option<NewPredictor> = None;
 

@@ -197,7 +197,7 @@ pub struct JoinData {
 }
 
 impl JoinData {
-    /// The bytes in a [`Profile`].
+    /// The bytes in a [`JoinRequest`].
     pub fn encoded(self) -> EncodedAction {
         EncodedAction::new(&[self.skin, u8::from(self.gift)])
     }

@@ -21,7 +21,7 @@ const DRIVES_HPX: i64 = 4;
 const PUSHED_HPX: i64 = 40;
 /// Places of a tank's centre on the map, in half pixels: a tile and a radius from its ends.
 const PLACES_HPX: RangeInclusive<i64> = 139..=5861;
-/// Numbers of a tank in a state: its player, and those of [`Tank`].
+/// Numbers of a tank in a state: its player, and those of [`VisibleTank`].
 const NUMBERS: usize = 9;
 /// Two states further apart than this are not compared, in ticks.
 const APART_TICKS: i64 = 60;

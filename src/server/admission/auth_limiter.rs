@@ -4,7 +4,7 @@
 //! An attempt is counted and checked under one lock, so that many simultaneous connections get no
 //! more attempts than one. Many people may share an address: one of them with too many wrong tokens
 //! does not lock out the others. A right token of such an address is let in, and each wrong one is refused as
-//! [`GateRefusal::TooOften`], until the address's wrong attempts are forgotten. What keeps a guesser from
+//! [`AuthError::TooOften`], until the address's wrong attempts are forgotten. What keeps a guesser from
 //! unlimited attempts is a token bucket per address, [`limits::TOKENS_TRIED_PER_SECOND`], independent of the
 //! other budgets: an attempt beyond it is refused without a comparison. A request without a token is not counted, because any page in the operator's browser can
 //! send such requests and would lock the operator out. The gate remembers at most

@@ -99,7 +99,7 @@ pub struct Admission {
 struct AdmissionState {
     /// The number of the last connection of this run of the server.
     last_number: u64,
-    /// By [`Place`].
+    /// By [`SlotKind`].
     pools: [Pool; 3],
     banned: BTreeSet<AddressPrefix>,
 }

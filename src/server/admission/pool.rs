@@ -104,7 +104,7 @@ impl Pool {
     /// Attributes this holding to an address. A holding that already has an address keeps it.
     ///
     /// # Errors
-    /// Why this address may not have it; the holding is then unchanged. [`NoPlace::Full`] for a
+    /// Why this address may not have it; the holding is then unchanged. [`NoSlot::Full`] for a
     /// number that holds nothing.
     pub fn belongs_to(&mut self, number: u64, address: AddressPrefix) -> Result<(), NoSlot> {
         if self.holders.get(&number).ok_or(NoSlot::Full)?.is_none() {

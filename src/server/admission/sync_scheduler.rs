@@ -1,6 +1,6 @@
 //! Who is sent a snapshot next, of the clients in lockstep of all rooms.
 //!
-//! An address has a budget of its own ([`Spending::Snapshot`](super::address_rate_limits::Spending)). Here is what
+//! An address has a budget of its own ([`LimitedAction::Snapshot`](super::address_rate_limits::LimitedAction)). Here is what
 //! keeps its clients, and all addresses, from taking each other's share: of the clients of an address
 //! that wait, the one goes first that has had none, or had its last one before the others; and a server
 //! sends so many bytes of snapshots in a second, the last of which are for clients without a world.

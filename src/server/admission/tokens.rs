@@ -9,7 +9,7 @@
 //! | with tokens | no token | watches with `--spectators`, otherwise is closed: `token_missing` |
 //! | with tokens | another token | is closed after a constant delay: `token_wrong` |
 //!
-//! A [`Gate`] counts wrong tokens per address. Beyond its limit a right token of the address is still let
+//! A [`AuthLimiter`] counts wrong tokens per address. Beyond its limit a right token of the address is still let
 //! in, and a wrong one is `token_too_often`.
 
 use core::net::IpAddr;
@@ -223,7 +223,7 @@ impl Authenticator {
     /// What a client at this address may do that said this token.
     ///
     /// # Errors
-    /// The reason to close it: [`Breach::TokenMissing`] at once, any other after
+    /// The reason to close it: [`CloseReason::TokenMissing`] at once, any other after
     /// [`limits::WRONG_TOKEN_DELAY`].
     pub fn admit(
         &self,

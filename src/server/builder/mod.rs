@@ -130,7 +130,7 @@ impl Server {
     }
 
     /// The address and port to listen on, such as `0.0.0.0:3000`. With port 0, the default, the system
-    /// chooses a free one: see [`Running::address`].
+    /// chooses a free one: see [`RunningServer::address`].
     #[must_use]
     pub fn bind(self, address: impl ToString) -> Server {
         Server { bind: address.to_string(), ..self }
@@ -177,7 +177,7 @@ impl Server {
         self
     }
 
-    /// The token for `/admin`; by default a new one, which [`Running::admin_token`] tells.
+    /// The token for `/admin`; by default a new one, which [`RunningServer::admin_token`] tells.
     #[must_use]
     pub fn admin_token(self, token: &str) -> Server {
         Server { admin_token: Some(AdminToken::new(token)), ..self }
@@ -343,7 +343,7 @@ impl RunningServer {
         }
     }
 
-    /// Whether an operator has entered `stop`, here or at `/admin`. Call [`Running::stop`] then.
+    /// Whether an operator has entered `stop`, here or at `/admin`. Call [`RunningServer::stop`] then.
     pub fn is_asked_to_stop(&self) -> bool {
         self.server.is_asked_to_stop()
     }

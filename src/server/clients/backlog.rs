@@ -11,7 +11,7 @@ pub use crate::server::room::CommandAcks;
 /// What one room has published since the worker looked last.
 #[derive(Debug)]
 pub struct Backlog {
-    /// The events of the ticks before the newest, as [`Tick::events`] returns them.
+    /// The events of the ticks before the newest, as [`DynTick::events`] returns them.
     pub missed: Vec<Arc<dyn Any + Send + Sync>>,
     /// The newest tick.
     pub newest: Arc<dyn DynTick>,

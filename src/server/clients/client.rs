@@ -1,4 +1,4 @@
-//! A client: a connection that is in a room, over an abstract [`Line`]. All threads that send to it
+//! A client: a connection that is in a room, over an abstract [`Transport`]. All threads that send to it
 //! or close it do so through its [`Sender`]. Every field is fixed, atomic, or has a lock of its own.
 
 use core::net::SocketAddr;

@@ -1,7 +1,7 @@
 //! The conversation with one watcher of `/wire`, without I/O: its requests, and the messages that
 //! it receives. PROTOCOL.md, "The inspector", lists them.
 //!
-//! The driver passes in bytes and the time, carries out each [`Request`], calls [`Watch::turn`] about
+//! The driver passes in bytes and the time, carries out each [`InspectorRequest`], calls [`InspectorSession::turn`] about
 //! [`limits::INSPECTOR_SEND_INTERVAL`] after the last turn, and sends the output after each call. An error is the
 //! reason why the conversation ends; the close frame is then in the output.
 
@@ -24,7 +24,7 @@ pub const PATH: &str = "/wire";
 /// The subprotocol of watchers.
 pub const SUBPROTOCOL: &str = "tickwire.wire";
 
-/// The answer to [`Request::Inject`] for a key that no client has.
+/// The answer to [`InspectorRequest::Inject`] for a key that no client has.
 pub const NOT_YOURS: &str = "no connected client has this key";
 
 /// A watcher's request.
@@ -92,12 +92,12 @@ impl InspectorSession {
         }
     }
 
-    /// Answers [`Request::Own`].
+    /// Answers [`InspectorRequest::Own`].
     pub fn own(&mut self, client: Option<u64>) {
         self.conn.send_text(&json!({ "own": client }).to_string());
     }
 
-    /// Answers [`Request::Inject`]: the client, or why its bytes were not passed on.
+    /// Answers [`InspectorRequest::Inject`]: the client, or why its bytes were not passed on.
     pub fn injected(&mut self, passed: Result<u64, &'static str>) {
         let answer = match passed {
             Ok(client) => json!({ "injected": client }),

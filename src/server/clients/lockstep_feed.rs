@@ -2,7 +2,7 @@
 //!
 //! A client that is behind is sent nothing new: its place in the journal stays, and once it has fallen
 //! behind what the room keeps, it begins again at a snapshot. A snapshot is never queued behind
-//! anything else, and the [`Budgets`] say when a client may have one.
+//! anything else, and the [`AddressRateLimits`] say when a client may have one.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -103,7 +103,7 @@ impl LockstepFeed {
         next.end
     }
 
-    /// What follows for a connection without a client, such as the server's own: as [`Relay::write`], but a
+    /// What follows for a connection without a client, such as the server's own: as [`LockstepFeed::write`], but a
     /// snapshot is appended as well, and costs no budget.
     pub fn take(&self, (room, connection): (&RoomHandle, u64), endpoint: &WireFormat, frames: &mut Vec<u8>) {
         let next = room.lockstep.next(connection, limits::LOCKSTEP_UPDATE_BYTES, |_| true);

@@ -4,7 +4,7 @@
 //!  the ticks since the last turn ─► for each client: view → messages → frames → one push → one send
 //! ```
 //!
-//! An [`Audience`] is erased: its worker knows no game. Its members are those of one game, and each of
+//! An [`UpdateGroup`] is erased: its worker knows no game. Its members are those of one game, and each of
 //! them is a client with its known set. While its previous update is unsent, no second state is
 //! queued: the queued bytes are sent, events are kept, and a later update carries the state.
 

@@ -9,7 +9,7 @@
 //! ```
 //!
 //! The code is that of the server with sockets: `host`, `peer`, `room`. There is no clock and no
-//! thread: the program calls [`Server::advance`] when the next tick is due, and then takes the
+//! thread: the program calls [`EmbeddedServer::advance`] when the next tick is due, and then takes the
 //! bytes for each of its connections. A bot is a client like any other, over a connection of its
 //! own.
 

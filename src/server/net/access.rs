@@ -103,7 +103,7 @@ pub fn check_token(host: &ServerState, said: &str, address: SocketAddr) -> Resul
 
 /// Whether a request comes from this machine, for everything that is open to this machine alone: `/wire`,
 /// `/metrics`, lockstep, and a capture that is served. Every check must hold: the peer is a loopback address and not
-/// a trusted proxy; the `Host` is a literal loopback address, which prevents DNS rebinding by another site; no
+/// a trusted proxy; the `ServerState` is a literal loopback address, which prevents DNS rebinding by another site; no
 /// page of another origin makes the request; and there is no forwarding header.
 pub fn is_at_this_machine(head: &RequestHead, address: SocketAddr, proxies: &[CidrRange]) -> bool {
     let is_peer = address.ip().is_loopback() && !forwarded::is_trusted(proxies, address.ip());
@@ -111,7 +111,7 @@ pub fn is_at_this_machine(head: &RequestHead, address: SocketAddr, proxies: &[Ci
     is_peer && is_direct && is_own_origin(head) && head.header("Host").is_some_and(is_loopback_host)
 }
 
-/// Whether the value of a `Host` header is `localhost` or a literal loopback address, with or without a port. The
+/// Whether the value of a `ServerState` header is `localhost` or a literal loopback address, with or without a port. The
 /// name has no case (RFC 9110 section 4.2.3).
 fn is_loopback_host(host: &str) -> bool {
     let name = match host.rsplit_once(':') {

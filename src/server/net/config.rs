@@ -20,7 +20,7 @@ use crate::server::room::RoomConfig;
 use crate::server::room::lockstep::LockstepConfig;
 use crate::util::os;
 
-/// A new value for [`Options::epoch`].
+/// A new value for [`RoomConfig::epoch`].
 pub fn new_epoch() -> String {
     format!("{:016x}", u64::from_le_bytes(os::random()))
 }

@@ -1,9 +1,9 @@
 //! The rooms of a server: which there are, who is in them, and when their threads may sleep.
 //!
 //! A room has a name, and one or more *runs*: a room that panicked begins anew, with another epoch
-//! and world. A [`Hosted`] is one run; its clients stay with it until they are closed. The room's
+//! and world. A [`RunningRoom`] is one run; its clients stay with it until they are closed. The room's
 //! thread sleeps while no client is in the room and no tick is due; absent players do not keep it
-//! awake. Code that brings something wakes it with [`Hosted::rouse`].
+//! awake. Code that brings something wakes it with [`RunningRoom::rouse`].
 //!
 //! ```text
 //!  begin_making ─► the name is taken, nobody waits for a lock ─► finish: listed, its maker is in

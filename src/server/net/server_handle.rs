@@ -24,7 +24,7 @@ use crate::server::admission::{Admission, Capacity};
 use crate::server::room::{RoomHandle, SavedRoom, handle};
 use crate::util::os::{self, MachineCapacity};
 
-/// A running server. Dropping it without [`Server::stop`] leaves its threads running.
+/// A running server. Dropping it without [`ServerHandle::stop`] leaves its threads running.
 #[derive(Debug)]
 pub struct ServerHandle {
     host: Arc<ServerState>,
@@ -51,11 +51,11 @@ impl ServerHandle {
         ServerHandle::start_rooms(config, vec![room])
     }
 
-    /// As [`Server::start`], but continues the world of this snapshot, whose identity overrides that of
+    /// As [`ServerHandle::start`], but continues the world of this snapshot, whose identity overrides that of
     /// the configuration. The world's players leave in its next tick.
     ///
     /// # Errors
-    /// As in [`Server::start`], or the snapshot is not one of the configured game.
+    /// As in [`ServerHandle::start`], or the snapshot is not one of the configured game.
     pub fn start_from(config: ServerConfig, snapshot: &[u8]) -> io::Result<ServerHandle> {
         let options = |identity: &WorldParams| config.room_options("", identity.tick_hz);
         let room = (config.game.resume)(snapshot, &options);
@@ -63,11 +63,11 @@ impl ServerHandle {
         ServerHandle::start_rooms(config, vec![room])
     }
 
-    /// As [`Server::start`], but with these rooms. The first is the default room, at `/`, and has no
+    /// As [`ServerHandle::start`], but with these rooms. The first is the default room, at `/`, and has no
     /// name; its identity overrides that of the configuration. The others are below `/r/NAME/`.
     ///
     /// # Errors
-    /// As in [`Server::start`]; or the rooms' names are not as they must be.
+    /// As in [`ServerHandle::start`]; or the rooms' names are not as they must be.
     pub fn start_rooms(mut config: ServerConfig, rooms: Vec<Box<TcpRoom>>) -> io::Result<ServerHandle> {
         let handles: Vec<_> = rooms.iter().map(|room| Arc::clone(room.handle())).collect();
         let name = |at: usize| &*handles[at].options.name;
@@ -154,7 +154,7 @@ impl ServerHandle {
     }
 
     /// Whether the operator has entered `stop`. The server's owner polls this, and then calls
-    /// [`Server::stop`].
+    /// [`ServerHandle::stop`].
     pub fn is_asked_to_stop(&self) -> bool {
         self.host.has_reached(ShutdownStage::AskedToStop)
     }
@@ -221,7 +221,7 @@ impl ServerHandle {
         self.halt()
     }
 
-    /// As [`Server::stop`], which may follow: it then does nothing.
+    /// As [`ServerHandle::stop`], which may follow: it then does nothing.
     pub fn halt(&mut self) -> usize {
         let ServerHandle { host, listener, accepting, ticking, telling, following, .. } = self;
         let Some(accepting) = accepting.take() else { return 0 };

@@ -79,7 +79,7 @@ struct HandleState {
 }
 
 impl HandleState {
-    /// A seat has no connection any more: it waits for [`Options::seat_time`], if it has a key and its
+    /// A seat has no connection any more: it waits for [`RoomConfig::seat_time`], if it has a key and its
     /// address may have another absent seat. Otherwise its player leaves.
     fn let_wait(&mut self, player: PlayerId, now: Duration, options: &RoomConfig, about: &GameInfo) {
         if !self.keys.set_absent(player, options.absent_per_address) {
@@ -224,7 +224,7 @@ impl RoomHandle {
     /// Queues a player's command from this connection; see [`Inbox::push`].
     ///
     /// # Errors
-    /// [`Rejected`] when a bound is reached, or another connection has the seat; the command is then
+    /// [`InboxRejection`] when a bound is reached, or another connection has the seat; the command is then
     /// lost, and the connection gets an answer.
     pub fn push(
         &self,
@@ -412,7 +412,7 @@ impl RoomHandle {
     /// Asks for the players after the next tick.
     ///
     /// # Errors
-    /// [`Busy`].
+    /// [`QueryQueueFull`].
     pub fn roster(&self) -> Result<Receiver<Roster>, QueryQueueFull> {
         self.ask(|_, answer| RoomQuery::Roster(answer))
     }
@@ -420,7 +420,7 @@ impl RoomHandle {
     /// Asks for the world before the next tick.
     ///
     /// # Errors
-    /// [`Busy`].
+    /// [`QueryQueueFull`].
     pub fn snapshot(&self) -> Result<Receiver<Arc<WorldSnapshot>>, QueryQueueFull> {
         self.ask(|_, answer| RoomQuery::Snapshot(answer))
     }
@@ -428,7 +428,7 @@ impl RoomHandle {
     /// Asks for the world before the next tick, with the names of its fields, and the keys of its seats.
     ///
     /// # Errors
-    /// [`Busy`].
+    /// [`QueryQueueFull`].
     pub fn kept(&self) -> Result<Receiver<SavedRoom>, QueryQueueFull> {
         self.ask(|_, answer| RoomQuery::Kept(answer))
     }
@@ -442,7 +442,7 @@ impl RoomHandle {
     /// Queues an operator command, and asks whether the world rejects it: the reason's name.
     ///
     /// # Errors
-    /// [`Busy`].
+    /// [`QueryQueueFull`].
     pub fn command(
         &self,
         action: EncodedAction,

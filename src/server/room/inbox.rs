@@ -144,7 +144,7 @@ impl Inbox {
     /// the one that has the player's seat, with its address.
     ///
     /// # Errors
-    /// [`Rejected`] when a bound is reached; the command is then lost, and the next tick answers so.
+    /// [`InboxRejection`] when a bound is reached; the command is then lost, and the next tick answers so.
     pub fn push(
         &mut self,
         from: (AddressPrefix, u64),

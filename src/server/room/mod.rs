@@ -10,7 +10,7 @@
 //! The game is a type of the room, and of nothing else here.
 //!
 //! A room has two halves, because readers push commands while the world steps. The readers and the
-//! operator use the [`Handle`], whose only lock is never held during a step. [`Room`] owns the
+//! operator use the [`RoomHandle`], whose only lock is never held during a step. [`Room`] owns the
 //! game. A room has no access to other rooms, and knows connections only by number.
 
 pub mod acks;
@@ -62,13 +62,13 @@ pub struct TickResult {
     pub published: Arc<dyn DynTick>,
     /// What became of commands, for those who sent them.
     pub answers: Option<Arc<CommandAcks>>,
-    /// See [`Wants`]; also `None` if the commands do not fit a frame, which the inbox prevents.
+    /// See [`TickRequest`]; also `None` if the commands do not fit a frame, which the inbox prevents.
     pub frame: Option<Arc<[u8]>>,
     /// Whom the commands let in or make leave; of interest to whoever wants the frame.
     pub changes: Vec<MembershipChange>,
-    /// See [`Wants`].
+    /// See [`TickRequest`].
     pub checksum: Option<u64>,
-    /// See [`Wants`]; also made for an operator's `save`.
+    /// See [`TickRequest`]; also made for an operator's `save`.
     pub snapshot: Option<Arc<WorldSnapshot>>,
     /// The commands that the world rejected: their issuer, and the reason's name.
     pub rejected: Vec<(PlayerId, &'static str)>,

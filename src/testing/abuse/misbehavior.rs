@@ -1,7 +1,7 @@
 //! Clients that misbehave, one after another ([`idle`]: all at once), to show how the server treats
 //! them and its other clients.
 //!
-//! A [`Kind`] runs against a server on this machine; the result is how the server ended each
+//! A [`Misbehavior`] runs against a server on this machine; the result is how the server ended each
 //! connection, and after how long. [`rounds`] and [`idle`] refuse any address that is not loopback.
 
 use std::collections::BTreeMap;

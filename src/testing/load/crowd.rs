@@ -8,7 +8,7 @@
 //! not reconnect: when the last connection has ended, so does the measurement.
 //!
 //! The load generator must cost little, or it measures itself: no thread per bot, and no waiting
-//! for a single bot. It runs a [`Plan`], and returns a [`Report`] for each dialect.
+//! for a single bot. It runs a [`CrowdPlan`], and returns a [`CrowdReport`] for each dialect.
 
 use std::io::{self, ErrorKind, Read};
 use std::net::{SocketAddr, TcpStream};

@@ -1,6 +1,6 @@
 //! The measurements of bots: gaps between updates, traffic, players in view, errors.
 //!
-//! The measurements of all bots are merged into a [`Report`], as text for people or as JSON for
+//! The measurements of all bots are merged into a [`CrowdReport`], as text for people or as JSON for
 //! scripts. Memory is bounded, however long a run takes.
 
 use std::collections::BTreeMap;

@@ -178,7 +178,7 @@ impl ClientSlot {
         self.sessions.iter().for_each(ConnectionPair::lose_bytes);
     }
 
-    /// Compares what this client was told with the published state: see [`Session::compare`].
+    /// Compares what this client was told with the published state: see [`ConnectionPair::compare`].
     ///
     /// # Errors
     /// They differ.
@@ -188,7 +188,7 @@ impl ClientSlot {
         session.map_or(Ok(false), |session| session.compare(served, host))
     }
 
-    /// See [`Session::check`].
+    /// See [`ConnectionPair::check`].
     ///
     /// # Errors
     /// As there.

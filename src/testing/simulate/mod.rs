@@ -8,7 +8,7 @@
 //! ```
 //!
 //! The seed determines everything: there is no clock, socket or thread, and the same seed gives the
-//! same run. `run` ends with the name of the first broken invariant, or with the [`Counts`] of
+//! same run. `run` ends with the name of the first broken invariant, or with the [`SimulationCounts`] of
 //! injected faults and their effects. After each tick and each second the simulation compares
 //! received bytes with queued bytes (`wire`), queued states with waiting bytes (`lanes`), each
 //! client's picture with the published state (`slot`), a second world with the first (`game`),

@@ -161,7 +161,7 @@ struct Inner {
     is_reset: bool,
     is_cut: bool,
     expected: ExpectedBytes,
-    /// Frames queued since [`Wire::note`].
+    /// Frames queued since [`VirtualTcp::note`].
     noted: Option<Vec<u8>>,
     /// Planted fault: the next send of whole frames is lost although the kernel accepted it.
     loses_next: bool,
@@ -309,12 +309,12 @@ impl VirtualTcp {
         self.inner.lock().expected.missing()
     }
 
-    /// Starts to keep the queued frames for [`Wire::noted`].
+    /// Starts to keep the queued frames for [`VirtualTcp::noted`].
     pub fn note(&self) {
         self.inner.lock().noted = Some(Vec::new());
     }
 
-    /// The frames queued since [`Wire::note`].
+    /// The frames queued since [`VirtualTcp::note`].
     pub fn noted(&self) -> Vec<u8> {
         self.inner.lock().noted.take().unwrap_or_default()
     }

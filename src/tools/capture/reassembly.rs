@@ -5,7 +5,7 @@
 //!   pieces                    1..5   5..9   hole   12..14             each with the packet that brought it first
 //! ```
 //!
-//! The packets of a capture become [`Connection`]s with their [`Piece`]s. A piece is placed where a
+//! The packets of a capture become [`TcpConnection`]s with their [`StreamPiece`]s. A piece is placed where a
 //! receiver could have read it: after every earlier piece of its direction, and among the pieces of
 //! the other direction by packet order. Of repeated bytes, only the first copy counts. Missing
 //! bytes are never filled in.
@@ -39,7 +39,7 @@ pub struct StreamPiece<'a> {
     /// The bytes.
     pub bytes: &'a [u8],
     /// Whether bytes are missing between this end's previous piece and this one;
-    /// [`Connection::holes`] gives their number.
+    /// [`TcpConnection::holes`] gives their number.
     pub hole_before: bool,
 }
 

@@ -2,7 +2,7 @@
 //!
 //! That works for segments which come in order and without a gap, as our own recorder writes them. With
 //! any other, or if a later segment shows that the ends were mistaken for each other, there is
-//! [`Disorder`]: [`super::Capture::connections`], which looks at all segments, has to read the file.
+//! [`OutOfOrder`]: [`super::Capture::connections`], which looks at all segments, has to read the file.
 //! Without disorder the two find the same.
 
 use std::collections::HashMap;
@@ -57,7 +57,7 @@ impl StreamingReassembler {
     /// Takes the next packet. Returns the payload of a segment with payload.
     ///
     /// # Errors
-    /// [`Disorder`]: the file has to be read by other means.
+    /// [`OutOfOrder`]: the file has to be read by other means.
     pub fn receive<'a>(&mut self, packet: &Packet<'a>) -> Result<Option<PayloadChunk<'a>>, OutOfOrder> {
         let Some(segment) = packet::decode(packet) else { return Ok(None) };
         let connection = match self.current.entry(ConnectionKey::of(&segment)) {
@@ -75,7 +75,7 @@ impl StreamingReassembler {
     /// The connections, without their pieces.
     ///
     /// # Errors
-    /// [`Disorder`], as for [`receive`](Self::receive).
+    /// [`OutOfOrder`], as for [`receive`](Self::receive).
     pub fn finish(self) -> Result<Vec<TcpConnection<'static>>, OutOfOrder> {
         self.talks.into_iter().map(StreamedConnection::finish).collect()
     }

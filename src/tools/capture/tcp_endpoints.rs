@@ -29,7 +29,7 @@ impl ConnectionKey {
     }
 }
 
-/// Hashes [`Key`]s: each packet of a file has one, and nearly all are a single number.
+/// Hashes [`ConnectionKey`]s: each packet of a file has one, and nearly all are a single number.
 #[derive(Debug, Clone)]
 pub(super) struct FastHashState {
     seed: u64,

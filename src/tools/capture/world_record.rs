@@ -2,7 +2,7 @@
 //! replayed.
 //!
 //! A packet of [`super::packet::LINK_WORLD`] is decoded to the name of a room (empty for the
-//! default room) and a [`Record`], and encoded from them. Snapshots and command frames stay opaque
+//! default room) and a [`WorldRecord`], and encoded from them. Snapshots and command frames stay opaque
 //! here; the world reads them.
 //!
 //! ```text
@@ -45,7 +45,7 @@ const JOIN: u8 = 5;
 pub(super) const TABLE: u8 = 6;
 const ROOM: u8 = 7;
 
-/// Among the flags of [`Record::Client`]: the client still has to send `hello`.
+/// Among the flags of [`WorldRecord::Client`]: the client still has to send `hello`.
 pub const FLAG_AWAITS_HELLO: u8 = 0b001;
 /// A client that speaks JSON in text frames.
 pub const FLAG_JSON: u8 = 0b010;

@@ -195,7 +195,7 @@ fn survey<'a, 'c>(
     conversation.guess().cloned().map(DialectGuess::made_final)
 }
 
-/// The items that a piece completes, without the holes between: what [`Reading::receive`] reports of
+/// The items that a piece completes, without the holes between: what [`ConnectionReader::receive`] reports of
 /// them.
 pub(crate) fn items<'c>(
     conversation: &mut Conversation<'c>,

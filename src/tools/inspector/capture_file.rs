@@ -6,7 +6,7 @@
 //!                                                                            └─► checkpoints ─► one frame, explained
 //! ```
 //!
-//! The file stays in memory as it is. What is kept of a frame is its `Entry`; the frame is
+//! The file stays in memory as it is. What is kept of a frame is its `FrameEntry`; the frame is
 //! explained again when it is shown, starting at the last checkpoint before it.
 
 use core::net::IpAddr;
@@ -390,7 +390,7 @@ impl FileConnection {
         file: &[u8],
     ) -> FileConnection {
         let TcpConnection { client, server, first_packet, has_begin, has_end, .. } = *connection;
-        // `Reading` counts the pieces; their bytes are in the file.
+        // `ConnectionReader` counts the pieces; their bytes are in the file.
         let pieces: Vec<FilePiece> =
             connection.pieces.iter().map(|piece| FilePiece::new(piece, file)).collect();
         let hollow = pieces.iter().map(|place| StreamPiece { bytes: &[], ..place.piece(&[]) }).collect();

@@ -54,7 +54,7 @@ pub enum EntryKind {
     Hole(u64),
 }
 
-/// The number of a name in [`Names`]; 0 is none.
+/// The number of a name in [`NameTable`]; 0 is none.
 pub type NameId = u16;
 
 /// The names of packets and rules, each once. They come from tables and from our rules, never from

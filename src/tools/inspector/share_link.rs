@@ -35,7 +35,7 @@ pub struct ShareLink {
     pub tables: Option<String>,
 }
 
-/// The [`Link::tables`] of frames of a dialect in these tables.
+/// The [`ShareLink::tables`] of frames of a dialect in these tables.
 pub fn tables(codes: &PacketTables, dialect: &str) -> Option<String> {
     let hash = codes.dialect_hash(dialect);
     (hash != PacketTables::builtin_ref().dialect_hash(dialect)).then(|| format!("{hash:016x}"))

@@ -5,8 +5,8 @@
 //!                                                          └─► screen: from a snapshot, what a client would be told
 //! ```
 //!
-//! [`Watch`] takes the bytes of the file as they come, and keeps the records of the rooms alone.
-//! [`Show`] plays one room. The clients' bytes are not decoded again: `tickwire replay` does that.
+//! [`Playback`] takes the bytes of the file as they come, and keeps the records of the rooms alone.
+//! [`RoomPlayback`] plays one room. The clients' bytes are not decoded again: `tickwire replay` does that.
 //! What is watched are the recorded command frames, and the checksum of each tick is compared with
 //! the recorded one.
 

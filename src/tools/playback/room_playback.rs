@@ -216,7 +216,7 @@ impl RoomPlayback {
     }
 
     /// Asks for the world after so many ticks, or the nearest of those that have come.
-    /// [`Show::work`] goes there.
+    /// [`RoomPlayback::work`] goes there.
     pub fn seek(&mut self, tick: u32) {
         let goal = tick.clamp(self.first() + 1, self.last().max(self.first() + 1));
         self.open.iter_mut().for_each(|open| open.seek = Some(Seek { goal, world: None }));

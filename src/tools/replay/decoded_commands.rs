@@ -81,7 +81,7 @@ impl DecodedCommands {
     /// Hears the clients of a room, given its recording and their connections.
     ///
     /// # Errors
-    /// [`NotReplayable`]: a client cannot be heard.
+    /// [`ReplayError`]: a client cannot be heard.
     pub(super) fn of_room<'a>(
         hearing: &ReplayContext<'_>,
         recording: &Recording<'_>,

@@ -7,7 +7,7 @@
 //! ```
 //!
 //! The result is a [`Report`] of each room, or the reason why the capture cannot be replayed
-//! ([`NotReplayable`]). The world is stepped with the commands that were **decoded** from the
+//! ([`ReplayError`]). The world is stepped with the commands that were **decoded** from the
 //! clients' bytes; the recorded commands say only which tick each belongs to. Recorded commands are
 //! used as they are if they come from the server or the operator, or if the capture cannot contain
 //! their bytes because they were sent before the capture began or by a client that it leaves out.
@@ -49,7 +49,7 @@ pub use streaming::{NeedsFullReplay, StoredRecord, StreamingReplay, WorldResults
 /// The packet tables by which a capture is replayed: [its own](Codes::for_capture), if it carries any.
 ///
 /// # Errors
-/// [`NotReplayable`]: they cannot be used, or others were given.
+/// [`ReplayError`]: they cannot be used, or others were given.
 pub fn codes(
     capture: &Capture<'_>,
     given: Option<Arc<PacketTables>>,
@@ -63,7 +63,7 @@ pub fn codes(
 /// game.
 ///
 /// # Errors
-/// [`NotReplayable`]: data is missing, or the capture is not of a server with this code's rules.
+/// [`ReplayError`]: data is missing, or the capture is not of a server with this code's rules.
 pub fn replay(
     capture: &Capture<'_>,
     games: &[&'static GameInfo],
@@ -99,7 +99,7 @@ pub fn replay(
 /// Compares the rooms of two captures by their command frames and checksums.
 ///
 /// # Errors
-/// [`NotReplayable`]: one of them lacks data; or there is nothing to compare.
+/// [`ReplayError`]: one of them lacks data; or there is nothing to compare.
 pub fn bisect(
     ours: &Capture<'_>,
     theirs: &Capture<'_>,

@@ -2,7 +2,7 @@
 //!
 //! The input is the pieces of the client's side in order, each with its time, its tick and, if the
 //! server then granted a join, its player; and the saved receiver from the capture, if any. The
-//! output is the commands ([`Said`]) and the server's answers. The replayed client ends for the
+//! output is the commands ([`DecodedCommand`]) and the server's answers. The replayed client ends for the
 //! same reason as on the server; later bytes are ignored.
 
 use std::time::Duration;

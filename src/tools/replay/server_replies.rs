@@ -236,7 +236,7 @@ impl ReplyFilter {
         true
     }
 
-    /// At least what [`Known::may_be`] finds.
+    /// At least what [`ReplyMatcher::may_be`] finds.
     fn may_be(&self, header: &Header, payload: &[u8]) -> bool {
         let begin = first_four(payload);
         match header.opcode {

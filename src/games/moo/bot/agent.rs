@@ -1,6 +1,6 @@
 //! The agent of this game: a dialect, an observer and a policy.
 //!
-//! The observer sees every packet and keeps the [`Picture`] that the policy reads; a `Picture` alone
+//! The observer sees every packet and keeps the [`WorldModel`] that the policy reads; a `WorldModel` alone
 //! is an observer.
 
 use std::sync::Arc;

@@ -1,4 +1,4 @@
-//! Decides where a bot walks and looks, and what it says, from the [`Picture`] of the world and the
+//! Decides where a bot walks and looks, and what it says, from the [`WorldModel`] of the world and the
 //! time.
 //!
 //! The result is a list of [`Intent`]s, which [`super::agent`] turns into packets. A policy knows

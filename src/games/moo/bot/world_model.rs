@@ -1,6 +1,6 @@
 //! A client's knowledge of the world, assembled from the server's packets of any dialect.
 //!
-//! [`Picture::hear`] takes what a server sends and [`Picture::said`] what the client itself sends,
+//! [`WorldModel::apply`] takes what a server sends and [`WorldModel::said`] what the client itself sends,
 //! in order; policies read the result. Positions are the last known ones, in pixels. If a packet
 //! contradicts the picture, the picture applies as much of it as makes sense;
 //! [`testkit`](crate::testing) reports the contradiction.

@@ -1,10 +1,10 @@
 //! Checks that a server's packets are consistent: a state machine over all packets sent and
 //! received, in order.
 //!
-//! The caller passes in the packets that the client sent ([`Check::said`]) and received
-//! ([`Check::hear`]) with their time of arrival. A received packet is compared with the [`Picture`]
+//! The caller passes in the packets that the client sent ([`PacketChecker::said`]) and received
+//! ([`PacketChecker::check_packet`]) with their time of arrival. A received packet is compared with the [`WorldModel`]
 //! of the packets before it, and then added to the picture. The results are [`Fault`]s, each a
-//! broken [`Rule`]. After a fault the check continues as well as it can, so that one cause may show
+//! broken [`CheckRule`]. After a fault the check continues as well as it can, so that one cause may show
 //! as several faults. It uses no socket and no clock.
 //!
 //! Each layout has its own file, `native` and `moomoo`. What both have in common is in `common`, `ledger`

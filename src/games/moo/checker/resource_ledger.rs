@@ -63,7 +63,7 @@ pub(super) struct ResourceLedger {
 }
 
 impl ResourceLedger {
-    /// See [`Check::returns`](super::Check::returns).
+    /// See [`PacketChecker::returns`](super::PacketChecker::returns).
     pub(super) fn returns(&mut self) {
         self.returning = RETURNING_TURNS;
     }

@@ -2,7 +2,7 @@
 //!
 //! Each player can found, join and leave clans up to four times a second, and each change concerns
 //! every client. So a client receives all clans in its first update, and later changes at a
-//! [`Pace`]: together, at most once a second, and in the long run within a byte rate. Changes by the
+//! [`ByteRateLimit`]: together, at most once a second, and in the long run within a byte rate. Changes by the
 //! client's own player are sent at once, with the clans that they concern. A message never names a
 //! clan or a mate that the client does not know yet.
 

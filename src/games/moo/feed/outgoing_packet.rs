@@ -1,6 +1,6 @@
 //! Typed server packets off the hot path: one enum for all dialects.
 //!
-//! Encoding a [`ServerPacket`] appends its message in a dialect to a buffer. It appends nothing if
+//! Encoding a [`OutgoingPacket`] appends its message in a dialect to a buffer. It appends nothing if
 //! the dialect does not have the packet, so callers need not check the dialect. Long packets that
 //! go to many clients are not here: the feed assembles them from shared records after
 //! [`Dialect::prefix`]. `packet::needs` checks the layouts of both when a table is loaded.

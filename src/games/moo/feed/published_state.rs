@@ -160,7 +160,7 @@ impl Clans {
 /// The best players, and every player's rank.
 #[derive(Debug)]
 pub struct Ranking {
-    /// The best, as indexes into [`State::players`].
+    /// The best, as indexes into [`PublicState::players`].
     pub best: Vec<usize>,
     /// The rank of each player by index, from 1.
     pub places: Vec<u16>,

@@ -34,7 +34,7 @@ pub struct ClientWorld {
     mates: Vec<PlayerId>,
 }
 
-/// The own player and what depends on its commands: all that a step of a [`Local`] changes.
+/// The own player and what depends on its commands: all that a step of a [`ClientWorld`] changes.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct OwnState {
     entity: Entity,

@@ -156,7 +156,7 @@ impl PlayerIndex {
     }
 
     /// Adds the player at that index, which has just come to life, if the index is up to date. The
-    /// player is in no cell until the next [`Crowd::update`], but in [`Crowd::added`].
+    /// player is in no cell until the next [`PlayerIndex::update`], but in [`PlayerIndex::added`].
     pub(crate) fn add(&mut self, at: usize, x: Fixed, y: Fixed) {
         if self.is_true {
             let at = at as u32;
@@ -187,7 +187,7 @@ impl PlayerIndex {
         self.spots[slot]
     }
 
-    /// A player was pushed. It stays in the list of its cell until the next [`Crowd::update`]; if
+    /// A player was pushed. It stays in the list of its cell until the next [`PlayerIndex::update`]; if
     /// it has left the cell, the index is stale.
     pub(crate) fn follow(&mut self, slot: usize, body: &Body) {
         // A dead player is in no list.

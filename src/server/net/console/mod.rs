@@ -9,7 +9,7 @@
 //!
 //! [`commands`] contains the table of commands and carries them out; [`save_world`] writes the world to a
 //! file; [`http_admin`] is the HTTP endpoint, with its [`admin_token`]. Each line results in
-//! an [`Answer`], which is text of one or more lines, and in a log line. The console changes a
+//! an [`Reply`], which is text of one or more lines, and in a log line. The console changes a
 //! world only through commands, and never makes its room wait.
 
 pub mod admin_token;

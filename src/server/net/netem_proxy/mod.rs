@@ -62,7 +62,7 @@ pub struct ProxyStats {
     pub delays: DelayHistogram,
 }
 
-/// A running relay. Dropping it without [`Relay::stop`] leaves its threads running.
+/// A running relay. Dropping it without [`NetemProxy::stop`] leaves its threads running.
 #[derive(Debug)]
 pub struct NetemProxy {
     shared: Arc<ProxyState>,

@@ -41,7 +41,7 @@ pub struct PlaybackContent {
     pub codes: Arc<PacketTables>,
 }
 
-/// A running server. Dropping it without [`Watched::stop`] leaves its thread running.
+/// A running server. Dropping it without [`PlaybackServer::stop`] leaves its thread running.
 #[derive(Debug)]
 pub struct PlaybackServer {
     shared: Arc<PlaybackState>,

@@ -8,7 +8,7 @@
 //!   begin  ─► record 6: the packet tables        room    ─► record 7, before anything else of it
 //! ```
 //!
-//! The input is [`Seen`] values in order, and what was [`Lost`]; the output is blocks. `record 1`
+//! The input is [`TapEvent`] values in order, and what was [`Lost`]; the output is blocks. `record 1`
 //! and so on are the records of the world's interface. Bytes of a client whose beginning is unknown
 //! are never written.
 

@@ -97,7 +97,7 @@ pub enum EventKind {
         /// The rule's name, as in the log.
         rule: &'static str,
     },
-    /// The whole world of a run before its next [`What::Tick`]. Sent only to listeners of the world.
+    /// The whole world of a run before its next [`EventKind::Tick`]. Sent only to listeners of the world.
     World {
         /// The world.
         snapshot: Arc<WorldSnapshot>,

@@ -10,7 +10,7 @@
 //! The tap sees the bytes as they are on the wire. It copies a client's bytes after the frame
 //! reader, one message with all of its frames at a time. It copies the server's bytes when they are
 //! queued, under the queue's lock, so that they have the order of the wire. A listener receives
-//! [`Seen`] values through its [`Listener`]. A listener that joins later first receives a
+//! [`TapEvent`] values through its [`Subscription`]. A listener that joins later first receives a
 //! description of each connected client, and then only whole messages. The tap never waits for a
 //! listener, copies nothing if nobody listens, and never passes on a secret that a request
 //! contains.
@@ -186,7 +186,7 @@ impl Tap {
         opened.iter().filter_map(|client| state.clients.get(client).map(Arc::clone)).collect()
     }
 
-    /// Records that a client was upgraded, by [`What::opened`]; from now on its bytes are seen.
+    /// Records that a client was upgraded, by [`EventKind::opened`]; from now on its bytes are seen.
     /// Whether it has a player is reported with its next event.
     pub fn opened(&self, who: EventSource, run: &Run, what: EventKind) {
         let seen = Arc::new(who.seen(&run.room, run.number, what));

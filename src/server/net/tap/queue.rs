@@ -6,7 +6,7 @@
 //!                   └─ it has shown no world yet ────────► held, until its world precedes them
 //! ```
 //!
-//! Any thread adds events; the listener takes all of them at once as [`Taken`]. A listener of the world receives *parts*: in one
+//! Any thread adds events; the listener takes all of them at once as [`TapBatch`]. A listener of the world receives *parts*: in one
 //! part, a room has at most one run, and the events of a run follow its world. A part ends for each run by itself, with the world
 //! that begins the next one. A full queue accepts no more events until it is emptied, so all missing events are later than the
 //! taken events and earlier than the next ones. After bytes of a client are missing, the listener resumes that client at the start

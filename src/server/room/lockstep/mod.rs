@@ -6,7 +6,7 @@
 //!      tick 600     600   601   602          603
 //! ```
 //!
-//! Nothing is kept while nobody follows. A client begins at a snapshot and then gets every [`Part`]
+//! Nothing is kept while nobody follows. A client begins at a snapshot and then gets every [`JournalEntry`]
 //! behind it, once and in order; each part is encoded once for all clients that speak alike. At each
 //! checksum tick a client sends the checksum of its world. One that differs from the room's begins
 //! again at a snapshot, says which fields differ, and all are sent a [`Report`].

@@ -2,7 +2,7 @@
 //! results.
 //!
 //! An [`Attack`] runs against a server on this machine, or against a [`sink`](super::sink) for
-//! comparison; addresses of other machines are refused. The result is the achieved [`Pressure`] and
+//! comparison; addresses of other machines are refused. The result is the achieved [`AttackReport`] and
 //! how the connections ended. One thread runs all attackers, each at its own pace, so that the
 //! pressure does not depend on the target. [`super::misbehavior`] instead runs one client after the
 //! other, each as fast as the server lets it.

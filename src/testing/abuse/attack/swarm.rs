@@ -1,6 +1,6 @@
 //! All attackers together, on one thread.
 //!
-//! The swarm runs a plan and returns the [`Pressure`]. It never has more connections at once than
+//! The swarm runs a plan and returns the [`AttackReport`]. It never has more connections at once than
 //! planned, and no connection waits for another. If an attack is defined by connections per second,
 //! at most [`CHURN_SECONDS`] seconds' worth of connections exist at once, in case the server does
 //! not answer.
@@ -46,7 +46,7 @@ pub struct AttackPlan {
     pub url: Url,
     /// The source addresses.
     pub source: SourceAddresses,
-    /// Number of source addresses, used in turn; without it, [`Source`] spreads them as for
+    /// Number of source addresses, used in turn; without it, [`SourceAddresses`] spreads them as for
     /// clients.
     pub addresses: Option<usize>,
     /// Attackers at once; connections a second for [`Attack::Churn`] and [`Attack::Reconnect`].

@@ -1,7 +1,7 @@
 //! The dialect and the format of a conversation, and how certain they are.
 //!
 //! There are three cases: the user has named the dialect, the path of the request selects it, or it
-//! is a [`Guess`] from the messages, and is reported as a guess.
+//! is a [`DialectGuess`] from the messages, and is reported as a guess.
 
 use super::upgrade_request::{Asked, KNOWN};
 use crate::packet::routes::{self, RouteError};

@@ -8,7 +8,7 @@
 //!
 //! Usually the first bytes are the beginning of a frame. So nothing after them is examined while
 //! they may be a frame that is still arriving. A ping or pong counts as a first frame only there,
-//! and only if a plausible frame follows it; elsewhere it is too weak as evidence. A [`Search`]
+//! and only if a plausible frame follows it; elsewhere it is too weak as evidence. A [`Resync`]
 //! remembers how far the last look got, so that the total work of all looks is linear in the bytes.
 
 use crate::limits;

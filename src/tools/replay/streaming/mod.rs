@@ -5,12 +5,12 @@
 //!                 └─ world's records ─► Worlds ─► checksums ────────┘
 //! ```
 //!
-//! Nearly all of a capture is updates, which a replay does not look at: [`Pass`] leaves them as they go by.
-//! The worlds need not wait for the commands in the clients' bytes: [`Worlds`] runs the **recorded** ones, on
+//! Nearly all of a capture is updates, which a replay does not look at: [`StreamingReplay`] leaves them as they go by.
+//! The worlds need not wait for the commands in the clients' bytes: [`WorldRunner`] runs the **recorded** ones, on
 //! another thread if the caller has one. Afterwards each of them is held against the decoded one. If none differs,
 //! the worlds of both are the same, and so is the report that [`replay`](super::replay) gives.
 //!
-//! If anything differs, or cannot be replayed, or does not come in order, this pass is [`Unfit`]:
+//! If anything differs, or cannot be replayed, or does not come in order, this pass is [`NeedsFullReplay`]:
 //! [`replay`](super::replay) has to read the file, and says what it is.
 
 mod needs_full_replay;
@@ -89,7 +89,7 @@ impl StreamingReplay {
     /// the others.
     ///
     /// # Errors
-    /// [`Unfit`].
+    /// [`NeedsFullReplay`].
     pub fn receive(&mut self, bytes: &[u8]) -> Result<usize, NeedsFullReplay> {
         let mut arriving = std::mem::take(&mut self.arriving);
         let mut taken = Ok(());
@@ -139,7 +139,7 @@ impl StreamingReplay {
         Ok(())
     }
 
-    /// The records of the world that came since the last call, for [`Worlds::run`].
+    /// The records of the world that came since the last call, for [`WorldRunner::run`].
     pub fn records(&mut self) -> Vec<Arc<StoredRecord>> {
         let new = self.records[self.taken..].to_vec();
         self.taken = self.records.len();
@@ -155,7 +155,7 @@ impl StreamingReplay {
     /// [`replay`](super::replay) does. `ran` waits until the worlds of all records have run.
     ///
     /// # Errors
-    /// [`Unfit`].
+    /// [`NeedsFullReplay`].
     pub fn finish(
         mut self,
         rest: usize,
@@ -224,7 +224,7 @@ fn agreed(recording: Recording<'_>, mut decoded: DecodedCommands) -> Result<Repo
 /// Replays a file that is all there, one thing after the other.
 ///
 /// # Errors
-/// [`Unfit`].
+/// [`NeedsFullReplay`].
 pub fn at_once(
     bytes: &[u8],
     games: &[&'static GameInfo],

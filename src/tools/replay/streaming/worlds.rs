@@ -61,7 +61,7 @@ impl WorldRunner {
     /// Takes the next records, and runs their ticks.
     ///
     /// # Errors
-    /// [`Unfit`]: a world cannot be run, or has another checksum than the recorded one.
+    /// [`NeedsFullReplay`]: a world cannot be run, or has another checksum than the recorded one.
     pub fn run(&mut self, records: &[Arc<StoredRecord>]) -> Result<(), NeedsFullReplay> {
         records.iter().try_for_each(|kept| self.take(kept))
     }

@@ -1,7 +1,7 @@
 //! Clans: some bots create them, the others ask to join, owners admit them while there is room, and
 //! now and then a member shows its position, leaves, or is expelled.
 //!
-//! The input is the clans of the [`Picture`] and the time; the output is at most one [`Intent`] at
+//! The input is the clans of the [`WorldModel`] and the time; the output is at most one [`Intent`] at
 //! a time.
 
 use std::time::Duration;

@@ -1,7 +1,7 @@
 //! A bot that plays: it walks to a meeting point, gathers, builds, pursues nearby players and
 //! objects, attacks and shoots, and sometimes chats.
 //!
-//! Some bots are hunters; most are settlers, which strike back. The [`Picture`] and the time go in,
+//! Some bots are hunters; most are settlers, which strike back. The [`WorldModel`] and the time go in,
 //! [`Intent`]s come out. A bot thinks about five times a second, as a human player would. It
 //! handles no packets, reads no clock, and knows only what the picture contains.
 

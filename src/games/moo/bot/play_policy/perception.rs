@@ -1,4 +1,4 @@
-//! Facts that a bot derives from the [`Picture`]: nearby players, obstacles, the suitable weapon for
+//! Facts that a bot derives from the [`WorldModel`]: nearby players, obstacles, the suitable weapon for
 //! a goal. These functions decide nothing and keep no state.
 
 use std::f64::consts::TAU;

@@ -1,4 +1,4 @@
-//! Converts a decoded packet to [`Heard`]: projectiles, animals, clans. Arguments are found by
+//! Converts a decoded packet to [`ServerPacket`]: projectiles, animals, clans. Arguments are found by
 //! their name in the table, never by position.
 
 use super::values::{flag, groups, half_px, text, whole};

@@ -1,4 +1,4 @@
-//! Converts a decoded packet to [`Heard`]. Arguments are found by their name in the table, never by
+//! Converts a decoded packet to [`ServerPacket`]. Arguments are found by their name in the table, never by
 //! position.
 
 use super::values::{flag, groups, half_px, text, whole};
@@ -8,7 +8,7 @@ use crate::packet::{DecodedPacket, Value, angle};
 
 impl ServerPacket {
     /// The typed packet. A packet without a required argument, which only a loaded table can cause,
-    /// is [`Heard::Other`].
+    /// is [`ServerPacket::Other`].
     pub fn from_decoded(decoded: &DecodedPacket<'_>) -> ServerPacket {
         typed(decoded).unwrap_or_else(|| ServerPacket::Other(decoded.row.name.clone()))
     }

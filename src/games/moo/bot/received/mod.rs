@@ -1,8 +1,8 @@
 //! A server's packets, typed: one enum for all dialects.
 //!
-//! A decoded packet becomes a [`Heard`], in which radians and 256ths of a turn are converted to
+//! A decoded packet becomes a [`ServerPacket`], in which radians and 256ths of a turn are converted to
 //! binary angles (65,536 a turn) and positions are pixels. Arguments are found by their name in the
-//! table, never by position. [`Picture`](super::world_model::Picture) assembles the values. `parts`
+//! table, never by position. [`WorldModel`](super::world_model::WorldModel) assembles the values. `parts`
 //! defines their components; `read` and `wild` convert them.
 
 mod parts;
@@ -53,7 +53,7 @@ pub enum ServerPacket {
     AddPlayer(AddedPlayer),
     /// MooMoo: a player has left the game.
     RemovePlayer {
-        /// As in [`Added::id`].
+        /// As in [`AddedPlayer::id`].
         id: String,
     },
     /// MooMoo: everyone in view.
