@@ -204,7 +204,9 @@ impl Served {
             return Found { status: 307, ..Found::moved(format!("./?watch={up}{CAPTURE}")) };
         }
         match name {
-            name if name.starts_with("admin.") => Found::text(404, "no such page\n".to_owned()),
+            name if name.starts_with("admin.") || name.starts_with("admin/") => {
+                Found::text(404, "no such page\n".to_owned())
+            }
             pages::CODES => {
                 pages::found(200, name, Some(tables_json::lines(&self.codes).into_bytes().into()))
             }
