@@ -6,7 +6,7 @@
 FROM rust:1.95-bookworm AS build
 WORKDIR /source
 COPY . .
-# The web pages and tab.wasm are committed, and become part of the program.
+# The web pages and tickwire.wasm are committed, and become part of the program.
 RUN cargo build --release --locked --bin tickwire
 
 FROM debian:12-slim

@@ -221,7 +221,7 @@ newcomers() {
     local number times slowest
     for number in {1..20}; do
         curl --silent --output /dev/null --max-time 20 --interface "127.66.$runs.$number" --write-out '%{http_code} %{time_total}\n' \
-            "http://127.0.0.1:$port/main.js" || true
+            "http://127.0.0.1:$port/game/main.js" || true
     done >"$work/newcomers"
     times=$(awk '{ printf "%s%.0f", (NR > 1 ? " " : ""), $2 * 1000 }' "$work/newcomers")
     slowest=$(awk '$2 > most { most = $2 } END { printf "%.0f", most * 1000 }' "$work/newcomers")

@@ -160,7 +160,7 @@ determinism() { cargo test --release --locked -p tickwire-moo-world --test deter
 # Simulates a hundred servers in virtual time, with ten peers for a minute each.
 simulate() { cargo build --release --locked && target/release/tickwire simulate --seeds 70 --peers 10 --minutes 1; }
 
-# A few seeds of each game, run again in every build, with the committed tab.wasm; scripts/again.sh does the long runs.
+# A few seeds of each game, run again in every build, with the committed tickwire.wasm; scripts/again.sh does the long runs.
 again() { scripts/again.sh --seeds 2 --ticks 1500 --rare no; }
 
 # Compares tshark's output for the committed captures with that of `tickwire explain` for the same
@@ -182,16 +182,16 @@ captures() { built && timeout --kill-after=10 600 scripts/bench-capture.sh --sec
 
 # Cargo rebuilds the inspector, and the result must equal the committed file. Compared only if the compiler is the recorded one.
 tab() {
-    local kept="$logs/tab.wasm" built=src/web/tab.wasm noted version
+    local kept="$logs/tickwire.wasm" built=src/web/wasm/tickwire.wasm noted version
     noted=$(sed -n 's/^compiler //p' "$built.sources") version=$(rustc --version | cut -d ' ' -f 1,2)
-    cp -p "$built" "$kept" && cp -p "$built.sources" "$kept.sources" && scripts/build-tab.sh || return
+    cp -p "$built" "$kept" && cp -p "$built.sources" "$kept.sources" && scripts/build-wasm.sh || return
     if [ "$noted" != "$version" ]; then
         cp -p "$kept" "$built" && cp -p "$kept.sources" "$built.sources" &&
             echo "NOT RUN: $built was built by $noted and here is $version, so that the bytes cannot be compared; it builds"
         return
     fi
     cmp "$kept" "$built" ||
-        say_and_fail "$built was stale: commit the one that scripts/build-tab.sh has just built" || return
+        say_and_fail "$built was stale: commit the one that scripts/build-wasm.sh has just built" || return
 }
 
 wasm() { node tests/wasm/check.mjs && node tests/wasm/lockstep.mjs && node tests/wasm/watch.mjs; }
@@ -350,7 +350,7 @@ groups=(
     'first build one the test programs build'
     'works lint one clippy has no warning'
     'works documents one every link and example of the documentation holds'
-    'works tab one cargo builds the committed tab.wasm'
+    'works tab one cargo builds the committed tickwire.wasm'
     'works targets one the library and the program compile for Windows and macOS'
     'works wasm checks the world in WebAssembly gives the checksums of the native one'
     'works page node the modules of the page by themselves'

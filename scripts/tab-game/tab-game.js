@@ -5,8 +5,8 @@
  * @module tab-game
  */
 
-import { tabHost } from './tab-host.js';
-import { offerNet } from './tab-net.js';
+import { tabHost } from './wasm/worker-host.js';
+import { offerNet } from './lib/netem-menu.js';
 
 const part = (/** @type {string} */ id) => /** @type {any} */ (document.getElementById(id));
 const [game, wire, see] = ['game', 'wire', 'see'].map(part);
@@ -22,7 +22,7 @@ function say(text) {
 
 /** @param {boolean} isSeen */
 function show(isSeen) {
-  if (isSeen && !wire.getAttribute('src')) wire.src = 'wire.html';
+  if (isSeen && !wire.getAttribute('src')) wire.src = 'inspector.html';
   wire.hidden = !isSeen;
   see.setAttribute('aria-pressed', String(isSeen));
   see.textContent = isSeen ? 'Hide the wire' : 'See the wire';

@@ -65,7 +65,7 @@ fn without_rules(watch: &Playback) -> String {
     let names = names.into_iter().collect::<Vec<_>>().join(", ");
     format!(
         "the page of --serve has no rules of {names}: a tab edition of the program has them \
-         (scripts/tab-edition.sh --program FILE.rs FOLDER); open its page with ?watch and choose this file"
+         (scripts/browser-edition.sh --program FILE.rs FOLDER); open its page with ?watch and choose this file"
     )
 }
 

@@ -1,6 +1,6 @@
 //! Prediction for a page: its own player, ahead of the server.
 //!
-//! It is a file of its own, `predict.wasm`, built from this folder without the server: a page of a
+//! It is a file of its own, `prediction.wasm`, built from this folder without the server: a page of a
 //! server with sockets loads no more than it needs.
 
 use std::cell::RefCell;

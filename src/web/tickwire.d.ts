@@ -78,7 +78,7 @@ export interface Options<ToClient> {
   codes?: object | string;
   /** The name of the game, to run the player's own part of it ahead of the server: `game.ahead`. */
   predict?: string;
-  /** `lockstep`: the page runs the room's world itself, `game.lockstep`; where that cannot be had, it follows as a stream. `tab.wasm` must have the game's rules. */
+  /** `lockstep`: the page runs the room's world itself, `game.lockstep`; where that cannot be had, it follows as a stream. `tickwire.wasm` must have the game's rules. */
   mode?: 'stream' | 'lockstep';
   /** The name of the game, for `mode`; default: that of `predict`. */
   game?: string;

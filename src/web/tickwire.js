@@ -19,26 +19,25 @@
  * @module tickwire
  */
 
-import { wrongMode } from './address.js';
-import { tableText } from './codec.js';
-import { EDITION, GAME } from './edition.js';
-import { Heartbeat } from './heartbeat.js';
-import { History } from './history.js';
-import { Line } from './line.js';
-import { Link } from './link.js';
-import { LOCKSTEP, NO_LOCKSTEP, Lockstep } from './lockstep.js';
-import { Prediction } from './prediction.js';
-import { Since } from './since.js';
-import { States } from './states.js';
-import { tabHost } from './tab-host.js';
-import { compile, tabModule } from './tab-module.js';
-import { netOf } from './tab-net.js';
-import { WatchLink } from './watch-link.js';
-import { watched } from './watch-page.js';
+import { wrongMode } from './lib/address.js';
+import { tableText } from './lib/codec.js';
+import { EDITION, GAME } from './wasm/edition.js';
+import { Heartbeat } from './lib/heartbeat.js';
+import { History } from './lib/net-history.js';
+import { Line } from './lib/netem.js';
+import { Link } from './lib/connection.js';
+import { LOCKSTEP, NO_LOCKSTEP, Lockstep } from './lib/lockstep.js';
+import { Prediction } from './lib/prediction.js';
+import { Since } from './lib/resume-tick.js';
+import { States } from './lib/state-buffer.js';
+import { netOf, tabHost } from './wasm/worker-host.js';
+import { compile, tabModule } from './wasm/module.js';
+import { WatchLink } from './playback/connection.js';
+import { watched } from './lib/room.js';
 
-export { HeldKeys, HeldPointers } from './held.js';
-export { local } from './stored.js';
-export { privateRoom } from './private-room.js';
+export { HeldKeys, HeldPointers } from './lib/held.js';
+export { local } from './lib/stored.js';
+export { privateRoom } from './lib/private-room.js';
 
 /** The protocol's version, sent in `hello`. */
 const VERSION = 1;
@@ -58,12 +57,12 @@ const EVENTS = ['open', 'close', 'error'];
  *   otherwise each number is the one that is sent, such as 16,384 for a quarter of a turn
  * @property {string} [dialect] default: the first one that has both `hello` and `welcome`
  * @property {string} [path] of the endpoint, relative to this module; default: `play`
- * @property {import('./codec.js').Codes | string} [codes] the packet tables, or where they are;
+ * @property {import('./lib/codec.js').Codes | string} [codes] the packet tables, or where they are;
  *   default: `codes.json` beside the endpoint, fetched for each connection
  * @property {string} [predict] the name of the game, to run the player's own part of it ahead of the server: `game.ahead`.
- *   The server must have its rules as `predict.wasm`
+ *   The server must have its rules as `prediction.wasm`
  * @property {'stream' | 'lockstep'} [mode] `lockstep`: the page runs the room's world itself and is only sent the commands of each tick, `game.lockstep`;
- *   where that cannot be had, it follows as a stream as usual. `tab.wasm` must have the game's rules
+ *   where that cannot be had, it follows as a stream as usual. `tickwire.wasm` must have the game's rules
  * @property {string} [game] the name of the game, for `mode`; default: that of `predict`
  * @property {string} [net] a simulated line between the page and its server: `wifi`, or `delay=150ms,loss=2%`; '' for one that is perfect until `game.network()`
  *   changes it; default: that of the page's address, `?net=wifi`, or none
@@ -91,7 +90,7 @@ export function connect(options = {}) {
 export class Game {
   /** @type {Map<string, Set<(event: any) => void>>} */
   #handlers = new Map();
-  /** @type {import('./codec.js').Dialect | null} */
+  /** @type {import('./lib/codec.js').Dialect | null} */
   #dialect = null;
   /** @type {States | null} */
   #states = null;
@@ -108,7 +107,7 @@ export class Game {
   /** @type {Prediction | null} */
   #prediction = null;
   /** The file with the rules and the model of a line. */
-  #rules = new Prediction(() => compile(new URL('predict.wasm', import.meta.url)));
+  #rules = new Prediction(() => compile(new URL('wasm/prediction.wasm', import.meta.url)));
   #line = new Line();
   /** As last reported. */
   #whyNoPrediction = '';
@@ -122,7 +121,7 @@ export class Game {
   #begun;
   #failed;
 
-  /** @param {Options} options @param {() => void} begun @param {(closed: import('./link.js').Closed) => void} failed */
+  /** @param {Options} options @param {() => void} begun @param {(closed: import('./lib/connection.js').Closed) => void} failed */
   constructor(options, begun, failed) {
     this.#options = options;
     this.#who = { name: options.name, ...options.hello };
@@ -135,7 +134,7 @@ export class Game {
     this.welcome = null;
     /** The player's own number; null without one. @type {number | null} */
     this.player = null;
-    /** Why there is no connection now; null while there is one. @type {import('./link.js').Closed | null} */
+    /** Why there is no connection now; null while there is one. @type {import('./lib/connection.js').Closed | null} */
     this.closed = null;
     /** Since the page was opened. `unknown`: packets that the tables lack; `unreadable`: bytes that are no packet. */
     this.counts = { messagesIn: 0, messagesOut: 0, bytesIn: 0, bytesOut: 0, unknown: 0, unreadable: 0 };
@@ -148,9 +147,9 @@ export class Game {
     if (isGame && options.mode === 'lockstep') this.#lockstep = new Lockstep(tabModule);
     for (const [name, handler] of Object.entries(options.on ?? {})) this.on(name, handler);
     const listener = {
-      opened: (/** @type {import('./codec.js').Dialect} */ dialect) => this.#opened(dialect),
+      opened: (/** @type {import('./lib/codec.js').Dialect} */ dialect) => this.#opened(dialect),
       message: (/** @type {Uint8Array} */ bytes, now = performance.now()) => this.#arrived(bytes, now),
-      ended: (/** @type {import('./link.js').Closed} */ closed) => this.#ended(closed),
+      ended: (/** @type {import('./lib/connection.js').Closed} */ closed) => this.#ended(closed),
       returned: () => this.#heartbeat.ask(performance.now()),
     };
     this.#link = isGame ? new Link(options, listener) : new WatchLink(asked, options.game ?? options.predict ?? GAME, options, listener);
@@ -172,7 +171,7 @@ export class Game {
 
   /**
    * The simulated line between the page and its server, with the option `net`: its `presets`, what holds (`net`), and `setNet(text)`, which changes it.
-   * @returns {Promise<Line | import('./tab-host.js').TabHost>}
+   * @returns {Promise<Line | import('./wasm/worker-host.js').TabHost>}
    */
   async network() {
     if (EDITION === 'tab') return tabHost().ready.then(tabHost);
@@ -328,7 +327,7 @@ export class Game {
     return this.#prediction?.commandTick ?? this.#states?.commandTick(now) ?? this.tick;
   }
 
-  /** @param {import('./codec.js').Dialect} dialect */
+  /** @param {import('./lib/codec.js').Dialect} dialect */
   async #opened(dialect) {
     this.#prediction?.forget();
     this.#dialect = dialect;
@@ -414,7 +413,7 @@ export class Game {
     this.#emit('error', { rule, detail });
   }
 
-  /** Without prediction one plays as well, and sees oneself later. @param {Prediction} prediction @param {import('./codec.js').Dialect} dialect */
+  /** Without prediction one plays as well, and sees oneself later. @param {Prediction} prediction @param {import('./lib/codec.js').Dialect} dialect */
   async #predict(prediction, { name, codes }) {
     try {
       await prediction.begin(this.#options.predict ?? '', name, tableText(codes, name));
@@ -465,7 +464,7 @@ export class Game {
     if (this.#states) this.#states.clock.pingMs = this.ping;
   }
 
-  /** @param {import('./link.js').Closed} closed */
+  /** @param {import('./lib/connection.js').Closed} closed */
   #ended(closed) {
     if (NO_LOCKSTEP.includes(closed.reason)) this.#lockstep?.fail(closed.text);
     [this.closed, this.player, this.#pings] = [closed, null, []];

@@ -13,7 +13,7 @@
 //!      ▼ events                                  what you send ─────┘
 //! ```
 //!
-//! **The driver's rule**: after each input, drain the outputs. Feed [`connection::EmbeddedConnection`] with `receive`
+//! **The driver's rule**: after each input, drain the outputs. Feed [`connection::Connection`] with `receive`
 //! (or `room` and `received`) and `receive_eof`; then call `next_event` until it returns `None`,
 //! and empty the send queue with `drain_output`. "Not yet" is `Ok(None)`, never an error. Every
 //! error is a [`Violation`]: a rule with its section and its response.

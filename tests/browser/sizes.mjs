@@ -36,7 +36,7 @@ async function fromDisk(page) {
 /** Others stand in the world, so that the board is full, and say something. They are sockets of the page, which speak by its own tables. */
 async function crowd(page) {
   await page.evaluate(async (count) => {
-    const { encode } = await import('./protocol.js');
+    const { encode } = await import('./game/net/protocol.js');
     window.others = await Promise.all(Array.from({ length: count }, (_, at) => new Promise((ready) => {
       const socket = new WebSocket('play', ['tickwire.v1']);
       socket.onopen = () => {

@@ -73,7 +73,7 @@ async function profile() {
 function kindOf(name, url) {
   if (name === '(idle)') return 'idle';
   if (url === '') return name === '(garbage collector)' ? 'garbage' : 'browser';
-  if (/\/wire[\w-]*\.js$|\/tab\.wasm|^wasm:/.test(url)) return 'inspector and frames';
+  if (/\/wire[\w-]*\.js$|\/tickwire\.wasm|^wasm:/.test(url)) return 'inspector and frames';
   return DRAWS.test(url) ? 'drawing' : 'page script';
 }
 

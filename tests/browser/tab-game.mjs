@@ -68,7 +68,7 @@ for (const [name, folder] of folders) {
     assert.ok(left && right && left.x + left.width <= right.x + 1 && right.width > 400, JSON.stringify([left, right]));
     await keep(page, `tab-game-${name}`);
     assert.deepEqual(complaints.list, []);
-    const { exports } = (await WebAssembly.instantiate(readFileSync(join(folder, 'tab.wasm')), {})).instance;
+    const { exports } = (await WebAssembly.instantiate(readFileSync(join(folder, 'wasm/tickwire.wasm')), {})).instance;
     exports.main?.(0, 0);
     const { ticks, checksums } = checkGame(exports, name);
     console.log(`ok ${name}: played with a key, its packets are named, and ${checksums} checksums of ${ticks} ticks are those of the native build`);

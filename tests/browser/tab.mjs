@@ -4,7 +4,7 @@
 
 import assert from 'node:assert/strict';
 import { readFile, readdir } from 'node:fs/promises';
-import { join } from 'node:path';
+import { join, relative } from 'node:path';
 import { keep, press, state, until } from './lib/browser.mjs';
 import { Game } from './lib/game.mjs';
 import { serve, tabEdition } from './lib/static.mjs';
@@ -189,14 +189,16 @@ async function failures() {
     });
   };
   await told('no WebAssembly', {}, (page) => page.addInitScript(() => { delete window.WebAssembly; }), /needs WebAssembly/);
-  await told('tab.wasm is missing', { missing: 'tab.wasm' }, async () => {}, /tab\.wasm could not be loaded: status 404/);
-  await told('the worker is missing', { missing: 'tab-worker.js' }, async () => {}, /server in this tab could not be loaded/);
-  await told('a file of the page is missing', { missing: 'stage.js' }, async () => {}, /file of this page could not be loaded/);
+  await told('tickwire.wasm is missing', { missing: 'wasm/tickwire.wasm' }, async () => {}, /tickwire\.wasm could not be loaded: status 404/);
+  await told('the worker is missing', { missing: 'wasm/server-worker.js' }, async () => {}, /server in this tab could not be loaded/);
+  await told('a file of the page is missing', { missing: 'game/effect-player.js' }, async () => {}, /file of this page could not be loaded/);
 }
 
 async function served() {
   await game.check('the server has the same files at /tab/', async () => {
-    for (const name of await readdir(folder)) {
+    for (const entry of await readdir(folder, { recursive: true, withFileTypes: true })) {
+      if (!entry.isFile()) continue;
+      const name = relative(folder, join(entry.parentPath, entry.name));
       const response = await fetch(`${game.server.url}/tab/${name}`);
       assert.ok(response.ok && Buffer.from(await response.arrayBuffer()).equals(await readFile(join(folder, name))), name);
     }

@@ -278,7 +278,7 @@ await check('tanks, whose page is made with tickwire.js, is watched in the same 
 });
 
 await check('what is no capture is refused in words', async () => {
-  await page.goto(`${url}?watch=main.js`);
+  await page.goto(`${url}?watch=game/main.js`);
   await page.locator('#watch .told', { hasText: /cannot be read: at byte 0/ }).waitFor();
   await page.goto(`${url}?watch=https://example.invalid/x`);
   await page.locator('#watch .told', { hasText: /another site/ }).waitFor();

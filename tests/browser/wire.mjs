@@ -323,7 +323,7 @@ async function copying() {
   const context = await game.browser.newContext({ viewport: SMALL, permissions: ['clipboard-read', 'clipboard-write'] });
   const page = await context.newPage();
   game.complaints.watch(page, 'copying');
-  const held = await hold(page, '**/tab.wasm');
+  const held = await hold(page, '**/wasm/tickwire.wasm');
   await page.goto(`${game.server.url}/wire`, { waitUntil: 'commit' });
   const clipboard = () => page.evaluate(() => navigator.clipboard.readText());
   await game.check('a capture is opened while the page loads, without the server, and has the frames of the explainer', async () => {

@@ -21,7 +21,7 @@ use tickwire::ws::frame::{self, Opcode};
 use tickwire::ws::{Side, handshake};
 
 const TOOLS: &str = "TICKWIRE_TOOLS";
-const REFRESH: &str = "src/web/tab.wasm is not what the sources make: run scripts/build-tab.sh";
+const REFRESH: &str = "src/web/wasm/tickwire.wasm is not what the sources make: run scripts/build-wasm.sh";
 const KEY: &str = "dGhlIHNhbXBsZSBub25jZQ==";
 const ADDRESS: &str = "127.0.0.1:40000";
 /// Mutants of each frame of the fixtures.
@@ -365,7 +365,7 @@ fn the_page_s_webassembly_gives_the_bytes_of_the_native_build() {
     open_captures(&mut twin);
     assert!(captured > 300 && mutants > 2500, "{captured} captured frames, {mutants} mutants");
     if std::env::var_os(TOOLS).is_none() {
-        eprintln!("{TOOLS} is not set: src/web/tab.wasm was not run");
+        eprintln!("{TOOLS} is not set: src/web/wasm/tickwire.wasm was not run");
         return;
     }
     let found = twin.in_wasm();

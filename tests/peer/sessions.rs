@@ -243,7 +243,7 @@ fn wasm_finds_the_same(path: &Path, file: &[u8]) -> String {
     let native = replay::json::of_file(file, games::ABOUT, None).expect("a capture");
     let found = in_wasm(path);
     let _ = fs::remove_file(path);
-    assert_eq!(found, native, "src/web/tab.wasm is stale? scripts/build-tab.sh");
+    assert_eq!(found, native, "src/web/wasm/tickwire.wasm is stale? scripts/build-wasm.sh");
     let figures = ["clients", "ticks", "matched", "answers"].map(|name| format!("{name} {}", found[name]));
     format!("WebAssembly replays {} MB: {}, {}", file.len() / 1_000_000, found["verdict"], figures.join(", "))
 }
@@ -275,7 +275,7 @@ fn a_peer_without_sockets_replays_a_capture_like_the_server() {
     if has_tools {
         println!("{}", wasm_finds_the_same(&path, &file));
     } else {
-        eprintln!("{TOOLS} is not set: src/web/tab.wasm was not run");
+        eprintln!("{TOOLS} is not set: src/web/wasm/tickwire.wasm was not run");
     }
     let capture = capture::read(&file).expect("a capture");
     let run_again = |capture: &Capture<'_>| {

@@ -89,8 +89,8 @@ async function through(scene, proxy) {
       const page = await ask(scene, port, { secure });
       assert.equal(page.status, 200);
       assert.deepEqual(page.body, readFileSync(new URL('../../src/web/index.html', import.meta.url)));
-      const world = await ask(scene, port, { secure, path: '/tab.wasm' });
-      assert.deepEqual(world.body, readFileSync(new URL('../../src/web/tab.wasm', import.meta.url)));
+      const world = await ask(scene, port, { secure, path: '/wasm/tickwire.wasm' });
+      assert.deepEqual(world.body, readFileSync(new URL('../../src/web/wasm/tickwire.wasm', import.meta.url)));
     });
     await check(`${proxy}: an upgrade over ${name}, and what the server says first`, async () => {
       const opened = await upgrade(scene, port, { secure });
@@ -121,7 +121,7 @@ async function logs(scene, proxy) {
     const opened = await upgrade(scene, plain, { path: `/play?inspect_key=${key}&token=${token}`, headers: offered });
     assert.equal(opened.status, 101);
     opened.socket?.destroy();
-    for (const path of [`/r/${name}/`, `//r//${name}/main.js`, `/rooms?token=${token}`]) await ask(scene, plain, { path, headers: { Referer: `http://a/${name}?token=${token}` } });
+    for (const path of [`/r/${name}/`, `//r//${name}/game/main.js`, `/rooms?token=${token}`]) await ask(scene, plain, { path, headers: { Referer: `http://a/${name}?token=${token}` } });
     const lines = () => scene.accessLog(proxy);
     for (let wait = 0; wait < 300 && !(lines().includes('GET /play HTTP/1.1') && lines().includes('GET /rooms HTTP/1.1')); wait++) await sleep(50);
     const log = lines();

@@ -139,7 +139,7 @@ fn metrics_are_served_to_local_requests_and_with_the_token() {
     for (path, headers, expected) in [
         ("/metrics", "Host: localhost\r\n", "200"),
         ("//metrics", "Host: localhost\r\n", "404"),
-        ("//main.js", "Host: localhost\r\n", "404"),
+        ("//game/main.js", "Host: localhost\r\n", "404"),
         ("/metrics/", "Host: localhost\r\n", "404"),
         ("/metrics", "Host: play.example\r\n", "403"),
         ("/metrics", "Host: play.example\r\nAuthorization: Bearer wrong\r\n", "401"),
@@ -324,7 +324,7 @@ fn a_body_that_drips_or_never_comes_meets_the_deadline_of_its_head() {
 fn the_page_holds_no_secret_and_is_for_anyone() {
     let server = server();
     for (target, kind) in
-        [("/admin", "text/html"), ("/admin.js", "text/javascript"), ("/admin.css", "text/css")]
+        [("/admin", "text/html"), ("/admin/admin.js", "text/javascript"), ("/admin/admin.css", "text/css")]
     {
         let answer = ask(server.address(), &format!("GET {target} HTTP/1.1\r\nHost: game.example\r\n\r\n"));
         assert_eq!(status(&answer), "200");

@@ -1,6 +1,6 @@
 //! Worlds of the simple layer on every machine: `tests/fixtures/games.txt` has a script of commands for each game and
 //! the checksums to which it leads. Here the native build is held against it; `tests/wasm/check.mjs` does the same with
-//! tanks in `tab.wasm`, and `tests/browser/tab-game.mjs` with pong in a module of its own.
+//! tanks in `tickwire.wasm`, and `tests/browser/tab-game.mjs` with pong in a module of its own.
 //!
 //! ```text
 //! game NAME SEED         a world, which the following lines step

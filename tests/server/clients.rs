@@ -2,6 +2,7 @@
 
 use std::io::{Read, Write};
 use std::net::{SocketAddr, TcpStream};
+use std::path::Path;
 
 use crate::support::{PATIENCE, Peer, server, server_with};
 use tickwire::limits;
@@ -25,7 +26,7 @@ fn pages_and_what_is_none() {
     let server = server();
     for (request, expected) in [
         ("GET / HTTP/1.1\nHost: localhost\n\n", "HTTP/1.1 200 OK"),
-        ("GET /main.js HTTP/1.1\nHost: localhost\n\n", "Content-Type: text/javascript"),
+        ("GET /game/main.js HTTP/1.1\nHost: localhost\n\n", "Content-Type: text/javascript"),
         ("HEAD / HTTP/1.1\nHost: localhost\n\n", "Content-Type: text/html"),
         ("GET /../Cargo.toml HTTP/1.1\nHost: localhost\n\n", "HTTP/1.1 404"),
         ("GET /play HTTP/1.1\nHost: localhost\n\n", "HTTP/1.1 426 Upgrade Required"),
@@ -35,12 +36,12 @@ fn pages_and_what_is_none() {
         ("GET /tab HTTP/1.1\nHost: localhost\n\n", "Location: tab/"),
         ("GET /tab/ HTTP/1.1\nHost: localhost\n\n", "<title>tickwire</title>"),
         ("GET /tab/?wire HTTP/1.1\nHost: localhost\n\n", "Content-Type: text/html"),
-        ("GET /tab/edition.js HTTP/1.1\nHost: localhost\n\n", "EDITION = 'tab'"),
-        ("GET /edition.js HTTP/1.1\nHost: localhost\n\n", "EDITION = 'server'"),
-        ("HEAD /tab/tab.wasm HTTP/1.1\nHost: localhost\n\n", "Content-Type: application/wasm"),
+        ("GET /tab/wasm/edition.js HTTP/1.1\nHost: localhost\n\n", "EDITION = 'tab'"),
+        ("GET /wasm/edition.js HTTP/1.1\nHost: localhost\n\n", "EDITION = 'server'"),
+        ("HEAD /tab/wasm/tickwire.wasm HTTP/1.1\nHost: localhost\n\n", "Content-Type: application/wasm"),
         ("GET /tab/tab-files.js HTTP/1.1\nHost: localhost\n\n", "self.TAB_FILES = {"),
         ("GET /tab/admin HTTP/1.1\nHost: localhost\n\n", "HTTP/1.1 404"),
-        ("GET /tab//main.js HTTP/1.1\nHost: localhost\n\n", "HTTP/1.1 404"),
+        ("GET /tab//game/main.js HTTP/1.1\nHost: localhost\n\n", "HTTP/1.1 404"),
         ("GET /metrics HTTP/1.1\nHost: localhost:3000\n\n", "tickwire_clients 0"),
         ("GET /metrics HTTP/1.1\nHost: evil.example\n\n", "HTTP/1.1 403"),
         ("GET /metrics HTTP/1.1\nHost: localhost\nX-Forwarded-For: 203.0.113.9\n\n", "HTTP/1.1 403"),
@@ -57,8 +58,17 @@ fn pages_and_what_is_none() {
 #[test]
 fn every_file_of_the_page_is_served_with_its_type() {
     let server = server();
-    for entry in std::fs::read_dir(concat!(env!("CARGO_MANIFEST_DIR"), "/src/web")).expect("the folder") {
-        let name = entry.expect("an entry").file_name().into_string().expect("text");
+    let web = Path::new(concat!(env!("CARGO_MANIFEST_DIR"), "/src/web"));
+    let mut files = Vec::new();
+    let mut folders = vec![web.to_owned()];
+    while let Some(folder) = folders.pop() {
+        for entry in std::fs::read_dir(&folder).expect("the folder") {
+            let path = entry.expect("an entry").path();
+            if path.is_dir() { folders.push(path) } else { files.push(path) }
+        }
+    }
+    for file in files {
+        let name = file.strip_prefix(web).expect("below the folder").to_str().expect("text");
         let head = ask(server.address(), &format!("HEAD /{name} HTTP/1.1\nHost: localhost\n\n"));
         let expected = match name.rsplit('.').next() {
             Some("sources") => "HTTP/1.1 404",
@@ -70,7 +80,10 @@ fn every_file_of_the_page_is_served_with_its_type() {
             Some("ts") => "Content-Type: text/plain; charset=utf-8",
             _ => "Content-Type: application/wasm",
         };
-        assert!(head.contains(expected), "list the files of src/web/ in net/pages.rs: {name}\n{head}");
+        assert!(
+            head.contains(expected),
+            "list the files of src/web/ in src/server/net/pages/mod.rs: {name}\n{head}"
+        );
     }
     server.stop();
 }
@@ -230,7 +243,7 @@ fn shutdown_leaks_neither_idle_connections_nor_clients_that_do_not_read() {
     let server = server();
     let _silent = TcpStream::connect(server.address()).expect("a connection");
     let mut deaf = TcpStream::connect(server.address()).expect("a connection");
-    deaf.write_all(b"GET /tab.wasm HTTP/1.1\r\nHost: h\r\n\r\n").expect("sent");
+    deaf.write_all(b"GET /wasm/tickwire.wasm HTTP/1.1\r\nHost: h\r\n\r\n").expect("sent");
     while !server.metrics_text().contains("tickwire_accepted_total 2\n") {
         std::thread::sleep(std::time::Duration::from_millis(5));
     }

@@ -137,7 +137,7 @@ fn a_ban_is_for_the_client_and_not_for_its_proxy() {
     let mut told = Vec::new();
     banned.read_to_end(&mut told).expect("an end");
     assert!(told.ends_with(b"\x03\xf0banned"), "1008 with the rule's name");
-    for (path, headers) in [("/", UPGRADE), ("/", ""), ("/main.js", "")] {
+    for (path, headers) in [("/", UPGRADE), ("/", ""), ("/game/main.js", "")] {
         let from =
             |address: &str| ask(&server, PROXY, path, &format!("{headers}X-Forwarded-For: {address}\r\n")).1;
         assert_eq!(from("203.0.113.7"), "403", "{path}");

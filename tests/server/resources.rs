@@ -156,7 +156,7 @@ fn newcomers_get_in_while_others_ask_for_pages_and_never_read_them() {
             let source: IpAddr = format!("127.9.4.{}", 1 + number % addresses).parse().expect("an address");
             let stream = dial::dial_with_room(program.address, Some(source), room);
             let mut stream = stream.expect("a connection");
-            let _ = stream.write_all(b"GET /tab.wasm HTTP/1.1\r\nHost: a\r\n\r\n");
+            let _ = stream.write_all(b"GET /wasm/tickwire.wasm HTTP/1.1\r\nHost: a\r\n\r\n");
             attackers.push(stream);
         }
         for number in 0..10 {

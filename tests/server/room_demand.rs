@@ -90,7 +90,7 @@ fn an_upgrade_makes_a_room_and_a_page_makes_none() {
     for (path, status, holds) in [
         ("/r/den", 308, "den/"),
         ("/r/den/", 200, "<title>tickwire</title>"),
-        ("/r/den/main.js", 200, "@module main"),
+        ("/r/den/game/main.js", 200, "@module game/main"),
         ("/r/den/wire", 200, "<title>tickwire wire</title>"),
         ("/r/den/rooms", 308, "../../rooms"),
         ("/r/Den/", 404, "there is no such room"),

@@ -56,7 +56,7 @@ fn a_room_has_the_pages_of_the_game_below_its_path() {
     let server = server(&[("two", 9)]);
     for (path, status, holds) in [
         ("/r/two/", 200, "<title>tickwire</title>"),
-        ("/r/two/main.js", 200, "@module main"),
+        ("/r/two/game/main.js", 200, "@module game/main"),
         ("/r/two/play", 426, "this is a WebSocket endpoint"),
         ("/r/two/wire", 200, "<title>tickwire wire</title>"),
         ("/r/two", 308, "two/"),
@@ -67,7 +67,7 @@ fn a_room_has_the_pages_of_the_game_below_its_path() {
         ("/r/two/metrics", 404, "no such page"),
         ("/r/two/none.js", 404, "no such page"),
         ("/r/three/", 404, "there is no room three; /rooms lists the rooms"),
-        ("/r/three/main.js", 404, "there is no room three"),
+        ("/r/three/game/main.js", 404, "there is no room three"),
         ("/r/Two/", 404, "there is no such room; /rooms lists the rooms"),
         ("/r/", 404, "there is no such room"),
         ("/r/<b>/", 404, "there is no such room"),

@@ -5,7 +5,7 @@ use crate::tree::{Breach, File};
 
 const GROUPS: &str = "scripts/test.sh";
 /// Commands of a shell script that compile. A line with the variable does so only if the caller has not.
-const COMMANDS: [&str; 4] = ["cargo build", "cargo run", "cargo test", "build-tab-game.sh"];
+const COMMANDS: [&str; 4] = ["cargo build", "cargo run", "cargo test", "build-wasm-game.sh"];
 /// Calls of a test in JavaScript that compile.
 const CALLS: [&str; 2] = ["'cargo'", "tabEdition(["];
 const UNLESS: &str = "TICKWIRE_BUILT";

@@ -13,13 +13,13 @@ struct Built {
 }
 
 const TAB: Built = Built {
-    name: "src/web/tab.wasm",
-    script: "scripts/build-tab.sh",
+    name: "src/web/wasm/tickwire.wasm",
+    script: "scripts/build-wasm.sh",
     sources: &["src"],
     most_bytes: 2144 * 1024,
 };
 /// The same package without the server, beside it: the most bytes that the page of a server loads for it.
-const PREDICT: (&str, usize) = ("src/web/predict.wasm", 448 * 1024);
+const PREDICT: (&str, usize) = ("src/web/wasm/prediction.wasm", 448 * 1024);
 /// What is not built for a browser, or no part of the file.
 const LEFT_OUT: [&str; 10] = [
     "src/cli",

@@ -1,6 +1,6 @@
 // The halves of scripts/again.sh that need Node.
 //
-//   node tests/wasm/again.mjs trace FILE              runs a trace of `tickwire synctest --trace` in src/web/tab.wasm
+//   node tests/wasm/again.mjs trace FILE              runs a trace of `tickwire synctest --trace` in src/web/wasm/tickwire.wasm
 //   node tests/wasm/again.mjs counts FILE yes|no      adds up the lines of `tickwire synctest --json`; whether a count of 0 is a failure
 import { readFileSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
@@ -21,7 +21,7 @@ const DEEDS = {
 const plural = (count, name) => `${count} ${name}${count === 1 ? '' : 's'}`;
 
 async function trace(file) {
-  const built = fileURLToPath(new URL('../../src/web/tab.wasm', import.meta.url));
+  const built = fileURLToPath(new URL('../../src/web/wasm/tickwire.wasm', import.meta.url));
   const module = await WebAssembly.instantiate(readFileSync(built), {});
   const { worlds, ticks, checksums } = runTrace(module.instance.exports, readFileSync(file, 'utf8'));
   console.log(`${plural(worlds, 'world')}, ${plural(ticks, 'tick')}: the same in ${plural(checksums, 'checksum')}`);

@@ -1,4 +1,4 @@
-// Holds the world in the committed src/web/tab.wasm against tests/fixtures/world.txt, which tests/determinism holds
+// Holds the world in the committed src/web/wasm/tickwire.wasm against tests/fixtures/world.txt, which tests/determinism holds
 // against the native build: the same command frames must lead to the same checksums. Also a snapshot taken and
 // restored half-way. And the game tanks against tests/fixtures/games.txt.
 //
@@ -14,7 +14,7 @@ const NO_WORLD = 1;
 const BAD_INPUT = 2;
 const WRONG_TICK = 3;
 
-const module = await WebAssembly.instantiate(readFileSync(at('src/web/tab.wasm')), {});
+const module = await WebAssembly.instantiate(readFileSync(at('src/web/wasm/tickwire.wasm')), {});
 const wasm = module.instance.exports;
 
 let failures = 0;

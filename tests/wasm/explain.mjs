@@ -1,10 +1,10 @@
-// Explains bytes with src/web/tab.wasm: from standard input the server's first message, then lines of `explain_bytes`; a line for each goes to
+// Explains bytes with src/web/wasm/tickwire.wasm: from standard input the server's first message, then lines of `explain_bytes`; a line for each goes to
 // standard output. tests/verdicts holds them against the native explainer.
 import { readFileSync, writeSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
-import { Explainer } from '../../src/web/wire-explainer.js';
+import { Explainer } from '../../src/web/inspector/explainer.js';
 
-const explainer = await Explainer.from(readFileSync(fileURLToPath(new URL('../../src/web/tab.wasm', import.meta.url))));
+const explainer = await Explainer.from(readFileSync(fileURLToPath(new URL('../../src/web/wasm/tickwire.wasm', import.meta.url))));
 const { wasm } = explainer;
 const [welcome, ...lines] = readFileSync(0, 'utf8').split('\n');
 explainer.welcome(welcome);

@@ -1,15 +1,15 @@
-// A room in one instance of the committed src/web/tab.wasm, two clients in lockstep in others: a random field of the first one's world is changed a
+// A room in one instance of the committed src/web/wasm/tickwire.wasm, two clients in lockstep in others: a random field of the first one's world is changed a
 // hundred times. Each time the server must name that field, with both values, to both; and the world must come back by itself.
 //
 //   node tests/wasm/lockstep.mjs [COUNT]
 import assert from 'node:assert/strict';
 import { readFileSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
-import { tableText } from '../../src/web/codec.js';
-import { Lockstep } from '../../src/web/lockstep.js';
-import { encode } from '../../src/web/msgpack.js';
-import { events } from '../../src/web/tab-socket.js';
-import { Wasm } from '../../src/web/tab-wasm.js';
+import { tableText } from '../../src/web/lib/codec.js';
+import { Lockstep } from '../../src/web/lib/lockstep.js';
+import { encode } from '../../src/web/lib/msgpack.js';
+import { events } from '../../src/web/wasm/worker-socket.js';
+import { Wasm } from '../../src/web/wasm/instance.js';
 
 const COUNT = Number(process.argv[2] ?? 100);
 const BOTS = 12;
@@ -20,7 +20,7 @@ const [OPEN, BINARY] = [1, 2];
 const [WATCH, PLAY] = [2, 3];
 
 const at = (path) => fileURLToPath(new URL(`../../${path}`, import.meta.url));
-const module = await WebAssembly.compile(readFileSync(at('src/web/tab.wasm')));
+const module = await WebAssembly.compile(readFileSync(at('src/web/wasm/tickwire.wasm')));
 const codes = JSON.parse(readFileSync(at('src/web/codes.json'), 'utf8'));
 const instance = async () => {
   const made = new Wasm(await WebAssembly.instantiate(module, {}));

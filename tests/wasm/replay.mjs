@@ -1,10 +1,10 @@
-// Replays a capture with src/web/tab.wasm, and prints the report as JSON. tests/peer/sessions.rs holds it against the native replay.
+// Replays a capture with src/web/wasm/tickwire.wasm, and prints the report as JSON. tests/peer/sessions.rs holds it against the native replay.
 //
 //   node tests/wasm/replay.mjs FILE.pcapng
 import { readFileSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
-import { Explainer } from '../../src/web/wire-explainer.js';
+import { Explainer } from '../../src/web/inspector/explainer.js';
 
-const explainer = await Explainer.from(readFileSync(fileURLToPath(new URL('../../src/web/tab.wasm', import.meta.url))));
+const explainer = await Explainer.from(readFileSync(fileURLToPath(new URL('../../src/web/wasm/tickwire.wasm', import.meta.url))));
 explainer.give(readFileSync(process.argv[2]));
 console.log(JSON.stringify(explainer.json(explainer.wasm.replay())));

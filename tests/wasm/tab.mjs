@@ -1,10 +1,10 @@
-// Runs src/web/tab.wasm on calls from standard input, and writes what each puts out to standard output. tests/explain/in_wasm.rs holds
+// Runs src/web/wasm/tickwire.wasm on calls from standard input, and writes what each puts out to standard output. tests/explain/in_wasm.rs holds
 // that against the same code built natively. A call is a letter, its bytes in four, and its input; an answer is its bytes in four, and itself.
 import { readFileSync, writeSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
-import { Explainer } from '../../src/web/wire-explainer.js';
+import { Explainer } from '../../src/web/inspector/explainer.js';
 
-const explainer = await Explainer.from(readFileSync(fileURLToPath(new URL('../../src/web/tab.wasm', import.meta.url))));
+const explainer = await Explainer.from(readFileSync(fileURLToPath(new URL('../../src/web/wasm/tickwire.wasm', import.meta.url))));
 const { wasm } = explainer;
 const CALLS = {
   W: () => wasm.welcome(),

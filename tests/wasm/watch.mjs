@@ -1,17 +1,17 @@
-// A capture is watched as the page does it (src/web/watch.js), by the committed src/web/tab.wasm: each tick must have the checksum that was recorded.
+// A capture is watched as the page does it (src/web/playback/playback.js), by the committed src/web/wasm/tickwire.wasm: each tick must have the checksum that was recorded.
 //
 //   node tests/wasm/watch.mjs FILE.pcapng     watches this capture instead
 import assert from 'node:assert/strict';
 import { createReadStream, readFileSync } from 'node:fs';
 import { Readable } from 'node:stream';
 import { fileURLToPath } from 'node:url';
-import { tableText } from '../../src/web/codec.js';
-import { decode, useCodes } from '../../src/web/protocol.js';
-import { Watch } from '../../src/web/watch.js';
+import { tableText } from '../../src/web/lib/codec.js';
+import { decode, useCodes } from '../../src/web/game/net/protocol.js';
+import { Watch } from '../../src/web/playback/playback.js';
 
 const at = (path) => fileURLToPath(new URL(`../../${path}`, import.meta.url));
 const FILE = process.argv[2] ?? at('docs/lessons/one-step.pcapng');
-const module = await WebAssembly.compile(readFileSync(at('src/web/tab.wasm')));
+const module = await WebAssembly.compile(readFileSync(at('src/web/wasm/tickwire.wasm')));
 const codes = JSON.parse(readFileSync(at('src/web/codes.json'), 'utf8'));
 useCodes(codes);
 

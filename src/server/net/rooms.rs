@@ -224,7 +224,7 @@ impl RunningRoom {
         self.is_asleep.load(Ordering::Acquire)
     }
 
-    /// Waits until this time, or until as_player rouses the room.
+    /// Waits until this time, or until something rouses the room.
     pub fn rest_until(&self, deadline: Instant) {
         let mut roused = self.roused.lock();
         if !*roused {

@@ -98,7 +98,7 @@ pub(crate) struct ConnectionReader<'c> {
 
 /// Reads the connections of a capture; all, or one by its number. The dialect is `dialect` if
 /// given, else the dialect of the request's path; a connection without a request is read twice, so
-/// that its dialect is [guessed](Guess) from all of it. Returns the tallies of all connections
+/// that its dialect is [guessed](DialectGuess) from all of it. Returns the tallies of all connections
 /// read, with their numbers.
 pub fn walk<'c>(
     capture: &Capture<'_>,

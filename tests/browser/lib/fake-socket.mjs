@@ -1,9 +1,9 @@
 // A WebSocket whose server is the test: what `tickwire.js` is given in place of a real one.
 
 import { readFileSync } from 'node:fs';
-import { decode as fromMsgpack, encode as toMsgpack } from '../../../src/web/msgpack.js';
+import { decode as fromMsgpack, encode as toMsgpack } from '../../../src/web/lib/msgpack.js';
 
-/** `codes.json` of the built-in tables, as the server makes it. @type {import('../../../src/web/codec.js').Codes} */
+/** `codes.json` of the built-in tables, as the server makes it. @type {import('../../../src/web/lib/codec.js').Codes} */
 export const CODES = JSON.parse(readFileSync(new URL('../../../src/web/codes.json', import.meta.url), 'utf8'));
 
 /** @param {string} direction @param {string} name @param {string} dialect */

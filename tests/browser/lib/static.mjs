@@ -18,7 +18,7 @@ const BASE = '/some/where/';
 export function tabEdition(options = []) {
   const folder = join(ROOT, 'target/tmp', ['tab-edition', ...options.map((word) => word.replace('--', ''))].join('-'));
   rmSync(folder, { recursive: true, force: true });
-  console.log(`# ${execFileSync(join(ROOT, 'scripts/tab-edition.sh'), [...options, folder], { encoding: 'utf8' }).trim()}`);
+  console.log(`# ${execFileSync(join(ROOT, 'scripts/browser-edition.sh'), [...options, folder], { encoding: 'utf8' }).trim()}`);
   return folder;
 }
 

@@ -1,7 +1,7 @@
 // The packet tables of packet_codes/ for tests without a server: importing this makes them the tables in force of the page's modules.
 import { readFileSync } from 'node:fs';
 import './rules.mjs';
-import { useCodes } from '../../../src/web/protocol.js';
+import { useCodes } from '../../../src/web/game/net/protocol.js';
 
 /** Parts of a text between separators that are not within brackets. @param {string} text @param {string} separator */
 function split(text, separator) {
@@ -16,7 +16,7 @@ function split(text, separator) {
   return parts;
 }
 
-/** @param {string} text `name:type` @returns {import('../../../src/web/protocol.js').Argument} */
+/** @param {string} text `name:type` @returns {import('../../../src/web/game/net/protocol.js').Argument} */
 function argument(text) {
   const colon = text.indexOf(':');
   const [name, type] = [text.slice(0, colon), text.slice(colon + 1)];

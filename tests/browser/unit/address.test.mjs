@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict';
 import { readFileSync, readdirSync } from 'node:fs';
 import { afterEach, beforeEach, mock, test } from 'node:test';
-import { SETTINGS, wrongIn } from '../../../src/web/address.js';
+import { SETTINGS, wrongIn } from '../../../src/web/lib/address.js';
 import { connect } from '../../../src/web/tickwire.js';
 import { CODES, FakeSocket, sockets } from '../lib/fake-socket.mjs';
 
@@ -32,7 +32,7 @@ for (const [search, edition, wrong, unknown] of [
 
 test('every setting that a module of the page reads is a known one', () => {
   const read = new Set();
-  for (const name of readdirSync(WEB).filter((one) => one.endsWith('.js') && one !== 'address.js')) {
+  for (const name of readdirSync(WEB, { recursive: true }).map(String).filter((one) => one.endsWith('.js') && one !== 'lib/address.js')) {
     const source = readFileSync(new URL(name, WEB), 'utf8');
     for (const [, setting] of source.matchAll(/URLSearchParams\([^)]*\)\.(?:get|has)\('(\w+)'\)/g)) read.add(setting);
   }
@@ -70,14 +70,14 @@ test('prediction for a game whose rules the file does not have is reported once,
   const [error, ...others] = await errorsOf({ predict: 'coins' }, 1).then((errors) => [errors[0], ...errors.slice(1)]);
   assert.deepEqual(others, []);
   assert.equal(error.rule, 'prediction_unavailable');
-  assert.match(error.detail, /predict\.wasm does not have the rules of the game coins/);
+  assert.match(error.detail, /prediction\.wasm does not have the rules of the game coins/);
 });
 
 test('prediction without the file is reported', async () => {
   mock.method(globalThis, 'fetch', async () => new Response('', { status: 404 }));
   const [error] = await errorsOf({ predict: 'tanks' }, 1);
   assert.equal(error.rule, 'prediction_unavailable');
-  assert.match(error.detail, /predict\.wasm could not be loaded: status 404/);
+  assert.match(error.detail, /prediction\.wasm could not be loaded: status 404/);
 });
 
 test('a network that the model does not know is reported, and the game goes on over the line as it is', async () => {

@@ -1,11 +1,11 @@
 // The animals in view: where they are drawn between two words of the server, how well they are, when they are gone.
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { FADE_MS, FIRST_ANIMAL } from '../../../src/web/animals.js';
-import { encode as toMsgpack } from '../../../src/web/msgpack.js';
-import { decode } from '../../../src/web/protocol.js';
+import { FADE_MS, FIRST_ANIMAL } from '../../../src/web/game/world/animals.js';
+import { encode as toMsgpack } from '../../../src/web/lib/msgpack.js';
+import { decode } from '../../../src/web/game/net/protocol.js';
 import { TO_CLIENT } from '../lib/tables.mjs';
-import { World } from '../../../src/web/world.js';
+import { World } from '../../../src/web/game/world/world.js';
 
 const WOLF = 4;
 const TICK_MS = 1000 / 30;

@@ -1,17 +1,17 @@
 // What was built, what one has and holds: packets in, state and happenings out.
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { drawStructures, ghostOf } from '../../../src/web/draw-structures.js';
-import { Effects } from '../../../src/web/effects.js';
-import { swapOf, tip, whyNot } from '../../../src/web/hud-kit.js';
-import { encode as toMsgpack } from '../../../src/web/msgpack.js';
-import { decode, useCodes } from '../../../src/web/protocol.js';
-import { itemOf, useRules } from '../../../src/web/rules.js';
+import { drawStructures, ghostOf } from '../../../src/web/game/draw/structures.js';
+import { Effects } from '../../../src/web/game/world/effects.js';
+import { swapOf, tip, whyNot } from '../../../src/web/game/hud/hotbar.js';
+import { encode as toMsgpack } from '../../../src/web/lib/msgpack.js';
+import { decode, useCodes } from '../../../src/web/game/net/protocol.js';
+import { itemOf, useRules } from '../../../src/web/game/rules/rules.js';
 import { rules } from '../lib/rules.mjs';
 import { TO_CLIENT, parse, rows } from '../lib/tables.mjs';
-import { Stage } from '../../../src/web/stage.js';
-import { impactMs } from '../../../src/web/swing.js';
-import { World } from '../../../src/web/world.js';
+import { Stage } from '../../../src/web/game/effect-player.js';
+import { impactMs } from '../../../src/web/game/world/swing.js';
+import { World } from '../../../src/web/game/world/world.js';
 
 const ME = 9;
 

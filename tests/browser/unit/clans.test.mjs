@@ -1,13 +1,13 @@
 // Clans as packets bring them, what the panel makes of them, and what the page asks of the server.
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { PING_MS } from '../../../src/web/clans.js';
-import { Commands } from '../../../src/web/commands.js';
-import { clanPanel } from '../../../src/web/hud-clan.js';
-import { encode as toMsgpack } from '../../../src/web/msgpack.js';
-import { CLAN_CHARS, decode, encode } from '../../../src/web/protocol.js';
+import { PING_MS } from '../../../src/web/game/world/clans.js';
+import { Commands } from '../../../src/web/game/net/commands.js';
+import { clanPanel } from '../../../src/web/game/hud/clan-panel.js';
+import { encode as toMsgpack } from '../../../src/web/lib/msgpack.js';
+import { CLAN_CHARS, decode, encode } from '../../../src/web/game/net/protocol.js';
 import { TO_CLIENT } from '../lib/tables.mjs';
-import { World } from '../../../src/web/world.js';
+import { World } from '../../../src/web/game/world/world.js';
 
 const ME = 9;
 const ADA = 5;

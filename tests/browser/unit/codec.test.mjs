@@ -1,8 +1,8 @@
 // Packets by name, by the tables: what each shape of the type grammar becomes, both ways, and what is refused.
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { Dialect, blend, firstDialect } from '../../../src/web/codec.js';
-import { decode as fromMsgpack, encode as toMsgpack } from '../../../src/web/msgpack.js';
+import { Dialect, blend, firstDialect } from '../../../src/web/lib/codec.js';
+import { decode as fromMsgpack, encode as toMsgpack } from '../../../src/web/lib/msgpack.js';
 import { CODES } from '../lib/fake-socket.mjs';
 import { parse } from '../lib/tables.mjs';
 

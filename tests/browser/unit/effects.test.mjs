@@ -1,7 +1,7 @@
 // Effects: pools that stay bounded, and where everything is at which time.
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { Effects, FLASH_MS, NUMBER_MS, SHAKE_MS, placeOf } from '../../../src/web/effects.js';
+import { Effects, FLASH_MS, NUMBER_MS, SHAKE_MS, placeOf } from '../../../src/web/game/world/effects.js';
 
 const half = () => 0.5;
 const near = (actual, expected, slack, what) => assert.ok(Math.abs(actual - expected) <= slack, `${what}: ${actual}, not ${expected}`);

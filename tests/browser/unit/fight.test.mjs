@@ -1,14 +1,14 @@
 // The world of blows: swings, health, figures, deaths and kills, as packets bring them.
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { Commands } from '../../../src/web/commands.js';
-import { Effects } from '../../../src/web/effects.js';
-import { encode as toMsgpack } from '../../../src/web/msgpack.js';
-import { decode } from '../../../src/web/protocol.js';
+import { Commands } from '../../../src/web/game/net/commands.js';
+import { Effects } from '../../../src/web/game/world/effects.js';
+import { encode as toMsgpack } from '../../../src/web/lib/msgpack.js';
+import { decode } from '../../../src/web/game/net/protocol.js';
 import { rules } from '../lib/rules.mjs';
 import { TO_CLIENT } from '../lib/tables.mjs';
-import { Stage } from '../../../src/web/stage.js';
-import { World } from '../../../src/web/world.js';
+import { Stage } from '../../../src/web/game/effect-player.js';
+import { World } from '../../../src/web/game/world/world.js';
 
 /** A world in which one plays as number 9, beside Ada, number 5. */
 function fight() {

@@ -1,7 +1,7 @@
 // Figures that fit their place.
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { short } from '../../../src/web/hud-play.js';
+import { short } from '../../../src/web/game/hud/player-stats.js';
 
 test('whole as long as they fit, then thousands, then millions; never more than one has', () => {
   for (const [value, text] of [[0, '0'], [999, '999'], [1500, '1,500'], [9999, '9,999'], [10000, '10.0k'], [12399, '12.3k'], [99999, '99.9k'],

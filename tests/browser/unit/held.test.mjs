@@ -3,8 +3,8 @@ import assert from 'node:assert/strict';
 import { setMaxListeners } from 'node:events';
 import { readFileSync } from 'node:fs';
 import { test } from 'node:test';
-import { HeldKeys, HeldPointers, codeOf } from '../../../src/web/held.js';
-import { Input } from '../../../src/web/input.js';
+import { HeldKeys, HeldPointers, codeOf } from '../../../src/web/lib/held.js';
+import { Input } from '../../../src/web/game/input.js';
 
 /** An element or a window. `closest` answers for an element of that selector. */
 class Target extends EventTarget {
@@ -204,7 +204,7 @@ test('keys without a code act in the game\'s page', () => {
 test('no page follows what is held by itself', () => {
   const read = (path) => readFileSync(new URL(`../../../${path}`, import.meta.url), 'utf8');
   const pages = ['examples/coins.html', 'examples/paint.html', 'examples/pong.html', 'examples/kites.html', 'examples/units.html',
-    'src/games/tanks/page.html', 'src/web/input.js', 'src/web/watch-bar.js', 'docs/your-first-game.md', 'docs/your-own-page.md'];
+    'src/games/tanks/page.html', 'src/web/game/input.js', 'src/web/playback/bar.js', 'docs/your-first-game.md', 'docs/your-own-page.md'];
   assert.deepEqual(pages.filter((path) => /'keyup'|'pointerup'|'pointercancel'|buttons\)/.test(read(path))), []);
-  assert.deepEqual(pages.filter((path) => !read(path).includes('new HeldKeys(')), ['examples/units.html', 'src/web/watch-bar.js']);
+  assert.deepEqual(pages.filter((path) => !read(path).includes('new HeldKeys(')), ['examples/units.html', 'src/web/playback/bar.js']);
 });

@@ -1,7 +1,7 @@
 // What the connection panel draws: the last 30 seconds of round trips and of gaps between updates.
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { History, SPAN_MS } from '../../../src/web/history.js';
+import { History, SPAN_MS } from '../../../src/web/lib/net-history.js';
 
 test('gaps are those between the updates of one connection, and old ones are forgotten', () => {
   const history = new History();

@@ -1,7 +1,7 @@
 // Clock and Track with time as an argument: what is shown when, on a calm line and on a restless one.
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { Clock, Track, mixAngle } from '../../../src/web/interpolation.js';
+import { Clock, Track, mixAngle } from '../../../src/web/lib/interpolation.js';
 
 const TICK = 1000 / 30;
 const near = (actual, expected, slack, what) => assert.ok(Math.abs(actual - expected) <= slack, `${what}: ${actual}, not ${expected} ± ${slack}`);

@@ -1,7 +1,7 @@
 // The simulated line before a page's socket: order, delay, and what is left after a close.
 import assert from 'node:assert/strict';
 import { afterEach, beforeEach, mock, test } from 'node:test';
-import { LinedSocket } from '../../../src/web/line.js';
+import { LinedSocket } from '../../../src/web/lib/netem.js';
 
 let now = 0;
 beforeEach(() => {

@@ -1,15 +1,15 @@
 // A world in a page: what goes on, what is sent, what cannot be had; the panel's sentences; and `tickwire.js` in lockstep, with the real
-// `tab.wasm` and a fake server.
+// `tickwire.wasm` and a fake server.
 import assert from 'node:assert/strict';
 import { readFileSync } from 'node:fs';
 import { afterEach, beforeEach, mock, test } from 'node:test';
-import { tableText } from '../../../src/web/codec.js';
-import { listed, story } from '../../../src/web/lockstep-panel.js';
-import { Lockstep, records } from '../../../src/web/lockstep.js';
+import { tableText } from '../../../src/web/lib/codec.js';
+import { listed, story } from '../../../src/web/game/hud/lockstep-panel.js';
+import { Lockstep, records } from '../../../src/web/lib/lockstep.js';
 import { connect } from '../../../src/web/tickwire.js';
 import { CODES, FakeSocket, packet, sockets, WELCOME } from '../lib/fake-socket.mjs';
 
-const module = await WebAssembly.compile(readFileSync(new URL('../../../src/web/tab.wasm', import.meta.url)));
+const module = await WebAssembly.compile(readFileSync(new URL('../../../src/web/wasm/tickwire.wasm', import.meta.url)));
 const NATIVE = tableText(CODES, 'native');
 const begun = async () => {
   const lockstep = new Lockstep(async () => module);
@@ -80,9 +80,9 @@ test('without the rules, the file or a snapshot of these rules a page follows as
   assert.equal(other.sentence, 'This page follows as a stream: this page does not have the rules of this game.');
   const message = packet('pong', { nonce: 1, tick: 8 });
   assert.deepEqual(other.hear(message, 0).told, [message]);
-  const none = new Lockstep(async () => { throw new Error('The file tab.wasm could not be loaded: 404.'); });
+  const none = new Lockstep(async () => { throw new Error('The file tickwire.wasm could not be loaded: 404.'); });
   assert.equal(await none.begin('moo', 'native', NATIVE), false);
-  assert.match(none.sentence, /stream: the file tab\.wasm could not be loaded: 404\.$/);
+  assert.match(none.sentence, /stream: the file tickwire\.wasm could not be loaded: 404\.$/);
   const lockstep = await begun();
   lockstep.hear(packet('snapshot', { tick: 1, state: Uint8Array.of(1, 2, 3) }), 0);
   assert.equal(lockstep.works, false);
@@ -138,7 +138,7 @@ async function until(test) {
 }
 
 test('tickwire.js asks for lockstep, and for a stream where the server does not offer it', async () => {
-  const file = readFileSync(new URL('../../../src/web/tab.wasm', import.meta.url));
+  const file = readFileSync(new URL('../../../src/web/wasm/tickwire.wasm', import.meta.url));
   mock.method(globalThis, 'fetch', async () => ({ ok: true, headers: new Map(), arrayBuffer: async () => file }));
   const pending = connect({ path: 'http://game.test/play', codes: CODES, WebSocket: FakeSocket, mode: 'lockstep', game: 'moo' });
   try {

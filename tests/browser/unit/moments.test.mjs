@@ -2,11 +2,11 @@
 import assert from 'node:assert/strict';
 import { readFileSync, readdirSync } from 'node:fs';
 import { test } from 'node:test';
-import { Effects } from '../../../src/web/effects.js';
-import { encode as toMsgpack } from '../../../src/web/msgpack.js';
-import { decode } from '../../../src/web/protocol.js';
+import { Effects } from '../../../src/web/game/world/effects.js';
+import { encode as toMsgpack } from '../../../src/web/lib/msgpack.js';
+import { decode } from '../../../src/web/game/net/protocol.js';
 import { TO_CLIENT } from '../lib/tables.mjs';
-import { World } from '../../../src/web/world.js';
+import { World } from '../../../src/web/game/world/world.js';
 
 /** Takes all that is drawn, and refuses what a browser refuses or leaves out: radii below 0, opacities that are none. */
 function canvas() {
@@ -35,12 +35,12 @@ function canvas() {
 
 globalThis.document = /** @type {any} */ ({ createElement: () => ({ getContext: () => canvas().ctx }) });
 // What draws text asks the page for a canvas at once.
-const { drawAnimals } = await import('../../../src/web/draw-animals.js');
-const { drawNumbers, drawPieces, drawPings, drawPrints } = await import('../../../src/web/draw-effects.js');
-const { drawLabels } = await import('../../../src/web/draw-labels.js');
-const { drawPlayers } = await import('../../../src/web/draw-players.js');
-const { drawShots } = await import('../../../src/web/draw-shots.js');
-const { drawStructures } = await import('../../../src/web/draw-structures.js');
+const { drawAnimals } = await import('../../../src/web/game/draw/animals.js');
+const { drawNumbers, drawPieces, drawPings, drawPrints } = await import('../../../src/web/game/draw/effects.js');
+const { drawLabels } = await import('../../../src/web/game/draw/labels.js');
+const { drawPlayers } = await import('../../../src/web/game/draw/players.js');
+const { drawShots } = await import('../../../src/web/game/draw/shots.js');
+const { drawStructures } = await import('../../../src/web/game/draw/structures.js');
 const camera = /** @type {any} */ ({ sees: () => true, scale: 1, zoom: 1, ratio: 1, view: { left: 0, top: 0, right: 4000, bottom: 4000 } });
 const HEARD_MS = 1000;
 
@@ -108,7 +108,7 @@ test('what was built a moment after the frame began comes up from the size at wh
 
 test('no module takes the age of something by itself', () => {
   const folder = new URL('../../../src/web/', import.meta.url);
-  const modules = readdirSync(folder).filter((name) => name.endsWith('.js') && name !== 'moments.js');
+  const modules = readdirSync(folder, { recursive: true }).map(String).filter((name) => name.endsWith('.js') && name !== 'lib/age.js');
   const own = /(nowMs|now\(\)) - [\w.(]*(atMs|bornMs|goneMs|seenMs|shotMs|foodMs)\b/;
   const found = modules.filter((name) => own.test(readFileSync(new URL(name, folder), 'utf8')));
   assert.deepEqual(found, []);

@@ -1,7 +1,7 @@
 // The page's MessagePack, row by row: hex, value. Each row is decoded; rows marked `short` must encode to the same bytes.
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { decode, encode } from '../../../src/web/msgpack.js';
+import { decode, encode } from '../../../src/web/lib/msgpack.js';
 
 const bytes = (hex) => Uint8Array.from(hex.replaceAll(' ', '').match(/../g) ?? [], (pair) => parseInt(pair, 16));
 const hex = (array) => Buffer.from(array).toString('hex');

@@ -2,7 +2,7 @@
 // Each row is a page's connection: the game's and that of `tickwire.js`.
 import assert from 'node:assert/strict';
 import { afterEach, beforeEach, mock, test } from 'node:test';
-import { Connection } from '../../../src/web/connection.js';
+import { Connection } from '../../../src/web/game/net/connection.js';
 import { connect } from '../../../src/web/tickwire.js';
 import { CODES, FakeSocket, rowOf, sockets } from '../lib/fake-socket.mjs';
 

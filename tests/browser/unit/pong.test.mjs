@@ -2,8 +2,8 @@
 import assert from 'node:assert/strict';
 import { readFileSync } from 'node:fs';
 import { test } from 'node:test';
-import { Dialect, blend, firstDialect } from '../../../src/web/codec.js';
-import { encode as toMsgpack } from '../../../src/web/msgpack.js';
+import { Dialect, blend, firstDialect } from '../../../src/web/lib/codec.js';
+import { encode as toMsgpack } from '../../../src/web/lib/msgpack.js';
 import { parse } from '../lib/tables.mjs';
 
 const read = (name) => readFileSync(new URL(`../../../examples/${name}`, import.meta.url), 'utf8');

@@ -1,10 +1,10 @@
 // The page's packets: codes and arguments of the tables in force, and the units of packet_codes/moo/native.tsv.
 import assert from 'node:assert/strict';
 import { afterEach, test } from 'node:test';
-import { encode as toMsgpack } from '../../../src/web/msgpack.js';
+import { encode as toMsgpack } from '../../../src/web/lib/msgpack.js';
 import {
   CHAT_CHARS, CLAN_CHARS, NAME_CHARS, UNIT, cut, decode, eachGroup, encode, loadCodes, toAngle16, useCodes,
-} from '../../../src/web/protocol.js';
+} from '../../../src/web/game/net/protocol.js';
 import { parse, rows } from '../lib/tables.mjs';
 
 const HEADING = 'direction\tname\tlane\tnative:int\targuments\tmeaning';

@@ -1,8 +1,8 @@
 // Dead reckoning: where somebody is run on to, and how what is shown glides to what is heard.
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { Clock, Track, step } from '../../../src/web/interpolation.js';
-import { Glide, reckon } from '../../../src/web/reckoning.js';
+import { Clock, Track, step } from '../../../src/web/lib/interpolation.js';
+import { Glide, reckon } from '../../../src/web/lib/dead-reckoning.js';
 
 const FRAME_MS = 1000 / 60;
 /** A field without anything in the way. */

@@ -7,8 +7,8 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 
-import { fromRoot, isPrivate, privateName, roomOf } from '../../../src/web/room.js';
-import { nameOfClient } from '../../../src/web/wire-source.js';
+import { fromRoot, isPrivate, privateName, roomOf } from '../../../src/web/lib/room.js';
+import { nameOfClient } from '../../../src/web/inspector/list/source-menu.js';
 
 test('a page below /r/NAME/ is of that room, wherever a proxy puts the server', () => {
   for (const [path, room] of [['/', ''], ['/wire', ''], ['/r/two/', 'two'], ['/r/two/wire', 'two'], ['/games/r/class-7/', 'class-7'],

@@ -1,10 +1,10 @@
 // What the page makes of the rules of the world, which the server gives it.
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { drawItem, pictureOf } from '../../../src/web/draw-items.js';
+import { drawItem, pictureOf } from '../../../src/web/game/draw/items.js';
 import {
   before, canPay, choiceOf, groupOf, hasRoom, itemOf, mayBuild, projectileOf, speciesOf, useRules, weaponOf,
-} from '../../../src/web/rules.js';
+} from '../../../src/web/game/rules/rules.js';
 import { rules } from '../lib/rules.mjs';
 
 test('the rules of the world name everything, and say what it does with its own figures', () => {

@@ -2,11 +2,11 @@
 // while one strikes already, and what shows for the arms.
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { Commands } from '../../../src/web/commands.js';
-import { ARMS, shotPicture } from '../../../src/web/draw-arms.js';
+import { Commands } from '../../../src/web/game/net/commands.js';
+import { ARMS, shotPicture } from '../../../src/web/game/draw/arms.js';
 import { rules } from '../lib/rules.mjs';
-import { DEFAULTS, Settings } from '../../../src/web/settings.js';
-import { kickPart } from '../../../src/web/swing.js';
+import { DEFAULTS, Settings } from '../../../src/web/game/settings.js';
+import { kickPart } from '../../../src/web/game/world/swing.js';
 
 function fakeStore(entries = {}) {
   return { entries, getItem: (key) => entries[key] ?? null, setItem: (key, value) => { entries[key] = value; } };

@@ -1,12 +1,12 @@
 // What flies: where it is at which time, when it ends, and what the world makes of it.
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { encode as toMsgpack } from '../../../src/web/msgpack.js';
-import { decode, toAngle16 } from '../../../src/web/protocol.js';
+import { encode as toMsgpack } from '../../../src/web/lib/msgpack.js';
+import { decode, toAngle16 } from '../../../src/web/game/net/protocol.js';
 import { TO_CLIENT } from '../lib/tables.mjs';
-import { projectileOf } from '../../../src/web/rules.js';
-import { Shots } from '../../../src/web/shots.js';
-import { World } from '../../../src/web/world.js';
+import { projectileOf } from '../../../src/web/game/rules/rules.js';
+import { Shots } from '../../../src/web/game/world/projectiles.js';
+import { World } from '../../../src/web/game/world/world.js';
 
 const EAST = 0;
 const SOUTH = toAngle16(Math.PI / 2);

@@ -1,7 +1,7 @@
 // Of which tick a page was told last.
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { Since } from '../../../src/web/since.js';
+import { Since } from '../../../src/web/lib/resume-tick.js';
 
 /** @param {Since} since @param {string} name @param {object} [values] @param {boolean} [plays] */
 const take = (since, name, values = {}, plays = true) => since.take(name, values, plays, () => 77);

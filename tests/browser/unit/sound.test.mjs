@@ -1,7 +1,7 @@
 // Sounds: nothing before a gesture, nothing while off, never too many, and recipes that are bearable.
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { SOUNDS, Sound } from '../../../src/web/sound.js';
+import { SOUNDS, Sound } from '../../../src/web/game/sound.js';
 
 /** An audio context that only counts. */
 function fakeAudio() {

@@ -2,8 +2,8 @@
 import assert from 'node:assert/strict';
 import { readFileSync } from 'node:fs';
 import { test } from 'node:test';
-import { Dialect } from '../../../src/web/codec.js';
-import { States } from '../../../src/web/states.js';
+import { Dialect } from '../../../src/web/lib/codec.js';
+import { States } from '../../../src/web/lib/state-buffer.js';
 import { parse } from '../lib/tables.mjs';
 
 const table = readFileSync(new URL('../../../packet_codes/tanks/tanks.tsv', import.meta.url), 'utf8');

@@ -7,15 +7,16 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, test } from 'node:test';
 import { fileURLToPath } from 'node:url';
-import { MODE, VERSION, decode, encode } from '../../../src/web/protocol.js';
+import { MODE, VERSION, decode, encode } from '../../../src/web/game/net/protocol.js';
 import '../lib/tables.mjs';
-import { compile } from '../../../src/web/tab-module.js';
-import { netOf, queryWith, sentence } from '../../../src/web/tab-net.js';
-import { TabSocket, events } from '../../../src/web/tab-socket.js';
-import { Carrier, WINDOW_BYTES } from '../../../src/web/tab-worker.js';
+import { compile } from '../../../src/web/wasm/module.js';
+import { queryWith, sentence } from '../../../src/web/lib/netem-menu.js';
+import { TabSocket, events } from '../../../src/web/wasm/worker-socket.js';
+import { Carrier, WINDOW_BYTES } from '../../../src/web/wasm/server-worker.js';
+import { netOf } from '../../../src/web/wasm/worker-host.js';
 
-const SCRIPT = fileURLToPath(new URL('../../../scripts/tab-edition.sh', import.meta.url));
-const module = await WebAssembly.compile(await readFile(new URL('../../../src/web/tab.wasm', import.meta.url)));
+const SCRIPT = fileURLToPath(new URL('../../../scripts/browser-edition.sh', import.meta.url));
+const module = await WebAssembly.compile(await readFile(new URL('../../../src/web/wasm/tickwire.wasm', import.meta.url)));
 
 /** What a page has and Node has not. */
 globalThis.WebSocket ??= /** @type {any} */ ({ CONNECTING: 0, OPEN: 1, CLOSING: 2, CLOSED: 3 });
@@ -127,12 +128,12 @@ test('events of a link are taken apart', () => {
   assert.deepEqual(events(new Uint8Array()), []);
 });
 
-test('tab.wasm is compiled whatever type a host gives it; a host without it is told of', async () => {
+test('tickwire.wasm is compiled whatever type a host gives it; a host without it is told of', async () => {
   const bytes = new Uint8Array([0, 0x61, 0x73, 0x6d, 1, 0, 0, 0]);
   const get = (type, status = 200) => async () => new Response(bytes, { status, headers: { 'Content-Type': type } });
-  const url = new URL('http://host/tab.wasm');
+  const url = new URL('http://host/wasm/tickwire.wasm');
   for (const type of ['application/wasm', 'application/octet-stream', 'text/plain']) assert.ok(await compile(url, get(type)) instanceof WebAssembly.Module, type);
-  await assert.rejects(compile(url, get('text/html', 404)), /tab\.wasm could not be loaded: status 404/);
+  await assert.rejects(compile(url, get('text/html', 404)), /tickwire\.wasm could not be loaded: status 404/);
 });
 
 test('network conditions delay what a page is told, and can change at any time', async () => {

@@ -2,15 +2,15 @@
 import assert from 'node:assert/strict';
 import { readFileSync } from 'node:fs';
 import { test } from 'node:test';
-import { Edit, difference, examples, find, hexByte, put } from '../../../src/web/wire-edit.js';
-import { Explainer } from '../../../src/web/wire-explainer.js';
-import { Follow } from '../../../src/web/wire-follow.js';
-import { columnsFor, hasText } from '../../../src/web/wire-lanes.js';
-import { Own } from '../../../src/web/wire-own.js';
-import { Presses, isCommand, isRelease } from '../../../src/web/wire-press.js';
-import { Story, linkOf, verdict } from '../../../src/web/wire-story.js';
-import { hex, layOut, partsOf, unhex } from '../../../src/web/wire-tree.js';
-import { Stepper, bitsOf, keyByte } from '../../../src/web/wire-xor.js';
+import { Edit, difference, examples, find, hexByte, put } from '../../../src/web/inspector/frame/edit.js';
+import { Explainer } from '../../../src/web/inspector/explainer.js';
+import { Follow } from '../../../src/web/inspector/follow-button.js';
+import { columnsFor, hasText } from '../../../src/web/inspector/frame/byte-lanes.js';
+import { Own } from '../../../src/web/inspector/own-client.js';
+import { Presses, isCommand, isRelease } from '../../../src/web/inspector/frame/key-presses.js';
+import { Story, linkOf, verdict } from '../../../src/web/inspector/frame/injection-log.js';
+import { hex, layOut, partsOf, unhex } from '../../../src/web/inspector/frame/tree.js';
+import { Stepper, bitsOf, keyByte } from '../../../src/web/inspector/frame/xor-stepper.js';
 import { TABLES } from '../lib/table-files.mjs';
 
 const file = (path) => readFileSync(new URL(`../../../${path}`, import.meta.url));
@@ -32,7 +32,7 @@ function message(records) {
 
 /** An explainer that watches a client after its upgrade, and the entries of these frames. @param {string[]} frames of the client, or `<` and one of the server */
 async function watching(...frames) {
-  const explainer = await Explainer.from(file('src/web/tab.wasm'));
+  const explainer = await Explainer.from(file('src/web/wasm/tickwire.wasm'));
   explainer.welcome(JSON.stringify({ welcome: { began_us: 0, codes: TABLES } }));
   explainer.watch(CLIENT);
   const request = 'GET /play HTTP/1.1\r\nHost: a\r\nConnection: Upgrade\r\nUpgrade: websocket\r\nSec-WebSocket-Version: 13\r\n'

@@ -1,7 +1,7 @@
 // A game by `tickwire.js`, against a fake server and a fake clock: greeting, packets, ping, ticks, outages, what is shown between two states.
 import assert from 'node:assert/strict';
 import { afterEach, beforeEach, mock, test } from 'node:test';
-import { encode as toMsgpack } from '../../../src/web/msgpack.js';
+import { encode as toMsgpack } from '../../../src/web/lib/msgpack.js';
 import { connect, privateRoom } from '../../../src/web/tickwire.js';
 import { CODES, FakeSocket, WELCOME, packet, sockets } from '../lib/fake-socket.mjs';
 

@@ -4,9 +4,9 @@ import { test } from 'node:test';
 
 globalThis.window = /** @type {any} */ (new EventTarget());
 globalThis.document = /** @type {any} */ (Object.assign(new EventTarget(), { getElementById: () => null }));
-const { ClanHud } = await import('../../../src/web/hud-clan.js');
-const { Hud } = await import('../../../src/web/hud.js');
-const { listenToKeys } = await import('../../../src/web/wire-keys.js');
+const { ClanHud } = await import('../../../src/web/game/hud/clan-panel.js');
+const { Hud } = await import('../../../src/web/game/hud/hud.js');
+const { listenToKeys } = await import('../../../src/web/inspector/keys.js');
 
 class Field extends EventTarget {
   constructor() {

@@ -1,8 +1,8 @@
 // Why a browser does not let a page reach a server, in the page's words: each row is what the browser answers to the page's requests.
 import assert from 'node:assert/strict';
 import { mock, test } from 'node:test';
-import { whyUnreachable } from '../../../src/web/unreachable.js';
-import { Link } from '../../../src/web/link.js';
+import { whyUnreachable } from '../../../src/web/lib/unreachable.js';
+import { Link } from '../../../src/web/lib/connection.js';
 
 const FAR = new URL('http://game.test:3000/healthz');
 const NEAR = new URL('http://192.168.1.9:3000/healthz');

@@ -1,7 +1,7 @@
 // The waits between tries.
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { waitMs } from '../../../src/web/waits.js';
+import { waitMs } from '../../../src/web/lib/backoff.js';
 
 test('the first three tries come within two seconds, later ones ever slower up to a bound', () => {
   assert.ok(waitMs(0, 1) + waitMs(1, 1) + waitMs(2, 1) < 2000);

@@ -2,10 +2,10 @@
 
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { clockOf, noteOf, tickOf, wordsOf } from '../../../src/web/watch-bar.js';
-import { Watch } from '../../../src/web/watch.js';
-import { wishedRoom, withRoom } from '../../../src/web/watch-page.js';
-import { lastBefore } from '../../../src/web/wire-frames.js';
+import { clockOf, noteOf, tickOf, wordsOf } from '../../../src/web/playback/bar.js';
+import { Watch } from '../../../src/web/playback/playback.js';
+import { wishedRoom, withRoom } from '../../../src/web/playback/page.js';
+import { lastBefore } from '../../../src/web/inspector/list/frames.js';
 
 test('a time is minutes and seconds, and never rounds up to sixty', () => {
   assert.deepEqual([0, 9.96, 59.99, 60, 601.1].map((seconds) => clockOf(seconds)), ['0:00', '0:09', '0:59', '1:00', '10:01']);

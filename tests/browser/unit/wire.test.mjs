@@ -2,21 +2,21 @@
 import assert from 'node:assert/strict';
 import { readFileSync } from 'node:fs';
 import { test } from 'node:test';
-import { Beside } from '../../../src/web/wire-beside.js';
-import { Bytes, readable } from '../../../src/web/wire-bytes.js';
-import { heading } from '../../../src/web/wire-changes.js';
-import { asArray, asCommand, asHex, asJson } from '../../../src/web/wire-copy.js';
-import { Explainer } from '../../../src/web/wire-explainer.js';
-import { pointAt } from '../../../src/web/wire-filter.js';
-import { Frames } from '../../../src/web/wire-frames.js';
-import { bearer } from '../../../src/web/socket.js';
-import { whyNot } from '../../../src/web/wire-line.js';
-import { clock, linesAt, milliseconds } from '../../../src/web/wire-list.js';
-import { nextMark } from '../../../src/web/wire-marks.js';
-import { Past } from '../../../src/web/wire-past.js';
-import { nameOfClient } from '../../../src/web/wire-source.js';
-import { barOf, inWords } from '../../../src/web/wire-time.js';
-import { bitAt, bytesOf, closedAtFirst, layOut, leafAt, meant, openRows, segments, touch, unhex } from '../../../src/web/wire-tree.js';
+import { Beside } from '../../../src/web/inspector/host-page.js';
+import { Bytes, readable } from '../../../src/web/inspector/byte-rates.js';
+import { heading } from '../../../src/web/inspector/frame/changes.js';
+import { asArray, asCommand, asHex, asJson } from '../../../src/web/inspector/frame/copy-menu.js';
+import { Explainer } from '../../../src/web/inspector/explainer.js';
+import { pointAt } from '../../../src/web/inspector/list/filter-bar.js';
+import { Frames } from '../../../src/web/inspector/list/frames.js';
+import { bearer } from '../../../src/web/wasm/open-socket.js';
+import { whyNot } from '../../../src/web/inspector/connection.js';
+import { clock, linesAt, milliseconds } from '../../../src/web/inspector/list/list.js';
+import { nextMark } from '../../../src/web/inspector/list/bookmarks.js';
+import { Past } from '../../../src/web/inspector/list/ended-clients.js';
+import { nameOfClient } from '../../../src/web/inspector/list/source-menu.js';
+import { barOf, inWords } from '../../../src/web/inspector/list/update-strip.js';
+import { bitAt, bytesOf, closedAtFirst, layOut, leafAt, meant, openRows, segments, touch, unhex } from '../../../src/web/inspector/frame/tree.js';
 import { TABLES } from '../lib/table-files.mjs';
 
 const node = (name, start, end, children = [], value = '') => ({ name, bits: [start, end], value, encoding: '', children });
@@ -116,7 +116,7 @@ function message(client, records) {
 }
 
 test('the explainer lists, explains, counts and saves observed bytes by the tables of the server', async () => {
-  const explainer = await Explainer.from(file('src/web/tab.wasm'));
+  const explainer = await Explainer.from(file('src/web/wasm/tickwire.wasm'));
   const request = 'GET /play HTTP/1.1\r\nHost: a\r\nConnection: Upgrade\r\nUpgrade: websocket\r\nSec-WebSocket-Version: 13\r\n'
     + 'Sec-WebSocket-Key: dGhlIHNhbXBsZSBub25jZQ==\r\n\r\n';
   const opened = [1, Buffer.from(`127.0.0.1:40000 127.0.0.1:3000 native msgpack ${request.length}\n${request}HTTP/1.1 101 Yes\r\n\r\n`)];
@@ -235,7 +235,7 @@ test('what changed is said in one line', () => {
 
 /** An explainer with a capture, read to its end. */
 async function opened(bytes) {
-  const explainer = await Explainer.from(file('src/web/tab.wasm'));
+  const explainer = await Explainer.from(file('src/web/wasm/tickwire.wasm'));
   explainer.openFile(bytes);
   while (explainer.work(100_000).more);
   return explainer;
@@ -259,7 +259,7 @@ test('a capture is listed, filtered, explained and linked without a server; what
   explainer.filter(wish('move'));
   const [row] = explainer.rows(0, 1);
   const link = explainer.link(row.n);
-  const other = await Explainer.from(file('src/web/tab.wasm'));
+  const other = await Explainer.from(file('src/web/wasm/tickwire.wasm'));
   other.openLink(link);
   assert.equal(other.explain(1).raw, explainer.explain(row.n).raw);
   assert.deepEqual(other.explain(1).frames, explainer.explain(row.n).frames);

@@ -1,10 +1,10 @@
 // World: packets in, state out, as a server would send them.
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { encode as toMsgpack } from '../../../src/web/msgpack.js';
-import { decode } from '../../../src/web/protocol.js';
+import { encode as toMsgpack } from '../../../src/web/lib/msgpack.js';
+import { decode } from '../../../src/web/game/net/protocol.js';
 import { TO_CLIENT } from '../lib/tables.mjs';
-import { World } from '../../../src/web/world.js';
+import { World } from '../../../src/web/game/world/world.js';
 
 /** A world that takes packets by name and arguments, through real bytes. */
 function player() {

@@ -1,7 +1,7 @@
 //! The tab edition at `/tab/`: the pages whose server runs in the browser. They are served from the
 //! same embedded files as the other pages.
 //!
-//! `scripts/build-tab.sh` writes the same files into a folder for any static host;
+//! `scripts/build-wasm.sh` writes the same files into a folder for any static host;
 //! `tests/browser/tab.mjs` compares the two.
 
 use std::borrow::Cow;
@@ -18,27 +18,31 @@ pub const FOLDER: &str = "/tab/";
 /// The list of files for the service worker, made here.
 const LIST: &str = "tab-files.js";
 
+/// The module that says which edition the pages are, and the one that the tab edition has in its place.
+const EDITION: &str = "wasm/edition.js";
+const BROWSER_EDITION: &str = "wasm/edition-browser.js";
+
 /// A file of the edition by its name in the folder.
 pub fn find(files: Files, name: &str) -> Option<Cow<'static, [u8]>> {
     if name == LIST {
         return Some(Cow::Owned(list(files).into_bytes()));
     }
     let name =
-        if name == "edition.js" { "edition-tab.js" } else { Some(name).filter(|name| !is_left_out(name))? };
+        if name == EDITION { BROWSER_EDITION } else { Some(name).filter(|name| !is_left_out(name))? };
     files.iter().find(|(known, _)| *known == name).map(|(_, bytes)| Cow::Borrowed(*bytes))
 }
 
 /// Whether a file is not part of the edition: the operator's page, and what is there under another
 /// name.
 fn is_left_out(name: &str) -> bool {
-    name.starts_with("admin.") || name == "edition-tab.js"
+    name.starts_with("admin.") || name.starts_with("admin/") || name == BROWSER_EDITION
 }
 
 /// All files but the service worker, which the browser keeps by itself, and a version that changes
 /// with any of them.
 fn list(files: Files) -> String {
     let mut names: Vec<&str> = files.iter().map(|(name, _)| *name).collect();
-    names.retain(|name| !is_left_out(name) && *name != "tab-cache.js");
+    names.retain(|name| !is_left_out(name) && *name != "service-worker.js");
     names.sort_unstable();
     let mut sums = String::new();
     for name in &names {
@@ -55,11 +59,12 @@ mod tests {
 
     const FILES: Files = &[
         ("admin.html", b"the operator's"),
-        ("edition-tab.js", b"tab"),
-        ("edition.js", b"server"),
-        ("main.js", b"game"),
-        ("tab-cache.js", b"cache"),
-        ("tab.wasm", b"code"),
+        ("admin/admin.js", b"the operator's"),
+        ("wasm/edition-browser.js", b"tab"),
+        ("wasm/edition.js", b"server"),
+        ("game/main.js", b"game"),
+        ("service-worker.js", b"cache"),
+        ("wasm/tickwire.wasm", b"code"),
     ];
 
     fn text(files: Files, name: &str) -> Option<String> {
@@ -68,11 +73,19 @@ mod tests {
 
     #[test]
     fn the_tab_edition_differs_in_its_edition_and_has_no_page_for_the_operator() {
-        assert_eq!(text(FILES, "edition.js").as_deref(), Some("tab"));
-        for name in ["main.js", "tab-cache.js", "tab.wasm"] {
+        assert_eq!(text(FILES, "wasm/edition.js").as_deref(), Some("tab"));
+        for name in ["game/main.js", "service-worker.js", "wasm/tickwire.wasm"] {
             assert!(find(FILES, name).is_some(), "{name}");
         }
-        for name in ["admin.html", "edition-tab.js", "wire", "", "/main.js"] {
+        for name in [
+            "admin.html",
+            "wasm/edition-browser.js",
+            "wire",
+            "",
+            "/game/main.js",
+            "admin/admin.js",
+            "game/../admin.html",
+        ] {
             assert_eq!(find(FILES, name), None, "{name}");
         }
     }
@@ -81,8 +94,15 @@ mod tests {
     fn the_list_has_every_file_once_and_its_version_changes_with_each() {
         let list = text(FILES, LIST).expect("the list");
         assert!(list.starts_with("self.TAB_FILES = { version: '"), "{list}");
-        assert!(list.ends_with("', files: ['edition.js', 'main.js', 'tab.wasm'] };\n"), "{list}");
-        const OTHER: Files = &[("edition-tab.js", b"tab"), ("main.js", b"another"), ("tab.wasm", b"code")];
+        assert!(
+            list.ends_with("', files: ['game/main.js', 'wasm/edition.js', 'wasm/tickwire.wasm'] };\n"),
+            "{list}"
+        );
+        const OTHER: Files = &[
+            ("wasm/edition-browser.js", b"tab"),
+            ("game/main.js", b"another"),
+            ("wasm/tickwire.wasm", b"code"),
+        ];
         assert_ne!(text(OTHER, LIST).expect("the list"), list);
     }
 }

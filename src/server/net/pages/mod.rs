@@ -34,23 +34,53 @@ macro_rules! files {
 
 /// Everything in `src/web/` that a browser asks for: name and bytes.
 const FILES: browser_edition::Files = files! {
-    "address.js" "admin.css" "admin.html" "admin.js" "animals.js" "attempt.js" "beside.css" "built.js" "camera.js" "clans.js"
-    "clipboard.js" "codec.js" "codes.json" "coming-back.js" "commands.js" "connection.js" "draw-animals.js" "draw-arms.js" "draw-effects.js"
-    "draw-icons.js" "draw-items.js" "draw-labels.js" "draw-players.js" "draw-scenery.js" "draw-shapes.js"
-    "draw-shots.js" "draw-structures.js" "draw-terrain.js" "draw-text.js" "draw-tools.js" "draw-weather.js"
-    "edition-tab.js" "edition.js" "effects.js" "endings.js" "facilities.js" "favicon.svg" "friends.css" "friends.js" "happenings.js" "heartbeat.js" "held.js" "hints.js"
-    "history.js" "hud-clan.js" "hud-graph.js" "hud-kit.js" "hud-panels.js" "hud-play.js" "hud.js"
-    "index.html" "input.js" "inspect.js" "interpolation.js" "line.js" "link.js" "load-error.js" "lockstep-panel.js" "lockstep.js" "main.js" "minimap.js" "motion.js"
-    "moments.js" "msgpack.js" "own-key.js" "own-token.js" "palette.js" "pane.js" "panels.css" "player.js" "predict.wasm" "prediction.js" "private-room.js" "protocol.js" "random.js"
-    "rates.js" "reckoning.js" "room.js" "rooms.css" "rules.js" "rules.json" "settings.js" "shots.js" "since.js" "small.css" "socket.js" "sound.js" "sprites.js"
-    "stage.js" "states.js" "stored.js" "style.css" "swing.js" "sync-panel.js" "tab-cache.js" "tab-host.js" "tab-module.js" "tab-net.js" "tab-page.js"
-    "tab-socket.js" "tab-wasm.js" "tab-worker.js" "tab.wasm" "tickwire.d.ts" "tickwire.js" "title.js" "unreachable.js"
-    "waits.js" "watch-bar.js" "watch-link.js" "watch-page.js" "watch.css" "watch.js" "wire-bars.js" "wire-beside.js" "wire-bytes.js" "wire-changes.js" "wire-copy.js"
-    "wire-draw.js" "wire-edit.js" "wire-explainer.js" "wire-filter.js" "wire-flip.js" "wire-follow.js" "wire-frame.css"
-    "wire-frame.js" "wire-frames.js" "wire-keys.js" "wire-lanes.js" "wire-line.js" "wire-list.css"
-    "wire-list.js" "wire-marks.js" "wire-more.js" "wire-note.js" "wire-open.js" "wire-own.js" "wire-past.js"
-    "wire-press.js" "wire-rows.js" "wire-source.js" "wire-story.js" "wire-time.js" "wire-tree.js"
-    "wire-unmask.js" "wire-watch.js" "wire-work.js" "wire-xor.js" "wire.css" "wire.html" "wire.js" "world.js"
+    "admin.html"
+    "codes.json" "favicon.svg"
+    "index.html" "inspector.html"
+    "rooms.css" "rules.json" "service-worker.js" "tickwire.d.ts" "tickwire.js"
+    "admin/admin.css" "admin/admin.js"
+    "game/browser-edition.js" "game/debug-console.js"
+    "game/draw/animals.js" "game/draw/arms.js" "game/draw/camera.js" "game/draw/effects.js"
+    "game/draw/icons.js" "game/draw/items.js" "game/draw/labels.js" "game/draw/players.js"
+    "game/draw/scenery.js" "game/draw/shapes.js" "game/draw/shots.js" "game/draw/sprites.js"
+    "game/draw/structures.js" "game/draw/terrain.js" "game/draw/text.js" "game/draw/tools.js"
+    "game/draw/weather.js"
+    "game/effect-player.js" "game/facilities.js"
+    "game/hud/clan-panel.js" "game/hud/hints.js" "game/hud/hotbar.js" "game/hud/hud.js"
+    "game/hud/invite.css" "game/hud/invite.js" "game/hud/lockstep-panel.js" "game/hud/minimap.js"
+    "game/hud/panels.css" "game/hud/panels.js" "game/hud/player-stats.js" "game/hud/title.js"
+    "game/input.js" "game/load-error.js" "game/main.js"
+    "game/net/commands.js" "game/net/connection.js" "game/net/protocol.js" "game/net/rates.js"
+    "game/net/reload-resume.js"
+    "game/rules/palette.js" "game/rules/random.js" "game/rules/rules.js"
+    "game/settings.js" "game/small.css" "game/sound.js" "game/split-view.css" "game/style.css"
+    "game/world/animals.js" "game/world/clans.js" "game/world/effects.js" "game/world/events.js"
+    "game/world/motion.js" "game/world/player.js" "game/world/projectiles.js" "game/world/structures.js"
+    "game/world/swing.js" "game/world/world.js"
+    "inspector/byte-bars.js" "inspector/byte-rates.js" "inspector/connection.js"
+    "inspector/explainer.js" "inspector/follow-button.js"
+    "inspector/frame/bit-diagram.js" "inspector/frame/bit-editor.js" "inspector/frame/byte-lanes.js"
+    "inspector/frame/changes.js" "inspector/frame/copy-menu.js" "inspector/frame/edit.js"
+    "inspector/frame/frame-view.js" "inspector/frame/frame.css" "inspector/frame/injection-log.js"
+    "inspector/frame/key-presses.js" "inspector/frame/tree-rows.js" "inspector/frame/tree.js"
+    "inspector/frame/unmasking.js" "inspector/frame/xor-stepper.js"
+    "inspector/host-page.js" "inspector/inspector.css" "inspector/keys.js"
+    "inspector/list/bookmarks.js" "inspector/list/ended-clients.js" "inspector/list/filter-bar.js"
+    "inspector/list/frames.js" "inspector/list/list.css" "inspector/list/list.js"
+    "inspector/list/source-menu.js" "inspector/list/update-strip.js"
+    "inspector/main.js" "inspector/open-file.js" "inspector/overflow-hint.js" "inspector/own-client.js"
+    "inspector/playback-sync.js" "inspector/status-line.js" "inspector/work-slices.js"
+    "lib/address.js" "lib/age.js" "lib/attempt.js" "lib/backoff.js" "lib/clipboard.js"
+    "lib/close-reasons.js" "lib/codec.js" "lib/connection.js" "lib/dead-reckoning.js" "lib/heartbeat.js"
+    "lib/held.js" "lib/inspector-pane.js" "lib/interpolation.js" "lib/lockstep.js" "lib/msgpack.js"
+    "lib/net-graph.js" "lib/net-history.js" "lib/netem-menu.js" "lib/netem.js" "lib/player-token.js"
+    "lib/prediction.js" "lib/private-room.js" "lib/resume-key.js" "lib/resume-tick.js" "lib/room.js"
+    "lib/state-buffer.js" "lib/stored.js" "lib/sync-panel.js" "lib/unreachable.js"
+    "playback/bar.js" "playback/connection.js" "playback/page.js" "playback/playback.css"
+    "playback/playback.js"
+    "wasm/edition-browser.js" "wasm/edition.js" "wasm/instance.js" "wasm/module.js"
+    "wasm/open-socket.js" "wasm/prediction.wasm" "wasm/server-worker.js" "wasm/tickwire.wasm"
+    "wasm/worker-host.js" "wasm/worker-socket.js"
 };
 
 /// The type of a file, by the end of its name.
@@ -166,7 +196,7 @@ fn find(host: &ServerState, head: &RequestHead, address: SocketAddr) -> PageResp
     let (room, path) = routes::split_room_path(head.path());
     let name = match path {
         "/" => "index.html",
-        inspector::PATH => "wire.html",
+        inspector::PATH => "inspector.html",
         http_admin::PATH if room.is_empty() => "admin.html",
         METRICS_PATH if room.is_empty() => return metrics(host, head, address),
         // The path as it is: `//main.js` is another one, and a proxy's rule for `/metrics` does not hold for `//metrics`.

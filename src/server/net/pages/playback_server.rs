@@ -212,7 +212,9 @@ impl PlaybackContent {
             return PageResponse { status: 307, ..PageResponse::moved(format!("./?watch={up}{CAPTURE}")) };
         }
         match name {
-            name if name.starts_with("admin.") => PageResponse::text(404, "no such page\n".to_owned()),
+            name if name.starts_with("admin.") || name.starts_with("admin/") => {
+                PageResponse::text(404, "no such page\n".to_owned())
+            }
             pages::CODES => {
                 pages::found(200, name, Some(tables_json::tables_json_lines(&self.codes).into_bytes().into()))
             }

@@ -30,7 +30,7 @@ const TINY_FRAMES: usize = 4096;
 /// The beginning of a request head that never ends.
 const SLOW_HEAD: &[u8] = b"GET / HTTP/1.1\r\nHost: a\r\nX-Slow: ";
 /// A request for the largest page.
-const PAGE: &[u8] = b"GET /tab.wasm HTTP/1.1\r\nHost: a\r\n\r\n";
+const PAGE: &[u8] = b"GET /wasm/tickwire.wasm HTTP/1.1\r\nHost: a\r\n\r\n";
 /// Longer than a server waits for a client that does not read its page.
 const PAGE_STAY: Duration = Duration::from_secs(13);
 /// Commands of an attacker that sends far too many, a hundred times a second.

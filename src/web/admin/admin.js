@@ -1,0 +1,309 @@
+/**
+ * The operator's page: what is said here goes to `/admin` as lines, and comes back as lines.
+ *
+ * Comes in: a token, from the link's fragment or the form; clicks and lines. Goes out: commands, the same that standard input
+ * takes. Never: the token in the address bar or in a cookie, or kept beyond the tab; text of a player as anything but text.
+ *
+ * @module admin/admin
+ */
+
+import { isComposing } from '../lib/held.js';
+import { session } from '../lib/stored.js';
+
+const KEY = 'tickwire-admin-token';
+const REFRESH_MS = 2000;
+/** How long a grave button asks whether it was meant. */
+const SURE_MS = 3000;
+const LOG_LINES = 200;
+/** A row of `players`: number, age, points, health, place, address, name in quotes, and the name of its token if it has one. */
+const ROW = /^\s*(\d+)\s+(\d+)\s+(\d+)\s+(\S+)\s+(-?\d+)\s+(-?\d+)\s+(\S+)\s+(".*")(?:\s+token (\S+))?$/;
+
+/** A row of `rooms`: players, clients, tick, state, name. */
+const ROOM_ROW = /^\s*\d+\s+\d+\s+\d+\s+\S+\s+(\S+)$/;
+/** The name of the default room in that list. */
+const DEFAULT_ROOM = '(default)';
+
+/** @param {string} id @returns {any} */
+const at = (id) => document.getElementById(id);
+
+let token = session.getItem(KEY) ?? '';
+/** Lines that were run, for the arrow keys; `place` is the one that is shown. */
+const past = { lines: /** @type {string[]} */ ([]), place: 0 };
+/** Rows of the table by player number, so that a refresh leaves what is under the pointer. @type {Map<number, HTMLTableRowElement>} */
+const rows = new Map();
+
+/** What makes a command one of the chosen room. */
+const ofRoom = () => (at('room').value === '' ? '' : `room ${at('room').value} `);
+
+/** Takes the token out of the address bar. It replaces the kept one once the server takes it. */
+function takeFragment() {
+  const given = location.hash.slice(1);
+  if (given === '') return;
+  history.replaceState(null, '', location.pathname + location.search);
+  tryToken(given.trim());
+}
+
+/** Keeps a token if it is the right one. @param {string} given */
+async function tryToken(given) {
+  if (!await run('bans', given)) return;
+  keep(given);
+  refresh();
+}
+
+/** @param {string} given */
+function keep(given) {
+  token = given.trim();
+  session.setItem(KEY, token);
+}
+
+/** Asks for a token, and says why. @param {string} why */
+function askForToken(why) {
+  token = '';
+  session.removeItem(KEY);
+  at('token-error').textContent = why;
+  show(false);
+  at('token').focus();
+}
+
+/** Shows the inside, or the form that asks for the token. @param {boolean} inside */
+function show(inside) {
+  for (const part of document.querySelectorAll('[data-inside]')) /** @type {HTMLElement} */ (part).hidden = !inside;
+  at('token-form').hidden = inside;
+  if (!inside) status('waiting', 'Not connected');
+}
+
+/** @param {'open' | 'waiting'} state @param {string} text */
+function status(state, text) {
+  at('status').dataset.state = state;
+  if (at('status-text').textContent !== text) at('status-text').textContent = text;
+}
+
+/**
+ * Runs lines; `null` when there is no answer, and then the page says why.
+ * @param {string} lines
+ * @param {string} said the token
+ */
+async function run(lines, said = token) {
+  let response;
+  try {
+    response = await fetch('admin', { method: 'POST', headers: { Authorization: `Bearer ${said}` }, body: lines, credentials: 'omit' });
+  } catch {
+    status('waiting', 'No answer from the server');
+    return null;
+  }
+  const text = await response.text();
+  if (response.status === 401 && said !== token && token !== '') status('waiting', 'The link has a wrong token');
+  else if (response.status === 401) askForToken('This is not the token.');
+  else if (response.status === 429) status('waiting', 'Too many wrong tokens');
+  else if (response.status === 200 || response.status === 422) return { done: response.status === 200, text };
+  else status('waiting', `Refused: ${response.status} ${text.trim()}`);
+  return null;
+}
+
+/** Runs one line and shows it with its answer. @param {string} line */
+async function say(line) {
+  const answer = await run(line);
+  write('said', line);
+  write(answer?.done ? 'answer' : 'refused', answer ? answer.text.trimEnd() : 'no answer');
+  refresh();
+}
+
+/** Appends to the log. @param {string} kind @param {string} text */
+function write(kind, text) {
+  const [entry, pre] = [document.createElement('li'), document.createElement('pre')];
+  pre.className = kind;
+  pre.textContent = text;
+  entry.append(pre);
+  at('log').append(entry);
+  while (at('log').children.length > LOG_LINES) at('log').firstChild.remove();
+  at('log').scrollTop = at('log').scrollHeight;
+}
+
+/** Asks for figures and players. */
+async function refresh() {
+  if (token === '') return;
+  const room = at('room').value;
+  const answer = await run(`rooms\n${ofRoom()}stats\n${ofRoom()}players`);
+  if (!answer) return;
+  show(true);
+  status('open', 'Connected');
+  const all = answer.text.trimEnd().split('\n');
+  const listed = all.findIndex((line) => line.startsWith('tick '));
+  rooms(all.slice(1, listed).map((line) => ROOM_ROW.exec(line)?.[1] ?? '').filter((name) => name !== ''));
+  // The answer is for a room that is no longer chosen: the next one follows at once.
+  if (room !== at('room').value) return refresh();
+  const lines = all.slice(listed);
+  const table = lines.findIndex((line) => line.startsWith('number ') || line === 'no player is connected');
+  figures(lines.slice(0, table));
+  players(lines.slice(table + 1).map(player).filter((one) => one !== null));
+}
+
+/** Offers the rooms, if there are several. @param {string[]} names */
+function rooms(names) {
+  const choice = at('room');
+  const known = [...choice.options].map((/** @type {HTMLOptionElement} */ option) => option.text);
+  at('room-choice').hidden = names.length < 2;
+  const where = choice.value === '' ? 'the default room' : choice.value;
+  at('say-title').textContent = names.length < 2 ? 'Tell everyone' : `Tell everyone in ${where}`;
+  if (known.join(' ') === names.join(' ')) return;
+  const chosen = choice.value;
+  choice.replaceChildren(...names.map((name) => new Option(name, name === DEFAULT_ROOM ? '' : name)));
+  choice.value = names.includes(chosen) ? chosen : '';
+}
+
+/** @param {string[]} lines each a name, two spaces or more, a value */
+function figures(lines) {
+  const list = at('figures');
+  const pairs = lines.map((line) => line.split(/\s{2,}/));
+  if (list.children.length !== 2 * pairs.length) list.replaceChildren(...pairs.flatMap(() => [document.createElement('dt'), document.createElement('dd')]));
+  pairs.flat().forEach((text, i) => { list.children[i].textContent = grouped(text); });
+}
+
+/** Digits in groups of three, so that a large number can be read. @param {string} text */
+const grouped = (text) => text.replace(/\d{5,}/g, (digits) => digits.replace(/\B(?=(\d{3})+$)/g, '\u202f'));
+
+/** @param {string} line */
+function player(line) {
+  const found = ROW.exec(line);
+  if (!found) return null;
+  const [, number, age, points, health, x, y, address, name, token] = found;
+  return { number: Number(number), age, points, health, place: `${x}, ${y}`, address, name: unquoted(name), token };
+}
+
+/** A name as the server writes it: in quotes, with what is special escaped. @param {string} text */
+function unquoted(text) {
+  try {
+    return JSON.parse(text);
+  } catch {
+    return text.slice(1, -1);
+  }
+}
+
+/** @param {NonNullable<ReturnType<typeof player>>[]} list in the order of their numbers */
+function players(list) {
+  at('players-count').textContent = list.length === 0 ? '' : `· ${list.length}`;
+  at('nobody').hidden = list.length > 0;
+  const here = new Set(list.map((one) => one.number));
+  for (const [number, row] of rows) {
+    if (here.has(number)) continue;
+    row.remove();
+    rows.delete(number);
+  }
+  list.forEach((one, i) => {
+    const row = rows.get(one.number) ?? newRow(one.number);
+    fill(row, one);
+    if (at('players').children[i] !== row) at('players').insertBefore(row, at('players').children[i] ?? null);
+  });
+}
+
+/** Columns: what is shown, its class, its label on a phone. */
+const COLUMNS = /** @type {const} */ ([['number', 'figure', ''], ['name', 'name', ''], ['age', 'figure', 'age'], ['points', 'figure', 'points'],
+  ['health', 'figure', 'health'], ['place', 'figure', 'at'], ['address', 'address', '']]);
+
+/** @param {number} number */
+function newRow(number) {
+  const row = document.createElement('tr');
+  for (const [, kind, label] of COLUMNS) {
+    const cell = row.insertCell();
+    cell.className = kind;
+    if (label !== '') cell.dataset.label = label;
+  }
+  const deeds = row.insertCell();
+  deeds.className = 'deeds';
+  deeds.append(
+    button('Grant', 'plain', () => grant(number, row.dataset.name ?? '')),
+    sure(button('Kick', 'plain', () => say(`${ofRoom()}kick ${number}`))),
+    sure(button('Ban', 'plain', () => say(`ban ${row.dataset.address}`))),
+  );
+  rows.set(number, row);
+  return row;
+}
+
+/** @param {HTMLTableRowElement} row @param {NonNullable<ReturnType<typeof player>>} one */
+function fill(row, one) {
+  row.dataset.address = one.address;
+  row.dataset.name = one.name;
+  COLUMNS.forEach(([field], i) => {
+    const text = String(one[field]);
+    if (row.cells[i].textContent !== text) row.cells[i].textContent = text;
+  });
+  row.cells[1].title = one.token === undefined ? one.name : `${one.name}, token ${one.token}`;
+}
+
+/** @param {string} text @param {string} kind @param {() => void} act */
+function button(text, kind, act) {
+  const made = document.createElement('button');
+  made.type = 'button';
+  made.className = kind;
+  made.textContent = text;
+  made.onclick = act;
+  return made;
+}
+
+/** Lets a button ask once whether it was meant. @param {HTMLButtonElement} target */
+function sure(target) {
+  const [text, act] = [target.textContent, target.onclick];
+  let timer = 0;
+  const calm = () => {
+    clearTimeout(timer);
+    timer = 0;
+    target.textContent = text;
+    target.classList.remove('sure');
+  };
+  target.onclick = (event) => {
+    if (timer !== 0) {
+      calm();
+      act?.call(target, event);
+      return;
+    }
+    target.textContent = 'Really?';
+    target.classList.add('sure');
+    timer = setTimeout(calm, SURE_MS);
+  };
+  return target;
+}
+
+/** Asks what to give. @param {number} number @param {string} name */
+function grant(number, name) {
+  at('grant-title').textContent = `Grant to ${name}`;
+  at('grant').returnValue = '';
+  at('grant').onclose = () => {
+    if (at('grant').returnValue === 'grant') say(`${ofRoom()}grant ${number} ${at('grant-resource').value} ${at('grant-amount').value}`);
+  };
+  at('grant').showModal();
+}
+
+/** @param {KeyboardEvent} event */
+function recall(event) {
+  if ((event.key !== 'ArrowUp' && event.key !== 'ArrowDown') || isComposing(event)) return;
+  event.preventDefault();
+  past.place = Math.min(Math.max(past.place + (event.key === 'ArrowUp' ? -1 : 1), 0), past.lines.length);
+  at('line').value = past.lines[past.place] ?? '';
+}
+
+function wire() {
+  const on = (form, act) => at(form).addEventListener('submit', (event) => { event.preventDefault(); act(); });
+  on('token-form', () => { const given = at('token').value.trim(); at('token').value = ''; tryToken(given); });
+  on('say-form', () => { say(`${ofRoom()}say ${at('say').value}`); at('say').value = ''; });
+  on('line-form', () => {
+    const line = at('line').value.trim();
+    at('line').value = '';
+    if (line === '') return;
+    past.lines.push(line);
+    past.place = past.lines.length;
+    say(line);
+  });
+  at('line').addEventListener('keydown', recall);
+  at('save').onclick = () => say(`${ofRoom()}save`);
+  at('room').onchange = refresh;
+  at('stop').onclick = () => say('stop');
+  sure(at('stop'));
+  at('forget').onclick = () => askForToken('');
+  window.addEventListener('hashchange', takeFragment);
+  setInterval(() => { if (!document.hidden) refresh(); }, REFRESH_MS);
+}
+
+wire();
+if (token === '') askForToken('');
+else refresh();
+takeFragment();

@@ -1,0 +1,320 @@
+/**
+ * Trees, bushes, rocks and gold. Each comes in four shapes and, where it makes sense, in a dress for its biome; which
+ * one is decided by its id, so that everyone sees the same.
+ *
+ * @module game/draw/scenery
+ */
+
+import { biomeAt, mix, outlineOf } from '../rules/palette.js';
+import { sequence } from '../rules/random.js';
+import { Sprites } from './sprites.js';
+
+const SHAPES = 4;
+const OUTLINE = 6;
+const SHADOW = 'rgb(40 36 60 / 0.17)';
+const SHADOW_X = 9;
+const SHADOW_Y = 13;
+
+const LEAVES = {
+  grass: { low: '#4f8f4a', high: '#69aa58', glow: '#8cc470' },
+  river: { low: '#4f8f4a', high: '#69aa58', glow: '#8cc470' },
+  snow: { low: '#4c7f77', high: '#dfeaf0', glow: '#ffffff' },
+  desert: { low: '#7d9a3e', high: '#9bb34d', glow: '#bccb6d' },
+};
+
+const sprites = new Sprites(72);
+const off = { x: 0, y: 0 };
+
+/**
+ * How far struck things are from their place.
+ * @typedef {{ offset: (id: number, nowMs: number, out: { x: number, y: number }) => { x: number, y: number } }} Shaking
+ */
+
+/**
+ * What lies on the ground, below the players: rocks and gold.
+ * @param {CanvasRenderingContext2D} ctx @param {import('./camera.js').Camera} camera
+ * @param {Iterable<import('../world/world.js').Thing>} things @param {number} mapSize
+ * @param {Shaking} shaking @param {number} nowMs
+ */
+export function drawLow(ctx, camera, things, mapSize, shaking, nowMs) {
+  for (const thing of things) {
+    if (thing.kind < 2 || !camera.sees(thing.x, thing.y, thing.scale + 30)) continue;
+    shaking.offset(thing.id, nowMs, off);
+    Sprites.show(ctx, picture(thing, camera.scale, mapSize, 'whole'), thing.x + off.x, thing.y + off.y);
+  }
+}
+
+/**
+ * What stands above the players: bushes, and crowns that sway and let one see who is below them.
+ * @param {CanvasRenderingContext2D} ctx @param {import('./camera.js').Camera} camera
+ * @param {Iterable<import('../world/world.js').Thing>} things @param {number} mapSize
+ * @param {number} seconds
+ * @param {{ x: number, y: number } | undefined} below the player that must stay visible
+ * @param {Shaking} shaking @param {number} nowMs
+ */
+export function drawHigh(ctx, camera, things, mapSize, seconds, below, shaking, nowMs) {
+  for (const kind of [1, 0]) {
+    for (const thing of things) {
+      if (thing.kind !== kind || !camera.sees(thing.x, thing.y, thing.scale + 40)) continue;
+      const covered = below && Math.hypot(below.x - thing.x, below.y - thing.y) < thing.scale + 30;
+      shaking.offset(thing.id, nowMs, off);
+      ctx.globalAlpha = covered ? 0.58 : 1;
+      Sprites.show(ctx, picture(thing, camera.scale, mapSize, kind === 0 ? 'skirt' : 'whole'), thing.x + off.x, thing.y + off.y);
+      if (kind === 0) {
+        // The crown goes farther than what is below it.
+        const sway = Math.sin(seconds * 0.9 + thing.id * 1.7) * 2.4 + off.x * 1.7;
+        const crown = picture(thing, camera.scale, mapSize, 'crown');
+        Sprites.show(ctx, crown, thing.x + sway, thing.y + Math.cos(seconds * 0.7 + thing.id) * 1.4 + off.y * 1.7);
+      }
+      ctx.globalAlpha = 1;
+    }
+  }
+}
+
+/** The picture of a thing, or of one layer of it. */
+function picture(thing, scale, mapSize, layer) {
+  const shape = thing.id % SHAPES;
+  const biome = biomeAt(thing.y, mapSize);
+  const reach = thing.scale + 34;
+  const cover = () => ({ left: -reach, top: -reach, width: 2 * reach, height: 2 * reach });
+  return sprites.get(`${thing.kind}:${thing.scale}:${shape}:${biome}:${layer}`, scale, cover, (ctx) => {
+    const random = sequence(shape + 1, thing.kind * 31 + 5);
+    if (thing.kind === 0) tree(ctx, thing.scale, random, biome, layer);
+    else if (thing.kind === 1) bush(ctx, thing.scale, random, biome);
+    else rock(ctx, thing.scale, random, biome, thing.kind === 3);
+  });
+}
+
+/** A closed line through points on a circle, bulging between them. */
+function lobes(ctx, radius, count, depth, turn, random) {
+  ctx.beginPath();
+  const inner = radius * (1 - depth);
+  for (let i = 0; i <= count; i++) {
+    const angle = turn + (i / count) * 2 * Math.PI;
+    const x = inner * Math.cos(angle);
+    const y = inner * Math.sin(angle);
+    if (i === 0) {
+      ctx.moveTo(x, y);
+      continue;
+    }
+    const middle = angle - Math.PI / count;
+    const bulge = radius * (1 + depth * 0.9) * (1 + (random() - 0.5) * 0.07);
+    ctx.quadraticCurveTo(bulge * Math.cos(middle), bulge * Math.sin(middle), x, y);
+  }
+  ctx.closePath();
+}
+
+/** A closed line of points: a fir from above, or a palm. */
+function spikes(ctx, radius, count, depth, turn, random) {
+  const inner = radius * (1 - depth);
+  const half = Math.PI / count;
+  ctx.beginPath();
+  ctx.moveTo(inner * Math.cos(turn - half), inner * Math.sin(turn - half));
+  for (let i = 0; i < count; i++) {
+    const angle = turn + 2 * half * i;
+    const tip = radius * (1 + (random() - 0.5) * 0.12);
+    const before = angle - half * 0.36;
+    const after = angle + half * 0.36;
+    const gap = angle + half;
+    ctx.quadraticCurveTo(tip * 0.78 * Math.cos(before), tip * 0.78 * Math.sin(before), tip * Math.cos(angle), tip * Math.sin(angle));
+    ctx.quadraticCurveTo(tip * 0.78 * Math.cos(after), tip * 0.78 * Math.sin(after), inner * Math.cos(gap), inner * Math.sin(gap));
+  }
+  ctx.closePath();
+}
+
+/** Fill, light from the top left, outline. */
+function solid(ctx, fill, light, radius, line = outlineOf(fill)) {
+  ctx.fillStyle = fill;
+  ctx.fill();
+  ctx.save();
+  ctx.clip();
+  const gradient = ctx.createRadialGradient(-radius * 0.45, -radius * 0.5, radius * 0.1, -radius * 0.3, -radius * 0.35, radius * 1.15);
+  gradient.addColorStop(0, light);
+  gradient.addColorStop(1, `${light}00`);
+  ctx.fillStyle = gradient;
+  ctx.fillRect(-2 * radius, -2 * radius, 4 * radius, 4 * radius);
+  ctx.restore();
+  ctx.strokeStyle = line;
+  ctx.lineWidth = OUTLINE;
+  ctx.stroke();
+}
+
+/** The shadow of what was traced last, before it is filled. */
+function shadow(ctx, trace) {
+  ctx.save();
+  ctx.translate(SHADOW_X, SHADOW_Y);
+  trace();
+  ctx.fillStyle = SHADOW;
+  ctx.fill();
+  ctx.restore();
+}
+
+/** Two layers of leaves; the upper one is a picture of its own, so that it can sway. */
+function tree(ctx, scale, random, biome, layer) {
+  const leaves = LEAVES[biome];
+  const pointed = biome === 'snow' || biome === 'desert';
+  const skirt = layer === 'skirt';
+  const count = (biome === 'snow' ? 12 : pointed ? 9 : 10) + Math.floor(random() * 2);
+  const turn = random() * 2;
+  const seed = Math.floor(random() * 1e6);
+  const depth = biome === 'desert' ? 0.44 : pointed ? 0.24 : 0.15;
+  const shape = pointed ? spikes : lobes;
+  const trace = (radius, lobeCount, twist) => shape(ctx, radius, lobeCount, depth, turn + twist, sequence(seed + lobeCount));
+  if (skirt) {
+    const radius = scale * 0.92;
+    shadow(ctx, () => trace(radius, count, 0));
+    trace(radius, count, 0);
+    solid(ctx, leaves.low, mix(leaves.low, leaves.glow, 0.4), radius);
+    return;
+  }
+  // The crown darkens what is below it, then two tiers of leaves follow, each lighter and smaller.
+  const radius = scale * 0.66;
+  ctx.save();
+  ctx.translate(5, 8);
+  trace(radius, count - 2, 0.4);
+  ctx.fillStyle = 'rgb(30 40 40 / 0.22)';
+  ctx.fill();
+  ctx.restore();
+  const line = biome === 'snow' ? '#7d9ba6' : mix(outlineOf(leaves.low), leaves.low, 0.45);
+  trace(radius, count - 2, 0.4);
+  solid(ctx, mix(leaves.low, leaves.high, 0.75), leaves.high, radius, line);
+  ctx.save();
+  ctx.translate(-scale * 0.045, -scale * 0.06);
+  trace(radius * 0.54, Math.max(6, count - 4), 0.9);
+  ctx.fillStyle = mix(leaves.high, leaves.glow, 0.62);
+  ctx.fill();
+  ctx.restore();
+}
+
+/** A low scalloped bush with berries; in the desert it is a cactus. */
+function bush(ctx, scale, random, biome) {
+  if (biome === 'desert') {
+    cactus(ctx, scale, random);
+    return;
+  }
+  const radius = scale * 0.88;
+  const fill = biome === 'snow' ? '#8fb5a8' : '#5c9c5a';
+  const glow = biome === 'snow' ? '#eaf4f4' : '#8cc878';
+  const count = 7 + Math.floor(random() * 2);
+  const turn = random() * 2;
+  const seed = Math.floor(random() * 1e6);
+  const trace = () => lobes(ctx, radius, count, 0.13, turn, sequence(seed));
+  shadow(ctx, trace);
+  trace();
+  solid(ctx, fill, glow, radius);
+  const berry = biome === 'snow' ? '#6d7fd1' : '#b8365e';
+  for (let i = 0; i < 5; i++) {
+    const angle = turn + (i / 5) * 2 * Math.PI + random() * 0.6;
+    const distance = radius * (0.25 + 0.42 * random());
+    ball(ctx, distance * Math.cos(angle), distance * Math.sin(angle), scale * 0.115, berry);
+  }
+}
+
+/** A berry: dark rim, bright spot. */
+function ball(ctx, x, y, radius, fill) {
+  ctx.beginPath();
+  ctx.arc(x, y, radius, 0, 7);
+  ctx.fillStyle = fill;
+  ctx.fill();
+  ctx.strokeStyle = outlineOf(fill);
+  ctx.lineWidth = 4.5;
+  ctx.stroke();
+  ctx.beginPath();
+  ctx.arc(x - radius * 0.3, y - radius * 0.35, radius * 0.32, 0, 7);
+  ctx.fillStyle = 'rgb(255 255 255 / 0.75)';
+  ctx.fill();
+}
+
+/** A barrel cactus from above: ribs, spines, a flower. */
+function cactus(ctx, scale, random) {
+  const radius = scale * 0.78;
+  const count = 10;
+  const seed = Math.floor(random() * 1e6);
+  const trace = () => lobes(ctx, radius, count, 0.07, 0, sequence(seed));
+  shadow(ctx, trace);
+  trace();
+  solid(ctx, '#7fa650', '#b5cf74', radius);
+  ctx.strokeStyle = 'rgb(54 78 40 / 0.4)';
+  ctx.lineWidth = 4;
+  for (let i = 0; i < count; i++) {
+    const angle = (i / count) * 2 * Math.PI;
+    ctx.beginPath();
+    ctx.moveTo(radius * 0.32 * Math.cos(angle), radius * 0.32 * Math.sin(angle));
+    ctx.lineTo(radius * 0.86 * Math.cos(angle), radius * 0.86 * Math.sin(angle));
+    ctx.stroke();
+  }
+  ctx.strokeStyle = '#f6efd0';
+  ctx.lineWidth = 3.5;
+  for (let i = 0; i < count; i++) {
+    const angle = ((i + 0.5) / count) * 2 * Math.PI;
+    for (const distance of [0.5, 0.78]) {
+      ctx.beginPath();
+      ctx.moveTo(radius * distance * Math.cos(angle), radius * distance * Math.sin(angle));
+      ctx.lineTo(radius * (distance + 0.13) * Math.cos(angle + 0.06), radius * (distance + 0.13) * Math.sin(angle + 0.06));
+      ctx.stroke();
+    }
+  }
+  ball(ctx, 0, 0, scale * 0.16, '#e0709a');
+}
+
+const STONES = { grass: '#9aa0a8', river: '#9aa0a8', snow: '#aab6c4', desert: '#b89b78' };
+
+/** A rock, or gold: a rough outline, a lit upper face, cracks; gold glints. */
+function rock(ctx, scale, random, biome, golden) {
+  const fill = golden ? '#dba93a' : STONES[biome];
+  const face = golden ? '#f4cf63' : mix(fill, '#ffffff', 0.28);
+  const corners = golden ? 7 : 6 + Math.floor(random() * 2);
+  const turn = random() * 2;
+  const points = [];
+  for (let i = 0; i < corners; i++) {
+    const angle = turn + ((i + (random() - 0.5) * 0.4) / corners) * 2 * Math.PI;
+    const distance = scale * (0.9 + 0.12 * random());
+    points.push({ x: distance * Math.cos(angle), y: distance * Math.sin(angle) });
+  }
+  const trace = (part, dx, dy) => {
+    ctx.beginPath();
+    for (const point of points) ctx.lineTo(point.x * part + dx, point.y * part + dy);
+    ctx.closePath();
+  };
+  shadow(ctx, () => trace(1, 0, 0));
+  trace(1, 0, 0);
+  solid(ctx, fill, mix(fill, '#ffffff', 0.2), scale);
+  trace(0.62, -scale * 0.07, -scale * 0.09);
+  ctx.fillStyle = face;
+  ctx.fill();
+  ctx.strokeStyle = mix(fill, outlineOf(fill), 0.4);
+  ctx.lineWidth = 4;
+  for (const point of points) {
+    ctx.beginPath();
+    ctx.moveTo(point.x * 0.62 - scale * 0.07, point.y * 0.62 - scale * 0.09);
+    ctx.lineTo(point.x * 0.82, point.y * 0.82);
+    ctx.stroke();
+  }
+  if (biome === 'snow' && !golden) cap(ctx, scale, trace);
+  if (golden) glints(ctx, scale, random);
+}
+
+/** Snow on the upper face. */
+function cap(ctx, scale, trace) {
+  trace(0.52, -scale * 0.1, -scale * 0.13);
+  ctx.fillStyle = '#f4f8fb';
+  ctx.fill();
+}
+
+/** Bright specks in the metal. */
+function glints(ctx, scale, random) {
+  ctx.fillStyle = '#fff4c4';
+  for (let i = 0; i < 4; i++) {
+    const angle = random() * 2 * Math.PI;
+    const distance = scale * 0.5 * random();
+    const x = distance * Math.cos(angle) - scale * 0.1;
+    const y = distance * Math.sin(angle) - scale * 0.1;
+    const size = scale * (0.07 + 0.07 * random());
+    ctx.beginPath();
+    for (let point = 0; point < 8; point++) {
+      const radius = point % 2 ? size * 0.35 : size * 1.5;
+      ctx.lineTo(x + radius * Math.cos((point * Math.PI) / 4), y + radius * Math.sin((point * Math.PI) / 4));
+    }
+    ctx.fill();
+  }
+}

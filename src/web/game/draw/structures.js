@@ -1,0 +1,137 @@
+/**
+ * What players built, in the world: pads and traps on the ground, walls, spikes and mills above them, sails above the
+ * players; and the ghost of what one is about to build.
+ *
+ * @module game/draw/structures
+ */
+
+import { pictureOf } from './items.js';
+import { ageMs } from '../../lib/age.js';
+import { before, canPay, groupOf, hasRoom, itemOf, mayBuild } from '../rules/rules.js';
+import { Sprites } from './sprites.js';
+
+/** How much of others' traps one sees. */
+const HIDDEN = 0.24;
+/** Time in which something new comes up. */
+const RISE_MS = 170;
+/** The ring that shows how long something still stands, from below: widths and colours. */
+const RING = Object.freeze(/** @type {const} */ ([[9, 'rgb(56 50 74 / 0.55)'], [5, '#ffe9a8']]));
+const SHADOW = 'rgb(40 36 60 / 0.2)';
+const REFUSED = 'rgb(222 64 52 / 0.72)';
+
+const sprites = new Sprites(64);
+const off = { x: 0, y: 0 };
+
+/**
+ * Structures of one layer.
+ * @param {CanvasRenderingContext2D} ctx @param {import('./camera.js').Camera} camera
+ * @param {import('../world/world.js').World} world
+ * @param {'ground' | 'solid' | 'turning'} layer
+ * @param {import('../world/effects.js').Effects} effects @param {number} seconds @param {number} nowMs
+ */
+export function drawStructures(ctx, camera, world, layer, effects, seconds, nowMs) {
+  for (const one of world.built.structures.values()) {
+    const item = itemOf(one.item);
+    if (!item || !camera.sees(one.x, one.y, 90)) continue;
+    const picture = pictureOf(item.id);
+    if (layer === 'turning' ? !picture.turning : (layer === 'ground') === groupOf(item).solid) continue;
+    effects.offset(one.id, nowMs, off);
+    const up = Math.min(1, 0.6 + (0.4 * ageMs(nowMs, one.seenMs)) / RISE_MS);
+    ctx.save();
+    ctx.translate(one.x + off.x, one.y + off.y);
+    if (layer === 'solid') shadow(ctx, item.scale * up);
+    ctx.scale(up, up);
+    const left = leftOf(one, item, world, nowMs);
+    if (layer === 'turning') picture.pose?.(ctx, one, { seconds, nowMs, left });
+    else {
+      if (left < 1) ring(ctx, picture.reach + 2, left);
+      ctx.rotate(one.heading);
+    }
+    if (item.group === 'trap' && one.owner !== world.bodyId) ctx.globalAlpha = HIDDEN;
+    Sprites.show(ctx, sprite(item.id, layer === 'turning' ? 'turning' : 'draw', camera.scale, false), 0, 0);
+    ctx.restore();
+  }
+}
+
+/** How much is left of the time that it stands, from 1 to 0; 1 for what does not end. */
+function leftOf({ endsTick }, { lasts }, { clock }, nowMs) {
+  if (endsTick === null || lasts === null) return 1;
+  return Math.min(1, Math.max(0, ((endsTick - clock.tickAt(nowMs)) * clock.tickMs) / lasts));
+}
+
+/** A ring around what ends, which closes as its time runs out. @param {number} radius @param {number} left */
+function ring(ctx, radius, left) {
+  ctx.lineCap = 'round';
+  for (const [width, style] of RING) {
+    ctx.strokeStyle = style;
+    ctx.lineWidth = width;
+    ctx.beginPath();
+    ctx.arc(0, 0, radius, -Math.PI / 2, (2 * left - 0.5) * Math.PI);
+    ctx.stroke();
+  }
+}
+
+function shadow(ctx, radius) {
+  ctx.fillStyle = SHADOW;
+  ctx.beginPath();
+  ctx.arc(8, 12, radius, 0, 7);
+  ctx.fill();
+}
+
+/** A picture, or what turns above it; reddened where it is refused. */
+function sprite(id, part, scale, refused) {
+  const { reach, [part]: draw } = pictureOf(id);
+  const side = reach + 6;
+  const cover = () => ({ left: -side, top: -side, width: 2 * side, height: 2 * side });
+  return sprites.get(`${id}:${part}:${refused}`, scale, cover, (ctx) => {
+    draw(ctx);
+    if (!refused) return;
+    ctx.globalCompositeOperation = 'source-atop';
+    ctx.fillStyle = REFUSED;
+    ctx.fillRect(-side, -side, 2 * side, 2 * side);
+  });
+}
+
+/**
+ * What is in one's hand as it would stand before one: red where it cannot be paid or there is no room for it.
+ * @param {CanvasRenderingContext2D} ctx @param {import('./camera.js').Camera} camera
+ * @param {import('../world/world.js').World} world @param {number | null} heading where one looks @param {number} seconds
+ */
+export function drawGhost(ctx, camera, world, heading, seconds) {
+  for (const one of world.built.foreseen) drawForeseen(ctx, camera, one);
+  const ghost = ghostOf(world, heading);
+  if (!ghost) return;
+  ctx.save();
+  ctx.translate(ghost.x, ghost.y);
+  ctx.globalAlpha = 0.66 + 0.08 * Math.sin(seconds * 5);
+  ctx.rotate(ghost.heading);
+  Sprites.show(ctx, sprite(ghost.id, 'draw', camera.scale, !ghost.possible), 0, 0);
+  if (pictureOf(ghost.id).turning) Sprites.show(ctx, sprite(ghost.id, 'turning', camera.scale, !ghost.possible), 0, 0);
+  ctx.restore();
+}
+
+/** What one has built, before the server has said so. @param {CanvasRenderingContext2D} ctx @param {import('./camera.js').Camera} camera */
+function drawForeseen(ctx, camera, { item, x, y, heading }) {
+  ctx.save();
+  ctx.translate(x, y);
+  ctx.rotate(heading);
+  Sprites.show(ctx, sprite(item, 'draw', camera.scale, false), 0, 0);
+  if (pictureOf(item).turning) Sprites.show(ctx, sprite(item, 'turning', camera.scale, false), 0, 0);
+  ctx.restore();
+}
+
+/**
+ * What would be built, and where, if one did it now; null with nothing to build in the hand.
+ * @param {import('../world/world.js').World} world @param {number | null} heading
+ */
+export function ghostOf(world, heading) {
+  const own = world.ownId === null ? undefined : world.players.get(world.ownId);
+  const item = itemOf(own?.item ?? null);
+  if (!own || !item || item.group === 'food') return null;
+  const ahead = heading ?? own.shown.heading;
+  const place = before(own.shown, ahead, item);
+  const { built, things, mapSize } = world;
+  const possible = canPay(item, world.stock) && mayBuild(item, built.kit.counts)
+    && hasRoom(place, item.scale, things.values(), built.structures.values(), mapSize);
+  return { id: item.id, ...place, heading: ahead, possible };
+}

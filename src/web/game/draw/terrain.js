@@ -1,0 +1,345 @@
+/**
+ * The ground: snow, grass, the river with its banks, desert, and the edge of the map. What stands still is painted
+ * once in square chunks; the moving part of water and snow is in game/draw/weather.js.
+ *
+ * @module game/draw/terrain
+ */
+
+import { BANK, GRASS, OUTSIDE, SAND, SNOW, WATER, borders, wobble } from '../rules/palette.js';
+import { hash, sequence } from '../rules/random.js';
+import { Sprites } from './sprites.js';
+
+/** Side of a chunk, px. */
+const CHUNK = 480;
+/** Chunks overlap by this, so that no seam shows between them at any sharpness. */
+const OVERLAP = 2;
+/** Side of a cell that holds one group of decoration; no decoration reaches farther than this. */
+const CELL = 120;
+/** Lines of the grid on one side of the map. */
+const GRID_LINES = 100;
+/** Width of the river's banks. */
+export const BANK_WIDTH = 34;
+
+/** Seeds that give each border its own line. */
+export const LINES = Object.freeze({ snow: 11, riverStart: 23, riverEnd: 37, desert: 53 });
+
+/** Sharpness beyond this is not seen on the ground, and a chunk of it would cost 4 MB. */
+const MAX_SCALE = 1.5;
+
+const chunks = new Sprites(64);
+
+/**
+ * Paints the ground in view.
+ * @param {CanvasRenderingContext2D} ctx @param {import('./camera.js').Camera} camera @param {number} mapSize px
+ */
+export function drawTerrain(ctx, camera, mapSize) {
+  const { left, top, right, bottom } = camera.view;
+  if (left < 0 || top < 0 || right > mapSize || bottom > mapSize) drawOutside(ctx, camera);
+  const last = Math.ceil(mapSize / CHUNK) - 1;
+  const clamp = (value) => Math.max(0, Math.min(last, Math.floor(value / CHUNK)));
+  if (right < 0 || bottom < 0 || left > mapSize || top > mapSize) return;
+  const scale = Math.min(MAX_SCALE, camera.scale);
+  const span = { left: clamp(left), top: clamp(top), right: clamp(right), bottom: clamp(bottom) };
+  for (let row = span.top; row <= span.bottom; row++) {
+    for (let column = span.left; column <= span.right; column++) {
+      Sprites.show(ctx, chunk(column, row, scale, mapSize), column * CHUNK, row * CHUNK);
+    }
+  }
+  paintAhead(span, last, scale, mapSize);
+  drawEdge(ctx, camera, mapSize);
+}
+
+/** @param {number} column @param {number} row @param {number} mapSize */
+const keyOf = (column, row, mapSize) => `${mapSize}:${column}:${row}`;
+
+/** The picture of a chunk. */
+function chunk(column, row, scale, mapSize) {
+  const x = column * CHUNK;
+  const y = row * CHUNK;
+  const side = (from) => Math.min(CHUNK, mapSize - from) + OVERLAP;
+  const cover = () => ({ left: 0, top: 0, width: side(x), height: side(y) });
+  return chunks.get(keyOf(column, row, mapSize), scale, cover, (ctx) => {
+    ctx.translate(-x, -y);
+    paint(ctx, x, y, mapSize);
+  });
+}
+
+/** Paints one chunk a frame just outside the window, so that a step over a border never has to paint a whole row. */
+function paintAhead(span, last, scale, mapSize) {
+  for (let row = Math.max(0, span.top - 1); row <= Math.min(last, span.bottom + 1); row++) {
+    for (let column = Math.max(0, span.left - 1); column <= Math.min(last, span.right + 1); column++) {
+      if (chunks.has(keyOf(column, row, mapSize), scale)) continue;
+      chunk(column, row, scale, mapSize);
+      return;
+    }
+  }
+}
+
+/** Everything that stands still in one chunk. */
+function paint(ctx, x, y, mapSize) {
+  const at = borders(mapSize);
+  const box = { x: x - CELL, y: y - CELL, width: CHUNK + 2 * CELL, height: CHUNK + 2 * CELL };
+  ctx.fillStyle = SNOW.base;
+  ctx.fillRect(box.x, box.y, box.width, box.height);
+  const below = (height, seed, reach, fill) => fillBelow(ctx, box, height, seed, reach, fill);
+  below(at.snowEnd - 26, LINES.snow, 44, SNOW.dark);
+  below(at.snowEnd - 6, LINES.snow, 44, '#b9cbaa');
+  below(at.snowEnd + 14, LINES.snow, 44, GRASS.base);
+  below(at.desertStart - 22, LINES.desert, 44, '#bac47f');
+  below(at.desertStart, LINES.desert, 44, SAND.base);
+  decorate(ctx, box, at);
+  riverBed(ctx, box, at, below);
+  grid(ctx, x, y, mapSize);
+}
+
+/** Fills from a wobbling line down to the end of the box. */
+function fillBelow(ctx, box, height, seed, reach, fill) {
+  if (height - 2 * reach > box.y + box.height) return;
+  ctx.fillStyle = fill;
+  ctx.beginPath();
+  ctx.moveTo(box.x, box.y + box.height);
+  for (let x = box.x; x <= box.x + box.width; x += 12) ctx.lineTo(x, Math.max(box.y, height + wobble(x, seed, reach)));
+  ctx.lineTo(box.x + box.width, box.y + box.height);
+  ctx.fill();
+}
+
+/** The river: bank, wet bank, water, and a darker middle. Painted over the grass, and grass again below it. */
+function riverBed(ctx, box, at, below) {
+  const reach = 12;
+  if (at.riverStart - 80 > box.y + box.height || at.riverEnd + 80 < box.y) return;
+  ctx.save();
+  ctx.beginPath();
+  ctx.moveTo(box.x, box.y - 1);
+  ctx.lineTo(box.x + box.width, box.y - 1);
+  for (let x = box.x + box.width; x >= box.x; x -= 12) {
+    ctx.lineTo(x, at.riverEnd + BANK_WIDTH + wobble(x, LINES.riverEnd, reach));
+  }
+  ctx.clip();
+  const between = (inset, fill) => below(at.riverStart + inset, LINES.riverStart, reach, fill);
+  between(-BANK_WIDTH, GRASS.mark);
+  between(-BANK_WIDTH + 5, BANK.base);
+  between(-9, BANK.wet);
+  between(0, WATER.base);
+  between(90, '#53a5c9');
+  between(190, WATER.deep);
+  ctx.restore();
+  stripe(ctx, box, at.riverEnd - 190, at.riverEnd, reach, '#53a5c9');
+  stripe(ctx, box, at.riverEnd - 90, at.riverEnd, reach, WATER.base);
+  stripe(ctx, box, at.riverEnd, at.riverEnd + BANK_WIDTH, reach, BANK.wet);
+  stripe(ctx, box, at.riverEnd + 9, at.riverEnd + BANK_WIDTH, reach, BANK.base);
+  stripe(ctx, box, at.riverEnd + BANK_WIDTH - 5, at.riverEnd + BANK_WIDTH, reach, GRASS.mark);
+}
+
+/** A band along the river's lower bank. */
+function stripe(ctx, box, from, to, reach, fill) {
+  ctx.fillStyle = fill;
+  ctx.beginPath();
+  for (let x = box.x; x <= box.x + box.width; x += 12) ctx.lineTo(x, from + wobble(x, LINES.riverEnd, reach));
+  for (let x = box.x + box.width; x >= box.x; x -= 12) ctx.lineTo(x, to + wobble(x, LINES.riverEnd, reach));
+  ctx.fill();
+}
+
+/** Patches first, marks after them, cell by cell; a cell's decoration depends on nothing but its place. */
+function decorate(ctx, box, at) {
+  const cells = [];
+  for (let row = Math.floor(box.y / CELL); row * CELL < box.y + box.height; row++) {
+    for (let column = Math.floor(box.x / CELL); column * CELL < box.x + box.width; column++) cells.push({ column, row });
+  }
+  for (const pass of [patch, mark]) {
+    for (const { column, row } of cells) {
+      const random = sequence(column, row);
+      const x = (column + 0.15 + 0.7 * random()) * CELL;
+      const y = (row + 0.15 + 0.7 * random()) * CELL;
+      if (y > at.riverStart - 70 && y < at.riverEnd + 70) continue;
+      if (y < at.snowEnd - 80) pass(ctx, x, y, random, 'snow');
+      else if (y > at.desertStart + 80) pass(ctx, x, y, random, 'desert');
+      else if (y > at.snowEnd + 90 && y < at.desertStart - 90) pass(ctx, x, y, random, 'grass');
+    }
+  }
+}
+
+/** Soft differences of tone. */
+function patch(ctx, x, y, random, biome) {
+  const tones = { snow: SNOW, grass: GRASS, desert: SAND }[biome];
+  if (random() < 0.62) return;
+  ctx.fillStyle = random() < 0.5 ? tones.light : tones.dark;
+  ctx.globalAlpha = 0.5;
+  const turn = random() * 2;
+  const size = 34 + 44 * random();
+  ctx.beginPath();
+  for (let i = 0; i <= 48; i++) {
+    const angle = (i / 48) * 2 * Math.PI;
+    const radius = size * (1 + 0.22 * Math.sin(3 * angle + turn) + 0.14 * Math.sin(5 * angle + 3 * turn));
+    ctx.lineTo(x + 1.5 * radius * Math.cos(angle), y + 0.8 * radius * Math.sin(angle));
+  }
+  ctx.fill();
+  ctx.globalAlpha = 1;
+}
+
+/** Small things that give the ground its grain. */
+function mark(ctx, x, y, random, biome) {
+  const kind = random();
+  if (biome === 'snow') {
+    if (kind < 0.2) drift(ctx, x, y, random);
+    else if (kind < 0.26) pebble(ctx, x, y, random, '#b4bfcc');
+  } else if (biome === 'desert') {
+    if (kind < 0.5) dune(ctx, x, y, random);
+    else if (kind < 0.62) pebble(ctx, x, y, random, SAND.mark);
+  } else if (kind < 0.42) tuft(ctx, x, y, random);
+  else if (kind < 0.52) flowers(ctx, x, y, random);
+  else if (kind < 0.56) pebble(ctx, x, y, random, '#8b9488');
+}
+
+/** Three to five blades. */
+function tuft(ctx, x, y, random) {
+  ctx.strokeStyle = GRASS.mark;
+  ctx.lineWidth = 4;
+  const blades = 3 + Math.floor(random() * 3);
+  for (let i = 0; i < blades; i++) {
+    const lean = (i - (blades - 1) / 2) * 7;
+    const height = 13 + 8 * random() - Math.abs(lean) * 0.3;
+    ctx.beginPath();
+    ctx.moveTo(x + lean * 0.6, y);
+    ctx.quadraticCurveTo(x + lean * 0.7, y - height * 0.6, x + lean * 1.5, y - height);
+    ctx.stroke();
+  }
+}
+
+const PETALS = ['#fdf6e3', '#f7d774', '#f2c4cf', '#d8d2f0'];
+
+/** A small bunch on its leaves. */
+function flowers(ctx, x, y, random) {
+  const colour = PETALS[Math.floor(random() * PETALS.length)];
+  const count = 2 + Math.floor(random() * 3);
+  for (let i = 0; i < count; i++) {
+    const fx = x + (random() - 0.5) * 54;
+    const fy = y + (random() - 0.5) * 40;
+    ctx.fillStyle = GRASS.mark;
+    ctx.beginPath();
+    ctx.ellipse(fx + 1, fy + 3, 8, 6, 0, 0, 7);
+    ctx.fill();
+    ctx.fillStyle = colour;
+    for (let petal = 0; petal < 5; petal++) {
+      const angle = (petal / 5) * 2 * Math.PI + i;
+      ctx.beginPath();
+      ctx.arc(fx + 4 * Math.cos(angle), fy + 4 * Math.sin(angle), 3.1, 0, 7);
+      ctx.fill();
+    }
+    ctx.fillStyle = '#e0a93c';
+    ctx.beginPath();
+    ctx.arc(fx, fy, 2.5, 0, 7);
+    ctx.fill();
+  }
+}
+
+/** A pebble or three, with a light side. */
+function pebble(ctx, x, y, random, colour) {
+  for (let i = 0; i <= random() * 2.4; i++) {
+    const px = x + (random() - 0.5) * 50;
+    const py = y + (random() - 0.5) * 34;
+    const radius = 4 + 5 * random();
+    ctx.fillStyle = 'rgb(56 50 74 / 0.16)';
+    ctx.beginPath();
+    ctx.ellipse(px + 2, py + 3, radius * 1.2, radius * 0.9, 0, 0, 7);
+    ctx.fill();
+    ctx.fillStyle = colour;
+    ctx.beginPath();
+    ctx.ellipse(px, py, radius * 1.15, radius * 0.85, 0, 0, 7);
+    ctx.fill();
+    ctx.fillStyle = 'rgb(255 255 255 / 0.35)';
+    ctx.beginPath();
+    ctx.ellipse(px - radius * 0.3, py - radius * 0.28, radius * 0.5, radius * 0.3, -0.4, 0, 7);
+    ctx.fill();
+  }
+}
+
+/** A snow drift: a light crest over a blue shade. */
+function drift(ctx, x, y, random) {
+  const width = 26 + 30 * random();
+  ctx.lineWidth = 5;
+  for (const [dy, colour] of [[5, SNOW.mark], [0, '#ffffff']]) {
+    ctx.strokeStyle = colour;
+    ctx.globalAlpha = 0.7;
+    ctx.beginPath();
+    ctx.moveTo(x - width, y + dy + 5);
+    ctx.quadraticCurveTo(x - width * 0.2, y + dy - 11, x + width, y + dy + 3);
+    ctx.stroke();
+  }
+  ctx.globalAlpha = 1;
+}
+
+/** Ripples that the wind has left. */
+function dune(ctx, x, y, random) {
+  const width = 34 + 26 * random();
+  const rows = 1 + Math.floor(random() * 3);
+  ctx.lineWidth = 4;
+  for (let row = 0; row < rows; row++) {
+    const at = y + row * 15;
+    const half = width * (1 - row * 0.22);
+    for (const [dy, colour] of [[3.5, SAND.light], [0, SAND.mark]]) {
+      ctx.strokeStyle = colour;
+      ctx.globalAlpha = 0.6;
+      ctx.beginPath();
+      ctx.moveTo(x - half, at + dy);
+      ctx.bezierCurveTo(x - half * 0.3, at + dy - 13, x + half * 0.25, at + dy + 8, x + half, at + dy - 4);
+      ctx.stroke();
+    }
+  }
+  ctx.globalAlpha = 1;
+}
+
+/** Lines that help to judge distance, just strong enough to be found. */
+function grid(ctx, x, y, mapSize) {
+  const step = mapSize / GRID_LINES;
+  ctx.strokeStyle = 'rgb(56 50 74 / 0.055)';
+  ctx.lineWidth = 3;
+  ctx.beginPath();
+  for (let line = Math.ceil(x / step) * step; line < x + CHUNK + OVERLAP; line += step) {
+    ctx.moveTo(line, y);
+    ctx.lineTo(line, y + CHUNK + OVERLAP);
+  }
+  for (let line = Math.ceil(y / step) * step; line < y + CHUNK + OVERLAP; line += step) {
+    ctx.moveTo(x, line);
+    ctx.lineTo(x + CHUNK + OVERLAP, line);
+  }
+  ctx.stroke();
+}
+
+/** Beyond the map: dusk with faint marks, so that one sees that one moves. */
+function drawOutside(ctx, camera) {
+  const { left, top, right, bottom } = camera.view;
+  ctx.fillStyle = OUTSIDE.base;
+  ctx.fillRect(left, top, right - left, bottom - top);
+  ctx.fillStyle = OUTSIDE.mark;
+  const step = 72;
+  for (let row = Math.floor(top / step); row * step < bottom; row++) {
+    for (let column = Math.floor(left / step); column * step < right; column++) {
+      const size = 3 + 4 * hash(column, row, 5);
+      ctx.fillRect(column * step + (row & 1) * 36 - size / 2, row * step - size / 2, size, size);
+    }
+  }
+}
+
+/** The rim: a dark line, and a shade that lies on the ground inside. */
+function drawEdge(ctx, camera, mapSize) {
+  const { left, top, right, bottom } = camera.view;
+  const shade = 90;
+  const sides = [
+    { seen: left < shade, from: [0, 0], to: [shade, 0], box: [0, 0, shade, mapSize] },
+    { seen: top < shade, from: [0, 0], to: [0, shade], box: [0, 0, mapSize, shade] },
+    { seen: right > mapSize - shade, from: [mapSize, 0], to: [mapSize - shade, 0], box: [mapSize - shade, 0, shade, mapSize] },
+    { seen: bottom > mapSize - shade, from: [0, mapSize], to: [0, mapSize - shade], box: [0, mapSize - shade, mapSize, shade] },
+  ];
+  for (const { seen, from, to, box } of sides) {
+    if (!seen) continue;
+    const gradient = ctx.createLinearGradient(from[0], from[1], to[0], to[1]);
+    gradient.addColorStop(0, 'rgb(38 43 61 / 0.42)');
+    gradient.addColorStop(1, 'rgb(38 43 61 / 0)');
+    ctx.fillStyle = gradient;
+    ctx.fillRect(box[0], box[1], box[2], box[3]);
+  }
+  if (!sides.some((side) => side.seen)) return;
+  ctx.strokeStyle = OUTSIDE.edge;
+  ctx.lineWidth = 14;
+  ctx.strokeRect(0, 0, mapSize, mapSize);
+}

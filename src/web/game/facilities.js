@@ -1,0 +1,28 @@
+/**
+ * What a browser may lack or forbid, and what the page does without it.
+ *
+ * @module game/facilities
+ */
+
+import { local, session } from '../lib/stored.js';
+
+/** The class of audio contexts; null without Web Audio. @type {(new () => AudioContext) | null} */
+export const Audio = globalThis.AudioContext ?? /** @type {any} */ (globalThis).webkitAudioContext ?? null;
+
+/** What this page lacks in this browser, in sentences for the player. @returns {string[]} */
+export function missing() {
+  /** @type {[has: boolean, text: string][]} */
+  const rows = [
+    [Audio !== null, 'There is no sound: this browser has no Web Audio.'],
+    [typeof WebAssembly === 'object', 'Your keys act when the server answers, without prediction, and frames are not explained: this browser has no WebAssembly, or has switched it off.'],
+    [local.isKept && session.isKept, 'Your name and settings are forgotten, and a reload begins with a new player: this browser forbids this page to store anything.'],
+  ];
+  return rows.filter(([has]) => !has).map(([, text]) => text);
+}
+
+/** Why nothing can be played in this browser, in a sentence; '' if it can. @param {unknown} canvas a drawing context, or null */
+export function preventing(canvas) {
+  if (typeof WebSocket !== 'function') return 'This browser has no WebSocket, by which this page is connected to its server.';
+  if (!canvas) return 'This browser does not let this page draw: it has no canvas, or blocks it.';
+  return '';
+}

@@ -1,0 +1,161 @@
+/**
+ * The panel of the clans: found one, ask to join one, and one's own with its members and those who ask. It reads state and
+ * writes the page; names only ever become text, what is wanted goes to whoever made it.
+ *
+ * @module game/hud/clan-panel
+ */
+
+import { isComposing } from '../../lib/held.js';
+import { element, onPress, setText } from './hud.js';
+import { CLAN_CHARS, cut } from '../net/protocol.js';
+
+const EVERY_MS = 120;
+
+/**
+ * @typedef {object} Wishes
+ * @property {(name: string) => boolean} found
+ * @property {() => boolean} leave
+ * @property {(name: string) => boolean} ask
+ * @property {(player: number, accept: boolean) => boolean} answer
+ * @property {(player: number) => boolean} kick
+ * @property {() => void} ping
+ */
+
+/**
+ * A line of the panel: a name, what stands beside it, what can be done.
+ * @typedef {{ key: string, name: string, note: string, acts: { act: 'ask' | 'yes' | 'no' | 'kick', label: string, title: string }[], clan?: string, player?: number }} Row
+ */
+
+/**
+ * What the panel shows. Pure.
+ * @param {import('../world/clans.js').Clans} clans @param {number | null} ownId null while one has no body
+ * @returns {{ title: string, leave: string, mayFound: boolean, members: Row[], asks: Row[], list: Row[] }}
+ */
+export function clanPanel(clans, ownId) {
+  const { own } = clans;
+  const plays = ownId !== null;
+  /** @type {Row[]} */
+  const list = own ? [] : clans.list.map(({ name, owner }) => ({
+    key: `clan-${name}`, name: `[${name}]`, note: clans.asked === name ? 'asked' : '', clan: name, player: owner,
+    acts: plays && clans.asked !== name ? [{ act: 'ask', label: 'Ask to join', title: `Ask to join ${name}` }] : [],
+  }));
+  if (!own) return { title: 'Clans', leave: '', mayFound: plays, members: [], asks: [], list };
+  const owner = clans.all.get(own.id)?.owner;
+  /** @type {Row[]} */
+  const members = own.members.map(({ id, name }) => ({
+    key: `member-${id}`, name, note: [id === ownId ? 'you' : '', id === owner ? 'owner' : ''].filter(Boolean).join(', '), player: id,
+    acts: own.isOwner && plays && id !== ownId ? [{ act: 'kick', label: 'Kick', title: `Kick ${name} out of the clan` }] : [],
+  }));
+  /** @type {Row[]} */
+  const asks = own.isOwner ? own.asks.map(({ id, name }) => ({
+    key: `ask-${id}`, name, note: '', player: id,
+    acts: plays ? [{ act: 'yes', label: 'Yes', title: `Let ${name} in` }, { act: 'no', label: 'No', title: `Do not let ${name} in` }] : [],
+  })) : [];
+  const title = `[${clans.all.get(own.id)?.name ?? ''}]`;
+  return { title, leave: plays ? (own.isOwner ? 'Dissolve the clan' : 'Leave the clan') : '', mayFound: false, members, asks, list };
+}
+
+export class ClanHud {
+  /** @param {import('../world/world.js').World} world @param {Wishes} wishes @param {(text: string) => void} tell */
+  constructor(world, wishes, tell) {
+    this.world = world;
+    this.wishes = wishes;
+    this.tell = tell;
+    this.drawnAt = 0;
+    this.seen = '';
+    /** Where there are no keys, none is named. */
+    this.touch = matchMedia('(pointer: coarse)');
+    /** Those whose wish to join was told of. @type {Set<number>} */
+    this.heard = new Set();
+    this.name = /** @type {HTMLInputElement} */ (element('clan-name'));
+    this.name.maxLength = CLAN_CHARS;
+    this.name.addEventListener('keydown', (event) => {
+      event.stopPropagation();
+      if (event.key === 'Escape' && !isComposing(event)) this.name.blur();
+    });
+    element('clan-found').addEventListener('submit', (event) => {
+      event.preventDefault();
+      this.found();
+    });
+    onPress('clan-leave', () => this.wishes.leave());
+    onPress('clan-ping', () => this.wishes.ping());
+  }
+
+  found() {
+    const name = cut(this.name.value, CLAN_CHARS);
+    if (name === '') return;
+    if ([...this.world.clans.all.values()].some((clan) => clan.name === name)) this.tell(`There is already a clan named ${name}`);
+    else if (this.wishes.found(name)) this.name.value = '';
+    this.name.blur();
+  }
+
+  /** Brings the page up to date; call once a frame. @param {number} nowMs */
+  draw(nowMs) {
+    if (nowMs - this.drawnAt < EVERY_MS) return;
+    this.drawnAt = nowMs;
+    const { clans, ownId } = this.world;
+    const key = `${clans.version}:${ownId}`;
+    if (key === this.seen) return;
+    this.seen = key;
+    this.notice(clans.own?.isOwner ? clans.own.asks : []);
+    const { title, leave, mayFound, members, asks, list } = clanPanel(clans, ownId);
+    setText('clan-title', title);
+    element('clan-found').hidden = !mayFound;
+    this.fill('clan-asks', asks);
+    this.fill('clan-members', members);
+    this.fill('clan-list', list);
+    element('clan-asks-title').hidden = asks.length === 0;
+    element('clan-none').hidden = clans.own !== null || list.length > 0;
+    element('clan-own').hidden = leave === '';
+    setText('clan-leave', leave);
+  }
+
+  /** Says once that somebody asks, and how many do. @param {import('../world/clans.js').Person[]} asks */
+  notice(asks) {
+    const badge = element('clan-badge');
+    badge.hidden = asks.length === 0;
+    badge.textContent = String(asks.length);
+    for (const { id, name } of asks) if (!this.heard.has(id)) this.tell(`${name} asks to join your clan${this.touch.matches ? '' : ' (C)'}`);
+    this.heard = new Set(asks.map(({ id }) => id));
+  }
+
+  /** @param {string} id of the list @param {Row[]} rows */
+  fill(id, rows) {
+    element(id).hidden = rows.length === 0;
+    element(id).replaceChildren(...rows.map((row) => this.row(row)));
+  }
+
+  /** @param {Row} row */
+  row({ key, name, note, acts, clan, player }) {
+    const line = document.createElement('li');
+    line.dataset.row = key;
+    const who = document.createElement('b');
+    who.textContent = name;
+    line.append(who);
+    if (note) {
+      const beside = document.createElement('span');
+      beside.textContent = note;
+      line.append(beside);
+    }
+    for (const { act, label, title } of acts) {
+      const button = document.createElement('button');
+      button.type = 'button';
+      button.textContent = label;
+      button.title = title;
+      button.dataset.act = act;
+      button.setAttribute('aria-label', title);
+      button.addEventListener('click', () => this.act(act, clan ?? '', player ?? 0));
+      line.append(button);
+    }
+    return line;
+  }
+
+  /** @param {Row['acts'][number]['act']} act @param {string} clan @param {number} player */
+  act(act, clan, player) {
+    const { wishes, world } = this;
+    if (act === 'ask') {
+      if (wishes.ask(clan)) world.clans.ask(clan);
+    } else if (act === 'kick') wishes.kick(player);
+    else wishes.answer(player, act === 'yes');
+  }
+}

@@ -1,0 +1,31 @@
+/**
+ * What a newcomer is told once, when it matters: why one is slow. It reads state and says lines.
+ *
+ * @module game/hud/hints
+ */
+
+import { biomeAt } from '../rules/palette.js';
+
+/** By biome. */
+const WORDS = Object.freeze({ snow: 'Snow slows you down', river: 'The river carries you along, and slows you' });
+
+export class Hints {
+  /** @param {import('../world/world.js').World} world @param {(text: string) => void} tell */
+  constructor(world, tell) {
+    this.world = world;
+    this.tell = tell;
+    /** @type {Set<string>} */
+    this.told = new Set();
+  }
+
+  /** Says what has not been said; call once a frame. */
+  draw() {
+    const { world } = this;
+    const own = world.ownId === null ? undefined : world.players.get(world.ownId);
+    if (!own?.track.last || own.pace < 0.2) return;
+    const biome = biomeAt(own.shown.y, world.mapSize);
+    if (!(biome in WORDS) || this.told.has(biome)) return;
+    this.told.add(biome);
+    this.tell(WORDS[biome]);
+  }
+}

@@ -1,0 +1,230 @@
+/**
+ * The hotbar and what an age offers: one's own weapons and items with what they cost, and the choices above them. It reads
+ * state and writes the page; what is wanted goes to whoever made it.
+ *
+ * @module game/hud/hotbar
+ */
+
+import { drawIcon } from '../draw/icons.js';
+import { drawItem } from '../draw/items.js';
+import { ghostOf } from '../draw/structures.js';
+import { drawToolIcon } from '../draw/tools.js';
+import { element, setText } from './hud.js';
+import { canPay, choiceOf, groupOf, itemOf, mayBuild, rules, weaponOf } from '../rules/rules.js';
+import { RESOURCES } from '../world/world.js';
+
+const EVERY_MS = 80;
+/** Sharp enough for every screen that the page draws for. */
+const ICON_PX = 116;
+const COIN_PX = 36;
+
+/** @typedef {{ id: number, isWeapon: boolean }} Slot */
+
+export class KitHud {
+  /**
+   * @param {import('../world/world.js').World} world
+   * @param {(slot: Slot) => void} select
+   * @param {(choice: number) => void} choose
+   */
+  constructor(world, select, choose) {
+    this.world = world;
+    this.select = select;
+    this.choose = choose;
+    this.drawnAt = 0;
+    this.kitSeen = -1;
+    this.offersSeen = -1;
+    /** What the tip tells of; null while nothing is pointed at. @type {HTMLElement | null} */
+    this.pointed = null;
+    /** @type {{ button: HTMLButtonElement, slot: Slot }[]} */
+    this.slots = [];
+  }
+
+  /** Selects by number. @param {number} place 0 for the first */
+  pick(place) {
+    const slot = this.world.built.slots[place];
+    if (slot && this.world.ownId !== null) this.select(slot);
+  }
+
+  /** Chooses by number. @param {number} place 0 for the first */
+  take(place) {
+    const choice = this.world.built.offers.choices[place];
+    if (choice !== undefined && this.world.ownId !== null) this.choose(choice);
+  }
+
+  /** From an item back to the weapon, from the weapon to the food. */
+  swap() {
+    const slot = swapOf(this.world);
+    if (slot) this.select(slot);
+  }
+
+  /** Brings the page up to date; call once a frame. @param {number} nowMs */
+  draw(nowMs) {
+    if (nowMs - this.drawnAt < EVERY_MS) return;
+    this.drawnAt = nowMs;
+    const { built, ownId } = this.world;
+    if (built.kitVersion !== this.kitSeen) this.build();
+    if (built.offersVersion !== this.offersSeen) this.buildOffers();
+    const { choices, age, points } = built.offers;
+    const choosing = ownId !== null && choices.length > 0;
+    element('offers').hidden = !choosing;
+    document.body.classList.toggle('choosing', choosing);
+    setText('offers-text', `Age ${age}: choose one${points > 1 ? ` · ${points} upgrades to choose` : ''}`);
+    element('hotbar').hidden = ownId === null || this.slots.length === 0;
+    this.mark();
+    if (this.pointed && !this.pointed.isConnected) this.point(null);
+  }
+
+  build() {
+    this.kitSeen = this.world.built.kitVersion;
+    const { built } = this.world;
+    this.slots = built.slots.map((slot, place) => {
+      const button = this.button(slot, () => this.pick(place), place < 10 ? String((place + 1) % 10) : '');
+      button.dataset.slot = `${slot.isWeapon ? 'weapon' : 'item'}-${slot.id}`;
+      const item = slot.isWeapon ? undefined : itemOf(slot.id);
+      button.append(price(item ?? weaponOf(slot.id)));
+      if (item) button.append(count(item, built.kit.counts));
+      return { button, slot };
+    });
+    const hotbar = element('hotbar');
+    // Slots grow smaller in a narrow window; where there are many, there is no room for the prices.
+    hotbar.style.setProperty('--slots', String(this.slots.length));
+    hotbar.classList.toggle('many', this.slots.length > 7);
+    hotbar.replaceChildren(...this.slots.map(({ button }) => button));
+  }
+
+  buildOffers() {
+    this.offersSeen = this.world.built.offersVersion;
+    const buttons = this.world.built.offers.choices.map((number, place) => {
+      const choice = choiceOf(number);
+      if (!choice) return document.createElement('span');
+      const slot = { isWeapon: choice.isWeapon, id: choice.isWeapon ? choice.weapon.id : choice.item.id };
+      const button = this.button(slot, () => this.take(place), place < 9 ? `⇧${place + 1}` : '');
+      button.dataset.choice = String(number);
+      return button;
+    });
+    element('offers-row').replaceChildren(...buttons);
+  }
+
+  /**
+   * A button with a picture and its key. It acts when it is pressed, not when it is let go: beside a thumb that walks, a
+   * browser makes no click of a second one.
+   * @param {Slot} slot @param {() => void} act @param {string} key
+   */
+  button(slot, act, key) {
+    const button = document.createElement('button');
+    button.type = 'button';
+    button.setAttribute('aria-label', tip(slot));
+    button.addEventListener('pointerdown', (event) => {
+      // The keyboard stays the game's: no focus, and Space goes on to strike.
+      event.preventDefault();
+      if (event.button === 0) act();
+    });
+    button.addEventListener('click', (event) => { if (event.detail === 0) act(); });
+    button.addEventListener('pointerenter', (event) => { if (event.pointerType === 'mouse') this.point(button, slot); });
+    button.addEventListener('pointerleave', () => this.point(null));
+    button.addEventListener('focus', () => this.point(button, slot));
+    button.addEventListener('blur', () => this.point(null));
+    const hint = document.createElement('kbd');
+    hint.textContent = key;
+    button.append(picture(ICON_PX, (ctx) => {
+      if (slot.isWeapon) drawToolIcon(ctx, slot.id, ICON_PX * 0.8);
+      else drawItem(ctx, slot.id, ICON_PX * 0.9);
+    }), hint);
+    return button;
+  }
+
+  /** @param {HTMLElement | null} button @param {Slot} [slot] */
+  point(button, slot) {
+    this.pointed = button;
+    element('kit-tip').hidden = button === null;
+    if (slot) setText('kit-tip', tip(slot));
+  }
+
+  /** What is in the hand, and what cannot be paid. */
+  mark() {
+    const { world } = this;
+    const own = world.ownId === null ? undefined : world.players.get(world.ownId);
+    const { counts } = world.built.kit;
+    for (const { button, slot } of this.slots) {
+      const held = own !== undefined && (slot.isWeapon ? own.item === null && own.weapon === slot.id : own.item === slot.id);
+      const item = slot.isWeapon ? undefined : itemOf(slot.id);
+      button.classList.toggle('held', held);
+      const usable = item ? canPay(item, world.stock) && mayBuild(item, counts) : canPay(weaponOf(slot.id), world.stock);
+      button.classList.toggle('poor', !usable);
+      button.setAttribute('aria-pressed', String(held));
+    }
+  }
+}
+
+/**
+ * What Q takes into the hand: with an item there the weapon, otherwise the food.
+ * @param {import('../world/world.js').World} world @returns {Slot | null}
+ */
+export function swapOf(world) {
+  const own = world.ownId === null ? undefined : world.players.get(world.ownId);
+  if (!own) return null;
+  if (own.item !== null) return { id: own.weapon, isWeapon: true };
+  const food = world.built.kit.items.find((id) => itemOf(id)?.group === 'food');
+  return food === undefined ? null : { id: food, isWeapon: false };
+}
+
+/**
+ * Why what is in one's hand cannot be used now; the server refuses it without a word.
+ * @param {import('../world/world.js').World} world @param {number | null} heading where one looks
+ * @returns {string} a sentence, empty when it can be used or nothing is there
+ */
+export function whyNot(world, heading) {
+  const own = world.ownId === null ? undefined : world.players.get(world.ownId);
+  if (!own) return '';
+  const item = itemOf(own.item);
+  const { cost } = item ?? weaponOf(own.weapon);
+  const missing = RESOURCES.filter((_, resource) => world.stock[resource] < cost[resource]);
+  if (missing.length > 0) return `Not enough ${missing.join(' and ')}`;
+  if (!item) return '';
+  if (item.group === 'food') return own.health < rules.player_health ? '' : 'You are at full health';
+  if (!mayBuild(item, world.built.kit.counts)) return 'You have the maximum number of these';
+  return ghostOf(world, heading)?.possible ? '' : 'There is no space for it here';
+}
+
+/** Name, what it does and what it costs, in words. @param {Slot} slot */
+export function tip({ id, isWeapon }) {
+  const { name, does, cost } = isWeapon ? weaponOf(id) : itemOf(id) ?? { name: `item ${id}`, does: '', cost: [] };
+  const parts = cost.flatMap((amount, resource) => (amount > 0 ? [`${amount} ${RESOURCES[resource]}`] : []));
+  const title = name[0].toUpperCase() + name.slice(1);
+  return `${title}. ${does}${parts.length > 0 ? ` ${isWeapon ? 'A shot costs' : 'Costs'} ${parts.join(' and ')}.` : ''}`;
+}
+
+/** @param {number} size device px @param {(ctx: CanvasRenderingContext2D) => void} draw around the middle */
+function picture(size, draw) {
+  const canvas = document.createElement('canvas');
+  canvas.width = canvas.height = size;
+  canvas.setAttribute('aria-hidden', 'true');
+  const ctx = /** @type {CanvasRenderingContext2D} */ (canvas.getContext('2d'));
+  ctx.translate(size / 2, size / 2);
+  draw(ctx);
+  return canvas;
+}
+
+/** What an item or a shot costs, each amount with its icon. @param {{ cost: readonly number[] }} item */
+function price(item) {
+  const list = document.createElement('span');
+  list.className = 'price';
+  list.classList.toggle('long', item.cost.filter((amount) => amount >= 50).length > 1);
+  item.cost.forEach((amount, resource) => {
+    if (amount === 0) return;
+    const one = document.createElement('span');
+    one.append(String(amount), picture(COIN_PX, (ctx) => drawIcon(ctx, RESOURCES[resource], 0, 0, COIN_PX)));
+    list.append(one);
+  });
+  return list;
+}
+
+/** How many of the group stand; empty while none does. @param {import('../rules/rules.js').Item} item @param {ReadonlyMap<number, number>} counts */
+function count(item, counts) {
+  const badge = document.createElement('span');
+  badge.className = 'count';
+  const standing = counts.get(groupOf(item).id) ?? 0;
+  badge.textContent = standing > 0 ? String(standing) : '';
+  badge.hidden = standing === 0;
+  return badge;
+}

@@ -1,0 +1,245 @@
+/**
+ * What lies over the world: state of the line, leaderboard, chat, the panel of figures. It reads state and writes the
+ * page; text from others only ever becomes text, never markup.
+ *
+ * @module game/hud/hud
+ */
+
+import { textOf } from '../../lib/close-reasons.js';
+import { isComposing } from '../../lib/held.js';
+import { drawGraph } from '../../lib/net-graph.js';
+import { ageMs } from '../../lib/age.js';
+
+/** Time that a chat line stays readable while nobody types. */
+const CHAT_SHOWN_MS = 9000;
+const CHAT_SHOWN_LINES = 7;
+const NOTE_MS = 2600;
+/** Time that what the operator says stays over the world. */
+const NOTICE_MS = 7000;
+const EVERY_MS = 120;
+/** The least number of its type: in lockstep nobody says how early a command came. */
+const UNKNOWN_MARGIN = -32768;
+
+/** @param {string} id */
+export const element = (id) => /** @type {HTMLElement} */ (document.getElementById(id));
+
+/** Lets a button act; after a mouse click the keyboard belongs to the game again. @param {string | HTMLElement} which @param {() => void} action */
+export function onPress(which, action) {
+  const button = typeof which === 'string' ? element(which) : which;
+  button.addEventListener('click', (event) => {
+    if (event.detail > 0) button.blur();
+    action();
+  });
+}
+
+export class Hud {
+  /**
+   * @param {import('../world/world.js').World} world
+   * @param {import('../net/connection.js').Connection} connection
+   * @param {import('../net/rates.js').Rates} rates
+   * @param {(text: string) => boolean} say
+   */
+  constructor(world, connection, rates, say) {
+    this.world = world;
+    this.connection = connection;
+    this.rates = rates;
+    this.drawnAt = 0;
+    this.note = { text: '', untilMs: 0 };
+    /** @type {unknown} */
+    this.boardSeen = null;
+    this.chatSeen = '';
+    this.errorSeen = /** @type {unknown} */ (null);
+    this.form = /** @type {HTMLFormElement} */ (element('chat'));
+    this.field = /** @type {HTMLInputElement} */ (element('chat-text'));
+    this.bindChat(say);
+    element('retry').addEventListener('click', () => connection.retryNow());
+    onPress('panel-button', () => this.togglePanel());
+    onPress('panel-close', () => this.togglePanel());
+    onPress('chat-button', () => this.openChat());
+  }
+
+  /** @param {(text: string) => boolean} say */
+  bindChat(say) {
+    this.form.addEventListener('submit', (event) => {
+      event.preventDefault();
+      if (this.field.value.trim() !== '' && !say(this.field.value)) this.tell('Not connected: the message was not sent.');
+      else this.field.value = '';
+      this.closeChat();
+    });
+    this.field.addEventListener('keydown', (event) => {
+      event.stopPropagation();
+      if (event.key !== 'Escape' || isComposing(event)) return;
+      this.field.value = '';
+      this.closeChat();
+    });
+    // Another window or the keyboard of a phone that is put away is no Escape: the text waits.
+    this.field.addEventListener('blur', () => this.closeChat());
+  }
+
+  openChat() {
+    if (this.world.ownId === null) return;
+    this.form.hidden = false;
+    this.chatSeen = '';
+    this.field.focus();
+  }
+
+  closeChat() {
+    if (this.form.hidden) return;
+    this.form.hidden = true;
+    this.field.blur();
+  }
+
+  closePanel() {
+    if (!element('panel').hidden) this.togglePanel();
+  }
+
+  togglePanel() {
+    const panel = element('panel');
+    panel.hidden = !panel.hidden;
+    element('panel-button').setAttribute('aria-expanded', String(!panel.hidden));
+    this.drawnAt = 0;
+  }
+
+  /** @param {boolean} on */
+  showSound(on) {
+    const button = element('sound-button');
+    button.setAttribute('aria-pressed', String(on));
+    button.title = on ? 'Sound is on (M)' : 'Sound is off (M)';
+  }
+
+  /** Shows a line for a moment where the state of the line is shown. @param {string} text */
+  tell(text) {
+    this.note = { text, untilMs: performance.now() + NOTE_MS };
+  }
+
+  /** Brings the page up to date; call once a frame. @param {number} nowMs */
+  draw(nowMs) {
+    if (nowMs - this.drawnAt < EVERY_MS) return;
+    this.drawnAt = nowMs;
+    this.drawStatus(nowMs);
+    this.drawBoard();
+    this.drawChat(nowMs);
+    this.drawNotice(nowMs);
+    if (!element('panel').hidden) this.drawPanel(nowMs);
+    if (!element('speed').hidden) this.drawSpeed();
+  }
+
+  /** @param {number} nowMs */
+  drawStatus(nowMs) {
+    const { state, retryAt, attempt, lives, reason, isDelayed } = this.connection;
+    const { error } = this.world;
+    // The card says for itself why one cannot play.
+    const isOnCard = !element('title').hidden;
+    if (error && error !== this.errorSeen) {
+      this.errorSeen = error;
+      if (!isOnCard) this.tell(error.detail || error.rule);
+    }
+    let text = '';
+    if (state === 'waiting' && !(retryAt === Infinity && isOnCard)) {
+      const seconds = Math.ceil(Math.max(0, retryAt - nowMs) / 1000);
+      text = retryAt === Infinity ? textOf(0, reason) : `${lives === 0 ? 'No connection' : 'Connection lost'}${reason ? ` (${reason})` : ''}. Retrying in ${seconds} s`;
+    } else if (state === 'connecting') {
+      text = isDelayed ? 'The server answers. The browser delays the connection …' : lives === 0 && attempt === 0 ? 'Connecting …' : `Reconnecting, attempt ${attempt} …`;
+    } else if (this.note.untilMs > nowMs) text = this.note.text;
+    const status = element('status');
+    status.hidden = text === '';
+    status.dataset.state = state;
+    setText('status-text', text);
+    element('retry').hidden = state !== 'waiting' || retryAt === Infinity;
+    document.body.classList.toggle('offline', state !== 'live' && lives > 0);
+  }
+
+  drawBoard() {
+    const { leaderboard, ownId, players, stats } = this.world;
+    // Below the ten best one's own score is shown as it is now; among them as the board has it.
+    const below = ownId !== null && leaderboard.place !== null && !leaderboard.rows.some((row) => row.player === ownId);
+    const key = `${ownId}:${this.world.epoch}:${below ? stats.score : ''}`;
+    if (this.boardSeen === leaderboard && this.boardKey === key) return;
+    this.boardSeen = leaderboard;
+    this.boardKey = key;
+    const rows = leaderboard.rows.map((row, i) => boardRow(i + 1, row.name || `guest ${row.player}`, row.score, row.player === ownId));
+    const { place } = leaderboard;
+    if (below && place !== null) {
+      rows.push(boardRow(place, players.get(ownId)?.name ?? 'you', stats.score, true));
+    }
+    element('board-rows').replaceChildren(...rows);
+    element('board').hidden = rows.length === 0;
+    setText('board-count', `${leaderboard.players} playing`);
+  }
+
+  /** @param {number} nowMs */
+  drawChat(nowMs) {
+    const typing = !this.form.hidden;
+    const lines = this.world.chat.filter((line) => typing || ageMs(nowMs, line.atMs) < CHAT_SHOWN_MS).slice(-CHAT_SHOWN_LINES);
+    const key = lines.map((line) => line.atMs).join();
+    if (key === this.chatSeen) return;
+    this.chatSeen = key;
+    element('log').replaceChildren(...lines.map((line) => {
+      const row = document.createElement('li');
+      row.classList.toggle('operator', line.player === null);
+      const who = document.createElement('b');
+      who.textContent = line.name || `guest ${line.player}`;
+      row.append(who, ` ${line.text}`);
+      return row;
+    }));
+  }
+
+  /** What the operator says, large, for a while. @param {number} nowMs */
+  drawNotice(nowMs) {
+    const { notice } = this.world;
+    const shown = notice !== null && ageMs(nowMs, notice.atMs) < NOTICE_MS;
+    if (shown) setText('notice-text', notice.text);
+    if (element('notice').hidden === shown) element('notice').hidden = !shown;
+  }
+
+  /** Frames a second and the ping, for those who want them always. */
+  drawSpeed() {
+    const { pingMs } = this.connection;
+    setText('speed', `${Math.round(this.rates.framesPerSecond)} fps · ${pingMs === null ? '–' : Math.round(pingMs)} ms`);
+  }
+
+  /** @param {number} nowMs */
+  drawPanel(nowMs) {
+    const { world, connection, rates } = this;
+    const gap = connection.history.longestGapMs(nowMs);
+    const rate = (name) => Math.round(rates.perSecond[name] ?? 0);
+    const margin = world.own?.marginTicks;
+    setText('p-ping', connection.pingMs === null ? '–' : `${connection.pingMs.toFixed(connection.pingMs < 10 ? 1 : 0)} ms`);
+    setText('p-tick', `${world.tick} at ${world.tickHz} Hz`);
+    setText('p-updates', `${rate('updatesIn')} /s`);
+    setText('p-gap', gap === null ? '–' : `${Math.round(gap)} ms`);
+    setText('p-in', `${bytes(rate('bytesIn'))}/s`);
+    setText('p-out', `${bytes(rate('bytesOut'))}/s`);
+    setText('p-view', String(world.players.size));
+    setText('p-margin', margin === undefined || margin === UNKNOWN_MARGIN ? '–' : `${margin > 0 ? '+' : ''}${margin} ticks`);
+    const { works, figures } = world.prediction ?? { works: false, figures: { leadMs: 0, corrected: 0, compared: 0, p99Px: 0 } };
+    setText('p-lead', works && world.ahead ? `${Math.round(figures.leadMs)} ms` : '–');
+    setText('p-corrections', works && figures.compared > 0 ? `${figures.corrected} of ${figures.compared}` : '–');
+    setText('p-delay', `${Math.round(world.clock.delayMs)} ms`);
+    setText('p-frames', `${Math.round(rates.framesPerSecond)} /s`);
+    drawGraph(/** @type {HTMLCanvasElement} */ (element('p-graph')), connection.history, nowMs);
+  }
+}
+
+/** @param {number} place @param {string} name @param {number} score @param {boolean} own */
+function boardRow(place, name, score, own) {
+  const row = document.createElement('li');
+  row.classList.toggle('own', own);
+  for (const text of [`${place}`, own ? `▸ ${name}` : name, score.toLocaleString('en')]) {
+    const part = document.createElement('span');
+    part.textContent = text;
+    row.append(part);
+  }
+  return row;
+}
+
+/** Writes a text where it is not there yet. @param {string} id @param {string} text */
+export function setText(id, text) {
+  const target = element(id);
+  if (target.textContent !== text) target.textContent = text;
+}
+
+/** @param {number} count */
+function bytes(count) {
+  return count < 1000 ? `${count} B` : `${(count / 1000).toFixed(1)} kB`;
+}

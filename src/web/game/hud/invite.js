@@ -1,0 +1,55 @@
+/**
+ * Playing with friends: a button makes a private room and goes there; the page of a private room shows the link for others. Only a server with rooms on
+ * demand can make one, so the page asks it first.
+ *
+ * @module game/hud/invite
+ */
+
+import { copyText } from '../../lib/clipboard.js';
+import { EDITION } from '../../wasm/edition.js';
+import { element, onPress } from './hud.js';
+import { fromRoot, isPrivate, privateName, roomOf } from '../../lib/room.js';
+
+export class Friends {
+  /** @param {(text: string) => void} tell says something over the world */
+  constructor(tell) {
+    this.tell = tell;
+    this.link = new URL('.', location.href).href;
+    onPress('friends-make', () => location.assign(fromRoot(location.href, `r/${privateName()}/`)));
+    onPress('invite-copy', () => this.copyOnCard());
+    onPress('s-invite', () => this.copyInGame());
+    if (isPrivate(roomOf(location.pathname))) this.showInvite();
+    else if (EDITION === 'server') this.offer();
+  }
+
+  showInvite() {
+    const field = /** @type {HTMLInputElement} */ (element('invite-link'));
+    field.value = this.link;
+    field.addEventListener('focus', () => field.select());
+    element('invite').hidden = false;
+    element('s-invite').hidden = false;
+  }
+
+  /** Shows the button if the server makes rooms. */
+  async offer() {
+    try {
+      const answer = await fetch(fromRoot(location.href, 'rooms?format=json'));
+      element('friends').hidden = (await answer.json()).on_demand !== true;
+    } catch {
+      // Without an answer there is no game either, of which the card speaks.
+    }
+  }
+
+  /** Says on the button that the link was copied; otherwise the link is selected, to be copied by hand. */
+  async copyOnCard() {
+    const isDone = await copyText(this.link);
+    element('invite-copy').textContent = isDone ? 'Copied' : 'Copy';
+    element('invite-said').textContent = isDone ? 'The link was copied.' : 'Copy the selected link.';
+    if (!isDone) element('invite-link').focus();
+  }
+
+  async copyInGame() {
+    const isDone = await copyText(this.link);
+    this.tell(isDone ? 'Invite link copied: send it to your friends' : `Invite your friends: ${this.link}`);
+  }
+}

@@ -1,0 +1,143 @@
+/**
+ * The panel of a page in lockstep: how far its world is, whether it agrees with the server's, what it costs beside a stream; and a button that
+ * changes one of its fields, so that one sees how the server finds it.
+ *
+ * @module game/hud/lockstep-panel
+ */
+
+import { element, onPress, setText } from './hud.js';
+import { queryWith } from '../../lib/netem-menu.js';
+import { Rates } from '../net/rates.js';
+
+const EVERY_MS = 200;
+/** Names of participants that a sentence has before it counts the rest. */
+const NAMED = 3;
+
+/** @param {string | null} value */
+const shown = (value) => value ?? 'nothing';
+
+/** @param {number} count @param {string} what */
+const counted = (count, what) => `${count} ${what}${count === 1 ? '' : 's'}`;
+
+/** @param {number} perSecond */
+const bytes = (perSecond) => (perSecond < 1000 ? `${Math.round(perSecond)} B/s` : `${(perSecond / 1000).toFixed(1)} kB/s`);
+
+/** @param {string[]} names */
+export function listed(names) {
+  const all = names.length > NAMED + 1 ? [...names.slice(0, NAMED), counted(names.length - NAMED, 'other')] : names;
+  return all.length < 2 ? all.join('') : `${all.slice(0, -1).join(', ')} and ${all[all.length - 1]}`;
+}
+
+/**
+ * What has happened since the button was pressed, or since the server's last report, one sentence after the other.
+ * @param {import('../../lib/lockstep.js').Status} status
+ * @param {{ asked: boolean, checksums: number | null }} since whether the button was pressed and nothing was changed yet; checksums that agreed after the report
+ */
+export function story({ corrupted, report }, { asked, checksums }) {
+  const lines = [];
+  if (asked) return ['At its next checksum this page changes a field of its own world.'];
+  if (corrupted && (!report || report.tick <= corrupted.tick)) {
+    const { tick, entity, field, before, after } = corrupted;
+    lines.push(`Tick ${tick}: this page has changed ${field} of ${entity} from ${shown(before)} to ${shown(after)}.`);
+  }
+  if (!report || (corrupted && report.tick < corrupted.tick)) return lines;
+  // First what one looks for: the list may be longer than the panel.
+  for (const { participant, entity, field, server, own } of report.fields) {
+    lines.unshift(`${entity}, ${field}: ${shown(server)} on the server, ${shown(own)} with ${participant}.`);
+  }
+  const [[expected, agreeing], ...others] = report.groups;
+  const has = (names) => `${listed(names)} ${names.length === 1 ? 'has' : 'have'}`;
+  const who = others.map(([checksum, names]) => `${has(names)} the checksum ${checksum}`);
+  const right = has(agreeing.map((name) => (name === 'server' ? 'the server' : name)));
+  lines.push(`The server reports tick ${report.tick}: ${who.join('; ')}; ${right} ${expected}.`);
+  if (checksums !== null) lines.push(`The world has begun again from a snapshot${checksums > 0 ? `, and the server has objected to none of ${counted(checksums, 'checksum')} since` : ''}.`);
+  return lines;
+}
+
+export class LockstepPanel {
+  /**
+   * @param {import('../../lib/lockstep.js').Lockstep | null} lockstep null in a page that follows as a stream
+   * @param {import('../net/connection.js').Connection} connection @param {import('../world/world.js').World} world
+   */
+  constructor(lockstep, connection, world) {
+    this.lockstep = lockstep;
+    this.connection = connection;
+    this.world = world;
+    this.rates = new Rates();
+    this.drawnAt = 0;
+    /** The tick of the field that had been changed when the button was pressed; undefined while nothing is asked. @type {number | null | undefined} */
+    this.asked = undefined;
+    /** How many had been sent when the last report was seen, and its tick. @type {{ tick: number, checksums: number } | null} */
+    this.seen = null;
+    this.why = '';
+    const link = /** @type {HTMLAnchorElement} */ (element('p-mode'));
+    link.href = queryWith(location.search, 'mode', lockstep ? null : 'mode=lockstep') || location.pathname;
+    link.textContent = lockstep ? 'follow as a stream' : 'run it in this page';
+    setText('p-mode-told', lockstep ? 'This page runs the whole world itself, in lockstep.' : 'The server tells this page what is in view.');
+    element('p-lockstep').hidden = !lockstep;
+    if (!lockstep) return;
+    onPress('p-lockstep', () => this.show(true));
+    onPress('lockstep-close', () => this.show(false));
+    onPress('l-corrupt', () => this.corrupt());
+    this.show(true);
+  }
+
+  get isOpen() {
+    return !element('lockstep').hidden;
+  }
+
+  /** In place of the connection panel. @param {boolean} isOpen */
+  show(isOpen) {
+    element('lockstep').hidden = !isOpen;
+    if (isOpen && !element('panel').hidden) element('panel-close').click();
+    this.drawnAt = 0;
+  }
+
+  /** Changes a field of the own world. */
+  corrupt() {
+    this.asked = this.lockstep?.status()?.corrupted?.tick ?? null;
+    this.lockstep?.corrupt(Math.floor(Math.random() * 2 ** 32));
+  }
+
+  /** @param {number} nowMs */
+  draw(nowMs) {
+    const { lockstep } = this;
+    if (!lockstep) return;
+    this.rates.count(lockstep.counts, nowMs);
+    if (!this.isOpen || nowMs - this.drawnAt < EVERY_MS) return;
+    this.drawnAt = nowMs;
+    // The connection panel has the same place.
+    if (!element('panel').hidden) return this.show(false);
+    const status = lockstep.works ? lockstep.status() : null;
+    setText('l-why', lockstep.sentence);
+    element('l-why').hidden = lockstep.sentence === '';
+    element('l-figures').hidden = element('l-deeds').hidden = lockstep.sentence !== '';
+    /** @type {HTMLButtonElement} */ (element('l-corrupt')).disabled = !status?.tick;
+    if (status) this.fill(status);
+  }
+
+  /** @param {import('../../lib/lockstep.js').Status} status */
+  fill(status) {
+    const { lockstep, connection, world, rates } = this;
+    const isReady = status.tick !== null;
+    const delay = connection.pingMs === null || !lockstep ? null : connection.pingMs / 2 + lockstep.lateMs(world.tickHz);
+    setText('l-tick', isReady ? String(status.tick) : '–');
+    setText('l-delay', isReady && delay !== null ? `${delay < 10 ? delay.toFixed(1) : Math.round(delay)} ms` : '–');
+    setText('l-differed', `${status.differed} of ${status.checksums}`);
+    setText('l-syncs', String(status.syncs));
+    setText('l-in', bytes(rates.perSecond.bytesIn ?? 0));
+    setText('l-stream', bytes(rates.perSecond.bytesStream ?? 0));
+    if (this.asked !== undefined && (status.corrupted?.tick ?? null) !== this.asked) this.asked = undefined;
+    if (status.report && status.report.tick !== this.seen?.tick) this.seen = { tick: status.report.tick, checksums: status.checksums };
+    const checksums = this.seen && status.differed > 0 ? status.checksums - this.seen.checksums : null;
+    this.tell(story(status, { asked: this.asked !== undefined, checksums }));
+  }
+
+  /** @param {string[]} lines */
+  tell(lines) {
+    const list = element('l-story');
+    if (list.childElementCount === lines.length && lines.every((line, at) => list.children[at].textContent === line)) return;
+    list.replaceChildren(...lines.map((line) => Object.assign(document.createElement('li'), { textContent: line })));
+    list.hidden = lines.length === 0;
+  }
+}

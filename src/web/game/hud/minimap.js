@@ -1,0 +1,167 @@
+/**
+ * The map in small: biomes, the scenery seen so far, what one built, players in view, one's clan wherever it is, and oneself.
+ *
+ * @module game/hud/minimap
+ */
+
+import { GRASS, INK, MATE, SAND, SNOW, WATER, borders } from '../rules/palette.js';
+
+/** Redrawn this often at most. */
+const EVERY_MS = 100;
+/** Colour and size in CSS px by kind: tree, bush, rock, gold. Sizes differ too, for those who see no difference in hue. */
+const DOTS = [['#4a7a43', 1.7], ['#7d9a4e', 1.2], ['#73798a', 1.6], ['#f0b429', 2.3]];
+
+export class Minimap {
+  /** @param {HTMLCanvasElement} canvas */
+  constructor(canvas) {
+    this.canvas = canvas;
+    this.ctx = /** @type {CanvasRenderingContext2D} */ (canvas.getContext('2d'));
+    this.ground = document.createElement('canvas');
+    this.version = -1;
+    this.size = 0;
+    this.drawnAt = 0;
+  }
+
+  /** @param {import('../world/world.js').World} world @param {import('../draw/camera.js').Camera} camera @param {number} nowMs */
+  draw(world, camera, nowMs) {
+    if (nowMs - this.drawnAt < EVERY_MS) return;
+    this.drawnAt = nowMs;
+    const size = Math.round(this.canvas.clientWidth * camera.ratio);
+    if (size === 0) return;
+    if (size !== this.size || world.thingsVersion !== this.version) this.drawGround(world, size, camera.ratio);
+    const { ctx } = this;
+    const scale = size / world.mapSize;
+    ctx.setTransform(1, 0, 0, 1, 0, 0);
+    ctx.drawImage(this.ground, 0, 0);
+    this.drawView(camera, scale);
+    for (const { id, track, shown } of world.players.values()) {
+      if (id !== world.ownId && track.last && !world.clans.isMate(id, world.ownId)) this.dot(shown, scale, 2 * camera.ratio, '#ffffff', camera.ratio);
+    }
+    this.drawBuilt(world, scale, camera.ratio);
+    this.drawMates(world, scale, camera.ratio, nowMs);
+    const focus = world.focus;
+    const inside = (value) => Math.max(5 * camera.ratio, Math.min(size - 5 * camera.ratio, value * scale));
+    if (world.death && !Number.isNaN(world.death.x)) this.drawGrave(inside(world.death.x), inside(world.death.y), camera.ratio);
+    if (focus?.track.last) this.drawSelf(inside(focus.shown.x), inside(focus.shown.y), camera.ratio);
+    this.drawPings(world.clans.pingsAt(nowMs), scale, camera.ratio);
+  }
+
+  /** @param {{ x: number, y: number }} at @param {number} scale @param {number} radius device px @param {string} colour @param {number} ratio */
+  dot(at, scale, radius, colour, ratio) {
+    const { ctx } = this;
+    ctx.beginPath();
+    ctx.arc(at.x * scale, at.y * scale, radius, 0, 7);
+    ctx.fillStyle = colour;
+    ctx.fill();
+    ctx.lineWidth = ratio;
+    ctx.strokeStyle = INK;
+    ctx.stroke();
+  }
+
+  /** The others of one's clan: where they are seen, or where they were said to be. */
+  drawMates(world, scale, ratio, nowMs) {
+    for (const { player, x, y } of world.clans.matesAt(nowMs)) {
+      if (player !== world.ownId && !world.players.has(player)) this.dot({ x, y }, scale, 3.2 * ratio, MATE, ratio);
+    }
+    for (const { id, shown, track } of world.players.values()) {
+      if (track.last && world.clans.isMate(id, world.ownId)) this.dot(shown, scale, 3.2 * ratio, MATE, ratio);
+    }
+  }
+
+  /** Places that somebody of the clan shows: rings that open. */
+  drawPings(pings, scale, ratio) {
+    const { ctx } = this;
+    for (const { x, y, part } of pings) {
+      const open = (part * 2.2) % 1;
+      for (const [colour, width] of [[INK, 4], [MATE, 2]]) {
+        ctx.globalAlpha = 1 - open;
+        ctx.strokeStyle = /** @type {string} */ (colour);
+        ctx.lineWidth = /** @type {number} */ (width) * ratio;
+        ctx.beginPath();
+        ctx.arc(x * scale, y * scale, (4 + 14 * open) * ratio, 0, 7);
+        ctx.stroke();
+      }
+    }
+    ctx.globalAlpha = 1;
+  }
+
+  /** What changes only when something new is seen. */
+  drawGround(world, size, ratio) {
+    this.size = size;
+    this.version = world.thingsVersion;
+    for (const canvas of [this.canvas, this.ground]) {
+      if (canvas.width !== size) canvas.width = canvas.height = size;
+    }
+    const ctx = /** @type {CanvasRenderingContext2D} */ (this.ground.getContext('2d'));
+    const at = borders(size);
+    const bands = [[0, SNOW.base], [at.snowEnd, GRASS.base], [at.riverStart, WATER.base], [at.riverEnd, GRASS.base], [at.desertStart, SAND.base]];
+    for (const [from, colour] of bands) {
+      ctx.fillStyle = /** @type {string} */ (colour);
+      ctx.fillRect(0, /** @type {number} */ (from), size, size);
+    }
+    const scale = size / world.mapSize;
+    for (const thing of world.things.values()) {
+      const [colour, radius] = DOTS[thing.kind] ?? DOTS[0];
+      ctx.fillStyle = /** @type {string} */ (colour);
+      ctx.beginPath();
+      ctx.arc(thing.x * scale, thing.y * scale, /** @type {number} */ (radius) * ratio, 0, 7);
+      ctx.fill();
+    }
+  }
+
+  /** The part of the map that the window shows. */
+  drawView(camera, scale) {
+    const { left, top, right, bottom } = camera.view;
+    this.ctx.strokeStyle = 'rgb(255 255 255 / 0.85)';
+    this.ctx.lineWidth = camera.ratio;
+    this.ctx.strokeRect(left * scale, top * scale, (right - left) * scale, (bottom - top) * scale);
+  }
+
+  /** What oneself built: small squares. */
+  drawBuilt(world, scale, ratio) {
+    if (world.bodyId === null) return;
+    const { ctx } = this;
+    const side = 2.6 * ratio;
+    ctx.fillStyle = '#ffe9a8';
+    ctx.strokeStyle = INK;
+    ctx.lineWidth = ratio;
+    for (const { owner, x, y } of world.built.structures.values()) {
+      if (owner !== world.bodyId) continue;
+      ctx.strokeRect(x * scale - side / 2, y * scale - side / 2, side, side);
+      ctx.fillRect(x * scale - side / 2, y * scale - side / 2, side, side);
+    }
+  }
+
+  /** Where one died: a cross. */
+  drawGrave(x, y, ratio) {
+    const { ctx } = this;
+    const reach = 4 * ratio;
+    ctx.beginPath();
+    ctx.moveTo(x - reach, y - reach);
+    ctx.lineTo(x + reach, y + reach);
+    ctx.moveTo(x + reach, y - reach);
+    ctx.lineTo(x - reach, y + reach);
+    for (const [colour, width] of [[INK, 4.5], ['#ff8a75', 2.2]]) {
+      ctx.strokeStyle = /** @type {string} */ (colour);
+      ctx.lineWidth = /** @type {number} */ (width) * ratio;
+      ctx.stroke();
+    }
+  }
+
+  /** Oneself is a diamond, everybody else a disc. */
+  drawSelf(x, y, ratio) {
+    const { ctx } = this;
+    const reach = 5 * ratio;
+    ctx.beginPath();
+    ctx.moveTo(x, y - reach);
+    ctx.lineTo(x + reach, y);
+    ctx.lineTo(x, y + reach);
+    ctx.lineTo(x - reach, y);
+    ctx.closePath();
+    ctx.fillStyle = '#ffd85e';
+    ctx.fill();
+    ctx.lineWidth = 1.8 * ratio;
+    ctx.strokeStyle = INK;
+    ctx.stroke();
+  }
+}

@@ -1,0 +1,90 @@
+/**
+ * Panels that open over the world: the list of keys, the settings. One at a time, so that they never cover each other.
+ * It reads and sets settings and writes the page; the game goes on below.
+ *
+ * @module game/hud/panels
+ */
+
+import { element, onPress } from './hud.js';
+
+/** Panels by name, with the button that opens each. */
+const PANELS = Object.freeze({ help: 'help-button', settings: 'settings-button', clan: 'clan-button' });
+
+/** @typedef {keyof typeof PANELS} PanelName */
+
+export class Panels {
+  constructor() {
+    for (const name of /** @type {PanelName[]} */ (Object.keys(PANELS))) {
+      onPress(PANELS[name], () => this.toggle(name));
+      onPress(`${name}-close`, () => this.close());
+    }
+  }
+
+  /** @param {PanelName} name */
+  isOpen(name) {
+    return !element(name).hidden;
+  }
+
+  /** Opens a panel in place of any other, or closes it. @param {PanelName} name */
+  toggle(name) {
+    const opens = !this.isOpen(name);
+    this.close();
+    if (opens) this.show(name, true);
+  }
+
+  close() {
+    for (const name of /** @type {PanelName[]} */ (Object.keys(PANELS))) if (this.isOpen(name)) this.show(name, false);
+  }
+
+  /** @param {PanelName} name @param {boolean} open */
+  show(name, open) {
+    const panel = element(name);
+    if (!open && panel.contains(document.activeElement)) /** @type {HTMLElement} */ (document.activeElement).blur();
+    panel.hidden = !open;
+    element(PANELS[name]).setAttribute('aria-expanded', String(open));
+  }
+}
+
+export class SettingsHud {
+  /**
+   * @param {import('../settings.js').Settings} settings
+   * @param {{ sound: () => boolean, auto: () => boolean }} state of what is no setting
+   * @param {{ sound: () => void, auto: () => void, keys: () => void }} toggles
+   */
+  constructor(settings, state, toggles) {
+    this.settings = settings;
+    this.state = state;
+    for (const name of /** @type {const} */ (['effects', 'names', 'speed'])) {
+      onChange(`s-${name}`, (box) => settings.set(name, box.checked));
+    }
+    onChange('s-sound', () => toggles.sound());
+    onChange('s-auto', () => toggles.auto());
+    field('s-volume').addEventListener('input', () => settings.set('volume', Number(field('s-volume').value)));
+    onChange('s-volume', () => {});
+    onPress('s-keys', toggles.keys);
+    this.draw();
+  }
+
+  /** Shows what is set; call after each change. */
+  draw() {
+    const { values } = this.settings;
+    for (const name of /** @type {const} */ (['effects', 'names', 'speed'])) field(`s-${name}`).checked = values[name];
+    field('s-sound').checked = this.state.sound();
+    field('s-auto').checked = this.state.auto();
+    field('s-volume').value = String(values.volume);
+    field('s-volume').disabled = !this.state.sound();
+    element('speed').hidden = !values.speed;
+  }
+}
+
+/** @param {string} id */
+const field = (id) => /** @type {HTMLInputElement} */ (element(id));
+
+/** Acts when a field has changed, and gives the keyboard back to the game. @param {string} id @param {(field: HTMLInputElement) => void} action */
+function onChange(id, action) {
+  const input = field(id);
+  input.addEventListener('change', () => {
+    action(input);
+    input.blur();
+  });
+}

@@ -1,0 +1,159 @@
+/**
+ * What one has and what becomes of one: resources, age, kill messages, the death card. It reads state and writes the
+ * page; names only ever become text.
+ *
+ * @module game/hud/player-stats
+ */
+
+import { drawIcon } from '../draw/icons.js';
+import { element, setText } from './hud.js';
+import { ageMs } from '../../lib/age.js';
+
+/** Time that a kill message stays, and how many stay at once. */
+const KILL_SHOWN_MS = 7000;
+const KILLS_SHOWN = 5;
+/** The death card comes after this time, so that one sees what happened. */
+export const CARD_MS = 900;
+const FIGURES = /** @type {const} */ (['wood', 'food', 'stone', 'gold', 'kills', 'score']);
+const EVERY_MS = 80;
+/** Sharp enough for every screen that the page draws for. */
+const ICON_PX = 132;
+/** How long a figure stays lit after it has risen. */
+const LIT_MS = 450;
+
+export class PlayHud {
+  /** @param {import('../world/world.js').World} world @param {() => void} onAgain */
+  constructor(world, onAgain) {
+    this.world = world;
+    this.onAgain = onAgain;
+    this.drawnAt = 0;
+    this.killsSeen = '';
+    /** Made once for each message, so that it fades as a whole. @type {WeakMap<object, HTMLElement>} */
+    this.rows = new WeakMap();
+    this.wasDead = false;
+    this.game = element('game');
+    this.wasNarrow = this.isNarrow;
+    /** @type {Record<string, { value: number, atMs: number }>} */
+    this.shown = Object.fromEntries(FIGURES.map((name) => [name, { value: -1, atMs: -Infinity }]));
+    for (const canvas of document.querySelectorAll('canvas[data-icon]')) paintIcon(/** @type {HTMLCanvasElement} */ (canvas));
+    element('again').addEventListener('click', () => this.again());
+  }
+
+  /** Whether the game's part of the window is as small as a phone's: as in the style sheet. */
+  get isNarrow() {
+    return this.game.clientWidth <= 820 || this.game.clientHeight <= 520;
+  }
+
+  /** Whether the death card can be answered. */
+  get isAsking() {
+    const { death } = this.world;
+    return death !== null && ageMs(performance.now(), death.atMs) > CARD_MS;
+  }
+
+  /** Begins anew, if one is dead and has seen it. */
+  again() {
+    if (this.isAsking) this.onAgain();
+  }
+
+  /** Brings the page up to date; call once a frame. @param {number} nowMs */
+  draw(nowMs) {
+    this.drawDeath(nowMs);
+    if (nowMs - this.drawnAt < EVERY_MS) return;
+    this.drawnAt = nowMs;
+    this.drawFigures(nowMs);
+    this.drawKills(nowMs);
+  }
+
+  drawFigures(nowMs) {
+    const { stats } = this.world;
+    const { isNarrow } = this;
+    for (const name of FIGURES) {
+      const shown = this.shown[name];
+      const value = stats[name];
+      if (value !== shown.value || isNarrow !== this.wasNarrow) {
+        if (value > shown.value && shown.value >= 0) shown.atMs = nowMs;
+        shown.value = value;
+        setText(`f-${name}`, short(value, isNarrow));
+      }
+      element(`f-${name}`).parentElement?.classList.toggle('lit', ageMs(nowMs, shown.atMs) < LIT_MS);
+    }
+    this.wasNarrow = isNarrow;
+    setText('age', `Age ${stats.age}`);
+    const part = stats.xp_next > 0 ? Math.max(0, Math.min(1, stats.xp / stats.xp_next)) : 0;
+    const fill = element('age-fill');
+    const scale = `${part.toFixed(4)} 1`;
+    if (fill.style.scale !== scale) fill.style.scale = scale;
+    setText('age-xp', stats.xp_next > 0 ? `${stats.xp} of ${stats.xp_next}` : '');
+  }
+
+  /** @param {number} nowMs */
+  drawKills(nowMs) {
+    const kills = this.world.kills.filter((kill) => ageMs(nowMs, kill.atMs) < KILL_SHOWN_MS).slice(-KILLS_SHOWN);
+    const key = kills.map((kill) => `${kill.atMs}:${kill.victim}`).join();
+    if (key === this.killsSeen) return;
+    this.killsSeen = key;
+    for (const kill of kills) if (!this.rows.has(kill)) this.rows.set(kill, this.killRow(kill));
+    element('kills').replaceChildren(...kills.map((kill) => /** @type {HTMLElement} */ (this.rows.get(kill))));
+  }
+
+  killRow({ killer, killerName, victim, victimName, atMs }) {
+    const row = document.createElement('li');
+    const own = this.world.bodyId;
+    row.classList.toggle('won', killer !== null && killer === own);
+    row.classList.toggle('lost', victim === own);
+    row.style.animationDelay = `${Math.round(atMs + KILL_SHOWN_MS - 900 - performance.now())}ms`;
+    const icon = document.createElement('canvas');
+    icon.dataset.icon = 'kills';
+    paintIcon(icon);
+    const name = (id, text) => {
+      const who = document.createElement('b');
+      who.textContent = text || `guest ${id}`;
+      return who;
+    };
+    if (killer === null) row.append(name(victim, victimName), ' died ', icon);
+    else row.append(name(killer, killerName), icon, name(victim, victimName));
+    return row;
+  }
+
+  /** @param {number} nowMs */
+  drawDeath(nowMs) {
+    const { death } = this.world;
+    const card = element('death');
+    const shown = death !== null && ageMs(nowMs, death.atMs) > CARD_MS;
+    if ((death !== null) !== this.wasDead) {
+      this.wasDead = death !== null;
+      document.body.classList.toggle('dead', this.wasDead);
+    }
+    if (card.hidden !== shown) return;
+    card.hidden = !shown;
+    if (!death || !shown) return;
+    const alone = death.beast ? `A ${death.beast} got you.` : 'Nobody is to blame.';
+    setText('death-by', death.by === null ? alone : `${death.name || `guest ${death.by}`} got you.`);
+    setText('d-age', String(death.age));
+    setText('d-kills', String(death.kills));
+    setText('d-score', death.score < 1e5 ? death.score.toLocaleString('en') : short(death.score));
+  }
+}
+
+/** @param {HTMLCanvasElement} canvas with the name of its picture in `data-icon` */
+function paintIcon(canvas) {
+  canvas.width = canvas.height = ICON_PX;
+  if (!canvas.hasAttribute('aria-label')) canvas.setAttribute('aria-hidden', 'true');
+  const ctx = /** @type {CanvasRenderingContext2D} */ (canvas.getContext('2d'));
+  drawIcon(ctx, canvas.dataset.icon ?? 'score', ICON_PX / 2, ICON_PX / 2, ICON_PX);
+}
+
+/**
+ * A figure that fits its place.
+ * @param {number} value
+ * @param {boolean} narrow where there is room for four characters only, not for six
+ * @returns {string} whole up to 9,999, or 999 where it is narrow; then in thousands or millions, with a decimal where that fits
+ */
+export function short(value, narrow = false) {
+  if (value < (narrow ? 1000 : 10000)) return value.toLocaleString('en');
+  const [part, unit] = value < 1e6 ? [value / 1000, 'k'] : [value / 1e6, 'M'];
+  const decimals = part < (narrow ? 10 : 100) ? 1 : 0;
+  // Cut, not rounded: one never has less than what is shown.
+  const cut = Math.floor(part * 10 ** decimals) / 10 ** decimals;
+  return `${cut.toFixed(decimals)}${unit}`;
+}

@@ -1,0 +1,151 @@
+/**
+ * The title card: a name, a skin, Play. The world moves behind it. What was chosen is remembered.
+ *
+ * @module game/hud/title
+ */
+
+import { drawBody } from '../draw/players.js';
+import { element } from './hud.js';
+import { SKINS } from '../rules/palette.js';
+import { NAME_CHARS, cut } from '../net/protocol.js';
+import { isPrivate, roomOf } from '../../lib/room.js';
+import { local } from '../../lib/stored.js';
+
+const STORE = 'tickwire.player';
+const GUESTS = ['Wren', 'Alder', 'Juniper', 'Fenn', 'Sorrel', 'Moss', 'Hazel', 'Rook', 'Tansy', 'Birch'];
+
+export class Title {
+  /** @param {(player: { name: string, skin: number }) => void} onPlay */
+  constructor(onPlay) {
+    this.onPlay = onPlay;
+    this.card = element('title');
+    this.name = /** @type {HTMLInputElement} */ (element('name'));
+    this.preview = /** @type {HTMLCanvasElement} */ (element('preview'));
+    this.ctx = /** @type {CanvasRenderingContext2D} */ (this.preview.getContext('2d'));
+    this.pointer = { x: 0, y: 0 };
+    /** Why there is no game; empty while there may be one. */
+    this.failed = '';
+    const { name, skin } = remembered();
+    this.skin = skin;
+    this.name.value = name;
+    this.name.placeholder = GUESTS[Math.floor(Math.random() * GUESTS.length)];
+    this.makeSkins();
+    this.nameRoom(roomOf(location.pathname));
+    addEventListener('pointermove', (event) => { this.pointer = { x: event.clientX, y: event.clientY }; });
+    element('title-form').addEventListener('submit', (event) => {
+      event.preventDefault();
+      this.play();
+    });
+  }
+
+  /** A radio button for each skin, named, so that they can be reached and told apart without seeing colours. */
+  makeSkins() {
+    const skins = SKINS.map((skin, i) => {
+      const label = document.createElement('label');
+      const radio = document.createElement('input');
+      radio.type = 'radio';
+      radio.name = 'skin';
+      radio.value = String(i);
+      radio.checked = i === this.skin;
+      radio.setAttribute('aria-label', skin.name);
+      radio.addEventListener('change', () => { this.skin = i; });
+      const swatch = document.createElement('span');
+      swatch.style.background = skin.body;
+      label.title = skin.name;
+      label.append(radio, swatch);
+      return label;
+    });
+    element('skins').append(...skins);
+  }
+
+  /** Names the room, unless it is the default one. @param {string} room */
+  nameRoom(room) {
+    if (room === '') return;
+    element('title-room').hidden = false;
+    // A private room is named by its link alone.
+    element('title-room-kind').textContent = isPrivate(room) ? 'Private room' : 'Room';
+    element('title-room-name').textContent = isPrivate(room) ? '' : room;
+    document.title = `tickwire · ${isPrivate(room) ? 'private room' : room}`;
+  }
+
+  /** Who is chosen. */
+  get player() {
+    return { name: cut(this.name.value || this.name.placeholder, NAME_CHARS), skin: this.skin };
+  }
+
+  /** Shows the card again, to somebody who may not play. @param {string} why */
+  refuse(why) {
+    this.fail(why);
+    this.card.hidden = false;
+    document.body.classList.remove('playing');
+  }
+
+  /** Says in place of the number of players why there is no game. @param {string} why */
+  fail(why) {
+    this.failed = why;
+    element('title-count').classList.add('failed');
+  }
+
+  /** Shows a sentence on the card, such as what the browser lacks. @param {string} text */
+  note(text) {
+    const line = document.createElement('li');
+    line.textContent = text;
+    element('title-notes').append(line);
+    element('title-notes').hidden = false;
+  }
+
+  play() {
+    const { player } = this;
+    local.setItem(STORE, JSON.stringify({ ...player, name: cut(this.name.value, NAME_CHARS) }));
+    this.card.hidden = true;
+    document.body.classList.add('playing');
+    if (document.activeElement instanceof HTMLElement) document.activeElement.blur();
+    // From the inspector beside the game too: the keys are the game's from now on.
+    window.focus();
+    this.onPlay(player);
+  }
+
+  /** Brings the card up to date. @param {import('../world/world.js').World} world @param {boolean} live @param {number} nowMs */
+  draw(world, live, nowMs) {
+    if (this.card.hidden) return;
+    const { players } = world.leaderboard;
+    const leader = world.focus?.name;
+    const text = this.failed !== '' ? this.failed : !live ? 'Connecting …' : players === 0 ? 'Nobody is here yet. Be the first.'
+      : `${players} playing now${leader ? ` · watching ${leader}` : ''}`;
+    const line = element('title-count');
+    if (line.textContent !== text) line.textContent = text;
+    this.drawPreview(nowMs);
+  }
+
+  /** The chosen player, who looks at the mouse. @param {number} nowMs */
+  drawPreview(nowMs) {
+    const { ctx, preview } = this;
+    const ratio = Math.min(2, devicePixelRatio || 1);
+    const size = Math.round(preview.clientWidth * ratio);
+    if (size === 0) return;
+    if (preview.width !== size) preview.width = preview.height = size;
+    const box = preview.getBoundingClientRect();
+    const x = this.pointer.x - box.left - box.width / 2;
+    const y = this.pointer.y - box.top - box.height / 2;
+    const heading = this.pointer.x === 0 && this.pointer.y === 0 ? 0.9 : Math.atan2(y, x);
+    const scale = size / 112;
+    ctx.setTransform(scale, 0, 0, scale, size / 2, size / 2);
+    ctx.clearRect(-56, -56, 112, 112);
+    ctx.fillStyle = 'rgb(40 36 60 / 0.16)';
+    ctx.beginPath();
+    ctx.ellipse(4, 7, 37, 35, 0, 0, 7);
+    ctx.fill();
+    drawBody(ctx, 0, 0, heading, this.skin, nowMs / 12, 0.35);
+  }
+}
+
+/** @returns {{ name: string, skin: number }} */
+function remembered() {
+  try {
+    const stored = JSON.parse(local.getItem(STORE) ?? '{}');
+    const skin = Number.isInteger(stored.skin) && SKINS[stored.skin] ? stored.skin : Math.floor(Math.random() * SKINS.length);
+    return { name: typeof stored.name === 'string' ? cut(stored.name, NAME_CHARS) : '', skin };
+  } catch {
+    return { name: '', skin: 0 };
+  }
+}

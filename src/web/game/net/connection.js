@@ -1,0 +1,292 @@
+/**
+ * The line to the server: opens it, watches it, opens it again. Bytes and packets come in, packets go out; what they
+ * mean for the world is not its business. It never gives up, and says at each moment where it stands.
+ *
+ * @module game/net/connection
+ */
+
+import { Attempt, reach } from '../../lib/attempt.js';
+import { EDITION } from '../../wasm/edition.js';
+import { NO_ANSWER, TAKEN_OVER, TOKEN_MISSING, TOKEN_WRONG, textOf } from '../../lib/close-reasons.js';
+import { Heartbeat, onReturn } from '../../lib/heartbeat.js';
+import { History } from '../../lib/net-history.js';
+import { LOCKSTEP, NO_LOCKSTEP } from '../../lib/lockstep.js';
+import { MODE, SUBPROTOCOL, VERSION, decode, encode, loadCodes, predicted } from './protocol.js';
+import { ownKey } from '../../lib/resume-key.js';
+import { forgetToken, ownToken } from '../../lib/player-token.js';
+import { fromRoot } from '../../lib/room.js';
+import { loadRules } from '../rules/rules.js';
+import { offers, openSocket } from '../../wasm/open-socket.js';
+import { waitMs } from '../../lib/backoff.js';
+
+/** A connection that has held this long counts as good: the next outage begins with quick tries again. */
+const GOOD_MS = 5000;
+/** Answers requests while the server runs. */
+const HEALTH = 'healthz';
+
+/**
+ * @typedef {'connecting' | 'live' | 'waiting'} State
+ * - connecting: a try is under way
+ * - live: the server has said welcome
+ * - waiting: the line broke; `retryAt` says when the next try is
+ */
+
+/** @typedef {{ name: string, skin: number }} Player */
+
+export class Connection {
+  /**
+   * @param {string} path of the endpoint, below the page's own
+   * @param {(packet: { name: string, values: Record<string, any> }, nowMs: number) => void} onPacket
+   * @param {() => void} onState called after each change of `state`
+   * @param {(bytes: Uint8Array, came: boolean, nowMs: number) => void} [onMessage] is shown every message that comes or goes
+   */
+  constructor(path, onPacket, onState, onMessage = () => {}) {
+    this.path = path;
+    /** The page's key. */
+    this.key = ownKey;
+    /** The key of the last connection; '' before the first. */
+    this.proof = '';
+    this.onPacket = onPacket;
+    this.onState = onState;
+    this.onMessage = onMessage;
+    /** Puts a simulated line before a socket. @type {(socket: any) => any} */
+    this.around = (socket) => socket;
+    /** Runs the world in this page; null for a page that follows as a stream. @type {import('../../lib/lockstep.js').Lockstep | null} */
+    this.lockstep = null;
+    /** Whether this connection has asked for lockstep. */
+    this.isInLockstep = false;
+    /** Called before the world begins again in this page, on the same connection. */
+    this.onAgain = () => {};
+    /** @type {State} */
+    this.state = 'connecting';
+    /** The last tick of which a page was told that comes back to its player; null if it has none. @type {() => number | null} */
+    this.since = () => null;
+    /** Who plays; null for a watcher. @type {Player | null} */
+    this.player = null;
+    /** Local time of the next try while waiting, ms; infinite if the page does not try again by itself. */
+    this.retryAt = 0;
+    /** Tries since the line broke. */
+    this.attempt = 0;
+    /** Connections that have reached `live`. */
+    this.lives = 0;
+    /** Why the line broke, in the server's words if it had any. */
+    this.reason = '';
+    /** Counted since the page was opened. */
+    this.stats = { bytesIn: 0, bytesOut: 0, messagesIn: 0, messagesOut: 0, updatesIn: 0, undecodable: 0 };
+    /** Round trip of the last ping, ms; null before the first. @type {number | null} */
+    this.pingMs = null;
+    this.history = new History();
+    this.liveSince = 0;
+    this.heartbeat = new Heartbeat((nonce) => this.send('ping', { nonce }), () => this.lost());
+    /** @type {import('../../wasm/open-socket.js').Socket | null} */
+    this.socket = null;
+    /** @type {Attempt<string> | null} */
+    this.current = null;
+    this.timer = 0;
+    onReturn(() => this.returned());
+  }
+
+  /** Begins an attempt. */
+  open() {
+    clearTimeout(this.timer);
+    this.current?.end();
+    const current = new Attempt({
+      prepare: async (signal) => {
+        const [key] = await Promise.all([this.key(), this.lives + this.attempt > 0 ? this.reach(signal) : null]);
+        return key;
+      },
+      connect: (key) => this.connect(key, current),
+      reach: (signal) => this.reach(signal),
+      failed: (error) => {
+        if (error) console.warn('no connection:', error);
+        this.broken(this.socket, NO_ANSWER);
+      },
+    });
+    this.current = current;
+    this.setState('connecting');
+    current.begin();
+  }
+
+  /** Rejects if the server does not answer requests. @param {AbortSignal} signal */
+  async reach(signal) {
+    if (EDITION !== 'tab') await reach(fromRoot(location.href, HEALTH), signal);
+  }
+
+  /** Opens the WebSocket of an attempt. @param {string} key @param {Attempt<string>} current */
+  connect(key, current) {
+    this.proof = key;
+    const socket = this.around(openSocket(this.path, offers(SUBPROTOCOL, key, ownToken())));
+    socket.binaryType = 'arraybuffer';
+    this.socket = socket;
+    this.history.begin();
+    socket.onopen = () => {
+      if (socket !== this.socket) return;
+      current.opened();
+      this.begin(socket);
+    };
+    socket.onmessage = (event) => { if (socket === this.socket) this.receive(event.data); };
+    socket.onclose = (event) => {
+      if (socket === this.socket) this.broken(socket, event.reason || (event.code === 1001 ? 'server is stopping' : ''));
+    };
+  }
+
+  /** Whether the browser delays the WebSocket of the current attempt: the server answers requests. */
+  get isDelayed() {
+    return this.current?.isDelayed ?? false;
+  }
+
+  /** The server that answers may be another one than before, with other packet tables and rules. @param {import('../../wasm/open-socket.js').Socket} socket */
+  async begin(socket) {
+    try {
+      await Promise.all([loadCodes(), loadRules()]);
+    } catch (error) {
+      console.warn('the packet tables or the rules cannot be loaded:', error);
+      this.broken(socket, 'no packet tables or rules');
+    }
+    if (socket === this.socket) await this.lockstep?.begin(...predicted());
+    if (socket === this.socket) this.hello();
+  }
+
+  /** Says who we are: the first packet of each connection, and the way back into play after an outage. */
+  hello() {
+    this.isInLockstep = this.lockstep?.works ?? false;
+    const mode = (this.player ? MODE.play : MODE.watch) | (this.isInLockstep ? LOCKSTEP : 0);
+    this.send('hello', { version: VERSION, mode, name: this.player?.name, skin: this.player?.skin, since: this.since() });
+  }
+
+  /** Begins to play, now and after each reconnection. @param {Player} player */
+  enter(player) {
+    this.player = player;
+    if (this.state === 'live') this.send('enter', player);
+    else this.retryNow();
+  }
+
+  /**
+   * Sends a packet; without an open line it is dropped, since what was meant then means nothing later. So is one that the server's packet tables do not
+   * have.
+   * @param {Parameters<typeof encode>[0]} name @param {Record<string, unknown>} values
+   */
+  send(name, values) {
+    if (this.socket?.readyState !== WebSocket.OPEN) return false;
+    const bytes = encode(name, values);
+    if (!bytes) return false;
+    this.write(bytes);
+    this.onMessage(bytes, false, performance.now());
+    return true;
+  }
+
+  /** @param {Uint8Array<ArrayBuffer>} bytes */
+  write(bytes) {
+    if (this.socket?.readyState !== WebSocket.OPEN) return;
+    this.socket.send(bytes);
+    this.stats.bytesOut += bytes.length;
+    this.stats.messagesOut += 1;
+  }
+
+  /** @param {ArrayBuffer} data */
+  receive(data) {
+    const now = performance.now();
+    this.heartbeat.received(now);
+    this.stats.bytesIn += data.byteLength;
+    this.stats.messagesIn += 1;
+    const { lockstep, socket } = this;
+    if (!lockstep || !socket || !this.isInLockstep) return this.hear(new Uint8Array(data), now);
+    const { told, say } = lockstep.hear(new Uint8Array(data), now);
+    for (const bytes of say) this.write(bytes);
+    for (const bytes of told) if (socket === this.socket) this.hear(bytes, now);
+    if (!lockstep.works) this.broken(socket, lockstep.why);
+  }
+
+  /** A message of the server, or what it would have said. @param {Uint8Array} bytes @param {number} now */
+  hear(bytes, now) {
+    let packet;
+    try {
+      packet = decode(bytes);
+    } catch (error) {
+      this.stats.undecodable += 1;
+      console.error('a packet that cannot be read:', error);
+      return;
+    }
+    const isAgain = packet?.name === 'welcome' && this.state === 'live';
+    if (isAgain) this.onAgain();
+    this.onMessage(bytes, true, now);
+    if (!packet) return;
+    if (packet.name === 'welcome' && !isAgain) this.welcomed(now);
+    else if (packet.name === 'pong') this.ponged(packet.values.nonce, now);
+    else if (packet.name === 'update') this.updated(now);
+    this.onPacket(packet, now);
+  }
+
+  /** @param {number} now */
+  welcomed(now) {
+    this.current?.end();
+    this.liveSince = now;
+    this.lives += 1;
+    this.reason = '';
+    this.setState('live');
+    this.heartbeat.begin(now);
+  }
+
+  /** @param {number} nonce @param {number} now */
+  ponged(nonce, now) {
+    const trip = this.heartbeat.answered(nonce, now);
+    if (trip === null) return;
+    this.pingMs = trip;
+    this.history.trip(trip, now);
+  }
+
+  /** @param {number} now */
+  updated(now) {
+    this.stats.updatesIn += 1;
+    this.history.update(now);
+  }
+
+  /** The connection is dead, although nothing has closed it. */
+  lost() {
+    if (this.state === 'live') this.broken(this.socket, NO_ANSWER);
+  }
+
+  /** Ends a connection or an attempt. @param {import('../../wasm/open-socket.js').Socket | null} socket without one the attempt has none yet @param {string} reason */
+  broken(socket, reason) {
+    if (socket !== this.socket) return;
+    clearTimeout(this.timer);
+    this.current?.end();
+    this.heartbeat.end();
+    this.socket = null;
+    socket?.close();
+    const now = performance.now();
+    if (this.state === 'live' && now - this.liveSince > GOOD_MS) this.attempt = 0;
+    if (reason === TOKEN_WRONG) forgetToken();
+    if (NO_LOCKSTEP.includes(reason)) this.lockstep?.fail(textOf(0, reason));
+    // Two pages with one player must not take it from each other for ever, and a token does not become right.
+    const isUnwanted = [TAKEN_OVER, TOKEN_MISSING, TOKEN_WRONG].includes(reason);
+    // What does not go in lockstep goes on as a stream, at once.
+    const isNowStream = this.isInLockstep && this.lockstep?.works === false;
+    this.isInLockstep = false;
+    const wait = isUnwanted ? Infinity : isNowStream ? 0 : waitMs(this.attempt, Math.random());
+    this.attempt += 1;
+    this.retryAt = now + wait;
+    this.reason = reason || this.reason;
+    this.pingMs = null;
+    if (wait < Infinity) this.timer = setTimeout(() => this.open(), wait);
+    this.setState('waiting');
+  }
+
+  /** The page is visible again, or has a network: a dead connection is found now, and a wait is over. */
+  returned() {
+    if (this.state === 'live') this.heartbeat.ask(performance.now());
+    else if (this.state === 'connecting' && this.current?.isStale) this.open();
+    else this.retryNow();
+  }
+
+  /** Tries at once instead of after the wait. */
+  retryNow() {
+    if (this.state === 'waiting' && this.retryAt < Infinity) this.open();
+  }
+
+  /** @param {State} state */
+  setState(state) {
+    this.state = state;
+    this.onState();
+  }
+}

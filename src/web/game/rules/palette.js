@@ -1,0 +1,84 @@
+/**
+ * Colours and the lie of the land. One rule keeps the style together: light comes from the top left, and a thing's
+ * outline is its own darkest tone, never black.
+ *
+ * @module game/rules/palette
+ */
+
+import { noise } from './random.js';
+
+/** Outline and text colour of everything that has no tone of its own. */
+export const INK = '#38324a';
+/** Those of one's clan, on the map and above their heads. */
+export const MATE = '#9be8f0';
+
+export const SNOW = { base: '#e8eef4', light: '#f5f8fb', dark: '#d6e1eb', mark: '#b9cad9' };
+export const GRASS = { base: '#8fb468', light: '#9bc074', dark: '#83a85d', mark: '#6c9450' };
+export const SAND = { base: '#e6cf98', light: '#efdcac', dark: '#dcc387', mark: '#c2a566' };
+export const BANK = { base: '#d3c08c', wet: '#b9a877' };
+export const WATER = { base: '#5caed0', deep: '#4799bf', wave: '#9fd6e8', foam: '#e6f6f8' };
+export const OUTSIDE = { base: '#262b3d', mark: '#323950', edge: '#4a3f55' };
+
+/** Skins differ in lightness as well as in hue, so that they can be told apart without colour vision. */
+export const SKINS = Object.freeze([
+  { name: 'chestnut', body: '#bf8f54' },
+  { name: 'cream', body: '#f2d9b1' },
+  { name: 'umber', body: '#7d5a3c' },
+  { name: 'rose', body: '#f0b3b8' },
+  { name: 'brick', body: '#c95a4a' },
+  { name: 'amber', body: '#f0b429' },
+  { name: 'moss', body: '#5f7f3a' },
+  { name: 'teal', body: '#2f9c95' },
+  { name: 'sky', body: '#7db4e6' },
+  { name: 'violet', body: '#8a6fc4' },
+]);
+
+/** Borders of the biomes as parts of the map's side; the figures are those of the rules. */
+const SNOW_END = 2400 / 14400;
+const RIVER_MIDDLE = 7200 / 14400;
+const RIVER_HALF = 362 / 14400;
+const DESERT_START = 12000 / 14400;
+
+/** @typedef {'snow' | 'grass' | 'river' | 'desert'} Biome */
+
+/**
+ * Heights of the borders, px.
+ * @param {number} mapSize px
+ */
+export function borders(mapSize) {
+  return {
+    snowEnd: SNOW_END * mapSize,
+    riverStart: (RIVER_MIDDLE - RIVER_HALF) * mapSize,
+    riverEnd: (RIVER_MIDDLE + RIVER_HALF) * mapSize,
+    desertStart: DESERT_START * mapSize,
+  };
+}
+
+/** @param {number} y px @param {number} mapSize px @returns {Biome} */
+export function biomeAt(y, mapSize) {
+  const at = borders(mapSize);
+  if (y <= at.snowEnd) return 'snow';
+  if (y >= at.riverStart && y <= at.riverEnd) return 'river';
+  return y >= at.desertStart ? 'desert' : 'grass';
+}
+
+/** How far a border is drawn from its true height at `x`, so that it does not look ruled. @param {number} x px @param {number} seed @param {number} reach px */
+export function wobble(x, seed, reach) {
+  return (noise(x / 260, seed) + 0.45 * noise(x / 83, seed + 7)) * reach;
+}
+
+/**
+ * Mixes two colours.
+ * @param {string} from `#rrggbb` @param {string} to `#rrggbb` @param {number} part 0 to 1
+ */
+export function mix(from, to, part) {
+  const a = parseInt(from.slice(1), 16);
+  const b = parseInt(to.slice(1), 16);
+  const channel = (shift) => Math.round(((a >> shift) & 255) * (1 - part) + ((b >> shift) & 255) * part);
+  return `#${((channel(16) << 16) | (channel(8) << 8) | channel(0)).toString(16).padStart(6, '0')}`;
+}
+
+/** The outline that belongs to a fill. @param {string} fill */
+export function outlineOf(fill) {
+  return mix(fill, INK, 0.68);
+}

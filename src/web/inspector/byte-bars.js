@@ -1,0 +1,75 @@
+/**
+ * Bytes a second as bars: one for each packet, cut into its fields.
+ *
+ * Comes in: means. Goes out: which packet was pressed, to be filtered for. Never: a bar whose colours mean something else than in the
+ * drawing: fields have the colours of the arguments in their order.
+ *
+ * A bar's length grows with the square root of its bytes, so that small packets can be read beside large ones; the figure says how many.
+ *
+ * @module inspector/byte-bars
+ */
+
+import { readable } from './byte-rates.js';
+import { element } from './frame/bit-diagram.js';
+import { TINTS } from './frame/tree.js';
+
+/** Width of a letter, and of the space around a word. */
+const LETTER_PX = 6.1;
+const AROUND_PX = 10;
+const TINT_OF = { header: 'length', masking_key: 'key', code: 'code' };
+
+/** A button for each bar, so that it can be reached by the keyboard. */
+export class Bars {
+  /** @param {HTMLElement} box @param {HTMLElement} sum @param {(packet: string) => void} onPick */
+  constructor(box, sum, onPick) {
+    this.box = box;
+    this.sum = sum;
+    box.addEventListener('click', (event) => {
+      const bar = /** @type {HTMLElement} */ (event.target).closest('[data-packet]');
+      if (bar instanceof HTMLElement) onPick(bar.dataset.packet ?? '');
+    });
+  }
+
+  /** @param {import('./byte-rates.js').Bar[]} bars */
+  show(bars) {
+    const most = bars[0]?.bytes ?? 0;
+    const all = bars.reduce((sum, bar) => sum + bar.bytes, 0);
+    this.sum.textContent = bars.length === 0 ? '' : `${readable(all)}/s`;
+    while (this.box.children.length > bars.length) this.box.lastChild?.remove();
+    bars.forEach((bar, at) => {
+      if (!this.box.children[at]) this.box.append(newBar());
+      fill(/** @type {HTMLElement} */ (this.box.children[at]), bar, most);
+    });
+  }
+}
+
+function newBar() {
+  const bar = document.createElement('button');
+  bar.type = 'button';
+  bar.append(element('arrow'), element('name'), element('count'), element('figure'), element('track'));
+  return bar;
+}
+
+/** @param {HTMLElement} button @param {import('./byte-rates.js').Bar} bar @param {number} most bytes of the largest */
+function fill(button, bar, most) {
+  button.dataset.packet = bar.packet;
+  button.dataset.from = bar.from;
+  const [arrow, name, count, figure, track] = button.children;
+  arrow.textContent = bar.from === 'client' ? '↑' : '↓';
+  name.textContent = bar.packet;
+  count.textContent = `${bar.count < 10 ? bar.count.toFixed(1) : bar.count.toFixed(0)}/s`;
+  figure.textContent = `${readable(bar.bytes)}/s`;
+  const long = most === 0 ? 0 : Math.sqrt(bar.bytes / most);
+  const widthPx = long * (button.clientWidth - AROUND_PX);
+  let argument = 0;
+  const parts = bar.fields.map((field) => {
+    const tint = TINT_OF[field.name] ?? `a${argument++ % TINTS}`;
+    const fits = widthPx * field.bytes / bar.bytes > field.name.length * LETTER_PX + AROUND_PX;
+    const part = element(`part t-${tint}`, fits ? field.name : '');
+    part.style.flexGrow = String(field.bytes);
+    part.title = [`${field.name}: ${readable(field.bytes)}/s`, ...field.parts.map((one) => `  ${one.name}: ${readable(one.bytes)}/s`)].join('\n');
+    return part;
+  });
+  track.replaceChildren(...parts);
+  /** @type {HTMLElement} */ (track).style.setProperty('--part', String(long));
+}

@@ -1,0 +1,41 @@
+/**
+ * The button *Follow*: lit only while the newest frame is followed. An edited frame, and the story of a sent one, hold the view.
+ *
+ * @module inspector/follow-button
+ */
+
+const HELD = 'Waits for the edited frame or its story; a press closes that and follows';
+
+/** See the module. */
+export class Follow {
+  /**
+   * @param {{ title: string, setAttribute: (name: string, value: string) => void }} button @param {{ follow: boolean }} list
+   * @param {{ isOpen: boolean, story: { isActive: boolean }, close: () => void, closeStory: () => void }} flip
+   */
+  constructor(button, list, flip) {
+    Object.assign(this, { button, list, flip });
+    this.shown = '';
+  }
+
+  get isHeld() {
+    return this.flip.isOpen || this.flip.story.isActive;
+  }
+
+  show() {
+    const [pressed, title] = [String(this.list.follow && !this.isHeld), this.list.follow && this.isHeld ? HELD : ''];
+    if (this.shown === pressed + title) return;
+    this.shown = pressed + title;
+    this.button.setAttribute('aria-pressed', pressed);
+    this.button.title = title;
+  }
+
+  /** The button was pressed: closes what holds the view. @returns {boolean} whether to follow from now on */
+  toggles() {
+    const wanted = !this.list.follow || this.isHeld;
+    if (wanted) {
+      this.flip.close();
+      this.flip.closeStory();
+    }
+    return wanted;
+  }
+}

@@ -1,0 +1,236 @@
+/**
+ * "Flip a bit": a frame is edited in place, the explainer says what the server would do with it, and for a connection that is one's own it can be sent.
+ *
+ * @module inspector/frame/bit-editor
+ */
+
+import { element } from './bit-diagram.js';
+import { Edit, difference, examples, hexByte } from './edit.js';
+import { Story, linkOf, verdict } from './injection-log.js';
+import { hex, layOut, unhex } from './tree.js';
+
+/** @param {string} id @returns {any} */
+const at = (id) => document.getElementById(id);
+
+const MARKS = { sent: '↑', no: '✕', covered: '*', broken: '✕', fine: '✓', wait: '…', close: '↓', over: '■', back: '✓' };
+
+/** @param {Uint8Array} bytes */
+const digits = (bytes) => [...bytes].map(hex).join('');
+
+/** See the module. */
+export class Flip {
+  /**
+   * @param {import('../explainer.js').Explainer} explainer
+   * @param {import('../own-client.js').Own} own
+   * @param {{ edited: (explained: any, changed: number[]) => void, closed: () => void, sent: () => void }} on what the frame view has to draw
+   */
+  constructor(explainer, own, on) {
+    this.explainer = explainer;
+    this.own = own;
+    this.on = on;
+    this.story = new Story();
+    /** @type {Edit | null} */
+    this.edit = null;
+    /** @type {import('../list/frames.js').Entry | null} */
+    this.entry = null;
+    this.tree = /** @type {any} */ (null);
+    this.leaves = /** @type {import('./tree.js').Leaf[]} */ ([]);
+    this.teaches = '';
+    /** Names of the values that the explainer wrote anew. @type {string[]} */
+    this.rewritten = [];
+    at('send').onclick = () => this.send();
+    at('undo').onclick = () => this.undo();
+    at('story-close').onclick = () => this.closeStory();
+  }
+
+  get isOpen() {
+    return this.edit !== null;
+  }
+
+  /** @param {any} explained @param {import('../list/frames.js').Entry} entry */
+  open(explained, entry) {
+    this.closeStory();
+    this.edit = new Edit(unhex(explained.raw));
+    this.entry = entry;
+    this.tree = explained.frames[0].tree;
+    this.leaves = layOut(this.tree).leaves;
+    this.forget();
+    at('editor').hidden = false;
+    this.drawExamples();
+    this.changed();
+  }
+
+  close() {
+    if (!this.edit) return;
+    this.edit = null;
+    at('editor').hidden = true;
+    this.on.closed();
+  }
+
+  /** @param {number} bit */
+  flip(bit) {
+    this.edit?.flip(bit);
+    this.forget();
+    this.changed();
+  }
+
+  /** @param {number} place @param {string} text of a byte */
+  set(place, text) {
+    const value = hexByte(text);
+    if (value === null) return;
+    this.edit?.set(place, value);
+    this.forget();
+    this.changed();
+  }
+
+  undo() {
+    this.edit?.undo();
+    this.forget();
+    this.changed();
+  }
+
+  /** Of the suggested flip, if what is edited was one. */
+  forget() {
+    this.teaches = '';
+    this.rewritten = [];
+  }
+
+  changed() {
+    if (!this.edit || !this.entry) return;
+    const explained = this.explainer.explainBytes({ from: this.entry.from, bytes: digits(this.edit.bytes) });
+    const changed = this.edit.differing() ?? [];
+    at('difference').textContent = difference(this.edit, this.leaves, this.rewritten);
+    this.drawVerdict(explained);
+    this.drawSending();
+    this.on.edited(explained, changed);
+  }
+
+  drawExamples() {
+    if (!this.edit || !this.entry) return;
+    const all = this.entry.from === 'client' ? examples(this.edit.original, this.tree) : [];
+    at('examples').replaceChildren(...all.map((example) => {
+      const button = document.createElement('button');
+      Object.assign(button, { type: 'button', textContent: example.label, title: example.teaches });
+      button.dataset.example = example.id;
+      button.onclick = () => this.take(example);
+      return button;
+    }));
+    at('examples').hidden = all.length === 0;
+  }
+
+  /** @param {import('./edit.js').Example} example */
+  take(example) {
+    if (!this.edit || !this.entry) return;
+    this.edit.replace(example.bytes ?? unhex(this.explainer.rewrite({ n: this.entry.n, set: example.values ?? {}, next: true })));
+    this.teaches = example.teaches;
+    this.rewritten = example.values ? [...Object.keys(example.values), 'sequence (the next number, because the server drops a repeated one)'] : [];
+    this.changed();
+  }
+
+  /** @param {any} explained */
+  drawVerdict(explained) {
+    const { kind, rule, text, address } = verdict(explained);
+    at('verdict').dataset.kind = kind;
+    at('verdict').replaceChildren(...sentence(rule, text, address));
+    if (this.teaches !== '') at('verdict').append(element('teaches', this.teaches));
+  }
+
+  drawSending() {
+    const why = this.whyNot();
+    at('send').disabled = why !== '' || !this.edit?.isChanged;
+    at('undo').disabled = !this.edit?.isChanged;
+    at('send-why').textContent = why;
+  }
+
+  /** Why the bytes cannot be sent; empty if they can. */
+  whyNot() {
+    if (this.entry?.from === 'server') return 'The server sent this frame, and you cannot send bytes as the server. The verdict shows how your client would answer.';
+    if (this.own.proof === null) return 'You can send bytes only on your own connection: open the game and choose "See the wire".';
+    if (this.own.id !== this.entry?.client) return 'This is not the connection of your game: the verdict is shown, and nothing is sent.';
+    return '';
+  }
+
+  send() {
+    const { edit } = this;
+    if (!edit || this.whyNot() !== '') return;
+    const told = difference(edit, this.leaves, this.rewritten);
+    if (!this.own.inject(digits(edit.bytes))) return;
+    this.close();
+    this.story.begin(digits(edit.bytes), told);
+    this.drawStory();
+    this.on.sent();
+  }
+
+  closeStory() {
+    this.story.close();
+    this.drawStory();
+  }
+
+  /** @param {{ injected: number | null, error?: string }} answer */
+  answered(answer) {
+    this.story.answered(answer);
+    this.drawStory();
+  }
+
+  /** @param {import('../list/frames.js').Entry[]} entries that are new @returns {import('../list/frames.js').Entry | null} the frame that was sent */
+  observed(entries) {
+    let sent = null;
+    let isTold = false;
+    for (const entry of entries) {
+      isTold = this.story.observed(entry, (n) => this.explainer.explain(n)) || isTold;
+      if (this.story.isActive && /** @type {any} */ (entry).injected) sent ??= entry;
+    }
+    if (isTold) this.drawStory();
+    return sent;
+  }
+
+  /** @param {string} rule */
+  ended(rule) {
+    this.story.ended(rule);
+    this.drawStory();
+  }
+
+  /** @param {number | null} id of one's own client */
+  back(id) {
+    if (id !== null) this.story.back(id);
+    this.drawStory();
+    if (this.edit) this.drawSending();
+  }
+
+  drawStory() {
+    at('story').hidden = !this.story.isActive;
+    at('story-lines').replaceChildren(...this.story.lines.map(({ kind, rule, text, address }) => {
+      const line = document.createElement('li');
+      line.dataset.kind = kind;
+      const mark = element('mark', MARKS[kind]);
+      mark.ariaHidden = 'true';
+      const words = element('words');
+      words.append(...sentence(rule ?? '', text, address ?? ''));
+      line.append(mark, words);
+      return line;
+    }));
+    at('story-lines').scrollTop = at('story-lines').scrollHeight;
+  }
+}
+
+/** A rule, what it says, and where it is written. @param {string} rule @param {string} text @param {string} address @returns {Node[]} */
+export function sentence(rule, text, address) {
+  const parts = [];
+  if (rule !== '') {
+    const name = document.createElement('b');
+    name.textContent = rule;
+    parts.push(name, document.createTextNode(' '));
+  }
+  parts.push(document.createTextNode(text));
+  if (address !== '') parts.push(document.createTextNode(' '), addressOf(address));
+  return parts;
+}
+
+/** @param {string} address of a rule */
+function addressOf(address) {
+  const href = linkOf(address);
+  const made = document.createElement(href ? 'a' : 'i');
+  made.textContent = address;
+  if (made instanceof HTMLAnchorElement) Object.assign(made, { href, target: '_blank', rel: 'noopener' });
+  return made;
+}

@@ -1,0 +1,147 @@
+/**
+ * The bytes behind the header as lanes, one below the other: the masking key, the payload as sent, the key again under it, the payload unmasked, and
+ * what the bytes mean. A byte has the same column in all lanes.
+ *
+ * @module inspector/frame/byte-lanes
+ */
+
+import { BYTE, bytesOf, hex, leafAt } from './tree.js';
+import { keyByte } from './xor-stepper.js';
+
+/** Bytes in a row where there is room, and where there is not. */
+const WIDE = 16;
+const NARROW = 8;
+/** Room for a row of sixteen, px. */
+const WIDE_PX = 560;
+/** Bytes of a part that are drawn. Beyond: their number. */
+const SHOWN_MOST = 4096;
+/** A longer payload has its meaning in the fields below alone. */
+const MEANS_MOST = 64;
+/** So many letters in a row look like text. */
+const LETTERS = 3;
+
+/** @typedef {{ bytes: Uint8Array, meant: Uint8Array, leaves: import('./tree.js').Leaf[], key: [number, number] | null, editable: boolean }} Source */
+
+/** Bytes in a row. @param {number} length of the payload @param {number} px of room */
+export function columnsFor(length, px) {
+  const most = px >= WIDE_PX ? WIDE : NARROW;
+  return length > 4 && length < most ? length : most;
+}
+
+/** Whether some letters follow one another. @param {Uint8Array} bytes */
+export function hasText(bytes) {
+  let run = 0;
+  return bytes.some((byte) => {
+    run = (byte >= 0x41 && byte <= 0x5a) || (byte >= 0x61 && byte <= 0x7a) ? run + 1 : 0;
+    return run >= LETTERS;
+  });
+}
+
+/** @param {number} byte */
+export const sign = (byte) => (byte > 0x20 && byte < 0x7f ? String.fromCharCode(byte) : byte === 0x20 ? '␣' : '\u00a0');
+
+/** A value as a box has room for it: `90°` of `16384 turn16 = 90°`. @param {string} value */
+const short = (value) => value.slice(value.lastIndexOf(' = ') < 0 ? 0 : value.lastIndexOf(' = ') + 3);
+
+/** @param {string} kind @param {string} [text] */
+function element(kind, text) {
+  const made = document.createElement('div');
+  made.className = kind;
+  if (text !== undefined) made.textContent = text;
+  return made;
+}
+
+/** See the module. */
+export class Lanes {
+  /** @param {HTMLElement} box @param {(box: HTMLElement, start: number, end: number) => void} place remembers where a box is, in bits */
+  constructor(box, place) {
+    this.box = box;
+    this.place = place;
+    this.columns = WIDE;
+  }
+
+  /** @param {Source} source @param {import('./tree.js').Part[]} parts */
+  draw(source, parts) {
+    this.columns = this.wanted(parts);
+    this.box.style.setProperty('--columns', String(this.columns));
+    this.box.replaceChildren(...parts.flatMap((part) => this.part(source, part)));
+  }
+
+  /** Bytes in a row, as the box is now. @param {import('./tree.js').Part[]} parts */
+  wanted(parts) {
+    const payload = parts.find((part) => part.kind === 'masked' || part.kind === 'plain');
+    return columnsFor((payload?.end ?? 0) - (payload?.start ?? 0), this.box.clientWidth);
+  }
+
+  /** @param {Source} source @param {import('./tree.js').Part} part */
+  part(source, part) {
+    const lanes = [];
+    const end = Math.min(part.end, part.start + SHOWN_MOST);
+    const text = part.kind !== 'unread' && part.kind !== 'next' && hasText(source.meant.subarray(part.start, part.end));
+    const means = (part.kind === 'masked' || part.kind === 'plain') && part.name === 'payload' && part.end - part.start <= MEANS_MOST;
+    for (let from = part.start; from < end; from += this.columns) {
+      const to = Math.min(from + this.columns, end);
+      const block = { from, to, begin: part.start };
+      if (part.masked) lanes.push(...this.masked(source, block));
+      else lanes.push(this.lane(NAMES[part.kind] ?? 'payload', part.kind, block, source, (at) => source.bytes[at]));
+      if (text) lanes.push(this.lane('as text', 'text', block, source, (at) => source.meant[at], sign));
+      if (means) lanes.push(this.means(source, block));
+      lanes.at(-1).classList.add('ends');
+    }
+    if (part.kind === 'next') lanes.unshift(element('next', `A further frame: ${part.name}`));
+    if (end < part.end) lanes.push(element('more', `${part.end - end} more bytes`));
+    return lanes;
+  }
+
+  /** @param {Source} source @param {{ from: number, to: number, begin: number }} block */
+  masked(source, block) {
+    const [start, end] = source.key ?? [0, 0];
+    const key = source.bytes.subarray(start, end);
+    return [
+      this.lane('as sent', 'sent', block, source, (at) => source.bytes[at]),
+      this.lane('XOR key', 'again', block, source, (at) => keyByte(key, at - block.begin)),
+      this.lane('unmasked', 'meant', block, source, (at) => source.meant[at]),
+    ];
+  }
+
+  /**
+   * @param {string} label @param {string} kind @param {{ from: number, to: number, begin: number }} block @param {Source} source
+   * @param {(at: number) => number} byte @param {(byte: number) => string} [print]
+   */
+  lane(label, kind, { from, to, begin }, { leaves, editable }, byte, print = hex) {
+    const lane = element(`lane ${kind}`);
+    const name = element('label', label);
+    if (from > begin) name.append(element('offset', `from byte ${from - begin}`));
+    lane.append(name);
+    for (let at = from; at < to; at += 1) {
+      const leaf = leafAt(leaves, at * BYTE);
+      const cell = element(`cell t-${leaf < 0 ? 'code' : leaves[leaf].tint}`, print(byte(at)));
+      cell.dataset.at = String(at);
+      if (editable && EDITABLE.has(kind)) cell.classList.add('editable');
+      this.place(cell, at * BYTE, (at + 1) * BYTE);
+      lane.append(cell);
+    }
+    return lane;
+  }
+
+  /** What the bytes mean: a box for each value below its bytes. @param {Source} source @param {{ from: number, to: number }} block */
+  means({ leaves }, { from, to }) {
+    const lane = element('lane means');
+    lane.append(element('label', 'meaning'));
+    for (const leaf of leaves) {
+      const [start, end] = bytesOf(leaf.start, leaf.end);
+      const [left, right] = [Math.max(start, from), Math.min(end, to)];
+      if (left >= right) continue;
+      const box = element(`box t-${leaf.tint}`);
+      box.style.gridColumn = `${left - from + 2} / span ${right - left}`;
+      box.append(element('name', leaf.name.replaceAll('_', ' ')), element('value', left === start ? short(leaf.value) : '…'));
+      box.title = `${leaf.name}: ${leaf.value}`;
+      this.place(box, leaf.start, leaf.end);
+      lane.append(box);
+    }
+    return lane;
+  }
+}
+
+const NAMES = { key: 'masking key', plain: 'payload', unread: 'not read', next: '' };
+const EDITABLE = new Set(['key', 'sent', 'plain', 'unread', 'next']);

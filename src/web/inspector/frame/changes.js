@@ -1,0 +1,44 @@
+/**
+ * What changed since the previous frame of the same packet, as a small table.
+ *
+ * @module inspector/frame/changes
+ */
+
+import { element } from './bit-diagram.js';
+
+/** @typedef {ReturnType<import('../explainer.js').Explainer['difference']>} Difference */
+
+/** The heading. @param {Difference} told @param {string} packet */
+export function heading({ count, same }, packet) {
+  if (count === undefined || same === undefined) return '';
+  const of = count + same;
+  return `Since the previous ${packet}: ${count === 0 ? 'nothing has changed' : `${count} of ${of} value${of === 1 ? '' : 's'} changed`}`;
+}
+
+/** A value in its familiar unit alone. @param {string} value */
+const short = (value) => value.split(' = ').at(-1) ?? value;
+
+/**
+ * The rows of the table: path, value before, value after.
+ * @param {Difference} told @returns {HTMLElement[]}
+ */
+export function rows({ changed = [], count = 0 }) {
+  const all = changed.map(({ path, before, after }) => {
+    const row = document.createElement('div');
+    row.append(element('path', path), element(before === null ? 'none' : 'before', before === null ? 'not there' : short(before)), element('to', '→'),
+      element(after === null ? 'none' : 'after', after === null ? 'not there' : short(after)));
+    row.title = `${path}: ${before ?? 'not there'} → ${after ?? 'not there'}`;
+    return row;
+  });
+  if (count > changed.length) all.push(element('more', `${count - changed.length} more`));
+  return all;
+}
+
+/** Shows what changed in a frame; nothing where there is no packet before it. @param {import('../explainer.js').Explainer} explainer @param {number} n @param {string | null} packet */
+export function showChanges(explainer, n, packet) {
+  const told = packet ? explainer.difference(n) : {};
+  const box = /** @type {HTMLElement} */ (document.getElementById('changes'));
+  box.hidden = told.count === undefined;
+  /** @type {Element} */ (box.firstElementChild).textContent = heading(told, packet ?? '');
+  /** @type {Element} */ (box.lastElementChild).replaceChildren(...rows(told));
+}

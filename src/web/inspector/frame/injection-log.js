@@ -1,0 +1,185 @@
+/**
+ * What happened to bytes that were sent as one's own client: what the server read, what it answered, and how the game came back.
+ *
+ * All of it is seen in the observed traffic and told by the explainer; this puts it in order, in plain sentences.
+ *
+ * @module inspector/frame/injection-log
+ */
+
+import { find } from './edit.js';
+import { isCommand } from './key-presses.js';
+import { unhex } from './tree.js';
+
+/** The byte that overwrites what may be a token. */
+const COVER = 0x2a;
+
+const RFC = /^RFC (\d+) section ([\d.]+)$/;
+
+/** The address of a rule's section; null if it is no RFC's. @param {string} address */
+export function linkOf(address) {
+  const [, rfc, section] = RFC.exec(address) ?? [];
+  return rfc ? `https://www.rfc-editor.org/rfc/rfc${rfc}#section-${section}` : null;
+}
+
+/** The first problem of an explanation; null if there is none. @param {any} explained @returns {{ rule: string, address: string, sentence: string, answer: string, bits: [number, number] } | null} */
+export const problemOf = (explained) => explained.frames.find((frame) => frame.problem)?.problem ?? null;
+
+/** Whether a frame begins a message, or goes on with one, that does not end with it. @param {any} explained */
+const isUnfinished = (explained) => [0, false].includes(explained.frames[0]?.fin);
+
+/** Sender and receiver of a frame, in words. @param {any} explained */
+const ends = ({ from }) => (from === 'server' ? { sender: 'the server', receiver: 'your game' } : { sender: 'your game', receiver: 'the server' });
+
+/** What the receiver of the bytes does with them, in one sentence. @param {any} explained */
+export function verdict(explained) {
+  const problem = problemOf(explained);
+  const line = explained.frames[0]?.line ?? '';
+  const { sender, receiver } = ends(explained);
+  if (!problem) {
+    const goesOn = isUnfinished(explained) ? `. The message is not finished: the next one that ${sender} begins will break the rule message_interrupted.` : '';
+    return { kind: 'fine', rule: '', text: `No rule is broken. ${upper(receiver)} reads ${line}${goesOn}`, address: '' };
+  }
+  if (problem.rule === 'incomplete') {
+    const text = `No rule is broken yet: ${problem.sentence}. ${upper(receiver)} waits, and takes whatever ${sender} sends next as the rest of this frame.`;
+    return { kind: 'wait', rule: '', text, address: '' };
+  }
+  const answer = problem.answer.startsWith('close ') ? `${upper(receiver)} answers with a close frame, ${problem.answer.slice('close '.length)}.` : `Response: ${problem.answer}.`;
+  return { kind: 'broken', rule: problem.rule, text: `${upper(problem.sentence)}. ${answer}`, address: problem.address };
+}
+
+/** A sentence with a large first letter and without its full stop. @param {string} text */
+const upper = (text) => (text.charAt(0).toUpperCase() + text.slice(1)).replace(/\.$/, '');
+
+/**
+ * @typedef {{ kind: 'sent' | 'no' | 'covered' | 'broken' | 'fine' | 'wait' | 'close' | 'over' | 'back', rule?: string, text: string, address?: string }} Line
+ */
+
+/** See the module. */
+export class Story {
+  constructor() {
+    /** @type {Line[]} */
+    this.lines = [];
+    this.isActive = false;
+    /** The client as which the bytes were sent. @type {number | null} */
+    this.client = null;
+    this.isOver = false;
+    /** Whether the game has connected again. */
+    this.isBack = false;
+    this.isRead = false;
+    /** The direction that was sent, while no update has told it. @type {number | null} */
+    this.direction = null;
+    /** The bytes that were sent, in hexadecimal. */
+    this.digits = '';
+  }
+
+  /** @param {string} digits bytes that were sent, in hexadecimal @param {string} difference in words */
+  begin(digits, difference) {
+    Object.assign(this, { isActive: true, client: null, isOver: false, isBack: false, isRead: false, direction: null, digits });
+    this.lines = [{ kind: 'sent', text: `You sent ${digits.length / 2} bytes as your own client. ${difference}` }];
+  }
+
+  close() {
+    this.isActive = false;
+    this.lines = [];
+  }
+
+  /** @param {{ injected: number | null, error?: string }} answer of the server */
+  answered({ injected, error }) {
+    if (!this.isActive) return;
+    this.client = injected;
+    if (injected === null) this.lines.push({ kind: 'no', text: `Not sent: ${error ?? 'the server refuses'}.` });
+  }
+
+  /**
+   * A frame that was observed.
+   * @param {import('../list/frames.js').Entry & { injected?: boolean }} entry @param {(n: number) => any} explain
+   * @returns {boolean} whether it is part of the story
+   */
+  observed(entry, explain) {
+    if (!this.isActive) return false;
+    if (this.isOver) return this.isBack && this.goesOn(entry);
+    if (entry.injected && entry.from === 'client') return this.read(explain(entry.n));
+    if (!this.isRead || entry.from !== 'server') return false;
+    if (entry.opcode === 'close') return this.closed(explain(entry.n));
+    if (entry.packet === 'error' || entry.packet === 'command_rejected') return this.refused(explain(entry.n));
+    if (entry.packet === 'update' && this.direction !== null) return this.updated(explain(entry.n));
+    return false;
+  }
+
+  /** @param {any} explained */
+  read(explained) {
+    if (explained.gone) return false;
+    const isFirst = !this.isRead;
+    this.isRead = true;
+    const { kind, rule, text, address } = verdict(explained);
+    const [frame] = explained.frames;
+    const direction = kind === 'fine' && frame.packet === 'move' ? find(frame.tree, 'direction') : undefined;
+    this.direction = typeof direction?.raw === 'number' ? direction.raw : null;
+    const goesOn = isUnfinished(explained) ? ' The message is not finished.' : '';
+    if (kind === 'fine') return this.tell('fine', `${isFirst ? 'Nothing was broken: the server read' : 'Then it read'} ${after(frame.line)}.${goesOn}`);
+    if (kind === 'wait') return this.tell('wait', text);
+    this.lines.push({ kind: 'broken', rule, text: `${upper(problemOf(explained)?.sentence ?? '')}.`, address });
+    const covered = coveredBytes(this.digits, explained.raw);
+    if (isFirst && covered > 0) this.tell('covered', `The server received your bytes, but shows ${covered} of them as 2a: bytes that may hold a token are overwritten before they are shown.`);
+    return true;
+  }
+
+  /** @param {any} explained */
+  closed(explained) {
+    const [code, reason] = ['code', 'reason'].map((name) => explained.frames && find(explained.frames[0].tree, name)?.value);
+    const why = reason ? `, reason ${reason}` : '';
+    return this.tell('close', code ? `The server answered with a close frame: ${code}${why}.` : 'The server answered with a close frame.');
+  }
+
+  /** @param {any} explained */
+  refused(explained) {
+    const [rule, detail, reason] = ['rule', 'detail', 'reason'].map((name) => explained.frames && find(explained.frames[0].tree, name)?.raw);
+    return this.tell('no', `The server dropped it: ${rule ?? reason ?? 'an error'}${detail ? `, ${detail}` : ''}.`);
+  }
+
+  /** @param {any} explained */
+  updated(explained) {
+    const own = explained.frames && find(explained.frames[0].tree, 'own');
+    const direction = own && find(own, 'direction');
+    if (direction?.raw !== this.direction) return false;
+    this.direction = null;
+    return this.tell('fine', `The next update of your player says: direction ${direction.value}. It walks that way until you press or release a key.`);
+  }
+
+  /** @param {string} rule that ended the connection */
+  ended(rule) {
+    if (!this.isActive || this.isOver || this.client === null) return;
+    this.isOver = true;
+    this.tell('over', `The connection ended: ${rule}.`);
+  }
+
+  /** @param {number} id of one's own client, when the game plays again */
+  back(id) {
+    if (!this.isActive || !this.isOver || id === this.client) return;
+    this.client = id;
+    this.isBack = true;
+    this.tell('back', `Your game has connected again, as client ${id}. Press a key, or move, to see your next frame.`);
+  }
+
+  /** The next frame of a key press ends the story. @param {import('../list/frames.js').Entry} entry */
+  goesOn(entry) {
+    if (entry.client !== this.client || !isCommand(entry) || entry.packet?.startsWith('enter')) return false;
+    this.close();
+    return true;
+  }
+
+  /** @param {Line['kind']} kind @param {string} text @returns {true} */
+  tell(kind, text) {
+    this.lines.push({ kind, text });
+    return true;
+  }
+}
+
+/** How many of the bytes that were sent are shown as `*` instead. @param {string} sent @param {string} shown both in hexadecimal */
+function coveredBytes(sent, shown) {
+  const [bytes, seen] = [unhex(sent), unhex(shown)];
+  return bytes.filter((byte, at) => byte !== COVER && seen[at] === COVER).length;
+}
+
+/** What a line of the explainer says behind the header. @param {string} line */
+const after = (line) => line.slice(line.indexOf(': ') + 2);

@@ -1,0 +1,183 @@
+/**
+ * One byte, bit by bit: how the XOR with the key unmasks it, step by step; and, while a frame is edited, its bits to turn over.
+ *
+ * @module inspector/frame/unmasking
+ */
+
+import { hex } from './tree.js';
+import { KEY_BYTES, Stepper, bitsOf, keyByte } from './xor-stepper.js';
+
+/** Time of one step while it plays, ms. */
+const STEP_MS = 900;
+const ROWS = { sent: 'as sent', key: 'XOR key', meant: 'unmasked' };
+
+/**
+ * @typedef {{ bytes: Uint8Array, meant: Uint8Array, payload: [number, number], key: [number, number] }} Masked places in bytes
+ */
+
+/** @param {string} id @returns {any} */
+const at = (id) => document.getElementById(id);
+
+/** See the module. */
+export class Unmasking {
+  /**
+   * @param {HTMLElement} cells the lanes
+   * @param {{ flip: (bit: number) => void, set: (at: number, text: string) => void }} on edits, by their place in the frame
+   */
+  constructor(cells, on) {
+    this.cells = cells;
+    this.on = on;
+    this.stepper = new Stepper();
+    /** @type {Masked | null} */
+    this.masked = null;
+    /** The byte that is being edited, and the bytes that it is one of. @type {{ at: number, bytes: Uint8Array } | null} */
+    this.edited = null;
+    /** The byte that is pointed at, in the frame. @type {number | null} */
+    this.pointed = null;
+    this.timer = 0;
+    this.rows = Object.fromEntries(Object.entries(ROWS).map(([kind, label]) => [kind, this.row(kind, label)]));
+    at('byte').replaceChildren(...Object.values(this.rows).map((row) => row.line));
+    at('xor-back').onclick = () => this.step(-1);
+    at('xor-forward').onclick = () => this.step(1);
+    at('xor-play').onclick = () => this.toggle();
+  }
+
+  /** @param {string} kind @param {string} label */
+  row(kind, label) {
+    const line = document.createElement('div');
+    line.className = `row ${kind}`;
+    const name = document.createElement('span');
+    name.className = 'label';
+    name.textContent = label;
+    const value = document.createElement(kind === 'sent' ? 'input' : 'span');
+    value.className = 'hex';
+    if (value instanceof HTMLInputElement) {
+      Object.assign(value, { maxLength: 2, spellcheck: false, ariaLabel: 'The byte in hexadecimal' });
+      value.oninput = () => { if (this.edited && value.value.trim().length === 2) this.on.set(this.edited.at, value.value); };
+    }
+    const bits = bitsOf(0).map((_, bit) => {
+      const button = document.createElement('button');
+      button.type = 'button';
+      button.ariaLabel = `Bit ${bit}, ${label}`;
+      button.onclick = () => { if (this.edited) this.on.flip(this.edited.at * 8 + bit); };
+      return button;
+    });
+    line.append(name, value, ...bits);
+    return { line, value, bits };
+  }
+
+  /** A frame with a masked payload, or one without. @param {Masked | null} masked */
+  show(masked) {
+    clearInterval(this.timer);
+    this.masked = masked;
+    this.edited = null;
+    this.pointed = null;
+    this.stepper.reset(masked ? masked.payload[1] - masked.payload[0] : 0);
+    this.draw();
+  }
+
+  /** Shows a byte of a frame that is edited. @param {number} at @param {Uint8Array} bytes @param {Masked | null} masked */
+  edit(at, bytes, masked) {
+    this.masked = masked;
+    this.edited = { at, bytes };
+    this.stepper.reset(0);
+    this.draw();
+  }
+
+  /** The byte that is pointed at is the one that is shown, while nothing is stepped. @param {number | null} byte */
+  point(byte) {
+    if (this.edited || this.stepper.at !== null) return;
+    this.pointed = byte;
+    this.draw();
+  }
+
+  /** Takes a byte of the payload to hand. @param {number} byte in the frame */
+  take(byte) {
+    if (!this.masked) return;
+    this.stepper.take(byte - this.masked.payload[0]);
+    this.stopTimer();
+    this.draw();
+  }
+
+  /** @param {1 | -1} by */
+  step(by) {
+    this.stepper.step(by);
+    this.stopTimer();
+    this.draw();
+  }
+
+  toggle() {
+    this.stepper.toggle();
+    this.stopTimer();
+    if (this.stepper.isPlaying) this.timer = setInterval(() => this.tick(), STEP_MS);
+    this.draw();
+  }
+
+  tick() {
+    this.stepper.tick();
+    if (!this.stepper.isPlaying) this.stopTimer();
+    this.draw();
+  }
+
+  stopTimer() {
+    clearInterval(this.timer);
+  }
+
+  draw() {
+    const { masked, edited, stepper } = this;
+    at('xor').hidden = !masked && !edited;
+    at('xor').classList.toggle('editing', edited !== null);
+    at('xor').classList.toggle('stepping', stepper.at !== null);
+    at('xor-play').textContent = stepper.isPlaying ? 'Pause' : 'Play';
+    at('xor-steps').hidden = edited !== null;
+    at('xor-why').hidden = !masked || edited !== null;
+    this.drawByte();
+    this.drawLanes();
+  }
+
+  drawByte() {
+    const { masked, edited, stepper } = this;
+    if (!masked && !edited) return;
+    const bytes = edited?.bytes ?? /** @type {Masked} */ (masked).bytes;
+    const begin = masked?.payload[0] ?? 0;
+    const inPayload = (byte) => masked !== null && byte >= begin && byte < masked.payload[1];
+    const shown = edited?.at ?? (stepper.at !== null ? begin + stepper.at : this.pointed !== null && inPayload(this.pointed) ? this.pointed : begin);
+    const isMasked = inPayload(shown);
+    this.fill('sent', bytes[shown] ?? 0, true);
+    this.fill('key', isMasked ? keyByte(bytes.subarray(...masked.key), shown - begin) : 0, isMasked);
+    this.fill('meant', isMasked ? masked.meant[shown] : 0, isMasked);
+    const place = shown - begin;
+    at('xor-at').textContent = isMasked
+      ? `Byte ${place} of the payload XOR byte ${place % KEY_BYTES} of the key (${place} mod ${KEY_BYTES} = ${place % KEY_BYTES}): equal bits give 0, different bits 1.`
+      : `Byte ${shown} of the frame. Click a bit, or type two hexadecimal digits.`;
+  }
+
+  /** @param {string} kind @param {number} byte @param {boolean} isShown */
+  fill(kind, byte, isShown) {
+    const { line, value, bits } = this.rows[kind];
+    line.hidden = !isShown;
+    if (value instanceof HTMLInputElement) {
+      value.readOnly = this.edited === null;
+      // What is being typed stays.
+      if (document.activeElement !== value || Number.parseInt(value.value, 16) !== byte) value.value = hex(byte);
+    } else value.textContent = hex(byte);
+    bitsOf(byte).forEach((bit, place) => {
+      bits[place].textContent = String(bit);
+      bits[place].disabled = this.edited === null || kind === 'key';
+      bits[place].classList.toggle('one', bit === 1);
+    });
+  }
+
+  /** Marks the byte at hand in all lanes; those after it are still masked. */
+  drawLanes() {
+    const begin = this.masked?.payload[0] ?? 0;
+    const hand = this.edited?.at ?? (this.stepper.at === null ? null : begin + this.stepper.at);
+    for (const cell of this.cells.querySelectorAll('.cell')) {
+      const byte = Number(/** @type {HTMLElement} */ (cell).dataset.at);
+      cell.classList.toggle('hand', byte === hand);
+      const lane = /** @type {HTMLElement} */ (cell.parentElement);
+      const isHidden = lane.classList.contains('meant') && !this.stepper.isUnmasked(byte - begin);
+      cell.classList.toggle('later', isHidden);
+    }
+  }
+}

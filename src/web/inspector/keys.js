@@ -1,0 +1,36 @@
+/**
+ * The keys of the page: a key in a field or a menu belongs to that.
+ *
+ * @module inspector/keys
+ */
+
+import { isComposing } from '../lib/held.js';
+
+/** Lines that a key goes on in the list. */
+const STEPS = { ArrowUp: -1, ArrowDown: 1, PageUp: -20, PageDown: 20 };
+
+/**
+ * @param {(by: number) => void} move in the list
+ * @param {Record<string, () => void>} actions by their keys; `Escape` also leaves a field
+ * @param {(event: KeyboardEvent) => void} otherwise
+ */
+export function listenToKeys(move, actions, otherwise) {
+  document.addEventListener('keydown', (event) => {
+    const target = /** @type {HTMLElement} */ (event.target);
+    if (event.ctrlKey || event.altKey || event.metaKey || isComposing(event)) return;
+    if (event.key === 'Escape') {
+      actions.Escape();
+      target.blur();
+      return;
+    }
+    if (target.closest('input, select, [role=menu]')) return;
+    const step = STEPS[event.key];
+    const action = actions[event.key];
+    // A space on a button presses it.
+    if (event.key === ' ' && target.closest('button, summary')) return;
+    if (step === undefined && !action) return otherwise(event);
+    if (step !== undefined) move(step);
+    else action();
+    event.preventDefault();
+  });
+}

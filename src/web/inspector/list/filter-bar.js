@@ -1,0 +1,105 @@
+/**
+ * The filter above the list: what is typed, the buttons beside it, and what is wrong with it.
+ *
+ * The text is read by the explainer, which also says why nothing passes. A wrong filter leaves the one before in force.
+ *
+ * @module inspector/list/filter-bar
+ */
+
+import { isComposing } from '../../lib/held.js';
+
+/** How long after a key the filter is applied. */
+const TYPING_MS = 120;
+
+/** @param {string} id @returns {any} */
+const at = (id) => document.getElementById(id);
+
+/**
+ * A filter with signs below its wrong part.
+ * @param {string} text @param {{ begin?: number, end?: number }} told
+ */
+export function pointAt(text, { begin = 0, end = 0 }) {
+  return `${text.replace(/\s/g, ' ')}\n${' '.repeat(begin)}${'^'.repeat(Math.max(1, end - begin))}`;
+}
+
+/** Words in which what is between backticks is code. @param {string} words @returns {(string | HTMLElement)[]} */
+export function withCode(words) {
+  return words.split('`').map((part, at) => {
+    if (at % 2 === 0) return part;
+    const code = document.createElement('code');
+    code.textContent = part;
+    return code;
+  });
+}
+
+/** Says why the list is empty. @param {import('./frames.js').Frames} frames */
+export function showWhy(frames) {
+  const isEmpty = frames.seen === 0 && frames.why !== '';
+  at('why').hidden = !isEmpty;
+  at('list').hidden = isEmpty;
+  if (!isEmpty || at('why').dataset.why === frames.why) return;
+  at('why').dataset.why = frames.why;
+  at('why').replaceChildren(...withCode(frames.why));
+}
+
+export class FilterBar {
+  /** @param {(isTyped: boolean) => void} onChange */
+  constructor(onChange) {
+    this.onChange = onChange;
+    this.from = /** @type {'' | 'client' | 'server'} */ ('');
+    this.isAutomatic = true;
+    this.timer = 0;
+    at('filter').addEventListener('input', () => {
+      clearTimeout(this.timer);
+      this.timer = setTimeout(() => this.onChange(true), TYPING_MS);
+    });
+    at('from').onclick = (event) => { if (event.target.dataset.from !== undefined) this.setFrom(event.target.dataset.from); };
+    at('automatic').onclick = () => this.setAutomatic(!this.isAutomatic);
+    const closeHelp = () => { at('filter-help').open = false; };
+    document.addEventListener('pointerdown', (event) => { if (!at('filter-help').contains(event.target)) closeHelp(); });
+    document.addEventListener('keydown', (event) => { if (event.key === 'Escape' && !isComposing(event)) closeHelp(); });
+  }
+
+  /** What the explainer is asked for. @param {number | null} client */
+  wish(client) {
+    return { text: at('filter').value, from: this.from, client, automatic: this.isAutomatic };
+  }
+
+  /** @param {string} text */
+  set(text) {
+    at('filter').value = text;
+    this.onChange(true);
+  }
+
+  /** Asks for everything: what was asked of the frames before says nothing of those of a capture. */
+  showAll() {
+    at('filter').value = '';
+    this.setAutomatic(true);
+    this.setFrom('');
+  }
+
+  /** @param {'' | 'client' | 'server'} from */
+  setFrom(from) {
+    this.from = from;
+    for (const button of at('from').children) button.setAttribute('aria-pressed', String(button.dataset.from === from));
+    this.onChange(false);
+  }
+
+  /** Whether pings and pongs are shown. @param {boolean} isAutomatic */
+  setAutomatic(isAutomatic) {
+    this.isAutomatic = isAutomatic;
+    at('automatic').setAttribute('aria-pressed', String(!isAutomatic));
+    this.onChange(false);
+  }
+
+  /** @param {{ wrong?: string, begin?: number, end?: number }} told */
+  tell(told) {
+    at('filter').dataset.read = at('filter').value;
+    at('filter').setAttribute('aria-invalid', String(told.wrong !== undefined));
+    at('filter-error').hidden = told.wrong === undefined;
+    if (told.wrong === undefined) return;
+    const [place, words] = at('filter-error').children;
+    place.textContent = pointAt(at('filter').value, told);
+    words.replaceChildren(...withCode(told.wrong));
+  }
+}

@@ -1,0 +1,93 @@
+/**
+ * Whose frames are listed: a client of the server, a connection of a capture that was opened, or the one frame of a link.
+ *
+ * @module inspector/list/source-menu
+ */
+
+/** @typedef {import('../explainer.js').Explainer} Explainer */
+/** @typedef {import('../explainer.js').Connection} Connection */
+/** @typedef {{ id: number, player: number, name: string, room: string, dialect: string, address: string, ended?: string }} Client `ended` is the rule that closed it */
+/**
+ * @typedef {{ kind: 'live' | 'file' | 'link', name: string, explainer: Explainer, connections: Connection[], all: number, marks: Set<number> }} Source
+ */
+
+/** Connections of a capture in the menu; beyond, the filter `connection = 1234` chooses. */
+const MOST = 1000;
+
+/** @param {Client} client */
+export function nameOfClient(client) {
+  const name = client.name === '' ? (client.player === 0 ? 'watching' : `player ${client.player}`) : client.name;
+  const room = client.room ? ` · room ${client.room}` : '';
+  const ended = client.ended ? `${client.ended} · ` : '';
+  return `${ended}${name}${room} · ${client.dialect} · ${client.address}`;
+}
+
+/** @param {Connection} connection */
+export function nameOfConnection({ number, client, name, dialect, guess, whole, broken }) {
+  const parts = [`${number}`, ...(name ? [name] : []), ...(dialect ? [`${dialect}${guess ? '?' : ''}`] : []), client];
+  if (!whole) parts.push('without its beginning');
+  if (broken > 0) parts.push(`${broken} broken`);
+  return parts.join(' · ');
+}
+
+/**
+ * The options of the menu: clients of the server, then connections of the capture.
+ * @param {[Client[], Client[]]} clients connected, and ended @param {number | null} watched @param {Source} shown @param {Source | null} file @param {number | null} connection that is shown
+ */
+export function options([clients, ended], watched, shown, file, connection) {
+  const isLive = shown.kind === 'live';
+  const optionOf = (client) => new Option(nameOfClient(client), String(client.id), false, isLive && client.id === watched);
+  const all = clients.map(optionOf);
+  const isHere = isLive && [...clients, ...ended].some((client) => client.id === watched);
+  const nobody = clients.length === 0 ? 'Nobody is connected' : 'Nobody';
+  if (isLive) all.unshift(new Option(isHere || watched === null ? nobody : `Client ${watched} has left`, '', false, !isHere));
+  const groups = [];
+  if (file) {
+    const group = document.createElement('optgroup');
+    group.label = file.name;
+    const isFile = shown === file;
+    const many = file.all;
+    group.append(new Option(many === 1 ? 'The capture\'s connection' : `All ${many} connections`, 'file:', false, isFile && connection === null));
+    const some = many === 1 ? [] : file.connections.slice(0, MOST);
+    group.append(...some.map((one) => new Option(nameOfConnection(one), `file:${one.number}`, false, isFile && connection === one.number)));
+    groups.push(group);
+  }
+  if (shown.kind === 'link') groups.push(new Option('The frame of a link', 'link:', false, true));
+  const past = ended.length > 0 ? [document.createElement('optgroup')] : [];
+  for (const group of past) {
+    group.label = 'Ended, with the rule';
+    group.append(...ended.toReversed().map(optionOf));
+  }
+  if (groups.length === 0) return [...all, ...past];
+  const live = document.createElement('optgroup');
+  live.label = 'Live, from the server';
+  live.append(...all);
+  return [...groups, ...(all.length > 0 ? [live] : []), ...past];
+}
+
+/** A link to a frame that any page of the inspector explains. @param {string} fragment */
+export function linkTo(fragment) {
+  const link = new URL(location.href);
+  link.search = '';
+  link.hash = fragment;
+  return link.href;
+}
+
+/** How far a file was read, or filtered, and what is to be said of it. @param {ReturnType<Explainer['work']>} told @param {string[]} notes */
+export function progressOf({ all, seen, judged, pieces = 0, read = 0, more }, notes) {
+  if (read < pieces && more) return `Reading: ${Math.floor(100 * read / pieces)} %, ${all} frames`;
+  if (more) return `Filtering: ${Math.floor(100 * judged / all)} %, ${seen} found`;
+  const frames = `${all} frame${all === 1 ? '' : 's'}`;
+  return [seen === all ? frames : `${seen} of ${frames}`, ...notes].join(' · ');
+}
+
+/** What the page shows and hides for a kind of source. @param {Source['kind']} kind */
+export function dressFor(kind) {
+  const at = (/** @type {string} */ id) => /** @type {HTMLElement} */ (document.getElementById(id));
+  const isLive = kind === 'live';
+  at('inside').dataset.source = kind;
+  at('tick-title').textContent = isLive ? 'tick' : 'no.';
+  at('tick-title').title = isLive ? 'The tick that was running' : 'The number of the packet in the file, as in Wireshark';
+  for (const id of ['pause', 'follow', 'save']) at(id).hidden = !isLive;
+  at('live').hidden = isLive;
+}

@@ -1,0 +1,136 @@
+/**
+ * The strip of updates: a bar for each, as high as the gap before it. Gaps that are larger than normal stand out, unless no update was due; a press
+ * chooses the frame.
+ *
+ * @module inspector/list/update-strip
+ */
+
+import { milliseconds } from './list.js';
+
+/** Width of a bar with the space beside it. */
+const BAR_PX = 4;
+/** A gap is large from this many normal ones on. */
+const LARGE = 1.6;
+/** So many normal gaps fill the height; what is larger is cut, and red anyway. */
+const HIGHEST = 3;
+
+/** @typedef {[number, number, number | null, number, number]} Update number of its frame, time, gap before it, bytes, ticks since the update before */
+/** @typedef {{ normal_ms?: number | null, updates?: Update[], hasTicks?: boolean }} Timeline `hasTicks` if the room's ticks are known, as for a live client */
+
+/** The ticks from update to update, in the middle of all; 0 if they are not known. @param {Timeline} timeline */
+function normalTicks({ updates = [], hasTicks }) {
+  const ticks = updates.filter(([, , gap]) => gap !== null).map(([, , , , count]) => count).sort((a, b) => a - b);
+  return hasTicks ? ticks[Math.floor(ticks.length / 2)] ?? 0 : 0;
+}
+
+/**
+ * What a gap between updates is: `normal`; `large` if the server was late; `silence` if the room ticked on and no update was sent, because nothing
+ * changed for the client or because it did not read.
+ * @param {Update} update @param {Timeline} timeline
+ * @returns {'normal' | 'large' | 'silence' | 'unknown'}
+ */
+export function kindOf([, , gap, , ticks], timeline) {
+  const normal = timeline.normal_ms ?? 0;
+  if (gap === null || normal === 0) return 'unknown';
+  if (gap <= LARGE * normal) return 'normal';
+  const usual = normalTicks(timeline);
+  return usual > 0 && ticks / usual > gap / normal / LARGE ? 'silence' : 'large';
+}
+
+/** What the strip says in words. @param {Timeline} timeline */
+export function inWords(timeline) {
+  const { normal_ms, updates = [] } = timeline;
+  const known = updates.filter(([, , gap]) => gap !== null);
+  if (normal_ms === null || normal_ms === undefined || known.length < 2) return 'Too few updates';
+  const gapsOf = (wanted) => known.filter((update) => wanted.includes(kindOf(update, timeline))).map(([, , gap]) => gap ?? 0);
+  const [gaps, large, silences] = [gapsOf(['normal', 'large']), gapsOf(['large']), gapsOf(['silence'])];
+  const jitter = gaps.reduce((sum, gap) => sum + Math.abs(gap - normal_ms), 0) / gaps.length;
+  const words = [`Update every ${milliseconds(normal_ms)}`, `jitter ${milliseconds(jitter)}`, `longest gap ${milliseconds(Math.max(...gaps))}`];
+  if (large.length > 0) words.push(`${large.length} large gap${large.length === 1 ? '' : 's'}`);
+  if (silences.length > 0) words.push(`no update was due ${silences.length === 1 ? 'once' : `${silences.length} times`}, at most for ${milliseconds(Math.max(...silences))}`);
+  return words.join(' · ');
+}
+
+/** How high a bar is, from 0 to 1, and what its gap is. @param {Update} update @param {Timeline} timeline */
+export function barOf(update, timeline) {
+  const kind = kindOf(update, timeline);
+  const [, , gap] = update;
+  if (kind === 'unknown' || kind === 'silence') return { height: 0.1, kind };
+  return { height: Math.min(1, Math.max(0.06, (gap ?? 0) / (timeline.normal_ms ?? 1) / HIGHEST)), kind };
+}
+
+export class Strip {
+  /** @param {HTMLCanvasElement} canvas @param {HTMLElement} words @param {(n: number) => void} onPick */
+  constructor(canvas, words, onPick) {
+    this.canvas = canvas;
+    this.words = words;
+    this.onPick = onPick;
+    /** @type {Timeline} */
+    this.told = {};
+    this.chosen = 0;
+    canvas.addEventListener('pointerdown', (event) => this.pick(Math.floor(event.offsetX / BAR_PX)));
+    canvas.addEventListener('pointermove', (event) => this.point(Math.floor(event.offsetX / BAR_PX)));
+    canvas.addEventListener('keydown', (event) => {
+      const step = { ArrowLeft: -1, ArrowRight: 1 }[event.key];
+      if (step === undefined) return;
+      event.preventDefault();
+      event.stopPropagation();
+      const updates = this.told.updates ?? [];
+      const place = updates.findIndex(([n]) => n >= this.chosen);
+      const from = place < 0 ? updates.length : updates[place][0] === this.chosen || step < 0 ? place : place - 1;
+      this.pick(Math.min(Math.max(from + step, 0), updates.length - 1));
+    });
+  }
+
+  /** Bars that there is room for. */
+  get room() {
+    return Math.max(1, Math.floor(this.canvas.clientWidth / BAR_PX));
+  }
+
+  /** @param {number} place */
+  pick(place) {
+    const update = this.told.updates?.[place];
+    if (update) this.onPick(update[0]);
+  }
+
+  /** @param {number} place */
+  point(place) {
+    const update = this.told.updates?.[place];
+    if (!update) {
+      this.canvas.title = '';
+      return;
+    }
+    const [n, , gap, bytes, ticks] = update;
+    const why = kindOf(update, this.told) === 'silence' ? ` and ${ticks} ticks, in which nothing changed for the client or it did not read` : '';
+    this.canvas.title = `Frame ${n}: ${gap === null ? 'after a gap in the list' : `${milliseconds(gap)} after the one before${why}`}, ${bytes} bytes`;
+  }
+
+  /** @param {Timeline} told @param {number} chosen number of the chosen frame */
+  show(told, chosen) {
+    Object.assign(this, { told, chosen });
+    const words = inWords(told);
+    if (this.words.textContent !== words) this.words.textContent = words;
+    this.canvas.setAttribute('aria-label', `${words}. Arrow keys go through the updates.`);
+    this.draw();
+  }
+
+  draw() {
+    const { canvas } = this;
+    const [width, height, dots] = [canvas.clientWidth, canvas.clientHeight, devicePixelRatio];
+    if (canvas.width !== Math.round(width * dots)) canvas.width = Math.round(width * dots);
+    if (canvas.height !== Math.round(height * dots)) canvas.height = Math.round(height * dots);
+    const pen = /** @type {CanvasRenderingContext2D} */ (canvas.getContext('2d'));
+    const style = getComputedStyle(canvas);
+    const color = (name) => style.getPropertyValue(name).trim();
+    pen.setTransform(dots, 0, 0, dots, 0, 0);
+    pen.clearRect(0, 0, width, height);
+    pen.fillStyle = color('--edge');
+    pen.fillRect(0, Math.round(height * (1 - 1 / HIGHEST)), width, 1);
+    (this.told.updates ?? []).forEach((update, place) => {
+      const { height: part, kind } = barOf(update, this.told);
+      const high = Math.max(2, Math.round(part * height));
+      pen.fillStyle = color(update[0] === this.chosen ? '--amber' : kind === 'large' ? '--red' : kind === 'normal' ? '--length' : '--edge');
+      pen.fillRect(place * BAR_PX, height - high, BAR_PX - 1, high);
+    });
+  }
+}

@@ -1,0 +1,81 @@
+/**
+ * Opening a capture: a file that is chosen with a button, or dropped anywhere on the page. Nothing of it leaves the page.
+ *
+ * @module inspector/open-file
+ */
+
+import { Explainer } from './explainer.js';
+
+/** @param {string} id @returns {any} */
+const at = (id) => document.getElementById(id);
+
+/**
+ * @typedef {{ name: string, explainer: Explainer, about: import('./explainer.js').About }} Opened
+ */
+
+/** @typedef {(opened: Opened) => void} Take */
+let takes = (/** @type {Take} */ _) => {};
+const taker = /** @type {Promise<Take>} */ (new Promise((resolve) => { takes = resolve; }));
+
+/** The page is ready for captures; one that was opened while it loaded comes at once. @param {Take} take */
+export function acceptFiles(take) {
+  takes(take);
+}
+
+function listen() {
+  const chosen = at('file');
+  at('open').onclick = () => chosen.click();
+  chosen.onchange = () => {
+    if (chosen.files.length > 0) open(chosen.files[0]);
+    // The same file may be chosen again.
+    chosen.value = '';
+  };
+  at('file-error-close').onclick = () => refuse('');
+  document.addEventListener('dragover', (event) => {
+    if (!event.dataTransfer?.types.includes('Files')) return;
+    event.preventDefault();
+    document.body.classList.add('dropping');
+  });
+  document.addEventListener('dragleave', (event) => {
+    if (event.relatedTarget === null) document.body.classList.remove('dropping');
+  });
+  document.addEventListener('drop', (event) => {
+    document.body.classList.remove('dropping');
+    const file = event.dataTransfer?.files[0];
+    if (!file) return;
+    event.preventDefault();
+    open(file);
+  });
+}
+
+/** @param {File} file */
+export async function open(file) {
+  refuse('');
+  try {
+    // A module of its own, so that its memory goes when the file does.
+    const explainer = await Explainer.load();
+    if (file.size > explainer.fileMost) explainer.giveFile(/** @type {any} */ ({ length: file.size }));
+    const about = explainer.openFile(new Uint8Array(await file.arrayBuffer()));
+    (await taker)({ name: file.name, explainer, about });
+  } catch (error) {
+    refuse(`${file.name}: ${error instanceof Error ? error.message : error}`);
+  }
+}
+
+/** @param {string} why */
+export function refuse(why) {
+  at('file-error').hidden = why === '';
+  at('file-error-text').textContent = why;
+}
+
+/** Hands a file to the browser to be saved. @param {Uint8Array} bytes @param {string} name */
+export function download(bytes, name) {
+  const link = document.createElement('a');
+  link.href = URL.createObjectURL(new Blob([/** @type {BlobPart} */ (bytes)], { type: 'application/x-pcapng' }));
+  link.download = name;
+  link.click();
+  URL.revokeObjectURL(link.href);
+}
+
+// At once: without it, a file that is dropped while the explainer loads would replace the page.
+listen();

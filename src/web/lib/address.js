@@ -1,0 +1,30 @@
+/**
+ * The settings in a page's address, such as `?net=wifi&mode=lockstep`: which there are, and what is wrong with those that are given.
+ *
+ * @module lib/address
+ */
+
+/** Settings of the game's page. The inspector's page has `beside` and `watch`. */
+export const SETTINGS = ['mode', 'net', 'room', 'token', 'two', 'watch', 'wire'];
+/** Ways to follow the world. */
+export const MODES = ['stream', 'lockstep'];
+
+/** What is wrong with a mode, as a sentence; '' if nothing is. @param {string | null | undefined} mode */
+export function wrongMode(mode) {
+  return mode === null || mode === undefined || mode === '' || MODES.includes(mode) ? '' : `mode=${mode}: must be ${MODES.join(' or ')}. This page follows as a stream.`;
+}
+
+/**
+ * What is wrong with the settings in the address of the game's page.
+ * @param {string} search @param {'server' | 'tab'} edition
+ * @returns {{ wrong: string[], unknown: string[] }} sentences; names that are no settings, which other sites also add to links
+ */
+export function wrongIn(search, edition) {
+  const given = new URLSearchParams(search);
+  const isWatching = given.has('watch');
+  const wrong = [wrongMode(given.get('mode'))];
+  if (given.has('room') && !isWatching) wrong.push(`room=${given.get('room')}: chooses a room of a capture. The page of a room is at r/NAME/, and this is the page of another room.`);
+  if (given.has('two') && edition !== 'tab') wrong.push('two: only the tab edition, at tab/, shows two clients.');
+  for (const name of ['mode', 'net'].filter((one) => isWatching && given.has(one))) wrong.push(`${name}: has no effect on a capture.`);
+  return { wrong: wrong.filter((text) => text !== ''), unknown: [...given.keys()].filter((name) => !SETTINGS.includes(name)) };
+}

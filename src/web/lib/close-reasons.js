@@ -1,0 +1,69 @@
+/**
+ * Why a connection ends, for people, and whether it is worth coming back. The server's reasons are
+ * the names of rules in PROTOCOL.md, "Rules and close codes".
+ *
+ * @module lib/close-reasons
+ */
+
+/** What the page itself gives as a reason. */
+export const NO_ANSWER = 'no answer';
+export const NO_TABLES = 'no packet tables';
+export const LEFT = 'left';
+/** The server's reason when another page has taken over the player. */
+export const TAKEN_OVER = 'taken_over';
+/** The server's reasons when it wants a token from those who play. */
+export const TOKEN_MISSING = 'token_missing';
+export const TOKEN_WRONG = 'token_wrong';
+
+/** @type {Record<string, string>} */
+const BY_REASON = {
+  [NO_ANSWER]: 'The server does not answer.',
+  [LEFT]: 'You have left the game.',
+  [TAKEN_OVER]: 'The game goes on in another tab.',
+  [TOKEN_MISSING]: 'To play here you need a token: open the link from the operator of this server.',
+  [TOKEN_WRONG]: 'The server does not know your token: ask its operator for a new link.',
+  room_token_missing: 'This room is not open. Only players with a token open one: open the link from the operator of this server.',
+  token_too_often: 'Too many wrong tokens came from your address: wait a minute.',
+  lockstep_off: 'This server does not offer lockstep, or not without a token.',
+  lockstep_too_large: 'The world of this server is too large for lockstep.',
+  kicked: 'The operator has removed you from the game.',
+  banned: 'The operator has banned your address.',
+  hello_version: 'This page and the server have different versions: reload the page.',
+  hello_first: 'This page has sent a packet before hello.',
+  wrong_arguments: 'This page has sent a hello that the server does not understand.',
+  message_rate: 'This page has sent too many messages.',
+  byte_rate: 'This page has sent too much.',
+  slow_client: 'The connection is too slow.',
+  silent: 'The connection went silent.',
+  full: 'The game is full.',
+  overloaded: 'The server is overloaded.',
+  internal_error: 'The server has failed.',
+};
+
+/** @type {Record<number, string>} */
+const BY_CODE = {
+  1001: 'The server is shutting down.',
+  1002: 'The server could not read what this page sent.',
+  1003: 'The server could not read what this page sent.',
+  1007: 'The server could not read what this page sent.',
+  1009: 'This page has sent a message that is too long.',
+  1011: 'The server has failed.',
+  1013: 'The server is full.',
+};
+
+/** Coming back would end in the same way: the operator has decided, or the page is wrong. */
+const FINAL_REASONS = [LEFT, NO_TABLES, TAKEN_OVER, TOKEN_MISSING, TOKEN_WRONG, 'kicked', 'banned', 'hello_version', 'hello_first', 'wrong_arguments'];
+const FINAL_CODES = [1002, 1003, 1007, 1009];
+
+/** The rule that a reason begins with: a sentence may follow. @param {string} reason */
+const ruleOf = (reason) => reason.split(':')[0];
+
+/** @param {number} code @param {string} reason @returns {string} a sentence */
+export function textOf(code, reason) {
+  return BY_REASON[ruleOf(reason)] ?? BY_CODE[code] ?? 'The connection was lost.';
+}
+
+/** Whether a page should not connect again by itself. @param {number} code @param {string} reason */
+export function isFinal(code, reason) {
+  return FINAL_REASONS.includes(ruleOf(reason)) || FINAL_CODES.includes(code);
+}

@@ -1,0 +1,310 @@
+/**
+ * Packets by name, in any dialect: what `tickwire.js` makes of a packet table. The table comes
+ * from the server as `codes.json`; nothing here holds a code, a name or a position.
+ *
+ * @module lib/codec
+ */
+
+import { decode as fromMsgpack, encode as toMsgpack } from './msgpack.js';
+
+/**
+ * `codes.json`, and `tickwire codes --format json`.
+ * @typedef {{ name: string, type: string, members?: Argument[] }} Argument
+ * @typedef {{ direction: string, name: string, lane?: string, meaning?: string, codes: Record<string, number | string>, arguments: Argument[] }} Row
+ * @typedef {{ hash?: string, tables: { dialects?: string[], rows: Row[] }[] }} Codes
+ */
+
+/**
+ * An argument, or a member of one, ready to be read and written.
+ * @typedef {object} Field
+ * @property {string} name
+ * @property {string} type as the table has it
+ * @property {'groups' | 'list' | 'tuple' | 'map' | 'text' | 'bytes' | 'truth' | 'number' | 'any'} shape
+ * @property {boolean} nil whether it may be null
+ * @property {boolean} whole whether a number has no fraction
+ * @property {number} low @property {number} high bounds of a number; of a list, `high` is the most groups
+ * @property {number} unit what one is worth in pixels or radians; 1 for what has no such unit
+ * @property {number} turn numbers in a full turn, for an angle; 0 for anything else
+ * @property {boolean} smooth whether it is a place or an angle, which changes little by little
+ * @property {Field[]} members
+ * @property {Field | null} each what a list has, if that is a scalar
+ */
+
+/** @typedef {{ name: string, code: number | string, fields: Field[] }} Packet */
+
+const TURN = 2 * Math.PI;
+/** Units of places and angles: what one is worth in pixels or radians, and the numbers of a turn. */
+const UNITS = new Map(Object.entries({
+  px: [1, 0], hpx: [1 / 2, 0], fix16: [1 / 65536, 0],
+  rad: [1, TURN], turn16: [TURN / 65536, 65536], turn8: [TURN / 256, 256],
+}));
+
+/** @param {Argument} argument @returns {Field} */
+function field({ name, type, members }) {
+  const [, shape, after] = /** @type {RegExpExecArray} */ (/^(.*?)((?:\|nil|\|0|\|loose)*)$/.exec(type));
+  const scalar = /^(bool|flag|num|str|bin|any|[ui](?:8|16|32))(?:\.(\w+))?(?:<=(\d+))?$/.exec(shape);
+  const most = Number(scalar?.[3] ?? /\]<=(\d+)$/.exec(shape)?.[1] ?? Infinity);
+  const each = members ? undefined : /^\[([a-z].*)\](?:<=\d+)?$/.exec(shape)?.[1];
+  const [unit, turn] = UNITS.get(scalar?.[2] ?? '') ?? [1, 0];
+  return {
+    name, type, unit, turn, nil: after.includes('|nil'), smooth: UNITS.has(scalar?.[2] ?? ''),
+    members: (members ?? []).map(field), each: each === undefined ? null : field({ name, type: each }),
+    ...scalar ? bounds(scalar[1], most) : { shape: container(shape, members), whole: false, low: 0, high: most },
+  };
+}
+
+/** @param {string} shape @param {Argument[]} [members] */
+function container(shape, members) {
+  if (shape[0] === '[') return members ? 'groups' : 'list';
+  return shape[0] === '{' ? 'map' : 'tuple';
+}
+
+/**
+ * Shape and bounds of a scalar.
+ * @param {string} word of the grammar @param {number} most
+ * @returns {Pick<Field, 'shape' | 'whole' | 'low' | 'high'>}
+ */
+function bounds(word, most) {
+  if (word === 'str') return { shape: 'text', whole: false, low: 0, high: most };
+  if (word === 'bin') return { shape: 'bytes', whole: false, low: 0, high: most };
+  if (word === 'any') return { shape: 'any', whole: false, low: 0, high: 0 };
+  if (word === 'num') return { shape: 'number', whole: false, low: -Infinity, high: most };
+  if (word === 'bool' || word === 'flag') return { shape: 'truth', whole: true, low: 0, high: 1 };
+  const bits = Number(word.slice(1));
+  const signed = word[0] === 'i';
+  const high = 2 ** (signed ? bits - 1 : bits) - 1;
+  return { shape: 'number', whole: true, low: signed ? -(2 ** (bits - 1)) : 0, high: Math.min(high, most) };
+}
+
+/**
+ * The rows of a dialect as the text of a packet table.
+ * @param {Codes} codes @param {string} dialect
+ */
+export function tableText(codes, dialect) {
+  const rows = codes.tables.flatMap((one) => one.rows).filter((row) => row.codes[dialect] !== undefined);
+  const type = typeof rows[0]?.codes[dialect] === 'string' ? 'str' : 'int';
+  const line = (/** @type {Row} */ row) => [row.direction, row.name, row.lane, row.codes[dialect],
+    row.arguments.map((argument) => `${argument.name}:${argument.type}`).join(' ') || '-', row.meaning];
+  return [['direction', 'name', 'lane', `${dialect}:${type}`, 'arguments', 'meaning'], ...rows.map(line)]
+    .map((cells) => `${cells.join('\t')}\n`).join('');
+}
+
+/**
+ * The dialect that a page speaks if it names none: the first that greets as tickwire does.
+ * @param {Codes} codes @returns {string}
+ * @throws {Error} when no dialect has both `hello` and `welcome`
+ */
+export function firstDialect(codes) {
+  const rows = codes.tables.flatMap((table) => table.rows);
+  const all = [...new Set(rows.flatMap((row) => Object.keys(row.codes)))];
+  const has = (/** @type {string} */ dialect, /** @type {string} */ packet) => rows.some(
+    (row) => `${row.direction} ${row.name}` === packet && row.codes[dialect] !== undefined,
+  );
+  const found = all.find((dialect) => has(dialect, 'to_server hello') && has(dialect, 'to_client welcome'));
+  if (found !== undefined) return found;
+  throw new Error(`no dialect of the packet tables has both hello and welcome; there are: ${all.join(', ') || 'none'}`);
+}
+
+/** One dialect of the packet tables: encodes what goes to the server, decodes what comes from it. */
+export class Dialect {
+  /**
+   * @param {Codes} codes @param {string} name of the dialect
+   * @param {boolean} [units] places in pixels and angles in radians, instead of the numbers that are sent
+   * @throws {Error} when the tables do not have the dialect
+   */
+  constructor(codes, name, units = false) {
+    this.name = name;
+    this.units = units;
+    this.codes = codes;
+    /** @type {Map<string, Packet>} by name */
+    this.toServer = new Map();
+    /** @type {Map<number | string, Packet>} by code */
+    this.toClient = new Map();
+    /** @type {Map<string, Packet>} by name */
+    this.heard = new Map();
+    for (const row of codes.tables.flatMap((table) => table.rows)) {
+      const code = row.codes[name];
+      if (code === undefined) continue;
+      const packet = { name: row.name, code, fields: row.arguments.map(field) };
+      if (row.direction === 'to_server') this.toServer.set(row.name, packet);
+      else {
+        this.toClient.set(code, packet);
+        this.heard.set(row.name, packet);
+      }
+    }
+    if (this.toServer.size + this.toClient.size === 0) throw new Error(`the packet tables have no dialect ${name}`);
+  }
+
+  /** Whether a packet to the server has this argument. @param {string} packet @param {string} argument */
+  takes(packet, argument) {
+    return this.toServer.get(packet)?.fields.some(({ name }) => name === argument) ?? false;
+  }
+
+  /**
+   * Encodes a packet for the server.
+   * @param {string} name @param {Record<string, any>} [values] by argument name; one that is missing is null
+   * @returns {Uint8Array<ArrayBuffer>}
+   * @throws {TypeError | RangeError} that names the packet and the argument, when it is none of this dialect
+   */
+  encode(name, values = {}) {
+    const packet = this.toServer.get(name);
+    if (!packet) throw new TypeError(`no packet ${name} to the server; there are: ${[...this.toServer.keys()].join(', ')}`);
+    return toMsgpack([packet.code, this.#members(packet.fields, values, name)]);
+  }
+
+  /**
+   * Decodes a packet of the server. A missing argument is null; flat groups become an array of objects.
+   * @param {Uint8Array} bytes
+   * @returns {{ name: string, values: Record<string, any> } | null} null for a code that the tables do not have
+   * @throws {RangeError} when the bytes are no packet
+   */
+  decode(bytes) {
+    const message = fromMsgpack(bytes);
+    if (!Array.isArray(message)) throw new RangeError('not [code, [arguments]]');
+    const packet = this.toClient.get(message[0]);
+    if (!packet) return null;
+    const given = message[1] ?? [];
+    if (!Array.isArray(given)) throw new RangeError(`${packet.name}: not [code, [arguments]]`);
+    return { name: packet.name, values: this.#named(packet.fields, given, 0) };
+  }
+
+  /** Values in order, as an object. @param {Field[]} fields @param {any[]} list @param {number} from */
+  #named(fields, list, from) {
+    /** @type {Record<string, any>} */
+    const values = {};
+    fields.forEach((one, at) => { values[one.name] = this.#read(one, list[from + at]); });
+    return values;
+  }
+
+  /** @param {Field} one @param {any} value @returns {any} */
+  #read(one, value) {
+    if (value === null || value === undefined) return null;
+    if (typeof value === 'number') return this.units ? value * one.unit : value;
+    if (value instanceof Map && one.shape === 'map' && one.members.length > 0) {
+      return this.#named(one.members, one.members.map(({ name }) => value.get(name)), 0);
+    }
+    if (!Array.isArray(value)) return plain(value);
+    if (one.shape === 'tuple') return this.#named(one.members, value, 0);
+    const { each } = one;
+    if (each) return value.map((item) => this.#read(each, item));
+    if (one.shape !== 'groups') return value.map(plain);
+    const groups = [];
+    const stride = one.members.length;
+    for (let from = 0; from + stride <= value.length; from += stride) groups.push(this.#named(one.members, value, from));
+    return groups;
+  }
+
+  /** Named values in order. @param {Field[]} fields @param {any} values @param {string} where for errors @returns {any[]} */
+  #members(fields, values, where) {
+    if (typeof values !== 'object' || values === null || Array.isArray(values)) throw new TypeError(`${where}: give the values as an object`);
+    for (const name of Object.keys(values)) {
+      if (fields.some((one) => one.name === name)) continue;
+      throw new TypeError(`${where} has no argument ${name}; it has: ${fields.map((one) => one.name).join(', ') || 'none'}`);
+    }
+    return fields.map((one) => this.#write(one, values[one.name], `${where}.${one.name}`));
+  }
+
+  /** @param {Field} one @param {any} value @param {string} where @returns {any} */
+  #write(one, value, where) {
+    if (value === null || value === undefined) {
+      if (one.nil) return null;
+      throw new TypeError(`${where} is missing: ${one.type}`);
+    }
+    const given = typeof value === 'object' ? 'an object or a list' : JSON.stringify(value) ?? typeof value;
+    const wrong = () => new TypeError(`${where} must be ${one.type}, not ${given}`);
+    switch (one.shape) {
+      case 'number': return this.#number(one, value, where, wrong);
+      case 'truth':
+        if (value !== true && value !== false && value !== 0 && value !== 1) throw wrong();
+        return one.type.startsWith('flag') ? Number(value) : Boolean(value);
+      case 'text':
+        if (typeof value !== 'string') throw wrong();
+        return value;
+      case 'bytes':
+        if (!(value instanceof Uint8Array)) throw wrong();
+        if (value.length > one.high) throw new RangeError(`${where} has ${value.length} bytes: ${one.type}`);
+        return value;
+      case 'groups': case 'list':
+        if (!Array.isArray(value)) throw wrong();
+        if (value.length > one.high) throw new RangeError(`${where} has ${value.length} entries: ${one.type}`);
+        return value.flatMap((item, at) => this.#item(one, item, `${where}[${at}]`));
+      case 'tuple': return this.#members(one.members, value, where);
+      case 'map': {
+        const values = this.#members(one.members, value, where);
+        return Object.fromEntries(one.members.map(({ name }, at) => [name, values[at]]));
+      }
+      default: return value;
+    }
+  }
+
+  /** What an entry of a list adds to it. @param {Field} list @param {any} item @param {string} where @returns {any[]} */
+  #item(list, item, where) {
+    if (list.shape === 'groups') return this.#members(list.members, item, where);
+    return [list.each ? this.#write(list.each, item, where) : item];
+  }
+
+  /** @param {Field} one @param {any} value @param {string} where @param {() => Error} wrong */
+  #number(one, value, where, wrong) {
+    if (typeof value !== 'number' || !Number.isFinite(value)) throw wrong();
+    let sent = value;
+    if (this.units && one.whole && one.smooth) {
+      sent = Math.round(value / one.unit);
+      if (one.turn > 0) sent = ((sent % one.turn) + one.turn) % one.turn;
+    }
+    if (one.whole && !Number.isInteger(sent)) throw wrong();
+    if (sent < one.low || sent > one.high) throw new RangeError(`${where} is ${value}: beyond ${one.type}`);
+    return sent;
+  }
+}
+
+/** Maps as objects, all the way down. @param {any} value @returns {any} */
+function plain(value) {
+  if (value instanceof Map) return Object.fromEntries([...value].map(([key, one]) => [key, plain(one)]));
+  return Array.isArray(value) ? value.map(plain) : value;
+}
+
+/**
+ * A state and a part of the way from one to another: places and angles change, everything else is that of the first. Groups belong together if their
+ * first members are equal; one that either of the two lacks stays as it is.
+ *
+ * @param {Field[]} fields @param {Record<string, any>} base
+ * @param {Record<string, any>} from @param {Record<string, any>} to @param {number} part of the way
+ * @param {{ units: boolean, also?: string[] }} how `also` names further numbers that change
+ * @returns {Record<string, any>} an object of its own
+ */
+export function shift(fields, base, from, to, part, how) {
+  const out = { ...base };
+  for (const one of fields) {
+    const [at, a, b] = [base, from, to].map((state) => state[one.name]);
+    if ([at, a, b].every((value) => typeof value === 'number')) {
+      if (!one.smooth && !how.also?.includes(one.name)) continue;
+      const turn = one.turn > 0 && how.units ? TURN : one.turn;
+      out[one.name] = at + part * (turn > 0 ? shortWay(b - a, turn) : b - a);
+    } else if (one.members.length > 0 && [at, a, b].every(isObject)) out[one.name] = shift(one.members, at, a, b, part, how);
+    else if (one.shape === 'groups' && [at, a, b].every(Array.isArray)) {
+      const id = one.members[0].name;
+      const [before, after] = [a, b].map((groups) => new Map(groups.map((group) => [group[id], group])));
+      out[one.name] = at.map((group) => {
+        const [start, end] = [before.get(group[id]), after.get(group[id])];
+        return start && end ? shift(one.members, group, start, end, part, how) : { ...group };
+      });
+    }
+  }
+  return out;
+}
+
+/** The state at a moment between two others. @param {Field[]} fields @param {Record<string, any>} from @param {Record<string, any>} to
+ * @param {number} part 0 to 1 @param {{ units: boolean, also?: string[] }} how */
+export function blend(fields, from, to, part, how) {
+  return shift(fields, from, from, to, part, how);
+}
+
+/** @param {any} value */
+const isObject = (value) => typeof value === 'object' && value !== null && !Array.isArray(value);
+
+/** The same difference of angles, at most half a turn. @param {number} way @param {number} turn */
+function shortWay(way, turn) {
+  const rest = way % turn;
+  if (rest > turn / 2) return rest - turn;
+  return rest < -turn / 2 ? rest + turn : rest;
+}

@@ -1,0 +1,198 @@
+/**
+ * Keys and pointers that a player holds down. A browser does not report every release: macOS drops the `keyup` of a key that is
+ * released while Cmd is down, and a window without focus, a hidden page, a context menu and a drag receive no events at all.
+ * Both classes release everything in these cases, so that a key that is up moves no player.
+ *
+ * ```js
+ * import { HeldKeys, HeldPointers, connect } from './tickwire.js';
+ *
+ * const WAYS = { ArrowUp: 1, ArrowRight: 2, ArrowDown: 3, ArrowLeft: 4 };
+ * const held = new HeldKeys(Object.keys(WAYS), () => go(WAYS[held.newest] ?? 0));
+ * new HeldPointers(canvas, { pressed: lead, moved: lead, released: () => go(0) });
+ * ```
+ *
+ * @module lib/held
+ */
+
+const MAC_COMMAND = ['Meta', 'OS'];
+/** Elements that take keys as text, or to change their value. A check box takes only the space bar. */
+const TYPING = 'input:not([type=checkbox]), textarea, select, [contenteditable]';
+/** Elements that the space bar and Enter press. */
+const PRESSABLE = 'button, a[href], summary, input[type=checkbox]';
+
+/**
+ * The position of a key, as in `event.code`. Screen keyboards, remote desktops and input methods send keys without a code: then
+ * the result is the position of that letter, digit or space on a US keyboard, or the name of the key.
+ * @param {{ code: string, key: string }} event
+ */
+export function codeOf({ code, key }) {
+  if (code !== '' && code !== 'Unidentified') return code;
+  if (/^[a-z]$/i.test(key)) return `Key${key.toUpperCase()}`;
+  if (/^[0-9]$/.test(key)) return `Digit${key}`;
+  return key === ' ' ? 'Space' : key;
+}
+
+/** Whether an element takes the keys, as text or to change its value. @param {EventTarget | null} target */
+export function isTyping(target) {
+  return matches(target, TYPING);
+}
+
+/**
+ * Whether a key belongs to an input method that composes text: Escape ends the composition, Enter accepts it, arrows choose a
+ * candidate. Safari reports the last key after the composition, by the key code 229.
+ * @param {KeyboardEvent} event
+ */
+export function isComposing({ isComposing, keyCode }) {
+  return isComposing || keyCode === 229;
+}
+
+/** Whether a key presses an element that has the focus. @param {KeyboardEvent} event */
+export function isPressing(event) {
+  return ['Space', 'Enter'].includes(codeOf(event)) && matches(event.target, PRESSABLE);
+}
+
+/** @param {EventTarget | null} target @param {string} selector */
+function matches(target, selector) {
+  const { closest } = /** @type {any} */ (target ?? {});
+  return closest ? closest.call(target, selector) !== null : false;
+}
+
+/** Calls a function when the page may miss the release of keys and pointers. @param {() => void} away */
+function onAway(away) {
+  window.addEventListener('blur', away);
+  window.addEventListener('pagehide', away);
+  document.addEventListener('visibilitychange', () => { if (document.hidden) away(); });
+  // A menu and a drag take all events until they end; a handler that prevents them has nothing taken.
+  for (const name of ['contextmenu', 'dragstart']) window.addEventListener(name, (event) => { if (!event.defaultPrevented) away(); });
+}
+
+/** The keys of a list that are down. Keys in a text field and shortcuts with Ctrl, Alt or Cmd do not count. */
+export class HeldKeys {
+  /** In the order in which they were pressed. @type {Set<string>} */
+  #down = new Set();
+  #codes;
+  #changed;
+
+  /**
+   * @param {Iterable<string>} codes of the keys, as in `event.code`: `KeyW`, `ArrowUp`, `Space`
+   * @param {(code: string | null, isDown: boolean) => void} [changed] called after each change; the code is null when all are released
+   */
+  constructor(codes, changed = () => {}) {
+    this.#codes = new Set(codes);
+    this.#changed = changed;
+    window.addEventListener('keydown', (event) => this.#keyDown(event));
+    window.addEventListener('keyup', (event) => this.#keyUp(event));
+    onAway(() => this.releaseAll());
+  }
+
+  /** The key that was pressed last, of all that are down; null without one. @returns {string | null} */
+  get newest() {
+    return [...this.#down].at(-1) ?? null;
+  }
+
+  /** @param {string} code */
+  has(code) {
+    return this.#down.has(code);
+  }
+
+  /** The codes of the keys that are down. */
+  [Symbol.iterator]() {
+    return this.#down[Symbol.iterator]();
+  }
+
+  /** Presses a key, as a button on the screen does. @param {string} code */
+  press(code) {
+    if (this.#down.has(code)) return;
+    this.#down.add(code);
+    this.#changed(code, true);
+  }
+
+  /** @param {string} code */
+  release(code) {
+    if (this.#down.delete(code)) this.#changed(code, false);
+  }
+
+  releaseAll() {
+    if (this.#down.size === 0) return;
+    this.#down.clear();
+    this.#changed(null, false);
+  }
+
+  /** @param {KeyboardEvent} event */
+  #keyDown(event) {
+    if (MAC_COMMAND.includes(event.key)) return this.releaseAll();
+    const code = codeOf(event);
+    if (!this.#codes.has(code) || event.ctrlKey || event.metaKey || event.altKey || isTyping(event.target) || isPressing(event)) return;
+    event.preventDefault();
+    this.press(code);
+  }
+
+  /** @param {KeyboardEvent} event */
+  #keyUp(event) {
+    if (MAC_COMMAND.includes(event.key)) this.releaseAll();
+    else this.release(codeOf(event));
+  }
+}
+
+/**
+ * The pointers that were pressed on an element: fingers, pens, and the mouse with its main button. The element receives their
+ * events until they are released, wherever that happens, and shows no context menu.
+ */
+export class HeldPointers {
+  /** @type {Set<number>} */
+  #down = new Set();
+  #element;
+  #on;
+
+  /**
+   * @param {HTMLElement} element
+   * @param {{ pressed?: (event: PointerEvent) => void, moved?: (event: PointerEvent) => void, released?: (pointer: number) => void }} on
+   *   `released` is called once for each pointer, with its `pointerId`
+   */
+  constructor(element, on) {
+    this.#element = element;
+    this.#on = on;
+    element.addEventListener('pointerdown', (event) => { if (event.pointerType !== 'mouse' || event.button === 0) this.#press(event); });
+    element.addEventListener('pointermove', (event) => this.#move(event));
+    // These also come to the window, from a pointer whose capture the browser has not granted.
+    for (const name of ['pointerup', 'pointercancel']) window.addEventListener(name, (event) => this.release(/** @type {PointerEvent} */ (event).pointerId));
+    element.addEventListener('lostpointercapture', (event) => this.release(event.pointerId));
+    element.addEventListener('contextmenu', (event) => event.preventDefault());
+    onAway(() => this.releaseAll());
+  }
+
+  /** @param {number} pointer its `pointerId` */
+  has(pointer) {
+    return this.#down.has(pointer);
+  }
+
+  /** @param {number} pointer its `pointerId` */
+  release(pointer) {
+    if (this.#down.delete(pointer)) this.#on.released?.(pointer);
+  }
+
+  releaseAll() {
+    for (const pointer of [...this.#down]) this.release(pointer);
+  }
+
+  /** @param {PointerEvent} event */
+  #press(event) {
+    const { pointerId } = event;
+    if (this.#down.has(pointerId)) return;
+    this.#down.add(pointerId);
+    try {
+      this.#element.setPointerCapture(pointerId);
+    } catch {
+      // The pointer is up already; its `pointerup` follows.
+    }
+    this.#on.pressed?.(event);
+  }
+
+  /** While another button is down, a change of the main one is a move. @param {PointerEvent} event */
+  #move(event) {
+    const { pointerId, pointerType, button, buttons } = event;
+    if (pointerType === 'mouse' && button === 0 && buttons & 1) this.#press(event);
+    else if (pointerType === 'mouse' && (buttons & 1) === 0) this.release(pointerId);
+    else if (this.#down.has(pointerId)) this.#on.moved?.(event);
+  }
+}

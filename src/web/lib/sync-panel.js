@@ -1,0 +1,116 @@
+/**
+ * The panel of a connection, for the page of any game: a graph of round trips, lead, gaps and corrections, switches for what `docs/sync.md` explains, and
+ * the conditions of a simulated line. `tickwire.js` gives it all that it shows.
+ *
+ * ```js
+ * import { SyncPanel } from './lib/sync-panel.js';
+ * const panel = new SyncPanel(game, { key: 'KeyP' });
+ * const draw = (now) => { panel.draw(now); requestAnimationFrame(draw); };
+ * ```
+ *
+ * @module lib/sync-panel
+ */
+
+import { codeOf, isTyping } from './held.js';
+import { drawGraph } from './net-graph.js';
+import { offerNet } from './netem-menu.js';
+
+const EVERY_MS = 120;
+/** @type {[name: 'prediction' | 'reconciliation' | 'interpolation' | 'reckoning', title: string, about: string][]} */
+const SWITCHES = [
+  ['prediction', 'Prediction', 'Your keys act before the server answers.'],
+  ['reconciliation', 'Reconciliation', "The server's state replaces the prediction."],
+  ['interpolation', 'Interpolation', 'Others move smoothly between updates.'],
+  ['reckoning', 'Dead reckoning', 'Others move on while updates are missing.'],
+];
+const FIGURES = [['ping', 'Round trip'], ['delay', 'Display delay'], ['lead', 'Lead'], ['corrections', 'Corrections']];
+
+const STYLE = `
+  #panel { position: fixed; z-index: 2; top: 8px; left: 8px; display: flex; flex-direction: column; width: min(300px, calc(100% - 16px)); max-height: calc(100% - 16px);
+    padding: 8px 4px 10px 12px; border: 1px solid #fff3; border-radius: 12px; background: #181c22; color: #fff; font: 13px/1.3 system-ui, sans-serif; }
+  #panel[hidden] { display: none; }
+  #panel header { display: flex; align-items: center; padding-right: 8px; font-size: 15px; font-weight: bold; }
+  #panel header button { margin-left: auto; min-width: 32px; min-height: 32px; padding: 0; border: 0; background: none; color: inherit; font-size: 18px; cursor: pointer; }
+  #panel .body { min-height: 0; padding-right: 8px; overflow-y: auto; scrollbar-width: thin; scrollbar-color: #fff8 #fff2; }
+  #panel label, #panel .row { display: grid; grid-template-columns: 1fr auto; gap: 0 10px; padding: 4px 0; border-top: 1px solid #fff2; font-weight: bold; }
+  #panel small { grid-column: 1 / -1; margin: 0; color: #fffb; font-size: 12px; font-weight: normal; }
+  #panel output { font-variant-numeric: tabular-nums; font-weight: normal; }
+  #panel input { width: 18px; height: 18px; margin: 0; accent-color: #5f9e52; }
+  #panel select { border: 0; border-radius: 6px; background: #454a53; color: #fff; font: inherit; }
+  #panel canvas { position: static; display: block; width: 100%; height: 72px; border-radius: 8px; background: #0008; }
+  #panel .key { display: flex; flex-wrap: wrap; gap: 0 10px; padding: 3px 0; font-size: 11px; }
+  #panel .key span::before { content: ""; display: inline-block; width: 9px; height: 9px; margin-right: 4px; background: var(--is); }
+  @media (max-width: 600px) { #panel { top: auto; bottom: 8px; width: calc(100% - 16px); max-height: 44%; } }
+  @media (max-height: 500px) { #panel { width: min(300px, 42%); } }
+`;
+
+const MARKUP = `
+  <header>Connection <button id="panel-close" type="button" aria-label="Close">×</button></header>
+  <div class="body">
+    ${SWITCHES.map(([name, title, about]) => `<label>${title}<input id="p-${name}" type="checkbox" role="switch" checked><small>${about}</small></label>`).join('')}
+    <label id="p-net-row" hidden>Network<select id="p-net"></select><small id="p-net-told"></small></label>
+    <canvas id="p-graph" role="img" aria-label="Round trip, lead, corrections and gaps between updates in the last 30 seconds"></canvas>
+    <div class="key"><span style="--is:#ffd35e">Round trip</span><span style="--is:#9ad88b">Lead</span><span style="--is:#69c2dd">Gap</span><span style="--is:#ff7f6b">Correction</span></div>
+    ${FIGURES.map(([name, title]) => `<div class="row">${title}<output id="p-${name}"></output></div>`).join('')}
+  </div>
+`;
+
+/** Lets the four switches of a panel act. @param {(switches: Record<string, boolean>) => void} predict */
+export function bindSwitches(predict) {
+  for (const [name] of SWITCHES) {
+    const field = /** @type {HTMLInputElement} */ (document.getElementById(`p-${name}`));
+    field.addEventListener('change', () => {
+      predict({ [name]: field.checked });
+      // The keyboard belongs to the game.
+      field.blur();
+    });
+  }
+}
+
+export class SyncPanel {
+  /** @param {import('../tickwire.js').Game} game @param {{ key?: string }} [how] `key`: code of the key that opens and closes it */
+  constructor(game, { key } = {}) {
+    this.game = game;
+    this.drawnAt = -Infinity;
+    document.head.append(Object.assign(document.createElement('style'), { textContent: STYLE }));
+    // The markup has no text from anywhere else.
+    this.element = Object.assign(document.createElement('section'), { id: 'panel', hidden: true, innerHTML: MARKUP });
+    this.element.setAttribute('aria-label', 'Connection');
+    document.body.append(this.element);
+    this.part('close', 'panel-').addEventListener('click', () => this.toggle());
+    bindSwitches((switches) => game.predict(switches));
+    addEventListener('keydown', (event) => {
+      if (codeOf(event) === key && !event.repeat && !event.ctrlKey && !event.metaKey && !isTyping(event.target)) this.toggle();
+    });
+    game.network().then((line) => {
+      offerNet(/** @type {HTMLSelectElement} */ (this.part('net')), (text) => { this.part('net-told').textContent = text; }, line);
+      this.part('net-row').hidden = false;
+    }, (error) => console.warn('no simulated line:', error));
+  }
+
+  /** @param {string} name @param {string} [prefix] */
+  part(name, prefix = 'p-') {
+    return /** @type {HTMLElement} */ (document.getElementById(prefix + name));
+  }
+
+  /** Opens or closes it. */
+  toggle() {
+    this.element.hidden = !this.element.hidden;
+    this.drawnAt = -Infinity;
+    /** @type {HTMLElement} */ (document.activeElement)?.blur();
+  }
+
+  /** Call once a frame. @param {number} [now] `performance.now()` */
+  draw(now = performance.now()) {
+    if (this.element.hidden || now - this.drawnAt < EVERY_MS) return;
+    this.drawnAt = now;
+    const { game } = this;
+    const ms = (/** @type {number | null | undefined} */ time) => (time === null || time === undefined ? '–' : `${Math.round(time)} ms`);
+    const { works, why, leadMs, corrected, compared, p99Px } = game.prediction ?? { works: false, why: '', leadMs: 0, corrected: 0, compared: 0, p99Px: 0 };
+    this.part('ping').textContent = ms(game.ping);
+    this.part('delay').textContent = ms(game.delay);
+    this.part('lead').textContent = why === '' ? ms(works ? leadMs : null) : why;
+    this.part('corrections').textContent = works ? `${corrected} of ${compared}, 99 % up to ${p99Px.toFixed(1)} px` : '–';
+    drawGraph(/** @type {HTMLCanvasElement} */ (this.part('graph')), game.history, now);
+  }
+}

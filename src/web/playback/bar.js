@@ -1,0 +1,395 @@
+/**
+ * The bar below a capture that is watched: play and pause, a time line with marks, speed, whom one follows, a link to the tick. It makes its own
+ * elements, so that any page can have it; its look is in `playback/playback.css`.
+ *
+ * @module playback/bar
+ */
+
+import { copyText } from '../lib/clipboard.js';
+import { HeldPointers } from '../lib/held.js';
+import { queryWith } from '../lib/netem-menu.js';
+import { SPEEDS } from './playback.js';
+
+/** How often the bar is drawn. */
+const EVERY_MS = 100;
+/** Steps of the arrow keys, and of them with Shift, in seconds. */
+const [STEP_S, LEAP_S] = [5, 30];
+/** A mark answers to the pointer from so far away, px. */
+const NEAR_PX = 5;
+/** How often the address follows while it plays, ms. */
+const ADDRESS_MS = 1000;
+const COLOURS = Object.freeze({ joined: '#8fd694', left: '#9aa3bd', away: '#9aa3bd', killed: '#ff7f6b' });
+/** Later ones are drawn over earlier ones. */
+const ORDER = Object.freeze(['left', 'away', 'joined', 'killed']);
+
+const PLAY = '<svg viewBox="0 0 24 24" aria-hidden="true"><path d="M7 4.5l13 7.5-13 7.5z"/></svg>';
+const PAUSE = '<svg viewBox="0 0 24 24" aria-hidden="true"><path d="M6 4.5h4.5v15H6zM13.5 4.5H18v15h-4.5z"/></svg>';
+const HTML = `
+  <p class="told" role="status" hidden><span class="words"></span><span class="figures"></span> <button type="button" class="choose">Open a capture</button><button type="button" class="away" aria-label="Close this note" title="Close this note">×</button></p>
+  <div class="time" role="slider" tabindex="0" aria-label="Time"><canvas></canvas><output hidden></output></div>
+  <div class="deeds">
+    <button type="button" class="play" title="Play or pause (Space)"></button>
+    <span class="clock"><b></b> <span class="of"></span></span>
+    <span class="tick"></span>
+    <label class="speed">Speed <select></select></label>
+    <label class="follow">Follow <select></select></label>
+    <label class="room" hidden>Room <select></select></label>
+    <span class="space"></span>
+    <button type="button" class="link" title="Copy a link to this tick">Copy link</button>
+    <button type="button" class="wire" aria-expanded="false">See the wire</button>
+    <button type="button" class="file" title="Open another capture">Open</button>
+  </div>
+  <input type="file" accept=".pcapng,.pcap" hidden>`;
+
+/** Minutes and seconds. @param {number} seconds @param {number} [digits] behind the point */
+export function clockOf(seconds, digits = 0) {
+  const whole = Math.floor(Math.max(0, seconds) * 10 ** digits + 1e-6) / 10 ** digits;
+  const minutes = Math.floor(whole / 60);
+  return `${minutes}:${(whole - minutes * 60).toFixed(digits).padStart(digits === 0 ? 2 : 3 + digits, '0')}`;
+}
+
+/** The tick in the address; null without one. @param {string} hash */
+export function tickOf(hash) {
+  const found = /(?:^#|&)tick=(\d{1,10})(?:&|$)/.exec(hash);
+  return found ? Number(found[1]) : null;
+}
+
+/** What a mark says. @param {[number, string, string, string]} mark */
+export function wordsOf([, kind, name, killer]) {
+  const who = name || 'a guest';
+  if (kind === 'killed') return killer ? `${killer} killed ${who}` : `${who} died`;
+  return { joined: `${who} joined`, left: `${who} left`, away: `${who} lost the connection` }[kind] ?? '';
+}
+
+/** What is to be said of a recording beside its picture: one sentence, or ''. @param {import('./playback.js').Watch} watch */
+export function noteOf({ why, file, status, wanted }) {
+  if (why !== '') return why;
+  if (!status) return 'Reading the capture …';
+  if (wanted !== null) return `Reading the capture up to tick ${wanted} …`;
+  const { differs, ended, last } = status;
+  if (differs) {
+    return `From tick ${differs.tick} on this is not what was recorded: the checksum is ${differs.replayed}, and ${differs.recorded} was recorded.`;
+  }
+  if (ended) return `It can be watched up to tick ${last}: ${ended}.`;
+  const end = file?.end;
+  if (end?.cut_at !== undefined) return `The file ends in the middle of a block, at byte ${end.cut_at}: it is shown up to there.`;
+  if (end?.why !== undefined) return `The file is damaged ${end.why}; it is shown up to there.`;
+  return '';
+}
+
+export class WatchBar {
+  /**
+   * @param {import('./playback.js').Watch} watch
+   * @param {{ open: (file: File) => void, room: (name: string) => void, wire: () => void, isWire: () => boolean | null, hasLink: () => boolean }} on
+   *   `wire` shows or hides the inspector; `isWire` is null where there is none
+   */
+  constructor(watch, on) {
+    this.watch = watch;
+    this.on = on;
+    this.drawnMs = 0;
+    this.addressMs = 0;
+    /** @type {number | null} px */
+    this.pointed = null;
+    this.playersSeen = '';
+    /** The note that was closed. */
+    this.closed = '';
+    this.bar = document.createElement('section');
+    this.bar.id = 'watch';
+    this.bar.setAttribute('aria-label', 'Recording');
+    this.bar.innerHTML = HTML;
+    if (!document.querySelector('link[href$="playback/playback.css"]')) {
+      const sheet = { rel: 'stylesheet', href: new URL('playback.css', import.meta.url).href };
+      document.head.append(Object.assign(document.createElement('link'), sheet));
+    }
+    document.body.append(this.bar);
+    document.body.classList.add('watching');
+    /** @param {string} selector @returns {any} */
+    const at = (selector) => this.bar.querySelector(selector);
+    this.at = at;
+    this.canvas = /** @type {HTMLCanvasElement} */ (at('canvas'));
+    at('.speed select').replaceChildren(...SPEEDS.map((speed) => new Option(`${speed}×`, String(speed), speed === 1, speed === 1)));
+    this.listen(at);
+    addEventListener('hashchange', ({ newURL }) => {
+      // The address may have gone on with the picture meanwhile.
+      const tick = tickOf(new URL(newURL).hash);
+      if (tick !== null && tick !== watch.tick) {
+        watch.toggle(false);
+        watch.seek(tick);
+      }
+    });
+    this.files(at('input[type=file]'));
+  }
+
+  /** @param {(selector: string) => any} at */
+  listen(at) {
+    const { watch, on } = this;
+    /** @param {string} selector @param {() => void} act */
+    const press = (selector, act) => at(selector).addEventListener('click', (/** @type {MouseEvent} */ event) => {
+      // After a press with the mouse the keys are those of the recording.
+      if (event.detail > 0) /** @type {HTMLElement} */ (event.currentTarget).blur();
+      act();
+      this.drawNow();
+    });
+    press('.play', () => watch.toggle());
+    press('.link', () => this.copy());
+    press('.wire', () => on.wire());
+    press('.told .away', () => { this.closed = noteOf(watch); });
+    for (const selector of ['.file', '.choose']) press(selector, () => at('input[type=file]').click());
+    /** @param {string} selector @param {(value: string) => void} act */
+    const choose = (selector, act) => at(`${selector} select`).addEventListener('change', (/** @type {Event} */ { target }) => {
+      const select = /** @type {HTMLSelectElement} */ (target);
+      act(select.value);
+      select.blur();
+    });
+    choose('.speed', (value) => watch.setSpeed(Number(value)));
+    choose('.follow', (value) => watch.follow(value === '' ? null : Number(value)));
+    choose('.room', (value) => on.room(value));
+    const time = /** @type {HTMLElement} */ (at('.time'));
+    const drag = (/** @type {PointerEvent} */ event) => this.drag(event);
+    new HeldPointers(time, { pressed: drag, moved: drag });
+    time.addEventListener('pointermove', (event) => {
+      this.pointed = event.offsetX;
+      this.drawNow();
+    });
+    time.addEventListener('pointerleave', () => { this.pointed = null; this.drawNow(); });
+    addEventListener('keydown', (event) => this.key(event), { capture: true });
+  }
+
+  /** A file that is chosen, or dropped anywhere. @param {HTMLInputElement} chosen */
+  files(chosen) {
+    chosen.addEventListener('change', () => {
+      if (chosen.files?.[0]) this.on.open(chosen.files[0]);
+      chosen.value = '';
+    });
+    document.addEventListener('dragover', (event) => {
+      if (!event.dataTransfer?.types.includes('Files')) return;
+      event.preventDefault();
+      document.body.classList.add('dropping');
+    });
+    document.addEventListener('dragleave', (event) => { if (event.relatedTarget === null) document.body.classList.remove('dropping'); });
+    document.addEventListener('drop', (event) => {
+      document.body.classList.remove('dropping');
+      const file = event.dataTransfer?.files[0];
+      if (!file) return;
+      event.preventDefault();
+      this.on.open(file);
+    });
+  }
+
+  /** Where on the time line a tick is, px. @param {number} tick */
+  xOf(tick) {
+    const { first, last } = this.watch.status ?? { first: 0, last: 1 };
+    return ((tick - first) / Math.max(1, last - first)) * this.canvas.clientWidth;
+  }
+
+  /** The tick at a place of the time line. @param {number} x px */
+  tickAtX(x) {
+    const { first, last } = this.watch.status ?? { first: 0, last: 1 };
+    const part = Math.min(1, Math.max(0, x / Math.max(1, this.canvas.clientWidth)));
+    return Math.round(first + part * (last - first));
+  }
+
+  /** @param {PointerEvent} event */
+  drag(event) {
+    this.watch.seek(this.tickAtX(event.offsetX));
+  }
+
+  /** @param {KeyboardEvent} event */
+  key(event) {
+    const { watch } = this;
+    const { target, key, shiftKey } = event;
+    if (event.ctrlKey || event.metaKey || event.altKey || !watch.status) return;
+    // In a menu keys choose, and on a button space and enter press.
+    if (target instanceof HTMLSelectElement || target instanceof HTMLInputElement || target instanceof HTMLTextAreaElement) return;
+    if (target instanceof HTMLButtonElement && [' ', 'Enter'].includes(key)) return;
+    const by = (shiftKey ? LEAP_S : STEP_S) * watch.status.tick_hz;
+    const from = watch.wanted ?? watch.seeking ?? watch.tick;
+    /** @type {Record<string, () => void>} */
+    const deeds = {
+      ' ': () => watch.toggle(),
+      ArrowLeft: () => watch.seek(from - by),
+      ArrowRight: () => watch.seek(from + by),
+      Home: () => watch.seek(0),
+      End: () => watch.seek(watch.status?.last ?? 0),
+      ',': () => watch.step(-1),
+      '.': () => watch.step(1),
+      ArrowUp: () => this.faster(1),
+      ArrowDown: () => this.faster(-1),
+    };
+    const deed = deeds[key];
+    if (!deed) return;
+    event.preventDefault();
+    event.stopPropagation();
+    deed();
+    this.drawNow();
+  }
+
+  /** @param {number} by places in the list of speeds */
+  faster(by) {
+    const place = SPEEDS.indexOf(this.watch.speed) + by;
+    this.watch.setSpeed(SPEEDS[Math.min(Math.max(place, 0), SPEEDS.length - 1)]);
+  }
+
+  /** The address of this tick. */
+  get address() {
+    const link = new URL(location.href);
+    link.search = queryWith(location.search, 'wire', null);
+    link.hash = `tick=${this.watch.tick}`;
+    return link.href;
+  }
+
+  async copy() {
+    const isDone = await copyText(this.address);
+    const button = this.at('.link');
+    button.textContent = isDone ? 'Copied' : 'Not copied';
+    setTimeout(() => { button.textContent = 'Copy link'; }, 1500);
+  }
+
+  /** Puts the tick into the address: now and then while it plays, at once when it stands. @param {number} nowMs */
+  note(nowMs) {
+    const { watch } = this;
+    if (watch.tick === 0 || watch.seeking !== null || watch.wanted !== null || !this.on.hasLink()) return;
+    if (watch.playing && nowMs - this.addressMs < ADDRESS_MS) return;
+    const hash = `#tick=${watch.tick}`;
+    if (location.hash === hash) return;
+    this.addressMs = nowMs;
+    history.replaceState(null, '', hash);
+  }
+
+  /** Brings the bar up to date; call once a frame. @param {number} nowMs real time */
+  draw(nowMs) {
+    if (nowMs - this.drawnMs < EVERY_MS) return;
+    this.drawNow();
+    this.note(nowMs);
+  }
+
+  drawNow() {
+    const { watch, at } = this;
+    this.drawnMs = performance.now();
+    const { status } = watch;
+    const note = noteOf(watch);
+    // Where there is little room, the figures are left out.
+    const [words, ...figures] = status?.differs && watch.why === '' ? note.split(/(?=: the checksum)/) : [note];
+    setText(at('.told .words'), words);
+    setText(at('.told .figures'), figures.join(''));
+    at('.told').hidden = note === '' || note === this.closed;
+    at('.told').classList.toggle('bad', watch.why !== '' || Boolean(status?.differs));
+    at('.told .away').hidden = !status || watch.why !== '';
+    this.bar.classList.toggle('alone', !status && watch.why !== '');
+    at('.told .choose').hidden = watch.why === '';
+    for (const part of this.bar.querySelectorAll('.time, .deeds')) part.classList.toggle('off', !status);
+    const button = at('.play');
+    if (button.dataset.playing !== String(watch.playing)) {
+      button.dataset.playing = String(watch.playing);
+      button.innerHTML = watch.playing ? PAUSE : PLAY;
+      button.setAttribute('aria-label', watch.playing ? 'Pause' : 'Play');
+    }
+    at('.link').hidden = !this.on.hasLink();
+    const isWire = this.on.isWire();
+    at('.wire').hidden = isWire === null;
+    at('.wire').setAttribute('aria-expanded', String(isWire));
+    setText(at('.wire'), isWire ? 'Hide the wire' : 'See the wire');
+    if (!status) return;
+    const tick = watch.seeking === null ? watch.tick : Math.min(Math.max(watch.seeking, status.first), status.last);
+    const seconds = (count) => count / status.tick_hz;
+    setText(at('.clock b'), clockOf(seconds(tick - status.first), 1));
+    setText(at('.clock .of'), `/ ${clockOf(seconds(status.last - status.first))}`);
+    setText(at('.tick'), `tick ${tick}`);
+    const speed = at('.speed select');
+    if (document.activeElement !== speed) speed.value = String(watch.speed);
+    this.drawPlayers();
+    this.drawRooms();
+    this.drawTime(tick);
+  }
+
+  /** The menu of players, unless somebody is choosing. */
+  drawPlayers() {
+    const { watch } = this;
+    const select = /** @type {HTMLSelectElement} */ (this.at('.follow select'));
+    this.at('.follow').hidden = !watch.canFollow;
+    if (document.activeElement === select) return;
+    const players = [...watch.players()].sort(([, one], [, other]) => one.localeCompare(other));
+    const key = JSON.stringify([players, watch.followed]);
+    if (key === this.playersSeen) return;
+    this.playersSeen = key;
+    const options = players.map(([id, name]) => new Option(name || `guest ${id}`, String(id)));
+    const isGone = watch.followed !== null && !players.some(([id]) => id === watch.followed);
+    if (isGone) options.unshift(new Option(`player ${watch.followed} (not there)`, String(watch.followed)));
+    select.replaceChildren(new Option('the leader', ''), ...options);
+    select.value = watch.followed === null ? '' : String(watch.followed);
+  }
+
+  /** The menu of rooms of the same game, if there are several. */
+  drawRooms() {
+    const { file, room } = this.watch;
+    const game = file?.rooms.find(({ name }) => name === room)?.game;
+    const rooms = file?.rooms.filter((one) => one.game === game && one.game !== undefined) ?? [];
+    const label = this.at('.room');
+    label.hidden = rooms.length < 2;
+    const select = /** @type {HTMLSelectElement} */ (this.at('.room select'));
+    if (label.hidden || document.activeElement === select) return;
+    if (select.options.length === rooms.length) {
+      select.value = room ?? '';
+      return;
+    }
+    select.replaceChildren(...rooms.map(({ name }) => new Option(name || 'default', name, false, name === room)));
+  }
+
+  /** @param {number} tick */
+  drawTime(tick) {
+    const { canvas, watch } = this;
+    const { status } = watch;
+    if (!status) return;
+    const [width, height, dots] = [canvas.clientWidth, canvas.clientHeight, devicePixelRatio];
+    if (canvas.width !== Math.round(width * dots)) canvas.width = Math.round(width * dots);
+    if (canvas.height !== Math.round(height * dots)) canvas.height = Math.round(height * dots);
+    const pen = /** @type {CanvasRenderingContext2D} */ (canvas.getContext('2d'));
+    pen.setTransform(dots, 0, 0, dots, 0, 0);
+    pen.clearRect(0, 0, width, height);
+    const line = { top: height - 13, high: 6 };
+    /** @param {number} from @param {number} to @param {string} colour */
+    const span = (from, to, colour) => {
+      pen.fillStyle = colour;
+      pen.fillRect(this.xOf(from), line.top, Math.max(0, this.xOf(to) - this.xOf(from)), line.high);
+    };
+    span(status.first, status.last, '#454d66');
+    span(status.first, status.indexed, '#6b7592');
+    if (status.differs) span(status.differs.tick, status.last, '#a3383a');
+    span(status.first, tick, '#f2b632');
+    for (const kind of ORDER) {
+      pen.fillStyle = COLOURS[kind];
+      for (const [at, own] of watch.marks) if (own === kind) pen.fillRect(Math.round(this.xOf(at)) - 1, 1, 2, line.top - 4);
+    }
+    pen.fillStyle = '#fff';
+    pen.beginPath();
+    pen.arc(this.xOf(tick), line.top + line.high / 2, 8, 0, 7);
+    pen.fill();
+    this.drawPointed(status);
+    const slider = this.at('.time');
+    const words = `${clockOf((tick - status.first) / status.tick_hz)}, tick ${tick}`;
+    slider.setAttribute('aria-valuemin', String(status.first));
+    slider.setAttribute('aria-valuemax', String(status.last));
+    slider.setAttribute('aria-valuenow', String(tick));
+    slider.setAttribute('aria-valuetext', words);
+  }
+
+  /** What is below the pointer: its time, and the marks there. @param {import('./playback.js').Status} status */
+  drawPointed(status) {
+    const output = /** @type {HTMLElement} */ (this.at('output'));
+    output.hidden = this.pointed === null;
+    const x = this.pointed;
+    if (x === null) return;
+    const tick = this.tickAtX(x);
+    const near = this.watch.marks.filter(([at]) => Math.abs(this.xOf(at) - x) < NEAR_PX);
+    const words = near.slice(0, 3).map(wordsOf);
+    if (near.length > 3) words.push(`${near.length - 3} more`);
+    setText(output, [clockOf((tick - status.first) / status.tick_hz), ...words].join(' · '));
+    const half = output.offsetWidth / 2;
+    output.style.left = `${Math.min(Math.max(x, half), this.canvas.clientWidth - half)}px`;
+  }
+}
+
+/** @param {HTMLElement} target @param {string} text */
+function setText(target, text) {
+  if (target.textContent !== text) target.textContent = text;
+}

@@ -1,0 +1,142 @@
+/**
+ * The server of the tab edition, in a worker: it runs the server's ticks, and carries the bytes of each connection between the server and a port. No byte of
+ * them is read here.
+ *
+ * ```text
+ *  page ── TabSocket ──► port ──► Carrier ──► server (WebAssembly)
+ * ```
+ *
+ * @module wasm/server-worker
+ */
+
+import { Wasm } from './instance.js';
+
+/** Bytes that a page may leave unread before the server keeps them to itself, as behind a full socket. */
+export const WINDOW_BYTES = 256 * 1024;
+
+/** One connection: its port, and how many bytes the page has been given and has not read yet. @typedef {{ port: MessagePort, unread: number }} Line */
+
+export class Carrier {
+  /** @param {WebAssembly.Instance} instance */
+  constructor(instance) {
+    this.tab = new Wasm(instance);
+    /** @type {Map<number, Line>} by the server's number */
+    this.lines = new Map();
+    /** Time that all this has taken, ms. */
+    this.busyMs = 0;
+    /** Network conditions, such as `wifi`; '' for a perfect line. */
+    this.chosen = '';
+    /** Called when something may be due earlier than `advance` said. */
+    this.wake = () => {};
+  }
+
+  /** Starts the server. @param {{ seed: number, bots: number, game?: string, net?: string }} options @returns what the page is told of it */
+  start({ seed, bots, game = '', net = '' }) {
+    this.tab.seed();
+    // That of a program with a game of its own, which registers it.
+    this.tab.wasm.main?.(0, 0);
+    this.tab.giveText(JSON.stringify({ seed, bots, epoch_ms: Date.now(), game: game || undefined }));
+    const { presets } = this.tab.json(this.tab.wasm.server_start(performance.now()));
+    return { presets, net: this.change(net) };
+  }
+
+  /** Changes the network conditions of all connections. @param {string} text @returns {import('../lib/netem-menu.js').Told} */
+  change(text) {
+    this.tab.giveText(text);
+    try {
+      const told = this.tab.json(this.tab.wasm.server_net());
+      this.chosen = text;
+      return told;
+    } catch (error) {
+      return { error: /** @type {Error} */ (error).message };
+    }
+  }
+
+  /** Opens a connection whose other end is this port. @param {MessagePort} port */
+  connect(port) {
+    const number = this.tab.wasm.server_open();
+    if (number === 0) return port.postMessage(null);
+    const line = { port, unread: 0 };
+    this.lines.set(number, line);
+    port.onmessage = ({ data }) => this.timed(() => this.hear(number, line, data));
+  }
+
+  /** @param {number} number @param {Line} line @param {ArrayBuffer | number | null} data bytes, how many were read, or the end */
+  hear(number, line, data) {
+    if (!this.lines.has(number)) return;
+    if (typeof data === 'number') line.unread -= data;
+    else if (data !== null) {
+      this.tab.give(new Uint8Array(data));
+      this.tab.wasm.server_receive(number, performance.now());
+    } else {
+      this.lines.delete(number);
+      this.tab.wasm.server_close(number, performance.now());
+      return;
+    }
+    this.deliver(number, line);
+    // On a line with conditions, bytes arrive between two ticks.
+    if (this.chosen !== '') this.wake();
+  }
+
+  /** Gives the page what the server has for it. @param {number} number @param {Line} line */
+  deliver(number, line) {
+    if (line.unread >= WINDOW_BYTES) return;
+    const length = this.tab.wasm.server_take(number);
+    if (length > 0) {
+      const { buffer } = this.tab.bytes(length).slice();
+      line.unread += length;
+      line.port.postMessage(buffer, [buffer]);
+    }
+    if (this.tab.wasm.server_is_over(number) !== 1) return;
+    this.lines.delete(number);
+    line.port.postMessage(null);
+  }
+
+  /** Runs what is due. @returns {number} ms until something is due again */
+  advance() {
+    return this.timed(() => {
+      const wait = this.tab.wasm.server_advance(performance.now());
+      for (const [number, line] of this.lines) this.deliver(number, line);
+      return wait;
+    });
+  }
+
+  /** @template T @param {() => T} work @returns {T} */
+  timed(work) {
+    const from = performance.now();
+    const result = work();
+    this.busyMs += performance.now() - from;
+    return result;
+  }
+
+  stats() {
+    return { ...this.tab.json(this.tab.wasm.server_stats()), busyMs: this.busyMs, memoryBytes: this.tab.wasm.memory.buffer.byteLength };
+  }
+}
+
+/** Listens to the page, which says first what to start. @param {any} scope of the worker */
+function serve(scope) {
+  /** @type {Carrier | null} */
+  let carrier = null;
+  let timer = 0;
+  const tick = () => {
+    clearTimeout(timer);
+    timer = setTimeout(tick, carrier?.advance());
+  };
+  scope.onmessage = async ({ data }) => {
+    if (data.start) {
+      const started = new Carrier(await WebAssembly.instantiate(data.start.module, {}));
+      const told = started.start(data.start);
+      carrier = started;
+      carrier.wake = tick;
+      tick();
+      scope.postMessage({ started: told });
+    } else if (data.connect) carrier?.connect(data.connect);
+    else if (data.net !== undefined) scope.postMessage({ net: carrier?.change(data.net) });
+    else if (data.stats) scope.postMessage({ stats: carrier?.stats() });
+  };
+  // A promise that fails is an error as any other: the page says so.
+  scope.onunhandledrejection = (event) => { throw event.reason; };
+}
+
+if (typeof WorkerGlobalScope !== 'undefined') serve(self);
