@@ -140,6 +140,7 @@ pub fn run(args: &BotsArgs, games: &GameList) -> Result<(), CliError> {
         .clone()
         .or_else(|| (os::CAN_BIND_SOURCE && to.is_ipv4() && to.ip().is_loopback()).then(local));
     let time = Duration::from_secs(args.seconds.into());
+    let native_url = || args.url.clone().for_dialect(&DEFAULT_PATHS, "native");
     if (args.hostile.is_some() || args.attack.is_some() || args.returning.is_some())
         && args.url.room_page().is_none()
     {
@@ -147,12 +148,10 @@ pub fn run(args: &BotsArgs, games: &GameList) -> Result<(), CliError> {
         tables::spoken(&PacketTables::builtin(), &DEFAULT_PATHS, &args.url, Some("native"))?;
     }
     if let Some(kind) = args.hostile {
-        let url = args.url.clone().for_dialect(&DEFAULT_PATHS, "native");
-        return misbehave(kind, args, &url, &source.unwrap_or_else(local), time);
+        return misbehave(kind, args, &native_url(), &source.unwrap_or_else(local), time);
     }
     if let Some(attack) = args.attack {
-        let (url, source) =
-            (args.url.clone().for_dialect(&DEFAULT_PATHS, "native"), source.unwrap_or_else(local));
+        let (url, source) = (native_url(), source.unwrap_or_else(local));
         let addresses = args.addresses.map(|addresses| addresses as usize);
         let plan = attack::AttackPlan { attack, url, source, addresses, count: args.count as usize, time };
         let pressure = attack::run(&plan).map_err(|error| format!("{}: {error}", args.url))?;
@@ -160,8 +159,7 @@ pub fn run(args: &BotsArgs, games: &GameList) -> Result<(), CliError> {
         return Ok(());
     }
     if let Some(per_second) = args.returning {
-        let (url, source) =
-            (args.url.clone().for_dialect(&DEFAULT_PATHS, "native"), source.unwrap_or_else(local));
+        let (url, source) = (native_url(), source.unwrap_or_else(local));
         return come_back(
             &resume_test::Plan { url, source, count: args.count as usize, per_second, time },
             args,

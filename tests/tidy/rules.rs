@@ -4,7 +4,7 @@ use super::rust::{self, Kind, Token};
 use super::tree::{Breach, File};
 
 /// Maximum length of a code file in lines, including tests; split longer files.
-const FILE_LINES: usize = 500;
+const FILE_LINES: usize = 520;
 /// Functions must be shorter than this, from the name to the closing brace, in lines.
 const FUNCTION_LINES: usize = 70;
 /// Extensions of files with hand-written code.

@@ -93,7 +93,7 @@ impl World {
         out.bytes("moo")
     }
 
-    /// The world of such bytes, as [`tickwire_sim::Sim::carried`] describes it.
+    /// The world of such bytes, as [`tickwire_sim::Sim::migrate`] describes it.
     ///
     /// # Errors
     /// With the rules of this program, there is no such world.

@@ -134,19 +134,16 @@ impl Attack {
     }
 
     /// The behaviour of the attacker with this index.
-    fn manner(self, index: usize) -> AttackerBehavior {
+    fn manner(self, index: usize) -> Behavior {
         let is_odd = index % 2 == 1;
-        let manner = AttackerBehavior::default();
+        let manner = Behavior::default();
         match self {
-            Attack::Slowloris => AttackerBehavior {
-                upgrades: false,
-                block: vec![b'a'],
-                every: Duration::from_secs(1),
-                ..manner
-            },
+            Attack::Slowloris => {
+                Behavior { upgrades: false, block: vec![b'a'], every: Duration::from_secs(1), ..manner }
+            }
             Attack::StalledReaders => {
                 let (block, frames) = (pings(100), 100);
-                AttackerBehavior {
+                Behavior {
                     reads: ReadMode::Nothing,
                     opening: hello(),
                     block,
@@ -155,35 +152,30 @@ impl Attack {
                     ..manner
                 }
             }
-            Attack::DripReaders => AttackerBehavior { reads: ReadMode::Drips, opening: hello(), ..manner },
-            Attack::PingFlood => {
-                AttackerBehavior { opening: hello(), block: pings(64), frames: 64, ..manner }
-            }
+            Attack::DripReaders => Behavior { reads: ReadMode::Drips, opening: hello(), ..manner },
+            Attack::PingFlood => Behavior { opening: hello(), block: pings(64), frames: 64, ..manner },
             Attack::TinyFragments => {
                 let (opening, block) = (fragment(Opcode::Binary, 0), tiny_fragments());
-                AttackerBehavior { opening, block, frames: TINY_FRAMES, ..manner }
+                Behavior { opening, block, frames: TINY_FRAMES, ..manner }
             }
             Attack::CommandFlood => {
                 let commands = if is_odd { COMMANDS } else { 1 };
-                AttackerBehavior { opening: hello(), commands, frames: commands, ..manner }
+                Behavior { opening: hello(), commands, frames: commands, ..manner }
             }
             Attack::Contradictions => {
                 let says =
                     [SequencePattern::FarAhead, SequencePattern::ToAndFro, SequencePattern::Back][index % 3];
-                AttackerBehavior { opening: hello(), commands: 1, frames: 1, says, ..manner }
+                Behavior { opening: hello(), commands: 1, frames: 1, says, ..manner }
             }
             Attack::SeatHolders => {
-                AttackerBehavior { opening: hello(), has_key: true, leaves: true, lingers: LINGER, ..manner }
+                Behavior { opening: hello(), has_key: true, leaves: true, lingers: LINGER, ..manner }
             }
-            Attack::SyncFlood => AttackerBehavior {
-                opening: lockstep::hello(),
-                block: lockstep::request(),
-                frames: 1,
-                ..manner
-            },
+            Attack::SyncFlood => {
+                Behavior { opening: lockstep::hello(), block: lockstep::request(), frames: 1, ..manner }
+            }
             Attack::FalseChecksums => {
                 let (block, frames) = (lockstep::false_checksums(index), lockstep::CHECKSUMS as usize);
-                AttackerBehavior {
+                Behavior {
                     opening: lockstep::hello(),
                     block,
                     frames,
@@ -191,35 +183,23 @@ impl Attack {
                     ..manner
                 }
             }
-            Attack::Churn if index.is_multiple_of(3) => {
-                AttackerBehavior { upgrades: false, leaves: true, ..manner }
-            }
-            Attack::Churn if index % 3 == 1 => {
-                AttackerBehavior { asks_and_leaves: true, leaves: true, ..manner }
-            }
-            Attack::Churn => AttackerBehavior { opening: hello(), leaves: true, ..manner },
+            Attack::Churn if index.is_multiple_of(3) => Behavior { upgrades: false, leaves: true, ..manner },
+            Attack::Churn if index % 3 == 1 => Behavior { asks_and_leaves: true, leaves: true, ..manner },
+            Attack::Churn => Behavior { opening: hello(), leaves: true, ..manner },
             Attack::Reconnect => {
                 let opening = [hello(), chat()].concat();
-                AttackerBehavior { opening, leaves: true, lingers: LINGER, ..manner }
+                Behavior { opening, leaves: true, lingers: LINGER, ..manner }
             }
             Attack::Bombs => {
                 let block = msgpack_bombs::frame(index);
-                AttackerBehavior {
-                    opening: hello(),
-                    block,
-                    frames: 1,
-                    every: Duration::from_millis(20),
-                    ..manner
-                }
+                Behavior { opening: hello(), block, frames: 1, every: Duration::from_millis(20), ..manner }
             }
             Attack::HalfOpenPages => {
                 let (reads, stays) = (ReadMode::Nothing, Some(PAGE_STAY));
-                AttackerBehavior { upgrades: false, request: PAGE, reads, stays, ..manner }
+                Behavior { upgrades: false, request: PAGE, reads, stays, ..manner }
             }
-            Attack::HalfOpen if is_odd => {
-                AttackerBehavior { reads: ReadMode::Nothing, opening: hello(), ..manner }
-            }
-            Attack::HalfOpen => AttackerBehavior { reads: ReadMode::Nothing, ..manner },
+            Attack::HalfOpen if is_odd => Behavior { reads: ReadMode::Nothing, opening: hello(), ..manner },
+            Attack::HalfOpen => Behavior { reads: ReadMode::Nothing, ..manner },
         }
     }
 }
@@ -260,7 +240,7 @@ impl SequencePattern {
 
 /// The behaviour of one attacker.
 #[derive(Debug)]
-struct AttackerBehavior {
+struct Behavior {
     /// Whether it requests an upgrade and waits for it; if not, it sends at once.
     upgrades: bool,
     /// The request that it sends without an upgrade.
@@ -289,9 +269,9 @@ struct AttackerBehavior {
     reads: ReadMode,
 }
 
-impl Default for AttackerBehavior {
-    fn default() -> AttackerBehavior {
-        AttackerBehavior {
+impl Default for Behavior {
+    fn default() -> Behavior {
+        Behavior {
             upgrades: true,
             request: SLOW_HEAD,
             asks_and_leaves: false,
@@ -310,7 +290,7 @@ impl Default for AttackerBehavior {
     }
 }
 
-impl AttackerBehavior {
+impl Behavior {
     /// Whether it sends nothing after its opening.
     fn is_silent(&self) -> bool {
         self.frames == 0 && self.block.is_empty()

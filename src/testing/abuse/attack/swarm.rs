@@ -11,7 +11,7 @@ use std::net::{SocketAddr, TcpStream};
 use std::thread;
 use std::time::{Duration, Instant};
 
-use super::{Attack, AttackReport, AttackerBehavior, LINE, ReadMode, victim};
+use super::{Attack, AttackReport, Behavior, LINE, ReadMode, victim};
 use crate::client::connection::ClientConnection;
 use crate::client::dial;
 use crate::client::url::Url;
@@ -58,7 +58,7 @@ pub struct AttackPlan {
 /// One attacker.
 struct Attacker {
     index: usize,
-    manner: AttackerBehavior,
+    manner: Behavior,
     stream: TcpStream,
     link: ClientConnection,
     stage: AttackerStage,

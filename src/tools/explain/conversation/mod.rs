@@ -17,6 +17,7 @@
 //! if the path is unique to our server.
 
 pub(super) mod dialect_state;
+mod direction;
 pub(super) mod resync;
 pub(super) mod unfinished_message;
 pub(super) mod upgrade_request;
@@ -24,6 +25,7 @@ pub(super) mod upgrade_request;
 use std::mem;
 
 use self::dialect_state::DialectState;
+use self::direction::{DirectionStage, DirectionState};
 use self::resync::Resync;
 use self::unfinished_message::{UnfinishedMessage, fragment, go_on};
 use self::upgrade_request::Asked;
@@ -52,31 +54,6 @@ pub struct Conversation<'c> {
     server: DirectionState,
     /// Whether the frames of the server are read by a client of ours, with its limits.
     is_our_client: bool,
-}
-
-/// One direction.
-#[derive(Clone, Debug, Default)]
-struct DirectionState {
-    /// Bytes that do not form a whole item yet.
-    waiting: Vec<u8>,
-    stage: DirectionStage,
-    open: UnfinishedMessage,
-    search: Resync,
-}
-
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-enum DirectionStage {
-    #[default]
-    Begin,
-    Frames,
-    /// Anywhere: the first frame that makes sense has to be found.
-    Seek,
-    /// The bytes after a head that is not an upgrade.
-    Body,
-    /// After a close frame: later bytes are not read.
-    Closed,
-    /// After a violation: later bytes are not read.
-    Over,
 }
 
 impl<'c> Conversation<'c> {
