@@ -3,20 +3,20 @@
 use std::cell::RefCell;
 use std::time::Duration;
 
-use tickwire::internal::util::netem::{Channel, Conditions, Direction, PRESETS};
+use tickwire::internal::util::netem::{SegmentScheduler, Conditions, Direction, PRESETS};
 
 use super::buffers::with;
 
 /// The conditions, and the two directions of the connection.
 struct Line {
     conditions: Conditions,
-    up: Channel,
-    down: Channel,
+    up: SegmentScheduler,
+    down: SegmentScheduler,
 }
 
 impl Line {
     fn new(conditions: Conditions, seed: u64) -> Line {
-        let channel = |direction| Channel::new(&conditions, direction, seed);
+        let channel = |direction| SegmentScheduler::new(&conditions, direction, seed);
         Line { conditions, up: channel(Direction::Up), down: channel(Direction::Down) }
     }
 }
@@ -28,7 +28,7 @@ thread_local! {
 /// Puts out the named conditions, a line for each: its name, a tab, and what it is.
 #[unsafe(no_mangle)]
 pub extern "C" fn line_presets() -> usize {
-    let lines: String = PRESETS.map(|preset| format!("{}\t{}\n", preset.name, preset.about)).concat();
+    let lines: String = PRESETS.map(|preset| format!("{}\t{}\n", preset.name, preset.description)).concat();
     with(|buffers| buffers.put_out(lines.into_bytes()))
 }
 
@@ -43,8 +43,8 @@ pub extern "C" fn line_set() -> usize {
             Ok(conditions) => {
                 LINE.with_borrow_mut(|line| {
                     line.conditions = conditions;
-                    line.up.change(&conditions);
-                    line.down.change(&conditions);
+                    line.up.set_conditions(&conditions);
+                    line.down.set_conditions(&conditions);
                 });
                 format!("+{conditions}")
             }

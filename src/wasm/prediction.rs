@@ -7,10 +7,10 @@ use std::cell::RefCell;
 use std::sync::Arc;
 use std::time::Duration;
 
-use tickwire::game::prediction::{Predictor, Switches};
+use tickwire::game::prediction::{Predictor, PredictionFeatures};
 use tickwire::internal::games;
 use tickwire::limits;
-use tickwire::packet::Codes;
+use tickwire::packet::PacketTables;
 
 use super::buffers::with;
 
@@ -40,7 +40,7 @@ pub extern "C" fn predict_begin() -> u32 {
         let text = std::str::from_utf8(&buffers.input).ok()?;
         let (game, rest) = text.split_once('\n')?;
         let (dialect, table) = rest.split_once('\n')?;
-        let codes = Codes::from_texts(&[("table.tsv", table)]).ok()?;
+        let codes = PacketTables::from_texts(&[("table.tsv", table)]).ok()?;
         let dialect: Arc<_> = codes.dialect(dialect)?;
         games::predictor(game).map(|start| start(dialect))
     });
@@ -52,13 +52,13 @@ pub extern "C" fn predict_begin() -> u32 {
 /// Takes the input as a message of the server. Returns 1 if it is a packet.
 #[unsafe(no_mangle)]
 pub extern "C" fn predict_hear(now_ms: f64) -> u32 {
-    u32::from(call(|predictor, message| predictor.hear(message, time(now_ms))))
+    u32::from(call(|predictor, message| predictor.on_received(message, time(now_ms))))
 }
 
 /// Takes the input as a message that the page sends. Returns 1 if it is a packet.
 #[unsafe(no_mangle)]
 pub extern "C" fn predict_say(now_ms: f64) -> u32 {
-    u32::from(call(|predictor, message| predictor.say(message, time(now_ms))))
+    u32::from(call(|predictor, message| predictor.on_sent(message, time(now_ms))))
 }
 
 /// Moves on. Puts out numbers of 32 bits, the least significant byte first, as
@@ -82,6 +82,6 @@ pub extern "C" fn predict_walk_on(x: i32, y: i32, vx: i32, vy: i32, ticks: u32) 
 /// Turns prediction and reconciliation on or off.
 #[unsafe(no_mangle)]
 pub extern "C" fn predict_switch(prediction: u32, reconciliation: u32) {
-    let switches = Switches { prediction: prediction != 0, reconciliation: reconciliation != 0 };
+    let switches = PredictionFeatures { prediction: prediction != 0, reconciliation: reconciliation != 0 };
     call(|predictor, _| predictor.switch(switches));
 }
