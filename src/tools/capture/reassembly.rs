@@ -79,11 +79,24 @@ pub struct Connection<'a> {
 
 /// The connections of these packets, in the order in which they begin.
 pub(super) fn connections<'a>(packets: &[Packet<'a>]) -> Vec<Connection<'a>> {
-    let mut talks: Vec<Talk<'a>> = Vec::new();
-    let mut current: HashMap<Key, usize, Mixing> = HashMap::default();
-    for packet in packets {
-        let Some(segment) = packet::decode(packet) else { continue };
-        let at = match current.entry(Key::of(&segment)) {
+    let mut assembly = Assembly::default();
+    packets.iter().for_each(|packet| assembly.receive(packet));
+    assembly.finish().collect()
+}
+
+/// Connections under construction, which receive the packets of a capture one by one.
+#[derive(Default)]
+pub(crate) struct Assembly<'a> {
+    talks: Vec<Talk<'a>>,
+    current: HashMap<Key, usize, Mixing>,
+}
+
+impl<'a> Assembly<'a> {
+    /// Receives the next packet.
+    pub fn receive(&mut self, packet: &Packet<'a>) {
+        let Some(segment) = packet::decode(packet) else { return };
+        let talks = &mut self.talks;
+        let at = match self.current.entry(Key::of(&segment)) {
             Entry::Occupied(found) if !talks[*found.get()].ends.begins_anew(&segment) => *found.get(),
             entry => {
                 talks.push(Talk::new(Ends::new(&segment, packet.number)));
@@ -92,8 +105,29 @@ pub(super) fn connections<'a>(packets: &[Packet<'a>]) -> Vec<Connection<'a>> {
         };
         talks[at].receive(packet, &segment);
     }
-    talks.into_iter().map(Talk::finish).collect()
+
+    /// The connections, each put together when it is taken.
+    pub fn finish(self) -> Assembled<'a> {
+        Assembled(self.talks.into_iter())
+    }
 }
+
+/// The connections of a capture, in the order in which they begin.
+pub(crate) struct Assembled<'a>(std::vec::IntoIter<Talk<'a>>);
+
+impl<'a> Iterator for Assembled<'a> {
+    type Item = Connection<'a>;
+
+    fn next(&mut self) -> Option<Connection<'a>> {
+        self.0.next().map(Talk::finish)
+    }
+
+    fn size_hint(&self) -> (usize, Option<usize>) {
+        self.0.size_hint()
+    }
+}
+
+impl ExactSizeIterator for Assembled<'_> {}
 
 /// A connection under construction.
 struct Talk<'a> {

@@ -216,11 +216,15 @@ pub(crate) fn items<'c>(
 
 /// The packets that are not read, by their content in words; `None` if there are none.
 pub(crate) fn unread(capture: &Capture<'_>) -> Option<String> {
-    let mut words = capture.unread()?;
+    capture.unread().map(|words| with_links(words, capture))
+}
+
+/// The same words, with the link types that are read if the capture has another one.
+pub(crate) fn with_links(mut words: String, capture: &Capture<'_>) -> String {
     if capture.packets.iter().any(|packet| !packet::is_read(packet.link)) {
         words += " (of the link types, only Ethernet, Linux cooked, loopback and raw IP are supported)";
     }
-    Some(words)
+    words
 }
 
 /// How much of the packets was left out when they were captured, in words; `None` if they are whole.

@@ -16,20 +16,19 @@ use serde_json::{Value as Json, json};
 
 use super::entry::{Entry, Kind};
 use super::list::{List, Wish};
+use super::opening::Opening;
 use super::ping_pairs::Pairs;
 use super::{frame_json, packet_diff, share_link};
 use crate::limits;
 use crate::packet::Codes;
-use crate::tools::capture::{self, Connection, Piece};
+use crate::tools::capture::Connection;
 use crate::tools::explain::capture_walk::{self, Reading, What};
 use crate::tools::explain::{Content, Conversation, Explanation};
-use crate::util::plural::count;
 use crate::ws::frame::Opcode;
 
 /// See the [module](self).
 #[derive(Debug)]
 pub struct File {
-    bytes: Vec<u8>,
     codes: &'static Codes,
     /// The connections with data, by their numbers. Of others, which can be very many, only the number is kept.
     conversations: Vec<Talk>,
@@ -46,14 +45,13 @@ pub struct File {
     is_full: bool,
 }
 
-/// A connection of the file. Its pieces are ranges of the file.
+/// A connection of the file.
 #[derive(Debug)]
-struct Talk {
+pub(super) struct Talk {
     /// Among all connections, from 1.
     number: usize,
     about: Connection<'static>,
     name: Option<String>,
-    pieces: Vec<Place>,
     reading: Option<Box<Reading<'static>>>,
     pairs: Pairs,
     checkpoints: Vec<Checkpoint>,
@@ -69,88 +67,32 @@ struct Checkpoint {
     conversation: Conversation<'static>,
 }
 
-#[derive(Debug, Clone, Copy)]
-struct Place {
-    from: capture::End,
-    hole_before: bool,
-    packet: u32,
-    begin: u32,
-    length: u32,
-    at_ns: u64,
-}
-
-impl Place {
-    fn new(piece: &Piece<'_>, file: &[u8]) -> Place {
-        // The piece is a part of the file: its address says where.
-        let begin = (piece.bytes.as_ptr() as usize).wrapping_sub(file.as_ptr() as usize);
-        let Piece { from, at_ns, packet, bytes, hole_before } = *piece;
-        debug_assert!(file.get(begin..begin + bytes.len()) == Some(bytes));
-        Place {
-            from,
-            hole_before,
-            packet: packet as u32,
-            begin: begin as u32,
-            length: bytes.len() as u32,
-            at_ns,
-        }
-    }
-
-    fn piece<'a>(&self, file: &'a [u8]) -> Piece<'a> {
-        let begin = self.begin as usize;
-        let bytes = file.get(begin..begin + self.length as usize).unwrap_or_default();
-        let Place { from, hole_before, packet, at_ns, .. } = *self;
-        Piece { from, at_ns, packet: packet as usize, bytes, hole_before }
-    }
-}
-
 impl File {
-    /// Opens a file: finds its packets and connections, and reads none of the frames yet.
+    /// Opens a file: finds its packets and connections, and reads none of the frames yet. An
+    /// [`Opening`] does the same in slices.
     ///
     /// # Errors
     /// One sentence that says what is wrong with the file, and at which byte.
     pub fn open(bytes: Vec<u8>) -> Result<File, String> {
-        if let Some(packed) = capture::compressed_file::format(&bytes) {
-            return Err(format!("The file cannot be read: {packed}."));
+        let mut opening = Opening::new(bytes)?;
+        loop {
+            if let Some(file) = opening.work(usize::MAX >> 1)? {
+                return Ok(file);
+            }
         }
-        let found = capture::read(&bytes).map_err(|error| format!("The file cannot be read: {error}."))?;
-        let unread = capture_walk::unread(&found);
-        if let Some(words) = &unread
-            && !found.is_readable()
-        {
-            return Err(format!("The file has nothing that can be read: {words}."));
-        }
-        let mut notes: Vec<String> = unread.into_iter().collect();
-        notes.extend([capture_walk::cut(&found), capture_walk::truncated(&found)].into_iter().flatten());
-        let codes = codes_of(&found)?;
-        let mut connections: Vec<_> = found.connections().into_iter().zip(1..).collect();
-        let all = connections.len();
-        let (packets, names) = (found.packets.len(), names(&found, connections.iter().map(|(one, _)| one)));
-        connections.retain(|(one, _)| !one.pieces.is_empty());
-        if connections.len() < all {
-            let without = count(all - connections.len(), "connection");
-            notes.push(format!("{without} without data: not in the menu"));
-        }
-        let begin_ns = found.packets.first().map_or(0, |packet| packet.at_ns);
-        drop(found);
-        let order = capture_walk::order(connections.iter().map(|(one, _)| one)).into_iter();
-        let order = order.map(|(readable, index, at)| (readable as u32, index as u32, at as u32)).collect();
-        let talk = |(one, number): &(Connection<'_>, usize)| Talk::new(*number, one, &names, &bytes);
-        let conversations = connections.iter().map(talk).collect();
-        drop(connections);
-        let list = List::default();
-        Ok(File {
-            bytes,
-            codes,
-            conversations,
-            connections: all,
-            order,
-            read: 0,
-            packets,
-            begin_ns,
-            list,
-            notes,
-            is_full: false,
-        })
+    }
+
+    /// A file of which no frame was read: the connections with data, the number of all connections,
+    /// the pieces in their order, the number of packets, and the time of the first.
+    pub(super) fn new(
+        codes: &'static Codes,
+        (conversations, connections): (Vec<Talk>, usize),
+        order: Vec<(u32, u32, u32)>,
+        (packets, begin_ns): (usize, u64),
+        notes: Vec<String>,
+    ) -> File {
+        let (list, read, is_full) = (List::default(), 0, false);
+        File { codes, conversations, connections, order, read, packets, begin_ns, list, notes, is_full }
     }
 
     /// Reads on until so many bytes were looked at; first what is new, then what the filter asks for.
@@ -173,24 +115,24 @@ impl File {
         self.read += 1;
         let (list, begin_ns) = (&mut self.list, self.begin_ns);
         let talk = &mut self.conversations[index as usize];
-        let Talk { number, about, pieces, reading, pairs, checkpoints, since, .. } = talk;
+        let Talk { number, about, reading, pairs, checkpoints, since, .. } = talk;
         let codes = self.codes;
         let reading = reading.get_or_insert_with(|| {
-            let pieces = pieces.iter().map(|place| place.piece(&self.bytes));
+            let pieces = about.pieces.iter().copied();
             let otherwise = codes.default_dialect().expect("every table has a dialect");
             let mut conversation = capture_walk::conversation(about, pieces, codes, otherwise);
             conversation.be_brief(true);
             Box::new(Reading::new(*number, about, conversation))
         });
-        let place = pieces[at as usize];
+        let piece = about.pieces[at as usize];
         if checkpoints.is_empty() || is_due(*since, reading.conversation()) {
             let conversation = reading.conversation().clone();
             checkpoints.push(Checkpoint { piece: at as usize, conversation });
             *since = (0, 0);
         }
-        let (mut sub, mut cost, client) = (0, i64::from(place.length) + 8, *number as u32);
-        since.1 += place.length as usize;
-        reading.receive(readable as usize, &place.piece(&self.bytes), &mut |found| {
+        let (mut sub, mut cost, client) = (0, piece.bytes.len() as i64 + 8, *number as u32);
+        since.1 += piece.bytes.len();
+        reading.receive(readable as usize, &piece, &mut |found| {
             let n = list.entries().back().map_or(1, |entry| entry.n + 1);
             let at_us = found.at_ns.saturating_sub(begin_ns) / 1000;
             match found.what {
@@ -255,11 +197,11 @@ impl File {
         while from.piece <= piece {
             let is_meant = from.piece == piece;
             from.conversation.be_brief(!is_meant);
-            let place = talk.pieces[from.piece];
-            cost += i64::from(place.length) * if is_meant { 4 } else { 1 };
+            let here = talk.about.pieces[from.piece];
+            cost += here.bytes.len() as i64 * if is_meant { 4 } else { 1 };
             let mut sub = 0;
-            let is_last = from.piece + 1 == talk.pieces.len();
-            capture_walk::items(&mut from.conversation, &place.piece(&self.bytes), is_last, |item| {
+            let is_last = from.piece + 1 == talk.about.pieces.len();
+            capture_walk::items(&mut from.conversation, &here, is_last, |item| {
                 if is_meant {
                     each(sub, item);
                 }
@@ -381,26 +323,20 @@ fn is_due((frames, bytes): (usize, usize), conversation: &Conversation<'_>) -> b
 }
 
 impl Talk {
-    fn new(
-        number: usize,
-        connection: &Connection<'_>,
-        names: &BTreeMap<IpAddr, String>,
-        file: &[u8],
-    ) -> Talk {
-        let Connection { client, server, first_packet, has_begin, has_end, .. } = *connection;
-        // `Reading` counts the pieces; their bytes are in the file.
-        let pieces: Vec<Place> = connection.pieces.iter().map(|piece| Place::new(piece, file)).collect();
-        let hollow = pieces.iter().map(|place| Piece { bytes: &[], ..place.piece(&[]) }).collect();
-        let holes = connection.holes.clone();
-        let about = Connection { client, server, first_packet, has_begin, has_end, pieces: hollow, holes };
-        let name = names.get(&client.ip().to_canonical()).cloned();
-        let (reading, cursor, checkpoints, pairs) = (None, None, Vec::new(), Pairs::default());
-        Talk { number, about, name, pieces, reading, pairs, checkpoints, cursor, since: (0, 0) }
+    /// The connection with this number, of which nothing was read yet.
+    pub(super) fn new(number: usize, about: Connection<'static>) -> Talk {
+        let (name, reading, checkpoints, cursor) = (None, None, Vec::new(), None);
+        Talk { number, about, name, reading, pairs: Pairs::default(), checkpoints, cursor, since: (0, 0) }
+    }
+
+    /// Takes the name of the client's address, if it has one.
+    pub(super) fn take_name(&mut self, names: &BTreeMap<IpAddr, &str>) {
+        self.name = names.get(&self.about.client.ip().to_canonical()).map(|name| (*name).to_owned());
     }
 
     fn json(&self) -> Json {
         let tally = self.reading.as_deref().map(Reading::tally);
-        let bytes: u64 = self.pieces.iter().map(|place| u64::from(place.length)).sum();
+        let bytes: u64 = self.about.pieces.iter().map(|piece| piece.bytes.len() as u64).sum();
         json!({
             "number": self.number,
             "client": self.about.client.to_string(),
@@ -413,31 +349,6 @@ impl Talk {
             "broken": tally.map_or(0, |tally| tally.broken),
         })
     }
-}
-
-/// The packet tables that a file carries, otherwise the built-in ones. Others than those stay in
-/// memory as long as the page's copy of this code, which ends with the file.
-fn codes_of(found: &capture::Capture<'_>) -> Result<&'static Codes, String> {
-    let codes = capture_walk::codes(found, None);
-    let codes = codes.map_err(|why| format!("The file cannot be explained: {why}."))?;
-    let builtin = Codes::builtin_ref();
-    if codes.hash() == builtin.hash() && !codes.has_paths() {
-        return Ok(builtin);
-    }
-    Ok(Box::leak(Box::new(codes)))
-}
-
-/// The clients' names, where an address has only one client.
-fn names<'a>(
-    found: &capture::Capture<'_>,
-    connections: impl Iterator<Item = &'a Connection<'a>>,
-) -> BTreeMap<IpAddr, String> {
-    let mut clients: BTreeMap<IpAddr, usize> = BTreeMap::new();
-    for connection in connections {
-        *clients.entry(connection.client.ip().to_canonical()).or_default() += 1;
-    }
-    let known = found.names.iter().filter(|(address, _)| clients.get(address) == Some(&1));
-    known.map(|(address, name)| (*address, name.raw().to_owned())).collect()
 }
 
 #[cfg(test)]
