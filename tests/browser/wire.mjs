@@ -7,6 +7,7 @@ import { readFile } from 'node:fs/promises';
 import { fileURLToPath } from 'node:url';
 import { keep, state, until } from './lib/browser.mjs';
 import { FLAGS, Game } from './lib/game.mjs';
+import { largeCapture } from './parts/large-capture.mjs';
 import { flipping, lane, teaching } from './parts/teaching.mjs';
 import { binary } from './lib/server.mjs';
 
@@ -319,29 +320,6 @@ async function asking() {
   });
 }
 
-/** A pcap file of so many connections, of which each has one SYN. @param {number} count */
-function connectionsOfOneSegment(count) {
-  const [header, packet] = [24, 16 + 40];
-  const file = Buffer.alloc(header + count * packet);
-  file.writeUInt32LE(0xa1b2c3d4, 0);
-  file.writeUInt16LE(2, 4);
-  file.writeUInt32LE(262_144, 16);
-  file.writeUInt32LE(101, 20);
-  for (let index = 0; index < count; index++) {
-    const at = header + index * packet;
-    file.writeUInt32LE(40, at + 8);
-    file.writeUInt32LE(40, at + 12);
-    // IPv4 with a TCP header: 11.0.x.x, port by port, to 10.0.0.1:3000.
-    file.set([0x45, 0, 0, 40, 0, 0, 0, 0, 64, 6], at + 16);
-    file.writeUInt32BE(0x0b000000 + (index >> 14), at + 28);
-    file.writeUInt32BE(0x0a000001, at + 32);
-    file.writeUInt16BE(1024 + (index & 16_383), at + 36);
-    file.writeUInt16BE(3000, at + 38);
-    file.set([0x50, 0x02, 0xff, 0xff], at + 48);
-  }
-  return file;
-}
-
 async function copying() {
   const context = await game.browser.newContext({ viewport: SMALL, permissions: ['clipboard-read', 'clipboard-write'] });
   const page = await context.newPage();
@@ -401,24 +379,7 @@ async function copying() {
     // The rows of the file are gone: any row is one of the client that is watched now.
     await page.locator('#list li').first().waitFor({ state: 'attached', timeout: 15000 });
   });
-  await game.check('a large capture opens in slices: its progress is shown, it can be cancelled, and the page goes on in between', async () => {
-    const large = { name: 'syns.pcap', mimeType: 'application/vnd.tcpdump.pcap', buffer: connectionsOfOneSegment(300_000) };
-    await page.evaluate(() => {
-      window.longest = 0;
-      new PerformanceObserver((list) => { for (const { duration } of list.getEntries()) window.longest = Math.max(window.longest, duration); }).observe({ type: 'longtask' });
-    });
-    await page.setInputFiles('#file', large);
-    await page.locator('#file-opening', { hasText: /^Opening syns\.pcap: \d+ %/ }).waitFor();
-    await page.locator('#file-opening-cancel').click();
-    await page.locator('#file-opening').waitFor({ state: 'hidden' });
-    assert.equal(await page.evaluate(() => document.querySelector('#inside').dataset.source), 'live');
-    await page.setInputFiles('#file', large);
-    await page.locator('#note', { hasText: '300000 connections without data' }).waitFor({ timeout: 60000 });
-    await page.locator('#file-opening').waitFor({ state: 'hidden' });
-    const longest = await page.evaluate(() => window.longest);
-    await page.locator('#live').click();
-    return `the longest task took ${Math.round(longest)} ms`;
-  });
+  await largeCapture(game, page);
   await game.check('what was asked of the live frames is not asked of those of a capture', async () => {
     await page.getByRole('button', { name: '↑ Client' }).click();
     await page.locator('#filter').fill('aim');

@@ -15,7 +15,7 @@ use tickwire::explain::capture_walk::{self, What as Found};
 use tickwire::explain::{Content, Explanation, hex};
 use tickwire::internal::tools::inspector::capture_file::File;
 use tickwire::internal::tools::inspector::observed_format::{self, Opened, Record, What};
-use tickwire::internal::tools::inspector::{Inspector, Whose, Wish};
+use tickwire::internal::tools::inspector::{Inspector, Whose, Wish, opening};
 use tickwire::packet::Codes;
 use tickwire::ws::frame::{self, Opcode};
 use tickwire::ws::{Side, handshake};
@@ -210,7 +210,7 @@ fn open_captures(twin: &mut Twin) -> usize {
         let (codes, found) = (Codes::builtin(), capture::read(&bytes).expect("a capture"));
         let native = codes.dialects().find(|dialect| dialect.name() == "native").expect("built in");
         let mut expected = Vec::new();
-        let mut file = File::open(bytes.clone()).expect("a capture");
+        let mut file = opening::open(bytes.clone()).expect("a capture");
         twin.note(b'F', &bytes, file.about().to_string());
         capture_walk::walk(&found, &codes, (None, native), None, |found| match found.what {
             Found::Item(item) => {

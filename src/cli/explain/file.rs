@@ -40,7 +40,7 @@ pub fn run(
     dialects: (Option<&Dialect>, &Dialect),
     wanted: &Wanted<'_>,
 ) -> Result<(), Failure> {
-    let unread = capture_walk::unread(capture);
+    let unread = capture.unread().map(|words| capture_walk::with_links(words, capture));
     if let Some(words) = &unread
         && !capture.is_readable()
     {

@@ -86,8 +86,9 @@ pub(super) fn connections<'a>(packets: &[Packet<'a>]) -> Vec<Connection<'a>> {
 
 /// Connections under construction, which receive the packets of a capture one by one.
 #[derive(Default)]
+#[expect(clippy::vec_box, reason = "a growing vector copies its elements in one slice: pointers are fast")]
 pub(crate) struct Assembly<'a> {
-    talks: Vec<Talk<'a>>,
+    talks: Vec<Box<Talk<'a>>>,
     current: HashMap<Key, usize, Mixing>,
 }
 
@@ -99,7 +100,7 @@ impl<'a> Assembly<'a> {
         let at = match self.current.entry(Key::of(&segment)) {
             Entry::Occupied(found) if !talks[*found.get()].ends.begins_anew(&segment) => *found.get(),
             entry => {
-                talks.push(Talk::new(Ends::new(&segment, packet.number)));
+                talks.push(Box::new(Talk::new(Ends::new(&segment, packet.number))));
                 *entry.insert_entry(talks.len() - 1).get()
             }
         };
@@ -113,13 +114,13 @@ impl<'a> Assembly<'a> {
 }
 
 /// The connections of a capture, in the order in which they begin.
-pub(crate) struct Assembled<'a>(std::vec::IntoIter<Talk<'a>>);
+pub(crate) struct Assembled<'a>(std::vec::IntoIter<Box<Talk<'a>>>);
 
 impl<'a> Iterator for Assembled<'a> {
     type Item = Connection<'a>;
 
     fn next(&mut self) -> Option<Connection<'a>> {
-        self.0.next().map(Talk::finish)
+        self.0.next().map(|talk| talk.finish())
     }
 
     fn size_hint(&self) -> (usize, Option<usize>) {

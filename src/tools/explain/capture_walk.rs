@@ -152,10 +152,22 @@ pub(crate) fn conversation<'a, 'c>(
     codes: &'c Codes,
     otherwise: &'c Dialect,
 ) -> Conversation<'c> {
-    let mut conversation = Conversation::new(codes, otherwise);
-    if let Some(guess) = survey(connection, pieces, codes, otherwise) {
-        conversation.take_guess(guess);
+    let mut survey = Survey::new(connection, codes, otherwise);
+    if let Some(survey) = &mut survey {
+        let _ = pieces.into_iter().find(|piece| survey.receive(piece));
     }
+    conversation_with(connection, survey.and_then(Survey::finish), codes, otherwise)
+}
+
+/// The same, with what a [`Survey`] found.
+pub(crate) fn conversation_with<'c>(
+    connection: &Connection<'_>,
+    guess: Option<Guess<'c>>,
+    codes: &'c Codes,
+    otherwise: &'c Dialect,
+) -> Conversation<'c> {
+    let mut conversation = Conversation::new(codes, otherwise);
+    guess.into_iter().for_each(|guess| conversation.take_guess(guess));
     midway(connection, conversation)
 }
 
@@ -166,33 +178,50 @@ fn midway<'c>(connection: &Connection<'_>, mut conversation: Conversation<'c>) -
     conversation
 }
 
-/// The evidence for a connection's dialect, from everything that the capture has of it; `None` if a
-/// request names the dialect.
-fn survey<'a, 'c>(
-    connection: &Connection<'_>,
-    pieces: impl Iterator<Item = Piece<'a>>,
-    codes: &'c Codes,
-    otherwise: &'c Dialect,
-) -> Option<Guess<'c>> {
-    if connection.has_begin && connection.holes.is_empty() {
-        return None;
+/// Collects the evidence for a connection's dialect, piece by piece.
+#[derive(Debug)]
+pub(crate) struct Survey<'c> {
+    conversation: Conversation<'c>,
+    /// Pieces received.
+    read: usize,
+}
+
+impl<'c> Survey<'c> {
+    /// Begins before the first piece; `None` if the connection needs no guess.
+    pub fn new(connection: &Connection<'_>, codes: &'c Codes, otherwise: &'c Dialect) -> Option<Survey<'c>> {
+        let is_needed = !connection.has_begin || !connection.holes.is_empty();
+        is_needed.then(|| {
+            let mut conversation = midway(connection, Conversation::new(codes, otherwise));
+            conversation.be_brief(true);
+            Survey { conversation, read: 0 }
+        })
     }
-    let mut conversation = midway(connection, Conversation::new(codes, otherwise));
-    conversation.be_brief(true);
-    for piece in pieces {
+
+    /// The number of pieces received.
+    pub fn read(&self) -> usize {
+        self.read
+    }
+
+    /// Receives the next piece; returns whether later ones cannot change the result.
+    pub fn receive(&mut self, piece: &Piece<'_>) -> bool {
+        self.read += 1;
+        let (conversation, from) = (&mut self.conversation, side(piece.from));
         if piece.hole_before {
-            conversation.skip(side(piece.from));
+            conversation.skip(from);
         }
-        conversation.receive_each(side(piece.from), piece.bytes, |_| {});
+        conversation.receive_each(from, piece.bytes, |_| {});
+        conversation.is_settled() || conversation.guess().is_some_and(Guess::is_decided)
+    }
+
+    /// The guess; `None` if a request names the dialect.
+    pub fn finish(self) -> Option<Guess<'c>> {
+        let mut conversation = self.conversation;
         if conversation.is_settled() {
             return None;
         }
-        if conversation.guess().is_some_and(Guess::is_decided) {
-            break;
-        }
+        [Side::Client, Side::Server].into_iter().for_each(|from| drop(conversation.finish(from)));
+        conversation.guess().cloned().map(Guess::made_final)
     }
-    [Side::Client, Side::Server].into_iter().for_each(|from| drop(conversation.finish(from)));
-    conversation.guess().cloned().map(Guess::made_final)
 }
 
 /// The items that a piece completes, without the holes between: what [`Reading::receive`] reports of
@@ -214,12 +243,7 @@ pub(crate) fn items<'c>(
     }
 }
 
-/// The packets that are not read, by their content in words; `None` if there are none.
-pub(crate) fn unread(capture: &Capture<'_>) -> Option<String> {
-    capture.unread().map(|words| with_links(words, capture))
-}
-
-/// The same words, with the link types that are read if the capture has another one.
+/// Words about the packets that are not read, with the supported link types if the capture has another one.
 pub(crate) fn with_links(mut words: String, capture: &Capture<'_>) -> String {
     if capture.packets.iter().any(|packet| !packet::is_read(packet.link)) {
         words += " (of the link types, only Ethernet, Linux cooked, loopback and raw IP are supported)";

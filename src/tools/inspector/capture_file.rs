@@ -16,13 +16,12 @@ use serde_json::{Value as Json, json};
 
 use super::entry::{Entry, Kind};
 use super::list::{List, Wish};
-use super::opening::Opening;
 use super::ping_pairs::Pairs;
 use super::{frame_json, packet_diff, share_link};
 use crate::limits;
 use crate::packet::Codes;
 use crate::tools::capture::Connection;
-use crate::tools::explain::capture_walk::{self, Reading, What};
+use crate::tools::explain::capture_walk::{self, Reading, Survey, What};
 use crate::tools::explain::{Content, Conversation, Explanation};
 use crate::ws::frame::Opcode;
 
@@ -31,7 +30,7 @@ use crate::ws::frame::Opcode;
 pub struct File {
     codes: &'static Codes,
     /// The connections with data, by their numbers. Of others, which can be very many, only the number is kept.
-    conversations: Vec<Talk>,
+    conversations: Vec<Box<Talk>>,
     connections: usize,
     /// All pieces: the packet after which one could be read, the index of its conversation, its index there.
     order: Vec<(u32, u32, u32)>,
@@ -52,6 +51,8 @@ pub(super) struct Talk {
     number: usize,
     about: Connection<'static>,
     name: Option<String>,
+    /// Collects the evidence for the dialect, before the reading begins.
+    survey: Option<Box<Survey<'static>>>,
     reading: Option<Box<Reading<'static>>>,
     pairs: Pairs,
     checkpoints: Vec<Checkpoint>,
@@ -68,25 +69,11 @@ struct Checkpoint {
 }
 
 impl File {
-    /// Opens a file: finds its packets and connections, and reads none of the frames yet. An
-    /// [`Opening`] does the same in slices.
-    ///
-    /// # Errors
-    /// One sentence that says what is wrong with the file, and at which byte.
-    pub fn open(bytes: Vec<u8>) -> Result<File, String> {
-        let mut opening = Opening::new(bytes)?;
-        loop {
-            if let Some(file) = opening.work(usize::MAX >> 1)? {
-                return Ok(file);
-            }
-        }
-    }
-
     /// A file of which no frame was read: the connections with data, the number of all connections,
     /// the pieces in their order, the number of packets, and the time of the first.
     pub(super) fn new(
         codes: &'static Codes,
-        (conversations, connections): (Vec<Talk>, usize),
+        (conversations, connections): (Vec<Box<Talk>>, usize),
         order: Vec<(u32, u32, u32)>,
         (packets, begin_ns): (usize, u64),
         notes: Vec<String>,
@@ -109,21 +96,14 @@ impl File {
         (self.read < self.order.len() && !self.is_full) || self.list.next_to_explain().is_some()
     }
 
-    /// Reads the next piece; returns what it cost.
+    /// Reads the next piece, or prepares its conversation a step further; returns what it cost.
     fn read_piece(&mut self) -> i64 {
         let (readable, index, at) = self.order[self.read];
-        self.read += 1;
         let (list, begin_ns) = (&mut self.list, self.begin_ns);
-        let talk = &mut self.conversations[index as usize];
+        let talk = &mut *self.conversations[index as usize];
         let Talk { number, about, reading, pairs, checkpoints, since, .. } = talk;
-        let codes = self.codes;
-        let reading = reading.get_or_insert_with(|| {
-            let pieces = about.pieces.iter().copied();
-            let otherwise = codes.default_dialect().expect("every table has a dialect");
-            let mut conversation = capture_walk::conversation(about, pieces, codes, otherwise);
-            conversation.be_brief(true);
-            Box::new(Reading::new(*number, about, conversation))
-        });
+        let Some(reading) = reading else { return talk.prepare(self.codes) };
+        self.read += 1;
         let piece = about.pieces[at as usize];
         if checkpoints.is_empty() || is_due(*since, reading.conversation()) {
             let conversation = reading.conversation().clone();
@@ -307,7 +287,7 @@ impl File {
             "read": self.read,
             "notes": self.notes,
             "all": self.connections,
-            "connections": listed.map(Talk::json).collect::<Vec<_>>(),
+            "connections": listed.map(|talk| talk.json()).collect::<Vec<_>>(),
         })
     }
 
@@ -325,8 +305,29 @@ fn is_due((frames, bytes): (usize, usize), conversation: &Conversation<'_>) -> b
 impl Talk {
     /// The connection with this number, of which nothing was read yet.
     pub(super) fn new(number: usize, about: Connection<'static>) -> Talk {
-        let (name, reading, checkpoints, cursor) = (None, None, Vec::new(), None);
-        Talk { number, about, name, reading, pairs: Pairs::default(), checkpoints, cursor, since: (0, 0) }
+        let (pairs, checkpoints) = (Pairs::default(), Vec::new());
+        let (name, survey, reading, cursor) = (None, None, None, None);
+        Talk { number, about, name, survey, reading, pairs, checkpoints, cursor, since: (0, 0) }
+    }
+
+    /// Begins the reading, or surveys one piece more before; returns what it cost.
+    fn prepare(&mut self, codes: &'static Codes) -> i64 {
+        let otherwise = codes.default_dialect().expect("every table has a dialect");
+        let about = &self.about;
+        let begun = self.survey.take();
+        let mut guess = None;
+        if let Some(mut survey) = begun.or_else(|| Survey::new(about, codes, otherwise).map(Box::new)) {
+            let piece = &about.pieces[survey.read()];
+            if !survey.receive(piece) && survey.read() < about.pieces.len() {
+                self.survey = Some(survey);
+                return piece.bytes.len() as i64 + 64;
+            }
+            guess = survey.finish();
+        }
+        let mut conversation = capture_walk::conversation_with(about, guess, codes, otherwise);
+        conversation.be_brief(true);
+        self.reading = Some(Box::new(Reading::new(self.number, about, conversation)));
+        64
     }
 
     /// Takes the name of the client's address, if it has one.
@@ -353,6 +354,7 @@ impl Talk {
 
 #[cfg(test)]
 mod tests {
+    use super::super::opening;
     use super::*;
     use crate::tools::capture::End;
     use crate::tools::capture::writer::{Flow, Writer};
@@ -370,7 +372,7 @@ mod tests {
                 flow.bytes(&mut writer, End::Client, b"\x81\x80\0\0\0\0", Default::default());
             }
         }
-        let mut file = File::open(writer.blocks).expect("a capture");
+        let mut file = opening::open(writer.blocks).expect("a capture");
         while file.work(10_000) {}
         let about = file.about();
         let listed = about["connections"].as_array().expect("a list");

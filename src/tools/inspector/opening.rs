@@ -20,6 +20,19 @@ const BLOCK_COST: usize = 64;
 /// Cost of a connection, or of one of its pieces.
 const CONNECTION_COST: usize = 256;
 
+/// Opens a file in one call: finds its packets and connections, and reads none of the frames yet.
+///
+/// # Errors
+/// One sentence that says what is wrong with the file, and at which byte.
+pub fn open(bytes: Vec<u8>) -> Result<File, String> {
+    let mut opening = Opening::new(bytes)?;
+    loop {
+        if let Some(file) = opening.work(usize::MAX >> 1)? {
+            return Ok(file);
+        }
+    }
+}
+
 /// See the [module](self).
 pub struct Opening {
     /// Bytes of the file. They stay in memory as long as the page's copy of this code, which ends with
@@ -41,7 +54,7 @@ struct Connections {
     left: Assembled<'static>,
     all: usize,
     notes: Vec<String>,
-    talks: Vec<Talk>,
+    talks: Vec<Box<Talk>>,
     order: Vec<(u32, u32, u32)>,
     /// Connections of each client address.
     clients: BTreeMap<IpAddr, usize>,
@@ -140,7 +153,7 @@ impl Connections {
             let (number, index) = (self.all - self.left.len(), self.talks.len() as u32);
             let pieces = capture_walk::order(iter::once(&one)).into_iter();
             self.order.extend(pieces.map(|(readable, _, at)| (readable as u32, index, at as u32)));
-            self.talks.push(Talk::new(number, one));
+            self.talks.push(Box::new(Talk::new(number, one)));
         }
         false
     }
@@ -203,7 +216,7 @@ mod tests {
     fn file_opened_in_slices_is_the_file_opened_at_once_and_no_slice_exceeds_its_budget() {
         const SLICE: usize = 2_000;
         let bytes = file(1_000);
-        let at_once = File::open(bytes.clone()).expect("a capture");
+        let at_once = open(bytes.clone()).expect("a capture");
         let (mut opening, mut shares) = (Opening::new(bytes.clone()).expect("a capture"), vec![0]);
         let in_slices = loop {
             if let Some(file) = opening.work(SLICE).expect("a capture") {
@@ -228,7 +241,7 @@ mod tests {
                 Err(wrong) => break wrong,
             }
         };
-        assert_eq!(Some(&wrong), File::open(bytes).err().as_ref());
+        assert_eq!(Some(&wrong), open(bytes).err().as_ref());
         assert!(wrong.contains("the two lengths of a block differ"), "{wrong}");
         assert!(opening.work(500).is_err());
     }
