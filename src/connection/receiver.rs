@@ -318,7 +318,7 @@ impl Talk {
     fn packet(&mut self, packet: &Decoded<'_>, at: At, driver: &mut dyn Driver) -> Result<(), Ending> {
         driver.books().packet();
         let mut outputs = std::mem::take(&mut self.outputs);
-        let mut handled = self.session.handle(packet, at.now, &mut outputs).map_err(Ending::Breach);
+        let mut handled = self.session.handle(packet, at.now, at.slack, &mut outputs).map_err(Ending::Breach);
         if let Some(Output::Welcome { lockstep }) = outputs.first() {
             let said = self.said.take().or_else(|| packet.text("token"));
             let admitted = self.admit(said.as_deref(), *lockstep, driver);

@@ -153,6 +153,7 @@ impl Session {
         &mut self,
         packet: &Decoded<'_>,
         now: Duration,
+        slack: Duration,
         outputs: &mut Vec<Output>,
     ) -> Result<(), Breach> {
         match self.state {
@@ -178,7 +179,7 @@ impl Session {
             _ => {
                 let (sequence, tick) = (packet.number("sequence"), packet.number("tick"));
                 let mut asks = std::mem::take(&mut self.asks);
-                self.verbs.packet(packet, now, &mut asks);
+                self.verbs.packet(packet, now, slack, &mut asks);
                 asks.drain(..).for_each(|ask| self.grant(sequence, tick, ask, outputs));
                 self.asks = asks;
             }

@@ -70,7 +70,7 @@ fn tick(room: &mut Room<Moo>) -> Ticked {
 /// Queues a command; whether it is accepted depends on what it does.
 fn push(handle: &Handle, connection: u64, player: PlayerId, sequence: u64, does: &Encoded) {
     let command = Raw { player, sequence, action: does.clone() };
-    handle.push((home(), connection), command, None).expect("there is room");
+    handle.push((home(), connection), command, None, Duration::ZERO).expect("there is room");
 }
 
 fn stop() -> Encoded {
@@ -91,9 +91,9 @@ fn a_tick_answers_each_command_to_the_connection_that_sent_it() {
     }
     push(&handle, 40, players[1], u64::from(u32::MAX) + 7, &stop());
     let long = Raw { player: players[1], sequence: 2, action: Encoded::new(&[0; 9_000]) };
-    assert_eq!(handle.push((home(), 40), long, None), Err(Rejected::PlayerBytes));
+    assert_eq!(handle.push((home(), 40), long, None, Duration::ZERO), Err(Rejected::PlayerBytes));
     let stolen = Raw { player: players[1], sequence: 10, action: stop() };
-    assert_eq!(handle.push((home(), 70), stolen, None), Err(Rejected::TakenOver));
+    assert_eq!(handle.push((home(), 70), stolen, None, Duration::ZERO), Err(Rejected::TakenOver));
     handle.reject((home(), 70), 11, "chat_too_soon");
 
     let ticked = tick(&mut room);

@@ -2,7 +2,7 @@
 
 use std::io;
 use std::net::SocketAddr;
-use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
@@ -37,6 +37,8 @@ pub struct Kept {
     bytes: Mutex<Vec<u8>>,
     /// The bytes that it takes at most, of each send.
     pub takes: AtomicUsize,
+    /// The time in which its machine was suspended.
+    pub suspended_ms: AtomicU64,
 }
 
 impl Line for Kept {
@@ -47,6 +49,9 @@ impl Line for Kept {
         Ok(slices.len())
     }
     fn queued(&self, _client: &Client<Kept>, _frames: &[u8], _now: Duration) {}
+    fn suspended(&self) -> Duration {
+        Duration::from_millis(self.suspended_ms.load(Ordering::Relaxed))
+    }
     fn cut(&self) {}
 }
 
@@ -95,7 +100,8 @@ pub struct Hall {
     pub budgets: Arc<Budgets>,
     pub ends: Vec<End>,
     pub now: Duration,
-    sequence: u64,
+    /// The sequence of the last command with which all players walk.
+    pub sequence: u64,
 }
 
 impl Hall {
@@ -163,7 +169,11 @@ impl Hall {
         };
         let client = Arc::new(Client::new(
             who,
-            Kept { bytes: Mutex::default(), takes: AtomicUsize::new(usize::MAX) },
+            Kept {
+                bytes: Mutex::default(),
+                takes: AtomicUsize::new(usize::MAX),
+                suspended_ms: AtomicU64::new(0),
+            },
             entry,
             self.now,
         ));
@@ -221,7 +231,10 @@ impl Hall {
             let connection =
                 self.ends.iter().find(|end| end.client.player() == Some(player)).expect("of a client");
             let household = Household::of(std::net::Ipv4Addr::LOCALHOST.into());
-            self.room.handle().push((household, connection.client.id), command, None).expect("there is room");
+            self.room
+                .handle()
+                .push((household, connection.client.id), command, None, Duration::ZERO)
+                .expect("there is room");
         }
         let ticked = self.room.tick(self.now, Wants::default());
         Backlog::new(ticked.published, ticked.answers)

@@ -157,7 +157,7 @@ impl Hall {
             let action = Action::Move { direction: Some(Angle(direction)) }.encoded();
             let command = Raw { player, sequence: self.sequence, action };
             let from = (Household::of(std::net::Ipv4Addr::LOCALHOST.into()), client.id);
-            self.room.handle().push(from, command, None).expect("there is room");
+            self.room.handle().push(from, command, None, Duration::ZERO).expect("there is room");
         }
         let ticked = self.room.tick(NOW, Wants::default());
         let backlog = Backlog::new(ticked.published, ticked.answers);

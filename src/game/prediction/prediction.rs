@@ -262,7 +262,7 @@ impl<W: LocalWorld> Prediction<W> {
         }
         let Some(sequence) = packet.number::<u32>("sequence") else { return Ok(()) };
         let mut asks = Vec::new();
-        self.verbs.packet(&packet, now, &mut asks);
+        self.verbs.packet(&packet, now, Duration::ZERO, &mut asks);
         let action = asks.iter().find_map(|ask| match ask {
             Ask::Act(action, _) => action.decoded::<W::Action>(),
             Ask::Refuse(..) => None,

@@ -156,7 +156,7 @@ impl<S: SimpleGame> Verbs for Meaning<S> {
         Profile { name, more: Encoded::new(&[]) }
     }
 
-    fn packet(&mut self, packet: &Decoded<'_>, _now: Duration, asks: &mut Vec<Ask>) {
+    fn packet(&mut self, packet: &Decoded<'_>, _now: Duration, _slack: Duration, asks: &mut Vec<Ask>) {
         asks.push(match S::action(packet) {
             Some(action) => Ask::Act(Deed::Act(action).encoded(), None),
             None => {

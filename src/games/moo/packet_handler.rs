@@ -50,7 +50,7 @@ const _: () = {
 /// See the [module](self).
 #[derive(Debug, Default)]
 pub struct Verbs {
-    /// When the client last did what [`PACES`] limits.
+    /// When the client last did what [`PACES`] limits; earlier for what waited during a pause of the server.
     paced: [Option<Duration>; PACES.len()],
     /// Whether the client attacks without holding a button.
     attacks: bool,
@@ -59,24 +59,27 @@ pub struct Verbs {
 }
 
 impl Verbs {
-    /// Notes that the client does what it may do once in an interval.
-    fn pace(&mut self, what: usize, now: Duration) -> Result<(), Useless> {
+    /// Notes that the client does what it may do once in an interval. What waited during a pause counts as
+    /// done at the earliest time within `slack` that keeps the interval.
+    fn pace(&mut self, what: usize, now: Duration, slack: Duration) -> Result<(), Useless> {
         let (interval, rule, detail) = PACES[what];
-        if self.paced[what].is_some_and(|before| now.saturating_sub(before) < interval) {
+        let earliest = now.saturating_sub(slack);
+        let done = self.paced[what].map_or(earliest, |before| (before + interval).max(earliest));
+        if done > now {
             return Err((rule, Some(detail)));
         }
-        self.paced[what] = Some(now);
+        self.paced[what] = Some(done);
         Ok(())
     }
 
-    fn chat(&mut self, line: &str, now: Duration) -> Result<Action, Useless> {
+    fn chat(&mut self, line: &str, now: Duration, slack: Duration) -> Result<Action, Useless> {
         let text = text::clean_chat(line).ok_or(("chat_empty", Some("the chat line is empty")))?;
-        self.pace(CHAT, now).map(|()| Action::Chat { text })
+        self.pace(CHAT, now, slack).map(|()| Action::Chat { text })
     }
 
     /// Names are cleaned as chat is; the world rejects the empty rest of a name of only spaces.
-    fn clan(&mut self, action: ClanAction, now: Duration) -> Result<Action, Useless> {
-        self.pace(CLAN, now)?;
+    fn clan(&mut self, action: ClanAction, now: Duration, slack: Duration) -> Result<Action, Useless> {
+        self.pace(CLAN, now, slack)?;
         let cleaned = |name: &str| text::clean_clan_name(name).unwrap_or_default();
         let number = |player: u32| PlayerId(u16::try_from(player).unwrap_or(u16::MAX));
         Ok(match action {
@@ -137,7 +140,7 @@ impl GameVerbs for Verbs {
         self.attacks = false;
     }
 
-    fn packet(&mut self, packet: &Decoded<'_>, now: Duration, asks: &mut Vec<Ask>) {
+    fn packet(&mut self, packet: &Decoded<'_>, now: Duration, slack: Duration, asks: &mut Vec<Ask>) {
         let action = match ClientPacket::from_decoded(packet) {
             ClientPacket::Move { direction, .. } => Ok(Action::Move { direction: direction.map(Angle) }),
             ClientPacket::Aim { heading, .. } => Ok(Action::Aim { heading: Angle(heading) }),
@@ -164,9 +167,9 @@ impl GameVerbs for Verbs {
             }
             ClientPacket::Unused(row) if row.name == "store" => Ok(Action::Upgrade { choice: NO_CHOICE }),
             ClientPacket::Upgrade { choice, .. } => number(choice).map(|choice| Action::Upgrade { choice }),
-            ClientPacket::Chat { text, .. } => self.chat(&text, now),
-            ClientPacket::Clan { action, .. } => self.clan(action, now),
-            ClientPacket::MapPing { .. } => self.pace(MAP_PING, now).map(|()| Action::Ping),
+            ClientPacket::Chat { text, .. } => self.chat(&text, now, slack),
+            ClientPacket::Clan { action, .. } => self.clan(action, now, slack),
+            ClientPacket::MapPing { .. } => self.pace(MAP_PING, now, slack).map(|()| Action::Ping),
             _ => Err(("unused_packet", None)),
         };
         asks.push(match action {

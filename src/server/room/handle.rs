@@ -221,14 +221,24 @@ impl Handle {
         self.intake.lock().questions.clear();
     }
 
-    /// Queues a player's command from this connection; see [`Inbox::push`].
+    /// Queues a player's command from this connection; see [`Inbox::push`], and [`Inbox::make_room`] for
+    /// the `slack` after a pause.
     ///
     /// # Errors
     /// [`Rejected`] when a bound is reached, or another connection has the seat; the command is then
     /// lost, and the connection gets an answer.
-    pub fn push(&self, from: (Household, u64), command: Raw, intended: Option<u32>) -> Result<(), Rejected> {
+    pub fn push(
+        &self,
+        from: (Household, u64),
+        command: Raw,
+        intended: Option<u32>,
+        slack: Duration,
+    ) -> Result<(), Rejected> {
         let intake = &mut *self.intake.lock();
         if intake.seats.get(command.player) == Some(Seat::Connected(from.1)) {
+            if !slack.is_zero() {
+                intake.inbox.make_room(&command);
+            }
             return intake.inbox.push(from, command, intended);
         }
         let reason = Rejected::TakenOver;

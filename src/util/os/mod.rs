@@ -12,6 +12,7 @@ mod capacity;
 mod readiness;
 #[cfg(unix)]
 mod signals;
+mod suspended;
 
 #[cfg(all(target_os = "linux", not(tickwire_plain)))]
 mod linux;
@@ -29,6 +30,7 @@ use portable as system;
 
 pub use capacity::Ceilings;
 pub use readiness::{Ready, Watched};
+pub use suspended::Suspended;
 pub use system::{
     CHOOSES_SOURCE, Poller, StandardInput, ceilings, connect, create_private, everyone_reads, is_at,
     is_in_front, is_named_pipe, on_stop, open_private, poll, poll_with_input, prepare, prepare_terminal,

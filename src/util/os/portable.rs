@@ -6,6 +6,7 @@
 //!   does not need it; bots and `talk` do.
 //! - **Ceilings** of the machine cannot be read: low values are assumed.
 //! - **The backlog** of a listener stays at 128, the value of `std`.
+//! - **Suspended time** of the machine is not known: it counts as a pause only if `Instant` counts it.
 //! - **Ignored signals** of the parent are not known: SIGHUP stops the server also under `nohup`.
 //! - **A private file** is private on Unix; on Windows it has the rights of its folder.
 //!
@@ -56,6 +57,11 @@ pub fn send_now<'a>(mut stream: &TcpStream, slices: impl Iterator<Item = &'a [u8
     };
     stream.set_nonblocking(false)?;
     taken
+}
+
+/// The time in which the machine was suspended: none is known.
+pub fn suspended_time() -> Duration {
+    Duration::ZERO
 }
 
 /// Reads from a blocking socket whose other half another thread uses with [`send_now`].
