@@ -52,7 +52,12 @@ pub struct Games {
 impl Games {
     /// The games of this project.
     pub fn built_in() -> Games {
-        Games { kinds: games::all(), trials: games::all(), embedded: games::all(), codes: games::codes() }
+        Games {
+            kinds: Kind::all(),
+            trials: simulate::Kind::all(),
+            embedded: embedded::Kind::all(),
+            codes: games::codes(),
+        }
     }
 
     /// These games alone.

@@ -13,14 +13,11 @@
 //! Numbers are little-endian. The same bytes are used in captures and in test fixtures. An action
 //! says itself where it ends, so a frame can only be decoded as that of its game.
 
+pub use crate::reader::FRAME_COMMANDS;
 use crate::{Action, Command, Encoded, Malformed, PlayerId, Raw, Reader};
 
 /// Bytes of a text in a command frame. A longer text is truncated at a character boundary.
 pub const TEXT_BYTES: usize = 255;
-
-/// Maximum number of commands in a frame: its count has 16 bits. More are an error, so that no
-/// command is silently omitted.
-pub const FRAME_COMMANDS: usize = 65_535;
 
 /// The commands of one tick.
 #[derive(Clone, Debug, PartialEq, Eq)]

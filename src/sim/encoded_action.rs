@@ -1,13 +1,60 @@
-//! An action as bytes. Short ones, which are most, take no memory of their own.
+//! The trait of a game's actions, and an action as bytes.
 
-use std::fmt;
+use std::fmt::{self, Debug};
 
-use crate::{Action, Reader};
+use crate::{Malformed, PlayerId, Reader};
 
-/// Bytes that fit in place.
+/// What a player or the operator can ask of a world. The order is that of actions in a tick, behind
+/// issuer and sequence.
+pub trait Action: Clone + Debug + PartialEq + Ord + Send + 'static {
+    /// Appends the action as bytes, which say themselves where they end.
+    fn write(&self, out: &mut Vec<u8>);
+
+    /// Reads an action, and nothing behind it.
+    ///
+    /// # Errors
+    /// The bytes do not begin with an action.
+    fn read(from: &mut Reader<'_>) -> Result<Self, Malformed>;
+
+    /// The action as bytes.
+    fn encoded(&self) -> Encoded {
+        self.encoded_in(&mut Vec::new())
+    }
+
+    /// The action as bytes, made in a buffer that keeps its memory.
+    fn encoded_in(&self, buffer: &mut Vec<u8>) -> Encoded {
+        buffer.clear();
+        self.write(buffer);
+        Encoded::new(buffer)
+    }
+
+    /// Whom an action of the operator lets in or makes leave.
+    fn membership(&self) -> Option<Membership> {
+        None
+    }
+
+    /// Whether the server gives this action with the join of a player, right behind it.
+    fn comes_with_join(&self, player: PlayerId) -> bool {
+        let _ = player;
+        false
+    }
+}
+
+/// A change of who is in a world.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Membership {
+    /// A player joins, with a name.
+    Joins(PlayerId, String),
+    /// A player leaves.
+    Leaves(PlayerId),
+    /// A player stays without a connection: its next one counts sequences from 1.
+    Away(PlayerId),
+}
+
+/// Bytes of an action that [`Encoded`] stores without an allocation.
 const SHORT: usize = 22;
 
-/// The bytes of one action, as [`Action::write`](crate::Action::write) makes them.
+/// The bytes of one action, as [`Action::write`] makes them.
 #[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Encoded(Bytes);
 
@@ -45,7 +92,7 @@ impl Encoded {
     }
 }
 
-impl fmt::Debug for Encoded {
+impl Debug for Encoded {
     fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(out, "Encoded({:02x?})", self.bytes())
     }

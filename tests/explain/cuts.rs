@@ -70,7 +70,9 @@ fn read<'c>(capture: &Capture<'_>, codes: &'c Codes, number: usize, skipped: [us
     let native = codes.dialects().find(|dialect| dialect.name() == "native").expect("built in");
     let (mut items, mut guess) = (Vec::new(), None);
     let tallies =
-        capture_walk::walk(capture, codes, (None, native), Some(number), |found| match found.what {
+        capture_walk::walk(&capture.connections(), codes, (None, native), Some(number), |found| match found
+            .what
+        {
             What::Begin { guess: begun, .. } => guess = begun,
             What::Item(item) => items.push(item),
             What::Hole(..) => {}

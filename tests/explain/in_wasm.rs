@@ -170,7 +170,7 @@ fn talks(path: &Path) -> Vec<Talk> {
     let (codes, capture) = (Codes::builtin(), capture::read(&bytes).expect("a capture"));
     let native = codes.dialects().find(|dialect| dialect.name() == "native").expect("built in");
     let mut talks: Vec<Talk> = Vec::new();
-    capture_walk::walk(&capture, &codes, (None, native), None, |found| {
+    capture_walk::walk(&capture.connections(), &codes, (None, native), None, |found| {
         talks.resize_with(talks.len().max(found.client), Default::default);
         let talk = &mut talks[found.client - 1];
         match found.what {
@@ -212,7 +212,7 @@ fn open_captures(twin: &mut Twin) -> usize {
         let mut expected = Vec::new();
         let mut file = opening::open(bytes.clone()).expect("a capture");
         twin.note(b'F', &bytes, file.about().to_string());
-        capture_walk::walk(&found, &codes, (None, native), None, |found| match found.what {
+        capture_walk::walk(&found.connections(), &codes, (None, native), None, |found| match found.what {
             Found::Item(item) => {
                 expected.push((found.client, found.packet, Some((item.json(), item.names()))))
             }

@@ -4,7 +4,7 @@
 #![allow(clippy::approx_constant, reason = "3.14 and 1.57 are what clients send")]
 
 use tickwire::internal::games::moo::client_packet::{ClanAction, ClientPacket, Mode};
-use tickwire::internal::games::moo::feed::outgoing_packet::{AddPlayer, ServerPacket, Welcome};
+use tickwire::internal::games::moo::feed::outgoing_packet::{AddPlayer, ServerPacket};
 use tickwire::packet::Direction;
 use tickwire::packet::{Codes, Dialect, Value, json};
 
@@ -204,27 +204,13 @@ const BOB: AddPlayer<'_> = AddPlayer {
     is_you: false,
     ..ANN
 };
-const WELCOME: Welcome<'_> = Welcome {
-    version: 1,
-    code_hash: "0123456789abcdef",
-    seed: 7,
-    map_size_px: 14_400,
-    tick_hz: 30,
-    update_hz: 30,
-    epoch: "fedcba9876543210",
-    tick: 70_000,
-};
 /// Typed packets and the label of the fixture that says the same.
-const SERVER: [(&str, ServerPacket<'_>); 11] = [
-    ("io-init", ServerPacket::IoInit { socket_id: "1" }),
-    ("init data", ServerPacket::InitData),
+const SERVER: [(&str, ServerPacket<'_>); 7] = [
     ("setup", ServerPacket::Setup { sid: 1 }),
     ("add oneself", ServerPacket::AddPlayer(ANN)),
     ("add another", ServerPacket::AddPlayer(BOB)),
     ("remove", ServerPacket::RemovePlayer { id: "2" }),
     ("chat", ServerPacket::Chat { player: 1, text: "h\u{e9}llo" }),
-    ("pong", ServerPacket::Pong { nonce: u32::MAX, tick: 70_000 }),
-    ("welcome", ServerPacket::Welcome(WELCOME)),
     ("spawned", ServerPacket::Spawned { player: 1 }),
     ("watching", ServerPacket::Watching { player: Some(2) }),
 ];
@@ -246,7 +232,7 @@ fn typed_server_packets_are_the_fixtures() {
             compared += 1;
         }
     }
-    assert_eq!(compared, 4 * 8 + 5);
+    assert_eq!(compared, 4 * 5 + 3);
 }
 
 #[test]
@@ -255,8 +241,8 @@ fn what_a_dialect_lacks_is_not_said() {
     for (what, packet) in SERVER {
         let said = [!packet.encode(&legacy).is_empty(), !packet.encode(&native).is_empty()];
         let expected = match what {
-            "io-init" | "init data" | "setup" | "add oneself" | "add another" | "remove" => [true, false],
-            "welcome" | "spawned" | "watching" => [false, true],
+            "setup" | "add oneself" | "add another" | "remove" => [true, false],
+            "spawned" | "watching" => [false, true],
             _ => [true, true],
         };
         assert_eq!(said, expected, "{what}");

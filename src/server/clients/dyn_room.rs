@@ -11,6 +11,7 @@ use tickwire_sim::{Identity, Sim};
 use super::client::Line;
 use super::update_group::{Audience, Members};
 use crate::game::{About, Game};
+use crate::games;
 use crate::limits;
 #[cfg(not(target_family = "wasm"))]
 use crate::server::room::Kept;
@@ -80,6 +81,19 @@ impl<L> Clone for Kind<L> {
 impl<L> Copy for Kind<L> {}
 
 impl<L: Line> Kind<L> {
+    /// All games of this project. The first is the default.
+    pub fn all() -> Vec<Kind<L>> {
+        let mut kinds = Vec::new();
+        games::visit(&mut kinds);
+        kinds
+    }
+
+    /// The default game. It names no other game, so that a program that calls only this one does not
+    /// contain the others.
+    pub fn default_game() -> Kind<L> {
+        Kind::of::<games::Default>()
+    }
+
     /// The game of a room, among those of a host.
     pub fn find(games: &[Kind<L>], about: &About) -> Option<Kind<L>> {
         games.iter().find(|game| game.about.name == about.name).copied()
@@ -95,6 +109,12 @@ impl<L: Line> Kind<L> {
             carry: carry::<G, L>,
             audience: || Box::<Members<G, L>>::default(),
         }
+    }
+}
+
+impl<L: Line> games::Visitor for Vec<Kind<L>> {
+    fn game<G: Game>(&mut self) {
+        self.push(Kind::of::<G>());
     }
 }
 

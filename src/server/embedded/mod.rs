@@ -36,7 +36,6 @@ use tickwire_sim::Encoded;
 use crate::client::connection::Keys;
 use crate::game::bots::Deeds;
 use crate::game::{Dice, Game, Rates, Tick};
-use crate::games;
 use crate::limits;
 use crate::packet::Codes;
 use crate::server::admission::address_rate_limits::Budgets;
@@ -66,8 +65,8 @@ pub fn register<G: Game>() {
 pub fn game(name: Option<&str>) -> Option<Kind> {
     let own = REGISTERED.get().copied();
     match name {
-        None => Some(own.unwrap_or_else(games::default)),
-        Some(name) => own.into_iter().chain(games::all()).find(|kind| kind.about.name == name),
+        None => Some(own.unwrap_or_else(Kind::default_game)),
+        Some(name) => own.into_iter().chain(Kind::all()).find(|kind| kind.about.name == name),
     }
 }
 

@@ -80,10 +80,10 @@ pub struct Config {
 impl Config {
     /// The defaults, with this address and a random token: the first of the games.
     pub fn new(bind: SocketAddr) -> Config {
-        let game = games::default();
+        let game = Kind::default_game();
         Config {
             bind,
-            games: games::all(),
+            games: Kind::all(),
             game,
             identity: (game.about.identity)(1),
             update_hz: 30,

@@ -96,18 +96,17 @@ pub(crate) struct Reading<'c> {
     tally: Tally,
 }
 
-/// Reads the connections of a capture; all, or one by its number. The dialect is `dialect` if
+/// Reads the [connections](Capture::connections) of a capture; all, or one by its number. The dialect is `dialect` if
 /// given, else the dialect of the request's path; a connection without a request is read twice, so
 /// that its dialect is [guessed](Guess) from all of it. Returns the tallies of all connections
 /// read, with their numbers.
 pub fn walk<'c>(
-    capture: &Capture<'_>,
+    connections: &[Connection<'_>],
     codes: &'c Codes,
     (dialect, otherwise): (Option<&'c Dialect>, &'c Dialect),
     only: Option<usize>,
     mut each: impl FnMut(Found<'c>),
 ) -> Vec<(usize, Tally)> {
-    let connections = capture.connections();
     let numbered = connections.iter().enumerate().map(|(index, connection)| (index + 1, connection));
     let wanted = numbered.filter(|(number, _)| only.is_none_or(|only| only == *number));
     let (numbers, wanted): (Vec<_>, Vec<_>) = wanted.unzip();
