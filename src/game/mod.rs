@@ -66,6 +66,7 @@ pub(crate) mod command_acks;
 mod dyn_tick;
 mod encode_values;
 mod erase;
+#[allow(clippy::module_inception, reason = "the trait Game and its file have one name")]
 mod game;
 mod info;
 pub mod lockstep_packets;

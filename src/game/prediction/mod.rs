@@ -23,6 +23,7 @@ mod interpolation;
 mod local_world;
 mod pending;
 mod position;
+#[allow(clippy::module_inception, reason = "the type Prediction and its file have one name")]
 mod prediction;
 mod remote_players;
 
