@@ -342,9 +342,7 @@ async function copying() {
   await game.check('the chosen frame is copied in five ways, also with the keyboard, and the page says what was copied', async () => {
     await page.keyboard.press('c');
     assert.equal(await page.evaluate(() => document.activeElement.dataset.as), 'hex');
-    await page.keyboard.press('ArrowDown');
-    await page.keyboard.press('ArrowDown');
-    await page.keyboard.press('Enter');
+    for (const key of ['ArrowDown', 'ArrowDown', 'Enter']) await page.keyboard.press(key);
     await page.locator('#note', { hasText: 'Copied a command' }).waitFor();
     const command = await clipboard();
     assert.match(command, /^tickwire explain --dialect \S+ --from client [0-9a-f]+$/);
