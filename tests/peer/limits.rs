@@ -170,6 +170,7 @@ fn keeps_playing_in(pause: impl Fn(&mut Hall, usize)) {
         let mut hall = Hall::new(Access::Off);
         let at = hall.client(1, false);
         hall.ticks(60);
+        hall.say(at, "ping", &[6.into()]);
         pause(&mut hall, at);
         if is_noted_first {
             hall.tick();

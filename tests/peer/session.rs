@@ -178,6 +178,16 @@ fn packets_that_waited_during_a_pause_keep_their_intervals_within_it() {
         // What the client left unused while the server ran is not saved for later.
         let later = next + pause;
         assert!(is_allowed(later, Duration::ZERO) && !is_allowed(later, Duration::ZERO), "{rule}");
+        // The clock of a suspended machine stands still.
+        let mut session = playing(false);
+        let mut is_allowed = |now, slack| {
+            let mut outputs = Vec::new();
+            session.handle(&packet, now, slack, &mut outputs).expect("no breach");
+            matches!(outputs[..], [Output::Command(..)])
+        };
+        assert!(is_allowed(START, Duration::ZERO));
+        let resumed = START + Duration::from_millis(1);
+        assert_eq!((0..100).filter(|_| is_allowed(resumed, pause)).count(), in_pause, "{rule}: suspended");
     }
 }
 

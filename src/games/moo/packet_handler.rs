@@ -52,6 +52,8 @@ const _: () = {
 pub struct Verbs {
     /// When the client last did what [`PACES`] limits; earlier for what waited during a pause of the server.
     paced: [Option<Duration>; PACES.len()],
+    /// The slack that each of them was credited, once for each pause. It is not saved.
+    credited: [Duration; PACES.len()],
     /// Whether the client attacks without holding a button.
     attacks: bool,
     /// The bytes of an action.
@@ -64,7 +66,13 @@ impl Verbs {
     fn pace(&mut self, what: usize, now: Duration, slack: Duration) -> Result<(), Useless> {
         let (interval, rule, detail) = PACES[what];
         let earliest = now.saturating_sub(slack);
-        let done = self.paced[what].map_or(earliest, |before| (before + interval).max(earliest));
+        // A clock that stood still in a suspended machine has counted less than the slack since then.
+        let credit = slack.saturating_sub(self.credited[what]);
+        self.credited[what] = slack;
+        let done = self.paced[what].map_or(earliest, |before| {
+            let uncounted = credit.saturating_sub(now.saturating_sub(before));
+            (before + interval).saturating_sub(uncounted).max(earliest)
+        });
         if done > now {
             return Err((rule, Some(detail)));
         }
@@ -186,6 +194,7 @@ impl GameVerbs for Verbs {
     fn restore(&mut self, saved: &mut Saved<'_>) -> Option<()> {
         self.attacks = saved.u8().filter(|attacks| *attacks <= 1)? == 1;
         self.paced = [saved.ago()?, saved.ago()?, saved.ago()?];
+        self.credited = [Duration::MAX; PACES.len()];
         Some(())
     }
 }
