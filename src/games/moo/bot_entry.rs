@@ -1,9 +1,9 @@
 //! What bots, crowds and the simulator need of this game.
 
 use super::bot::agent::Actor;
-use super::bot::world_model::Picture;
 use super::bot::play_policy::{Meeting, Player};
 use super::bot::policy::{Policy, Still, Wanderer};
+use super::bot::world_model::Picture;
 use crate::game::bots::{Agent, Bots, Manner, Part};
 
 /// See the [module](self). In a browser, agents check nothing.

@@ -2,10 +2,10 @@
 
 use std::time::Duration;
 
-use super::checker::{Check, Deeds as Counted, Fault, Rule};
 use super::bot::agent::Observer;
 use super::bot::received::Heard;
 use super::bot::world_model::Picture;
+use super::checker::{Check, Deeds as Counted, Fault, Rule};
 use crate::game::bots::{Deeds, Excuse, Outcome};
 use crate::games::moo::client_packet::ClientPacket;
 

@@ -7,13 +7,14 @@
 use std::sync::Arc;
 
 use super::bot_entry::BOTS;
-use super::rules_json;
-use super::operator_commands::ORDERS;
-use super::prediction::OwnWorld;
-use super::table_check;
-use super::published::Shown;
-use super::packet_handler::{Look, Verbs};
 use super::describe::words;
+use super::operator_commands::ORDERS;
+use super::packet_handler::{Look, Verbs};
+use super::prediction::OwnWorld;
+use super::published::Shown;
+use super::rules_json;
+use super::table_check;
+use crate::connection::session::says_hello;
 use crate::game::bots::Bots;
 use crate::game::prediction::{self, StartPredictor};
 use crate::game::{self, Game, Kill, Messages, Order, Profile, Published, Rates, Roster, Turn, Writer};
@@ -23,7 +24,6 @@ use crate::games::moo::feed::{
 use crate::games::moo::world::{Action, PlayerId, Resource, World, code_hash, rules};
 use crate::packet::tables::BUILTIN;
 use crate::packet::{Codes, Dialect, Lane};
-use crate::connection::session::says_hello;
 
 /// The game `moo`.
 #[derive(Debug)]

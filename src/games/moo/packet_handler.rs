@@ -7,8 +7,8 @@ use tickwire_sim::{Action as _, Encoded};
 
 use crate::game::{Ask, Profile, Saved, Shared, Verbs as GameVerbs};
 use crate::games::moo::client_packet::{ClanAction, ClientPacket};
-use crate::games::moo::world::{Action, Angle, PlayerId, Selection, rules};
 use crate::games::moo::world::command::text;
+use crate::games::moo::world::{Action, Angle, PlayerId, Selection, rules};
 use crate::limits;
 use crate::packet::Decoded;
 

@@ -3,18 +3,18 @@
 
 use tickwire_sim::{Action as _, PlayerId};
 
-use super::compare_to_published;
-use super::checking_observer::{Checked, NOTICE};
 use super::bot::agent::{Actor, Observer as _};
 use super::bot::world_model::Picture;
+use super::checking_observer::{Checked, NOTICE};
+use super::compare_to_published;
 use super::published::Shown;
+use crate::connection::session::NATIVE_VERSION;
 use crate::game::bots::{Agent, Bots, Draw, Nuisance, Operated, Spoken};
 use crate::game::{Dice, Tick};
 use crate::games::moo::client_packet::{ClanAction, ClientPacket, Mode};
 use crate::games::moo::world::rules::{self, AnimalKind};
 use crate::games::moo::world::{Action, Fixed, Resource, Spawned};
 use crate::packet::Dialect;
-use crate::connection::session::NATIVE_VERSION;
 
 /// All but the agents.
 pub const BOTS: Bots = Bots { spoken: &SPOKEN, agrees, keeps, operate, nuisance, ..Bots::NONE };

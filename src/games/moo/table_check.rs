@@ -4,8 +4,8 @@
 use super::row_check;
 use crate::packet::Codes;
 use crate::packet::Direction::{self, ToClient, ToServer};
-use crate::packet::tables::Table;
 use crate::packet::grammar::{Argument, Shape};
+use crate::packet::tables::Table;
 
 /// The packets that a client of the native dialect cannot do without.
 const NATIVE: [(Direction, &str); 5] = [

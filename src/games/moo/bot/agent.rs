@@ -6,15 +6,15 @@
 use std::sync::Arc;
 use std::time::Duration;
 
+use super::policy::{Intent, Policy};
 use super::received::{Heard, Update};
 use super::world_model::Picture;
-use super::policy::{Intent, Policy};
+use crate::connection::session::NATIVE_VERSION;
+use crate::game::bots::ack_checker::{Asked, tick_to_name};
 use crate::game::bots::{Agent, Deeds, Excuse, Outcome, Sight};
 use crate::game::command_acks::answers_commands;
-use crate::game::bots::ack_checker::{Asked, tick_to_name};
 use crate::games::moo::client_packet::{ClientPacket, Mode};
 use crate::packet::{Decoded, Dialect};
-use crate::connection::session::NATIVE_VERSION;
 
 /// Time between two pings.
 const PING_EVERY: Duration = Duration::from_millis(2_500);
@@ -280,8 +280,8 @@ mod tests {
     use crate::packet::tables::BUILTIN;
     use crate::packet::{Codes, Direction};
     use crate::ws::connection::{self, Conn, Role};
-    use crate::ws::http::HeadReader;
     use crate::ws::handshake;
+    use crate::ws::http::HeadReader;
 
     const NOW: Duration = Duration::from_secs(1);
 

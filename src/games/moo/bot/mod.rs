@@ -12,8 +12,8 @@
 //! [`agent`] (all of these together: the agent).
 
 pub mod agent;
-pub mod received;
-pub mod world_model;
+mod encode;
 pub mod play_policy;
 pub mod policy;
-mod encode;
+pub mod received;
+pub mod world_model;

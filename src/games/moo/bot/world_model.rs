@@ -7,7 +7,9 @@
 
 use std::collections::BTreeMap;
 
-use super::received::{Added, Animal, Clan, Enter, Heard, Kit, Object, Offers, OwnClan, Pose, Shown, Stock, Update};
+use super::received::{
+    Added, Animal, Clan, Enter, Heard, Kit, Object, Offers, OwnClan, Pose, Shown, Stock, Update,
+};
 use crate::games::moo::client_packet::{ClanAction, ClientPacket};
 use crate::games::moo::world::rules::{self, CHOICE_ITEMS, Group};
 

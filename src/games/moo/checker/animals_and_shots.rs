@@ -152,8 +152,8 @@ impl State {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::games::moo::checker::{Check, Deeds};
     use crate::games::moo::bot::received::{Added, Pose, Shown, Stock, Update, Welcome};
+    use crate::games::moo::checker::{Check, Deeds};
 
     const ME: Pose = Pose { player: 1, x_px: 500.0, y_px: 500.0, heading: 0 };
 

@@ -190,8 +190,8 @@ mod tests {
     use std::time::Duration;
 
     use super::*;
-    use crate::games::moo::checker::Check;
     use crate::games::moo::bot::received::{Added, Enter, Own, OwnClan, Pose, Update, Welcome};
+    use crate::games::moo::checker::Check;
 
     fn hear(check: &mut Check, packets: &[Heard]) -> Vec<Rule> {
         let faults = packets.iter().flat_map(|heard| check.hear(heard, Duration::ZERO));

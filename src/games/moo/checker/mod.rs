@@ -11,20 +11,20 @@
 //! (resources and fighting) with `pay`, `growth` (building and choosing), `wild` (projectiles and animals) and
 //! `clans`. `rule` names the rules.
 
+mod animals_and_shots;
 mod clans;
 mod common;
-mod stats;
-mod upgrades;
-mod resource_ledger;
+mod gold_income;
 mod moomoo;
 mod native;
-mod gold_income;
+mod resource_ledger;
 mod rule;
-mod animals_and_shots;
+mod stats;
+mod upgrades;
 
 pub use common::Fault;
-pub use stats::Deeds;
 pub use rule::Rule;
+pub use stats::Deeds;
 
 use std::time::Duration;
 

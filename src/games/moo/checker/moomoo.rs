@@ -108,8 +108,8 @@ impl State {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::games::moo::checker::Check;
     use crate::games::moo::bot::received::Object;
+    use crate::games::moo::checker::Check;
 
     fn pose(player: u32, x_px: f64) -> Pose {
         Pose { player, x_px, y_px: 500.0, heading: 0 }

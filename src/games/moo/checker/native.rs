@@ -175,8 +175,8 @@ fn name_once(named: &mut BTreeSet<u32>, player: u32, me: Option<u32>, common: &m
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::games::moo::checker::Check;
     use crate::games::moo::bot::received::{Moved, Object, Welcome};
+    use crate::games::moo::checker::Check;
     use crate::games::moo::client_packet::ClientPacket;
 
     fn welcome() -> Heard {

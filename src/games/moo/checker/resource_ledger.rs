@@ -13,10 +13,10 @@
 use std::time::Duration;
 
 use super::common::Common;
-use super::stats::Deeds;
-use super::upgrades;
 use super::gold_income::{Pay, take_bounty};
 use super::rule::Rule;
+use super::stats::Deeds;
+use super::upgrades;
 use crate::games::moo::bot::received::{Heard, Stock, Swing};
 use crate::games::moo::world::rules;
 
@@ -289,8 +289,8 @@ fn most_gathered() -> u32 {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::games::moo::checker::Check;
     use crate::games::moo::bot::received::{Added, Animal, Object, Pose};
+    use crate::games::moo::checker::Check;
 
     const TREE: u32 = 70;
     const GOLD: u32 = 71;

@@ -6,8 +6,8 @@
 //! built.
 
 use super::common::Common;
-use super::stats::Deeds;
 use super::rule::Rule;
+use super::stats::Deeds;
 use crate::games::moo::bot::received::{Heard, Kit, Offers};
 use crate::games::moo::bot::world_model::choices;
 use crate::games::moo::world::rules::{self, Group};
@@ -88,8 +88,8 @@ mod tests {
     use std::time::Duration;
 
     use super::*;
-    use crate::games::moo::checker::Check;
     use crate::games::moo::bot::received::{Added, Pose};
+    use crate::games::moo::checker::Check;
 
     fn bar(ids: &[u8], weapons: bool) -> Heard {
         Heard::Bar { ids: ids.into(), weapons }

@@ -6,13 +6,13 @@
 use std::sync::Arc;
 use std::time::Duration;
 
+use tickwire::connection::receiver::{At, Denied, RoomFacts};
+use tickwire::connection::{Driver, Endpoint, Receiver};
 use tickwire::game::{Game as _, Messages, Profile, Published, Shared, View as _};
 use tickwire::games::moo::world::{Action, Command, Identity, PlayerId, TickHz};
 use tickwire::games::moo::{Moo, Scratch, View};
 use tickwire::limits;
 use tickwire::packet::{Dialect, Direction, msgpack};
-use tickwire::connection::receiver::{At, Denied, RoomFacts};
-use tickwire::connection::{Driver, Endpoint, Receiver};
 use tickwire::sim::Raw;
 use tickwire::ws::Side;
 use tickwire::ws::frame::{self, Opcode};

@@ -8,8 +8,8 @@ use std::f64::consts::TAU;
 use std::time::Duration;
 
 use crate::game::Dice;
-use crate::games::moo::bot::world_model::{Known, Picture};
 use crate::games::moo::bot::policy::Intent;
+use crate::games::moo::bot::world_model::{Known, Picture};
 use crate::games::moo::world::rules::{self, Group, Item};
 
 /// Time between two choices, and between two meals: the server needs time to report the result of

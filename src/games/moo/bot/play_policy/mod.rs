@@ -5,8 +5,8 @@
 //! [`Intent`]s come out. A bot thinks about five times a second, as a human player would. It
 //! handles no packets, reads no clock, and knows only what the picture contains.
 
-mod clan_behavior;
 mod build_behavior;
+mod clan_behavior;
 mod meeting_points;
 mod perception;
 
@@ -14,13 +14,16 @@ pub use meeting_points::Meeting;
 
 use std::time::Duration;
 
-use self::clan_behavior::Company;
 use self::build_behavior::Craft;
-use self::perception::{Goal, NEARER_PX, arm_for, heading_to, hits_anyone, in_the_way, nearest_animal, nearest_foe, others, player_size_px, way_px};
+use self::clan_behavior::Company;
+use self::perception::{
+    Goal, NEARER_PX, arm_for, heading_to, hits_anyone, in_the_way, nearest_animal, nearest_foe, others,
+    player_size_px, way_px,
+};
 use super::agent::is_bots_name;
+use super::policy::{Intent, Policy, Tongue};
 use super::received::Object;
 use super::world_model::{Known, Picture};
-use super::policy::{Intent, Policy, Tongue};
 use crate::game::Dice;
 use crate::games::moo::world::rules::{self, AnimalKind};
 

@@ -2,7 +2,10 @@
 //! position.
 
 use super::values::{flag, groups, half_px, text, whole};
-use super::{Added, Enter, Heard, Kit, Leaderboard, Moved, Object, Offers, Own, Pose, Shown, Stock, Swing, Update, Welcome, animals_and_shots};
+use super::{
+    Added, Enter, Heard, Kit, Leaderboard, Moved, Object, Offers, Own, Pose, Shown, Stock, Swing, Update,
+    Welcome, animals_and_shots,
+};
 use crate::games::moo::world::rules;
 use crate::packet::{Decoded, Value, angle};
 

@@ -5,10 +5,10 @@
 //! table, never by position. [`Picture`](super::world_model::Picture) assembles the values. `parts`
 //! defines their components; `read` and `wild` convert them.
 
-mod parts;
-mod decode;
-mod values;
 mod animals_and_shots;
+mod decode;
+mod parts;
+mod values;
 
 pub use parts::*;
 

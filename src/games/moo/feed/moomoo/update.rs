@@ -5,10 +5,10 @@ use std::mem::{replace, take};
 
 use super::records::{self, object_number, round_px};
 use crate::game::{List, Section, Values, Writer};
-use crate::games::moo::feed::interest::Layout;
-use crate::games::moo::feed::known_set::{Known, KnownPlayer};
-use crate::games::moo::feed::known_clans::ClanChanges;
 use crate::games::moo::feed::in_view::Look;
+use crate::games::moo::feed::interest::Layout;
+use crate::games::moo::feed::known_clans::ClanChanges;
+use crate::games::moo::feed::known_set::{Known, KnownPlayer};
 use crate::games::moo::feed::merge_diff::is_due;
 use crate::games::moo::feed::objects::ObjectChange;
 use crate::games::moo::feed::outgoing_packet::{AddPlayer, ServerPacket};

@@ -3,10 +3,10 @@
 
 use super::records::{self, Pose, Since};
 use crate::game::{List, Records, Section, Values, Writer};
-use crate::games::moo::feed::interest::Layout;
-use crate::games::moo::feed::known_set::{Known, KnownPlayer};
-use crate::games::moo::feed::known_clans::ClanChanges;
 use crate::games::moo::feed::in_view::Look;
+use crate::games::moo::feed::interest::Layout;
+use crate::games::moo::feed::known_clans::ClanChanges;
+use crate::games::moo::feed::known_set::{Known, KnownPlayer};
 use crate::games::moo::feed::merge_diff::{Change, changes, is_due};
 use crate::games::moo::feed::objects::ObjectChange;
 use crate::games::moo::feed::outgoing_packet::ServerPacket;
