@@ -84,9 +84,16 @@ impl Opening {
         if let Stage::Packets { reader, assembly, unread } = &mut self.stage {
             while left > 0 && reader.left() > 0 {
                 let before = reader.left();
-                if let Some(packet) = reader.step().map_err(damaged)? {
-                    unread.add(packet);
-                    assembly.receive(packet);
+                match reader.step() {
+                    Ok(None) => {}
+                    Ok(Some(packet)) => {
+                        unread.add(packet);
+                        assembly.receive(packet);
+                    }
+                    Err(error) => {
+                        self.stage = Stage::Ended;
+                        return Err(damaged(error));
+                    }
                 }
                 left -= (before - reader.left() + BLOCK_COST) as i64;
             }
