@@ -13,6 +13,8 @@
 use core::net::SocketAddr;
 use std::collections::hash_map::Entry;
 use std::collections::{BTreeMap, HashMap};
+use std::iter::Flatten;
+use std::vec::IntoIter;
 
 use super::Packet;
 use super::packet::{self, Segment};
@@ -84,11 +86,15 @@ pub(super) fn connections<'a>(packets: &[Packet<'a>]) -> Vec<Connection<'a>> {
     assembly.finish().collect()
 }
 
+/// Connections of a chunk of the [`Assembly`].
+const CHUNK: usize = 1024;
+
 /// Connections under construction, which receive the packets of a capture one by one.
 #[derive(Default)]
-#[expect(clippy::vec_box, reason = "a growing vector copies its elements in one slice: pointers are fast")]
 pub(crate) struct Assembly<'a> {
-    talks: Vec<Box<Talk<'a>>>,
+    /// In chunks of [`CHUNK`]: one vector would copy all connections whenever it grows.
+    chunks: Vec<Vec<Talk<'a>>>,
+    count: usize,
     current: HashMap<Key, usize, Mixing>,
 }
 
@@ -96,35 +102,48 @@ impl<'a> Assembly<'a> {
     /// Receives the next packet.
     pub fn receive(&mut self, packet: &Packet<'a>) {
         let Some(segment) = packet::decode(packet) else { return };
-        let talks = &mut self.talks;
+        let chunks = &mut self.chunks;
         let at = match self.current.entry(Key::of(&segment)) {
-            Entry::Occupied(found) if !talks[*found.get()].ends.begins_anew(&segment) => *found.get(),
+            Entry::Occupied(found)
+                if !chunks[*found.get() / CHUNK][*found.get() % CHUNK].ends.begins_anew(&segment) =>
+            {
+                *found.get()
+            }
             entry => {
-                talks.push(Box::new(Talk::new(Ends::new(&segment, packet.number))));
-                *entry.insert_entry(talks.len() - 1).get()
+                if self.count.is_multiple_of(CHUNK) {
+                    chunks.push(Vec::with_capacity(CHUNK));
+                }
+                chunks[self.count / CHUNK].push(Talk::new(Ends::new(&segment, packet.number)));
+                self.count += 1;
+                *entry.insert_entry(self.count - 1).get()
             }
         };
-        talks[at].receive(packet, &segment);
+        chunks[at / CHUNK][at % CHUNK].receive(packet, &segment);
     }
 
     /// The connections, each put together when it is taken.
     pub fn finish(self) -> Assembled<'a> {
-        Assembled(self.talks.into_iter())
+        Assembled { talks: self.chunks.into_iter().flatten(), left: self.count }
     }
 }
 
 /// The connections of a capture, in the order in which they begin.
-pub(crate) struct Assembled<'a>(std::vec::IntoIter<Box<Talk<'a>>>);
+pub(crate) struct Assembled<'a> {
+    talks: Flatten<IntoIter<Vec<Talk<'a>>>>,
+    left: usize,
+}
 
 impl<'a> Iterator for Assembled<'a> {
     type Item = Connection<'a>;
 
     fn next(&mut self) -> Option<Connection<'a>> {
-        self.0.next().map(|talk| talk.finish())
+        let talk = self.talks.next()?;
+        self.left -= 1;
+        Some(talk.finish())
     }
 
     fn size_hint(&self) -> (usize, Option<usize>) {
-        self.0.size_hint()
+        (self.left, Some(self.left))
     }
 }
 

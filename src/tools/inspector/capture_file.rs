@@ -30,7 +30,7 @@ use crate::ws::frame::Opcode;
 pub struct File {
     codes: &'static Codes,
     /// The connections with data, by their numbers. Of others, which can be very many, only the number is kept.
-    conversations: Vec<Box<Talk>>,
+    conversations: Vec<Talk>,
     connections: usize,
     /// All pieces: the packet after which one could be read, the index of its conversation, its index there.
     order: Vec<(u32, u32, u32)>,
@@ -73,7 +73,7 @@ impl File {
     /// the pieces in their order, the number of packets, and the time of the first.
     pub(super) fn new(
         codes: &'static Codes,
-        (conversations, connections): (Vec<Box<Talk>>, usize),
+        (conversations, connections): (Vec<Talk>, usize),
         order: Vec<(u32, u32, u32)>,
         (packets, begin_ns): (usize, u64),
         notes: Vec<String>,
@@ -100,7 +100,7 @@ impl File {
     fn read_piece(&mut self) -> i64 {
         let (readable, index, at) = self.order[self.read];
         let (list, begin_ns) = (&mut self.list, self.begin_ns);
-        let talk = &mut *self.conversations[index as usize];
+        let talk = &mut self.conversations[index as usize];
         let Talk { number, about, reading, pairs, checkpoints, since, .. } = talk;
         let Some(reading) = reading else { return talk.prepare(self.codes) };
         self.read += 1;
@@ -287,7 +287,7 @@ impl File {
             "read": self.read,
             "notes": self.notes,
             "all": self.connections,
-            "connections": listed.map(|talk| talk.json()).collect::<Vec<_>>(),
+            "connections": listed.map(Talk::json).collect::<Vec<_>>(),
         })
     }
 

@@ -42,9 +42,16 @@ pub struct Opening {
 }
 
 enum Stage {
-    Packets { reader: Reader<'static>, assembly: Assembly<'static>, unread: Unread },
+    Packets(Box<Packets>),
     Connections(Box<Connections>),
     Ended,
+}
+
+/// The first half: the packets are read.
+struct Packets {
+    reader: Reader<'static>,
+    assembly: Assembly<'static>,
+    unread: Unread,
 }
 
 /// The second half: the packets are read, and the connections are put together.
@@ -54,7 +61,7 @@ struct Connections {
     left: Assembled<'static>,
     all: usize,
     notes: Vec<String>,
-    talks: Vec<Box<Talk>>,
+    talks: Vec<Talk>,
     order: Vec<(u32, u32, u32)>,
     /// Connections of each client address.
     clients: BTreeMap<IpAddr, usize>,
@@ -71,8 +78,8 @@ impl Opening {
         }
         let bytes: &'static [u8] = bytes.leak();
         let (reader, bytes) = (Reader::new(bytes).map_err(damaged)?, bytes.len());
-        let stage = Stage::Packets { reader, assembly: Assembly::default(), unread: Unread::default() };
-        Ok(Opening { bytes, stage })
+        let packets = Packets { reader, assembly: Assembly::default(), unread: Unread::default() };
+        Ok(Opening { bytes, stage: Stage::Packets(Box::new(packets)) })
     }
 
     /// Goes on until about so many bytes were looked at. Returns the file once it is open.
@@ -81,30 +88,12 @@ impl Opening {
     /// As [`Opening::new`]. The opening has ended then.
     pub fn work(&mut self, bytes: usize) -> Result<Option<File>, String> {
         let mut left = bytes as i64;
-        if let Stage::Packets { reader, assembly, unread } = &mut self.stage {
-            while left > 0 && reader.left() > 0 {
-                let before = reader.left();
-                match reader.step() {
-                    Ok(None) => {}
-                    Ok(Some(packet)) => {
-                        unread.add(packet);
-                        assembly.receive(packet);
-                    }
-                    Err(error) => {
-                        self.stage = Stage::Ended;
-                        return Err(damaged(error));
-                    }
-                }
-                left -= (before - reader.left() + BLOCK_COST) as i64;
-            }
-            if reader.left() > 0 {
-                return Ok(None);
-            }
-        }
+        // An error leaves the stage as ended.
         self.stage = match std::mem::replace(&mut self.stage, Stage::Ended) {
-            Stage::Packets { reader, assembly, unread } => {
-                Stage::Connections(Box::new(Connections::new(reader.finish(), assembly.finish(), &unread)?))
-            }
+            Stage::Packets(mut packets) => match packets.work(&mut left)? {
+                false => Stage::Packets(packets),
+                true => Stage::Connections(Box::new(packets.finish()?)),
+            },
             Stage::Connections(mut connections) => {
                 if connections.work(left) {
                     return Ok(Some(connections.finish()));
@@ -120,10 +109,30 @@ impl Opening {
     pub fn percent(&self) -> usize {
         let share = |done: usize, all: usize| 50 * done / all.max(1);
         match &self.stage {
-            Stage::Packets { reader, .. } => share(self.bytes - reader.left(), self.bytes),
+            Stage::Packets(packets) => share(self.bytes - packets.reader.left(), self.bytes),
             Stage::Connections(about) => 50 + share(about.all - about.left.len(), about.all),
             Stage::Ended => 100,
         }
+    }
+}
+
+impl Packets {
+    /// Reads packets at this cost; returns whether none is left.
+    fn work(&mut self, cost: &mut i64) -> Result<bool, String> {
+        let Packets { reader, assembly, unread } = self;
+        while *cost > 0 && reader.left() > 0 {
+            let before = reader.left();
+            if let Some(packet) = reader.step().map_err(damaged)? {
+                unread.add(packet);
+                assembly.receive(packet);
+            }
+            *cost -= (before - reader.left() + BLOCK_COST) as i64;
+        }
+        Ok(reader.left() == 0)
+    }
+
+    fn finish(self) -> Result<Connections, String> {
+        Connections::new(self.reader.finish(), self.assembly.finish(), &self.unread)
     }
 }
 
@@ -160,7 +169,7 @@ impl Connections {
             let (number, index) = (self.all - self.left.len(), self.talks.len() as u32);
             let pieces = capture_walk::order(iter::once(&one)).into_iter();
             self.order.extend(pieces.map(|(readable, _, at)| (readable as u32, index, at as u32)));
-            self.talks.push(Box::new(Talk::new(number, one)));
+            self.talks.push(Talk::new(number, one));
         }
         false
     }
