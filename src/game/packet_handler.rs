@@ -76,8 +76,8 @@ pub trait Verbs: Debug + Send {
     /// The client has a new body.
     fn joined(&mut self) {}
 
-    /// What any other packet asks for: appends to `asks`. The packet may have waited for `slack` before
-    /// `now`, during a pause of the server, and others after it.
+    /// Appends the effects of any other packet to `asks`. The packet may have waited for up to `slack`
+    /// before `now`, because the server paused.
     fn packet(&mut self, packet: &Decoded<'_>, now: Duration, slack: Duration, asks: &mut Vec<Ask>);
 
     /// Appends everything that decides how the next packet is handled, `now`.

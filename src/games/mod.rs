@@ -28,7 +28,7 @@ macro_rules! games {
             $(visitor.game::<$game>();)*
         }
 
-        /// What there is to know of each game, in the order of [`visit`].
+        /// Names, rates and options of the games, in the order of [`visit`].
         pub const ABOUT: &[&About] = &[<$default as Game>::ABOUT, $(<$game as Game>::ABOUT),*];
 
         /// What runs a client's own player ahead of the server in the game of this name, if the game has

@@ -4,13 +4,13 @@ use std::fmt::{self, Debug};
 
 use crate::{Malformed, PlayerId, Reader};
 
-/// What a player or the operator can ask of a world. The order is that of actions in a tick, behind
-/// issuer and sequence.
+/// A change of the world that a player or the operator requests. A tick sorts commands by issuer, sequence
+/// and this order.
 pub trait Action: Clone + Debug + PartialEq + Ord + Send + 'static {
     /// Appends the action as bytes, which say themselves where they end.
     fn write(&self, out: &mut Vec<u8>);
 
-    /// Reads an action, and nothing behind it.
+    /// Reads an action; bytes after it are an error.
     ///
     /// # Errors
     /// The bytes do not begin with an action.
@@ -28,12 +28,12 @@ pub trait Action: Clone + Debug + PartialEq + Ord + Send + 'static {
         Encoded::new(buffer)
     }
 
-    /// Whom an action of the operator lets in or makes leave.
+    /// The player that an operator's action adds or removes.
     fn membership(&self) -> Option<Membership> {
         None
     }
 
-    /// Whether the server gives this action with the join of a player, right behind it.
+    /// Whether the server issues this action directly after a player's join.
     fn comes_with_join(&self, player: PlayerId) -> bool {
         let _ = player;
         false

@@ -3,7 +3,7 @@
 use std::cell::RefCell;
 use std::collections::BTreeSet;
 
-/// What is within a field or an item.
+/// The content of a field or an item.
 #[derive(Debug, Default)]
 pub(crate) struct Node {
     /// Where each of its own scalars is, and its size in bytes.
@@ -38,7 +38,7 @@ pub(crate) struct Carried<'a> {
     levels: RefCell<Vec<Level<'a>>>,
 }
 
-/// A field or an item that is being read. What the saved state lacks comes from the fresh one.
+/// A field or an item during reading. The fresh state supplies values that the saved state lacks.
 #[derive(Debug, Clone, Copy, Default)]
 struct Level<'a> {
     saved: Option<&'a Node>,
@@ -66,7 +66,7 @@ impl<'a> Carried<'a> {
             let at = level.items;
             let within = |node: Option<&'a Node>| node.and_then(|node| node.items.get(at));
             level.items += 1;
-            // Another item of the same place is not what this one began as.
+            // The fresh state has no item for a saved one: items of a list have no identity.
             let fresh = if level.saved.is_some() { None } else { within(level.fresh) };
             Level { saved: within(level.saved), fresh, ..Level::default() }
         });
@@ -113,7 +113,7 @@ impl<'a> Carried<'a> {
         if let Some(own) = found(level.saved) {
             return own.iter().map(|(at, _)| (self.saved, *at)).collect();
         }
-        // Of another type now: nothing that follows in this field is what was saved.
+        // The type has changed: the rest of this field cannot be read from the saved state.
         level.saved = None;
         found(level.fresh).unwrap_or_default().iter().map(|(at, _)| (self.fresh, *at)).collect()
     }

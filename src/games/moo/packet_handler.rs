@@ -61,8 +61,8 @@ pub struct Verbs {
 }
 
 impl Verbs {
-    /// Notes that the client does what it may do once in an interval. What waited during a pause counts as
-    /// done at the earliest time within `slack` that keeps the interval.
+    /// Records an action that is limited to one per interval. An action that waited during a pause is
+    /// recorded at the earliest time within `slack` that keeps the interval.
     fn pace(&mut self, what: usize, now: Duration, slack: Duration) -> Result<(), Useless> {
         let (interval, rule, detail) = PACES[what];
         let earliest = now.saturating_sub(slack);

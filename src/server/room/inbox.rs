@@ -179,7 +179,7 @@ impl Inbox {
         }
     }
 
-    /// Adds a command to those of its player in this tick, which becomes the last one of the player.
+    /// Queues a command in this tick, after the other commands of its player.
     fn add(&mut self, player: PlayerId, tick: u32, (address, connection): (Household, u64), command: Raw) {
         let queued = self.slots.entry(tick).or_default().players.entry(player);
         let queued = queued.or_insert_with(|| Queued { address, connection, commands: Vec::new(), bytes: 0 });

@@ -158,7 +158,7 @@ pub(crate) fn conversation<'a, 'c>(
     conversation_with(connection, survey.and_then(Survey::finish), codes, otherwise)
 }
 
-/// The same, with what a [`Survey`] found.
+/// The conversation of a connection, with the result of a [`Survey`].
 pub(crate) fn conversation_with<'c>(
     connection: &Connection<'_>,
     guess: Option<Guess<'c>>,
@@ -297,7 +297,7 @@ fn hole_before(holes: &[Hole], piece: &Piece<'_>, told: &mut [bool]) -> u64 {
 }
 
 impl<'c> Reading<'c> {
-    /// The connection with this number, of which nothing was read yet.
+    /// Starts at the first byte of the connection with this number.
     pub fn new(number: usize, connection: &Connection<'_>, conversation: Conversation<'c>) -> Reading<'c> {
         let (ends, is_whole) = ([connection.client, connection.server], connection.has_begin);
         let (holes, told) = (connection.holes.clone(), vec![false; connection.holes.len()]);

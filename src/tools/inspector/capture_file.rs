@@ -69,7 +69,7 @@ struct Checkpoint {
 }
 
 impl File {
-    /// A file of which no frame was read: the connections with data, the number of all connections,
+    /// A file before its first frame is read: the connections with data, the number of all connections,
     /// the pieces in their order, the number of packets, and the time of the first.
     pub(super) fn new(
         codes: &'static Codes,
@@ -96,7 +96,7 @@ impl File {
         (self.read < self.order.len() && !self.is_full) || self.list.next_to_explain().is_some()
     }
 
-    /// Reads the next piece, or prepares its conversation a step further; returns what it cost.
+    /// Reads the next piece, or one step of the survey before it. Returns the cost in bytes.
     fn read_piece(&mut self) -> i64 {
         let (readable, index, at) = self.order[self.read];
         let (list, begin_ns) = (&mut self.list, self.begin_ns);
@@ -303,14 +303,14 @@ fn is_due((frames, bytes): (usize, usize), conversation: &Conversation<'_>) -> b
 }
 
 impl Talk {
-    /// The connection with this number, of which nothing was read yet.
+    /// Starts at the first byte of the connection with this number.
     pub(super) fn new(number: usize, about: Connection<'static>) -> Talk {
         let (pairs, checkpoints) = (Pairs::default(), Vec::new());
         let (name, survey, reading, cursor) = (None, None, None, None);
         Talk { number, about, name, survey, reading, pairs, checkpoints, cursor, since: (0, 0) }
     }
 
-    /// Begins the reading, or surveys one piece more before; returns what it cost.
+    /// Surveys one more piece, or starts the reading after the last. Returns the cost in bytes.
     fn prepare(&mut self, codes: &'static Codes) -> i64 {
         let otherwise = codes.default_dialect().expect("every table has a dialect");
         let about = &self.about;

@@ -15,7 +15,7 @@ use crate::tools::capture::{self, Assembled, Assembly, Capture, CaptureError, Re
 use crate::tools::explain::capture_walk;
 use crate::util::plural::count;
 
-/// Cost of a block of the file besides its bytes, in bytes that take as long.
+/// Fixed cost of a block, as the number of bytes that take the same time.
 const BLOCK_COST: usize = 64;
 /// Cost of a connection, or of one of its pieces.
 const CONNECTION_COST: usize = 256;
@@ -23,7 +23,7 @@ const CONNECTION_COST: usize = 256;
 /// Opens a file in one call: finds its packets and connections, and reads none of the frames yet.
 ///
 /// # Errors
-/// One sentence that says what is wrong with the file, and at which byte.
+/// The rule that the file breaks, and the byte offset.
 pub fn open(bytes: Vec<u8>) -> Result<File, String> {
     let mut opening = Opening::new(bytes)?;
     loop {
@@ -71,7 +71,7 @@ impl Opening {
     /// Begins with the header of the file.
     ///
     /// # Errors
-    /// One sentence that says what is wrong with the file, and at which byte.
+    /// The rule that the file breaks, and the byte offset.
     pub fn new(bytes: Vec<u8>) -> Result<Opening, String> {
         if let Some(packed) = capture::compressed_file::format(&bytes) {
             return Err(format!("The file cannot be read: {packed}."));

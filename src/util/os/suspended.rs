@@ -4,8 +4,8 @@ use std::time::Duration;
 
 use super::system;
 
-/// Measures the time in which the machine was suspended since the start of the measurement. Only Linux
-/// tells it; [`std::time::Instant`] does not count it there.
+/// Measures for how long the machine was suspended since the start of the measurement. Linux only: there,
+/// [`std::time::Instant`] does not count suspended time.
 #[derive(Debug, Clone, Copy)]
 pub struct Suspended {
     before: Duration,
