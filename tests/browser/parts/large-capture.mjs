@@ -37,10 +37,11 @@ export async function largeCapture(game, page) {
     const progress = page.evaluate(() => new Promise((done) => {
       const opening = document.querySelector('#file-opening');
       const observer = new MutationObserver(() => {
-        if (opening.hidden || !/\d+ %/.test(opening.textContent)) return;
+        const text = opening.textContent;
+        if (opening.hidden || !/\d+ %/.test(text)) return;
         observer.disconnect();
         document.querySelector('#file-opening-cancel').click();
-        done(opening.textContent);
+        done(text);
       });
       observer.observe(opening, { attributes: true, characterData: true, childList: true, subtree: true });
     }));
