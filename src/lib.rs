@@ -165,8 +165,8 @@ pub use server::builder::{Lockstep, RoomSpec, RunningServer, Server, StartError}
 #[cfg(not(doc))]
 #[doc(hidden)]
 pub mod internal {
-    //! What this repository's own program, tests, benchmarks and browser package use of the crate besides
-    //! its public modules. It makes no promise: anything here may change or go with any version.
+    //! Private modules that this repository's program, tests, benchmarks and browser package use. Anything
+    //! here may change or disappear in any version.
 
     /// Modules of this crate under their own names, with what they make public.
     macro_rules! modules {

@@ -52,7 +52,12 @@ pub struct GameList {
 impl GameList {
     /// The games of this project.
     pub fn built_in() -> GameList {
-        GameList { kinds: games::all(), trials: games::all(), embedded: games::all(), codes: games::codes() }
+        GameList {
+            kinds: TcpGameFactory::all(),
+            trials: simulate::SimGameFactory::all(),
+            embedded: embedded::EmbeddedGameFactory::all(),
+            codes: games::codes(),
+        }
     }
 
     /// These games alone.

@@ -62,10 +62,16 @@ fn without_rules(watch: &Playback) -> String {
             names.insert(show.about().name);
         }
     }
-    let names = names.into_iter().collect::<Vec<_>>().join(", ");
+    browser_edition_instead(&names.into_iter().collect::<Vec<_>>().join(", "))
+}
+
+/// How to watch captures of these games, whose rules are not in the page of `--serve`.
+fn browser_edition_instead(names: &str) -> String {
     format!(
-        "the page of --serve has no rules of {names}: a tab edition of the program has them \
-         (scripts/browser-edition.sh --program FILE.rs FOLDER); open its page with ?watch and choose this file"
+        "the page of --serve has no rules of {names}. In a clone of tickwire, \
+         `scripts/browser-edition.sh --program FILE.rs FOLDER` builds a page that has them; FILE.rs is the program's \
+         main file. Serve it with `python3 -m http.server --directory FOLDER`, open game.html?watch and choose \
+         this file"
     )
 }
 
@@ -116,4 +122,19 @@ fn text(watch: &Playback, address: SocketAddr) -> String {
         Some(FileEnd::Whole) | None => {}
     }
     text + "\n"
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn refusal_of_an_own_game_names_the_script_its_option_and_the_page_that_it_writes() {
+        let words = browser_edition_instead("coins");
+        assert!(words.starts_with("the page of --serve has no rules of coins."), "{words}");
+        let script = include_str!("../../scripts/browser-edition.sh");
+        for part in ["--program FILE.rs", "game.html"] {
+            assert!(words.contains(part) && script.contains(part), "{part}: {words}");
+        }
+    }
 }

@@ -29,12 +29,12 @@
 //! ```
 //! use std::time::Duration;
 //!
-//! use tickwire::client::bot::{Bot, Stage};
-//! use tickwire::client::link::{Keys, Link};
-//! use tickwire::game::agent::{Agent, Outcome, Sight};
+//! use tickwire::client::bots::{Bot, Stage};
+//! use tickwire::client::connection::{Keys, Link};
+//! use tickwire::game::bots::{Agent, Outcome, Sight};
 //! use tickwire::packet::{Codes, Decoded, Dialect, Direction, Value};
 //! use tickwire::ws::http::HeadReader;
-//! use tickwire::ws::{Conn, Event, HeadLimits, Limits, Role, upgrade};
+//! use tickwire::ws::{Conn, Event, HeadLimits, Limits, Role, handshake};
 //!
 //! /// Walks to the right.
 //! struct East {
@@ -83,7 +83,7 @@
 //! let (mut out, mut now) = (Vec::new(), Duration::ZERO);
 //! bot.drain_output(&mut out);
 //! let request = HeadReader::new(HeadLimits::default()).receive(&out)?.ok_or("half a request")?;
-//! bot.receive(&upgrade::accept(&request, &["tickwire.v1"])?.response, now);
+//! bot.receive(&handshake::accept(&request, &["tickwire.v1"])?.response, now);
 //!
 //! // The bot has sent hello. The server sends it its own player.
 //! let mut server = Conn::new(Role::Server, Limits::default());

@@ -7,7 +7,9 @@
 //!
 //! Messages that a client sent during a pause arrive together after it, and the server's own
 //! deadlines have passed meanwhile. The length of the pause is the **slack** of the time after it:
-//! rate limits allow what the slack would have allowed, and deadlines end later by it. The fields
+//! rate limits allow what the slack would have allowed, and deadlines end later by it. A suspended
+//! machine pauses its server too, but on some systems its clocks do not count that time: the driver
+//! measures it, and adds it with [`Pauses::note_suspended`]. No deadline passes meanwhile. The fields
 //! are atomic, because one thread notes that it runs while another asks.
 
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -18,9 +20,12 @@ use crate::limits;
 /// See the [module](self).
 #[derive(Debug)]
 pub struct Pauses {
-    /// In ms of the driver's clock: when the driver ran last, and when the last pause ended.
+    /// When the driver ran last, in ms of its clock plus the suspended time then.
     ran: AtomicU64,
+    /// When the last pause ended, in ms of the driver's clock.
     ended: AtomicU64,
+    /// The suspended time so far, in ms.
+    suspended: AtomicU64,
     /// The slack after the last pause in ms; 0 before the first pause.
     length: AtomicU64,
 }
@@ -28,7 +33,15 @@ pub struct Pauses {
 impl Pauses {
     /// No pauses until `now`.
     pub fn new(now: Duration) -> Pauses {
-        Pauses { ran: AtomicU64::new(ms(now)), ended: AtomicU64::new(0), length: AtomicU64::new(0) }
+        let ran = AtomicU64::new(ms(now));
+        let (ended, suspended, length) = (AtomicU64::new(0), AtomicU64::new(0), AtomicU64::new(0));
+        Pauses { ran, ended, suspended, length }
+    }
+
+    /// Notes the time in which the machine was suspended since [`Pauses::new`], and which the driver's
+    /// clock does not count. Call it before [`Pauses::note`] and [`Pauses::slack`].
+    pub fn note_suspended(&self, in_all: Duration) {
+        self.suspended.fetch_max(ms(in_all), Ordering::Relaxed);
     }
 
     /// Notes that the driver runs `now`. A driver calls it several times within
@@ -40,7 +53,7 @@ impl Pauses {
             self.ended.store(ms(now), Ordering::Relaxed);
         }
         // A thread that finds this time finds the pause before it.
-        self.ran.fetch_max(ms(now), Ordering::Release);
+        self.ran.fetch_max(ms(self.with_suspended(now)), Ordering::Release);
     }
 
     /// The slack `now`, also of a pause that was not noted yet: a reader may run before the driver.
@@ -63,7 +76,12 @@ impl Pauses {
     }
 
     fn gap(&self, now: Duration) -> Duration {
-        now.saturating_sub(Duration::from_millis(self.ran.load(Ordering::Acquire)))
+        let ran = Duration::from_millis(self.ran.load(Ordering::Acquire));
+        self.with_suspended(now).saturating_sub(ran)
+    }
+
+    fn with_suspended(&self, now: Duration) -> Duration {
+        now + Duration::from_millis(self.suspended.load(Ordering::Relaxed))
     }
 }
 

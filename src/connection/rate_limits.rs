@@ -63,6 +63,7 @@ impl MessageRateLimits {
         for bucket in [&mut budgets.messages, &mut budgets.bytes] {
             bucket.tokens_nano = saved.u64()?.min(bucket.burst + bucket.gain(limits::PAUSE_SLACK_MOST));
             bucket.filled = saved.ago()??;
+            bucket.credited = Duration::MAX;
         }
         for bucket in [&mut budgets.messages, &mut budgets.bytes] {
             let warnings = [Warning::NotNeeded, Warning::Due, Warning::Given];
@@ -80,6 +81,9 @@ struct TokenBucket {
     /// In billionths of a token, so that small times are not lost.
     tokens_nano: u64,
     filled: Duration,
+    /// The slack whose tokens were added. A slack brings its tokens once, because a clock that stands still in a
+    /// suspended machine brings none for that time. It is not saved: a restored bucket waits for the next slack.
+    credited: Duration,
     /// The state of the warning. It is not saved, because it decides no packet.
     warning: Warning,
 }
@@ -96,11 +100,20 @@ enum Warning {
 impl TokenBucket {
     fn full(per_second: u32, burst: u32, now: Duration) -> TokenBucket {
         let burst = u64::from(burst) * 1_000_000_000;
-        TokenBucket { per_second, burst, tokens_nano: burst, filled: now, warning: Warning::NotNeeded }
+        TokenBucket {
+            per_second,
+            burst,
+            tokens_nano: burst,
+            filled: now,
+            credited: Duration::ZERO,
+            warning: Warning::NotNeeded,
+        }
     }
 
     fn take(&mut self, tokens: usize, now: Duration, slack: Duration) -> bool {
-        let gained = self.gain(now.saturating_sub(self.filled));
+        let elapsed = now.saturating_sub(self.filled).max(slack.saturating_sub(self.credited));
+        let gained = self.gain(elapsed);
+        self.credited = slack;
         let most = self.burst.saturating_add(self.gain(slack));
         self.tokens_nano = self.tokens_nano.saturating_add(gained).min(most);
         self.filled = self.filled.max(now);

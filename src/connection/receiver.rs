@@ -345,7 +345,8 @@ impl ReceiverState {
     ) -> Result<(), DisconnectReason> {
         driver.books().packet();
         let mut outputs = std::mem::take(&mut self.outputs);
-        let mut handled = self.session.handle(packet, at.now, &mut outputs).map_err(DisconnectReason::Breach);
+        let mut handled =
+            self.session.handle(packet, at.now, at.slack, &mut outputs).map_err(DisconnectReason::Breach);
         if let Some(SessionOutput::Welcome { lockstep }) = outputs.first() {
             let said = self.said.take().or_else(|| packet.text("token"));
             let admitted = self.admit(said.as_deref(), *lockstep, driver);

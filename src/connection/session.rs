@@ -156,6 +156,7 @@ impl Session {
         &mut self,
         packet: &DecodedPacket<'_>,
         now: Duration,
+        slack: Duration,
         outputs: &mut Vec<SessionOutput>,
     ) -> Result<(), CloseReason> {
         match self.state {
@@ -181,7 +182,7 @@ impl Session {
             _ => {
                 let (sequence, tick) = (packet.integer("sequence"), packet.integer("tick"));
                 let mut asks = std::mem::take(&mut self.asks);
-                self.verbs.packet(packet, now, &mut asks);
+                self.verbs.packet(packet, now, slack, &mut asks);
                 asks.drain(..).for_each(|ask| self.grant(sequence, tick, ask, outputs));
                 self.asks = asks;
             }

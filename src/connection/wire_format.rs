@@ -1,6 +1,6 @@
 //! The dialect and format in which the server talks to a client.
 //!
-//! The mapping from path to dialect is in [`packet::endpoint`](crate::packet::routes).
+//! The mapping from path to dialect is in [`packet::routes`](crate::packet::routes).
 
 use std::sync::Arc;
 

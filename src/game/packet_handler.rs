@@ -76,8 +76,15 @@ pub trait PacketHandler: Debug + Send {
     /// The client has a new body.
     fn joined(&mut self) {}
 
-    /// What any other packet asks for: appends to `asks`.
-    fn packet(&mut self, packet: &DecodedPacket<'_>, now: Duration, asks: &mut Vec<PacketEffect>);
+    /// Appends the effects of any other packet to `asks`. The packet may have waited for up to `slack`
+    /// before `now`, because the server paused.
+    fn packet(
+        &mut self,
+        packet: &DecodedPacket<'_>,
+        now: Duration,
+        slack: Duration,
+        asks: &mut Vec<PacketEffect>,
+    );
 
     /// Appends everything that decides how the next packet is handled, `now`.
     fn save(&self, now: Duration, out: &mut Vec<u8>) {

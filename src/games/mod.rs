@@ -6,8 +6,12 @@ use crate::game::prediction::NewPredictor;
 use crate::game::simple::Simple;
 use crate::game::{Game, GameInfo};
 use crate::packet::PacketTables;
-use crate::server::clients::client::Transport;
-use crate::server::clients::dyn_room::GameFactory;
+
+/// Receives the types of games from [`visit`].
+pub trait Visitor {
+    /// Called once for each game.
+    fn game<G: Game>(&mut self);
+}
 
 /// Declares the games: each is the module of its folder, and its type.
 macro_rules! games {
@@ -15,18 +19,16 @@ macro_rules! games {
         pub mod $first;
         $(pub mod $other;)*
 
-        /// All games, for a host with lines of this kind. The first is the default.
-        pub fn all<L: Transport>() -> Vec<GameFactory<L>> {
-            vec![default(), $(GameFactory::of::<$game>()),*]
+        /// The default game.
+        pub type Default = $default;
+
+        /// Visits the type of each game. The first is the default game.
+        pub fn visit(visitor: &mut impl Visitor) {
+            visitor.game::<$default>();
+            $(visitor.game::<$game>();)*
         }
 
-        /// The game that is played if nothing else is said. By itself, so that a program that plays no
-        /// other does not hold the others.
-        pub fn default<L: Transport>() -> GameFactory<L> {
-            GameFactory::of::<$default>()
-        }
-
-        /// What there is to know of each game, in the order of [`all`].
+        /// Names, rates and options of the games, in the order of [`visit`].
         pub const ABOUT: &[&GameInfo] = &[<$default as Game>::ABOUT, $(<$game as Game>::ABOUT),*];
 
         /// What runs a client's own player ahead of the server in the game of this name, if the game has

@@ -183,11 +183,11 @@ pub const ACCEPT_ERRORS: u32 = 8;
 pub const ACCEPT_RETRY_DELAY: Duration = Duration::from_millis(50);
 
 /// Connections a second of one address in the long run, unless `--address-budgets off` lifts the
-/// limit: two pages of 60 files. Beyond the burst: 429 without a thread, or behind a trusted proxy
-/// once the head has named the client's address.
+/// limit: more than one page of 99 connections. Beyond the burst: 429 without a thread, or, with a
+/// trusted proxy, once the head has named the client's address.
 pub const ADDRESS_CONNECTIONS_PER_SECOND: u32 = 128;
-/// Connections that one address may make at once. The page has 60 files, with one connection each:
-/// a class of forty that loads it at once behind one address makes 2,440.
+/// Connections that one address may make at once. The page makes 98 requests, with one connection
+/// each, and a WebSocket: a class of forty that loads it at once from one address makes 3,960.
 pub const ADDRESS_CONNECTIONS_BURST: u32 = 4_096;
 /// Client handshakes a second of one address in the long run, unless `--address-budgets off` lifts
 /// the limit. Beyond the burst: 429.

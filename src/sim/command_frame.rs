@@ -13,14 +13,11 @@
 //! Numbers are little-endian. The same bytes are used in captures and in test fixtures. An action
 //! says itself where it ends, so a frame can only be decoded as that of its game.
 
+pub use crate::reader::MAX_COMMANDS;
 use crate::{Action, Command, EncodedAction, Malformed, PlayerId, RawCommand, Reader};
 
 /// Bytes of a text in a command frame. A longer text is truncated at a character boundary.
 pub const MAX_TEXT_BYTES: usize = 255;
-
-/// Maximum number of commands in a frame: its count has 16 bits. More are an error, so that no
-/// command is silently omitted.
-pub const MAX_COMMANDS: usize = 65_535;
 
 /// The commands of one tick.
 #[derive(Clone, Debug, PartialEq, Eq)]

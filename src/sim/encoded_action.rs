@@ -1,13 +1,60 @@
-//! An action as bytes. Short ones, which are most, take no memory of their own.
+//! The trait of a game's actions, and an action as bytes.
 
-use std::fmt;
+use std::fmt::{self, Debug};
 
-use crate::{Action, Reader};
+use crate::{Malformed, PlayerId, Reader};
 
-/// Bytes that fit in place.
+/// A change of the world that a player or the operator requests. A tick sorts commands by issuer, sequence
+/// and this order.
+pub trait Action: Clone + Debug + PartialEq + Ord + Send + 'static {
+    /// Appends the action as bytes, which say themselves where they end.
+    fn write(&self, out: &mut Vec<u8>);
+
+    /// Reads an action; bytes after it are an error.
+    ///
+    /// # Errors
+    /// The bytes do not begin with an action.
+    fn read(from: &mut Reader<'_>) -> Result<Self, Malformed>;
+
+    /// The action as bytes.
+    fn encoded(&self) -> EncodedAction {
+        self.encoded_in(&mut Vec::new())
+    }
+
+    /// The action as bytes, made in a buffer that keeps its memory.
+    fn encoded_in(&self, buffer: &mut Vec<u8>) -> EncodedAction {
+        buffer.clear();
+        self.write(buffer);
+        EncodedAction::new(buffer)
+    }
+
+    /// The player that an operator's action adds or removes.
+    fn membership(&self) -> Option<MembershipChange> {
+        None
+    }
+
+    /// Whether the server issues this action directly after a player's join.
+    fn accompanies_join(&self, player: PlayerId) -> bool {
+        let _ = player;
+        false
+    }
+}
+
+/// A change of who is in a world.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum MembershipChange {
+    /// A player joins, with a name.
+    Joined(PlayerId, String),
+    /// A player leaves.
+    Left(PlayerId),
+    /// A player stays without a connection: its next one counts sequences from 1.
+    Disconnected(PlayerId),
+}
+
+/// Bytes of an action that [`Encoded`] stores without an allocation.
 const INLINE_BYTES: usize = 22;
 
-/// The bytes of one action, as [`Action::write`](crate::Action::write) makes them.
+/// The bytes of one action, as [`Action::write`] makes them.
 #[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct EncodedAction(ActionBytes);
 
@@ -45,7 +92,7 @@ impl EncodedAction {
     }
 }
 
-impl fmt::Debug for EncodedAction {
+impl Debug for EncodedAction {
     fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(out, "Encoded({:02x?})", self.bytes())
     }

@@ -3,7 +3,7 @@
 //! A snapshot is read by the rules that wrote it. While a game is being written its rules change with
 //! every build, and its players want to stay. So a state can also be written with its names
 //! ([`NamedWriter`]) and read by whatever fields there are then ([`NamedState`]): fields that still exist keep
-//! their value, new ones have that of a world that begins, and [`NamedState::migration_notes`] says what became of
+//! their value, new ones have that of a world that begins, and [`NamedState::changes`] says what became of
 //! the others.
 //!
 //! ```text
@@ -15,10 +15,10 @@
 //! A field that is new within the items of a list has nothing to begin with: it is 0, empty, `None`
 //! or the first variant.
 
-use std::cell::RefCell;
 use std::collections::BTreeSet;
 
 use crate::fields::{Field, Sink};
+use crate::named::{Migration, NamedNode};
 use crate::{Malformed, Reader};
 
 const MAGIC: &[u8; 4] = b"TWNS";
@@ -83,31 +83,6 @@ impl Sink for NamedWriter {
     }
 }
 
-/// What is within a field or an item.
-#[derive(Debug, Default)]
-struct NamedNode {
-    /// Where each of its own scalars is, and its size in bytes.
-    scalars: Vec<(usize, usize)>,
-    items: Vec<NamedNode>,
-    fields: Vec<(String, NamedNode)>,
-}
-
-impl NamedNode {
-    fn field(&self, name: &str) -> Option<&NamedNode> {
-        self.fields.iter().find(|(own, _)| own == name).map(|(_, node)| node)
-    }
-
-    /// The paths of all fields in it: `ball.x`, `players[].name`.
-    fn collect_paths(&self, before: &str, out: &mut BTreeSet<String>) {
-        for (name, node) in &self.fields {
-            let path = if before.is_empty() { name.clone() } else { format!("{before}.{name}") };
-            node.collect_paths(&path, out);
-            out.insert(path);
-        }
-        self.items.iter().for_each(|item| item.collect_paths(&format!("{before}[]"), out));
-    }
-}
-
 fn node(structure: &mut Reader<'_>, at: &mut usize, depth: usize) -> Result<NamedNode, Malformed> {
     let mut own = NamedNode::default();
     if depth > DEPTH {
@@ -166,7 +141,7 @@ impl NamedState {
         &self.game
     }
 
-    /// A field of the state by its name, with the values of `defaults` where it has none.
+    /// A field of the state by its name, with the values of `fresh` where it has none.
     ///
     /// # Errors
     /// A value that was carried over cannot be one of the field's type.
@@ -174,11 +149,8 @@ impl NamedState {
         let mut writer = NamedWriter::default();
         writer.field(name, fresh);
         let fresh = NamedState::new(&writer.bytes(""))?;
-        let carried = Migration { saved: self, defaults: &fresh, levels: RefCell::default() };
-        let level =
-            MigrationLevel { saved: Some(&self.root), fresh: Some(&fresh.root), ..MigrationLevel::default() };
-        carried.levels.borrow_mut().push(level);
-        let mut reader = Reader::migrating(&carried);
+        let migration = Migration::new((&self.data, &self.root), (&fresh.data, &fresh.root));
+        let mut reader = Reader::migrating(&migration);
         reader.enter(name);
         T::read(&mut reader)
     }
@@ -196,114 +168,6 @@ impl NamedState {
             before.difference(&after).map(|path| format!("{path} is lost: there is no such field now"));
         let new = after.difference(&before).map(|path| format!("{path} is new: it has its first value"));
         lost.chain(new).collect()
-    }
-}
-
-/// Where a [`Reader`] is in a saved state, and in the state of a world that begins.
-#[derive(Debug)]
-pub(crate) struct Migration<'a> {
-    saved: &'a NamedState,
-    defaults: &'a NamedState,
-    levels: RefCell<Vec<MigrationLevel<'a>>>,
-}
-
-/// A field or an item that is being read. What the saved state lacks comes from the fresh one.
-#[derive(Debug, Clone, Copy, Default)]
-struct MigrationLevel<'a> {
-    saved: Option<&'a NamedNode>,
-    fresh: Option<&'a NamedNode>,
-    scalars: usize,
-    items: usize,
-}
-
-impl<'a> Migration<'a> {
-    pub(crate) fn enter(&self, name: &str) {
-        self.descend(|level| {
-            let within = |node: Option<&'a NamedNode>| node.and_then(|node| node.field(name));
-            MigrationLevel {
-                saved: within(level.saved),
-                fresh: within(level.fresh),
-                ..MigrationLevel::default()
-            }
-        });
-    }
-
-    pub(crate) fn item(&self) {
-        self.descend(|level| {
-            let at = level.items;
-            let within = |node: Option<&'a NamedNode>| node.and_then(|node| node.items.get(at));
-            level.items += 1;
-            // Another item of the same place is not what this one began as.
-            let fresh = if level.saved.is_some() { None } else { within(level.fresh) };
-            MigrationLevel { saved: within(level.saved), fresh, ..MigrationLevel::default() }
-        });
-    }
-
-    fn descend(&self, into: impl FnOnce(&mut MigrationLevel<'a>) -> MigrationLevel<'a>) {
-        let mut levels = self.levels.borrow_mut();
-        let next = levels.last_mut().map(into).unwrap_or_default();
-        levels.push(next);
-    }
-
-    pub(crate) fn leave(&self) {
-        self.levels.borrow_mut().pop();
-    }
-
-    /// The next scalar: from the saved state if it has one of this size there, or else from the fresh
-    /// one, or else 0.
-    pub(crate) fn scalar(&self, bytes: usize) -> u64 {
-        self.take(bytes, 1).first().copied().map_or(0, |first| {
-            let (data, at) = first;
-            data[at..at + bytes].iter().rev().fold(0, |value, byte| value << 8 | u64::from(*byte))
-        })
-    }
-
-    /// So many scalars of one byte each.
-    pub(crate) fn bytes(&self, count: usize) -> Option<&'a [u8]> {
-        if count == 0 {
-            return Some(&[]);
-        }
-        let found = self.take(1, count);
-        let (data, at) = *found.first()?;
-        (found.len() == count).then(|| &data[at..at + count])
-    }
-
-    fn take(&self, bytes: usize, count: usize) -> Vec<(&'a [u8], usize)> {
-        let mut levels = self.levels.borrow_mut();
-        let Some(level) = levels.last_mut() else { return Vec::new() };
-        let from = level.scalars;
-        level.scalars += count;
-        let found = |node: Option<&'a NamedNode>| {
-            let own = node?.scalars.get(from..from + count)?;
-            own.iter().all(|(_, size)| *size == bytes).then_some(own)
-        };
-        if let Some(own) = found(level.saved) {
-            return own.iter().map(|(at, _)| (&*self.saved.data, *at)).collect();
-        }
-        // Of another type now: nothing that follows in this field is what was saved.
-        level.saved = None;
-        found(level.fresh).unwrap_or_default().iter().map(|(at, _)| (&*self.defaults.data, *at)).collect()
-    }
-
-    /// The place of the variant among these names; the first one if there is none.
-    pub(crate) fn variant(&self, names: &[&str]) -> u64 {
-        let mut levels = self.levels.borrow_mut();
-        let Some(level) = levels.last_mut() else { return 0 };
-        level.scalars += 1;
-        let named = |node: Option<&'a NamedNode>| {
-            let (name, _) = node?.fields.first()?;
-            names.iter().position(|own| own == name)
-        };
-        let place = named(level.saved).or_else(|| {
-            level.saved = None;
-            named(level.fresh)
-        });
-        place.unwrap_or(0) as u64
-    }
-
-    /// At least as many bytes as are left.
-    pub(crate) fn rest(&self) -> &'a [u8] {
-        if self.saved.data.len() > self.defaults.data.len() { &self.saved.data } else { &self.defaults.data }
     }
 }
 

@@ -2,12 +2,16 @@
 
 use std::fmt;
 
-use crate::migrate::Migration;
+use crate::named::Migration;
+
+/// Maximum number of commands in a frame: its count has 16 bits. More are an error, so that no
+/// command is silently omitted.
+pub const MAX_COMMANDS: usize = 65_535;
 
 /// Why bytes are not an action, a command frame or a state.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Malformed {
-    /// This number of commands is more than [`crate::MAX_COMMANDS`].
+    /// This number of commands is more than [`FRAME_COMMANDS`].
     TooMany(usize),
     /// The bytes end before the last command does.
     Truncated,
@@ -25,8 +29,7 @@ impl fmt::Display for Malformed {
     fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Malformed::TooMany(count) => {
-                let most = crate::MAX_COMMANDS;
-                write!(out, "{count} commands in one tick: a command frame holds at most {most}")
+                write!(out, "{count} commands in one tick: a command frame holds at most {MAX_COMMANDS}")
             }
             Malformed::Truncated => out.write_str("the bytes are truncated"),
             Malformed::Trailing => out.write_str("there are extra bytes at the end"),

@@ -4,54 +4,7 @@ use std::fmt::Debug;
 
 use crate::fields::Sink;
 use crate::migrate::NamedState;
-use crate::{Checksum, Command, EncodedAction, Malformed, PlayerId, Reader};
-
-/// What a player or the operator can ask of a world. The order is that of actions in a tick, behind
-/// issuer and sequence.
-pub trait Action: Clone + Debug + PartialEq + Ord + Send + 'static {
-    /// Appends the action as bytes, which say themselves where they end.
-    fn write(&self, out: &mut Vec<u8>);
-
-    /// Reads an action, and nothing behind it.
-    ///
-    /// # Errors
-    /// The bytes do not begin with an action.
-    fn read(from: &mut Reader<'_>) -> Result<Self, Malformed>;
-
-    /// The action as bytes.
-    fn encoded(&self) -> EncodedAction {
-        self.encoded_in(&mut Vec::new())
-    }
-
-    /// The action as bytes, made in a buffer that keeps its memory.
-    fn encoded_in(&self, buffer: &mut Vec<u8>) -> EncodedAction {
-        buffer.clear();
-        self.write(buffer);
-        EncodedAction::new(buffer)
-    }
-
-    /// Whom an action of the operator lets in or makes leave.
-    fn membership(&self) -> Option<MembershipChange> {
-        None
-    }
-
-    /// Whether the server gives this action with the join of a player, right behind it.
-    fn accompanies_join(&self, player: PlayerId) -> bool {
-        let _ = player;
-        false
-    }
-}
-
-/// A change of who is in a world.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub enum MembershipChange {
-    /// A player joins, with a name.
-    Joined(PlayerId, String),
-    /// A player leaves.
-    Left(PlayerId),
-    /// A player stays without a connection: its next one counts sequences from 1.
-    Disconnected(PlayerId),
-}
+use crate::{Action, Checksum, Command, PlayerId};
 
 /// An option of a game: part of a world's identity.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -4,6 +4,7 @@
 
 use serde_json::{Value, json};
 use tickwire::internal::tools::inspector::capture_file::CaptureFile;
+use tickwire::internal::tools::inspector::opening::Opening;
 use tickwire::internal::tools::inspector::{FilterError, FrameList, ListRequest};
 use tickwire::limits;
 
@@ -31,7 +32,7 @@ pub extern "C" fn file_input(length: usize) -> *mut u8 {
         if length > limits::INSPECTOR_FILE_BYTES {
             return std::ptr::null_mut();
         }
-        tab.file = None;
+        (tab.file, tab.opening) = (None, None);
         tab.file_input = vec![0; length];
         tab.file_input.as_mut_ptr()
     })
@@ -43,11 +44,20 @@ pub extern "C" fn file_most() -> usize {
     limits::INSPECTOR_FILE_BYTES
 }
 
-/// Opens the capture file whose bytes came; from now on it is shown. Puts out what `file_about` does.
+/// Goes on opening the capture file whose bytes came, until about so many of them were looked at. Puts out
+/// `{"percent":…}` while something is left. The file is shown from then on, and what `file_about` does is put out.
 #[unsafe(no_mangle)]
-pub extern "C" fn file_open() -> usize {
+pub extern "C" fn file_open(bytes: usize) -> usize {
     answer(|tab, _| {
-        let file = CaptureFile::open(std::mem::take(&mut tab.file_input))?;
+        let mut opening = match tab.opening.take() {
+            Some(opening) => opening,
+            None => Opening::new(std::mem::take(&mut tab.file_input))?,
+        };
+        let Some(file) = opening.work(bytes)? else {
+            let percent = opening.percent();
+            tab.opening = Some(opening);
+            return Ok(json!({ "percent": percent }).to_string().into_bytes());
+        };
         let about = file.about().to_string();
         tab.file = Some(file);
         Ok(about.into_bytes())

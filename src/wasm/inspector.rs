@@ -5,6 +5,7 @@ use std::cell::RefCell;
 
 use serde_json::{Value, json};
 use tickwire::internal::tools::inspector::capture_file::CaptureFile;
+use tickwire::internal::tools::inspector::opening::Opening;
 use tickwire::internal::tools::inspector::{ExportedClient, Inspector};
 use tickwire::limits;
 
@@ -17,6 +18,8 @@ pub struct Tab {
     pub inspector: Option<Inspector>,
     /// A capture file: while there is one, it is shown.
     pub file: Option<CaptureFile>,
+    /// The next capture file, while it is being opened.
+    pub opening: Option<Opening>,
     /// The bytes of the next capture file.
     pub file_input: Vec<u8>,
 }

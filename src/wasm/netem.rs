@@ -3,7 +3,7 @@
 use std::cell::RefCell;
 use std::time::Duration;
 
-use tickwire::internal::util::netem::{SegmentScheduler, Conditions, Direction, PRESETS};
+use tickwire::internal::util::netem::{Conditions, Direction, PRESETS, SegmentScheduler};
 
 use super::buffers::with;
 

@@ -65,7 +65,7 @@ pub extern "C" fn watch_finish() {
     call(|_, watch| watch.finish());
 }
 
-/// Puts out what is known of the file: its bytes read, how it ended, its rooms.
+/// Writes the state of the file as JSON: bytes read, end, rooms, and the name of this program's own game.
 #[unsafe(no_mangle)]
 pub extern "C" fn watch_file() -> usize {
     let told = call(|_, watch| Some(file(watch))).unwrap_or_else(|| json!({ "error": NONE }));
@@ -89,7 +89,8 @@ fn file(watch: &Playback) -> Value {
         }
     });
     let rooms: Vec<Value> = rooms.collect();
-    json!({ "bytes": watch.bytes(), "end": end, "why": watch.why_nothing(), "rooms": rooms })
+    let own = embedded::game(None).map(|kind| kind.about.name);
+    json!({ "own_game": own, "bytes": watch.bytes(), "end": end, "why": watch.why_nothing(), "rooms": rooms })
 }
 
 /// Watches a room. The input has a line with its name, a line with that of the dialect, and then the packet table.

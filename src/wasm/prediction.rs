@@ -7,7 +7,7 @@ use std::cell::RefCell;
 use std::sync::Arc;
 use std::time::Duration;
 
-use tickwire::game::prediction::{Predictor, PredictionFeatures};
+use tickwire::game::prediction::{PredictionFeatures, Predictor};
 use tickwire::internal::games;
 use tickwire::limits;
 use tickwire::packet::PacketTables;

@@ -34,7 +34,7 @@
 //! use std::net::{TcpListener, TcpStream};
 //!
 //! use tickwire::ws::http::{HeadReader, ResponseReader};
-//! use tickwire::ws::{CloseCode, Conn, Event, HeadLimits, Limits, Role, upgrade};
+//! use tickwire::ws::{CloseCode, Conn, Event, HeadLimits, Limits, Role, handshake};
 //!
 //! fn echo(mut stream: TcpStream) -> Result<(), Box<dyn Error>> {
 //!     let (mut head, mut buffer) = (HeadReader::new(HeadLimits::default()), [0; 4096]);
@@ -46,7 +46,7 @@
 //!             None => {}
 //!         }
 //!     };
-//!     stream.write_all(&upgrade::accept(&request, &[])?.response)?;
+//!     stream.write_all(&handshake::accept(&request, &[])?.response)?;
 //!     let limits = Limits { message_bytes: 64 * 1024, ..Limits::default() };
 //!     let (mut conn, mut output) = (Conn::new(Role::Server, limits), Vec::new());
 //!     conn.receive(head.rest());
@@ -79,9 +79,9 @@
 //!     let server = std::thread::spawn(serve);
 //!
 //!     // Real keys and masks come from a random generator: RFC 6455 sections 4.1 and 5.3.
-//!     let key = upgrade::encode_key([7; upgrade::KEY_BYTES]);
+//!     let key = handshake::encode_key([7; handshake::KEY_BYTES]);
 //!     let mut stream = TcpStream::connect(address)?;
-//!     stream.write_all(&upgrade::request(&address.to_string(), "/", &key, &[]))?;
+//!     stream.write_all(&handshake::request(&address.to_string(), "/", &key, &[]))?;
 //!     let (mut head, mut buffer) = (ResponseReader::new(HeadLimits::default()), [0; 4096]);
 //!     let response = loop {
 //!         let count = stream.read(&mut buffer)?;
@@ -91,7 +91,7 @@
 //!             None => {}
 //!         }
 //!     };
-//!     upgrade::check_response(&response, &key, &[])?;
+//!     handshake::check_response(&response, &key, &[])?;
 //!     let mut conn = Conn::new(Role::Client { mask_key: || [1, 2, 3, 4] }, Limits::default());
 //!     conn.receive(head.rest());
 //!     conn.send_text("hello");

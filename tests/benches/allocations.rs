@@ -218,7 +218,7 @@ fn no_answer_allocates() {
         let walk = Action::Move { direction: Some(Angle((tick / 10).wrapping_mul(9_000))) };
         for (sequence, action) in (u64::from(tick) * 2 + 1..).zip([walk, Action::ClanLeave]) {
             let command = RawCommand { player, sequence, action: action.encoded() };
-            handle.push((home, 2), command, None).expect("there is room");
+            handle.push((home, 2), command, None, Duration::ZERO).expect("there is room");
         }
         let ticked = room.tick(Duration::ZERO, TickRequest::default());
         assert_eq!(ticked.answers.as_ref().expect("some").to(2).len(), 2);

@@ -7,6 +7,7 @@ import { readFile } from 'node:fs/promises';
 import { fileURLToPath } from 'node:url';
 import { keep, state, until } from './lib/browser.mjs';
 import { FLAGS, Game } from './lib/game.mjs';
+import { largeCapture } from './parts/large-capture.mjs';
 import { flipping, lane, teaching } from './parts/teaching.mjs';
 import { binary } from './lib/server.mjs';
 
@@ -319,6 +320,19 @@ async function asking() {
   });
 }
 
+/** @param {import('playwright-core').Page} page */
+async function noCapture(page) {
+  await game.check('a file that is no capture is refused in words, and the page goes on', async () => {
+    await page.setInputFiles('#file', fileURLToPath(new URL('./wire.mjs', import.meta.url)));
+    await page.locator('#file-error', { hasText: 'wire.mjs: The file cannot be read: at byte 0: this is neither pcapng nor pcap.' }).waitFor();
+    await page.getByRole('button', { name: 'Close' }).first().click();
+    await page.locator('#live').click();
+    await until(page, () => document.querySelector('#inside').dataset.source === 'live');
+    // The rows of the file are gone: any row is one of the client that is watched now.
+    await page.locator('#list li').first().waitFor({ state: 'attached', timeout: 15000 });
+  });
+}
+
 async function copying() {
   const context = await game.browser.newContext({ viewport: SMALL, permissions: ['clipboard-read', 'clipboard-write'] });
   const page = await context.newPage();
@@ -341,9 +355,7 @@ async function copying() {
   await game.check('the chosen frame is copied in five ways, also with the keyboard, and the page says what was copied', async () => {
     await page.keyboard.press('c');
     assert.equal(await page.evaluate(() => document.activeElement.dataset.as), 'hex');
-    await page.keyboard.press('ArrowDown');
-    await page.keyboard.press('ArrowDown');
-    await page.keyboard.press('Enter');
+    for (const key of ['ArrowDown', 'ArrowDown', 'Enter']) await page.keyboard.press(key);
     await page.locator('#note', { hasText: 'Copied a command' }).waitFor();
     const command = await clipboard();
     assert.match(command, /^tickwire explain --dialect \S+ --from client [0-9a-f]+$/);
@@ -369,15 +381,8 @@ async function copying() {
     assert.deepEqual(sockets, []);
     await other.close();
   });
-  await game.check('a file that is no capture is refused in words, and the page goes on', async () => {
-    await page.setInputFiles('#file', fileURLToPath(new URL('./wire.mjs', import.meta.url)));
-    await page.locator('#file-error', { hasText: 'wire.mjs: The file cannot be read: at byte 0: this is neither pcapng nor pcap.' }).waitFor();
-    await page.getByRole('button', { name: 'Close' }).first().click();
-    await page.locator('#live').click();
-    await until(page, () => document.querySelector('#inside').dataset.source === 'live');
-    // The rows of the file are gone: any row is one of the client that is watched now.
-    await page.locator('#list li').first().waitFor({ state: 'attached', timeout: 15000 });
-  });
+  await noCapture(page);
+  await largeCapture(game, page);
   await game.check('what was asked of the live frames is not asked of those of a capture', async () => {
     await page.getByRole('button', { name: '↑ Client' }).click();
     await page.locator('#filter').fill('aim');

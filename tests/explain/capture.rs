@@ -117,20 +117,26 @@ pub(super) fn found(file: &[u8], dialect: Option<&str>) -> Vec<String> {
         |name: &str| codes.dialects().find(|dialect| dialect.name() == name).expect("built in").as_ref();
     let capture = capture::read(file).expect("a capture");
     let mut lines = Vec::new();
-    capture_walk::walk(&capture, &codes, (dialect.map(named), named("native")), None, |found| {
-        let what = match found.what {
-            CaptureItemKind::Begin { is_whole, .. } => {
-                format!("begins, {}", if is_whole { "whole" } else { "midway" })
-            }
-            CaptureItemKind::Item(item) => {
-                assert_eq!(item.encode().as_ref(), Some(&item.bytes));
-                let mark = if item.from == Side::Client { ">" } else { "<" };
-                format!("{mark} {item}")
-            }
-            CaptureItemKind::Hole(side, bytes) => format!("{bytes} bytes of {side:?} missing"),
-        };
-        lines.push(format!("{} {}: {what}", found.client, found.packet));
-    });
+    capture_walk::walk(
+        &capture.connections(),
+        &codes,
+        (dialect.map(named), named("native")),
+        None,
+        |found| {
+            let what = match found.what {
+                CaptureItemKind::Begin { is_whole, .. } => {
+                    format!("begins, {}", if is_whole { "whole" } else { "midway" })
+                }
+                CaptureItemKind::Item(item) => {
+                    assert_eq!(item.encode().as_ref(), Some(&item.bytes));
+                    let mark = if item.from == Side::Client { ">" } else { "<" };
+                    format!("{mark} {item}")
+                }
+                CaptureItemKind::Hole(side, bytes) => format!("{bytes} bytes of {side:?} missing"),
+            };
+            lines.push(format!("{} {}: {what}", found.client, found.packet));
+        },
+    );
     lines
 }
 
@@ -468,7 +474,7 @@ fn the_room_of_a_path_says_its_dialect() {
     let capture = capture::read(&writer.blocks).expect("a capture");
     let codes = capture_walk::codes(&capture, None).expect("good tables");
     let otherwise = codes.default_dialect().expect("there are dialects");
-    let tallies = capture_walk::walk(&capture, &codes, (None, otherwise), None, |_| {});
+    let tallies = capture_walk::walk(&capture.connections(), &codes, (None, otherwise), None, |_| {});
     let dialects: Vec<(&str, bool)> =
         tallies.iter().map(|(_, tally)| (tally.dialect.as_str(), tally.is_guess)).collect();
     assert_eq!(dialects, [("tanks", false), ("native", false)]);

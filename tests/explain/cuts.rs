@@ -75,7 +75,9 @@ fn read<'c>(
     let native = codes.dialects().find(|dialect| dialect.name() == "native").expect("built in");
     let (mut items, mut guess) = (Vec::new(), None);
     let tallies =
-        capture_walk::walk(capture, codes, (None, native), Some(number), |found| match found.what {
+        capture_walk::walk(&capture.connections(), codes, (None, native), Some(number), |found| match found
+            .what
+        {
             CaptureItemKind::Begin { guess: begun, .. } => guess = begun,
             CaptureItemKind::Item(item) => items.push(item),
             CaptureItemKind::Hole(..) => {}

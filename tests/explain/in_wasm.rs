@@ -15,7 +15,7 @@ use tickwire::explain::capture_walk::{self, CaptureItemKind as Found};
 use tickwire::explain::{Content, Explanation, hex};
 use tickwire::internal::tools::inspector::capture_file::CaptureFile;
 use tickwire::internal::tools::inspector::observed_format::{self, Handshake, ObservedKind, ObservedRecord};
-use tickwire::internal::tools::inspector::{ExportedClient, Inspector, ListRequest};
+use tickwire::internal::tools::inspector::{ExportedClient, Inspector, ListRequest, opening};
 use tickwire::packet::PacketTables;
 use tickwire::ws::frame::{self, Opcode};
 use tickwire::ws::{Side, handshake};
@@ -174,7 +174,7 @@ fn talks(path: &Path) -> Vec<Talk> {
     let (codes, capture) = (PacketTables::builtin(), capture::read(&bytes).expect("a capture"));
     let native = codes.dialects().find(|dialect| dialect.name() == "native").expect("built in");
     let mut talks: Vec<Talk> = Vec::new();
-    capture_walk::walk(&capture, &codes, (None, native), None, |found| {
+    capture_walk::walk(&capture.connections(), &codes, (None, native), None, |found| {
         talks.resize_with(talks.len().max(found.client), Default::default);
         let talk = &mut talks[found.client - 1];
         match found.what {
@@ -214,9 +214,9 @@ fn open_captures(twin: &mut Twin) -> usize {
         let (codes, found) = (PacketTables::builtin(), capture::read(&bytes).expect("a capture"));
         let native = codes.dialects().find(|dialect| dialect.name() == "native").expect("built in");
         let mut expected = Vec::new();
-        let mut file = CaptureFile::open(bytes.clone()).expect("a capture");
+        let mut file = opening::open(bytes.clone()).expect("a capture");
         twin.note(b'F', &bytes, file.about().to_string());
-        capture_walk::walk(&found, &codes, (None, native), None, |found| match found.what {
+        capture_walk::walk(&found.connections(), &codes, (None, native), None, |found| match found.what {
             Found::Item(item) => {
                 expected.push((found.client, found.packet, Some((item.json(), item.names()))))
             }

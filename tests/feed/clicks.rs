@@ -48,7 +48,7 @@ impl Game {
         let (mut outputs, now) = (Vec::new(), Duration::from_millis(u64::from(self.world.tick()) * 33));
         for message in messages {
             let decoded = dialect.decode(Direction::ToServer, message).expect("a message of the dialect");
-            self.session.handle(&decoded, now, &mut outputs).expect("no breach");
+            self.session.handle(&decoded, now, Duration::ZERO, &mut outputs).expect("no breach");
         }
         let command = |output| match output {
             SessionOutput::Command(command, ..) => command.decoded().expect("an action of the game"),

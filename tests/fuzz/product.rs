@@ -11,7 +11,7 @@ use std::sync::OnceLock;
 mod product {
     pub mod connection;
     pub mod game;
-    /// The games without the list of them, whose entries are of servers.
+    /// The games without their list.
     pub mod games {
         pub mod moo;
     }

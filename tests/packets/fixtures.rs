@@ -4,7 +4,7 @@
 #![allow(clippy::approx_constant, reason = "3.14 and 1.57 are what clients send")]
 
 use tickwire::internal::games::moo::client_packet::{ClanAction, ClientPacket, Mode};
-use tickwire::internal::games::moo::feed::outgoing_packet::{AddPlayer, OutgoingPacket, Welcome};
+use tickwire::internal::games::moo::feed::outgoing_packet::{AddPlayer, OutgoingPacket};
 use tickwire::packet::Direction;
 use tickwire::packet::{Dialect, PacketTables, Value, json};
 
@@ -204,27 +204,13 @@ const BOB: AddPlayer<'_> = AddPlayer {
     is_you: false,
     ..ANN
 };
-const WELCOME: Welcome<'_> = Welcome {
-    version: 1,
-    code_hash: "0123456789abcdef",
-    seed: 7,
-    map_size_px: 14_400,
-    tick_hz: 30,
-    update_hz: 30,
-    epoch: "fedcba9876543210",
-    tick: 70_000,
-};
 /// Typed packets and the label of the fixture that says the same.
-const SERVER: [(&str, OutgoingPacket<'_>); 11] = [
-    ("io-init", OutgoingPacket::IoInit { socket_id: "1" }),
-    ("init data", OutgoingPacket::InitData),
+const SERVER: [(&str, OutgoingPacket<'_>); 7] = [
     ("setup", OutgoingPacket::Setup { sid: 1 }),
     ("add oneself", OutgoingPacket::AddPlayer(ANN)),
     ("add another", OutgoingPacket::AddPlayer(BOB)),
     ("remove", OutgoingPacket::RemovePlayer { id: "2" }),
     ("chat", OutgoingPacket::Chat { player: 1, text: "h\u{e9}llo" }),
-    ("pong", OutgoingPacket::Pong { nonce: u32::MAX, tick: 70_000 }),
-    ("welcome", OutgoingPacket::Welcome(WELCOME)),
     ("spawned", OutgoingPacket::Spawned { player: 1 }),
     ("watching", OutgoingPacket::Watching { player: Some(2) }),
 ];
@@ -246,7 +232,7 @@ fn typed_server_packets_are_the_fixtures() {
             compared += 1;
         }
     }
-    assert_eq!(compared, 4 * 8 + 5);
+    assert_eq!(compared, 4 * 5 + 3);
 }
 
 #[test]
@@ -255,8 +241,8 @@ fn what_a_dialect_lacks_is_not_said() {
     for (what, packet) in SERVER {
         let said = [!packet.encode(&legacy).is_empty(), !packet.encode(&native).is_empty()];
         let expected = match what {
-            "io-init" | "init data" | "setup" | "add oneself" | "add another" | "remove" => [true, false],
-            "welcome" | "spawned" | "watching" => [false, true],
+            "setup" | "add oneself" | "add another" | "remove" => [true, false],
+            "spawned" | "watching" => [false, true],
             _ => [true, true],
         };
         assert_eq!(said, expected, "{what}");

@@ -74,7 +74,7 @@ fn tick(room: &mut Room<Moo>) -> TickResult {
 /// Queues a command; whether it is accepted depends on what it does.
 fn push(handle: &RoomHandle, connection: u64, player: PlayerId, sequence: u64, does: &EncodedAction) {
     let command = RawCommand { player, sequence, action: does.clone() };
-    handle.push((home(), connection), command, None).expect("there is room");
+    handle.push((home(), connection), command, None, Duration::ZERO).expect("there is room");
 }
 
 fn stop() -> EncodedAction {
@@ -95,9 +95,9 @@ fn a_tick_answers_each_command_to_the_connection_that_sent_it() {
     }
     push(&handle, 40, players[1], u64::from(u32::MAX) + 7, &stop());
     let long = RawCommand { player: players[1], sequence: 2, action: EncodedAction::new(&[0; 9_000]) };
-    assert_eq!(handle.push((home(), 40), long, None), Err(InboxRejection::PlayerBytes));
+    assert_eq!(handle.push((home(), 40), long, None, Duration::ZERO), Err(InboxRejection::PlayerBytes));
     let stolen = RawCommand { player: players[1], sequence: 10, action: stop() };
-    assert_eq!(handle.push((home(), 70), stolen, None), Err(InboxRejection::TakenOver));
+    assert_eq!(handle.push((home(), 70), stolen, None, Duration::ZERO), Err(InboxRejection::TakenOver));
     handle.reject((home(), 70), 11, "chat_too_soon");
 
     let ticked = tick(&mut room);

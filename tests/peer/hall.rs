@@ -2,7 +2,7 @@
 
 use std::io;
 use std::net::SocketAddr;
-use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
@@ -39,6 +39,8 @@ pub struct Kept {
     bytes: Mutex<Vec<u8>>,
     /// The bytes that it takes at most, of each send.
     pub takes: AtomicUsize,
+    /// The time in which its machine was suspended.
+    pub suspended_ms: AtomicU64,
 }
 
 impl Transport for Kept {
@@ -49,6 +51,9 @@ impl Transport for Kept {
         Ok(slices.len())
     }
     fn queued(&self, _client: &Client<Kept>, _frames: &[u8], _now: Duration) {}
+    fn suspended(&self) -> Duration {
+        Duration::from_millis(self.suspended_ms.load(Ordering::Relaxed))
+    }
     fn cut(&self) {}
 }
 
@@ -97,7 +102,8 @@ pub struct Hall {
     pub budgets: Arc<AddressRateLimits>,
     pub ends: Vec<End>,
     pub now: Duration,
-    sequence: u64,
+    /// The sequence of the last command with which all players walk.
+    pub sequence: u64,
 }
 
 impl Hall {
@@ -168,7 +174,11 @@ impl Hall {
         };
         let client = Arc::new(Client::new(
             who,
-            Kept { bytes: Mutex::default(), takes: AtomicUsize::new(usize::MAX) },
+            Kept {
+                bytes: Mutex::default(),
+                takes: AtomicUsize::new(usize::MAX),
+                suspended_ms: AtomicU64::new(0),
+            },
             entry,
             self.now,
         ));
@@ -226,7 +236,10 @@ impl Hall {
             let connection =
                 self.ends.iter().find(|end| end.client.player() == Some(player)).expect("of a client");
             let household = AddressPrefix::from_ip(std::net::Ipv4Addr::LOCALHOST.into());
-            self.room.handle().push((household, connection.client.id), command, None).expect("there is room");
+            self.room
+                .handle()
+                .push((household, connection.client.id), command, None, Duration::ZERO)
+                .expect("there is room");
         }
         let ticked = self.room.tick(self.now, TickRequest::default());
         Backlog::new(ticked.published, ticked.answers)

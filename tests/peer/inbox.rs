@@ -132,6 +132,37 @@ fn a_tick_holds_so_many_bytes_of_one_player_and_the_rest_moves_to_the_next() {
 }
 
 #[test]
+fn commands_of_a_client_that_kept_playing_during_a_pause_are_all_queued_in_order() {
+    // Five seconds at two commands a tick: the client's ticks went on, those of the world did not.
+    let (count, lead) = (300, 3);
+    let push_all = |push: &mut dyn FnMut(RawCommand, u32) -> Result<(), InboxRejection>| {
+        (0..count).filter(|at| push(stop(1, at + 1), lead + at / 2).is_err()).count()
+    };
+    let mut usual = inbox();
+    let lost = push_all(&mut |command, tick| usual.push(home(), command, Some(tick)));
+    assert!(lost > 200, "without a pause the last tick ahead is full: {lost}");
+    let mut paused = inbox();
+    paused.push_operator(vec![leave()]);
+    let lost = push_all(&mut |command, tick| {
+        paused.make_room(&command);
+        paused.push(home(), command, Some(tick))
+    });
+    assert_eq!((lost, paused.waiting()), (0, count as usize));
+    let run: Vec<Vec<u64>> = (0..=30).map(|tick| sequences(&mut paused, tick)).collect();
+    assert!(run.iter().all(|tick| tick.len() <= 1 + PER_TICK as usize));
+    let of_player: Vec<u64> = run.concat().into_iter().skip(1).collect();
+    assert_eq!(of_player, (1..=u64::from(count)).collect::<Vec<_>>());
+    assert_eq!((paused.waiting(), paused.is_empty()), (0, true));
+    // The ticks ahead are still the bound.
+    let mut full = 0..2 * 31 * PER_TICK;
+    let most = full.position(|at| {
+        paused.make_room(&stop(1, 1 + at));
+        paused.push(home(), stop(1, 1 + at), Some(at)).is_err()
+    });
+    assert_eq!(most, Some(31 * PER_TICK as usize));
+}
+
+#[test]
 fn one_player_cannot_fill_the_ticks_ahead_and_all_addresses_together_not_the_inbox() {
     let (mut inbox, ahead) = (inbox(), 31 * PER_TICK);
     for sequence in 0..ahead {

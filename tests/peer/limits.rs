@@ -13,7 +13,7 @@ use tickwire::internal::server::admission::address_rate_limits::{
 use tickwire::internal::server::room::lockstep::LockstepAccess;
 use tickwire::internal::util::address_prefix::AddressPrefix;
 use tickwire::limits;
-use tickwire::packet::PacketTables;
+use tickwire::packet::{PacketTables, Value};
 
 use crate::hall::Hall;
 use crate::session::shared;
@@ -160,12 +160,25 @@ const KEPT_PLAYING: u32 = 5 * 60;
 
 #[test]
 fn a_client_that_kept_playing_while_the_server_was_paused_is_not_closed() {
+    keeps_playing_in(|hall, _| hall.now += Duration::from_secs(5));
+}
+
+#[test]
+fn a_client_that_kept_playing_while_the_machine_was_suspended_is_not_closed() {
+    // The server's clock stands still meanwhile.
+    keeps_playing_in(|hall, at| {
+        hall.ends[at].client.line.suspended_ms.store(5_000, std::sync::atomic::Ordering::Relaxed)
+    });
+}
+
+fn keeps_playing_in(pause: impl Fn(&mut Hall, usize)) {
     const { assert!(KEPT_PLAYING > limits::CLIENT_MESSAGES_BURST, "otherwise this shows nothing") };
     for is_noted_first in [false, true] {
         let mut hall = Hall::new(LockstepAccess::Off);
         let at = hall.client(1, false);
         hall.ticks(60);
-        hall.now += Duration::from_secs(5);
+        hall.say(at, "ping", &[6.into()]);
+        pause(&mut hall, at);
         if is_noted_first {
             hall.tick();
         }
@@ -180,6 +193,30 @@ fn a_client_that_kept_playing_while_the_server_was_paused_is_not_closed() {
             hall.ends[at].client.sender.ending(),
             Some(DisconnectReason::Breach(CloseReason::MessageRate))
         );
+    }
+}
+
+#[test]
+fn commands_that_waited_during_a_pause_of_the_server_are_not_rejected() {
+    for (name, count) in [("move", KEPT_PLAYING), ("chat", 10)] {
+        let mut hall = Hall::new(LockstepAccess::Off);
+        let at = hall.client(1, false);
+        hall.ticks(60);
+        hall.now += Duration::from_secs(5);
+        // The client's ticks went on. Its sequences are above those of the hall's earlier commands, and
+        // below those of its later ones, which the world would reject as repeated otherwise.
+        let ahead = hall.room.handle().tick() + 3;
+        for sent in 0..count {
+            let tick = ahead + 150 * sent / count;
+            let value = if name == "chat" { "hello".into() } else { Value::Nil };
+            hall.say(at, name, &[(1_000 + sent).into(), tick.into(), value]);
+        }
+        hall.ends[at].others.clear();
+        hall.sequence = (1_000 + count).into();
+        hall.ticks(40);
+        let heard = |name: &str| hall.ends[at].others.iter().filter(|other| *other == name).count();
+        assert_eq!([heard("command_rejected"), heard("error")], [0, 0], "{name}");
+        assert!(heard("command_accepted") > 0, "{name}");
     }
 }
 
@@ -239,6 +276,26 @@ fn slack_is_the_length_of_a_pause_bounded_in_length_and_time() {
     pauses.note(again + limits::PAUSE_SLACK_TIME + ms(1));
     assert_eq!(pauses.slack(again + limits::PAUSE_SLACK_TIME + ms(1)), Duration::ZERO);
     assert_eq!(pauses.slack(again + seconds(86_400)), limits::PAUSE_SLACK_MOST);
+}
+
+#[test]
+fn suspended_time_counts_as_a_pause_once_and_makes_nobody_silent() {
+    let (seconds, life) = (Duration::from_secs, Deadlines::new(false, START));
+    let pauses = &life.pauses;
+    pauses.note_suspended(seconds(3_600));
+    assert_eq!([pauses.noted(START), pauses.slack(START)], [Duration::ZERO, limits::PAUSE_SLACK_MOST]);
+    pauses.note(START);
+    assert!(
+        !matches!(life.poll(START, limits::IDLE_TIMEOUT), DueAction::Close(_)),
+        "an hour, and nobody is silent"
+    );
+    (1..=20).for_each(|second| {
+        pauses.note_suspended(seconds(3_600));
+        pauses.note(START + Duration::from_millis(900) * second);
+    });
+    assert_eq!(pauses.slack(START + seconds(18)), Duration::ZERO, "the same suspended time is no new pause");
+    pauses.note_suspended(seconds(3_604));
+    assert_eq!(pauses.slack(START + seconds(18)), seconds(4), "another one, as long as it has grown");
 }
 
 #[test]

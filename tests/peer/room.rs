@@ -156,7 +156,7 @@ fn a_player_without_a_connection_stops_and_its_next_connection_counts_from_1() {
     let (handle, key) = (Arc::clone(&running.handle), [7; 16]);
     let player = running.enter_by(Some(key), 7).player;
     running.tick();
-    handle.push((home(), 7), walk(player, 900, Some(0)), None).expect("its seat");
+    handle.push((home(), 7), walk(player, 900, Some(0)), None, Duration::ZERO).expect("its seat");
     let place = |running: &mut Running| {
         let ticked = running.tick();
         let body = state(&ticked).players.iter().find(|seen| seen.player == player).expect("it is there");
@@ -168,7 +168,7 @@ fn a_player_without_a_connection_stops_and_its_next_connection_counts_from_1() {
     (0..30).for_each(|_| drop(running.tick()));
     assert_eq!(place(&mut running), place(&mut running), "it stands");
     assert_eq!(running.come_back(key, 8), Some(player));
-    handle.push((home(), 8), walk(player, 1, Some(0)), None).expect("its seat");
+    handle.push((home(), 8), walk(player, 1, Some(0)), None, Duration::ZERO).expect("its seat");
     let stood = place(&mut running);
     assert_ne!(stood, place(&mut running), "it walks again");
 }
@@ -179,11 +179,14 @@ fn a_connection_that_comes_back_takes_the_seat_from_one_whose_end_nobody_has_not
     let (handle, key) = (Arc::clone(&running.handle), [7; 16]);
     let player = running.enter_by(Some(key), 7).player;
     running.tick();
-    handle.push((home(), 7), walk(player, 5, Some(0)), None).expect("its seat");
+    handle.push((home(), 7), walk(player, 5, Some(0)), None, Duration::ZERO).expect("its seat");
     assert_eq!(running.come_back(key, 8), Some(player));
     assert_eq!([7, 8].map(|connection| handle.is_evicted(connection)), [true, false]);
-    assert_eq!(handle.push((home(), 7), walk(player, 6, Some(0)), None), Err(InboxRejection::TakenOver));
-    handle.push((home(), 8), walk(player, 1, None), None).expect("its seat");
+    assert_eq!(
+        handle.push((home(), 7), walk(player, 6, Some(0)), None, Duration::ZERO),
+        Err(InboxRejection::TakenOver)
+    );
+    handle.push((home(), 8), walk(player, 1, None), None, Duration::ZERO).expect("its seat");
     assert_eq!(running.tick().rejected, [], "of the first connection nothing is left");
     handle.disconnect(player, 7, running.now);
     assert!(!handle.is_evicted(7), "it is gone");
@@ -288,7 +291,7 @@ fn a_client_comes_back_to_its_seat_in_the_next_run_by_its_key_alone() {
     let player = before.enter_by(Some(key), 1).player;
     before.enter(2);
     before.tick();
-    before.handle.push((home(), 1), walk(player, 5, Some(0)), None).expect("its seat");
+    before.handle.push((home(), 1), walk(player, 5, Some(0)), None, Duration::ZERO).expect("its seat");
     before.tick();
     let answer = before.handle.kept().expect("nothing else is asked");
     before.tick();
@@ -314,7 +317,10 @@ fn a_player_without_connection_leaves_in_the_next_tick_if_seats_do_not_wait() {
     let player = running.enter(7);
     running.tick();
     let stop = Command { player, sequence: 1, action: Action::Move { direction: None } };
-    running.handle.push((home(), 7), stop.encoded(), Some(running.handle.tick() + 9)).expect("room for one");
+    running
+        .handle
+        .push((home(), 7), stop.encoded(), Some(running.handle.tick() + 9), Duration::ZERO)
+        .expect("room for one");
     running.handle.disconnect(player, 7, running.now);
     assert_eq!(running.players(), [0; 0]);
     let rejected: Vec<_> = (0..10).flat_map(|_| running.tick().rejected).collect();

@@ -164,7 +164,7 @@ impl Hall {
             let action = Action::Move { direction: Some(Angle(direction)) }.encoded();
             let command = RawCommand { player, sequence: self.sequence, action };
             let from = (AddressPrefix::from_ip(std::net::Ipv4Addr::LOCALHOST.into()), client.id);
-            self.room.handle().push(from, command, None).expect("there is room");
+            self.room.handle().push(from, command, None, Duration::ZERO).expect("there is room");
         }
         let ticked = self.room.tick(NOW, TickRequest::default());
         let backlog = Backlog::new(ticked.published, ticked.answers);

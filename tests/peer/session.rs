@@ -49,7 +49,7 @@ fn arrived(packet: &ClientPacket<'_>) -> DecodedPacket<'static> {
 
 fn handled_at(now: Duration, session: &mut Session, packet: &DecodedPacket<'_>) -> Vec<SessionOutput> {
     let mut outputs = Vec::new();
-    session.handle(packet, now, &mut outputs).expect("no breach");
+    session.handle(packet, now, Duration::ZERO, &mut outputs).expect("no breach");
     outputs
 }
 
@@ -87,7 +87,7 @@ fn a_native_client_sends_hello_in_our_version_first_and_then_watches_or_joins() 
     for (packet, breach) in
         [(step(Some(1)), CloseReason::HelloFirst), (hello(2, Mode::Play), CloseReason::HelloVersion)]
     {
-        assert_eq!(new(true).handle(&arrived(&packet), START, &mut Vec::new()), Err(breach));
+        assert_eq!(new(true).handle(&arrived(&packet), START, Duration::ZERO, &mut Vec::new()), Err(breach));
     }
     let mut session = new(true);
     assert_eq!(
@@ -163,6 +163,43 @@ fn chat_pings_and_clan_requests_have_an_interval_each() {
 }
 
 #[test]
+fn packets_that_waited_during_a_pause_keep_their_intervals_within_it() {
+    for (packet, interval, rule) in [
+        (chat("hello"), limits::CHAT_INTERVAL, "chat_too_soon"),
+        (map_ping(), limits::MAP_PING_INTERVAL, "map_ping_too_soon"),
+        (leave_clan(), limits::CLAN_INTERVAL, "clan_too_soon"),
+    ] {
+        let (packet, pause, mut session) = (arrived(&packet), Duration::from_secs(5), playing(false));
+        let mut is_allowed = |now, slack| {
+            let mut outputs = Vec::new();
+            session.handle(&packet, now, slack, &mut outputs).expect("no breach");
+            matches!(outputs[..], [SessionOutput::Command(..)])
+        };
+        assert!(is_allowed(START, Duration::ZERO));
+        let end = START + pause;
+        let in_pause = pause.div_duration_f64(interval) as usize;
+        let allowed = (0..100).filter(|_| is_allowed(end, pause)).count();
+        assert_eq!(allowed, in_pause, "{rule}");
+        let next = end + interval;
+        assert!(!is_allowed(next - Duration::from_nanos(1), pause), "{rule}: the pause is spent");
+        assert!(is_allowed(next, pause), "{rule}");
+        // What the client left unused while the server ran is not saved for later.
+        let later = next + pause;
+        assert!(is_allowed(later, Duration::ZERO) && !is_allowed(later, Duration::ZERO), "{rule}");
+        // The clock of a suspended machine stands still.
+        let mut session = playing(false);
+        let mut is_allowed = |now, slack| {
+            let mut outputs = Vec::new();
+            session.handle(&packet, now, slack, &mut outputs).expect("no breach");
+            matches!(outputs[..], [SessionOutput::Command(..)])
+        };
+        assert!(is_allowed(START, Duration::ZERO));
+        let resumed = START + Duration::from_millis(1);
+        assert_eq!((0..100).filter(|_| is_allowed(resumed, pause)).count(), in_pause, "{rule}: suspended");
+    }
+}
+
+#[test]
 fn automatic_attack_continues_when_the_button_is_released() {
     let mut session = playing(false);
     let release = ClientPacket::Attack { sequence: None, tick: None, state: false, heading: None };
@@ -203,8 +240,8 @@ fn a_restored_session_continues_unchanged() {
         for (after, packet) in [0, 100, 250, 300].map(Duration::from_millis).into_iter().zip(packets) {
             let (packet, mut expected, mut outputs) = (arrived(&packet), Vec::new(), Vec::new());
             assert_eq!(
-                session.handle(&packet, later + after, &mut expected),
-                restored.handle(&packet, elsewhere + after, &mut outputs)
+                session.handle(&packet, later + after, Duration::ZERO, &mut expected),
+                restored.handle(&packet, elsewhere + after, Duration::ZERO, &mut outputs)
             );
             assert_eq!(outputs, expected);
         }

@@ -85,7 +85,10 @@ impl Busy {
             let sequence = u64::from(self.tick) + 1;
             let command = Command { player: PlayerId(number), sequence, action };
             let home = AddressPrefix::from_ip(std::net::Ipv4Addr::from_bits(number.into()).into());
-            self.room.handle().push((home, number.into()), command.encoded(), None).expect("there is room");
+            self.room
+                .handle()
+                .push((home, number.into()), command.encoded(), None, Duration::ZERO)
+                .expect("there is room");
         }
         if self.tick.is_multiple_of(45) {
             let say = Action::Say { text: format!("say {}", self.tick) };

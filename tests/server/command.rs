@@ -12,7 +12,15 @@ use rustix::process::{Pid, Signal, kill_process};
 use tickwire::ws::frame::{self, Opcode};
 
 fn tickwire(arguments: &[&str]) -> Command {
-    let mut command = Command::new(env!("CARGO_BIN_EXE_tickwire"));
+    let program = env!("CARGO_BIN_EXE_tickwire");
+    // A shell without job control starts a background job with SIGINT ignored, and children inherit that.
+    let mut command = if cfg!(target_os = "linux") {
+        let mut command = Command::new("env");
+        command.args(["--default-signal=INT,TERM,HUP", program]);
+        command
+    } else {
+        Command::new(program)
+    };
     command.args(arguments).stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped());
     command
 }

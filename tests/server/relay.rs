@@ -1,5 +1,5 @@
 //! `tickwire net` between raw sockets: order, completeness, ends and addresses. Times are judged in virtual time
-//! (`src/util/netem/tests.rs`), since those of a busy machine mean nothing.
+//! (`src/util/netem/tests.rs`), because times measured on a busy machine mean nothing.
 
 use std::io::{BufRead, BufReader, ErrorKind, Read, Write};
 use std::net::{IpAddr, Shutdown, SocketAddr, TcpListener, TcpStream};

@@ -15,6 +15,7 @@ use tickwire::internal::games::moo::Moo;
 use tickwire::internal::packet::tables_json;
 use tickwire::internal::server::net::recorder::CaptureTarget;
 use tickwire::internal::server::net::{ServerConfig, ServerHandle};
+use tickwire::internal::tools::inspector::opening;
 use tickwire::packet::PacketTables;
 
 use crate::program::tickwire;
@@ -173,10 +174,8 @@ fn explain_and_replay_use_the_tables_of_a_capture_and_refuse_others() {
 fn the_inspector_opens_a_capture_by_its_own_tables() {
     let (tables, file) = (Tables::new("open"), File::new("tables-open"));
     recorded(&tables, &file);
-    let mut opened = tickwire::internal::tools::inspector::capture_file::CaptureFile::open(
-        fs::read(&file.0).expect("the file"),
-    )
-    .expect("a capture");
+    let bytes = fs::read(&file.0).expect("the file");
+    let mut opened = opening::open(bytes).expect("a capture");
     while opened.work(1 << 20) {}
     let about = opened.about();
     let connections = about["connections"].as_array().expect("connections");

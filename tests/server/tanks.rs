@@ -33,7 +33,10 @@ pub fn server_with(set: impl FnOnce(&mut ServerConfig)) -> ServerHandle {
     let mut config = ServerConfig::new("127.0.0.1:0".parse().expect("an address"));
     (config.address_budgets, config.max_clients_per_address) = (false, config.max_clients);
     set(&mut config);
-    let kind = games::all().into_iter().find(|kind| kind.about.name == ABOUT.name).expect("registered");
+    let kind = tickwire::internal::server::net::TcpGameFactory::all()
+        .into_iter()
+        .find(|kind| kind.about.name == ABOUT.name)
+        .expect("registered");
     let identity = (ABOUT.identity)(7);
     let options = config.room_options("arena", identity.tick_hz);
     let rates = tickwire::game::UpdateRates { update_hz: 60, ..options.rates };

@@ -16,6 +16,13 @@ pub const ALLOWED: [&str; 0] = [];
 /// Words that begin an item, and that its name follows.
 const ITEMS: [&str; 9] = ["const", "enum", "fn", "mod", "static", "struct", "trait", "type", "union"];
 
+/// The packages within `src/` and their root modules. All other modules belong to `tickwire`.
+const PACKAGES: [(&str, &[&str]); 3] = [
+    ("tickwire_sim", &["sim"]),
+    ("tickwire_moo_world", &["games", "moo", "world"]),
+    ("tickwire_wasm", &["wasm"]),
+];
+
 /// Path of a module from the root of `src/`.
 type Module<'a> = Vec<&'a str>;
 
@@ -277,7 +284,7 @@ fn resolve<'a>(
         match *word {
             "self" if i == 0 => {}
             "super" => drop(at.pop()),
-            "crate" | "tickwire" | "tickwire_moo_world" if i == 0 => at = root(word, module),
+            word if i == 0 && (word == "crate" || is_package(word)) => at = root(word, module),
             "internal" if i == 1 && path[0] == "tickwire" => {}
             word if sources.contains_key(&[&at[..], &[word]].concat()) && !is_defined(source, word) => {
                 at.push(word)
@@ -308,11 +315,16 @@ fn is_defined(source: Option<&Source<'_>>, word: &str) -> bool {
     source.is_some_and(|source| source.definitions.contains(word))
 }
 
+fn is_package(word: &str) -> bool {
+    word == "tickwire" || PACKAGES.iter().any(|(name, _)| *name == word)
+}
+
+/// The root module of a package by its name, or of the package of this module for `crate`.
 fn root<'a>(word: &str, module: &[&'a str]) -> Module<'a> {
-    match (word, module) {
-        ("crate", ["games", "moo", "world", ..]) | ("tickwire_moo_world", _) => vec!["games", "moo", "world"],
-        _ => Vec::new(),
-    }
+    let is_root = |(name, root): &&(&str, &[&str])| {
+        if word == "crate" { module.starts_with(root) } else { *name == word }
+    };
+    PACKAGES.iter().find(is_root).map_or_else(Vec::new, |(_, root)| root.to_vec())
 }
 
 /// Files of which each depends on each, in the order of their paths.

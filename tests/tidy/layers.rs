@@ -19,10 +19,7 @@ const LAYERS: [(&str, &[&str]); 33] = [
     ("connection", &["sim", "ws", "limits", "util", "packet", "game"]),
     ("games/*/world", &["sim"]),
     ("games/*/feed", &["sim", "limits", "packet", "game", "games/*/world"]),
-    (
-        "games",
-        &["server/clients", "sim", "limits", "packet", "game", "connection", "games/*/world", "games/*/feed"],
-    ),
+    ("games", &["sim", "limits", "packet", "game", "connection", "games/*/world", "games/*/feed"]),
     ("tools/capture", &["limits", "util"]),
     ("tools/explain", &["ws", "limits", "util", "packet", "tools/capture"]),
     ("tools/inspector", &["ws", "limits", "util", "packet", "tools/capture", "tools/explain"]),

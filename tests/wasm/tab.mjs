@@ -14,7 +14,14 @@ const CALLS = {
   e: (input) => wasm.explain(input.readBigUInt64BE()),
   f: () => wasm.fields(),
   s: () => wasm.save(),
-  F: (input) => { explainer.giveFile(input); return wasm.file_open(); },
+  F: (input) => {
+    explainer.giveFile(input);
+    // In slices, as the page does it.
+    for (;;) {
+      const answer = wasm.file_open(5000);
+      if (!Buffer.from(explainer.bytes(answer)).toString().startsWith('{"percent"')) return answer;
+    }
+  },
   k: () => { while (explainer.work(5000).more); return wasm.file_about(); },
   l: () => wasm.filter(),
   R: () => wasm.rows(0, 50),

@@ -11,7 +11,7 @@ use std::net::IpAddr;
 
 use super::super::output::{CliError, print};
 use crate::packet::{Dialect, PacketTables};
-use crate::tools::capture::{Capture, Untrusted};
+use crate::tools::capture::{Capture, TcpConnection, Untrusted};
 use crate::tools::explain::capture_walk::{self, CaptureItem, CaptureItemKind, ConnectionSummary};
 use crate::tools::explain::color::ColorMode;
 use crate::tools::explain::print::streaming::OutputFormat;
@@ -40,21 +40,22 @@ pub fn run(
     dialects: (Option<&Dialect>, &Dialect),
     wanted: &ShowOptions<'_>,
 ) -> Result<(), CliError> {
-    let unread = capture_walk::unread(capture);
+    let unread = capture.unread().map(|words| capture_walk::with_links(words, capture));
     if let Some(words) = &unread
         && !capture.is_readable()
     {
         return Err(words.clone());
     }
     let begin_ns = capture.packets.first().map_or(0, |packet| packet.at_ns);
-    let names = names(capture);
+    let connections = capture.connections();
+    let names = names(capture, &connections);
     let is_plain = wanted.form != OutputFormat::Json && wanted.packet.is_none();
     if is_plain {
         let notes: Vec<String> = unread.into_iter().chain(capture_walk::truncated(capture)).collect();
-        print(&heading(capture, &notes));
+        print(&heading(capture, connections.len(), &notes));
     }
     let mut is_silent = true;
-    let tallies = capture_walk::walk(capture, codes, dialects, wanted.client, |found| {
+    let tallies = capture_walk::walk(&connections, codes, dialects, wanted.client, |found| {
         let text = shown(&found, &names, begin_ns, wanted);
         is_silent &= text.is_empty();
         print(&text);
@@ -76,16 +77,16 @@ type Names<'a> = BTreeMap<IpAddr, Untrusted<&'a str>>;
 
 /// The clients' names, where an address has only one client: the file names addresses, and several
 /// clients may share one.
-fn names<'a>(capture: &Capture<'a>) -> Names<'a> {
+fn names<'a>(capture: &Capture<'a>, connections: &[TcpConnection<'_>]) -> Names<'a> {
     let mut clients: BTreeMap<IpAddr, usize> = BTreeMap::new();
-    for connection in capture.connections() {
+    for connection in connections {
         *clients.entry(connection.client.ip().to_canonical()).or_default() += 1;
     }
     capture.names.iter().copied().filter(|(address, _)| clients.get(address) == Some(&1)).collect()
 }
 
-fn heading(capture: &Capture<'_>, notes: &[String]) -> String {
-    let (connections, packets) = (capture.connections().len(), capture.packets.len());
+fn heading(capture: &Capture<'_>, connections: usize, notes: &[String]) -> String {
+    let packets = capture.packets.len();
     let records = match capture.records().count() {
         0 => String::new(),
         records => format!(", {} of the world", count_noun(records, "record")),

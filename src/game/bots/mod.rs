@@ -5,10 +5,9 @@
 //!                  time   ─► Agent::act  ─► packets to send
 //! ```
 //!
-//! An agent is given the dialect and a seed. It takes the packets that arrive, judges them, and says
-//! what it sends. [`client::bot`](crate::client::bots) joins it to a connection, `tickwire bots` and
-//! `tickwire simulate` drive many, and the server in a tab has some. A game says in [`BotHooks`] what
-//! they need of it.
+//! An agent receives packets, checks them, and decides which packets to send. [`client::bots`](crate::client::bots)
+//! connects it to a server; `tickwire bots`, `tickwire simulate` and the server in a browser run several. A
+//! game provides [`Bots`].
 
 pub(crate) mod ack_checker;
 pub(super) mod rng;

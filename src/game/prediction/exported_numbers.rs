@@ -17,7 +17,7 @@ pub trait Predictor: Send {
     /// Takes a message that the client sends. Returns whether it is a packet.
     fn on_sent(&mut self, message: &[u8], now: Duration) -> bool;
 
-    /// Moves on, and appends what is to be shown: `src/game/prediction/exported_numbers.rs` lists the numbers.
+    /// Advances to `now`, and appends the numbers of the state to render, in the order of this file's list.
     fn advance(&mut self, now: Duration, out: &mut Vec<i32>);
 
     /// As [`LocalWorld::walk_on`]; the place itself before `welcome`.

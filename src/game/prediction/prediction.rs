@@ -264,7 +264,7 @@ impl<W: LocalWorld> Prediction<W> {
         }
         let Some(sequence) = packet.integer::<u32>("sequence") else { return Ok(()) };
         let mut asks = Vec::new();
-        self.verbs.packet(&packet, now, &mut asks);
+        self.verbs.packet(&packet, now, Duration::ZERO, &mut asks);
         let action = asks.iter().find_map(|ask| match ask {
             PacketEffect::Act(action, _) => action.decoded::<W::Action>(),
             PacketEffect::Refuse(..) => None,

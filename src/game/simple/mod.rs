@@ -156,7 +156,13 @@ impl<S: SimpleGame> PacketHandler for SimplePacketHandler<S> {
         JoinRequest { name, more: EncodedAction::new(&[]) }
     }
 
-    fn packet(&mut self, packet: &DecodedPacket<'_>, _now: Duration, asks: &mut Vec<PacketEffect>) {
+    fn packet(
+        &mut self,
+        packet: &DecodedPacket<'_>,
+        _now: Duration,
+        _slack: Duration,
+        asks: &mut Vec<PacketEffect>,
+    ) {
         asks.push(match S::action(packet) {
             Some(action) => PacketEffect::Act(SimpleAction::Act(action).encoded(), None),
             None => {

@@ -1,10 +1,10 @@
 //! What bots, crowds and the simulator need of this game.
 
 use super::bot::agent::MooAgent;
-use super::bot::world_model::WorldModel;
 use super::bot::play_policy::{MeetingPoints, PlayPolicy};
 use super::bot::policy::{Policy, StandPolicy, WanderPolicy};
-use crate::game::bots::{Agent, BotHooks, BotBehavior, BotSpec};
+use super::bot::world_model::WorldModel;
+use crate::game::bots::{Agent, BotBehavior, BotHooks, BotSpec};
 
 /// See the [module](self). In a browser, agents check nothing.
 #[cfg(target_family = "wasm")]

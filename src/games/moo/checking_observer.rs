@@ -2,11 +2,11 @@
 
 use std::time::Duration;
 
-use super::checker::{PacketChecker, MooBotStats as Counted, Fault, CheckRule};
 use super::bot::agent::PacketObserver;
 use super::bot::received::ServerPacket;
 use super::bot::world_model::WorldModel;
-use crate::game::bots::{BotStats, Tolerance, AgentOutput};
+use super::checker::{CheckRule, Fault, MooBotStats as Counted, PacketChecker};
+use crate::game::bots::{AgentOutput, BotStats, Tolerance};
 use crate::games::moo::client_packet::ClientPacket;
 
 /// The prefix of the operator's lines whose numbers are marks.

@@ -7,23 +7,27 @@
 use std::sync::Arc;
 
 use super::bot_entry::BOTS;
-use super::rules_json;
-use super::operator_commands::ORDERS;
-use super::prediction::MooLocalWorld;
-use super::table_check;
-use super::published::PublishedState;
-use super::packet_handler::{JoinData, MooPacketHandler};
 use super::describe::words;
+use super::operator_commands::ORDERS;
+use super::packet_handler::{JoinData, MooPacketHandler};
+use super::prediction::MooLocalWorld;
+use super::published::PublishedState;
+use super::rules_json;
+use super::table_check;
+use crate::connection::session::says_hello;
 use crate::game::bots::BotHooks;
 use crate::game::prediction::{self, NewPredictor};
-use crate::game::{self, Game, KillPacket, Messages, OperatorCommand, JoinRequest, Published, UpdateRates, Roster, StateOutcome, MessageWriter};
+use crate::game::{
+    self, Game, JoinRequest, KillPacket, MessageWriter, Messages, OperatorCommand, Published, Roster,
+    StateOutcome, UpdateRates,
+};
 use crate::games::moo::feed::{
-    Events, UpdateLayout, MoomooScratch, MoomooView, NativeScratch, NativeView, TurnDelta, PublicState, WorldReader,
+    Events, MoomooScratch, MoomooView, NativeScratch, NativeView, PublicState, TurnDelta, UpdateLayout,
+    WorldReader,
 };
 use crate::games::moo::world::{Action, PlayerId, Resource, World, code_hash, rules};
 use crate::packet::tables::BUILTIN;
-use crate::packet::{PacketTables, Dialect, Lane};
-use crate::connection::session::says_hello;
+use crate::packet::{Dialect, Lane, PacketTables};
 
 /// The game `moo`.
 #[derive(Debug)]
@@ -215,7 +219,13 @@ impl game::View<Moo> for MooView {
 }
 
 impl MooView {
-    fn events(&mut self, events: &Events, shown: &PublishedState, scratch: &mut MooScratch, out: &mut MessageWriter<'_>) {
+    fn events(
+        &mut self,
+        events: &Events,
+        shown: &PublishedState,
+        scratch: &mut MooScratch,
+        out: &mut MessageWriter<'_>,
+    ) {
         match self {
             MooView::Native(view) => view.events(events, &shown.state, &mut scratch.native, out),
             MooView::Moomoo(view) => view.events(events, &shown.state, out),

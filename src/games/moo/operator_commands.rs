@@ -2,7 +2,7 @@
 
 use tickwire_sim::Action as _;
 
-use crate::game::{PlayerLookup, ParsedCommand, OperatorCommand, OperatorCommandError as No};
+use crate::game::{OperatorCommand, OperatorCommandError as No, ParsedCommand, PlayerLookup};
 use crate::games::moo::world::rules::{ANIMALS, Group, ITEMS};
 use crate::games::moo::world::{Action, Resource, Spawned};
 
@@ -14,7 +14,11 @@ pub const ORDERS: [OperatorCommand; 3] = [
         does: "spawn an animal or an object at X, Y, in pixels from the top left",
         give: spawn,
     },
-    OperatorCommand { usage: "grant PLAYER RESOURCE N", does: "give a player wood, food, stone or gold", give: grant },
+    OperatorCommand {
+        usage: "grant PLAYER RESOURCE N",
+        does: "give a player wood, food, stone or gold",
+        give: grant,
+    },
 ];
 
 fn usage(expected: impl Into<String>) -> No {

@@ -5,10 +5,10 @@ use std::time::Duration;
 use rmpv::Value;
 use tickwire_sim::{Action as _, EncodedAction};
 
-use crate::game::{PacketEffect, JoinRequest, SavedReader, SharedRateLimit, PacketHandler as GameVerbs};
+use crate::game::{JoinRequest, PacketEffect, PacketHandler as GameVerbs, SavedReader, SharedRateLimit};
 use crate::games::moo::client_packet::{ClanAction, ClientPacket};
-use crate::games::moo::world::{Action, Angle, PlayerId, Selection, rules};
 use crate::games::moo::world::command::text;
+use crate::games::moo::world::{Action, Angle, PlayerId, Selection, rules};
 use crate::limits;
 use crate::packet::DecodedPacket;
 
@@ -50,8 +50,10 @@ const _: () = {
 /// See the [module](self).
 #[derive(Debug, Default)]
 pub struct MooPacketHandler {
-    /// When the client last did what [`PACES`] limits.
+    /// When the client last did what [`PACES`] limits; earlier for what waited during a pause of the server.
     paced: [Option<Duration>; PACES.len()],
+    /// The slack that each of them was credited, once for each pause. It is not saved.
+    credited: [Duration; PACES.len()],
     /// Whether the client attacks without holding a button.
     attacks: bool,
     /// The bytes of an action.
@@ -59,24 +61,33 @@ pub struct MooPacketHandler {
 }
 
 impl MooPacketHandler {
-    /// Notes that the client does what it may do once in an interval.
-    fn pace(&mut self, what: usize, now: Duration) -> Result<(), IgnoredPacket> {
+    /// Records an action that is limited to one per interval. An action that waited during a pause is
+    /// recorded at the earliest time within `slack` that keeps the interval.
+    fn pace(&mut self, what: usize, now: Duration, slack: Duration) -> Result<(), IgnoredPacket> {
         let (interval, rule, detail) = PACES[what];
-        if self.paced[what].is_some_and(|before| now.saturating_sub(before) < interval) {
+        let earliest = now.saturating_sub(slack);
+        // A clock that stood still in a suspended machine has counted less than the slack since then.
+        let credit = slack.saturating_sub(self.credited[what]);
+        self.credited[what] = slack;
+        let done = self.paced[what].map_or(earliest, |before| {
+            let uncounted = credit.saturating_sub(now.saturating_sub(before));
+            (before + interval).saturating_sub(uncounted).max(earliest)
+        });
+        if done > now {
             return Err((rule, Some(detail)));
         }
-        self.paced[what] = Some(now);
+        self.paced[what] = Some(done);
         Ok(())
     }
 
-    fn chat(&mut self, line: &str, now: Duration) -> Result<Action, IgnoredPacket> {
+    fn chat(&mut self, line: &str, now: Duration, slack: Duration) -> Result<Action, IgnoredPacket> {
         let text = text::clean_chat(line).ok_or(("chat_empty", Some("the chat line is empty")))?;
-        self.pace(CHAT, now).map(|()| Action::Chat { text })
+        self.pace(CHAT, now, slack).map(|()| Action::Chat { text })
     }
 
     /// Names are cleaned as chat is; the world rejects the empty rest of a name of only spaces.
-    fn clan(&mut self, action: ClanAction, now: Duration) -> Result<Action, IgnoredPacket> {
-        self.pace(CLAN, now)?;
+    fn clan(&mut self, action: ClanAction, now: Duration, slack: Duration) -> Result<Action, IgnoredPacket> {
+        self.pace(CLAN, now, slack)?;
         let cleaned = |name: &str| text::clean_clan_name(name).unwrap_or_default();
         let number = |player: u32| PlayerId(u16::try_from(player).unwrap_or(u16::MAX));
         Ok(match action {
@@ -137,7 +148,13 @@ impl GameVerbs for MooPacketHandler {
         self.attacks = false;
     }
 
-    fn packet(&mut self, packet: &DecodedPacket<'_>, now: Duration, asks: &mut Vec<PacketEffect>) {
+    fn packet(
+        &mut self,
+        packet: &DecodedPacket<'_>,
+        now: Duration,
+        slack: Duration,
+        asks: &mut Vec<PacketEffect>,
+    ) {
         let action = match ClientPacket::from_decoded(packet) {
             ClientPacket::Move { direction, .. } => Ok(Action::Move { direction: direction.map(Angle) }),
             ClientPacket::Aim { heading, .. } => Ok(Action::Aim { heading: Angle(heading) }),
@@ -164,9 +181,9 @@ impl GameVerbs for MooPacketHandler {
             }
             ClientPacket::Unused(row) if row.name == "store" => Ok(Action::Upgrade { choice: NO_CHOICE }),
             ClientPacket::Upgrade { choice, .. } => number(choice).map(|choice| Action::Upgrade { choice }),
-            ClientPacket::Chat { text, .. } => self.chat(&text, now),
-            ClientPacket::Clan { action, .. } => self.clan(action, now),
-            ClientPacket::MapPing { .. } => self.pace(MAP_PING, now).map(|()| Action::Ping),
+            ClientPacket::Chat { text, .. } => self.chat(&text, now, slack),
+            ClientPacket::Clan { action, .. } => self.clan(action, now, slack),
+            ClientPacket::MapPing { .. } => self.pace(MAP_PING, now, slack).map(|()| Action::Ping),
             _ => Err(("unused_packet", None)),
         };
         asks.push(match action {
@@ -183,6 +200,7 @@ impl GameVerbs for MooPacketHandler {
     fn restore(&mut self, saved: &mut SavedReader<'_>) -> Option<()> {
         self.attacks = saved.u8().filter(|attacks| *attacks <= 1)? == 1;
         self.paced = [saved.ago()?, saved.ago()?, saved.ago()?];
+        self.credited = [Duration::MAX; PACES.len()];
         Some(())
     }
 }

@@ -2,9 +2,9 @@
 //! world itself.
 
 use crate::game;
-use crate::game::prediction::{Acked, LocalWorld, RemotePlayers, Position};
+use crate::game::prediction::{Acked, LocalWorld, Position, RemotePlayers};
 use crate::games::moo::packet_handler::MooPacketHandler;
-use crate::games::moo::world::client_world::{OwnRecord, ClientWorld, OwnState, is_foreseen};
+use crate::games::moo::world::client_world::{ClientWorld, OwnRecord, OwnState, is_foreseen};
 use crate::games::moo::world::{Action, Angle, Fixed, Identity, PlayerId, TickHz, code_hash};
 use crate::packet::{DecodedPacket, Dialect, Value};
 use tickwire_sim::Command;

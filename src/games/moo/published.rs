@@ -4,7 +4,7 @@ use std::ops::Deref;
 use std::sync::Arc;
 
 use crate::game::UpdateRates;
-use crate::games::moo::feed::{TurnDelta, PublicState};
+use crate::games::moo::feed::{PublicState, TurnDelta};
 
 /// The state after a tick, and what its updates need besides.
 #[derive(Debug)]

@@ -3,18 +3,18 @@
 
 use tickwire_sim::{Action as _, PlayerId};
 
-use super::compare_to_published;
-use super::checking_observer::{CheckingObserver, NOTICE};
 use super::bot::agent::{MooAgent, PacketObserver as _};
 use super::bot::world_model::WorldModel;
+use super::checking_observer::{CheckingObserver, NOTICE};
+use super::compare_to_published;
 use super::published::PublishedState;
-use crate::game::bots::{Agent, BotHooks, OperatorInput, StressPacket, OperatorEvent, ClientVariant};
+use crate::connection::session::NATIVE_VERSION;
+use crate::game::bots::{Agent, BotHooks, ClientVariant, OperatorEvent, OperatorInput, StressPacket};
 use crate::game::{BotRng, DynTick};
 use crate::games::moo::client_packet::{ClanAction, ClientPacket, Mode};
 use crate::games::moo::world::rules::{self, AnimalKind};
 use crate::games::moo::world::{Action, Fixed, Resource, Spawned};
 use crate::packet::Dialect;
-use crate::connection::session::NATIVE_VERSION;
 
 /// All but the agents.
 pub const BOTS: BotHooks = BotHooks { spoken: &SPOKEN, agrees, keeps, operate, nuisance, ..BotHooks::NONE };
@@ -48,7 +48,8 @@ fn agrees(agent: &dyn Agent, own: Option<PlayerId>, published: &dyn DynTick) -> 
 /// An absent player keeps its name and, while it lives, what it has. It can be pushed, its windmills pay,
 /// and its arrows and traps may still kill.
 fn keeps(before: &dyn DynTick, after: &dyn DynTick, player: PlayerId) -> Result<bool, String> {
-    let states = (before.state().downcast_ref::<PublishedState>(), after.state().downcast_ref::<PublishedState>());
+    let states =
+        (before.state().downcast_ref::<PublishedState>(), after.state().downcast_ref::<PublishedState>());
     let (Some(before), Some(after)) = states else { return Ok(false) };
     let find = |state: &PublishedState| state.players.iter().find(|seen| seen.player == player).cloned();
     let (Some(was), Some(is)) = (find(before), find(after)) else { return Ok(false) };

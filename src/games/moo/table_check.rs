@@ -2,10 +2,10 @@
 //! what the server reads and writes in each row, and what the feed takes from the built-in tables.
 
 use super::row_check;
-use crate::packet::PacketTables;
 use crate::packet::Direction::{self, ToClient, ToServer};
-use crate::packet::tables::Table;
+use crate::packet::PacketTables;
 use crate::packet::grammar::{Argument, Shape};
+use crate::packet::tables::Table;
 
 /// The packets that a client of the native dialect cannot do without.
 const NATIVE: [(Direction, &str); 5] = [

@@ -12,8 +12,8 @@ use tickwire_sim::PlayerId;
 
 use super::rules;
 use crate::game::BotRng;
-use crate::game::bots::{BotStats, AgentOutput};
-use crate::game::simple::{NamedValues, BotPolicy};
+use crate::game::bots::{AgentOutput, BotStats};
+use crate::game::simple::{BotPolicy, NamedValues};
 use crate::packet::{DecodedPacket, Value};
 
 /// Half pixels that a tank drives in a tick, rounded up, and by which others may push it besides.

@@ -18,20 +18,20 @@ mod tank;
 #[cfg(test)]
 mod tests;
 
-use tickwire_sim::fixed::{Angle, Fixed, is_shorter, unit_direction, square};
+use tickwire_sim::fixed::{Angle, Fixed, is_shorter, square, unit_direction};
 use tickwire_sim::trig::direction;
-use tickwire_sim::{OptionSpec, WorldParams, PlayerId, Rng, fields};
+use tickwire_sim::{OptionSpec, PlayerId, Rng, WorldParams, fields};
 
 use crate::game::KillPacket;
 use crate::game::prediction::{NewPredictor, start};
-use crate::game::simple::{SimpleLocalWorld, NamedValues, SimpleGame, BotPolicy, TickContext};
+use crate::game::simple::{BotPolicy, NamedValues, SimpleGame, SimpleLocalWorld, TickContext};
 use crate::packet::{DecodedPacket, Value};
 use map::Map;
 use round::Round;
 pub use rules::ShellKind;
-use shell::{ShellHit, Shell};
+use shell::{Shell, ShellHit};
 pub use tank::Control;
-use tank::{TankHistory, Tank};
+use tank::{Tank, TankHistory};
 
 /// The whole state of the game.
 #[derive(Clone, Debug, PartialEq)]
@@ -117,7 +117,12 @@ impl SimpleGame for Tanks {
         }
     }
 
-    fn act(&mut self, player: PlayerId, control: Control, turns: &mut TickContext<'_>) -> Result<(), &'static str> {
+    fn act(
+        &mut self,
+        player: PlayerId,
+        control: Control,
+        turns: &mut TickContext<'_>,
+    ) -> Result<(), &'static str> {
         self.steer(player, control, turns.tick)
     }
 

@@ -6,7 +6,7 @@ use tickwire_sim::fixed::{Angle, Fixed};
 use super::Tanks;
 use super::rules::TANK_RADIUS;
 use super::tank::{Control, Tank};
-use crate::game::prediction::{RemotePlayers, Position};
+use crate::game::prediction::{Position, RemotePlayers};
 use crate::game::simple::PredictedGame;
 use crate::packet::{DecodedPacket, Value};
 

@@ -6,8 +6,8 @@ use tickwire_sim::fixed::{Angle, Fixed, is_within};
 use tickwire_sim::trig::{cosine, sine};
 
 use super::map::Map;
-use super::rules::{ShellKind, MUZZLE, SHELL_RADIUS, STEP_PX, TANK_RADIUS, TICK_HZ};
-use super::tank::{TankPosition, Tank};
+use super::rules::{MUZZLE, SHELL_RADIUS, STEP_PX, ShellKind, TANK_RADIUS, TICK_HZ};
+use super::tank::{Tank, TankPosition};
 
 /// A shell in flight.
 #[derive(Clone, Debug, PartialEq)]
@@ -62,7 +62,8 @@ impl Shell {
             }
             let hit = tanks.iter().position(|tank| {
                 let reach = TANK_RADIUS.saturating_add(SHELL_RADIUS).0 as u32;
-                let is_near = |at: TankPosition| is_within(at.x.distance(self.x), at.y.distance(self.y), reach);
+                let is_near =
+                    |at: TankPosition| is_within(at.x.distance(self.x), at.y.distance(self.y), reach);
                 let is_target = tank.is_alive() && tank.player != self.owner;
                 is_target && tank.places.ago(self.delay).is_some_and(is_near)
             });

@@ -8,9 +8,9 @@ use tickwire_sim::{PlayerId, fields};
 
 use super::map::Map;
 use super::rules::{
-    BACKWARDS, FORWARDS, HEALTH, HULL_TURN, ShellKind, RELOAD, REWIND, SHELLS, TANK_RADIUS, TURRET_TURN,
+    BACKWARDS, FORWARDS, HEALTH, HULL_TURN, RELOAD, REWIND, SHELLS, ShellKind, TANK_RADIUS, TURRET_TURN,
 };
-use crate::game::simple::{RewindBuffer, NamedValues};
+use crate::game::simple::{NamedValues, RewindBuffer};
 
 /// What a player asks of the own tank, until it asks for something else. It names no tank, no place
 /// and no speed.

@@ -65,7 +65,7 @@ pub use start_error::StartError;
 /// # }
 /// use std::time::Duration;
 ///
-/// use tickwire::client::talk::Talk;
+/// use tickwire::client::blocking_client::Talk;
 /// use tickwire::game::simple::Simple;
 /// use tickwire::packet::Value;
 /// use tickwire::{Room, Server};

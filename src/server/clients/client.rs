@@ -35,6 +35,11 @@ pub trait Transport: Debug + Send + Sync + Sized + 'static {
     /// Notes frames that were queued, in the order of the wire. Called under the queue's lock.
     fn queued(&self, client: &Client<Self>, frames: &[u8], now: Duration);
 
+    /// The time in which the machine was suspended since the connection began, as far as it is known.
+    fn suspended(&self) -> Duration {
+        Duration::ZERO
+    }
+
     /// Ends the connection immediately; its reader wakes.
     fn cut(&self);
 }
@@ -128,7 +133,9 @@ impl<L: Transport> Client<L> {
 
     /// The time of what its reader reads `now`.
     pub fn at(&self, now: Duration) -> ReadTime {
-        ReadTime { now, tick: self.room.tick(), slack: self.sender.life.pauses.slack(now) }
+        let pauses = &self.sender.life.pauses;
+        pauses.note_suspended(self.line.suspended());
+        ReadTime { now, tick: self.room.tick(), slack: pauses.slack(now) }
     }
 
     /// What it may do; `None` before that was judged.
@@ -248,6 +255,7 @@ impl<L: Transport> Client<L> {
     /// Does what is due: pings an idle client, closes a lost or slow one, and cuts a connection
     /// that does not end.
     pub fn look_after(&self, now: Duration) {
+        self.sender.life.pauses.note_suspended(self.line.suspended());
         self.sender.life.pauses.note(now);
         match self.sender.poll(now) {
             DueAction::Nothing(_) => {}

@@ -226,9 +226,8 @@ impl<L: Transport> Driver for ClientDriver<'_, L> {
         if let Some(shared) = shared {
             self.spend(LimitedAction::Shared(shared))?;
         }
-        if let Err(dropped) =
-            self.client.room.push((self.client.household(), self.client.id), command, intended)
-        {
+        let from = (self.client.household(), self.client.id);
+        if let Err(dropped) = self.client.room.push(from, command, intended, self.at.slack) {
             self.books.rejected(dropped.name());
         }
         Ok(())

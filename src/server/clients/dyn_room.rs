@@ -11,6 +11,7 @@ use tickwire_sim::{Sim, WorldParams};
 use super::client::Transport;
 use super::update_group::{TypedUpdateGroup, UpdateGroup};
 use crate::game::{Game, GameInfo};
+use crate::games;
 use crate::limits;
 #[cfg(not(target_family = "wasm"))]
 use crate::server::room::SavedRoom;
@@ -80,6 +81,19 @@ impl<L> Clone for GameFactory<L> {
 impl<L> Copy for GameFactory<L> {}
 
 impl<L: Transport> GameFactory<L> {
+    /// All games of this project. The first is the default.
+    pub fn all() -> Vec<GameFactory<L>> {
+        let mut kinds = Vec::new();
+        games::visit(&mut kinds);
+        kinds
+    }
+
+    /// The default game. It names no other game, so that a program that calls only this one does not
+    /// contain the others.
+    pub fn default_game() -> GameFactory<L> {
+        GameFactory::of::<games::Default>()
+    }
+
     /// The game of a room, among those of a host.
     pub fn find(games: &[GameFactory<L>], about: &GameInfo) -> Option<GameFactory<L>> {
         games.iter().find(|game| game.about.name == about.name).copied()
@@ -95,6 +109,12 @@ impl<L: Transport> GameFactory<L> {
             carry: carry::<G, L>,
             audience: || Box::<TypedUpdateGroup<G, L>>::default(),
         }
+    }
+}
+
+impl<L: Transport> games::Visitor for Vec<GameFactory<L>> {
+    fn game<G: Game>(&mut self) {
+        self.push(GameFactory::of::<G>());
     }
 }
 

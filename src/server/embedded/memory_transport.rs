@@ -12,7 +12,7 @@ use crate::tools::inspector::observed_format::{self, ObservedKind, ObservedRecor
 use crate::util::sync::Mutex;
 use crate::ws::Side;
 
-/// What watchers have not been sent yet: messages of [`observed_format`], by watcher.
+/// Unsent messages of [`observed_format`], by inspector.
 #[derive(Debug, Clone, Default)]
 pub struct InspectorQueues(Arc<Mutex<BTreeMap<u32, InspectorQueue>>>);
 

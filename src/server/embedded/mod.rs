@@ -36,7 +36,6 @@ use tickwire_sim::EncodedAction;
 use crate::client::connection::ConnectionKeys;
 use crate::game::bots::BotStats;
 use crate::game::{BotRng, DynTick, Game, UpdateRates};
-use crate::games;
 use crate::limits;
 use crate::packet::PacketTables;
 use crate::server::admission::address_rate_limits::AddressRateLimits;
@@ -66,8 +65,8 @@ pub fn register<G: Game>() {
 pub fn game(name: Option<&str>) -> Option<EmbeddedGameFactory> {
     let own = REGISTERED.get().copied();
     match name {
-        None => Some(own.unwrap_or_else(games::default)),
-        Some(name) => own.into_iter().chain(games::all()).find(|kind| kind.about.name == name),
+        None => Some(own.unwrap_or_else(EmbeddedGameFactory::default_game)),
+        Some(name) => own.into_iter().chain(EmbeddedGameFactory::all()).find(|kind| kind.about.name == name),
     }
 }
 

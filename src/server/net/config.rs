@@ -80,10 +80,10 @@ pub struct ServerConfig {
 impl ServerConfig {
     /// The defaults, with this address and a random token: the first of the games.
     pub fn new(bind: SocketAddr) -> ServerConfig {
-        let game = games::default();
+        let game = TcpGameFactory::default_game();
         ServerConfig {
             bind,
-            games: games::all(),
+            games: TcpGameFactory::all(),
             game,
             identity: (game.about.identity)(1),
             update_hz: 30,

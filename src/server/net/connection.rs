@@ -42,6 +42,7 @@ use crate::server::admission::address_rate_limits::LimitedAction;
 use crate::server::admission::refusal::Refusal;
 use crate::server::admission::upgrade_check::{AcceptedClient, SUBPROTOCOLS, UpgradeCheck};
 use crate::util::address_prefix::AddressPrefix;
+use crate::util::os::Suspended;
 use crate::ws::handshake;
 use crate::ws::http::{HeadReader, RequestHead};
 
@@ -138,7 +139,8 @@ fn respond(
     let who = EventSource { client: id, player: 0, at: now, tick: room.tick() };
     host.tap.opened(who, &hosted.run(), what);
     let (tap, bytes_out) = (host.tap.clone(), host.metrics.bytes_out.clone());
-    let socket = TcpTransport { stream: Arc::clone(stream), tap, bytes_out, room: hosted };
+    let (stream, suspended) = (Arc::clone(stream), Suspended::start());
+    let socket = TcpTransport { stream, suspended, tap, bytes_out, room: hosted };
     Ok(Some((Arc::new(TcpClient::new((id, address), socket, entry, now)), presence)))
 }
 

@@ -9,7 +9,7 @@ use prometheus_client::metrics::counter::Counter;
 use super::rooms::RunningRoom;
 use super::tap::{EventSource, Tap};
 use crate::server::clients::client::Transport;
-use crate::util::os;
+use crate::util::os::{self, Suspended};
 
 /// A client of the server.
 pub type TcpClient = crate::server::clients::client::Client<TcpTransport>;
@@ -19,6 +19,8 @@ pub type TcpClient = crate::server::clients::client::Client<TcpTransport>;
 pub struct TcpTransport {
     /// Read by the client's own thread only.
     pub stream: Arc<TcpStream>,
+    /// Since the connection began.
+    pub suspended: Suspended,
     /// Passes the client's traffic to listeners.
     pub tap: Tap,
     /// Counts what is queued for it, and for all others.
@@ -35,6 +37,10 @@ impl Transport for TcpTransport {
     fn queued(&self, client: &TcpClient, frames: &[u8], now: Duration) {
         self.bytes_out.inc_by(frames.len() as u64);
         self.tap.said(client.who(now, client.room.tick()), frames);
+    }
+
+    fn suspended(&self) -> Duration {
+        self.suspended.time()
     }
 
     fn cut(&self) {

@@ -221,7 +221,8 @@ impl RoomHandle {
         self.intake.lock().questions.clear();
     }
 
-    /// Queues a player's command from this connection; see [`Inbox::push`].
+    /// Queues a player's command from this connection; see [`Inbox::push`], and [`Inbox::make_room`] for
+    /// the `slack` after a pause.
     ///
     /// # Errors
     /// [`InboxRejection`] when a bound is reached, or another connection has the seat; the command is then
@@ -231,9 +232,13 @@ impl RoomHandle {
         from: (AddressPrefix, u64),
         command: RawCommand,
         intended: Option<u32>,
+        slack: Duration,
     ) -> Result<(), InboxRejection> {
         let intake = &mut *self.intake.lock();
         if intake.seats.get(command.player) == Some(Seat::Connected(from.1)) {
+            if !slack.is_zero() {
+                intake.inbox.make_room(&command);
+            }
             return intake.inbox.push(from, command, intended);
         }
         let reason = InboxRejection::TakenOver;

@@ -156,6 +156,45 @@ impl Inbox {
         queued.inspect_err(|reason| self.reject(from, sequence, reason.name()))
     }
 
+    /// Makes room for a command that may have waited during a pause of the server. The client named ticks
+    /// as if the world had gone on, so the last tick ahead may be full while earlier ones are not: then
+    /// the player's waiting commands move to the first ticks with room, in order, even before their own.
+    pub fn make_room(&mut self, command: &RawCommand) {
+        let (player, bytes) = (command.player, command.action.bytes().len());
+        let latest = self.next_tick.saturating_add(self.ahead_ticks);
+        let has_room = |tick| self.fits(player, tick, bytes).is_ok();
+        if has_room(latest) || !(self.next_tick..latest).any(has_room) {
+            return;
+        }
+        let slots = self.slots.values_mut();
+        let queued: Vec<PlayerQueue> = slots.filter_map(|slot| slot.players.remove(&player)).collect();
+        let mut tick = self.next_tick;
+        for PlayerQueue { address, connection, commands, .. } in queued {
+            for command in commands {
+                if self.fits(player, tick, command.action.bytes().len()).is_err() {
+                    tick += 1;
+                }
+                self.add(player, tick, (address, connection), command);
+            }
+        }
+    }
+
+    /// Queues a command in this tick, after the other commands of its player.
+    fn add(
+        &mut self,
+        player: PlayerId,
+        tick: u32,
+        (address, connection): (AddressPrefix, u64),
+        command: RawCommand,
+    ) {
+        let queued = self.slots.entry(tick).or_default().players.entry(player);
+        let queued =
+            queued.or_insert_with(|| PlayerQueue { address, connection, commands: Vec::new(), bytes: 0 });
+        queued.bytes += command.action.bytes().len();
+        queued.commands.push(command);
+        self.last_ticks.insert(player, tick);
+    }
+
     /// Notes the answer to a command that is not executed: the next tick has it. Of the
     /// [`limits::COMMAND_REJECTIONS`] of a tick an address may have as many as there is room left, as of
     /// the commands that wait; beyond that there is no answer.
@@ -193,12 +232,7 @@ impl Inbox {
             // None of the player's commands waits for a later tick than its last one.
             Err(_) => self.fits(player, tick + 1, bytes).map(|()| tick + 1)?,
         };
-        let queued = self.slots.entry(tick).or_default().players.entry(player);
-        let queued =
-            queued.or_insert_with(|| PlayerQueue { address, connection, commands: Vec::new(), bytes: 0 });
-        queued.bytes += bytes;
-        queued.commands.push(command);
-        self.last_ticks.insert(player, tick);
+        self.add(player, tick, (address, connection), command);
         self.waiting += 1;
         *self.by_address.entry(address).or_default() += 1;
         if let Some(tick) = intended {

@@ -18,7 +18,7 @@
 //!
 //! ```
 //! use tickwire_sim::fields;
-//! use tickwire_sim::state::State;
+//! use tickwire_sim::state_tree::State;
 //!
 //! struct Ball { id: u8, x: i32 }
 //! fields!(Ball: id: u8, x: i32);

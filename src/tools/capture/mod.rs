@@ -36,6 +36,7 @@ mod file;
 pub(crate) mod packet;
 mod pcap;
 pub(crate) mod pcapng;
+mod reader;
 mod reassembly;
 mod stream_reader;
 mod streaming_reassembler;
@@ -45,6 +46,8 @@ pub(crate) mod world_record;
 pub(crate) mod writer;
 
 pub use file::{Capture, CaptureError, FormatRule, Packet};
+pub(crate) use reader::Reader;
+pub(crate) use reassembly::{Assembled, Assembly};
 pub use reassembly::{Gap, StreamPiece, TcpConnection, TcpSide};
 pub(crate) use stream_reader::StreamReader;
 pub(crate) use streaming_reassembler::{OutOfOrder, PayloadChunk, StreamingReassembler};
@@ -60,18 +63,9 @@ impl<'a> Capture<'a> {
 
     /// The packets without a TCP segment and without a record, counted by their content in words; `None` if there are none.
     pub(crate) fn unread(&self) -> Option<String> {
-        let mut counts: BTreeMap<String, usize> = BTreeMap::new();
-        for packet in self.packets.iter().filter(|packet| packet.link != packet::LINK_WORLD) {
-            let content = match packet::segment(packet) {
-                Ok(_) => continue,
-                Err(_) if !packet::is_read(packet.link) => format!("link type {}", packet.link),
-                Err(foreign) => foreign.to_string(),
-            };
-            *counts.entry(content).or_default() += 1;
-        }
-        let all: usize = counts.values().sum();
-        let named: Vec<String> = counts.iter().map(|(content, one)| format!("{one} of {content}")).collect();
-        (all > 0).then(|| format!("{} without readable TCP: {}", count_noun(all, "packet"), named.join(", ")))
+        let mut unread = Unread::default();
+        self.packets.iter().for_each(|packet| unread.add(packet));
+        unread.words()
     }
 
     /// Whether the capture has a TCP segment or a record.
@@ -90,19 +84,43 @@ impl<'a> Capture<'a> {
     }
 }
 
+/// Counts the packets without a TCP segment and without a record, by their content in words.
+#[derive(Debug, Default)]
+pub(crate) struct Unread(BTreeMap<String, usize>);
+
+impl Unread {
+    /// Counts the packet, unless it can be read.
+    pub fn add(&mut self, packet: &Packet<'_>) {
+        if packet.link == packet::LINK_WORLD {
+            return;
+        }
+        let content = match packet::segment(packet) {
+            Ok(_) => return,
+            Err(_) if !packet::is_read(packet.link) => format!("link type {}", packet.link),
+            Err(foreign) => foreign.to_string(),
+        };
+        *self.0.entry(content).or_default() += 1;
+    }
+
+    /// The counts in words; `None` if every packet can be read.
+    pub fn words(&self) -> Option<String> {
+        let all: usize = self.0.values().sum();
+        let named: Vec<String> = self.0.iter().map(|(content, one)| format!("{one} of {content}")).collect();
+        (all > 0).then(|| format!("{} without readable TCP: {}", count_noun(all, "packet"), named.join(", ")))
+    }
+}
+
 /// Reads a whole capture file: pcapng or pcap, in either byte order.
 ///
 /// # Errors
 /// [`CaptureError`] gives the offset at which the file becomes invalid, and the rule that it breaks
 /// there.
 pub fn read(bytes: &[u8]) -> Result<Capture<'_>, CaptureError> {
-    if pcapng::is_pcapng(bytes) {
-        pcapng::read(bytes)
-    } else if let Some(format) = pcap::format(bytes) {
-        pcap::read(bytes, format)
-    } else {
-        Err(CaptureError { offset: 0, rule: FormatRule::NotACapture })
+    let mut reader = Reader::new(bytes)?;
+    while reader.left() > 0 {
+        reader.step()?;
     }
+    Ok(reader.finish())
 }
 
 #[cfg(test)]

@@ -8,7 +8,7 @@
 //! A file of this format begins with one of four magic numbers. A packet that is shorter than it
 //! declares is not returned; the capture ends before it.
 
-use super::file::{ByteOrder, Capture, CaptureError, Cursor, FormatRule, Packet};
+use super::file::{ByteOrder, CaptureError, Cursor, FormatRule, Packet};
 
 /// The format as given by the first four bytes.
 #[derive(Debug, Clone, Copy)]
@@ -62,22 +62,6 @@ pub(super) fn header(cursor: &mut Cursor<'_>, format: PcapFormat) -> Result<u32,
     }
     let (_zone, _accuracy, _longest) = (cursor.u32()?, cursor.u32()?, cursor.u32()?);
     Ok(cursor.u32()? & LINK_BITS)
-}
-
-/// Reads the file.
-pub(super) fn read(bytes: &[u8], format: PcapFormat) -> Result<Capture<'_>, CaptureError> {
-    let mut cursor = Cursor { bytes, offset: 0, order: format.order };
-    let link = header(&mut cursor, format)?;
-    let mut capture = Capture::default();
-    while !cursor.bytes.is_empty() {
-        let begin = cursor.offset;
-        let Ok(packet) = packet(&mut cursor, format, link, capture.packets.len() + 1) else {
-            capture.cut_at = Some(begin);
-            break;
-        };
-        capture.packets.push(packet);
-    }
-    Ok(capture)
 }
 
 /// Takes the next packet; an error if the bytes end before it does.

@@ -15,7 +15,7 @@ use core::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 
 use crate::util::escape::Untrusted;
 
-use super::file::{ByteOrder, Capture, CaptureError, Cursor, FormatRule, Packet};
+use super::file::{ByteOrder, CaptureError, Cursor, FormatRule, Packet};
 
 const SECTION: u32 = 0x0a0d_0d0a;
 const INTERFACE: u32 = 1;
@@ -137,30 +137,6 @@ impl Blocks {
         }
         Ok(Some(Block::Other))
     }
-}
-
-/// Reads a file that begins with a section.
-pub(super) fn read(bytes: &[u8]) -> Result<Capture<'_>, CaptureError> {
-    let (mut capture, mut blocks) = (Capture::default(), Blocks::new());
-    let mut cursor = Cursor { bytes, offset: 0, order: ByteOrder::Little };
-    while !cursor.bytes.is_empty() {
-        let begin = cursor;
-        match blocks.next(&mut cursor, Vec::new())? {
-            // The first block shows whether the file is a capture at all.
-            None if begin.offset == 0 => return Err(begin.error(FormatRule::Truncated)),
-            None => {
-                capture.cut_at = Some(begin.offset);
-                break;
-            }
-            Some(Block::Names(body)) => names(body, &mut capture.names)?,
-            Some(Block::Packet(mut packet)) => {
-                packet.number = capture.packets.len() + 1;
-                capture.packets.push(packet);
-            }
-            Some(Block::Other) => {}
-        }
-    }
-    Ok(capture)
 }
 
 /// The byte order of the section that begins here, if one does. It applies from the section's own

@@ -13,6 +13,8 @@
 use core::net::SocketAddr;
 use std::collections::hash_map::Entry;
 use std::collections::{BTreeMap, HashMap};
+use std::iter::Flatten;
+use std::vec::IntoIter;
 
 use super::Packet;
 use super::packet::{self, Segment};
@@ -79,21 +81,74 @@ pub struct TcpConnection<'a> {
 
 /// The connections of these packets, in the order in which they begin.
 pub(super) fn connections<'a>(packets: &[Packet<'a>]) -> Vec<TcpConnection<'a>> {
-    let mut talks: Vec<ConnectionBuilder<'a>> = Vec::new();
-    let mut current: HashMap<ConnectionKey, usize, FastHashState> = HashMap::default();
-    for packet in packets {
-        let Some(segment) = packet::decode(packet) else { continue };
-        let at = match current.entry(ConnectionKey::of(&segment)) {
-            Entry::Occupied(found) if !talks[*found.get()].ends.begins_anew(&segment) => *found.get(),
+    let mut assembly = Assembly::default();
+    packets.iter().for_each(|packet| assembly.receive(packet));
+    assembly.finish().collect()
+}
+
+/// Connections of a chunk of the [`Assembly`].
+const CHUNK: usize = 1024;
+
+/// Connections under construction, which receive the packets of a capture one by one.
+#[derive(Default)]
+pub(crate) struct Assembly<'a> {
+    /// In chunks of [`CHUNK`]: one vector would copy all connections whenever it grows.
+    chunks: Vec<Vec<ConnectionBuilder<'a>>>,
+    count: usize,
+    current: HashMap<ConnectionKey, usize, FastHashState>,
+}
+
+impl<'a> Assembly<'a> {
+    /// Receives the next packet.
+    pub fn receive(&mut self, packet: &Packet<'a>) {
+        let Some(segment) = packet::decode(packet) else { return };
+        let chunks = &mut self.chunks;
+        let at = match self.current.entry(ConnectionKey::of(&segment)) {
+            Entry::Occupied(found)
+                if !chunks[*found.get() / CHUNK][*found.get() % CHUNK].ends.begins_anew(&segment) =>
+            {
+                *found.get()
+            }
             entry => {
-                talks.push(ConnectionBuilder::new(TcpEndpoints::new(&segment, packet.number)));
-                *entry.insert_entry(talks.len() - 1).get()
+                if self.count.is_multiple_of(CHUNK) {
+                    chunks.push(Vec::with_capacity(CHUNK));
+                }
+                chunks[self.count / CHUNK]
+                    .push(ConnectionBuilder::new(TcpEndpoints::new(&segment, packet.number)));
+                self.count += 1;
+                *entry.insert_entry(self.count - 1).get()
             }
         };
-        talks[at].receive(packet, &segment);
+        chunks[at / CHUNK][at % CHUNK].receive(packet, &segment);
     }
-    talks.into_iter().map(ConnectionBuilder::finish).collect()
+
+    /// The connections, each put together when it is taken.
+    pub fn finish(self) -> Assembled<'a> {
+        Assembled { talks: self.chunks.into_iter().flatten(), left: self.count }
+    }
 }
+
+/// The connections of a capture, in the order in which they begin.
+pub(crate) struct Assembled<'a> {
+    talks: Flatten<IntoIter<Vec<ConnectionBuilder<'a>>>>,
+    left: usize,
+}
+
+impl<'a> Iterator for Assembled<'a> {
+    type Item = TcpConnection<'a>;
+
+    fn next(&mut self) -> Option<TcpConnection<'a>> {
+        let talk = self.talks.next()?;
+        self.left -= 1;
+        Some(talk.finish())
+    }
+
+    fn size_hint(&self) -> (usize, Option<usize>) {
+        (self.left, Some(self.left))
+    }
+}
+
+impl ExactSizeIterator for Assembled<'_> {}
 
 /// A connection under construction.
 struct ConnectionBuilder<'a> {

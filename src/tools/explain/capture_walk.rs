@@ -96,18 +96,17 @@ pub(crate) struct ConnectionReader<'c> {
     tally: ConnectionSummary,
 }
 
-/// Reads the connections of a capture; all, or one by its number. The dialect is `dialect` if
+/// Reads the [connections](Capture::connections) of a capture; all, or one by its number. The dialect is `dialect` if
 /// given, else the dialect of the request's path; a connection without a request is read twice, so
 /// that its dialect is [guessed](DialectGuess) from all of it. Returns the tallies of all connections
 /// read, with their numbers.
 pub fn walk<'c>(
-    capture: &Capture<'_>,
+    connections: &[TcpConnection<'_>],
     codes: &'c PacketTables,
     (dialect, otherwise): (Option<&'c Dialect>, &'c Dialect),
     only: Option<usize>,
     mut each: impl FnMut(CaptureItem<'c>),
 ) -> Vec<(usize, ConnectionSummary)> {
-    let connections = capture.connections();
     let numbered = connections.iter().enumerate().map(|(index, connection)| (index + 1, connection));
     let wanted = numbered.filter(|(number, _)| only.is_none_or(|only| only == *number));
     let (numbers, wanted): (Vec<_>, Vec<_>) = wanted.unzip();
@@ -152,10 +151,22 @@ pub(crate) fn conversation<'a, 'c>(
     codes: &'c PacketTables,
     otherwise: &'c Dialect,
 ) -> Conversation<'c> {
-    let mut conversation = Conversation::new(codes, otherwise);
-    if let Some(guess) = survey(connection, pieces, codes, otherwise) {
-        conversation.take_guess(guess);
+    let mut survey = Survey::new(connection, codes, otherwise);
+    if let Some(survey) = &mut survey {
+        let _ = pieces.into_iter().find(|piece| survey.receive(piece));
     }
+    conversation_with(connection, survey.and_then(Survey::finish), codes, otherwise)
+}
+
+/// The conversation of a connection, with the result of a [`Survey`].
+pub(crate) fn conversation_with<'c>(
+    connection: &TcpConnection<'_>,
+    guess: Option<DialectGuess<'c>>,
+    codes: &'c PacketTables,
+    otherwise: &'c Dialect,
+) -> Conversation<'c> {
+    let mut conversation = Conversation::new(codes, otherwise);
+    guess.into_iter().for_each(|guess| conversation.take_guess(guess));
     midway(connection, conversation)
 }
 
@@ -166,33 +177,54 @@ fn midway<'c>(connection: &TcpConnection<'_>, mut conversation: Conversation<'c>
     conversation
 }
 
-/// The evidence for a connection's dialect, from everything that the capture has of it; `None` if a
-/// request names the dialect.
-fn survey<'a, 'c>(
-    connection: &TcpConnection<'_>,
-    pieces: impl Iterator<Item = StreamPiece<'a>>,
-    codes: &'c PacketTables,
-    otherwise: &'c Dialect,
-) -> Option<DialectGuess<'c>> {
-    if connection.has_begin && connection.holes.is_empty() {
-        return None;
+/// Collects the evidence for a connection's dialect, piece by piece.
+#[derive(Debug)]
+pub(crate) struct Survey<'c> {
+    conversation: Conversation<'c>,
+    /// Pieces received.
+    read: usize,
+}
+
+impl<'c> Survey<'c> {
+    /// Begins before the first piece; `None` if the connection needs no guess.
+    pub fn new(
+        connection: &TcpConnection<'_>,
+        codes: &'c PacketTables,
+        otherwise: &'c Dialect,
+    ) -> Option<Survey<'c>> {
+        let is_needed = !connection.has_begin || !connection.holes.is_empty();
+        is_needed.then(|| {
+            let mut conversation = midway(connection, Conversation::new(codes, otherwise));
+            conversation.be_brief(true);
+            Survey { conversation, read: 0 }
+        })
     }
-    let mut conversation = midway(connection, Conversation::new(codes, otherwise));
-    conversation.be_brief(true);
-    for piece in pieces {
+
+    /// The number of pieces received.
+    pub fn read(&self) -> usize {
+        self.read
+    }
+
+    /// Receives the next piece; returns whether later ones cannot change the result.
+    pub fn receive(&mut self, piece: &StreamPiece<'_>) -> bool {
+        self.read += 1;
+        let (conversation, from) = (&mut self.conversation, side(piece.from));
         if piece.hole_before {
-            conversation.skip(side(piece.from));
+            conversation.skip(from);
         }
-        conversation.receive_each(side(piece.from), piece.bytes, |_| {});
+        conversation.receive_each(from, piece.bytes, |_| {});
+        conversation.is_settled() || conversation.guess().is_some_and(DialectGuess::is_decided)
+    }
+
+    /// The guess; `None` if a request names the dialect.
+    pub fn finish(self) -> Option<DialectGuess<'c>> {
+        let mut conversation = self.conversation;
         if conversation.is_settled() {
             return None;
         }
-        if conversation.guess().is_some_and(DialectGuess::is_decided) {
-            break;
-        }
+        [Side::Client, Side::Server].into_iter().for_each(|from| drop(conversation.finish(from)));
+        conversation.guess().cloned().map(DialectGuess::made_final)
     }
-    [Side::Client, Side::Server].into_iter().for_each(|from| drop(conversation.finish(from)));
-    conversation.guess().cloned().map(DialectGuess::made_final)
 }
 
 /// The items that a piece completes, without the holes between: what [`ConnectionReader::receive`] reports of
@@ -214,13 +246,12 @@ pub(crate) fn items<'c>(
     }
 }
 
-/// The packets that are not read, by their content in words; `None` if there are none.
-pub(crate) fn unread(capture: &Capture<'_>) -> Option<String> {
-    let mut words = capture.unread()?;
+/// Words about the packets that are not read, with the supported link types if the capture has another one.
+pub(crate) fn with_links(mut words: String, capture: &Capture<'_>) -> String {
     if capture.packets.iter().any(|packet| !packet::is_read(packet.link)) {
         words += " (of the link types, only Ethernet, Linux cooked, loopback and raw IP are supported)";
     }
-    Some(words)
+    words
 }
 
 /// How much of the packets was left out when they were captured, in words; `None` if they are whole.
@@ -271,7 +302,7 @@ fn hole_before(holes: &[Gap], piece: &StreamPiece<'_>, told: &mut [bool]) -> u64
 }
 
 impl<'c> ConnectionReader<'c> {
-    /// The connection with this number, of which nothing was read yet.
+    /// Starts at the first byte of the connection with this number.
     pub fn new(
         number: usize,
         connection: &TcpConnection<'_>,

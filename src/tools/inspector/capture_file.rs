@@ -20,16 +20,14 @@ use super::ping_pairs::PingPairs;
 use super::{frame_json, packet_diff, share_link};
 use crate::limits;
 use crate::packet::PacketTables;
-use crate::tools::capture::{self, StreamPiece, TcpConnection};
-use crate::tools::explain::capture_walk::{self, CaptureItemKind, ConnectionReader};
+use crate::tools::capture::TcpConnection;
+use crate::tools::explain::capture_walk::{self, CaptureItemKind, ConnectionReader, Survey};
 use crate::tools::explain::{Content, Conversation, Explanation};
-use crate::util::plural::count_noun;
 use crate::ws::frame::Opcode;
 
 /// See the [module](self).
 #[derive(Debug)]
 pub struct CaptureFile {
-    bytes: Vec<u8>,
     codes: &'static PacketTables,
     /// The connections with data, by their numbers. Of others, which can be very many, only the number is kept.
     conversations: Vec<FileConnection>,
@@ -46,14 +44,15 @@ pub struct CaptureFile {
     is_full: bool,
 }
 
-/// A connection of the file. Its pieces are ranges of the file.
+/// A connection of the file.
 #[derive(Debug)]
-struct FileConnection {
+pub(super) struct FileConnection {
     /// Among all connections, from 1.
     number: usize,
     about: TcpConnection<'static>,
     name: Option<String>,
-    pieces: Vec<FilePiece>,
+    /// Collects the evidence for the dialect, before the reading begins.
+    survey: Option<Box<Survey<'static>>>,
     reading: Option<Box<ConnectionReader<'static>>>,
     pairs: PingPairs,
     checkpoints: Vec<Checkpoint>,
@@ -69,89 +68,29 @@ struct Checkpoint {
     conversation: Conversation<'static>,
 }
 
-#[derive(Debug, Clone, Copy)]
-struct FilePiece {
-    from: capture::TcpSide,
-    hole_before: bool,
-    packet: u32,
-    begin: u32,
-    length: u32,
-    at_ns: u64,
-}
-
-impl FilePiece {
-    fn new(piece: &StreamPiece<'_>, file: &[u8]) -> FilePiece {
-        // The piece is a part of the file: its address says where.
-        let begin = (piece.bytes.as_ptr() as usize).wrapping_sub(file.as_ptr() as usize);
-        let StreamPiece { from, at_ns, packet, bytes, hole_before } = *piece;
-        debug_assert!(file.get(begin..begin + bytes.len()) == Some(bytes));
-        FilePiece {
-            from,
-            hole_before,
-            packet: packet as u32,
-            begin: begin as u32,
-            length: bytes.len() as u32,
-            at_ns,
-        }
-    }
-
-    fn piece<'a>(&self, file: &'a [u8]) -> StreamPiece<'a> {
-        let begin = self.begin as usize;
-        let bytes = file.get(begin..begin + self.length as usize).unwrap_or_default();
-        let FilePiece { from, hole_before, packet, at_ns, .. } = *self;
-        StreamPiece { from, at_ns, packet: packet as usize, bytes, hole_before }
-    }
-}
-
 impl CaptureFile {
-    /// Opens a file: finds its packets and connections, and reads none of the frames yet.
-    ///
-    /// # Errors
-    /// One sentence that says what is wrong with the file, and at which byte.
-    pub fn open(bytes: Vec<u8>) -> Result<CaptureFile, String> {
-        if let Some(packed) = capture::compressed_file::format(&bytes) {
-            return Err(format!("The file cannot be read: {packed}."));
-        }
-        let found = capture::read(&bytes).map_err(|error| format!("The file cannot be read: {error}."))?;
-        let unread = capture_walk::unread(&found);
-        if let Some(words) = &unread
-            && !found.is_readable()
-        {
-            return Err(format!("The file has nothing that can be read: {words}."));
-        }
-        let mut notes: Vec<String> = unread.into_iter().collect();
-        notes.extend([capture_walk::cut(&found), capture_walk::truncated(&found)].into_iter().flatten());
-        let codes = codes_of(&found)?;
-        let mut connections: Vec<_> = found.connections().into_iter().zip(1..).collect();
-        let all = connections.len();
-        let (packets, names) = (found.packets.len(), names(&found, connections.iter().map(|(one, _)| one)));
-        connections.retain(|(one, _)| !one.pieces.is_empty());
-        if connections.len() < all {
-            let without = count_noun(all - connections.len(), "connection");
-            notes.push(format!("{without} without data: not in the menu"));
-        }
-        let begin_ns = found.packets.first().map_or(0, |packet| packet.at_ns);
-        drop(found);
-        let order = capture_walk::order(connections.iter().map(|(one, _)| one)).into_iter();
-        let order = order.map(|(readable, index, at)| (readable as u32, index as u32, at as u32)).collect();
-        let talk =
-            |(one, number): &(TcpConnection<'_>, usize)| FileConnection::new(*number, one, &names, &bytes);
-        let conversations = connections.iter().map(talk).collect();
-        drop(connections);
-        let list = FrameList::default();
-        Ok(CaptureFile {
-            bytes,
+    /// A file before its first frame is read: the connections with data, the number of all connections,
+    /// the pieces in their order, the number of packets, and the time of the first.
+    pub(super) fn new(
+        codes: &'static PacketTables,
+        (conversations, connections): (Vec<FileConnection>, usize),
+        order: Vec<(u32, u32, u32)>,
+        (packets, begin_ns): (usize, u64),
+        notes: Vec<String>,
+    ) -> CaptureFile {
+        let (list, read, is_full) = (FrameList::default(), 0, false);
+        CaptureFile {
             codes,
             conversations,
-            connections: all,
+            connections,
             order,
-            read: 0,
+            read,
             packets,
             begin_ns,
             list,
             notes,
-            is_full: false,
-        })
+            is_full,
+        }
     }
 
     /// Reads on until so many bytes were looked at; first what is new, then what the filter asks for.
@@ -168,30 +107,23 @@ impl CaptureFile {
         (self.read < self.order.len() && !self.is_full) || self.list.next_to_explain().is_some()
     }
 
-    /// Reads the next piece; returns what it cost.
+    /// Reads the next piece, or one step of the survey before it. Returns the cost in bytes.
     fn read_piece(&mut self) -> i64 {
         let (readable, index, at) = self.order[self.read];
-        self.read += 1;
         let (list, begin_ns) = (&mut self.list, self.begin_ns);
         let talk = &mut self.conversations[index as usize];
-        let FileConnection { number, about, pieces, reading, pairs, checkpoints, since, .. } = talk;
-        let codes = self.codes;
-        let reading = reading.get_or_insert_with(|| {
-            let pieces = pieces.iter().map(|place| place.piece(&self.bytes));
-            let otherwise = codes.default_dialect().expect("every table has a dialect");
-            let mut conversation = capture_walk::conversation(about, pieces, codes, otherwise);
-            conversation.be_brief(true);
-            Box::new(ConnectionReader::new(*number, about, conversation))
-        });
-        let place = pieces[at as usize];
+        let FileConnection { number, about, reading, pairs, checkpoints, since, .. } = talk;
+        let Some(reading) = reading else { return talk.prepare(self.codes) };
+        self.read += 1;
+        let piece = about.pieces[at as usize];
         if checkpoints.is_empty() || is_due(*since, reading.conversation()) {
             let conversation = reading.conversation().clone();
             checkpoints.push(Checkpoint { piece: at as usize, conversation });
             *since = (0, 0);
         }
-        let (mut sub, mut cost, client) = (0, i64::from(place.length) + 8, *number as u32);
-        since.1 += place.length as usize;
-        reading.receive(readable as usize, &place.piece(&self.bytes), &mut |found| {
+        let (mut sub, mut cost, client) = (0, piece.bytes.len() as i64 + 8, *number as u32);
+        since.1 += piece.bytes.len();
+        reading.receive(readable as usize, &piece, &mut |found| {
             let n = list.entries().back().map_or(1, |entry| entry.n + 1);
             let at_us = found.at_ns.saturating_sub(begin_ns) / 1000;
             match found.what {
@@ -256,11 +188,11 @@ impl CaptureFile {
         while from.piece <= piece {
             let is_meant = from.piece == piece;
             from.conversation.be_brief(!is_meant);
-            let place = talk.pieces[from.piece];
-            cost += i64::from(place.length) * if is_meant { 4 } else { 1 };
+            let here = talk.about.pieces[from.piece];
+            cost += here.bytes.len() as i64 * if is_meant { 4 } else { 1 };
             let mut sub = 0;
-            let is_last = from.piece + 1 == talk.pieces.len();
-            capture_walk::items(&mut from.conversation, &place.piece(&self.bytes), is_last, |item| {
+            let is_last = from.piece + 1 == talk.about.pieces.len();
+            capture_walk::items(&mut from.conversation, &here, is_last, |item| {
                 if is_meant {
                     each(sub, item);
                 }
@@ -383,27 +315,41 @@ fn is_due((frames, bytes): (usize, usize), conversation: &Conversation<'_>) -> b
 }
 
 impl FileConnection {
-    fn new(
-        number: usize,
-        connection: &TcpConnection<'_>,
-        names: &BTreeMap<IpAddr, String>,
-        file: &[u8],
-    ) -> FileConnection {
-        let TcpConnection { client, server, first_packet, has_begin, has_end, .. } = *connection;
-        // `ConnectionReader` counts the pieces; their bytes are in the file.
-        let pieces: Vec<FilePiece> =
-            connection.pieces.iter().map(|piece| FilePiece::new(piece, file)).collect();
-        let hollow = pieces.iter().map(|place| StreamPiece { bytes: &[], ..place.piece(&[]) }).collect();
-        let holes = connection.holes.clone();
-        let about = TcpConnection { client, server, first_packet, has_begin, has_end, pieces: hollow, holes };
-        let name = names.get(&client.ip().to_canonical()).cloned();
-        let (reading, cursor, checkpoints, pairs) = (None, None, Vec::new(), PingPairs::default());
-        FileConnection { number, about, name, pieces, reading, pairs, checkpoints, cursor, since: (0, 0) }
+    /// Starts at the first byte of the connection with this number.
+    pub(super) fn new(number: usize, about: TcpConnection<'static>) -> FileConnection {
+        let (pairs, checkpoints) = (PingPairs::default(), Vec::new());
+        let (name, survey, reading, cursor) = (None, None, None, None);
+        FileConnection { number, about, name, survey, reading, pairs, checkpoints, cursor, since: (0, 0) }
+    }
+
+    /// Surveys one more piece, or starts the reading after the last. Returns the cost in bytes.
+    fn prepare(&mut self, codes: &'static PacketTables) -> i64 {
+        let otherwise = codes.default_dialect().expect("every table has a dialect");
+        let about = &self.about;
+        let begun = self.survey.take();
+        let mut guess = None;
+        if let Some(mut survey) = begun.or_else(|| Survey::new(about, codes, otherwise).map(Box::new)) {
+            let piece = &about.pieces[survey.read()];
+            if !survey.receive(piece) && survey.read() < about.pieces.len() {
+                self.survey = Some(survey);
+                return piece.bytes.len() as i64 + 64;
+            }
+            guess = survey.finish();
+        }
+        let mut conversation = capture_walk::conversation_with(about, guess, codes, otherwise);
+        conversation.be_brief(true);
+        self.reading = Some(Box::new(ConnectionReader::new(self.number, about, conversation)));
+        64
+    }
+
+    /// Takes the name of the client's address, if it has one.
+    pub(super) fn take_name(&mut self, names: &BTreeMap<IpAddr, &str>) {
+        self.name = names.get(&self.about.client.ip().to_canonical()).map(|name| (*name).to_owned());
     }
 
     fn json(&self) -> Json {
         let tally = self.reading.as_deref().map(ConnectionReader::tally);
-        let bytes: u64 = self.pieces.iter().map(|place| u64::from(place.length)).sum();
+        let bytes: u64 = self.about.pieces.iter().map(|piece| piece.bytes.len() as u64).sum();
         json!({
             "number": self.number,
             "client": self.about.client.to_string(),
@@ -418,33 +364,9 @@ impl FileConnection {
     }
 }
 
-/// The packet tables that a file carries, otherwise the built-in ones. Others than those stay in
-/// memory as long as the page's copy of this code, which ends with the file.
-fn codes_of(found: &capture::Capture<'_>) -> Result<&'static PacketTables, String> {
-    let codes = capture_walk::codes(found, None);
-    let codes = codes.map_err(|why| format!("The file cannot be explained: {why}."))?;
-    let builtin = PacketTables::builtin_ref();
-    if codes.hash() == builtin.hash() && !codes.has_paths() {
-        return Ok(builtin);
-    }
-    Ok(Box::leak(Box::new(codes)))
-}
-
-/// The clients' names, where an address has only one client.
-fn names<'a>(
-    found: &capture::Capture<'_>,
-    connections: impl Iterator<Item = &'a TcpConnection<'a>>,
-) -> BTreeMap<IpAddr, String> {
-    let mut clients: BTreeMap<IpAddr, usize> = BTreeMap::new();
-    for connection in connections {
-        *clients.entry(connection.client.ip().to_canonical()).or_default() += 1;
-    }
-    let known = found.names.iter().filter(|(address, _)| clients.get(address) == Some(&1));
-    known.map(|(address, name)| (*address, name.raw().to_owned())).collect()
-}
-
 #[cfg(test)]
 mod tests {
+    use super::super::opening;
     use super::*;
     use crate::tools::capture::TcpSide;
     use crate::tools::capture::writer::{CaptureWriter, TcpFlow};
@@ -462,7 +384,7 @@ mod tests {
                 flow.bytes(&mut writer, TcpSide::Client, b"\x81\x80\0\0\0\0", Default::default());
             }
         }
-        let mut file = CaptureFile::open(writer.blocks).expect("a capture");
+        let mut file = opening::open(writer.blocks).expect("a capture");
         while file.work(10_000) {}
         let about = file.about();
         let listed = about["connections"].as_array().expect("a list");

@@ -27,6 +27,7 @@ mod filter_match;
 mod frame_json;
 mod list;
 pub mod observed_format;
+pub mod opening;
 mod packet_diff;
 mod ping_pairs;
 mod ring;

@@ -16,6 +16,7 @@ use rustix::io::Errno;
 use rustix::net::{AddressFamily, SendAncillaryBuffer, SendFlags, SocketFlags, SocketType, sockopt};
 use rustix::process::Resource;
 use rustix::rand::GetRandomFlags;
+use rustix::time::ClockId;
 
 use super::capacity::MachineCapacity;
 use super::readiness::{PollInterest, Readiness};
@@ -95,6 +96,18 @@ pub fn set_reset_on_close(stream: &TcpStream) -> io::Result<()> {
 /// Wakes a thread that is blocked in `accept` on this listener: it gets `EINVAL`.
 pub fn wake_acceptor(listener: &TcpListener) {
     let _ = rustix::net::shutdown(listener, rustix::net::Shutdown::Both);
+}
+
+/// The time in which the machine was suspended since it was started: what `CLOCK_BOOTTIME` counts and
+/// `CLOCK_MONOTONIC` does not.
+pub fn suspended_time() -> Duration {
+    // In this order, a thread that is stopped between the two calls measures too little, not too much.
+    let boot = duration(rustix::time::clock_gettime(ClockId::Boottime));
+    boot.saturating_sub(duration(rustix::time::clock_gettime(ClockId::Monotonic)))
+}
+
+fn duration(Timespec { tv_sec, tv_nsec }: Timespec) -> Duration {
+    Duration::new(tv_sec.cast_unsigned(), u32::try_from(tv_nsec).unwrap_or_default())
 }
 
 /// Waits at most this long until the peer has gone or reset the connection; bytes that arrive

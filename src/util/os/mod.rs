@@ -12,6 +12,7 @@ mod capacity;
 mod readiness;
 #[cfg(unix)]
 mod signals;
+mod suspended;
 
 #[cfg(all(target_os = "linux", not(tickwire_plain)))]
 mod linux;
@@ -29,6 +30,7 @@ use portable as system;
 
 pub use capacity::MachineCapacity;
 pub use readiness::{PollInterest, Readiness};
+pub use suspended::Suspended;
 pub use system::{
     CAN_BIND_SOURCE, PollableStdin, Poller, ceilings, configure_accepted, connect, create_private,
     enable_ansi, is_at, is_foreground, is_named_pipe, is_world_readable, on_stop, open_private, poll,

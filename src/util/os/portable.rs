@@ -6,6 +6,7 @@
 //!   does not need it; bots and `talk` do.
 //! - **Ceilings** of the machine cannot be read: low values are assumed.
 //! - **The backlog** of a listener stays at 128, the value of `std`.
+//! - **Suspended time** of the machine is not known: it counts as a pause only if `Instant` counts it.
 //! - **Ignored signals** of the parent are not known: SIGHUP stops the server also under `nohup`.
 //! - **A private file** is private on Unix; on Windows it has the rights of its folder.
 //!
@@ -58,7 +59,12 @@ pub fn try_send<'a>(mut stream: &TcpStream, slices: impl Iterator<Item = &'a [u8
     taken
 }
 
-/// Reads from a blocking socket whose other half another thread uses with [`try_send`].
+/// The time in which the machine was suspended: none is known.
+pub fn suspended_time() -> Duration {
+    Duration::ZERO
+}
+
+/// Reads from a blocking socket whose other half another thread uses with [`send_now`].
 ///
 /// It waits in `peek`, which takes no bytes: on Windows, a read that times out may lose some. It
 /// looks up every [`limits::PLAIN_READ`], because there a shutdown by another thread does not wake

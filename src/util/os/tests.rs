@@ -286,3 +286,16 @@ fn a_wait_for_socket_and_input_says_which_has_come() {
     (&near).read_exact(&mut [0]).expect("the byte");
     assert_eq!(wait(PATIENCE), (false, true));
 }
+
+/// `/proc/uptime` counts suspended time. A machine that was never suspended has none; a time namespace
+/// (`unshare --time --boottime 5000`) has some.
+#[cfg(target_os = "linux")]
+#[test]
+fn suspended_time_is_the_part_of_the_uptime_that_an_instant_does_not_count() {
+    let uptime = std::fs::read_to_string("/proc/uptime").expect("a Linux machine");
+    let uptime: f64 = uptime.split(' ').next().and_then(|seconds| seconds.parse().ok()).expect("seconds");
+    let now = rustix::time::clock_gettime(rustix::time::ClockId::Monotonic);
+    let expected = uptime - (now.tv_sec as f64 + now.tv_nsec as f64 / 1e9);
+    let suspended = super::linux::suspended_time().as_secs_f64();
+    assert!((suspended - expected).abs() < 1.0, "{suspended} s, not {expected} s");
+}

@@ -153,10 +153,18 @@ export class Explainer extends Wasm {
     return this.wasm.file_most();
   }
 
-  /** Opens a capture file; throws if it is none, or is damaged. @param {Uint8Array} file @returns {About} */
+  /** Opens a capture file in one call; throws if it is none, or is damaged. @param {Uint8Array} file @returns {About} */
   openFile(file) {
     this.giveFile(file);
-    return this.json(this.wasm.file_open());
+    for (;;) {
+      const opened = this.openOn(file.length + 1);
+      if ('packets' in opened) return opened;
+    }
+  }
+
+  /** Goes on opening the file that was given, until about so many bytes were looked at. @param {number} bytes @returns {About | { percent: number }} */
+  openOn(bytes) {
+    return this.json(this.wasm.file_open(bytes));
   }
 
   /** How far the file was read, and what is known of its connections. @returns {About} */

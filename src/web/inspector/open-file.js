@@ -5,6 +5,7 @@
  */
 
 import { Explainer } from './explainer.js';
+import { openInSlices } from './work-slices.js';
 
 /** @param {string} id @returns {any} */
 const at = (id) => document.getElementById(id);
@@ -14,6 +15,8 @@ const at = (id) => document.getElementById(id);
  */
 
 /** @typedef {(opened: Opened) => void} Take */
+/** The file that is being opened; another one takes its place. @type {File | null} */
+let opening = null;
 let takes = (/** @type {Take} */ _) => {};
 const taker = /** @type {Promise<Take>} */ (new Promise((resolve) => { takes = resolve; }));
 
@@ -31,6 +34,7 @@ function listen() {
     chosen.value = '';
   };
   at('file-error-close').onclick = () => refuse('');
+  at('file-opening-cancel').onclick = () => { opening = null; showProgress(''); };
   document.addEventListener('dragover', (event) => {
     if (!event.dataTransfer?.types.includes('Files')) return;
     event.preventDefault();
@@ -51,15 +55,27 @@ function listen() {
 /** @param {File} file */
 export async function open(file) {
   refuse('');
+  opening = file;
+  const isCancelled = () => opening !== file;
   try {
     // A module of its own, so that its memory goes when the file does.
     const explainer = await Explainer.load();
     if (file.size > explainer.fileMost) explainer.giveFile(/** @type {any} */ ({ length: file.size }));
-    const about = explainer.openFile(new Uint8Array(await file.arrayBuffer()));
-    (await taker)({ name: file.name, explainer, about });
+    explainer.giveFile(new Uint8Array(await file.arrayBuffer()));
+    const onProgress = (/** @type {number} */ percent) => showProgress(`Opening ${file.name}: ${percent} %`);
+    const about = isCancelled() ? null : await openInSlices(explainer, { isCancelled, onProgress });
+    const take = await taker;
+    if (about && !isCancelled()) take({ name: file.name, explainer, about });
   } catch (error) {
-    refuse(`${file.name}: ${error instanceof Error ? error.message : error}`);
+    if (!isCancelled()) refuse(`${file.name}: ${error instanceof Error ? error.message : error}`);
   }
+  if (!isCancelled()) showProgress('');
+}
+
+/** @param {string} text nothing hides it */
+function showProgress(text) {
+  at('file-opening').hidden = text === '';
+  at('file-opening-text').textContent = text;
 }
 
 /** @param {string} why */

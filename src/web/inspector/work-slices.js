@@ -1,5 +1,5 @@
 /**
- * Work of the explainer in small slices, so that the page stays quick: reading a capture, and filtering many frames by their values.
+ * Work of the explainer in small slices, so that the page stays quick: opening and reading a capture, and filtering many frames by their values.
  *
  * @module inspector/work-slices
  */
@@ -11,12 +11,48 @@ const TELL_MS = 100;
 /** Bytes of the first slice; later ones are as long as fits. */
 const FIRST_BYTES = 64 * 1024;
 
+/** Chooses the size of the next slice by the time that the previous one took. */
+export class Pace {
+  constructor() {
+    this.bytes = FIRST_BYTES;
+  }
+
+  /** Runs a slice. @template T @param {(bytes: number) => T} slice @returns {T} */
+  run(slice) {
+    const begin = performance.now();
+    const told = slice(Math.round(this.bytes));
+    const took = Math.max(performance.now() - begin, 0.5);
+    this.bytes = Math.min(Math.max(this.bytes * Math.min(Math.max(SLICE_MS / took, 0.25), 2), 4096), 64 * 1024 * 1024);
+    return told;
+  }
+}
+
+/**
+ * Opens a file that the explainer was given, in slices; `null` if it is cancelled.
+ * @param {import('./explainer.js').Explainer} explainer
+ * @param {{ isCancelled: () => boolean, onProgress: (percent: number) => void }} on
+ */
+export async function openInSlices(explainer, { isCancelled, onProgress }) {
+  const pace = new Pace();
+  let toldMs = performance.now();
+  for (;;) {
+    const opened = pace.run((bytes) => explainer.openOn(bytes));
+    if ('packets' in opened) return opened;
+    if (performance.now() - toldMs >= TELL_MS) {
+      toldMs = performance.now();
+      onProgress(opened.percent);
+    }
+    await new Promise((resolve) => { setTimeout(resolve); });
+    if (isCancelled()) return null;
+  }
+}
+
 export class Work {
   /** @param {(told: ReturnType<import('./explainer.js').Explainer['work']>) => void} onProgress */
   constructor(onProgress) {
     this.onProgress = onProgress;
     this.isRunning = false;
-    this.bytes = FIRST_BYTES;
+    this.pace = new Pace();
     this.toldMs = 0;
     /** @type {import('./explainer.js').Explainer | null} */
     this.explainer = null;
@@ -32,11 +68,9 @@ export class Work {
   }
 
   slice() {
-    const begin = performance.now();
-    const told = /** @type {import('./explainer.js').Explainer} */ (this.explainer).work(Math.round(this.bytes));
+    const explainer = /** @type {import('./explainer.js').Explainer} */ (this.explainer);
+    const told = this.pace.run((bytes) => explainer.work(bytes));
     const now = performance.now();
-    const took = Math.max(now - begin, 0.5);
-    this.bytes = Math.min(Math.max(this.bytes * Math.min(Math.max(SLICE_MS / took, 0.25), 2), 4096), 64 * 1024 * 1024);
     this.isRunning = told.more;
     if (told.more) setTimeout(() => this.slice());
     if (told.more && now - this.toldMs < TELL_MS) return;

@@ -43,11 +43,11 @@ const TELL_MS = 100;
  */
 
 /** @typedef {{ name: string, why?: string, game?: string, tick_hz?: number, first?: number, last?: number }} Room */
-/** @typedef {{ bytes: number, end: null | { whole?: true, cut_at?: number, why?: string }, why: string | null, rooms: Room[] }} File */
+/** @typedef {{ own_game: string | null, bytes: number, end: null | { whole?: true, cut_at?: number, why?: string }, why: string | null, rooms: Room[] }} File */
 
 /** What the page does with it. @typedef {{ hear: (message: Uint8Array, nowMs: number) => void, changed: () => void, shown: () => void }} Page */
 
-/** Which room, in words that the capture has; and as whom. @typedef {{ game: string, dialect: string, table: string, room: string, tick: number | null }} Wish */
+/** The room to play. `game` is '' on a page of a program with one game of its own. @typedef {{ game: string, dialect: string, table: string, room: string, tick: number | null }} Wish */
 
 const pause = () => new Promise((done) => { setTimeout(done); });
 
@@ -168,7 +168,8 @@ export class Watch {
     this.file = /** @type {File} */ (wasm.json(wasm.wasm.watch_file()));
     if (this.room !== null) return this.tell(true);
     const { rooms, end } = this.file;
-    const ready = rooms.filter((one) => one.game === game);
+    const wanted = game || this.file.own_game;
+    const ready = rooms.filter((one) => one.game === wanted);
     // The room of this page; another one only if the file does not have it.
     const one = ready.find(({ name }) => name === room) ?? (end ? ready[0] : undefined);
     if (one) {
@@ -185,7 +186,7 @@ export class Watch {
     }
     if (!end) return;
     const other = rooms.find((known) => known.game !== undefined);
-    this.fail(this.file.why ?? (other ? `this capture is of the game ${other.game}, and this is the page of ${game}` : 'this capture has no room'));
+    this.fail(this.file.why ?? (other ? `this capture is of the game ${other.game}, and this is the page of ${wanted}` : 'this capture has no room'));
   }
 
   /** Watches another room of the file. @param {string} name @param {Wish} wish */

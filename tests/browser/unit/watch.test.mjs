@@ -12,6 +12,18 @@ test('a time is minutes and seconds, and never rounds up to sixty', () => {
   assert.deepEqual([0, 9.94, 59.94, 59.99, 61.25].map((seconds) => clockOf(seconds, 1)), ['0:00.0', '0:09.9', '0:59.9', '0:59.9', '1:01.2']);
 });
 
+test('a page of an own program, which does not know its game by name, shows the rooms of that game', () => {
+  const file = { own_game: 'coins', bytes: 1, end: { whole: true }, why: null, rooms: [{ name: 'a', game: 'moo' }, { name: 'b', game: 'coins' }] };
+  const shown = (game) => {
+    const watch = new Watch(async () => null, { hear: () => {}, shown: () => {}, changed: () => {} });
+    watch.wasm = { json: (value) => value, giveText: () => {}, wasm: { watch_file: () => file, watch_open: () => ({}) } };
+    Object.assign(watch, { tell: () => {}, seek: () => {} });
+    watch.look({ game, dialect: 'd', table: '', room: '', tick: null });
+    return watch.room ?? watch.why;
+  };
+  assert.deepEqual(['', 'moo', 'tanks'].map(shown), ['b', 'a', 'This capture is of the game moo, and this is the page of tanks.']);
+});
+
 test('the address names a tick, among others or alone, or none', () => {
   assert.deepEqual(['#tick=4711', '#a=1&tick=7', '#tick=7&b', '', '#tick=', '#tick=x', '#tock=5', '#tick=99999999999'].map(tickOf), [4711, 7, 7, null, null, null, null, null]);
 });

@@ -7,13 +7,13 @@
 //! an error, and one in a single pass with the same report or none.
 
 use tickwire::capture::{self, Capture, Packet, WorldRecord};
+use tickwire::connection::WireFormat;
 use tickwire::explain::capture_walk;
 use tickwire::game::Game as _;
 use tickwire::games::moo::Moo;
 use tickwire::internal::tools::capture::pcapng::{PacketMeta, write_interface, write_packet, write_section};
 use tickwire::internal::tools::capture::{packet, world_record};
 use tickwire::packet::PacketTables;
-use tickwire::connection::WireFormat;
 use tickwire::replay;
 use tickwire::ws::http::RequestHead;
 
@@ -135,9 +135,10 @@ fn understood(found: &Capture<'_>, bytes: &[u8]) {
     });
     let otherwise = codes.default_dialect().expect("every table has a dialect");
     let mut items = 0;
-    capture_walk::walk(found, &codes, (None, otherwise), None, |_| items += 1);
-    let find =
-        |about: &tickwire::game::GameInfo, head: &RequestHead| WireFormat::find(&codes, about.paths, head).ok();
+    capture_walk::walk(&found.connections(), &codes, (None, otherwise), None, |_| items += 1);
+    let find = |about: &tickwire::game::GameInfo, head: &RequestHead| {
+        WireFormat::find(&codes, about.paths, head).ok()
+    };
     let replayed = replay::replay(found, &[Moo::ABOUT], &find, replay::ReplayOptions::default());
     if let Ok(rooms) = replay::at_once(bytes, &[Moo::ABOUT], None) {
         assert_eq!(Ok(&rooms), replayed.as_ref(), "in one pass");

@@ -6,7 +6,7 @@
 //! reason.
 
 use tickwire::games::moo::client_packet::ClientPacket;
-use tickwire::packet::{PacketTables, DecodedPacket, Dialect, Direction, PacketError, Value, json};
+use tickwire::packet::{DecodedPacket, Dialect, Direction, PacketError, PacketTables, Value, json};
 
 /// See the [module](self).
 pub fn run(mut bytes: &[u8]) {

@@ -8,7 +8,7 @@
 
 use tickwire::explain::{Content, Conversation, Explanation, Problem, REST};
 use tickwire::game::CloseReason;
-use tickwire::packet::{PacketTables, Dialect, Direction};
+use tickwire::packet::{Dialect, Direction, PacketTables};
 use tickwire::ws::Side;
 use tickwire::ws::message::{Limits, Message, MessageReader};
 
@@ -111,8 +111,10 @@ fn closing(problem: Option<&Problem>) -> Option<&'static str> {
 /// The rule for which the server closes, or a client of ours; none where it goes on or is closed by the peer.
 fn verdict(dialect: &Dialect, from: Side, is_json: bool, bytes: &[u8]) -> Option<&'static str> {
     let direction = if from == Side::Client { Direction::ToServer } else { Direction::ToClient };
-    let mut reader =
-        MessageReader::new(from, Limits { message_bytes: usize::MAX, fragments: usize::MAX, ..Limits::DEFAULT });
+    let mut reader = MessageReader::new(
+        from,
+        Limits { message_bytes: usize::MAX, fragments: usize::MAX, ..Limits::DEFAULT },
+    );
     reader.receive(bytes);
     loop {
         let decoded = match reader.next_message() {

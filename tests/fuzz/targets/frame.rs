@@ -5,7 +5,7 @@
 //! in pieces equals masking at once and the formula of RFC 6455 section 5.3.
 
 use tickwire::ws::Side;
-use tickwire::ws::frame::{self, MAX_HEADER_BYTES, Header};
+use tickwire::ws::frame::{self, Header, MAX_HEADER_BYTES};
 
 /// See the [module](self).
 pub fn run(bytes: &[u8]) {

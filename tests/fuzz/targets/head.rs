@@ -125,7 +125,13 @@ fn comes_back(head: &RequestHead, bytes: &[u8]) {
 fn is_answered(head: &RequestHead) {
     let codes = PacketTables::builtin();
     let [dialect, format] = ["dialect", "format"].map(|name| head.query(name));
-    let _ = routes::find_dialect(&codes, &routes::DEFAULT_PATHS, head.path(), dialect.as_deref(), format.as_deref());
+    let _ = routes::find_dialect(
+        &codes,
+        &routes::DEFAULT_PATHS,
+        head.path(),
+        dialect.as_deref(),
+        format.as_deref(),
+    );
     let _ = handshake::check_origin(head, &["https://game.example".to_owned()]);
     match handshake::accept(head, &["tickwire.v1"]) {
         Ok(accepted) => {

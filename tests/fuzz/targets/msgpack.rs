@@ -7,7 +7,7 @@
 use std::collections::HashSet;
 
 use tickwire::limits;
-use tickwire::packet::msgpack::{self, ValueKind, Rule};
+use tickwire::packet::msgpack::{self, Rule, ValueKind};
 use tickwire::packet::{Direction, Value};
 
 use crate::tally::allow;

@@ -8,7 +8,7 @@
 use std::io::{self, Read, Write};
 
 use tickwire::ws::connection::{Connection, Event, Role};
-use tickwire::ws::frame::{MASK_KEY_BYTES, MASK};
+use tickwire::ws::frame::{MASK, MASK_KEY_BYTES};
 use tickwire::ws::message::{Limits, Message, MessageReader};
 use tickwire::ws::{CloseCode, Side, Violation};
 use tungstenite::protocol::{self, WebSocket, WebSocketConfig};

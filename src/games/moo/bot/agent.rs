@@ -6,15 +6,15 @@
 use std::sync::Arc;
 use std::time::Duration;
 
+use super::policy::{Intent, Policy};
 use super::received::{ServerPacket, Update};
 use super::world_model::WorldModel;
-use super::policy::{Intent, Policy};
-use crate::game::bots::{Agent, BotStats, Tolerance, AgentOutput, ViewStats};
-use crate::game::command_acks::answers_commands;
+use crate::connection::session::NATIVE_VERSION;
 use crate::game::bots::ack_checker::{AckChecker, tick_to_name};
+use crate::game::bots::{Agent, AgentOutput, BotStats, Tolerance, ViewStats};
+use crate::game::command_acks::answers_commands;
 use crate::games::moo::client_packet::{ClientPacket, Mode};
 use crate::packet::{DecodedPacket, Dialect};
-use crate::connection::session::NATIVE_VERSION;
 
 /// Time between two pings.
 const PING_EVERY: Duration = Duration::from_millis(2_500);
@@ -208,7 +208,10 @@ impl<O: PacketObserver> Agent for MooAgent<O> {
     fn begin(&mut self, out: &mut AgentOutput) {
         let (name, skin) = (Some(self.name.clone()), Some(self.skin));
         if self.is_native {
-            self.send_packet(&ClientPacket::Hello { version: NATIVE_VERSION, mode: Mode::Play, name, skin }, out);
+            self.send_packet(
+                &ClientPacket::Hello { version: NATIVE_VERSION, mode: Mode::Play, name, skin },
+                out,
+            );
         } else {
             self.send_packet(&ClientPacket::EnterGame { name, skin, moofoll: false }, out);
         }
@@ -275,13 +278,13 @@ mod tests {
     use super::super::policy::WanderPolicy;
     use super::*;
     use crate::client::bots::{Bot, BotStage};
-    use crate::client::connection::{ConnectionKeys, ClientConnection};
+    use crate::client::connection::{ClientConnection, ConnectionKeys};
     use crate::limits;
     use crate::packet::tables::BUILTIN;
-    use crate::packet::{PacketTables, Direction};
+    use crate::packet::{Direction, PacketTables};
     use crate::ws::connection::{self, Connection, Role};
-    use crate::ws::http::HeadReader;
     use crate::ws::handshake;
+    use crate::ws::http::HeadReader;
 
     const NOW: Duration = Duration::from_secs(1);
 
@@ -290,7 +293,10 @@ mod tests {
         connected_with(&PacketTables::builtin(), dialect)
     }
 
-    fn connected_with(codes: &PacketTables, dialect: &str) -> (Bot<MooAgent<WorldModel>>, Connection, Arc<Dialect>) {
+    fn connected_with(
+        codes: &PacketTables,
+        dialect: &str,
+    ) -> (Bot<MooAgent<WorldModel>>, Connection, Arc<Dialect>) {
         let dialect = codes.dialect(dialect).unwrap();
         let policy = Box::new(WanderPolicy::new(1, 1));
         let keys = ConnectionKeys { upgrade: [1; 16], mask: || [1, 2, 3, 4] };
@@ -358,7 +364,8 @@ mod tests {
         let texts = BUILTIN.map(|(file, text)| {
             (file, text.lines().filter(is_kept).map(|line| format!("{line}\n")).collect::<String>())
         });
-        let (mut bot, mut conn, dialect) = connected_with(&PacketTables::from_texts(&texts).unwrap(), "native");
+        let (mut bot, mut conn, dialect) =
+            connected_with(&PacketTables::from_texts(&texts).unwrap(), "native");
         enter(&mut bot, &mut conn, &dialect);
         assert_eq!(said(&mut bot, &mut conn, &dialect), ["hello", "ping", "move"]);
     }

@@ -1,9 +1,7 @@
-//! What plays this game from outside: the packets of both sides, typed, and the bots.
+//! Bots of this game, and the typed packets of both sides that they use.
 //!
 //! ```text
-//!  message ──► heard ──► picture ──► policy ──► packet
-//!             by table  what is     what to    said
-//!                       known       do
+//!  message ──► received ──► world_model ──► policy ──► encode ──► packet
 //! ```
 //!
 //! The modules, in the order of the flow: [`received`] (a server's packets, typed, all dialects),
@@ -12,8 +10,8 @@
 //! [`agent`] (all of these together: the agent).
 
 pub mod agent;
-pub mod received;
-pub mod world_model;
+mod encode;
 pub mod play_policy;
 pub mod policy;
-mod encode;
+pub mod received;
+pub mod world_model;

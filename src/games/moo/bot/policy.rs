@@ -112,7 +112,13 @@ impl WanderPolicy {
         // About fifty bots per point: enough company, and room to walk.
         let points_per_side = (count as f64 / 50.0).sqrt().round().max(1.0) as u32;
         let dice = BotRng::new(seed);
-        WanderPolicy { dice, points_per_side, home: None, stride_ends: Duration::ZERO, tongue: Chatter::default() }
+        WanderPolicy {
+            dice,
+            points_per_side,
+            home: None,
+            stride_ends: Duration::ZERO,
+            tongue: Chatter::default(),
+        }
     }
 
     /// The gathering point nearest to a position.
@@ -165,7 +171,8 @@ mod tests {
 
     fn picture(x_px: f64, y_px: f64, others_in_view: usize) -> WorldModel {
         let (health, max_health) = (100, 100);
-        let me = ModelPlayer { name: String::new(), x_px, y_px, heading: 0, in_view: true, health, max_health };
+        let me =
+            ModelPlayer { name: String::new(), x_px, y_px, heading: 0, in_view: true, health, max_health };
         let players = [(1, me)].into();
         WorldModel { me: Some(1), players, others_in_view, ..WorldModel::new() }
     }

@@ -7,7 +7,10 @@
 
 use std::collections::BTreeMap;
 
-use super::received::{AddedPlayer, Animal, Clan, EnteredPlayer, ServerPacket, Kit, Object, Offers, OwnClan, Pose, MoomooPlayer, MoomooValue, Update};
+use super::received::{
+    AddedPlayer, Animal, Clan, EnteredPlayer, Kit, MoomooPlayer, MoomooValue, Object, Offers, OwnClan, Pose,
+    ServerPacket, Update,
+};
 use crate::games::moo::client_packet::{ClanAction, ClientPacket};
 use crate::games::moo::world::rules::{self, CHOICE_ITEMS, Group};
 
@@ -153,7 +156,9 @@ impl WorldModel {
             ServerPacket::RemovePlayer { id } => self.remove(id),
             ServerPacket::Players(players) => self.players(players),
             ServerPacket::Died => self.die(),
-            ServerPacket::Objects(objects) => self.objects.extend(objects.iter().map(|object| (object.id, *object))),
+            ServerPacket::Objects(objects) => {
+                self.objects.extend(objects.iter().map(|object| (object.id, *object)))
+            }
             ServerPacket::Gone(gone) => self.objects.retain(|object, _| !gone.contains(object)),
             ServerPacket::Health(list) => {
                 for (player, health) in list {

@@ -152,8 +152,8 @@ impl AnimalAndShotChecks {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::games::moo::checker::{PacketChecker, MooBotStats};
-    use crate::games::moo::bot::received::{AddedPlayer, Pose, MoomooPlayer, MoomooValue, Update, Welcome};
+    use crate::games::moo::bot::received::{AddedPlayer, MoomooPlayer, MoomooValue, Pose, Update, Welcome};
+    use crate::games::moo::checker::{MooBotStats, PacketChecker};
 
     const ME: Pose = Pose { player: 1, x_px: 500.0, y_px: 500.0, heading: 0 };
 
@@ -191,8 +191,13 @@ mod tests {
         let mut check = PacketChecker::new(false);
         let (id, name, health) = ("1".to_owned(), String::new(), 100);
         let added = AddedPlayer { id, pose: ME, name, health, max_health: health, is_you: true };
-        let born =
-            [ServerPacket::IoInit, ServerPacket::InitData, ServerPacket::Setup { player: 1 }, ServerPacket::AddPlayer(added), turn()];
+        let born = [
+            ServerPacket::IoInit,
+            ServerPacket::InitData,
+            ServerPacket::Setup { player: 1 },
+            ServerPacket::AddPlayer(added),
+            turn(),
+        ];
         let packets = born.into_iter().chain(more.iter().cloned()).enumerate();
         let tenth = Duration::from_millis(100);
         let faults = packets.flat_map(|(number, heard)| check.check_packet(&heard, tenth * number as u32));
@@ -247,7 +252,8 @@ mod tests {
             };
             let update = |tick| ServerPacket::Update(Update { tick, ..Update::default() });
             let far = cows(&[cow(3, 1_754.0)]);
-            let packets = [ServerPacket::Welcome(welcome), update(10), cows(&[cow(3, 600.0)]), update(tick), far];
+            let packets =
+                [ServerPacket::Welcome(welcome), update(10), cows(&[cow(3, 600.0)]), update(tick), far];
             let faults = packets.iter().flat_map(|heard| check.check_packet(heard, Duration::ZERO));
             faults.map(|fault| fault.rule).collect::<Vec<CheckRule>>()
         };

@@ -11,7 +11,7 @@ use std::time::Duration;
 
 use super::common::CheckState;
 use super::rule::CheckRule;
-use crate::games::moo::bot::received::{Clan, ServerPacket, Mate, MoomooPlayer};
+use crate::games::moo::bot::received::{Clan, Mate, MoomooPlayer, ServerPacket};
 use crate::games::moo::bot::world_model::ClanState;
 
 /// State of the check that the picture does not hold.
@@ -190,8 +190,8 @@ mod tests {
     use std::time::Duration;
 
     use super::*;
-    use crate::games::moo::checker::PacketChecker;
     use crate::games::moo::bot::received::{AddedPlayer, EnteredPlayer, Own, OwnClan, Pose, Update, Welcome};
+    use crate::games::moo::checker::PacketChecker;
 
     fn hear(check: &mut PacketChecker, packets: &[ServerPacket]) -> Vec<CheckRule> {
         let faults = packets.iter().flat_map(|heard| check.check_packet(heard, Duration::ZERO));
@@ -205,7 +205,8 @@ mod tests {
     /// The same with so much time between two packets that a contradiction is a fault in the third.
     fn hear_slowly(check: &mut PacketChecker, packets: &[ServerPacket]) -> Vec<CheckRule> {
         let timed = packets.iter().zip(0..);
-        let faults = timed.flat_map(|(heard, index): (_, u32)| check.check_packet(heard, PATIENCE / 2 * index));
+        let faults =
+            timed.flat_map(|(heard, index): (_, u32)| check.check_packet(heard, PATIENCE / 2 * index));
         faults.map(|fault| fault.rule).collect()
     }
 
@@ -226,7 +227,11 @@ mod tests {
         let enter = |player| EnteredPlayer { pose: pose(player), name: String::new(), skin: 0 };
         let own = Some(Own { x: 500 << 16, y: 500 << 16, ..Own::default() });
         let update = Update { tick: 2, own, enters: (1..=3).map(enter).collect(), ..Update::default() };
-        let born = [ServerPacket::Welcome(welcome), ServerPacket::Spawned { player: 1 }, ServerPacket::Update(update)];
+        let born = [
+            ServerPacket::Welcome(welcome),
+            ServerPacket::Spawned { player: 1 },
+            ServerPacket::Update(update),
+        ];
         assert_eq!(hear(&mut check, &born), []);
         (hear_slowly(&mut check, more), check)
     }
@@ -237,9 +242,23 @@ mod tests {
         let add = |player: u32| {
             let (name, health) = (String::new(), 100);
             let (id, is_you) = (player.to_string(), player == 1);
-            ServerPacket::AddPlayer(AddedPlayer { id, pose: pose(player), name, health, max_health: health, is_you })
+            ServerPacket::AddPlayer(AddedPlayer {
+                id,
+                pose: pose(player),
+                name,
+                health,
+                max_health: health,
+                is_you,
+            })
         };
-        let born = [ServerPacket::IoInit, ServerPacket::InitData, ServerPacket::Setup { player: 1 }, add(1), add(2), add(3)];
+        let born = [
+            ServerPacket::IoInit,
+            ServerPacket::InitData,
+            ServerPacket::Setup { player: 1 },
+            add(1),
+            add(2),
+            add(3),
+        ];
         assert_eq!(hear(&mut check, &born), []);
         (hear_slowly(&mut check, more), check)
     }
@@ -289,7 +308,8 @@ mod tests {
     #[test]
     fn native_tags_are_of_known_players_and_listed_clans() {
         let [clans, _] = founded();
-        let tags = |more: &[(u32, Option<u32>)]| native(&[clans.clone(), ServerPacket::Tags(more.to_vec())]).0;
+        let tags =
+            |more: &[(u32, Option<u32>)]| native(&[clans.clone(), ServerPacket::Tags(more.to_vec())]).0;
         assert_eq!(tags(&[(2, Some(7)), (3, None)]), []);
         assert_eq!(tags(&[(2, Some(9))]), [CheckRule::ClanUnlisted]);
         assert_eq!(tags(&[(9, Some(7))]), [CheckRule::UpdateUnknown]);
@@ -302,7 +322,8 @@ mod tests {
             let [clans, own] = founded();
             native(&[clans, own, more, turn(3), turn(4)]).0
         };
-        let mate = |player| ServerPacket::Mates(Some(vec![Mate { player: Some(player), x_px: 9.0, y_px: 9.0 }]));
+        let mate =
+            |player| ServerPacket::Mates(Some(vec![Mate { player: Some(player), x_px: 9.0, y_px: 9.0 }]));
         let kill = |killer, victim| ServerPacket::Kill { killer: Some(killer), victim };
         for fair in [mate(2), ServerPacket::MapPing { player: Some(2) }, kill(2, 2), kill(3, 2), kill(2, 3)] {
             assert_eq!(with_clan(fair.clone()), [], "{fair:?}");
@@ -331,7 +352,8 @@ mod tests {
             let shown = MoomooPlayer { pose: pose(player), weapon: 0, clan, is_owner };
             ServerPacket::Players(others.chain([shown]).collect())
         };
-        let (faults, mut check) = moomoo(&[owls(), own(), ServerPacket::Members(vec![2, 1]), in_owls(2, true)]);
+        let (faults, mut check) =
+            moomoo(&[owls(), own(), ServerPacket::Members(vec![2, 1]), in_owls(2, true)]);
         assert_eq!((faults, check.take_deeds().clans), (vec![], 1));
         assert_eq!(check.picture().society.tags, [(2, "owls".to_owned())].into());
         assert_eq!(moomoo(&[owls(), owls()]).0, [CheckRule::ClanTwice]);

@@ -97,7 +97,10 @@ impl CheckState {
         }
         let different: BTreeSet<u32> = rows.iter().map(|(player, ..)| *player).collect();
         if different.len() != rows.len() || rows.len() > BOARD_ROWS {
-            self.fault(CheckRule::BoardOrder, format!("{} rows, {} players in them", rows.len(), different.len()));
+            self.fault(
+                CheckRule::BoardOrder,
+                format!("{} rows, {} players in them", rows.len(), different.len()),
+            );
         }
         if let Some(players) = *players {
             let own_row = self.picture.me.and_then(|me| rows.iter().position(|(player, ..)| *player == me));

@@ -11,20 +11,20 @@
 //! (resources and fighting) with `pay`, `growth` (building and choosing), `wild` (projectiles and animals) and
 //! `clans`. `rule` names the rules.
 
+mod animals_and_shots;
 mod clans;
 mod common;
-mod stats;
-mod upgrades;
-mod resource_ledger;
+mod gold_income;
 mod moomoo;
 mod native;
-mod gold_income;
+mod resource_ledger;
 mod rule;
-mod animals_and_shots;
+mod stats;
+mod upgrades;
 
 pub use common::Fault;
-pub use stats::MooBotStats;
 pub use rule::CheckRule;
+pub use stats::MooBotStats;
 
 use std::time::Duration;
 
@@ -129,7 +129,9 @@ impl PacketChecker {
             }
             ServerPacket::Health(list) => common.health(list),
             ServerPacket::Died => common.death(),
-            ServerPacket::Error { rule, detail } => common.fault(CheckRule::ServerError, format!("{rule}: {detail}")),
+            ServerPacket::Error { rule, detail } => {
+                common.fault(CheckRule::ServerError, format!("{rule}: {detail}"))
+            }
             _ => {}
         }
         let tick_time = match &mut self.layout {
@@ -207,7 +209,11 @@ mod tests {
         let mut check = greeted();
         assert_eq!(rules(&check.check_packet(&ServerPacket::Died, Duration::ZERO)), [CheckRule::Death]);
         check.said(&ClientPacket::EnterGame { name: None, skin: None, moofoll: false });
-        assert_eq!(rules(&check.check_packet(&ServerPacket::Died, Duration::ZERO)), [], "of a body that it never saw");
+        assert_eq!(
+            rules(&check.check_packet(&ServerPacket::Died, Duration::ZERO)),
+            [],
+            "of a body that it never saw"
+        );
         assert_eq!(rules(&check.check_packet(&ServerPacket::Died, Duration::ZERO)), [CheckRule::Death]);
         let health = ServerPacket::Health(vec![(3, 100)]);
         assert_eq!(rules(&check.check_packet(&health, Duration::ZERO)), [CheckRule::Health]);

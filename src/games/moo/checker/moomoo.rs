@@ -10,7 +10,7 @@ use std::time::Duration;
 
 use super::common::{CheckState, EDGE_PX};
 use super::rule::CheckRule;
-use crate::games::moo::bot::received::{AddedPlayer, ServerPacket, Pose, MoomooPlayer};
+use crate::games::moo::bot::received::{AddedPlayer, MoomooPlayer, Pose, ServerPacket};
 
 /// The shortest time assumed for one update. Servers update these dialects about ten times a
 /// second; a delayed update arrives right before the next one, so a shorter gap means nothing.
@@ -42,7 +42,10 @@ impl MoomooChecks {
             ServerPacket::RemovePlayer { id } => self.remove(id, common),
             ServerPacket::Players(players) => self.update(players, now, common),
             ServerPacket::Died => self.promised = None,
-            ServerPacket::Welcome(_) | ServerPacket::Update(_) | ServerPacket::Spawned { .. } | ServerPacket::Watching { .. } => {
+            ServerPacket::Welcome(_)
+            | ServerPacket::Update(_)
+            | ServerPacket::Spawned { .. }
+            | ServerPacket::Watching { .. } => {
                 common.fault(CheckRule::Greeting, format!("of another layout: {heard:?}"));
             }
             _ => {}
@@ -67,7 +70,10 @@ impl MoomooChecks {
         }
         if added.is_you {
             if self.promised != Some(player) {
-                common.fault(CheckRule::Birth, format!("the client is {player}, setup said {:?}", self.promised));
+                common.fault(
+                    CheckRule::Birth,
+                    format!("the client is {player}, setup said {:?}", self.promised),
+                );
             }
             common.birth(player, common.picture.me);
         }
@@ -108,8 +114,8 @@ impl MoomooChecks {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::games::moo::checker::PacketChecker;
     use crate::games::moo::bot::received::Object;
+    use crate::games::moo::checker::PacketChecker;
 
     fn pose(player: u32, x_px: f64) -> Pose {
         Pose { player, x_px, y_px: 500.0, heading: 0 }
@@ -143,7 +149,12 @@ mod tests {
 
     /// The greeting, the client's own birth as player 1, and then `more`.
     fn after_birth(more: &[ServerPacket]) -> Vec<CheckRule> {
-        let mut packets = vec![ServerPacket::IoInit, ServerPacket::InitData, ServerPacket::Setup { player: 1 }, add(1, true)];
+        let mut packets = vec![
+            ServerPacket::IoInit,
+            ServerPacket::InitData,
+            ServerPacket::Setup { player: 1 },
+            add(1, true),
+        ];
         packets.extend_from_slice(more);
         broken(&packets)
     }
@@ -189,7 +200,10 @@ mod tests {
         assert_eq!(after_birth(&[players(&[(1, 500.0), (1, 500.0)])]), [CheckRule::Twice]);
         assert_eq!(after_birth(&[players(&[])]), [CheckRule::SelfMissing]);
         assert_eq!(after_birth(&[add(1, false)]), [CheckRule::EnterKnown]);
-        assert_eq!(after_birth(&[ServerPacket::RemovePlayer { id: "9-9".to_owned() }]), [CheckRule::LeaveUnknown]);
+        assert_eq!(
+            after_birth(&[ServerPacket::RemovePlayer { id: "9-9".to_owned() }]),
+            [CheckRule::LeaveUnknown]
+        );
         let jump = [players(&[(1, 500.0)]), players(&[(1, 1_200.0)])];
         assert_eq!(after_birth(&jump), [CheckRule::TooFast]);
         assert_eq!(after_birth(&[players(&[(1, 20_000.0)])]), [CheckRule::OffMap]);
@@ -203,8 +217,12 @@ mod tests {
             after_birth(&packets)
         };
         assert_eq!(again(&[players(&[(1, 900.0)]), ServerPacket::Died]), [], "elsewhere than one died");
-        let lasts =
-            [add(2, false), players(&[(1, 500.0), (2, 500.0)]), ServerPacket::Died, ServerPacket::Setup { player: 1 }];
+        let lasts = [
+            add(2, false),
+            players(&[(1, 500.0), (2, 500.0)]),
+            ServerPacket::Died,
+            ServerPacket::Setup { player: 1 },
+        ];
         let back = [add(1, true), players(&[(1, 500.0), (2, 1_500.0)])];
         assert_eq!(after_birth(&[&lasts[..], &back].concat()), [], "others died meanwhile as well");
         assert_eq!(again(&[ServerPacket::Died, ServerPacket::Died]), [CheckRule::Death]);

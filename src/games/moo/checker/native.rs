@@ -9,7 +9,7 @@ use std::time::Duration;
 
 use super::common::{CheckState, EDGE_PX};
 use super::rule::CheckRule;
-use crate::games::moo::bot::received::{EnteredPlayer, ServerPacket, Own, Pose, Update};
+use crate::games::moo::bot::received::{EnteredPlayer, Own, Pose, ServerPacket, Update};
 
 /// State of a native connection that the picture does not hold.
 #[derive(Debug, Default)]
@@ -175,8 +175,8 @@ fn name_once(named: &mut BTreeSet<u32>, player: u32, me: Option<u32>, common: &m
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::games::moo::bot::received::{Object, PositionDelta, Welcome};
     use crate::games::moo::checker::PacketChecker;
-    use crate::games::moo::bot::received::{PositionDelta, Object, Welcome};
     use crate::games::moo::client_packet::ClientPacket;
 
     fn welcome() -> ServerPacket {
@@ -303,7 +303,8 @@ mod tests {
         };
         let life = |more: &[ServerPacket]| {
             let first = Update { own: own(0, 500), ..enters(10, &[1, 2]) };
-            let mut packets = vec![welcome(), ServerPacket::Spawned { player: 1 }, ServerPacket::Update(first)];
+            let mut packets =
+                vec![welcome(), ServerPacket::Spawned { player: 1 }, ServerPacket::Update(first)];
             packets.extend_from_slice(more);
             packets.extend(again(20));
             broken(&packets)

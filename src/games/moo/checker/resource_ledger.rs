@@ -13,11 +13,11 @@
 use std::time::Duration;
 
 use super::common::CheckState;
-use super::stats::MooBotStats;
-use super::upgrades;
 use super::gold_income::{GoldIncome, take_bounty};
 use super::rule::CheckRule;
-use crate::games::moo::bot::received::{ServerPacket, MoomooValue, Swing};
+use super::stats::MooBotStats;
+use super::upgrades;
+use crate::games::moo::bot::received::{MoomooValue, ServerPacket, Swing};
 use crate::games::moo::world::rules;
 
 /// One resource: its amount, and the rises still to be explained.
@@ -230,7 +230,10 @@ impl ResourceLedger {
             }
             if owed > 0 && !common.picture.is_dead {
                 let has = account.has;
-                common.fault(CheckRule::GainUnearned, format!("has {has} of resource {kind}, {owed} not earned"));
+                common.fault(
+                    CheckRule::GainUnearned,
+                    format!("has {has} of resource {kind}, {owed} not earned"),
+                );
             }
         }
     }
@@ -289,8 +292,8 @@ fn most_gathered() -> u32 {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::games::moo::checker::PacketChecker;
     use crate::games::moo::bot::received::{AddedPlayer, Animal, Object, Pose};
+    use crate::games::moo::checker::PacketChecker;
 
     const TREE: u32 = 70;
     const GOLD: u32 = 71;
@@ -313,7 +316,12 @@ mod tests {
             Object { id, kind, x_px: 600.0, y_px: 500.0, scale_px: 80.0, built: None }
         };
         let things = vec![thing(TREE, 0), thing(GOLD, 3)];
-        vec![ServerPacket::Setup { player: 1 }, ServerPacket::AddPlayer(added), ServerPacket::Objects(things), turn()]
+        vec![
+            ServerPacket::Setup { player: 1 },
+            ServerPacket::AddPlayer(added),
+            ServerPacket::Objects(things),
+            turn(),
+        ]
     }
 
     fn turn() -> ServerPacket {
@@ -336,8 +344,12 @@ mod tests {
     /// The same, with so much time before each packet.
     fn heard_each(time: Duration, more: &[ServerPacket]) -> (Vec<CheckRule>, MooBotStats) {
         let mut check = PacketChecker::new(false);
-        let packets = [ServerPacket::IoInit, ServerPacket::InitData].into_iter().chain(born()).chain(more.iter().cloned());
-        let faults = packets.enumerate().flat_map(|(number, heard)| check.check_packet(&heard, time * number as u32));
+        let packets = [ServerPacket::IoInit, ServerPacket::InitData]
+            .into_iter()
+            .chain(born())
+            .chain(more.iter().cloned());
+        let faults =
+            packets.enumerate().flat_map(|(number, heard)| check.check_packet(&heard, time * number as u32));
         (faults.map(|fault| fault.rule).collect(), check.take_deeds())
     }
 
@@ -388,8 +400,10 @@ mod tests {
         assert_eq!(begin.map(|heard| check.check_packet(&heard, Duration::ZERO).len()).sum::<usize>(), 0);
         check.returns();
         let mut hear = |packets: &[ServerPacket]| {
-            let faults =
-                packets.iter().flat_map(|heard| check.check_packet(heard, Duration::ZERO)).collect::<Vec<_>>();
+            let faults = packets
+                .iter()
+                .flat_map(|heard| check.check_packet(heard, Duration::ZERO))
+                .collect::<Vec<_>>();
             faults.iter().map(|fault| fault.rule).collect::<Vec<_>>()
         };
         assert_eq!(hear(&[mill, has(0, 90), has(3, 504), turn(), turn()]), [], "it had it before");

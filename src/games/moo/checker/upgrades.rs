@@ -6,15 +6,20 @@
 //! built.
 
 use super::common::CheckState;
-use super::stats::MooBotStats;
 use super::rule::CheckRule;
-use crate::games::moo::bot::received::{ServerPacket, Kit, Offers};
+use super::stats::MooBotStats;
+use crate::games::moo::bot::received::{Kit, Offers, ServerPacket};
 use crate::games::moo::bot::world_model::choices;
 use crate::games::moo::world::rules::{self, Group};
 
 /// Records a packet. `is_first` is the first turn of a life, and `returns` that of a client that comes
 /// back to one.
-pub(super) fn check_packet(heard: &ServerPacket, (is_first, returns): (bool, bool), common: &mut CheckState, deeds: &mut MooBotStats) {
+pub(super) fn check_packet(
+    heard: &ServerPacket,
+    (is_first, returns): (bool, bool),
+    common: &mut CheckState,
+    deeds: &mut MooBotStats,
+) {
     let is_first = is_first || returns;
     match heard {
         ServerPacket::Kit(kit) => {
@@ -88,8 +93,8 @@ mod tests {
     use std::time::Duration;
 
     use super::*;
-    use crate::games::moo::checker::PacketChecker;
     use crate::games::moo::bot::received::{AddedPlayer, Pose};
+    use crate::games::moo::checker::PacketChecker;
 
     fn bar(ids: &[u8], weapons: bool) -> ServerPacket {
         ServerPacket::Bar { ids: ids.into(), weapons }
@@ -117,16 +122,30 @@ mod tests {
     /// Hears `more` after a birth; gives the broken rules, and what was done.
     fn heard(more: &[ServerPacket]) -> (Vec<CheckRule>, MooBotStats) {
         let mut check = PacketChecker::new(false);
-        let packets = [ServerPacket::IoInit, ServerPacket::InitData].into_iter().chain(born()).chain(more.iter().cloned());
-        let faults = packets.flat_map(|heard| check.check_packet(&heard, Duration::ZERO)).map(|fault| fault.rule);
+        let packets = [ServerPacket::IoInit, ServerPacket::InitData]
+            .into_iter()
+            .chain(born())
+            .chain(more.iter().cloned());
+        let faults =
+            packets.flat_map(|heard| check.check_packet(&heard, Duration::ZERO)).map(|fault| fault.rule);
         (faults.collect(), check.take_deeds())
     }
 
     #[test]
     fn structures_are_counted_once_and_not_again_after_a_respawn() {
         let [setup, added] = born();
-        let course =
-            [walls(1), walls(2), turn(), walls(1), turn(), ServerPacket::Died, setup, added, walls(1), turn()];
+        let course = [
+            walls(1),
+            walls(2),
+            turn(),
+            walls(1),
+            turn(),
+            ServerPacket::Died,
+            setup,
+            added,
+            walls(1),
+            turn(),
+        ];
         let lived = MooBotStats { builds: 2, deaths: 1, respawns: 1, ..MooBotStats::default() };
         assert_eq!(heard(&course), (vec![], lived));
         assert_eq!(heard(&[walls(31)]).0, [CheckRule::Limit]);

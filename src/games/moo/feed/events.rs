@@ -6,11 +6,11 @@
 
 use std::sync::Arc;
 
-use super::interest::{HALF_HEIGHT_PX, HALF_WIDTH_PX, Circle, Located, ViewWindow};
+use super::interest::{Circle, HALF_HEIGHT_PX, HALF_WIDTH_PX, Located, ViewWindow};
 use super::objects::{self, ObjectRef};
 use super::published_state::PublicState;
 use crate::games::moo::world::trig::{cosine, sine};
-use crate::games::moo::world::{Angle, ClanId, EntityId, WorldEvent as WorldEvent, Fixed, PlayerId, World};
+use crate::games::moo::world::{Angle, ClanId, EntityId, Fixed, PlayerId, World, WorldEvent};
 
 /// All events of one tick.
 #[derive(Debug, Default)]
@@ -146,11 +146,15 @@ fn of(event: &WorldEvent, world: &World, state: &PublicState) -> Option<FeedEven
     let named = |player| state.players.find(&player).map(|seen| (player, Arc::clone(&seen.name)));
     Some(match *event {
         WorldEvent::Chat { player, ref text } => FeedEvent::Chat { player, text: text.clone() },
-        WorldEvent::Swung { player, weapon, hit } => FeedEvent::Swung { player, weapon, hit, at: place(player) },
+        WorldEvent::Swung { player, weapon, hit } => {
+            FeedEvent::Swung { player, weapon, hit, at: place(player) }
+        }
         WorldEvent::Struck { object, direction, .. } => {
             FeedEvent::Struck { object: objects::find(&state.nature, &state.structures, object)?, direction }
         }
-        WorldEvent::Hurt { player, by: Some(by), amount } => FeedEvent::Hurt { by, at: place(player)?, amount },
+        WorldEvent::Hurt { player, by: Some(by), amount } => {
+            FeedEvent::Hurt { by, at: place(player)?, amount }
+        }
         WorldEvent::AnimalHurt { animal, by: Some(by), amount } => {
             // An animal killed by the blow is gone; the number then rises from the attacker.
             let hurt = state.animals.find(&animal).map(Located::place);

@@ -6,9 +6,9 @@
 //! client's own player are sent at once, with the clans that they concern. A message never names a
 //! clan or a mate that the client does not know yet.
 
-use super::merge_diff::{Change, changes};
 use super::byte_rate::ByteRateLimit;
-use super::published_state::{PublicState, ClanTag};
+use super::merge_diff::{Change, changes};
+use super::published_state::{ClanTag, PublicState};
 use crate::games::moo::world::ClanId;
 use crate::games::moo::world::clan::Clan;
 

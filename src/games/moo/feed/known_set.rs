@@ -8,7 +8,7 @@ use super::events::{FeedEvent, ShotFired};
 use super::interest::{Circle, ViewWindow};
 use super::known_clans::KnownClans;
 use super::objects::{KnownObjects, ObjectRef};
-use super::published_state::{PublicPlayer, PublicState, PlayerIdentity};
+use super::published_state::{PlayerIdentity, PublicPlayer, PublicState};
 use crate::games::moo::world::{EntityId, Fixed, PlayerId};
 
 /// What one client knows, and where it looks from; `P` and `A` are what else its layout remembers of
@@ -88,9 +88,9 @@ impl<P, A> KnownSet<P, A> {
                 let is_known = self.animals.binary_search_by_key(animal, |(id, _)| *id).is_ok();
                 is_known && self.window.is_some()
             }
-            FeedEvent::Hurt { by: player, .. } | FeedEvent::Healed { player, .. } | FeedEvent::NotOffered { player } => {
-                self.is_own(*player)
-            }
+            FeedEvent::Hurt { by: player, .. }
+            | FeedEvent::Healed { player, .. }
+            | FeedEvent::NotOffered { player } => self.is_own(*player),
             FeedEvent::Died { player, .. } => {
                 self.note_death(*player);
                 true

@@ -12,26 +12,26 @@
 //! whole messages (MessagePack), not frames. The feed uses no socket and no clock, and does not
 //! decide who may play.
 
+mod byte_rate;
+mod encode_values;
 mod events;
-pub mod interest;
-mod known_set;
-mod known_clans;
 mod in_view;
+pub mod interest;
+mod known_clans;
+mod known_set;
 mod merge_diff;
 mod moomoo;
 mod native;
 mod objects;
-mod byte_rate;
-mod publish;
 pub mod outgoing_packet;
+mod publish;
 mod published_state;
 mod send_typed;
-mod encode_values;
 
 pub use events::Events;
 pub use interest::UpdateLayout;
-pub(crate) use moomoo::{MoomooScratch as MoomooScratch, MoomooView as MoomooView};
+pub(crate) use moomoo::{MoomooScratch, MoomooView};
 pub use native::Pose;
-pub(crate) use native::{NativeScratch as NativeScratch, TurnDelta, NativeView as NativeView};
+pub(crate) use native::{NativeScratch, NativeView, TurnDelta};
 pub(crate) use publish::WorldReader;
 pub(crate) use published_state::PublicState;

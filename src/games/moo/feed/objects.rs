@@ -104,7 +104,11 @@ impl Structures {
 }
 
 /// Finds an object of either kind.
-pub fn find(nature: &SpatialIndex<PublicScenery>, structures: &Structures, id: EntityId) -> Option<ObjectRef> {
+pub fn find(
+    nature: &SpatialIndex<PublicScenery>,
+    structures: &Structures,
+    id: EntityId,
+) -> Option<ObjectRef> {
     let index = nature.index_of(&id);
     let place = match index {
         Some(index) => nature[index].place,

@@ -7,8 +7,8 @@ use std::sync::{Arc, OnceLock};
 use super::events::Events;
 use super::interest::SpatialIndex;
 use super::objects::{self, PublicScenery, Structures};
-use super::published_state::{PublicAnimal, Clans, HeldItem, PublicPlayer, PublicState};
-use crate::games::moo::world::{WorldEvent, PlayerId, PlayerView, World};
+use super::published_state::{Clans, HeldItem, PublicAnimal, PublicPlayer, PublicState};
+use crate::games::moo::world::{PlayerId, PlayerView, World, WorldEvent};
 
 /// Copies the public state out of the world, tick after tick, and shares what has not changed.
 #[derive(Debug)]
@@ -37,7 +37,8 @@ impl WorldReader {
     pub fn read(&mut self, world: &World, margin: &dyn Fn(PlayerId) -> i16) -> (Events, PublicState) {
         let (tick, map_size_px) = (world.tick(), map_size_px(world));
         self.note_changes(world);
-        let mut players: Vec<PublicPlayer> = world.players().map(|view| self.seen(&view, margin(view.id))).collect();
+        let mut players: Vec<PublicPlayer> =
+            world.players().map(|view| self.seen(&view, margin(view.id))).collect();
         note_killers(world, &mut players);
         let animals = world.animals().map(|animal| {
             let (id, kind, body) = (animal.id, animal.kind as u8, animal.body.clone());

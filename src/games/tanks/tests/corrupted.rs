@@ -15,7 +15,8 @@ fn played(ticks: u32) -> SimpleWorld<Tanks> {
         sequence: sequence.into(),
         action,
     };
-    let join = |player| command(0, player, SimpleAction::Join(PlayerId(player as u16), format!("player {player}")));
+    let join =
+        |player| command(0, player, SimpleAction::Join(PlayerId(player as u16), format!("player {player}")));
     world.step(&mut (1..=8).map(join).collect(), &mut stepped);
     for tick in 1..=ticks {
         let mut way = || random.between(-1, 1) as i8;
@@ -33,7 +34,8 @@ fn a_thousand_corruptions_are_each_named_rightly_and_alone() {
     assert!(!world.game().shells.is_empty(), "something flies");
     let (before, mut named) = (StateTree::of(&world), BTreeSet::new());
     for seed in 0..1_000 {
-        let (mut other, changed) = corrupt_one_scalar(&world, &mut Rng::new(seed, 1)).expect("something can change");
+        let (mut other, changed) =
+            corrupt_one_scalar(&world, &mut Rng::new(seed, 1)).expect("something can change");
         assert_eq!(before.differences(&StateTree::of(&other), 100), std::slice::from_ref(&changed));
         // As many bytes as one scalar has, besides the checksum at the end.
         let (ours, theirs) = (world.snapshot(), other.snapshot());

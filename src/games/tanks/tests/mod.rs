@@ -10,7 +10,7 @@ use tickwire_sim::WorldParams;
 use tickwire_sim::fixed::{Angle, Fixed};
 
 use super::map::Map;
-use super::rules::{HEALTH, ShellKind, RELOAD, RESPAWN, TANK_RADIUS, TILES};
+use super::rules::{HEALTH, RELOAD, RESPAWN, ShellKind, TANK_RADIUS, TILES};
 use super::*;
 use crate::game::lockstep_packets::{CHECKSUM, DESYNC_DETAILS, STATE_SYNC_REQUEST};
 use crate::game::simple::SimpleWorld;
@@ -60,7 +60,8 @@ impl Field {
     }
 }
 
-const FIRES: Control = Control { drive: 0, turn: 0, aim: 0, fires: true, kind: ShellKind::Regular, seen: None };
+const FIRES: Control =
+    Control { drive: 0, turn: 0, aim: 0, fires: true, kind: ShellKind::Regular, seen: None };
 const PIERCES: Control = Control { kind: ShellKind::Piercing, ..FIRES };
 const DRIVES: Control = Control { drive: 1, fires: false, ..FIRES };
 
@@ -233,7 +234,10 @@ fn rules_8_and_9_a_destroyed_tank_comes_back_whole_after_three_seconds_far_from_
     field.control(BO, Control::default());
     field.run(10);
     assert_eq!((field.tank(BO).health, field.tank(BO).shells), (HEALTH, [40, 5]));
-    let apart = length(field.tank(BO).x.saturating_sub(field.tank(ANN).x), field.tank(BO).y.saturating_sub(field.tank(ANN).y));
+    let apart = length(
+        field.tank(BO).x.saturating_sub(field.tank(ANN).x),
+        field.tank(BO).y.saturating_sub(field.tank(ANN).y),
+    );
     assert!(apart > i64::from(Fixed::from_px(1000).0), "{} px", apart >> 16);
 }
 
@@ -287,7 +291,8 @@ fn rule_15_a_client_can_only_say_what_its_own_tank_shall_do() {
         let rest = [Value::from(drive), turn.into(), 7.into(), true.into(), kind.into(), 90.into()];
         asks(&dialect, "control", &[[1.into(), Value::Nil].as_slice(), &rest].concat())
     };
-    let expected = Control { drive: 1, turn: -1, aim: 7, fires: true, kind: ShellKind::Piercing, seen: Some(90) };
+    let expected =
+        Control { drive: 1, turn: -1, aim: 7, fires: true, kind: ShellKind::Piercing, seen: Some(90) };
     assert_eq!(control(1, -1, 1), Ok(Some(expected)));
     for impossible in [control(2, 0, 0), control(0, -3, 0), control(-100, 0, 0), control(0, 0, 2)] {
         assert!(matches!(impossible, Ok(None) | Err(_)), "{impossible:?}");

@@ -1,7 +1,7 @@
 //! The head of an HTTP request or response: how a connection becomes a WebSocket.
 //!
 //! The head becomes a tree of lines, each header with its meaning for the handshake;
-//! [`ws::http`](crate::ws::http) and [`ws::upgrade`](crate::ws::handshake) decide what is wrong with
+//! [`ws::http`](crate::ws::http) and [`ws::handshake`](crate::ws::handshake) decide what is wrong with
 //! it. The body is not read.
 
 use std::ops::Range;

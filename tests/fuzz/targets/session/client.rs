@@ -6,13 +6,13 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use tickwire::game::{Game as _, Messages, JoinRequest, Published, SharedRateLimit, View as _};
+use tickwire::connection::receiver::{Denial, ReadTime, RoomInfo};
+use tickwire::connection::{Driver, Receiver, WireFormat};
+use tickwire::game::{Game as _, JoinRequest, Messages, Published, SharedRateLimit, View as _};
 use tickwire::games::moo::world::{Action, Command, Identity, PlayerId, TickHz};
 use tickwire::games::moo::{Moo, MooScratch, MooView};
 use tickwire::limits;
 use tickwire::packet::{Dialect, Direction, msgpack};
-use tickwire::connection::receiver::{ReadTime, Denial, RoomInfo};
-use tickwire::connection::{Driver, WireFormat, Receiver};
 use tickwire::sim::RawCommand;
 use tickwire::ws::Side;
 use tickwire::ws::frame::{self, Opcode};
@@ -125,7 +125,8 @@ impl Client {
             player: &mut self.player,
             said: Vec::new(),
         };
-        let ending = self.receiver.receive(bytes, ReadTime { now, tick, slack: Duration::ZERO }, &mut server).err();
+        let ending =
+            self.receiver.receive(bytes, ReadTime { now, tick, slack: Duration::ZERO }, &mut server).err();
         let mut said = server.said;
         if let Some(ending) = ending {
             self.is_over = true;

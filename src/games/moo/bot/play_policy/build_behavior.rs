@@ -8,8 +8,8 @@ use std::f64::consts::TAU;
 use std::time::Duration;
 
 use crate::game::BotRng;
-use crate::games::moo::bot::world_model::{ModelPlayer, WorldModel};
 use crate::games::moo::bot::policy::Intent;
+use crate::games::moo::bot::world_model::{ModelPlayer, WorldModel};
 use crate::games::moo::world::rules::{self, Group, Item};
 
 /// Time between two choices, and between two meals: the server needs time to report the result of
@@ -75,7 +75,12 @@ impl BuildBehavior {
         }
     }
 
-    fn meal(&mut self, picture: &WorldModel, me: &ModelPlayer, now: Duration) -> Option<(&'static Item, u16)> {
+    fn meal(
+        &mut self,
+        picture: &WorldModel,
+        me: &ModelPlayer,
+        now: Duration,
+    ) -> Option<(&'static Item, u16)> {
         if me.health * 100 >= me.max_health * HUNGRY_PERCENT || now < self.eats {
             return None;
         }

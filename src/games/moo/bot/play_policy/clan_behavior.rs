@@ -7,8 +7,8 @@
 use std::time::Duration;
 
 use crate::game::BotRng;
-use crate::games::moo::bot::world_model::WorldModel;
 use crate::games::moo::bot::policy::Intent;
+use crate::games::moo::bot::world_model::WorldModel;
 use crate::games::moo::client_packet::ClanAction;
 
 /// One in this many bots founds a clan.

@@ -5,8 +5,8 @@
 //! [`Intent`]s come out. A bot thinks about five times a second, as a human player would. It
 //! handles no packets, reads no clock, and knows only what the picture contains.
 
-mod clan_behavior;
 mod build_behavior;
+mod clan_behavior;
 mod meeting_points;
 mod perception;
 
@@ -14,13 +14,16 @@ pub use meeting_points::MeetingPoints;
 
 use std::time::Duration;
 
-use self::clan_behavior::ClanBehavior;
 use self::build_behavior::BuildBehavior;
-use self::perception::{Goal, NEARER_PX, arm_for, heading_to, hits_anyone, in_the_way, nearest_animal, nearest_foe, others, player_size_px, way_px};
+use self::clan_behavior::ClanBehavior;
+use self::perception::{
+    Goal, NEARER_PX, arm_for, heading_to, hits_anyone, in_the_way, nearest_animal, nearest_foe, others,
+    player_size_px, way_px,
+};
 use super::agent::is_bots_name;
+use super::policy::{Chatter, Intent, Policy};
 use super::received::Object;
 use super::world_model::{ModelPlayer, WorldModel};
-use super::policy::{Intent, Policy, Chatter};
 use crate::game::BotRng;
 use crate::games::moo::world::rules::{self, AnimalKind};
 
@@ -222,7 +225,12 @@ impl PlayPolicy {
 
     /// An object to gather from near the meeting point, with a resource that the bot lacks if
     /// possible; otherwise the nearest of all.
-    fn choose_thing(&mut self, picture: &WorldModel, me: &ModelPlayer, (x_px, y_px): (f64, f64)) -> Option<Goal> {
+    fn choose_thing(
+        &mut self,
+        picture: &WorldModel,
+        me: &ModelPlayer,
+        (x_px, y_px): (f64, f64),
+    ) -> Option<Goal> {
         let lacks = |thing: &&Object| {
             let kind = usize::from(thing.kind.unwrap_or(0));
             picture.stock.get(kind).zip(ENOUGH.get(kind)).is_none_or(|(stock, enough)| stock < enough)

@@ -2,7 +2,7 @@
 //! their name in the table, never by position.
 
 use super::values::{flag, groups, half_px, text, whole};
-use super::{Animal, Clan, ServerPacket, Mate, OwnClan, Shot, ShotEnd, ShotPlace};
+use super::{Animal, Clan, Mate, OwnClan, ServerPacket, Shot, ShotEnd, ShotPlace};
 use crate::packet::grammar::Shape;
 use crate::packet::{DecodedPacket, Value, angle};
 

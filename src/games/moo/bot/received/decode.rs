@@ -2,7 +2,10 @@
 //! position.
 
 use super::values::{flag, groups, half_px, text, whole};
-use super::{AddedPlayer, EnteredPlayer, ServerPacket, Kit, Leaderboard, PositionDelta, Object, Offers, Own, Pose, MoomooPlayer, MoomooValue, Swing, Update, Welcome, animals_and_shots};
+use super::{
+    AddedPlayer, EnteredPlayer, Kit, Leaderboard, MoomooPlayer, MoomooValue, Object, Offers, Own, Pose,
+    PositionDelta, ServerPacket, Swing, Update, Welcome, animals_and_shots,
+};
 use crate::games::moo::world::rules;
 use crate::packet::{DecodedPacket, Value, angle};
 
@@ -26,7 +29,9 @@ fn typed(decoded: &DecodedPacket<'_>) -> Option<ServerPacket> {
         "update" => ServerPacket::Update(update(decoded)?),
         "spawned" => ServerPacket::Spawned { player: whole(decoded.get("player")?)? },
         "watching" => ServerPacket::Watching { player: decoded.get("player").and_then(whole) },
-        "error" => ServerPacket::Error { rule: text(decoded.get("rule")?)?, detail: text(decoded.get("detail")?)? },
+        "error" => {
+            ServerPacket::Error { rule: text(decoded.get("rule")?)?, detail: text(decoded.get("detail")?)? }
+        }
         "command_accepted" => {
             let run = |[first, count, tick]: &[Value; 3]| Some((whole(first)?, whole(count)?, whole(tick)?));
             ServerPacket::Accepted(groups(decoded.get("commands"), run)?)
@@ -74,9 +79,10 @@ fn growth(decoded: &DecodedPacket<'_>) -> Option<ServerPacket> {
             let counts = groups(decoded.get("counts"), pair)?.into_iter().collect();
             ServerPacket::Kit(Kit { weapons: numbers("weapons")?, items: numbers("items")?, counts })
         }
-        "items" => {
-            ServerPacket::Bar { ids: numbers("ids")?, weapons: decoded.get("weapons").and_then(flag) == Some(true) }
-        }
+        "items" => ServerPacket::Bar {
+            ids: numbers("ids")?,
+            weapons: decoded.get("weapons").and_then(flag) == Some(true),
+        },
         "item_count" => ServerPacket::Count { group: whole(decoded.get("group")?)?, count: number("count")? },
         "offers" | "upgrades" => {
             let choices = decoded.get("choices").is_some().then(|| numbers("choices")).flatten();
@@ -91,9 +97,11 @@ fn growth(decoded: &DecodedPacket<'_>) -> Option<ServerPacket> {
 fn fight(decoded: &DecodedPacket<'_>) -> Option<ServerPacket> {
     let number = |name| decoded.get(name).and_then(whole);
     Some(match decoded.row.name.as_str() {
-        "swings" => ServerPacket::Swings(groups(decoded.get("swings"), |[player, weapon, hit]: &[Value; 3]| {
-            Some(Swing { player: whole(player)?, weapon: whole(weapon)?, hit: flag(hit)? })
-        })?),
+        "swings" => {
+            ServerPacket::Swings(groups(decoded.get("swings"), |[player, weapon, hit]: &[Value; 3]| {
+                Some(Swing { player: whole(player)?, weapon: whole(weapon)?, hit: flag(hit)? })
+            })?)
+        }
         "gather" => {
             let weapon = decoded.get("weapon").and_then(whole)?;
             let hit = decoded.get("hit").and_then(flag)?;

@@ -5,10 +5,10 @@
 //! table, never by position. [`WorldModel`](super::world_model::WorldModel) assembles the values. `parts`
 //! defines their components; `read` and `wild` convert them.
 
-mod parts;
-mod decode;
-mod values;
 mod animals_and_shots;
+mod decode;
+mod parts;
+mod values;
 
 pub use parts::*;
 
@@ -207,7 +207,7 @@ pub enum MoomooValue {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::packet::{PacketTables, Direction};
+    use crate::packet::{Direction, PacketTables};
 
     /// Converts a packet written as JSON.
     fn hear(dialect: &str, text: &str) -> ServerPacket {
@@ -234,7 +234,10 @@ mod tests {
 
     #[test]
     fn answers_to_commands() {
-        assert_eq!(hear("native", "[33,[[7,2,90,12,1,91]]]"), ServerPacket::Accepted(vec![(7, 2, 90), (12, 1, 91)]));
+        assert_eq!(
+            hear("native", "[33,[[7,2,90,12,1,91]]]"),
+            ServerPacket::Accepted(vec![(7, 2, 90), (12, 1, 91)])
+        );
         let rejected = ServerPacket::Rejected(vec![(9, "too_dear".to_owned())]);
         assert_eq!(hear("native", r#"[34,[[9,"too_dear"]]]"#), rejected);
     }
@@ -276,7 +279,10 @@ mod tests {
         assert_eq!(hear("legacy", r#"["12",[7]]"#), ServerPacket::Gone(vec![7]));
         let kit = Kit { weapons: vec![0], items: vec![0, 3], counts: [(1, 2)].into() };
         assert_eq!(hear("native", "[18,[[0],[0,3],[1,2]]]"), ServerPacket::Kit(kit));
-        assert_eq!(hear("letters", r#"["V",[[0,3],0]]"#), ServerPacket::Bar { ids: vec![0, 3], weapons: false });
+        assert_eq!(
+            hear("letters", r#"["V",[[0,3],0]]"#),
+            ServerPacket::Bar { ids: vec![0, 3], weapons: false }
+        );
         assert_eq!(hear("letters", r#"["S",[1,2]]"#), ServerPacket::Count { group: 1, count: 2 });
         let offers = |choices| ServerPacket::Offers(Offers { points: 1, age: 2, choices });
         assert_eq!(hear("native", "[19,[1,2,[5]]]"), offers(Some(vec![5])));
@@ -311,7 +317,10 @@ mod tests {
         let changes = ServerPacket::ClanChanges { ended: vec![3], founded: vec![clan(Some(7))] };
         assert_eq!(hear("native", r#"[32,[[3],[7,"owls",9]]]"#), changes);
         assert_eq!(hear("letters", r#"["g",[{"sid":"owls","owner":9}]]"#), ServerPacket::AddClan(clan(None)));
-        assert_eq!(hear("legacy", r#"["ad",["owls"]]"#), ServerPacket::RemoveClan { name: "owls".to_owned() });
+        assert_eq!(
+            hear("legacy", r#"["ad",["owls"]]"#),
+            ServerPacket::RemoveClan { name: "owls".to_owned() }
+        );
         let own = OwnClan { id: Some(7), is_owner: true, members: vec![9, 4], asks: vec![5] };
         assert_eq!(hear("native", r#"[27,[7,1,[9,"Ada",4,"Bo"],[5,"Cy"]]]"#), ServerPacket::OwnClan(own));
         assert_eq!(hear("native", "[27,[null,0,[],[]]]"), ServerPacket::OwnClan(OwnClan::default()));

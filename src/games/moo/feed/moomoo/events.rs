@@ -3,7 +3,7 @@
 use super::records::object_number;
 use super::update::MoomooView;
 use crate::game::MessageWriter;
-use crate::games::moo::feed::events::{FeedEvent, Events, MapPing, ShotFired, shot_number};
+use crate::games::moo::feed::events::{Events, FeedEvent, MapPing, ShotFired, shot_number};
 use crate::games::moo::feed::interest::Circle;
 use crate::games::moo::feed::outgoing_packet::OutgoingPacket;
 use crate::games::moo::feed::published_state::{PublicState, animal_number};
@@ -56,7 +56,9 @@ impl MoomooView {
             }
             FeedEvent::Hurt { at, amount, .. } => write_number(*at, i64::from(*amount), out),
             // Health regenerates one point at a time, so only healing from food is sent.
-            FeedEvent::Healed { at, amount, .. } if *amount > 1 => write_number(*at, -i64::from(*amount), out),
+            FeedEvent::Healed { at, amount, .. } if *amount > 1 => {
+                write_number(*at, -i64::from(*amount), out)
+            }
             FeedEvent::AnimalStruck { animal } => out.send("animate_animal", animal_number(*animal)),
             FeedEvent::Said { text } => self.say(text, out),
             FeedEvent::Died { player, .. } if known.is_own(*player) => out.send("died", [0u8; 0]),

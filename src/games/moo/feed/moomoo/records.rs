@@ -1,7 +1,7 @@
 //! Records of the MooMoo layout: each thing encoded once a tick, for the clients of all dialects.
 
 use crate::game::WireValues;
-use crate::games::moo::feed::objects::{PublicStructure, PublicScenery};
+use crate::games::moo::feed::objects::{PublicScenery, PublicStructure};
 use crate::games::moo::feed::published_state::{PublicAnimal, PublicPlayer, animal_number};
 use crate::games::moo::world::rules;
 use crate::games::moo::world::{EntityId, Fixed, PlayerId};

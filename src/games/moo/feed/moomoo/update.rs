@@ -4,11 +4,11 @@
 use std::mem::{replace, take};
 
 use super::records::{self, object_number, round_px};
-use crate::game::{List, RecordList, WireValues, MessageWriter};
-use crate::games::moo::feed::interest::UpdateLayout;
-use crate::games::moo::feed::known_set::{KnownSet, KnownPlayer};
-use crate::games::moo::feed::known_clans::ClanChanges;
+use crate::game::{List, MessageWriter, RecordList, WireValues};
 use crate::games::moo::feed::in_view::InView;
+use crate::games::moo::feed::interest::UpdateLayout;
+use crate::games::moo::feed::known_clans::ClanChanges;
+use crate::games::moo::feed::known_set::{KnownPlayer, KnownSet};
 use crate::games::moo::feed::merge_diff::is_due;
 use crate::games::moo::feed::objects::ObjectChange;
 use crate::games::moo::feed::outgoing_packet::{AddPlayer, OutgoingPacket};
@@ -169,7 +169,13 @@ impl MoomooView {
     /// began to play, and health where it has changed. A player who plays again may have another
     /// name and colour, so it is removed and added again. Players over the cap are deferred to the
     /// next update.
-    fn players(&mut self, state: &PublicState, scratch: &mut MoomooScratch, body: usize, out: &mut MessageWriter<'_>) {
+    fn players(
+        &mut self,
+        state: &PublicState,
+        scratch: &mut MoomooScratch,
+        body: usize,
+        out: &mut MessageWriter<'_>,
+    ) {
         let MoomooScratch { look, health, players, .. } = scratch;
         let records = state.players.records(UpdateLayout::Moomoo, records::player);
         let mut add = |known: &mut KnownPlayer<()>, index: usize| {
@@ -257,7 +263,13 @@ impl MoomooView {
     }
 
     /// Writes structures that were destroyed, and collects the objects of either kind that came into range.
-    fn objects(&mut self, state: &PublicState, look: &InView, list: &mut RecordList, out: &mut MessageWriter<'_>) {
+    fn objects(
+        &mut self,
+        state: &PublicState,
+        look: &InView,
+        list: &mut RecordList,
+        out: &mut MessageWriter<'_>,
+    ) {
         let (nature, structures) = (&state.nature, &state.structures);
         let natural = nature.records(UpdateLayout::Moomoo, records::natural);
         let built = structures.things.records(UpdateLayout::Moomoo, records::built);
@@ -275,14 +287,24 @@ impl MoomooView {
         if let Some(tag) = &own.tag
             && self.known.clans.may_send_people(tag, self.members.is_empty(), state)
         {
-            out.send_new("clan_members", &mut self.members, List(state.members(tag.id).map(PublicPlayer::named)));
+            out.send_new(
+                "clan_members",
+                &mut self.members,
+                List(state.members(tag.id).map(PublicPlayer::named)),
+            );
         }
         out.bytes() - bytes_before
     }
 
     /// All animals in view, in each turn; nil if there are none. Clients of the original game act when
     /// they receive this packet.
-    fn animals(&mut self, state: &PublicState, look: &InView, list: &mut RecordList, out: &mut MessageWriter<'_>) {
+    fn animals(
+        &mut self,
+        state: &PublicState,
+        look: &InView,
+        list: &mut RecordList,
+        out: &mut MessageWriter<'_>,
+    ) {
         let records = state.animals.records(UpdateLayout::Moomoo, records::animal);
         self.known.animals.clear();
         for index in look.animals.iter().map(|index| *index as usize) {

@@ -1,9 +1,9 @@
 //! The events of a tick for a native client: gestures and shots in lists, deaths one by one.
 
 use super::records::{half_px, turn8};
-use super::update::{PendingLists, NativeScratch, NativeView};
+use super::update::{NativeScratch, NativeView, PendingLists};
 use crate::game::MessageWriter;
-use crate::games::moo::feed::events::{FeedEvent, Events, NamedPlayer, MapPing, shot_number};
+use crate::games::moo::feed::events::{Events, FeedEvent, MapPing, NamedPlayer, shot_number};
 use crate::games::moo::feed::outgoing_packet::OutgoingPacket;
 use crate::games::moo::feed::published_state::{PublicState, animal_number};
 use crate::games::moo::feed::send_typed::SendTyped as _;
@@ -11,7 +11,13 @@ use crate::games::moo::feed::send_typed::SendTyped as _;
 impl NativeView {
     /// Writes the events of a tick that concern what the client knows and sees. `state` is the
     /// state of the same tick or a newer one.
-    pub fn events(&mut self, events: &Events, state: &PublicState, scratch: &mut NativeScratch, out: &mut MessageWriter<'_>) {
+    pub fn events(
+        &mut self,
+        events: &Events,
+        state: &PublicState,
+        scratch: &mut NativeScratch,
+        out: &mut MessageWriter<'_>,
+    ) {
         let lists = &mut scratch.lists;
         for event in &events.list {
             if self.known.concerns(event) {

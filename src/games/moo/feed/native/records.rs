@@ -4,7 +4,7 @@ use std::sync::{Arc, OnceLock};
 
 use crate::game::{Records, WireValues};
 use crate::games::moo::feed::merge_diff::{Change, changes};
-use crate::games::moo::feed::objects::{PublicStructure, PublicScenery};
+use crate::games::moo::feed::objects::{PublicScenery, PublicStructure};
 use crate::games::moo::feed::published_state::{PublicAnimal, PublicPlayer, PublicState, animal_number};
 use crate::games::moo::world::{Angle, Body, Fixed};
 

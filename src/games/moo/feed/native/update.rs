@@ -2,15 +2,17 @@
 //! set, and writes the records of the changes, in the order in which a client needs the messages.
 
 use super::records::{self, Pose, TurnDelta};
-use crate::game::{List, Records, RecordList, WireValues, MessageWriter};
-use crate::games::moo::feed::interest::UpdateLayout;
-use crate::games::moo::feed::known_set::{KnownSet, KnownPlayer};
-use crate::games::moo::feed::known_clans::ClanChanges;
+use crate::game::{List, MessageWriter, RecordList, Records, WireValues};
 use crate::games::moo::feed::in_view::InView;
+use crate::games::moo::feed::interest::UpdateLayout;
+use crate::games::moo::feed::known_clans::ClanChanges;
+use crate::games::moo::feed::known_set::{KnownPlayer, KnownSet};
 use crate::games::moo::feed::merge_diff::{Change, changes, is_due};
 use crate::games::moo::feed::objects::ObjectChange;
 use crate::games::moo::feed::outgoing_packet::OutgoingPacket;
-use crate::games::moo::feed::published_state::{PublicAnimal, HeldItem, PublicPlayer, PublicState, animal_number};
+use crate::games::moo::feed::published_state::{
+    HeldItem, PublicAnimal, PublicPlayer, PublicState, animal_number,
+};
 use crate::games::moo::feed::send_typed::SendTyped as _;
 use crate::games::moo::world::clan::Clan;
 use crate::games::moo::world::{ClanId, PlayerId};
@@ -103,7 +105,13 @@ struct UpdateInput<'a> {
 
 impl NativeView {
     /// Writes everything in this state that the client sees and does not know yet.
-    pub fn state(&mut self, state: &PublicState, since: &TurnDelta, scratch: &mut NativeScratch, out: &mut MessageWriter<'_>) {
+    pub fn state(
+        &mut self,
+        state: &PublicState,
+        since: &TurnDelta,
+        scratch: &mut NativeScratch,
+        out: &mut MessageWriter<'_>,
+    ) {
         let NativeScratch { look, lists, .. } = scratch;
         self.known.fetch();
         let body = state.living(self.known.player);
@@ -264,8 +272,10 @@ impl NativeView {
             // The clan and its members; for its owner, also the players who have asked to join.
             let owned = tag.filter(|tag| tag.is_owner);
             let members = || tag.into_iter().flat_map(|tag| state.members(tag.id));
-            let asking =
-                owned.into_iter().flat_map(|tag| state.asking(tag.id)).take(limits::MAX_VISIBLE_CLAN_REQUESTS);
+            let asking = owned
+                .into_iter()
+                .flat_map(|tag| state.asking(tag.id))
+                .take(limits::MAX_VISIBLE_CLAN_REQUESTS);
             let people = (List(members().map(PublicPlayer::named)), List(asking.map(PublicPlayer::named)));
             if out.send_new("clan", &mut self.clan, (tag.map(|tag| tag.id), owned.is_some(), people)) {
                 self.mates.clear();
@@ -300,7 +310,12 @@ impl NativeView {
     }
 
     /// Animals that are gone, and those that are new or have changed.
-    fn animals(&mut self, now: UpdateInput<'_>, PendingLists { gone, here, .. }: &mut PendingLists, out: &mut MessageWriter<'_>) {
+    fn animals(
+        &mut self,
+        now: UpdateInput<'_>,
+        PendingLists { gone, here, .. }: &mut PendingLists,
+        out: &mut MessageWriter<'_>,
+    ) {
         let (animals, known) = (&now.state.animals, &mut self.known.animals);
         let records = animals.records(UpdateLayout::Native, records::animal);
         let visible = || now.look.animals.iter().map(|index| (*index as usize, &animals[*index as usize]));

@@ -1,4 +1,4 @@
-//! What players do: commands, items, buildings, clans, experience, death.
+//! Players: commands, items, buildings, clans, experience, death.
 
 pub mod building;
 pub mod clan_limits;

@@ -1,0 +1,264 @@
+//! A capture file that is being opened, a few packets at a time, so that a page can draw in between.
+//!
+//! ```text
+//!  bytes ─► packets ─► segments of their connections      until the file ends
+//!                      connections ─► pieces, in order    until every connection is put together ─► CaptureFile
+//! ```
+
+use core::net::IpAddr;
+use std::collections::BTreeMap;
+use std::iter;
+
+use super::capture_file::{CaptureFile, FileConnection};
+use crate::packet::PacketTables;
+use crate::tools::capture::{self, Assembled, Assembly, Capture, CaptureError, Reader, Unread};
+use crate::tools::explain::capture_walk;
+use crate::util::plural::count_noun;
+
+/// Fixed cost of a block, as the number of bytes that take the same time.
+const BLOCK_COST: usize = 64;
+/// Cost of a connection, or of one of its pieces.
+const CONNECTION_COST: usize = 256;
+
+/// Opens a file in one call: finds its packets and connections, and reads none of the frames yet.
+///
+/// # Errors
+/// The rule that the file breaks, and the byte offset.
+pub fn open(bytes: Vec<u8>) -> Result<CaptureFile, String> {
+    let mut opening = Opening::new(bytes)?;
+    loop {
+        if let Some(file) = opening.work(usize::MAX >> 1)? {
+            return Ok(file);
+        }
+    }
+}
+
+/// See the [module](self).
+pub struct Opening {
+    /// Bytes of the file. They stay in memory as long as the page's copy of this code, which ends with
+    /// the file.
+    bytes: usize,
+    stage: Stage,
+}
+
+enum Stage {
+    Packets(Box<Packets>),
+    Connections(Box<Connections>),
+    Ended,
+}
+
+/// The first half: the packets are read.
+struct Packets {
+    reader: Reader<'static>,
+    assembly: Assembly<'static>,
+    unread: Unread,
+}
+
+/// The second half: the packets are read, and the connections are put together.
+struct Connections {
+    capture: Capture<'static>,
+    codes: &'static PacketTables,
+    left: Assembled<'static>,
+    all: usize,
+    notes: Vec<String>,
+    talks: Vec<FileConnection>,
+    order: Vec<(u32, u32, u32)>,
+    /// Connections of each client address.
+    clients: BTreeMap<IpAddr, usize>,
+}
+
+impl Opening {
+    /// Begins with the header of the file.
+    ///
+    /// # Errors
+    /// The rule that the file breaks, and the byte offset.
+    pub fn new(bytes: Vec<u8>) -> Result<Opening, String> {
+        if let Some(packed) = capture::compressed_file::format(&bytes) {
+            return Err(format!("The file cannot be read: {packed}."));
+        }
+        let bytes: &'static [u8] = bytes.leak();
+        let (reader, bytes) = (Reader::new(bytes).map_err(damaged)?, bytes.len());
+        let packets = Packets { reader, assembly: Assembly::default(), unread: Unread::default() };
+        Ok(Opening { bytes, stage: Stage::Packets(Box::new(packets)) })
+    }
+
+    /// Goes on until about so many bytes were looked at. Returns the file once it is open.
+    ///
+    /// # Errors
+    /// As [`Opening::new`]. The opening has ended then.
+    pub fn work(&mut self, bytes: usize) -> Result<Option<CaptureFile>, String> {
+        let mut left = bytes as i64;
+        // An error leaves the stage as ended.
+        self.stage = match std::mem::replace(&mut self.stage, Stage::Ended) {
+            Stage::Packets(mut packets) => match packets.work(&mut left)? {
+                false => Stage::Packets(packets),
+                true => Stage::Connections(Box::new(packets.finish()?)),
+            },
+            Stage::Connections(mut connections) => {
+                if connections.work(left) {
+                    return Ok(Some(connections.finish()));
+                }
+                Stage::Connections(connections)
+            }
+            Stage::Ended => return Err("the file is not being opened".to_owned()),
+        };
+        Ok(None)
+    }
+
+    /// The share that is done, in percent.
+    pub fn percent(&self) -> usize {
+        let share = |done: usize, all: usize| 50 * done / all.max(1);
+        match &self.stage {
+            Stage::Packets(packets) => share(self.bytes - packets.reader.left(), self.bytes),
+            Stage::Connections(about) => 50 + share(about.all - about.left.len(), about.all),
+            Stage::Ended => 100,
+        }
+    }
+}
+
+impl Packets {
+    /// Reads packets at this cost; returns whether none is left.
+    fn work(&mut self, cost: &mut i64) -> Result<bool, String> {
+        let Packets { reader, assembly, unread } = self;
+        while *cost > 0 && reader.left() > 0 {
+            let before = reader.left();
+            if let Some(packet) = reader.step().map_err(damaged)? {
+                unread.add(packet);
+                assembly.receive(packet);
+            }
+            *cost -= (before - reader.left() + BLOCK_COST) as i64;
+        }
+        Ok(reader.left() == 0)
+    }
+
+    fn finish(self) -> Result<Connections, String> {
+        Connections::new(self.reader.finish(), self.assembly.finish(), &self.unread)
+    }
+}
+
+impl Connections {
+    fn new(
+        capture: Capture<'static>,
+        left: Assembled<'static>,
+        unread: &Unread,
+    ) -> Result<Connections, String> {
+        let unread = unread.words().map(|words| capture_walk::with_links(words, &capture));
+        if let Some(words) = &unread
+            && !capture.is_readable()
+        {
+            return Err(format!("The file has nothing that can be read: {words}."));
+        }
+        let mut notes: Vec<String> = unread.into_iter().collect();
+        notes.extend([capture_walk::cut(&capture), capture_walk::truncated(&capture)].into_iter().flatten());
+        let codes = codes_of(&capture)?;
+        let (talks, order, clients) = (Vec::new(), Vec::new(), BTreeMap::new());
+        Ok(Connections { capture, codes, all: left.len(), left, notes, talks, order, clients })
+    }
+
+    /// Puts connections together at this cost; returns whether none is left.
+    fn work(&mut self, mut cost: i64) -> bool {
+        while cost > 0 {
+            let Some(one) = self.left.next() else { return true };
+            cost -= (CONNECTION_COST * (1 + one.pieces.len())) as i64;
+            if !self.capture.names.is_empty() {
+                *self.clients.entry(one.client.ip().to_canonical()).or_default() += 1;
+            }
+            if one.pieces.is_empty() {
+                continue;
+            }
+            let (number, index) = (self.all - self.left.len(), self.talks.len() as u32);
+            let pieces = capture_walk::order(iter::once(&one)).into_iter();
+            self.order.extend(pieces.map(|(readable, _, at)| (readable as u32, index, at as u32)));
+            self.talks.push(FileConnection::new(number, one));
+        }
+        false
+    }
+
+    fn finish(mut self) -> CaptureFile {
+        // An address with one client has the name that the file gives to it.
+        let known = self.capture.names.iter().filter(|(address, _)| self.clients.get(address) == Some(&1));
+        let names: BTreeMap<IpAddr, &str> = known.map(|(address, name)| (*address, name.raw())).collect();
+        self.talks.iter_mut().for_each(|talk| talk.take_name(&names));
+        if self.talks.len() < self.all {
+            let without = count_noun(self.all - self.talks.len(), "connection");
+            self.notes.push(format!("{without} without data: not in the menu"));
+        }
+        // Within a connection the pieces are already in order.
+        self.order.sort_by_key(|(readable, ..)| *readable);
+        let packets = &self.capture.packets;
+        let (begin_ns, packets) = (packets.first().map_or(0, |packet| packet.at_ns), packets.len());
+        CaptureFile::new(self.codes, (self.talks, self.all), self.order, (packets, begin_ns), self.notes)
+    }
+}
+
+fn damaged(error: CaptureError) -> String {
+    format!("The file cannot be read: {error}.")
+}
+
+/// The packet tables that a file carries, otherwise the built-in ones. Others than those stay in
+/// memory as long as the page's copy of this code, which ends with the file.
+fn codes_of(found: &Capture<'_>) -> Result<&'static PacketTables, String> {
+    let codes = capture_walk::codes(found, None);
+    let codes = codes.map_err(|why| format!("The file cannot be explained: {why}."))?;
+    let builtin = PacketTables::builtin_ref();
+    if codes.hash() == builtin.hash() && !codes.has_paths() {
+        return Ok(builtin);
+    }
+    Ok(Box::leak(Box::new(codes)))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::tools::capture::TcpSide;
+    use crate::tools::capture::writer::{CaptureWriter, TcpFlow};
+
+    /// A capture of connections, every other one with a frame.
+    fn file(connections: usize) -> Vec<u8> {
+        let mut writer = CaptureWriter::new(core::time::Duration::ZERO);
+        writer.begin(false);
+        for client in 0..connections {
+            let ends = [format!("192.0.2.7:{}", 10_000 + client), "192.0.2.1:3000".to_owned()];
+            let ends = ends.map(|end| end.parse().expect("an address"));
+            let mut flow = TcpFlow::open(&mut writer, ends, [1, 1], Default::default());
+            if client % 2 == 1 {
+                flow.bytes(&mut writer, TcpSide::Client, b"\x81\x80\0\0\0\0", Default::default());
+            }
+        }
+        writer.blocks
+    }
+
+    #[test]
+    fn file_opened_in_slices_is_the_file_opened_at_once_and_no_slice_exceeds_its_budget() {
+        const SLICE: usize = 2_000;
+        let bytes = file(1_000);
+        let at_once = open(bytes.clone()).expect("a capture");
+        let (mut opening, mut shares) = (Opening::new(bytes.clone()).expect("a capture"), vec![0]);
+        let in_slices = loop {
+            if let Some(file) = opening.work(SLICE).expect("a capture") {
+                break file;
+            }
+            shares.push(opening.percent());
+        };
+        assert_eq!(in_slices.about(), at_once.about());
+        assert!(shares.is_sorted() && shares.contains(&25) && shares.contains(&75), "{shares:?}");
+        assert!(shares.len() > bytes.len() / SLICE, "{} slices of {} bytes", shares.len(), bytes.len());
+    }
+
+    #[test]
+    fn damaged_file_ends_the_opening_with_the_offset() {
+        let mut bytes = file(20);
+        let end = bytes.len() - 2;
+        bytes[end] ^= 1;
+        let mut opening = Opening::new(bytes.clone()).expect("the header");
+        let wrong = loop {
+            match opening.work(500) {
+                Ok(file) => assert!(file.is_none()),
+                Err(wrong) => break wrong,
+            }
+        };
+        assert_eq!(Some(&wrong), open(bytes).err().as_ref());
+        assert!(wrong.contains("the two lengths of a block differ"), "{wrong}");
+        assert!(opening.work(500).is_err());
+    }
+}

@@ -1,0 +1,24 @@
+//! The time in which the machine was suspended.
+
+use std::time::Duration;
+
+use super::system;
+
+/// Measures for how long the machine was suspended since the start of the measurement. Linux only: there,
+/// [`std::time::Instant`] does not count suspended time.
+#[derive(Debug, Clone, Copy)]
+pub struct Suspended {
+    before: Duration,
+}
+
+impl Suspended {
+    /// Starts a measurement.
+    pub fn start() -> Suspended {
+        Suspended { before: system::suspended_time() }
+    }
+
+    /// The suspended time since the start.
+    pub fn time(&self) -> Duration {
+        system::suspended_time().saturating_sub(self.before)
+    }
+}
