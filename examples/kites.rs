@@ -56,8 +56,8 @@ impl OwnedState for Kite {
         slack_ticks: TICK_HZ / 2,
         run_on_ticks: TICK_HZ / 2,
         lapse_ticks: 10 * TICK_HZ,
-        lapsed: TimeoutAction::Gone,
-        away: TimeoutAction::Stands,
+        lapsed: TimeoutAction::Despawn,
+        on_disconnect: TimeoutAction::Freeze,
     };
 
     fn is_possible(&self) -> bool {
@@ -152,7 +152,7 @@ impl SimpleGame for Kites {
     }
 
     fn away(&mut self, player: PlayerId) {
-        self.kites.away(player);
+        self.kites.disconnect(player);
     }
 
     fn action(packet: &DecodedPacket<'_>) -> Option<Act> {
@@ -274,7 +274,7 @@ impl BotPolicy for Bot {
                 let is_full =
                     self.kites.chunk_by(|one, next| one >> 16 == next >> 16).any(|own| own.len() > 3);
                 if is_full || !self.kites.is_sorted() {
-                    out.fault("kites", packet.to_string());
+                    out.add_fault("kites", packet.to_string());
                 }
             }
             "corrected" if packet.integer("id") == self.id => {

@@ -349,7 +349,7 @@ mod tests {
 
     fn spoken(words: &[&str]) -> Result<Vec<String>, CliError> {
         let line = Line::try_parse_from(["bots"].iter().chain(words)).expect("it can be read");
-        Ok(dialects(&line.bots, Moo::ABOUT, &GameList::built_in())?
+        Ok(dialects(&line.bots, Moo::INFO, &GameList::built_in())?
             .iter()
             .map(|dialect| dialect.name().to_owned())
             .collect())

@@ -75,7 +75,7 @@ fn tick_hz(games: &[&GameInfo]) -> String {
 }
 
 fn foreign(games: &[&GameInfo]) -> Option<String> {
-    let dialects: Vec<&str> = games.iter().filter_map(|about| about.foreign).collect();
+    let dialects: Vec<&str> = games.iter().filter_map(|about| about.foreign_dialects).collect();
     let dialects = Some(dialects.join(" and ")).filter(|dialects| !dialects.is_empty())?;
     Some(format!("Updates per second for clients of the {dialects}, at most the tick rate"))
 }

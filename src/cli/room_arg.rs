@@ -84,14 +84,14 @@ impl RoomArg {
             "seed" => self.seed = Some(number(value, 0, u32::MAX)?),
             "tick-hz" => self.tick_hz = Some(about.check_tick_hz(number(value, 0, u32::MAX)?)?),
             "update-hz" => self.update_hz = Some(number(value, 1, 60)?),
-            FOREIGN_FLAG if about.foreign.is_some() => self.foreign_update_hz = Some(number(value, 1, 60)?),
+            FOREIGN_FLAG if about.foreign_dialects.is_some() => self.foreign_update_hz = Some(number(value, 1, 60)?),
             "command-delay-ticks" => self.command_delay_ticks = Some(number(value, 0, u32::MAX)?),
             "max-clients" => self.max_clients = Some(number(value, 1, u32::MAX)? as usize),
             "restore" => self.restore = Some(PathBuf::from(value)),
             _ => {
                 let Some(own) = about.options.iter().find(|option| option.flag == key) else {
                     let own = about.options.iter().map(|option| option.flag);
-                    let foreign = about.foreign.map(|_| FOREIGN_FLAG);
+                    let foreign = about.foreign_dialects.map(|_| FOREIGN_FLAG);
                     let names: Vec<&str> = OPTIONS.into_iter().chain(foreign).chain(own).collect();
                     return Err(format!("unknown option; the options are: {}", names.join(", ")));
                 };

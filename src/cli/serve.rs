@@ -402,7 +402,7 @@ fn banner(server: &ServerHandle, is_new_token: bool, has_own_game: bool) -> Stri
     text.push_str(&format!("  wire     http://{host}{}\n", inspector::PATH));
     text.push_str(&format!("  admin    http://{host}{}{token}\n", http_admin::PATH));
     let identity = &config.identity;
-    let dialects = config.game.about.foreign.map_or("", |_| "?dialect=NAME for another dialect, and ");
+    let dialects = config.game.about.foreign_dialects.map_or("", |_| "?dialect=NAME for another dialect, and ");
     text.push_str(&format!(
         "\n  add {dialects}?format=json for JSON instead of MessagePack\n\n{}  \
          bind {address}, {}, seed {}{},\n  \
@@ -448,7 +448,7 @@ fn room_line(host: &str, room: &RoomHandle) -> String {
 
 /// The rates of a room's ticks and updates.
 fn rates(about: &GameInfo, UpdateRates { tick_hz, update_hz, foreign_hz }: UpdateRates) -> String {
-    let foreign = about.foreign.map_or_else(String::new, |dialects| format!(" ({dialects} {foreign_hz} Hz)"));
+    let foreign = about.foreign_dialects.map_or_else(String::new, |dialects| format!(" ({dialects} {foreign_hz} Hz)"));
     format!("tick {tick_hz} Hz, updates {update_hz} Hz{foreign}")
 }
 

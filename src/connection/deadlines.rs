@@ -108,7 +108,7 @@ impl Deadlines {
         let alive = of(&self.alive).unwrap_or_default();
         let silent_at = alive + patience + slack;
         if now > silent_at {
-            return DueAction::Close(CloseReason::Silent);
+            return DueAction::Close(CloseReason::IdleTimeout);
         }
         let ping_at = of(&self.pinged).unwrap_or_default().max(alive) + limits::PING_INTERVAL;
         if now >= ping_at {

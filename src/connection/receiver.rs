@@ -301,7 +301,7 @@ impl ReceiverState {
             }
             Message::Text(text) if self.endpoint.is_json => dialect.decode_json(Direction::ToServer, text),
             Message::Binary(_) | Message::Text(_) => {
-                return Err(DisconnectReason::Breach(CloseReason::FrameKind));
+                return Err(DisconnectReason::Breach(CloseReason::WrongFrameType));
             }
             Message::Ping(payload) => {
                 frame::write(&mut self.answers, Opcode::Pong, None, payload);

@@ -22,14 +22,14 @@ pub enum CloseReason {
     /// A `hello` of a version that this server does not support.
     HelloVersion,
     /// A text frame on a MessagePack endpoint, or a binary frame on a JSON one.
-    FrameKind,
+    WrongFrameType,
     /// Unsent bytes reached [`limits::SEND_QUEUE_BYTES`], or the kernel accepted none for
     /// [`limits::SEND_STALL_TIME`].
     SlowClient,
     /// The client sent nothing for [`limits::IDLE_TIMEOUT`], not even a pong or ping.
-    Silent,
+    IdleTimeout,
     /// All player numbers are taken.
-    Full,
+    WorldFull,
     /// The operator removed the client.
     Kicked,
     /// The operator banned the client's address.
@@ -47,7 +47,7 @@ pub enum CloseReason {
     TokenWrong,
     /// The client's token is wrong after [`limits::MAX_WRONG_TOKENS`] other wrong ones of its address, or was
     /// not compared.
-    TokenTooOften,
+    TooManyTokenAttempts,
     /// The client's request would make a room, which on a server with tokens needs one in the request.
     RoomTokenMissing,
     /// The client asks to follow in lockstep, which its server does not offer, or not without a token.
@@ -66,10 +66,10 @@ const ROWS: [(CloseReason, &str, u16, &str); 21] = [
     (CloseReason::HelloLate, "hello_late", 1008, "no hello before the deadline"),
     (CloseReason::HelloFirst, "hello_first", 1008, "the first packet must be hello"),
     (CloseReason::HelloVersion, "hello_version", 1008, "this server speaks version 1"),
-    (CloseReason::FrameKind, WRONG_FRAME_TYPE.0, WRONG_FRAME_TYPE.2, WRONG_FRAME_TYPE.1),
+    (CloseReason::WrongFrameType, WRONG_FRAME_TYPE.0, WRONG_FRAME_TYPE.2, WRONG_FRAME_TYPE.1),
     (CloseReason::SlowClient, "slow_client", 1008, "the client did not read its data in time"),
-    (CloseReason::Silent, "silent", 1011, "the client sent nothing, not even a pong"),
-    (CloseReason::Full, "full", 1013, "the world is full"),
+    (CloseReason::IdleTimeout, "silent", 1011, "the client sent nothing, not even a pong"),
+    (CloseReason::WorldFull, "full", 1013, "the world is full"),
     (CloseReason::Kicked, "kicked", 1008, "the operator kicked this client"),
     (CloseReason::Banned, "banned", 1008, "the operator banned this address"),
     (
@@ -83,7 +83,7 @@ const ROWS: [(CloseReason, &str, u16, &str); 21] = [
     (CloseReason::TokenMissing, "token_missing", 1008, "this server wants a token from those who play"),
     (CloseReason::TokenWrong, "token_wrong", 1008, "the token is wrong"),
     (
-        CloseReason::TokenTooOften,
+        CloseReason::TooManyTokenAttempts,
         "token_too_often",
         1008,
         "too many wrong tokens from this address: wait a minute",
@@ -135,7 +135,7 @@ impl CloseReason {
     /// Whether the client broke a rule; otherwise the reason is the server's own, as from
     /// [`CloseReason::Full`] on.
     pub fn is_of_the_client(self) -> bool {
-        (self as u8) < CloseReason::Full as u8
+        (self as u8) < CloseReason::WorldFull as u8
     }
 }
 

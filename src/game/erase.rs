@@ -19,22 +19,22 @@ impl GameInfo {
         GameInfo {
             name: G::NAME,
             paths: G::PATHS,
-            foreign: G::FOREIGN,
+            foreign_dialects: G::FOREIGN_DIALECTS,
             tables: G::TABLES,
-            needs: G::NEEDS,
+            required_packets: G::REQUIRED_PACKETS,
             page: G::PAGE,
-            rules: G::RULES,
-            orders: G::ORDERS,
-            kill: G::KILL,
-            bots: G::BOTS,
+            rules: G::RULES_JSON,
+            operator_commands: G::OPERATOR_COMMANDS,
+            kill_packet: G::KILL_PACKET,
+            bot_hooks: G::BOT_HOOKS,
             options: G::Sim::OPTIONS,
             tick_rates: G::Sim::TICK_RATES,
             code_hash: G::code_hash,
             check: G::check,
-            verbs: G::verbs,
+            verbs: G::packet_handler,
             join: join::<G>,
             leave: leave::<G>,
-            away: away::<G>,
+            disconnect: away::<G>,
             identity: WorldParams::default_for::<G::Sim>,
             frame: command_frame::decode_raw::<ActionOf<G>>,
             membership: membership::<ActionOf<G>>,
@@ -57,7 +57,7 @@ fn leave<G: Game>(player: PlayerId) -> EncodedAction {
 }
 
 fn away<G: Game>(player: PlayerId) -> EncodedAction {
-    G::away(player).encoded()
+    G::disconnect(player).encoded()
 }
 
 fn membership<A: Action>(action: &EncodedAction) -> Option<MembershipChange> {
@@ -69,7 +69,7 @@ fn comes_with_join<A: Action>(action: &EncodedAction, player: PlayerId) -> bool 
 }
 
 fn words<G: Game>(action: &EncodedAction) -> String {
-    action.decoded().map_or_else(|| format!("{action:?}"), |action| G::words(&action))
+    action.decoded().map_or_else(|| format!("{action:?}"), |action| G::describe_action(&action))
 }
 
 fn begin<S: Sim>(identity: &WorldParams) -> Box<dyn DynWorld> {
@@ -113,7 +113,7 @@ impl<G: Game> ClientFeed for TypedClientFeed<G> {
     ) {
         // Whoever shares a world shares its game.
         let Some(published) = tick.of::<G>() else { return };
-        self.view.follow(player, watched);
+        self.view.set_subject(player, watched);
         self.view.update(&[], published, false, &self.dialect, &mut self.scratch, messages);
     }
 }
@@ -152,13 +152,13 @@ impl<G: Game> SpectatorWorld for TypedSpectatorWorld<G> {
     ) {
         let published = self.publish(commands);
         let TypedSpectatorWorld { view, scratch, dialect, published: last, skipped, .. } = self;
-        view.follow(player, watched);
+        view.set_subject(player, watched);
         view.update(skipped, &published, false, dialect, scratch, messages);
         skipped.clear();
         *last = Some(Arc::new(published));
     }
 
-    fn skip(&mut self, commands: &[RawCommand]) {
+    fn step_without_update(&mut self, commands: &[RawCommand]) {
         let published = self.publish(commands);
         self.skipped.push(published.events);
     }
@@ -167,7 +167,7 @@ impl<G: Game> SpectatorWorld for TypedSpectatorWorld<G> {
         G::names(self.played.sim())
     }
 
-    fn take_viewer(&mut self) -> Box<dyn ClientFeed> {
+    fn detach_feed(&mut self) -> Box<dyn ClientFeed> {
         let view = std::mem::replace(&mut self.view, G::View::new(&self.dialect));
         let (scratch, dialect) = (G::Scratch::default(), Arc::clone(&self.dialect));
         Box::new(TypedClientFeed::<G> { view, scratch, dialect })

@@ -27,26 +27,26 @@ pub trait Game: Sized + Debug + Send + Sync + 'static {
     const PATHS: &'static [(&'static str, &'static str)];
     /// What its dialects for clients of another server are called, such as `Example dialects`, if it has
     /// any: in them the server speaks first, and they have an update rate of their own.
-    const FOREIGN: Option<&'static str> = None;
+    const FOREIGN_DIALECTS: Option<&'static str> = None;
     /// The packet tables: file names and texts. A dialect's name is unique among all games of a server.
     const TABLES: &'static [(&'static str, &'static str)];
     /// The packets to its clients that the tables must have, besides those of every game.
-    const NEEDS: &'static [&'static str] = &[];
+    const REQUIRED_PACKETS: &'static [&'static str] = &[];
     /// The page at a room's path, if it is not that of the server: one HTML file, in which script and
     /// style may stand.
     const PAGE: Option<&'static str> = None;
     /// The rules as JSON, of which its page shows something: served as `rules.json` at a room's path.
-    const RULES: Option<fn() -> String> = None;
+    const RULES_JSON: Option<fn() -> String> = None;
     /// The operator's commands for it.
-    const ORDERS: &'static [OperatorCommand] = &[];
+    const OPERATOR_COMMANDS: &'static [OperatorCommand] = &[];
     /// The packet that tells of a kill: it is marked where a capture is watched again.
-    const KILL: Option<KillPacket> = None;
+    const KILL_PACKET: Option<KillPacket> = None;
     /// What bots and the simulator need of it.
-    const BOTS: BotHooks = BotHooks::NONE;
+    const BOT_HOOKS: BotHooks = BotHooks::NONE;
     /// What runs a client's own player ahead of the server, for its page.
     const PREDICTOR: Option<NewPredictor> = None;
     /// What the rest of the server knows of it.
-    const ABOUT: &'static GameInfo = &GameInfo::of::<Self>();
+    const INFO: &'static GameInfo = &GameInfo::of::<Self>();
 
     /// The world.
     type Sim: Sim;
@@ -75,7 +75,7 @@ pub trait Game: Sized + Debug + Send + Sync + 'static {
     }
 
     /// The meaning of the packets of a client in this dialect.
-    fn verbs(dialect: &Dialect) -> Box<dyn PacketHandler>;
+    fn packet_handler(dialect: &Dialect) -> Box<dyn PacketHandler>;
 
     /// The commands, of the operator, that let a player in.
     fn join(player: PlayerId, profile: &JoinRequest) -> Vec<ActionOf<Self>>;
@@ -85,17 +85,17 @@ pub trait Game: Sized + Debug + Send + Sync + 'static {
 
     /// The command, of the operator, for a player whose connection is gone while its seat waits for
     /// another ([`Away`](tickwire_sim::MembershipChange::Disconnected)): the body stops, and the player's sequences begin anew.
-    fn away(player: PlayerId) -> ActionOf<Self>;
+    fn disconnect(player: PlayerId) -> ActionOf<Self>;
 
     /// Whether some of these events are still to be told to a client that comes back to its player after
     /// them ([`View::recall`]): they show in no state, and they still matter.
-    fn lasts(events: &Self::Events) -> bool {
+    fn is_sent_on_resume(events: &Self::Events) -> bool {
         let _ = events;
         false
     }
 
     /// A command in words, in one line: its packet's name, and its arguments by name.
-    fn words(action: &ActionOf<Self>) -> String {
+    fn describe_action(action: &ActionOf<Self>) -> String {
         format!("{action:?}")
     }
 
@@ -198,7 +198,7 @@ pub enum StateOutcome {
     /// The client's messages of this turn were written, if there is anything to say.
     Written,
     /// The client is behind, so the state is left to a later turn.
-    HeldBack,
+    Deferred,
 }
 
 /// One client's view of the world: what it is sent next, and what it knows from then on. A view
@@ -208,11 +208,11 @@ pub trait View<G: Game>: Debug + Send {
     fn new(dialect: &Dialect) -> Self;
 
     /// Sets the client's body, if any, and the player that it wants to watch without one.
-    fn follow(&mut self, player: Option<PlayerId>, watched: Option<PlayerId>);
+    fn set_subject(&mut self, player: Option<PlayerId>, watched: Option<PlayerId>);
 
     /// What a client that comes back to its player is still told of the events of a tick that it has
     /// missed, before its first update.
-    fn recall(&mut self, events: &G::Events, dialect: &Dialect, messages: &mut Messages) {
+    fn replay_missed(&mut self, events: &G::Events, dialect: &Dialect, messages: &mut Messages) {
         let _ = (events, dialect, messages);
     }
 

@@ -24,21 +24,21 @@ pub struct GameInfo {
     /// As [`Game::PATHS`](super::Game::PATHS).
     pub paths: &'static [(&'static str, &'static str)],
     /// As [`Game::FOREIGN`](super::Game::FOREIGN).
-    pub foreign: Option<&'static str>,
+    pub foreign_dialects: Option<&'static str>,
     /// As [`Game::TABLES`](super::Game::TABLES).
     pub tables: &'static [(&'static str, &'static str)],
     /// As [`Game::NEEDS`](super::Game::NEEDS).
-    pub needs: &'static [&'static str],
+    pub required_packets: &'static [&'static str],
     /// As [`Game::PAGE`](super::Game::PAGE).
     pub page: Option<&'static str>,
     /// As [`Game::RULES`](super::Game::RULES).
     pub rules: Option<fn() -> String>,
     /// As [`Game::ORDERS`](super::Game::ORDERS).
-    pub orders: &'static [OperatorCommand],
+    pub operator_commands: &'static [OperatorCommand],
     /// As [`Game::KILL`](super::Game::KILL).
-    pub kill: Option<KillPacket>,
+    pub kill_packet: Option<KillPacket>,
     /// As [`Game::BOTS`](super::Game::BOTS).
-    pub bots: BotHooks,
+    pub bot_hooks: BotHooks,
     /// The options of its world.
     pub options: &'static [OptionSpec],
     /// The tick rates with which it works, in Hz; the first is the default.
@@ -54,7 +54,7 @@ pub struct GameInfo {
     /// As [`Game::leave`](super::Game::leave).
     pub leave: fn(PlayerId) -> EncodedAction,
     /// As [`Game::away`](super::Game::away).
-    pub away: fn(PlayerId) -> EncodedAction,
+    pub disconnect: fn(PlayerId) -> EncodedAction,
     /// The identity with the defaults of its options.
     pub identity: fn(u32) -> WorldParams,
     /// Reads a command frame of the game.
@@ -107,7 +107,7 @@ impl GameInfo {
             }
             super::command_acks::check(&dialect)?;
             super::lockstep_packets::check(&dialect)?;
-            let common = ["welcome", "spawned"].into_iter().chain(self.needs.iter().copied());
+            let common = ["welcome", "spawned"].into_iter().chain(self.required_packets.iter().copied());
             let missing = common.map(|packet| (Direction::ToClient, packet));
             let mut missing = missing.chain([(Direction::ToServer, "enter")]);
             if let Some((direction, packet)) =
@@ -205,9 +205,9 @@ pub struct OperatorCommand {
     /// Its name and arguments.
     pub usage: &'static str,
     /// Its effect.
-    pub does: &'static str,
+    pub help: &'static str,
     /// Reads the arguments.
-    pub give: fn(&str, PlayerLookup<'_>) -> ParsedCommand,
+    pub parse: fn(&str, PlayerLookup<'_>) -> ParsedCommand,
 }
 
 impl Debug for OperatorCommand {
@@ -263,13 +263,13 @@ pub trait SpectatorWorld: Debug + Send {
 
     /// Runs one tick with these commands, and says nothing yet: what happens in it is told with the next
     /// step, and the state after that step alone.
-    fn skip(&mut self, commands: &[RawCommand]);
+    fn step_without_update(&mut self, commands: &[RawCommand]);
 
     /// The players in the world, and their names.
     fn names(&self) -> Vec<(PlayerId, String)>;
 
     /// The client's part, which from now on is told by itself: another client begins here.
-    fn take_viewer(&mut self) -> Box<dyn ClientFeed>;
+    fn detach_feed(&mut self) -> Box<dyn ClientFeed>;
 
     /// What was published of the last tick that [`SpectatorWorld::step`] ran; `None` before the first.
     fn published(&self) -> Option<Arc<dyn DynTick>>;

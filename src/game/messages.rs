@@ -65,11 +65,11 @@ pub struct MessageWriter<'a> {
 impl MessageWriter<'_> {
     /// Appends a packet with these arguments.
     pub fn send<V: WireValues>(&mut self, name: &str, arguments: V) {
-        self.add(name, V::COUNT, |out| arguments.write(out));
+        self.send_raw(name, V::COUNT, |out| arguments.write(out));
     }
 
     /// Appends a packet whose only argument is this list, unless it is empty, and empties the list.
-    pub fn list(&mut self, name: &str, records: &mut RecordList) {
+    pub fn send_list(&mut self, name: &str, records: &mut RecordList) {
         if !records.is_empty() {
             self.send(name, &*records);
             records.clear();
@@ -78,7 +78,7 @@ impl MessageWriter<'_> {
 
     /// Appends a packet unless its arguments are the `last` that were sent, and remembers them.
     /// Returns whether they are new.
-    pub fn send_new<V: WireValues>(&mut self, name: &str, last: &mut Vec<u8>, arguments: V) -> bool {
+    pub fn send_if_changed<V: WireValues>(&mut self, name: &str, last: &mut Vec<u8>, arguments: V) -> bool {
         let start = self.bytes();
         arguments.write(&mut self.messages.bytes);
         let is_new = self.messages.bytes[start..] != **last;
@@ -88,13 +88,13 @@ impl MessageWriter<'_> {
         }
         self.messages.bytes.truncate(start);
         if is_new {
-            self.add(name, V::COUNT, |out| out.extend_from_slice(last));
+            self.send_raw(name, V::COUNT, |out| out.extend_from_slice(last));
         }
         is_new
     }
 
     /// Appends a packet: its envelope, the number of arguments, then the output of `write`.
-    pub fn add(&mut self, name: &str, arguments: usize, write: impl FnOnce(&mut Vec<u8>)) {
+    pub fn send_raw(&mut self, name: &str, arguments: usize, write: impl FnOnce(&mut Vec<u8>)) {
         let Some((envelope, lane)) = self.dialect.prefix(Direction::ToClient, name) else { return };
         self.check_lane(name, lane);
         let Messages { bytes, ends, .. } = &mut *self.messages;
@@ -106,7 +106,7 @@ impl MessageWriter<'_> {
 
     /// Appends a packet that `write` encodes whole, if the dialect has it; `write` returns whether it
     /// has written it.
-    pub fn whole(&mut self, name: &str, write: impl FnOnce(&Dialect, &mut Vec<u8>) -> bool) {
+    pub fn send_encoded(&mut self, name: &str, write: impl FnOnce(&Dialect, &mut Vec<u8>) -> bool) {
         let Some(row) = self.dialect.row(Direction::ToClient, name) else { return };
         self.check_lane(name, row.lane);
         if write(self.dialect, &mut self.messages.bytes) {

@@ -174,12 +174,12 @@ impl SelfCheck {
             count: 1,
             seed: client,
             crowd_seed: client,
-            manner: BotBehavior::Still,
+            behavior: BotBehavior::Still,
             spares_visitors: true,
-            checks: false,
+            is_checking: false,
             dialect: Arc::clone(&endpoint.dialect),
         };
-        let Some(agent) = (self.room.about.bots.agent)(&part) else { return };
+        let Some(agent) = (self.room.about.bot_hooks.agent)(&part) else { return };
         let reader = MessageReader::new(Side::Server, limits::SERVER_MESSAGE_LIMITS);
         self.shadows.insert(client, StreamFollower { endpoint: endpoint.clone(), reader, agent });
     }
@@ -223,7 +223,7 @@ impl SelfCheck {
         let Some(published) = self.ticks.iter().rfind(|published| published.tick() == tick) else {
             return Ok(());
         };
-        let is_compared = (self.room.about.bots.agrees)(agent, player, &**published)?;
+        let is_compared = (self.room.about.bot_hooks.compare_view)(agent, player, &**published)?;
         self.counts.compared += u64::from(is_compared);
         Ok(())
     }

@@ -125,7 +125,7 @@ fn no_update_allocates() {
             let mut before = 0;
             for (number, view) in (1..).zip(&mut views) {
                 messages.clear();
-                view.follow(Some(PlayerId(number)), None);
+                view.set_subject(Some(PlayerId(number)), None);
                 view.update(&[], &published, false, &dialect, &mut scratch, &mut messages);
                 written += messages.iter().count();
                 if number == 1 {

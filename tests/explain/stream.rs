@@ -80,7 +80,7 @@ fn in_a_json_connection_a_text_has_to_be_a_packet() {
 
 #[test]
 fn a_message_of_the_other_kind_is_refused_and_the_next_one_is_read() {
-    let rule = CloseReason::FrameKind;
+    let rule = CloseReason::WrongFrameType;
     for (target, bytes) in [
         ("/play", "81 02 6869  82 05 9207920905"),
         ("/server", "01 01 68 80 01 69  82 04 92a03790"),

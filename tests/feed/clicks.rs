@@ -37,7 +37,7 @@ impl Game {
         let join = Action::Join { player: PlayerId(OWN), name: "ann".to_owned(), skin: 0 };
         world.step(&mut vec![Command { player: PlayerId(0), sequence: 1, action: join }]);
         let mut session =
-            Session::new(Moo::ABOUT, &PacketTables::builtin().dialect(dialect).expect("built in"));
+            Session::new(Moo::INFO, &PacketTables::builtin().dialect(dialect).expect("built in"));
         session.joined(PlayerId(OWN));
         Game { world, publisher, session, client: Client::new(OWN, dialect), dialect, sequence: 0 }
     }

@@ -186,7 +186,7 @@ fn every_row_is_sent_in_its_lane_and_a_row_of_another_lane_is_found() {
             let mut tables = BUILTIN.map(|(file, text)| (file, text.to_owned()));
             tables[at].1 = text.replacen(line, &flipped, 1);
             let codes = PacketTables::from_texts(&tables).expect("a table");
-            assert!((Moo::ABOUT.check)(&codes).is_err(), "{name}");
+            assert!((Moo::INFO.check)(&codes).is_err(), "{name}");
             let found = catch_unwind(AssertUnwindSafe(|| sent(&codes, dialects[0], &ticks)));
             assert!(found.is_err(), "{name} of {file} is sent in either lane");
         }

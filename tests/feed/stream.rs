@@ -217,7 +217,7 @@ fn follow(seed: u64, native_hz: u32, trouble: Trouble) -> (Model, usize) {
     let (mut view, mut scratch, mut messages) =
         (MooView::new(&dialect), MooScratch::default(), Messages::default());
     let (mut model, mut seen, mut chance) = (Model::default(), 0, Random(seed ^ 77));
-    view.follow(Some(PlayerId(1)), None);
+    view.set_subject(Some(PlayerId(1)), None);
     let mut missed = Vec::new();
     for _ in 0..600 {
         let published = crowd.step();
@@ -278,7 +278,7 @@ fn a_throng_is_introduced_turn_by_turn_so_that_no_turn_is_too_long_to_send() {
         let ((mut world, mut publisher), dialect) = (throng(), dialect(name));
         let (mut view, mut scratch, mut messages) =
             (MooView::new(&dialect), MooScratch::default(), Messages::default());
-        view.follow(Some(PlayerId(1)), None);
+        view.set_subject(Some(PlayerId(1)), None);
         let mut introduced = 0;
         for _ in 0..40 {
             world.step(&mut Vec::new());
@@ -311,7 +311,7 @@ fn nothing_is_said_when_nothing_changes() {
     let (mut crowd, dialect) = (Crowd::on(1_440, 3, 12), dialect("native"));
     let (mut view, mut scratch, mut messages) =
         (MooView::new(&dialect), MooScratch::default(), Messages::default());
-    view.follow(Some(PlayerId(1)), None);
+    view.set_subject(Some(PlayerId(1)), None);
     let mut said = 0;
     for tick in 0..200 {
         crowd.world.step(&mut Vec::new());
@@ -329,7 +329,7 @@ fn moomoo_clients_hear_of_everyone_before_the_first_update_and_of_objects_once()
     let (mut crowd, dialect) = (Crowd::new(5, 24), dialect("legacy"));
     let (mut view, mut scratch, mut messages) =
         (MooView::new(&dialect), MooScratch::default(), Messages::default());
-    view.follow(Some(PlayerId(1)), None);
+    view.set_subject(Some(PlayerId(1)), None);
     let (mut added, mut objects, mut updates) = (BTreeMap::new(), BTreeSet::new(), 0);
     for _ in 0..900 {
         let published = crowd.step();

@@ -52,7 +52,7 @@ pub fn handle() -> RoomHandle {
         max_clients: 9,
         lockstep: LockstepConfig::default(),
     };
-    RoomHandle::new(Moo::ABOUT, WORLD.get_or_init(|| World::new(identity)), options)
+    RoomHandle::new(Moo::INFO, WORLD.get_or_init(|| World::new(identity)), options)
 }
 
 pub fn no_two_have_one_number_and_none_is_lost() {

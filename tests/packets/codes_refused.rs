@@ -223,7 +223,7 @@ fn packets_that_the_server_speaks_or_needs_must_fit() {
             "own packet update does not match",
         ),
     ] {
-        let error = (Moo::ABOUT.check)(&spoiled(from, to).expect("a table")).expect_err(to);
+        let error = (Moo::INFO.check)(&spoiled(from, to).expect("a table")).expect_err(to);
         assert!(error.contains(reason), "{to:?}: {error}");
         let is_row = |file: &str, line: usize| error.starts_with(&format!("{file}:{line}: "));
         let lines = |(file, text): (&'static str, &'static str)| {
@@ -269,7 +269,7 @@ fn tables_that_a_server_cannot_serve_are_refused_by_file_and_packet() {
         (say.clone(), String::new(), None),
         (say.clone(), say.replace("text:str<=60", "text:str<=90 colour:u8|nil"), None),
     ] {
-        let served = (Moo::ABOUT.check)(&spoiled(&from, &to).expect("good tables"));
+        let served = (Moo::INFO.check)(&spoiled(&from, &to).expect("good tables"));
         match (served, reason) {
             (Ok(()), None) => {}
             (Err(error), Some(reason)) => {
@@ -309,7 +309,7 @@ fn a_capture_brings_its_tables_and_others_are_refused() {
 fn a_game_of_one_file_refuses_each_packet_to_clients_that_has_the_other_lane() {
     let (file, text) = Simple::<Tanks>::TABLES[0];
     let check = |text: &str| {
-        Simple::<Tanks>::ABOUT.check_tables(&PacketTables::from_texts(&[(file, text)]).expect("a table"))
+        Simple::<Tanks>::INFO.check_tables(&PacketTables::from_texts(&[(file, text)]).expect("a table"))
     };
     assert_eq!(check(text), Ok(()));
     let rows: Vec<&str> = text.lines().filter(|line| line.starts_with("to_client\t")).collect();

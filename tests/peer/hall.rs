@@ -183,7 +183,7 @@ impl Hall {
             self.now,
         ));
         self.audience.take_up(Arc::clone(&client));
-        let follower = LockstepFollower::new(Moo::ABOUT, Arc::clone(&client.endpoint.dialect));
+        let follower = LockstepFollower::new(Moo::INFO, Arc::clone(&client.endpoint.dialect));
         self.ends.push(End { client, follower, reports: Vec::new(), frames: Vec::new(), others: Vec::new() });
         let at = self.ends.len() - 1;
         self.say(

@@ -33,7 +33,7 @@ impl Agent for Listener {
         "Ann"
     }
 
-    fn begin(&mut self, _out: &mut AgentOutput) {}
+    fn on_open(&mut self, _out: &mut AgentOutput) {}
 
     fn on_packet(&mut self, packet: &DecodedPacket<'_>, _now: Duration, _out: &mut AgentOutput) {
         let mut heard = self.0.lock();
@@ -47,8 +47,8 @@ impl Agent for Listener {
         self.0.lock().spawned > 0
     }
 
-    fn sight(&self) -> ViewStats {
-        ViewStats { others: 0, waits: self.0.lock().waits }
+    fn view_stats(&self) -> ViewStats {
+        ViewStats { visible_players: 0, is_waiting: self.0.lock().waits }
     }
 }
 
@@ -64,7 +64,7 @@ impl Both {
         let world = World::new(Identity { seed: 1, map_size_px: 1_500, tick_hz: TickHz::Hz30 });
         let dialect = PacketTables::builtin().dialect("native").expect("built in");
         let heard = Listener::default();
-        Both { world, agent: LockstepAgent::new(Moo::ABOUT, dialect, heard.clone()), heard }
+        Both { world, agent: LockstepAgent::new(Moo::INFO, dialect, heard.clone()), heard }
     }
 
     fn tell(&mut self, name: &str, values: &[Value]) {

@@ -98,7 +98,7 @@ fn deadlines_expire_in_order_and_report_the_next_check() {
     for ping in [at(200) + limits::PING_INTERVAL, at(200) + 2 * limits::PING_INTERVAL] {
         assert_eq!([due(ping - ms), due(ping)], [DueAction::Nothing(ping), DueAction::Ping]);
     }
-    assert_eq!(due(at(201) + limits::IDLE_TIMEOUT), DueAction::Close(CloseReason::Silent));
+    assert_eq!(due(at(201) + limits::IDLE_TIMEOUT), DueAction::Close(CloseReason::IdleTimeout));
     life.alive(at(900));
     assert!(matches!(due(at(901)), DueAction::Nothing(_)), "a sign of life ends the silence");
     assert!(!life.is_closing());
@@ -242,7 +242,7 @@ fn a_paused_server_finds_no_client_silent_or_slow_until_it_has_read_what_waits()
     assert!(!matches!(due(end + limits::PAUSE_SLACK_TIME), DueAction::Close(_)));
     assert_eq!(
         due(end + limits::PAUSE_SLACK_TIME + ms),
-        DueAction::Close(CloseReason::Silent),
+        DueAction::Close(CloseReason::IdleTimeout),
         "nothing came"
     );
 

@@ -67,7 +67,7 @@ impl ConnectionEvents for Notes {
 fn receiver(dialect: &str) -> Receiver {
     let endpoint = WireFormat::new(PacketTables::builtin().dialect(dialect).expect("built in"), false);
     let identity = Identity { seed: 1, map_size_px: 1_440, tick_hz: TickHz::Hz30 }.into();
-    let room = RoomInfo { about: Moo::ABOUT, epoch: "e".into(), identity, update_hz: 30 };
+    let room = RoomInfo { about: Moo::INFO, epoch: "e".into(), identity, update_hz: 30 };
     Receiver::new(endpoint, room, AT.now)
 }
 

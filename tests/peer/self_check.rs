@@ -319,7 +319,7 @@ fn astray(journal: &[u8]) -> Vec<u8> {
         let end = from + header.length as usize;
         let packet = dialect.decode(Direction::ToClient, &rest[from..end]).expect("by the table");
         let Some(bytes) = packet.get("frame").and_then(Value::as_slice) else { return journal.to_vec() };
-        let mut frame = (Moo::ABOUT.frame)(bytes).expect("a command frame");
+        let mut frame = (Moo::INFO.frame)(bytes).expect("a command frame");
         let action = Action::Move { direction: Some(Angle(12_345)) }.encoded();
         frame.commands.iter_mut().for_each(|command| command.action = action.clone());
         let mut bytes = Vec::new();

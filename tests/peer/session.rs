@@ -65,7 +65,7 @@ fn joins(name: &str, skin: u8) -> SessionOutput {
 }
 
 fn new(native: bool) -> Session {
-    Session::new(Moo::ABOUT, dialect(native))
+    Session::new(Moo::INFO, dialect(native))
 }
 
 fn playing(native: bool) -> Session {

@@ -17,7 +17,7 @@ fn snapshot() -> Vec<u8> {
 
 fn own(snapshot: &[u8]) -> Box<dyn SpectatorWorld> {
     let dialect = PacketTables::builtin().dialect("native").expect("built in");
-    (Moo::ABOUT.look)(snapshot, &dialect).expect("its own")
+    (Moo::INFO.look)(snapshot, &dialect).expect("its own")
 }
 
 /// The frame of a tick, in which a player walks.
@@ -36,7 +36,7 @@ fn frame_of(tick: u32, turn: u16) -> Vec<u8> {
 
 #[test]
 fn all_are_told_of_one_world_and_have_its_checksums() {
-    let worlds = SharedWorlds::new(Moo::ABOUT);
+    let worlds = SharedWorlds::new(Moo::INFO);
     let share = || SharedWorldHandle::of(&worlds, "1", own(&snapshot())).expect("the same world");
     let (mut one, mut other) = (share(), share());
     let mut alone = own(&snapshot());
@@ -53,7 +53,7 @@ fn all_are_told_of_one_world_and_have_its_checksums() {
             heard_too.extend(told.iter().map(<[u8]>::to_vec));
         }
         told.clear();
-        let commands = (Moo::ABOUT.frame)(&bytes).expect("just encoded").commands;
+        let commands = (Moo::INFO.frame)(&bytes).expect("just encoded").commands;
         alone.step(&commands, Some(ANN), None, &mut told);
         heard_alone.extend(told.iter().map(<[u8]>::to_vec));
         assert_eq!(one.checksum(), Some(alone.world().checksum()), "after tick {tick}");
@@ -66,7 +66,7 @@ fn all_are_told_of_one_world_and_have_its_checksums() {
 
 #[test]
 fn another_world_another_frame_and_a_bot_that_is_too_late_do_not_share() {
-    let worlds = SharedWorlds::new(Moo::ABOUT);
+    let worlds = SharedWorlds::new(Moo::INFO);
     let mut changed = own(&snapshot());
     let mut one = SharedWorldHandle::of(&worlds, "1", own(&snapshot())).expect("the first");
     let mut late = SharedWorldHandle::of(&worlds, "1", own(&snapshot())).expect("the same world");

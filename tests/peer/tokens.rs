@@ -123,9 +123,9 @@ fn an_address_with_too_many_wrong_tokens_lets_in_a_right_one_and_guesses_no_fast
     let later = AT.now + limits::WRONG_TOKEN_WINDOW;
     assert!(admit(1, ANN, AT.now).is_ok(), "others behind the address have guessed");
     for _ in 1..limits::TOKENS_TRIED_BURST {
-        assert_eq!(admit(1, BOB, AT.now), Err(CloseReason::TokenTooOften));
+        assert_eq!(admit(1, BOB, AT.now), Err(CloseReason::TooManyTokenAttempts));
     }
-    assert_eq!(admit(1, ANN, AT.now), Err(CloseReason::TokenTooOften), "not compared");
+    assert_eq!(admit(1, ANN, AT.now), Err(CloseReason::TooManyTokenAttempts), "not compared");
     assert!(admit(2, ANN, AT.now).is_ok(), "another address");
     assert_eq!(guard.admit(address(1), None, AT.now), Ok(Permission::Spectator), "no token is no guess");
     // In each second so many tokens are compared, however many are sent.
@@ -134,13 +134,13 @@ fn an_address_with_too_many_wrong_tokens_lets_in_a_right_one_and_guesses_no_fast
         compared += u32::from(admit(1, ANN, AT.now + Duration::from_millis(ms)).is_ok());
     }
     assert_eq!(compared, limits::TOKENS_TRIED_PER_SECOND);
-    assert_eq!(admit(1, BOB, later - Duration::from_millis(1)), Err(CloseReason::TokenTooOften));
+    assert_eq!(admit(1, BOB, later - Duration::from_millis(1)), Err(CloseReason::TooManyTokenAttempts));
     assert_eq!(admit(1, BOB, later), Err(CloseReason::TokenWrong), "after a minute");
 }
 
 #[test]
 fn whoever_is_turned_away_is_closed_after_a_constant_delay_whenever_the_token_came() {
-    for breach in [CloseReason::TokenWrong, CloseReason::TokenTooOften] {
+    for breach in [CloseReason::TokenWrong, CloseReason::TooManyTokenAttempts] {
         for hello_after in [Duration::ZERO, limits::HELLO_TIMEOUT - Duration::from_millis(1)] {
             let life = Deadlines::new(true, AT.now);
             let said = AT.now + hello_after;
@@ -212,7 +212,7 @@ impl ConnectionEvents for Doors {
 pub fn receiver(dialect: &str, is_json: bool) -> Receiver {
     let endpoint = WireFormat::new(PacketTables::builtin().dialect(dialect).expect("built in"), is_json);
     let identity = Identity { seed: 1, map_size_px: 1_440, tick_hz: TickHz::Hz30 }.into();
-    let room = RoomInfo { about: Moo::ABOUT, epoch: "e".into(), identity, update_hz: 30 };
+    let room = RoomInfo { about: Moo::INFO, epoch: "e".into(), identity, update_hz: 30 };
     Receiver::new(endpoint, room, AT.now)
 }
 
@@ -498,7 +498,7 @@ fn a_client_that_is_turned_away_is_told_nothing_and_can_do_nothing() {
         // A capture that begins now knows.
         let endpoint = WireFormat::new(PacketTables::builtin().dialect(dialect).expect("built in"), false);
         let identity = Identity { seed: 1, map_size_px: 1_440, tick_hz: TickHz::Hz30 }.into();
-        let room = RoomInfo { about: Moo::ABOUT, epoch: "e".into(), identity, update_hz: 30 };
+        let room = RoomInfo { about: Moo::INFO, epoch: "e".into(), identity, update_hz: 30 };
         let restored = Receiver::restore(endpoint, room, &saved, AT.now).expect("what was saved");
         assert_eq!(restored.save(AT.now), saved);
     }

@@ -114,7 +114,7 @@ impl Client {
     fn new(dialect: &str, room: usize) -> Client {
         let endpoint = WireFormat::new(PacketTables::builtin().dialect(dialect).expect("built in"), false);
         let mut view = MooView::new(&endpoint.dialect);
-        view.follow(Some(WATCHED), None);
+        view.set_subject(Some(WATCHED), None);
         let line = Line::with_room(room);
         Client {
             endpoint,
@@ -140,7 +140,7 @@ impl Client {
             &mut self.scratch,
             &mut self.messages,
         );
-        self.held_back += usize::from(turn == StateOutcome::HeldBack);
+        self.held_back += usize::from(turn == StateOutcome::Deferred);
         let mut frames = Vec::new();
         for message in self.messages.iter() {
             let decoded = dialect.decode(Direction::ToClient, message).expect("our own message");

@@ -19,7 +19,7 @@ pub fn config_of<G: Game>() -> ServerConfig {
     let game = TcpGameFactory::of::<G>();
     config.codes = Arc::new(PacketTables::from_texts(G::TABLES).expect("the table of the example"));
     (config.games, config.game) = (vec![game], game);
-    config.identity = (G::ABOUT.identity)(7);
+    config.identity = (G::INFO.identity)(7);
     (config.update_hz, config.address_budgets) = (60, false);
     config
 }

@@ -30,7 +30,7 @@ struct Locked {
 
 impl Locked {
     fn connect(server: &ServerHandle, is_json: bool, mode: u8, token: Option<&str>) -> Locked {
-        let about = Simple::<Units>::ABOUT;
+        let about = Simple::<Units>::INFO;
         let dialect = server.config().codes.dialect("units").expect("its own");
         let path = if is_json { "/play?format=json" } else { "/play" };
         let peer = Peer::connect(server.address(), path);

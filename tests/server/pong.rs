@@ -23,7 +23,7 @@ use crate::rooms::page;
 use crate::same_world::three_ways;
 
 type Game_ = Simple<Pong>;
-const ABOUT: &GameInfo = Game_::ABOUT;
+const ABOUT: &GameInfo = Game_::INFO;
 
 fn server() -> ServerHandle {
     server_of::<Game_>()

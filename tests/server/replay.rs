@@ -71,7 +71,7 @@ fn recorded(file: &Path, is_late: bool, rotation: Rotation) -> Vec<u8> {
     let codes = PacketTables::builtin();
     let names = ["native", "legacy", "letters", "letters-2023"];
     let plan = CrowdPlan {
-        game: Moo::ABOUT,
+        game: Moo::INFO,
         url: format!("ws://{}", server.address()).parse().expect("a URL"),
         dialects: names.map(|name| codes.dialect(name).expect("built in")).into(),
         count: 8,
@@ -363,7 +363,7 @@ fn a_record_that_says_another_world_than_its_snapshot_is_refused_by_the_field() 
 
 /// Whether a capture is replayed in one pass, however its bytes come; if so, what comes out is what the replay of the whole says.
 fn is_in_one_pass(bytes: &[u8], parts: usize) -> bool {
-    let (mut pass, mut worlds) = (StreamingReplay::new(&[Moo::ABOUT], None), WorldRunner::new(&[Moo::ABOUT]));
+    let (mut pass, mut worlds) = (StreamingReplay::new(&[Moo::INFO], None), WorldRunner::new(&[Moo::INFO]));
     let mut rest = Vec::new();
     for part in bytes.chunks(parts) {
         rest.extend_from_slice(part);
@@ -377,7 +377,7 @@ fn is_in_one_pass(bytes: &[u8], parts: usize) -> bool {
     let capture = capture::read(bytes).expect("it was read in one pass");
     let codes = replay::codes(&capture, None).expect("there were packet tables");
     let find = |about: &GameInfo, head: &_| WireFormat::find(&codes, about.paths, head).ok();
-    let whole = replay::replay(&capture, &[Moo::ABOUT], &find, ReplayOptions::default());
+    let whole = replay::replay(&capture, &[Moo::INFO], &find, ReplayOptions::default());
     assert_eq!(Ok(&reports), whole.as_ref());
     assert!(reports.iter().all(|(_, report)| report.is_same()));
     true

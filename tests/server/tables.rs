@@ -50,7 +50,7 @@ impl Drop for Tables {
 
 fn server() -> ServerHandle {
     let codes = Arc::new(PacketTables::from_texts(&others()).expect("good tables"));
-    (Moo::ABOUT.check)(&codes).expect("a server can serve them");
+    (Moo::INFO.check)(&codes).expect("a server can serve them");
     ServerHandle::start(ServerConfig {
         codes,
         ..ServerConfig::new("127.0.0.1:0".parse().expect("an address"))

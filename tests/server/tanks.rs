@@ -21,7 +21,7 @@ use crate::rooms::page;
 use crate::same_world::three_ways;
 use crate::support::Peer;
 
-pub const ABOUT: &GameInfo = Simple::<Tanks>::ABOUT;
+pub const ABOUT: &GameInfo = Simple::<Tanks>::INFO;
 
 /// A server with the default game at `/` and tanks at `/r/arena/`.
 pub fn server() -> ServerHandle {

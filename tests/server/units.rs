@@ -130,7 +130,7 @@ fn the_units_of_an_absent_player_stand_where_they_are_and_march_when_it_is_back(
     let march = || Some(SimpleAction::Act(March { targets: vec![1, 2], x: 600, y: 400 }));
     let marched = step(ann, march());
     assert_ne!(step(ann, None), marched, "they are on their way");
-    step(PlayerId::OPERATOR, Some(Simple::<Units>::away(ann)));
+    step(PlayerId::OPERATOR, Some(Simple::<Units>::disconnect(ann)));
     let stands = step(ann, None);
     assert_eq!(step(ann, None), stands);
     assert_ne!(step(ann, march()), stands);

@@ -34,7 +34,7 @@ impl Client {
 
     pub fn of(player: u16, dialect: Arc<Dialect>) -> Client {
         let mut view = MooView::new(&dialect);
-        view.follow(Some(PlayerId(player)), None);
+        view.set_subject(Some(PlayerId(player)), None);
         let (scratch, heard, bytes) = Default::default();
         Client { view, dialect, scratch, is_behind: false, heard, bytes }
     }
@@ -61,7 +61,7 @@ impl Client {
     }
 
     pub fn watch(&mut self, watched: Option<u16>) {
-        self.view.follow(None, watched.map(PlayerId));
+        self.view.set_subject(None, watched.map(PlayerId));
     }
 
     pub fn name(&self, message: &[u8]) -> String {

@@ -52,7 +52,7 @@ pub fn end(pieces: &[&[u8]]) -> Option<End> {
     let head = HeadReader::new(limits::HEAD_LIMITS).receive(request).expect("HTTP").expect("whole");
     let endpoint = WireFormat::find(&PacketTables::builtin(), &DEFAULT_PATHS, &head).expect("our path");
     let identity = Identity { seed: 1, map_size_px: 1_440, tick_hz: TickHz::Hz30 }.into();
-    let room = RoomInfo { about: Moo::ABOUT, epoch: "e".into(), identity, update_hz: 30 };
+    let room = RoomInfo { about: Moo::INFO, epoch: "e".into(), identity, update_hz: 30 };
     let mut receiver = Receiver::new(endpoint.clone(), room, AT.now);
     receiver.begin(1, &mut Grants).ok()?;
     let ending = frames.iter().find_map(|piece| receiver.receive(piece, AT, &mut Grants).err())?;

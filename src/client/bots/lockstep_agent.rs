@@ -152,7 +152,7 @@ impl<A: Agent> LockstepAgent<A> {
                 if report.names(&format!("player {player}")) {
                     self.desyncs += 1;
                     let fields: Vec<String> = report.fields.iter().map(|(_, one)| one.to_string()).collect();
-                    out.fault("desync", format!("after tick {}: {}", report.tick, fields.join("; ")));
+                    out.add_fault("desync", format!("after tick {}: {}", report.tick, fields.join("; ")));
                 }
             }
             Ok(FollowEvent::Began(tick)) => {
@@ -161,7 +161,7 @@ impl<A: Agent> LockstepAgent<A> {
             }
             Ok(FollowEvent::Stepped(tick)) => self.begin_to_share(tick, false),
             Ok(FollowEvent::Noted) => {}
-            Err(reason) => out.fault("snapshot", reason),
+            Err(reason) => out.add_fault("snapshot", reason),
         }
         if packet.row.name == COMMAND_FRAME {
             self.deliver_acks(now, out);
@@ -170,17 +170,17 @@ impl<A: Agent> LockstepAgent<A> {
         for message in self.messages.iter() {
             match self.dialect.decode(Direction::ToClient, message) {
                 // An agent that waits to be spawned again has not been told yet.
-                Ok(packet) if self.is_again && packet.row.name == "spawned" && !self.agent.sight().waits => {}
+                Ok(packet) if self.is_again && packet.row.name == "spawned" && !self.agent.view_stats().is_waiting => {}
                 Ok(packet) => {
                     self.agent.on_packet(&packet, now, out);
-                    is_update |= std::mem::take(&mut out.is_update);
+                    is_update |= std::mem::take(&mut out.saw_update);
                 }
-                Err(error) => out.fault(error.name(), error.to_string()),
+                Err(error) => out.add_fault(error.name(), error.to_string()),
             }
         }
         self.is_again &= self.messages.iter().next().is_none();
         // A tick in which nothing moves is an update as well: its frame has come.
-        out.is_update = is_update || packet.row.name == crate::game::lockstep_packets::COMMAND_FRAME;
+        out.saw_update = is_update || packet.row.name == crate::game::lockstep_packets::COMMAND_FRAME;
         packet.row.name != "spawned"
     }
 }
@@ -230,8 +230,8 @@ impl<A: Agent> Agent for LockstepAgent<A> {
         self.agent.name()
     }
 
-    fn begin(&mut self, out: &mut AgentOutput) {
-        self.agent.begin(out);
+    fn on_open(&mut self, out: &mut AgentOutput) {
+        self.agent.on_open(out);
         let packets = std::mem::take(&mut out.packets);
         out.packets = packets.into_iter().map(|message| self.in_lockstep(message)).collect();
     }
@@ -254,8 +254,8 @@ impl<A: Agent> Agent for LockstepAgent<A> {
         self.agent.is_playing()
     }
 
-    fn sight(&self) -> ViewStats {
-        self.agent.sight()
+    fn view_stats(&self) -> ViewStats {
+        self.agent.view_stats()
     }
 
     fn excuse(&mut self, excuse: Tolerance) {
@@ -270,7 +270,7 @@ impl<A: Agent> Agent for LockstepAgent<A> {
         deeds
     }
 
-    fn marks(&self) -> &[u32] {
-        self.agent.marks()
+    fn reliable_hashes(&self) -> &[u32] {
+        self.agent.reliable_hashes()
     }
 }

@@ -158,7 +158,7 @@ impl<A: Agent, W: BotObserver> Bot<A, W> {
             let heard = match self.link.next_event() {
                 Ok(None) => return,
                 Ok(Some(ClientEvent::Open)) => {
-                    self.agent.begin(&mut self.outcome);
+                    self.agent.on_open(&mut self.outcome);
                     self.carry_out();
                     continue;
                 }
@@ -188,9 +188,9 @@ impl<A: Agent, W: BotObserver> Bot<A, W> {
         match heard {
             Ok(packet) => {
                 self.agent.on_packet(&packet, now, &mut self.outcome);
-                let is_update = std::mem::take(&mut self.outcome.is_update);
+                let is_update = std::mem::take(&mut self.outcome.saw_update);
                 self.carry_out();
-                self.witness.sees(is_update, self.agent.sight(), now);
+                self.witness.sees(is_update, self.agent.view_stats(), now);
             }
             Err(error) => self.witness.error(error.name(), error.to_string()),
         }

@@ -78,7 +78,7 @@ impl SharedWorldHandle {
             worlds: Arc::clone(worlds),
             epoch: epoch.to_owned(),
             tick,
-            viewer: own.take_viewer(),
+            viewer: own.detach_feed(),
         };
         rooms.entry(epoch.to_owned()).or_insert_with(|| SharedWorld {
             world: own,

@@ -45,7 +45,7 @@ pub struct AckChecker {
 
 impl AckChecker {
     /// The client sends a command.
-    pub fn said(&mut self, sequence: u32, tick: Option<u32>) {
+    pub fn on_sent(&mut self, sequence: u32, tick: Option<u32>) {
         self.waiting.push_back((sequence, tick));
         self.counts[0] += 1;
     }
@@ -102,7 +102,7 @@ impl AckChecker {
     ///
     /// # Errors
     /// A command has none.
-    pub fn settle(&self) -> Result<(), String> {
+    pub fn on_state(&self) -> Result<(), String> {
         match self.waiting.front() {
             Some((sequence, _)) if *sequence < self.last() => {
                 Err(format!("{sequence} has no answer, but {} was accepted", self.last()))
@@ -149,12 +149,12 @@ mod tests {
     fn is_right(packets: &[&str]) -> bool {
         let dialect = PacketTables::builtin().dialect("native").expect("built in");
         let mut asked = AckChecker::default();
-        (1..=6).for_each(|sequence| asked.said(sequence, (sequence == 4).then_some(20)));
+        (1..=6).for_each(|sequence| asked.on_sent(sequence, (sequence == 4).then_some(20)));
         let mut hear = |text: &&str| {
             let packet = dialect.decode_json(Direction::ToClient, text).expect("by the table");
             asked.on_packet(&packet).is_ok()
         };
-        packets.iter().all(&mut hear) && asked.settle().is_ok()
+        packets.iter().all(&mut hear) && asked.on_state().is_ok()
     }
 
     fn accepted(groups: &str) -> String {

@@ -46,12 +46,12 @@ pub struct AgentOutput {
     /// Broken rules.
     pub faults: Vec<ServerFault>,
     /// Whether the packet was an update of the state.
-    pub is_update: bool,
+    pub saw_update: bool,
 }
 
 impl AgentOutput {
     /// Adds a broken rule.
-    pub fn fault(&mut self, rule: &'static str, detail: impl Into<String>) {
+    pub fn add_fault(&mut self, rule: &'static str, detail: impl Into<String>) {
         self.faults.push(ServerFault { rule, detail: detail.into() });
     }
 }
@@ -60,9 +60,9 @@ impl AgentOutput {
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct ViewStats {
     /// Other players in view.
-    pub others: usize,
+    pub visible_players: usize,
     /// Whether it is sent no updates for now, such as a dead player.
-    pub waits: bool,
+    pub is_waiting: bool,
 }
 
 /// Why what an agent is told may look wrong although the server is right.
@@ -73,9 +73,9 @@ pub enum Tolerance {
     /// Its connection had faults: packets may arrive late.
     Network,
     /// The operator gave its player something.
-    Gift,
+    OperatorGift,
     /// Its client has come back: its player may have things from the beginning.
-    Return,
+    Resumed,
 }
 
 /// Counts of what a player did: a name, the words for people, and the count.
@@ -113,7 +113,7 @@ pub trait Agent: Any + Send {
     fn name(&self) -> &str;
 
     /// The connection is open.
-    fn begin(&mut self, out: &mut AgentOutput);
+    fn on_open(&mut self, out: &mut AgentOutput);
 
     /// A packet has arrived.
     fn on_packet(&mut self, packet: &DecodedPacket<'_>, now: Duration, out: &mut AgentOutput);
@@ -125,7 +125,7 @@ pub trait Agent: Any + Send {
     fn is_playing(&self) -> bool;
 
     /// What it sees.
-    fn sight(&self) -> ViewStats;
+    fn view_stats(&self) -> ViewStats;
 
     /// From now on, this excuses the server.
     fn excuse(&mut self, excuse: Tolerance) {
@@ -138,7 +138,7 @@ pub trait Agent: Any + Send {
     }
 
     /// Marks of the reliable packets that it was told, in order: see [`BotHooks::marks`].
-    fn marks(&self) -> &[u32] {
+    fn reliable_hashes(&self) -> &[u32] {
         &[]
     }
 }
@@ -148,8 +148,8 @@ impl Agent for Box<dyn Agent> {
         (**self).name()
     }
 
-    fn begin(&mut self, out: &mut AgentOutput) {
-        (**self).begin(out);
+    fn on_open(&mut self, out: &mut AgentOutput) {
+        (**self).on_open(out);
     }
 
     fn on_packet(&mut self, packet: &DecodedPacket<'_>, now: Duration, out: &mut AgentOutput) {
@@ -164,8 +164,8 @@ impl Agent for Box<dyn Agent> {
         (**self).is_playing()
     }
 
-    fn sight(&self) -> ViewStats {
-        (**self).sight()
+    fn view_stats(&self) -> ViewStats {
+        (**self).view_stats()
     }
 
     fn excuse(&mut self, excuse: Tolerance) {
@@ -176,8 +176,8 @@ impl Agent for Box<dyn Agent> {
         (**self).take_deeds()
     }
 
-    fn marks(&self) -> &[u32] {
-        (**self).marks()
+    fn reliable_hashes(&self) -> &[u32] {
+        (**self).reliable_hashes()
     }
 }
 
@@ -204,11 +204,11 @@ pub struct BotSpec {
     /// The seed of the crowd.
     pub crowd_seed: u64,
     /// Its behaviour.
-    pub manner: BotBehavior,
+    pub behavior: BotBehavior,
     /// Whether it leaves players alone that are not of the crowd.
     pub spares_visitors: bool,
     /// Whether it judges what it is told, as far as this build can.
-    pub checks: bool,
+    pub is_checking: bool,
     /// What it speaks.
     pub dialect: Arc<Dialect>,
 }
@@ -222,7 +222,7 @@ pub enum StressPacket {
     /// It comes to play, with the name of another.
     Enter,
     /// It comes to watch.
-    Watch,
+    Spectate,
     /// It acts, harmlessly; the sequence, and random bits.
     Act(u32, u64),
     /// It does what reaches others, for which addresses have a budget; the sequence, and whether it
@@ -262,31 +262,31 @@ pub struct BotHooks {
     pub agent: fn(&BotSpec) -> Option<Box<dyn Agent>>,
     /// How the bots of a simulation speak, in turn; empty for the game's first path, as MessagePack
     /// and as JSON.
-    pub spoken: &'static [ClientVariant],
+    pub variants: &'static [ClientVariant],
     /// Whether what the agent of this player was told is what was published; `false` if there is
     /// nothing to compare. The error says what differs.
-    pub agrees: CompareView,
+    pub compare_view: CompareView,
     /// Whether a player has after an absence what it had before, at these two ticks; `false` if there is
     /// nothing to compare. The error says what differs.
-    pub keeps: CompareAbsence,
+    pub compare_absence: CompareAbsence,
     /// What the operator does with a draw.
-    pub operate: fn(OperatorInput<'_>, &mut BotRng) -> Option<OperatorEvent>,
+    pub operator_event: fn(OperatorInput<'_>, &mut BotRng) -> Option<OperatorEvent>,
     /// The packet of a nuisance; empty if the game has none.
     pub nuisance: fn(&Dialect, StressPacket) -> Vec<u8>,
     /// Marks of the reliable packets by which the client of a player is told of a tick's events.
-    pub marks: fn(&dyn DynTick, Option<PlayerId>, &Dialect) -> Vec<u32>,
+    pub event_hashes: fn(&dyn DynTick, Option<PlayerId>, &Dialect) -> Vec<u32>,
 }
 
 impl BotHooks {
     /// No bots.
     pub const NONE: BotHooks = BotHooks {
         agent: |_| None,
-        spoken: &[],
-        agrees: |_, _, _| Ok(false),
-        keeps: |_, _, _| Ok(false),
-        operate: |_, _| None,
+        variants: &[],
+        compare_view: |_, _, _| Ok(false),
+        compare_absence: |_, _, _| Ok(false),
+        operator_event: |_, _| None,
         nuisance: |_, _| Vec::new(),
-        marks: |_, _, _| Vec::new(),
+        event_hashes: |_, _, _| Vec::new(),
     };
 }
 

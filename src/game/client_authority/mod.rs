@@ -78,16 +78,16 @@ pub struct AuthorityRules {
     pub lapsed: TimeoutAction,
     /// What becomes of it when the connection of its owner is gone, and its seat waits for another. When
     /// the owner leaves, it is gone.
-    pub away: TimeoutAction,
+    pub on_disconnect: TimeoutAction,
 }
 
 /// What becomes of an entity without news.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum TimeoutAction {
     /// It stands where it is, until its owner reports again.
-    Stands,
+    Freeze,
     /// It is gone.
-    Gone,
+    Despawn,
 }
 
 /// Why an owner may not do something. Nothing has changed then.
@@ -205,7 +205,7 @@ impl<K: OwnedState> OwnedEntity<K> {
             return true;
         }
         if self.silent_ticks > lapse_ticks {
-            return lapsed == TimeoutAction::Stands;
+            return lapsed == TimeoutAction::Freeze;
         }
         if (1..=run_on_ticks.min(slack_ticks)).contains(&self.silent_ticks) {
             let mut next = self.state.clone();
@@ -262,7 +262,7 @@ impl<K: OwnedState> OwnedEntities<K> {
     }
 
     /// Those of one owner.
-    pub fn of(&self, player: PlayerId) -> impl Iterator<Item = &OwnedEntity<K>> {
+    pub fn owned_by(&self, player: PlayerId) -> impl Iterator<Item = &OwnedEntity<K>> {
         let begin = self.list.partition_point(|one| one.owner() < player);
         self.list[begin..].iter().take_while(move |one| one.owner() == player)
     }
@@ -281,7 +281,7 @@ impl<K: OwnedState> OwnedEntities<K> {
         let id = id(player, number);
         let Err(at) = self.find(id) else { return Err(ReportError::Taken) };
         let spawner = self.spawners.binary_search_by_key(&player, |one| one.player);
-        if self.of(player).count() >= K::RULES.most_each.into() {
+        if self.owned_by(player).count() >= K::RULES.most_each.into() {
             return Err(ReportError::TooMany);
         }
         if !state.is_possible() {
@@ -331,8 +331,8 @@ impl<K: OwnedState> OwnedEntities<K> {
     }
 
     /// The connection of a player is gone, and its seat waits for another: [`AuthorityRules::away`].
-    pub fn away(&mut self, player: PlayerId) {
-        let is_gone = K::RULES.away == TimeoutAction::Gone;
+    pub fn disconnect(&mut self, player: PlayerId) {
+        let is_gone = K::RULES.on_disconnect == TimeoutAction::Despawn;
         self.list.retain(|one| !is_gone || one.owner() != player);
         let own = self.list.iter_mut().filter(|one| one.owner() == player);
         own.for_each(|one| one.silent_ticks = AWAY);

@@ -23,8 +23,8 @@ impl OwnedState for Bead {
         slack_ticks: 6,
         run_on_ticks: 5,
         lapse_ticks: 20,
-        lapsed: TimeoutAction::Gone,
-        away: TimeoutAction::Stands,
+        lapsed: TimeoutAction::Despawn,
+        on_disconnect: TimeoutAction::Freeze,
     };
 
     fn is_possible(&self) -> bool {
@@ -183,7 +183,7 @@ fn the_entities_of_an_owner_wait_while_it_is_away_and_go_when_it_leaves() {
     beads.spawn(BOB, 7, Bead { x: 10, speed: 1 }, 100).expect("possible");
     beads.tick();
     beads.tick();
-    beads.away(BOB);
+    beads.disconnect(BOB);
     (0..18).for_each(|_| beads.tick());
     assert_eq!(places(&beads), [500, 11], "Bob's stands where it was");
     (0..100).for_each(|_| beads.tick());
@@ -251,13 +251,13 @@ fn contradicting_reports_change_nothing_of_others_and_keep_every_bound() {
                 }
             }
             if random.below(150) == 0 {
-                [&mut beads, &mut again].into_iter().for_each(|beads| beads.away(ANN));
+                [&mut beads, &mut again].into_iter().for_each(|beads| beads.disconnect(ANN));
             }
             [&mut beads, &mut again].into_iter().for_each(OwnedEntities::tick);
             again = OwnedEntities::read(&mut Reader::new(&bytes(&again))).expect("its own bytes");
             assert_eq!(bytes(&again), bytes(&beads));
             assert!(beads.iter().all(|one| one.state.is_possible()));
-            assert!((1..5).all(|player| beads.of(PlayerId(player)).count() <= 3));
+            assert!((1..5).all(|player| beads.owned_by(PlayerId(player)).count() <= 3));
         }
         assert!(accepted > 200 && refused > 200, "{accepted} accepted, {refused} refused");
     }

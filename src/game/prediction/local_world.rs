@@ -51,7 +51,7 @@ pub trait LocalWorld: Sized + Debug + Send {
     fn apply_packet(&mut self, packet: &DecodedPacket<'_>, state: &mut Option<Self::State>) -> bool;
 
     /// Notes what a packet says of others.
-    fn others(&self, packet: &DecodedPacket<'_>, others: &mut RemotePlayers);
+    fn collect_remote_players(&self, packet: &DecodedPacket<'_>, others: &mut RemotePlayers);
 
     /// The own player's number.
     fn own(&self) -> Option<PlayerId>;

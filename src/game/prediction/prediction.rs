@@ -108,10 +108,10 @@ impl<W: LocalWorld> Prediction<W> {
         let walk_on = |from, velocity, ticks| world.walk_on(from, velocity, ticks);
         let moment = RenderTime { clock: &self.clock, now, tick_hz: world.tick_hz(), walk_on };
         let Some(tick) = packet.integer::<u32>("tick").filter(|_| packet.row.name != "welcome") else {
-            return world.others(packet, others);
+            return world.collect_remote_players(packet, others);
         };
         let shown = others.run_on(&moment);
-        world.others(packet, others);
+        world.collect_remote_players(packet, others);
         // A pong may overtake the update of its tick.
         let is_pong = packet.row.name == "pong";
         others.news(tick.saturating_sub(if is_pong { self.clock.update_ticks() } else { 0 }));

@@ -15,7 +15,7 @@ const OF_ITSELF: &str = "tick";
 
 /// What bots and the simulator need of a simple game.
 pub const fn bots<S: SimpleGame>() -> BotHooks {
-    BotHooks { agent: agent::<S>, agrees: agrees::<S>, nuisance, marks, ..BotHooks::NONE }
+    BotHooks { agent: agent::<S>, compare_view: agrees::<S>, nuisance, event_hashes: marks, ..BotHooks::NONE }
 }
 
 #[allow(clippy::unnecessary_wraps, reason = "the signature is that of all games")]
@@ -55,7 +55,7 @@ fn nuisance(dialect: &Dialect, nuisance: StressPacket) -> Vec<u8> {
     let hellos = || dialect.row(Direction::ToServer, "hello");
     let (row, values, seed) = match nuisance {
         StressPacket::Enter => (hellos(), hello(1), 0),
-        StressPacket::Watch => (hellos(), hello(0), 0),
+        StressPacket::Spectate => (hellos(), hello(0), 0),
         StressPacket::Act(sequence, bits) => (acts(), act(sequence), bits),
         StressPacket::Share(sequence, _) => (acts(), act(sequence), sequence.into()),
         StressPacket::Follow(_) => return Vec::new(),

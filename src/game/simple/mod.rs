@@ -67,11 +67,11 @@ impl<S: SimpleGame> Game for Simple<S> {
     const NAME: &'static str = S::NAME;
     const PATHS: &'static [(&'static str, &'static str)] = &[("/play", S::DIALECT)];
     const TABLES: &'static [(&'static str, &'static str)] = &[S::TABLE];
-    const NEEDS: &'static [&'static str] = &["state"];
+    const REQUIRED_PACKETS: &'static [&'static str] = &["state"];
     const PAGE: Option<&'static str> = Some(S::PAGE);
-    const BOTS: BotHooks = bot_hooks::bots::<S>();
+    const BOT_HOOKS: BotHooks = bot_hooks::bots::<S>();
     const PREDICTOR: Option<NewPredictor> = S::PREDICTOR;
-    const KILL: Option<KillPacket> = S::KILL;
+    const KILL_PACKET: Option<KillPacket> = S::KILL;
 
     type Sim = SimpleWorld<S>;
     type Events = SimpleEvents;
@@ -111,11 +111,11 @@ impl<S: SimpleGame> Game for Simple<S> {
             .map_err(|why| format!("the game {} shows a state that does not fit: {why}", S::NAME))
     }
 
-    fn lasts(events: &SimpleEvents) -> bool {
+    fn is_sent_on_resume(events: &SimpleEvents) -> bool {
         events.events.iter().any(OutgoingEvent::is_for_one)
     }
 
-    fn verbs(_: &Dialect) -> Box<dyn PacketHandler> {
+    fn packet_handler(_: &Dialect) -> Box<dyn PacketHandler> {
         Box::new(SimplePacketHandler::<S>(PhantomData))
     }
 
@@ -127,7 +127,7 @@ impl<S: SimpleGame> Game for Simple<S> {
         SimpleAction::Leave(player)
     }
 
-    fn away(player: PlayerId) -> SimpleAction<S::Action> {
+    fn disconnect(player: PlayerId) -> SimpleAction<S::Action> {
         SimpleAction::Away(player)
     }
 
@@ -236,11 +236,11 @@ impl<S: SimpleGame> View<Simple<S>> for SimpleView {
         SimpleView { player: None, spawned: None, version: 0, own: NamedValues::default(), is_answered }
     }
 
-    fn follow(&mut self, player: Option<PlayerId>, _: Option<PlayerId>) {
+    fn set_subject(&mut self, player: Option<PlayerId>, _: Option<PlayerId>) {
         self.player = player;
     }
 
-    fn recall(&mut self, events: &SimpleEvents, dialect: &Dialect, messages: &mut Messages) {
+    fn replay_missed(&mut self, events: &SimpleEvents, dialect: &Dialect, messages: &mut Messages) {
         let out = &mut messages.writer(dialect, Lane::Reliable);
         self.write_events(events, |told| told.is_for_one(), dialect, out);
     }
@@ -262,7 +262,7 @@ impl<S: SimpleGame> View<Simple<S>> for SimpleView {
         let mut ticks = missed.iter().map(|events| events.tick).chain([newest.tick]);
         let turn = match is_new || ticks.any(|tick| rates.is_turn(rates.update_hz, tick)) {
             false => StateOutcome::NotDue,
-            true if is_behind => StateOutcome::HeldBack,
+            true if is_behind => StateOutcome::Deferred,
             true => StateOutcome::Written,
         };
         let mut out = messages.writer(dialect, Lane::Latest);
@@ -276,7 +276,7 @@ impl<S: SimpleGame> View<Simple<S>> for SimpleView {
         if turn == StateOutcome::Written && self.version != *version {
             self.version = *version;
             match &*once(encoded, dialect, || row.encode(dialect, "state")) {
-                Ok(bytes) => out.whole("state", |_, out| {
+                Ok(bytes) => out.send_encoded("state", |_, out| {
                     out.extend_from_slice(bytes);
                     true
                 }),
@@ -291,7 +291,7 @@ impl<S: SimpleGame> View<Simple<S>> for SimpleView {
             let mut row = row.clone();
             row.set("tick", newest.tick);
             match row.encode(dialect, OWN) {
-                Ok(bytes) => messages.writer(dialect, Lane::Latest).whole(OWN, |_, out| {
+                Ok(bytes) => messages.writer(dialect, Lane::Latest).send_encoded(OWN, |_, out| {
                     out.extend_from_slice(&bytes);
                     true
                 }),
@@ -321,7 +321,7 @@ impl SimpleView {
             let is_meant = (told.to.is_none() || told.to == self.player) && !is_answered;
             match bytes {
                 _ if !is_meant || !is_of_kind(told) => {}
-                Ok(bytes) => out.whole(told.packet, |_, out| {
+                Ok(bytes) => out.send_encoded(told.packet, |_, out| {
                     out.extend_from_slice(bytes);
                     true
                 }),
@@ -414,7 +414,7 @@ mod tests {
         let mut watcher = <SimpleView as View<Played>>::new(&dialect);
         let mut update = |player: Option<u16>, tick, version, is_behind| {
             let mut messages = Messages::default();
-            View::<Played>::follow(&mut watcher, player.map(PlayerId), None);
+            View::<Played>::set_subject(&mut watcher, player.map(PlayerId), None);
             let tick = &published(tick, version);
             let turn =
                 View::<Played>::update(&mut watcher, &[], tick, is_behind, &dialect, &mut (), &mut messages);
@@ -429,8 +429,8 @@ mod tests {
             (Some(2), 63, 1, false, StateOutcome::Written, "spawned hit"),
             (Some(2), 64, 2, false, StateOutcome::Written, "state hit"),
             (Some(2), 65, 3, false, StateOutcome::NotDue, "hit"),
-            (None, 66, 3, true, StateOutcome::HeldBack, "hit"),
-            (Some(2), 68, 3, true, StateOutcome::HeldBack, "spawned hit"),
+            (None, 66, 3, true, StateOutcome::Deferred, "hit"),
+            (Some(2), 68, 3, true, StateOutcome::Deferred, "spawned hit"),
             (Some(2), 70, 3, false, StateOutcome::Written, "state hit"),
         ] {
             let seen = update(player, tick, version, is_behind);

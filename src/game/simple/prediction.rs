@@ -110,7 +110,7 @@ impl<S: PredictedGame> LocalWorld for SimpleLocalWorld<S> {
         }
     }
 
-    fn others(&self, packet: &DecodedPacket<'_>, others: &mut RemotePlayers) {
+    fn collect_remote_players(&self, packet: &DecodedPacket<'_>, others: &mut RemotePlayers) {
         S::others(packet, self.own, others);
     }
 

@@ -84,8 +84,8 @@ impl<S: SimpleGame> RandomBot<S> {
         RandomBot {
             dialect: Arc::clone(&part.dialect),
             name: format!("{NAME}{}", part.index),
-            manner: part.manner,
-            checks: part.checks,
+            manner: part.behavior,
+            checks: part.is_checking,
             tactics: S::tactics(),
             dice,
             player: None,
@@ -136,7 +136,7 @@ impl<S: SimpleGame> RandomBot<S> {
         let before = out.packets.len();
         self.send_random(name, &values, is_absurd, out);
         if let Some(asked) = self.asked.as_mut().filter(|_| out.packets.len() > before) {
-            asked.said(self.sequence, tick);
+            asked.on_sent(self.sequence, tick);
         }
     }
 
@@ -144,29 +144,29 @@ impl<S: SimpleGame> RandomBot<S> {
     fn judge(&mut self, packet: &DecodedPacket<'_>, out: &mut AgentOutput) {
         let name = packet.row.name.as_str();
         if (name == "welcome") == self.welcomed {
-            out.fault("welcome", format!("{packet}: the welcome comes once, and first"));
+            out.add_fault("welcome", format!("{packet}: the welcome comes once, and first"));
         }
         let tick = packet.integer::<u32>("tick");
         match name {
             "spawned" if self.player.is_some() => {
-                out.fault("spawned", format!("{packet}: it plays already, as {:?}", self.player));
+                out.add_fault("spawned", format!("{packet}: it plays already, as {:?}", self.player));
             }
             "spawned" if packet.integer("player").is_none_or(|player: u16| player == 0) => {
-                out.fault("spawned", format!("{packet}: no player's number"));
+                out.add_fault("spawned", format!("{packet}: no player's number"));
             }
             "pong" => {
                 let (nonce, asked) = (packet.integer::<u32>("nonce"), self.pings.pop_front());
                 if asked.is_none() || nonce != asked {
-                    out.fault("pong", format!("{packet}: it asked with {asked:?}"));
+                    out.add_fault("pong", format!("{packet}: it asked with {asked:?}"));
                 }
                 if tick < self.ticks[1] {
-                    out.fault("tick_back", format!("{packet}: the pong before had {:?}", self.ticks[1]));
+                    out.add_fault("tick_back", format!("{packet}: the pong before had {:?}", self.ticks[1]));
                 }
                 self.ticks[1] = tick;
             }
             "state" => {
                 if tick.is_some() && tick <= self.ticks[0] {
-                    out.fault("tick_back", format!("{packet}: the state before had {:?}", self.ticks[0]));
+                    out.add_fault("tick_back", format!("{packet}: the state before had {:?}", self.ticks[0]));
                 }
                 self.ticks[0] = tick;
             }
@@ -174,9 +174,9 @@ impl<S: SimpleGame> RandomBot<S> {
             _ => {}
         }
         if let Some(asked) = &mut self.asked {
-            let settled = if name == "state" { asked.settle() } else { Ok(()) };
+            let settled = if name == "state" { asked.on_state() } else { Ok(()) };
             let judged = asked.on_packet(packet).and(settled);
-            judged.unwrap_or_else(|what| out.fault("answer", what));
+            judged.unwrap_or_else(|what| out.add_fault("answer", what));
         }
     }
 
@@ -186,7 +186,7 @@ impl<S: SimpleGame> RandomBot<S> {
         let is_excused = self.is_late && rule.ends_with("_rate");
         let is_wrong = WRONG.contains(&&*rule) || self.errors == 0;
         if is_wrong && !is_excused {
-            out.fault("server_error", packet.to_string());
+            out.add_fault("server_error", packet.to_string());
         }
         self.errors = self.errors.saturating_sub(1);
     }
@@ -197,7 +197,7 @@ impl<S: SimpleGame> Agent for RandomBot<S> {
         &self.name
     }
 
-    fn begin(&mut self, out: &mut AgentOutput) {
+    fn on_open(&mut self, out: &mut AgentOutput) {
         let name = Value::from(self.name.as_str());
         // A bot's token is in its URL, and it has never been here before.
         let (token, since) = (Value::Nil, Value::Nil);
@@ -211,7 +211,7 @@ impl<S: SimpleGame> Agent for RandomBot<S> {
             self.judge(packet, out);
         }
         let name = packet.row.name.as_str();
-        out.is_update = name == "state";
+        out.saw_update = name == "state";
         match name {
             "welcome" => self.welcomed = true,
             "spawned" => self.player = packet.integer("player").map(PlayerId),
@@ -254,8 +254,8 @@ impl<S: SimpleGame> Agent for RandomBot<S> {
         self.player.is_some()
     }
 
-    fn sight(&self) -> ViewStats {
-        ViewStats { others: self.tactics.as_ref().map_or(0, |tactics| tactics.others()), waits: false }
+    fn view_stats(&self) -> ViewStats {
+        ViewStats { visible_players: self.tactics.as_ref().map_or(0, |tactics| tactics.others()), is_waiting: false }
     }
 
     fn excuse(&mut self, excuse: Tolerance) {
@@ -269,7 +269,7 @@ impl<S: SimpleGame> Agent for RandomBot<S> {
         deeds
     }
 
-    fn marks(&self) -> &[u32] {
+    fn reliable_hashes(&self) -> &[u32] {
         &self.marks
     }
 }
@@ -317,13 +317,13 @@ mod tests {
             count: 4,
             seed: 1,
             crowd_seed: 1,
-            manner: BotBehavior::Walk,
+            behavior: BotBehavior::Walk,
             spares_visitors: false,
-            checks: true,
+            is_checking: true,
             dialect: Arc::clone(&dialect),
         };
         let (mut guest, mut out) = (RandomBot::<Tanks>::new(&part), AgentOutput::default());
-        guest.begin(&mut out);
+        guest.on_open(&mut out);
         let hello = dialect.decode(Direction::ToServer, &out.packets[0]).expect("by the table");
         assert_eq!(hello.to_string(), r#"hello version=1 mode=1 name="bot 3" token=null since=null"#);
         for text in packets {

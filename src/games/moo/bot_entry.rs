@@ -16,7 +16,7 @@ pub const BOTS: BotHooks = BotHooks { agent, ..super::simulation_hooks::BOTS };
 
 #[allow(clippy::unnecessary_wraps, reason = "the signature is that of all games")]
 fn agent(part: &BotSpec) -> Option<Box<dyn Agent>> {
-    let BotSpec { index, count, seed, crowd_seed, manner, .. } = *part;
+    let BotSpec { index, count, seed, crowd_seed, behavior: manner, .. } = *part;
     let policy: Box<dyn Policy> = match manner {
         BotBehavior::Still => Box::new(StandPolicy),
         BotBehavior::Walk => Box::new(WanderPolicy::new(seed, count)),
@@ -27,7 +27,7 @@ fn agent(part: &BotSpec) -> Option<Box<dyn Agent>> {
     };
     let dialect = part.dialect.clone();
     #[cfg(not(target_family = "wasm"))]
-    if part.checks {
+    if part.is_checking {
         let checked = super::checking_observer::CheckingObserver::new(dialect.name() == "native");
         return Some(Box::new(MooAgent::new(index, dialect, policy, checked)));
     }

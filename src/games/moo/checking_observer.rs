@@ -69,7 +69,7 @@ impl PacketObserver for CheckingObserver {
     fn on_packet(&mut self, heard: &ServerPacket, now: Duration, out: &mut AgentOutput) {
         for fault in self.check.check_packet(heard, now) {
             if !self.is_excused(&fault) {
-                out.fault(fault.rule.name(), fault.detail);
+                out.add_fault(fault.rule.name(), fault.detail);
             }
         }
         self.deeds.add(&self.check.take_deeds());
@@ -78,7 +78,7 @@ impl PacketObserver for CheckingObserver {
             if let Some((number, before)) =
                 number.zip(self.notices.last()).filter(|(number, last)| number <= last)
             {
-                out.fault("notice_order", format!("notice {number} after {before}"));
+                out.add_fault("notice_order", format!("notice {number} after {before}"));
             }
             self.notices.extend(number);
         }
@@ -92,8 +92,8 @@ impl PacketObserver for CheckingObserver {
         match excuse {
             Tolerance::SharedAddress => self.shares_address = true,
             Tolerance::Network => self.is_troubled = true,
-            Tolerance::Gift => self.is_granted = true,
-            Tolerance::Return => self.check.returns(),
+            Tolerance::OperatorGift => self.is_granted = true,
+            Tolerance::Resumed => self.check.returns(),
         }
     }
 

@@ -37,13 +37,13 @@ impl Game for Moo {
     const NAME: &'static str = "moo";
     const PATHS: &'static [(&'static str, &'static str)] =
         &[("/play", "native"), ("/", "legacy"), ("/moomoo", "legacy"), ("/server", "letters")];
-    const FOREIGN: Option<&'static str> = Some("MooMoo dialects");
+    const FOREIGN_DIALECTS: Option<&'static str> = Some("MooMoo dialects");
     const TABLES: &'static [(&'static str, &'static str)] = &BUILTIN;
-    const RULES: Option<fn() -> String> = Some(rules_json::json);
-    const ORDERS: &'static [OperatorCommand] = &ORDERS;
-    const KILL: Option<KillPacket> =
+    const RULES_JSON: Option<fn() -> String> = Some(rules_json::json);
+    const OPERATOR_COMMANDS: &'static [OperatorCommand] = &ORDERS;
+    const KILL_PACKET: Option<KillPacket> =
         Some(KillPacket { packet: "kill", only_if: None, victim: "victim_name", killer: "killer_name" });
-    const BOTS: BotHooks = BOTS;
+    const BOT_HOOKS: BotHooks = BOTS;
     const PREDICTOR: Option<NewPredictor> = Some(prediction::start::<MooLocalWorld>);
 
     type Sim = World;
@@ -61,11 +61,11 @@ impl Game for Moo {
         table_check::check(codes)
     }
 
-    fn lasts(events: &Events) -> bool {
+    fn is_sent_on_resume(events: &Events) -> bool {
         events.notices().next().is_some()
     }
 
-    fn verbs(_: &Dialect) -> Box<dyn game::PacketHandler> {
+    fn packet_handler(_: &Dialect) -> Box<dyn game::PacketHandler> {
         Box::<MooPacketHandler>::default()
     }
 
@@ -82,11 +82,11 @@ impl Game for Moo {
         Action::Leave { player }
     }
 
-    fn away(player: PlayerId) -> Action {
+    fn disconnect(player: PlayerId) -> Action {
         Action::Away { player }
     }
 
-    fn words(action: &Action) -> String {
+    fn describe_action(action: &Action) -> String {
         words(action)
     }
 
@@ -166,7 +166,7 @@ impl game::View<Moo> for MooView {
         }
     }
 
-    fn recall(&mut self, events: &Events, dialect: &Dialect, messages: &mut Messages) {
+    fn replay_missed(&mut self, events: &Events, dialect: &Dialect, messages: &mut Messages) {
         // Nobody comes back in a MooMoo dialect.
         if matches!(self, MooView::Native(_)) {
             let out = &mut messages.writer(dialect, Lane::Reliable);
@@ -174,7 +174,7 @@ impl game::View<Moo> for MooView {
         }
     }
 
-    fn follow(&mut self, player: Option<PlayerId>, watched: Option<PlayerId>) {
+    fn set_subject(&mut self, player: Option<PlayerId>, watched: Option<PlayerId>) {
         let known = match self {
             MooView::Native(view) => (&mut view.known.player, &mut view.known.watched),
             MooView::Moomoo(view) => (&mut view.known.player, &mut view.known.watched),
@@ -200,7 +200,7 @@ impl game::View<Moo> for MooView {
         let mut ticks = missed.iter().map(|events| events.tick).chain([newest.tick]);
         let turn = match ticks.any(|tick| shown.rates.is_turn(hz, tick)) {
             false => StateOutcome::NotDue,
-            true if is_behind => StateOutcome::HeldBack,
+            true if is_behind => StateOutcome::Deferred,
             true => StateOutcome::Written,
         };
         for events in missed {

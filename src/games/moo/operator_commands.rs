@@ -8,16 +8,16 @@ use crate::games::moo::world::{Action, Resource, Spawned};
 
 /// See the [module](self).
 pub const ORDERS: [OperatorCommand; 3] = [
-    OperatorCommand { usage: "say TEXT", does: "tell everyone", give: announce },
+    OperatorCommand { usage: "say TEXT", help: "tell everyone", parse: announce },
     OperatorCommand {
         usage: "spawn TYPE X Y",
-        does: "spawn an animal or an object at X, Y, in pixels from the top left",
-        give: spawn,
+        help: "spawn an animal or an object at X, Y, in pixels from the top left",
+        parse: spawn,
     },
     OperatorCommand {
         usage: "grant PLAYER RESOURCE N",
-        does: "give a player wood, food, stone or gold",
-        give: grant,
+        help: "give a player wood, food, stone or gold",
+        parse: grant,
     },
 ];
 

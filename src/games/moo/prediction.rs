@@ -194,7 +194,7 @@ impl LocalWorld for MooLocalWorld {
         true
     }
 
-    fn others(&self, packet: &DecodedPacket<'_>, others: &mut RemotePlayers) {
+    fn collect_remote_players(&self, packet: &DecodedPacket<'_>, others: &mut RemotePlayers) {
         let Some(tick) = packet.integer("tick").filter(|_| packet.row.name == "update") else { return };
         let number = |id: Option<i64>| {
             u32::try_from(id?).ok().filter(|id| self.own.map(|own| own.0.into()) != Some(*id))

@@ -17,7 +17,7 @@ use crate::games::moo::world::{Action, Fixed, Resource, Spawned};
 use crate::packet::Dialect;
 
 /// All but the agents.
-pub const BOTS: BotHooks = BotHooks { spoken: &SPOKEN, agrees, keeps, operate, nuisance, ..BotHooks::NONE };
+pub const BOTS: BotHooks = BotHooks { variants: &SPOKEN, compare_view: agrees, compare_absence: keeps, operator_event: operate, nuisance, ..BotHooks::NONE };
 
 /// How far a player may be pushed in an absence without being hurt, by bodies that walk into it: less than it would walk in 4 s.
 const PUSHED_PX: i32 = 1_200;
@@ -116,9 +116,9 @@ fn nuisance(dialect: &Dialect, nuisance: StressPacket) -> Vec<u8> {
     let packet = match nuisance {
         StressPacket::Enter if is_native => hello(Mode::Play),
         StressPacket::Enter => ClientPacket::EnterGame { name, skin, moofoll: true },
-        StressPacket::Watch if is_native => hello(Mode::Watch),
+        StressPacket::Spectate if is_native => hello(Mode::Watch),
         StressPacket::Follow(player) if is_native => ClientPacket::Follow { player },
-        StressPacket::Watch | StressPacket::Follow(_) => return Vec::new(),
+        StressPacket::Spectate | StressPacket::Follow(_) => return Vec::new(),
         StressPacket::Act(sequence, bits) => {
             ClientPacket::Move { sequence: own(sequence), tick: None, direction: Some(bits as u16) }
         }

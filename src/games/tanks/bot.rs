@@ -102,7 +102,7 @@ impl TanksBotPolicy {
         let get = |name| packet.integer::<i64>(name).unwrap_or_default();
         let most = [super::ShellKind::Regular, super::ShellKind::Piercing].map(|kind| kind.shells().damage);
         if get("player") == get("by") || !(1..=most[0].max(most[1]).into()).contains(&get("damage")) {
-            out.fault("hit", packet.to_string());
+            out.add_fault("hit", packet.to_string());
         }
         *self.damage.entry(get("player")).or_default() += get("damage");
         self.hits += 1;
@@ -119,7 +119,7 @@ impl TanksBotPolicy {
         for tank in numbers.chunks_exact(NUMBERS) {
             let own: VisibleTank = tank[1..].try_into().unwrap_or_default();
             if tanks.last_key_value().is_some_and(|(last, _)| *last >= tank[0]) {
-                out.fault("order", format!("state: tank {} is not in order", tank[0]));
+                out.add_fault("order", format!("state: tank {} is not in order", tank[0]));
             }
             tanks.insert(tank[0], own);
         }
@@ -128,7 +128,7 @@ impl TanksBotPolicy {
         for (player, tank) in &tanks {
             let before = self.tanks.get(player).copied().filter(|_| self.round == round);
             if let Err((rule, detail)) = self.check((*player, tank), before, (tick, passed)) {
-                out.fault(rule, format!("state of tick {tick}: tank {player} {detail}"));
+                out.add_fault(rule, format!("state of tick {tick}: tank {player} {detail}"));
             }
         }
         (self.tick, self.round, self.tanks) = (tick, round, tanks);
@@ -143,7 +143,7 @@ impl TanksBotPolicy {
             let shown = damage.min(from - to + repaired);
             if shown < from - to || shown < due {
                 let (tick, detail) = (self.tick, format!("of {from} has {to} after damage {damage}"));
-                out.fault("health", format!("state of tick {tick}: tank {player} {detail}"));
+                out.add_fault("health", format!("state of tick {tick}: tank {player} {detail}"));
             } else if damage > shown {
                 self.damage.insert(player, damage - shown);
             }

@@ -247,7 +247,7 @@ impl Authenticator {
         match self.gate.attempt(address, now, is_right) {
             Ok(()) => Ok(holder.map_or(Permission::Spectator, Permission::Holder)),
             Err(AuthError::Wrong) => Err(CloseReason::TokenWrong),
-            Err(AuthError::TooOften(_)) => Err(CloseReason::TokenTooOften),
+            Err(AuthError::TooOften(_)) => Err(CloseReason::TooManyTokenAttempts),
         }
     }
 }

@@ -209,7 +209,7 @@ impl<L: Transport> Driver for ClientDriver<'_, L> {
             self.client.set_player(entered, &profile.name, since);
             (room.about.join)(entered.player, &profile)
         });
-        let JoinOutcome { player, is_back, .. } = entered.ok_or(Denial::Closed(CloseReason::Full))?;
+        let JoinOutcome { player, is_back, .. } = entered.ok_or(Denial::Closed(CloseReason::WorldFull))?;
         if since.is_some() && !is_back {
             self.tell_gone();
         }

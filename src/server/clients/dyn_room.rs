@@ -102,7 +102,7 @@ impl<L: Transport> GameFactory<L> {
     /// A game by its type.
     pub const fn of<G: Game>() -> GameFactory<L> {
         GameFactory {
-            about: G::ABOUT,
+            about: G::INFO,
             begin: begin::<G, L>,
             resume: resume::<G, L>,
             #[cfg(not(target_family = "wasm"))]
@@ -139,8 +139,8 @@ fn carry<G: Game, L: Transport>(
     options: RoomConfig,
 ) -> MigratedRoom<L> {
     let saved = NamedState::new(&kept.named).map_err(|error| error.to_string())?;
-    if saved.game() != G::ABOUT.name {
-        return Err(format!("it is a world of {}, not of {}", saved.game(), G::ABOUT.name));
+    if saved.game() != G::INFO.name {
+        return Err(format!("it is a world of {}, not of {}", saved.game(), G::INFO.name));
     }
     let world = G::Sim::migrate(identity, &saved)?;
     check(&world)?;

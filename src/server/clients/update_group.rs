@@ -99,7 +99,7 @@ fn recall<G: Game, L: Transport>(
     let until = tick.saturating_sub(missed as u32 + 1);
     for events in client.room.recent(since, until) {
         if let Some(events) = events.downcast_ref::<G::Events>() {
-            view.recall(events, &client.endpoint.dialect, messages);
+            view.replay_missed(events, &client.endpoint.dialect, messages);
         }
     }
 }
@@ -252,7 +252,7 @@ impl<G: Game, L: Transport> ClientUpdates<G, L> {
             let about = (missed.len(), newest.tick);
             return self.relay(about, (answers, messages), frames, (budgets, now));
         }
-        self.view.follow(client.player_after(newest.tick), client.watched());
+        self.view.set_subject(client.player_after(newest.tick), client.watched());
         recall::<G, L>(client, &mut self.view, (missed.len(), newest.tick), messages);
         let is_behind = !client.sender.takes_state();
         let dialect = &client.endpoint.dialect;
@@ -285,10 +285,10 @@ impl<G: Game, L: Transport> ClientUpdates<G, L> {
         let ClientUpdates { client, relay, view, answers: pending, .. } = self;
         let sends_before = client.sender.sends();
         if !client.sender.takes_state() {
-            return UpdateResult { turn: StateOutcome::HeldBack, sends: None, misfits: Vec::new() };
+            return UpdateResult { turn: StateOutcome::Deferred, sends: None, misfits: Vec::new() };
         }
         pending.write(&client.endpoint.dialect, answers);
-        view.follow(client.player_after(about.1), client.watched());
+        view.set_subject(client.player_after(about.1), client.watched());
         recall::<G, L>(client, view, about, messages);
         let misfits = messages.take_misfits();
         for message in answers.iter().chain(messages.iter()) {

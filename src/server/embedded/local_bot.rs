@@ -123,15 +123,15 @@ impl LocalBot {
         let dialect = self.codes.dialect(name)?;
         let link = ClientConnection::new("tickwire", path, says_hello(&dialect), (self.keys)());
         let (seed, count, crowd_seed) = self.seeds;
-        let agent = (self.game.bots.agent)(&BotSpec {
+        let agent = (self.game.bot_hooks.agent)(&BotSpec {
             index: self.number,
             count,
             seed,
             crowd_seed,
-            manner: BotBehavior::Play,
+            behavior: BotBehavior::Play,
             // Who checks is among bots alone.
             spares_visitors: !self.checks,
-            checks: self.checks,
+            is_checking: self.checks,
             dialect: Arc::clone(&dialect),
         })?;
         Some(Bot::new(link, dialect, agent, ()))

@@ -95,7 +95,7 @@ impl UpdateRunner<TcpTransport> for CatchingRunner<'_> {
                 );
             }
         }
-        if served.turn == StateOutcome::HeldBack {
+        if served.turn == StateOutcome::Deferred {
             host.metrics.turns_held_back.inc();
         }
         if let Some(sends) = served.sends {

@@ -87,7 +87,7 @@ impl HandleState {
             return self.seats.wait(player, now);
         }
         self.seats.wait(player, now + options.seat_time);
-        self.inbox.push_operator(vec![(about.away)(player)]);
+        self.inbox.push_operator(vec![(about.disconnect)(player)]);
     }
 
     fn dismiss(&mut self, player: PlayerId, now: Duration) -> Option<Seat> {
@@ -297,7 +297,7 @@ impl RoomHandle {
             intake.evicted.insert(before);
             self.evicted.store(intake.evicted.len() as u32, Ordering::Relaxed);
             intake.inbox.forget(player);
-            intake.inbox.push_operator(vec![(self.about.away)(player)]);
+            intake.inbox.push_operator(vec![(self.about.disconnect)(player)]);
         }
         intake.keys.set_back(player, client.from);
         Some(player)

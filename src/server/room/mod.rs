@@ -96,7 +96,7 @@ impl<G: Game> Room<G> {
             batch: TickCommands::default(),
             commands: Vec::new(),
             stepped: StepResult::default(),
-            handle: Arc::new(RoomHandle::new(G::ABOUT, &world, options)),
+            handle: Arc::new(RoomHandle::new(G::INFO, &world, options)),
             world,
         }
     }
@@ -143,7 +143,7 @@ impl<G: Game> Room<G> {
         let rejected = rejected.iter().map(|rejected| (rejected.player, rejected.reason)).collect();
         let margin = |player: PlayerId| self.margins.get(usize::from(player.0)).copied().unwrap_or_default();
         let published: Arc<dyn DynTick> = Arc::new(self.publisher.publish(&self.world, &margin));
-        if published.of::<G>().is_some_and(|tick| G::lasts(&tick.events)) {
+        if published.of::<G>().is_some_and(|tick| G::is_sent_on_resume(&tick.events)) {
             self.handle.keep_recent(&*published);
         }
         self.answer(asked, &*published, snapshot.as_ref(), kept.as_ref());

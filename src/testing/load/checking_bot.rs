@@ -59,7 +59,7 @@ pub fn begin(bot: &mut CheckingBot) {
     let MeasuringObserver { tally, updated, .. } = &mut bot.witness;
     tally.begin();
     // A bot that gets no update because nothing changes still has players in view.
-    tally.view(bot.agent.sight().others);
+    tally.view(bot.agent.view_stats().visible_players);
     *updated = None;
     bot.agent.take_deeds();
 }
@@ -81,9 +81,9 @@ impl BotObserver for MeasuringObserver {
     fn sees(&mut self, is_update: bool, sight: ViewStats, now: Duration) {
         if is_update {
             let gap = self.updated.replace(now).map(|before| now.saturating_sub(before));
-            self.tally.update(gap, sight.others);
+            self.tally.update(gap, sight.visible_players);
         }
-        if sight.waits {
+        if sight.is_waiting {
             // A dead bot gets no updates, so a gap over that time would mean nothing.
             self.updated = None;
         }
@@ -133,12 +133,12 @@ mod tests {
             count: 4,
             seed: 1,
             crowd_seed: 1,
-            manner: BotBehavior::Still,
+            behavior: BotBehavior::Still,
             spares_visitors: false,
-            checks: true,
+            is_checking: true,
             dialect: Arc::clone(&dialect),
         };
-        let agent = (Moo::ABOUT.bots.agent)(&part).unwrap();
+        let agent = (Moo::INFO.bot_hooks.agent)(&part).unwrap();
         let mut bot = bot(link, Arc::clone(&dialect), agent);
         let mut bytes = Vec::new();
         bot.drain_output(&mut bytes);

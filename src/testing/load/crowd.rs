@@ -88,14 +88,14 @@ impl CrowdPlan {
 
     fn agent(&self, index: usize, worlds: &Arc<SharedWorlds>) -> Option<Box<dyn Agent>> {
         let dialect = &self.dialects[self.dialect(index)];
-        let agent = (self.game.bots.agent)(&BotSpec {
+        let agent = (self.game.bot_hooks.agent)(&BotSpec {
             index,
             count: self.count,
             seed: self.seed.wrapping_add(index as u64),
             crowd_seed: self.seed,
-            manner: self.manner,
+            behavior: self.manner,
             spares_visitors: false,
-            checks: true,
+            is_checking: true,
             dialect: Arc::clone(dialect),
         })?;
         if self.lockstep {

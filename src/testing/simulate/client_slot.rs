@@ -225,7 +225,7 @@ impl ClientSlot {
             counts.add(if is_json { "bot: json" } else { "bot: msgpack" });
             let mut bot = self.bot(host, dialect, &visit)?;
             if is_return {
-                bot.agent.excuse(Tolerance::Return);
+                bot.agent.excuse(Tolerance::Resumed);
             }
             (ClientKind::Bot(Box::new(bot)), Vec::new())
         };
@@ -324,13 +324,13 @@ impl ClientSlot {
             count,
             seed,
             crowd_seed,
-            manner,
+            behavior: manner,
             spares_visitors,
             // What it is told is what it tells itself: its world is held against the room's.
-            checks: lockstep.is_none(),
+            is_checking: lockstep.is_none(),
             dialect: Arc::clone(&dialect),
         };
-        let Some(mut agent): Option<Box<dyn Agent>> = (host.game.about.bots.agent)(&part) else {
+        let Some(mut agent): Option<Box<dyn Agent>> = (host.game.about.bot_hooks.agent)(&part) else {
             return Err(InvariantFailure::new("the game has bots", host.game.about.name));
         };
         agent.excuse(Tolerance::SharedAddress);

@@ -72,7 +72,7 @@ impl ConnectionPair {
         let is_granted = self.client().is_some_and(|client| host.granted.contains(&client));
         if let Some(client_end) = &mut self.client_end {
             if let (ClientKind::Bot(bot), true) = (&mut client_end.who, is_granted) {
-                bot.agent.excuse(Tolerance::Gift);
+                bot.agent.excuse(Tolerance::OperatorGift);
             }
             client_end.step(now, counts)?;
             self.part();
@@ -158,7 +158,7 @@ impl ConnectionPair {
         self.has_parted = true;
         let mut marks = BTreeSet::new();
         if let (ClientKind::Bot(bot), true) = (&client_end.who, client_end.is_gone) {
-            marks.extend(bot.agent.marks());
+            marks.extend(bot.agent.reliable_hashes());
             marks.append(&mut self.received_hashes.clone());
         }
         self.parting = Some(LostConnection { marks });
@@ -222,7 +222,7 @@ impl ConnectionPair {
             let detail = format!("{missing} queued bytes are lost");
             return Err(InvariantFailure::new("every queued byte arrives once and in order", detail));
         }
-        let agrees = host.game.about.bots.agrees;
+        let agrees = host.game.about.bot_hooks.compare_view;
         agrees(&*bot.agent, served.client.player(), &*served.published).map_err(|detail| {
             let rule = "a client's picture matches the published state";
             InvariantFailure::new(rule, format!("tick {}: {detail}", served.published.tick()))
@@ -237,7 +237,7 @@ impl ConnectionPair {
     pub fn check(&self, host: &SimServer) -> Result<(), InvariantFailure> {
         let bot = self.client_end.as_ref().and_then(ClientEnd::bot);
         let Some((bot, client)) = bot.zip(self.client()) else { return Ok(()) };
-        let heard = bot.agent.marks();
+        let heard = bot.agent.reliable_hashes();
         let rule = "every reliable message arrives once and in order";
         let is_first = self.spoken.0 == host.games[0].dialect();
         let expected = host.marks.get(&client).filter(|_| is_first);
@@ -296,7 +296,7 @@ impl ConnectionPair {
             ClientKind::Hostile(hostile) => hostile.kind.is_lawful(),
         };
         let by_operator = [CloseReason::Kicked, CloseReason::Banned, CloseReason::GoingAway];
-        let by_trouble = [CloseReason::SlowClient, CloseReason::Silent, CloseReason::HelloLate];
+        let by_trouble = [CloseReason::SlowClient, CloseReason::IdleTimeout, CloseReason::HelloLate];
         let is_right = match ending {
             DisconnectReason::PeerClosed(_) | DisconnectReason::PeerLost => true,
             // A stalled connection delivers at once what was within the budget over time.
@@ -307,7 +307,7 @@ impl ConnectionPair {
                 client_end.is_troubled || client_end.is_gone || !is_lawful
             }
             DisconnectReason::Breach(
-                CloseReason::InternalError | CloseReason::Overloaded | CloseReason::Full,
+                CloseReason::InternalError | CloseReason::Overloaded | CloseReason::WorldFull,
             ) => false,
             _ => !is_lawful,
         };

@@ -132,14 +132,14 @@ impl LockstepBot {
                 let bytes = packet.get("frame").and_then(Value::as_slice).unwrap_or_default();
                 let tick = (self.about.frame)(bytes).map_or(u32::MAX, |frame| frame.tick);
                 if self.next != Some(tick) {
-                    out.fault("frame_order", format!("frame {tick} instead of {:?}", self.next));
+                    out.add_fault("frame_order", format!("frame {tick} instead of {:?}", self.next));
                 }
                 self.next = Some(tick.saturating_add(1));
             }
             DESYNC_REPORT => {
                 let report = DesyncReport::of(packet);
                 if !self.reported.insert(report.tick) {
-                    out.fault("report_twice", format!("of tick {}", report.tick));
+                    out.add_fault("report_twice", format!("of tick {}", report.tick));
                 }
                 self.is_named_by(&report);
                 self.seen.push(Observation::Report(report));
@@ -248,8 +248,8 @@ impl Agent for LockstepBot {
         self.inner.name()
     }
 
-    fn begin(&mut self, out: &mut AgentOutput) {
-        self.inner.begin(out);
+    fn on_open(&mut self, out: &mut AgentOutput) {
+        self.inner.on_open(out);
     }
 
     fn on_packet(&mut self, packet: &DecodedPacket<'_>, now: Duration, out: &mut AgentOutput) {
@@ -294,8 +294,8 @@ impl Agent for LockstepBot {
         self.inner.is_playing()
     }
 
-    fn sight(&self) -> ViewStats {
-        self.inner.sight()
+    fn view_stats(&self) -> ViewStats {
+        self.inner.view_stats()
     }
 
     fn excuse(&mut self, excuse: Tolerance) {

@@ -167,7 +167,7 @@ impl MisbehavingClient {
             }
             SimMisbehavior::Spam => self.share(out),
             SimMisbehavior::Watcher => {
-                self.hello(StressPacket::Watch, out);
+                self.hello(StressPacket::Spectate, out);
                 let player = (self.dice.below(3) > 0).then(|| self.dice.below(40) as u16);
                 if self.dice.below(10) == 0 {
                     self.send(StressPacket::Follow(player), out);
@@ -178,7 +178,7 @@ impl MisbehavingClient {
     }
 
     fn send(&mut self, nuisance: StressPacket, out: &mut Vec<u8>) {
-        let message = (self.game.bots.nuisance)(&self.dialect, nuisance);
+        let message = (self.game.bot_hooks.nuisance)(&self.dialect, nuisance);
         if !message.is_empty() {
             write(out, Opcode::Binary, &message);
         }

@@ -341,13 +341,13 @@ impl DisturbanceInjector {
         if tick % OPERATOR_EVERY == 3 {
             let draw = DRAWS[0] + self.dice.below(DRAWS[1] - DRAWS[0]);
             let draw = (draw, player, self.notices + 1, Some(&*recorded.published));
-            if let Some(operated) = (self.about.bots.operate)(draw, &mut self.dice) {
+            if let Some(operated) = (self.about.bot_hooks.operator_event)(draw, &mut self.dice) {
                 self.notices += u32::from(operated.is_notice);
                 server.operate(operated.action);
             }
         }
         if let Some(player) = player.filter(|_| tick % AWAY_EVERY == 5) {
-            server.operate((self.about.away)(player));
+            server.operate((self.about.disconnect)(player));
         }
         if tick % LOST_EVERY == LOST_EVERY - 1 {
             server.lose_bot(which);

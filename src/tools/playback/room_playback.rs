@@ -251,7 +251,7 @@ impl RoomPlayback {
         for run in 1..=ticks {
             let Some(commands) = tape.commands(screen.world().tick()) else { return run - 1 };
             if run < ticks {
-                screen.skip(&commands);
+                screen.step_without_update(&commands);
             } else {
                 screen.step(&commands, None, open.followed, messages);
             }
@@ -384,14 +384,14 @@ impl OpenPlayback {
                 self.index.step(&commands, None, None, &mut told);
                 self.note_kills(tape.about, tick + 1, &told, marks);
             } else {
-                self.index.skip(&commands);
+                self.index.step_without_update(&commands);
             }
             *left -= 1;
         }
     }
 
     fn note_kills(&self, about: &GameInfo, tick: u32, told: &Messages, marks: &mut MarkerSink<'_>) {
-        let Some(kill) = about.kill else { return };
+        let Some(kill) = about.kill_packet else { return };
         let Some((prefix, _)) = self.dialect.prefix(Direction::ToClient, kill.packet) else { return };
         for message in told.iter().filter(|message| message.starts_with(prefix)) {
             let Ok(packet) = self.dialect.decode(Direction::ToClient, message) else { continue };
@@ -436,7 +436,7 @@ mod tests {
         let names = BTreeMap::from([(PlayerId(3), "Ann".to_owned()), (PlayerId(9), "Bo".to_owned())]);
         let names_of = |victim: &str, killer: &str| Some((victim.to_owned(), killer.to_owned()));
         let hit = |destroyed: bool| vec![3.into(), 9.into(), 40.into(), destroyed.into()];
-        let (tanks, moo) = (Simple::<Tanks>::ABOUT, Moo::ABOUT);
+        let (tanks, moo) = (Simple::<Tanks>::INFO, Moo::INFO);
         for (about, dialect, values, expected) in [
             (tanks, "tanks", hit(true), names_of("Ann", "Bo")),
             (tanks, "tanks", hit(false), None),
@@ -444,7 +444,7 @@ mod tests {
             (moo, "native", vec![9.into(), "Bo".into(), 3.into(), "Ann".into()], names_of("Ann", "Bo")),
             (moo, "native", vec![Value::Nil, Value::Nil, 3.into(), "Ann".into()], names_of("Ann", "")),
         ] {
-            let kill = about.kill.expect("it has kills");
+            let kill = about.kill_packet.expect("it has kills");
             let dialect = games::codes().dialect(dialect).expect("built in");
             let message = dialect.encode(Direction::ToClient, kill.packet, &values).expect("by the table");
             let packet = dialect.decode(Direction::ToClient, &message).expect("just encoded");
@@ -454,8 +454,8 @@ mod tests {
 
     #[test]
     fn a_room_that_is_opened_again_has_each_mark_once() {
-        let world = (Moo::ABOUT.begin)(&(Moo::ABOUT.identity)(1));
-        let mut show = RoomPlayback::new(Moo::ABOUT, &*world);
+        let world = (Moo::INFO.begin)(&(Moo::INFO.identity)(1));
+        let mut show = RoomPlayback::new(Moo::INFO, &*world);
         let mark = |kind| TimelineMarker { tick: 5, kind, name: "Ann".to_owned(), killer: String::new() };
         show.marks = vec![mark(MarkerKind::Joined), mark(MarkerKind::Killed)];
         show.open(&games::codes().dialect("native").expect("built in")).expect("it has a welcome");

@@ -52,7 +52,7 @@ mod cases {
                 records.push((tick, bytes));
             };
             if tick == first {
-                let replica = (Moo::ABOUT.restore)(&world.snapshot()).expect("a snapshot");
+                let replica = (Moo::INFO.restore)(&world.snapshot()).expect("a snapshot");
                 let (identity, snapshot) = (replica.identity(), world.snapshot());
                 add(&WorldRecord::Room {
                     game: Moo::NAME.into(),
@@ -116,7 +116,7 @@ mod cases {
     }
 
     fn read(bytes: &[u8], piece: usize) -> Playback {
-        let mut watch = Playback::new(vec![Moo::ABOUT]);
+        let mut watch = Playback::new(vec![Moo::INFO]);
         bytes.chunks(piece).for_each(|piece| watch.feed(piece));
         watch.finish();
         watch
@@ -228,7 +228,7 @@ mod cases {
     fn it_is_watched_while_the_rest_is_still_to_come() {
         let (checksums, records) = played("", 3, 0);
         let bytes = file(&[records]);
-        let mut watch = Playback::new(vec![Moo::ABOUT]);
+        let mut watch = Playback::new(vec![Moo::INFO]);
         let half = bytes.len() / 2;
         watch.feed(&bytes[..half]);
         let show = opened(&mut watch, "");
@@ -412,7 +412,7 @@ mod cases {
         let mut bytes = file(&[]);
         bytes.extend([6, 0, 0, 0]);
         bytes.extend((64 * 1024 * 1024_u32).to_le_bytes());
-        let mut watch = Playback::new(vec![Moo::ABOUT]);
+        let mut watch = Playback::new(vec![Moo::INFO]);
         watch.feed(&bytes);
         for _ in 0..40 {
             watch.feed(&vec![0; 1024 * 1024]);

@@ -214,7 +214,7 @@ mod tests {
 
     /// Ticks of a world in which a player walks, from one tick on another way.
     fn recording(first: usize, turns: Option<(u32, u16)>) -> Recording<'static> {
-        let about = Moo::ABOUT;
+        let about = Moo::INFO;
         let world = World::new(Identity { seed: 1, map_size_px: 2_000, tick_hz: TickHz::Hz30 });
         let mut world = (about.restore)(&world.snapshot()).expect("a snapshot");
         let mut ticks = Vec::new();
@@ -293,7 +293,7 @@ mod tests {
 
     #[test]
     fn worlds_of_other_seeds_differ_from_the_beginning() {
-        let about = Moo::ABOUT;
+        let about = Moo::INFO;
         let other = World::new(Identity { seed: 9, map_size_px: 2_500, tick_hz: TickHz::Hz30 });
         let world = (about.restore)(&other.snapshot()).expect("a snapshot");
         let parting =

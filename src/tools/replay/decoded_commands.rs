@@ -279,7 +279,7 @@ mod tests {
             let mut commands: Vec<RawCommand> = commands.map(|command| command.encoded()).collect();
             let leave = Command { player: ann, sequence: 1, action: Action::Leave { player: ann } };
             commands.push(leave.encoded());
-            assert_eq!(issued(Moo::ABOUT, &commands), expected, "{commands:?}");
+            assert_eq!(issued(Moo::INFO, &commands), expected, "{commands:?}");
         }
     }
 
@@ -308,7 +308,7 @@ mod tests {
         for (packet, command) in [(3, step(1)), (5, leave), (9, step(2)), (10, step(3))] {
             let tick = tick(packet, command.clone());
             assert_eq!(explain(&command, &tick, &mut decoded, &mut report), Some(command), "packet {packet}");
-            decoded.note_leaves(Moo::ABOUT, &tick);
+            decoded.note_leaves(Moo::INFO, &tick);
         }
         assert_eq!((report.matched, report.not_captured, report.sent_before), (1, 2, 0));
     }

@@ -24,7 +24,7 @@ const PARTINGS: [&str; 2] = ["error", "disconnect"];
 const TURNED_AWAY: [CloseReason; 4] = [
     CloseReason::TokenMissing,
     CloseReason::TokenWrong,
-    CloseReason::TokenTooOften,
+    CloseReason::TooManyTokenAttempts,
     CloseReason::LockstepOff,
 ];
 /// How the names of the rules of an address begin.
@@ -259,7 +259,7 @@ fn first_four(bytes: &[u8]) -> u32 {
 /// a slow reader, the operator, the end of the server.
 fn is_external(answer: &ReplyKind<'_>) -> bool {
     let is_external = |rule: &str| {
-        let of_time = [CloseReason::HelloLate, CloseReason::SlowClient, CloseReason::Silent];
+        let of_time = [CloseReason::HelloLate, CloseReason::SlowClient, CloseReason::IdleTimeout];
         let breach = CloseReason::ALL.into_iter().find(|breach| breach.name() == rule);
         rule.starts_with(ADDRESS)
             || rule == PLAYER_GONE

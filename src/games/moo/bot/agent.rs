@@ -135,7 +135,7 @@ impl<O: PacketObserver> MooAgent<O> {
             self.returns = None;
             // Entering again is a command like any other, and uses a sequence implicitly.
             self.sequence += 1;
-            self.asked.iter_mut().for_each(|asked| asked.said(self.sequence, None));
+            self.asked.iter_mut().for_each(|asked| asked.on_sent(self.sequence, None));
             let (name, skin) = (Some(self.name.clone()), Some(self.skin));
             self.send_packet(&ClientPacket::EnterGame { name, skin, moofoll: false }, out);
         }
@@ -164,7 +164,7 @@ impl<O: PacketObserver> MooAgent<O> {
         let before = out.packets.len();
         self.send_packet(&packet, out);
         if let Some(asked) = self.asked.as_mut().filter(|_| out.packets.len() > before) {
-            asked.said(self.sequence, tick);
+            asked.on_sent(self.sequence, tick);
         }
     }
 
@@ -172,7 +172,7 @@ impl<O: PacketObserver> MooAgent<O> {
     fn judge(&mut self, packet: &DecodedPacket<'_>, heard: &ServerPacket, out: &mut AgentOutput) {
         let Some(asked) = &mut self.asked else { return };
         let judged = asked.on_packet(packet).and_then(|()| match heard {
-            ServerPacket::Update(Update { own, .. }) => asked.settle().and_then(|()| match own {
+            ServerPacket::Update(Update { own, .. }) => asked.on_state().and_then(|()| match own {
                 Some(own) if own.sequence != asked.last() => Err(format!(
                     "own has the sequence {}, but {} was accepted last",
                     own.sequence,
@@ -182,7 +182,7 @@ impl<O: PacketObserver> MooAgent<O> {
             }),
             _ => Ok(()),
         });
-        judged.unwrap_or_else(|what| out.fault("answer", what));
+        judged.unwrap_or_else(|what| out.add_fault("answer", what));
     }
 
     fn send_packet(&mut self, packet: &ClientPacket<'_>, out: &mut AgentOutput) {
@@ -192,7 +192,7 @@ impl<O: PacketObserver> MooAgent<O> {
         }
         let message = packet.encode(&self.dialect);
         if message.is_empty() {
-            out.fault("not_in_dialect", format!("{packet:?}"));
+            out.add_fault("not_in_dialect", format!("{packet:?}"));
             return;
         }
         self.observer.said(packet);
@@ -205,7 +205,7 @@ impl<O: PacketObserver> Agent for MooAgent<O> {
         &self.name
     }
 
-    fn begin(&mut self, out: &mut AgentOutput) {
+    fn on_open(&mut self, out: &mut AgentOutput) {
         let (name, skin) = (Some(self.name.clone()), Some(self.skin));
         if self.is_native {
             self.send_packet(
@@ -226,7 +226,7 @@ impl<O: PacketObserver> Agent for MooAgent<O> {
             _ => self.tick,
         };
         self.observer.on_packet(&heard, now, out);
-        out.is_update = matches!(heard, ServerPacket::Update(_) | ServerPacket::Players(_));
+        out.saw_update = matches!(heard, ServerPacket::Update(_) | ServerPacket::Players(_));
     }
 
     /// Pings, respawns, and carries out the policy's intents.
@@ -252,9 +252,9 @@ impl<O: PacketObserver> Agent for MooAgent<O> {
         self.observer.picture().me.is_some()
     }
 
-    fn sight(&self) -> ViewStats {
+    fn view_stats(&self) -> ViewStats {
         let picture = self.observer.picture();
-        ViewStats { others: picture.others_in_view, waits: picture.is_dead }
+        ViewStats { visible_players: picture.others_in_view, is_waiting: picture.is_dead }
     }
 
     fn excuse(&mut self, excuse: Tolerance) {
@@ -268,7 +268,7 @@ impl<O: PacketObserver> Agent for MooAgent<O> {
         deeds
     }
 
-    fn marks(&self) -> &[u32] {
+    fn reliable_hashes(&self) -> &[u32] {
         self.observer.marks()
     }
 }

@@ -11,6 +11,6 @@ pub trait SendTyped {
 
 impl SendTyped for MessageWriter<'_> {
     fn packet(&mut self, packet: &OutgoingPacket<'_>) {
-        self.whole(packet.name(), |dialect, out| packet.encode_into(dialect, out));
+        self.send_encoded(packet.name(), |dialect, out| packet.encode_into(dialect, out));
     }
 }

@@ -35,7 +35,7 @@ const OF_A_ROOM: [&str; 6] = ["players", "kick", "save", "capture", "stats", "en
 
 /// All commands but those of the games.
 const COMMANDS: [CommandRow; 13] = [
-    ("help", "list the commands", |desk, _| Ok(help(desk.room.handle.about.orders))),
+    ("help", "list the commands", |desk, _| Ok(help(desk.room.handle.about.operator_commands))),
     ("players", "list the players, with their addresses", |desk, _| desk.players()),
     ("kick PLAYER", "close a player's connection", |desk, rest| desk.kick(rest)),
     (
@@ -72,7 +72,7 @@ fn name_of(usage: &'static str) -> &'static str {
 fn help(orders: &[OperatorCommand]) -> String {
     let mut rows: Vec<(&str, &str)> = COMMANDS.iter().map(|(usage, does, _)| (*usage, *does)).collect();
     let at = rows.iter().position(|(usage, _)| *usage == "players").map_or(0, |at| at + 1);
-    rows.splice(at..at, orders.iter().map(|order| (order.usage, order.does)));
+    rows.splice(at..at, orders.iter().map(|order| (order.usage, order.help)));
     let width = rows.iter().map(|(usage, _)| usage.len()).max().unwrap_or(0);
     rows.iter().map(|(usage, does)| format!("{usage:<width$}  {does}\n")).collect()
 }
@@ -98,7 +98,7 @@ fn in_room(desk: &CommandContext<'_>, line: &str) -> (&'static str, Result<Strin
         return ("room", Err(format!("usage: {ROOM}")));
     }
     if COMMANDS.iter().any(|(usage, ..)| first_word(usage).0 == word) && !OF_A_ROOM.contains(&word) {
-        let orders = room.handle.about.orders.iter().map(|order| name_of(order.usage));
+        let orders = room.handle.about.operator_commands.iter().map(|order| name_of(order.usage));
         let names: Vec<&str> = OF_A_ROOM.into_iter().chain(orders).collect();
         let reason = format!("{word} is not a command of one room; those are {}", names.join(", "));
         return ("room", Err(reason));
@@ -136,7 +136,7 @@ fn excerpt(word: &str) -> String {
 /// Carries out a command in the room of the desk.
 fn here(desk: &CommandContext<'_>, word: &str, rest: &str) -> (&'static str, Result<String, String>) {
     let found = COMMANDS.iter().find(|(usage, ..)| name_of(usage) == word);
-    let mut orders = desk.room.handle.about.orders.iter();
+    let mut orders = desk.room.handle.about.operator_commands.iter();
     let ordered = orders.find(|order| name_of(order.usage) == word);
     let Some(usage) = found.map(|row| row.0).or(ordered.map(|order| order.usage)) else {
         let word = excerpt(word);
@@ -258,7 +258,7 @@ impl CommandContext<'_> {
     }
 
     fn order(&self, order: &OperatorCommand, rest: &str) -> CommandResult {
-        let (action, done) = (order.give)(rest, &|who| self.find(who))?;
+        let (action, done) = (order.parse)(rest, &|who| self.find(who))?;
         self.command(action, done)
     }
 

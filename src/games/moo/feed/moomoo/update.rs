@@ -84,12 +84,12 @@ impl MoomooView {
             }
             let MoomooScratch { look, players, list, .. } = scratch;
             self.objects(state, look, list, out);
-            out.list("update_players", players);
+            out.send_list("update_players", players);
             if sets_up {
                 self.possessions(own, out);
                 clan_bytes += self.own_clan(state, out);
             }
-            out.list("load_objects", list);
+            out.send_list("load_objects", list);
             member_bytes = self.members(state, own, out);
             self.animals(state, look, list, out);
         }
@@ -234,7 +234,7 @@ impl MoomooView {
                 out.send("value", (name, value, updates_view));
             }
         }
-        out.send_new("age", &mut self.age, (own.xp, own.xp_next, own.age));
+        out.send_if_changed("age", &mut self.age, (own.xp, own.xp_next, own.age));
     }
 
     /// The own player's kit, its choices and its structure counts.
@@ -287,7 +287,7 @@ impl MoomooView {
         if let Some(tag) = &own.tag
             && self.known.clans.may_send_people(tag, self.members.is_empty(), state)
         {
-            out.send_new(
+            out.send_if_changed(
                 "clan_members",
                 &mut self.members,
                 List(state.members(tag.id).map(PublicPlayer::named)),
@@ -326,7 +326,7 @@ fn write_clan_changes(changes: ClanChanges, out: &mut MessageWriter<'_>) {
         out.send("remove_clan", &*clan.name);
     }
     for clan in changes.founded {
-        out.add("add_clan", 1, |out| {
+        out.send_raw("add_clan", 1, |out| {
             write_map_len(out, 2);
             (("sid", &*clan.name), ("owner", clan.owner)).write(out);
         });

@@ -27,11 +27,11 @@ impl NativeView {
         if events.tick == state.tick {
             self.meet(state, out);
         }
-        out.list("swings", &mut lists.swings);
-        out.list("shakes", &mut lists.shakes);
-        out.list("strikes", &mut lists.strikes);
-        out.list("shot_ends", &mut lists.shot_ends);
-        out.list("shots", &mut lists.shots);
+        out.send_list("swings", &mut lists.swings);
+        out.send_list("shakes", &mut lists.shakes);
+        out.send_list("strikes", &mut lists.strikes);
+        out.send_list("shot_ends", &mut lists.shot_ends);
+        out.send_list("shots", &mut lists.shots);
         events.pings.iter().for_each(|ping| self.ping(ping, state, out));
     }
 

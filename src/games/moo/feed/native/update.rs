@@ -124,11 +124,11 @@ impl NativeView {
         self.players(now, since.tick(self.tick, state), lists);
         self.own(now, lists, out);
         write_update(state.tick, lists, out);
-        out.list("health", &mut lists.health);
-        out.list("hands", &mut lists.hands);
+        out.send_list("health", &mut lists.health);
+        out.send_list("hands", &mut lists.hands);
         let clan_bytes = self.clans(now, out);
         self.mates(now, &mut lists.here, out);
-        out.list("tags", &mut lists.tags);
+        out.send_list("tags", &mut lists.tags);
         self.animals(now, lists, out);
         self.stats(now, out);
         self.board(now, out);
@@ -164,9 +164,9 @@ impl NativeView {
             ObjectChange::Gone(id) => lists.gone.push(id),
             ObjectChange::Built(index) => lists.built.copy(built, index),
         });
-        out.list("objects", &mut lists.here);
-        out.list("gone", &mut lists.gone);
-        out.list("structures", &mut lists.built);
+        out.send_list("objects", &mut lists.here);
+        out.send_list("gone", &mut lists.gone);
+        out.send_list("structures", &mut lists.built);
     }
 
     /// The other players: leaves, enters, and what has changed of those who stay.
@@ -277,7 +277,7 @@ impl NativeView {
                 .flat_map(|tag| state.asking(tag.id))
                 .take(limits::MAX_VISIBLE_CLAN_REQUESTS);
             let people = (List(members().map(PublicPlayer::named)), List(asking.map(PublicPlayer::named)));
-            if out.send_new("clan", &mut self.clan, (tag.map(|tag| tag.id), owned.is_some(), people)) {
+            if out.send_if_changed("clan", &mut self.clan, (tag.map(|tag| tag.id), owned.is_some(), people)) {
                 self.mates.clear();
                 self.mates.extend(members().map(|seen| seen.player));
             }
@@ -332,8 +332,8 @@ impl NativeView {
         }
         known.clear();
         known.extend(visible().map(|(_, animal)| (animal.id, shown(animal))));
-        out.list("animals_gone", gone);
-        out.list("animals", here);
+        out.send_list("animals_gone", gone);
+        out.send_list("animals", here);
     }
 
     /// The own player's stats, kit and choices.
@@ -341,13 +341,13 @@ impl NativeView {
         let Some(own) = now.own else { return };
         let (kit, (points, age)) = (&own.kit, own.choices);
         let stats = (own.resources, own.kills, own.xp, own.xp_next, own.age, own.score);
-        out.send_new("stats", &mut self.stats, stats);
+        out.send_if_changed("stats", &mut self.stats, stats);
         let standing = (0u8..).zip(kit.built).filter(|(_, count)| *count > 0);
         let [weapons, items] =
             [&kit.weapons[..], &kit.items[..]].map(|numbers| List(numbers.iter().flatten()));
-        out.send_new("kit", &mut self.kit, (weapons, items, List(standing)));
+        out.send_if_changed("kit", &mut self.kit, (weapons, items, List(standing)));
         let offers: Vec<u8> = if points == 0 { Vec::new() } else { kit.offers(age).collect() };
-        out.send_new("offers", &mut self.offers, (points, age, List(offers.iter())));
+        out.send_if_changed("offers", &mut self.offers, (points, age, List(offers.iter())));
     }
 
     fn board(&mut self, now: UpdateInput<'_>, out: &mut MessageWriter<'_>) {
@@ -355,7 +355,7 @@ impl NativeView {
         if is_due(&mut self.board_second, state.second()) {
             let place = now.body.map(|index| state.board().places[index]);
             let board = (List(state.board_rows()), place, state.players.len() as u64);
-            out.send_new("leaderboard", &mut self.board, board);
+            out.send_if_changed("leaderboard", &mut self.board, board);
         }
     }
 }
@@ -389,7 +389,7 @@ fn write_update(tick: u32, lists: &mut PendingLists, out: &mut MessageWriter<'_>
     let PendingLists { own, leaves, enters, full, moved, turned, .. } = lists;
     let sections = [own, leaves, enters, full, moved, turned];
     let Some(last) = sections.iter().rposition(|section| !section.is_empty()) else { return };
-    out.add("update", last + 2, |out| {
+    out.send_raw("update", last + 2, |out| {
         tick.write(out);
         sections[..=last].iter().for_each(|section| section.write(out));
     });
