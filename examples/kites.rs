@@ -49,13 +49,13 @@ fields!(Kite: x: i32, y: i32, vx: i32, vy: i32);
 
 impl OwnedState for Kite {
     const RULES: AuthorityRules = AuthorityRules {
-        most_each: 3,
+        max_per_player: 3,
         spawn_ticks: TICK_HZ,
         report_ticks: 2,
         speed: SPEED,
         slack_ticks: TICK_HZ / 2,
-        run_on_ticks: TICK_HZ / 2,
-        lapse_ticks: 10 * TICK_HZ,
+        extrapolation_ticks: TICK_HZ / 2,
+        timeout_ticks: 10 * TICK_HZ,
         lapsed: TimeoutAction::Despawn,
         on_disconnect: TimeoutAction::Freeze,
     };
@@ -221,7 +221,7 @@ impl Kites {
     fn correct(&self, player: PlayerId, id: u32, turns: &mut TickContext<'_>) {
         let Some(kite) = self.kites.get(id).filter(|kite| kite.owner() == player) else { return };
         let names = ["id", "x", "y", "vx", "vy"];
-        turns.tell_to(player, "corrected", |row| {
+        turns.send_to(player, "corrected", |row| {
             names.into_iter().zip(shown(kite)).for_each(|(name, value)| row.set(name, value));
         });
     }

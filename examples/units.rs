@@ -110,7 +110,7 @@ impl SimpleGame for Units {
             let found = self.units.iter_mut().find(|unit| unit.number == number);
             match found {
                 Some(unit) if unit.owner == player => (unit.to_x, unit.to_y) = (to_x, to_y),
-                other => turns.tell_to(player, "refused", |row| {
+                other => turns.send_to(player, "refused", |row| {
                     row.set("unit", number);
                     row.set("rule", if other.is_some() { "not_owned" } else { "unknown_unit" });
                 }),

@@ -80,7 +80,7 @@ pub struct BotsArgs {
     seed: u64,
     /// Run misbehaving clients instead of bots: one after another, except that idle runs all
     /// --count clients at once. Only against a server on this machine.
-    #[arg(long, value_name = "KIND", value_parser = kinds())]
+    #[arg(long, value_name = "KIND", value_parser = misbehavior_parser())]
     hostile: Option<Misbehavior>,
     /// Attack the server with --count concurrent clients, then print what the attack achieved. For
     /// churn and reconnect, --count is the number of connections per second. Only against a server
@@ -112,7 +112,7 @@ enum FollowMode {
 }
 
 /// Parses the names of `--hostile`; the help and the error list them.
-fn kinds() -> impl TypedValueParser<Value = Misbehavior> {
+fn misbehavior_parser() -> impl TypedValueParser<Value = Misbehavior> {
     let kind = |name: String| Misbehavior::ALL.into_iter().find(|kind| kind.name() == name);
     PossibleValuesParser::new(Misbehavior::ALL.map(Misbehavior::name))
         .map(move |name| kind(name).expect("one of the listed names"))
@@ -140,9 +140,9 @@ pub fn run(args: &BotsArgs, games: &GameList) -> Result<(), CliError> {
         .clone()
         .or_else(|| (os::CAN_BIND_SOURCE && to.is_ipv4() && to.ip().is_loopback()).then(local));
     let time = Duration::from_secs(args.seconds.into());
-    let native_url = || args.url.clone().for_dialect(&DEFAULT_PATHS, "native");
+    let native_url = || args.url.clone().with_dialect_path(&DEFAULT_PATHS, "native");
     if (args.hostile.is_some() || args.attack.is_some() || args.returning.is_some())
-        && args.url.room_page().is_none()
+        && args.url.room_prefix().is_none()
     {
         // Misbehaving clients speak the native dialect.
         tables::spoken(&PacketTables::builtin(), &DEFAULT_PATHS, &args.url, Some("native"))?;
@@ -230,7 +230,7 @@ fn game(args: &BotsArgs, games: &GameList, to: SocketAddr) -> Result<&'static Ga
     if let Some(name) = &args.game {
         return Ok(games.named(name)?.about);
     }
-    let found = room_list::game_at(&args.url, to).map_err(|error| format!("{}: {error}", args.url))?;
+    let found = room_list::game_of_room(&args.url, to).map_err(|error| format!("{}: {error}", args.url))?;
     let Some(name) = found else { return Ok(games.kinds[0].about) };
     games.named(&name).map(|kind| kind.about).map_err(|_| {
         let known: Vec<&str> = games.about().iter().map(|about| about.name).collect();
@@ -257,7 +257,7 @@ fn known_dialects(args: &BotsArgs, game: &GameInfo, games: &GameList) -> Result<
         None => Arc::new(PacketTables::from_texts(game.tables).map_err(|error| error.to_string())?),
         given => tables::load(given, games)?,
     };
-    if asked.len() > 1 && url.room_page().is_none() {
+    if asked.len() > 1 && url.room_prefix().is_none() {
         return Err(format!("{url} selects one dialect: leave out its path and query to mix dialects"));
     }
     let one = |name: Option<&str>| match tables::spoken(&codes, game.paths, url, name)? {

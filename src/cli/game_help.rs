@@ -8,7 +8,7 @@ use super::serve::MAP_SIZE;
 use crate::game::GameInfo;
 
 /// Completes the help of the flags of `serve`. A flag that none of these games has is not shown.
-pub fn of_games(command: Command, games: &GameList) -> Command {
+pub fn with_game_help(command: Command, games: &GameList) -> Command {
     let about = games.about();
     let said = [
         ("game", Some(game(&about))),
@@ -63,7 +63,7 @@ fn game(games: &[&GameInfo]) -> String {
 
 fn tick_hz(games: &[&GameInfo]) -> String {
     let allowed: Vec<_> =
-        games.iter().map(|about| format!("{} {}", about.name, about.tick_rates_in_words())).collect();
+        games.iter().map(|about| format!("{} {}", about.name, about.describe_tick_rates())).collect();
     let usual =
         games.iter().filter_map(|about| Some(format!("{} {}", about.name, about.tick_rates.first()?)));
     let usual: Vec<String> = usual.collect();
@@ -98,14 +98,14 @@ mod tests {
     use crate::games;
 
     fn help(games: &GameList) -> String {
-        of_games(Cli::command(), games).term_width(0).render_help().to_string()
+        with_game_help(Cli::command(), games).term_width(0).render_help().to_string()
     }
 
     #[test]
     fn the_help_names_every_game_with_its_options_and_rates() {
         let help = help(&GameList::built_in());
-        for about in games::ABOUT {
-            let rates = format!("{} {}", about.name, about.tick_rates_in_words());
+        for about in games::INFO {
+            let rates = format!("{} {}", about.name, about.describe_tick_rates());
             let options = about.options.iter().map(|option| format!("{} (", option.flag));
             for said in options.chain([about.name.to_owned(), rates]) {
                 assert!(help.contains(&said), "{said} is not in:\n{help}");

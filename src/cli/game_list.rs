@@ -113,7 +113,7 @@ impl GameList {
     ///
     /// # Errors
     /// There is no such game or option, or the value of an option is out of its bounds.
-    pub fn beginning_with(&self, text: &str) -> Result<(GameList, OptionValues), CliError> {
+    pub fn with_default(&self, text: &str) -> Result<(GameList, OptionValues), CliError> {
         let (name, rest) = text.split_once(',').map_or((text, None), |(name, rest)| (name, Some(rest)));
         let first = self.named(name)?;
         let mut options: OptionValues = Vec::new();
@@ -145,8 +145,8 @@ impl GameList {
     }
 
     /// Whether these are the games of this project.
-    pub fn are_built_in(&self) -> bool {
-        self.kinds.iter().all(|kind| games::ABOUT.iter().any(|own| own.name == kind.about.name))
+    pub fn is_built_in(&self) -> bool {
+        self.kinds.iter().all(|kind| games::INFO.iter().any(|own| own.name == kind.about.name))
     }
 }
 
@@ -158,7 +158,7 @@ mod tests {
     fn a_game_is_named_with_its_options_and_refused_by_name() {
         let games = GameList::built_in();
         let first =
-            |text| games.beginning_with(text).map(|(games, options)| (games.kinds[0].about.name, options));
+            |text| games.with_default(text).map(|(games, options)| (games.kinds[0].about.name, options));
         assert_eq!(first("tanks"), Ok(("tanks", vec![])));
         assert_eq!(first("tanks,round=60"), Ok(("tanks", vec![("round_s", 60)])));
         assert_eq!(first("moo,map-size=2000"), Ok(("moo", vec![("map_size_px", 2000)])));

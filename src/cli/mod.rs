@@ -135,9 +135,9 @@ pub fn run_with(games: &GameList) -> ExitCode {
 /// The command line, with the help of these games, and the name of a program that has its own.
 fn command(games: &GameList) -> clap::Command {
     let command = game_help::within_columns(Cli::command(), std::env::var("COLUMNS").ok().as_deref());
-    let command = game_help::of_games(command, games);
-    let command = command.mut_subcommand("serve", |serve| game_help::of_games(serve, games));
-    if games.are_built_in() {
+    let command = game_help::with_game_help(command, games);
+    let command = command.mut_subcommand("serve", |serve| game_help::with_game_help(serve, games));
+    if games.is_built_in() {
         return command;
     }
     let name = games.kinds.first().map_or("game", |kind| kind.about.name);

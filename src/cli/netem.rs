@@ -115,7 +115,7 @@ pub fn run(args: &NetemArgs) -> Result<(), CliError> {
 }
 
 fn banner(args: &NetemArgs, conditions: &Conditions, address: SocketAddr) -> String {
-    let (to, keeps) = (args.to, netem_proxy::keeps_addresses(args.to));
+    let (to, keeps) = (args.to, netem_proxy::preserves_addresses(args.to));
     if args.json {
         let line = serde_json::json!({
             "listen": address.to_string(),

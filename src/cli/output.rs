@@ -16,7 +16,7 @@ pub(super) fn tell_error(line: &str) {
 }
 
 /// Why some output could not be written, the first time.
-static UNWRITTEN: OnceLock<CliError> = OnceLock::new();
+static FIRST_WRITE_ERROR: OnceLock<CliError> = OnceLock::new();
 
 /// Prints to standard output, which carries a command's result. A closed pipe (`| head`) is no
 /// error; [`written`] reports other errors. The output is flushed, because a prompt has no line
@@ -30,13 +30,13 @@ pub(super) fn keep_failure(written: io::Result<()>) {
     if let Err(error) = written
         && error.kind() != ErrorKind::BrokenPipe
     {
-        let _ = UNWRITTEN.set(format!("standard output: {error}"));
+        let _ = FIRST_WRITE_ERROR.set(format!("standard output: {error}"));
     }
 }
 
 /// Whether all output was written.
 pub(super) fn written() -> Result<(), CliError> {
-    UNWRITTEN.get().map_or(Ok(()), |failure| Err(failure.clone()))
+    FIRST_WRITE_ERROR.get().map_or(Ok(()), |failure| Err(failure.clone()))
 }
 
 /// Returns to the front of the terminal's line and clears it.

@@ -21,7 +21,7 @@ use crate::tools::playback::{FileEnd, Playback, PlaybackRoom};
 /// The file cannot be watched, or the address cannot be used, in words.
 pub fn run(file: &Path, listen: SocketAddr, games: &GameList) -> Result<(), CliError> {
     let watch = read(file, games).map_err(|error| format!("{}: {error}", file.display()))?;
-    if let Some(why) = watch.why_nothing() {
+    if let Some(why) = watch.unavailable_reason() {
         return Err(format!("{}: {why}", file.display()));
     }
     let mut rooms = Vec::new();
@@ -51,7 +51,7 @@ pub fn run(file: &Path, listen: SocketAddr, games: &GameList) -> Result<(), CliE
 /// Whether the page can compute the world of this game: its WebAssembly module has the rules of this
 /// project's games only.
 fn has_rules(about: &GameInfo) -> bool {
-    games::ABOUT.iter().any(|own| own.name == about.name)
+    games::INFO.iter().any(|own| own.name == about.name)
 }
 
 /// Why no room can be watched: the games, and the page that has their rules.

@@ -16,7 +16,7 @@ use crate::util::os;
 use crate::util::plural::count_noun;
 
 /// The variable with the text of a token file.
-const VARIABLE: &str = "TICKWIRE_TOKENS";
+const TOKENS_VARIABLE: &str = "TICKWIRE_TOKENS";
 
 /// The options of `serve` that say who may play.
 #[derive(Debug, Args)]
@@ -37,24 +37,28 @@ impl PlayerArgs {
     /// # Errors
     /// The tokens cannot be read; the error contains none.
     pub fn read(&self) -> Result<PlayAccess, CliError> {
-        let variable = match env::var(VARIABLE) {
+        let variable = match env::var(TOKENS_VARIABLE) {
             Ok(text) => Some(text),
             Err(VarError::NotPresent) => None,
-            Err(VarError::NotUnicode(_)) => return Err(format!("{VARIABLE}: is not UTF-8")),
+            Err(VarError::NotUnicode(_)) => return Err(format!("{TOKENS_VARIABLE}: is not UTF-8")),
         };
         let tokens = match (&self.token_file, variable) {
             (Some(_), Some(_)) => {
-                return Err(format!("--token-file and {VARIABLE} cannot be combined: use one of them"));
+                return Err(format!(
+                    "--token-file and {TOKENS_VARIABLE} cannot be combined: use one of them"
+                ));
             }
             (Some(file), None) => Some(of_file(file)?),
             (None, Some(text)) => {
                 let read = Tokens::read(&text.replace(';', "\n"));
-                Some(read.map_err(|bad| format!("{VARIABLE}: {bad}"))?)
+                Some(read.map_err(|bad| format!("{TOKENS_VARIABLE}: {bad}"))?)
             }
             (None, None) => None,
         };
         if self.spectators && tokens.is_none() {
-            return Err(format!("--spectators needs --token-file or {VARIABLE}: without, everyone plays"));
+            return Err(format!(
+                "--spectators needs --token-file or {TOKENS_VARIABLE}: without, everyone plays"
+            ));
         }
         Ok(PlayAccess { tokens, spectators: self.spectators })
     }

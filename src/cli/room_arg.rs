@@ -17,7 +17,8 @@ pub const FOREIGN_FLAG: &str = "moomoo-update-hz";
 pub const FOREIGN_VARIABLE: &str = "TICKWIRE_MOOMOO_UPDATE_HZ";
 
 /// The options of a room of any game, as an error lists them. The options of its game follow.
-const OPTIONS: [&str; 6] = ["seed", "tick-hz", "update-hz", "command-delay-ticks", "max-clients", "restore"];
+const ROOM_OPTIONS: [&str; 6] =
+    ["seed", "tick-hz", "update-hz", "command-delay-ticks", "max-clients", "restore"];
 
 /// See the [module](self). An option that is not given has the value of the server's flag, or the
 /// default of its game.
@@ -84,7 +85,9 @@ impl RoomArg {
             "seed" => self.seed = Some(number(value, 0, u32::MAX)?),
             "tick-hz" => self.tick_hz = Some(about.check_tick_hz(number(value, 0, u32::MAX)?)?),
             "update-hz" => self.update_hz = Some(number(value, 1, 60)?),
-            FOREIGN_FLAG if about.foreign_dialects.is_some() => self.foreign_update_hz = Some(number(value, 1, 60)?),
+            FOREIGN_FLAG if about.foreign_dialects.is_some() => {
+                self.foreign_update_hz = Some(number(value, 1, 60)?)
+            }
             "command-delay-ticks" => self.command_delay_ticks = Some(number(value, 0, u32::MAX)?),
             "max-clients" => self.max_clients = Some(number(value, 1, u32::MAX)? as usize),
             "restore" => self.restore = Some(PathBuf::from(value)),
@@ -92,7 +95,7 @@ impl RoomArg {
                 let Some(own) = about.options.iter().find(|option| option.flag == key) else {
                     let own = about.options.iter().map(|option| option.flag);
                     let foreign = about.foreign_dialects.map(|_| FOREIGN_FLAG);
-                    let names: Vec<&str> = OPTIONS.into_iter().chain(foreign).chain(own).collect();
+                    let names: Vec<&str> = ROOM_OPTIONS.into_iter().chain(foreign).chain(own).collect();
                     return Err(format!("unknown option; the options are: {}", names.join(", ")));
                 };
                 self.options.push((own.name, number(value, own.min, own.max)?));

@@ -38,7 +38,7 @@ use crate::util::plural::count_noun;
 pub const MAP_SIZE: &str = "map-size";
 
 /// The value of `--capture` that means standard output.
-const STDOUT: &str = "-";
+const STDOUT_ARG: &str = "-";
 
 /// Options of `serve`. Each flag has an environment variable of the same name.
 #[derive(Debug, Args)]
@@ -170,7 +170,7 @@ fn switch(text: &str) -> Result<bool, String> {
 
 /// Serves until Ctrl-C, SIGTERM or the operator's `stop`.
 pub fn run(args: &ServeArgs, all: &GameList) -> Result<(), CliError> {
-    let first = args.game.as_deref().map(|text| all.beginning_with(text));
+    let first = args.game.as_deref().map(|text| all.with_default(text));
     let (games, options) = first.transpose().map_err(|reason| format!("--game {reason}"))?.unzip();
     let games = games.as_ref().unwrap_or(all);
     let config = config(args, games, &options.unwrap_or_default())?;
@@ -180,7 +180,7 @@ pub fn run(args: &ServeArgs, all: &GameList) -> Result<(), CliError> {
     let log = Log::start(&args.log)?;
     kept.log_reports();
     args.players.warn();
-    let served = serve(config, rooms, args, kept, !games.are_built_in());
+    let served = serve(config, rooms, args, kept, !games.is_built_in());
     log.finish();
     served
 }
@@ -248,7 +248,7 @@ fn serve(
     mut kept: StateFile,
     has_own_game: bool,
 ) -> Result<(), CliError> {
-    let is_to_stdout = args.capture.as_deref() == Some(Path::new(STDOUT));
+    let is_to_stdout = args.capture.as_deref() == Some(Path::new(STDOUT_ARG));
     let print = if is_to_stdout { print_aside } else { print };
     let stopped = signals::stopped()?;
     let bind = config.bind;
@@ -277,7 +277,7 @@ fn serve(
     kept.begin()?;
     while stopped.recv_timeout(limits::ROOM_WATCHDOG_INTERVAL).is_err()
         && server.is_ticking()
-        && !server.is_asked_to_stop()
+        && !server.is_stop_requested()
     {}
     let ticked = server.is_ticking();
     let worlds = args.keep.as_ref().map(|_| server.kept()).unwrap_or_default();
@@ -367,7 +367,7 @@ fn identity(about: &GameInfo, args: &ServeArgs) -> Result<WorldParams, CliError>
 /// The directory for captures started by an operator command: that of the command line's capture,
 /// or else that of `save`.
 fn capture_dir(args: &ServeArgs) -> PathBuf {
-    let file = args.capture.as_deref().filter(|file| *file != Path::new(STDOUT));
+    let file = args.capture.as_deref().filter(|file| *file != Path::new(STDOUT_ARG));
     match file.and_then(Path::parent) {
         None => args.save_dir.clone(),
         Some(folder) if folder.as_os_str().is_empty() => PathBuf::from("."),
@@ -402,7 +402,8 @@ fn banner(server: &ServerHandle, is_new_token: bool, has_own_game: bool) -> Stri
     text.push_str(&format!("  wire     http://{host}{}\n", inspector::PATH));
     text.push_str(&format!("  admin    http://{host}{}{token}\n", http_admin::PATH));
     let identity = &config.identity;
-    let dialects = config.game.about.foreign_dialects.map_or("", |_| "?dialect=NAME for another dialect, and ");
+    let dialects =
+        config.game.about.foreign_dialects.map_or("", |_| "?dialect=NAME for another dialect, and ");
     text.push_str(&format!(
         "\n  add {dialects}?format=json for JSON instead of MessagePack\n\n{}  \
          bind {address}, {}, seed {}{},\n  \
@@ -412,13 +413,13 @@ fn banner(server: &ServerHandle, is_new_token: bool, has_own_game: bool) -> Stri
         rates(rooms[0].about, config.rates()),
         identity.seed,
         options(rooms[0].about, identity),
-        or_word(&config.trusted_proxies, "none"),
+        join_or(&config.trusted_proxies, "none"),
         server.ceilings(),
         config.max_clients,
         config.max_clients_per_address,
         if config.address_budgets { "on" } else { "off" },
         config.command_delay_ticks,
-        or_word(&config.allowed_origins, "any"),
+        join_or(&config.allowed_origins, "any"),
     ));
     text
 }
@@ -448,7 +449,8 @@ fn room_line(host: &str, room: &RoomHandle) -> String {
 
 /// The rates of a room's ticks and updates.
 fn rates(about: &GameInfo, UpdateRates { tick_hz, update_hz, foreign_hz }: UpdateRates) -> String {
-    let foreign = about.foreign_dialects.map_or_else(String::new, |dialects| format!(" ({dialects} {foreign_hz} Hz)"));
+    let foreign =
+        about.foreign_dialects.map_or_else(String::new, |dialects| format!(" ({dialects} {foreign_hz} Hz)"));
     format!("tick {tick_hz} Hz, updates {update_hz} Hz{foreign}")
 }
 
@@ -460,7 +462,7 @@ fn options(about: &GameInfo, identity: &WorldParams) -> String {
 }
 
 /// A list with commas, or this word for an empty one.
-fn or_word(list: &[impl ToString], word: &str) -> String {
+fn join_or(list: &[impl ToString], word: &str) -> String {
     if list.is_empty() {
         return word.to_owned();
     }

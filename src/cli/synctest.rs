@@ -84,7 +84,7 @@ pub fn run(args: &SynctestArgs, games: &GameList) -> Result<(), CliError> {
     if let Some(mut trace) = trace {
         trace.flush().map_err(|error| format!("--trace: {error}"))?;
     }
-    let floats = if games.are_built_in() { String::new() } else { super::floats::note() };
+    let floats = if games.is_built_in() { String::new() } else { super::floats::note() };
     let name = game.about.name;
     print(&if args.json { json(args, name, &all) } else { text(args, name, &all) + &floats });
     Ok(())
@@ -132,7 +132,7 @@ fn text(args: &SynctestArgs, game: &str, all: &SynctestReport) -> String {
     }
     let deeds = all.deeds.0.iter().map(|(_, words, number)| format!("{words} {number}"));
     let _ = writeln!(text, "{:>12}  {}", "played", deeds.collect::<Vec<_>>().join(", "));
-    if let Some(least) = all.least_acting {
+    if let Some(least) = all.min_acting_players {
         let _ = writeln!(text, "{least:>12}  players acted at least in each {} ticks", synctest::WINDOW);
     }
     let _ = writeln!(text, "    checksum  {:016x}", all.checksum);
@@ -150,7 +150,7 @@ fn json(args: &SynctestArgs, game: &str, all: &SynctestReport) -> String {
         "players": args.players,
         "back": args.back,
         "copies": all.copies,
-        "least_acting": all.least_acting,
+        "least_acting": all.min_acting_players,
         "checksum": format!("{:016x}", all.checksum),
         "commands": all.commands,
         "deeds": deeds,

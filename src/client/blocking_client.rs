@@ -85,7 +85,7 @@ impl<H: for<'a> From<&'a DecodedPacket<'a>>> BlockingClient<H> {
         let link = ClientConnection::new(&url.authority(), &url.target, is_native, dial::keys());
         let mut talk = BlockingClient { stream, link, dialect, received: VecDeque::new(), ending: None };
         talk.flush()?;
-        let deadline = Instant::now() + limits::DIAL_TIME;
+        let deadline = Instant::now() + limits::CONNECT_TIMEOUT;
         loop {
             match talk.link.next_event() {
                 Ok(Some(ClientEvent::Open)) => return Ok(talk),
@@ -127,7 +127,7 @@ impl<H: for<'a> From<&'a DecodedPacket<'a>>> BlockingClient<H> {
     /// The socket's error; `TimedOut` if the server does not accept all bytes within
     /// [`limits::DIAL_TIME`].
     pub fn send_bytes(&mut self, mut bytes: &[u8]) -> io::Result<()> {
-        let deadline = Instant::now() + limits::DIAL_TIME;
+        let deadline = Instant::now() + limits::CONNECT_TIMEOUT;
         while !bytes.is_empty() {
             match self.stream.write(bytes) {
                 Ok(count) => bytes = &bytes[count..],
@@ -187,12 +187,12 @@ impl<H: for<'a> From<&'a DecodedPacket<'a>>> BlockingClient<H> {
     }
 
     fn take_events(&mut self) -> io::Result<()> {
-        let taken = self.take_all();
+        let taken = self.drain_events();
         // Also after a broken rule: then the close frame reports it (RFC 6455 section 7.1.7).
         self.flush().and(taken)
     }
 
-    fn take_all(&mut self) -> io::Result<()> {
+    fn drain_events(&mut self) -> io::Result<()> {
         loop {
             match self.link.next_event().map_err(|error| io::Error::new(ErrorKind::InvalidData, error))? {
                 None => return Ok(()),

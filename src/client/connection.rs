@@ -111,7 +111,7 @@ pub struct ClientConnection {
     /// A broken rule of the response, to be reported.
     failure: Option<ClientConnectionError>,
     /// The server's bytes ended before the upgrade was granted.
-    ended_early: bool,
+    closed_early: bool,
 }
 
 impl ClientConnection {
@@ -119,15 +119,15 @@ impl ClientConnection {
     /// subprotocol.
     pub fn new(host: &str, target: &str, native: bool, keys: ConnectionKeys) -> ClientConnection {
         if !native {
-            return ClientConnection::with_protocol(host, target, None, &[], keys);
+            return ClientConnection::with_subprotocol(host, target, None, &[], keys);
         }
         let (target, credentials) = without_credentials(target);
         let credentials: Vec<&str> = credentials.iter().map(String::as_str).collect();
-        ClientConnection::with_protocol(host, &target, Some(SUBPROTOCOL), &credentials, keys)
+        ClientConnection::with_subprotocol(host, &target, Some(SUBPROTOCOL), &credentials, keys)
     }
 
     /// The same with a subprotocol, or none, and with subprotocols that are credentials.
-    pub fn with_protocol(
+    pub fn with_subprotocol(
         host: &str,
         target: &str,
         protocol: Option<&'static str>,
@@ -142,14 +142,14 @@ impl ClientConnection {
             key,
             mask: keys.mask,
         };
-        ClientConnection { state, protocol, output, failure: None, ended_early: false }
+        ClientConnection { state, protocol, output, failure: None, closed_early: false }
     }
 
     /// Takes bytes of the server.
     pub fn receive(&mut self, bytes: &[u8]) {
         match &mut self.state {
             ConnectionState::Waiting { .. } => {
-                if let Err(failure) = self.shake_hands(bytes) {
+                if let Err(failure) = self.handshake(bytes) {
                     self.state = ConnectionState::Failed;
                     self.failure = Some(failure);
                 }
@@ -163,11 +163,11 @@ impl ClientConnection {
     pub fn receive_eof(&mut self) {
         match &mut self.state {
             ConnectionState::Granted(conn) | ConnectionState::Open(conn) => conn.receive_eof(),
-            ConnectionState::Waiting { .. } | ConnectionState::Failed => self.ended_early = true,
+            ConnectionState::Waiting { .. } | ConnectionState::Failed => self.closed_early = true,
         }
     }
 
-    fn shake_hands(&mut self, bytes: &[u8]) -> Result<(), ClientConnectionError> {
+    fn handshake(&mut self, bytes: &[u8]) -> Result<(), ClientConnectionError> {
         let ConnectionState::Waiting { reader, key, mask } = &mut self.state else { return Ok(()) };
         let Some(head) = reader.receive(bytes)? else { return Ok(()) };
         if head.status != 101 {
@@ -189,7 +189,7 @@ impl ClientConnection {
         if let Some(failure) = self.failure.take() {
             return Err(failure);
         }
-        if std::mem::take(&mut self.ended_early) {
+        if std::mem::take(&mut self.closed_early) {
             self.state = ConnectionState::Failed;
             return Ok(Some(ClientEvent::Ended));
         }

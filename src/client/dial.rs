@@ -28,7 +28,7 @@ pub fn resolve(url: &Url) -> io::Result<SocketAddr> {
 /// # Errors
 /// The system's error, or `TimedOut`.
 pub fn dial(to: SocketAddr, from: Option<IpAddr>) -> io::Result<TcpStream> {
-    dial_with_room(to, from, None)
+    connect_with_recv_buffer(to, from, None)
 }
 
 /// Like [`dial`], with a kernel receive buffer of the given size, to limit what a peer can send to
@@ -36,7 +36,7 @@ pub fn dial(to: SocketAddr, from: Option<IpAddr>) -> io::Result<TcpStream> {
 ///
 /// # Errors
 /// As [`dial`].
-pub fn dial_with_room(
+pub fn connect_with_recv_buffer(
     to: SocketAddr,
     from: Option<IpAddr>,
     room_bytes: Option<usize>,

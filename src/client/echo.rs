@@ -24,9 +24,9 @@ use crate::ws::{Connection, Event, Limits, Role, handshake};
 pub fn run(url: &Url, mut heard: impl FnMut(&Event<'_>)) -> io::Result<()> {
     let stream = dial::dial(dial::resolve(url)?, None)?;
     stream.set_nonblocking(false)?;
-    stream.set_read_timeout(Some(limits::CLIENT_SILENCE))?;
-    stream.set_write_timeout(Some(limits::CLIENT_SILENCE))?;
-    let rest = shake_hands(&stream, url)?;
+    stream.set_read_timeout(Some(limits::CLIENT_IDLE_TIMEOUT))?;
+    stream.set_write_timeout(Some(limits::CLIENT_IDLE_TIMEOUT))?;
+    let rest = handshake(&stream, url)?;
     let limits = Limits {
         message_bytes: limits::MAX_ECHO_MESSAGE_BYTES,
         fragments: limits::ECHO_FRAGMENTS,
@@ -42,7 +42,7 @@ pub fn run(url: &Url, mut heard: impl FnMut(&Event<'_>)) -> io::Result<()> {
             heard(event);
         });
         if let Err(error) = (&stream).write_all(&output) {
-            return read_on(&stream, &mut conn, error, &mut heard);
+            return read_remaining(&stream, &mut conn, error, &mut heard);
         }
         output.clear();
         if echoed.is_err() || conn.is_finished() {
@@ -63,12 +63,12 @@ pub fn run(url: &Url, mut heard: impl FnMut(&Event<'_>)) -> io::Result<()> {
 }
 
 /// Requests the upgrade. Returns the bytes that followed the response.
-fn shake_hands(mut stream: &TcpStream, url: &Url) -> io::Result<Vec<u8>> {
+fn handshake(mut stream: &TcpStream, url: &Url) -> io::Result<Vec<u8>> {
     let wrong = |error: ClientConnectionError| io::Error::new(ErrorKind::InvalidData, error);
     let key = handshake::encode_key(dial::random());
     stream.write_all(&handshake::request(&url.authority(), &url.target, &key, &[]))?;
     let (mut reader, mut buffer) = (ResponseReader::new(limits::HEAD_LIMITS), [0; limits::READ_BYTES]);
-    let deadline = Instant::now() + limits::DIAL_TIME;
+    let deadline = Instant::now() + limits::CONNECT_TIMEOUT;
     loop {
         let count = read_until(stream, &mut buffer, deadline)?;
         if count == 0 {
@@ -79,7 +79,7 @@ fn shake_hands(mut stream: &TcpStream, url: &Url) -> io::Result<Vec<u8>> {
                 return Err(wrong(ClientConnectionError::Refused(head.status)));
             }
             handshake::check_response(&head, &key, &[]).map_err(|rule| wrong(rule.into()))?;
-            stream.set_read_timeout(Some(limits::CLIENT_SILENCE))?;
+            stream.set_read_timeout(Some(limits::CLIENT_IDLE_TIMEOUT))?;
             return Ok(reader.rest().to_vec());
         }
     }
@@ -116,7 +116,7 @@ fn echo(
 
 /// The server accepts no more data. The data that it sent before, a close frame above all, matters
 /// more.
-fn read_on(
+fn read_remaining(
     stream: &TcpStream,
     conn: &mut Connection,
     lost: io::Error,
@@ -129,7 +129,7 @@ fn read_on(
         return Err(lost);
     }
     let (mut is_closed, mut unsent) = (false, Vec::new());
-    let deadline = Instant::now() + limits::CLIENT_END_TIME;
+    let deadline = Instant::now() + limits::CLIENT_CLOSE_TIMEOUT;
     loop {
         match read_until(stream, conn.recv_buffer(limits::ECHO_READ_BYTES), deadline) {
             Ok(count) if count > 0 => conn.commit(count),
@@ -168,7 +168,7 @@ fn read_until(stream: &TcpStream, buffer: &mut [u8], deadline: Instant) -> io::R
 
 /// Waits for the server to end the connection, and ends it after a timeout.
 fn wait_for_end(stream: &TcpStream) {
-    let (deadline, mut buffer) = (Instant::now() + limits::CLIENT_END_TIME, [0; limits::READ_BYTES]);
+    let (deadline, mut buffer) = (Instant::now() + limits::CLIENT_CLOSE_TIMEOUT, [0; limits::READ_BYTES]);
     while read_until(stream, &mut buffer, deadline).is_ok_and(|count| count > 0) {}
     let _ = stream.shutdown(Shutdown::Both);
 }

@@ -14,5 +14,5 @@ pub type TanksLocalWorld = SimpleLocalWorld<games::tanks::Tanks>;
 /// A built-in game by its name, as [`Follower`](super::lockstep_follower::LockstepFollower) needs it; a program with a game of its own uses
 /// [`Game::ABOUT`](crate::game::Game::ABOUT).
 pub fn game(name: &str) -> Option<&'static GameInfo> {
-    games::ABOUT.iter().find(|about| about.name == name).copied()
+    games::INFO.iter().find(|about| about.name == name).copied()
 }

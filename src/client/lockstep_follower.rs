@@ -25,7 +25,7 @@ use crate::limits;
 use crate::packet::{DecodedPacket, Dialect, Direction, Value};
 
 /// Own worlds that are kept, one for each of the last checksum ticks.
-const KEPT: usize = 3;
+const RETAINED_WORLDS: usize = 3;
 
 /// What a packet was to a follower.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -117,7 +117,7 @@ pub struct LockstepFollower {
     /// Own worlds at the newest checksum ticks.
     kept: VecDeque<RetainedWorld>,
     /// Whether a snapshot was asked for that has not come.
-    is_asking: bool,
+    has_requested_snapshot: bool,
     /// A field is changed at the next checksum tick, with this seed.
     corrupts: Option<u64>,
     corrupted: Option<(u32, FieldDiff)>,
@@ -146,7 +146,7 @@ impl LockstepFollower {
             checksum_ticks: limits::LOCKSTEP_CHECKSUM_TICKS,
             sent: None,
             kept: VecDeque::new(),
-            is_asking: false,
+            has_requested_snapshot: false,
             corrupts: None,
             corrupted: None,
             counts: FollowerCounts::default(),
@@ -256,7 +256,7 @@ impl LockstepFollower {
 
     /// Returns the result. An error means that the requested snapshot will not come: the client may request another.
     fn may_ask_again<T>(&mut self, result: Result<T, String>) -> Result<T, String> {
-        self.is_asking &= result.is_ok();
+        self.has_requested_snapshot &= result.is_ok();
         result
     }
 
@@ -264,7 +264,7 @@ impl LockstepFollower {
         let world = (self.about.look)(snapshot, &self.dialect)?;
         self.counts.syncs += 1;
         self.counts.bytes += snapshot.len() as u64;
-        self.is_asking = false;
+        self.has_requested_snapshot = false;
         self.is_silent = false;
         let tick = world.world().tick();
         self.world = Some(world);
@@ -277,13 +277,13 @@ impl LockstepFollower {
         let frame = (self.about.frame)(bytes).ok();
         let is_next = |world: &dyn DynWorld| frame.as_ref().is_some_and(|frame| frame.tick == world.tick());
         if !self.world().is_some_and(is_next) {
-            if !self.is_asking {
-                self.is_asking = true;
+            if !self.has_requested_snapshot {
+                self.has_requested_snapshot = true;
                 self.outgoing(STATE_SYNC_REQUEST, &[], say);
             }
             return FollowEvent::Noted;
         }
-        self.look_back(say);
+        self.check_checksum_tick(say);
         let (Some(world), Some(frame)) = (&mut self.world, frame) else { return FollowEvent::Noted };
         self.counts.ticks += 1;
         if frame.tick + 1 < self.present {
@@ -302,7 +302,7 @@ impl LockstepFollower {
 
     /// At a checksum tick: sends the checksum, unless the tick was past when the snapshot came; or compares the world with the one that
     /// was there before.
-    fn look_back(&mut self, say: &mut Vec<Vec<u8>>) {
+    fn check_checksum_tick(&mut self, say: &mut Vec<Vec<u8>>) {
         let Some(world) = &mut self.world else { return };
         let tick = world.world().tick();
         if !tick.is_multiple_of(self.checksum_ticks) {
@@ -321,7 +321,7 @@ impl LockstepFollower {
         }
         let (checksum, snapshot) = (world.world().checksum(), world.world().snapshot());
         self.kept.push_back(RetainedWorld { tick, checksum, snapshot });
-        if self.kept.len() > KEPT {
+        if self.kept.len() > RETAINED_WORLDS {
             self.kept.pop_front();
         }
         self.sent = Some(tick);

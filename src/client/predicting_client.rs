@@ -17,10 +17,10 @@ use crate::game::prediction::{LocalWorld, Position, Prediction, RenderedState};
 use crate::packet::{DecodedPacket, Dialect, Direction, PacketError, Value};
 
 /// Time between two pings.
-const PING: Duration = Duration::from_secs(2);
+const PING_INTERVAL: Duration = Duration::from_secs(2);
 
 /// The argument of a command that says when its player saw the others as it judged by.
-const SEEN: &str = "seen";
+const SEEN_ARGUMENT: &str = "seen";
 
 /// See the [module](self).
 pub struct PredictingClient<W: LocalWorld> {
@@ -34,7 +34,7 @@ pub struct PredictingClient<W: LocalWorld> {
     tick: u32,
     pings: u32,
     pinged: Duration,
-    is_welcome: bool,
+    is_welcomed: bool,
     ended: Option<String>,
 }
 
@@ -47,7 +47,7 @@ impl<W: LocalWorld> PredictingClient<W> {
         hello: &[(&str, Value)],
     ) -> PredictingClient<W> {
         let mut prediction = Prediction::new(&dialect);
-        prediction.follow_others();
+        prediction.track_remote_players();
         PredictingClient {
             link,
             prediction,
@@ -57,7 +57,7 @@ impl<W: LocalWorld> PredictingClient<W> {
             tick: 0,
             pings: 0,
             pinged: Duration::ZERO,
-            is_welcome: false,
+            is_welcomed: false,
             ended: None,
         }
     }
@@ -75,11 +75,11 @@ impl<W: LocalWorld> PredictingClient<W> {
             let dialect = Arc::clone(&self.dialect);
             match self.link.next_event() {
                 Ok(None) => return,
-                Ok(Some(ClientEvent::Open)) => self.greet(now),
+                Ok(Some(ClientEvent::Open)) => self.send_hello(now),
                 Ok(Some(ClientEvent::Binary(message))) => {
                     let Ok(packet) = dialect.decode(Direction::ToClient, message) else { continue };
                     if packet.row.name == "welcome" {
-                        (self.is_welcome, self.sequence, self.tick) = (true, 0, 0);
+                        (self.is_welcomed, self.sequence, self.tick) = (true, 0, 0);
                     }
                     self.prediction.on_packet(&packet, now);
                     see(&packet, &self.prediction);
@@ -105,7 +105,7 @@ impl<W: LocalWorld> PredictingClient<W> {
         self.ended.get_or_insert(reason);
     }
 
-    fn greet(&mut self, now: Duration) {
+    fn send_hello(&mut self, now: Duration) {
         let values = self.named("hello", &[("version", 1.into()), ("mode", 1.into())]);
         let _ = self.send_packet("hello", &values, now);
     }
@@ -142,7 +142,7 @@ impl<W: LocalWorld> PredictingClient<W> {
         let mut all = vec![(self.sequence + 1).into(), tick];
         all.extend_from_slice(values);
         let next = self.dialect.row(Direction::ToServer, name).and_then(|row| row.arguments.get(all.len()));
-        if next.is_some_and(|argument| argument.name == SEEN) {
+        if next.is_some_and(|argument| argument.name == SEEN_ARGUMENT) {
             all.push(self.seen(now).map_or(Value::Nil, Value::from));
         }
         self.send_packet(name, &all, now)?;
@@ -169,7 +169,7 @@ impl<W: LocalWorld> PredictingClient<W> {
     /// Moves on to `now`, and returns where the own player is shown; `None` without one, and until the
     /// line is measured. Sends a ping every two seconds.
     pub fn advance(&mut self, now: Duration) -> Option<RenderedState> {
-        if self.is_welcome && (self.pings == 0 || now >= self.pinged + PING) {
+        if self.is_welcomed && (self.pings == 0 || now >= self.pinged + PING_INTERVAL) {
             (self.pings, self.pinged) = (self.pings + 1, now);
             let _ = self.send_packet("ping", &[self.pings.into()], now);
         }

@@ -11,14 +11,14 @@ use crate::limits;
 use crate::util::os::PollInterest;
 
 /// The request path of the list.
-const LIST: &str = "/rooms?format=json";
+const ROOM_LIST_PATH: &str = "/rooms?format=json";
 
 /// The game of the room of a URL, as the server at this address names it; `None` if the server has no
 /// list of rooms, or the list lacks the room, such as a private one.
 ///
 /// # Errors
 /// The server cannot be reached or does not answer.
-pub fn game_at(url: &Url, to: SocketAddr) -> io::Result<Option<String>> {
+pub fn game_of_room(url: &Url, to: SocketAddr) -> io::Result<Option<String>> {
     let list = get(to, &url.authority())?;
     let Ok(list) = serde_json::from_slice::<serde_json::Value>(&list) else { return Ok(None) };
     let rooms = list["rooms"].as_array().map_or(&[][..], Vec::as_slice);
@@ -32,10 +32,10 @@ pub fn game_at(url: &Url, to: SocketAddr) -> io::Result<Option<String>> {
 /// The body of the response; empty if its status is not 200.
 fn get(to: SocketAddr, authority: &str) -> io::Result<Vec<u8>> {
     let mut stream = dial::dial(to, None)?;
-    let request = format!("GET {LIST} HTTP/1.1\r\nHost: {authority}\r\nConnection: close\r\n\r\n");
+    let request = format!("GET {ROOM_LIST_PATH} HTTP/1.1\r\nHost: {authority}\r\nConnection: close\r\n\r\n");
     // The request is shorter than any buffer of a new socket.
     stream.write_all(request.as_bytes())?;
-    let deadline = Instant::now() + limits::DIAL_TIME;
+    let deadline = Instant::now() + limits::CONNECT_TIMEOUT;
     let (mut answer, mut buffer) = (Answer::new(limits::ROOM_LIST_BYTES), [0; 16 * 1024]);
     while !answer.is_whole() {
         dial::wait(PollInterest::readable(&stream), deadline.saturating_duration_since(Instant::now()))?;

@@ -35,13 +35,13 @@ impl Url {
 
     /// The name of the room, empty for the default room.
     pub fn room(&self) -> &str {
-        let page = self.room_page().and_then(|prefix| prefix.strip_prefix(ROOM_PREFIX));
+        let page = self.room_prefix().and_then(|prefix| prefix.strip_prefix(ROOM_PREFIX));
         page.unwrap_or_else(|| split_room_path(&self.target).0)
     }
 
     /// The prefix of the room's paths, if the URL names a room and no endpoint in it: its page, or the
     /// server alone.
-    pub fn room_page(&self) -> Option<&str> {
+    pub fn room_prefix(&self) -> Option<&str> {
         let prefix = self.target.strip_suffix('/').unwrap_or(&self.target);
         let is_page = prefix.is_empty() || prefix.strip_prefix(ROOM_PREFIX).is_some_and(is_room_name);
         is_page.then_some(prefix)
@@ -50,14 +50,14 @@ impl Url {
     /// Whether the URL names the path to request, and not only a server or a room: any path but that of a
     /// room without a slash at its end.
     pub fn is_exact(&self) -> bool {
-        self.room_page().is_none() || self.has_path && self.target.ends_with('/')
+        self.room_prefix().is_none() || self.has_path && self.target.ends_with('/')
     }
 
     /// The same room at the endpoint of a dialect, by the paths of the room's game, unless the URL
     /// names an endpoint of its own. A dialect without a path is asked for at the last path.
     #[must_use]
-    pub fn for_dialect(mut self, paths: &[(&str, &str)], dialect: &str) -> Url {
-        if let (Some(prefix), Some((last, _))) = (self.room_page(), paths.last()) {
+    pub fn with_dialect_path(mut self, paths: &[(&str, &str)], dialect: &str) -> Url {
+        if let (Some(prefix), Some((last, _))) = (self.room_prefix(), paths.last()) {
             self.target = match paths.iter().find(|(_, spoken)| *spoken == dialect) {
                 Some((path, _)) => format!("{prefix}{path}"),
                 None => format!("{prefix}{last}?dialect={dialect}"),
@@ -182,7 +182,7 @@ mod tests {
             let url: Url = text.parse().unwrap();
             assert_eq!(url.room(), room, "{text}");
             assert_eq!(url.is_exact(), is_exact, "{text}");
-            assert_eq!(url.for_dialect(&paths, dialect).target, target, "{text}");
+            assert_eq!(url.with_dialect_path(&paths, dialect).target, target, "{text}");
         }
     }
 }

@@ -73,8 +73,8 @@ impl DisconnectReason {
             }
             _ => close::encode(self.close_code(), self.name(), &mut body),
         }
-        if matches!(self, DisconnectReason::Breach(breach) if !breach.is_of_the_client()) {
-            endpoint.write_named(&mut frames, "disconnect", &[("reason", self.name().into())]);
+        if matches!(self, DisconnectReason::Breach(breach) if !breach.is_client_fault()) {
+            endpoint.write_packet(&mut frames, "disconnect", &[("reason", self.name().into())]);
         }
         frame::write(&mut frames, Opcode::Close, None, &body);
         frames

@@ -52,7 +52,7 @@ impl MessageRateLimits {
     pub fn save(&self, now: Duration, out: &mut Vec<u8>) {
         for bucket in [&self.messages, &self.bytes] {
             out.extend(bucket.tokens_nano.to_le_bytes());
-            SavedReader::write_ago(out, now, Some(bucket.filled));
+            SavedReader::write_age(out, now, Some(bucket.filled));
         }
         out.extend([&self.messages, &self.bytes].map(|bucket| bucket.warning as u8));
     }

@@ -24,7 +24,7 @@ use super::rate_limits::MessageRateLimits;
 use super::redact::{self, RedactionRules};
 use super::{DisconnectReason, WireFormat};
 use crate::connection::session::{NATIVE_VERSION, Session, SessionOutput, says_hello};
-use crate::game::command_acks::answers_commands;
+use crate::game::command_acks::has_command_acks;
 use crate::game::{CloseReason, GameInfo, SavedReader};
 use crate::limits;
 use crate::packet::{DecodedPacket, Direction, PacketError};
@@ -52,7 +52,7 @@ pub struct Receiver {
     talk: ReceiverState,
     observed: ObservedStream,
     /// What comes is ignored.
-    is_deaf: bool,
+    is_input_ignored: bool,
 }
 
 #[derive(Debug)]
@@ -91,7 +91,7 @@ impl Receiver {
                 has_unusable,
             },
             observed: ObservedStream::default(),
-            is_deaf: false,
+            is_input_ignored: false,
         }
     }
 
@@ -124,14 +124,14 @@ impl Receiver {
         driver: &mut dyn Driver,
     ) -> Result<usize, DisconnectReason> {
         self.talk.hides = driver.has_tokens();
-        if self.is_deaf {
+        if self.is_input_ignored {
             self.ignore(bytes, at, driver.books());
             return Ok(0);
         }
         self.observed.take(bytes, self.is_between_messages(), driver.books());
         self.frames.receive(bytes);
         let result = self.handle(at, driver);
-        if result.is_err() || self.is_deaf {
+        if result.is_err() || self.is_input_ignored {
             self.end(at, driver.books());
         }
         self.talk.flush(driver);
@@ -144,14 +144,14 @@ impl Receiver {
     }
 
     fn handle(&mut self, at: ReadTime, driver: &mut dyn Driver) -> Result<usize, DisconnectReason> {
-        let Receiver { frames, talk, observed, is_deaf } = self;
+        let Receiver { frames, talk, observed, is_input_ignored } = self;
         let mut count = 0;
         loop {
             let read = match frames.next_received() {
                 Ok(Some(read)) => read,
                 Ok(None) => return Ok(count),
                 Err(_) if talk.session.is_turned_away() => {
-                    *is_deaf = true;
+                    *is_input_ignored = true;
                     return Ok(count);
                 }
                 Err(violation) => return Err(DisconnectReason::Violation(violation)),
@@ -186,7 +186,7 @@ impl Receiver {
 
     /// Shows what is unfinished. Nothing more is read.
     fn end(&mut self, at: ReadTime, books: &dyn ConnectionEvents) {
-        self.is_deaf = true;
+        self.is_input_ignored = true;
         let says_hello = says_hello(&self.talk.endpoint.dialect);
         let tells = self.talk.tells() || says_hello && self.observed.may_hold_token();
         self.observed.end(tells, at, &|| self.talk.save(at.now), books);
@@ -194,7 +194,7 @@ impl Receiver {
 
     /// Whether the client is heard, and no message of it is unfinished.
     pub fn is_between_messages(&self) -> bool {
-        !self.is_deaf && self.frames.is_between_messages()
+        !self.is_input_ignored && self.frames.is_between_messages()
     }
 
     /// Whether the client still has to say hello.
@@ -248,24 +248,24 @@ impl ReceiverState {
     }
 
     fn reply(&mut self, name: &str, values: &[(&str, Value)]) {
-        self.endpoint.write_named(&mut self.answers, name, values);
+        self.endpoint.write_packet(&mut self.answers, name, values);
     }
 
     /// Tells the client which rule applies, and what it can do.
-    fn complain(&mut self, rule: &str, detail: &str) {
+    fn send_error(&mut self, rule: &str, detail: &str) {
         self.reply("error", &[("rule", rule.into()), ("detail", detail.into())]);
     }
 
     /// Tells a client that has spent half of a budget what becomes of it if it goes on. Before its
     /// hello a client is told nothing.
     fn warn(&mut self, driver: &mut dyn Driver) {
-        if !self.session.is_greeted() {
+        if !self.session.is_welcomed() {
             return;
         }
         if let Some(breach) = self.budgets.take_warning() {
             driver.books().warned(breach.name());
             let detail = "half of your burst limit is used up: slow down, or the server closes the connection with code 1008";
-            self.complain(breach.name(), detail);
+            self.send_error(breach.name(), detail);
         }
     }
 
@@ -331,8 +331,8 @@ impl ReceiverState {
             let wrong_hello = if is_hello { Some(DisconnectReason::Packet(shown)) } else { None };
             return Err(wrong_hello.unwrap_or(DisconnectReason::Breach(CloseReason::HelloFirst)));
         }
-        if self.session.is_greeted() {
-            self.complain(error.name(), &if is_hello { shown } else { error }.to_string());
+        if self.session.is_welcomed() {
+            self.send_error(error.name(), &if is_hello { shown } else { error }.to_string());
         }
         Ok(())
     }
@@ -369,13 +369,13 @@ impl ReceiverState {
     ) -> Result<bool, DisconnectReason> {
         let Err(denied) = driver.admit(token, lockstep) else { return Ok(true) };
         self.session.turn_away();
-        self.deny(denied).map(|()| false)
+        self.handle_denial(denied).map(|()| false)
     }
 
     /// Which messages of the client may contain a token. One that has not been greeted may have got its
     /// hello wrong.
     fn rules(&self) -> RedactionRules {
-        RedactionRules { tells: !self.session.is_greeted(), hides: self.hides }
+        RedactionRules { tells: !self.session.is_welcomed(), hides: self.hides }
     }
 
     /// Whether what the client sends may contain a token wherever it stands.
@@ -407,7 +407,7 @@ impl ReceiverState {
             SessionOutput::Refused(rule, detail) => {
                 driver.books().dropped(rule);
                 if let Some(detail) = detail {
-                    self.complain(rule, detail);
+                    self.send_error(rule, detail);
                 }
             }
             SessionOutput::Rejected(sequence, rule, detail) => {
@@ -416,13 +416,13 @@ impl ReceiverState {
             }
             SessionOutput::Join(profile, since) => {
                 let joined = driver.join(profile, since).map(|player| self.session.joined(player));
-                return joined.or_else(|denied| self.deny(denied));
+                return joined.or_else(|denied| self.handle_denial(denied));
             }
             SessionOutput::Command(command, intended, shared) => {
                 let sequence = command.sequence;
                 match driver.command(command, intended, shared) {
                     Err(Denial::Rejected(rule, detail)) => self.reject(sequence, rule, Some(detail), driver),
-                    granted => return granted.or_else(|denied| self.deny(denied)),
+                    granted => return granted.or_else(|denied| self.handle_denial(denied)),
                 }
             }
         }
@@ -438,17 +438,17 @@ impl ReceiverState {
         detail: Option<&'static str>,
         driver: &mut dyn Driver,
     ) {
-        if answers_commands(&self.endpoint.dialect) {
+        if has_command_acks(&self.endpoint.dialect) {
             driver.reject(sequence, rule);
         } else if let Some(detail) = detail {
-            self.complain(rule, detail);
+            self.send_error(rule, detail);
         }
     }
 
-    fn deny(&mut self, denied: Denial) -> Result<(), DisconnectReason> {
+    fn handle_denial(&mut self, denied: Denial) -> Result<(), DisconnectReason> {
         match denied {
             Denial::Closed(breach) => return Err(DisconnectReason::Breach(breach)),
-            Denial::Rejected(rule, detail) => self.complain(rule, detail),
+            Denial::Rejected(rule, detail) => self.send_error(rule, detail),
             Denial::Unanswered => {}
         }
         Ok(())
@@ -467,7 +467,7 @@ impl ReceiverState {
             ("tick", tick.into()),
         ];
         values.extend(identity.options.iter().map(|(name, value)| (*name, Value::from(*value))));
-        self.endpoint.write_named(&mut self.answers, "welcome", &values);
+        self.endpoint.write_packet(&mut self.answers, "welcome", &values);
         self.flush(driver);
         driver.follow(lockstep);
     }

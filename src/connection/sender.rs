@@ -166,14 +166,14 @@ struct SenderState {
     /// Bytes that the sender holds: they count towards the bound.
     held: usize,
     /// Of these, shared ones.
-    held_shared: usize,
+    in_flight_shared: usize,
     is_sending: bool,
     /// Why the connection ends. The close frame, if there is one, is the last of what was queued.
     ending: Option<DisconnectReason>,
     /// The peer is gone: nothing can be sent.
     is_lost: bool,
     /// Since when the kernel has taken nothing although bytes wait.
-    stuck_since: Option<Duration>,
+    stalled_since: Option<Duration>,
     sends: u64,
 }
 
@@ -184,17 +184,17 @@ impl SenderState {
 
     /// Whether so many more bytes are within the bounds.
     fn has_room(&self, frames: &Frames<'_>) -> bool {
-        let (bytes, is_shared) = (frames.bytes().len(), matches!(frames, Frames::Shared(_)));
+        let (bytes, is_divided) = (frames.bytes().len(), matches!(frames, Frames::Shared(_)));
         if self.backlog() + bytes <= limits::SEND_QUEUE_BYTES {
             return true;
         }
-        let shared = self.held_shared + self.waiting.shared() + if is_shared { bytes } else { 0 };
+        let shared = self.in_flight_shared + self.waiting.shared() + if is_divided { bytes } else { 0 };
         shared <= limits::SNAPSHOT_MOST_BYTES && self.backlog() + bytes - shared <= limits::SEND_QUEUE_BYTES
     }
 
     /// Makes the caller the sender of what waits.
     fn take(&mut self) -> Option<Batch<'static>> {
-        (self.held, self.held_shared) = (self.waiting.bytes, self.waiting.shared());
+        (self.held, self.in_flight_shared) = (self.waiting.bytes, self.waiting.shared());
         self.is_sending = self.held > 0;
         self.is_sending.then(|| Batch::Taken(std::mem::take(&mut self.waiting)))
     }
@@ -227,7 +227,7 @@ impl Sender {
         }
         queue.is_sending = true;
         queue.held = frames.bytes().len();
-        queue.held_shared = if matches!(frames, Frames::Shared(_)) { queue.held } else { 0 };
+        queue.in_flight_shared = if matches!(frames, Frames::Shared(_)) { queue.held } else { 0 };
         EnqueueResult::Send(Batch::Offered(frames))
     }
 
@@ -243,7 +243,7 @@ impl Sender {
     /// An error means that the peer is gone: what waits is dropped.
     pub fn sent(&self, batch: Batch<'_>, taken: io::Result<usize>, now: Duration) -> Option<Batch<'static>> {
         let mut queue = self.queue.lock();
-        (queue.held, queue.held_shared, queue.is_sending) = (0, 0, false);
+        (queue.held, queue.in_flight_shared, queue.is_sending) = (0, 0, false);
         queue.sends += 1;
         let Ok(taken) = taken else {
             queue.is_lost = true;
@@ -268,10 +268,10 @@ impl Sender {
             queue.waiting = rest;
         }
         if taken > 0 {
-            queue.stuck_since = None;
+            queue.stalled_since = None;
         }
         if taken < given {
-            queue.stuck_since.get_or_insert(now);
+            queue.stalled_since.get_or_insert(now);
             return None;
         }
         queue.take()
@@ -314,7 +314,7 @@ impl Sender {
     }
 
     /// Whether state may be made for this client now (lane `latest`): nothing waits before it.
-    pub fn takes_state(&self) -> bool {
+    pub fn can_take_state(&self) -> bool {
         self.queue.lock().backlog() == 0
     }
 
@@ -332,9 +332,9 @@ impl Sender {
     /// [`limits::SEND_STALL_TIME`] closes the connection.
     pub fn poll(&self, now: Duration) -> DueAction {
         if !self.life.is_closing() {
-            let stuck_since = self.queue.lock().stuck_since;
+            let stalled_since = self.queue.lock().stalled_since;
             let grace = limits::SEND_STALL_TIME + self.life.pauses.noted(now);
-            if stuck_since.is_some_and(|since| now.saturating_sub(since) > grace) {
+            if stalled_since.is_some_and(|since| now.saturating_sub(since) > grace) {
                 return DueAction::Close(CloseReason::SlowClient);
             }
         }

@@ -110,7 +110,7 @@ impl Session {
     }
 
     /// Whether the client has been greeted: before that it is told nothing.
-    pub fn is_greeted(&self) -> bool {
+    pub fn is_welcomed(&self) -> bool {
         matches!(self.state, SessionState::Watching | SessionState::Playing(_))
     }
 
@@ -160,7 +160,7 @@ impl Session {
         outputs: &mut Vec<SessionOutput>,
     ) -> Result<(), CloseReason> {
         match self.state {
-            SessionState::Greeting => return self.greet(packet, outputs),
+            SessionState::Greeting => return self.handle_hello(packet, outputs),
             SessionState::TurnedAway => return Ok(()),
             SessionState::Watching | SessionState::Playing(_) => {}
         }
@@ -169,7 +169,7 @@ impl Session {
             "ping" => outputs.push(SessionOutput::Pong(packet.integer("nonce").unwrap_or(0))),
             "follow" => outputs.push(SessionOutput::Watch(packet.integer("player").map(PlayerId))),
             name if self.verbs.is_enter(name) => self.enter(packet, outputs),
-            name if self.lockstep && self.in_lockstep(name, packet, outputs) => {}
+            name if self.lockstep && self.handle_lockstep_packet(name, packet, outputs) => {}
             // Of a client that follows as a stream.
             lockstep_packets::STATE_SYNC_REQUEST
             | lockstep_packets::CHECKSUM
@@ -183,7 +183,7 @@ impl Session {
                 let (sequence, tick) = (packet.integer("sequence"), packet.integer("tick"));
                 let mut asks = std::mem::take(&mut self.asks);
                 self.verbs.packet(packet, now, slack, &mut asks);
-                asks.drain(..).for_each(|ask| self.grant(sequence, tick, ask, outputs));
+                asks.drain(..).for_each(|ask| self.push_effect(sequence, tick, ask, outputs));
                 self.asks = asks;
             }
         }
@@ -191,7 +191,12 @@ impl Session {
     }
 
     /// Whether a packet is one of lockstep, and what it asks for.
-    fn in_lockstep(&self, name: &str, packet: &DecodedPacket<'_>, outputs: &mut Vec<SessionOutput>) -> bool {
+    fn handle_lockstep_packet(
+        &self,
+        name: &str,
+        packet: &DecodedPacket<'_>,
+        outputs: &mut Vec<SessionOutput>,
+    ) -> bool {
         let tick = packet.integer::<u32>("tick").unwrap_or_default();
         match name {
             lockstep_packets::STATE_SYNC_REQUEST => outputs.push(SessionOutput::Sync),
@@ -203,13 +208,15 @@ impl Session {
                     parse_checksum(&text).map_or(refused, |checksum| SessionOutput::Checksum(tick, checksum)),
                 );
             }
-            lockstep_packets::DESYNC_DETAILS => outputs.push(SessionOutput::Details(tick, differing(packet))),
+            lockstep_packets::DESYNC_DETAILS => {
+                outputs.push(SessionOutput::Details(tick, parse_desync_details(packet)))
+            }
             _ => return false,
         }
         true
     }
 
-    fn greet(
+    fn handle_hello(
         &mut self,
         packet: &DecodedPacket<'_>,
         outputs: &mut Vec<SessionOutput>,
@@ -236,12 +243,12 @@ impl Session {
             None => outputs.push(SessionOutput::Join(profile, packet.integer("since"))),
             Some(_) => {
                 let ask = self.verbs.enter_again(&profile);
-                self.grant(None, None, ask, outputs);
+                self.push_effect(None, None, ask, outputs);
             }
         }
     }
 
-    fn grant(
+    fn push_effect(
         &mut self,
         sequence: Option<u32>,
         tick: Option<u32>,
@@ -295,7 +302,7 @@ fn parse_checksum(text: &str) -> Option<u64> {
 }
 
 /// The fields of a packet `desync_details`.
-fn differing(packet: &DecodedPacket<'_>) -> Vec<ReportedField> {
+fn parse_desync_details(packet: &DecodedPacket<'_>) -> Vec<ReportedField> {
     let Some(values) = packet.get("fields").and_then(|fields| fields.as_array()) else { return Vec::new() };
     let text = |value: &rmpv::Value| value.as_str().map(str::to_owned);
     let group = |values: &[rmpv::Value]| {

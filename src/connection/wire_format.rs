@@ -59,7 +59,7 @@ impl WireFormat {
 
     /// Appends one packet with these arguments by name, or nothing if the dialect lacks it. A value
     /// that the packet has no argument for is left out, and an argument without a value is nil.
-    pub fn write_named(&self, out: &mut Vec<u8>, name: &str, values: &[(&str, Value)]) {
+    pub fn write_packet(&self, out: &mut Vec<u8>, name: &str, values: &[(&str, Value)]) {
         let Some(row) = self.dialect.row(Direction::ToClient, name) else { return };
         let value = |name: &str| values.iter().find(|(own, _)| *own == name).map(|(_, value)| value.clone());
         let arguments = row.arguments.iter().map(|argument| value(&argument.name).unwrap_or(Value::Nil));

@@ -134,7 +134,7 @@ impl CloseReason {
 
     /// Whether the client broke a rule; otherwise the reason is the server's own, as from
     /// [`CloseReason::Full`] on.
-    pub fn is_of_the_client(self) -> bool {
+    pub fn is_client_fault(self) -> bool {
         (self as u8) < CloseReason::WorldFull as u8
     }
 }

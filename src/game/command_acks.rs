@@ -11,7 +11,7 @@ pub const ACCEPTED: &str = "command_accepted";
 pub const REJECTED: &str = "command_rejected";
 
 /// Whether clients of a dialect are told what became of their commands.
-pub fn answers_commands(dialect: &Dialect) -> bool {
+pub fn has_command_acks(dialect: &Dialect) -> bool {
     dialect.row(Direction::ToClient, REJECTED).is_some()
 }
 

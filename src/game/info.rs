@@ -141,11 +141,11 @@ impl GameInfo {
         if self.tick_rates.contains(&hz) {
             return Ok(hz);
         }
-        Err(format!("must be {}", self.tick_rates_in_words()))
+        Err(format!("must be {}", self.describe_tick_rates()))
     }
 
     /// The tick rates in words: `15, 20, 30 or 60`.
-    pub fn tick_rates_in_words(&self) -> String {
+    pub fn describe_tick_rates(&self) -> String {
         let mut rates = self.tick_rates.to_vec();
         rates.sort_unstable();
         let rates: Vec<String> = rates.iter().map(u32::to_string).collect();

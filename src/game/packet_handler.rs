@@ -116,7 +116,7 @@ impl<'a> SavedReader<'a> {
     }
 
     /// Appends the nanoseconds since `then`, or the mark for never.
-    pub fn write_ago(out: &mut Vec<u8>, now: Duration, then: Option<Duration>) {
+    pub fn write_age(out: &mut Vec<u8>, now: Duration, then: Option<Duration>) {
         let ago = then.map(|then| u64::try_from(now.saturating_sub(then).as_nanos()).unwrap_or(NEVER - 1));
         out.extend(ago.unwrap_or(NEVER).to_le_bytes());
     }

@@ -29,7 +29,7 @@ macro_rules! games {
         }
 
         /// Names, rates and options of the games, in the order of [`visit`].
-        pub const ABOUT: &[&GameInfo] = &[<$default as Game>::ABOUT, $(<$game as Game>::ABOUT),*];
+        pub const INFO: &[&GameInfo] = &[<$default as Game>::INFO, $(<$game as Game>::INFO),*];
 
         /// What runs a client's own player ahead of the server in the game of this name, if the game has
         /// prediction. It refers to no more of a game than that.
@@ -53,7 +53,7 @@ games! {
 /// The packet tables of all games.
 pub fn codes() -> Arc<PacketTables> {
     static CODES: OnceLock<Arc<PacketTables>> = OnceLock::new();
-    let tables = || ABOUT.iter().flat_map(|about| about.tables.iter().copied()).collect::<Vec<_>>();
+    let tables = || INFO.iter().flat_map(|about| about.tables.iter().copied()).collect::<Vec<_>>();
     let read = || Arc::new(PacketTables::from_texts(&tables()).expect("the built-in tables are tested"));
     Arc::clone(CODES.get_or_init(read))
 }

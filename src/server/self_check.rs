@@ -39,7 +39,7 @@ use crate::ws::message::{Message, MessageReader};
 /// The server's own connection, which no client has.
 const OWN: u64 = u64::MAX;
 /// Its name among the participants of a report.
-const OWN_NAME: &str = "self-check";
+const SELF_NAME: &str = "self-check";
 
 /// What a client was sent is not what it should have been sent, or the room's journal is broken.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -299,7 +299,7 @@ impl SelfCheck {
         match heard {
             Err(reason) => Err(("snapshot", reason)),
             // Its world was begun again at a later tick, so that the two could not be compared.
-            Ok(FollowEvent::Report(report)) if report.names(OWN_NAME) => self.differs(report.tick, &[]),
+            Ok(FollowEvent::Report(report)) if report.names(SELF_NAME) => self.differs(report.tick, &[]),
             Ok(FollowEvent::Noted) if said.iter().any(|own| matches!(own, FollowerReply::Asks)) => {
                 let next = before.map_or_else(
                     || "no snapshot came".to_owned(),
@@ -347,7 +347,7 @@ impl SelfCheck {
             CHECKSUM => {
                 let checksum = packet.text("checksum").and_then(|text| u64::from_str_radix(&text, 16).ok());
                 self.counts.checksums += 1;
-                journal.checksum(OWN, || OWN_NAME.to_owned(), tick, checksum.unwrap_or_default());
+                journal.checksum(OWN, || SELF_NAME.to_owned(), tick, checksum.unwrap_or_default());
                 None
             }
             DESYNC_DETAILS => {

@@ -24,7 +24,7 @@ thread_local! {
 /// Begins the world of the game whose name is the input, in place of the last one. Returns 0; or 1 if
 /// there is no such game.
 #[unsafe(no_mangle)]
-pub extern "C" fn game_begin(seed: u32) -> u32 {
+pub extern "C" fn any_world_start(seed: u32) -> u32 {
     let kind = with(|buffers| embedded::game(std::str::from_utf8(&buffers.input).ok()));
     let Some(about) = kind.map(|kind| kind.about) else { return NO_WORLD };
     WORLD.set(Some((about, (about.begin)(&(about.identity)(seed)))));
@@ -34,7 +34,7 @@ pub extern "C" fn game_begin(seed: u32) -> u32 {
 /// Steps it with the command frame in the input. Returns 0; 1 without a world; or 2 if the input is no
 /// frame for its next tick, and then nothing happens.
 #[unsafe(no_mangle)]
-pub extern "C" fn game_step() -> u32 {
+pub extern "C" fn any_world_step() -> u32 {
     with(|buffers| {
         WORLD.with_borrow_mut(|world| {
             let Some((about, world)) = world else { return NO_WORLD };
@@ -51,6 +51,6 @@ pub extern "C" fn game_step() -> u32 {
 
 /// Its checksum; 0 without a world.
 #[unsafe(no_mangle)]
-pub extern "C" fn game_checksum() -> u64 {
+pub extern "C" fn any_world_checksum() -> u64 {
     WORLD.with_borrow(|world| world.as_ref().map_or(0, |(_, world)| world.checksum()))
 }

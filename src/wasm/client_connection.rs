@@ -42,7 +42,7 @@ fn call<T: Default>(number: u32, call: impl FnOnce(&mut ClientConnection, &[u8])
 /// protocol that is ours is offered, and those with a token or a key. Returns its number, 0 if the input makes no sense or there are
 /// too many.
 #[unsafe(no_mangle)]
-pub extern "C" fn link_open() -> u32 {
+pub extern "C" fn client_open() -> u32 {
     with(|buffers| open(&buffers.input)).unwrap_or(0)
 }
 
@@ -60,7 +60,7 @@ fn open(input: &[u8]) -> Option<u32> {
         *last += 1;
         links.insert(
             *last,
-            ClientConnection::with_protocol(host, target, protocol, &credentials, random::keys()),
+            ClientConnection::with_subprotocol(host, target, protocol, &credentials, random::keys()),
         );
         Some(*last)
     })
@@ -68,19 +68,19 @@ fn open(input: &[u8]) -> Option<u32> {
 
 /// Forgets a link.
 #[unsafe(no_mangle)]
-pub extern "C" fn link_drop(number: u32) {
+pub extern "C" fn client_drop(number: u32) {
     LINKS.with_borrow_mut(|links| links.links.remove(&number));
 }
 
 /// Sends the input as a binary message.
 #[unsafe(no_mangle)]
-pub extern "C" fn link_send_binary(number: u32) {
+pub extern "C" fn client_send_binary(number: u32) {
     call(number, |link, input| link.send_binary(input));
 }
 
 /// Sends the input, which is UTF-8, as a text message.
 #[unsafe(no_mangle)]
-pub extern "C" fn link_send_text(number: u32) {
+pub extern "C" fn client_send_text(number: u32) {
     call(number, |link, input| {
         if let Ok(text) = std::str::from_utf8(input) {
             link.send_text(text);
@@ -90,13 +90,13 @@ pub extern "C" fn link_send_text(number: u32) {
 
 /// Begins to close a link.
 #[unsafe(no_mangle)]
-pub extern "C" fn link_close(number: u32) {
+pub extern "C" fn client_close(number: u32) {
     call(number, |link, _| link.close());
 }
 
 /// Puts out the bytes to send.
 #[unsafe(no_mangle)]
-pub extern "C" fn link_take(number: u32) -> usize {
+pub extern "C" fn client_read_output(number: u32) -> usize {
     let bytes = call(number, |link, _| {
         let mut bytes = Vec::new();
         link.drain_output(&mut bytes);
@@ -109,7 +109,7 @@ pub extern "C" fn link_take(number: u32) -> usize {
 /// body as u32 (most significant byte first), and its body: 1 open; 2 a binary message; 3 a text; 4
 /// closed: the code as u16 or 0, and the reason; 5 ended: why.
 #[unsafe(no_mangle)]
-pub extern "C" fn link_receive(number: u32) -> usize {
+pub extern "C" fn client_receive(number: u32) -> usize {
     let events = call(number, |link, input| {
         let mut events = Vec::new();
         link.receive(input);

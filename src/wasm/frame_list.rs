@@ -40,14 +40,14 @@ pub extern "C" fn file_input(length: usize) -> *mut u8 {
 
 /// How many bytes a capture file may have.
 #[unsafe(no_mangle)]
-pub extern "C" fn file_most() -> usize {
+pub extern "C" fn list_max_file_bytes() -> usize {
     limits::INSPECTOR_FILE_BYTES
 }
 
 /// Goes on opening the capture file whose bytes came, until about so many of them were looked at. Puts out
 /// `{"percent":…}` while something is left. The file is shown from then on, and what `file_about` does is put out.
 #[unsafe(no_mangle)]
-pub extern "C" fn file_open(bytes: usize) -> usize {
+pub extern "C" fn list_open_file(bytes: usize) -> usize {
     answer(|tab, _| {
         let mut opening = match tab.opening.take() {
             Some(opening) => opening,
@@ -66,7 +66,7 @@ pub extern "C" fn file_open(bytes: usize) -> usize {
 
 /// Puts out how far the file was read, its notes and its connections.
 #[unsafe(no_mangle)]
-pub extern "C" fn file_about() -> usize {
+pub extern "C" fn list_file_summary() -> usize {
     answer(|tab, _| {
         let file = tab.file.as_ref().ok_or("no file is open")?;
         Ok(file.about().to_string().into_bytes())

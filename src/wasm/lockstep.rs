@@ -28,7 +28,7 @@ struct Page {
     /// the old one may never have been.
     welcome: Vec<packet::Value>,
     /// Whether that is due.
-    is_again: bool,
+    is_resync: bool,
     /// The last report.
     report: Option<DesyncReport>,
     /// Why it cannot follow.
@@ -51,7 +51,7 @@ pub extern "C" fn follow_begin() -> u32 {
         let dialect: Arc<_> = codes.dialect(dialect)?;
         let about = embedded::game((!game.is_empty()).then_some(game))?.about;
         let follower = LockstepFollower::new(about, Arc::clone(&dialect));
-        Some(Page { follower, dialect, welcome: Vec::new(), is_again: false, report: None, error: None })
+        Some(Page { follower, dialect, welcome: Vec::new(), is_resync: false, report: None, error: None })
     });
     let is_there = page.is_some();
     PAGE.set(page);
@@ -99,7 +99,7 @@ pub extern "C" fn follow_status() -> usize {
 
 impl Page {
     fn hear(&mut self, message: &[u8]) -> Vec<u8> {
-        let Page { follower, dialect, welcome, is_again, report, error } = self;
+        let Page { follower, dialect, welcome, is_resync, report, error } = self;
         let (mut records, mut say, mut told) = (Vec::new(), Vec::new(), Messages::default());
         let Ok(packet) = dialect.decode(Direction::ToClient, message) else {
             // The page says so of a packet that it cannot read.
@@ -111,9 +111,9 @@ impl Page {
         }
         match follower.on_packet(&packet, &mut say, &mut told) {
             Ok(FollowEvent::Noted) => {}
-            Ok(FollowEvent::Began(_)) => *is_again = follower.counts().syncs > 1,
-            Ok(FollowEvent::Stepped(tick)) if *is_again && !told.is_empty() => {
-                *is_again = false;
+            Ok(FollowEvent::Began(_)) => *is_resync = follower.counts().syncs > 1,
+            Ok(FollowEvent::Stepped(tick)) if *is_resync && !told.is_empty() => {
+                *is_resync = false;
                 let again = welcomed(dialect, welcome, tick);
                 again.into_iter().for_each(|message| record(TOLD, &message, &mut records));
             }

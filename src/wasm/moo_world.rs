@@ -50,7 +50,7 @@ fn call<T>(number: u32, otherwise: T, call: impl FnOnce(&mut World) -> T) -> T {
 
 /// A new world; 0 if there is no such tick rate, or there are too many worlds.
 #[unsafe(no_mangle)]
-pub extern "C" fn world_new(seed: u32, map_size_px: u32, hz: u32) -> u32 {
+pub extern "C" fn moo_world_new(seed: u32, map_size_px: u32, hz: u32) -> u32 {
     TickHz::try_from(hz).map_or(0, |tick_hz| keep(World::new(Identity { seed, map_size_px, tick_hz })))
 }
 
@@ -110,6 +110,6 @@ pub extern "C" fn world_snapshot(number: u32) -> usize {
 
 /// The number of this code, which a server must have too.
 #[unsafe(no_mangle)]
-pub extern "C" fn world_code_hash() -> u64 {
+pub extern "C" fn moo_world_rules_hash() -> u64 {
     code_hash()
 }

@@ -27,7 +27,7 @@ thread_local! {
 
 /// Puts out the named conditions, a line for each: its name, a tab, and what it is.
 #[unsafe(no_mangle)]
-pub extern "C" fn line_presets() -> usize {
+pub extern "C" fn netem_presets() -> usize {
     let lines: String = PRESETS.map(|preset| format!("{}\t{}\n", preset.name, preset.description)).concat();
     with(|buffers| buffers.put_out(lines.into_bytes()))
 }
@@ -35,7 +35,7 @@ pub extern "C" fn line_presets() -> usize {
 /// Takes the input as conditions, such as `wifi`; none for a perfect line. Puts out `+` and all their
 /// figures, or `-` and why there are no such conditions; then nothing changes.
 #[unsafe(no_mangle)]
-pub extern "C" fn line_set() -> usize {
+pub extern "C" fn netem_set() -> usize {
     with(|buffers| {
         let text = String::from_utf8_lossy(&buffers.input).into_owned();
         let conditions = if text.is_empty() { Ok(Conditions::default()) } else { text.parse::<Conditions>() };
@@ -56,14 +56,14 @@ pub extern "C" fn line_set() -> usize {
 
 /// Begins a connection.
 #[unsafe(no_mangle)]
-pub extern "C" fn line_open(seed: u32) {
+pub extern "C" fn netem_open(seed: u32) {
     LINE.with_borrow_mut(|line| *line = Line::new(line.conditions, seed.into()));
 }
 
 /// The time at which a message of so many bytes has arrived that leaves now, in milliseconds of the
 /// page's clock. `is_up`: 1 from the page to the server.
 #[unsafe(no_mangle)]
-pub extern "C" fn line_send(is_up: u32, now_ms: f64, bytes: usize) -> f64 {
+pub extern "C" fn netem_send(is_up: u32, now_ms: f64, bytes: usize) -> f64 {
     let now = Duration::try_from_secs_f64(now_ms / 1000.0).unwrap_or_default();
     LINE.with_borrow_mut(|line| {
         let channel = if is_up == 0 { &mut line.down } else { &mut line.up };

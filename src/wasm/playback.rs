@@ -36,16 +36,16 @@ fn call<T: Default>(call: impl FnOnce(&mut PlaybackPage, &mut Playback) -> T) ->
     })
 }
 
-fn call_show<T: Default>(act: impl FnOnce(&mut RoomPlayback) -> T) -> T {
+fn with_room_playback<T: Default>(act: impl FnOnce(&mut RoomPlayback) -> T) -> T {
     call(|page, watch| watch.show(&page.room).map(act).unwrap_or_default())
 }
 
 /// Begins with a file whose bytes are to come.
 #[unsafe(no_mangle)]
-pub extern "C" fn watch_begin() {
+pub extern "C" fn playback_start() {
     let own = embedded::game(None).map(|kind| kind.about);
     let mut all: Vec<&'static GameInfo> = own.into_iter().collect();
-    for about in games::ABOUT {
+    for about in games::INFO {
         if !all.contains(about) {
             all.push(about);
         }
@@ -55,7 +55,7 @@ pub extern "C" fn watch_begin() {
 
 /// Takes the input as the next bytes of the file.
 #[unsafe(no_mangle)]
-pub extern "C" fn watch_feed() {
+pub extern "C" fn playback_feed() {
     with(|buffers| call(|_, watch| watch.feed(&buffers.input)));
 }
 
@@ -90,7 +90,7 @@ fn file(watch: &Playback) -> Value {
     });
     let rooms: Vec<Value> = rooms.collect();
     let own = embedded::game(None).map(|kind| kind.about.name);
-    json!({ "own_game": own, "bytes": watch.bytes(), "end": end, "why": watch.why_nothing(), "rooms": rooms })
+    json!({ "own_game": own, "bytes": watch.bytes(), "end": end, "why": watch.unavailable_reason(), "rooms": rooms })
 }
 
 /// Watches a room. The input has a line with its name, a line with that of the dialect, and then the packet table.
@@ -161,14 +161,14 @@ fn status(show: &RoomPlayback, begin_ns: u64, marks_from: usize) -> Value {
 /// Asks for the world after so many ticks.
 #[unsafe(no_mangle)]
 pub extern "C" fn watch_seek(tick: u32) {
-    call_show(|show| show.seek(tick));
+    with_room_playback(|show| show.seek(tick));
 }
 
 /// Follows a player, or the leader by 0.
 #[unsafe(no_mangle)]
 pub extern "C" fn watch_follow(player: u32) {
     let player = u16::try_from(player).ok().and_then(|player| PlayerId(player).as_player());
-    call_show(|show| show.follow(player));
+    with_room_playback(|show| show.follow(player));
 }
 
 /// Works on, for about so many ticks. Puts out a byte that is 1 if something is left; and if a seek has come to its
@@ -176,7 +176,7 @@ pub extern "C" fn watch_follow(player: u32) {
 #[unsafe(no_mangle)]
 pub extern "C" fn watch_work(ticks: u32) -> usize {
     let mut told = Messages::default();
-    let done = call_show(|show| show.work(ticks, &mut told));
+    let done = with_room_playback(|show| show.work(ticks, &mut told));
     let mut out = vec![u8::from(done.more)];
     done.welcome.iter().for_each(|message| record(TOLD, message, &mut out));
     told.iter().for_each(|message| record(TOLD, message, &mut out));
@@ -187,7 +187,7 @@ pub extern "C" fn watch_work(ticks: u32) -> usize {
 #[unsafe(no_mangle)]
 pub extern "C" fn watch_play(ticks: u32) -> usize {
     let (mut told, mut out) = (Messages::default(), Vec::new());
-    call_show(|show| show.play(ticks, &mut told));
+    with_room_playback(|show| show.play(ticks, &mut told));
     told.iter().for_each(|message| record(TOLD, message, &mut out));
     with(|buffers| buffers.put_out(out))
 }
@@ -195,32 +195,32 @@ pub extern "C" fn watch_play(ticks: u32) -> usize {
 /// The ticks completed of what is seen; 0 before there is anything.
 #[unsafe(no_mangle)]
 pub extern "C" fn watch_tick() -> u32 {
-    call_show(|show| show.tick().unwrap_or_default())
+    with_room_playback(|show| show.tick().unwrap_or_default())
 }
 
 /// The checksum of what is seen; 0 before there is anything.
 #[unsafe(no_mangle)]
 pub extern "C" fn watch_checksum() -> u64 {
-    call_show(|show| show.checksum().unwrap_or_default())
+    with_room_playback(|show| show.checksum().unwrap_or_default())
 }
 
 /// The recorded checksum after so many ticks; 0 if none was recorded.
 #[unsafe(no_mangle)]
 pub extern "C" fn watch_recorded(tick: u32) -> u64 {
-    call_show(|show| show.recorded(tick).unwrap_or_default())
+    with_room_playback(|show| show.recorded(tick).unwrap_or_default())
 }
 
 /// Puts out the players in what is seen: numbers and names.
 #[unsafe(no_mangle)]
 pub extern "C" fn watch_players() -> usize {
-    let players = call_show(|show| show.players());
+    let players = with_room_playback(|show| show.players());
     let players: Vec<Value> = players.iter().map(|(player, name)| json!([player.0, name])).collect();
     with(|buffers| buffers.put_out(json!({ "players": players }).to_string().into_bytes()))
 }
 
 /// When a tick was recorded, in milliseconds since the first packet of the file.
 #[unsafe(no_mangle)]
-pub extern "C" fn watch_ms_of(tick: u32) -> f64 {
+pub extern "C" fn playback_ms_of_tick(tick: u32) -> f64 {
     call(|page, watch| {
         let begin_ns = watch.begin_ns();
         watch.show(&page.room).map_or(0.0, |show| show.at_ns(tick).saturating_sub(begin_ns) as f64 / 1e6)

@@ -35,7 +35,7 @@ fn call<T: Default>(call: impl FnOnce(&mut dyn Predictor, &[u8]) -> T) -> T {
 /// Begins. The input has a line with the name of the game, a line with that of the dialect, and then
 /// the packet table. Returns 1; or 0 if the game has no prediction, or the table is none.
 #[unsafe(no_mangle)]
-pub extern "C" fn predict_begin() -> u32 {
+pub extern "C" fn prediction_start() -> u32 {
     let predictor = with(|buffers| {
         let text = std::str::from_utf8(&buffers.input).ok()?;
         let (game, rest) = text.split_once('\n')?;
@@ -51,20 +51,20 @@ pub extern "C" fn predict_begin() -> u32 {
 
 /// Takes the input as a message of the server. Returns 1 if it is a packet.
 #[unsafe(no_mangle)]
-pub extern "C" fn predict_hear(now_ms: f64) -> u32 {
+pub extern "C" fn prediction_receive(now_ms: f64) -> u32 {
     u32::from(call(|predictor, message| predictor.on_received(message, time(now_ms))))
 }
 
 /// Takes the input as a message that the page sends. Returns 1 if it is a packet.
 #[unsafe(no_mangle)]
-pub extern "C" fn predict_say(now_ms: f64) -> u32 {
+pub extern "C" fn prediction_send(now_ms: f64) -> u32 {
     u32::from(call(|predictor, message| predictor.on_sent(message, time(now_ms))))
 }
 
 /// Moves on. Puts out numbers of 32 bits, the least significant byte first, as
 /// `src/game/prediction/exported_numbers.rs` lists them.
 #[unsafe(no_mangle)]
-pub extern "C" fn predict_advance(now_ms: f64) -> usize {
+pub extern "C" fn prediction_advance(now_ms: f64) -> usize {
     let mut numbers = Vec::new();
     call(|predictor, _| predictor.advance(time(now_ms), &mut numbers));
     with(|buffers| buffers.put_out(numbers.iter().flat_map(|number| number.to_le_bytes()).collect()))
@@ -73,7 +73,7 @@ pub extern "C" fn predict_advance(now_ms: f64) -> usize {
 /// Where somebody is after so many ticks who moves from a place, with a velocity per tick, all in
 /// 1/65,536 px. Puts out two numbers of 32 bits.
 #[unsafe(no_mangle)]
-pub extern "C" fn predict_walk_on(x: i32, y: i32, vx: i32, vy: i32, ticks: u32) -> usize {
+pub extern "C" fn prediction_extrapolate(x: i32, y: i32, vx: i32, vy: i32, ticks: u32) -> usize {
     let ticks = ticks.min(limits::PREDICTED_TICKS);
     let (x, y) = call(|predictor, _| predictor.walk_on((x, y), (vx, vy), ticks));
     with(|buffers| buffers.put_out([x, y].iter().flat_map(|number| number.to_le_bytes()).collect()))
@@ -81,7 +81,7 @@ pub extern "C" fn predict_walk_on(x: i32, y: i32, vx: i32, vy: i32, ticks: u32) 
 
 /// Turns prediction and reconciliation on or off.
 #[unsafe(no_mangle)]
-pub extern "C" fn predict_switch(prediction: u32, reconciliation: u32) {
+pub extern "C" fn prediction_set_features(prediction: u32, reconciliation: u32) {
     let switches = PredictionFeatures { prediction: prediction != 0, reconciliation: reconciliation != 0 };
     call(|predictor, _| predictor.switch(switches));
 }

@@ -11,7 +11,7 @@ use super::buffers::with;
 #[unsafe(no_mangle)]
 pub extern "C" fn replay() -> usize {
     with(|buffers| {
-        let replayed = replay::json::of_file(&buffers.input, games::ABOUT, None);
+        let replayed = replay::json::of_file(&buffers.input, games::INFO, None);
         let output = replayed.unwrap_or_else(|error| json!({ "error": error }));
         buffers.put_out(output.to_string().into_bytes())
     })

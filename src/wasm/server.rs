@@ -64,7 +64,7 @@ pub extern "C" fn server_net() -> usize {
         let conditions = if text.is_empty() { Ok(Conditions::default()) } else { text.parse() };
         match conditions {
             Ok(conditions) => {
-                server.set_net(conditions);
+                server.set_netem(conditions);
                 json!({ "net": conditions.to_string() })
             }
             Err(error) => json!({ "error": error }),

@@ -65,11 +65,11 @@ impl Headers {
     }
 
     /// Takes one line of the head, which may have so many.
-    fn push_line(&mut self, line: &[u8], lines_most: usize) -> Result<(), Violation> {
+    fn push_line(&mut self, line: &[u8], max_lines: usize) -> Result<(), Violation> {
         if line.starts_with(b" ") || line.starts_with(b"\t") {
             return Err(Violation::HeaderFolded);
         }
-        if self.0.len() == lines_most {
+        if self.0.len() == max_lines {
             return Err(Violation::TooManyHeaders);
         }
         let colon = line.iter().position(|&byte| byte == b':').ok_or(Violation::HeaderName)?;

@@ -195,11 +195,11 @@ fn no_answer_allocates() {
         let entered = handle.enter(JoinAttempt { key: None, connection, from }, Duration::ZERO, join);
         let entered = entered.expect("a number");
         let endpoint = WireFormat::new(PacketTables::builtin().dialect("native").expect("built in"), false);
-        let (room, inspect_key, response) = (Arc::clone(&handle), None, Vec::new());
+        let (room, resume_key, response) = (Arc::clone(&handle), None, Vec::new());
         let entry = AcceptedClient {
             room,
             endpoint,
-            inspect_key,
+            resume_key,
             token: None,
             is_local: false,
             response,

@@ -131,7 +131,7 @@ fn main() -> std::io::Result<()> {
 impl Load {
     fn connect(&mut self) -> std::io::Result<()> {
         let source: SourceAddresses = "127.0.x.y".parse().expect("a pattern");
-        let url = self.options.url.clone().for_dialect(Moo::PATHS, self.dialect.name());
+        let url = self.options.url.clone().with_dialect_path(Moo::PATHS, self.dialect.name());
         for index in 0..self.options.clients as usize {
             let stream = Arc::new(dial::dial(self.to, Some(source.address(index)))?);
             let room = self.options.rooms.map_or(String::new(), |rooms| format!("/r/r{}", index % rooms));

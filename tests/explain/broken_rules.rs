@@ -54,7 +54,7 @@ struct Row {
     bytes: Vec<u8>,
     /// Where it is written, and what the other end does.
     verdict: (String, String),
-    is_told: bool,
+    has_ack_packets: bool,
 }
 
 fn rows() -> Vec<Row> {
@@ -71,7 +71,7 @@ fn rows() -> Vec<Row> {
                 target: (target != "-").then(|| target.to_owned()),
                 bytes: bytes_of(bytes),
                 verdict: (written.to_owned(), answer.to_owned()),
-                is_told: told == "yes",
+                has_ack_packets: told == "yes",
             }
         })
         .collect()
@@ -281,7 +281,7 @@ fn explain_gives_each_row_the_verdict_of_the_server() {
         let wanted = vec![(row.rule.clone(), written, answer)];
         for piece in [row.bytes.len(), 1] {
             let found = explained(&row, piece);
-            if row.is_told {
+            if row.has_ack_packets {
                 assert_eq!(found, wanted, "{} bytes at once", piece);
             } else {
                 assert!(
@@ -305,7 +305,7 @@ fn limits_are_checked_only_if_the_path_identifies_the_server() {
             target: Some(target.to_owned()),
             bytes: header.clone(),
             verdict: Default::default(),
-            is_told: true,
+            has_ack_packets: true,
         };
         assert_eq!(explained(&row, header.len()).len(), expected, "{target}");
     }

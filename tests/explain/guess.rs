@@ -60,7 +60,7 @@ fn each_case_of_the_table_that_the_dissector_shares_has_its_candidates_and_verdi
     for Case { name, messages, expected } in cases() {
         let mut guess = DialectGuess::new(&codes);
         for (from, opcode, bytes) in &messages {
-            guess.weigh(*from, *opcode, bytes);
+            guess.add_evidence(*from, *opcode, bytes);
         }
         let best = guess.best().expect("the tables have dialects");
         let packets: Vec<String> = messages
@@ -86,7 +86,7 @@ fn the_order_of_the_messages_does_not_change_the_candidates() {
     for Case { name, mut messages, expected } in cases() {
         messages.reverse();
         let mut guess = DialectGuess::new(&codes);
-        messages.iter().for_each(|(from, opcode, bytes)| guess.weigh(*from, *opcode, bytes));
+        messages.iter().for_each(|(from, opcode, bytes)| guess.add_evidence(*from, *opcode, bytes));
         assert_eq!(names(&guess.candidates()), expected[0], "{name}");
     }
 }
@@ -109,7 +109,7 @@ fn the_guess_in_words_names_every_candidate_and_the_format() {
     ] {
         let mut guess = DialectGuess::new(&codes);
         let (from, opcode, bytes) = self::message(message);
-        guess.weigh(from, opcode, &bytes);
+        guess.add_evidence(from, opcode, &bytes);
         assert_eq!(guess.words(), words);
     }
 }
@@ -119,9 +119,9 @@ fn a_final_guess_is_not_changed_by_what_comes_after() {
     let codes = PacketTables::builtin();
     let (from, opcode, bytes) = message("<binary:92a1319107");
     let mut guess = DialectGuess::new(&codes);
-    guess.weigh(from, opcode, &bytes);
-    let mut guess = guess.made_final();
+    guess.add_evidence(from, opcode, &bytes);
+    let mut guess = guess.finalized();
     let (from, opcode, bytes) = message("<binary:92a1439107");
-    (0..3).for_each(|_| guess.weigh(from, opcode, &bytes));
+    (0..3).for_each(|_| guess.add_evidence(from, opcode, &bytes));
     assert_eq!(names(&guess.candidates()), "legacy");
 }

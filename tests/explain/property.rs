@@ -136,7 +136,7 @@ fn every_packet_in_json_is_explained_and_written_again() {
         let text = dialect.json_from_msgpack(direction, &payload).expect("well-formed");
         let bytes = framed(side(direction), Opcode::Text, text.as_bytes());
         let mut conversation = Conversation::in_dialect(dialect);
-        conversation.begin_with_frames(true);
+        conversation.start_after_upgrade(true);
         let explanation = conversation.explain(side(direction), &bytes);
         check_packet(&explanation, dialect, direction, name, &given);
         // Typed by hand: blanks, and the name instead of the code.
@@ -288,7 +288,7 @@ proptest! {
         for dialect in codes.dialects() {
             let mut conversation = Conversation::in_dialect(dialect);
             if let Some(json) = known {
-                conversation.begin_with_frames(json);
+                conversation.start_after_upgrade(json);
             }
             let bytes = framed(Side::Client, Opcode::Text, text.as_bytes());
             check_verdict(&conversation.explain(Side::Client, &bytes));
@@ -301,7 +301,7 @@ proptest! {
         let bytes = fragmented(from, &messages);
         let dialect = PacketTables::builtin().dialect("native").expect("built in");
         let mut conversation = Conversation::in_dialect(&dialect);
-        conversation.begin_with_frames(false);
+        conversation.start_after_upgrade(false);
         let explanation = conversation.explain(from, &bytes);
         check(&explanation);
         prop_assert_eq!(first_rule(std::slice::from_ref(&explanation)), verdict(from, &bytes));

@@ -450,7 +450,7 @@ fn section_8_1_an_incomplete_text_is_rejected_at_its_first_invalid_byte() {
         ("8285 00000000 f490", false),
     ] {
         let mut conversation = Conversation::in_dialect(&native);
-        conversation.begin_with_frames(true);
+        conversation.start_after_upgrade(true);
         let explanation = conversation.explain(Side::Client, &hex::bytes(bytes));
         match explanation.problem().expect("it is incomplete") {
             Problem::Broken { rule, .. } => {

@@ -29,7 +29,7 @@ fn enter(house: &Arc<House>) -> (std::sync::Arc<RunningRoom>, RoomPermit) {
             return (room, presence.expect("it is not full"));
         }
         let most = RoomLimits { rooms: 1, of_address: None };
-        let making = house.rooms.begin_making(NAME, by, most);
+        let making = house.rooms.reserve(NAME, by, most);
         let Some(making) = making.expect("the room before has given its place back") else { continue };
         let handle = std::sync::Arc::new(seats::handle());
         let (room, presence) = making.begin(handle, &house.metrics, Duration::ZERO);

@@ -31,7 +31,7 @@ fn enter(
     household: AddressPrefix,
 ) -> Result<Permit, RefusalReason> {
     let mut permit = admit(admission, household)?;
-    permit.becomes(place).map(|()| permit)
+    permit.convert_to(place).map(|()| permit)
 }
 
 fn is_empty(admission: &Admission) -> bool {
@@ -56,10 +56,10 @@ fn a_displaced_request_is_refused_and_releases_its_place_once() {
     let near = admit(&admission, address(2)).unwrap();
     let Admitted { mut permit, displaced } = admission.admit(Some(address(3))).unwrap();
     assert_eq!(displaced, Some(greedy[0].number()), "the oldest of the address that has most");
-    assert_eq!(greedy[0].becomes(SlotKind::Client), Err(RefusalReason::Displaced));
-    assert_eq!(greedy[0].becomes(SlotKind::Watcher), Err(RefusalReason::Displaced));
-    greedy[1].becomes(SlotKind::Client).unwrap();
-    permit.becomes(SlotKind::Client).unwrap();
+    assert_eq!(greedy[0].convert_to(SlotKind::Client), Err(RefusalReason::Displaced));
+    assert_eq!(greedy[0].convert_to(SlotKind::Watcher), Err(RefusalReason::Displaced));
+    greedy[1].convert_to(SlotKind::Client).unwrap();
+    permit.convert_to(SlotKind::Client).unwrap();
     drop((greedy, near, permit));
     assert!(is_empty(&admission));
 }
@@ -87,7 +87,7 @@ fn clients_and_watchers_are_never_displaced_and_their_places_are_released() {
     for number in 0..40 {
         let Admitted { mut permit, displaced } = admission.admit(Some(address(number))).unwrap();
         assert_eq!(displaced, None);
-        permit.becomes(if number % 10 == 0 { SlotKind::Watcher } else { SlotKind::Client }).unwrap();
+        permit.convert_to(if number % 10 == 0 { SlotKind::Watcher } else { SlotKind::Client }).unwrap();
         kept.push(permit);
     }
     assert_eq!((admission.held(SlotKind::Client), admission.held(SlotKind::Watcher)), (36, 4));
@@ -114,16 +114,20 @@ fn a_proxys_requests_count_for_the_address_behind_it() {
     let mut permits = [(); 4].map(|()| admission.admit(None).unwrap().permit);
     admission.ban(address(3));
     let [first, second, third, fourth] = &mut permits;
-    assert_eq!(first.becomes(SlotKind::Client), Err(RefusalReason::Unavailable), "the address comes first");
-    first.belongs_to(address(1)).unwrap();
-    first.belongs_to(address(1)).unwrap();
-    assert_eq!(second.belongs_to(address(1)), Err(HEADS_OF_ADDRESS));
-    assert_eq!(third.belongs_to(address(3)), Err(RefusalReason::Banned));
-    fourth.belongs_to(address(2)).unwrap();
-    first.becomes(SlotKind::Client).unwrap();
-    second.belongs_to(address(1)).unwrap();
-    assert_eq!(second.becomes(SlotKind::Client), Err(CLIENTS_OF_ADDRESS));
-    fourth.becomes(SlotKind::Client).unwrap();
+    assert_eq!(
+        first.convert_to(SlotKind::Client),
+        Err(RefusalReason::Unavailable),
+        "the address comes first"
+    );
+    first.set_address(address(1)).unwrap();
+    first.set_address(address(1)).unwrap();
+    assert_eq!(second.set_address(address(1)), Err(HEADS_OF_ADDRESS));
+    assert_eq!(third.set_address(address(3)), Err(RefusalReason::Banned));
+    fourth.set_address(address(2)).unwrap();
+    first.convert_to(SlotKind::Client).unwrap();
+    second.set_address(address(1)).unwrap();
+    assert_eq!(second.convert_to(SlotKind::Client), Err(CLIENTS_OF_ADDRESS));
+    fourth.convert_to(SlotKind::Client).unwrap();
     drop(permits);
     assert!(is_empty(&admission));
 }
@@ -134,11 +138,11 @@ fn a_banned_address_gets_no_place_and_turns_no_request_into_a_client_and_bans_ar
     let mut before = admit(&admission, banned).unwrap();
     assert_eq!([admission.ban(banned), admission.ban(banned)], [Some(true), Some(false)]);
     assert_eq!(admit(&admission, banned).unwrap_err(), RefusalReason::Banned);
-    assert_eq!(before.becomes(SlotKind::Client), Err(RefusalReason::Banned));
+    assert_eq!(before.convert_to(SlotKind::Client), Err(RefusalReason::Banned));
     assert!(admit(&admission, near).is_ok() && admission.is_banned(banned) && !admission.is_banned(near));
     assert_eq!(admission.bans(), [banned]);
     assert_eq!([admission.unban(banned), admission.unban(banned)], [true, false]);
-    assert!(admit(&admission, banned).is_ok() && before.becomes(SlotKind::Client).is_ok());
+    assert!(admit(&admission, banned).is_ok() && before.convert_to(SlotKind::Client).is_ok());
     assert!((0..limits::MAX_BANS).all(|number| admission.ban(address(number as u32)) == Some(true)));
     assert_eq!(admission.ban(address(limits::MAX_BANS as u32)), None);
     assert_eq!(admission.ban(address(0)), Some(false), "it is banned already");
@@ -150,8 +154,8 @@ fn a_network_of_ipv6_has_the_places_and_the_ban_of_one_address() {
     let admission = Admission::new(caps);
     let mut permits = ["2001:db8::1", "2001:db8::2"].map(|text| admit(&admission, ip(text)).unwrap());
     assert_eq!(admit(&admission, ip("2001:db8::3")).unwrap_err(), HEADS_OF_ADDRESS);
-    permits[0].becomes(SlotKind::Client).unwrap();
-    assert_eq!(permits[1].becomes(SlotKind::Client), Err(CLIENTS_OF_ADDRESS));
+    permits[0].convert_to(SlotKind::Client).unwrap();
+    assert_eq!(permits[1].convert_to(SlotKind::Client), Err(CLIENTS_OF_ADDRESS));
     assert_eq!(admission.ban(ip("2001:db8::9")), Some(true));
     assert_eq!(admission.ban(ip("2001:db8::8")), Some(false), "one ban for all of the /64");
     assert_eq!(admit(&admission, ip("2001:db8::ffff:1")).unwrap_err(), RefusalReason::Banned);

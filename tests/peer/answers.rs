@@ -184,7 +184,7 @@ impl UpdateRunner<Kept> for All {
 
 /// A player that no client has come back to.
 fn nobody(player: PlayerId) -> JoinOutcome {
-    JoinOutcome { player, is_back: false, from_tick: 0, taken_at: 0 }
+    JoinOutcome { player, is_resumed: false, from_tick: 0, taken_at: 0 }
 }
 
 /// A room, and its clients at one worker.
@@ -212,7 +212,7 @@ impl Told {
         let entry = AcceptedClient {
             room,
             endpoint,
-            inspect_key: None,
+            resume_key: None,
             token: None,
             is_local: false,
             response: Vec::new(),
@@ -294,7 +294,7 @@ fn a_client_is_told_with_its_next_update_first_of_all_and_behind_a_stall_of_its_
     push(&handle, 1, players[0], 5, &stop());
     all.ticks(3);
     native.line.is_shut.store(false, Ordering::Relaxed);
-    native.send_waiting(NOW);
+    native.flush(NOW);
     let bytes = native.line.bytes.lock().expect("no panic").split_off(2);
     *native.line.bytes.lock().expect("no panic") = bytes;
     assert_eq!(told(&native).0, ["command_accepted commands=[4,1,10]", "command_accepted commands=[5,1,13]"]);

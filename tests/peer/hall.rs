@@ -166,7 +166,7 @@ impl Hall {
         let entry = AcceptedClient {
             room,
             endpoint,
-            inspect_key: None,
+            resume_key: None,
             token: None,
             is_local,
             response: Vec::new(),

@@ -130,10 +130,10 @@ fn a_client_closed_without_fault_gets_disconnect_before_the_close_frame() {
     }
     for breach in CloseReason::ALL {
         let (code, opcode) = (breach.close_code(), frames("letters", false, breach)[0]);
-        assert_eq!(opcode == 0x82, !breach.is_of_the_client(), "{breach}");
+        assert_eq!(opcode == 0x82, !breach.is_client_fault(), "{breach}");
         assert!((1000..1016).contains(&code) && ![1005, 1006, 1015].contains(&code), "{breach}");
     }
-    let of_the_server = CloseReason::ALL.into_iter().filter(|breach| !breach.is_of_the_client());
+    let of_the_server = CloseReason::ALL.into_iter().filter(|breach| !breach.is_client_fault());
     let names: Vec<&str> = of_the_server.map(CloseReason::name).collect();
     assert_eq!(
         names,

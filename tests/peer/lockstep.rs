@@ -167,7 +167,7 @@ fn who_may_follow_in_lockstep_is_up_to_the_server() {
         hall.ticks(3);
         assert_eq!(hall.ends[at].follower.world().is_some(), may, "{access:?} {is_local}");
         let client = &hall.ends[at].client;
-        client.look_after(START + limits::WRONG_TOKEN_DELAY);
+        client.check_deadlines(START + limits::WRONG_TOKEN_DELAY);
         let ending = client.sender.ending();
         let off = DisconnectReason::Breach(tickwire::game::CloseReason::LockstepOff);
         assert_eq!(ending, (!may).then_some(off), "{access:?} {is_local}");

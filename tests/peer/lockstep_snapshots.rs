@@ -91,8 +91,8 @@ fn rooms_of_a_server_share_the_budget_of_an_address_and_so_does_a_room_that_begi
 
 #[test]
 fn a_server_sends_so_many_bytes_of_snapshots_and_keeps_half_for_clients_without_a_world() {
-    for are_in_force in [true, false] {
-        let budgets = AddressRateLimits::new(are_in_force);
+    for enabled in [true, false] {
+        let budgets = AddressRateLimits::new(enabled);
         let bytes = 1024 * 1024;
         let mut number = 0;
         let mut taken = |synced: Option<Duration>, now: Duration| {

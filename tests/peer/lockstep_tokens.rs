@@ -39,7 +39,7 @@ fn with_tokens_their_holders_follow_and_neither_spectators_nor_wrong_tokens_do()
         hall.ticks(3);
         assert_eq!(hall.ends[at].follower.world().is_some(), why.is_none(), "{who:?}");
         let client = &hall.ends[at].client;
-        client.look_after(hall.now + limits::WRONG_TOKEN_DELAY);
+        client.check_deadlines(hall.now + limits::WRONG_TOKEN_DELAY);
         assert_eq!(client.sender.ending(), why.map(DisconnectReason::Breach), "{who:?}");
         assert_eq!(hall.counts().followers, u64::from(why.is_none()), "{who:?}");
     }
@@ -55,7 +55,7 @@ fn a_second_connection_with_a_token_takes_the_player_over_and_has_the_world_of_t
     // The first one waits for a snapshot.
     hall.say(first, "state_sync_request", &[]);
     let second = hall.comes(Who { is_json: true, address: 2, ..holder(3) });
-    hall.ends[first].client.yield_seat(hall.now);
+    hall.ends[first].client.close_taken_over(hall.now);
     assert_eq!(
         hall.ends[first].client.sender.ending(),
         Some(DisconnectReason::Breach(CloseReason::TakenOver))

@@ -14,11 +14,11 @@ fn address(number: usize) -> AddressPrefix {
 
 /// Whether nobody holds or leaves one of the places.
 fn is_empty(pool: &Pool, places: usize) -> bool {
-    pool.held() == 0 && pool.free() == places && !pool.is_anyone_leaving()
+    pool.held() == 0 && pool.free() == places && !pool.has_displaced()
 }
 
 fn displacing(places: usize, per_address: usize) -> Pool {
-    Pool::new(PoolConfig { places, per_address, is_shared: true, displaces: true })
+    Pool::new(PoolConfig { places, per_address, is_divided: true, displaces: true })
 }
 
 /// Time that a request of an honest address takes, and a displaced connection until it has ended.
@@ -108,7 +108,7 @@ fn a_proxys_connections_get_places_and_leave_some_for_others() {
             assert!(siege.take(None, now_ms).is_ok(), "{addresses} addresses, {now_ms} ms");
             let asked = siege.take(None, now_ms).expect("a place");
             let client = address(NEWCOMERS + now_ms as usize);
-            assert_eq!(siege.pool.belongs_to(asked, client), Ok(()), "{addresses} addresses, {now_ms} ms");
+            assert_eq!(siege.pool.set_address(asked, client), Ok(()), "{addresses} addresses, {now_ms} ms");
             siege.pool.give_back(asked);
             assert!(siege.take(Some(address(2 * NEWCOMERS + now_ms as usize)), now_ms).is_ok());
         }
@@ -165,10 +165,10 @@ fn an_address_above_its_share_displaces_only_an_address_that_keeps_as_much() {
 
 #[test]
 fn without_displacing_and_without_shares_only_the_bounds_count() {
-    let mut pool = Pool::new(PoolConfig { places: 4, per_address: 4, is_shared: false, displaces: false });
+    let mut pool = Pool::new(PoolConfig { places: 4, per_address: 4, is_divided: false, displaces: false });
     (1..=4).for_each(|number| assert_eq!(pool.take(number, Some(address(1))), Ok(None)));
     assert_eq!(pool.take(5, Some(address(2))), Err(NoSlot::Full));
-    let mut pool = Pool::new(PoolConfig { places: 4, per_address: 3, is_shared: true, displaces: false });
+    let mut pool = Pool::new(PoolConfig { places: 4, per_address: 3, is_divided: true, displaces: false });
     assert_eq!([1, 2, 3].map(|number| pool.take(number, Some(address(1))).is_ok()), [true, true, false]);
     assert_eq!([3, 4].map(|number| pool.take(number, Some(address(number as usize)))), [Ok(None), Ok(None)]);
     assert_eq!(pool.take(5, Some(address(5))), Err(NoSlot::Full));
@@ -194,10 +194,10 @@ fn deed() -> impl Strategy<Value = Deed> {
 proptest! {
     #[test]
     fn never_more_are_in_use_than_there_are_and_an_address_without_one_gets_a_free_one(
-        places in 1..24_usize, per_address in 1..24_usize, is_shared: bool, displaces: bool,
+        places in 1..24_usize, per_address in 1..24_usize, is_divided: bool, displaces: bool,
         deeds in prop::collection::vec(deed(), 0..200),
     ) {
-        let mut pool = Pool::new(PoolConfig { places, per_address, is_shared, displaces });
+        let mut pool = Pool::new(PoolConfig { places, per_address, is_divided, displaces });
         let holders = || std::iter::once(None).chain((0..8).map(|who| Some(address(who))));
         let mut last = 0;
         for deed in deeds {
@@ -212,7 +212,7 @@ proptest! {
                     prop_assert!(taken.is_err() || free > 0);
                 }
                 Deed::BelongsTo(back, who) => {
-                    let _ = pool.belongs_to(last.saturating_sub(back), address(who));
+                    let _ = pool.set_address(last.saturating_sub(back), address(who));
                 }
                 Deed::GiveBack(back) => {
                     let number = last.saturating_sub(back);

@@ -69,7 +69,7 @@ impl SimpleGame for Wide {
 
     fn tick(&mut self, turns: &mut TickContext<'_>) {
         for player in &self.players {
-            turns.tell_to(*player, "view", |row: &mut NamedValues| {
+            turns.send_to(*player, "view", |row: &mut NamedValues| {
                 row.list("cells", (0..VALUES).map(|n| [n.into()]))
             });
         }

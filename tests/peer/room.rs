@@ -85,11 +85,11 @@ impl Running {
 
     /// The player to which a client comes back; `None` if it gets a new one, which leaves at once.
     fn come_back(&self, key: SeatKey, connection: u64) -> Option<PlayerId> {
-        let JoinOutcome { player, is_back, .. } = self.enter_by(Some(key), connection);
-        if !is_back {
+        let JoinOutcome { player, is_resumed, .. } = self.enter_by(Some(key), connection);
+        if !is_resumed {
             self.handle.dismiss(player, self.now);
         }
-        is_back.then_some(player)
+        is_resumed.then_some(player)
     }
 
     /// The players after another tick.
@@ -181,7 +181,7 @@ fn a_connection_that_comes_back_takes_the_seat_from_one_whose_end_nobody_has_not
     running.tick();
     handle.push((home(), 7), walk(player, 5, Some(0)), None, Duration::ZERO).expect("its seat");
     assert_eq!(running.come_back(key, 8), Some(player));
-    assert_eq!([7, 8].map(|connection| handle.is_evicted(connection)), [true, false]);
+    assert_eq!([7, 8].map(|connection| handle.has_lost_seat(connection)), [true, false]);
     assert_eq!(
         handle.push((home(), 7), walk(player, 6, Some(0)), None, Duration::ZERO),
         Err(InboxRejection::TakenOver)
@@ -189,7 +189,7 @@ fn a_connection_that_comes_back_takes_the_seat_from_one_whose_end_nobody_has_not
     handle.push((home(), 8), walk(player, 1, None), None, Duration::ZERO).expect("its seat");
     assert_eq!(running.tick().rejected, [], "of the first connection nothing is left");
     handle.disconnect(player, 7, running.now);
-    assert!(!handle.is_evicted(7), "it is gone");
+    assert!(!handle.has_lost_seat(7), "it is gone");
     assert_eq!(running.players(), [player.0]);
 }
 
@@ -408,7 +408,7 @@ fn waiting_questions_are_bounded_and_end_with_the_room() {
     let handle = Running::new(1, Duration::ZERO).handle;
     let asked: Vec<_> = (0..limits::MAX_ROOM_QUERIES).map(|_| handle.roster().expect("not busy")).collect();
     assert_eq!(handle.roster().err(), Some(QueryQueueFull));
-    handle.set_over();
+    handle.mark_ended();
     assert!(asked.iter().all(|answer| answer.try_recv().err() == Some(TryRecvError::Disconnected)));
 }
 
@@ -445,7 +445,7 @@ fn missed_ticks_keep_their_events_up_to_a_bound_beyond_which_the_clients_are_clo
         let entry = AcceptedClient {
             room,
             endpoint,
-            inspect_key: None,
+            resume_key: None,
             token: None,
             is_local: false,
             response: Vec::new(),

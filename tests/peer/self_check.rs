@@ -121,7 +121,7 @@ impl Hall {
         let entry = AcceptedClient {
             room,
             endpoint,
-            inspect_key: None,
+            resume_key: None,
             token: None,
             is_local: true,
             response: Vec::new(),

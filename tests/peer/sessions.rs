@@ -240,7 +240,7 @@ fn in_wasm(path: &Path) -> serde_json::Value {
 /// Replays the file with the page's WebAssembly as well; the report is the native one.
 fn wasm_finds_the_same(path: &Path, file: &[u8]) -> String {
     fs::write(path, file).expect("the file can be written");
-    let native = replay::json::of_file(file, games::ABOUT, None).expect("a capture");
+    let native = replay::json::of_file(file, games::INFO, None).expect("a capture");
     let found = in_wasm(path);
     let _ = fs::remove_file(path);
     assert_eq!(found, native, "src/web/wasm/tickwire.wasm is stale? scripts/build-wasm.sh");
@@ -281,13 +281,16 @@ fn a_peer_without_sockets_replays_a_capture_like_the_server() {
     let run_again = |capture: &Capture<'_>| {
         let find =
             |about: &GameInfo, head: &_| WireFormat::find(&PacketTables::builtin(), about.paths, head).ok();
-        replay::replay(capture, games::ABOUT, &find, replay::ReplayOptions::default()).expect("replayable")
+        replay::replay(capture, games::INFO, &find, replay::ReplayOptions::default()).expect("replayable")
     };
     let mut rooms = run_again(&capture);
-    assert_eq!(replay::at_once(&file, games::ABOUT, None).as_ref(), Ok(&rooms));
+    assert_eq!(replay::at_once(&file, games::INFO, None).as_ref(), Ok(&rooms));
     let (_, report) = rooms.pop().expect("the default room");
     assert!(report.is_same(), "{:?} {:?}", report.answer, report.difference);
-    assert_eq!((report.clients, report.not_taken, report.not_captured), (SESSIONS as usize, 0, 0));
+    assert_eq!(
+        (report.clients, report.dropped_while_connected, report.not_captured),
+        (SESSIONS as usize, 0, 0)
+    );
     assert!(report.matched > 500 && report.answers > 3_000, "{report:?}");
     let reasons = closes(&capture);
     let rules =
@@ -303,7 +306,7 @@ fn a_peer_without_sockets_replays_a_capture_like_the_server() {
     if has_tools {
         println!("{}", wasm_finds_the_same(&path, &changed));
     }
-    assert_eq!(replay::at_once(&changed, games::ABOUT, None), Err(replay::NeedsFullReplay));
+    assert_eq!(replay::at_once(&changed, games::INFO, None), Err(replay::NeedsFullReplay));
     let capture = capture::read(&changed).expect("a capture");
     let (_, report) = run_again(&capture).pop().expect("the default room");
     let (_, differing) = report.answer.expect("an answer that differs");

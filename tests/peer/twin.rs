@@ -130,7 +130,7 @@ impl Client {
     fn serve(&mut self, ticked: &TickResult, now: Duration) {
         self.line.drive(now);
         self.messages.clear();
-        let is_behind = !self.line.sender.takes_state();
+        let is_behind = !self.line.sender.can_take_state();
         let dialect = &self.endpoint.dialect;
         let turn = self.view.update(
             &[],

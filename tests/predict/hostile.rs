@@ -59,7 +59,7 @@ fn survives<W: LocalWorld>(game_name: &str, name: &str, begins: (&str, Vec<Value
     let had_body = std::cell::Cell::new(0);
     let result = runner.run(&packets, |packets| {
         let mut prediction = Prediction::<W>::new(&dialect);
-        prediction.follow_others();
+        prediction.track_remote_players();
         let mut now = Duration::ZERO;
         let row = |direction, name: &str| dialect.row(direction, name).expect("its row");
         let hello =

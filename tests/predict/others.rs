@@ -34,8 +34,9 @@ fn errors<W: LocalWorld>(
             drive(&mut walks[0], server, now, frame);
         }
         let client = &mut watchers[0];
-        for (shown, is_reckoned) in shown.iter_mut().zip([false, true]) {
-            client.player.prediction_mut().follow_others().is_reckoned = is_reckoned;
+        for (shown, extrapolation_enabled) in shown.iter_mut().zip([false, true]) {
+            client.player.prediction_mut().track_remote_players().extrapolation_enabled =
+                extrapolation_enabled;
             let place = client.player.others(now).into_iter().find(|(id, _)| Some(*id) == walker);
             shown.extend(client.prediction().clock().others(now).zip(place.map(|(_, place)| place)));
         }

@@ -221,8 +221,8 @@ fn pictures_of_others() {
             walks[0].command(server, "move", &[way.into()], now);
         }
         for (shown, parts) in shown.iter_mut().zip([(false, false), (true, false), (true, true)]) {
-            let others = watcher[0].player.prediction_mut().follow_others();
-            (others.is_interpolated, others.is_reckoned) = parts;
+            let others = watcher[0].player.prediction_mut().track_remote_players();
+            (others.interpolation_enabled, others.extrapolation_enabled) = parts;
             let place = watcher[0].player.others(now).into_iter().find(|(id, _)| Some(*id) == walker);
             shown.extend(place.map(|(_, (x, _))| (now.as_secs_f64(), px(x))));
         }

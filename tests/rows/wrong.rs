@@ -38,9 +38,9 @@ fn cases_of(row: &Row, dialect: &str) -> Vec<Case> {
         }
     }
     if let Some((last, fewer)) = row.arguments.split_last() {
-        let may_lack = |argument: &Argument| fits(&argument.ty, &Value::Nil);
-        cases.push(case("one too few".to_owned(), &right[..fewer.len()], may_lack(last)));
-        cases.push(case("none".to_owned(), &[], row.arguments.iter().all(may_lack)));
+        let is_optional = |argument: &Argument| fits(&argument.ty, &Value::Nil);
+        cases.push(case("one too few".to_owned(), &right[..fewer.len()], is_optional(last)));
+        cases.push(case("none".to_owned(), &[], row.arguments.iter().all(is_optional)));
     }
     cases.push(case("one too many".to_owned(), &[&right[..], &[Value::from("more")]].concat(), true));
     cases

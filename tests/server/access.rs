@@ -183,7 +183,7 @@ fn this_machine_is_a_loopback_peer_and_host_without_a_proxy() {
         (near, "localhost\r\nVia: 1.1 proxy", "", false),
     ] {
         let proxies: Vec<CidrRange> = proxies.parse().into_iter().collect();
-        let is_here = access::is_at_this_machine(&head(lines), socket(peer), &proxies);
+        let is_here = access::is_local_request(&head(lines), socket(peer), &proxies);
         assert_eq!(is_here, expected, "{peer} {lines} {proxies:?}");
     }
 }

@@ -71,7 +71,7 @@ fn without_the_token_nothing_is_done_and_it_is_counted() {
         assert_eq!((status(&answer), body(&answer).trim()), ("401", rule), "{authorization}");
         assert!(answer.contains("\r\nWWW-Authenticate: Bearer"), "{answer}");
     }
-    assert!(!server.is_asked_to_stop());
+    assert!(!server.is_stop_requested());
     assert!(counted(&server, "tickwire_requests_refused_total{rule=\"admin_token_missing\"} 4"));
     assert!(counted(&server, "tickwire_requests_refused_total{rule=\"admin_token_wrong\"} 3"));
     server.stop();
@@ -278,7 +278,7 @@ fn a_client_kicked_over_http_gets_the_reason_and_the_operator_cannot_ban_itself(
     assert_eq!(peer.receive_close(), "1008 kicked");
     let answer = send_commands(server.address(), "stop\nban 192.0.2.7");
     assert_eq!(body(&answer), "the server is shutting down\nerror: the server is shutting down\n");
-    assert!(server.is_asked_to_stop());
+    assert!(server.is_stop_requested());
     server.stop();
 }
 
@@ -316,7 +316,7 @@ fn a_body_that_drips_or_never_comes_meets_the_deadline_of_its_head() {
     let mut answer = String::new();
     cut.read_to_string(&mut answer).expect("an answer");
     assert_eq!((status(&answer), body(&answer)), ("400", "body_cut\n"));
-    assert!(!server.is_asked_to_stop());
+    assert!(!server.is_stop_requested());
     server.stop();
 }
 

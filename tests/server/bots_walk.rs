@@ -81,7 +81,7 @@ fn two_layouts_at_once_and_one_send_a_turn() {
 #[test]
 fn an_idle_client_among_idle_players_receives_no_updates() {
     let (server, url) = start();
-    let url = url.for_dialect(Moo::INFO.paths, "native");
+    let url = url.with_dialect_path(Moo::INFO.paths, "native");
     let mut talks: Vec<MooTestClient> =
         (0..3).map(|_| MooTestClient::connect(&url, None, dialect("native")).unwrap()).collect();
     for talk in &mut talks {

@@ -58,11 +58,11 @@ fn chats_until_rejected(server: &ServerHandle) {
                 .expect("said");
         }
         let is_rejected = |talk: &mut MooTestClient| {
-            let is_told = |heard: &ServerPacket| match heard {
+            let has_ack_packets = |heard: &ServerPacket| match heard {
                 ServerPacket::Rejected(list) => list.iter().any(|(_, reason)| reason == "address_chat_rate"),
                 _ => false,
             };
-            talk.receive_until(limits::CHAT_INTERVAL, is_told).is_ok()
+            talk.receive_until(limits::CHAT_INTERVAL, has_ack_packets).is_ok()
         };
         if talks.iter_mut().any(is_rejected) {
             return;

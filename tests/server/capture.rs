@@ -160,11 +160,11 @@ fn every_byte_of_every_dialect_is_in_the_file_and_secrets_are_not() {
     };
     for (raw, name) in clients.iter().zip(["Ann", "Bo", "Cy", "Di"]) {
         let wanted = format!(" player={} {name}", of(raw.address).expect("it joined"));
-        let is_told = |packet: &capture::Packet<'_>| {
+        let has_ack_packets = |packet: &capture::Packet<'_>| {
             let comment = packet.comments.first().copied().unwrap_or_default();
             comment.raw().starts_with("tick=") && comment.raw().ends_with(&wanted)
         };
-        assert!(capture.packets.iter().any(is_told), "{wanted}");
+        assert!(capture.packets.iter().any(has_ack_packets), "{wanted}");
     }
     assert!(capture.names.iter().any(|(address, _)| address.is_loopback()));
     assert!(

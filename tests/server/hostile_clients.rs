@@ -194,7 +194,8 @@ fn hear_to_the_end(talk: &mut MooTestClient) -> io::Result<Option<String>> {
 /// read what it was told.
 fn read_again_when_slow() -> Option<io::Result<Option<String>>> {
     let (server, url) = start();
-    let stream = dial::dial_with_room(server.address(), Some(hostile_address()), Some(4 * 1024)).unwrap();
+    let stream =
+        dial::connect_with_recv_buffer(server.address(), Some(hostile_address()), Some(4 * 1024)).unwrap();
     let mut talk = MooTestClient::start(stream, &url, native()).unwrap();
     talk.send_packet(&ClientPacket::Hello { version: 1, mode: Mode::Play, name: None, skin: None }).unwrap();
     let mut pings = Vec::new();

@@ -70,9 +70,9 @@ fn a_dropped_server_is_gone_and_its_operator_can_ask_for_the_end() {
     assert!(server.metrics().contains("tickwire_"), "{}", server.metrics());
     let taken = Server::of::<Simple<Units>>().bind(address).start().expect_err("in use");
     assert!(matches!(&taken, StartError::System(error) if error.kind() == ErrorKind::AddrInUse), "{taken}");
-    assert!(!server.is_asked_to_stop());
+    assert!(!server.is_stop_requested());
     server.command("stop").expect("carried out");
-    assert!(server.is_asked_to_stop());
+    assert!(server.is_stop_requested());
     drop(server);
     let refused = TcpStream::connect(address).expect_err("nobody listens");
     assert_eq!(refused.kind(), ErrorKind::ConnectionRefused);

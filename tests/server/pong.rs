@@ -112,7 +112,7 @@ fn a_capture_replays_the_same_and_a_program_without_the_game_says_so() {
     let report = replay::json::of_file(&bytes, &[ABOUT], None).expect("a capture");
     assert_eq!(report["verdict"], "same", "{report:#}");
     assert_eq!((&report["matched"], &report["clients"]), (&8.into(), &2.into()), "{report:#}");
-    let other = replay::json::of_file(&bytes, tickwire::internal::games::ABOUT, None).expect("a capture");
+    let other = replay::json::of_file(&bytes, tickwire::internal::games::INFO, None).expect("a capture");
     let reason = other["reason"].as_str().expect("a reason");
     assert!(reason.contains("of the game \"pong\" that this program does not have"), "{reason}");
     let capture = capture::read(&bytes).expect("a capture");

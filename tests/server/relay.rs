@@ -161,7 +161,7 @@ fn a_server_that_does_not_read_stops_the_client_through_the_relay() {
             Err(error) if error.kind() == ErrorKind::WouldBlock => {
                 quiet += 1;
                 let socket = [os::PollInterest::writable(&client)];
-                os::poll(&socket, limits::PLAIN_LOOK).expect("a socket");
+                os::poll(&socket, limits::PORTABLE_POLL_INTERVAL).expect("a socket");
             }
             Err(error) => panic!("{error}"),
         }

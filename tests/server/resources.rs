@@ -154,7 +154,7 @@ fn newcomers_get_in_while_others_ask_for_pages_and_never_read_them() {
         for number in 0..addresses * each {
             let room = Some(4096);
             let source: IpAddr = format!("127.9.4.{}", 1 + number % addresses).parse().expect("an address");
-            let stream = dial::dial_with_room(program.address, Some(source), room);
+            let stream = dial::connect_with_recv_buffer(program.address, Some(source), room);
             let mut stream = stream.expect("a connection");
             let _ = stream.write_all(b"GET /wasm/tickwire.wasm HTTP/1.1\r\nHost: a\r\n\r\n");
             attackers.push(stream);

@@ -56,7 +56,7 @@ fn a_capture_of_a_reload_and_of_a_take_over_by_an_older_connection_comes_out_the
     while last.hear("update")[0].as_u64() <= Some(later) {}
     server.stop();
     let bytes = fs::read(&file.0).expect("the file");
-    let report = replay::json::of_file(&bytes, games::ABOUT, None).expect("a capture");
+    let report = replay::json::of_file(&bytes, games::INFO, None).expect("a capture");
     assert_eq!(report["verdict"], "same", "{report:#}");
 }
 
@@ -109,7 +109,7 @@ fn a_client_that_comes_back_is_told_what_it_missed_or_that_its_player_is_gone_an
     assert_ne!(three.hear("spawned")[0], player.into());
     server.stop();
     let bytes = fs::read(&file.0).expect("the file");
-    let report = replay::json::of_file(&bytes, games::ABOUT, None).expect("a capture");
+    let report = replay::json::of_file(&bytes, games::INFO, None).expect("a capture");
     assert_eq!(report["verdict"], "same", "{report:#}");
 }
 

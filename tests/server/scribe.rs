@@ -30,9 +30,9 @@ impl Stage {
         let world = World::new(Identity { seed: 1, map_size_px: 14_400, tick_hz: TickHz::Hz30 });
         let tap = Tap::default();
         let run = run("");
-        tap.room_begins(&run);
+        tap.add_room(&run);
         (1..=clients).for_each(|client| open(&tap, client));
-        let listener = tap.listen_with_world(None, bound_bytes);
+        let listener = tap.subscribe_with_world(None, bound_bytes);
         let scribe = CaptureEncoder::new(Duration::ZERO, PacketTables::builtin());
         let mut stage = Stage { tap, world, listener, scribe, run };
         stage.begin_file();
@@ -42,7 +42,7 @@ impl Stage {
     fn begin_file(&mut self) {
         self.scribe.begin_file(who(0).at);
         let snapshot = WorldSnapshot {
-            about: games::ABOUT[0],
+            about: games::INFO[0],
             tick: 0,
             identity: (*self.world.identity()).into(),
             code_hash: code_hash(),
@@ -166,7 +166,7 @@ fn clients_that_join_or_leave_during_a_loss_are_recorded_once_and_completely() {
 #[test]
 fn a_file_that_ends_before_a_tick_is_an_empty_capture() {
     let (tap, mut scribe) = (Tap::default(), CaptureEncoder::new(Duration::ZERO, PacketTables::builtin()));
-    let listener = tap.listen_with_world(None, 4_000);
+    let listener = tap.subscribe_with_world(None, 4_000);
     open(&tap, 1);
     listener.close();
     listener.take(Duration::ZERO).items.iter().for_each(|seen| scribe.take(seen));
@@ -194,7 +194,7 @@ fn the_rest_of_a_message_that_a_file_begins_in_is_a_hole_in_it() {
 #[test]
 fn a_client_of_a_room_without_a_world_is_in_no_file() {
     let mut stage = Stage::begin(1 << 20, 1);
-    stage.tap.room_begins(&run("two"));
+    stage.tap.add_room(&run("two"));
     open_with(&stage.tap, who(2), "two", b"GET /");
     stage.listener.renew();
     stage.write();
@@ -208,9 +208,9 @@ fn a_client_of_a_room_without_a_world_is_in_no_file() {
 #[test]
 fn a_client_of_an_ended_run_is_in_no_record_of_the_next_run() {
     let mut stage = Stage::begin(1 << 20, 1);
-    stage.tap.room_ends(&stage.run);
+    stage.tap.remove_room(&stage.run);
     stage.run.number += 1;
-    stage.tap.room_begins(&stage.run);
+    stage.tap.add_room(&stage.run);
     stage.scribe.writer.blocks.clear();
     stage.begin_file();
     stage.hear(b"\x82\x80key1", true);

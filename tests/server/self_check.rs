@@ -99,7 +99,7 @@ fn clients_that_come_back_and_bots_in_lockstep_raise_no_alarm() {
     assert!(returned.expect("on this machine").is_well());
     let crowd = |lockstep| CrowdPlan {
         url: url(),
-        game: games::ABOUT[0],
+        game: games::INFO[0],
         dialects: vec![games::codes().dialect("native").expect("built in")],
         count: 6,
         time: Duration::from_secs(4),

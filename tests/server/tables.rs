@@ -148,7 +148,7 @@ fn explain_and_replay_use_the_tables_of_a_capture_and_refuse_others() {
     assert_eq!((text.ends_with("same\n"), status), (true, Some(0)), "{text}");
     let report = tickwire::internal::tools::replay::json::of_file(
         &fs::read(&file.0).expect("the file"),
-        tickwire::internal::games::ABOUT,
+        tickwire::internal::games::INFO,
         None,
     );
     assert_eq!(report.expect("a capture")["verdict"], "same");

@@ -160,7 +160,7 @@ fn a_capture_of_both_games_replays_the_same() {
     }
     server.stop();
     let bytes = fs::read(&file.0).expect("the file");
-    let report = replay::json::of_file(&bytes, games::ABOUT, None).expect("a capture");
+    let report = replay::json::of_file(&bytes, games::INFO, None).expect("a capture");
     let rooms = report["rooms"].as_array().expect("two rooms");
     assert!(rooms.iter().all(|room| room["verdict"] == "same"), "{report:#}");
     assert_eq!(rooms.len(), 2, "{report:#}");

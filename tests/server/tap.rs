@@ -33,7 +33,7 @@ pub fn open_with(tap: &Tap, who: EventSource, room: &str, request: &[u8]) {
     let ends = (ends.0.parse().expect("an address"), ends.1.parse().expect("an address"));
     let what = EventKind::opened(
         ends,
-        games::ABOUT[0],
+        games::INFO[0],
         ("native", false),
         request.to_vec(),
         b"HTTP/1.1 101".to_vec(),
@@ -64,7 +64,7 @@ fn tick(tap: &Tap, tick: u32) {
 
 fn tick_of(tap: &Tap, room: &str, tick: u32) {
     let snapshot = WorldSnapshot {
-        about: games::ABOUT[0],
+        about: games::INFO[0],
         tick,
         identity: WorldParams { seed: 1, tick_hz: 30, options: Vec::new() },
         code_hash: 7,
@@ -125,7 +125,7 @@ fn only_clients_that_somebody_listens_to_are_wanted_and_all_listeners_share_one_
     assert!(tap.wants(2) && tap.wants(3));
     drop(other);
     assert_eq!(wanted(), [false, true, false]);
-    let all = tap.listen_with_world(None, PLENTY);
+    let all = tap.subscribe_with_world(None, PLENTY);
     assert_eq!((tap.wants_world(), wanted()), (true, [true; 3]));
     all.close();
     assert_eq!((tap.wants_world(), wanted()), (false, [false, true, false]));
@@ -153,10 +153,10 @@ fn one_client_or_all_are_heard_in_their_order() {
 #[test]
 fn a_tick_that_does_not_fit_is_reported_lost_to_listeners_of_the_world() {
     let tap = Tap::default();
-    tap.room_begins(&run(""));
-    let (world, clients) = (tap.listen_with_world(None, PLENTY), tap.listen(None, PLENTY));
+    tap.add_room(&run(""));
+    let (world, clients) = (tap.subscribe_with_world(None, PLENTY), tap.listen(None, PLENTY));
     tick(&tap, 5);
-    tap.tick_is_lost((&run(""), NOW, 6));
+    tap.record_lost_tick((&run(""), NOW, 6));
     tick(&tap, 7);
     let taken = world.take(SOON);
     assert_eq!(words(&taken), ["world at 5", "tick 5 10"]);
@@ -181,9 +181,9 @@ fn a_late_listener_gets_introductions_and_begins_with_a_whole_message() {
 #[test]
 fn the_world_comes_before_its_next_tick_and_sessions_before_what_follows() {
     let tap = Tap::default();
-    tap.room_begins(&run(""));
+    tap.add_room(&run(""));
     open(&tap, 1);
-    let (listener, other) = (tap.listen_with_world(None, PLENTY), tap.listen(None, PLENTY));
+    let (listener, other) = (tap.subscribe_with_world(None, PLENTY), tap.listen(None, PLENTY));
     hear(&tap, 1, b"a");
     takes(&listener, &[]);
     tick(&tap, 5);
@@ -208,14 +208,14 @@ fn the_world_comes_before_its_next_tick_and_sessions_before_what_follows() {
 #[test]
 fn events_of_each_room_that_precede_its_world_precede_the_part_with_the_worlds_of_all_rooms() {
     let tap = Tap::default();
-    ["a", "b", "c"].iter().for_each(|room| tap.room_begins(&run(room)));
-    let listener = tap.listen_with_world(None, PLENTY);
+    ["a", "b", "c"].iter().for_each(|room| tap.add_room(&run(room)));
+    let listener = tap.subscribe_with_world(None, PLENTY);
     open_with(&tap, who(1), "a", b"GET /");
     open_with(&tap, who(2), "b", b"GET /");
     tick_of(&tap, "a", 1);
     hear(&tap, 1, b"x");
     takes(&listener, &["world at 1", "opened 1", "tick 1 2", "1>x"]);
-    tap.room_ends(&run("c"));
+    tap.remove_room(&run("c"));
     tick_of(&tap, "b", 70);
     takes(&listener, &["world at 70", "opened 2", "tick 70 140"]);
     listener.renew();
@@ -238,8 +238,8 @@ fn events_of_each_room_that_precede_its_world_precede_the_part_with_the_worlds_o
 #[test]
 fn a_listener_that_loses_events_while_it_waits_for_a_world_is_shown_all_worlds_again() {
     let tap = Tap::default();
-    ["a", "b"].iter().for_each(|room| tap.room_begins(&run(room)));
-    let listener = tap.listen_with_world(None, 4 * ITEM);
+    ["a", "b"].iter().for_each(|room| tap.add_room(&run(room)));
+    let listener = tap.subscribe_with_world(None, 4 * ITEM);
     ["a", "b"].iter().for_each(|room| tick_of(&tap, room, 1));
     listener.take(SOON);
     listener.renew();
@@ -278,8 +278,8 @@ fn traffic_over_the_bound_is_counted_after_the_accepted_traffic() {
 #[test]
 fn a_listener_that_loses_part_of_a_message_misses_the_rest_and_nothing_of_others() {
     let tap = Tap::default();
-    tap.room_begins(&run(""));
-    let listener = tap.listen_with_world(None, 8 * ITEM);
+    tap.add_room(&run(""));
+    let listener = tap.subscribe_with_world(None, 8 * ITEM);
     (1..3).for_each(|client| open(&tap, client));
     tick(&tap, 1);
     say(&tap, 1, b"be", true, b"");
@@ -303,8 +303,8 @@ fn a_listener_that_loses_part_of_a_message_misses_the_rest_and_nothing_of_others
 #[test]
 fn a_listener_that_does_not_drain_blocks_no_thread_and_keeps_at_most_its_bound() {
     let tap = Tap::default();
-    tap.room_begins(&run(""));
-    let (idle, busy) = (tap.listen_with_world(None, 10_000), tap.listen(None, PLENTY));
+    tap.add_room(&run(""));
+    let (idle, busy) = (tap.subscribe_with_world(None, 10_000), tap.listen(None, PLENTY));
     open(&tap, 1);
     tick(&tap, 1);
     thread::scope(|scope| {

@@ -81,7 +81,7 @@ impl House {
     fn begin(&mut self, name: &'static str) {
         self.runs += 1;
         let run = Run { room: name.into(), number: self.runs };
-        self.tap.room_begins(&run);
+        self.tap.add_room(&run);
         self.rooms.insert(name, Room { run, tick: 0, wants: None });
     }
 
@@ -89,19 +89,19 @@ impl House {
     fn end(&mut self, name: &str) {
         if self.rooms[name].wants.is_none() {
             let room = self.rooms.remove(name).expect("it was found");
-            self.tap.room_ends(&room.run);
+            self.tap.remove_room(&room.run);
         }
     }
 
     fn tick(&mut self, name: &str) {
         let Room { run, tick, wants } = self.rooms.get_mut(name).expect("it was found");
         let Some(wanted) = wants.take() else {
-            *wants = Some(self.tap.wants_of_world(run.number));
+            *wants = Some(self.tap.world_request(run.number));
             return;
         };
         let text: Arc<[u8]> = format!("{} {tick}", run.number).into_bytes().into();
         let snapshot = WorldSnapshot {
-            about: games::ABOUT[0],
+            about: games::INFO[0],
             tick: *tick,
             identity: WorldParams { seed: 1, tick_hz: 30, options: Vec::new() },
             code_hash: 7,
@@ -120,7 +120,7 @@ impl House {
         let run = self.rooms[name].run.clone();
         let number = self.runs * 1_000 + self.clients.len() as u64 + u64::from(self.said) * 1_000_000;
         let end = "192.0.2.7:50000".parse().expect("an address");
-        let what = EventKind::opened((end, end), games::ABOUT[0], ("native", false), Vec::new(), Vec::new());
+        let what = EventKind::opened((end, end), games::INFO[0], ("native", false), Vec::new(), Vec::new());
         self.tap.opened(House::who(number), &run, what);
         self.clients.push(Client { number, run });
         self.said += 1;
@@ -233,7 +233,7 @@ fn run(seed: u64, bound_bytes: usize) -> Result<Files, String> {
     };
     (0..house.chance.below(40)).for_each(|_| house.step());
     (house.shown, house.begun) = Default::default();
-    let listener: Subscription = tap.listen_with_world(None, bound_bytes);
+    let listener: Subscription = tap.subscribe_with_world(None, bound_bytes);
     let mut files = Files::default();
     for _ in 0..STEPS {
         match house.chance.below(30) {

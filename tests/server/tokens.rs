@@ -371,7 +371,7 @@ fn no_token_is_found_in_a_capture_the_log_at_wire_in_metrics_in_pages_or_in_a_sa
     }
     assert!(holds(&recorded, b"token=xxx"), "the requests are there");
     assert!(holds(&recorded, b"tickwire.v1, key.xxx"), "the subprotocols are there");
-    let report = replay::json::of_file(&recorded, games::ABOUT, None).expect("a capture");
+    let report = replay::json::of_file(&recorded, games::INFO, None).expect("a capture");
     assert_eq!(report["verdict"], "same", "{report:#}");
 }
 
@@ -492,7 +492,7 @@ fn a_capture_of_those_who_may_not_play_comes_out_the_same() {
         ann.say("ping", &[7.into()]);
         ann.hear("pong");
         server.stop();
-        let report = replay::json::of_file(&fs::read(&file.0).expect("the file"), games::ABOUT, None);
+        let report = replay::json::of_file(&fs::read(&file.0).expect("the file"), games::INFO, None);
         let report = report.expect("a capture");
         assert_eq!(report["verdict"], "same", "{spectators}: {report:#}");
     }

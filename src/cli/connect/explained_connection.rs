@@ -155,7 +155,7 @@ impl<'c> ExplainedConnection<'c> {
     /// The socket's error.
     pub fn send_bytes(&mut self, mut bytes: &[u8]) -> io::Result<()> {
         self.items.extend(self.conversation.receive(Side::Client, bytes));
-        let deadline = Instant::now() + limits::DIAL_TIME;
+        let deadline = Instant::now() + limits::CONNECT_TIMEOUT;
         while !bytes.is_empty() {
             match self.stream.write(bytes) {
                 Ok(count) => bytes = &bytes[count..],

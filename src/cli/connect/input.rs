@@ -11,7 +11,7 @@ use crate::tools::explain::hex;
 use crate::ws::frame::Opcode;
 
 /// Longest time to wait, in seconds: a day.
-const SECONDS_MOST: f64 = 86_400.0;
+const MAX_WAIT_SECONDS: f64 = 86_400.0;
 
 /// The text of `help`.
 pub const HELP: &str = "\
@@ -97,10 +97,10 @@ fn close(rest: &str) -> Result<Vec<u8>, String> {
 
 fn seconds(text: &str) -> Result<Duration, String> {
     let seconds: Option<f64> = text.parse().ok();
-    let seconds = seconds.filter(|seconds| (0.0..=SECONDS_MOST).contains(seconds));
+    let seconds = seconds.filter(|seconds| (0.0..=MAX_WAIT_SECONDS).contains(seconds));
     seconds
         .map(Duration::from_secs_f64)
-        .ok_or_else(|| format!("{text:?} is not a number of seconds, 0 to {SECONDS_MOST}"))
+        .ok_or_else(|| format!("{text:?} is not a number of seconds, 0 to {MAX_WAIT_SECONDS}"))
 }
 
 fn expect(rest: &str) -> Result<PromptCommand, String> {
@@ -115,8 +115,8 @@ fn expect(rest: &str) -> Result<PromptCommand, String> {
 /// The message for a packet typed in any of its forms.
 fn packet(line: &str, speech: WireFormat<'_>) -> Result<PromptCommand, String> {
     let (row, values) = match line.starts_with('[') {
-        true => as_json(line, speech.dialect)?,
-        false => as_words(line, speech.dialect)?,
+        true => parse_json(line, speech.dialect)?,
+        false => parse_words(line, speech.dialect)?,
     };
     let encoded = speech.dialect.encode(Direction::ToServer, &row.name, &values);
     let message = encoded.map_err(|error| error.to_string())?;
@@ -129,7 +129,7 @@ fn packet(line: &str, speech: WireFormat<'_>) -> Result<PromptCommand, String> {
 }
 
 /// `["move", {"direction": 90}]`, `["move", [1, null, 90]]`, `[3, [1, null, 90]]`
-fn as_json<'a>(line: &str, dialect: &'a Dialect) -> Result<(&'a Row, Vec<Value>), String> {
+fn parse_json<'a>(line: &str, dialect: &'a Dialect) -> Result<(&'a Row, Vec<Value>), String> {
     let value = json::read(line, Direction::ToServer).map_err(|broken| broken.to_string())?;
     let Value::Array(mut parts) = value else { return Err("a packet must be an array".to_owned()) };
     if parts.is_empty() || parts.len() > 2 {
@@ -143,14 +143,14 @@ fn as_json<'a>(line: &str, dialect: &'a Dialect) -> Result<(&'a Row, Vec<Value>)
         Value::Map(pairs) => {
             let pairs =
                 pairs.into_iter().map(|(name, value)| (name.as_str().unwrap_or_default().to_owned(), value));
-            in_order(row, pairs.collect())
+            by_position(row, pairs.collect())
         }
         _ => Err("arguments must be an array in order, or an object by name".to_owned()),
     }
 }
 
 /// `move sequence=1 direction=90`
-fn as_words<'a>(line: &str, dialect: &'a Dialect) -> Result<(&'a Row, Vec<Value>), String> {
+fn parse_words<'a>(line: &str, dialect: &'a Dialect) -> Result<(&'a Row, Vec<Value>), String> {
     let mut rest = line;
     let row = find(dialect, next_word(&mut rest))?;
     let mut pairs = Vec::new();
@@ -160,7 +160,7 @@ fn as_words<'a>(line: &str, dialect: &'a Dialect) -> Result<(&'a Row, Vec<Value>
             word.split_once('=').ok_or_else(|| format!("{word:?} is not argument=value; see help"))?;
         pairs.push((name.to_owned(), as_value(value)));
     }
-    in_order(row, pairs)
+    by_position(row, pairs)
 }
 
 /// A value as `explain` and the dissector print it: JSON, or `nil`. Any other value is text; the text `nil`
@@ -206,7 +206,7 @@ fn find<'a>(dialect: &'a Dialect, name: &str) -> Result<&'a Row, String> {
 }
 
 /// Values in the order of the row; missing values are nil, and are left out at the end.
-fn in_order(row: &Row, pairs: Vec<(String, Value)>) -> Result<(&Row, Vec<Value>), String> {
+fn by_position(row: &Row, pairs: Vec<(String, Value)>) -> Result<(&Row, Vec<Value>), String> {
     let mut values = vec![Value::Nil; row.arguments.len()];
     for (name, value) in pairs {
         let place = row.argument(&name).ok_or_else(|| {

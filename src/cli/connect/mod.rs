@@ -79,7 +79,7 @@ pub fn run(args: &ConnectArgs, games: &GameList) -> Result<(), CliError> {
     check_quiet(&args.quiet, &dialect)?;
     let mut url = args.url.clone();
     if !url.is_exact() {
-        url = url.for_dialect(paths, dialect.name());
+        url = url.with_dialect_path(paths, dialect.name());
     }
     if args.format == PacketFormat::Json {
         url.target.push_str(if url.target.contains('?') { "&format=json" } else { "?format=json" });
@@ -104,7 +104,7 @@ pub fn run(args: &ConnectArgs, games: &GameList) -> Result<(), CliError> {
     if talk.is_terminal {
         print("type help for a list of commands\n");
     }
-    talk.converse()?;
+    talk.run_lines()?;
     talk.leave()
 }
 
@@ -121,7 +121,7 @@ fn game_paths(args: &ConnectArgs, games: &GameList) -> &'static [(&'static str, 
     if games.kinds.len() == 1 || args.dialect.is_some() {
         return first;
     }
-    let found = dial::resolve(&args.url).and_then(|to| room_list::game_at(&args.url, to));
+    let found = dial::resolve(&args.url).and_then(|to| room_list::game_of_room(&args.url, to));
     let named = found.ok().flatten().and_then(|name| games.named(&name).ok());
     named.map_or(first, |kind| kind.about.paths)
 }
@@ -166,12 +166,12 @@ struct PromptSession<'a, 'c> {
 impl PromptSession<'_, '_> {
     /// Waits for the response to the request.
     fn open(&mut self) -> Result<(), CliError> {
-        let deadline = Instant::now() + limits::DIAL_TIME;
+        let deadline = Instant::now() + limits::CONNECT_TIMEOUT;
         while !self.live.is_open() && !self.live.is_over() {
             self.wait(Some(deadline), false)?;
             self.show();
             if Instant::now() >= deadline && !self.live.is_open() && !self.live.is_over() {
-                let seconds = limits::DIAL_TIME.as_secs();
+                let seconds = limits::CONNECT_TIMEOUT.as_secs();
                 return Err(format!("the server did not complete its response within {seconds} s"));
             }
         }
@@ -187,7 +187,7 @@ impl PromptSession<'_, '_> {
     }
 
     /// Carries out the lines until none is left.
-    fn converse(&mut self) -> Result<(), CliError> {
+    fn run_lines(&mut self) -> Result<(), CliError> {
         loop {
             self.show();
             if self.is_terminal && self.live.is_over() {

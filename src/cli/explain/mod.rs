@@ -107,7 +107,7 @@ pub fn run(args: &ExplainArgs, games: &GameList) -> Result<(), CliError> {
         return Ok(());
     }
     let mut is_first = true;
-    both(begin(), &pieces, side(args), |explanation| {
+    explain_both_sides(begin(), &pieces, side(args), |explanation| {
         let between = if std::mem::take(&mut is_first) || form != OutputFormat::Full { "" } else { "\n" };
         print(&format!("{between}{}", shown(&explanation, form, args.color.paint())));
     });
@@ -143,7 +143,7 @@ fn explain_capture(
 }
 
 /// The conversation of two sides, in order.
-fn both<'c>(
+fn explain_both_sides<'c>(
     mut conversation: Conversation<'c>,
     pieces: &[InputPiece],
     otherwise: Option<Side>,

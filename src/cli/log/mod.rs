@@ -93,9 +93,9 @@ impl Write for Queue {
 }
 
 /// The words of `--log` that are not modules.
-const LEVELS: [&str; 6] = ["off", "error", "warn", "info", "debug", "trace"];
+const LEVEL_NAMES: [&str; 6] = ["off", "error", "warn", "info", "debug", "trace"];
 /// The common prefix of all modules that log.
-const OURS: &str = "tickwire";
+const CRATE_PREFIX: &str = "tickwire";
 
 /// Parses a filter. A word that is neither a level nor one of our modules is an error: it would
 /// silently match nothing.
@@ -107,8 +107,8 @@ fn filter(text: &str) -> Result<EnvFilter, CliError> {
         )
     };
     let is_known = |part: &str| {
-        let is_level = LEVELS.iter().any(|level| part.eq_ignore_ascii_case(level));
-        is_level || part.is_empty() || part.starts_with(OURS) || part.starts_with('[')
+        let is_level = LEVEL_NAMES.iter().any(|level| part.eq_ignore_ascii_case(level));
+        is_level || part.is_empty() || part.starts_with(CRATE_PREFIX) || part.starts_with('[')
     };
     if let Some(part) = text.split(',').find(|part| !is_known(part)) {
         return Err(refused(part));

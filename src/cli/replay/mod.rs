@@ -28,7 +28,7 @@ use crate::tools::replay::json::{self, counts, hex};
 use crate::tools::replay::{self, CommandDiff, FieldDiffs, ReplayError, ReplayOptions, ReplyDiff, Report};
 
 /// The file name that means standard input.
-const DASH: &str = "-";
+const STDIN_ARG: &str = "-";
 /// The first bytes of a capture, or of a packed file.
 const MAGIC_BYTES: u64 = capture::compressed_file::MAGIC_BYTES as u64;
 /// Exit status if the result differs.
@@ -92,7 +92,7 @@ pub fn run(args: &ReplayArgs, games: &GameList) -> ExitCode {
         return ExitCode::from(NO_VERDICT);
     }
     let compared = match &args.bisect {
-        Some(other) => parted(args, other, games),
+        Some(other) => bisect_report(args, other, games),
         None => report(args, games).map(|rooms| {
             let is_same = rooms.iter().all(|(_, report)| report.is_same());
             (if args.json { format!("{:#}\n", json::rooms(&rooms)) } else { rooms_as_text(&rooms) }, is_same)
@@ -128,7 +128,7 @@ fn write_packets(file: &Path, out: &Path) -> Result<(), CliError> {
     let bytes = read(file)?;
     let capture = capture::read(&bytes).map_err(|error| format!("{}: {error}", name(file)))?;
     let packets = capture.packets_alone().map_err(|reason| format!("{}: {reason}", name(file)))?;
-    let written = if out.as_os_str() == DASH {
+    let written = if out.as_os_str() == STDIN_ARG {
         io::stdout().lock().write_all(&packets)
     } else {
         File::create_new(out).and_then(|mut out| out.write_all(&packets))
@@ -145,7 +145,7 @@ fn report(args: &ReplayArgs, games: &GameList) -> Result<Vec<(Untrusted, Report)
         state: args.json && args.to_tick.is_some(),
     };
     if asked == ReplayOptions::default()
-        && args.file.as_os_str() != DASH
+        && args.file.as_os_str() != STDIN_ARG
         && let Ok(rooms) = streaming::reports(&args.file, &games.about(), given.clone())
     {
         return Ok(rooms);
@@ -164,7 +164,11 @@ fn report(args: &ReplayArgs, games: &GameList) -> Result<Vec<(Untrusted, Report)
 }
 
 /// Two recordings: what is printed, and whether they are the same.
-fn parted(args: &ReplayArgs, other: &Path, games: &GameList) -> Result<(String, bool), ReplayReportError> {
+fn bisect_report(
+    args: &ReplayArgs,
+    other: &Path,
+    games: &GameList,
+) -> Result<(String, bool), ReplayReportError> {
     let mut files = Vec::new();
     for file in [&*args.file, other] {
         files.push((file, read(file).map_err(ReplayReportError::Unreadable)?));
@@ -205,7 +209,7 @@ fn fields_as_text(fields: &FieldDiffs) -> String {
 /// Reads a whole file, pipe or standard input, up to the bound.
 fn read(file: &Path) -> Result<Vec<u8>, CliError> {
     let failure = |reason: &dyn std::fmt::Display| format!("{}: {reason}", name(file));
-    let mut source: Box<dyn Read> = if file.as_os_str() == DASH {
+    let mut source: Box<dyn Read> = if file.as_os_str() == STDIN_ARG {
         Box::new(io::stdin().lock())
     } else {
         Box::new(File::open(file).map_err(|error| failure(&error))?)
@@ -236,7 +240,7 @@ fn read(file: &Path) -> Result<Vec<u8>, CliError> {
 
 /// The name of the file in messages.
 fn name(file: &Path) -> String {
-    if file.as_os_str() == DASH { "standard input".to_owned() } else { file.display().to_string() }
+    if file.as_os_str() == STDIN_ARG { "standard input".to_owned() } else { file.display().to_string() }
 }
 
 /// The reports of all rooms. That of a default room alone has no heading.
@@ -259,7 +263,7 @@ fn as_text(report: &Report) -> String {
         .expect("writing to a string does not fail");
     writeln!(text, "{:<width$}  {:016x}", "checksum", report.checksum)
         .expect("writing to a string does not fail");
-    if let Some(tick) = report.ends_at {
+    if let Some(tick) = report.last_tick {
         text.push_str(&format!(
             "this room does not have the tick that was asked for: it has those from {} to {tick}\n",
             report.first_tick

@@ -14,7 +14,7 @@ use crate::tools::capture::Untrusted;
 use crate::tools::replay::{NeedsFullReplay, Report, StoredRecord, StreamingReplay, WorldRunner};
 
 /// Bytes that are read at a time: they are still in the core's cache when they are looked at.
-const PART_BYTES: usize = 256 * 1024;
+const CHUNK_BYTES: usize = 256 * 1024;
 
 /// The reports of a file, if all of it comes out the same.
 ///
@@ -49,7 +49,7 @@ fn read(
     records: mpsc::Sender<Vec<Arc<StoredRecord>>>,
 ) -> Result<(StreamingReplay, usize), NeedsFullReplay> {
     let mut source = source.take(limits::CAPTURE_READ_BYTES + 1);
-    let (mut bytes, mut filled) = (vec![0; PART_BYTES], 0);
+    let (mut bytes, mut filled) = (vec![0; CHUNK_BYTES], 0);
     loop {
         // A block that is longer.
         if filled == bytes.len() {

@@ -139,7 +139,7 @@ pub fn spoken(
     url: &Url,
     asked: Option<&str>,
 ) -> Result<(Arc<Dialect>, bool), CliError> {
-    spoken_at(codes, paths, url, asked, url.room_page().is_none())
+    spoken_at(codes, paths, url, asked, url.room_prefix().is_none())
 }
 
 /// The same, where the caller decides whether the URL names an endpoint: `/` is one, or the page of a room.

@@ -160,9 +160,9 @@ fn value(kind: &Type) -> String {
 }
 
 /// Members with their names. Those of a map that may be null may be left out.
-fn labelled(members: &[Argument], separator: &str, may_lack: bool) -> String {
+fn labelled(members: &[Argument], separator: &str, is_optional: bool) -> String {
     let member = |member: &Argument| {
-        let mark = if may_lack && member.ty.or_nil { "?" } else { "" };
+        let mark = if is_optional && member.ty.or_nil { "?" } else { "" };
         format!("{}{mark}: {}", member.name, value(&member.ty))
     };
     members.iter().map(member).collect::<Vec<_>>().join(separator)

@@ -25,7 +25,7 @@ const PARTS: [&str; 11] = parts! {
     "8-heads.lua" "8-judge.lua" "8-single.lua" "8-tcp.lua"
 };
 /// A Lua file can have 200 local names; no code follows the last part, which has a block of its own.
-const LAST: &str = include_str!("../../../scripts/wireshark/parts/9-world.lua");
+const LUA_TAIL: &str = include_str!("../../../scripts/wireshark/parts/9-world.lua");
 
 /// The whole file.
 pub fn print(codes: &PacketTables) -> String {
@@ -36,7 +36,7 @@ pub fn print(codes: &PacketTables) -> String {
     out.push_str(&rules());
     out.push_str("}\n-- rules:end\n\n");
     PARTS.iter().for_each(|part| out.push_str(part));
-    out + "do\n" + LAST + "end\n"
+    out + "do\n" + LUA_TAIL + "end\n"
 }
 
 /// A table as a long string of Lua: a line with its dialects, and one for each packet: direction,

@@ -15,7 +15,7 @@ use crate::limits;
 use crate::packet::{DecodedPacket, Dialect, Direction, Value};
 
 /// A world is held against the shared one at each multiple of this tick.
-const SHARE_TICKS: u32 = 8;
+const SHARE_CHECK_INTERVAL_TICKS: u32 = 8;
 
 /// See the [module](self).
 pub struct LockstepAgent<A> {
@@ -24,7 +24,7 @@ pub struct LockstepAgent<A> {
     dialect: Arc<Dialect>,
     messages: Messages,
     /// Whether the world has begun again under an agent that plays: it is told once more that it was spawned.
-    is_again: bool,
+    is_resync: bool,
     /// What became of commands, with the tick in which they run. It is told before that tick, as in a stream:
     /// a client in lockstep may get the frames of several ticks at once, behind the answers of all of them.
     answers: VecDeque<(u32, Vec<u8>)>,
@@ -51,7 +51,7 @@ impl<A: Agent> LockstepAgent<A> {
             follower,
             dialect,
             messages: Messages::default(),
-            is_again: false,
+            is_resync: false,
             answers: VecDeque::new(),
             sharing: None,
             desyncs: 0,
@@ -77,7 +77,7 @@ impl<A: Agent> LockstepAgent<A> {
     }
 
     /// The packet `hello` with the bit of lockstep.
-    fn in_lockstep(&self, message: Vec<u8>) -> Vec<u8> {
+    fn with_lockstep_mode(&self, message: Vec<u8>) -> Vec<u8> {
         let Ok(packet) = self.dialect.decode(Direction::ToServer, &message) else { return message };
         let Some(at) = packet.row.argument("mode").filter(|_| packet.row.name == "hello") else {
             return message;
@@ -124,8 +124,8 @@ impl<A: Agent> LockstepAgent<A> {
     fn begin_to_share(&mut self, tick: u32, is_new: bool) {
         let Some(sharing) = &mut self.sharing else { return };
         // A world that has caught up, and of which something was told.
-        let is_told = || self.follower.published().is_some_and(|published| published.tick() == tick);
-        let may_share = is_new || (tick.is_multiple_of(SHARE_TICKS) && is_told());
+        let has_ack_packets = || self.follower.published().is_some_and(|published| published.tick() == tick);
+        let may_share = is_new || (tick.is_multiple_of(SHARE_CHECK_INTERVAL_TICKS) && has_ack_packets());
         if !may_share {
             return;
         }
@@ -139,8 +139,8 @@ impl<A: Agent> LockstepAgent<A> {
     /// Packets of lockstep that the follower takes, and the ticks that it then runs.
     fn follow(&mut self, packet: &DecodedPacket<'_>, now: Duration, out: &mut AgentOutput) -> bool {
         self.messages.clear();
-        let is_shared = self.share(packet, &mut out.packets);
-        let heard = if is_shared {
+        let is_divided = self.share(packet, &mut out.packets);
+        let heard = if is_divided {
             Ok(FollowEvent::Noted)
         } else {
             self.follower.on_packet(packet, &mut out.packets, &mut self.messages)
@@ -156,7 +156,7 @@ impl<A: Agent> LockstepAgent<A> {
                 }
             }
             Ok(FollowEvent::Began(tick)) => {
-                self.is_again = self.agent.is_playing();
+                self.is_resync = self.agent.is_playing();
                 self.begin_to_share(tick, true);
             }
             Ok(FollowEvent::Stepped(tick)) => self.begin_to_share(tick, false),
@@ -166,28 +166,31 @@ impl<A: Agent> LockstepAgent<A> {
         if packet.row.name == COMMAND_FRAME {
             self.deliver_acks(now, out);
         }
-        let mut is_update = false;
+        let mut saw_update = false;
         for message in self.messages.iter() {
             match self.dialect.decode(Direction::ToClient, message) {
                 // An agent that waits to be spawned again has not been told yet.
-                Ok(packet) if self.is_again && packet.row.name == "spawned" && !self.agent.view_stats().is_waiting => {}
+                Ok(packet)
+                    if self.is_resync
+                        && packet.row.name == "spawned"
+                        && !self.agent.view_stats().is_waiting => {}
                 Ok(packet) => {
                     self.agent.on_packet(&packet, now, out);
-                    is_update |= std::mem::take(&mut out.saw_update);
+                    saw_update |= std::mem::take(&mut out.saw_update);
                 }
                 Err(error) => out.add_fault(error.name(), error.to_string()),
             }
         }
-        self.is_again &= self.messages.iter().next().is_none();
+        self.is_resync &= self.messages.iter().next().is_none();
         // A tick in which nothing moves is an update as well: its frame has come.
-        out.saw_update = is_update || packet.row.name == crate::game::lockstep_packets::COMMAND_FRAME;
+        out.saw_update = saw_update || packet.row.name == crate::game::lockstep_packets::COMMAND_FRAME;
         packet.row.name != "spawned"
     }
 }
 
 impl<A: Agent> LockstepAgent<A> {
     /// Keeps an answer until its tick. Returns whether the packet is one.
-    fn keep_answer(&mut self, packet: &DecodedPacket<'_>) -> bool {
+    fn hold_ack(&mut self, packet: &DecodedPacket<'_>) -> bool {
         let before = self.answers.back().map_or(0, |(tick, _)| *tick);
         let tick = match packet.row.name.as_str() {
             // Groups of the first sequence, the number of commands, the tick.
@@ -233,11 +236,11 @@ impl<A: Agent> Agent for LockstepAgent<A> {
     fn on_open(&mut self, out: &mut AgentOutput) {
         self.agent.on_open(out);
         let packets = std::mem::take(&mut out.packets);
-        out.packets = packets.into_iter().map(|message| self.in_lockstep(message)).collect();
+        out.packets = packets.into_iter().map(|message| self.with_lockstep_mode(message)).collect();
     }
 
     fn on_packet(&mut self, packet: &DecodedPacket<'_>, now: Duration, out: &mut AgentOutput) {
-        if self.keep_answer(packet) {
+        if self.hold_ack(packet) {
             return;
         }
         // Its own view says when its body is there.

@@ -42,8 +42,8 @@ pub trait BotObserver {
     fn on_received(&mut self) {}
 
     /// What the agent sees after a packet, which arrived `now`, and whether that was an update.
-    fn sees(&mut self, is_update: bool, sight: ViewStats, now: Duration) {
-        let _ = (is_update, sight, now);
+    fn sees(&mut self, saw_update: bool, sight: ViewStats, now: Duration) {
+        let _ = (saw_update, sight, now);
     }
 
     /// The agent has found a fault.
@@ -125,7 +125,7 @@ impl<A: Agent, W: BotObserver> Bot<A, W> {
     }
 
     /// Closes as a page does that is left or loaded again: it may come back.
-    pub fn go_away(&mut self) {
+    pub fn close_going_away(&mut self) {
         if self.stage != BotStage::Over {
             self.stage = BotStage::Leaving;
             self.link.close_with(CloseCode::GOING_AWAY);
@@ -188,9 +188,9 @@ impl<A: Agent, W: BotObserver> Bot<A, W> {
         match heard {
             Ok(packet) => {
                 self.agent.on_packet(&packet, now, &mut self.outcome);
-                let is_update = std::mem::take(&mut self.outcome.saw_update);
+                let saw_update = std::mem::take(&mut self.outcome.saw_update);
                 self.carry_out();
-                self.witness.sees(is_update, self.agent.view_stats(), now);
+                self.witness.sees(saw_update, self.agent.view_stats(), now);
             }
             Err(error) => self.witness.error(error.name(), error.to_string()),
         }

@@ -113,11 +113,13 @@ impl SharedWorldHandle {
             let shared = rooms.get_mut(&self.epoch);
             shared.and_then(|shared| shared.run(self.worlds.about, self.tick, frame))
         };
-        let is_told = self.tick + 1 >= present;
+        let has_ack_packets = self.tick + 1 >= present;
         match published {
             None => return false,
-            Some(None) if is_told => return false,
-            Some(Some(published)) if is_told => self.viewer.append_update(&*published, player, watched, told),
+            Some(None) if has_ack_packets => return false,
+            Some(Some(published)) if has_ack_packets => {
+                self.viewer.append_update(&*published, player, watched, told)
+            }
             Some(_) => {}
         }
         self.tick += 1;

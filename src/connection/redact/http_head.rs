@@ -11,7 +11,7 @@ use crate::ws::http::{RequestHead, percent_decode};
 /// A header that may hold the URL of a page, including its query.
 const REFERER: &str = "Referer";
 /// A header whose name looks like that of a secret: checking the handshake needs its value.
-const HANDSHAKE: &str = "Sec-WebSocket-Key";
+const HANDSHAKE_KEY_HEADER: &str = "Sec-WebSocket-Key";
 /// Authentication schemes: a header value that begins with one is a secret (RFC 9110 section 11.4).
 const SCHEMES: [&[u8]; 4] = [b"basic", b"bearer", b"digest", b"negotiate"];
 /// The header whose elements may be [`credentials`](crate::packet::credentials).
@@ -25,7 +25,7 @@ pub fn offered<T>(head: &RequestHead, read: impl FnMut(&str) -> Option<T>) -> Op
 }
 
 /// Overwrites the secrets of a head.
-pub fn cover_secrets(head: &mut [u8]) {
+pub fn redact_head(head: &mut [u8]) {
     let mut lines = head.split_mut(|byte| *byte == b'\n');
     // The target is the text between the first two spaces.
     let target = lines.next().and_then(|line| line.split_mut(|byte| *byte == b' ').nth(1));
@@ -42,7 +42,7 @@ fn cover_query(target: &mut [u8]) {
         while let Some(equals) = field[start..].iter().position(|byte| *byte == b'=') {
             let value = start + equals + 1;
             if is_secret_name(percent_decode(&String::from_utf8_lossy(&field[start..value - 1])).as_bytes()) {
-                cover_words(&mut field[value..]);
+                redact_words(&mut field[value..]);
                 break;
             }
             let Some(end) = field[value..].iter().position(|byte| b";?".contains(byte)) else { break };
@@ -55,14 +55,14 @@ fn cover_header(line: &mut [u8]) {
     let Some(colon) = line.iter().position(|byte| *byte == b':') else { return };
     let (name, value) = line.split_at_mut(colon);
     let is = |known: &str| known.as_bytes().eq_ignore_ascii_case(name);
-    if !is(HANDSHAKE) && (is_secret_name(name) || is(REFERER) || has_scheme(&value[1..])) {
-        cover_words(&mut value[1..]);
+    if !is(HANDSHAKE_KEY_HEADER) && (is_secret_name(name) || is(REFERER) || has_scheme(&value[1..])) {
+        redact_words(&mut value[1..]);
     } else if is(PROTOCOLS_HEADER) {
         for element in value[1..].split_mut(|byte| *byte == b',') {
             let blanks = element.iter().take_while(|byte| is_blank(**byte)).count();
             let offered = &mut element[blanks..];
             if let Some(start) = secret_start(offered) {
-                cover_words(&mut offered[start..]);
+                redact_words(&mut offered[start..]);
             }
         }
     } else {
@@ -78,7 +78,7 @@ fn has_scheme(value: &[u8]) -> bool {
     SCHEMES.into_iter().any(|scheme| scheme.eq_ignore_ascii_case(first)) && words.next().is_some()
 }
 
-fn cover_words(value: &mut [u8]) {
+fn redact_words(value: &mut [u8]) {
     value.iter_mut().filter(|byte| !is_blank(**byte)).for_each(|byte| *byte = COVER);
 }
 

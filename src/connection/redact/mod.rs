@@ -49,8 +49,10 @@ pub fn message(message: &Message<'_>, dialect: &Dialect, rules: RedactionRules) 
             let packet = decode(bytes);
             let mut out = match place(&packet, rules) {
                 TokenLocation::Nowhere => bytes.to_vec(),
-                TokenLocation::From(argument) => packed_from(bytes, argument),
-                TokenLocation::Anywhere => with_runs(packed(bytes), COVER, &packet, |out| decode(out).err()),
+                TokenLocation::From(argument) => redact_msgpack_from(bytes, argument),
+                TokenLocation::Anywhere => {
+                    redact_runs_of(packed(bytes), COVER, &packet, |out| decode(out).err())
+                }
             };
             if let (true, Ok(packet)) = (hides, &packet) {
                 unused_texts::cover_packed(&mut out, bytes, packet, said(packet));
@@ -63,9 +65,9 @@ pub fn message(message: &Message<'_>, dialect: &Dialect, rules: RedactionRules) 
             let again = |out: &[u8]| decode(str::from_utf8(out).unwrap_or_default()).err();
             let mut out = match place(&packet, rules) {
                 TokenLocation::Nowhere => text.as_bytes().to_vec(),
-                TokenLocation::From(argument) => json_from(text, argument),
+                TokenLocation::From(argument) => redact_json_from(text, argument),
                 // A number stays one.
-                TokenLocation::Anywhere => with_runs(json(text), b'1', &packet, again),
+                TokenLocation::Anywhere => redact_runs_of(json(text), b'1', &packet, again),
             };
             if let (true, Ok(packet)) = (hides, &packet) {
                 unused_texts::cover_json(&mut out, text, packet, said(packet));
@@ -116,7 +118,7 @@ fn said(packet: &DecodedPacket<'_>) -> Option<usize> {
 
 /// Overwrites all runs that may be tokens in a message whose texts are overwritten, unless that breaks
 /// another rule: a run may be more than text, such as a number.
-fn with_runs(
+fn redact_runs_of(
     texts: Vec<u8>,
     digit: u8,
     packet: &Result<DecodedPacket<'_>, PacketError>,
@@ -130,9 +132,9 @@ fn with_runs(
 }
 
 /// Overwrites the texts and long numbers of a well-formed packet from an argument on.
-fn packed_from(bytes: &[u8], argument: usize) -> Vec<u8> {
+fn redact_msgpack_from(bytes: &[u8], argument: usize) -> Vec<u8> {
     let mut out = bytes.to_vec();
-    if let Some(mut at) = packed_place(bytes, argument) {
+    if let Some(mut at) = argument_offset(bytes, argument) {
         while let Ok(ValueHead { kind, head, length }) = msgpack::read_head(bytes, at) {
             let content = texts::content(kind, at + head, length);
             if matches!(kind, ValueKind::Str | ValueKind::Bin) {
@@ -147,7 +149,7 @@ fn packed_from(bytes: &[u8], argument: usize) -> Vec<u8> {
 }
 
 /// Where an argument begins.
-fn packed_place(bytes: &[u8], argument: usize) -> Option<usize> {
+fn argument_offset(bytes: &[u8], argument: usize) -> Option<usize> {
     let envelope = msgpack::read_head(bytes, 0).ok()?;
     let code = msgpack::read_head(bytes, envelope.head).ok()?;
     let mut at = texts::content(code.kind, envelope.head + code.head, code.length).end;
@@ -174,12 +176,12 @@ fn packed(bytes: &[u8]) -> Vec<u8> {
     let (mut out, mut at) = (bytes.to_vec(), 0);
     while at < bytes.len() {
         let Ok(ValueHead { kind, head, length }) = msgpack::read_head(bytes, at) else {
-            texts::ascii(out.get_mut(at + 1..).unwrap_or_default());
+            texts::redact_ascii(out.get_mut(at + 1..).unwrap_or_default());
             break;
         };
         let content = texts::content(kind, at + head, length);
         if content.end > bytes.len() {
-            texts::ascii(&mut out[at + head..]);
+            texts::redact_ascii(&mut out[at + head..]);
         } else if matches!(kind, ValueKind::Str | ValueKind::Bin) && length >= limits::MIN_TOKEN_CHARS {
             texts::packed(&mut out, content.clone());
         }
@@ -190,11 +192,11 @@ fn packed(bytes: &[u8]) -> Vec<u8> {
 }
 
 /// Overwrites the strings and long numbers of a well-formed packet in JSON from an argument on.
-fn json_from(text: &str, argument: usize) -> Vec<u8> {
+fn redact_json_from(text: &str, argument: usize) -> Vec<u8> {
     let mut out = text.as_bytes().to_vec();
     // The envelope is an array: its second value is the array of arguments.
     let (mut depth, mut values, mut arguments) = (0, 0, 0);
-    texts::each_json(text, |byte, string| match (byte, string) {
+    texts::visit_json(text, |byte, string| match (byte, string) {
         (_, Some(string)) if values > 1 || values == 1 && depth > 1 && arguments >= argument => {
             texts::json(&mut out, string);
         }
@@ -212,7 +214,7 @@ fn json_from(text: &str, argument: usize) -> Vec<u8> {
 /// Overwrites every string and number of JSON, broken or not, that is long enough for a token.
 fn json(text: &str) -> Vec<u8> {
     let mut out = text.as_bytes().to_vec();
-    texts::each_json(text, |_, string| {
+    texts::visit_json(text, |_, string| {
         if let Some(string) = string.filter(|string| string.len() >= limits::MIN_TOKEN_CHARS) {
             texts::json(&mut out, string);
         }
@@ -242,7 +244,7 @@ pub fn unfinished(wire: &mut [u8]) {
         if let Some(key) = key {
             frame::mask(&mut wire[place.clone()], key, 0);
         }
-        texts::ascii(&mut wire[place.clone()]);
+        texts::redact_ascii(&mut wire[place.clone()]);
         if let Some(key) = key {
             frame::mask(&mut wire[place], key, 0);
         }

@@ -7,7 +7,7 @@ use crate::limits;
 use crate::packet::msgpack::ValueKind;
 
 /// Stands for one character of a token, by the length of the character in bytes.
-const COVERS: [&str; 4] = ["*", "×", "…", "🔑"];
+const MASK_CHARS: [&str; 4] = ["*", "×", "…", "🔑"];
 /// The shortest of them.
 pub const COVER: u8 = b'*';
 
@@ -89,18 +89,18 @@ pub fn end_of_json(bytes: &[u8], at: usize) -> usize {
 /// Overwrites a text with as many characters; what is not UTF-8 stays so.
 pub fn packed(bytes: &mut [u8], place: Range<usize>) {
     let Some(bytes) = bytes.get_mut(place) else { return };
-    let Ok(text) = str::from_utf8(bytes) else { return ascii(bytes) };
-    let covered: String = text.chars().map(|char| COVERS[char.len_utf8() - 1]).collect();
+    let Ok(text) = str::from_utf8(bytes) else { return redact_ascii(bytes) };
+    let covered: String = text.chars().map(|char| MASK_CHARS[char.len_utf8() - 1]).collect();
     bytes.copy_from_slice(covered.as_bytes());
 }
 
 /// Overwrites the ASCII of bytes that may be no text.
-pub fn ascii(bytes: &mut [u8]) {
+pub fn redact_ascii(bytes: &mut [u8]) {
     bytes.iter_mut().filter(|byte| byte.is_ascii()).for_each(|byte| *byte = COVER);
 }
 
 /// Calls a function for each byte outside of strings, and for the place of each string's content.
-pub fn each_json(text: &str, mut each: impl FnMut(u8, Option<Range<usize>>)) {
+pub fn visit_json(text: &str, mut each: impl FnMut(u8, Option<Range<usize>>)) {
     let bytes = text.as_bytes();
     let mut at = 0;
     while let Some(&byte) = bytes.get(at) {

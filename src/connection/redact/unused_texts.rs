@@ -40,7 +40,7 @@ pub fn cover_packed(out: &mut [u8], bytes: &[u8], packet: &DecodedPacket<'_>, sa
 /// As [`cover_packed`], for a packet in JSON.
 pub fn cover_json(out: &mut [u8], text: &str, packet: &DecodedPacket<'_>, said: Option<usize>) {
     let taken = TakenTexts::of(packet, said);
-    texts::each_json(text, |_, string| {
+    texts::visit_json(text, |_, string| {
         let Some(place) = string else { return };
         let content = unescaped(text, &place);
         if texts::has_run(content.as_bytes()) {

@@ -8,7 +8,7 @@ use super::{BotStats, Tolerance};
 use crate::game::command_acks::{ACCEPTED, REJECTED};
 
 /// Reasons that a client gets only if it, or the server, has done something wrong.
-const WRONG: [&str; 8] = [
+const UNEXPECTED_REASONS: [&str; 8] = [
     "repeated",
     "unknown_issuer",
     "operator_only",
@@ -21,11 +21,11 @@ const WRONG: [&str; 8] = [
 
 /// Of so many commands of a bot, one names a tick, up to [`AHEAD`] ticks after the newest it knows.
 const NAMED: u32 = 16;
-const AHEAD: u32 = 4;
+const TARGET_TICK_LEAD: u32 = 4;
 
 /// The tick that a bot names in its command of this sequence.
-pub fn tick_to_name(sequence: u32, newest: Option<u32>) -> Option<u32> {
-    let ahead = sequence / NAMED % AHEAD;
+pub fn choose_target_tick(sequence: u32, newest: Option<u32>) -> Option<u32> {
+    let ahead = sequence / NAMED % TARGET_TICK_LEAD;
     newest.filter(|_| sequence.is_multiple_of(NAMED)).map(|tick| tick.saturating_add(ahead))
 }
 
@@ -127,7 +127,7 @@ impl AckChecker {
 
     fn reject(&mut self, sequence: u32, reason: &str) -> Option<()> {
         self.counts[2] += 1;
-        let is_wrong = WRONG.contains(&reason)
+        let is_wrong = UNEXPECTED_REASONS.contains(&reason)
             || !self.is_late && reason.ends_with("_too_soon")
             || !self.shares_address && reason.starts_with("address_");
         self.answer(sequence).filter(|_| !is_wrong).map(drop)

@@ -58,7 +58,7 @@ pub trait OwnedState: Field + Clone + Debug + PartialEq {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct AuthorityRules {
     /// Entities of one owner, at most.
-    pub most_each: u8,
+    pub max_per_player: u8,
     /// Ticks between two spawns of an owner, at least: otherwise removing and spawning would be a way to
     /// jump.
     pub spawn_ticks: u32,
@@ -71,9 +71,9 @@ pub struct AuthorityRules {
     pub slack_ticks: u32,
     /// Ticks without news for which the world runs an entity on; no more than the slack, so that its owner can
     /// always go on from there.
-    pub run_on_ticks: u32,
+    pub extrapolation_ticks: u32,
     /// Ticks without news for which an entity lives.
-    pub lapse_ticks: u32,
+    pub timeout_ticks: u32,
     /// What becomes of it then.
     pub lapsed: TimeoutAction,
     /// What becomes of it when the connection of its owner is gone, and its seat waits for another. When
@@ -168,7 +168,7 @@ pub struct OwnedEntity<K> {
 }
 
 /// The owner has no connection.
-const AWAY: u32 = u32::MAX;
+const OWNER_DISCONNECTED: u32 = u32::MAX;
 
 /// Ticks on the clock of an entity.
 const fn clock(ticks: u32) -> u64 {
@@ -200,14 +200,14 @@ impl<K: OwnedState> OwnedEntity<K> {
 
     /// One tick; whether it lives on.
     fn pass(&mut self) -> bool {
-        let AuthorityRules { run_on_ticks, slack_ticks, lapse_ticks, lapsed, speed, .. } = K::RULES;
-        if self.silent_ticks == AWAY {
+        let AuthorityRules { extrapolation_ticks, slack_ticks, timeout_ticks, lapsed, speed, .. } = K::RULES;
+        if self.silent_ticks == OWNER_DISCONNECTED {
             return true;
         }
-        if self.silent_ticks > lapse_ticks {
+        if self.silent_ticks > timeout_ticks {
             return lapsed == TimeoutAction::Freeze;
         }
-        if (1..=run_on_ticks.min(slack_ticks)).contains(&self.silent_ticks) {
+        if (1..=extrapolation_ticks.min(slack_ticks)).contains(&self.silent_ticks) {
             let mut next = self.state.clone();
             next.run_on();
             // Its owner can always go on from here: it could have come so far by itself.
@@ -281,7 +281,7 @@ impl<K: OwnedState> OwnedEntities<K> {
         let id = id(player, number);
         let Err(at) = self.find(id) else { return Err(ReportError::Taken) };
         let spawner = self.spawners.binary_search_by_key(&player, |one| one.player);
-        if self.owned_by(player).count() >= K::RULES.most_each.into() {
+        if self.owned_by(player).count() >= K::RULES.max_per_player.into() {
             return Err(ReportError::TooMany);
         }
         if !state.is_possible() {
@@ -335,7 +335,7 @@ impl<K: OwnedState> OwnedEntities<K> {
         let is_gone = K::RULES.on_disconnect == TimeoutAction::Despawn;
         self.list.retain(|one| !is_gone || one.owner() != player);
         let own = self.list.iter_mut().filter(|one| one.owner() == player);
-        own.for_each(|one| one.silent_ticks = AWAY);
+        own.for_each(|one| one.silent_ticks = OWNER_DISCONNECTED);
     }
 
     /// A player leaves, and its entities are gone.

@@ -16,13 +16,13 @@ fields!(Bead: x: i32, speed: i32);
 
 impl OwnedState for Bead {
     const RULES: AuthorityRules = AuthorityRules {
-        most_each: 3,
+        max_per_player: 3,
         spawn_ticks: 4,
         report_ticks: 2,
         speed: 10,
         slack_ticks: 6,
-        run_on_ticks: 5,
-        lapse_ticks: 20,
+        extrapolation_ticks: 5,
+        timeout_ticks: 20,
         lapsed: TimeoutAction::Despawn,
         on_disconnect: TimeoutAction::Freeze,
     };

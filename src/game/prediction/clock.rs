@@ -6,26 +6,26 @@ use std::time::Duration;
 use crate::limits;
 
 /// Updates by which the clock is set: half a second at 30 a second.
-const UPDATES: usize = 16;
+const ORIGIN_WINDOW: usize = 16;
 /// Updates after which the longest of their delays counts for the lead.
-const DELAYS: usize = 48;
+const DELAY_WINDOW: usize = 48;
 /// A delay counts for longer if there were so many as long.
-const REPEATED: usize = 3;
+const MIN_REPEATS: usize = 3;
 /// A lead is longer than what was needed by this part of the jitter beyond a tick: the next loss may take a
 /// little longer than the last ones.
-const MARGIN: i64 = 10;
+const LEAD_MARGIN_DIVISOR: i64 = 10;
 /// Updates after which the line counts as known: ten seconds at 30 a second.
-const FIRST: usize = 300;
+const STARTUP_UPDATES: usize = 300;
 /// Pings that wait for their pong.
 const PINGS: usize = 16;
 /// Part of the elapsed time by which the client may catch up with a longer lead, and by which it may
 /// wait for a shorter one.
-const CATCH_UP: i64 = 5;
-const WAIT: i64 = 20;
+const SPEED_UP_DIVISOR: i64 = 5;
+const SLOW_DOWN_DIVISOR: i64 = 20;
 /// The same for others, who are shown later or earlier.
-const GLIDE: i64 = 12;
+const RENDER_SLEW_DIVISOR: i64 = 12;
 /// A lead that is off by more jumps, in nanoseconds.
-const JUMP_NS: i64 = 1_000_000_000;
+const SNAP_NS: i64 = 1_000_000_000;
 
 /// The least time that had to be added to the client's for something to be in time.
 #[derive(Debug, Clone, Copy)]
@@ -47,7 +47,7 @@ pub struct ServerClock {
     needs: VecDeque<OffsetSample>,
     /// How late the last updates were against the fastest.
     delays: Vec<i64>,
-    wanted_ns: Option<i64>,
+    target_lead_ns: Option<i64>,
     /// How late all but the latest twentieth of them were.
     jitter_ns: i64,
     pings: VecDeque<(u32, i64)>,
@@ -55,7 +55,7 @@ pub struct ServerClock {
     /// What is added to the client's time to have the time of its predicted world.
     offset_ns: Option<i64>,
     /// The same for the time at which others are shown.
-    shown_ns: Option<i64>,
+    render_offset_ns: Option<i64>,
     /// Updates heard, up to [`FIRST`].
     measured: usize,
     advanced_ns: i64,
@@ -86,9 +86,9 @@ impl ServerClock {
 
     /// An update of this tick has arrived.
     pub(super) fn on_update(&mut self, tick: u32, now: Duration) {
-        self.measured = (self.measured + 1).min(FIRST);
+        self.measured = (self.measured + 1).min(STARTUP_UPDATES);
         self.origins.push_back(nanos(now) - i64::from(tick) * self.tick_ns);
-        if self.origins.len() > UPDATES {
+        if self.origins.len() > ORIGIN_WINDOW {
             self.origins.pop_front();
         }
         let Some(origin) = self.origin_ns() else { return };
@@ -96,20 +96,20 @@ impl ServerClock {
         let is_longest = self.delays.iter().all(|other| *other < delay);
         self.delays.push(delay);
         if is_longest {
-            self.wanted_ns = self.needed();
+            self.target_lead_ns = self.required_offset();
         }
-        if self.delays.len() >= DELAYS {
-            self.mind_delays(nanos(now));
+        if self.delays.len() >= DELAY_WINDOW {
+            self.count_update_delays(nanos(now));
         }
     }
 
     /// A line that delays what it brings delays what it takes as well.
-    fn mind_delays(&mut self, now: i64) {
+    fn count_update_delays(&mut self, now: i64) {
         self.delays.sort_unstable();
         self.jitter_ns = self.delays[self.delays.len() * 19 / 20];
         let most = self.delays.last().copied().unwrap_or(0);
         self.delays.clear();
-        if let Some(least) = self.least_recent() {
+        if let Some(least) = self.min_recent() {
             self.remember(OffsetSample { sent_ns: now, offset_ns: least + most, is_measured: false });
         }
     }
@@ -155,7 +155,7 @@ impl ServerClock {
         {
             self.needs.pop_front();
         }
-        self.wanted_ns = self.needed();
+        self.target_lead_ns = self.required_offset();
     }
 
     /// What was measured in the last seconds.
@@ -165,7 +165,7 @@ impl ServerClock {
         self.needs.iter().filter(move |need| need.sent_ns >= recent)
     }
 
-    fn least_recent(&self) -> Option<i64> {
+    fn min_recent(&self) -> Option<i64> {
         self.recent().filter(|need| need.is_measured).map(|need| need.offset_ns).min()
     }
 
@@ -175,23 +175,23 @@ impl ServerClock {
 
     /// What should be added to the client's time: what the last seconds needed, and what was needed
     /// repeatedly before. A hiccup of the client's own is soon forgotten.
-    fn needed(&self) -> Option<i64> {
-        let least = self.least_recent()?;
+    fn required_offset(&self) -> Option<i64> {
+        let least = self.min_recent()?;
         let delay = self.delays.iter().copied().max().unwrap_or(0);
         let fresh = self.recent().map(|need| need.offset_ns).max()?.max(least + delay);
         let mut sorted: Vec<i64> = self.needs.iter().map(|need| need.offset_ns).collect();
         sorted.sort_unstable();
-        let repeated = sorted.iter().rev().nth(REPEATED - 1).copied().unwrap_or(fresh);
+        let repeated = sorted.iter().rev().nth(MIN_REPEATS - 1).copied().unwrap_or(fresh);
         let longer = fresh.max(repeated) - least;
-        let margin = (longer - self.tick_ns).max(0) / MARGIN;
-        let jitter = (longer + margin).max(self.unknown_ns());
+        let margin = (longer - self.tick_ns).max(0) / LEAD_MARGIN_DIVISOR;
+        let jitter = (longer + margin).max(self.startup_margin_ns());
         Some(least + jitter.min(limits::MAX_LEAD_JITTER.as_nanos() as i64))
     }
 
     /// How long a loss may take on a line that is new: nothing has been lost yet, and TCP's timeout is a round trip
     /// and four times its variation.
-    fn unknown_ns(&self) -> i64 {
-        let is_new = self.measured < FIRST;
+    fn startup_margin_ns(&self) -> i64 {
+        let is_new = self.measured < STARTUP_UPDATES;
         self.rtt_ns.filter(|_| is_new).map_or(0, |rtt| rtt * 3 / 2)
     }
 
@@ -200,18 +200,19 @@ impl ServerClock {
         let (now, before) = (nanos(now), self.advanced_ns);
         self.advanced_ns = now;
         let elapsed = (now - before).max(0);
-        self.shown_ns = self.shown_wanted().map(|wanted| match self.shown_ns {
-            Some(shown) if (wanted - shown).abs() <= JUMP_NS => {
-                shown + (wanted - shown).clamp(-elapsed / GLIDE, elapsed / GLIDE)
+        self.render_offset_ns = self.target_render_offset().map(|wanted| match self.render_offset_ns {
+            Some(shown) if (wanted - shown).abs() <= SNAP_NS => {
+                shown + (wanted - shown).clamp(-elapsed / RENDER_SLEW_DIVISOR, elapsed / RENDER_SLEW_DIVISOR)
             }
             _ => wanted,
         });
-        let Some(target) = self.wanted_ns else { return };
-        let Some(offset) = self.offset_ns.filter(|offset| (target - offset).abs() <= JUMP_NS) else {
+        let Some(target) = self.target_lead_ns else { return };
+        let Some(offset) = self.offset_ns.filter(|offset| (target - offset).abs() <= SNAP_NS) else {
             self.offset_ns = Some(target);
             return;
         };
-        self.offset_ns = Some(offset + (target - offset).clamp(-elapsed / WAIT, elapsed / CATCH_UP));
+        self.offset_ns =
+            Some(offset + (target - offset).clamp(-elapsed / SLOW_DOWN_DIVISOR, elapsed / SPEED_UP_DIVISOR));
     }
 
     /// The tick that runs in the client's world, with its fraction; `None` before the line was measured.
@@ -229,12 +230,12 @@ impl ServerClock {
     /// The tick at which others are shown, in 1/65,536 tick: behind the newest update by two and a half
     /// updates, and more on a line whose updates come at unequal times.
     pub fn others(&self, now: Duration) -> Option<i64> {
-        let at = nanos(now) + self.shown_ns?;
+        let at = nanos(now) + self.render_offset_ns?;
         Some((i128::from(at) * 65_536 / i128::from(self.tick_ns.max(1))) as i64)
     }
 
     /// What is added to the client's time to have the time at which others should be shown.
-    fn shown_wanted(&self) -> Option<i64> {
+    fn target_render_offset(&self) -> Option<i64> {
         let delay = (self.update_ns * 5 / 2).max(self.update_ns * 5 / 4 + self.jitter_ns * 5 / 4);
         Some(-self.origin_ns()? - delay.min(limits::MAX_INTERPOLATION_DELAY.as_nanos() as i64))
     }

@@ -47,7 +47,7 @@ impl Corrections {
     }
 
     /// News between two updates has moved the own player, or has not.
-    pub(super) fn amend(&mut self, before: Position, after: Position) {
+    pub(super) fn correct_between_updates(&mut self, before: Position, after: Position) {
         if before != after {
             self.correct(before, after);
         }
@@ -55,7 +55,7 @@ impl Corrections {
 
     /// The greatest correction since the last call, in 1/65,536 px; `None` if nothing was compared. After a
     /// stall many updates arrive in one frame, and the last of them may correct nothing.
-    pub fn take_greatest(&mut self) -> Option<u32> {
+    pub fn take_max(&mut self) -> Option<u32> {
         self.greatest.take()
     }
 
@@ -100,21 +100,21 @@ mod tests {
     #[test]
     fn the_greatest_correction_of_updates_that_arrive_together_is_not_lost() {
         let mut corrections = Corrections::default();
-        assert_eq!(corrections.take_greatest(), None);
+        assert_eq!(corrections.take_max(), None);
         for (before, after) in [((0, 0), (3 << 16, 4 << 16)), ((0, 0), (1 << 16, 0)), ((7, 7), (7, 7))] {
             corrections.correct(before, after);
         }
         assert_eq!((corrections.last(), corrections.compared, corrections.count), (0, 3, 2));
-        assert_eq!(corrections.take_greatest(), Some(5 << 16));
-        assert_eq!(corrections.take_greatest(), None);
+        assert_eq!(corrections.take_max(), Some(5 << 16));
+        assert_eq!(corrections.take_max(), None);
     }
 
     #[test]
     fn news_between_two_updates_counts_if_it_moves_the_player() {
         let mut corrections = Corrections::default();
-        corrections.amend((5, 5), (5, 5));
+        corrections.correct_between_updates((5, 5), (5, 5));
         assert_eq!((corrections.compared, corrections.count), (0, 0));
-        corrections.amend((0, 0), (2 << 16, 0));
+        corrections.correct_between_updates((0, 0), (2 << 16, 0));
         assert_eq!((corrections.compared, corrections.count, corrections.last()), (1, 1, 2 << 16));
         assert_eq!(corrections.smoothed((2 << 16, 0)), (0, 0), "it is made up over the next frames");
     }

@@ -87,7 +87,7 @@ impl<W: LocalWorld> Predictor for PredictorExport<W> {
     fn advance(&mut self, now: Duration, out: &mut Vec<i32>) {
         let shown = self.prediction.advance(now);
         let events = self.prediction.take_events();
-        self.greatest = self.prediction.take_greatest_correction().unwrap_or(self.greatest);
+        self.greatest = self.prediction.take_max_correction().unwrap_or(self.greatest);
         let (clock, corrections) = (self.prediction.clock(), self.prediction.corrections());
         let (tick, part, (x, y)) =
             shown.map_or((0, 0, (0, 0)), |shown| (shown.tick.0, shown.tick.1, shown.at));

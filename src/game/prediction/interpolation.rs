@@ -66,7 +66,7 @@ impl PositionHistory {
     ///
     /// `walk_on` is that of [`LocalWorld`](super::LocalWorld), and there are so many ticks in a second
     /// and between two updates.
-    pub fn reckon(
+    pub fn extrapolate(
         &self,
         tick: i64,
         (tick_hz, update_ticks): (u32, u32),

@@ -119,7 +119,7 @@ impl<W: LocalWorld> Prediction<W> {
     }
 
     /// From now on, notes where others are.
-    pub fn follow_others(&mut self) -> &mut RemotePlayers {
+    pub fn track_remote_players(&mut self) -> &mut RemotePlayers {
         self.others.get_or_insert_with(RemotePlayers::new)
     }
 
@@ -181,8 +181,8 @@ impl<W: LocalWorld> Prediction<W> {
             }
             self.acked = sequence;
         }
-        let before = self.shown_now();
-        let confirmed = self.confirm(tick);
+        let before = self.position_now();
+        let confirmed = self.advance_confirmed(tick);
         let Some(world) = &mut self.world else { return };
         let mut state = confirmed;
         world.apply_packet(packet, &mut state);
@@ -191,14 +191,14 @@ impl<W: LocalWorld> Prediction<W> {
         let Some(state) = state else { return self.reset() };
         self.confirmed = Some((tick, state));
         let had_body = self.ahead.is_some();
-        self.run_again();
-        if let (Some(before), Some(after), true) = (before, self.shown_now(), had_body) {
+        self.resimulate();
+        if let (Some(before), Some(after), true) = (before, self.position_now(), had_body) {
             self.corrections.correct(before, after);
         }
     }
 
     /// The confirmed state, run up to a tick with the commands that the server has applied.
-    fn confirm(&mut self, tick: u32) -> Option<W::State> {
+    fn advance_confirmed(&mut self, tick: u32) -> Option<W::State> {
         let (from, mut state) = self.confirmed.take()?;
         let world = self.world.as_mut()?;
         let first = from.max(tick.saturating_sub(limits::PREDICTED_TICKS));
@@ -212,7 +212,7 @@ impl<W: LocalWorld> Prediction<W> {
     }
 
     /// Runs the pending commands again from the confirmed state, up to the tick that is shown.
-    fn run_again(&mut self) {
+    fn resimulate(&mut self) {
         self.is_stale = false;
         if !self.switches.reconciliation && self.ahead.is_some() {
             return;
@@ -280,12 +280,12 @@ impl<W: LocalWorld> Prediction<W> {
             sent: now,
             action,
         });
-        self.rerun_current();
+        self.resimulate_current_tick();
         Ok(())
     }
 
     /// Runs the tick again that is shown now: a command was added to it.
-    fn rerun_current(&mut self) {
+    fn resimulate_current_tick(&mut self) {
         let Some(PredictedStep { tick, from, .. }) = self.ahead.take() else { return };
         let mut to = from.clone();
         let first = self.confirmed.as_ref().map_or(tick, |(confirmed, _)| *confirmed);
@@ -301,14 +301,14 @@ impl<W: LocalWorld> Prediction<W> {
         if let Some(ahead) = self.ahead.as_mut().filter(|ahead| ahead.tick.saturating_sub(tick) > far) {
             // The clock has jumped back.
             ahead.tick = tick;
-            self.run_again();
+            self.resimulate();
         }
         if self.is_stale {
             // News between two updates, such as where another tank is, corrects as an update does.
-            let before = self.shown_now();
-            self.run_again();
-            if let (Some(before), Some(after)) = (before, self.shown_now()) {
-                self.corrections.amend(before, after);
+            let before = self.position_now();
+            self.resimulate();
+            if let (Some(before), Some(after)) = (before, self.position_now()) {
+                self.corrections.correct_between_updates(before, after);
             }
         }
         let is_stalled = self.clock.silence(now) > limits::PREDICTION_IDLE_LIMIT;
@@ -326,13 +326,13 @@ impl<W: LocalWorld> Prediction<W> {
         let part = if tick < ahead.tick { 0 } else { part };
         let shown = RenderedState { tick: (ahead.tick, part), at: (0, 0) };
         self.ahead = Some(ahead);
-        let at = self.shown_at(part)?;
+        let at = self.interpolate_at(part)?;
         self.corrections.decay(now);
         Some(RenderedState { at: self.corrections.smoothed(at), ..shown })
     }
 
     /// The place between the state before the running tick and the one after it.
-    fn shown_at(&self, part: u16) -> Option<Position> {
+    fn interpolate_at(&self, part: u16) -> Option<Position> {
         let ahead = self.ahead.as_ref()?;
         let ((x, y), (to_x, to_y)) = (W::place(&ahead.from), W::place(&ahead.to));
         let mix =
@@ -341,7 +341,7 @@ impl<W: LocalWorld> Prediction<W> {
     }
 
     /// The place at the end of the running tick, by which corrections are measured.
-    fn shown_now(&self) -> Option<Position> {
+    fn position_now(&self) -> Option<Position> {
         self.ahead.as_ref().map(|ahead| W::place(&ahead.to))
     }
 
@@ -379,13 +379,13 @@ impl<W: LocalWorld> Prediction<W> {
     }
 
     /// The greatest correction since the last call, in 1/65,536 px: as [`Corrections::take_greatest`].
-    pub fn take_greatest_correction(&mut self) -> Option<u32> {
-        self.corrections.take_greatest()
+    pub fn take_max_correction(&mut self) -> Option<u32> {
+        self.corrections.take_max()
     }
 
     /// Turns parts off or on.
     pub fn switch(&mut self, switches: PredictionFeatures) {
         self.switches = switches;
-        self.run_again();
+        self.resimulate();
     }
 }

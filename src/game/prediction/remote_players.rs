@@ -56,15 +56,15 @@ pub(super) struct RenderTime<'a, F> {
 pub struct RemotePlayers {
     all: BTreeMap<u32, RemotePlayer>,
     /// Whether they move between two updates, and whether they are run on without news. Both at first.
-    pub is_interpolated: bool,
+    pub interpolation_enabled: bool,
     /// See [`RemotePlayers::is_interpolated`].
-    pub is_reckoned: bool,
+    pub extrapolation_enabled: bool,
 }
 
 impl RemotePlayers {
     /// Nobody yet.
     pub fn new() -> RemotePlayers {
-        RemotePlayers { is_interpolated: true, is_reckoned: true, ..RemotePlayers::default() }
+        RemotePlayers { interpolation_enabled: true, extrapolation_enabled: true, ..RemotePlayers::default() }
     }
 
     /// Somebody is at a place after a tick.
@@ -108,16 +108,16 @@ impl RemotePlayers {
         at: &RenderTime<'_, impl Fn(Position, Position, u32) -> Position>,
     ) -> Vec<(u32, Position)> {
         let Some(tick) = at.clock.others(at.now) else { return Vec::new() };
-        let tick = if self.is_interpolated { tick } else { i64::MAX };
-        let place = |other: &RemotePlayer| match self.runs_on() {
+        let tick = if self.interpolation_enabled { tick } else { i64::MAX };
+        let place = |other: &RemotePlayer| match self.extrapolates() {
             true => Some(other.glide.apply(other.run_on(tick, at)?, at.now)),
             false => other.track.at(tick),
         };
         self.all.iter().filter_map(|(number, other)| Some((*number, place(other)?))).collect()
     }
 
-    fn runs_on(&self) -> bool {
-        self.is_reckoned && self.is_interpolated
+    fn extrapolates(&self) -> bool {
+        self.extrapolation_enabled && self.interpolation_enabled
     }
 
     /// Where those are shown of whom the newest news is older than what is shown: what they are told now may
@@ -126,7 +126,7 @@ impl RemotePlayers {
         &self,
         at: &RenderTime<'_, impl Fn(Position, Position, u32) -> Position>,
     ) -> Vec<(u32, Position)> {
-        let Some(tick) = at.clock.others(at.now).filter(|_| self.runs_on()) else { return Vec::new() };
+        let Some(tick) = at.clock.others(at.now).filter(|_| self.extrapolates()) else { return Vec::new() };
         let behind = self.all.iter().filter(|(_, other)| other.track.is_behind(tick));
         let shown = |other: &RemotePlayer| Some(other.glide.apply(other.run_on(tick, at)?, at.now));
         behind.filter_map(|(number, other)| Some((*number, shown(other)?))).collect()
@@ -154,7 +154,7 @@ impl RemotePlayer {
         tick: i64,
         at: &RenderTime<'_, impl Fn(Position, Position, u32) -> Position>,
     ) -> Option<Position> {
-        self.track.reckon(tick, (at.tick_hz, at.clock.update_ticks()), &at.walk_on)
+        self.track.extrapolate(tick, (at.tick_hz, at.clock.update_ticks()), &at.walk_on)
     }
 }
 

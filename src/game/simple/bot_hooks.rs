@@ -3,7 +3,7 @@
 use tickwire_sim::PlayerId;
 
 use super::published::{SimpleEvents, SimpleState};
-use super::random_bot::{RandomBot, is_event, mark_of};
+use super::random_bot::{RandomBot, is_event, message_hash};
 use super::random_packet::{self, COMMON};
 use super::simple_game::SimpleGame;
 use crate::game::bots::{Agent, BotHooks, BotSpec, StressPacket};
@@ -11,11 +11,17 @@ use crate::game::{BotRng, DynTick};
 use crate::packet::{Dialect, Direction, Value};
 
 /// The number of an argument that the server sets by itself.
-const OF_ITSELF: &str = "tick";
+const TICK_ARGUMENT: &str = "tick";
 
 /// What bots and the simulator need of a simple game.
 pub const fn bots<S: SimpleGame>() -> BotHooks {
-    BotHooks { agent: agent::<S>, compare_view: agrees::<S>, nuisance, event_hashes: marks, ..BotHooks::NONE }
+    BotHooks {
+        agent: agent::<S>,
+        compare_view: compare_view::<S>,
+        nuisance,
+        event_hashes: marks,
+        ..BotHooks::NONE
+    }
 }
 
 #[allow(clippy::unnecessary_wraps, reason = "the signature is that of all games")]
@@ -24,7 +30,7 @@ fn agent<S: SimpleGame>(part: &BotSpec) -> Option<Box<dyn Agent>> {
 }
 
 /// What the agent was told of the state is the row that was published.
-fn agrees<S: SimpleGame>(
+fn compare_view<S: SimpleGame>(
     agent: &dyn Agent,
     player: Option<PlayerId>,
     published: &dyn DynTick,
@@ -41,7 +47,7 @@ fn agrees<S: SimpleGame>(
     let message = state.row.encode(&guest.dialect, "state")?;
     let is = guest.dialect.decode(Direction::ToClient, &message).map_err(|error| error.to_string())?;
     for (argument, (told, is)) in row.arguments.iter().zip(told.iter().zip(&is.values)) {
-        if argument.name != OF_ITSELF && told != is {
+        if argument.name != TICK_ARGUMENT && told != is {
             return Err(format!("state: {} is {is}, but the client was told {told}", argument.name));
         }
     }
@@ -71,8 +77,8 @@ fn marks(tick: &dyn DynTick, player: Option<PlayerId>, dialect: &Dialect) -> Vec
     let Some(events) = events.downcast_ref::<SimpleEvents>() else { return Vec::new() };
     let meant = events.events.iter().filter(|told| told.to.is_none() || told.to == player);
     let messages = meant.filter_map(|told| told.row.encode(dialect, told.packet).ok());
-    let is_told = |message: &Vec<u8>| {
+    let has_ack_packets = |message: &Vec<u8>| {
         dialect.decode(Direction::ToClient, message).is_ok_and(|packet| is_event(&packet))
     };
-    messages.filter(is_told).map(|message| mark_of(&message)).collect()
+    messages.filter(has_ack_packets).map(|message| message_hash(&message)).collect()
 }

@@ -40,7 +40,7 @@ use world::code_hash;
 pub use world::{SimpleAction, SimpleWorld};
 
 use super::bots::BotHooks;
-use super::command_acks::answers_commands;
+use super::command_acks::has_command_acks;
 use super::dyn_tick::Roster;
 use super::game::{Game, Published, Publisher, StateOutcome, UpdateRates, View};
 use super::info::KillPacket;
@@ -71,7 +71,7 @@ impl<S: SimpleGame> Game for Simple<S> {
     const PAGE: Option<&'static str> = Some(S::PAGE);
     const BOT_HOOKS: BotHooks = bot_hooks::bots::<S>();
     const PREDICTOR: Option<NewPredictor> = S::PREDICTOR;
-    const KILL_PACKET: Option<KillPacket> = S::KILL;
+    const KILL_PACKET: Option<KillPacket> = S::KILL_PACKET;
 
     type Sim = SimpleWorld<S>;
     type Events = SimpleEvents;
@@ -112,7 +112,7 @@ impl<S: SimpleGame> Game for Simple<S> {
     }
 
     fn is_sent_on_resume(events: &SimpleEvents) -> bool {
-        events.events.iter().any(OutgoingEvent::is_for_one)
+        events.events.iter().any(OutgoingEvent::is_private)
     }
 
     fn packet_handler(_: &Dialect) -> Box<dyn PacketHandler> {
@@ -232,7 +232,7 @@ pub struct SimpleView {
 
 impl<S: SimpleGame> View<Simple<S>> for SimpleView {
     fn new(dialect: &Dialect) -> SimpleView {
-        let is_answered = answers_commands(dialect);
+        let is_answered = has_command_acks(dialect);
         SimpleView { player: None, spawned: None, version: 0, own: NamedValues::default(), is_answered }
     }
 
@@ -242,7 +242,7 @@ impl<S: SimpleGame> View<Simple<S>> for SimpleView {
 
     fn replay_missed(&mut self, events: &SimpleEvents, dialect: &Dialect, messages: &mut Messages) {
         let out = &mut messages.writer(dialect, Lane::Reliable);
-        self.write_events(events, |told| told.is_for_one(), dialect, out);
+        self.write_events(events, |told| told.is_private(), dialect, out);
     }
 
     fn update(

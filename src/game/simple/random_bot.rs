@@ -14,9 +14,9 @@ use super::bot_policy::BotPolicy;
 use super::named_values::NamedValues;
 use super::random_packet::{self, COMMON};
 use super::simple_game::SimpleGame;
-use crate::game::bots::ack_checker::{AckChecker, tick_to_name};
+use crate::game::bots::ack_checker::{AckChecker, choose_target_tick};
 use crate::game::bots::{Agent, AgentOutput, BotBehavior, BotSpec, BotStats, Tolerance, ViewStats};
-use crate::game::command_acks::{ACCEPTED, REJECTED, answers_commands};
+use crate::game::command_acks::{ACCEPTED, REJECTED, has_command_acks};
 use crate::game::{BotRng, lockstep_packets};
 use crate::packet::{DecodedPacket, Dialect, Direction, Lane, Value};
 
@@ -25,15 +25,15 @@ const PING_EVERY: Duration = Duration::from_millis(2_500);
 /// Time between two random packets of a bot.
 const PAUSE: [Duration; 2] = [Duration::from_millis(100), Duration::from_millis(600)];
 /// Of so many packets of a bot that plays, one has absurd values.
-const ABSURD: u32 = 16;
+const ABSURD_ONE_IN: u32 = 16;
 /// What the names of bots begin with.
 const NAME: &str = "bot ";
 /// Rules of `error` packets that no bot gives a reason for. The others are the game's, or are about
 /// absurd values.
-const WRONG: [&str; 6] =
+const UNEXPECTED_ERRORS: [&str; 6] =
     ["misfit", "repeated", "already_playing", "unknown_issuer", "message_rate", "byte_rate"];
 /// Packets to clients that are no events of the game.
-const ANSWERS: [&str; 10] = [
+const NON_EVENT_PACKETS: [&str; 10] = [
     "welcome",
     "spawned",
     "pong",
@@ -97,7 +97,7 @@ impl<S: SimpleGame> RandomBot<S> {
             nonce: 0,
             pinged: None,
             sequence: 0,
-            asked: answers_commands(&part.dialect).then(AckChecker::default),
+            asked: has_command_acks(&part.dialect).then(AckChecker::default),
             errors: 0,
             acts,
             is_late: false,
@@ -123,14 +123,14 @@ impl<S: SimpleGame> RandomBot<S> {
             return;
         }
         let name = &names[self.dice.below(names.len() as u32) as usize];
-        let is_absurd = self.manner == BotBehavior::Play && self.dice.below(ABSURD) == 0;
+        let is_absurd = self.manner == BotBehavior::Play && self.dice.below(ABSURD_ONE_IN) == 0;
         self.send(name, Vec::new(), is_absurd, out);
     }
 
     fn send(&mut self, name: &str, mut values: Vec<(&str, Value)>, is_absurd: bool, out: &mut AgentOutput) {
         self.sequence += 1;
         self.errors += 1;
-        let tick = tick_to_name(self.sequence, self.ticks[0].max(self.ticks[1]));
+        let tick = choose_target_tick(self.sequence, self.ticks[0].max(self.ticks[1]));
         values.push(("sequence", self.sequence.into()));
         values.push(("tick", tick.map_or(Value::Nil, Value::from)));
         let before = out.packets.len();
@@ -141,7 +141,7 @@ impl<S: SimpleGame> RandomBot<S> {
     }
 
     /// What any client can judge.
-    fn judge(&mut self, packet: &DecodedPacket<'_>, out: &mut AgentOutput) {
+    fn check_packet(&mut self, packet: &DecodedPacket<'_>, out: &mut AgentOutput) {
         let name = packet.row.name.as_str();
         if (name == "welcome") == self.welcomed {
             out.add_fault("welcome", format!("{packet}: the welcome comes once, and first"));
@@ -184,7 +184,7 @@ impl<S: SimpleGame> RandomBot<S> {
         let rule = packet.text("rule").unwrap_or_default();
         // A line that stood still delivers at once what was within the limits over time.
         let is_excused = self.is_late && rule.ends_with("_rate");
-        let is_wrong = WRONG.contains(&&*rule) || self.errors == 0;
+        let is_wrong = UNEXPECTED_ERRORS.contains(&&*rule) || self.errors == 0;
         if is_wrong && !is_excused {
             out.add_fault("server_error", packet.to_string());
         }
@@ -208,7 +208,7 @@ impl<S: SimpleGame> Agent for RandomBot<S> {
 
     fn on_packet(&mut self, packet: &DecodedPacket<'_>, _: Duration, out: &mut AgentOutput) {
         if self.checks {
-            self.judge(packet, out);
+            self.check_packet(packet, out);
         }
         let name = packet.row.name.as_str();
         out.saw_update = name == "state";
@@ -225,7 +225,7 @@ impl<S: SimpleGame> Agent for RandomBot<S> {
             }
         }
         if self.checks && is_event(packet) {
-            self.marks.extend(mark(&self.dialect, packet));
+            self.marks.extend(packet_hash(&self.dialect, packet));
         }
         self.last_packets.insert(name.to_owned(), packet.values.clone());
     }
@@ -243,7 +243,7 @@ impl<S: SimpleGame> Agent for RandomBot<S> {
                 self.send(name, values, false, out);
             }
             // Besides, what no player of the game would send.
-            if self.manner != BotBehavior::Play || self.dice.below(ABSURD) != 0 {
+            if self.manner != BotBehavior::Play || self.dice.below(ABSURD_ONE_IN) != 0 {
                 return;
             }
         }
@@ -255,7 +255,10 @@ impl<S: SimpleGame> Agent for RandomBot<S> {
     }
 
     fn view_stats(&self) -> ViewStats {
-        ViewStats { visible_players: self.tactics.as_ref().map_or(0, |tactics| tactics.others()), is_waiting: false }
+        ViewStats {
+            visible_players: self.tactics.as_ref().map_or(0, |tactics| tactics.others()),
+            is_waiting: false,
+        }
     }
 
     fn excuse(&mut self, excuse: Tolerance) {
@@ -283,17 +286,17 @@ impl<S: SimpleGame> RandomBot<S> {
 
 /// Whether a packet tells of an event of the game.
 pub(super) fn is_event(packet: &DecodedPacket<'_>) -> bool {
-    packet.row.lane == Lane::Reliable && !ANSWERS.contains(&&*packet.row.name)
+    packet.row.lane == Lane::Reliable && !NON_EVENT_PACKETS.contains(&&*packet.row.name)
 }
 
 /// The mark of a packet: FNV-1a of its message.
-fn mark(dialect: &Dialect, packet: &DecodedPacket<'_>) -> Option<u32> {
+fn packet_hash(dialect: &Dialect, packet: &DecodedPacket<'_>) -> Option<u32> {
     let message = dialect.encode(Direction::ToClient, &packet.row.name, &packet.values).ok()?;
-    Some(mark_of(&message))
+    Some(message_hash(&message))
 }
 
 /// The mark of a message.
-pub(super) fn mark_of(message: &[u8]) -> u32 {
+pub(super) fn message_hash(message: &[u8]) -> u32 {
     message.iter().fold(0x811c_9dc5, |hash, byte| (hash ^ u32::from(*byte)).wrapping_mul(0x0100_0193))
 }
 

@@ -16,11 +16,11 @@ pub const COMMON: [&str; 6] = [
     lockstep_packets::DESYNC_DETAILS,
 ];
 /// Entries of a random list, at most.
-const ENTRIES: u32 = 4;
+const MAX_LIST_ENTRIES: u32 = 4;
 /// Letters of a random text, at most.
-const LETTERS: usize = 12;
+const MAX_TEXT_CHARS: usize = 12;
 /// The signs of absurd texts.
-const SIGNS: [char; 6] = ['\0', '\u{7f}', ' ', '"', '\u{202e}', '\u{1f600}'];
+const HOSTILE_CHARS: [char; 6] = ['\0', '\u{7f}', ' ', '"', '\u{202e}', '\u{1f600}'];
 
 /// The message of a packet to the server with these values by name, and random ones otherwise.
 /// `None` if the table cannot encode what was drawn.
@@ -50,9 +50,9 @@ fn value(kind: &Type, dice: &mut BotRng, is_absurd: bool) -> Value {
         Shape::Int { least, most, .. } => whole(*least, *most, dice, is_absurd).into(),
         Shape::Num { .. } if is_absurd => [0.0, -1e9, 1e9, 5e-324][dice.below(4) as usize].into(),
         Shape::Num { .. } => (f64::from(dice.below(1 << 16)) / 65_536.0 * TAU).into(),
-        Shape::Str { most } => text(most.unwrap_or(LETTERS), dice, is_absurd).into(),
+        Shape::Str { most } => text(most.unwrap_or(MAX_TEXT_CHARS), dice, is_absurd).into(),
         Shape::Bin { most } => {
-            let length = dice.below(most.map_or(LETTERS, |most| most.min(LETTERS)) as u32 + 1);
+            let length = dice.below(most.map_or(MAX_TEXT_CHARS, |most| most.min(MAX_TEXT_CHARS)) as u32 + 1);
             Value::Binary((0..length).map(|_| dice.below(256) as u8).collect())
         }
         Shape::Map(members) => {
@@ -91,17 +91,17 @@ fn whole(least: i64, most: i64, dice: &mut BotRng, is_absurd: bool) -> i64 {
 }
 
 fn text(most: usize, dice: &mut BotRng, is_absurd: bool) -> String {
-    let count = dice.below(most.min(LETTERS) as u32 + 1);
+    let count = dice.below(most.min(MAX_TEXT_CHARS) as u32 + 1);
     let sign = |dice: &mut BotRng| match is_absurd {
-        true => SIGNS[dice.below(SIGNS.len() as u32) as usize],
+        true => HOSTILE_CHARS[dice.below(HOSTILE_CHARS.len() as u32) as usize],
         false => char::from(b'a' + dice.below(26) as u8),
     };
     (0..count).map(|_| sign(dice)).collect()
 }
 
 fn entries(most: Option<usize>, dice: &mut BotRng, is_absurd: bool) -> u32 {
-    let most = most.map_or(ENTRIES, |most| u32::try_from(most).unwrap_or(ENTRIES));
-    if is_absurd { most } else { dice.below(most.min(ENTRIES) + 1) }
+    let most = most.map_or(MAX_LIST_ENTRIES, |most| u32::try_from(most).unwrap_or(MAX_LIST_ENTRIES));
+    if is_absurd { most } else { dice.below(most.min(MAX_LIST_ENTRIES) + 1) }
 }
 
 #[cfg(test)]

@@ -40,7 +40,7 @@ pub trait SimpleGame: Field + Clone + Debug + PartialEq + Send + Sync + 'static 
     type Action: Field + Clone + Debug + Ord + Send + 'static;
 
     /// The packet that tells everybody of a kill: it is marked where a capture is watched again.
-    const KILL: Option<KillPacket> = None;
+    const KILL_PACKET: Option<KillPacket> = None;
     /// What runs a client's own player ahead of the server, for its page: see
     /// [`PredictedGame`](super::PredictedGame). The table then has the packet `own`, with the arguments `tick`,
     /// `sequence` and `margin`, which the server sets, and those of [`SimpleGame::own`].
@@ -112,26 +112,26 @@ impl TickContext<'_> {
     }
 
     /// The same for the client of one player alone.
-    pub fn tell_to(&mut self, player: PlayerId, packet: &'static str, values: impl FnOnce(&mut NamedValues)) {
+    pub fn send_to(&mut self, player: PlayerId, packet: &'static str, values: impl FnOnce(&mut NamedValues)) {
         self.note(Some(player), packet, values);
     }
 
     /// Tells the client of a player, by the packet `error`, that something was refused by this rule.
     pub fn refuse(&mut self, player: PlayerId, rule: &str) {
-        self.complain(player, rule);
+        self.push_error(player, rule);
     }
 
     /// The same for a command that is rejected: a dialect with `command_rejected` has its own answer.
     pub(super) fn reject(&mut self, player: PlayerId, rule: &str) {
-        self.complain(player, rule);
+        self.push_error(player, rule);
         if let Some(told) = self.events.last_mut() {
             told.is_answer = true;
         }
     }
 
-    fn complain(&mut self, player: PlayerId, rule: &str) {
+    fn push_error(&mut self, player: PlayerId, rule: &str) {
         let detail = format!("the rules of the game refuse this: {}", rule.replace('_', " "));
-        self.tell_to(player, "error", |row| {
+        self.send_to(player, "error", |row| {
             row.set("rule", rule);
             row.set("detail", detail);
         });
@@ -159,7 +159,7 @@ pub struct OutgoingEvent {
 
 impl OutgoingEvent {
     /// Whether one player alone is told, and it is no answer: it is told also if it comes back later.
-    pub(super) fn is_for_one(&self) -> bool {
+    pub(super) fn is_private(&self) -> bool {
         self.to.is_some() && !self.is_answer
     }
 }

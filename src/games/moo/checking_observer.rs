@@ -23,7 +23,7 @@ pub struct CheckingObserver {
     /// Packets without a tick may arrive late.
     is_troubled: bool,
     /// It has more than it earned.
-    is_granted: bool,
+    got_operator_gift: bool,
 }
 
 impl CheckingObserver {
@@ -35,18 +35,18 @@ impl CheckingObserver {
             notices: Vec::new(),
             shares_address: false,
             is_troubled: false,
-            is_granted: false,
+            got_operator_gift: false,
         }
     }
 
     /// Whether the circumstances, and not the server, cause this fault.
-    fn is_excused(&self, Fault { rule, detail }: &Fault) -> bool {
+    fn is_tolerated(&self, Fault { rule, detail }: &Fault) -> bool {
         let is_moomoo = !self.picture().is_native;
         match rule {
             // A packet without a tick is dated by its time of arrival, which network faults
             // distort.
             CheckRule::TooFast => self.is_troubled && is_moomoo,
-            CheckRule::GainUnearned => self.is_granted || self.is_troubled && is_moomoo,
+            CheckRule::GainUnearned => self.got_operator_gift || self.is_troubled && is_moomoo,
             // A stalled connection delivers at once what was sent over time.
             CheckRule::ServerError => {
                 self.shares_address && detail.starts_with("address_")
@@ -68,7 +68,7 @@ impl PacketObserver for CheckingObserver {
 
     fn on_packet(&mut self, heard: &ServerPacket, now: Duration, out: &mut AgentOutput) {
         for fault in self.check.check_packet(heard, now) {
-            if !self.is_excused(&fault) {
+            if !self.is_tolerated(&fault) {
                 out.add_fault(fault.rule.name(), fault.detail);
             }
         }
@@ -92,7 +92,7 @@ impl PacketObserver for CheckingObserver {
         match excuse {
             Tolerance::SharedAddress => self.shares_address = true,
             Tolerance::Network => self.is_troubled = true,
-            Tolerance::OperatorGift => self.is_granted = true,
+            Tolerance::OperatorGift => self.got_operator_gift = true,
             Tolerance::Resumed => self.check.returns(),
         }
     }

@@ -23,9 +23,9 @@ pub fn compare(picture: &WorldModel, own: Option<PlayerId>, state: &PublishedSta
 
 fn differences(picture: &WorldModel, index: usize, state: &PublishedState) -> Result<(), String> {
     let (own, window) = (&state.players[index], state.window(Some(index)));
-    same("its own player", picture.me, Some(own.player.0.into()))?;
-    same("its resources", picture.stock, own.resources)?;
-    same("its age", picture.age.max(1), own.age.into())?;
+    check_same("its own player", picture.me, Some(own.player.0.into()))?;
+    check_same("its resources", picture.stock, own.resources)?;
+    check_same("its age", picture.age.max(1), own.age.into())?;
     let most_px = if picture.is_native { 0.5 } else { 1.0 };
     let near = |what: &str, told: (f64, f64), x: Fixed, y: Fixed| {
         let is = (px(x), px(y));
@@ -40,24 +40,24 @@ fn differences(picture: &WorldModel, index: usize, state: &PublishedState) -> Re
     if visible().count() <= limits::ENTERS_PER_UPDATE {
         let expected: BTreeSet<u32> = visible().map(|seen| seen.player.0.into()).collect();
         let known = picture.players.iter().filter(|(_, known)| known.in_view);
-        same("players in view", known.map(|(player, _)| *player).collect(), expected)?;
+        check_same("players in view", known.map(|(player, _)| *player).collect(), expected)?;
     }
     for seen in visible() {
         let Some(known) = picture.players.get(&seen.player.0.into()) else { continue };
         let what = format!("player {}", seen.player.0);
         near(&what, (known.x_px, known.y_px), seen.body.x, seen.body.y)?;
-        same(&format!("the health of {what}"), known.health, seen.health.into())?;
-        same(&format!("the name of {what}"), known.name.as_str(), &seen.name)?;
+        check_same(&format!("the health of {what}"), known.health, seen.health.into())?;
+        check_same(&format!("the name of {what}"), known.name.as_str(), &seen.name)?;
     }
     let animals = || state.animals.iter().filter(|animal| window.sees(animal.place()));
     let number = |id: EntityId| id.0.wrapping_sub(EntityId::FIRST_ANIMAL.0);
     let expected: BTreeSet<u32> = animals().map(|animal| number(animal.id)).collect();
-    same("animals in view", picture.animals.keys().copied().collect(), expected)?;
+    check_same("animals in view", picture.animals.keys().copied().collect(), expected)?;
     for animal in animals() {
         let Some(known) = picture.animals.get(&number(animal.id)) else { continue };
         let what = format!("animal {}", number(animal.id));
         near(&what, (known.x_px, known.y_px), animal.body.x, animal.body.y)?;
-        same(&format!("the health of {what}"), known.health, animal.body.health.into())?;
+        check_same(&format!("the health of {what}"), known.health, animal.body.health.into())?;
     }
     if picture.is_native {
         let structures = &state.structures.things;
@@ -78,6 +78,6 @@ fn px(length: Fixed) -> f64 {
     f64::from(length.to_half_px()) / 2.0
 }
 
-fn same<T: PartialEq + std::fmt::Debug>(what: &str, told: T, is: T) -> Result<(), String> {
+fn check_same<T: PartialEq + std::fmt::Debug>(what: &str, told: T, is: T) -> Result<(), String> {
     if told == is { Ok(()) } else { Err(format!("{what}: the client has {told:?}, but it is {is:?}")) }
 }

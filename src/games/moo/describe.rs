@@ -24,7 +24,7 @@ pub fn words(action: &Action) -> String {
             let resource = format!("{resource:?}").to_lowercase();
             format!("grant player={} resource={resource} amount={amount}", player.0)
         }
-        Action::Upgrade { choice } => format!("upgrade choice={choice}{}", chosen(*choice)),
+        Action::Upgrade { choice } => format!("upgrade choice={choice}{}", describe_choice(*choice)),
         Action::Select { what: Selection::Weapon(id) } => {
             format!("select id={id} is_weapon=true{}", weapon(*id))
         }
@@ -55,19 +55,19 @@ fn degrees(Angle(parts): Angle) -> String {
 }
 
 /// The choices of an age: weapons first, then items.
-fn chosen(choice: u8) -> String {
+fn describe_choice(choice: u8) -> String {
     choice.checked_sub(rules::CHOICE_ITEMS).map_or_else(|| weapon(choice), item)
 }
 
 fn weapon(id: u8) -> String {
-    in_brackets(rules::WEAPONS.iter().find(|weapon| weapon.id == id).map(|weapon| weapon.name))
+    bracketed(rules::WEAPONS.iter().find(|weapon| weapon.id == id).map(|weapon| weapon.name))
 }
 
 fn item(id: u8) -> String {
-    in_brackets(rules::ITEMS.iter().find(|item| item.id == id).map(|item| item.name))
+    bracketed(rules::ITEMS.iter().find(|item| item.id == id).map(|item| item.name))
 }
 
-fn in_brackets(name: Option<&str>) -> String {
+fn bracketed(name: Option<&str>) -> String {
     name.map(|name| format!(" ({name})")).unwrap_or_default()
 }
 

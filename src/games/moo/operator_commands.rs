@@ -35,7 +35,7 @@ fn announce(rest: &str, _: PlayerLookup<'_>) -> ParsedCommand {
 fn spawn(rest: &str, _: PlayerLookup<'_>) -> ParsedCommand {
     let words: Vec<&str> = rest.split_whitespace().collect();
     let [kind, x, y] = words[..] else { return Err(usage("")) };
-    let (what, x_px, y_px) = (spawned(kind)?, px("X", x)?, px("Y", y)?);
+    let (what, x_px, y_px) = (parse_spawned(kind)?, px("X", x)?, px("Y", y)?);
     Ok((Action::Spawn { what, x_px, y_px }.encoded(), format!("placed at {x_px}, {y_px}")))
 }
 
@@ -56,7 +56,7 @@ fn grant(rest: &str, find: PlayerLookup<'_>) -> ParsedCommand {
 }
 
 /// An animal, or an item that stands on the map, with `_` for spaces.
-fn spawned(kind: &str) -> Result<Spawned, No> {
+fn parse_spawned(kind: &str) -> Result<Spawned, No> {
     let animals = ANIMALS.iter().map(|animal| (animal.name.to_owned(), Spawned::Animal(animal.kind)));
     let items = ITEMS.iter().filter(|item| item.group != Group::Food);
     let items = items.map(|item| (item.name.replace(' ', "_"), Spawned::Item(item.id)));

@@ -16,7 +16,7 @@ use crate::packet::DecodedPacket;
 type IgnoredPacket = (&'static str, Option<&'static str>);
 
 /// What a client may do once in an interval; the rule otherwise, and its remedy.
-const PACES: [(Duration, &str, &str); 3] = [
+const ACTION_INTERVALS: [(Duration, &str, &str); 3] = [
     (limits::CHAT_INTERVAL, "chat_too_soon", "wait half a second between two chat lines"),
     (limits::MAP_PING_INTERVAL, "map_ping_too_soon", "wait a second between two map pings"),
     (limits::CLAN_INTERVAL, "clan_too_soon", "wait a quarter of a second between two clan commands"),
@@ -29,7 +29,7 @@ const CLAN: usize = 2;
 const NO_CHOICE: u8 = u8::MAX;
 
 /// What the clients of one address may do together, by the same numbers as [`PACES`].
-static SHARED: [SharedRateLimit; PACES.len()] = [
+static SHARED_RATE_LIMITS: [SharedRateLimit; ACTION_INTERVALS.len()] = [
     shared(CHAT, "address_chat_rate", "too many chat messages from your address: wait a second"),
     shared(MAP_PING, "address_map_ping_rate", "too many map pings from your address: wait a second"),
     shared(CLAN, "address_clan_rate", "too many clan commands from your address: wait a second"),
@@ -38,7 +38,7 @@ static SHARED: [SharedRateLimit; PACES.len()] = [
 /// As often as some clients may do it that each wait in between.
 const fn shared(slot: usize, rule: &'static str, detail: &'static str) -> SharedRateLimit {
     let burst = limits::ADDRESS_ACTION_RATE_FACTOR;
-    let every = Duration::from_nanos(PACES[slot].0.as_nanos() as u64 / burst as u64);
+    let every = Duration::from_nanos(ACTION_INTERVALS[slot].0.as_nanos() as u64 / burst as u64);
     SharedRateLimit { slot, rule, detail, every, burst }
 }
 
@@ -51,9 +51,9 @@ const _: () = {
 #[derive(Debug, Default)]
 pub struct MooPacketHandler {
     /// When the client last did what [`PACES`] limits; earlier for what waited during a pause of the server.
-    paced: [Option<Duration>; PACES.len()],
+    paced: [Option<Duration>; ACTION_INTERVALS.len()],
     /// The slack that each of them was credited, once for each pause. It is not saved.
-    credited: [Duration; PACES.len()],
+    credited: [Duration; ACTION_INTERVALS.len()],
     /// Whether the client attacks without holding a button.
     attacks: bool,
     /// The bytes of an action.
@@ -63,8 +63,8 @@ pub struct MooPacketHandler {
 impl MooPacketHandler {
     /// Records an action that is limited to one per interval. An action that waited during a pause is
     /// recorded at the earliest time within `slack` that keeps the interval.
-    fn pace(&mut self, what: usize, now: Duration, slack: Duration) -> Result<(), IgnoredPacket> {
-        let (interval, rule, detail) = PACES[what];
+    fn check_interval(&mut self, what: usize, now: Duration, slack: Duration) -> Result<(), IgnoredPacket> {
+        let (interval, rule, detail) = ACTION_INTERVALS[what];
         let earliest = now.saturating_sub(slack);
         // A clock that stood still in a suspended machine has counted less than the slack since then.
         let credit = slack.saturating_sub(self.credited[what]);
@@ -82,12 +82,12 @@ impl MooPacketHandler {
 
     fn chat(&mut self, line: &str, now: Duration, slack: Duration) -> Result<Action, IgnoredPacket> {
         let text = text::clean_chat(line).ok_or(("chat_empty", Some("the chat line is empty")))?;
-        self.pace(CHAT, now, slack).map(|()| Action::Chat { text })
+        self.check_interval(CHAT, now, slack).map(|()| Action::Chat { text })
     }
 
     /// Names are cleaned as chat is; the world rejects the empty rest of a name of only spaces.
     fn clan(&mut self, action: ClanAction, now: Duration, slack: Duration) -> Result<Action, IgnoredPacket> {
-        self.pace(CLAN, now, slack)?;
+        self.check_interval(CLAN, now, slack)?;
         let cleaned = |name: &str| text::clean_clan_name(name).unwrap_or_default();
         let number = |player: u32| PlayerId(u16::try_from(player).unwrap_or(u16::MAX));
         Ok(match action {
@@ -100,12 +100,12 @@ impl MooPacketHandler {
     }
 
     fn act(&mut self, action: &Action) -> PacketEffect {
-        PacketEffect::Act(action.encoded_in(&mut self.buffer), shared_by(action))
+        PacketEffect::Act(action.encoded_in(&mut self.buffer), shared_rate_limit_of(action))
     }
 }
 
 /// The budget that the clients of an address share for an action.
-fn shared_by(action: &Action) -> Option<&'static SharedRateLimit> {
+fn shared_rate_limit_of(action: &Action) -> Option<&'static SharedRateLimit> {
     let slot = match action {
         Action::Chat { .. } => CHAT,
         Action::Ping => MAP_PING,
@@ -116,7 +116,7 @@ fn shared_by(action: &Action) -> Option<&'static SharedRateLimit> {
         | Action::ClanKick { .. } => CLAN,
         _ => return None,
     };
-    Some(&SHARED[slot])
+    Some(&SHARED_RATE_LIMITS[slot])
 }
 
 impl GameVerbs for MooPacketHandler {
@@ -183,7 +183,7 @@ impl GameVerbs for MooPacketHandler {
             ClientPacket::Upgrade { choice, .. } => number(choice).map(|choice| Action::Upgrade { choice }),
             ClientPacket::Chat { text, .. } => self.chat(&text, now, slack),
             ClientPacket::Clan { action, .. } => self.clan(action, now, slack),
-            ClientPacket::MapPing { .. } => self.pace(MAP_PING, now, slack).map(|()| Action::Ping),
+            ClientPacket::MapPing { .. } => self.check_interval(MAP_PING, now, slack).map(|()| Action::Ping),
             _ => Err(("unused_packet", None)),
         };
         asks.push(match action {
@@ -194,13 +194,13 @@ impl GameVerbs for MooPacketHandler {
 
     fn save(&self, now: Duration, out: &mut Vec<u8>) {
         out.push(u8::from(self.attacks));
-        self.paced.iter().for_each(|at| SavedReader::write_ago(out, now, *at));
+        self.paced.iter().for_each(|at| SavedReader::write_age(out, now, *at));
     }
 
     fn restore(&mut self, saved: &mut SavedReader<'_>) -> Option<()> {
         self.attacks = saved.u8().filter(|attacks| *attacks <= 1)? == 1;
         self.paced = [saved.ago()?, saved.ago()?, saved.ago()?];
-        self.credited = [Duration::MAX; PACES.len()];
+        self.credited = [Duration::MAX; ACTION_INTERVALS.len()];
         Some(())
     }
 }

@@ -182,13 +182,13 @@ impl LocalWorld for MooLocalWorld {
                 let members = packet.get("members").and_then(Value::as_array);
                 let numbers = members.into_iter().flatten().step_by(2);
                 let mates: Vec<PlayerId> = numbers.filter_map(|member| player(member.as_i64())).collect();
-                self.local.befriend(&mates);
+                self.local.set_mates(&mates);
             }
             "health" => return self.health(packet, state).is_some(),
             _ => {
-                let is_told = self.own_state.apply_packet(packet, self.own);
-                state.iter_mut().filter(|_| is_told).for_each(|state| self.own_state.apply(state));
-                return is_told;
+                let has_ack_packets = self.own_state.apply_packet(packet, self.own);
+                state.iter_mut().filter(|_| has_ack_packets).for_each(|state| self.own_state.apply(state));
+                return has_ack_packets;
             }
         }
         true

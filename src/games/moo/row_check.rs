@@ -10,39 +10,39 @@ use crate::packet::{Code, Direction, Row, coerce_arguments, json};
 /// Whether a type can hold what the server needs.
 type ShapeTest = fn(&Shape) -> bool;
 
-const WHOLE: ShapeTest = |shape| matches!(shape, Shape::Int { .. });
-const TRUTH: ShapeTest = |shape| matches!(shape, Shape::Bool | Shape::Flag);
-const TEXT: ShapeTest = |shape| matches!(shape, Shape::Str { .. });
-const MAP: ShapeTest = |shape| matches!(shape, Shape::Map(_));
-const ANGLE: ShapeTest = |shape| match shape {
+const IS_INTEGER: ShapeTest = |shape| matches!(shape, Shape::Int { .. });
+const IS_BOOL: ShapeTest = |shape| matches!(shape, Shape::Bool | Shape::Flag);
+const IS_TEXT: ShapeTest = |shape| matches!(shape, Shape::Str { .. });
+const IS_MAP: ShapeTest = |shape| matches!(shape, Shape::Map(_));
+const IS_ANGLE: ShapeTest = |shape| match shape {
     Shape::Num { unit } => *unit == Some(Unit::Rad),
     Shape::Int { unit, .. } => matches!(unit, Some(Unit::Turn16 | Unit::Turn8)),
     _ => false,
 };
 
 /// Packets from clients and the arguments that they require; `|` separates dialects' names.
-const READ: [(&str, &str, ShapeTest); 17] = [
-    ("hello", "version", WHOLE),
-    ("hello", "mode", WHOLE),
-    ("enter", "name", TEXT),
-    ("enter_game", "player", MAP),
-    ("move", "direction", ANGLE),
-    ("aim", "heading", ANGLE),
-    ("attack", "state", TRUTH),
-    ("select", "id", WHOLE),
-    ("select", "is_weapon", TRUTH),
-    ("upgrade", "choice", WHOLE),
-    ("chat", "text", TEXT),
-    ("clan_create", "name", TEXT),
-    ("clan_request", "name", TEXT),
-    ("clan_answer", "player|sid", WHOLE),
-    ("clan_kick", "player|sid", WHOLE),
-    ("toggle", "what", TRUTH),
-    ("follow", "player", WHOLE),
+const REQUIRED_ARGUMENTS: [(&str, &str, ShapeTest); 17] = [
+    ("hello", "version", IS_INTEGER),
+    ("hello", "mode", IS_INTEGER),
+    ("enter", "name", IS_TEXT),
+    ("enter_game", "player", IS_MAP),
+    ("move", "direction", IS_ANGLE),
+    ("aim", "heading", IS_ANGLE),
+    ("attack", "state", IS_BOOL),
+    ("select", "id", IS_INTEGER),
+    ("select", "is_weapon", IS_BOOL),
+    ("upgrade", "choice", IS_INTEGER),
+    ("chat", "text", IS_TEXT),
+    ("clan_create", "name", IS_TEXT),
+    ("clan_request", "name", IS_TEXT),
+    ("clan_answer", "player|sid", IS_INTEGER),
+    ("clan_kick", "player|sid", IS_INTEGER),
+    ("toggle", "what", IS_BOOL),
+    ("follow", "player", IS_INTEGER),
 ];
 
 /// What stands for the largest values in the arguments below.
-const LARGEST: [(&str, &str); 5] = [
+const LARGEST_SAMPLES: [(&str, &str); 5] = [
     ("ID", "65535"),
     ("FAR", "2147483647"),
     ("ALL", "4294967295"),
@@ -51,7 +51,7 @@ const LARGEST: [(&str, &str); 5] = [
 ];
 
 /// Typed packets to clients and the largest arguments that the server writes.
-const TYPED: &[(&str, &str)] = &[
+const TYPED_SAMPLES: &[(&str, &str)] = &[
     ("io_init", "[HEX]"),
     ("init_data", r#"[{"teams":[]}]"#),
     ("disconnect", "[NAME]"),
@@ -67,7 +67,7 @@ const TYPED: &[(&str, &str)] = &[
 ];
 
 /// The same for packets that the feed assembles for the MooMoo dialects.
-const MOOMOO: &[(&str, &str)] = &[
+const MOOMOO_SAMPLES: &[(&str, &str)] = &[
     ("update_players", r#"[[ID,1,1,1.57,-1,0,0,null,0,0,0,0,0]]"#),
     ("load_objects", r#"[[FAR,1,1,0,175,3,null,-1]]"#),
     ("leaderboard", r#"[[ID,"a name",ALL]]"#),
@@ -97,7 +97,7 @@ const MOOMOO: &[(&str, &str)] = &[
 ];
 
 /// The same for packets that the feed assembles for the native dialect.
-const NATIVE: &[(&str, &str)] = &[
+const NATIVE_SAMPLES: &[(&str, &str)] = &[
     (
         "update",
         r#"[ALL,[ALL,-32768,FAR,FAR,-FAR,-FAR,65535,65535],[1,ID],[ID,"a name",9,0,ID,255],[ID,65535,65535,255],[ID,-65535,65535],[ID,255]]"#,
@@ -140,7 +140,7 @@ pub fn check_row(row: &Row) -> Result<(), String> {
 }
 
 fn check_read(row: &Row) -> Result<(), String> {
-    for (_, name, is_met_by) in READ.iter().filter(|(packet, ..)| *packet == row.name) {
+    for (_, name, is_met_by) in REQUIRED_ARGUMENTS.iter().filter(|(packet, ..)| *packet == row.name) {
         let Some(at) = name.split('|').find_map(|name| row.argument(name)) else {
             return Err(format!("{} lacks the argument {name:?}, which the server needs", row.name));
         };
@@ -158,15 +158,15 @@ fn check_read(row: &Row) -> Result<(), String> {
 /// The arguments that the server writes in a packet of this row.
 fn samples(row: &Row) -> impl Iterator<Item = &'static str> {
     let is_native = |(dialect, _): &(String, Code)| dialect == "native";
-    let feeds = [(row.codes.iter().any(is_native), NATIVE), (!row.codes.iter().all(is_native), MOOMOO)];
+    let feeds = [(row.codes.iter().any(is_native), NATIVE_SAMPLES), (!row.codes.iter().all(is_native), MOOMOO_SAMPLES)];
     let feeds = feeds.into_iter().filter(|(is_written, _)| *is_written);
-    let packets = feeds.flat_map(|(_, packets)| packets).chain(TYPED);
+    let packets = feeds.flat_map(|(_, packets)| packets).chain(TYPED_SAMPLES);
     packets.filter(|(name, _)| *name == row.name).map(|(_, arguments)| *arguments)
 }
 
 fn check_written(row: &Row, sample: &str) -> Result<(), String> {
     let name = &row.name;
-    let text = LARGEST.iter().fold(sample.to_owned(), |text, (word, value)| text.replace(word, value));
+    let text = LARGEST_SAMPLES.iter().fold(sample.to_owned(), |text, (word, value)| text.replace(word, value));
     let Ok(Value::Array(mut values)) = json::read(&text, Direction::ToClient) else {
         return Err(format!("the sample {text} of {name} is not a list"));
     };

@@ -17,12 +17,12 @@ use crate::games::moo::world::{Action, Fixed, Resource, Spawned};
 use crate::packet::Dialect;
 
 /// All but the agents.
-pub const BOTS: BotHooks = BotHooks { variants: &SPOKEN, compare_view: agrees, compare_absence: keeps, operator_event: operate, nuisance, ..BotHooks::NONE };
+pub const BOTS: BotHooks = BotHooks { variants: &CLIENT_VARIANTS, compare_view: compare_view, compare_absence: keeps, operator_event: operate, nuisance, ..BotHooks::NONE };
 
 /// How far a player may be pushed in an absence without being hurt, by bodies that walk into it: less than it would walk in 4 s.
-const PUSHED_PX: i32 = 1_200;
+const MAX_ABSENT_PUSH_PX: i32 = 1_200;
 
-const SPOKEN: [ClientVariant; 10] = [
+const CLIENT_VARIANTS: [ClientVariant; 10] = [
     ("native", "/play", false),
     ("legacy", "/moomoo", false),
     ("letters", "/moomoo", false),
@@ -35,7 +35,7 @@ const SPOKEN: [ClientVariant; 10] = [
     ("letters", "/moomoo", true),
 ];
 
-fn agrees(agent: &dyn Agent, own: Option<PlayerId>, published: &dyn DynTick) -> Result<bool, String> {
+fn compare_view(agent: &dyn Agent, own: Option<PlayerId>, published: &dyn DynTick) -> Result<bool, String> {
     let agent = agent as &dyn std::any::Any;
     let checked = agent.downcast_ref::<MooAgent<CheckingObserver>>().map(|actor| actor.observer.picture());
     let picture = checked.or_else(|| Some(agent.downcast_ref::<MooAgent<WorldModel>>()?.observer.picture()));
@@ -68,7 +68,7 @@ fn keeps(before: &dyn DynTick, after: &dyn DynTick, player: PlayerId) -> Result<
     let is_untouched = (was.health, was.score) == (is.health, is.score);
     // The river carries along x.
     let way_px = (was.body.y.to_px() - is.body.y.to_px()).abs();
-    if is_untouched && way_px > PUSHED_PX {
+    if is_untouched && way_px > MAX_ABSENT_PUSH_PX {
         return Err(format!("player {} was moved by {way_px} px", player.0));
     }
     Ok(true)

@@ -8,7 +8,7 @@ use crate::packet::grammar::{Argument, Shape};
 use crate::packet::tables::Table;
 
 /// The packets that a client of the native dialect cannot do without.
-const NATIVE: [(Direction, &str); 5] = [
+const NATIVE_REQUIRED: [(Direction, &str); 5] = [
     (ToServer, "hello"),
     (ToServer, "enter"),
     (ToClient, "welcome"),
@@ -16,7 +16,7 @@ const NATIVE: [(Direction, &str); 5] = [
     (ToClient, "spawned"),
 ];
 /// The same for the MooMoo dialects.
-const MOOMOO: [(Direction, &str); 4] =
+const MOOMOO_REQUIRED: [(Direction, &str); 4] =
     [(ToServer, "enter_game"), (ToClient, "setup"), (ToClient, "add_player"), (ToClient, "update_players")];
 
 /// Checks that the dialects of these tables that are built in have the packets that the game
@@ -51,7 +51,7 @@ fn check_dialect(codes: &PacketTables, table: &Table, name: &str) -> Result<(), 
     let (Some(own), Some(made)) = (codes.dialect(name), PacketTables::builtin().dialect(name)) else {
         return Ok(());
     };
-    let needed = if name == "native" { &NATIVE[..] } else { &MOOMOO[..] };
+    let needed = if name == "native" { &NATIVE_REQUIRED[..] } else { &MOOMOO_REQUIRED[..] };
     if let Some((direction, packet)) =
         needed.iter().find(|(direction, packet)| own.row(*direction, packet).is_none())
     {

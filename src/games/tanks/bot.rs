@@ -17,16 +17,16 @@ use crate::game::simple::{BotPolicy, NamedValues};
 use crate::packet::{DecodedPacket, Value};
 
 /// Half pixels that a tank drives in a tick, rounded up, and by which others may push it besides.
-const DRIVES_HPX: i64 = 4;
-const PUSHED_HPX: i64 = 40;
+const MAX_STEP_HPX: i64 = 4;
+const MAX_PUSH_HPX: i64 = 40;
 /// Places of a tank's centre on the map, in half pixels: a tile and a radius from its ends.
-const PLACES_HPX: RangeInclusive<i64> = 139..=5861;
+const VALID_POSITIONS_HPX: RangeInclusive<i64> = 139..=5861;
 /// Numbers of a tank in a state: its player, and those of [`VisibleTank`].
 const NUMBERS: usize = 9;
 /// Two states further apart than this are not compared, in ticks.
-const APART_TICKS: i64 = 60;
+const MAX_COMPARE_TICKS: i64 = 60;
 /// Ticks between two controls.
-const STEERS: [u32; 2] = [10, 50];
+const STEER_INTERVAL_TICKS: [u32; 2] = [10, 50];
 
 /// A tank in a state: x, y, hull, turret, health, regular shells, armour-piercing ones, reload.
 type VisibleTank = [i64; NUMBERS - 1];
@@ -75,7 +75,7 @@ impl BotPolicy for TanksBotPolicy {
         if self.tick < self.steers {
             return None;
         }
-        self.steers = self.tick + i64::from(STEERS[0] + dice.below(STEERS[1] - STEERS[0]));
+        self.steers = self.tick + i64::from(STEER_INTERVAL_TICKS[0] + dice.below(STEER_INTERVAL_TICKS[1] - STEER_INTERVAL_TICKS[0]));
         let mut row = NamedValues::default();
         row.set("drive", dice.below(3).min(1));
         row.set("turn", i64::from(dice.below(3)) - 1);
@@ -159,7 +159,7 @@ impl TanksBotPolicy {
     ) -> Result<(), (&'static str, String)> {
         let [x, y, .., health, regular, piercing, reload] = *tank;
         let is_new = health == 0 && regular == 0;
-        let is_on_map = PLACES_HPX.contains(&x) && PLACES_HPX.contains(&y);
+        let is_on_map = VALID_POSITIONS_HPX.contains(&x) && VALID_POSITIONS_HPX.contains(&y);
         if !is_new && !is_on_map {
             return Err(("off_map", format!("is at {x}, {y} half pixels")));
         }
@@ -172,11 +172,11 @@ impl TanksBotPolicy {
         };
         // A tank that is destroyed stays so for three seconds. One that is as new may be another's.
         let is_whole = (health, reload) == (rules::HEALTH.into(), 0);
-        if old_health == 0 || passed > APART_TICKS || is_whole && passed > 1 {
+        if old_health == 0 || passed > MAX_COMPARE_TICKS || is_whole && passed > 1 {
             return Ok(());
         }
         let moved = (x - old_x).abs().max((y - old_y).abs());
-        if moved > DRIVES_HPX * passed + PUSHED_HPX {
+        if moved > MAX_STEP_HPX * passed + MAX_PUSH_HPX {
             return Err(("too_fast", format!("moves {moved} half pixels in {passed} ticks")));
         }
         let (repaired, due) = (2 * (passed / 30 + 1), self.damage.get(&player).copied().unwrap_or_default());

@@ -11,7 +11,7 @@ use tickwire_sim::fixed::Fixed;
 use super::rules::{DEPOT_REACH, TILE_PX, TILES, WALL_LENGTH, WALL_TRIES};
 
 /// The purpose of the map's generator: its numbers have nothing to do with those of the game.
-const PURPOSE: u32 = 1;
+const MAP_RNG_STREAM: u32 = 1;
 /// Depots, in tiles: in the middle, and in each quarter.
 const DEPOTS: [(i32, i32); 5] = [(30, 30), (14, 14), (45, 14), (14, 45), (45, 45)];
 
@@ -39,7 +39,7 @@ impl Map {
     /// The map of this seed.
     pub fn new(seed: u32) -> Map {
         let mut map = Map { seed, walls: [0; TILES as usize] };
-        let mut random = Rng::new(seed, PURPOSE);
+        let mut random = Rng::new(seed, MAP_RNG_STREAM);
         for _ in 0..WALL_TRIES {
             let length = random.between(2, WALL_LENGTH);
             let (wide, high) = if random.below(2) == 0 { (length, 1) } else { (1, length) };

@@ -44,12 +44,12 @@ pub struct Tanks {
     shells: Vec<Shell>,
     next_shell: u16,
     /// Ticks since the list of players was sent, and whether it has changed since.
-    roster_age: u32,
-    has_news: bool,
+    ticks_since_roster: u32,
+    roster_changed: bool,
 }
 
 fields!(Tanks: map: Map, round: Round, tanks: Vec<Tank>, shells: Vec<Shell>, next_shell: u16,
-    roster_age: u32, has_news: bool);
+    ticks_since_roster: u32, roster_changed: bool);
 
 impl SimpleGame for Tanks {
     const NAME: &'static str = "tanks";
@@ -58,7 +58,7 @@ impl SimpleGame for Tanks {
     const DIALECT: &'static str = "tanks";
     const PAGE: &'static str = include_str!("page.html");
     const VERSION: u32 = 2;
-    const KILL: Option<KillPacket> =
+    const KILL_PACKET: Option<KillPacket> =
         Some(KillPacket { packet: "hit", only_if: Some("destroyed"), victim: "player", killer: "by" });
     const TICK_RATES: &'static [u32] = &[rules::TICK_HZ];
     const OPTIONS: &'static [OptionSpec] = &[OptionSpec {
@@ -82,8 +82,8 @@ impl SimpleGame for Tanks {
             tanks: Vec::new(),
             shells: Vec::new(),
             next_shell: 0,
-            roster_age: 0,
-            has_news: false,
+            ticks_since_roster: 0,
+            roster_changed: false,
         }
     }
 
@@ -107,7 +107,7 @@ impl SimpleGame for Tanks {
     fn leave(&mut self, player: PlayerId) {
         self.tanks.retain(|tank| tank.player != player);
         self.shells.retain(|shell| shell.owner != player);
-        self.has_news = true;
+        self.roster_changed = true;
     }
 
     fn away(&mut self, player: PlayerId) {
@@ -135,10 +135,10 @@ impl SimpleGame for Tanks {
                 row.set("destroyed", hit.is_destroyed);
             });
         }
-        self.roster_age += 1;
-        let due = if self.has_news { rules::ROSTER_SOON } else { rules::ROSTER_EVERY };
-        if self.roster_age >= due {
-            (self.roster_age, self.has_news) = (0, false);
+        self.ticks_since_roster += 1;
+        let due = if self.roster_changed { rules::MIN_ROSTER_INTERVAL_TICKS } else { rules::ROSTER_INTERVAL_TICKS };
+        if self.ticks_since_roster >= due {
+            (self.ticks_since_roster, self.roster_changed) = (0, false);
             turns.broadcast("roster", |row| self.list(row));
         }
     }
@@ -195,7 +195,7 @@ impl Tanks {
     fn enter(&mut self, player: PlayerId, name: &str) {
         if let Err(at) = self.tanks.binary_search_by_key(&player, |tank| tank.player) {
             self.tanks.insert(at, Tank::new(player, name));
-            self.has_news = true;
+            self.roster_changed = true;
         }
     }
 
@@ -211,13 +211,13 @@ impl Tanks {
         let mut hits = Vec::new();
         if self.round.is_over() {
             if self.round.wait() {
-                self.begin_round();
+                self.start_round();
             }
         } else {
             hits = self.play(tick);
             if self.round.run(&self.tanks) {
                 self.shells.clear();
-                self.has_news = true;
+                self.roster_changed = true;
             }
         }
         self.appear(random);
@@ -230,11 +230,11 @@ impl Tanks {
             tank.drive(&self.map);
         }
         self.push_apart();
-        self.tanks.iter_mut().for_each(Tank::note_place);
+        self.tanks.iter_mut().for_each(Tank::record_position);
         self.fire();
         let hits = self.fly();
-        self.has_news |= !hits.is_empty();
-        self.supply(tick);
+        self.roster_changed |= !hits.is_empty();
+        self.resupply_at_depots(tick);
         self.tanks.iter_mut().for_each(|tank| tank.respawn = tank.respawn.saturating_sub(1));
         hits
     }
@@ -285,7 +285,7 @@ impl Tanks {
     }
 
     /// Tanks at a depot are supplied and repaired.
-    fn supply(&mut self, tick: u32) {
+    fn resupply_at_depots(&mut self, tick: u32) {
         if !tick.is_multiple_of(rules::SUPPLY_EVERY) {
             return;
         }
@@ -320,13 +320,13 @@ impl Tanks {
     }
 
     /// All tanks come anew, without points.
-    fn begin_round(&mut self) {
+    fn start_round(&mut self) {
         self.shells.clear();
         for tank in &mut self.tanks {
             let (control, delay) = (tank.control, tank.delay);
             *tank = Tank { control, delay, ..Tank::new(tank.player, &tank.name) };
         }
-        self.has_news = true;
+        self.roster_changed = true;
     }
 
     /// The list of players.

@@ -19,13 +19,13 @@ const NEVER: u16 = u16::MAX;
 impl PredictedGame for Tanks {
     fn learn(&mut self, packet: &DecodedPacket<'_>, own: PlayerId) -> bool {
         match packet.row.name.as_str() {
-            "own" => self.learn_own(packet, own).is_some(),
+            "own" => self.apply_own(packet, own).is_some(),
             "state" => {
                 self.round.apply_update(packet.bool_value("over").unwrap_or(false));
                 if self.round.is_over() {
                     self.shells.clear();
                 }
-                self.learn_others(packet, own);
+                self.apply_others(packet, own);
                 true
             }
             _ => false,
@@ -68,7 +68,7 @@ impl PredictedGame for Tanks {
 }
 
 impl Tanks {
-    fn learn_own(&mut self, packet: &DecodedPacket<'_>, own: PlayerId) -> Option<()> {
+    fn apply_own(&mut self, packet: &DecodedPacket<'_>, own: PlayerId) -> Option<()> {
         let at = self.tanks.binary_search_by_key(&own, |tank| tank.player).ok()?;
         let tank = self.tanks.get_mut(at)?;
         (tank.x, tank.y) = (Fixed(packet.integer("x")?), Fixed(packet.integer("y")?));
@@ -85,7 +85,7 @@ impl Tanks {
     }
 
     /// The tanks around the own one, as they stand; each is run on by the server alone.
-    fn learn_others(&mut self, packet: &DecodedPacket<'_>, own: PlayerId) {
+    fn apply_others(&mut self, packet: &DecodedPacket<'_>, own: PlayerId) {
         let Some(mine) = self.tank(own).cloned() else { return };
         let (x, y) = (mine.x, mine.y);
         self.tanks = vec![mine];

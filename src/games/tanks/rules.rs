@@ -102,8 +102,8 @@ pub const ROUND_S: u32 = 120;
 /// Between two rounds.
 pub const PAUSE: u32 = 8 * TICK_HZ;
 /// The list of players is sent so often, and after changes not sooner than that.
-pub const ROSTER_EVERY: u32 = TICK_HZ;
-pub const ROSTER_SOON: u32 = TICK_HZ / 4;
+pub const ROSTER_INTERVAL_TICKS: u32 = TICK_HZ;
+pub const MIN_ROSTER_INTERVAL_TICKS: u32 = TICK_HZ / 4;
 
 /// Walls that the generator tries to place, and tiles of the longest.
 pub const WALL_TRIES: u32 = 700;

@@ -136,7 +136,7 @@ impl Tank {
             -1 => Angle(self.hull.0.wrapping_sub(HULL_TURN)),
             _ => self.hull,
         };
-        self.turret = towards(self.turret, Angle(aim), TURRET_TURN);
+        self.turret = rotate_towards(self.turret, Angle(aim), TURRET_TURN);
         let speed = match drive {
             1 => FORWARDS,
             -1 => Fixed(-BACKWARDS.0),
@@ -148,7 +148,7 @@ impl Tank {
 
     /// Notes where it is, so that shells meet it there later. A tank that a client knows from the server's
     /// news is never hit there: the server says who was.
-    pub fn note_place(&mut self) {
+    pub fn record_position(&mut self) {
         if self.is_alive() && self.respawn == 0 {
             self.places.push(TankPosition { x: self.x, y: self.y });
         }
@@ -185,7 +185,7 @@ impl Tank {
 }
 
 /// An angle that has turned towards another one, the short way round and at most so far.
-fn towards(from: Angle, to: Angle, most: u16) -> Angle {
+fn rotate_towards(from: Angle, to: Angle, most: u16) -> Angle {
     let off = to.0.wrapping_sub(from.0);
     Angle(match off {
         0 => to.0,

@@ -36,9 +36,9 @@ pub enum LimitedAction {
 }
 
 /// How many kinds of spending there are that no game declares.
-const OWN_KINDS: usize = 5;
+const BUILT_IN_ACTIONS: usize = 5;
 /// How many kinds of spending there are.
-const KINDS: usize = OWN_KINDS + limits::GAME_RATE_LIMITS;
+const KINDS: usize = BUILT_IN_ACTIONS + limits::GAME_RATE_LIMITS;
 
 /// A token bucket: one token every `every`, at most `burst` tokens.
 #[derive(Debug, Clone, Copy)]
@@ -79,14 +79,14 @@ impl RateLimit {
 impl LimitedAction {
     /// Its bucket. Games declare theirs by numbers, and those of two games with the same number are
     /// one: an address that plays both waits for both.
-    fn slot(self) -> usize {
+    fn bucket_index(self) -> usize {
         match self {
             LimitedAction::Connection => 0,
             LimitedAction::Client => 1,
             LimitedAction::Join => 2,
             LimitedAction::Room => 3,
             LimitedAction::Snapshot => 4,
-            LimitedAction::Shared(shared) => OWN_KINDS + shared.slot.min(limits::GAME_RATE_LIMITS - 1),
+            LimitedAction::Shared(shared) => BUILT_IN_ACTIONS + shared.slot.min(limits::GAME_RATE_LIMITS - 1),
         }
     }
 
@@ -145,15 +145,15 @@ type Buckets = [Duration; KINDS];
 /// See the [module](self).
 #[derive(Debug)]
 pub struct AddressRateLimits {
-    are_in_force: bool,
+    enabled: bool,
     addresses: Mutex<HashMap<AddressPrefix, Buckets>>,
     snapshots: Mutex<SyncScheduler>,
 }
 
 impl AddressRateLimits {
     /// Unspent budgets. If `are_in_force` is false, nothing is ever limited.
-    pub fn new(are_in_force: bool) -> AddressRateLimits {
-        AddressRateLimits { are_in_force, addresses: Mutex::default(), snapshots: Mutex::default() }
+    pub fn new(enabled: bool) -> AddressRateLimits {
+        AddressRateLimits { enabled, addresses: Mutex::default(), snapshots: Mutex::default() }
     }
 
     /// Takes a token from this address.
@@ -181,7 +181,7 @@ impl AddressRateLimits {
         now: Duration,
         slack: Duration,
     ) -> Result<(), Duration> {
-        if !self.are_in_force {
+        if !self.enabled {
             return Ok(());
         }
         let mut addresses = self.addresses.lock();
@@ -189,14 +189,14 @@ impl AddressRateLimits {
             forget(&mut addresses, now);
         }
         let buckets = addresses.entry(address).or_default();
-        spending.rate().take_late(&mut buckets[spending.slot()], now, slack)
+        spending.rate().take_late(&mut buckets[spending.bucket_index()], now, slack)
     }
 
     /// Whether a client in lockstep is sent a snapshot now; if so, its tokens are taken. If not, it asks
     /// again at its next turn.
     pub fn may_sync(&self, asks: &SyncRequest, now: Duration) -> bool {
         let mut snapshots = self.snapshots.lock();
-        let is_turn = !self.are_in_force || snapshots.is_turn_of(asks, now);
+        let is_turn = !self.enabled || snapshots.is_next_of_address(asks, now);
         let may = is_turn
             && snapshots.has_room(asks, now)
             && self.take(asks.household, LimitedAction::Snapshot, now).is_ok();
@@ -206,7 +206,7 @@ impl AddressRateLimits {
 
     /// When the bucket of this address is full again; zero for one that was never used.
     pub fn full_at(&self, address: AddressPrefix, spending: LimitedAction) -> Duration {
-        self.addresses.lock().get(&address).map_or(Duration::ZERO, |buckets| buckets[spending.slot()])
+        self.addresses.lock().get(&address).map_or(Duration::ZERO, |buckets| buckets[spending.bucket_index()])
     }
 
     /// How many addresses are remembered.
@@ -217,7 +217,7 @@ impl AddressRateLimits {
     /// Gives a token back, because the action did not take place.
     pub fn give_back(&self, address: AddressPrefix, spending: LimitedAction) {
         if let Some(buckets) = self.addresses.lock().get_mut(&address) {
-            let full_at = &mut buckets[spending.slot()];
+            let full_at = &mut buckets[spending.bucket_index()];
             *full_at = full_at.saturating_sub(spending.rate().every);
         }
     }

@@ -80,7 +80,7 @@ pub struct Capacity {
     pub clients_per_address: usize,
     /// Whether addresses share the places of clients. If not, the first addresses to connect may
     /// hold all of them.
-    pub shares_clients: bool,
+    pub divides_client_slots: bool,
     /// Unfinished requests in total.
     pub pending: usize,
     /// Unfinished requests of one address.
@@ -92,7 +92,7 @@ pub struct Capacity {
 pub struct Admission {
     counts: Mutex<AdmissionState>,
     /// A place for an unfinished request is free again.
-    place_is_back: Condvar,
+    slot_released: Condvar,
 }
 
 #[derive(Debug)]
@@ -143,20 +143,20 @@ impl Admission {
         let pending = PoolConfig {
             places: caps.pending,
             per_address: caps.pending_per_address,
-            is_shared: true,
+            is_divided: true,
             displaces: true,
         };
         let clients = PoolConfig {
             places: caps.clients,
             per_address: caps.clients_per_address,
-            is_shared: caps.shares_clients,
+            is_divided: caps.divides_client_slots,
             displaces: false,
         };
         let places = limits::MAX_INSPECTORS;
-        let watchers = PoolConfig { places, per_address: places, is_shared: true, displaces: false };
+        let watchers = PoolConfig { places, per_address: places, is_divided: true, displaces: false };
         let pools = [pending, clients, watchers].map(Pool::new);
         let counts = AdmissionState { last_number: 0, pools, banned: BTreeSet::new() };
-        Arc::new(Admission { counts: Mutex::new(counts), place_is_back: Condvar::new() })
+        Arc::new(Admission { counts: Mutex::new(counts), slot_released: Condvar::new() })
     }
 
     /// Returns a place for a connection whose request is yet to be read. `household` is `None` for a
@@ -175,8 +175,8 @@ impl Admission {
         counts.last_number += 1;
         let number = counts.last_number;
         let mut taken = counts.pool(SlotKind::Pending).take(number, household);
-        while taken == Err(NoSlot::Full) && counts.pool(SlotKind::Pending).is_anyone_leaving() {
-            if self.place_is_back.wait_for(&mut counts, limits::DISPLACED_WAIT).timed_out() {
+        while taken == Err(NoSlot::Full) && counts.pool(SlotKind::Pending).has_displaced() {
+            if self.slot_released.wait_for(&mut counts, limits::DISPLACED_WAIT).timed_out() {
                 break;
             }
             taken = counts.pool(SlotKind::Pending).take(number, household);
@@ -224,13 +224,13 @@ impl Permit {
     ///
     /// # Errors
     /// The cap that is reached, or the ban; the permit stays what it was.
-    pub fn belongs_to(&mut self, household: AddressPrefix) -> Result<(), RefusalReason> {
+    pub fn set_address(&mut self, household: AddressPrefix) -> Result<(), RefusalReason> {
         if self.household.is_some() {
             return Ok(());
         }
         let mut counts = self.admission.counts.lock();
         counts.check(self.number, household)?;
-        let attributed = counts.pool(SlotKind::Pending).belongs_to(self.number, household);
+        let attributed = counts.pool(SlotKind::Pending).set_address(self.number, household);
         attributed.map_err(|why| RefusalReason::NoPlace(SlotKind::Pending, why))?;
         self.household = Some(household);
         Ok(())
@@ -240,7 +240,7 @@ impl Permit {
     ///
     /// # Errors
     /// The cap that is reached; the permit stays what it was.
-    pub fn becomes(&mut self, place: SlotKind) -> Result<(), RefusalReason> {
+    pub fn convert_to(&mut self, place: SlotKind) -> Result<(), RefusalReason> {
         // A proxy's connection whose client is unknown counts for no address, so it cannot be a client.
         let household = self.household.ok_or(RefusalReason::Unavailable)?;
         let mut counts = self.admission.counts.lock();
@@ -248,7 +248,7 @@ impl Permit {
         let taken = counts.pool(place).take(self.number, Some(household));
         taken.map_err(|why| RefusalReason::NoPlace(place, why))?;
         counts.pool(SlotKind::Pending).give_back(self.number);
-        self.admission.place_is_back.notify_one();
+        self.admission.slot_released.notify_one();
         self.place = place;
         Ok(())
     }
@@ -258,7 +258,7 @@ impl Drop for Permit {
     fn drop(&mut self) {
         self.admission.counts.lock().pool(self.place).give_back(self.number);
         if self.place == SlotKind::Pending {
-            self.admission.place_is_back.notify_one();
+            self.admission.slot_released.notify_one();
         }
     }
 }
@@ -268,7 +268,7 @@ impl Default for Capacity {
         Capacity {
             clients: limits::CLIENTS_DEFAULT,
             clients_per_address: limits::CLIENTS_PER_ADDRESS,
-            shares_clients: true,
+            divides_client_slots: true,
             pending: limits::MAX_PENDING_REQUESTS,
             pending_per_address: limits::MAX_PENDING_REQUESTS_PER_ADDRESS,
         }

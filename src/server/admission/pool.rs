@@ -35,7 +35,7 @@ pub struct PoolConfig {
     /// The most places that one address may hold, even if all others are free.
     pub per_address: usize,
     /// Whether an address is limited to its share, or may hold as many places as `per_address`.
-    pub is_shared: bool,
+    pub is_divided: bool,
     /// Whether a connection may displace another.
     pub displaces: bool,
 }
@@ -93,7 +93,7 @@ impl Pool {
         } else if holder.is_none() && is_above_share {
             self.displace_oldest(None)
         } else if is_above_share || spare == 0 {
-            self.displace_from_greediest()
+            self.displace_from_largest()
         } else {
             None
         };
@@ -106,7 +106,7 @@ impl Pool {
     /// # Errors
     /// Why this address may not have it; the holding is then unchanged. [`NoSlot::Full`] for a
     /// number that holds nothing.
-    pub fn belongs_to(&mut self, number: u64, address: AddressPrefix) -> Result<(), NoSlot> {
+    pub fn set_address(&mut self, number: u64, address: AddressPrefix) -> Result<(), NoSlot> {
         if self.holders.get(&number).ok_or(NoSlot::Full)?.is_none() {
             // The place that it has is spare as far as this address is concerned.
             self.check_share(self.held_by(Some(address)), self.spare(self.free() + 1))?;
@@ -129,7 +129,7 @@ impl Pool {
     }
 
     /// Whether a place will soon be free: a connection was displaced and has not ended yet.
-    pub fn is_anyone_leaving(&self) -> bool {
+    pub fn has_displaced(&self) -> bool {
         !self.leaving.is_empty()
     }
 
@@ -149,8 +149,8 @@ impl Pool {
     }
 
     fn check_share(&self, held: usize, spare: usize) -> Result<(), NoSlot> {
-        let takes_over = self.shares.displaces && self.greediest() >= 2 * (held + 1);
-        let is_within = !self.shares.is_shared || held == 0 || held < spare || takes_over;
+        let takes_over = self.shares.displaces && self.largest_holding() >= 2 * (held + 1);
+        let is_within = !self.shares.is_divided || held == 0 || held < spare || takes_over;
         if held < self.shares.per_address && is_within { Ok(()) } else { Err(NoSlot::ForAddress) }
     }
 
@@ -161,12 +161,12 @@ impl Pool {
     }
 
     /// What the holder that holds most has.
-    fn greediest(&self) -> usize {
+    fn largest_holding(&self) -> usize {
         self.counts.values().copied().max().unwrap_or(0)
     }
 
-    fn displace_from_greediest(&mut self) -> Option<u64> {
-        let most = self.greediest();
+    fn displace_from_largest(&mut self) -> Option<u64> {
+        let most = self.largest_holding();
         let holder = *self.holders.values().find(|holder| self.held_by(**holder) == most)?;
         self.displace_oldest(holder)
     }

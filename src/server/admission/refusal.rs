@@ -76,7 +76,7 @@ impl Refusal {
     }
 
     /// For an address that has spent this budget until `wait` is over.
-    pub fn too_often(spending: LimitedAction, wait: Duration) -> Refusal {
+    pub fn rate_limited(spending: LimitedAction, wait: Duration) -> Refusal {
         let seconds = wait.as_millis().div_ceil(1000).max(1).to_string();
         Refusal { is_cap: true, ..Refusal::with(429, spending.rule(), &[("Retry-After", &seconds)]) }
     }

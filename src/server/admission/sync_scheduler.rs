@@ -35,7 +35,7 @@ pub struct SyncScheduler {
 
 impl SyncScheduler {
     /// Whether no other client of its address goes before it.
-    pub fn is_turn_of(&self, asks: &SyncRequest, now: Duration) -> bool {
+    pub fn is_next_of_address(&self, asks: &SyncRequest, now: Duration) -> bool {
         let of_address = (asks.household, 0)..=(asks.household, u64::MAX);
         let mut others = self.waiting.range(of_address).map(|(_, waits)| waits);
         !others.any(|(synced, asked)| *synced < asks.synced && is_present(*asked, now))

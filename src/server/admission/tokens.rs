@@ -36,12 +36,12 @@ impl OfferedToken {
     /// The token of an upgrade request: an offered subprotocol, otherwise the field of the query.
     pub fn of(head: &RequestHead) -> Option<OfferedToken> {
         let offered = http_head::offered(head, credentials::token_in).map(OfferedToken);
-        offered.or_else(|| head.query(TOKEN_FIELD).map(OfferedToken::in_query))
+        offered.or_else(|| head.query(TOKEN_FIELD).map(OfferedToken::from_query))
     }
 
     /// The value of a query, in which a plus stands for a blank: a token may contain the one, and never
     /// the other.
-    fn in_query(value: String) -> OfferedToken {
+    fn from_query(value: String) -> OfferedToken {
         OfferedToken(value.replace(' ', "+"))
     }
 }
@@ -153,13 +153,13 @@ impl Tokens {
         }
         let is_found: bool = (!found.ct_eq(&u32::MAX)).into();
         let token = is_found.then(|| &self.0[found as usize])?;
-        Some(TokenHolder { name: Arc::clone(&token.name), seat: seat_of(&token.secret) })
+        Some(TokenHolder { name: Arc::clone(&token.name), seat: resume_key_of(&token.secret) })
     }
 }
 
 /// The key of a token's seat. Worlds that are kept contain it: nobody learns the token from it, and
 /// nobody without the token can name it.
-fn seat_of(secret: &Secret) -> SeatKey {
+fn resume_key_of(secret: &Secret) -> SeatKey {
     let mut hash = Sha1::from("tickwire seat of a token\n");
     hash.update(secret.reveal().as_bytes());
     let mut key = SeatKey::default();

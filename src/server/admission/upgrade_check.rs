@@ -45,7 +45,7 @@ pub struct AcceptedClient {
     /// The dialect and format of its path and query.
     pub endpoint: WireFormat,
     /// The key by which a page proves at `/wire` that the client is its own.
-    pub inspect_key: Option<ResumeKey>,
+    pub resume_key: Option<ResumeKey>,
     /// The player's token in the request, which applies unless its hello has one.
     pub token: Option<OfferedToken>,
     /// Whether the request comes from the server's own machine, as the driver judges it.
@@ -91,16 +91,16 @@ impl UpgradeCheck<'_> {
             return Err(Refusal::plain(503, "stopping"));
         }
         let taken = self.budgets.take(address, LimitedAction::Client, now);
-        taken.map_err(|wait| Refusal::too_often(LimitedAction::Client, wait))?;
+        taken.map_err(|wait| Refusal::rate_limited(LimitedAction::Client, wait))?;
         permit
-            .becomes(SlotKind::Client)
+            .convert_to(SlotKind::Client)
             .inspect_err(|_| self.budgets.give_back(address, LimitedAction::Client))?;
-        let (room, inspect_key) = (Arc::clone(room), ResumeKey::of(head));
+        let (room, resume_key) = (Arc::clone(room), ResumeKey::of(head));
         let token = OfferedToken::of(head);
         Ok(AcceptedClient {
             room,
             endpoint,
-            inspect_key,
+            resume_key,
             token,
             is_local: false,
             response: accepted.response,

@@ -344,8 +344,8 @@ impl RunningServer {
     }
 
     /// Whether an operator has entered `stop`, here or at `/admin`. Call [`RunningServer::stop`] then.
-    pub fn is_asked_to_stop(&self) -> bool {
-        self.server.is_asked_to_stop()
+    pub fn is_stop_requested(&self) -> bool {
+        self.server.is_stop_requested()
     }
 
     /// The metrics, as Prometheus text.
@@ -356,12 +356,12 @@ impl RunningServer {
     /// Accepts no more connections, closes all clients with 1001, and waits for the threads: usually a
     /// few milliseconds, at most about two seconds.
     pub fn stop(mut self) {
-        self.server.halt();
+        self.server.shut_down();
     }
 }
 
 impl Drop for RunningServer {
     fn drop(&mut self) {
-        self.server.halt();
+        self.server.shut_down();
     }
 }

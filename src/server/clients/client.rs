@@ -65,7 +65,7 @@ pub struct Client<L> {
     /// What waits to be sent, why the connection ends, and its deadlines.
     pub sender: Sender,
     /// The key by which a page proves at `/wire` that the client is its own.
-    pub inspect_key: Option<ResumeKey>,
+    pub resume_key: Option<ResumeKey>,
     /// The token in its request.
     pub token: Option<OfferedToken>,
     /// Whether it comes from the server's own machine.
@@ -77,7 +77,7 @@ pub struct Client<L> {
     player: AtomicU64,
     /// If it has come back to its player: one more than the last tick of which it was told; 0 once it has
     /// been told what it has missed.
-    missed_since: AtomicU32,
+    resume_tick: AtomicU32,
     /// The name with which it entered last.
     name: Mutex<String>,
     /// The player that it wants to watch, 0 for the leader.
@@ -93,14 +93,14 @@ pub struct Client<L> {
 impl<L: Transport> Client<L> {
     /// A newly upgraded client.
     pub fn new((id, address): (u64, SocketAddr), line: L, entry: AcceptedClient, now: Duration) -> Client<L> {
-        let AcceptedClient { room, endpoint, inspect_key, token, is_local, .. } = entry;
+        let AcceptedClient { room, endpoint, resume_key, token, is_local, .. } = entry;
         let hello = endpoint.dialect.row(Direction::ToServer, "hello");
         if hello.is_some_and(|row| row.argument("since").is_some()) {
             room.keep_events();
         }
         Client {
             receiver: Mutex::new(receiver(&room, &endpoint, now)),
-            inspect_key,
+            resume_key,
             token,
             is_local,
             lockstep: AtomicBool::new(false),
@@ -113,7 +113,7 @@ impl<L: Transport> Client<L> {
             endpoint,
             line,
             player: AtomicU64::new(0),
-            missed_since: AtomicU32::new(0),
+            resume_tick: AtomicU32::new(0),
             name: Mutex::default(),
             watched: AtomicU32::new(0),
             follows: AtomicU32::new(0),
@@ -127,7 +127,7 @@ impl<L: Transport> Client<L> {
     }
 
     /// Another receiver for the same bytes.
-    pub fn second_receiver(&self) -> Receiver {
+    pub fn clone_receiver(&self) -> Receiver {
         receiver(&self.room, &self.endpoint, self.connected)
     }
 
@@ -155,7 +155,7 @@ impl<L: Transport> Client<L> {
 
     /// Its player as it is after so many ticks; `None` while that may still be what an earlier connection
     /// has left of it.
-    pub fn player_after(&self, tick: u32) -> Option<PlayerId> {
+    pub fn player_as_of(&self, tick: u32) -> Option<PlayerId> {
         let one = self.player.load(Ordering::Acquire);
         player(one as u32).filter(|_| (one >> 32) as u32 <= tick)
     }
@@ -168,17 +168,17 @@ impl<L: Transport> Client<L> {
     /// Sets its player and the player's name. A client that comes back may say `since` which tick it has
     /// missed what happened.
     pub fn set_player(&self, entered: JoinOutcome, name: &str, since: Option<u32>) {
-        let JoinOutcome { player, is_back, from_tick, taken_at } = entered;
+        let JoinOutcome { player, is_resumed, from_tick, taken_at } = entered;
         name.clone_into(&mut self.name.lock());
-        let missed = since.filter(|_| is_back).map_or(0, |since| since.max(taken_at).saturating_add(1));
-        self.missed_since.store(missed, Ordering::Release);
+        let missed = since.filter(|_| is_resumed).map_or(0, |since| since.max(taken_at).saturating_add(1));
+        self.resume_tick.store(missed, Ordering::Release);
         self.player.store(u64::from(from_tick) << 32 | u64::from(player.0), Ordering::Release);
     }
 
     /// The last tick of which it was told, if it has come back and has not been told what it has missed.
     /// That is returned once.
-    pub fn take_missed_since(&self) -> Option<u32> {
-        self.missed_since.swap(0, Ordering::AcqRel).checked_sub(1)
+    pub fn take_resume_tick(&self) -> Option<u32> {
+        self.resume_tick.swap(0, Ordering::AcqRel).checked_sub(1)
     }
 
     /// The player that it wants to watch while it has none of its own.
@@ -187,7 +187,7 @@ impl<L: Transport> Client<L> {
     }
 
     /// Sets the player that it wants to watch.
-    pub fn set_watched(&self, player: Option<PlayerId>) {
+    pub fn set_spectated(&self, player: Option<PlayerId>) {
         self.watched.store(player.map_or(0, |player| player.0.into()), Ordering::Release);
     }
 
@@ -207,7 +207,7 @@ impl<L: Transport> Client<L> {
     }
 
     /// The ticks that were completed when its updates began; `None` if it gets none.
-    pub fn followed_from(&self) -> Option<u32> {
+    pub fn updates_from_tick(&self) -> Option<u32> {
         self.follows.load(Ordering::Acquire).checked_sub(1)
     }
 
@@ -221,7 +221,7 @@ impl<L: Transport> Client<L> {
     }
 
     /// Sends what waits, as far as the kernel takes it.
-    pub fn send_waiting(&self, now: Duration) {
+    pub fn flush(&self, now: Duration) {
         if let Some(batch) = self.sender.waiting() {
             self.transmit(batch, now);
         }
@@ -241,20 +241,20 @@ impl<L: Transport> Client<L> {
     pub fn close(&self, ending: DisconnectReason, now: Duration) {
         let frames = ending.frames(&self.endpoint);
         if self.sender.close(ending, &frames, |frames| self.line.queued(self, frames, now), now) {
-            self.send_waiting(now);
+            self.flush(now);
         }
     }
 
     /// Closes a client that has lost its seat to another connection: it is not told what that one does.
-    pub fn yield_seat(&self, now: Duration) {
-        if self.room.is_evicted(self.id) {
+    pub fn close_taken_over(&self, now: Duration) {
+        if self.room.has_lost_seat(self.id) {
             self.close(DisconnectReason::Breach(CloseReason::TakenOver), now);
         }
     }
 
     /// Does what is due: pings an idle client, closes a lost or slow one, and cuts a connection
     /// that does not end.
-    pub fn look_after(&self, now: Duration) {
+    pub fn check_deadlines(&self, now: Duration) {
         self.sender.life.pauses.note_suspended(self.line.suspended());
         self.sender.life.pauses.note(now);
         match self.sender.poll(now) {
@@ -280,7 +280,7 @@ impl<L: Transport> Client<L> {
     }
 
     /// Records that its reader has ended: its worker then forgets it.
-    pub fn set_gone(&self) {
+    pub fn mark_reader_ended(&self) {
         self.gone.store(true, Ordering::Release);
     }
 

@@ -21,11 +21,11 @@ use crate::server::room::lockstep::{FieldDiff, LockstepAccess};
 use crate::server::room::{JoinAttempt, JoinOutcome, SeatKey};
 
 /// What a spectator is told that asks for a body.
-const ONLY_WATCHES: &str =
+const SPECTATOR_ONLY_TEXT: &str =
     "to play, connect with a token from the operator of this server; without one you watch";
 
 /// What a client is told whose player has left.
-const GONE: &str = "the player that you had has left the world: you begin anew";
+const PLAYER_GONE_TEXT: &str = "the player that you had has left the world: you begin anew";
 
 /// See the [module](self).
 pub struct ClientDriver<'a, L> {
@@ -102,22 +102,22 @@ pub fn inject<L: Transport>(
 impl<L: Transport> ClientDriver<'_, L> {
     /// The key of the client's seat, if it has one: that of its token or, where everyone plays, of its
     /// page.
-    fn seat_key(&self) -> Result<Option<SeatKey>, Denial> {
+    fn resume_key(&self) -> Result<Option<SeatKey>, Denial> {
         match self.client.pass() {
             Some(Permission::Holder(holder)) => Ok(Some(holder.seat)),
             Some(Permission::Anyone) => {
                 let outlives = self.client.room.options.seat_time > Duration::ZERO;
-                Ok(self.client.inspect_key.map(ResumeKey::bytes).filter(|_| outlives))
+                Ok(self.client.resume_key.map(ResumeKey::bytes).filter(|_| outlives))
             }
             Some(Permission::Spectator) | None => {
                 self.books.rejected(CloseReason::TokenMissing.name());
-                Err(Denial::Rejected(CloseReason::TokenMissing.name(), ONLY_WATCHES))
+                Err(Denial::Rejected(CloseReason::TokenMissing.name(), SPECTATOR_ONLY_TEXT))
             }
         }
     }
 
     /// Whether a client with this pass may follow in lockstep, which shows it the whole world.
-    fn may_lockstep(&self, pass: &Permission) -> bool {
+    fn may_use_lockstep(&self, pass: &Permission) -> bool {
         match self.client.room.lockstep.rules().access {
             LockstepAccess::Off => false,
             LockstepAccess::Token => self.client.is_local || matches!(pass, Permission::Holder(_)),
@@ -126,10 +126,10 @@ impl<L: Transport> ClientDriver<'_, L> {
     }
 
     /// Tells a client that would have come back why its player is a new one.
-    fn tell_gone(&self) {
+    fn send_player_gone(&self) {
         let (endpoint, mut frames) = (&self.client.endpoint, Vec::new());
-        let values = [("rule", PLAYER_GONE.into()), ("detail", GONE.into())];
-        endpoint.write_named(&mut frames, "error", &values);
+        let values = [("rule", PLAYER_GONE.into()), ("detail", PLAYER_GONE_TEXT.into())];
+        endpoint.write_packet(&mut frames, "error", &values);
         self.client.send(Frames::Lent(&frames), self.at.now);
     }
 
@@ -157,7 +157,7 @@ impl<L: Transport> Driver for ClientDriver<'_, L> {
         let said = token.filter(|said| !said.is_empty()).or(of_request);
         match self.guard.admit(self.client.address.ip(), said, self.at.now) {
             Ok(pass) => {
-                if lockstep && !self.may_lockstep(&pass) {
+                if lockstep && !self.may_use_lockstep(&pass) {
                     self.client.sender.life.turn_away(CloseReason::LockstepOff, self.at.now);
                     return Err(Denial::Unanswered);
                 }
@@ -201,7 +201,7 @@ impl<L: Transport> Driver for ClientDriver<'_, L> {
 
     /// A client whose address joins too often goes on watching, and may try again.
     fn join(&mut self, profile: JoinRequest, since: Option<u32>) -> Result<PlayerId, Denial> {
-        let key = self.seat_key()?;
+        let key = self.resume_key()?;
         self.spend(LimitedAction::Join)?;
         let Client { id, room, .. } = self.client;
         let entering = JoinAttempt { key, connection: *id, from: self.client.household() };
@@ -209,9 +209,9 @@ impl<L: Transport> Driver for ClientDriver<'_, L> {
             self.client.set_player(entered, &profile.name, since);
             (room.about.join)(entered.player, &profile)
         });
-        let JoinOutcome { player, is_back, .. } = entered.ok_or(Denial::Closed(CloseReason::WorldFull))?;
-        if since.is_some() && !is_back {
-            self.tell_gone();
+        let JoinOutcome { player, is_resumed, .. } = entered.ok_or(Denial::Closed(CloseReason::WorldFull))?;
+        if since.is_some() && !is_resumed {
+            self.send_player_gone();
         }
         self.books.enters(player, &profile.name, self.at.tick);
         Ok(player)
@@ -238,7 +238,7 @@ impl<L: Transport> Driver for ClientDriver<'_, L> {
     }
 
     fn watch(&mut self, player: Option<PlayerId>) {
-        self.client.set_watched(player);
+        self.client.set_spectated(player);
     }
 
     fn books(&self) -> &dyn ConnectionEvents {

@@ -25,7 +25,7 @@ pub const PATH: &str = "/wire";
 pub const SUBPROTOCOL: &str = "tickwire.wire";
 
 /// The answer to [`InspectorRequest::Inject`] for a key that no client has.
-pub const NOT_YOURS: &str = "no connected client has this key";
+pub const UNKNOWN_KEY_TEXT: &str = "no connected client has this key";
 
 /// A watcher's request.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -98,7 +98,7 @@ impl InspectorSession {
     }
 
     /// Answers [`InspectorRequest::Inject`]: the client, or why its bytes were not passed on.
-    pub fn injected(&mut self, passed: Result<u64, &'static str>) {
+    pub fn answer_inject(&mut self, passed: Result<u64, &'static str>) {
         let answer = match passed {
             Ok(client) => json!({ "injected": client }),
             Err(error) => json!({ "injected": null, "error": error }),

@@ -51,7 +51,7 @@ impl LockstepFeed {
         frames: &mut Vec<u8>,
         now: Duration,
     ) {
-        let (player, synced) = (client.player_after(client.room.tick()), self.synced);
+        let (player, synced) = (client.player_as_of(client.room.tick()), self.synced);
         let (household, connection) = (client.household(), client.id);
         let may_sync = |part: &JournalEntry| {
             budgets.may_sync(&SyncRequest { household, connection, synced, bytes: part.bytes() }, now)
@@ -60,7 +60,7 @@ impl LockstepFeed {
         if let Some(snapshot) = &next.snapshot {
             let bytes = self.encoded(snapshot, &client.endpoint);
             if bytes.len() > limits::SNAPSHOT_MOST_BYTES {
-                client.room.lockstep.is_too_large();
+                client.room.lockstep.count_too_large();
                 return client.close(DisconnectReason::Breach(CloseReason::LockstepTooLarge), now);
             }
             self.synced = Some(now);
@@ -69,7 +69,7 @@ impl LockstepFeed {
             frames.clear();
             client.send(Frames::Shared(&bytes), now);
         } else if let Some(player) = player.filter(|player| self.announced_player != Some(*player)) {
-            client.endpoint.write_named(frames, "spawned", &[("player", player.0.into())]);
+            client.endpoint.write_packet(frames, "spawned", &[("player", player.0.into())]);
         }
         self.announced_player = player;
         let place = self.append(client, &next, frames, now);
@@ -136,7 +136,7 @@ fn sync(
         ("checksum_ticks", room.lockstep.rules().checksum_ticks.into()),
         ("epoch", room.options.epoch.as_str().into()),
     ];
-    endpoint.write_named(frames, STATE_SYNC, &values);
+    endpoint.write_packet(frames, STATE_SYNC, &values);
 }
 
 /// A part as whole frames.
@@ -146,13 +146,13 @@ fn encode(content: &EntryContent, endpoint: &WireFormat) -> Vec<u8> {
         EntryContent::Snapshot(tick, bytes) => {
             for part in snapshot_parts(bytes) {
                 let values = [("tick", (*tick).into()), ("state", Value::Binary(part.to_vec()))];
-                endpoint.write_named(&mut out, SNAPSHOT, &values);
+                endpoint.write_packet(&mut out, SNAPSHOT, &values);
             }
         }
         EntryContent::Frame(bytes) => {
-            endpoint.write_named(&mut out, COMMAND_FRAME, &[("frame", Value::Binary(bytes.to_vec()))]);
+            endpoint.write_packet(&mut out, COMMAND_FRAME, &[("frame", Value::Binary(bytes.to_vec()))]);
         }
-        EntryContent::Report(report) => endpoint.write_named(&mut out, DESYNC_REPORT, &values(report)),
+        EntryContent::Report(report) => endpoint.write_packet(&mut out, DESYNC_REPORT, &values(report)),
     }
     out
 }

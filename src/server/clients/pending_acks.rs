@@ -2,7 +2,7 @@
 
 use crate::game::List;
 use crate::game::Messages;
-use crate::game::command_acks::{ACCEPTED, REJECTED, answers_commands};
+use crate::game::command_acks::{ACCEPTED, REJECTED, has_command_acks};
 use crate::packet::{Dialect, Lane};
 use crate::server::room::CommandAcks;
 use crate::server::room::acks::AckOutcome;
@@ -12,7 +12,7 @@ use crate::server::room::acks::AckOutcome;
 #[derive(Debug, Default)]
 pub struct PendingAcks {
     /// Whether the client's dialect has answers.
-    is_told: bool,
+    has_ack_packets: bool,
     /// The first sequence, how many in a row, and their tick.
     accepted: Vec<(u32, u8, u32)>,
     /// The sequence, and the reason's name.
@@ -22,12 +22,12 @@ pub struct PendingAcks {
 impl PendingAcks {
     /// No answers, for a client of this dialect.
     pub fn new(dialect: &Dialect) -> PendingAcks {
-        PendingAcks { is_told: answers_commands(dialect), ..PendingAcks::default() }
+        PendingAcks { has_ack_packets: has_command_acks(dialect), ..PendingAcks::default() }
     }
 
     /// Adds the answers to a connection that a tick has brought.
     pub fn take(&mut self, answers: &CommandAcks, connection: u64) {
-        if !self.is_told {
+        if !self.has_ack_packets {
             return;
         }
         for answer in answers.to(connection) {

@@ -88,14 +88,14 @@ pub struct ClientUpdates<G: Game, L> {
 
 /// Tells a client that has come back to its player what lasts of what it has missed, before the ticks
 /// of a turn: those that its worker has `missed`, and `tick`.
-fn recall<G: Game, L: Transport>(
+fn replay_missed_events<G: Game, L: Transport>(
     client: &Client<L>,
     view: &mut G::View,
     (missed, tick): (usize, u32),
     messages: &mut Messages,
 ) {
     // It has this player now, not only soon.
-    let Some(since) = client.player_after(tick).and_then(|_| client.take_missed_since()) else { return };
+    let Some(since) = client.player_as_of(tick).and_then(|_| client.take_resume_tick()) else { return };
     let until = tick.saturating_sub(missed as u32 + 1);
     for events in client.room.recent(since, until) {
         if let Some(events) = events.downcast_ref::<G::Events>() {
@@ -216,13 +216,13 @@ impl<G: Game, L: Transport> ClientUpdates<G, L> {
         desk: &mut EncodeBuffers,
         (budgets, now): (&AddressRateLimits, Duration),
     ) -> Option<UpdateResult> {
-        self.client.send_waiting(now);
-        self.client.yield_seat(now);
-        let from = self.client.followed_from().filter(|_| self.client.sender.is_open());
+        self.client.flush(now);
+        self.client.close_taken_over(now);
+        let from = self.client.updates_from_tick().filter(|_| self.client.sender.is_open());
         let since = ticks.zip(from).and_then(|(ticks, from)| Some((ticks, ticks.since(from)?)));
         let since = since.filter(|(ticks, _)| self.begins(ticks.newest.tick));
         let served = since.map(|(ticks, missed)| self.update((ticks, missed), scratch, desk, (budgets, now)));
-        self.client.look_after(now);
+        self.client.check_deadlines(now);
         served
     }
 
@@ -230,7 +230,7 @@ impl<G: Game, L: Transport> ClientUpdates<G, L> {
     /// begins with what is its own of it, rather than watch for a moment.
     fn begins(&mut self, tick: u32) -> bool {
         let client = &self.client;
-        self.has_begun |= client.player().is_none() || client.player_after(tick).is_some();
+        self.has_begun |= client.player().is_none() || client.player_as_of(tick).is_some();
         self.has_begun
     }
 
@@ -252,9 +252,9 @@ impl<G: Game, L: Transport> ClientUpdates<G, L> {
             let about = (missed.len(), newest.tick);
             return self.relay(about, (answers, messages), frames, (budgets, now));
         }
-        self.view.set_subject(client.player_after(newest.tick), client.watched());
-        recall::<G, L>(client, &mut self.view, (missed.len(), newest.tick), messages);
-        let is_behind = !client.sender.takes_state();
+        self.view.set_subject(client.player_as_of(newest.tick), client.watched());
+        replay_missed_events::<G, L>(client, &mut self.view, (missed.len(), newest.tick), messages);
+        let is_behind = !client.sender.can_take_state();
         let dialect = &client.endpoint.dialect;
         let turn = self.view.update(missed, newest, is_behind, dialect, scratch, messages);
         brought.iter().for_each(|tick| self.answers.take(tick, client.id));
@@ -284,12 +284,12 @@ impl<G: Game, L: Transport> ClientUpdates<G, L> {
     ) -> UpdateResult {
         let ClientUpdates { client, relay, view, answers: pending, .. } = self;
         let sends_before = client.sender.sends();
-        if !client.sender.takes_state() {
+        if !client.sender.can_take_state() {
             return UpdateResult { turn: StateOutcome::Deferred, sends: None, misfits: Vec::new() };
         }
         pending.write(&client.endpoint.dialect, answers);
-        view.set_subject(client.player_after(about.1), client.watched());
-        recall::<G, L>(client, view, about, messages);
+        view.set_subject(client.player_as_of(about.1), client.watched());
+        replay_missed_events::<G, L>(client, view, about, messages);
         let misfits = messages.take_misfits();
         for message in answers.iter().chain(messages.iter()) {
             client.endpoint.write_message(frames, message);

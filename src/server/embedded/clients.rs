@@ -83,7 +83,7 @@ impl Clients {
 
     /// The newest client with this key.
     pub fn own(&self, key: ResumeKey) -> Option<&Arc<Client<MemoryTransport>>> {
-        let own = self.listed.iter().rfind(|listed| listed.client.inspect_key == Some(key));
+        let own = self.listed.iter().rfind(|listed| listed.client.resume_key == Some(key));
         own.map(|listed| &listed.client)
     }
 

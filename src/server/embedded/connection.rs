@@ -12,7 +12,7 @@ use super::embedded_state::{EmbeddedState, OWN, PORT};
 use super::memory_transport::{InspectorQueues, MemoryTransport};
 use crate::connection::DisconnectReason;
 use crate::connection::receiver::{ConnectionEvents, ObservedBytes, ReadTime};
-use crate::connection::redact::http_head::cover_secrets;
+use crate::connection::redact::http_head::redact_head;
 use crate::limits;
 use crate::packet::routes::split_room_path;
 use crate::server::admission::address_rate_limits::LimitedAction;
@@ -62,7 +62,7 @@ struct ObservedEvents<'a> {
 
 impl ConnectionEvents for ObservedEvents<'_> {
     fn observes(&self) -> bool {
-        self.sight.is_watched(self.client)
+        self.sight.is_inspected(self.client)
     }
 
     fn observed(
@@ -134,7 +134,7 @@ impl EmbeddedConnection {
     ) -> Result<(), Refusal> {
         if head.path() == inspector_session::PATH {
             let accepted = handshake::accept(head, &[inspector_session::SUBPROTOCOL])?;
-            self.permit.becomes(SlotKind::Watcher)?;
+            self.permit.convert_to(SlotKind::Watcher)?;
             self.out.extend_from_slice(&accepted.response);
             let epoch = &host.room.options.epoch;
             let watch = Box::new(InspectorSession::new(&host.codes, epoch, host.began_us, host.now));
@@ -153,7 +153,7 @@ impl EmbeddedConnection {
     }
 
     fn enter(&mut self, entry: AcceptedClient, mut request: Vec<u8>, rest: &[u8], host: &mut EmbeddedState) {
-        cover_secrets(&mut request);
+        redact_head(&mut request);
         let opened = Handshake {
             address: self.address,
             local: SocketAddr::from((OWN, PORT)),
@@ -214,11 +214,11 @@ impl EmbeddedConnection {
             carry_out(request, watch, number, host);
         }
         if heard.is_err() {
-            self.end_watcher(host);
+            self.close_inspector(host);
         }
     }
 
-    fn end_watcher(&mut self, host: &EmbeddedState) {
+    fn close_inspector(&mut self, host: &EmbeddedState) {
         let ConnectionStage::Watcher { watch, number, .. } = &mut self.stage else { return };
         host.clients.sight.watch(*number, None);
         watch.drain_output(&mut self.out);
@@ -231,7 +231,7 @@ impl EmbeddedConnection {
             let client = Arc::clone(client);
             self.end(&client, &DisconnectReason::PeerLost, host);
         }
-        self.end_watcher(host);
+        self.close_inspector(host);
         self.finish(host);
     }
 
@@ -245,7 +245,7 @@ impl EmbeddedConnection {
                 None,
                 &ObservedRecord { at, tick, what: ObservedKind::Ended(rule) },
             );
-            client.set_gone();
+            client.mark_reader_ended();
             host.clients.remove(client.id);
         }
         self.stage = ConnectionStage::Over;
@@ -279,13 +279,13 @@ impl EmbeddedConnection {
                     watch.observed(&message);
                 }
                 if watch.turn(host.now, || [host.clients.list(), String::new()]).is_err() {
-                    self.end_watcher(host);
+                    self.close_inspector(host);
                 }
             }
             ConnectionStage::Ended(client, until) => {
                 let is_cut = client.as_ref().is_some_and(|client| client.line.is_cut.load(Ordering::Acquire));
                 if is_cut || host.now > *until {
-                    self.take_rest();
+                    self.save_output();
                     self.finish(host);
                 }
             }
@@ -294,7 +294,7 @@ impl EmbeddedConnection {
     }
 
     /// Keeps what a client was sent last.
-    fn take_rest(&mut self) {
+    fn save_output(&mut self) {
         if let ConnectionStage::Client(client) | ConnectionStage::Ended(Some(client), _) = &self.stage {
             self.out.append(&mut client.line.out.lock());
         }
@@ -302,7 +302,7 @@ impl EmbeddedConnection {
 
     /// Moves the bytes for the other end to the end of `into`.
     pub fn take(&mut self, into: &mut Vec<u8>) {
-        self.take_rest();
+        self.save_output();
         if let ConnectionStage::Watcher { watch, .. } = &mut self.stage {
             watch.drain_output(&mut self.out);
         }
@@ -334,14 +334,14 @@ fn carry_out(request: InspectorRequest, watch: &mut InspectorSession, number: u3
         }
         InspectorRequest::Own(key) => watch.own(clients.own(key).map(|client| client.id)),
         InspectorRequest::Inject(key, bytes) => {
-            let passed = clients.own(key).ok_or(inspector_session::NOT_YOURS).and_then(|client| {
+            let passed = clients.own(key).ok_or(inspector_session::UNKNOWN_KEY_TEXT).and_then(|client| {
                 let noted = ObservedEvents { client: client.id, sight: &clients.sight };
                 let at = client.at(host.now);
                 let mut asked =
                     ClientDriver { client, budgets: &host.budgets, guard: &host.guard, books: &noted, at };
                 client_driver::inject(client, &bytes, at, &mut asked).map(|()| client.id)
             });
-            watch.injected(passed);
+            watch.answer_inject(passed);
         }
     }
 }

@@ -15,7 +15,7 @@ use crate::packet::PacketTables;
 /// Time between two looks of a bot at its picture.
 const ACT_EVERY: Duration = Duration::from_millis(100);
 /// How long a bot whose connection ended stays away.
-const AWAY: Duration = Duration::from_secs(5);
+const RECONNECT_DELAY: Duration = Duration::from_secs(5);
 /// Every bot has an address of its own, so that they share no rate limit: documentation addresses,
 /// RFC 5737.
 const FIRST: Ipv4Addr = Ipv4Addr::new(198, 51, 100, 1);
@@ -110,12 +110,12 @@ impl LocalBot {
     }
 
     /// Comes again after a while, on another connection.
-    pub fn come_again(&mut self, now: Duration) {
+    pub fn reconnect_later(&mut self, now: Duration) {
         if let Some(mut bot) = self.bot.take() {
             self.deeds.add(&bot.agent.take_deeds());
         }
         self.connection = None;
-        self.comes = now + AWAY;
+        self.comes = now + RECONNECT_DELAY;
     }
 
     fn begin(&self) -> Option<Bot<Box<dyn Agent>>> {

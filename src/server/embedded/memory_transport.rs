@@ -34,7 +34,7 @@ impl InspectorQueues {
     }
 
     /// Whether a watcher sees this client.
-    pub fn is_watched(&self, client: u64) -> bool {
+    pub fn is_inspected(&self, client: u64) -> bool {
         self.0.lock().values().any(|watched| watched.client == client)
     }
 

@@ -220,7 +220,7 @@ impl EmbeddedServer {
 
     /// Changes the network conditions of the program's connections for everything that is sent from now
     /// on.
-    pub fn set_net(&mut self, conditions: Conditions) {
+    pub fn set_netem(&mut self, conditions: Conditions) {
         self.net.change(conditions);
     }
 
@@ -268,7 +268,7 @@ impl EmbeddedServer {
             Some(link) => _ = link.down.read(self.host.now, into),
             None => found.take(into),
         }
-        let is_over = found.is_over() && self.net.has_delivered(connection);
+        let is_over = found.is_over() && self.net.is_drained(connection);
         if is_over {
             self.connections.remove(&connection);
             self.net.close(connection);
@@ -278,7 +278,7 @@ impl EmbeddedServer {
 
     /// Whether a connection has not ended, or bytes of it were not taken.
     pub fn is_open(&self, connection: u32) -> bool {
-        let is_over = |found: &EmbeddedConnection| found.is_over() && self.net.has_delivered(connection);
+        let is_over = |found: &EmbeddedConnection| found.is_over() && self.net.is_drained(connection);
         self.connections.get(&connection).is_some_and(|found| !is_over(found))
     }
 
@@ -323,11 +323,11 @@ impl EmbeddedServer {
     }
 
     /// A bot loses its connection, and comes again after a while.
-    pub fn lose_bot(&mut self, which: usize) {
+    pub fn disconnect_bot(&mut self, which: usize) {
         let (now, count) = (self.host.now, self.bots.len().max(1));
         let Some(bot) = self.bots.get_mut(which % count) else { return };
         let connection = bot.connection;
-        bot.come_again(now);
+        bot.reconnect_later(now);
         if let Some(connection) = connection {
             self.close(connection, now);
         }
@@ -387,7 +387,7 @@ impl EmbeddedServer {
             }
             if bot.is_over() {
                 self.close(connection, now);
-                bot.come_again(now);
+                bot.reconnect_later(now);
             }
         }
         self.bots = bots;

@@ -41,7 +41,7 @@ impl ConnectionNetem {
     }
 
     /// Whether nothing is on its way to the program.
-    pub fn has_delivered(&self, number: u32) -> bool {
+    pub fn is_drained(&self, number: u32) -> bool {
         self.lines.get(&number).is_none_or(|line| line.link.down.is_empty())
     }
 

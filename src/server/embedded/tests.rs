@@ -285,7 +285,7 @@ fn wait(server: &mut EmbeddedServer, page: &mut Page, is_so: impl Fn(&Page) -> b
 fn a_page_plays_under_network_conditions_that_can_change_at_any_time() {
     let ms = Duration::from_millis;
     let mut server = server(2);
-    server.set_net("delay=150ms,jitter=30ms,loss=2%".parse().expect("conditions"));
+    server.set_netem("delay=150ms,jitter=30ms,loss=2%".parse().expect("conditions"));
     let mut page = Page::new(&mut server);
     // A request and its response, then `hello` and its answer: two round trips.
     let took = wait(&mut server, &mut page, |page| page.bot.stage() == BotStage::Playing);
@@ -295,7 +295,7 @@ fn a_page_plays_under_network_conditions_that_can_change_at_any_time() {
     let start = x_px(&page).expect("a body");
     let walked = wait(&mut server, &mut page, |page| x_px(page).is_some_and(|x| x > start + 200.0));
     assert!(walked < ms(10_000), "{walked:?}");
-    server.set_net(Conditions::default());
+    server.set_netem(Conditions::default());
     // What is on its way arrives, and nothing is delayed after it.
     for _ in 0..150 {
         let now = server.host.now + ms(33);
@@ -311,7 +311,7 @@ fn a_page_plays_under_network_conditions_that_can_change_at_any_time() {
 #[test]
 fn a_slow_line_delivers_all_bytes_and_then_the_end() {
     let mut server = server(0);
-    server.set_net("delay=50ms,rate=20kB".parse().expect("conditions"));
+    server.set_netem("delay=50ms,rate=20kB".parse().expect("conditions"));
     let connection = server.open().expect("a place");
     server.receive(connection, b"nonsense\r\n\r\n", Duration::ZERO);
     let (mut bytes, mut now) = (Vec::new(), Duration::ZERO);
@@ -328,7 +328,7 @@ fn a_slow_line_delivers_all_bytes_and_then_the_end() {
 #[test]
 fn a_watcher_is_not_delayed_and_what_a_page_sent_last_arrives_when_it_leaves() {
     let mut server = server(0);
-    server.set_net("delay=100ms".parse().expect("conditions"));
+    server.set_netem("delay=100ms".parse().expect("conditions"));
     let number = server.open().expect("a place");
     let request = handshake::request("tab", "/wire", &handshake::encode_key([9; 16]), &["tickwire.wire"]);
     server.receive(number, &request, Duration::ZERO);

@@ -17,7 +17,7 @@ use crate::server::net::server_state::ServerState;
 use crate::ws::http::RequestHead;
 
 /// Headers that only proxies send.
-const FORWARDING: [&str; 10] = [
+const PROXY_HEADERS: [&str; 10] = [
     "Forwarded",
     "X-Forwarded-For",
     "X-Forwarded-Host",
@@ -39,7 +39,7 @@ pub fn check(host: &ServerState, head: &RequestHead, address: SocketAddr) -> Res
     if !is_own_origin(head) && !is_listed_origin(head, &host.config.allowed_origins) {
         return Err(Refusal::plain(403, "wire_origin"));
     }
-    if is_at_this_machine(head, address, &host.config.trusted_proxies) {
+    if is_local_request(head, address, &host.config.trusted_proxies) {
         return Ok(());
     }
     let offered = || http_head::offered(head, credentials::token_in);
@@ -70,11 +70,11 @@ fn is_listed_origin(head: &RequestHead, listed: &[String]) -> bool {
 }
 
 /// The header of a 401, which names the required credentials.
-pub const BEARER_WANTED: [(&str, &str); 1] = [("WWW-Authenticate", "Bearer realm=\"tickwire\"")];
+pub const WWW_AUTHENTICATE: [(&str, &str); 1] = [("WWW-Authenticate", "Bearer realm=\"tickwire\"")];
 
 /// A 401 for this rule.
 pub fn unauthorized(rule: &'static str) -> Refusal {
-    Refusal::with(401, rule, &BEARER_WANTED)
+    Refusal::with(401, rule, &WWW_AUTHENTICATE)
 }
 
 /// The token in `Authorization`. Another scheme, such as the `Basic` of a proxy, carries no token: it is not a wrong guess.
@@ -105,9 +105,9 @@ pub fn check_token(host: &ServerState, said: &str, address: SocketAddr) -> Resul
 /// `/metrics`, lockstep, and a capture that is served. Every check must hold: the peer is a loopback address and not
 /// a trusted proxy; the `ServerState` is a literal loopback address, which prevents DNS rebinding by another site; no
 /// page of another origin makes the request; and there is no forwarding header.
-pub fn is_at_this_machine(head: &RequestHead, address: SocketAddr, proxies: &[CidrRange]) -> bool {
+pub fn is_local_request(head: &RequestHead, address: SocketAddr, proxies: &[CidrRange]) -> bool {
     let is_peer = address.ip().is_loopback() && !forwarded::is_trusted(proxies, address.ip());
-    let is_direct = FORWARDING.iter().all(|name| head.header(name).is_none());
+    let is_direct = PROXY_HEADERS.iter().all(|name| head.header(name).is_none());
     is_peer && is_direct && is_own_origin(head) && head.header("Host").is_some_and(is_loopback_host)
 }
 

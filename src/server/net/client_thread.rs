@@ -44,7 +44,7 @@ impl Drop for ClientCleanup<'_> {
         client.leave_world(host.now());
         host.ended.client_ends(client, self.rule.get());
         host.tap.ended(client.who(host.now(), client.room.tick()), self.rule.get());
-        client.set_gone();
+        client.mark_reader_ended();
         host.clients.remove(client.id);
         client.line.room.figures.clients.dec();
         client.line.cut();
@@ -95,10 +95,10 @@ pub fn run(host: &ServerState, client: &Arc<TcpClient>, rest: &[u8]) {
     client.close(ending.clone(), host.now());
     let ending = client.sender.ending().unwrap_or(ending);
     lived.rule.set(ending.name());
-    log_ending(host, client, &ending);
+    log_disconnect(host, client, &ending);
     // It does not stand about while the last words go.
     client.leave_world(host.now());
-    last_words(noted);
+    flush_and_drain(noted);
 }
 
 /// Passes bytes of a watcher on as those of its own client.
@@ -111,7 +111,7 @@ pub fn inject(host: &ServerState, client: &TcpClient, bytes: &[u8]) -> Result<()
     client_driver::inject(client, bytes, asked.at, &mut asked)
 }
 
-fn log_ending(host: &ServerState, client: &TcpClient, ending: &DisconnectReason) {
+fn log_disconnect(host: &ServerState, client: &TcpClient, ending: &DisconnectReason) {
     let (rule, tick) = (ending.name(), client.room.tick());
     let player = client.player().map_or(0, |player| player.0);
     if let Some(code) = ending.close_code() {
@@ -147,13 +147,13 @@ fn talk(noted: ClientEvents<'_>, rest: &[u8]) -> DisconnectReason {
 
 /// Lets what is queued go out, says that no more will come, and waits for the peer's end, all within
 /// a bound.
-fn last_words(noted: ClientEvents<'_>) {
+fn flush_and_drain(noted: ClientEvents<'_>) {
     let ClientEvents { host, client } = noted;
     let ignore = |bytes: &[u8]| client.receiver.lock().ignore(bytes, client.at(host.now()), &noted);
     ignore(&[]);
     let deadline = host.now() + limits::CLOSE_TIMEOUT;
     while client.sender.backlog() > 0 && host.now() < deadline {
-        client.send_waiting(host.now());
+        client.flush(host.now());
         std::thread::sleep(limits::FLUSH_POLL_INTERVAL);
     }
     let stream = &client.line.stream;

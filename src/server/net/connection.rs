@@ -75,7 +75,8 @@ fn begin(
     let (deadline, mut address) = (Instant::now() + limits::HEAD_TIMEOUT, peer);
     let answered = read_head(&stream, deadline).and_then(|read| {
         let Some((head, raw, rest)) = read else { return Ok(None) };
-        whose(host, &head, &mut address, &mut permit).map_err(|refused| refused.to(&head))?;
+        resolve_client_address(host, &head, &mut address, &mut permit)
+            .map_err(|refused| refused.to(&head))?;
         let entered = respond(host, &stream, (&head, raw, &rest), (peer, address), &mut permit, deadline);
         entered.map_err(|refused| refused.to(&head)).map(|entered| entered.zip(Some(rest)))
     });
@@ -104,7 +105,7 @@ fn respond(
     permit: &mut Permit,
     deadline: Instant,
 ) -> Result<Option<(Arc<TcpClient>, RoomPermit)>, Refusal> {
-    if http_admin::brings_lines(head) {
+    if http_admin::has_commands(head) {
         let response = http_admin::respond(host, stream, (head, rest.to_vec()), address, deadline)?;
         answer(stream, &response, b"");
         return Ok(None);
@@ -134,7 +135,7 @@ fn respond(
     }
     let (now, local) = (host.now(), stream.local_addr().unwrap_or(host.config.bind));
     // A capture shows the connection as it is, with the proxy at its other end.
-    hosted.cover_name(&mut raw);
+    hosted.redact_name(&mut raw);
     let what = EventKind::opened((peer, local), room.about, (dialect, json), raw, response.clone());
     let who = EventSource { client: id, player: 0, at: now, tick: room.tick() };
     host.tap.opened(who, &hosted.run(), what);
@@ -174,10 +175,10 @@ fn enter(
     let is_full = matches!(presence, Some(None));
     let door = UpgradeCheck { room: hosted.as_ref().map(|hosted| &hosted.handle), is_full, ..door };
     let mut entry = door.enter(head, household, permit, host.now())?;
-    entry.is_local = access::is_at_this_machine(head, address, &host.config.trusted_proxies);
+    entry.is_local = access::is_local_request(head, address, &host.config.trusted_proxies);
     let entered = hosted.zip(presence.flatten());
     let (hosted, presence) = entered.ok_or_else(|| Refusal::from(RouteError::Room))?;
-    hosted.rouse();
+    hosted.wake();
     Ok((entry, hosted, presence))
 }
 
@@ -188,7 +189,7 @@ type ReadHead = (RequestHead, Vec<u8>, Vec<u8>);
 /// sent nothing in time.
 fn read_head(stream: &TcpStream, deadline: Instant) -> Result<Option<ReadHead>, Refusal> {
     let (mut reader, mut buffer) =
-        (HeadReader::with_body_rule(limits::HEAD_LIMITS, http_admin::brings_lines), [0; limits::READ_BYTES]);
+        (HeadReader::with_body_rule(limits::HEAD_LIMITS, http_admin::has_commands), [0; limits::READ_BYTES]);
     let mut raw = Vec::new();
     loop {
         // A time for each read begins anew: only the remaining time makes the deadline absolute.
@@ -209,7 +210,7 @@ fn read_head(stream: &TcpStream, deadline: Instant) -> Result<Option<ReadHead>, 
 
 /// Replaces the peer's address by the client's: behind a trusted proxy, the address that the proxy
 /// names, with the port of the proxy's connection. From now on the request counts for this address.
-fn whose(
+fn resolve_client_address(
     host: &ServerState,
     head: &RequestHead,
     address: &mut SocketAddr,
@@ -217,13 +218,13 @@ fn whose(
 ) -> Result<(), Refusal> {
     let (proxies, peer) = (&host.config.trusted_proxies, address.ip());
     let client = forwarded::client(proxies, peer, head)
-        .map_err(|entry| Refusal::of_value(400, forwarded::MALFORMED, forwarded::SENTENCE, entry))?;
+        .map_err(|entry| Refusal::of_value(400, forwarded::MALFORMED_RULE, forwarded::SENTENCE, entry))?;
     address.set_ip(client);
-    permit.belongs_to(AddressPrefix::from_ip(client))?;
+    permit.set_address(AddressPrefix::from_ip(client))?;
     // The listener has counted a connection that no proxy made.
     if forwarded::is_trusted(proxies, peer) {
         let taken = host.budgets.take(AddressPrefix::from_ip(client), LimitedAction::Connection, host.now());
-        taken.map_err(|wait| Refusal::too_often(LimitedAction::Connection, wait))?;
+        taken.map_err(|wait| Refusal::rate_limited(LimitedAction::Connection, wait))?;
     }
     Ok(())
 }

@@ -135,7 +135,7 @@ fn accept_all(shared: &Arc<EchoState>, listener: &TcpListener) {
         match shared.admission.admit(Some(AddressPrefix::from_ip(address.ip()))) {
             Ok(Admitted { permit, displaced }) => {
                 displaced.and_then(|displaced| shared.connections.get(displaced)).iter().for_each(cut);
-                shared.give_thread(stream, address, permit);
+                shared.spawn_connection(stream, address, permit);
             }
             Err(cap) => {
                 info!(%address, cap = cap.name(), "connection refused");
@@ -149,7 +149,7 @@ fn accept_all(shared: &Arc<EchoState>, listener: &TcpListener) {
 fn serve(shared: &EchoState, stream: &TcpStream, address: SocketAddr, mut permit: Permit) {
     let granted = read_request(shared, stream, Instant::now() + limits::HEAD_TIMEOUT).and_then(|granted| {
         if granted.is_some() {
-            permit.becomes(SlotKind::Client)?;
+            permit.convert_to(SlotKind::Client)?;
         }
         Ok(granted)
     });
@@ -158,7 +158,7 @@ fn serve(shared: &EchoState, stream: &TcpStream, address: SocketAddr, mut permit
         Ok(Some((response, rest))) => {
             info!(%address, "client connected");
             let how = write_all(stream, &response, limits::HEAD_TIMEOUT)
-                .and_then(|()| converse(shared, stream, &rest));
+                .and_then(|()| echo_loop(shared, stream, &rest));
             match &how {
                 Ok(how) => info!(%address, "client left: {how}"),
                 Err(error) => info!(%address, "client lost: {error}"),
@@ -219,7 +219,7 @@ fn read_request(
 }
 
 /// The conversation: 5 read, 6 echo, 7 write, until one end closes. Returns how it ended.
-fn converse(shared: &EchoState, stream: &TcpStream, rest: &[u8]) -> io::Result<String> {
+fn echo_loop(shared: &EchoState, stream: &TcpStream, rest: &[u8]) -> io::Result<String> {
     let mut conn = Connection::new(Role::Server, shared.limits);
     let mut output = Vec::new();
     let began = Instant::now();
@@ -294,7 +294,7 @@ impl EchoState {
         self.is_stopping.load(Ordering::Acquire)
     }
 
-    fn give_thread(self: &Arc<EchoState>, stream: TcpStream, address: SocketAddr, permit: Permit) {
+    fn spawn_connection(self: &Arc<EchoState>, stream: TcpStream, address: SocketAddr, permit: Permit) {
         if stream.set_nodelay(true).is_err() {
             return; // The peer has gone already.
         }

@@ -22,7 +22,7 @@ use crate::ws::http::RequestHead;
 const HEADER: &str = "X-Forwarded-For";
 
 /// The rule that a trusted proxy breaks if an entry is not an address. The response is 400.
-pub const MALFORMED: &str = "forwarded_for_malformed";
+pub const MALFORMED_RULE: &str = "forwarded_for_malformed";
 /// The rule in words; the entry follows.
 pub const SENTENCE: &str = "an entry of X-Forwarded-For is not an IP address with or without a port";
 

@@ -41,7 +41,7 @@ fn take(host: &Arc<ServerState>, stream: TcpStream, address: SocketAddr) {
     if let Some(household) = household
         && let Err(wait) = host.budgets.take(household, LimitedAction::Connection, host.now())
     {
-        return refuse(host, &stream, address, &Refusal::too_often(LimitedAction::Connection, wait));
+        return refuse(host, &stream, address, &Refusal::rate_limited(LimitedAction::Connection, wait));
     }
     let Admitted { permit, displaced } = match host.admission.admit(household) {
         Ok(admitted) => admitted,
@@ -50,7 +50,7 @@ fn take(host: &Arc<ServerState>, stream: TcpStream, address: SocketAddr) {
     if let Some(displaced) = displaced {
         Metrics::count(&host.metrics.refused_connections, "cap", RefusalReason::Displaced.name());
         debug!(%address, "a new connection displaces an unfinished request");
-        host.cut_connection(displaced);
+        host.abort_connection(displaced);
     }
     if os::configure_accepted(&stream).is_err() {
         return; // The peer has gone already.

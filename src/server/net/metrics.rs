@@ -139,8 +139,8 @@ metrics! {
     bytes_in: Counter, "received" bytes, "Bytes from clients";
     bytes_out: Counter, "sent" bytes, "Bytes queued for clients, including frame headers";
     turns: Counter, "turns" number, "Times that a worker had something to send to a client";
-    turn_sends: Counter, "turn_sends" number, "Send calls that workers made while sending updates";
-    turns_held_back: Counter, "turns_held_back" number, "Times that a client got no new state because older bytes were still queued";
+    update_sends: Counter, "turn_sends" number, "Send calls that workers made while sending updates";
+    updates_deferred: Counter, "turns_held_back" number, "Times that a client got no new state because older bytes were still queued";
     misfits: Counter, "packets_misfit" number, "Packets of the game that do not fit their table, for each client; the log names them";
     ticks: PerRoom<Counter>, "ticks" number, "Ticks of the world";
     late_ticks: PerRoom<Counter>, "ticks_late" number, "Ticks that began more than half a period late";
@@ -152,7 +152,7 @@ metrics! {
     desyncs: PerRoom<Counter>, "lockstep_desyncs" number, "Checksums of clients in lockstep that differed";
     self_check_compared: Counter, "self_check_compared" number, "Updates of clients that --self-check compared with a world of its own";
     self_check_faults: Counter, "self_check_faults" number, "Faults that --self-check has found; its log says which";
-    self_check_left_out: Counter, "self_check_left_out" number, "Clients that --self-check did not follow because there were too many";
+    self_check_skipped_clients: Counter, "self_check_left_out" number, "Clients that --self-check did not follow because there were too many";
     capture_packets: Counter, "capture_packets" number, "Packets written into captures";
     capture_bytes: Counter, "capture_written" bytes, "Bytes written into captures";
     capture_lost: Counter, "capture_lost" number, "Messages and ticks missing from captures";

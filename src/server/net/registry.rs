@@ -11,12 +11,12 @@ use crate::util::sync::{Condvar, Mutex};
 #[derive(Debug)]
 pub struct Registry<T> {
     entries: Mutex<BTreeMap<u64, T>>,
-    all_gone: Condvar,
+    emptied: Condvar,
 }
 
 impl<T> Default for Registry<T> {
     fn default() -> Registry<T> {
-        Registry { entries: Mutex::default(), all_gone: Condvar::default() }
+        Registry { entries: Mutex::default(), emptied: Condvar::default() }
     }
 }
 
@@ -31,7 +31,7 @@ impl<T: Clone> Registry<T> {
         let mut entries = self.entries.lock();
         let removed = entries.remove(&number);
         if entries.is_empty() {
-            self.all_gone.notify_all();
+            self.emptied.notify_all();
         }
         removed
     }
@@ -50,7 +50,7 @@ impl<T: Clone> Registry<T> {
     pub fn wait_until_empty(&self, deadline: Instant) -> usize {
         let mut entries = self.entries.lock();
         while !entries.is_empty() {
-            if self.all_gone.wait_until(&mut entries, deadline).timed_out() {
+            if self.emptied.wait_until(&mut entries, deadline).timed_out() {
                 break;
             }
         }

@@ -33,11 +33,11 @@ use crate::server::room::TickResult;
 /// The thread's loop, until the host's rooms are stopped. The host lists the room already.
 pub fn run(host: &ServerState, core: Box<TcpRoom>) {
     let Some(room) = host.rooms.find(&core.handle().options.name) else { return };
-    run_as(host, room, core);
+    run_instance(host, room, core);
 }
 
 /// The same for this run of the room.
-pub fn run_as(host: &ServerState, mut room: Arc<RunningRoom>, mut core: Box<TcpRoom>) {
+pub fn run_instance(host: &ServerState, mut room: Arc<RunningRoom>, mut core: Box<TcpRoom>) {
     loop {
         let began = Instant::now();
         let lived = catch_unwind(AssertUnwindSafe(|| tick_until_stop(host, &room, &mut *core)));
@@ -61,7 +61,7 @@ pub fn run_as(host: &ServerState, mut room: Arc<RunningRoom>, mut core: Box<TcpR
         room = host.rooms.begin_anew(&room, Arc::clone(core.handle()), &host.metrics, host.now());
         room.figures.restarts.inc();
         info!(room = room.label(), epoch = room.handle.options.epoch, "the room begins anew");
-        host.tap.room_begins(&room.run());
+        host.tap.add_room(&room.run());
     }
 }
 
@@ -74,11 +74,11 @@ fn close_all(host: &ServerState, room: &RunningRoom, breach: &CloseReason) {
 
 /// No tick follows, and no question is answered.
 fn end_run(host: &ServerState, room: &RunningRoom) {
-    room.has_players(0);
-    room.handle.set_over();
+    room.set_players(0);
+    room.handle.mark_ended();
     // A room that ends is taken off the list, and with it off the tap.
     if !room.is_ending() {
-        host.tap.room_ends(&room.run());
+        host.tap.remove_room(&room.run());
     }
 }
 
@@ -91,7 +91,7 @@ fn begin_anew(
 ) -> Option<Box<TcpRoom>> {
     loop {
         while Instant::now() < not_before && !must_stop(host, room) {
-            room.rest_until(not_before);
+            room.sleep_until(not_before);
         }
         if must_stop(host, room) {
             return None;
@@ -113,7 +113,7 @@ fn must_stop(host: &ServerState, room: &Arc<RunningRoom>) -> bool {
     if is_ending {
         host.rooms.end(room, &host.metrics, &host.tap);
     }
-    is_ending || host.has_reached(ShutdownStage::RoomsStopping)
+    is_ending || host.is_at_least(ShutdownStage::RoomsStopping)
 }
 
 fn tick_until_stop(host: &ServerState, room: &Arc<RunningRoom>, core: &mut TcpRoom) {
@@ -128,12 +128,12 @@ fn tick_until_stop(host: &ServerState, room: &Arc<RunningRoom>, core: &mut TcpRo
         }
         let is_left = room.is_on_demand() && room.is_empty() || only_watched;
         empty_since = is_left.then(|| empty_since.unwrap_or_else(Instant::now));
-        let ends_at = empty_since.map(|since: Instant| since + host.config.room_empty_time);
-        let must_end = || room.is_ending() || host.has_reached(ShutdownStage::RoomsStopping);
-        if room.sleep(must_end, ends_at, || host.now()) {
+        let last_tick = empty_since.map(|since: Instant| since + host.config.room_empty_time);
+        let must_end = || room.is_ending() || host.is_at_least(ShutdownStage::RoomsStopping);
+        if room.sleep(must_end, last_tick, || host.now()) {
             schedule = TickSchedule::new(Instant::now(), tick_hz);
         }
-        let is_overdue = ends_at.is_some_and(|at| Instant::now() >= at);
+        let is_overdue = last_tick.is_some_and(|at| Instant::now() >= at);
         if is_overdue && host.rooms.end(room, &host.metrics, &host.tap) {
             info!(room = room.label(), tick = room.handle.tick(), "the empty room ends");
             return;
@@ -141,14 +141,14 @@ fn tick_until_stop(host: &ServerState, room: &Arc<RunningRoom>, core: &mut TcpRo
         if is_overdue && is_only_watched(host, room) {
             let clients = room.clients();
             info!(room = room.label(), clients, "the room ends: none of its clients has a token");
-            room.set_ending();
+            room.request_end();
         }
         if must_stop(host, room) {
             return;
         }
         let due = schedule.next(Instant::now());
         thread::sleep(due.wait);
-        book_schedule(room, &due);
+        record_schedule(room, &due);
         tick(host, room, core);
         let now = host.now();
         if now >= status_at {
@@ -174,14 +174,14 @@ fn is_only_watched(host: &ServerState, room: &RunningRoom) -> bool {
 /// Runs one tick now, and hands out its results.
 pub fn tick(host: &ServerState, room: &RunningRoom, core: &mut TcpRoom) {
     let began = host.now();
-    room.begins_tick(began);
-    let wants = host.tap.wants_of_world(room.number);
+    room.on_tick_start(began);
+    let wants = host.tap.world_request(room.number);
     let ticked = core.tick(began, wants);
     if wants.frame {
         show(host, room, began, &ticked);
     }
-    book(host, room, &ticked);
-    room.has_players(ticked.published.players());
+    record_tick(host, room, &ticked);
+    room.set_players(ticked.published.players());
     for bell in &host.bells {
         bell.ring(room.number, Arc::clone(&ticked.published), ticked.answers.clone());
     }
@@ -189,7 +189,7 @@ pub fn tick(host: &ServerState, room: &RunningRoom, core: &mut TcpRoom) {
     host.metrics.ticked(host.now().saturating_sub(began));
 }
 
-fn book_schedule(room: &RunningRoom, due: &NextTick) {
+fn record_schedule(room: &RunningRoom, due: &NextTick) {
     if due.skipped > 0 {
         room.figures.skipped_ticks.inc_by(due.skipped);
         warn!(
@@ -213,11 +213,11 @@ fn show(host: &ServerState, room: &RunningRoom, began: Duration, ticked: &TickRe
         host.tap.ticked(about, checksum, frame, ticked.snapshot.clone());
     } else {
         warn!(room = room.label(), tick = ticked.tick, "a tick is missing from the captures");
-        host.tap.tick_is_lost(about);
+        host.tap.record_lost_tick(about);
     }
 }
 
-fn book(host: &ServerState, room: &RunningRoom, ticked: &TickResult) {
+fn record_tick(host: &ServerState, room: &RunningRoom, ticked: &TickResult) {
     for (player, rejection) in &ticked.rejected {
         let (reason, tick) = (*rejection, room.handle.tick());
         Metrics::count(&host.metrics.rejected_commands, "reason", reason);
@@ -240,8 +240,8 @@ fn status(host: &ServerState, room: &RunningRoom) {
         skipped = figures.skipped_ticks.get(),
         sent_bytes = metrics.bytes_out.get(),
         turns = metrics.turns.get(),
-        turn_sends = metrics.turn_sends.get(),
-        held_back = metrics.turns_held_back.get(),
+        update_sends = metrics.update_sends.get(),
+        held_back = metrics.updates_deferred.get(),
         "status"
     );
 }

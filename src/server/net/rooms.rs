@@ -41,11 +41,11 @@ pub struct RunningRoom {
     /// The name in its paths: for a private room not that of the handle, which everybody may see.
     pub path_name: Arc<str>,
     /// The address that made it on demand.
-    made_by: Option<AddressPrefix>,
+    created_by: Option<AddressPrefix>,
     is_ending: AtomicBool,
     /// It was taken off the list.
     has_ended: AtomicBool,
-    most_clients: usize,
+    max_clients: usize,
     clients: AtomicUsize,
     /// Players after the last tick.
     players: AtomicUsize,
@@ -63,7 +63,7 @@ impl RunningRoom {
     /// `path_name` and `made_by` as their fields.
     fn new(
         number: u64,
-        (path_name, made_by): (Arc<str>, Option<AddressPrefix>),
+        (path_name, created_by): (Arc<str>, Option<AddressPrefix>),
         handle: Arc<RoomHandle>,
         metrics: &Metrics,
         now: Duration,
@@ -72,11 +72,11 @@ impl RunningRoom {
             number,
             figures: metrics.of_room(&handle.options.name),
             path_name,
-            made_by,
+            created_by,
             lockstep: Mutex::default(),
             is_ending: AtomicBool::new(false),
             has_ended: AtomicBool::new(false),
-            most_clients: handle.options.max_clients,
+            max_clients: handle.options.max_clients,
             handle,
             clients: AtomicUsize::new(0),
             players: AtomicUsize::new(0),
@@ -114,7 +114,7 @@ impl RunningRoom {
 
     /// Whether a path has made it, so that it ends when it has been empty for long enough.
     pub fn is_on_demand(&self) -> bool {
-        self.made_by.is_some()
+        self.created_by.is_some()
     }
 
     /// Whether no list shows the room.
@@ -123,9 +123,9 @@ impl RunningRoom {
     }
 
     /// Lets the room end with its present tick.
-    pub fn set_ending(&self) {
+    pub fn request_end(&self) {
         self.is_ending.store(true, Ordering::Release);
-        self.rouse();
+        self.wake();
     }
 
     /// Whether the room ends, or has ended, because nobody needs it or the operator wants it so.
@@ -145,7 +145,7 @@ impl RunningRoom {
     }
 
     /// Overwrites a private room's name in bytes that others may see.
-    pub fn cover_name(&self, bytes: &mut [u8]) {
+    pub fn redact_name(&self, bytes: &mut [u8]) {
         let (secret, shown) = (self.path_name.as_bytes(), self.name().as_bytes());
         if self.is_private() {
             let last = (bytes.len() + 1).saturating_sub(secret.len());
@@ -159,7 +159,7 @@ impl RunningRoom {
 
     /// Counts a client in, unless the room is full.
     fn enter(self: &Arc<RunningRoom>) -> Option<RoomPermit> {
-        let more = |count: usize| (count < self.most_clients).then_some(count + 1);
+        let more = |count: usize| (count < self.max_clients).then_some(count + 1);
         self.clients.fetch_update(Ordering::AcqRel, Ordering::Acquire, more).ok()?;
         Some(RoomPermit { room: Arc::clone(self) })
     }
@@ -175,7 +175,7 @@ impl RunningRoom {
     }
 
     /// Wakes the room's thread: a client has come, or something waits for a tick.
-    pub fn rouse(&self) {
+    pub fn wake(&self) {
         *self.roused.lock() = true;
         self.rung.notify_one();
     }
@@ -225,7 +225,7 @@ impl RunningRoom {
     }
 
     /// Waits until this time, or until something rouses the room.
-    pub fn rest_until(&self, deadline: Instant) {
+    pub fn sleep_until(&self, deadline: Instant) {
         let mut roused = self.roused.lock();
         if !*roused {
             let _ = self.rung.wait_until(&mut roused, deadline);
@@ -234,13 +234,13 @@ impl RunningRoom {
     }
 
     /// A tick begins now.
-    pub fn begins_tick(&self, now: Duration) {
+    pub fn on_tick_start(&self, now: Duration) {
         self.ticked_ms.store(now.as_millis() as u64, Ordering::Relaxed);
         self.is_asleep.store(false, Ordering::Release);
     }
 
     /// A tick has left this many players in the world.
-    pub fn has_players(&self, players: usize) {
+    pub fn set_players(&self, players: usize) {
         self.players.store(players, Ordering::Relaxed);
         self.figures.players.set(players as i64);
         self.count_lockstep();
@@ -336,7 +336,7 @@ pub enum CreateRoomError {
 impl RoomList {
     fn may_make(&self, by: AddressPrefix, most: RoomLimits) -> Result<(), CreateRoomError> {
         let makers =
-            || self.present.values().filter_map(|room| room.made_by).chain(self.making.values().copied());
+            || self.present.values().filter_map(|room| room.created_by).chain(self.making.values().copied());
         let (all, own) = (makers().count(), makers().filter(|maker| *maker == by).count());
         let left = most.rooms.saturating_sub(all);
         match most.of_address {
@@ -358,7 +358,7 @@ pub struct RoomReservation<'a> {
 
 impl RoomReservation<'_> {
     /// What everybody may call the room.
-    pub fn shown_name(&self) -> Arc<str> {
+    pub fn public_name(&self) -> Arc<str> {
         match routes::is_private(&self.name) {
             true => routes::public_alias(&self.name, self.number).into(),
             false => Arc::clone(&self.name),
@@ -406,7 +406,7 @@ impl Rooms {
         metrics: &Metrics,
         now: Duration,
     ) -> Arc<RunningRoom> {
-        let names = (Arc::clone(&room.path_name), room.made_by);
+        let names = (Arc::clone(&room.path_name), room.created_by);
         self.list(RunningRoom::new(self.next_number(), names, handle, metrics, now))
     }
 
@@ -433,7 +433,7 @@ impl Rooms {
     ///
     /// # Errors
     /// The reason if the address may make no other room.
-    pub fn begin_making(
+    pub fn reserve(
         &self,
         name: &str,
         by: AddressPrefix,
@@ -465,7 +465,7 @@ impl Rooms {
             return true;
         }
         // Under the lock: a room that begins with this name does so behind this.
-        tap.room_ends(&room.run());
+        tap.remove_room(&room.run());
         metrics.forget_room(room.name());
         let is_present = listed.present.get(&room.path_name).is_some_and(|other| Arc::ptr_eq(other, room));
         if is_present {
@@ -492,7 +492,7 @@ impl Rooms {
     }
 
     /// Wakes the threads of all rooms.
-    pub fn rouse_all(&self) {
-        self.all().iter().for_each(|room| room.rouse());
+    pub fn wake_all(&self) {
+        self.all().iter().for_each(|room| room.wake());
     }
 }

@@ -50,7 +50,7 @@ pub fn admit(host: &ServerState, head: &RequestHead, address: SocketAddr) -> Res
     }
 }
 
-fn most(host: &ServerState) -> RoomLimits {
+fn room_limits(host: &ServerState) -> RoomLimits {
     let of_address = host.config.address_budgets.then_some(limits::ADDRESS_ROOMS);
     RoomLimits { rooms: host.config.rooms_on_demand, of_address }
 }
@@ -60,7 +60,7 @@ fn most(host: &ServerState) -> RoomLimits {
 /// # Errors
 /// The refusal if it may not.
 pub fn check(host: &ServerState, by: AddressPrefix) -> Result<(), Refusal> {
-    host.rooms.may_make(by, most(host)).map_err(refused)
+    host.rooms.may_make(by, room_limits(host)).map_err(refused)
 }
 
 fn refused(unmade: CreateRoomError) -> Refusal {
@@ -80,16 +80,16 @@ pub fn enter(host: &Arc<ServerState>, name: &str, by: AddressPrefix) -> Result<J
         if let Some(entered) = host.rooms.enter(name) {
             return Ok(entered);
         }
-        if let Some(making) = host.rooms.begin_making(name, by, most(host)).map_err(refused)? {
+        if let Some(making) = host.rooms.reserve(name, by, room_limits(host)).map_err(refused)? {
             let taken = host.budgets.take(by, LimitedAction::Room, host.now());
-            taken.map_err(|wait| Refusal::too_often(LimitedAction::Room, wait))?;
-            return make(host, making, by);
+            taken.map_err(|wait| Refusal::rate_limited(LimitedAction::Room, wait))?;
+            return create(host, making, by);
         }
     }
 }
 
 /// Makes the room, with its maker in it.
-fn make(
+fn create(
     host: &Arc<ServerState>,
     making: RoomReservation<'_>,
     by: AddressPrefix,
@@ -97,10 +97,11 @@ fn make(
     let like = host.room();
     let game = TcpGameFactory::find(&host.config.games, like.handle.about).unwrap_or(host.config.game);
     let identity = WorldParams { seed: u32::from_le_bytes(os::random()), ..like.handle.identity.clone() };
-    let options = RoomConfig { name: making.shown_name(), epoch: new_epoch(), ..like.handle.options.clone() };
+    let options =
+        RoomConfig { name: making.public_name(), epoch: new_epoch(), ..like.handle.options.clone() };
     let mut core = (game.begin)(&identity, options);
     let (room, presence) = making.begin(Arc::clone(core.handle()), &host.metrics, host.now());
-    host.tap.room_begins(&room.run());
+    host.tap.add_room(&room.run());
     // A capture has the world before whatever its clients say.
     if host.tap.wants_world() {
         room_thread::tick(host, &room, &mut *core);
@@ -108,20 +109,20 @@ fn make(
     let (for_thread, of_thread) = (Arc::clone(host), Arc::clone(&room));
     let named = thread::Builder::new().name(format!("world {}", room.name()));
     let run = move || {
-        room_thread::run_as(&for_thread, of_thread, core);
+        room_thread::run_instance(&for_thread, of_thread, core);
         for_thread.room_threads.leave();
     };
     match named.spawn(run) {
         Ok(thread) => host.room_threads.add(thread),
         Err(error) => {
             error!(room = room.label(), %error, "a room on demand has no thread");
-            room.set_ending();
+            room.request_end();
             host.rooms.end(&room, &host.metrics, &host.tap);
             return Err(Refusal::from(RefusalReason::Unavailable));
         }
     }
     info!(room = room.label(), address = %by, seed = identity.seed, "room made on demand");
     making.finish(&room);
-    room.rouse();
+    room.wake();
     Ok((room, presence))
 }

@@ -90,7 +90,7 @@ impl SelfCheckThread {
 fn note(host: &ServerState, before: SelfCheckCounts, room: &mut SelfCheck) {
     let (metrics, counts) = (&host.metrics, room.counts());
     metrics.self_check_compared.inc_by(counts.compared - before.compared);
-    metrics.self_check_left_out.inc_by(counts.left_out - before.left_out);
+    metrics.self_check_skipped_clients.inc_by(counts.left_out - before.left_out);
     for finding in room.take_findings() {
         metrics.self_check_faults.inc();
         error!(room = &*room.room().options.name, "self-check: {finding}");

@@ -98,20 +98,20 @@ impl ServerHandle {
         config.identity = handles[0].identity.clone();
         let pending = pending(connections);
         // No shares if the operator lets one address have all clients. The configured maximum counts here, not the machine's.
-        let shares_clients = config.max_clients_per_address < config.max_clients;
+        let divides_client_slots = config.max_clients_per_address < config.max_clients;
         config.max_clients = config.max_clients.min(connections - pending);
         config.command_delay_ticks =
             config.command_delay_ticks.min(handle::ahead_ticks(config.rates().tick_hz));
         let caps = Capacity {
             clients: config.max_clients,
             clients_per_address: config.max_clients_per_address,
-            shares_clients,
+            divides_client_slots,
             pending,
             ..Capacity::default()
         };
         let workers = thread::available_parallelism().map_or(1, usize::from);
         let host = Arc::new(ServerState::new(config, handles, Admission::new(caps), workers));
-        let following = follow_itself(&host)?;
+        let following = start_self_check(&host)?;
         let for_thread = Arc::clone(&listener);
         let accepting = Some(spawn(&host, "listener", move |host| listener::run(host, &for_thread))?);
         let (mut ticking, mut telling) = (Vec::new(), Vec::new());
@@ -155,8 +155,8 @@ impl ServerHandle {
 
     /// Whether the operator has entered `stop`. The server's owner polls this, and then calls
     /// [`ServerHandle::stop`].
-    pub fn is_asked_to_stop(&self) -> bool {
-        self.host.has_reached(ShutdownStage::AskedToStop)
+    pub fn is_stop_requested(&self) -> bool {
+        self.host.is_at_least(ShutdownStage::AskedToStop)
     }
 
     /// The tap, for listening to the traffic between clients and server.
@@ -187,7 +187,7 @@ impl ServerHandle {
         rooms.retain(|room| !room.is_on_demand());
         let ask = |room: &Arc<RunningRoom>| {
             let answer = room.handle.kept().ok();
-            room.rouse();
+            room.wake();
             (Arc::clone(room), answer)
         };
         let asked: Vec<_> = rooms.iter().map(ask).collect();
@@ -218,11 +218,11 @@ impl ServerHandle {
     /// whose output nothing reads; longer only if threads wait for a processor. Returns the number
     /// of connections left open: 0 unless a thread hangs.
     pub fn stop(mut self) -> usize {
-        self.halt()
+        self.shut_down()
     }
 
     /// As [`ServerHandle::stop`], which may follow: it then does nothing.
-    pub fn halt(&mut self) -> usize {
+    pub fn shut_down(&mut self) -> usize {
         let ServerHandle { host, listener, accepting, ticking, telling, following, .. } = self;
         let Some(accepting) = accepting.take() else { return 0 };
         host.reach(ShutdownStage::Stopping);
@@ -233,11 +233,11 @@ impl ServerHandle {
         }
         // Rooms and workers go on meanwhile: they send what waits.
         if host.connections.wait_until_empty(Instant::now() + limits::SHUTDOWN_CLOSE_TIMEOUT) > 0 {
-            host.cut_connections();
+            host.abort_connections();
         }
         let left = host.connections.wait_until_empty(Instant::now() + limits::SHUTDOWN_JOIN_TIMEOUT);
         host.reach(ShutdownStage::RoomsStopping);
-        host.rooms.rouse_all();
+        host.rooms.wake_all();
         for room in ticking.drain(..) {
             let _ = room.join();
         }
@@ -267,7 +267,7 @@ const _: () = assert!(
 );
 
 /// Starts the thread of `--self-check`. It listens before the first client comes.
-fn follow_itself(host: &Arc<ServerState>) -> io::Result<Option<JoinHandle<()>>> {
+fn start_self_check(host: &Arc<ServerState>) -> io::Result<Option<JoinHandle<()>>> {
     if !host.config.self_check {
         return Ok(None);
     }

@@ -91,11 +91,11 @@ impl ServerState {
         let recorder = Recorder::new(tap.clone(), config.rotation, Arc::clone(&metrics), clock_and_codes);
         let hosted = Arc::new(Rooms::default());
         for room in rooms {
-            tap.room_begins(&hosted.begin(room, &metrics, Duration::ZERO).run());
+            tap.add_room(&hosted.begin(room, &metrics, Duration::ZERO).run());
         }
         // A room that sleeps shows its world to a capture all the same.
         let to_rouse = Arc::clone(&hosted);
-        tap.set_world_wanted(Box::new(move || to_rouse.rouse_all()));
+        tap.set_world_request_hook(Box::new(move || to_rouse.wake_all()));
         ServerState {
             budgets: AddressRateLimits::new(config.address_budgets),
             guard: Authenticator::new(config.players.clone()),
@@ -132,7 +132,7 @@ impl ServerState {
     }
 
     /// Whether a shutdown has reached this stage.
-    pub fn has_reached(&self, stage: ShutdownStage) -> bool {
+    pub fn is_at_least(&self, stage: ShutdownStage) -> bool {
         self.stage.load(Ordering::Acquire) >= stage as u8
     }
 
@@ -143,7 +143,7 @@ impl ServerState {
 
     /// Whether the server is stopping: it then accepts no new connections.
     pub fn is_stopping(&self) -> bool {
-        self.has_reached(ShutdownStage::Stopping)
+        self.is_at_least(ShutdownStage::Stopping)
     }
 
     /// The default room.
@@ -152,14 +152,14 @@ impl ServerState {
     }
 
     /// Ends the connection of this number immediately: its thread wakes from any blocking call.
-    pub fn cut_connection(&self, number: u64) {
+    pub fn abort_connection(&self, number: u64) {
         if let Some(stream) = self.connections.get(number) {
             let _ = stream.shutdown(Shutdown::Both);
         }
     }
 
     /// Ends all connections immediately, whatever their state.
-    pub fn cut_connections(&self) {
+    pub fn abort_connections(&self) {
         for stream in self.connections.all() {
             let _ = stream.shutdown(Shutdown::Both);
         }

@@ -96,11 +96,11 @@ impl UpdateRunner<TcpTransport> for CatchingRunner<'_> {
             }
         }
         if served.turn == StateOutcome::Deferred {
-            host.metrics.turns_held_back.inc();
+            host.metrics.updates_deferred.inc();
         }
         if let Some(sends) = served.sends {
             host.metrics.turns.inc();
-            host.metrics.turn_sends.inc_by(sends);
+            host.metrics.update_sends.inc_by(sends);
         }
         true
     }

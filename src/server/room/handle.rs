@@ -81,7 +81,7 @@ struct HandleState {
 impl HandleState {
     /// A seat has no connection any more: it waits for [`RoomConfig::seat_time`], if it has a key and its
     /// address may have another absent seat. Otherwise its player leaves.
-    fn let_wait(&mut self, player: PlayerId, now: Duration, options: &RoomConfig, about: &GameInfo) {
+    fn suspend_seat(&mut self, player: PlayerId, now: Duration, options: &RoomConfig, about: &GameInfo) {
         if !self.keys.set_absent(player, options.absent_per_address) {
             self.keys.remove(player);
             return self.seats.wait(player, now);
@@ -116,7 +116,7 @@ pub struct JoinOutcome {
     /// Its number.
     pub player: PlayerId,
     /// Whether the client has come back to it.
-    pub is_back: bool,
+    pub is_resumed: bool,
     /// Ticks completed from which on what is published of the player is this connection's own: before,
     /// commands of an earlier connection may still count.
     pub from_tick: u32,
@@ -216,7 +216,7 @@ impl RoomHandle {
     }
 
     /// Records that the room has ended, and drops its questions without an answer.
-    pub fn set_over(&self) {
+    pub fn mark_ended(&self) {
         self.is_over.store(true, Ordering::Release);
         self.intake.lock().questions.clear();
     }
@@ -277,7 +277,7 @@ impl RoomHandle {
         if let Some(player) = key.and_then(|key| self.come_back(intake, key, client)) {
             let taken_at = intake.keys.taken_at(player).unwrap_or_default();
             let back =
-                JoinOutcome { player, is_back: true, from_tick: intake.inbox.settled_tick(), taken_at };
+                JoinOutcome { player, is_resumed: true, from_tick: intake.inbox.settled_tick(), taken_at };
             drop(entered(back));
             return Some(back);
         }
@@ -285,7 +285,7 @@ impl RoomHandle {
         if let Some(key) = key {
             intake.keys.insert(KeyedSeat { key, player, from }, self.tick());
         }
-        let new = JoinOutcome { player, is_back: false, from_tick: 0, taken_at: self.tick() };
+        let new = JoinOutcome { player, is_resumed: false, from_tick: 0, taken_at: self.tick() };
         intake.inbox.push_operator(entered(new));
         Some(new)
     }
@@ -299,7 +299,7 @@ impl RoomHandle {
             intake.inbox.forget(player);
             intake.inbox.push_operator(vec![(self.about.disconnect)(player)]);
         }
-        intake.keys.set_back(player, client.from);
+        intake.keys.mark_connected(player, client.from);
         Some(player)
     }
 
@@ -312,13 +312,13 @@ impl RoomHandle {
             // A key of a player who is not in the world is ignored.
             if matches!(intake.seats.get(player), Some(Seat::Waiting { .. })) {
                 intake.keys.insert(*keyed, self.tick());
-                intake.let_wait(player, now, &self.options, self.about);
+                intake.suspend_seat(player, now, &self.options, self.about);
             }
         }
     }
 
     /// Whether a connection has lost its seat to another; it then has to be closed.
-    pub fn is_evicted(&self, connection: u64) -> bool {
+    pub fn has_lost_seat(&self, connection: u64) -> bool {
         self.evicted.load(Ordering::Relaxed) > 0 && self.intake.lock().evicted.contains(&connection)
     }
 
@@ -339,7 +339,7 @@ impl RoomHandle {
     /// The same for all players without a connection whose last one was from this address.
     pub fn dismiss_absent(&self, from: AddressPrefix, now: Duration) {
         let intake = &mut *self.intake.lock();
-        for player in intake.keys.absent_of(from) {
+        for player in intake.keys.suspended_of(from) {
             intake.dismiss(player, now);
         }
     }
@@ -363,7 +363,7 @@ impl RoomHandle {
             return;
         }
         intake.inbox.forget(player);
-        intake.let_wait(player, now, &self.options, self.about);
+        intake.suspend_seat(player, now, &self.options, self.about);
     }
 
     /// The seat of a player.
@@ -399,7 +399,7 @@ impl RoomHandle {
 
     /// Keeps the events of a tick, because a client that comes back is still told some of them. Nothing is
     /// kept that no client can ask for: none is in the room that may, or no player has a key.
-    pub(crate) fn keep_recent(&self, tick: &dyn DynTick) {
+    pub(crate) fn record_missed_events(&self, tick: &dyn DynTick) {
         let may_come_back = || self.intake.lock().keys.iter().next().is_some();
         if !self.keeps_events.load(Ordering::Relaxed) || self.options.seat_time.is_zero() || !may_come_back()
         {
@@ -478,7 +478,7 @@ impl RoomHandle {
         margins: &mut [i16],
     ) -> Vec<RoomQuery> {
         let intake = &mut *self.intake.lock();
-        while let Some(player) = intake.seats.next_overdue(now) {
+        while let Some(player) = intake.seats.next_expired(now) {
             intake.inbox.push_operator(vec![(self.about.leave)(player)]);
         }
         intake.inbox.drain(tick, batch, margins);

@@ -152,7 +152,7 @@ impl Inbox {
         intended: Option<u32>,
     ) -> Result<(), InboxRejection> {
         let sequence = command.sequence;
-        let queued = self.queue(from, command, intended);
+        let queued = self.enqueue(from, command, intended);
         queued.inspect_err(|reason| self.reject(from, sequence, reason.name()))
     }
 
@@ -162,7 +162,7 @@ impl Inbox {
     pub fn make_room(&mut self, command: &RawCommand) {
         let (player, bytes) = (command.player, command.action.bytes().len());
         let latest = self.next_tick.saturating_add(self.ahead_ticks);
-        let has_room = |tick| self.fits(player, tick, bytes).is_ok();
+        let has_room = |tick| self.check_player_tick(player, tick, bytes).is_ok();
         if has_room(latest) || !(self.next_tick..latest).any(has_room) {
             return;
         }
@@ -171,7 +171,7 @@ impl Inbox {
         let mut tick = self.next_tick;
         for PlayerQueue { address, connection, commands, .. } in queued {
             for command in commands {
-                if self.fits(player, tick, command.action.bytes().len()).is_err() {
+                if self.check_player_tick(player, tick, command.action.bytes().len()).is_err() {
                     tick += 1;
                 }
                 self.add(player, tick, (address, connection), command);
@@ -211,7 +211,7 @@ impl Inbox {
         }
     }
 
-    fn queue(
+    fn enqueue(
         &mut self,
         (address, connection): (AddressPrefix, u64),
         command: RawCommand,
@@ -226,11 +226,11 @@ impl Inbox {
         };
         let tick = tick.max(self.last_ticks.get(&player).copied().unwrap_or_default());
         let bytes = command.action.bytes().len();
-        let tick = match self.fits(player, tick, bytes) {
+        let tick = match self.check_player_tick(player, tick, bytes) {
             Ok(()) => tick,
             Err(reason) if tick >= latest => return Err(reason),
             // None of the player's commands waits for a later tick than its last one.
-            Err(_) => self.fits(player, tick + 1, bytes).map(|()| tick + 1)?,
+            Err(_) => self.check_player_tick(player, tick + 1, bytes).map(|()| tick + 1)?,
         };
         self.add(player, tick, (address, connection), command);
         self.waiting += 1;
@@ -290,7 +290,7 @@ impl Inbox {
     }
 
     /// Whether one more command of this player, with an action of so many bytes, has room in a tick.
-    fn fits(&self, player: PlayerId, tick: u32, bytes: usize) -> Result<(), InboxRejection> {
+    fn check_player_tick(&self, player: PlayerId, tick: u32, bytes: usize) -> Result<(), InboxRejection> {
         match self.slots.get(&tick).and_then(|slot| slot.players.get(&player)) {
             Some(queued) => queued.has_room(bytes),
             None if bytes > limits::COMMAND_BYTES_PER_PLAYER_TICK => Err(InboxRejection::PlayerBytes),

@@ -144,7 +144,7 @@ impl<G: Game> Room<G> {
         let margin = |player: PlayerId| self.margins.get(usize::from(player.0)).copied().unwrap_or_default();
         let published: Arc<dyn DynTick> = Arc::new(self.publisher.publish(&self.world, &margin));
         if published.of::<G>().is_some_and(|tick| G::is_sent_on_resume(&tick.events)) {
-            self.handle.keep_recent(&*published);
+            self.handle.record_missed_events(&*published);
         }
         self.answer(asked, &*published, snapshot.as_ref(), kept.as_ref());
         TickResult { tick, published, answers, frame, changes, checksum, snapshot, rejected }

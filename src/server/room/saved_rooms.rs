@@ -35,7 +35,7 @@ pub fn write(rooms: &[(String, SavedRoom)]) -> Vec<u8> {
         for KeyedSeat { key, player, from } in keys {
             out.extend(key);
             out.extend(player.0.to_le_bytes());
-            out.extend(in_ipv6(*from).octets());
+            out.extend(to_ipv6(*from).octets());
         }
     }
     out
@@ -66,7 +66,7 @@ pub fn read(bytes: &[u8]) -> Result<Vec<(String, SavedRoom)>, Malformed> {
     Ok(rooms)
 }
 
-fn in_ipv6(from: AddressPrefix) -> Ipv6Addr {
+fn to_ipv6(from: AddressPrefix) -> Ipv6Addr {
     match from.first_address() {
         IpAddr::V4(address) => address.to_ipv6_mapped(),
         IpAddr::V6(address) => address,

@@ -96,13 +96,13 @@ impl SeatKeys {
     }
 
     /// The absent seats of an address.
-    pub fn absent_of(&self, from: AddressPrefix) -> Vec<PlayerId> {
+    pub fn suspended_of(&self, from: AddressPrefix) -> Vec<PlayerId> {
         let absent = self.seats.values().filter(|(keyed, is_absent)| *is_absent && keyed.from == from);
         absent.map(|(keyed, _)| keyed.player).collect()
     }
 
     /// The seat has a connection again, from this address.
-    pub fn set_back(&mut self, player: PlayerId, from: AddressPrefix) {
+    pub fn mark_connected(&mut self, player: PlayerId, from: AddressPrefix) {
         let Some((keyed, is_absent)) = self.seats.get_mut(&player) else { return };
         let (before, was_absent) = (std::mem::replace(&mut keyed.from, from), std::mem::take(is_absent));
         if was_absent {
@@ -170,9 +170,9 @@ mod tests {
         });
         assert!((0..count).all(|player| set_absent(&mut keys, player)));
         assert!(!set_absent(&mut keys, count), "too many");
-        keys.set_back(PlayerId(count), address(2));
+        keys.mark_connected(PlayerId(count), address(2));
         assert!(set_absent(&mut keys, count), "another address");
-        keys.set_back(PlayerId(0), address(1));
+        keys.mark_connected(PlayerId(0), address(1));
         assert!(set_absent(&mut keys, count + 1));
         keys.remove(PlayerId(1));
         assert!(set_absent(&mut keys, count + 2));

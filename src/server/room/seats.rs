@@ -56,9 +56,9 @@ impl Seats {
     /// Takes the lowest free number for this connection; `None` if all [`limits::PLAYERS`] numbers
     /// are taken or were given back too recently.
     pub fn take(&mut self, connection: u64, now: Duration) -> Option<PlayerId> {
-        self.end_rests(now, limits::PLAYER_ID_COOLDOWN);
+        self.end_cooldowns(now, limits::PLAYER_ID_COOLDOWN);
         if self.free.is_empty() && self.highest >= limits::PLAYERS {
-            self.end_rests(now, limits::MIN_PLAYER_ID_COOLDOWN);
+            self.end_cooldowns(now, limits::MIN_PLAYER_ID_COOLDOWN);
         }
         let number = match self.free.pop_first() {
             Some(number) => number,
@@ -88,7 +88,7 @@ impl Seats {
     }
 
     /// The next player whose seat has waited long enough; the caller queues its leave.
-    pub fn next_overdue(&mut self, now: Duration) -> Option<PlayerId> {
+    pub fn next_expired(&mut self, now: Duration) -> Option<PlayerId> {
         while let Some((until, number)) = self.waiting.first().copied().filter(|(until, _)| *until <= now) {
             self.waiting.pop_first();
             match self.taken.get_mut(&number) {
@@ -130,7 +130,7 @@ impl Seats {
     }
 
     /// Frees the numbers that have rested for so long.
-    fn end_rests(&mut self, now: Duration, rest: Duration) {
+    fn end_cooldowns(&mut self, now: Duration, rest: Duration) {
         while let Some((_, number)) =
             self.resting.pop_front_if(|(since, _)| now.saturating_sub(*since) >= rest)
         {

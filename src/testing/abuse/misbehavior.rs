@@ -197,8 +197,8 @@ pub fn rounds(
 pub fn once(kind: Misbehavior, url: &Url, from: IpAddr, seed: u64, time: Duration) -> io::Result<String> {
     let deadline = Instant::now() + time;
     if kind == Misbehavior::ReadsNothing {
-        let stream = dial::dial_with_room(local(url)?, Some(from), Some(SMALL_ROOM_BYTES))?;
-        return deaf(stream, url, deadline);
+        let stream = dial::connect_with_recv_buffer(local(url)?, Some(from), Some(SMALL_ROOM_BYTES))?;
+        return never_read(stream, url, deadline);
     }
     let stream = dial::dial(local(url)?, Some(from))?;
     round(kind, &stream, url, &mut BotRng::new(seed), deadline)
@@ -257,7 +257,7 @@ fn round(
 
 /// Joins and then does not read. Its pings keep the answers coming; a failing ping also reveals the
 /// end of the connection, which the other kinds learn by reading.
-fn deaf(stream: TcpStream, url: &Url, deadline: Instant) -> io::Result<String> {
+fn never_read(stream: TcpStream, url: &Url, deadline: Instant) -> io::Result<String> {
     let mut talk = MooTestClient::start(stream, url, native())?;
     let mut burst = Vec::new();
     for _ in 0..PINGS_UNREAD {

@@ -38,7 +38,7 @@ pub fn run(listener: &TcpListener) {
     for stream in listener.incoming() {
         match stream {
             Ok(stream) => {
-                let _ = thread::Builder::new().stack_size(STACK_BYTES).spawn(move || swallow(&stream));
+                let _ = thread::Builder::new().stack_size(STACK_BYTES).spawn(move || discard_all(&stream));
             }
             Err(_) => thread::sleep(crate::limits::ACCEPT_RETRY_DELAY),
         }
@@ -46,7 +46,7 @@ pub fn run(listener: &TcpListener) {
 }
 
 /// Reads one connection until it ends, for whatever reason.
-fn swallow(mut stream: &TcpStream) {
+fn discard_all(mut stream: &TcpStream) {
     let (mut reader, mut buffer) = (Some(HeadReader::new(crate::limits::HEAD_LIMITS)), [0; BUFFER_BYTES]);
     while let Ok(count @ 1..) = stream.read(&mut buffer) {
         let head = reader.as_mut().map(|reader| reader.receive(&buffer[..count]));

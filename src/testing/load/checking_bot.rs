@@ -78,8 +78,8 @@ impl BotObserver for MeasuringObserver {
         self.tally.count_received();
     }
 
-    fn sees(&mut self, is_update: bool, sight: ViewStats, now: Duration) {
-        if is_update {
+    fn sees(&mut self, saw_update: bool, sight: ViewStats, now: Duration) {
+        if saw_update {
             let gap = self.updated.replace(now).map(|before| now.saturating_sub(before));
             self.tally.update(gap, sight.visible_players);
         }

@@ -39,13 +39,13 @@ const BOTS_PER_THREAD: usize = 500;
 /// Threads at most.
 const THREADS: usize = 4;
 /// Time that all bots have to start playing.
-const COMING_TIME: Duration = Duration::from_secs(10);
+const CONNECT_TIMEOUT: Duration = Duration::from_secs(10);
 /// Time between the last bot's arrival and the measured time: newcomers cost more than players.
-const SETTLING_TIME: Duration = Duration::from_secs(1);
+const WARMUP_TIME: Duration = Duration::from_secs(1);
 /// Time between two calls of [`Bot::act`](crate::client::bots::Bot::act).
 const ACT_EVERY: Duration = Duration::from_millis(50);
 /// Time for goodbyes.
-const LEAVING_TIME: Duration = Duration::from_secs(3);
+const LEAVE_TIMEOUT: Duration = Duration::from_secs(3);
 /// Time between two tries to come back to a server that has stopped.
 const RETURN_EVERY: Duration = Duration::from_millis(250);
 /// Time that a server has to come back. Beyond: the connection counts as ended by the server.
@@ -148,7 +148,7 @@ pub fn run(plan: &CrowdPlan) -> io::Result<Vec<CrowdReport>> {
         let threads: Vec<_> = pens.into_iter().map(|pen| scope.spawn(|| pen.run())).collect();
         threads.into_iter().map(|thread| thread.join().expect("a pen does not panic")).collect()
     });
-    let mut reports = nothing_seen(plan, Duration::ZERO);
+    let mut reports = empty_reports(plan, Duration::ZERO);
     for part in done {
         reports.iter_mut().zip(part?).for_each(|(report, part)| report.merge(&part));
     }
@@ -156,7 +156,7 @@ pub fn run(plan: &CrowdPlan) -> io::Result<Vec<CrowdReport>> {
 }
 
 /// A report for each dialect, with no bots and no measurements yet.
-fn nothing_seen(plan: &CrowdPlan, time: Duration) -> Vec<CrowdReport> {
+fn empty_reports(plan: &CrowdPlan, time: Duration) -> Vec<CrowdReport> {
     let report = |dialect: &Arc<Dialect>| CrowdReport {
         dialect: dialect.name().to_owned(),
         bots: 0,
@@ -229,7 +229,7 @@ impl<'a> BotThread<'a> {
         let away = self.members.iter_mut().filter(|member| member.returns.is_some());
         away.for_each(|member| member.bot.witness.tally.disconnect(SERVER_AWAY));
         // The measurement ends here: leaving is not part of the traffic of play.
-        let mut reports = nothing_seen(self.shared.plan, measured);
+        let mut reports = empty_reports(self.shared.plan, measured);
         for (member, played) in self.members.iter_mut().zip(played) {
             let report = &mut reports[member.dialect];
             report.bots += 1;
@@ -259,8 +259,8 @@ impl<'a> BotThread<'a> {
     fn begins(&self) -> Option<Duration> {
         let CrowdState { plan, ready, begins_ms, .. } = self.shared;
         let all_here = ready.load(Ordering::Acquire) >= plan.count;
-        if self.coming.is_empty() && (all_here || self.now() > COMING_TIME) {
-            let begins = (self.now() + SETTLING_TIME).as_millis() as u64;
+        if self.coming.is_empty() && (all_here || self.now() > CONNECT_TIMEOUT) {
+            let begins = (self.now() + WARMUP_TIME).as_millis() as u64;
             let _ = begins_ms.compare_exchange(UNSET, begins, Ordering::AcqRel, Ordering::Acquire);
         }
         let begins = begins_ms.load(Ordering::Acquire);
@@ -292,7 +292,7 @@ impl<'a> BotThread<'a> {
         let CrowdState { plan, to, .. } = self.shared;
         let number = plan.dialect(index);
         let dialect = Arc::clone(&plan.dialects[number]);
-        let url = plan.url.clone().for_dialect(plan.game.paths, dialect.name());
+        let url = plan.url.clone().with_dialect_path(plan.game.paths, dialect.name());
         let link = ClientConnection::new(&url.authority(), &url.target, says_hello(&dialect), dial::keys());
         let Some(agent) = plan.agent(index, &self.shared.worlds) else {
             return Err(ErrorKind::Unsupported.into());
@@ -332,7 +332,7 @@ impl<'a> BotThread<'a> {
             let Some(agent) = plan.agent(member.index, &self.shared.worlds) else { continue };
             match dial::dial(*to, plan.source.as_ref().map(|source| source.address(member.index))) {
                 Ok(stream) => {
-                    let url = plan.url.clone().for_dialect(plan.game.paths, dialect.name());
+                    let url = plan.url.clone().with_dialect_path(plan.game.paths, dialect.name());
                     let link = ClientConnection::new(
                         &url.authority(),
                         &url.target,
@@ -365,7 +365,7 @@ impl<'a> BotThread<'a> {
             member.bot.leave();
             member.flush(self.shared);
         }
-        let deadline = self.now() + LEAVING_TIME;
+        let deadline = self.now() + LEAVE_TIMEOUT;
         while self.now() < deadline && self.members.iter().any(|member| member.stream.is_some()) {
             self.receive(ACT_EVERY)?;
         }

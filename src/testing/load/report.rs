@@ -11,9 +11,9 @@ use crate::game::bots::BotStats;
 use crate::util::plural::count_noun;
 
 /// Width of a histogram class of gaps.
-const CLASS: Duration = Duration::from_micros(100);
+const BUCKET_WIDTH: Duration = Duration::from_micros(100);
 /// Number of classes; longer gaps fall into the last one, and show in the greatest gap.
-const CLASSES: usize = 50_000;
+const BUCKETS: usize = 50_000;
 /// Number of distinct counts of players in view.
 const VIEWS: usize = 1_024;
 /// Errors of one name whose details are kept.
@@ -99,7 +99,7 @@ impl Measurements {
     /// An empty tally.
     pub fn new() -> Measurements {
         Measurements {
-            gaps: Histogram::new(CLASSES),
+            gaps: Histogram::new(BUCKETS),
             views: Histogram::new(VIEWS),
             bytes_in: 0,
             bytes_out: 0,
@@ -153,7 +153,7 @@ impl Measurements {
         self.updates += 1;
         self.view(others_in_view);
         if let Some(gap) = gap {
-            self.gaps.add((gap.as_nanos() / CLASS.as_nanos()) as usize);
+            self.gaps.add((gap.as_nanos() / BUCKET_WIDTH.as_nanos()) as usize);
         }
     }
 
@@ -253,12 +253,12 @@ impl CrowdReport {
 
     /// A gap between two updates that this share of all gaps does not exceed, in milliseconds.
     pub fn gap_ms(&self, share: f64) -> f64 {
-        (self.tally.gaps.quantile(share) as u32 * CLASS).as_secs_f64() * 1e3
+        (self.tally.gaps.quantile(share) as u32 * BUCKET_WIDTH).as_secs_f64() * 1e3
     }
 
     /// The greatest gap between two updates, in milliseconds.
-    pub fn greatest_gap_ms(&self) -> f64 {
-        self.tally.gaps.greatest as f64 * CLASS.as_secs_f64() * 1e3
+    pub fn max_gap_ms(&self) -> f64 {
+        self.tally.gaps.greatest as f64 * BUCKET_WIDTH.as_secs_f64() * 1e3
     }
 
     /// The median of the number of others in view, over all updates.
@@ -284,7 +284,7 @@ impl CrowdReport {
             "seconds": tenth(self.time.as_secs_f64()),
             "gap_p50_ms": tenth(self.gap_ms(0.5)),
             "gap_p99_ms": tenth(self.gap_ms(0.99)),
-            "gap_max_ms": tenth(self.greatest_gap_ms()),
+            "gap_max_ms": tenth(self.max_gap_ms()),
             "bytes_in_per_s": self.rate(bytes_in).round(),
             "bytes_out_per_s": self.rate(bytes_out).round(),
             "messages_in": messages_in,
@@ -314,11 +314,7 @@ impl fmt::Display for CrowdReport {
         let (dialect, bots, seconds) = (&self.dialect, self.bots, self.time.as_secs_f64());
         writeln!(out, "{}, {} playing, {dialect}, {seconds:.1} s", count_noun(bots, "bot"), self.playing)?;
         let (p50, p99) = (self.gap_ms(0.5), self.gap_ms(0.99));
-        writeln!(
-            out,
-            "  update gap    p50 {p50:.1} ms, p99 {p99:.1} ms, max {:.1} ms",
-            self.greatest_gap_ms()
-        )?;
+        writeln!(out, "  update gap    p50 {p50:.1} ms, p99 {p99:.1} ms, max {:.1} ms", self.max_gap_ms())?;
         let (bytes_in, bytes_out) = (self.rate(tally.bytes_in), self.rate(tally.bytes_out));
         writeln!(out, "  each bot      {bytes_in:.0} bytes/s in, {bytes_out:.0} bytes/s out")?;
         writeln!(
@@ -369,7 +365,7 @@ mod tests {
         }
         tally.update(None, 0);
         let report = report(tally);
-        assert_eq!((report.gap_ms(0.5), report.gap_ms(0.99), report.greatest_gap_ms()), (50.0, 99.0, 100.0));
+        assert_eq!((report.gap_ms(0.5), report.gap_ms(0.99), report.max_gap_ms()), (50.0, 99.0, 100.0));
         assert_eq!(report.in_view(), 50);
         assert_eq!(Histogram::new(3).quantile(0.5), 0);
     }

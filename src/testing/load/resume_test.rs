@@ -29,7 +29,7 @@ use crate::util::os::{self, PollInterest};
 use crate::ws::close::CloseCode;
 
 /// Time between two looks at all clients.
-const LOOK: Duration = Duration::from_millis(2);
+const POLL_INTERVAL: Duration = Duration::from_millis(2);
 /// Time that all have to come for the first time.
 const COMING_TIME: Duration = Duration::from_secs(10);
 /// Time that a client waits for its player.
@@ -159,7 +159,7 @@ pub fn run(plan: &Plan) -> io::Result<ResumeReport> {
         crowd.connect(index, true)?;
         crowd.look()?;
     }
-    crowd.look_until(Instant::now() + COMING_TIME, ResumeTest::are_settled)?;
+    crowd.poll_until(Instant::now() + COMING_TIME, ResumeTest::are_settled)?;
     crowd.done.came = crowd.clients.iter().filter(|client| client.player.is_some()).count();
     let began = Instant::now();
     while began.elapsed() < plan.time {
@@ -169,7 +169,7 @@ pub fn run(plan: &Plan) -> io::Result<ResumeReport> {
         }
         crowd.look()?;
     }
-    crowd.look_until(Instant::now() + PATIENCE, ResumeTest::are_settled)?;
+    crowd.poll_until(Instant::now() + PATIENCE, ResumeTest::are_settled)?;
     crowd.end()
 }
 
@@ -218,7 +218,7 @@ impl ResumeTest<'_> {
         self.clients.iter().all(|client| client.line.as_ref().is_none_or(|line| line.is_settled))
     }
 
-    fn look_until(&mut self, deadline: Instant, is_done: impl Fn(&Self) -> bool) -> io::Result<()> {
+    fn poll_until(&mut self, deadline: Instant, is_done: impl Fn(&Self) -> bool) -> io::Result<()> {
         while Instant::now() < deadline && !is_done(self) {
             self.look()?;
         }
@@ -229,7 +229,7 @@ impl ResumeTest<'_> {
     fn look(&mut self) -> io::Result<()> {
         let lines = self.clients.iter().filter_map(|client| client.line.as_ref());
         let sockets: Vec<_> = lines.map(|line| PollInterest::readable(&line.stream)).collect();
-        let mut ready = os::poll(&sockets, LOOK)?.into_iter();
+        let mut ready = os::poll(&sockets, POLL_INTERVAL)?.into_iter();
         for client in &mut self.clients {
             let ResumingClient { player, line: Some(line), .. } = client else { continue };
             if ready.next().is_some_and(|ready| ready.is_ready()) {

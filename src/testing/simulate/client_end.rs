@@ -42,7 +42,7 @@ pub struct ClientEnd {
     /// It neither reads nor writes any more.
     pub is_gone: bool,
     /// Another connection of the same client begins, as if its tab was copied.
-    pub wants_another: bool,
+    pub should_reconnect: bool,
     /// When its connection is cut, if the client has a key with which it can come back.
     cut_at: Option<Duration>,
     dice: BotRng,
@@ -66,7 +66,7 @@ impl ClientEnd {
             who,
             is_troubled: false,
             is_gone: false,
-            wants_another: false,
+            should_reconnect: false,
             cut_at: None,
             out,
             slow_until: Duration::ZERO,
@@ -79,7 +79,7 @@ impl ClientEnd {
     }
 
     /// Its connection will be cut, from this time on.
-    pub fn may_be_cut(&mut self, now: Duration) {
+    pub fn schedule_disconnect(&mut self, now: Duration) {
         self.cut_at = Some(now + self.dice.between(Duration::from_secs(1), Duration::from_secs(20)));
     }
 
@@ -93,7 +93,7 @@ impl ClientEnd {
         }
         if now >= self.next_trouble {
             self.next_trouble = now + self.dice.between(Duration::from_secs(5), Duration::from_secs(60));
-            self.get_into_trouble(now, counts);
+            self.start_network_fault(now, counts);
         }
         self.read(now, counts)?;
         self.act(now, counts);
@@ -150,23 +150,23 @@ impl ClientEnd {
             2 => {
                 counts.add("cut: vanished");
                 self.is_gone = true;
-                self.wire.vanish(false);
+                self.wire.disappear(false);
             }
             3 => {
                 counts.add("cut: half open");
                 self.is_gone = true;
-                self.wire.vanish(true);
+                self.wire.disappear(true);
             }
             4 => {
                 counts.add("cut: closed with 1001");
                 if let ClientKind::Bot(bot) = &mut self.who {
-                    bot.go_away();
+                    bot.close_going_away();
                 }
                 self.go();
             }
             _ => {
                 counts.add("cut: by a second connection");
-                self.wants_another = true;
+                self.should_reconnect = true;
             }
         }
     }
@@ -188,7 +188,7 @@ impl ClientEnd {
         }
     }
 
-    fn get_into_trouble(&mut self, now: Duration, counts: &mut SimulationCounts) {
+    fn start_network_fault(&mut self, now: Duration, counts: &mut SimulationCounts) {
         let what = self.dice.below(10);
         if what >= 6 || matches!(self.who, ClientKind::Hostile(_)) && what >= 3 {
             return;
@@ -212,12 +212,12 @@ impl ClientEnd {
                 if self.dice.below(2) == 0 {
                     self.wire.set_buffer(SLOW_BUFFER_BYTES);
                 }
-                self.wire.vanish(false);
+                self.wire.disappear(false);
                 self.is_gone = true;
             }
             4 => {
                 counts.add("half open");
-                self.wire.vanish(true);
+                self.wire.disappear(true);
                 self.is_gone = true;
             }
             _ => {
@@ -247,14 +247,14 @@ impl ClientEnd {
             }
             counts.add("messages split at any byte");
         }
-        self.read_up(now)
+        self.read_all(now)
     }
 
     /// Reads everything that has arrived.
     ///
     /// # Errors
     /// The bytes are not those that were queued.
-    pub fn read_up(&mut self, now: Duration) -> Result<(), InvariantFailure> {
+    pub fn read_all(&mut self, now: Duration) -> Result<(), InvariantFailure> {
         while self.read_once(BUFFER_BYTES, now)? {}
         Ok(())
     }

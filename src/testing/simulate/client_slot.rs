@@ -26,15 +26,15 @@ use crate::game::lockstep_packets::has_lockstep;
 use crate::packet::Dialect;
 
 /// One in this many clients misbehaves.
-const HOSTILE: u32 = 7;
+const MISBEHAVING_ONE_IN: u32 = 7;
 /// Number of connections per address.
 const PER_ADDRESS: usize = 6;
 /// One in this many bots only walks, as in a crowd of so many.
-const WALKERS: (u32, usize) = (4, 100);
+const WALKER_ONE_IN: (u32, usize) = (4, 100);
 /// Connections of one client that the server has not ended yet.
-const MOST_SESSIONS: usize = 3;
+const MAX_CONNECTIONS: usize = 3;
 /// One in this many clients that come back does so from another address.
-const ROAMING: u32 = 3;
+const ROAMING_ONE_IN: u32 = 3;
 /// Seats that a client takes one after the other, if it wants to hold many.
 const HELD_SEATS: u32 = 48;
 
@@ -64,7 +64,7 @@ pub struct ClientSlot {
     /// The client of the newest connection.
     visit: Option<ClientVisit>,
     /// Whether the next connection is of the same client.
-    is_return: bool,
+    is_resume: bool,
     next: Duration,
     generation: usize,
     /// Seats still to take, by a client that wants to hold many.
@@ -85,7 +85,7 @@ impl ClientSlot {
             dice,
             sessions: Vec::new(),
             visit: None,
-            is_return: false,
+            is_resume: false,
             generation: 0,
             seats: 0,
         }
@@ -102,7 +102,7 @@ impl ClientSlot {
         may_begin: bool,
     ) -> Result<(), InvariantFailure> {
         let now = host.clock.now();
-        if self.sessions.is_empty() || self.is_return && self.sessions.len() < MOST_SESSIONS {
+        if self.sessions.is_empty() || self.is_resume && self.sessions.len() < MAX_CONNECTIONS {
             if may_begin && now >= self.next {
                 self.begin(host, counts)?;
                 return Ok(());
@@ -115,10 +115,10 @@ impl ClientSlot {
             session.step(host, counts)?;
         }
         if let Some(parting) = self.sessions.last_mut().and_then(ConnectionPair::take_parting) {
-            self.decide_return(parting, now);
+            self.schedule_resume(parting, now);
         }
         self.sessions.retain(|session| !session.is_over());
-        if self.sessions.is_empty() && !self.is_return {
+        if self.sessions.is_empty() && !self.is_resume {
             let most = if self.seats > 0 { Duration::from_millis(200) } else { Duration::from_secs(4) };
             let pause = self.dice.between(Duration::from_millis(100), most);
             self.next = self.next.max(now + pause);
@@ -127,11 +127,11 @@ impl ClientSlot {
     }
 
     /// Decides whether a client that has lost its connection comes back, and when.
-    fn decide_return(&mut self, LostConnection { marks }: LostConnection, now: Duration) {
+    fn schedule_resume(&mut self, LostConnection { marks }: LostConnection, now: Duration) {
         let Some(visit) = self.visit.as_mut().filter(|visit| visit.has_key) else { return };
         visit.told = marks;
-        self.is_return = self.dice.below(8) > 0;
-        if !self.is_return {
+        self.is_resume = self.dice.below(8) > 0;
+        if !self.is_resume {
             return;
         }
         let most = match self.dice.below(10) {
@@ -168,7 +168,7 @@ impl ClientSlot {
     }
 
     /// The client disconnects, and the next one begins at this time.
-    pub fn come_again_at(&mut self, time: Duration) {
+    pub fn reconnect_at(&mut self, time: Duration) {
         self.leave();
         self.next = time;
     }
@@ -198,8 +198,8 @@ impl ClientSlot {
 
     fn begin(&mut self, host: &mut SimServer, counts: &mut SimulationCounts) -> Result<(), InvariantFailure> {
         let now = host.clock.now();
-        let is_return = std::mem::take(&mut self.is_return);
-        if !is_return {
+        let is_resume = std::mem::take(&mut self.is_resume);
+        if !is_resume {
             self.generation += 1;
         }
         let least = Duration::from_millis(self.dice.below(60).into());
@@ -209,8 +209,8 @@ impl ClientSlot {
             [least, least + Duration::from_millis(40)],
             host.net.as_ref(),
         );
-        let kind = if is_return { None } else { self.hostile() };
-        let visit = match self.visit.take().filter(|_| is_return) {
+        let kind = if is_resume { None } else { self.hostile() };
+        let visit = match self.visit.take().filter(|_| is_resume) {
             Some(visit) => visit,
             None => self.visit(host, kind),
         };
@@ -224,23 +224,23 @@ impl ClientSlot {
         } else {
             counts.add(if is_json { "bot: json" } else { "bot: msgpack" });
             let mut bot = self.bot(host, dialect, &visit)?;
-            if is_return {
+            if is_resume {
                 bot.agent.excuse(Tolerance::Resumed);
             }
             (ClientKind::Bot(Box::new(bot)), Vec::new())
         };
         let address = match visit.lockstep.filter(|_| kind.is_none()) {
-            Some(lockstep_bot::LockstepBehavior::Lies) => self.address_of_liar(),
-            _ => self.address(is_return),
+            Some(lockstep_bot::LockstepBehavior::Lies) => self.separate_address(),
+            _ => self.address(is_resume),
         };
         let mut client_end = ClientEnd::new(wire, who, out, self.dice.bits(), now);
         if visit.has_key {
-            client_end.may_be_cut(now);
+            client_end.schedule_disconnect(now);
         }
         if host.net.is_some() {
             client_end.trouble();
         }
-        if is_return {
+        if is_resume {
             self.sessions.iter_mut().for_each(|session| session.is_followed = true);
         }
         let ends = (client_end, address, self.dice.bits());
@@ -255,7 +255,7 @@ impl ClientSlot {
             self.seats -= 1;
             return Some(SimMisbehavior::SeatHolder);
         }
-        let kind = (self.dice.below(HOSTILE) == 0)
+        let kind = (self.dice.below(MISBEHAVING_ONE_IN) == 0)
             .then(|| SimMisbehavior::ALL[self.dice.below(SimMisbehavior::ALL.len() as u32) as usize]);
         if kind == Some(SimMisbehavior::SeatHolder) {
             self.seats = HELD_SEATS;
@@ -264,8 +264,8 @@ impl ClientSlot {
     }
 
     /// The address of the next connection.
-    fn address(&mut self, is_return: bool) -> SocketAddr {
-        if !is_return || self.dice.below(ROAMING) > 0 {
+    fn address(&mut self, is_resume: bool) -> SocketAddr {
+        if !is_resume || self.dice.below(ROAMING_ONE_IN) > 0 {
             return self.address;
         }
         let place = self.number as u32 * 16 + self.dice.below(16);
@@ -273,7 +273,7 @@ impl ClientSlot {
     }
 
     /// An address of its own: false checksums cost the snapshots of their address.
-    fn address_of_liar(&self) -> SocketAddr {
+    fn separate_address(&self) -> SocketAddr {
         SocketAddr::from((Ipv4Addr::from_bits(0x0a80_0000 + self.number as u32), 30_000))
     }
 
@@ -313,8 +313,8 @@ impl ClientSlot {
         let link = ClientConnection::new("localhost:3000", &visit.target, says_hello(&dialect), keys);
         let seed = self.dice.bits();
         let (count, crowd_seed) = self.crowd;
-        let (manner, count) = match self.dice.below(WALKERS.0) {
-            0 => (BotBehavior::Walk, WALKERS.1),
+        let (manner, count) = match self.dice.below(WALKER_ONE_IN.0) {
+            0 => (BotBehavior::Walk, WALKER_ONE_IN.1),
             _ => (BotBehavior::Play, count),
         };
         let spares_visitors = false;

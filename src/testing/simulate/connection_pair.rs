@@ -69,14 +69,14 @@ impl ConnectionPair {
         counts: &mut SimulationCounts,
     ) -> Result<(), InvariantFailure> {
         let now = host.clock.now();
-        let is_granted = self.client().is_some_and(|client| host.granted.contains(&client));
+        let got_operator_gift = self.client().is_some_and(|client| host.granted.contains(&client));
         if let Some(client_end) = &mut self.client_end {
-            if let (ClientKind::Bot(bot), true) = (&mut client_end.who, is_granted) {
+            if let (ClientKind::Bot(bot), true) = (&mut client_end.who, got_operator_gift) {
                 bot.agent.excuse(Tolerance::OperatorGift);
             }
             client_end.step(now, counts)?;
             self.part();
-            self.hold_against_the_room(host, counts)?;
+            self.compare_with_room(host, counts)?;
         }
         if let Some(connection) = &mut self.connection {
             connection.step(host, counts)?;
@@ -85,12 +85,12 @@ impl ConnectionPair {
     }
 
     /// Holds what a client in lockstep has noted against its room.
-    fn hold_against_the_room(
+    fn compare_with_room(
         &mut self,
         host: &mut SimServer,
         counts: &mut SimulationCounts,
     ) -> Result<(), InvariantFailure> {
-        let (client, binds) = (self.client(), self.names_in_time(host.tick_hz));
+        let (client, binds) = (self.client(), self.must_be_reported(host.tick_hz));
         let Some(peer) = self.client_end.as_mut().and_then(ClientEnd::peer) else { return Ok(()) };
         let worlds = &mut host.worlds;
         if let Some(client) =
@@ -99,7 +99,7 @@ impl ConnectionPair {
             counts.add("hostile: false checksums");
             worlds.changes(client, 0);
         }
-        let seen = peer.take_seen();
+        let seen = peer.take_observations();
         let newest = worlds.newest(&peer.epoch).unwrap_or_default();
         if let Some(Observation::World(tick, _)) =
             seen.iter().rfind(|one| matches!(one, Observation::World(..)))
@@ -122,7 +122,7 @@ impl ConnectionPair {
                     client.into_iter().for_each(|client| worlds.changes(client, tick));
                 }
                 Observation::Restored(last) => {
-                    client.into_iter().for_each(|client| worlds.restores(client, last))
+                    client.into_iter().for_each(|client| worlds.mark_restored(client, last))
                 }
                 Observation::Report(report) => {
                     counts.add("lockstep: reports");
@@ -141,7 +141,7 @@ impl ConnectionPair {
 
     /// Whether a changed field must be named: the intervals of the room are longer than round trips, and
     /// the connection had no faults.
-    fn names_in_time(&self, tick_hz: u32) -> bool {
+    fn must_be_reported(&self, tick_hz: u32) -> bool {
         let talk = self.connection.as_ref().and_then(SimConnection::talk);
         let Some(rules) = talk.map(|talk| talk.client.room.lockstep.rules()) else { return false };
         rules.checksum_ticks >= tick_hz
@@ -152,7 +152,7 @@ impl ConnectionPair {
     /// Notes that the client has lost its connection, or wants another one besides.
     fn part(&mut self) {
         let Some(client_end) = &self.client_end else { return };
-        if self.has_parted || !client_end.is_gone && !client_end.wants_another {
+        if self.has_parted || !client_end.is_gone && !client_end.should_reconnect {
             return;
         }
         self.has_parted = true;
@@ -214,8 +214,8 @@ impl ConnectionPair {
         if client_end.bot().is_none() {
             return Ok(false);
         }
-        client_end.wire.hurry();
-        client_end.read_up(now)?;
+        client_end.wire.deliver_now();
+        client_end.read_all(now)?;
         let missing = client_end.wire.missing();
         let Some(bot) = client_end.bot() else { return Ok(false) };
         if missing > 0 {

@@ -8,7 +8,7 @@ use super::virtual_tcp::ServerTransport;
 use crate::client::lockstep_follower::DesyncReport;
 use crate::server::clients::client::Client;
 
-const SAME: &str = "a world in lockstep is that of the room after each tick";
+const SAME_WORLD_RULE: &str = "a world in lockstep is that of the room after each tick";
 const NAMED: &str = "a report names only worlds that differ";
 
 /// What a client said of its world.
@@ -62,11 +62,12 @@ impl DesyncModel {
             Some(own) if *own == checksum => Ok(true),
             Some(own) => {
                 let detail = format!("after {tick} ticks {checksum:016x} instead of {own:016x}");
-                Err(InvariantFailure::new(SAME, detail))
+                Err(InvariantFailure::new(SAME_WORLD_RULE, detail))
             }
-            None if self.newest(epoch).is_some_and(|newest| tick > newest + 1) => {
-                Err(InvariantFailure::new(SAME, format!("it has tick {tick}, which the room has not")))
-            }
+            None if self.newest(epoch).is_some_and(|newest| tick > newest + 1) => Err(InvariantFailure::new(
+                SAME_WORLD_RULE,
+                format!("it has tick {tick}, which the room has not"),
+            )),
             None => Ok(false),
         }
     }
@@ -78,7 +79,7 @@ impl DesyncModel {
     }
 
     /// A client begins again; the last tick of its world before.
-    pub fn restores(&mut self, client: u64, tick: u32) {
+    pub fn mark_restored(&mut self, client: u64, tick: u32) {
         if let Some((_, last)) = self.changed.get_mut(&client).and_then(|all| all.last_mut()) {
             *last = tick;
         }
@@ -105,7 +106,7 @@ impl DesyncModel {
         let is_changed = changed.any(|(first, last)| (*first..=*last).contains(&tick));
         if own.is_some_and(|own| *own != checksum) && !is_changed {
             let detail = format!("client {} says {checksum:016x} of tick {tick}", client.id);
-            return Err(InvariantFailure::new(SAME, detail));
+            return Err(InvariantFailure::new(SAME_WORLD_RULE, detail));
         }
         let label = match client.player() {
             Some(player) => format!("player {}", player.0),

@@ -70,7 +70,7 @@ pub struct LockstepBot {
     pub kind: LockstepBehavior,
     planted: Option<InjectedBug>,
     dice: BotRng,
-    corrupts_at: Option<Duration>,
+    corrupt_at: Option<Duration>,
     corruption: Option<Corruption>,
     /// The tick of the frame that must come next.
     next: Option<u32>,
@@ -99,7 +99,7 @@ impl LockstepBot {
             planted,
             dice: BotRng::new(part.seed),
             part,
-            corrupts_at: None,
+            corrupt_at: None,
             corruption: None,
             next: None,
             every: 1,
@@ -110,7 +110,7 @@ impl LockstepBot {
     }
 
     /// Takes what it has noted since the last call.
-    pub fn take_seen(&mut self) -> Vec<Observation> {
+    pub fn take_observations(&mut self) -> Vec<Observation> {
         std::mem::take(&mut self.seen)
     }
 
@@ -191,7 +191,7 @@ impl LockstepBot {
     }
 
     /// Makes false what is to be sent.
-    fn lie(&mut self, out: &mut AgentOutput) {
+    fn falsify_output(&mut self, out: &mut AgentOutput) {
         let dialect = &self.part.dialect;
         let encode = |name, values: &[Value]| dialect.encode(Direction::ToServer, name, values).ok();
         for message in std::mem::take(&mut out.packets) {
@@ -274,16 +274,16 @@ impl Agent for LockstepBot {
         out.faults.retain(|fault| fault.rule != "desync");
         self.note(before);
         if self.kind == LockstepBehavior::Lies {
-            self.lie(out);
+            self.falsify_output(out);
         }
     }
 
     fn act(&mut self, now: Duration, out: &mut AgentOutput) {
-        let corrupts_at = *self
-            .corrupts_at
+        let corrupt_at = *self
+            .corrupt_at
             .get_or_insert_with(|| now + self.dice.between(CORRUPTS_EVERY[0], CORRUPTS_EVERY[1]));
-        if self.kind == LockstepBehavior::Corrupts && now >= corrupts_at {
-            self.corrupts_at = None;
+        if self.kind == LockstepBehavior::Corrupts && now >= corrupt_at {
+            self.corrupt_at = None;
             let seed = self.dice.bits();
             self.inner.follower().corrupt(seed);
         }

@@ -67,11 +67,11 @@ impl fmt::Display for SimulationFailure {
 }
 
 /// Time for all clients to leave at the end, and for absent players to be gone.
-const LEAVING_TIME: Duration = Duration::from_secs(10 + LONGEST_ABSENCE.as_secs());
+const LEAVE_TIMEOUT: Duration = Duration::from_secs(10 + LONGEST_ABSENCE.as_secs());
 /// When all have closed their sockets.
 const CLOSING_TIME: Duration = Duration::from_secs(5);
 /// One in this many updates of a client that knows the whole state is compared with that state.
-const COMPARED: u32 = 40;
+const COMPARE_ONE_IN: u32 = 40;
 /// Maximum number of connections that begin in one tick.
 const BURST: usize = 20;
 
@@ -140,7 +140,7 @@ impl Simulation {
         // Bots close in an orderly way; the other clients then close their sockets.
         self.slots.iter_mut().for_each(ClientSlot::leave);
         self.host.is_ending = true;
-        while self.now() < time + LEAVING_TIME && !self.is_empty() {
+        while self.now() < time + LEAVE_TIMEOUT && !self.is_empty() {
             self.step(false)?;
             if self.now() > time + CLOSING_TIME {
                 self.slots.iter_mut().for_each(ClientSlot::close);
@@ -182,7 +182,7 @@ impl Simulation {
         self.at = None;
         self.host.tick(&mut self.counts)?;
         for served in self.host.run_workers(&mut self.counts)? {
-            if self.dice.below(COMPARED) == 0 {
+            if self.dice.below(COMPARE_ONE_IN) == 0 {
                 self.compare(&served)?;
             }
         }
@@ -203,7 +203,7 @@ impl Simulation {
         let first = self.dice.bits() as usize % self.slots.len().max(1);
         for turn in 0..count {
             let number = (first + turn) % self.slots.len();
-            self.slots[number].come_again_at(now + Duration::from_secs(6));
+            self.slots[number].reconnect_at(now + Duration::from_secs(6));
         }
     }
 

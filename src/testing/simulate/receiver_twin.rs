@@ -121,7 +121,7 @@ pub struct ReceiverTwin {
 impl ReceiverTwin {
     /// The twin of this client's receiver.
     pub fn new<L: Transport>(client: &Client<L>, seed: u64) -> ReceiverTwin {
-        ReceiverTwin { receiver: client.second_receiver(), dice: BotRng::new(seed) }
+        ReceiverTwin { receiver: client.clone_receiver(), dice: BotRng::new(seed) }
     }
 
     /// Begins like the receiver.

@@ -29,9 +29,9 @@ const QUEUED_TICKS: u32 = 2;
 /// Absent seats of one address. Few, so that the simulation reaches the limit.
 pub const ABSENT_PER_ADDRESS: usize = 32;
 const OWN: &str = "a client that comes back in time gets its own player";
-const LOST: &str = "an absent player stays in the world until its time is over";
-const GONE: &str = "a player whose time is over is gone";
-const STILL: &str = "an absent player does nothing";
+const ABSENT_STAYS: &str = "an absent player stays in the world until its time is over";
+const EXPIRED_IS_REMOVED: &str = "a player whose time is over is gone";
+const ABSENT_IS_IDLE: &str = "an absent player does nothing";
 
 /// When something happened, and the newest state then.
 #[derive(Clone)]
@@ -213,7 +213,7 @@ impl SeatModel {
 
     /// The world goes on in another run after this tick, with these players; all their clients are closed.
     /// Returns the keys of those who may come back, in the order in which their seats begin to wait.
-    pub fn restarted(&mut self, players: &[PlayerId], now: Duration, tick: u32) -> Vec<KeyedSeat> {
+    pub fn on_room_restart(&mut self, players: &[PlayerId], now: Duration, tick: u32) -> Vec<KeyedSeat> {
         self.gone.clear();
         let mut before = std::mem::take(&mut self.held);
         before.retain(|_, held| players.contains(&held.player));
@@ -251,7 +251,7 @@ impl SeatModel {
             let player = held.player;
             if tick > held.joined + QUEUED_TICKS && !is_in(player) {
                 return Err(InvariantFailure::new(
-                    LOST,
+                    ABSENT_STAYS,
                     format!("player {} is not in tick {tick}", player.0),
                 ));
             }
@@ -261,14 +261,20 @@ impl SeatModel {
                 return Err(InvariantFailure::new("a player that stays joins once", detail));
             }
             if held.connection.is_none() && commands.iter().any(|command| command.player == player) {
-                return Err(InvariantFailure::new(STILL, format!("player {} in tick {tick}", player.0)));
+                return Err(InvariantFailure::new(
+                    ABSENT_IS_IDLE,
+                    format!("player {} in tick {tick}", player.0),
+                ));
             }
         }
         let late = |(player, since): (&PlayerId, &u32)| {
             (tick > since + QUEUED_TICKS && is_in(*player)).then_some(player.0)
         };
         if let Some(player) = self.gone.iter().find_map(late) {
-            return Err(InvariantFailure::new(GONE, format!("player {player} is in tick {tick}")));
+            return Err(InvariantFailure::new(
+                EXPIRED_IS_REMOVED,
+                format!("player {player} is in tick {tick}"),
+            ));
         }
         self.gone.retain(|player, _| is_in(*player));
         Ok(())

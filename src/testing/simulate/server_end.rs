@@ -154,7 +154,7 @@ impl SimConnection {
             && let Some((until, _)) = talk.last
             && now < until
         {
-            talk.client.send_waiting(now);
+            talk.client.flush(now);
             if talk.client.sender.backlog() == 0 {
                 self.wire.server_end();
             }
@@ -262,7 +262,7 @@ impl SimConnection {
     fn finish(&mut self, host: &mut SimServer, counts: &mut SimulationCounts) {
         if let SimConnectionStage::Talking(talk) = &self.stage {
             talk.leave_world(host, counts);
-            talk.client.set_gone();
+            talk.client.mark_reader_ended();
             talk.client.line.cut();
         }
         self.wire.server_end();

@@ -145,13 +145,13 @@ impl SimRoom {
 
     /// Ends the room; another with the same name continues from this snapshot.
     fn begin_again(&mut self, snapshot: &[u8], now: Duration) -> Result<(), InvariantFailure> {
-        self.handle.set_over();
+        self.handle.mark_ended();
         let mut dice = self.dice.clone();
         let broken = |reason| InvariantFailure::new("a snapshot can be restored", reason);
         let shadow = (self.kind.about.restore)(snapshot).map_err(broken)?;
         let options = RoomConfig { epoch: epoch(&mut dice), ..self.handle.options.clone() };
         let room = (self.kind.resume)(snapshot, &|_| options.clone()).map_err(broken)?;
-        let keys = self.seats.restarted(&shadow.players(), now, shadow.tick());
+        let keys = self.seats.on_room_restart(&shadow.players(), now, shadow.tick());
         room.handle().expect(&keys, now);
         let empty = SeatModel::new(Duration::ZERO, self.kind.about.bot_hooks.compare_absence);
         let seats = std::mem::replace(&mut self.seats, empty);

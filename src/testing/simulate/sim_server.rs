@@ -432,7 +432,7 @@ impl SimServer {
 
 /// A client as the holder of a seat, if it has a key.
 fn holder(client: &Client<ServerTransport>) -> Option<SeatHolder> {
-    let key = client.inspect_key?.bytes();
+    let key = client.resume_key?.bytes();
     Some(SeatHolder { key, connection: client.id, from: client.household() })
 }
 
@@ -446,7 +446,7 @@ fn expect(
     if client.endpoint.dialect.name() != game.dialect() {
         return;
     }
-    let from = client.followed_from().unwrap_or_default();
+    let from = client.updates_from_tick().unwrap_or_default();
     for tick in ticks.iter().filter(|tick| tick.tick() > from) {
         expected.extend(game.marks(&**tick, client.player(), &client.endpoint.dialect));
     }
@@ -484,7 +484,7 @@ impl CheckedRunner<'_> {
         client: &Client<ServerTransport>,
         turn: &mut UpdateFn<'_>,
     ) -> Result<Option<bool>, InvariantFailure> {
-        client.send_waiting(self.now);
+        client.flush(self.now);
         let is_behind = client.sender.backlog() > 0;
         if is_behind {
             client.line.0.note();

@@ -106,7 +106,7 @@ impl OneWayStream {
     }
 
     /// Takes at most `most` bytes that have arrived.
-    fn pull(&mut self, now: Duration, most: usize) -> ReadResult {
+    fn take_arrived(&mut self, now: Duration, most: usize) -> ReadResult {
         let mut taken = Vec::new();
         while taken.len() < most
             && let Some((arrives, piece)) = self.pieces.front_mut()
@@ -225,7 +225,7 @@ impl VirtualTcp {
         if inner.is_reset {
             return ReadResult::Reset;
         }
-        let read = inner.down.pull(self.clock.now(), most);
+        let read = inner.down.take_arrived(self.clock.now(), most);
         if let ReadResult::Bytes(bytes) = &read {
             inner.expected.arrived(bytes);
         }
@@ -245,7 +245,7 @@ impl VirtualTcp {
     }
 
     /// The client vanishes silently: it neither reads nor writes any more.
-    pub fn vanish(&self, is_half_open: bool) {
+    pub fn disappear(&self, is_half_open: bool) {
         self.inner.lock().client = if is_half_open { ClientState::HalfOpen } else { ClientState::Vanished };
     }
 
@@ -265,7 +265,7 @@ impl VirtualTcp {
     }
 
     /// Delivers all bytes on their way to the client.
-    pub fn hurry(&self) {
+    pub fn deliver_now(&self) {
         let (now, inner) = (self.clock.now(), &mut *self.inner.lock());
         inner.down.pieces.iter_mut().for_each(|(arrives, _)| *arrives = (*arrives).min(now));
         inner.down.last = inner.down.last.min(now);
@@ -280,7 +280,7 @@ impl VirtualTcp {
             _ if inner.is_cut => ReadResult::End,
             _ if inner.is_reset => ReadResult::Reset,
             ClientState::Vanished | ClientState::HalfOpen => ReadResult::Nothing,
-            ClientState::Here | ClientState::Closed => inner.up.pull(self.clock.now(), most),
+            ClientState::Here | ClientState::Closed => inner.up.take_arrived(self.clock.now(), most),
         }
     }
 
@@ -443,7 +443,7 @@ mod tests {
         wire.respond(b"x");
         clock.set(ms(49));
         assert_eq!(wire.read(9), ReadResult::Nothing);
-        wire.hurry();
+        wire.deliver_now();
         assert_eq!((wire.read(9), wire.mismatch()), (ReadResult::Bytes(b"x".to_vec()), None));
     }
 
@@ -476,7 +476,7 @@ mod tests {
             clock.set(clock.now() + Duration::from_millis(1));
         }
         assert_eq!((wire.read(9), wire.mismatch()), (ReadResult::Bytes(b"x".to_vec()), Some(0)));
-        wire.vanish(true);
+        wire.disappear(true);
         assert_eq!(wire.server_read(9), ReadResult::Nothing);
         assert!(end.send([&b"x"[..]].into_iter()).is_err());
         assert_eq!(wire.server_read(9), ReadResult::Reset);

@@ -34,10 +34,10 @@ const TAIL_EVERY: u32 = 100;
 pub const WINDOW: u32 = 300;
 /// Ticks between two actions of the operator, between two absences, and between two lost connections.
 const OPERATOR_EVERY: u32 = 25;
-const AWAY_EVERY: u32 = 430;
-const LOST_EVERY: u32 = 700;
+const DISCONNECT_INTERVAL_TICKS: u32 = 430;
+const LOST_CONNECTION_INTERVAL_TICKS: u32 = 700;
 /// Draws of the operator ([`Bots::operate`](crate::game::bots::Bots::operate)); the first ones are for a host.
-const DRAWS: [u32; 2] = [7, 400];
+const OPERATOR_ROLLS: [u32; 2] = [7, 400];
 
 /// What is run.
 #[derive(Debug, Clone)]
@@ -69,7 +69,7 @@ pub struct SynctestReport {
     pub deeds: BotStats,
     /// The fewest players with a command of their own in a whole [`WINDOW`] behind the first, in which they
     /// join; `None` if there was none.
-    pub least_acting: Option<usize>,
+    pub min_acting_players: Option<usize>,
 }
 
 impl SynctestReport {
@@ -82,11 +82,11 @@ impl SynctestReport {
             *self.commands.entry(kind.clone()).or_default() += count;
         }
         self.deeds.add(&other.deeds);
-        self.note_acting(other.least_acting);
+        self.note_acting(other.min_acting_players);
     }
 
     fn note_acting(&mut self, acting: Option<usize>) {
-        self.least_acting = [self.least_acting, acting].into_iter().flatten().min();
+        self.min_acting_players = [self.min_acting_players, acting].into_iter().flatten().min();
     }
 }
 
@@ -218,7 +218,7 @@ pub fn run(plan: &SynctestPlan, see: &mut dyn FnMut(&TickRecord)) -> Result<Sync
             }
             see(&recorded);
             beside.tick(&recorded)?;
-            trouble.make(&recorded, &*beside.world, &mut server);
+            trouble.inject(&recorded, &*beside.world, &mut server);
         }
     }
     beside.report.checksum = beside.world.checksum();
@@ -333,24 +333,24 @@ struct DisturbanceInjector {
 
 impl DisturbanceInjector {
     /// After a tick: for the next one.
-    fn make(&mut self, recorded: &TickRecord, world: &dyn DynWorld, server: &mut EmbeddedServer) {
+    fn inject(&mut self, recorded: &TickRecord, world: &dyn DynWorld, server: &mut EmbeddedServer) {
         let (tick, mut players) = (recorded.tick, world.players());
         players.sort_unstable();
         let which = self.dice.bits() as usize;
         let player = players.get(which % players.len().max(1)).copied();
         if tick % OPERATOR_EVERY == 3 {
-            let draw = DRAWS[0] + self.dice.below(DRAWS[1] - DRAWS[0]);
+            let draw = OPERATOR_ROLLS[0] + self.dice.below(OPERATOR_ROLLS[1] - OPERATOR_ROLLS[0]);
             let draw = (draw, player, self.notices + 1, Some(&*recorded.published));
             if let Some(operated) = (self.about.bot_hooks.operator_event)(draw, &mut self.dice) {
                 self.notices += u32::from(operated.is_notice);
                 server.operate(operated.action);
             }
         }
-        if let Some(player) = player.filter(|_| tick % AWAY_EVERY == 5) {
+        if let Some(player) = player.filter(|_| tick % DISCONNECT_INTERVAL_TICKS == 5) {
             server.operate((self.about.disconnect)(player));
         }
-        if tick % LOST_EVERY == LOST_EVERY - 1 {
-            server.lose_bot(which);
+        if tick % LOST_CONNECTION_INTERVAL_TICKS == LOST_CONNECTION_INTERVAL_TICKS - 1 {
+            server.disconnect_bot(which);
         }
     }
 }

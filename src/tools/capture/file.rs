@@ -17,7 +17,7 @@ pub struct Packet<'a> {
     /// Its bytes, as far as they were captured.
     pub bytes: &'a [u8],
     /// The packet's original size in bytes.
-    pub whole_bytes: usize,
+    pub original_length: usize,
     /// Whether the machine received the packet (`Some(true)`) or sent it, if the file says so.
     pub inbound: Option<bool>,
     /// The packet's comments.

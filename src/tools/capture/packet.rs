@@ -158,7 +158,7 @@ pub fn decode<'a>(packet: &Packet<'a>) -> Option<Segment<'a>> {
 /// The content of a packet without one.
 pub fn segment<'a>(packet: &Packet<'a>) -> Result<Segment<'a>, Foreign> {
     let bytes = packet.bytes;
-    let within = Within { cut: packet.whole_bytes.saturating_sub(bytes.len()), depth: 0 };
+    let within = Within { cut: packet.original_length.saturating_sub(bytes.len()), depth: 0 };
     match packet.link {
         LINK_RAW | LINK_RAW_BSD | LINK_RAW_OPENBSD | LINK_IPV4 | LINK_IPV6 => within.ip(bytes),
         // Four bytes name the family, in some machine's byte order: the version in the IP header

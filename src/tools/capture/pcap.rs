@@ -32,7 +32,7 @@ const NANOSECONDS: [u8; 4] = [0xa1, 0xb2, 0x3c, 0x4d];
 /// The only version written since 1998.
 const MAJOR: u16 = 2;
 /// The link's number is the lower half; the upper half may describe checksums after packets.
-const LINK_BITS: u32 = 0xffff;
+const LINK_TYPE_MASK: u32 = 0xffff;
 
 /// The format of a file by its first bytes; `None` if it is not pcap.
 pub(super) fn format(bytes: &[u8]) -> Option<PcapFormat> {
@@ -61,7 +61,7 @@ pub(super) fn header(cursor: &mut Cursor<'_>, format: PcapFormat) -> Result<u32,
         return Err(at_version.error(FormatRule::Version(major)));
     }
     let (_zone, _accuracy, _longest) = (cursor.u32()?, cursor.u32()?, cursor.u32()?);
-    Ok(cursor.u32()? & LINK_BITS)
+    Ok(cursor.u32()? & LINK_TYPE_MASK)
 }
 
 /// Takes the next packet; an error if the bytes end before it does.
@@ -78,7 +78,7 @@ pub(super) fn packet<'a>(
         at_ns: seconds.saturating_mul(1_000_000_000).saturating_add(units.saturating_mul(format.unit_ns)),
         link,
         bytes: cursor.take(here)?,
-        whole_bytes: whole.max(here),
+        original_length: whole.max(here),
         inbound: None,
         comments: Vec::new(),
     })

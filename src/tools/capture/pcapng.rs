@@ -20,7 +20,7 @@ use super::file::{ByteOrder, CaptureError, Cursor, FormatRule, Packet};
 const SECTION: u32 = 0x0a0d_0d0a;
 const INTERFACE: u32 = 1;
 const OLD_PACKET: u32 = 2;
-const SIMPLE_PACKET: u32 = 3;
+const SIMPLE_PACKET_BLOCK: u32 = 3;
 const NAMES: u32 = 4;
 const ENHANCED_PACKET: u32 = 6;
 
@@ -61,7 +61,7 @@ pub(super) fn is_pcapng(bytes: &[u8]) -> bool {
 #[derive(Debug, Clone, Copy)]
 struct Interface {
     link: u32,
-    longest_bytes: usize,
+    snap_length: usize,
     resolution: u8,
     offset_seconds: i64,
 }
@@ -130,7 +130,7 @@ impl Blocks {
             SECTION => section(body)?,
             INTERFACE => self.interfaces.push(interface(body)?),
             NAMES => return Ok(Some(Block::Names(body))),
-            ENHANCED_PACKET | OLD_PACKET | SIMPLE_PACKET => {
+            ENHANCED_PACKET | OLD_PACKET | SIMPLE_PACKET_BLOCK => {
                 return packet(kind, body, &self.interfaces, room).map(|packet| Some(Block::Packet(packet)));
             }
             _ => {}
@@ -204,12 +204,12 @@ fn option<'a>(body: &mut Cursor<'a>) -> Result<Option<(u16, Cursor<'a>)>, Captur
 
 fn interface(mut body: Cursor<'_>) -> Result<Interface, CaptureError> {
     let (link, _reserved) = (body.u16()?, body.u16()?);
-    let longest_bytes = match body.u32()? {
+    let snap_length = match body.u32()? {
         0 => usize::MAX,
         bytes => bytes as usize,
     };
     let mut interface =
-        Interface { link: link.into(), longest_bytes, resolution: MICROSECONDS, offset_seconds: 0 };
+        Interface { link: link.into(), snap_length, resolution: MICROSECONDS, offset_seconds: 0 };
     while let Some((number, mut value)) = option(&mut body)? {
         match number {
             INTERFACE_RESOLUTION => interface.resolution = value.array::<1>()?[0],
@@ -244,11 +244,11 @@ fn packet<'a>(
     };
     let interface = interfaces.get(number as usize);
     let interface = interface.ok_or_else(|| at_interface.error(FormatRule::Interface(number)))?;
-    if kind == SIMPLE_PACKET {
-        let whole_bytes = body.u32()? as usize;
-        let bytes = body.take(whole_bytes.min(interface.longest_bytes))?;
+    if kind == SIMPLE_PACKET_BLOCK {
+        let original_length = body.u32()? as usize;
+        let bytes = body.take(original_length.min(interface.snap_length))?;
         let link = interface.link;
-        return Ok(Packet { number: 0, at_ns: 0, link, bytes, whole_bytes, inbound: None, comments });
+        return Ok(Packet { number: 0, at_ns: 0, link, bytes, original_length, inbound: None, comments });
     }
     let units = u64::from(body.u32()?) << 32 | u64::from(body.u32()?);
     let (here, whole) = (body.u32()? as usize, body.u32()? as usize);
@@ -257,7 +257,7 @@ fn packet<'a>(
         at_ns: interface.nanoseconds(units),
         link: interface.link,
         bytes: body.take_padded(here)?,
-        whole_bytes: whole.max(here),
+        original_length: whole.max(here),
         inbound: None,
         comments,
     };
@@ -355,13 +355,13 @@ pub fn write_packet(out: &mut Vec<u8>, about: &PacketMeta<'_>, bytes: &[u8]) {
 }
 
 /// Appends the beginning of a packet of `whole_bytes`.
-pub fn write_part(out: &mut Vec<u8>, about: &PacketMeta<'_>, bytes: &[u8], whole_bytes: usize) {
+pub fn write_part(out: &mut Vec<u8>, about: &PacketMeta<'_>, bytes: &[u8], original_length: usize) {
     write_block(out, ENHANCED_PACKET, |out| {
         out.extend_from_slice(&about.interface.to_le_bytes());
         out.extend_from_slice(&((about.at_ns >> 32) as u32).to_le_bytes());
         out.extend_from_slice(&(about.at_ns as u32).to_le_bytes());
         out.extend_from_slice(&(bytes.len() as u32).to_le_bytes());
-        out.extend_from_slice(&(whole_bytes as u32).to_le_bytes());
+        out.extend_from_slice(&(original_length as u32).to_le_bytes());
         out.extend_from_slice(bytes);
         pad(out, bytes.len());
         if !about.comment.is_empty() {

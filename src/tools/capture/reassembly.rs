@@ -42,7 +42,7 @@ pub struct StreamPiece<'a> {
     pub bytes: &'a [u8],
     /// Whether bytes are missing between this end's previous piece and this one;
     /// [`TcpConnection::holes`] gives their number.
-    pub hole_before: bool,
+    pub gap_before: bool,
 }
 
 /// Bytes that one end sent and that are not in the capture.
@@ -257,12 +257,12 @@ impl<'a> DirectionBuilder<'a> {
                 continue;
             }
             let Chunk { at_ns, packet, .. } = chunk;
-            let hole_before = offset > at;
-            if hole_before {
+            let gap_before = offset > at;
+            if gap_before {
                 holes.push(Gap { from, at_ns, packet, bytes: (offset - at) as u64 });
             }
             readable = packet.max(readable);
-            ready.push((readable, StreamPiece { from, at_ns, packet, bytes, hole_before }));
+            ready.push((readable, StreamPiece { from, at_ns, packet, bytes, gap_before }));
             at = offset + bytes.len() as i64;
         }
         if line.sent() > at {

@@ -159,7 +159,7 @@ pub(super) mod tests {
             let Some(PayloadChunk { connection, from, bytes }) = passing.receive(packet)? else { continue };
             pieces.resize(pieces.len().max(connection + 1), Vec::new());
             let (at_ns, packet) = (packet.at_ns, packet.number);
-            pieces[connection].push(StreamPiece { from, at_ns, packet, bytes, hole_before: false });
+            pieces[connection].push(StreamPiece { from, at_ns, packet, bytes, gap_before: false });
         }
         let connections: Vec<TcpConnection<'static>> = passing.finish()?;
         pieces.resize(connections.len(), Vec::new());
@@ -187,8 +187,8 @@ pub(super) mod tests {
         };
         let encoded: Vec<Vec<u8>> = segments.iter().map(encoded).collect();
         let packets = encoded.iter().zip(1..).map(|(bytes, number)| {
-            let (at_ns, whole_bytes, comments) = (number as u64, bytes.len(), Vec::new());
-            Packet { number, at_ns, link: LINK_RAW, bytes, whole_bytes, inbound: None, comments }
+            let (at_ns, original_length, comments) = (number as u64, bytes.len(), Vec::new());
+            Packet { number, at_ns, link: LINK_RAW, bytes, original_length, inbound: None, comments }
         });
         is_orderly(&Capture { packets: packets.collect(), ..Capture::default() })
     }

@@ -38,7 +38,7 @@ impl Capture<'_> {
     /// Whether the capture left out a part of a packet with packet tables.
     pub(crate) fn has_truncated_tables(&self) -> bool {
         let of_world = self.packets.iter().filter(|packet| packet.link == LINK_WORLD);
-        of_world.filter(|packet| packet.bytes.len() < packet.whole_bytes).any(|packet| {
+        of_world.filter(|packet| packet.bytes.len() < packet.original_length).any(|packet| {
             // A table's record is known by its first two bytes.
             matches!(world_record::kind_of(packet.bytes), Some(world_record::TABLE))
         })
@@ -58,7 +58,7 @@ impl Capture<'_> {
                 continue;
             };
             let now = reading.get_or_insert_default();
-            if packet.bytes.len() < packet.whole_bytes {
+            if packet.bytes.len() < packet.original_length {
                 return Err(format!(
                     "the capture truncated the packet tables (snapshot length), at packet {}",
                     packet.number

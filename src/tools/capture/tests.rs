@@ -53,7 +53,7 @@ fn told(bytes: &[u8]) -> (String, String, Vec<usize>) {
     let (mut client, mut server, mut packets) = (String::new(), String::new(), Vec::new());
     for piece in &connections[0].pieces {
         let said = if piece.from == TcpSide::Client { &mut client } else { &mut server };
-        if piece.hole_before {
+        if piece.gap_before {
             said.push('_');
         }
         said.push_str(str::from_utf8(piece.bytes).expect("text"));
@@ -114,13 +114,13 @@ fn both_families_have_correct_checksums_and_round_trip() {
             covered.extend(((bytes.len() - segment_at) as u16).to_be_bytes());
             covered.extend(&bytes[segment_at..]);
             assert_eq!(folded(&covered), 0xffff, "{from} {payload:?}");
-            let whole_bytes = bytes.len();
+            let original_length = bytes.len();
             let packet = Packet {
                 number: 1,
                 at_ns: 0,
                 link: LINK_RAW,
                 bytes: &bytes,
-                whole_bytes,
+                original_length,
                 inbound: None,
                 comments: vec![],
             };
@@ -129,7 +129,7 @@ fn both_families_have_correct_checksums_and_round_trip() {
                 |address: SocketAddr| SocketAddr::new(address.ip().to_canonical(), address.port());
             assert_eq!((segment.head.from, segment.head.to), (canonical(from), canonical(to)));
             assert_eq!(segment.payload, payload);
-            for end in 0..whole_bytes {
+            for end in 0..original_length {
                 // However little was captured: a segment with less of its payload, or none at all.
                 let cut = packet::decode(&Packet { bytes: &bytes[..end], ..packet.clone() });
                 assert!(cut.is_none_or(|cut| cut.head == segment.head && payload.starts_with(cut.payload)));
@@ -402,7 +402,7 @@ proptest! {
     fn random_bytes_never_panic(body in proptest::collection::vec(any::<u8>(), 0..200)) {
         exhaust(&body);
         let _ = world_record::decode(&body);
-        let packet = Packet { number: 1, at_ns: 0, link: 1, bytes: &body, whole_bytes: 300, inbound: None, comments: vec![] };
+        let packet = Packet { number: 1, at_ns: 0, link: 1, bytes: &body, original_length: 300, inbound: None, comments: vec![] };
         for link in [0, 1, 101, 108, 113, 276] {
             let _ = packet::decode(&Packet { link, ..packet.clone() });
         }

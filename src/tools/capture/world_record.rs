@@ -36,7 +36,7 @@ type Text<'a> = Untrusted<&'a str>;
 /// The layout that is written and read here.
 const VERSION: u8 = 4;
 /// The layout before it, which is read as well.
-const BEFORE: u8 = 3;
+const PREVIOUS_VERSION: u8 = 3;
 const WORLD: u8 = 1;
 const TICK: u8 = 2;
 const CLIENT: u8 = 3;
@@ -165,7 +165,7 @@ impl fmt::Display for WorldRecordError {
             WorldRecordError::Version(found) => {
                 write!(
                     out,
-                    "the record has layout {found}; this version reads the layouts {BEFORE} and {VERSION}"
+                    "the record has layout {found}; this version reads the layouts {PREVIOUS_VERSION} and {VERSION}"
                 )
             }
             WorldRecordError::Kind(kind) => write!(out, "unknown kind of record: {kind}"),
@@ -259,7 +259,7 @@ fn write_text(out: &mut Vec<u8>, text: Text<'_>) {
 /// The kind of the record that begins so; `None` if the layout is unknown.
 pub(super) fn kind_of(bytes: &[u8]) -> Option<u8> {
     let [version, kind, ..] = bytes else { return None };
-    [BEFORE, VERSION].contains(version).then_some(*kind)
+    [PREVIOUS_VERSION, VERSION].contains(version).then_some(*kind)
 }
 
 /// Decodes the name of a room and its record.
@@ -269,7 +269,7 @@ pub(super) fn kind_of(bytes: &[u8]) -> Option<u8> {
 pub fn decode(bytes: &[u8]) -> Result<(Untrusted<&str>, WorldRecord<'_>), WorldRecordError> {
     let mut reader = RecordReader { bytes };
     let version = u8::from_le_bytes(reader.array()?);
-    if ![BEFORE, VERSION].contains(&version) {
+    if ![PREVIOUS_VERSION, VERSION].contains(&version) {
         return Err(WorldRecordError::Version(version));
     }
     let kind = u8::from_le_bytes(reader.array()?);
@@ -353,8 +353,11 @@ impl<'a> RecordReader<'a> {
 
     fn world(&mut self, version: u8) -> Result<WorldRecord<'a>, WorldRecordError> {
         let seed = self.u32()?;
-        let map_size =
-            if version == BEFORE { Some((Untrusted::new("map_size_px"), self.u32()?)) } else { None };
+        let map_size = if version == PREVIOUS_VERSION {
+            Some((Untrusted::new("map_size_px"), self.u32()?))
+        } else {
+            None
+        };
         let tick_hz = self.u32()?;
         let options = map_size.map_or_else(|| self.pairs(RecordReader::u32), |option| Ok(vec![option]))?;
         let (code_hash, tick) = (self.u64()?, self.u32()?);

@@ -124,7 +124,7 @@ impl Capture<'_> {
             let comment = &packet.comments.join("; ");
             let about =
                 PacketMeta { interface: CLIENTS, at_ns: packet.at_ns, inbound: packet.inbound, comment };
-            pcapng::write_part(&mut out, &about, packet.bytes, packet.whole_bytes);
+            pcapng::write_part(&mut out, &about, packet.bytes, packet.original_length);
         }
         Ok(out)
     }

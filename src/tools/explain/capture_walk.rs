@@ -166,13 +166,13 @@ pub(crate) fn conversation_with<'c>(
     otherwise: &'c Dialect,
 ) -> Conversation<'c> {
     let mut conversation = Conversation::new(codes, otherwise);
-    guess.into_iter().for_each(|guess| conversation.take_guess(guess));
+    guess.into_iter().for_each(|guess| conversation.set_guess(guess));
     midway(connection, conversation)
 }
 
 fn midway<'c>(connection: &TcpConnection<'_>, mut conversation: Conversation<'c>) -> Conversation<'c> {
     if !connection.has_begin {
-        conversation.begin_midway();
+        conversation.start_midstream();
     }
     conversation
 }
@@ -195,7 +195,7 @@ impl<'c> Survey<'c> {
         let is_needed = !connection.has_begin || !connection.holes.is_empty();
         is_needed.then(|| {
             let mut conversation = midway(connection, Conversation::new(codes, otherwise));
-            conversation.be_brief(true);
+            conversation.set_brief(true);
             Survey { conversation, read: 0 }
         })
     }
@@ -209,7 +209,7 @@ impl<'c> Survey<'c> {
     pub fn receive(&mut self, piece: &StreamPiece<'_>) -> bool {
         self.read += 1;
         let (conversation, from) = (&mut self.conversation, side(piece.from));
-        if piece.hole_before {
+        if piece.gap_before {
             conversation.skip(from);
         }
         conversation.receive_each(from, piece.bytes, |_| {});
@@ -223,7 +223,7 @@ impl<'c> Survey<'c> {
             return None;
         }
         [Side::Client, Side::Server].into_iter().for_each(|from| drop(conversation.finish(from)));
-        conversation.guess().cloned().map(DialectGuess::made_final)
+        conversation.guess().cloned().map(DialectGuess::finalized)
     }
 }
 
@@ -236,7 +236,7 @@ pub(crate) fn items<'c>(
     mut each: impl FnMut(Explanation<'c>),
 ) {
     let from = side(piece.from);
-    if piece.hole_before {
+    if piece.gap_before {
         conversation.skip(from).into_iter().for_each(&mut each);
     }
     conversation.receive_each(from, piece.bytes, &mut each);
@@ -256,7 +256,7 @@ pub(crate) fn with_links(mut words: String, capture: &Capture<'_>) -> String {
 
 /// How much of the packets was left out when they were captured, in words; `None` if they are whole.
 pub(crate) fn truncated(capture: &Capture<'_>) -> Option<String> {
-    let missing = |packet: &capture::Packet<'_>| packet.whole_bytes.saturating_sub(packet.bytes.len());
+    let missing = |packet: &capture::Packet<'_>| packet.original_length.saturating_sub(packet.bytes.len());
     let (packets, bytes) = capture
         .packets
         .iter()
@@ -290,7 +290,7 @@ pub(crate) fn side(end: TcpSide) -> Side {
 
 /// The size of the hole before a piece, which is then marked as reported. Holes are in the order of
 /// their packets.
-fn hole_before(holes: &[Gap], piece: &StreamPiece<'_>, told: &mut [bool]) -> u64 {
+fn gap_before(holes: &[Gap], piece: &StreamPiece<'_>, told: &mut [bool]) -> u64 {
     let first = holes.partition_point(|hole| hole.packet < piece.packet);
     let here = holes.iter().enumerate().skip(first).take_while(|(_, hole)| hole.packet == piece.packet);
     let mut here = here.filter(|(_, hole)| hole.from == piece.from);
@@ -348,8 +348,8 @@ impl<'c> ConnectionReader<'c> {
             let guess = self.conversation.guess().cloned();
             tell(CaptureItemKind::Begin { guess, client, server, is_whole });
         }
-        if piece.hole_before {
-            let bytes = hole_before(&self.holes, piece, &mut self.reported_gaps);
+        if piece.gap_before {
+            let bytes = gap_before(&self.holes, piece, &mut self.reported_gaps);
             self.conversation.skip(from).into_iter().for_each(|item| self.tally.item(item, &mut tell));
             self.tally.missing_bytes += bytes;
             tell(CaptureItemKind::Hole(from, bytes));
@@ -372,7 +372,7 @@ impl<'c> ConnectionReader<'c> {
                 self.tally.item(item, tell);
             }
             let holes = self.holes.iter().zip(&self.reported_gaps);
-            for (hole, _) in holes.filter(|(hole, is_told)| hole.from == end && !**is_told) {
+            for (hole, _) in holes.filter(|(hole, has_ack_packets)| hole.from == end && !**has_ack_packets) {
                 self.tally.missing_bytes += hole.bytes;
                 tell(CaptureItemKind::Hole(side(end), hole.bytes));
             }

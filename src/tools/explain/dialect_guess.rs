@@ -59,15 +59,15 @@ impl<'c> DialectGuess<'c> {
 
     /// The same guess, fixed against later messages: for the second pass over a connection that was
     /// read to its end.
-    pub fn made_final(mut self) -> DialectGuess<'c> {
-        let best = self.most_read();
+    pub fn finalized(mut self) -> DialectGuess<'c> {
+        let best = self.max_read();
         self.tried.retain(|one| one.read == best);
         self.is_final = true;
         self
     }
 
     /// Adds a message as evidence.
-    pub fn weigh(&mut self, from: Side, opcode: Opcode, message: &[u8]) {
+    pub fn add_evidence(&mut self, from: Side, opcode: Opcode, message: &[u8]) {
         if self.is_final {
             return;
         }
@@ -79,17 +79,17 @@ impl<'c> DialectGuess<'c> {
             }
         }
         self.formats[usize::from(opcode == Opcode::Text)] += usize::from(is_read);
-        let best = self.most_read();
+        let best = self.max_read();
         self.tried.retain(|one| one.read + limits::DIALECT_GUESS_MAX_DEFICIT > best);
     }
 
-    fn most_read(&self) -> usize {
+    fn max_read(&self) -> usize {
         self.tried.iter().map(|one| one.read).max().unwrap_or_default()
     }
 
     /// The dialects that read the most messages, the likelier first.
     pub fn candidates(&self) -> Vec<&'c Dialect> {
-        let best = self.most_read();
+        let best = self.max_read();
         self.tried.iter().filter(|one| one.read == best).map(|one| one.dialect).collect()
     }
 
@@ -99,7 +99,7 @@ impl<'c> DialectGuess<'c> {
     }
 
     /// The dialects still tried: the candidates and those that may become one.
-    pub fn in_contention(&self) -> Vec<&'c Dialect> {
+    pub fn remaining_candidates(&self) -> Vec<&'c Dialect> {
         self.tried.iter().map(|one| one.dialect).collect()
     }
 

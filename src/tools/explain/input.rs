@@ -71,13 +71,15 @@ pub fn read(contents: &[u8]) -> Result<Vec<InputPiece>, String> {
     let contents = &*unmarked(contents)?;
     match std::str::from_utf8(contents) {
         Ok(text) if text.lines().all(is_hexadecimal) => read_text(text),
-        Ok(text) if is_typed(text) && !http_head::may_begin(contents, Side::Client) => Err(complaint(text)),
+        Ok(text) if looks_typed(text) && !http_head::may_begin(contents, Side::Client) => {
+            Err(complaint(text))
+        }
         _ => Ok(vec![InputPiece { from: None, bytes: contents.to_vec() }]),
     }
 }
 
 fn is_hexadecimal(line: &str) -> bool {
-    marked(line).1.chars().all(is_sign)
+    parse_sender_mark(line).1.chars().all(is_sign)
 }
 
 fn is_sign(sign: char) -> bool {
@@ -85,7 +87,7 @@ fn is_sign(sign: char) -> bool {
 }
 
 /// Whether a person typed the input: no frame looks like that.
-fn is_typed(text: &str) -> bool {
+fn looks_typed(text: &str) -> bool {
     text.chars().all(|sign| matches!(sign, ' '..='~' | '\t' | '\r' | '\n'))
 }
 
@@ -93,14 +95,14 @@ fn is_typed(text: &str) -> bool {
 fn complaint(text: &str) -> String {
     let mut lines = text.lines().enumerate();
     let wrong = lines.find_map(|(index, line)| {
-        let sign = marked(line).1.chars().find(|sign| !is_sign(*sign))?;
+        let sign = parse_sender_mark(line).1.chars().find(|sign| !is_sign(*sign))?;
         Some(format!("line {}: {sign:?} is not a hexadecimal digit", index + 1))
     });
     wrong.unwrap_or_default()
 }
 
 /// The sender of a line, and the rest of the line without its comment.
-fn marked(line: &str) -> (Option<Side>, &str) {
+fn parse_sender_mark(line: &str) -> (Option<Side>, &str) {
     let line = line.split('#').next().unwrap_or_default().trim();
     match (line.strip_prefix('>'), line.strip_prefix('<')) {
         (Some(rest), _) => (Some(Side::Client), rest),
@@ -113,7 +115,7 @@ fn marked(line: &str) -> (Option<Side>, &str) {
 fn read_text(text: &str) -> Result<Vec<InputPiece>, String> {
     let mut pieces: Vec<(Option<Side>, String)> = Vec::new();
     for line in text.lines() {
-        let (from, digits) = marked(line);
+        let (from, digits) = parse_sender_mark(line);
         match pieces.last_mut() {
             Some((_, before)) if from.is_none() => before.extend([" ", digits]),
             _ if from.is_none() && digits.trim().is_empty() => {}

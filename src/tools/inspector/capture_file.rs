@@ -102,7 +102,7 @@ impl CaptureFile {
         }
         while left > 0 {
             let Some(n) = self.list.next_to_explain() else { break };
-            left -= self.judge_piece(n);
+            left -= self.filter_piece(n);
         }
         (self.read < self.order.len() && !self.is_full) || self.list.next_to_explain().is_some()
     }
@@ -151,7 +151,7 @@ impl CaptureFile {
     }
 
     /// Judges the entries of the piece of this one; returns what it cost.
-    fn judge_piece(&mut self, n: u64) -> i64 {
+    fn filter_piece(&mut self, n: u64) -> i64 {
         let Some((client, place)) = self.list.get(n).map(|entry| (entry.client, entry.place)) else {
             return 1;
         };
@@ -187,7 +187,7 @@ impl CaptureFile {
         let mut cost = 1;
         while from.piece <= piece {
             let is_meant = from.piece == piece;
-            from.conversation.be_brief(!is_meant);
+            from.conversation.set_brief(!is_meant);
             let here = talk.about.pieces[from.piece];
             cost += here.bytes.len() as i64 * if is_meant { 4 } else { 1 };
             let mut sub = 0;
@@ -238,7 +238,7 @@ impl CaptureFile {
     /// Why it cannot be one.
     pub fn link(&mut self, n: u64) -> Result<String, String> {
         let mut before = Vec::new();
-        for n in self.earlier_of_message(n) {
+        for n in self.earlier_fragments(n) {
             before.extend(self.explanation(n).ok_or("a frame of the message is missing")?.bytes);
         }
         let item = self.explanation(n).ok_or("this is not a frame")?;
@@ -257,7 +257,7 @@ impl CaptureFile {
     }
 
     /// The earlier frames of the message that this frame goes on with.
-    fn earlier_of_message(&self, n: u64) -> Vec<u64> {
+    fn earlier_fragments(&self, n: u64) -> Vec<u64> {
         let Some(entry) = self.list.get(n).filter(|entry| entry.opcode == Some(Opcode::Continuation)) else {
             return Vec::new();
         };
@@ -311,7 +311,7 @@ impl CaptureFile {
 
 /// Whether a checkpoint is due: after so many frames, unless it would hold more than was read since.
 fn is_due((frames, bytes): (usize, usize), conversation: &Conversation<'_>) -> bool {
-    frames >= limits::INSPECTOR_CHECKPOINT_FRAMES && conversation.held_bytes() <= bytes
+    frames >= limits::INSPECTOR_CHECKPOINT_FRAMES && conversation.buffered_bytes() <= bytes
 }
 
 impl FileConnection {
@@ -337,7 +337,7 @@ impl FileConnection {
             guess = survey.finish();
         }
         let mut conversation = capture_walk::conversation_with(about, guess, codes, otherwise);
-        conversation.be_brief(true);
+        conversation.set_brief(true);
         self.reading = Some(Box::new(ConnectionReader::new(self.number, about, conversation)));
         64
     }

@@ -91,15 +91,15 @@ impl ClientLog {
 
     /// The gap before bytes of this time, if it was not watched in between.
     pub fn come_back(&mut self, n: u64, from: Side, at: Duration) -> bool {
-        let is_back = std::mem::take(&mut self.is_away);
-        if is_back {
+        let is_resumed = std::mem::take(&mut self.is_away);
+        if is_resumed {
             let away_us = at.saturating_sub(self.last).as_micros() as u64;
             self.list.push(
                 FrameEntry::gap(n, self.client as u32, from, EntryKind::Away(away_us), at.as_micros() as u64),
                 None,
             );
         }
-        is_back
+        is_resumed
     }
 
     /// Keeps a frame; says how many lines of the list had to go.
@@ -150,15 +150,15 @@ impl ClientLog {
             LogStart::Handshake(opened, _) => {
                 talk.receive_each(Side::Client, &opened.request, |_| ());
                 talk.receive_each(Side::Server, &opened.response, |_| ());
-                talk.begin_with_frames(opened.json);
-                talk.with_our_server();
+                talk.start_after_upgrade(opened.json);
+                talk.set_own_server();
             }
             LogStart::Frames { json, is_ours, .. } => {
                 if let Some(json) = json {
-                    talk.begin_with_frames(*json);
+                    talk.start_after_upgrade(*json);
                 }
                 if *is_ours {
-                    talk.with_our_server();
+                    talk.set_own_server();
                 }
             }
         }

@@ -34,8 +34,8 @@ impl Inspector {
                 let dialect = self.codes.dialects().find(|dialect| dialect.name() == name);
                 let dialect = dialect.ok_or_else(|| format!("dialect: {name:?} is not in the tables"))?;
                 let mut talk = Conversation::in_dialect(dialect);
-                talk.begin_with_frames(input["json"].as_bool().unwrap_or(false));
-                talk.with_our_server();
+                talk.start_after_upgrade(input["json"].as_bool().unwrap_or(false));
+                talk.set_own_server();
                 talk
             }
             None => {

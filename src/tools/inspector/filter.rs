@@ -175,7 +175,7 @@ impl FilterToken {
     }
 }
 
-const SIGNS: &str = "=<>!~";
+const OPERATOR_CHARS: &str = "=<>!~";
 
 fn tokens(chars: &[char]) -> Result<Vec<FilterToken>, FilterError> {
     let (mut tokens, mut at) = (Vec::new(), 0);
@@ -192,7 +192,7 @@ fn tokens(chars: &[char]) -> Result<Vec<FilterToken>, FilterError> {
             };
             at = end + 1;
             TokenKind::Quoted(chars[begin + 1..end].iter().collect())
-        } else if SIGNS.contains(sign) {
+        } else if OPERATOR_CHARS.contains(sign) {
             at += 1;
             if chars.get(at) == Some(&'=') {
                 at += 1;
@@ -203,7 +203,8 @@ fn tokens(chars: &[char]) -> Result<Vec<FilterToken>, FilterError> {
                     .map_or_else(|| error("`!` alone compares nothing: write `!=`", begin..at), Ok)?,
             )
         } else {
-            let ends = |sign: &char| sign.is_whitespace() || SIGNS.contains(*sign) || "\",".contains(*sign);
+            let ends =
+                |sign: &char| sign.is_whitespace() || OPERATOR_CHARS.contains(*sign) || "\",".contains(*sign);
             at += chars[at..].iter().position(ends).unwrap_or(chars.len() - at);
             TokenKind::Word(chars[begin..at].iter().collect())
         };

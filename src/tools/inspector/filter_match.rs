@@ -48,7 +48,8 @@ impl FilterMatcher {
 
     /// Whether an entry may pass, as far as can be said without its explanation.
     pub fn may_pass(&self, entry: &FrameEntry, names: &NameTable) -> bool {
-        let passes = |part: &FilterTerm| part.test.is_deep() || shallow(part, entry, names) != part.is_not;
+        let passes =
+            |part: &FilterTerm| part.test.is_deep() || matches_entry(part, entry, names) != part.is_not;
         self.is_empty() || self.filter.alternatives.iter().any(|parts| parts.iter().all(passes))
     }
 
@@ -64,8 +65,8 @@ impl FilterMatcher {
             is_wanted |= parts.iter().zip(tallies).all(|(part, tally)| {
                 tally.asked += 1;
                 let holds = match (part.test.is_deep(), explained) {
-                    (false, _) => shallow(part, entry, names),
-                    (true, Some(explained)) => deep(&part.test, explained, tally),
+                    (false, _) => matches_entry(part, entry, names),
+                    (true, Some(explained)) => matches_explanation(&part.test, explained, tally),
                     (true, None) => false,
                 };
                 let passed = holds != part.is_not;
@@ -129,7 +130,7 @@ fn detail(part: &FilterTerm, tally: &TermStats, names: &NameTable) -> String {
 }
 
 /// A part that the entry answers.
-fn shallow(part: &FilterTerm, entry: &FrameEntry, names: &NameTable) -> bool {
+fn matches_entry(part: &FilterTerm, entry: &FrameEntry, names: &NameTable) -> bool {
     match &part.test {
         Test::Named(wanted) => {
             let own = [names.name(entry.packet), names.name(entry.rule), entry.kind_name()];
@@ -146,7 +147,7 @@ fn shallow(part: &FilterTerm, entry: &FrameEntry, names: &NameTable) -> bool {
     }
 }
 
-fn deep(test: &Test, explained: &Explanation<'_>, tally: &mut TermStats) -> bool {
+fn matches_explanation(test: &Test, explained: &Explanation<'_>, tally: &mut TermStats) -> bool {
     let Some(frame) = explained.frames.first() else { return false };
     match test {
         Test::Field(path, operator, wanted) => {

@@ -41,7 +41,7 @@ pub struct Scope {
     /// Only frames from this side.
     pub from: Option<Side>,
     /// No pings and pongs.
-    pub hides_automatic: bool,
+    pub is_hiding_automatic: bool,
 }
 
 /// What the page asks to see: a scope and a filter.
@@ -65,9 +65,9 @@ impl ListRequest {
             _ => None,
         };
         let client = wish["client"].as_u64().and_then(|client| u32::try_from(client).ok());
-        let hides_automatic = wish["automatic"].as_bool() == Some(false);
+        let is_hiding_automatic = wish["automatic"].as_bool() == Some(false);
         let filter = Filter::parse(wish["text"].as_str().unwrap_or_default())?;
-        Ok(ListRequest { scope: Scope { client, from, hides_automatic }, filter })
+        Ok(ListRequest { scope: Scope { client, from, is_hiding_automatic }, filter })
     }
 }
 
@@ -107,18 +107,18 @@ impl FrameList {
     /// Removes the entry of a frame that is no longer kept, and gaps that nothing is left before.
     /// Says how many of them were shown.
     pub fn remove(&mut self, n: u64) -> usize {
-        let mut gone = self.find(n).map_or(0, |at| self.take_out(at));
+        let mut gone = self.find(n).map_or(0, |at| self.remove_at(at));
         while self.entries.front().is_some_and(FrameEntry::is_gap) {
-            gone += self.take_out(0);
+            gone += self.remove_at(0);
         }
         gone
     }
 
-    fn take_out(&mut self, at: usize) -> usize {
+    fn remove_at(&mut self, at: usize) -> usize {
         let Some(entry) = self.entries.remove(at) else { return 0 };
         if at < self.judged {
             self.judged -= 1;
-            if let Some(hidden) = self.hides(&entry).and_then(|why| self.hidden.get_mut(why)) {
+            if let Some(hidden) = self.hidden_reason(&entry).and_then(|why| self.hidden.get_mut(why)) {
                 *hidden -= 1;
             }
         }
@@ -141,7 +141,7 @@ impl FrameList {
         let Some(entry) = self.entries.get(self.judged) else { return false };
         self.judge.is_deep()
             && !entry.is_gap()
-            && self.hides(entry).is_none()
+            && self.hidden_reason(entry).is_none()
             && self.judge.may_pass(entry, &self.names)
     }
 
@@ -160,7 +160,7 @@ impl FrameList {
     pub fn judge_next(&mut self, explained: Option<&Explanation<'_>>) {
         let Some(entry) = self.entries.get(self.judged) else { return };
         self.judged += 1;
-        let is_hidden = self.hides(entry);
+        let is_hidden = self.hidden_reason(entry);
         let is_seen = match is_hidden {
             Some(why) => {
                 if let Some(hidden) = self.hidden.get_mut(why) {
@@ -178,14 +178,14 @@ impl FrameList {
     }
 
     /// Why the scope hides an entry: 0 its direction, 1 that it is automatic, 2 its client.
-    fn hides(&self, entry: &FrameEntry) -> Option<usize> {
-        let Scope { client, from, hides_automatic } = &self.scope;
+    fn hidden_reason(&self, entry: &FrameEntry) -> Option<usize> {
+        let Scope { client, from, is_hiding_automatic } = &self.scope;
         if client.is_some_and(|client| client != entry.client) {
             Some(2)
         } else if from.is_some_and(|from| from != entry.from) {
             Some(0)
         } else {
-            (*hides_automatic && entry.is_automatic(&self.names)).then_some(1)
+            (*is_hiding_automatic && entry.is_automatic(&self.names)).then_some(1)
         }
     }
 
@@ -205,11 +205,11 @@ impl FrameList {
         let side = if self.scope.from == Some(Side::Client) { "server" } else { "client" };
         if self.hidden[0] > 0 {
             let from = format!("{} from the {side}", frames(self.hidden[0]));
-            parts.push(format!("{} hidden", are(from, self.hidden[0])));
+            parts.push(format!("{} hidden", count_phrase(from, self.hidden[0])));
         }
         if self.hidden[1] > 0 {
             let automatic = format!("{} of ping and pong", frames(self.hidden[1]));
-            parts.push(format!("{} hidden", are(automatic, self.hidden[1])));
+            parts.push(format!("{} hidden", count_phrase(automatic, self.hidden[1])));
         }
         parts.extend(Some(self.judge.why(&self.names)).filter(|why| !why.is_empty()));
         if parts.is_empty() { String::new() } else { parts.join(". ") + "." }
@@ -247,16 +247,17 @@ impl FrameList {
     /// times, gaps, bytes, and the ticks since the update before, the newest last.
     pub fn timeline(&self, client: u32, until: u64, count: usize) -> Json {
         let end = self.entries.partition_point(|entry| entry.n <= until);
-        let is_update = |entry: &&FrameEntry| {
+        let saw_update = |entry: &&FrameEntry| {
             entry.client == client
                 && (entry.is_gap()
                     || matches!(self.names.name(entry.packet), Some("update" | "update_players")))
         };
         let count = count.min(limits::INSPECTOR_ROWS) + 1;
-        let before = self.entries.range(..end).rev().take(limits::INSPECTOR_SEARCH_ENTRIES).filter(is_update);
+        let before =
+            self.entries.range(..end).rev().take(limits::INSPECTOR_SEARCH_ENTRIES).filter(saw_update);
         let mut updates: Vec<&FrameEntry> = before.take(count).collect();
         updates.reverse();
-        let after = self.entries.range(end..).take(limits::INSPECTOR_SEARCH_ENTRIES).filter(is_update);
+        let after = self.entries.range(end..).take(limits::INSPECTOR_SEARCH_ENTRIES).filter(saw_update);
         updates.extend(after.take(count - updates.len()));
         let is_after_gap = |pair: &[&FrameEntry]| pair[0].is_gap() || pair[1].is_gap();
         let gap_ms = |pair: &[&FrameEntry]| pair[1].at_us.saturating_sub(pair[0].at_us) as f64 / 1000.0;
@@ -278,6 +279,6 @@ impl FrameList {
     }
 }
 
-fn are(what: String, count: usize) -> String {
+fn count_phrase(what: String, count: usize) -> String {
     format!("{what} {}", if count == 1 { "is" } else { "are" })
 }

@@ -58,7 +58,7 @@ pub struct Inspector {
     began: Duration,
     /// What is kept of each client that was watched; the one watched last is the last.
     logs: Vec<ClientLog>,
-    is_watching: bool,
+    has_selection: bool,
     next_n: u64,
     /// While paused, frames are counted and not kept.
     missed: Option<u64>,
@@ -73,7 +73,7 @@ impl Default for Inspector {
             codes: PacketTables::builtin(),
             began: Duration::ZERO,
             logs: Vec::new(),
-            is_watching: false,
+            has_selection: false,
             next_n: 1,
             missed: None,
             fields: ByteCounts::default(),
@@ -105,10 +105,10 @@ impl Inspector {
     /// From now on this client is watched; messages about another one are skipped. What was kept of it
     /// before is there again; of the clients watched longest ago everything is forgotten.
     pub fn watch(&mut self, client: Option<u64>) {
-        if let Some(log) = self.logs.last_mut().filter(|_| self.is_watching) {
+        if let Some(log) = self.logs.last_mut().filter(|_| self.has_selection) {
             log.leave();
         }
-        self.is_watching = client.is_some();
+        self.has_selection = client.is_some();
         self.fields = ByteCounts::default();
         let Some(client) = client else { return };
         let known = self.logs.iter().position(|log| log.client == client);
@@ -122,11 +122,11 @@ impl Inspector {
 
     /// Everything that is kept of the watched client.
     fn log(&self) -> Option<&ClientLog> {
-        self.logs.last().filter(|_| self.is_watching)
+        self.logs.last().filter(|_| self.has_selection)
     }
 
     fn log_mut(&mut self) -> Option<&mut ClientLog> {
-        self.logs.last_mut().filter(|_| self.is_watching)
+        self.logs.last_mut().filter(|_| self.has_selection)
     }
 
     /// Pauses: the frames that come are counted and not kept. Or goes on.
@@ -337,7 +337,7 @@ impl Inspector {
     /// Asks for something else.
     pub fn filter(&mut self, wish: ListRequest) {
         self.wish = wish;
-        if let Some(log) = self.logs.last_mut().filter(|_| self.is_watching) {
+        if let Some(log) = self.logs.last_mut().filter(|_| self.has_selection) {
             log.list.set(&self.wish);
         }
     }

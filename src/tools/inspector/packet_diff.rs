@@ -65,12 +65,12 @@ fn walk(node: &Node, above: &str, values: &mut Vec<(String, String)>) {
 }
 
 /// First values that say whose group it is.
-const IDENTITIES: [&str; 4] = ["player", "id", "sid", "object"];
+const ID_ARGUMENTS: [&str; 4] = ["player", "id", "sid", "object"];
 
 /// The place of a group: whose it is, if its first value says so.
 fn place(node: &Node) -> String {
     let first = node.children.iter().find(|child| !NO_VALUES.contains(&child.name.as_str()));
-    match first.filter(|first| IDENTITIES.contains(&first.name.as_str())) {
+    match first.filter(|first| ID_ARGUMENTS.contains(&first.name.as_str())) {
         Some(first) => format!("[{} {}]", first.name, first.value),
         None => node.name.clone(),
     }

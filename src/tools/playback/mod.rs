@@ -151,7 +151,7 @@ impl Playback {
     }
 
     /// Why no room can be watched, in words, once that is known.
-    pub fn why_nothing(&self) -> Option<String> {
+    pub fn unavailable_reason(&self) -> Option<String> {
         if let Some(FileEnd::Damaged(why)) = &self.end
             && self.rooms.is_empty()
         {
@@ -194,7 +194,7 @@ fn note(rooms: &mut BTreeMap<Untrusted, PlaybackRoom>, games: &[&'static GameInf
         return;
     }
     let room = rooms.entry(name.to_owned()).or_insert_with(|| PlaybackRoom::Coming(Vec::new()));
-    if packet.bytes.len() < packet.whole_bytes {
+    if packet.bytes.len() < packet.original_length {
         return room.end("the capture truncated a packet (snapshot length)");
     }
     match record {
@@ -203,13 +203,13 @@ fn note(rooms: &mut BTreeMap<Untrusted, PlaybackRoom>, games: &[&'static GameInf
             room.end(&format!("the capture lacks {messages} ({bytes}) since tick {since_tick}"));
         }
         WorldRecord::Tick { checksum, frame } => room.tick(games, packet, checksum, frame),
-        _ => room.head(packet),
+        _ => room.add_head_record(packet),
     }
 }
 
 impl PlaybackRoom {
     /// A record before the first tick.
-    fn head(&mut self, packet: &Packet<'_>) {
+    fn add_head_record(&mut self, packet: &Packet<'_>) {
         match self {
             PlaybackRoom::Coming(records) => {
                 let bytes: usize = records.iter().map(|(_, record)| record.len()).sum();

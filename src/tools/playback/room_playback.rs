@@ -13,9 +13,9 @@ use crate::limits;
 use crate::packet::{DecodedPacket, Dialect, Direction, Value};
 
 /// The epoch in the welcome of a world that is watched again.
-const EPOCH: &str = "watch";
+const PLAYBACK_EPOCH: &str = "watch";
 /// Ticks of the index of which is told together: a kill is marked so exactly.
-const TOLD_TICKS: u32 = 8;
+const INDEX_EVENT_TICKS: u32 = 8;
 
 /// See the [module](self).
 #[derive(Debug)]
@@ -235,9 +235,9 @@ impl RoomPlayback {
         };
         let mut left = ticks;
         let marks = &mut MarkerSink { marks, names };
-        let shown = open.seek_on(tape, &mut left, marks, messages);
+        let shown = open.continue_seek(tape, &mut left, marks, messages);
         let welcome = shown.and_then(|tick| welcome(&open.dialect, tape.about, identity, tick));
-        open.index_on(tape, &mut left, None, marks);
+        open.continue_index(tape, &mut left, None, marks);
         WorkResult { more: open.seek.is_some() || open.indexed() < tape.last(), welcome }
     }
 
@@ -313,7 +313,7 @@ fn welcome(dialect: &Dialect, about: &GameInfo, identity: &WorldParams, tick: u3
         "code_hash" => format!("{:016x}", (about.code_hash)()).into(),
         "seed" => identity.seed.into(),
         "tick_hz" | "update_hz" => identity.tick_hz.into(),
-        "epoch" => EPOCH.into(),
+        "epoch" => PLAYBACK_EPOCH.into(),
         "tick" => tick.into(),
         option => identity.option(option).map_or(Value::Nil, Value::from),
     };
@@ -327,7 +327,7 @@ impl OpenPlayback {
     }
 
     /// Goes on with a seek. At its end, returns the ticks completed before the one that is shown.
-    fn seek_on(
+    fn continue_seek(
         &mut self,
         tape: &RecordedTicks,
         left: &mut u32,
@@ -338,7 +338,7 @@ impl OpenPlayback {
         let before = seek.goal - 1;
         if self.indexed() < before {
             // The way there is run once, by the index.
-            self.index_on(tape, left, Some(before), marks);
+            self.continue_index(tape, left, Some(before), marks);
         }
         if self.indexed() >= before && seek.world.is_none() {
             let (_, snapshot) = self.store.before(before);
@@ -359,7 +359,7 @@ impl OpenPlayback {
     }
 
     /// Goes on with the index, for so many ticks, or until so many are completed.
-    fn index_on(
+    fn continue_index(
         &mut self,
         tape: &RecordedTicks,
         left: &mut u32,
@@ -379,10 +379,10 @@ impl OpenPlayback {
             if self.store.wants(tick) {
                 self.store.keep(tick, self.index.world().snapshot());
             }
-            if tick.is_multiple_of(TOLD_TICKS) {
+            if tick.is_multiple_of(INDEX_EVENT_TICKS) {
                 let mut told = Messages::default();
                 self.index.step(&commands, None, None, &mut told);
-                self.note_kills(tape.about, tick + 1, &told, marks);
+                self.add_kill_markers(tape.about, tick + 1, &told, marks);
             } else {
                 self.index.step_without_update(&commands);
             }
@@ -390,12 +390,12 @@ impl OpenPlayback {
         }
     }
 
-    fn note_kills(&self, about: &GameInfo, tick: u32, told: &Messages, marks: &mut MarkerSink<'_>) {
+    fn add_kill_markers(&self, about: &GameInfo, tick: u32, told: &Messages, marks: &mut MarkerSink<'_>) {
         let Some(kill) = about.kill_packet else { return };
         let Some((prefix, _)) = self.dialect.prefix(Direction::ToClient, kill.packet) else { return };
         for message in told.iter().filter(|message| message.starts_with(prefix)) {
             let Ok(packet) = self.dialect.decode(Direction::ToClient, message) else { continue };
-            let Some((name, killer)) = killed(kill, &packet, marks.names) else { continue };
+            let Some((name, killer)) = parse_kill(kill, &packet, marks.names) else { continue };
             mark(marks.marks, TimelineMarker { tick, kind: MarkerKind::Killed, name, killer });
         }
     }
@@ -408,7 +408,7 @@ struct MarkerSink<'a> {
 }
 
 /// Who was killed by whom, if a packet tells of a kill: their names, empty if there is none.
-fn killed(
+fn parse_kill(
     kill: KillPacket,
     packet: &DecodedPacket<'_>,
     names: &BTreeMap<PlayerId, String>,
@@ -448,7 +448,7 @@ mod tests {
             let dialect = games::codes().dialect(dialect).expect("built in");
             let message = dialect.encode(Direction::ToClient, kill.packet, &values).expect("by the table");
             let packet = dialect.decode(Direction::ToClient, &message).expect("just encoded");
-            assert_eq!(killed(kill, &packet, &names), expected, "{packet}");
+            assert_eq!(parse_kill(kill, &packet, &names), expected, "{packet}");
         }
     }
 

@@ -148,7 +148,7 @@ mod cases {
     fn a_seek_to_any_tick_has_the_checksum_of_a_run_to_it_also_before_the_index_is_there() {
         let (checksums, records) = played("", 1, 0);
         let mut watch = read(&file(&[records]), 1000);
-        assert_eq!((watch.end(), watch.why_nothing()), (Some(&FileEnd::Whole), None));
+        assert_eq!((watch.end(), watch.unavailable_reason()), (Some(&FileEnd::Whole), None));
         let show = opened(&mut watch, "");
         assert_eq!((show.first(), show.last(), show.tick()), (0, TICKS, None));
         for (tick, slice) in
@@ -347,7 +347,7 @@ mod cases {
                 Some(FileEnd::Damaged(why)) => assert!(!is_cut && why.starts_with("at byte "), "{why}"),
                 other => panic!("{other:?}"),
             }
-            assert_eq!(watch.why_nothing(), None);
+            assert_eq!(watch.unavailable_reason(), None);
             let show = opened(&mut watch, "");
             let last = show.last();
             assert!((100..TICKS).contains(&last), "{last}");
@@ -376,7 +376,7 @@ mod cases {
 
     #[test]
     fn what_cannot_be_watched_says_why() {
-        let why = |bytes: &[u8]| read(bytes, 100).why_nothing().expect("nothing to watch");
+        let why = |bytes: &[u8]| read(bytes, 100).unavailable_reason().expect("nothing to watch");
         assert_eq!(
             why(b"no capture at all"),
             "the file cannot be read: at byte 0: this is neither pcapng nor pcap"

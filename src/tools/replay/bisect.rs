@@ -81,7 +81,7 @@ pub(super) fn part(ours: Recording<'_>, theirs: Recording<'_>) -> Result<Diverge
         return Err(format!("one is of {}, the other of {}", ours.about.name, theirs.about.name));
     }
     let about = ours.about;
-    let identity = unlike(&ours.world.identity(), &theirs.world.identity());
+    let identity = param_differences(&ours.world.identity(), &theirs.world.identity());
     let (mut one, mut two) = (RecordingRun::new(ours), RecordingRun::new(theirs));
     let first_tick = one.world.tick().max(two.world.tick());
     let ends = [one.end(), two.end()];
@@ -115,7 +115,7 @@ pub(super) fn part(ours: Recording<'_>, theirs: Recording<'_>) -> Result<Diverge
         }
         let (Some(first), Some(second)) = (one.next(), two.next()) else { return Ok(parting) };
         if parting.commands.is_none() {
-            let only = [alone(about, first, second), alone(about, second, first)];
+            let only = [commands_only_in(about, first, second), commands_only_in(about, second, first)];
             if only.iter().any(|only| !only.is_empty()) {
                 parting.commands = Some((first.frame.tick, only));
             }
@@ -127,7 +127,7 @@ pub(super) fn part(ours: Recording<'_>, theirs: Recording<'_>) -> Result<Diverge
 }
 
 /// In what two worlds are not the same from the beginning, in words.
-fn unlike(ours: &WorldParams, theirs: &WorldParams) -> Vec<String> {
+fn param_differences(ours: &WorldParams, theirs: &WorldParams) -> Vec<String> {
     let numbers = |identity: &WorldParams| {
         let own = [("seed", identity.seed), ("tick_hz", identity.tick_hz)];
         own.into_iter().chain(identity.options.iter().copied()).collect::<Vec<_>>()
@@ -137,7 +137,7 @@ fn unlike(ours: &WorldParams, theirs: &WorldParams) -> Vec<String> {
 }
 
 /// The commands of a tick that another lacks, in words.
-fn alone(about: &GameInfo, tick: &RecordedTick, other: &RecordedTick) -> Vec<Untrusted> {
+fn commands_only_in(about: &GameInfo, tick: &RecordedTick, other: &RecordedTick) -> Vec<Untrusted> {
     let mut left: Vec<&RawCommand> = other.frame.commands.iter().collect();
     let mut only = Vec::new();
     for command in &tick.frame.commands {

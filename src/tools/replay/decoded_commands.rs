@@ -108,7 +108,7 @@ impl DecodedCommands {
         hearing: &ReplayContext<'_>,
         connection: &TcpConnection<'_>,
         recording: &Recording<'_>,
-        all_said: &mut HashMap<PlayerId, Vec<DecodedCommand>>,
+        by_player: &mut HashMap<PlayerId, Vec<DecodedCommand>>,
     ) -> Result<(), ReplayError> {
         let about = recording.clients.get(&connection.first_packet).copied().unwrap_or_default();
         let heard = replay_client::replay_client(hearing, connection, about, recording.facts())?;
@@ -122,7 +122,7 @@ impl DecodedCommands {
         }
         // A client has one body at a time.
         for said in heard.said.chunk_by(|one, next| one.command.player == next.command.player) {
-            all_said.entry(said[0].command.player).or_default().extend_from_slice(said);
+            by_player.entry(said[0].command.player).or_default().extend_from_slice(said);
         }
         Ok(())
     }
@@ -153,7 +153,7 @@ impl DecodedCommands {
 
     /// Records the players that leave in a tick, or lose their connections: from then on their numbers
     /// belong to other owners. A client that comes back may have sent commands before that tick.
-    pub(super) fn note_leaves(&mut self, about: &GameInfo, tick: &RecordedTick) {
+    pub(super) fn record_leaves(&mut self, about: &GameInfo, tick: &RecordedTick) {
         for player in leaves(about, tick) {
             let packets = self.packets(player, tick);
             let owners = self.owners.get(&player).map_or(&[][..], Vec::as_slice);
@@ -175,7 +175,7 @@ fn leaves<'a>(about: &'a GameInfo, tick: &'a RecordedTick) -> impl Iterator<Item
 
 /// How many commands of a tick the server itself gave (joins, leaves, and gifts), and how many the operator, under the same number. A
 /// gift is given with the join of a client that asks for it, so it stands right behind the join.
-pub(super) fn issued(about: &GameInfo, commands: &[RawCommand]) -> [usize; 2] {
+pub(super) fn count_issued(about: &GameInfo, commands: &[RawCommand]) -> [usize; 2] {
     // The player who joined last, and the sequence that its next gift has.
     let mut gift: Option<(PlayerId, u64)> = None;
     let mut counts = [0; 2];
@@ -244,9 +244,9 @@ pub(super) fn count_left(
         let count = if left.iter().any(|at| (first..=first + ahead).contains(at)) {
             &mut report.dropped_on_leave
         } else if said.packet < last_safe {
-            &mut report.not_taken
+            &mut report.dropped_while_connected
         } else {
-            &mut report.behind_end
+            &mut report.after_end
         };
         *count += 1;
     }
@@ -279,7 +279,7 @@ mod tests {
             let mut commands: Vec<RawCommand> = commands.map(|command| command.encoded()).collect();
             let leave = Command { player: ann, sequence: 1, action: Action::Leave { player: ann } };
             commands.push(leave.encoded());
-            assert_eq!(issued(Moo::INFO, &commands), expected, "{commands:?}");
+            assert_eq!(count_issued(Moo::INFO, &commands), expected, "{commands:?}");
         }
     }
 
@@ -308,7 +308,7 @@ mod tests {
         for (packet, command) in [(3, step(1)), (5, leave), (9, step(2)), (10, step(3))] {
             let tick = tick(packet, command.clone());
             assert_eq!(explain(&command, &tick, &mut decoded, &mut report), Some(command), "packet {packet}");
-            decoded.note_leaves(Moo::INFO, &tick);
+            decoded.record_leaves(Moo::INFO, &tick);
         }
         assert_eq!((report.matched, report.not_captured, report.sent_before), (1, 2, 0));
     }

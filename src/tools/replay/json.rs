@@ -51,8 +51,8 @@ pub fn counts(report: &Report) -> [(&'static str, &'static str, usize); 11] {
         ("sent_before", "sent before the capture", report.sent_before),
         ("not_captured", "from clients not captured", report.not_captured),
         ("dropped_on_leave", "dropped when the client left", report.dropped_on_leave),
-        ("not_taken", "dropped while connected", report.not_taken),
-        ("behind_end", "for a tick after the end", report.behind_end),
+        ("not_taken", "dropped while connected", report.dropped_while_connected),
+        ("behind_end", "for a tick after the end", report.after_end),
         ("answers", "server answers", report.answers),
     ]
 }
@@ -62,10 +62,10 @@ pub fn rooms(rooms: &[(Untrusted, Report)]) -> Value {
     if let [(name, report)] = rooms
         && name.is_empty()
     {
-        return as_json(report);
+        return report_json(report);
     }
     let room = |(name, report): &(Untrusted, Report)| {
-        let mut all = as_json(report);
+        let mut all = report_json(report);
         all["room"] = name.raw().into();
         all
     };
@@ -74,7 +74,7 @@ pub fn rooms(rooms: &[(Untrusted, Report)]) -> Value {
     json!({ "verdict": if is_same { "same" } else { "differs" }, "rooms": rooms })
 }
 
-fn as_json(report: &Report) -> Value {
+fn report_json(report: &Report) -> Value {
     let mut all = json!({
         "verdict": if report.is_same() { "same" } else { "differs" },
         "first_tick": report.first_tick,
@@ -85,7 +85,7 @@ fn as_json(report: &Report) -> Value {
     for (name, _, count) in counts(report) {
         all[name] = count.into();
     }
-    if let Some(tick) = report.ends_at {
+    if let Some(tick) = report.last_tick {
         all["ends_at_tick"] = tick.into();
     }
     if let Some((client, ReplyDiff { recorded, replayed })) = &report.answer {

@@ -36,7 +36,7 @@ use crate::tools::capture::packet::{self, LINK_WORLD};
 use crate::tools::capture::{Capture, Gap, Packet, TcpConnection, TcpSide, Untrusted};
 use crate::util::plural::count_noun;
 pub use bisect::{BisectReport, Divergence, ForeignChecksum};
-use decoded_commands::{DecodedCommands, count_left, explain, issued};
+use decoded_commands::{DecodedCommands, count_issued, count_left, explain};
 pub use error::ReplayError;
 pub use field_diff::FieldDiffs;
 use field_diff::RecordedWorld;
@@ -76,9 +76,9 @@ pub fn replay(
     let recordings = recording::read(capture, games, &connections)
         .map_err(|refused| truncated_at.map_or(refused, beginning_truncated))?;
     if let Some(tick) = asked.to_tick {
-        is_somewhere(tick, &recordings)?;
+        check_tick_recorded(tick, &recordings)?;
     }
-    if let Some((client, hole)) = first_hole(&connections) {
+    if let Some((client, hole)) = first_gap(&connections) {
         let from = if hole.from == TcpSide::Client { "the client" } else { "the server" };
         let reason = format!("the capture lacks {} from {from}", count_noun(hole.bytes, "byte"));
         let refused = ReplayError::at(capture, (hole.packet, hole.at_ns), reason);
@@ -137,7 +137,7 @@ pub fn bisect(
 /// needed whole, and TCP's as far as they carry data.
 fn before_truncation<'a>(capture: &Capture<'a>) -> (Option<Capture<'a>>, Option<usize>) {
     let is_truncated = |packet: &Packet<'_>| {
-        packet.bytes.len() < packet.whole_bytes
+        packet.bytes.len() < packet.original_length
             && (packet.link == LINK_WORLD
                 || packet::decode(packet).is_none_or(|segment| segment.missing_bytes > 0))
     };
@@ -157,7 +157,10 @@ fn beginning_truncated(packet: usize) -> ReplayError {
 }
 
 /// Refuses a tick that none of the recordings comes to.
-fn is_somewhere(tick: u32, recordings: &BTreeMap<Untrusted<&str>, Recording<'_>>) -> Result<(), ReplayError> {
+fn check_tick_recorded(
+    tick: u32,
+    recordings: &BTreeMap<Untrusted<&str>, Recording<'_>>,
+) -> Result<(), ReplayError> {
     let ranges: Vec<_> = recordings.values().map(Recording::range).collect();
     if ranges.iter().any(|range| range.contains(&tick)) {
         return Ok(());
@@ -168,7 +171,7 @@ fn is_somewhere(tick: u32, recordings: &BTreeMap<Untrusted<&str>, Recording<'_>>
     Err(ReplayError { reason: reason.into(), place: None, client: None })
 }
 
-fn first_hole(connections: &[TcpConnection<'_>]) -> Option<(SocketAddr, Gap)> {
+fn first_gap(connections: &[TcpConnection<'_>]) -> Option<(SocketAddr, Gap)> {
     let holes = connections.iter().flat_map(|one| one.holes.iter().map(|hole| (one.client, *hole)));
     holes.min_by_key(|(_, hole)| hole.packet)
 }
@@ -180,11 +183,11 @@ fn run(recording: Recording<'_>, mut decoded: DecodedCommands, asked: ReplayOpti
     let run = asked.to_tick.map_or(ticks.len(), |last| last.saturating_sub(world.tick()) as usize);
     let run = run.min(ticks.len());
     let mut report = decoded.report(&*world);
-    report.ends_at = asked.to_tick.filter(|tick| !range.contains(tick)).map(|_| *range.end());
+    report.last_tick = asked.to_tick.filter(|tick| !range.contains(tick)).map(|_| *range.end());
     let (mut changed, mut differs): (Option<(u32, CommandDiff)>, _) = (None, None);
     for (at, tick) in ticks[..run].iter().enumerate() {
         let mut commands: Vec<RawCommand> = Vec::new();
-        let [server, operator] = issued(about, &tick.frame.commands);
+        let [server, operator] = count_issued(about, &tick.frame.commands);
         (report.server, report.operator) = (report.server + server, report.operator + operator);
         for recorded in &tick.frame.commands {
             let command = explain(recorded, tick, &mut decoded, &mut report);
@@ -199,7 +202,7 @@ fn run(recording: Recording<'_>, mut decoded: DecodedCommands, asked: ReplayOpti
             }
             commands.extend(command);
         }
-        decoded.note_leaves(about, tick);
+        decoded.record_leaves(about, tick);
         world.step(&commands);
         report.ticks += 1;
         let replayed = world.checksum();

@@ -142,7 +142,7 @@ pub fn read<'a>(
     let mut rooms: BTreeMap<Untrusted<&str>, RoomRecords<'a>> = BTreeMap::new();
     for (packet, record) in capture.records() {
         let refuse = |reason: String| ReplayError::at(capture, (packet.number, packet.at_ns), reason);
-        let (here, whole) = (packet.bytes.len(), packet.whole_bytes);
+        let (here, whole) = (packet.bytes.len(), packet.original_length);
         if here < whole {
             return Err(refuse(format!(
                 "the capture truncated this packet (snapshot length): only {here} of {whole} bytes of a record of the world are left"

@@ -31,9 +31,9 @@ pub struct Report {
     pub dropped_on_leave: usize,
     /// Decoded commands that no tick has although the capture went on and their client stayed: the inbox dropped them, the budget of
     /// the client's address was spent, or the client was being closed.
-    pub not_taken: usize,
+    pub dropped_while_connected: usize,
     /// Decoded commands whose tick is after the end of the capture.
-    pub behind_end: usize,
+    pub after_end: usize,
     /// Answers of the server that are the same: pongs, replies, close frames.
     pub answers: usize,
     /// The first answer that differs, and its client.
@@ -45,7 +45,7 @@ pub struct Report {
     pub truncated_at: Option<usize>,
     /// The ticks completed at the end of the recording, if a tick was asked for to which it does not come, or
     /// from which on it begins later.
-    pub ends_at: Option<u32>,
+    pub last_tick: Option<u32>,
     /// The world's checksum after the last tick that was run.
     pub checksum: u64,
     /// The first difference, if any.

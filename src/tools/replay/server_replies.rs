@@ -17,11 +17,11 @@ use crate::ws::close;
 use crate::ws::frame::{Header, Opcode};
 
 /// Packets that answer a client.
-const PACKETS: [&str; 6] = ["io_init", "init_data", "welcome", "pong", "error", "disconnect"];
+const REPLY_PACKETS: [&str; 6] = ["io_init", "init_data", "welcome", "pong", "error", "disconnect"];
 /// Those of them that a client may get without a greeting.
-const PARTINGS: [&str; 2] = ["error", "disconnect"];
+const REJECTION_PACKETS: [&str; 2] = ["error", "disconnect"];
 /// Why a client gets no greeting.
-const TURNED_AWAY: [CloseReason; 4] = [
+const REJECTION_REASONS: [CloseReason; 4] = [
     CloseReason::TokenMissing,
     CloseReason::TokenWrong,
     CloseReason::TooManyTokenAttempts,
@@ -122,10 +122,12 @@ pub fn is_turned_away(connection: &TcpConnection<'_>, endpoint: &WireFormat) -> 
     let known = ReplyMatcher::new(endpoint);
     for frame in frames(connection) {
         match known.kind(&frame.bytes) {
-            Some(ReplyKind::Packet(packet)) if !PARTINGS.contains(&packet.row.name.as_str()) => return false,
+            Some(ReplyKind::Packet(packet)) if !REJECTION_PACKETS.contains(&packet.row.name.as_str()) => {
+                return false;
+            }
             // Without a reason, it answers the client's own.
             Some(ReplyKind::Close(reason)) => {
-                return reason.is_empty() || TURNED_AWAY.iter().any(|breach| breach.name() == reason);
+                return reason.is_empty() || REJECTION_REASONS.iter().any(|breach| breach.name() == reason);
             }
             _ => {}
         }
@@ -151,7 +153,7 @@ struct ReplyMatcher<'a> {
 impl<'a> ReplyMatcher<'a> {
     fn new(endpoint: &'a WireFormat) -> ReplyMatcher<'a> {
         let prefix = |name: &&str| Some(endpoint.dialect.prefix(Direction::ToClient, name)?.0);
-        ReplyMatcher { endpoint, prefixes: PACKETS.iter().filter_map(prefix).collect() }
+        ReplyMatcher { endpoint, prefixes: REPLY_PACKETS.iter().filter_map(prefix).collect() }
     }
 
     /// Whether a frame may be an answer, at a glance.
@@ -179,7 +181,7 @@ impl<'a> ReplyMatcher<'a> {
             Opcode::Binary => dialect.decode(Direction::ToClient, payload).ok()?,
             _ => dialect.decode_json(Direction::ToClient, str::from_utf8(payload).ok()?).ok()?,
         };
-        PACKETS.contains(&decoded.row.name.as_str()).then_some(ReplyKind::Packet(decoded))
+        REPLY_PACKETS.contains(&decoded.row.name.as_str()).then_some(ReplyKind::Packet(decoded))
     }
 }
 
@@ -206,7 +208,7 @@ impl ReplyFilter {
             let mask = u32::MAX.checked_shl(32 - 8 * prefix.len().min(4) as u32).unwrap_or(0);
             Some((first_four(prefix), mask))
         };
-        let of_dialect = |dialect| PACKETS.iter().filter_map(move |name| prefix(dialect, name));
+        let of_dialect = |dialect| REPLY_PACKETS.iter().filter_map(move |name| prefix(dialect, name));
         let mut prefixes: Vec<_> = codes.dialects().flat_map(of_dialect).collect();
         prefixes.sort_unstable();
         prefixes.dedup();
@@ -228,7 +230,7 @@ impl ReplyFilter {
             return is_needed || used < piece.len();
         }
         rest.extend_from_slice(piece);
-        *is_open = *is_open || behind_head(rest);
+        *is_open = *is_open || strip_head(rest);
         if *is_open {
             let used = whole(rest, &mut each);
             rest.drain(..used);
@@ -263,7 +265,7 @@ fn is_external(answer: &ReplyKind<'_>) -> bool {
         let breach = CloseReason::ALL.into_iter().find(|breach| breach.name() == rule);
         rule.starts_with(ADDRESS)
             || rule == PLAYER_GONE
-            || breach.is_some_and(|breach| !breach.is_of_the_client() || of_time.contains(&breach))
+            || breach.is_some_and(|breach| !breach.is_client_fault() || of_time.contains(&breach))
     };
     match answer {
         ReplyKind::Pong => false,
@@ -291,7 +293,7 @@ fn answers(connection: &TcpConnection<'_>, known: &ReplyMatcher<'_>) -> Vec<Repl
             continue;
         }
         rest.extend_from_slice(piece.bytes);
-        is_open = is_open || behind_head(&mut rest);
+        is_open = is_open || strip_head(&mut rest);
         if is_open {
             let used = whole(&rest, &mut each);
             rest.drain(..used);
@@ -301,7 +303,7 @@ fn answers(connection: &TcpConnection<'_>, known: &ReplyMatcher<'_>) -> Vec<Repl
 }
 
 /// Takes the head of the response off the server's bytes, if it is complete.
-fn behind_head(bytes: &mut Vec<u8>) -> bool {
+fn strip_head(bytes: &mut Vec<u8>) -> bool {
     let Some(end) = bytes.windows(4).position(|four| four == b"\r\n\r\n") else { return false };
     bytes.drain(..end + 4);
     true
@@ -313,7 +315,7 @@ fn frames<'a>(connection: &'a TcpConnection<'_>) -> impl Iterator<Item = ReplyFr
     let pieces = connection.pieces.iter().filter(|piece| piece.from == TcpSide::Server);
     pieces.flat_map(move |piece| {
         bytes.extend_from_slice(piece.bytes);
-        is_open = is_open || behind_head(&mut bytes);
+        is_open = is_open || strip_head(&mut bytes);
         if is_open { cut(&mut bytes, piece.packet) } else { Vec::new() }
     })
 }

@@ -142,7 +142,7 @@ pub fn connect(
         Ok(()) => TcpStream::from(socket),
         Err(Errno::INPROGRESS) => {
             let stream = TcpStream::from(socket);
-            if !poll(&[PollInterest::writable(&stream)], limits::DIAL_TIME)?[0].is_ready() {
+            if !poll(&[PollInterest::writable(&stream)], limits::CONNECT_TIMEOUT)?[0].is_ready() {
                 return Err(io::ErrorKind::TimedOut.into());
             }
             stream.take_error()?.map_or(Ok(()), Err)?;

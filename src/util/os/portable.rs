@@ -80,8 +80,9 @@ pub fn read(mut stream: &TcpStream, buffer: &mut [u8]) -> io::Result<usize> {
         if left.is_some_and(|left| left.is_zero()) {
             break Err(ErrorKind::TimedOut.into());
         }
-        stream
-            .set_read_timeout(Some(left.map_or(limits::PLAIN_READ, |left| left.min(limits::PLAIN_READ))))?;
+        stream.set_read_timeout(Some(
+            left.map_or(limits::PORTABLE_READ_TIMEOUT, |left| left.min(limits::PORTABLE_READ_TIMEOUT)),
+        ))?;
         match stream.peek(&mut [0]).and_then(|_| stream.read(buffer)) {
             // Also when a send has just made the socket non-blocking: then let it finish.
             Err(error) if matches!(error.kind(), ErrorKind::WouldBlock | ErrorKind::TimedOut) => {
@@ -139,7 +140,7 @@ pub fn wait_until_closed(stream: &TcpStream, time: Duration) {
             return;
         }
         match stream.peek(&mut [0]) {
-            Ok(1..) => thread::sleep(left.min(limits::PLAIN_LOOK)),
+            Ok(1..) => thread::sleep(left.min(limits::PORTABLE_POLL_INTERVAL)),
             Err(error) if error.kind() == ErrorKind::Interrupted => {}
             Ok(0) | Err(_) => return,
         }
@@ -160,7 +161,7 @@ pub fn connect(
         let rule = "the source address of a connection can be chosen only on Linux";
         return Err(io::Error::new(ErrorKind::Unsupported, rule));
     }
-    let stream = TcpStream::connect_timeout(&to, limits::DIAL_TIME)?;
+    let stream = TcpStream::connect_timeout(&to, limits::CONNECT_TIMEOUT)?;
     stream.set_nodelay(true)?;
     stream.set_nonblocking(true)?;
     Ok(stream)
@@ -183,7 +184,7 @@ pub fn poll(sockets: &[PollInterest<'_>], time: Duration) -> io::Result<Vec<Read
         if left.is_zero() || found.iter().any(|ready| ready.is_ready()) {
             return Ok(found);
         }
-        thread::sleep(left.min(limits::PLAIN_LOOK));
+        thread::sleep(left.min(limits::PORTABLE_POLL_INTERVAL));
         has_paused = true;
     }
 }
@@ -243,7 +244,7 @@ impl Poller {
             if left.is_zero() || !found.is_empty() {
                 return Ok(found);
             }
-            thread::sleep(left.min(limits::PLAIN_LOOK));
+            thread::sleep(left.min(limits::PORTABLE_POLL_INTERVAL));
         }
     }
 }
@@ -330,7 +331,7 @@ pub fn poll_with_input(
         if left.is_zero() || is_heard || is_typed {
             return Ok((is_heard, is_typed));
         }
-        thread::sleep(left.min(limits::PLAIN_LOOK));
+        thread::sleep(left.min(limits::PORTABLE_POLL_INTERVAL));
     }
 }
 

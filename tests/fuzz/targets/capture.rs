@@ -29,7 +29,7 @@ pub fn run(bytes: &[u8]) {
     assert!(found.cut_at.is_none_or(|at| at > 0 && at < bytes.len()));
     for (index, packet) in found.packets.iter().enumerate() {
         assert_eq!(packet.number, index + 1);
-        assert!(packet.whole_bytes >= packet.bytes.len());
+        assert!(packet.original_length >= packet.bytes.len());
         segment(packet);
     }
     connections(&found, bytes.len());
@@ -55,7 +55,7 @@ fn segment(packet: &Packet<'_>) {
     let written = Packet {
         link: packet::LINK_RAW,
         bytes: &bytes,
-        whole_bytes: bytes.len(),
+        original_length: bytes.len(),
         comments: Vec::new(),
         ..*packet
     };

@@ -21,13 +21,13 @@ pub fn run(mut bytes: &[u8]) {
     let begin = || match choice / 16 {
         0 | 1 => {
             let mut conversation = Conversation::in_dialect(dialect);
-            conversation.begin_with_frames(choice / 16 == 1);
+            conversation.start_after_upgrade(choice / 16 == 1);
             conversation
         }
         2 => Conversation::new(&codes, dialect),
         _ => {
             let mut conversation = Conversation::new(&codes, dialect);
-            conversation.begin_midway();
+            conversation.start_midstream();
             conversation
         }
     };

@@ -10,9 +10,9 @@ use super::policy::{Intent, Policy};
 use super::received::{ServerPacket, Update};
 use super::world_model::WorldModel;
 use crate::connection::session::NATIVE_VERSION;
-use crate::game::bots::ack_checker::{AckChecker, tick_to_name};
+use crate::game::bots::ack_checker::{AckChecker, choose_target_tick};
 use crate::game::bots::{Agent, AgentOutput, BotStats, Tolerance, ViewStats};
-use crate::game::command_acks::answers_commands;
+use crate::game::command_acks::has_command_acks;
 use crate::games::moo::client_packet::{ClientPacket, Mode};
 use crate::packet::{DecodedPacket, Dialect};
 
@@ -20,11 +20,11 @@ use crate::packet::{DecodedPacket, Dialect};
 const PING_EVERY: Duration = Duration::from_millis(2_500);
 /// Shortest time that a dead bot waits before it enters again. It must not be zero: a player who
 /// returns within one update cannot be told from one who never died.
-const MOURNING: Duration = Duration::from_millis(1_000);
+const RESPAWN_DELAY: Duration = Duration::from_millis(1_000);
 /// Added to that for each of the next bots, up to [`MOURNERS`].
-const MOURNING_STEP: Duration = Duration::from_millis(250);
+const RESPAWN_DELAY_STEP: Duration = Duration::from_millis(250);
 /// Number of different waiting times.
-const MOURNERS: usize = 8;
+const RESPAWN_DELAYS: usize = 8;
 /// Skin colours that a bot chooses from.
 const SKINS: usize = 10;
 
@@ -78,7 +78,7 @@ impl PacketObserver for WorldModel {
 const NAME: &str = "bot ";
 
 /// Whether a bot would have this name.
-pub fn is_bots_name(name: &str) -> bool {
+pub fn is_bot_name(name: &str) -> bool {
     name.strip_prefix(NAME).is_some_and(|number| number.parse::<usize>().is_ok())
 }
 
@@ -109,17 +109,17 @@ impl<O: PacketObserver> MooAgent<O> {
     /// from the index.
     pub fn new(index: usize, dialect: Arc<Dialect>, policy: Box<dyn Policy>, observer: O) -> MooAgent<O> {
         let is_native = dialect.name() == "native";
-        let is_told = is_native && observer.checks() && answers_commands(&dialect);
+        let has_ack_packets = is_native && observer.checks() && has_command_acks(&dialect);
         MooAgent {
             dialect,
             is_native,
             name: format!("{NAME}{index}"),
             skin: (index % SKINS) as u8,
             policy,
-            mourning: MOURNING + MOURNING_STEP * (index % MOURNERS) as u32,
+            mourning: RESPAWN_DELAY + RESPAWN_DELAY_STEP * (index % RESPAWN_DELAYS) as u32,
             returns: None,
             sequence: 0,
-            asked: is_told.then(AckChecker::default),
+            asked: has_ack_packets.then(AckChecker::default),
             tick: None,
             nonce: 0,
             pinged: None,
@@ -129,7 +129,7 @@ impl<O: PacketObserver> MooAgent<O> {
     }
 
     /// Waits, and enters again.
-    fn mourn(&mut self, now: Duration, out: &mut AgentOutput) {
+    fn respawn_when_due(&mut self, now: Duration, out: &mut AgentOutput) {
         let returns = *self.returns.get_or_insert(now + self.mourning);
         if now >= returns {
             self.returns = None;
@@ -146,7 +146,7 @@ impl<O: PacketObserver> MooAgent<O> {
             self.sequence += 1;
             self.sequence
         });
-        let tick = tick_to_name(self.sequence, self.tick.filter(|_| self.asked.is_some()));
+        let tick = choose_target_tick(self.sequence, self.tick.filter(|_| self.asked.is_some()));
         let packet = match intent {
             Intent::Walk(direction) => ClientPacket::Move { sequence, tick, direction },
             Intent::Aim(heading) => ClientPacket::Aim { sequence, tick, heading },
@@ -169,7 +169,7 @@ impl<O: PacketObserver> MooAgent<O> {
     }
 
     /// Judges what the server says of commands.
-    fn judge(&mut self, packet: &DecodedPacket<'_>, heard: &ServerPacket, out: &mut AgentOutput) {
+    fn check_acks(&mut self, packet: &DecodedPacket<'_>, heard: &ServerPacket, out: &mut AgentOutput) {
         let Some(asked) = &mut self.asked else { return };
         let judged = asked.on_packet(packet).and_then(|()| match heard {
             ServerPacket::Update(Update { own, .. }) => asked.on_state().and_then(|()| match own {
@@ -219,7 +219,7 @@ impl<O: PacketObserver> Agent for MooAgent<O> {
 
     fn on_packet(&mut self, packet: &DecodedPacket<'_>, now: Duration, out: &mut AgentOutput) {
         let heard = ServerPacket::from_decoded(packet);
-        self.judge(packet, &heard, out);
+        self.check_acks(packet, &heard, out);
         self.tick = match &heard {
             ServerPacket::Update(update) => Some(update.tick),
             ServerPacket::Pong { tick, .. } => (*tick).max(self.tick),
@@ -238,7 +238,7 @@ impl<O: PacketObserver> Agent for MooAgent<O> {
             self.send_packet(&ClientPacket::Ping { nonce }, out);
         }
         if self.observer.picture().is_dead {
-            self.mourn(now, out);
+            self.respawn_when_due(now, out);
         } else {
             self.returns = None;
         }

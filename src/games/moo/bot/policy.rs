@@ -58,15 +58,15 @@ impl Policy for StandPolicy {
 }
 
 /// Time between two changes of direction.
-const STRIDE: [Duration; 2] = [Duration::from_millis(300), Duration::from_secs(2)];
+const STRIDE_TIME: [Duration; 2] = [Duration::from_millis(300), Duration::from_secs(2)];
 /// Time between two lines of chat. Two hundred bots then send about five lines a second.
-const SILENCE: [Duration; 2] = [Duration::from_secs(20), Duration::from_secs(60)];
+const CHAT_INTERVAL: [Duration; 2] = [Duration::from_secs(20), Duration::from_secs(60)];
 /// One in this many strides is a rest.
-const RESTS: u32 = 8;
+const REST_ONE_IN: u32 = 8;
 /// How far a bot strays from its home, px: well within a window of 1,248 × 702 px to each side.
 const STRAY_PX: f64 = 350.0;
 /// With fewer other players in view, a bot walks to where others are.
-const COMPANY: usize = 12;
+const MIN_COMPANY: usize = 12;
 /// One eighth of a turn.
 const EIGHTH: u16 = 1 << 13;
 /// The bots' chat lines.
@@ -96,10 +96,10 @@ impl Chatter {
     pub(super) fn speak(&mut self, dice: &mut BotRng, now: Duration, intents: &mut Vec<Intent>) {
         // The first line comes at a random time of the first silence, so that a crowd does not talk
         // all at once.
-        let first = dice.between(Duration::from_secs(2), SILENCE[1]);
+        let first = dice.between(Duration::from_secs(2), CHAT_INTERVAL[1]);
         let silence_ends = *self.silence_ends.get_or_insert(now + first);
         if now >= silence_ends {
-            self.silence_ends = Some(now + dice.between(SILENCE[0], SILENCE[1]));
+            self.silence_ends = Some(now + dice.between(CHAT_INTERVAL[0], CHAT_INTERVAL[1]));
             let line = LINES[dice.below(LINES.len() as u32) as usize];
             intents.push(Intent::Chat(line.to_owned()));
         }
@@ -134,7 +134,7 @@ impl WanderPolicy {
     fn direction(&mut self, picture: &WorldModel, me: &ModelPlayer) -> Option<u16> {
         let home = *self.home.get_or_insert((me.x_px, me.y_px));
         let home =
-            if picture.others_in_view < COMPANY { self.gathering(picture.map_size_px, me) } else { home };
+            if picture.others_in_view < MIN_COMPANY { self.gathering(picture.map_size_px, me) } else { home };
         self.home = Some(home);
         let (dx, dy) = (home.0 - me.x_px, home.1 - me.y_px);
         if dx.hypot(dy) > STRAY_PX {
@@ -144,7 +144,7 @@ impl WanderPolicy {
             let aside = self.dice.below(2 * u32::from(EIGHTH) + 1) as u16;
             return Some(homeward.wrapping_add(aside).wrapping_sub(EIGHTH));
         }
-        match self.dice.below(RESTS) {
+        match self.dice.below(REST_ONE_IN) {
             0 => None,
             1..=3 => Some(self.dice.bits() as u16),
             _ => Some((self.dice.below(8) as u16).wrapping_mul(EIGHTH)),
@@ -156,7 +156,7 @@ impl Policy for WanderPolicy {
     fn decide(&mut self, picture: &WorldModel, now: Duration, intents: &mut Vec<Intent>) {
         let Some(me) = picture.own() else { return };
         if now >= self.stride_ends {
-            self.stride_ends = now + self.dice.between(STRIDE[0], STRIDE[1]);
+            self.stride_ends = now + self.dice.between(STRIDE_TIME[0], STRIDE_TIME[1]);
             let direction = self.direction(picture, me);
             intents.push(Intent::Walk(direction));
             intents.push(Intent::Aim(direction.unwrap_or(self.dice.bits() as u16)));

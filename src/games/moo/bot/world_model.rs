@@ -52,7 +52,7 @@ pub struct ClanState {
 
 impl ClanState {
     /// The client founds, joins or leaves a clan. The members follow in a packet of their own.
-    fn belong_to(&mut self, name: Option<String>, is_owner: bool) {
+    fn set_own_clan(&mut self, name: Option<String>, is_owner: bool) {
         if name.is_none() || !is_owner {
             self.asks.clear();
         }
@@ -115,7 +115,7 @@ impl WorldModel {
             players: BTreeMap::new(),
             objects: BTreeMap::new(),
             stock: [0; 4],
-            kit: first_kit(),
+            kit: initial_kit(),
             offers: Offers::default(),
             age: 0,
             animals: BTreeMap::new(),
@@ -214,13 +214,13 @@ impl WorldModel {
             ServerPacket::RemoveClan { name } => drop(society.clans.remove(name)),
             ServerPacket::OwnClan(own) => {
                 let name = self.name_of(own);
-                self.society.belong_to(name, own.is_owner);
+                self.society.set_own_clan(name, own.is_owner);
                 if own.id.is_some() {
                     self.society.members.clone_from(&own.members);
                 }
                 self.society.asks.clone_from(&own.asks);
             }
-            ServerPacket::OwnName { name, is_owner } => society.belong_to(name.clone(), *is_owner),
+            ServerPacket::OwnName { name, is_owner } => society.set_own_clan(name.clone(), *is_owner),
             ServerPacket::Members(members) => society.members.clone_from(members),
             ServerPacket::Asks { player } => society.asks.push(*player),
             ServerPacket::Tags(tags) => {
@@ -250,12 +250,12 @@ impl WorldModel {
         }
         for EnteredPlayer { pose, name, .. } in &update.enters {
             let health = u32::from(rules::PLAYER_HEALTH);
-            self.meet(pose, name, true, (health, health));
+            self.add_player(pose, name, true, (health, health));
             // An entering player has no clan until its tag says otherwise.
             self.society.tags.remove(&pose.player);
             if self.announced == Some(pose.player) {
                 self.announced = None;
-                self.be_born(pose.player);
+                self.spawn_own(pose.player);
             }
         }
         update.full.iter().for_each(|pose| self.place(pose));
@@ -278,10 +278,10 @@ impl WorldModel {
     }
 
     fn add(&mut self, added: &AddedPlayer) {
-        self.meet(&added.pose, &added.name, false, (added.health, added.max_health));
+        self.add_player(&added.pose, &added.name, false, (added.health, added.max_health));
         self.ids.insert(added.id.clone(), added.pose.player);
         if added.is_you {
-            self.be_born(added.pose.player);
+            self.spawn_own(added.pose.player);
         }
     }
 
@@ -318,13 +318,13 @@ impl WorldModel {
         self.players.values_mut().for_each(|known| known.in_view = false);
     }
 
-    fn meet(&mut self, pose: &Pose, name: &str, in_view: bool, (health, max_health): (u32, u32)) {
+    fn add_player(&mut self, pose: &Pose, name: &str, in_view: bool, (health, max_health): (u32, u32)) {
         let Pose { player, x_px, y_px, heading } = *pose;
         let name = name.to_owned();
         self.players.insert(player, ModelPlayer { name, x_px, y_px, heading, in_view, health, max_health });
     }
 
-    fn be_born(&mut self, player: u32) {
+    fn spawn_own(&mut self, player: u32) {
         (self.me, self.is_dead) = (Some(player), false);
     }
 
@@ -355,7 +355,7 @@ pub(crate) fn choices(kit: &Kit, told: &Offers) -> Vec<u8> {
 }
 
 /// The initial weapons and items.
-fn first_kit() -> Kit {
+fn initial_kit() -> Kit {
     let (weapons, items) = (vec![rules::FIRST_WEAPON], rules::FIRST_ITEMS.to_vec());
     Kit { weapons, items, counts: BTreeMap::new() }
 }

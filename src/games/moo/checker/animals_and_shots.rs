@@ -16,11 +16,11 @@ use crate::games::moo::world::rules::{self, AnimalKind};
 /// the known position is slightly old, and the shot has flown for a tick.
 const OWN_PX: f64 = 250.0;
 /// Greatest difference between its direction and the player's at that time: 2 degrees.
-const OWN_OFF: u16 = 364;
+const MAX_AIM_ERROR: u16 = 364;
 /// Ends and beginnings are rounded, px.
 const ROUNDED_PX: f64 = 3.0;
 /// The shortest time assumed for one turn: a delayed turn arrives right before the next one.
-const TURN: Duration = Duration::from_millis(200);
+const MIN_UPDATE_INTERVAL: Duration = Duration::from_millis(200);
 
 /// State of the check that the picture does not hold.
 #[derive(Debug, Default)]
@@ -82,22 +82,22 @@ impl AnimalAndShotChecks {
         if self.flying.insert(id, *shot).is_some() || rules::projectile(kind).is_none() {
             common.fault(CheckRule::ShotTwice, format!("{shot:?}"));
         }
-        let is_mine = match shot.by {
+        let is_own_swing = match shot.by {
             Some(by) => common.picture.me == Some(by),
-            None => !is_turrets && self.may_be_mine(shot, common),
+            None => !is_turrets && self.may_be_own_shot(shot, common),
         };
-        self.shots += u64::from(is_mine);
+        self.shots += u64::from(is_own_swing);
     }
 
     /// MooMoo servers do not name the shooter: assume a player with such a weapon who is near and
     /// looks that way.
-    fn may_be_mine(&self, shot: &Shot, common: &CheckState) -> bool {
+    fn may_be_own_shot(&self, shot: &Shot, common: &CheckState) -> bool {
         let shoots = rules::weapon(self.weapon).and_then(|weapon| weapon.shoots);
         common.picture.own().is_some_and(|me| {
             let off = me.heading.wrapping_sub(shot.heading);
             shoots == Some(shot.kind)
                 && (shot.x_px - me.x_px).hypot(shot.y_px - me.y_px) < OWN_PX
-                && off.min(off.wrapping_neg()) <= OWN_OFF
+                && off.min(off.wrapping_neg()) <= MAX_AIM_ERROR
         })
     }
 
@@ -128,7 +128,7 @@ impl AnimalAndShotChecks {
         // A state that was held back arrives right after the one before it; and not every turn
         // names its tick.
         let passed = now[0].saturating_sub(told[0]).max(now[1].saturating_sub(told[1]));
-        let time_s = (passed + TURN).as_secs_f64();
+        let time_s = (passed + MIN_UPDATE_INTERVAL).as_secs_f64();
         if way_px > reach_px(time_s) {
             common.fault(CheckRule::TooFast, format!("animal {id}: {way_px:.1} px in {time_s:.3} s"));
         }

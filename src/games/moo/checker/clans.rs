@@ -65,9 +65,9 @@ impl ClanChecks {
             ServerPacket::OwnName { name, is_owner } => self.own(name.clone(), *is_owner, common),
             ServerPacket::Members(members) => own_members(members, common),
             ServerPacket::Tags(tags) => tags.iter().for_each(|(player, clan)| tag(*player, *clan, common)),
-            ServerPacket::Update(_) => self.judge(now, common),
+            ServerPacket::Update(_) => self.settle_pending(now, common),
             ServerPacket::Players(players) => self.shown(players, now, common),
-            ServerPacket::Mates(Some(mates)) => mates_seen(mates, common),
+            ServerPacket::Mates(Some(mates)) => check_mates(mates, common),
             ServerPacket::MapPing { player: Some(player) } if !society.is_mate(*player) => {
                 self.suspicions.push((now, PendingFault::Ping(*player)));
             }
@@ -82,7 +82,7 @@ impl ClanChecks {
 
     /// At the end of a turn: drops resolved suspicions, and reports those that are too old as
     /// faults.
-    fn judge(&mut self, now: Duration, common: &mut CheckState) {
+    fn settle_pending(&mut self, now: Duration, common: &mut CheckState) {
         self.suspicions.retain(|(since, suspicion)| {
             let is_mate = |player: u32| common.picture.society.is_mate(player);
             let is_cleared = match *suspicion {
@@ -174,7 +174,7 @@ fn own_members(members: &[u32], common: &mut CheckState) {
     }
 }
 
-fn mates_seen(mates: &[Mate], common: &mut CheckState) {
+fn check_mates(mates: &[Mate], common: &mut CheckState) {
     let society = &common.picture.society;
     let is_strange = |mate: &Mate| mate.player.is_some_and(|player| !society.is_mate(player));
     if society.own.is_none() && !mates.is_empty() || mates.iter().any(is_strange) {

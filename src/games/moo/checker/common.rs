@@ -19,14 +19,14 @@ const PUSH_PX: f64 = 2.0 * rules::PLAYER_RADIUS_PX as f64;
 /// The speed that hits add to that, pixels per second; and the seconds until friction has consumed
 /// it.
 const KNOCK_PX_PER_S: f64 = 1_000.0;
-const KNOCK_S: f64 = 0.143;
+const KNOCKBACK_S: f64 = 0.143;
 
 /// A body in a structure is this near to touching it at most, pixels: it moves in the same tick.
 const TOUCH_PX: f64 = 25.0;
 
 /// The greatest distance that a player can cover in that time, pixels.
 pub(super) fn reach_px(time_s: f64) -> f64 {
-    SPEED_PX_PER_S * time_s + KNOCK_PX_PER_S * time_s.min(KNOCK_S) + PUSH_PX
+    SPEED_PX_PER_S * time_s + KNOCK_PX_PER_S * time_s.min(KNOCKBACK_S) + PUSH_PX
 }
 /// Most rows of a leaderboard.
 const BOARD_ROWS: usize = 10;
@@ -54,11 +54,11 @@ pub(super) struct CheckState {
     pub(super) lives: bool,
     /// Whether it has asked for a body since its last birth or death. A client that cannot keep up
     /// may be told of the death of a body that it never saw.
-    pub(super) has_asked: bool,
+    pub(super) has_requested_join: bool,
     /// Nonces of unanswered pings.
     pub(super) pings: VecDeque<Option<u32>>,
     /// The highest sequence sent.
-    pub(super) said_sequence: u32,
+    pub(super) sent_sequence: u32,
     pub(super) faults: Vec<Fault>,
 }
 
@@ -126,18 +126,18 @@ impl CheckState {
     }
 
     /// The player's own body appears, for the first time or again; `before` is the body that it had.
-    pub(super) fn birth(&mut self, player: u32, before: Option<u32>) {
+    pub(super) fn on_spawn(&mut self, player: u32, before: Option<u32>) {
         if self.lives || before.is_some() {
             self.fault(
                 CheckRule::Birth,
                 format!("the client is {player}; it was {before:?} and did not receive its death"),
             );
         }
-        (self.lives, self.has_asked) = (true, false);
+        (self.lives, self.has_requested_join) = (true, false);
     }
 
     pub(super) fn death(&mut self) {
-        let may_live = std::mem::take(&mut self.lives) | std::mem::take(&mut self.has_asked);
+        let may_live = std::mem::take(&mut self.lives) | std::mem::take(&mut self.has_requested_join);
         if !may_live {
             self.fault(CheckRule::Death, "died while not alive");
         }
@@ -152,7 +152,7 @@ impl CheckState {
 
     /// A player is at a new place, and had `time_s` seconds to get there; `None` if any distance is
     /// allowed. `before` is where it was; only a known player may move.
-    pub(super) fn moves_to(&mut self, pose: &Pose, before: Option<(f64, f64)>, time_s: Option<f64>) {
+    pub(super) fn check_movement(&mut self, pose: &Pose, before: Option<(f64, f64)>, time_s: Option<f64>) {
         let Pose { player, x_px, y_px, .. } = *pose;
         self.on_map(&format!("player {player}"), x_px, y_px, EDGE_PX);
         let Some((before_x_px, before_y_px)) = before else {

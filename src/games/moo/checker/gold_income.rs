@@ -5,7 +5,7 @@ use std::time::Duration;
 use crate::games::moo::world::rules;
 
 /// Delayed turns arrive all at once, with the pay of all that time.
-const PAY_AT_ONCE: Duration = Duration::from_secs(15);
+const MAX_INCOME_WINDOW: Duration = Duration::from_secs(15);
 
 /// The most that windmills may have paid by now, less the rises already recorded.
 #[derive(Debug, Clone, Copy, Default)]
@@ -24,7 +24,7 @@ impl GoldIncome {
         let gold_per_s = f64::from(mills) * f64::from(best) / 2.0;
         let passed = now.saturating_sub(self.last_update);
         self.last_update = now;
-        let most = gold_per_s * PAY_AT_ONCE.as_secs_f64() + 1.0;
+        let most = gold_per_s * MAX_INCOME_WINDOW.as_secs_f64() + 1.0;
         // A new windmill may have paid for as long before its announcement.
         let is_new = mills > std::mem::replace(&mut self.mills, mills);
         let more = if is_new { most } else { gold_per_s * passed.as_secs_f64() };
@@ -47,7 +47,7 @@ impl GoldIncome {
     }
 
     /// A rise of the last turn was paid by a hunt after all, of which the client is told later.
-    pub(super) fn return_what_was_paid(&mut self, bounty: &mut u64) {
+    pub(super) fn refund(&mut self, bounty: &mut u64) {
         self.gold += f64::from(take_bounty(bounty, std::mem::take(&mut self.paid)));
     }
 }

@@ -96,13 +96,13 @@ impl PacketChecker {
             | ClientPacket::MapPing { sequence, .. }
             | ClientPacket::Clan { sequence, .. }
             | ClientPacket::Chat { sequence, .. } => {
-                self.common.said_sequence = self.common.said_sequence.max(sequence.unwrap_or(0));
+                self.common.sent_sequence = self.common.sent_sequence.max(sequence.unwrap_or(0));
             }
-            ClientPacket::Hello { mode: Mode::Play, .. } => self.common.has_asked = true,
+            ClientPacket::Hello { mode: Mode::Play, .. } => self.common.has_requested_join = true,
             ClientPacket::EnterGame { .. } => {
-                self.common.has_asked = true;
+                self.common.has_requested_join = true;
                 // Entering again after death carries no sequence, and uses the next one.
-                self.common.said_sequence += u32::from(self.common.picture.is_dead);
+                self.common.sent_sequence += u32::from(self.common.picture.is_dead);
             }
             _ => {}
         }

@@ -37,7 +37,7 @@ impl MoomooChecks {
         }
         self.greetings += usize::from(greeting.is_some());
         match heard {
-            ServerPacket::Setup { player } => self.promise(*player, common),
+            ServerPacket::Setup { player } => self.expect_setup(*player, common),
             ServerPacket::AddPlayer(added) => self.add(added, common),
             ServerPacket::RemovePlayer { id } => self.remove(id, common),
             ServerPacket::Players(players) => self.update(players, now, common),
@@ -52,7 +52,7 @@ impl MoomooChecks {
         }
     }
 
-    fn promise(&mut self, player: u32, common: &mut CheckState) {
+    fn expect_setup(&mut self, player: u32, common: &mut CheckState) {
         if let Some(before) = self.promised.replace(player) {
             common.fault(CheckRule::Birth, format!("setup {before}, then {player}"));
         }
@@ -75,7 +75,7 @@ impl MoomooChecks {
                     format!("the client is {player}, setup said {:?}", self.promised),
                 );
             }
-            common.birth(player, common.picture.me);
+            common.on_spawn(player, common.picture.me);
         }
     }
 
@@ -103,7 +103,7 @@ impl MoomooChecks {
             }
             let was_in_view = common.picture.players.get(&pose.player).is_some_and(|known| known.in_view);
             let time_s = was_in_view.then_some(since.as_secs_f64());
-            common.moves_to(pose, common.place(pose.player), time_s);
+            common.check_movement(pose, common.place(pose.player), time_s);
         }
         if !named.contains(&me) {
             common.fault(CheckRule::SelfMissing, format!("player {me}"));

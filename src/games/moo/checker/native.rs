@@ -73,18 +73,18 @@ impl NativeChecks {
         update.leaves.iter().for_each(|player| turn.leave(*player, common));
         update.enters.iter().for_each(|enter| turn.enter(enter, common));
         for pose in &update.full {
-            name_once(&mut turn.named, pose.player, turn.me, common);
-            common.moves_to(pose, turn.place(pose.player, common), since_last_s);
+            check_listed_once(&mut turn.named, pose.player, turn.me, common);
+            common.check_movement(pose, turn.place(pose.player, common), since_last_s);
         }
         for moved in &update.moved {
-            name_once(&mut turn.named, moved.player, turn.me, common);
+            check_listed_once(&mut turn.named, moved.player, turn.me, common);
             let Some((x_px, y_px)) = turn.place(moved.player, common) else {
                 common.fault(CheckRule::UpdateUnknown, format!("player {} moved", moved.player));
                 continue;
             };
             let (to_x_px, to_y_px) = (x_px + moved.dx_px, y_px + moved.dy_px);
             let pose = Pose { player: moved.player, x_px: to_x_px, y_px: to_y_px, heading: 0 };
-            common.moves_to(&pose, Some((x_px, y_px)), Some(one_update_s));
+            common.check_movement(&pose, Some((x_px, y_px)), Some(one_update_s));
         }
         for (player, _) in &update.turned {
             if turn.place(*player, common).is_none() {
@@ -131,7 +131,7 @@ impl UpdateCheck<'_> {
         self.named.insert(player);
         common.on_map(&format!("player {player}"), x_px, y_px, EDGE_PX);
         if common.picture.announced == Some(player) {
-            common.birth(player, self.me.replace(player));
+            common.on_spawn(player, self.me.replace(player));
         }
     }
 
@@ -151,19 +151,19 @@ impl UpdateCheck<'_> {
                 common.fault(CheckRule::OwnElsewhere, format!("enters at {entered:?}, is at {pose:?}"));
             }
         }
-        common.moves_to(&pose, before, since_last_s);
+        common.check_movement(&pose, before, since_last_s);
         let before = common.picture.applied_sequence;
         if own.sequence < before {
             common.fault(CheckRule::SequenceBack, format!("{before} then {}", own.sequence));
         }
-        if own.sequence > common.said_sequence {
-            let said = common.said_sequence;
+        if own.sequence > common.sent_sequence {
+            let said = common.sent_sequence;
             common.fault(CheckRule::SequenceAhead, format!("{} applied, {said} sent", own.sequence));
         }
     }
 }
 
-fn name_once(named: &mut BTreeSet<u32>, player: u32, me: Option<u32>, common: &mut CheckState) {
+fn check_listed_once(named: &mut BTreeSet<u32>, player: u32, me: Option<u32>, common: &mut CheckState) {
     if !named.insert(player) {
         common.fault(CheckRule::Twice, format!("player {player}"));
     }

@@ -34,7 +34,7 @@ struct Account {
 
 /// Turns in which a resumed client receives its possessions: one turn, which may end in between, and in
 /// the MooMoo dialects the rest of the turn after its first `update_players`.
-const RETURNING_TURNS: u8 = 3;
+const RESUME_GRACE_UPDATES: u8 = 3;
 /// The same after a spawn, in the MooMoo dialects.
 const FIRST_TURNS: u8 = 2;
 
@@ -53,7 +53,7 @@ pub(super) struct ResourceLedger {
     kills: u32,
     /// Whether one of the player's own hits was just announced: the next shaking object was hit by
     /// it.
-    is_mine: bool,
+    is_own_swing: bool,
     /// Turns after a spawn in which the client still receives its possessions.
     first: u8,
     died: bool,
@@ -65,7 +65,7 @@ pub(super) struct ResourceLedger {
 impl ResourceLedger {
     /// See [`PacketChecker::returns`](super::PacketChecker::returns).
     pub(super) fn returns(&mut self) {
-        self.returning = RETURNING_TURNS;
+        self.returning = RESUME_GRACE_UPDATES;
     }
 
     /// Takes the deeds recorded since the last call.
@@ -81,7 +81,7 @@ impl ResourceLedger {
             .iter()
             .any(|group| common.picture.kit.counts.get(&(*group as u8)).is_some_and(|count| *count > 0))
         {
-            self.guarded = GUARDED_TURNS;
+            self.guarded = GUARD_GRACE_UPDATES;
         }
         upgrades::check_packet(heard, (self.first > 0, self.returning > 0), common, &mut self.deeds);
     }
@@ -93,7 +93,7 @@ impl ResourceLedger {
         if let ServerPacket::Shakes(objects) = heard {
             return objects.iter().for_each(|object| self.shake(*object, common));
         }
-        self.is_mine = false;
+        self.is_own_swing = false;
         match heard {
             ServerPacket::Swings(swings) => swings.iter().for_each(|swing| self.swing(swing, common)),
             ServerPacket::Stats { resources, kills, .. } => {
@@ -103,11 +103,11 @@ impl ResourceLedger {
                 self.killed(*kills, common);
                 // The native dialect has all possessions in this packet.
                 self.first = self.first.min(1);
-                self.end_turn(common);
+                self.end_update(common);
             }
             ServerPacket::Value { what: MoomooValue::Resource(kind), amount } => self.has(*kind, *amount),
             ServerPacket::Value { what: MoomooValue::Kills, amount } => self.killed(*amount, common),
-            ServerPacket::Players(_) => self.end_turn(common),
+            ServerPacket::Players(_) => self.end_update(common),
             // In the native dialect a turn begins with it, so everything that the previous turn
             // owed must be paid by now.
             ServerPacket::Update(_) => self.settle(common),
@@ -130,7 +130,7 @@ impl ResourceLedger {
             common.fault(CheckRule::SwingUnknown, format!("player {player}"));
         }
         if hit && common.picture.me == Some(player) {
-            self.is_mine = true;
+            self.is_own_swing = true;
             self.deeds.hits += 1;
             // The packet does not say which players were hit, and so not from how many gold was
             // stolen.
@@ -147,9 +147,9 @@ impl ResourceLedger {
         // What is owed may be the food of a hunt, so that the whole stroke is still to be told.
         let hunts = self.carcasses.iter().any(|food| !food.is_empty());
         let account = known.kind.and_then(|kind| self.accounts.get_mut(usize::from(kind)));
-        if let Some(account) = account.filter(|_| self.is_mine) {
+        if let Some(account) = account.filter(|_| self.is_own_swing) {
             let gold = known.kind == Some(rules::Resource::Gold as u8);
-            let gain = most_gathered() + if gold { rules::GOLD_EXTRA } else { 0 };
+            let gain = max_gathered() + if gold { rules::GOLD_EXTRA } else { 0 };
             let spare = if hunts { gain } else { gain.saturating_sub(account.owed) };
             account.owed = account.owed.saturating_sub(gain);
             // A rise is told before its stroke, so that windmills may seem to have paid it.
@@ -171,12 +171,12 @@ impl ResourceLedger {
         }
         let more = kills.saturating_sub(self.kills);
         self.deeds.kills += u64::from(more);
-        self.bounty[1] += u64::from(more) * KILL_GOLD_MOST;
+        self.bounty[1] += u64::from(more) * MAX_KILL_GOLD;
         self.kills = kills;
     }
 
     /// A turn has reported the resources.
-    fn end_turn(&mut self, common: &mut CheckState) {
+    fn end_update(&mut self, common: &mut CheckState) {
         self.settle(common);
         let is_first = self.first > 0;
         self.first -= u8::from(is_first);
@@ -198,10 +198,10 @@ impl ResourceLedger {
             if kind == rules::Resource::Food as usize {
                 let before = self.deeds.animals;
                 let is_hunt = self.carcasses.iter().flatten().any(|food| *food <= risen);
-                risen -= eat(&mut self.carcasses, risen.saturating_sub(earned), &mut self.deeds);
+                risen -= claim_carcass_food(&mut self.carcasses, risen.saturating_sub(earned), &mut self.deeds);
                 // Strokes near bushes may seem to have earned the food of a hunt, but not its gold.
                 let hunts = (self.deeds.animals - before).max(u64::from(is_hunt));
-                self.bounty[1] += hunts * ANIMAL_GOLD_MOST;
+                self.bounty[1] += hunts * MAX_ANIMAL_GOLD;
             }
             account.owed = if forgiven { 0 } else { risen.saturating_sub(earned) };
         }
@@ -216,17 +216,17 @@ impl ResourceLedger {
             let mut owed = std::mem::take(&mut account.owed);
             if kind == rules::Resource::Food as usize {
                 let before = self.deeds.animals;
-                owed -= eat(&mut self.carcasses, owed, &mut self.deeds);
+                owed -= claim_carcass_food(&mut self.carcasses, owed, &mut self.deeds);
                 if self.guarded > 0 && is_food_of_animals(owed) {
                     (owed, self.deeds.animals) = (0, self.deeds.animals + 1);
                 }
-                self.bounty[0] += (self.deeds.animals - before) * ANIMAL_GOLD_MOST;
+                self.bounty[0] += (self.deeds.animals - before) * MAX_ANIMAL_GOLD;
             }
             if kind == rules::Resource::Gold as usize {
                 owed -= take_bounty(&mut self.bounty[0], owed);
                 // Resources are reported before standing objects.
                 owed -= self.pay.pay(owed);
-                self.pay.return_what_was_paid(&mut self.bounty[0]);
+                self.pay.refund(&mut self.bounty[0]);
             }
             if owed > 0 && !common.picture.is_dead {
                 let has = account.has;
@@ -242,7 +242,7 @@ impl ResourceLedger {
 /// The structures that kill animals for their owner, wherever the owner is.
 const GUARDS: [rules::Group; 2] = [rules::Group::Spikes, rules::Group::Turret];
 /// A structure may fall in the tick of its kill, and its owner learn of it before the food.
-const GUARDED_TURNS: u8 = 3;
+const GUARD_GRACE_UPDATES: u8 = 3;
 
 /// Whether a rise of food may be that of one animal, or of two.
 fn is_food_of_animals(rise: u32) -> bool {
@@ -251,14 +251,14 @@ fn is_food_of_animals(rise: u32) -> bool {
 }
 
 /// The most that a kill pays: the victim's age is unknown.
-const KILL_GOLD_MOST: u64 = rules::KILL_GOLD as u64 * rules::MAX_AGE as u64;
+const MAX_KILL_GOLD: u64 = rules::KILL_GOLD as u64 * rules::MAX_AGE as u64;
 /// The most that an animal pays: which of the disappeared animals it was is unknown.
-const ANIMAL_GOLD_MOST: u64 = 1_000;
+const MAX_ANIMAL_GOLD: u64 = 1_000;
 
 /// Pays for a rise of food from disappeared animals, those with the most food first; each is the
 /// player's own kill if its food is there. Some left the view alive, so the remainder may be part
 /// of another animal's food. Returns the amount paid.
-fn eat(carcasses: &mut [Vec<u32>; 2], rise: u32, deeds: &mut MooBotStats) -> u32 {
+fn claim_carcass_food(carcasses: &mut [Vec<u32>; 2], rise: u32, deeds: &mut MooBotStats) -> u32 {
     let mut left = rise;
     let mut fattest: Vec<u32> = carcasses.concat();
     fattest.sort_unstable_by_key(|food| std::cmp::Reverse(*food));
@@ -285,7 +285,7 @@ fn eat(carcasses: &mut [Vec<u32>; 2], rise: u32, deeds: &mut MooBotStats) -> u32
 }
 
 /// The best weapon's yield per stroke.
-fn most_gathered() -> u32 {
+fn max_gathered() -> u32 {
     rules::WEAPONS.iter().map(|weapon| weapon.gather).max().unwrap_or(0)
 }
 
@@ -368,7 +368,7 @@ mod tests {
         let unearned = [CheckRule::GainUnearned];
         assert_eq!(heard(&[has(0, 1), turn(), turn()]).0, unearned);
         assert_eq!(heard(&[swing(1), shake(GOLD), has(0, 1), turn(), turn()]).0, unearned);
-        let too_much = has(0, most_gathered() + 1);
+        let too_much = has(0, max_gathered() + 1);
         assert_eq!(heard(&[swing(1), shake(TREE), too_much, turn(), turn()]).0, unearned);
         let long_ago = [swing(1), shake(TREE), turn(), has(0, 1), turn(), turn()];
         assert_eq!(heard(&long_ago).0, unearned);

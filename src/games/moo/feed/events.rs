@@ -85,7 +85,7 @@ impl Events {
     pub fn of(world: &World, state: &PublicState) -> Events {
         let happened = &world.outcome().events;
         let mut list: Vec<FeedEvent> = happened.iter().filter_map(|event| of(event, world, state)).collect();
-        list.sort_by_key(FeedEvent::rank);
+        list.sort_by_key(FeedEvent::sort_order);
         let pings = happened.iter().filter_map(|event| ping(event, state)).collect();
         Events { tick: state.tick, list, pings }
     }
@@ -112,7 +112,7 @@ impl Events {
 
 impl FeedEvent {
     /// The place of its kind among the events of a tick.
-    fn rank(&self) -> u8 {
+    fn sort_order(&self) -> u8 {
         match self {
             FeedEvent::Chat { .. } => 0,
             FeedEvent::NotOffered { .. } => 2,

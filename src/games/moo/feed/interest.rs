@@ -48,11 +48,11 @@ impl Circle {
 impl ViewWindow {
     /// Whether a thing reaches into the window.
     pub fn sees(&self, place: Circle) -> bool {
-        self.sees_within(place, 0)
+        self.intersects_with_margin(place, 0)
     }
 
     /// Whether a thing reaches into the window widened by `margin_px`.
-    pub fn sees_within(&self, Circle { x_px, y_px, radius_px }: Circle, margin_px: i32) -> bool {
+    pub fn intersects_with_margin(&self, Circle { x_px, y_px, radius_px }: Circle, margin_px: i32) -> bool {
         let reach = radius_px + margin_px;
         (x_px - self.x).abs() - reach <= HALF_WIDTH_PX && (y_px - self.y).abs() - reach <= HALF_HEIGHT_PX
     }
@@ -164,7 +164,7 @@ impl<T: Located> SpatialIndex<T> {
             let (start, end) = (self.starts[first as usize], self.starts[last as usize + 1]);
             for index in &self.order[start as usize..end as usize] {
                 let index = *index as usize;
-                if window.sees_within(self.list[index].place(), margin_px) {
+                if window.intersects_with_margin(self.list[index].place(), margin_px) {
                     found(index);
                 }
             }

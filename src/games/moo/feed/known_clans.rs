@@ -37,7 +37,7 @@ impl KnownClans {
     /// but a clan that the client does not know yet waits for the next news.
     pub fn may_send_tag(&self, clan: Option<ClanId>, is_newcomer: bool, state: &PublicState) -> bool {
         let is_known = |clan| self.list.binary_search_by_key(&clan, |known| known.id).is_ok();
-        self.are_news_due(state) || is_newcomer && clan.is_none_or(is_known)
+        self.are_changes_due(state) || is_newcomer && clan.is_none_or(is_known)
     }
 
     /// Like `may_send_tag`, for the client's own player.
@@ -47,10 +47,10 @@ impl KnownClans {
 
     /// Whether this update may send the members of this clan, which the client knows as its own,
     /// and the players who ask to join it; at once if the client `has_joined` just now.
-    pub fn may_send_people(&self, tag: &ClanTag, has_joined: bool, state: &PublicState) -> bool {
+    pub fn may_send_people(&self, tag: &ClanTag, has_joined_now: bool, state: &PublicState) -> bool {
         let is_free = self.pace.is_free(state.tick);
         self.own == Some((tag.id, tag.is_owner))
-            && (is_free || has_joined && self.pace.has_credit(state.tick, state.tick_hz))
+            && (is_free || has_joined_now && self.pace.has_credit(state.tick, state.tick_hz))
     }
 
     /// Charges the bytes of messages about clans.
@@ -63,20 +63,20 @@ impl KnownClans {
     pub fn charge_tags(&mut self, bytes: usize, state: &PublicState) {
         if bytes > 0 {
             self.charge(bytes, state);
-            self.pace.sent_news(state.tick, state.tick_hz);
+            self.pace.on_changes_sent(state.tick, state.tick_hz);
         }
     }
 
     /// If news are due, the clans that ended and those that were founded since the last ones, and
     /// whether these are the first, which are all clans and are not charged.
-    pub fn take_news(&mut self, state: &PublicState) -> (ClanChanges, bool) {
+    pub fn take_changes(&mut self, state: &PublicState) -> (ClanChanges, bool) {
         let is_first = self.version.is_none();
-        if self.version == Some(state.clans.version) || !self.are_news_due(state) {
+        if self.version == Some(state.clans.version) || !self.are_changes_due(state) {
             return (ClanChanges::default(), is_first);
         }
         self.version = Some(state.clans.version);
         if !is_first {
-            self.pace.sent_news(state.tick, state.tick_hz);
+            self.pace.on_changes_sent(state.tick, state.tick_hz);
         }
         (self.update(&state.clans.list, |_| true), is_first)
     }
@@ -102,8 +102,8 @@ impl KnownClans {
         self.own.is_some_and(|(own, _)| own == clan)
     }
 
-    fn are_news_due(&self, state: &PublicState) -> bool {
-        self.version.is_none() || self.pace.is_news_due(state.tick)
+    fn are_changes_due(&self, state: &PublicState) -> bool {
+        self.version.is_none() || self.pace.are_changes_due(state.tick)
     }
 
     /// Updates the list of the clans that `concerns` selects. A clan keeps its name and its owner, so

@@ -57,7 +57,7 @@ impl<P, A> KnownSet<P, A> {
     /// Brings what is known into the cache: reads of independent addresses wait for memory together,
     /// and those of a comparison one after the other. With a thousand clients, that is a twentieth
     /// of an update.
-    pub fn fetch(&self) {
+    pub fn prefetch(&self) {
         let players = self.others.iter().fold(0, |sum, known| sum ^ known.who.joined_tick);
         let animals = self.animals.iter().fold(0, |sum, (id, _)| sum ^ id.0);
         std::hint::black_box((players, animals));
@@ -92,13 +92,13 @@ impl<P, A> KnownSet<P, A> {
             | FeedEvent::Healed { player, .. }
             | FeedEvent::NotOffered { player } => self.is_own(*player),
             FeedEvent::Died { player, .. } => {
-                self.note_death(*player);
+                self.record_death(*player);
                 true
             }
             FeedEvent::Shot(shot) => {
                 let crosses = self.window.is_some_and(|window| shot.crosses(window));
                 if crosses {
-                    self.note_shot(shot);
+                    self.record_shot(shot);
                 }
                 crosses
             }
@@ -112,15 +112,15 @@ impl<P, A> KnownSet<P, A> {
     }
 
     fn knows(&self, player: PlayerId) -> bool {
-        self.own.as_ref().is_some_and(|own| own.who.player == player) || self.place_of(player).is_ok()
+        self.own.as_ref().is_some_and(|own| own.who.player == player) || self.index_of(player).is_ok()
     }
 
-    fn place_of(&self, player: PlayerId) -> Result<usize, usize> {
+    fn index_of(&self, player: PlayerId) -> Result<usize, usize> {
         self.others.binary_search_by_key(&player, |known| known.who.player)
     }
 
-    fn note_death(&mut self, player: PlayerId) {
-        let known = match self.place_of(player) {
+    fn record_death(&mut self, player: PlayerId) {
+        let known = match self.index_of(player) {
             Ok(place) => self.others.get_mut(place),
             Err(_) => self.own.as_mut().filter(|own| own.who.player == player),
         };
@@ -130,7 +130,7 @@ impl<P, A> KnownSet<P, A> {
     }
 
     /// Adds a shot. Any earlier shot of the same number has ended, even if the end was missed.
-    fn note_shot(&mut self, shot: &ShotFired) {
+    fn record_shot(&mut self, shot: &ShotFired) {
         self.shots.retain(|(id, ..)| *id != shot.id);
         self.shots.push((shot.id, shot.x, shot.y));
     }

@@ -36,10 +36,10 @@ impl WorldReader {
     /// late a player's last command arrived.
     pub fn read(&mut self, world: &World, margin: &dyn Fn(PlayerId) -> i16) -> (Events, PublicState) {
         let (tick, map_size_px) = (world.tick(), map_size_px(world));
-        self.note_changes(world);
+        self.update_shared(world);
         let mut players: Vec<PublicPlayer> =
             world.players().map(|view| self.seen(&view, margin(view.id))).collect();
-        note_killers(world, &mut players);
+        set_killers(world, &mut players);
         let animals = world.animals().map(|animal| {
             let (id, kind, body) = (animal.id, animal.kind as u8, animal.body.clone());
             PublicAnimal { id, kind, body }
@@ -61,7 +61,7 @@ impl WorldReader {
     }
 
     /// Takes over the changes that are shared until the next one.
-    fn note_changes(&mut self, world: &World) {
+    fn update_shared(&mut self, world: &World) {
         if let Some(clans) = self.clans.changed(world) {
             self.clans = Arc::new(clans);
         }
@@ -110,7 +110,7 @@ impl WorldReader {
     }
 }
 
-fn note_killers(world: &World, players: &mut [PublicPlayer]) {
+fn set_killers(world: &World, players: &mut [PublicPlayer]) {
     // Backwards, since the first death counts of a player that died twice in a tick.
     for event in world.outcome().events.iter().rev() {
         if let WorldEvent::Died { player, by } = event

@@ -22,7 +22,7 @@ use crate::world::World;
 const FIRST_UNCONFIRMED: EntityId = EntityId(EntityId::FIRST_ANIMAL.0 - 0x0100_0000);
 
 /// Whoever is slower than this does not walk: it has let go, or has just begun.
-const WALK_LEAST_PX_PER_S: i32 = 100;
+const MIN_WALK_PX_PER_S: i32 = 100;
 
 /// See the [module](self).
 #[derive(Debug)]
@@ -69,9 +69,9 @@ impl ClientWorld {
         let entity = crate::tick::apply::newcomer(id, "", 0, tick, exact.at);
         self.world.state.players.clear();
         self.world.state.players.push(entity.clone());
-        self.world.note_seats();
+        self.world.index_players();
         self.world.make_room();
-        self.put_all_up();
+        self.rebuild_structures();
         let mut state = OwnState { entity, built: Vec::new() };
         self.correct(&mut state, exact);
         state
@@ -101,12 +101,12 @@ impl ClientWorld {
     }
 
     /// The members of the own player's clan.
-    pub fn befriend(&mut self, mates: &[PlayerId]) {
+    pub fn set_mates(&mut self, mates: &[PlayerId]) {
         self.mates = mates.to_vec();
-        self.put_all_up();
+        self.rebuild_structures();
     }
 
-    fn put_all_up(&mut self) {
+    fn rebuild_structures(&mut self) {
         let known = std::mem::take(&mut self.known);
         for standing in known.values() {
             self.world.terrain.take_down(standing);
@@ -195,7 +195,7 @@ impl ClientWorld {
         if let Controller::Player(player) = &mut entity.controller {
             let (vx, vy) = (i64::from(velocity.0 .0), i64::from(velocity.1 .0));
             let walks = vx * vx + vy * vy
-                > (i64::from(WALK_LEAST_PX_PER_S << 16) / i64::from(self.world.rates.hz)).pow(2);
+                > (i64::from(MIN_WALK_PX_PER_S << 16) / i64::from(self.world.rates.hz)).pow(2);
             player.direction = Some(crate::trig::direction(vx, vy)).filter(|_| walks);
             player.stirred = false;
         }

@@ -24,7 +24,7 @@ pub struct EntityId(pub u32);
 
 impl EntityId {
     /// The lowest number that does not belong to a player.
-    pub const FIRST_OTHER: EntityId = EntityId(65_536);
+    pub const FIRST_NON_PLAYER: EntityId = EntityId(65_536);
     /// The lowest number of an animal; scenery and structures have lower numbers.
     pub const FIRST_ANIMAL: EntityId = EntityId(0x4000_0000);
     /// The lowest number of a projectile.
@@ -32,7 +32,7 @@ impl EntityId {
 
     /// The player that this entity belongs to, if it is a player's.
     pub const fn player(self) -> Option<PlayerId> {
-        if self.0 > 0 && self.0 < Self::FIRST_OTHER.0 {
+        if self.0 > 0 && self.0 < Self::FIRST_NON_PLAYER.0 {
             Some(PlayerId(self.0 as u16))
         } else {
             None

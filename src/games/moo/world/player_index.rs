@@ -24,7 +24,7 @@ pub(crate) struct IndexedPlayer {
 impl IndexedPlayer {
     /// The square of the distance to a point, with 32 binary places; `None` if it is further away
     /// than `reach` along one axis.
-    pub(crate) fn square_to(&self, x: Fixed, y: Fixed, reach: Fixed) -> Option<u64> {
+    pub(crate) fn squared_distance(&self, x: Fixed, y: Fixed, reach: Fixed) -> Option<u64> {
         let (dx, dy) = (self.x.distance(x), self.y.distance(y));
         let reach = reach.0.unsigned_abs();
         (dx <= reach && dy <= reach).then(|| square(dx) + square(dy))
@@ -56,7 +56,7 @@ pub(crate) struct PlayerIndex {
 }
 
 /// Marks a dead player, or one that is in no cell.
-const NOWHERE: u32 = u32::MAX;
+const NOT_INDEXED: u32 = u32::MAX;
 /// The slot of a player that has none yet.
 const ADDED: u32 = u32::MAX - 1;
 
@@ -126,7 +126,7 @@ impl PlayerIndex {
         self.added.clear();
         for (at, entity) in (0..).zip(players) {
             if !entity.is_alive() {
-                self.slots.push(NOWHERE);
+                self.slots.push(NOT_INDEXED);
                 continue;
             }
             let cell = self.shape.cell(entity.body.x, entity.body.y);
@@ -163,7 +163,7 @@ impl PlayerIndex {
             self.slots[at as usize] = ADDED;
             let place = self.living.partition_point(|other| *other < at);
             self.living.insert(place, at);
-            self.added.push(IndexedPlayer { x, y, at, cell: NOWHERE });
+            self.added.push(IndexedPlayer { x, y, at, cell: NOT_INDEXED });
         }
     }
 

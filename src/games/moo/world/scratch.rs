@@ -18,18 +18,19 @@ pub(crate) struct Scratch {
 }
 
 /// Targets of a swing for which space is reserved in advance: more than ever occur.
-const ROOM: usize = 256;
+const RESERVED_TARGETS: usize = 256;
 
 impl Scratch {
     /// Reserves space for that many players, so that no tick has to allocate.
     pub(crate) fn reserve(&mut self, players: usize) {
         let small = [&mut self.things, &mut self.animals, &mut self.players];
-        for (list, room) in small.into_iter().map(|list| (list, ROOM)).chain([(&mut self.swingers, players)])
+        for (list, room) in
+            small.into_iter().map(|list| (list, RESERVED_TARGETS)).chain([(&mut self.swingers, players)])
         {
             list.clear();
             list.reserve(room);
         }
         self.built.clear();
-        self.built.reserve(ROOM);
+        self.built.reserve(RESERVED_TARGETS);
     }
 }

@@ -7,7 +7,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use crate::clan::ClanId;
 use crate::command::text::{check_clan_name, check_name};
-use crate::controller::kit::EARNED_MOST;
+use crate::controller::kit::MAX_EARNED;
 use crate::controller::shot::velocity;
 use crate::controller::{Animal, Controller, Kit, Mood, Player, Poison};
 use crate::entity::{Body, Entity, EntityId, PlayerId};
@@ -76,7 +76,7 @@ fn check_clans(state: &State) -> Result<(), SnapshotError> {
 /// Checks structures against the item table, and the owners' counts against the structures.
 fn check_structures(state: &State) -> Result<(), SnapshotError> {
     let after =
-        state.others.last().map_or(EntityId::FIRST_OTHER, |last| EntityId(last.id.0.saturating_add(1)));
+        state.others.last().map_or(EntityId::FIRST_NON_PLAYER, |last| EntityId(last.id.0.saturating_add(1)));
     require(state.next_id >= after, "next number")?;
     require(state.next_id <= EntityId::FIRST_ANIMAL, "next number")?;
     let mut spawned = 0;
@@ -111,7 +111,7 @@ fn check_structures(state: &State) -> Result<(), SnapshotError> {
 fn check_animals(state: &State) -> Result<(), SnapshotError> {
     let next = state.next_animal;
     require((EntityId::FIRST_ANIMAL..=EntityId::FIRST_SHOT).contains(&next), "next animal")?;
-    require(state.animals.len() <= rules::ANIMALS_MOST, "number of animals")?;
+    require(state.animals.len() <= rules::MAX_ANIMALS, "number of animals")?;
     for entity in &state.animals {
         let (animal, body) = match entity {
             Entity { controller: Controller::Animal(animal), body, .. } => (animal, body),
@@ -146,7 +146,7 @@ fn check_doing(animal: &Animal, body: &Body) -> Result<(), SnapshotError> {
     };
     require(fits, "mood of an animal")?;
     let in_time = animal.wait <= 3 * wait_most
-        && animal.look_wait <= rules::thirds(rules::LOOK_PERIOD_MS)
+        && animal.sense_wait <= rules::thirds(rules::ANIMAL_SENSE_PERIOD_MS)
         && animal.strike_wait <= rules::thirds(rules::STRIKE_PERIOD_MS)
         && animal.touch_wait <= rules::thirds(rules::TOUCH_PERIOD_MS);
     require(in_time, "timer of an animal")
@@ -163,7 +163,7 @@ fn check_kit(player: &Player) -> Result<(), SnapshotError> {
         let fits = |id: &u8| rules::item(*id).is_some_and(|item| item.group as usize == group);
         require(id.as_ref().is_none_or(fits), "item of a player")?;
     }
-    require(kit.earned < EARNED_MOST, "income of a player")?;
+    require(kit.earned < MAX_EARNED, "income of a player")?;
     require(kit.has_weapon(hand.weapon), "weapon in the hand")?;
     require(hand.item.is_none_or(|id| kit.has_item(id)), "item in the hand")
 }
@@ -179,7 +179,7 @@ fn check_player(entity: &Entity) -> Result<(), SnapshotError> {
     require(check_name(&player.name).is_ok(), "name of a player")?;
     require(player.alive == (entity.body.health > 0), "life of a player")?;
     require(
-        player.alive || player.direction.is_none() && !player.hand.is_busy() && !player.stirred,
+        player.alive || player.direction.is_none() && !player.hand.has_pending_press() && !player.stirred,
         "state of a dead body",
     )?;
     require(player.slow <= rules::SLOW_MOST, "slowness of a player")?;
@@ -229,7 +229,7 @@ fn check_shots(state: &State) -> Result<(), SnapshotError> {
         require(*id >= EntityId::FIRST_SHOT, "number of a shot")?;
         require((Fixed(1)..=Fixed::from_px(kind.range_px)).contains(&shot.left), "range of a shot")?;
         require(is_here(state, body.owner), "owner of a shot")?;
-        let by_turret = (EntityId::FIRST_OTHER..state.next_id).contains(&shot.by);
+        let by_turret = (EntityId::FIRST_NON_PLAYER..state.next_id).contains(&shot.by);
         let by_player = shot.by.player().is_some_and(|by| [by, PlayerId::OPERATOR].contains(&body.owner));
         require(by_turret || by_player, "origin of a shot")?;
         require((body.radius_px, body.health) == (0, 0), "body of a shot")?;
@@ -251,7 +251,7 @@ fn check_scenery(entity: &Entity) -> Result<(), SnapshotError> {
         _ => return Err(SnapshotError::Value("controller of scenery")),
     };
     let kind = scenery.kind;
-    require(entity.id >= EntityId::FIRST_OTHER, "number of a scenery object")?;
+    require(entity.id >= EntityId::FIRST_NON_PLAYER, "number of a scenery object")?;
     require(kind.scales_px().contains(&scenery.scale_px), "scale of a scenery object")?;
     require(entity.body.radius_px == kind.radius_px(scenery.scale_px), "radius of a scenery object")
 }

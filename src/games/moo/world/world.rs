@@ -85,7 +85,7 @@ impl World {
             outcome: TickOutcome::default(),
             state,
         };
-        world.note_seats();
+        world.index_players();
         world.make_room();
         world
     }
@@ -157,7 +157,7 @@ impl World {
     }
 
     /// Stores the index of each player, so that players can be found without a search.
-    pub(crate) fn note_seats(&mut self) {
+    pub(crate) fn index_players(&mut self) {
         let last = self.state.players.last().and_then(|entity| entity.id.player());
         self.seats.clear();
         self.seats.resize(last.map_or(0, |id| usize::from(id.0) + 1), 0);
@@ -183,7 +183,7 @@ impl World {
     }
 
     /// Records the structure just appended to the list, if it works.
-    pub(crate) fn note_worker(&mut self) {
+    pub(crate) fn add_active_structure(&mut self) {
         if self.state.structures.last().is_some_and(works) {
             self.workers.push(self.state.structures.len() as u32 - 1);
             self.make_room();
@@ -191,7 +191,7 @@ impl World {
     }
 
     /// Records that the structure at that index was removed, so that the following ones moved up.
-    pub(crate) fn close_ranks(&mut self, gone: usize) {
+    pub(crate) fn shift_worker_indices(&mut self, gone: usize) {
         self.workers.retain(|at| *at as usize != gone);
         for at in self.workers.iter_mut().filter(|at| **at as usize > gone) {
             *at -= 1;
@@ -199,13 +199,13 @@ impl World {
     }
 
     /// An entity moved.
-    pub(crate) fn forget_places(&mut self) {
+    pub(crate) fn invalidate_animal_index(&mut self) {
         self.crowd.forget();
         self.row.forget();
     }
 
     /// Rebuilds the positions of all animals, including dead ones, if they are stale.
-    pub(crate) fn find_places(&mut self) {
+    pub(crate) fn update_animal_index(&mut self) {
         let State { players, animals, .. } = &self.state;
         self.crowd.update(players);
         self.row.update(animals.len(), |at| animals[at].body.x);

@@ -28,13 +28,13 @@ use crate::util::address_prefix::AddressPrefix;
 pub type CommandRow = (&'static str, &'static str, fn(&CommandContext<'_>, &str) -> CommandResult);
 
 /// The command that names the room of another.
-const ROOM: &str = "room NAME COMMAND";
+const ROOM_USAGE: &str = "room NAME COMMAND";
 
 /// The commands that act on one room, besides those of its game. The others act on the server.
-const OF_A_ROOM: [&str; 6] = ["players", "kick", "save", "capture", "stats", "end"];
+const ROOM_COMMANDS: [&str; 6] = ["players", "kick", "save", "capture", "stats", "end"];
 
 /// All commands but those of the games.
-const COMMANDS: [CommandRow; 13] = [
+const SERVER_COMMANDS: [CommandRow; 13] = [
     ("help", "list the commands", |desk, _| Ok(help(desk.room.handle.about.operator_commands))),
     ("players", "list the players, with their addresses", |desk, _| desk.players()),
     ("kick PLAYER", "close a player's connection", |desk, rest| desk.kick(rest)),
@@ -49,7 +49,9 @@ const COMMANDS: [CommandRow; 13] = [
     ("bans", "list the banned addresses", |desk, _| Ok(desk.bans())),
     ("save", "write the world to a file, for --restore", |desk, _| desk.save()),
     ("rooms", "list the rooms: name, players, clients, tick, state", |desk, _| Ok(desk.rooms())),
-    (ROOM, "carry out a command in another room than the default room", |_, _| Err(No::Usage(String::new()))),
+    (ROOM_USAGE, "carry out a command in another room than the default room", |_, _| {
+        Err(No::Usage(String::new()))
+    }),
     ("end", "end a room that was made on demand, as `room NAME end`", |desk, _| desk.end()),
     (
         "capture [on [PLAYER] [plain] | off]",
@@ -70,7 +72,8 @@ fn name_of(usage: &'static str) -> &'static str {
 
 /// The list of all commands: those of the game stand behind the list of players.
 fn help(orders: &[OperatorCommand]) -> String {
-    let mut rows: Vec<(&str, &str)> = COMMANDS.iter().map(|(usage, does, _)| (*usage, *does)).collect();
+    let mut rows: Vec<(&str, &str)> =
+        SERVER_COMMANDS.iter().map(|(usage, does, _)| (*usage, *does)).collect();
     let at = rows.iter().position(|(usage, _)| *usage == "players").map_or(0, |at| at + 1);
     rows.splice(at..at, orders.iter().map(|order| (order.usage, order.help)));
     let width = rows.iter().map(|(usage, _)| usage.len()).max().unwrap_or(0);
@@ -81,29 +84,30 @@ fn help(orders: &[OperatorCommand]) -> String {
 /// or the error.
 pub fn carry_out(desk: &CommandContext<'_>, line: &str) -> (&'static str, Result<String, String>) {
     let (word, rest) = first_word(line);
-    match ROOM.strip_prefix(word) {
-        Some(usage) if usage.starts_with(' ') && !rest.is_empty() => in_room(desk, rest),
-        _ => here(desk, word, rest),
+    match ROOM_USAGE.strip_prefix(word) {
+        Some(usage) if usage.starts_with(' ') && !rest.is_empty() => execute_in_room(desk, rest),
+        _ => execute_here(desk, word, rest),
     }
 }
 
 /// Carries out `NAME COMMAND…` in that room.
-fn in_room(desk: &CommandContext<'_>, line: &str) -> (&'static str, Result<String, String>) {
+fn execute_in_room(desk: &CommandContext<'_>, line: &str) -> (&'static str, Result<String, String>) {
     let (name, line) = first_word(line);
     let (word, rest) = first_word(line);
     let Some(room) = find_room(desk.host, name) else {
         return ("room", Err(format!("there is no room {:?}; type rooms for a list", named(name))));
     };
     if word.is_empty() {
-        return ("room", Err(format!("usage: {ROOM}")));
+        return ("room", Err(format!("usage: {ROOM_USAGE}")));
     }
-    if COMMANDS.iter().any(|(usage, ..)| first_word(usage).0 == word) && !OF_A_ROOM.contains(&word) {
+    if SERVER_COMMANDS.iter().any(|(usage, ..)| first_word(usage).0 == word) && !ROOM_COMMANDS.contains(&word)
+    {
         let orders = room.handle.about.operator_commands.iter().map(|order| name_of(order.usage));
-        let names: Vec<&str> = OF_A_ROOM.into_iter().chain(orders).collect();
+        let names: Vec<&str> = ROOM_COMMANDS.into_iter().chain(orders).collect();
         let reason = format!("{word} is not a command of one room; those are {}", names.join(", "));
         return ("room", Err(reason));
     }
-    here(&CommandContext { room, ..*desk }, word, rest)
+    execute_here(&CommandContext { room, ..*desk }, word, rest)
 }
 
 /// The room of this name, or the private room that the log calls so.
@@ -134,8 +138,8 @@ fn excerpt(word: &str) -> String {
 }
 
 /// Carries out a command in the room of the desk.
-fn here(desk: &CommandContext<'_>, word: &str, rest: &str) -> (&'static str, Result<String, String>) {
-    let found = COMMANDS.iter().find(|(usage, ..)| name_of(usage) == word);
+fn execute_here(desk: &CommandContext<'_>, word: &str, rest: &str) -> (&'static str, Result<String, String>) {
+    let found = SERVER_COMMANDS.iter().find(|(usage, ..)| name_of(usage) == word);
     let mut orders = desk.room.handle.about.operator_commands.iter();
     let ordered = orders.find(|order| name_of(order.usage) == word);
     let Some(usage) = found.map(|row| row.0).or(ordered.map(|order| order.usage)) else {
@@ -153,7 +157,7 @@ fn here(desk: &CommandContext<'_>, word: &str, rest: &str) -> (&'static str, Res
         let room = desk.room.label();
         info!(from = %desk.source, room, command = name, arguments = rest, "operator command");
     }
-    let done = match (desk.host.has_reached(ShutdownStage::AskedToStop), takes_none, found, ordered) {
+    let done = match (desk.host.is_at_least(ShutdownStage::AskedToStop), takes_none, found, ordered) {
         (true, ..) => Err(No::Failed("the server is shutting down".to_owned())),
         (false, true, ..) => Err(No::Usage("it takes no arguments".to_owned())),
         (false, false, Some((.., run)), _) => run(desk, rest),
@@ -213,7 +217,7 @@ impl CommandContext<'_> {
         if self.room.handle.is_over() {
             return Err(self.is_over());
         }
-        self.room.rouse();
+        self.room.wake();
         let late = "the world did not answer in time; the command may still be executed";
         asked.recv_timeout(limits::ROOM_QUERY_TIMEOUT).map_err(|error| match error {
             RecvTimeoutError::Disconnected if self.room.is_ending() => self.is_over(),
@@ -238,7 +242,7 @@ impl CommandContext<'_> {
             return Err(No::Failed(format!("{} {rule}", self.room.title())));
         }
         let clients = self.room.clients();
-        self.room.set_ending();
+        self.room.request_end();
         let deadline = Instant::now() + limits::ROOM_QUERY_TIMEOUT;
         while !self.room.handle.is_over() {
             if Instant::now() >= deadline {
@@ -321,7 +325,7 @@ impl CommandContext<'_> {
         let seat = seat.ok_or_else(|| format!("no client plays as player {}", player.0))?;
         let plays = |client: &Arc<TcpClient>| seat == Seat::Connected(client.id);
         let Some(client) = self.host.clients.all().into_iter().find(plays) else {
-            self.room.rouse();
+            self.room.wake();
             return Ok(format!("player {} was kicked; it had no connection", player.0));
         };
         client.close(DisconnectReason::Breach(CloseReason::Kicked), now);
@@ -354,7 +358,7 @@ impl CommandContext<'_> {
         }
         for room in self.host.rooms.all() {
             room.handle.dismiss_absent(household, now);
-            room.rouse();
+            room.wake();
         }
         Ok(format!("{household} is banned; connections closed: {}", theirs.len()))
     }

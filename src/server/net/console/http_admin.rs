@@ -26,10 +26,11 @@ use crate::ws::http::{self, RequestHead};
 pub const PATH: &str = "/admin";
 
 /// Headers that keep a response out of caches.
-const PRIVATE: [(&str, &str); 2] = [("Cache-Control", "no-store"), ("X-Content-Type-Options", "nosniff")];
+const NO_STORE_HEADERS: [(&str, &str); 2] =
+    [("Cache-Control", "no-store"), ("X-Content-Type-Options", "nosniff")];
 
 /// Whether a request carries operator commands.
-pub fn brings_lines(head: &RequestHead) -> bool {
+pub fn has_commands(head: &RequestHead) -> bool {
     head.method == "POST" && head.path() == PATH && !head.has_upgrade_headers()
 }
 
@@ -67,7 +68,7 @@ pub fn respond(
     let status = if answers.iter().all(|answer| answer.done) { 200 } else { 422 };
     debug!(%address, status, lines = lines.len(), "operator commands over HTTP");
     let text: String = answers.into_iter().map(|answer| answer.text).collect();
-    Ok(http::response(status, "text/plain; charset=utf-8", &PRIVATE, text.as_bytes()))
+    Ok(http::response(status, "text/plain; charset=utf-8", &NO_STORE_HEADERS, text.as_bytes()))
 }
 
 /// Reads the whole body by the deadline of its head, so that sending slowly gains no time. `body`

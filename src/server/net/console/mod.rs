@@ -50,7 +50,7 @@ impl Console {
 
     /// Whether the server is stopping or about to: further commands have no effect.
     pub fn is_over(&self) -> bool {
-        self.host.has_reached(ShutdownStage::AskedToStop)
+        self.host.is_at_least(ShutdownStage::AskedToStop)
     }
 
     /// Executes a line. Returns `None` for an empty line.

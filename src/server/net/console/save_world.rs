@@ -23,7 +23,8 @@ pub fn write(folder: &Path, room: Option<&str>, snapshot: &WorldSnapshot) -> io:
     }
     let chance = u32::from_le_bytes(os::random());
     let unfinished = folder.join(format!(".{name}.{chance:08x}"));
-    let written = write_whole(&unfinished, &snapshot.bytes).and_then(|()| fs::rename(&unfinished, &path));
+    let written =
+        write_atomically(&unfinished, &snapshot.bytes).and_then(|()| fs::rename(&unfinished, &path));
     if written.is_err() {
         let _ = fs::remove_file(&unfinished);
     }
@@ -32,7 +33,7 @@ pub fn write(folder: &Path, room: Option<&str>, snapshot: &WorldSnapshot) -> io:
     Ok(name)
 }
 
-fn write_whole(path: &Path, bytes: &[u8]) -> io::Result<()> {
+fn write_atomically(path: &Path, bytes: &[u8]) -> io::Result<()> {
     let mut file = os::create_private(path)?;
     file.write_all(bytes)?;
     file.sync_all()

@@ -46,7 +46,7 @@ pub fn run(host: &ServerState, room: &RunningRoom, stream: &TcpStream, rest: &[u
     let mut watcher =
         InspectorConnection { host, only_room, stream, watch, requests: Vec::new(), watched: None };
     let watching = host.ended.watcher_begins(&host.tap);
-    let why = watcher.live(rest).err().unwrap_or("over");
+    let why = watcher.run_loop(rest).err().unwrap_or("over");
     drop(watching);
     // The listener is removed before the close frame is sent, so that the tap does not fill a queue
     // without a reader.
@@ -61,7 +61,7 @@ pub fn run(host: &ServerState, room: &RunningRoom, stream: &TcpStream, rest: &[u
 type LoopResult = Result<(), &'static str>;
 
 impl InspectorConnection<'_> {
-    fn live(&mut self, rest: &[u8]) -> LoopResult {
+    fn run_loop(&mut self, rest: &[u8]) -> LoopResult {
         let mut buffer = [0; limits::READ_BYTES];
         self.receive(rest)?;
         let mut turn = self.host.now();
@@ -78,7 +78,7 @@ impl InspectorConnection<'_> {
                 host.ended.update(&host.tap);
                 self.watch.turn(now, || {
                     let clients = host.clients.all();
-                    let shown = clients.iter().filter(|client| is_shown(only_room, client));
+                    let shown = clients.iter().filter(|client| is_visible(only_room, client));
                     [
                         inspector_session::list(shown.map(|client| &**client)),
                         host.ended.list(only_room.as_deref()),
@@ -135,17 +135,17 @@ impl InspectorConnection<'_> {
                 self.watched = None;
                 let listen =
                     |client| (client, self.host.tap.listen(Some(client), limits::INSPECTOR_QUEUE_BYTES));
-                self.watched = client.filter(|client| self.may_watch(*client)).map(listen);
+                self.watched = client.filter(|client| self.may_inspect(*client)).map(listen);
                 if let Some(client) = client {
                     self.send_ended(client);
                 }
             }
             InspectorRequest::Own(key) => self.watch.own(self.own(key).map(|client| client.id)),
             InspectorRequest::Inject(key, bytes) => {
-                let passed = self.own(key).ok_or(inspector_session::NOT_YOURS);
+                let passed = self.own(key).ok_or(inspector_session::UNKNOWN_KEY_TEXT);
                 let passed = passed
                     .and_then(|client| client_thread::inject(self.host, &client, &bytes).map(|()| client.id));
-                self.watch.injected(passed);
+                self.watch.answer_inject(passed);
             }
         }
     }
@@ -153,14 +153,14 @@ impl InspectorConnection<'_> {
     /// The newest client with this key.
     fn own(&self, key: ResumeKey) -> Option<Arc<TcpClient>> {
         let is_own =
-            |client: &Arc<TcpClient>| client.inspect_key == Some(key) && is_shown(&self.only_room, client);
+            |client: &Arc<TcpClient>| client.resume_key == Some(key) && is_visible(&self.only_room, client);
         self.host.clients.all().into_iter().rfind(is_own)
     }
 
     /// Whether the client of this number may be watched: at `/r/NAME/wire` only one of that room.
-    fn may_watch(&self, client: u64) -> bool {
+    fn may_inspect(&self, client: u64) -> bool {
         let found = || self.host.clients.get(client);
-        self.only_room.is_none() || found().is_some_and(|client| is_shown(&self.only_room, &client))
+        self.only_room.is_none() || found().is_some_and(|client| is_visible(&self.only_room, &client))
     }
 
     /// Sends the kept traffic of a client that has ended, if it has and may be watched.
@@ -221,7 +221,7 @@ fn record(seen: &tap::TapEvent) -> Option<ObservedRecord<'_>> {
 }
 
 /// Whether a watcher of this room, or of all, is shown the client.
-fn is_shown(only_room: &Option<Arc<str>>, client: &TcpClient) -> bool {
+fn is_visible(only_room: &Option<Arc<str>>, client: &TcpClient) -> bool {
     only_room.as_ref().is_none_or(|room| *room == client.room.options.name)
 }
 

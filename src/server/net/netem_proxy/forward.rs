@@ -71,7 +71,7 @@ pub fn carry(
                 told(direction, done.bytes, counts, done.delay);
             }
             if done.is_broken {
-                ways[1 - direction].break_off(began.elapsed());
+                ways[1 - direction].abort(began.elapsed());
             }
         }
         // The last end wakes no socket: a wait here would keep the connection's place for a while.
@@ -88,13 +88,13 @@ pub fn is_reset(error: &io::Error) -> bool {
 }
 
 impl OneWay<'_> {
-    fn wants_bytes(&mut self, now: Duration) -> bool {
+    fn can_read(&mut self, now: Duration) -> bool {
         !self.has_ended && self.stream.writable_bytes(now) > 0
     }
 
     /// Reads once, if there is space.
     fn read(&mut self, now: Duration, buffer: &mut [u8]) {
-        if !self.wants_bytes(now) {
+        if !self.can_read(now) {
             return;
         }
         let most = self.stream.writable_bytes(now).min(buffer.len());
@@ -105,7 +105,7 @@ impl OneWay<'_> {
             }
             Ok(count) => self.pass(&buffer[..count], now),
             Err(error) if matches!(error.kind(), ErrorKind::WouldBlock | ErrorKind::Interrupted) => {}
-            Err(_) => self.break_off(now),
+            Err(_) => self.abort(now),
         }
     }
 
@@ -117,7 +117,7 @@ impl OneWay<'_> {
     }
 
     /// `from` has reset its connection, or accepts nothing more.
-    fn break_off(&mut self, now: Duration) {
+    fn abort(&mut self, now: Duration) {
         self.is_reset = true;
         if !std::mem::replace(&mut self.has_ended, true) {
             self.stream.end(now);
@@ -176,7 +176,7 @@ fn wait(ways: &mut [OneWay<'_>; 2], began: Instant) -> io::Result<()> {
     let time = ways.iter_mut().map(|way| way.rest(now)).min().unwrap_or_default();
     let mut sockets = Vec::with_capacity(ways.len());
     for direction in 0..ways.len() {
-        let reads = ways[direction].wants_bytes(now);
+        let reads = ways[direction].can_read(now);
         let writes = !ways[1 - direction].out.is_empty();
         // A socket whose peer has gone is ready all the time, and must not be asked without need.
         if reads || writes {

@@ -67,7 +67,7 @@ impl Forward {
 mod tests {
     use super::*;
     use crate::limits;
-    use crate::server::net::access::is_at_this_machine;
+    use crate::server::net::access::is_local_request;
     use crate::ws::http::HeadReader;
 
     /// What the server receives of a client's bytes, however they are cut.
@@ -119,7 +119,7 @@ mod tests {
                 let seen = passed(client, request.as_bytes());
                 let head =
                     HeadReader::new(limits::HEAD_LIMITS).receive(&seen).expect("HTTP").expect("a whole head");
-                assert_eq!(is_at_this_machine(&head, relay, &[]), is_local, "{client} {target}");
+                assert_eq!(is_local_request(&head, relay, &[]), is_local, "{client} {target}");
             }
         }
     }

@@ -127,13 +127,13 @@ impl NetemProxy {
 }
 
 /// Whether clients of a relay to this server keep addresses of their own.
-pub fn keeps_addresses(to: SocketAddr) -> bool {
+pub fn preserves_addresses(to: SocketAddr) -> bool {
     os::CAN_BIND_SOURCE && matches!(to.ip(), IpAddr::V4(ip) if ip.is_loopback())
 }
 
 /// The address of this machine that stands for a client: that of a client on this machine itself, or
 /// 127 and the last three parts of its IPv4 address, or of a hash of its IPv6 /64.
-pub fn own_address(client: IpAddr) -> Ipv4Addr {
+pub fn loopback_address_for(client: IpAddr) -> Ipv4Addr {
     let bits = match client.to_canonical() {
         IpAddr::V4(ip) => ip.to_bits(),
         IpAddr::V6(ip) if ip.is_loopback() => Ipv4Addr::LOCALHOST.to_bits(),
@@ -157,7 +157,7 @@ fn accept_all(shared: &Arc<ProxyState>, listener: &TcpListener) {
             let _ = os::set_reset_on_close(&stream);
             continue;
         }
-        shared.give_thread(stream, address, number);
+        shared.spawn_connection(stream, address, number);
     }
 }
 
@@ -166,7 +166,7 @@ impl ProxyState {
         self.is_stopping.load(Ordering::Acquire)
     }
 
-    fn give_thread(self: &Arc<ProxyState>, stream: TcpStream, address: SocketAddr, number: u64) {
+    fn spawn_connection(self: &Arc<ProxyState>, stream: TcpStream, address: SocketAddr, number: u64) {
         let stream = Arc::new(stream);
         self.connections.add(2 * number, Arc::clone(&stream));
         let leaving = ConnectionGuard { shared: Arc::clone(self), number };
@@ -182,7 +182,7 @@ impl ProxyState {
     /// A connection's thread.
     fn serve(&self, client: &TcpStream, address: SocketAddr, number: u64) {
         let ProxyConfig { to, conditions, seed, .. } = self.options;
-        let from = keeps_addresses(to).then(|| IpAddr::V4(own_address(address.ip())));
+        let from = preserves_addresses(to).then(|| IpAddr::V4(loopback_address_for(address.ip())));
         // A small receive buffer: the server's sends stop soon after this program stops reading.
         let server = match os::connect(to, from, Some(limits::NETEM_QUEUE_BYTES)) {
             Ok(server) => Arc::new(server),
@@ -241,9 +241,9 @@ mod tests {
             ("10.0.0.0", "127.0.0.1"),
             ("10.255.255.255", "127.255.255.254"),
         ] {
-            assert_eq!(own_address(client.parse().expect(client)).to_string(), own, "{client}");
+            assert_eq!(loopback_address_for(client.parse().expect(client)).to_string(), own, "{client}");
         }
-        let own = |client: &str| own_address(client.parse().expect(client));
+        let own = |client: &str| loopback_address_for(client.parse().expect(client));
         assert_eq!(own("2001:db8::1"), own("2001:db8::2"));
         assert_ne!(own("2001:db8::1"), own("2001:db8:0:1::1"));
         assert!(own("2001:db8::1").is_loopback());

@@ -13,10 +13,10 @@ use sha1_smol::Sha1;
 pub type Files = &'static [(&'static str, &'static [u8])];
 
 /// The path of the folder; without its last slash it leads there.
-pub const FOLDER: &str = "/tab/";
+pub const PATH_PREFIX: &str = "/tab/";
 
 /// The list of files for the service worker, made here.
-const LIST: &str = "tab-files.js";
+const FILE_LIST: &str = "tab-files.js";
 
 /// The module that says which edition the pages are, and the one that the tab edition has in its place.
 const EDITION: &str = "wasm/edition.js";
@@ -24,17 +24,17 @@ const BROWSER_EDITION: &str = "wasm/edition-browser.js";
 
 /// A file of the edition by its name in the folder.
 pub fn find(files: Files, name: &str) -> Option<Cow<'static, [u8]>> {
-    if name == LIST {
+    if name == FILE_LIST {
         return Some(Cow::Owned(list(files).into_bytes()));
     }
     let name =
-        if name == EDITION { BROWSER_EDITION } else { Some(name).filter(|name| !is_left_out(name))? };
+        if name == EDITION { BROWSER_EDITION } else { Some(name).filter(|name| !is_excluded(name))? };
     files.iter().find(|(known, _)| *known == name).map(|(_, bytes)| Cow::Borrowed(*bytes))
 }
 
 /// Whether a file is not part of the edition: the operator's page, and what is there under another
 /// name.
-fn is_left_out(name: &str) -> bool {
+fn is_excluded(name: &str) -> bool {
     name.starts_with("admin.") || name.starts_with("admin/") || name == BROWSER_EDITION
 }
 
@@ -42,7 +42,7 @@ fn is_left_out(name: &str) -> bool {
 /// with any of them.
 fn list(files: Files) -> String {
     let mut names: Vec<&str> = files.iter().map(|(name, _)| *name).collect();
-    names.retain(|name| !is_left_out(name) && *name != "service-worker.js");
+    names.retain(|name| !is_excluded(name) && *name != "service-worker.js");
     names.sort_unstable();
     let mut sums = String::new();
     for name in &names {
@@ -92,7 +92,7 @@ mod tests {
 
     #[test]
     fn the_list_has_every_file_once_and_its_version_changes_with_each() {
-        let list = text(FILES, LIST).expect("the list");
+        let list = text(FILES, FILE_LIST).expect("the list");
         assert!(list.starts_with("self.TAB_FILES = { version: '"), "{list}");
         assert!(
             list.ends_with("', files: ['game/main.js', 'wasm/edition.js', 'wasm/tickwire.wasm'] };\n"),
@@ -103,6 +103,6 @@ mod tests {
             ("game/main.js", b"another"),
             ("wasm/tickwire.wasm", b"code"),
         ];
-        assert_ne!(text(OTHER, LIST).expect("the list"), list);
+        assert_ne!(text(OTHER, FILE_LIST).expect("the list"), list);
     }
 }

@@ -185,10 +185,10 @@ fn find(host: &ServerState, head: &RequestHead, address: SocketAddr) -> PageResp
     if let Some(found) = room_pages::find(host, head, address) {
         return found;
     }
-    if head.path() == browser_edition::FOLDER.trim_end_matches('/') {
+    if head.path() == browser_edition::PATH_PREFIX.trim_end_matches('/') {
         return PageResponse::moved("tab/".to_owned());
     }
-    if let Some(name) = head.path().strip_prefix(browser_edition::FOLDER) {
+    if let Some(name) = head.path().strip_prefix(browser_edition::PATH_PREFIX) {
         let name = if name.is_empty() { "index.html" } else { name };
         return found(200, name, browser_edition::find(FILES, name));
     }
@@ -210,7 +210,7 @@ fn find(host: &ServerState, head: &RequestHead, address: SocketAddr) -> PageResp
         let found = PageResponse::text(426, "this is a WebSocket endpoint\n".to_owned());
         return PageResponse { more: ("Upgrade", "websocket".into()), ..found };
     }
-    if let Some(page) = about.and_then(|about| own_page(name, about)) {
+    if let Some(page) = about.and_then(|about| game_page(name, about)) {
         return page;
     }
     // A client that may not watch gets the page all the same, which asks for the token; the status
@@ -231,14 +231,14 @@ fn find(host: &ServerState, head: &RequestHead, address: SocketAddr) -> PageResp
 }
 
 /// The page of a game that has its own, if its name is asked for.
-fn own_page(name: &str, about: &GameInfo) -> Option<PageResponse> {
+fn game_page(name: &str, about: &GameInfo) -> Option<PageResponse> {
     let page = about.page.filter(|_| name == "index.html")?;
     Some(PageResponse { policy: PAGE_POLICY, ..found(200, name, Some(page.as_bytes().into())) })
 }
 
 /// The page of a game, or a file for it.
 pub fn page(name: &str, about: &GameInfo) -> PageResponse {
-    own_page(name, about).unwrap_or_else(|| found(200, name, file(name)))
+    game_page(name, about).unwrap_or_else(|| found(200, name, file(name)))
 }
 
 /// A file of `src/web/`.
@@ -260,11 +260,11 @@ fn metrics(host: &ServerState, head: &RequestHead, address: SocketAddr) -> PageR
         Metrics::count(&host.metrics.refused, "rule", rule);
         PageResponse::text(status, format!("{rule}\n"))
     };
-    if !access::is_at_this_machine(head, address, &host.config.trusted_proxies) {
+    if !access::is_local_request(head, address, &host.config.trusted_proxies) {
         let Some(said) = access::bearer(head) else { return refused(403, "metrics_token_missing") };
         if let Err(no) = access::check_token(host, &said, address) {
             let found = refused(no.status, no.rule);
-            let [(name, value)] = access::BEARER_WANTED;
+            let [(name, value)] = access::WWW_AUTHENTICATE;
             return if no.status == 401 {
                 PageResponse { more: (name, value.into()), ..found }
             } else {

@@ -156,7 +156,7 @@ fn answer(
     address: SocketAddr,
 ) -> io::Result<()> {
     let is_head = head.method == "HEAD";
-    let found = if !access::is_at_this_machine(head, address, &[]) {
+    let found = if !access::is_local_request(head, address, &[]) {
         PageResponse::text(403, "this is served to this machine only\n".to_owned())
     } else if head.method != "GET" && !is_head {
         PageResponse {

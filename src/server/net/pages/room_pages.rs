@@ -23,7 +23,7 @@ pub const LIST_PATH: &str = "/rooms";
 pub const HEALTH_PATH: &str = "/healthz";
 
 /// Pages that the server has once; a room's pages link to them as if they were below its path.
-const OF_THE_SERVER: [(&str, &str); 4] =
+const SERVER_PAGES: [(&str, &str); 4] =
     [("admin", "admin"), ("rooms", "rooms"), ("tab", "tab/"), ("tab/", "tab/")];
 
 const HTML: &str = "text/html; charset=utf-8";
@@ -44,7 +44,7 @@ pub fn find(host: &ServerState, head: &RequestHead, address: SocketAddr) -> Opti
     let (name, below) = rest.split_once('/').map_or((rest, None), |(name, below)| (name, Some(below)));
     if name.is_empty() || host.rooms.find(name).is_none() {
         if !rooms_on_demand::is_possible(host, name) {
-            return Some(unknown(head, name));
+            return Some(unknown_room_page(head, name));
         }
         // The page's files, and the inspector beside it, may be asked for before the room is made.
         let is_the_page = below == Some("");
@@ -52,12 +52,12 @@ pub fn find(host: &ServerState, head: &RequestHead, address: SocketAddr) -> Opti
             (is_the_page, rooms_on_demand::check(host, AddressPrefix::from_ip(address.ip())))
         {
             Metrics::count(&host.metrics.refused, "rule", refused.rule);
-            return Some(no_room_left(head, &refused));
+            return Some(cannot_create_page(head, &refused));
         }
     }
     let query = head.target.split_once('?').map_or(String::new(), |(_, query)| format!("?{query}"));
     let Some(below) = below else { return Some(PageResponse::moved(format!("{name}/{query}"))) };
-    let (_, page) = OF_THE_SERVER.iter().find(|(path, _)| *path == below)?;
+    let (_, page) = SERVER_PAGES.iter().find(|(path, _)| *path == below)?;
     Some(PageResponse::moved(format!("../../{page}{query}")))
 }
 
@@ -125,7 +125,7 @@ fn path_of(room: &RunningRoom) -> String {
 }
 
 /// Answers a request for the page of a room that cannot be made now.
-fn no_room_left(head: &RequestHead, refused: &Refusal) -> PageResponse {
+fn cannot_create_page(head: &RequestHead, refused: &Refusal) -> PageResponse {
     let rule = refused.rule;
     if !accepts(head, "text/html") {
         return PageResponse::text(refused.status, format!("{rule}\n"));
@@ -142,7 +142,7 @@ fn no_room_left(head: &RequestHead, refused: &Refusal) -> PageResponse {
     PageResponse::new(refused.status, HTML, page(head, "rooms", &body).into_bytes())
 }
 
-fn unknown(head: &RequestHead, name: &str) -> PageResponse {
+fn unknown_room_page(head: &RequestHead, name: &str) -> PageResponse {
     // A name that no room may have is not repeated: it may hold anything.
     let what = if is_room_name(name) { format!("room {name}") } else { "such room".to_owned() };
     if !accepts(head, "text/html") {

@@ -110,7 +110,7 @@ impl CaptureEncoder {
                 self.lost += missed.messages
             }
             EventKind::Missed(missed) => {
-                self.lack(*missed, &seen.room, seen.at);
+                self.write_missing(*missed, &seen.room, seen.at);
                 self.skip(seen.client, [missed.bytes, 0]);
             }
             EventKind::Ended { rule } => self.end(seen, rule),
@@ -143,13 +143,13 @@ impl CaptureEncoder {
     /// Writes that data is missing from here on. Forgets clients that have left; `came` introduces
     /// clients that arrived meanwhile and are still connected.
     pub fn lose(&mut self, lost: &LostEvents, came: &[Arc<TapEvent>], at: Duration) {
-        self.lack(lost.missed, "", at);
+        self.write_missing(lost.missed, "", at);
         self.talkers.retain(|client, _| !lost.ended.contains(client));
         came.iter().for_each(|seen| self.take(seen));
         lost.connections.iter().for_each(|(client, bytes)| self.skip(*client, *bytes));
     }
 
-    fn lack(
+    fn write_missing(
         &mut self,
         SkippedTraffic { messages, bytes, since_tick }: SkippedTraffic,
         room: &str,
@@ -216,7 +216,7 @@ impl CaptureEncoder {
     }
 
     fn bytes(&mut self, seen: &TapEvent, from: Side, bytes: &[u8], mark: &str) {
-        self.notice_body(seen);
+        self.write_join(seen);
         let comment = self.comment(seen, mark);
         if let Some(flow) = self.talkers.get_mut(&seen.client).and_then(|talker| talker.flow.as_mut()) {
             let end = if from == Side::Client { TcpSide::Client } else { TcpSide::Server };
@@ -276,7 +276,7 @@ impl CaptureEncoder {
     }
 
     /// That a client has a body is said before the first bytes that follow.
-    fn notice_body(&mut self, seen: &TapEvent) {
+    fn write_join(&mut self, seen: &TapEvent) {
         let Some(talker) = self.introduced(seen.client) else { return };
         if talker.player == seen.player || seen.player == 0 {
             return;

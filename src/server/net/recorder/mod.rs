@@ -143,7 +143,7 @@ impl Recorder {
             io::ErrorKind::AlreadyExists => format!("{name} already exists"),
             _ => format!("{name}: {error}"),
         })?;
-        let listener = self.tap.listen_with_world(only, limits::CAPTURE_QUEUE_BYTES);
+        let listener = self.tap.subscribe_with_world(only, limits::CAPTURE_QUEUE_BYTES);
         let progress = Progress { name: name.clone(), ..Progress::default() };
         let shared = Arc::new(RecorderShared { listener, progress: Mutex::new(progress) });
         let mut scribe = CaptureEncoder::new(epoch(self.started), Arc::clone(&self.codes));

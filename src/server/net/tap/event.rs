@@ -122,7 +122,7 @@ impl EventKind {
         mut request: Vec<u8>,
         mut response: Vec<u8>,
     ) -> EventKind {
-        http_head::cover_secrets(&mut request);
+        http_head::redact_head(&mut request);
         // They are kept as long as the client is connected.
         request.shrink_to_fit();
         response.shrink_to_fit();

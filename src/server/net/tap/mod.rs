@@ -35,7 +35,7 @@ pub use event::{EventKind, LostEvents, Run, SkippedTraffic, TapBatch, TapEvent};
 use queue::SubscriberQueue;
 
 /// Stand for the client that is listened to if there is none, or more than one.
-const NOBODY: u64 = 0;
+const NO_CLIENT: u64 = 0;
 const SEVERAL: u64 = u64::MAX;
 
 /// The origin and time that accompany each event of a client.
@@ -69,7 +69,7 @@ pub type WorldRequestHook = Box<dyn Fn() + Send + Sync>;
 
 #[derive(Default)]
 struct TapState {
-    world_wanted: OnceLock<WorldRequestHook>,
+    on_world_requested: OnceLock<WorldRequestHook>,
     /// The client that is listened to, [`NOBODY`] or [`SEVERAL`].
     wanted: AtomicU64,
     wants_world: AtomicBool,
@@ -95,8 +95,8 @@ impl fmt::Debug for TapState {
 
 impl TapState {
     /// Has the rooms that sleep show their worlds. Called without the lock.
-    fn want_worlds(&self) {
-        if let Some(wanted) = self.world_wanted.get() {
+    fn request_worlds(&self) {
+        if let Some(wanted) = self.on_world_requested.get() {
             wanted();
         }
     }
@@ -106,7 +106,7 @@ impl TapState {
         let present = || state.queues.values().filter(|queue| !queue.is_over);
         let wanted = present().map(|queue| queue.only.unwrap_or(SEVERAL));
         let wanted = wanted.reduce(|one, other| if one == other { one } else { SEVERAL });
-        self.wanted.store(wanted.unwrap_or(NOBODY), Ordering::Relaxed);
+        self.wanted.store(wanted.unwrap_or(NO_CLIENT), Ordering::Relaxed);
         self.wants_world.store(present().any(|queue| queue.wants_world), Ordering::Relaxed);
     }
 
@@ -128,7 +128,7 @@ impl TapState {
 impl Tap {
     /// Whether there is a listener: one relaxed load.
     pub fn is_on(&self) -> bool {
-        self.inner.wanted.load(Ordering::Relaxed) != NOBODY
+        self.inner.wanted.load(Ordering::Relaxed) != NO_CLIENT
     }
 
     /// Whether a listener may want this client: one relaxed load. Listening to a single client costs
@@ -150,16 +150,16 @@ impl Tap {
 
     /// As [`Tap::listen`], and also to the world: its state before the next tick, and then each
     /// tick.
-    pub fn listen_with_world(&self, only: Option<u64>, bound_bytes: usize) -> Subscription {
+    pub fn subscribe_with_world(&self, only: Option<u64>, bound_bytes: usize) -> Subscription {
         let listener = self.add(only, bound_bytes, true);
-        self.inner.want_worlds();
+        self.inner.request_worlds();
         listener
     }
 
     /// Sets what is called when a listener begins to wait for the worlds of all rooms: those that do
     /// not tick must then tick once.
-    pub fn set_world_wanted(&self, wanted: WorldRequestHook) {
-        let _ = self.inner.world_wanted.set(wanted);
+    pub fn set_world_request_hook(&self, wanted: WorldRequestHook) {
+        let _ = self.inner.on_world_requested.set(wanted);
     }
 
     fn add(&self, only: Option<u64>, bound_bytes: usize, wants_world: bool) -> Subscription {
@@ -245,19 +245,19 @@ impl Tap {
     /// Lists a run of a room, which ticks from now on. A listener of the world waits for its world; if the listener has had the
     /// world of an earlier run of the room, for the worlds of all rooms, since a file of a capture has one run of each room.
     /// Called without the lock of the rooms.
-    pub fn room_begins(&self, run: &Run) {
+    pub fn add_room(&self, run: &Run) {
         {
             let Subscribers { queues, runs, .. } = &mut *self.inner.state.lock();
             runs.insert(run.number, Arc::clone(&run.room));
             queues.values_mut().for_each(|queue| queue.run_begins(run));
         }
         if self.wants_world() {
-            self.inner.want_worlds();
+            self.inner.request_worlds();
         }
     }
 
     /// Removes a run, which does not tick any more.
-    pub fn room_ends(&self, run: &Run) {
+    pub fn remove_room(&self, run: &Run) {
         let Subscribers { queues, runs, .. } = &mut *self.inner.state.lock();
         runs.remove(&run.number);
         for queue in queues.values_mut() {
@@ -268,7 +268,7 @@ impl Tap {
 
     /// Parts of the next tick of a run that listeners need. The world is needed only while a
     /// listener lacks it.
-    pub fn wants_of_world(&self, run: u64) -> TickRequest {
+    pub fn world_request(&self, run: u64) -> TickRequest {
         let wants = self.wants_world();
         let awaits = |queue: &SubscriberQueue| queue.wants(THE_WORLD) && queue.awaits_world_of(run);
         let snapshot = wants && self.inner.state.lock().queues.values().any(awaits);
@@ -298,7 +298,7 @@ impl Tap {
     }
 
     /// Records a tick that cannot be shown.
-    pub fn tick_is_lost(&self, (run, at, tick): (&Run, Duration, u32)) {
+    pub fn record_lost_tick(&self, (run, at, tick): (&Run, Duration, u32)) {
         let what = EventKind::Tick { checksum: 0, frame: Arc::default(), changes: Vec::new() };
         let who = EventSource { client: THE_WORLD, player: 0, at, tick };
         let seen = Arc::new(who.seen(&run.room, run.number, what));
@@ -331,11 +331,11 @@ impl Subscription {
     /// world gets no events before the world.
     pub fn take(&self, wait: Duration) -> TapBatch {
         let mut state = self.tap.state.lock();
-        let is_empty = |state: &mut Subscribers| !state.queues[&self.number].has_something();
+        let is_empty = |state: &mut Subscribers| !state.queues[&self.number].is_ready();
         if is_empty(&mut state) {
             self.filled.wait_while_for(&mut state, is_empty, wait);
         }
-        let queue = state.queues.get_mut(&self.number).filter(|queue| queue.has_something());
+        let queue = state.queues.get_mut(&self.number).filter(|queue| queue.is_ready());
         queue.map(SubscriberQueue::take).unwrap_or_default()
     }
 
@@ -343,7 +343,7 @@ impl Subscription {
     /// session of each of its clients before that client's next bytes.
     pub fn renew(&self) {
         self.change(SubscriberQueue::renew);
-        self.tap.want_worlds();
+        self.tap.request_worlds();
     }
 
     /// Stops listening: the next take finds the end.

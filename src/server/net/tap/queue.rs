@@ -94,7 +94,7 @@ impl SubscriberQueue {
     }
 
     /// Whether a take finds something.
-    pub(super) fn has_something(&self) -> bool {
+    pub(super) fn is_ready(&self) -> bool {
         self.is_over || !self.items.is_empty() || self.lost.missed.messages > 0
     }
 
@@ -124,7 +124,7 @@ impl SubscriberQueue {
     /// Adds the end of a client's connection.
     pub(super) fn close(&mut self, seen: &Arc<TapEvent>) {
         if let Some((_, Some(missed))) = self.follows.remove(&seen.client) {
-            self.tell_missed(seen, missed);
+            self.push_skipped(seen, missed);
         }
         self.put(seen);
     }
@@ -144,7 +144,7 @@ impl SubscriberQueue {
             // The queue has room for other clients, so this is no loss of the queue.
             Some((_, Some(missed))) if !begins => return self.follow(seen, Some(missed.and(seen))),
             Some((_, Some(missed))) => {
-                self.tell_missed(seen, *missed);
+                self.push_skipped(seen, *missed);
                 true
             }
         };
@@ -276,7 +276,7 @@ impl SubscriberQueue {
     }
 
     /// Adds the amount of a client's traffic that was skipped, before its next event.
-    fn tell_missed(&mut self, before: &TapEvent, missed: SkippedTraffic) {
+    fn push_skipped(&mut self, before: &TapEvent, missed: SkippedTraffic) {
         if missed.messages > 0 {
             let what = EventKind::Missed(missed);
             self.put(&Arc::new(TapEvent { what, room: Arc::clone(&before.room), ..*before }));

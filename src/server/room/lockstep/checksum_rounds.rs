@@ -20,7 +20,7 @@ struct ChecksumRound {
     room: Option<u64>,
     claims: BTreeMap<u64, ChecksumClaim>,
     /// Since when a world is known to differ.
-    differs_since: Option<u32>,
+    differing_since: Option<u32>,
     is_reported: bool,
 }
 
@@ -67,7 +67,7 @@ impl ChecksumRounds {
     /// A world is found to differ now.
     pub fn differs(&mut self, tick: u32, now: u32) {
         if let Some(round) = self.0.get_mut(&tick) {
-            round.differs_since.get_or_insert(now);
+            round.differing_since.get_or_insert(now);
         }
     }
 
@@ -109,7 +109,7 @@ impl ChecksumRounds {
     ) -> Vec<DesyncReport> {
         let mut reports = Vec::new();
         for (tick, round) in self.0.iter_mut().filter(|(_, round)| round.is_due()) {
-            let (Some(room), Some(differs)) = (round.room, round.differs_since) else { continue };
+            let (Some(room), Some(differs)) = (round.room, round.differing_since) else { continue };
             let is_known = |(connection, since): (&u64, &u32)| match round.claims.get(connection) {
                 None => since > tick,
                 Some(claim) => claim.checksum == room || claim.fields.is_some(),
@@ -144,7 +144,7 @@ impl ChecksumRounds {
 
 impl ChecksumRound {
     fn is_due(&self) -> bool {
-        self.differs_since.is_some() && !self.is_reported
+        self.differing_since.is_some() && !self.is_reported
     }
 
     /// What there is to report, if the room has this checksum.
@@ -153,7 +153,7 @@ impl ChecksumRound {
             self.claims.iter().partition(|(_, claim)| claim.checksum == room);
         let mut groups = vec![(room, vec!["server".to_owned()])];
         let (mut more, mut listed) = (0, Vec::new());
-        for claim in in_turn(same).into_iter().chain(in_turn(differing)) {
+        for claim in interleave_by_address(same).into_iter().chain(interleave_by_address(differing)) {
             let known = groups.iter().position(|(checksum, _)| *checksum == claim.checksum);
             match known {
                 Some(at) if groups[at].1.len() < limits::LOCKSTEP_PARTICIPANTS => {
@@ -181,7 +181,7 @@ impl ChecksumRound {
 
 /// The order in which a report lists participants: one of each address in turn, and the one first that has
 /// had a world for longest. So one address cannot crowd out the others.
-fn in_turn<'a>(claims: Vec<(&u64, &'a ChecksumClaim)>) -> Vec<&'a ChecksumClaim> {
+fn interleave_by_address<'a>(claims: Vec<(&u64, &'a ChecksumClaim)>) -> Vec<&'a ChecksumClaim> {
     let mut claims = claims;
     claims.sort_by_key(|(connection, claim)| (claim.since, **connection));
     let mut of_address = BTreeMap::<AddressPrefix, usize>::new();

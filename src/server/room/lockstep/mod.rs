@@ -130,7 +130,7 @@ struct FollowerState {
     /// Reports before this part were told, or were of others before it came.
     reports_from: u64,
     /// It begins again at a snapshot not after this tick.
-    wants_snapshot: Option<u32>,
+    requested_not_after: Option<u32>,
 }
 
 impl FollowerState {
@@ -140,8 +140,9 @@ impl FollowerState {
     }
 
     /// It begins again at a snapshot not after this tick, nor after one that it waits for.
-    fn want(&mut self, not_after: u32) {
-        self.wants_snapshot = Some(self.wants_snapshot.map_or(not_after, |tick| tick.min(not_after)));
+    fn request_snapshot(&mut self, not_after: u32) {
+        self.requested_not_after =
+            Some(self.requested_not_after.map_or(not_after, |tick| tick.min(not_after)));
     }
 }
 
@@ -190,10 +191,10 @@ impl Journal {
     /// it have it.
     pub fn follow(&self, connection: u64, household: AddressPrefix) {
         let mut inner = self.inner.lock();
-        let (since, place, told, wants_snapshot) = (u32::MAX, 0, 0, Some(u32::MAX));
+        let (since, place, told, requested_not_after) = (u32::MAX, 0, 0, Some(u32::MAX));
         inner.followers.insert(
             connection,
-            FollowerState { household, since, place, reports_from: told, wants_snapshot },
+            FollowerState { household, since, place, reports_from: told, requested_not_after },
         );
         self.followers.store(inner.followers.len(), Ordering::Relaxed);
     }
@@ -210,7 +211,7 @@ impl Journal {
     pub fn ask(&self, connection: u64) {
         let mut inner = self.inner.lock();
         if let Some(follower) = inner.followers.get_mut(&connection) {
-            follower.want(u32::MAX);
+            follower.request_snapshot(u32::MAX);
         }
     }
 
@@ -241,7 +242,7 @@ impl Journal {
             self.desyncs.fetch_add(1, Ordering::Relaxed);
             inner.rounds.differs(tick, inner.tick);
             if let Some(follower) = inner.followers.get_mut(&connection) {
-                follower.want(tick);
+                follower.request_snapshot(tick);
             }
         }
     }
@@ -329,7 +330,7 @@ impl Journal {
         let Some(follower) = inner.followers.get(&connection) else { return NextEntries::default() };
         let has_begun = follower.has_begun();
         let is_lost = follower.place < inner.first && has_begun;
-        let wanted = follower.wants_snapshot.or(is_lost.then_some(u32::MAX));
+        let wanted = follower.requested_not_after.or(is_lost.then_some(u32::MAX));
         let snapshot = wanted.and_then(|not_after| inner.snapshot(not_after, until));
         let snapshot = snapshot.filter(|(_, part)| may_sync(part));
         let (end, tick) = (inner.end(), inner.tick);
@@ -337,7 +338,7 @@ impl Journal {
         let mut next = NextEntries { end, ..NextEntries::default() };
         if let Some((place, part)) = snapshot {
             follower.reports_from = if has_begun { follower.reports_from } else { end };
-            (follower.place, follower.wants_snapshot) = (place, None);
+            (follower.place, follower.requested_not_after) = (place, None);
             follower.since = follower.since.min(tick);
             next.snapshot = Some(part);
         } else if is_lost || !has_begun {
@@ -371,7 +372,7 @@ impl Journal {
     }
 
     /// A client is closed because the snapshot is larger than a message may be.
-    pub fn is_too_large(&self) {
+    pub fn count_too_large(&self) {
         self.too_large.fetch_add(1, Ordering::Relaxed);
     }
 }

@@ -39,7 +39,7 @@ const COMMANDS: usize = 64;
 const BACK: u32 = 200;
 
 /// The chat line of each reconnecting attacker.
-const LINE: &str = "reconnect";
+const CHAT_LINE: &str = "reconnect";
 /// Time for which an attacker stays that comes again and again, after its line or its join: a tick of any rate, because a
 /// server drops a client's queued commands when it leaves.
 const LINGER: Duration = Duration::from_millis(80);
@@ -129,7 +129,7 @@ impl Attack {
     }
 
     /// Whether the count is connections a second, each a new client, rather than clients at once.
-    fn is_rate(self) -> bool {
+    fn is_per_second(self) -> bool {
         matches!(self, Attack::Churn | Attack::Reconnect)
     }
 
@@ -184,7 +184,9 @@ impl Attack {
                 }
             }
             Attack::Churn if index.is_multiple_of(3) => Behavior { upgrades: false, leaves: true, ..manner },
-            Attack::Churn if index % 3 == 1 => Behavior { asks_and_leaves: true, leaves: true, ..manner },
+            Attack::Churn if index % 3 == 1 => {
+                Behavior { closes_after_request: true, leaves: true, ..manner }
+            }
             Attack::Churn => Behavior { opening: hello(), leaves: true, ..manner },
             Attack::Reconnect => {
                 let opening = [hello(), chat()].concat();
@@ -246,7 +248,7 @@ struct Behavior {
     /// The request that it sends without an upgrade.
     request: &'static [u8],
     /// Whether it does not wait for the answer.
-    asks_and_leaves: bool,
+    closes_after_request: bool,
     /// The bytes that it sends first.
     opening: Vec<u8>,
     /// The bytes that it sends then, repeatedly.
@@ -274,7 +276,7 @@ impl Default for Behavior {
         Behavior {
             upgrades: true,
             request: SLOW_HEAD,
-            asks_and_leaves: false,
+            closes_after_request: false,
             opening: Vec::new(),
             block: Vec::new(),
             commands: 0,
@@ -308,7 +310,7 @@ impl Behavior {
     }
 
     /// The kernel receive buffer that it requests.
-    fn room_bytes(&self) -> Option<usize> {
+    fn recv_buffer_bytes(&self) -> Option<usize> {
         (self.reads != ReadMode::All).then_some(SMALL_ROOM_BYTES)
     }
 }
@@ -333,7 +335,7 @@ fn tiny_fragments() -> Vec<u8> {
 
 /// A line of chat, as the first command of a client.
 fn chat() -> Vec<u8> {
-    packet(&ClientPacket::Chat { sequence: Some(1), tick: None, text: LINE.to_owned() })
+    packet(&ClientPacket::Chat { sequence: Some(1), tick: None, text: CHAT_LINE.to_owned() })
 }
 
 /// The pressure that was achieved, and how the connections ended.
@@ -358,7 +360,7 @@ pub struct AttackReport {
 }
 
 impl AttackReport {
-    fn a_second(&self, count: u64) -> f64 {
+    fn per_second(&self, count: u64) -> f64 {
         (count as f64 / self.time.as_secs_f64().max(0.001)).round()
     }
 
@@ -369,12 +371,12 @@ impl AttackReport {
             attack.name(),
             self.time.as_secs_f64(),
             self.connections,
-            self.a_second(self.connections),
+            self.per_second(self.connections),
             self.at_once,
             self.unreachable,
             self.frames,
-            self.a_second(self.frames),
-            self.a_second(self.bytes),
+            self.per_second(self.frames),
+            self.per_second(self.bytes),
         );
         if let Some(lines) = self.lines_heard {
             let _ = writeln!(

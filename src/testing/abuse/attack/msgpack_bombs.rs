@@ -26,11 +26,11 @@ pub fn message(number: usize) -> Vec<u8> {
         // Nested maps, as keys.
         1 => vec![0x81; full],
         // Sizes that no client could send: an array, a map, a string, bytes, an extension of 4 GiB.
-        2 => declared(0xdd),
-        3 => declared(0xdf),
-        4 => declared(0xdb),
-        5 => declared(0xc6),
-        6 => declared(0xc9),
+        2 => declare_huge(0xdd),
+        3 => declare_huge(0xdf),
+        4 => declare_huge(0xdb),
+        5 => declare_huge(0xc6),
+        6 => declare_huge(0xc9),
         // As many values as bytes: the smallest encoding for which a reader creates objects.
         _ => {
             let mut bytes = vec![0x92, 0x06, 0xdc, 0x0f, 0xf0];
@@ -41,7 +41,7 @@ pub fn message(number: usize) -> Vec<u8> {
 }
 
 /// A packet whose arguments are of this kind and claim the greatest possible size.
-fn declared(marker: u8) -> Vec<u8> {
+fn declare_huge(marker: u8) -> Vec<u8> {
     vec![0x92, 0x06, marker, 0xff, 0xff, 0xff, 0xff, 0x01]
 }
 

@@ -11,7 +11,7 @@ use std::net::{SocketAddr, TcpStream};
 use std::thread;
 use std::time::{Duration, Instant};
 
-use super::{Attack, AttackReport, Behavior, LINE, ReadMode, victim};
+use super::{Attack, AttackReport, Behavior, CHAT_LINE, ReadMode, victim};
 use crate::client::connection::ClientConnection;
 use crate::client::dial;
 use crate::client::url::Url;
@@ -20,14 +20,14 @@ use crate::testing::source_addresses::SourceAddresses;
 use crate::util::os::{self, PollInterest, Readiness};
 
 /// Time between two passes over all attackers.
-const LOOK: Duration = Duration::from_millis(5);
+const POLL_INTERVAL: Duration = Duration::from_millis(5);
 /// Time after which an attacker reconnects when its connection was closed.
 const COME_AGAIN: Duration = Duration::from_millis(50);
 /// Time after which a refused attacker reconnects: constant reconnecting would be a different
 /// attack.
 const KNOCK_AGAIN: Duration = Duration::from_secs(1);
 /// Connections made in one pass, so that existing ones get their turn.
-const DIALS_A_LOOK: usize = 64;
+const CONNECTS_PER_POLL: usize = 64;
 /// Churn connections at once, in seconds of its rate.
 const CHURN_SECONDS: usize = 4;
 /// The recorded ending for an attacker that reads nothing and sees only that the server ended the
@@ -91,7 +91,7 @@ pub fn run(plan: &AttackPlan) -> io::Result<AttackReport> {
         return misbehave(plan, to);
     }
     thread::scope(|scope| {
-        let victim = scope.spawn(|| victim::lines_heard(&plan.url, LINE, plan.time));
+        let victim = scope.spawn(|| victim::lines_heard(&plan.url, CHAT_LINE, plan.time));
         let mut pressure = misbehave(plan, to)?;
         pressure.lines_heard = Some(victim.join().expect("the victim does not panic")?);
         Ok(pressure)
@@ -105,7 +105,7 @@ fn misbehave(plan: &AttackPlan, to: SocketAddr) -> io::Result<AttackReport> {
         swarm.dial(Instant::now());
         // The loop does not wait for ready sockets, since some socket would always be ready: all
         // attackers get their turn at a fixed interval.
-        thread::sleep(LOOK);
+        thread::sleep(POLL_INTERVAL);
         swarm.turn(Instant::now());
     }
     let Swarm { mut pressure, peers, .. } = swarm;
@@ -128,19 +128,19 @@ struct Swarm<'a> {
 
 impl<'a> Swarm<'a> {
     fn new(plan: &'a AttackPlan, to: SocketAddr, started: Instant) -> Swarm<'a> {
-        let absent = if plan.attack.is_rate() { 0 } else { plan.count };
+        let absent = if plan.attack.is_per_second() { 0 } else { plan.count };
         let absent = (0..absent).rev().map(|index| (index, started)).collect();
         Swarm { plan, to, started, peers: Vec::new(), absent, pressure: AttackReport::default() }
     }
 
     /// Connects the attackers that are due: all absent ones, or as many as churn requires by now.
     fn dial(&mut self, now: Instant) {
-        if self.plan.attack.is_rate() {
+        if self.plan.attack.is_per_second() {
             let made = (self.pressure.connections + self.pressure.unreachable) as usize;
             let wanted = (self.plan.count as f64 * self.started.elapsed().as_secs_f64()) as usize;
             let failed = self.pressure.unreachable;
             let room = (CHURN_SECONDS * self.plan.count).saturating_sub(self.peers.len());
-            for index in (made..wanted).take(DIALS_A_LOOK.min(room)) {
+            for index in (made..wanted).take(CONNECTS_PER_POLL.min(room)) {
                 self.connect(index, now);
                 if self.pressure.unreachable > failed {
                     break;
@@ -148,7 +148,7 @@ impl<'a> Swarm<'a> {
             }
             return;
         }
-        let mut left = DIALS_A_LOOK;
+        let mut left = CONNECTS_PER_POLL;
         let due: Vec<usize> = self
             .absent
             .extract_if(.., |(_, at)| {
@@ -162,7 +162,7 @@ impl<'a> Swarm<'a> {
         let failed = self.pressure.unreachable;
         for index in due {
             match self.pressure.unreachable > failed {
-                true => self.comes_again(index, now),
+                true => self.schedule_reconnect(index, now),
                 false => self.connect(index, now),
             }
         }
@@ -172,9 +172,10 @@ impl<'a> Swarm<'a> {
         let manner = self.plan.attack.manner(index);
         let AttackPlan { source, addresses, .. } = self.plan;
         let from = addresses.map_or_else(|| source.address(index), |addresses| source.nth(index % addresses));
-        let Ok(stream) = dial::dial_with_room(self.to, Some(from), manner.room_bytes()) else {
+        let Ok(stream) = dial::connect_with_recv_buffer(self.to, Some(from), manner.recv_buffer_bytes())
+        else {
             self.pressure.unreachable += 1;
-            self.comes_again(index, now + KNOCK_AGAIN);
+            self.schedule_reconnect(index, now + KNOCK_AGAIN);
             return;
         };
         self.pressure.connections += 1;
@@ -187,12 +188,12 @@ impl<'a> Swarm<'a> {
         }
         let mut link = ClientConnection::new(&url.authority(), &target, true, dial::keys());
         let mut unsent = Vec::new();
-        if manner.upgrades || manner.asks_and_leaves {
+        if manner.upgrades || manner.closes_after_request {
             link.drain_output(&mut unsent);
         } else if !manner.leaves {
             unsent.extend_from_slice(manner.request);
         }
-        let stage = if manner.upgrades && !manner.asks_and_leaves {
+        let stage = if manner.upgrades && !manner.closes_after_request {
             AttackerStage::Asking
         } else {
             AttackerStage::Busy
@@ -215,8 +216,8 @@ impl<'a> Swarm<'a> {
         self.pressure.at_once = self.pressure.at_once.max(self.peers.len());
     }
 
-    fn comes_again(&mut self, index: usize, at: Instant) {
-        if !self.plan.attack.is_rate() {
+    fn schedule_reconnect(&mut self, index: usize, at: Instant) {
+        if !self.plan.attack.is_per_second() {
             self.absent.push((index, at));
         }
     }
@@ -241,7 +242,7 @@ impl<'a> Swarm<'a> {
                 ending.starts_with("status 503") || ending.starts_with("status 429") || ending == ENDED;
             let pause = if is_turned_away { KNOCK_AGAIN } else { COME_AGAIN };
             *self.pressure.endings.entry(ending).or_default() += 1;
-            self.comes_again(peer.index, now + pause);
+            self.schedule_reconnect(peer.index, now + pause);
         }
     }
 }

@@ -13,8 +13,8 @@ fn on_ethernet(parts: &[&[u8]]) -> Vec<u8> {
 
 /// The payload of a packet, or the name of what the packet has instead of TCP.
 fn content(link: u32, bytes: &[u8]) -> String {
-    let (comments, whole_bytes) = (Vec::new(), bytes.len());
-    let packet = Packet { number: 1, at_ns: 1, link, bytes, whole_bytes, inbound: None, comments };
+    let (comments, original_length) = (Vec::new(), bytes.len());
+    let packet = Packet { number: 1, at_ns: 1, link, bytes, original_length, inbound: None, comments };
     match packet::segment(&packet) {
         Ok(segment) => String::from_utf8_lossy(segment.payload).into_owned(),
         Err(foreign) => foreign.to_string(),

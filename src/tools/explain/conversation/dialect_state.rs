@@ -52,17 +52,17 @@ impl<'c> DialectState<'c> {
     }
 
     /// Sets whether packets are JSON in text messages.
-    pub fn say_format(&mut self, json: bool) {
+    pub fn set_json(&mut self, json: bool) {
         self.json = Some(json);
     }
 
     /// Sets whether only names and verdicts are asked for.
-    pub fn be_brief(&mut self, is_brief: bool) {
+    pub fn set_brief(&mut self, is_brief: bool) {
         self.is_brief = is_brief;
     }
 
     /// Records that the server is ours, whatever the path.
-    pub fn be_ours(&mut self) {
+    pub fn set_own_server(&mut self) {
         self.is_ours = true;
     }
 
@@ -87,21 +87,21 @@ impl<'c> DialectState<'c> {
     }
 
     /// Records that the request was not seen.
-    pub fn begin_to_guess(&mut self) {
+    pub fn start_guessing(&mut self) {
         if let (Some(codes), false, None) = (self.codes, self.is_settled, &self.guess) {
-            self.take_guess(DialectGuess::new(codes));
+            self.set_guess(DialectGuess::new(codes));
         }
     }
 
     /// Sets the guess that applies until a request names the dialect.
-    pub fn take_guess(&mut self, guess: DialectGuess<'c>) {
+    pub fn set_guess(&mut self, guess: DialectGuess<'c>) {
         self.dialect = guess.best().unwrap_or(self.dialect);
         self.guess = Some(guess);
     }
 
     /// The dialects in which a frame may make sense.
-    pub fn sought(&self) -> Vec<&'c Dialect> {
-        self.guess.as_ref().map_or_else(|| vec![self.dialect], DialectGuess::in_contention)
+    pub fn search_dialects(&self) -> Vec<&'c Dialect> {
+        self.guess.as_ref().map_or_else(|| vec![self.dialect], DialectGuess::remaining_candidates)
     }
 
     /// Whether packets are JSON in text messages, if known.
@@ -158,7 +158,7 @@ impl<'c> DialectState<'c> {
     ) -> ExplainedPayload<'c> {
         let mut otherwise = Vec::new();
         if let Some(guess) = self.guess.as_mut().filter(|_| !self.is_foreign) {
-            guess.weigh(from, opcode, payload);
+            guess.add_evidence(from, opcode, payload);
             self.dialect = guess.best().unwrap_or(self.dialect);
             otherwise = guess.otherwise(from, opcode, payload);
         }

@@ -27,7 +27,7 @@ use std::mem;
 use self::dialect_state::DialectState;
 use self::direction::{DirectionStage, DirectionState};
 use self::resync::Resync;
-use self::unfinished_message::{UnfinishedMessage, fragment, go_on};
+use self::unfinished_message::{UnfinishedMessage, continue_message, fragment};
 use self::upgrade_request::Asked;
 use super::dialect_guess::DialectGuess;
 use super::explanation::{Content, ExplainedFrame, Explanation, Problem, REST, ReassembledMessage};
@@ -70,8 +70,8 @@ impl<'c> Conversation<'c> {
     }
 
     /// Records that the upgrade came before: no message is unfinished.
-    pub fn begin_with_frames(&mut self, json: bool) {
-        self.spoken.say_format(json);
+    pub fn start_after_upgrade(&mut self, json: bool) {
+        self.spoken.set_json(json);
         for half in [&mut self.client, &mut self.server] {
             half.stage = DirectionStage::Frames;
             half.open = UnfinishedMessage::Nothing;
@@ -79,8 +79,8 @@ impl<'c> Conversation<'c> {
     }
 
     /// Applies the limits of our server, whatever the path.
-    pub fn with_our_server(&mut self) {
-        self.spoken.be_ours();
+    pub fn set_own_server(&mut self) {
+        self.spoken.set_own_server();
     }
 
     /// Records that the client is ours, so that its limits apply to the frames of the server.
@@ -95,8 +95,8 @@ impl<'c> Conversation<'c> {
     }
 
     /// Whether trees have a payload as one leaf, which is several times as fast.
-    pub fn be_brief(&mut self, is_brief: bool) {
-        self.spoken.be_brief(is_brief);
+    pub fn set_brief(&mut self, is_brief: bool) {
+        self.spoken.set_brief(is_brief);
     }
 
     /// Whether packets travel as JSON, if known.
@@ -115,7 +115,7 @@ impl<'c> Conversation<'c> {
     }
 
     /// Bytes that the conversation holds: unfinished items and messages.
-    pub fn held_bytes(&self) -> usize {
+    pub fn buffered_bytes(&self) -> usize {
         let held = |half: &DirectionState| half.waiting.len() + half.open.bytes();
         held(&self.client) + held(&self.server)
     }
@@ -144,8 +144,8 @@ impl<'c> Conversation<'c> {
     }
 
     /// Sets the guess that applies until a request names the dialect.
-    pub fn take_guess(&mut self, guess: DialectGuess<'c>) {
-        self.spoken.take_guess(guess);
+    pub fn set_guess(&mut self, guess: DialectGuess<'c>) {
+        self.spoken.set_guess(guess);
     }
 
     /// Takes bytes of a side, and explains each head and each frame that they complete. The bits of
@@ -196,8 +196,8 @@ impl<'c> Conversation<'c> {
 
     /// Records that the beginning was not seen, and that the first bytes may lie anywhere, unless
     /// they are a head.
-    pub fn begin_midway(&mut self) {
-        self.spoken.begin_to_guess();
+    pub fn start_midstream(&mut self) {
+        self.spoken.start_guessing();
         for half in [&mut self.client, &mut self.server] {
             half.stage = DirectionStage::Seek;
         }
@@ -214,7 +214,7 @@ impl<'c> Conversation<'c> {
         let is_over = matches!(half.stage, DirectionStage::Closed | DirectionStage::Over);
         if matches!(before, DirectionStage::Begin | DirectionStage::Frames) && !is_over {
             half.stage = DirectionStage::Seek;
-            self.spoken.begin_to_guess();
+            self.spoken.start_guessing();
         }
         given_up
     }
@@ -308,7 +308,7 @@ impl<'c> Conversation<'c> {
         if !is_all && !self.half(from).search.is_due(input.len()) {
             return None;
         }
-        let (dialects, json) = (self.spoken.sought(), self.spoken.json());
+        let (dialects, json) = (self.spoken.search_dialects(), self.spoken.json());
         let half = self.half(from);
         match half.search.first_frame(input, from, (&dialects, json), is_all) {
             Some(at) => {
@@ -362,7 +362,7 @@ impl<'c> Conversation<'c> {
     }
 
     fn frame(&mut self, bytes: &[u8], start: usize, from: Side) -> ExplainedFrame<'c> {
-        let layout = frame_header::lay_out(bytes, start, from);
+        let layout = frame_header::parse_header(bytes, start, from);
         let (header, is_compressed) = match frame_header::decode(&bytes[start..], from, self.extensions) {
             Ok(Some((header, _, is_compressed))) => (header, is_compressed),
             Ok(None) => return unread(bytes, start, layout, Problem::Incomplete { missing: None }),
@@ -460,7 +460,7 @@ impl<'c> Conversation<'c> {
         };
         match (header.opcode, header.fin) {
             (opcode, _) if opcode.is_control() => (explain(payload, begin, opcode), None),
-            (Opcode::Continuation, fin) => go_on(open, payload, begin, fin, explain),
+            (Opcode::Continuation, fin) => continue_message(open, payload, begin, fin, explain),
             (opcode, true) => {
                 *open = UnfinishedMessage::Nothing;
                 (explain(payload, begin, opcode), None)

@@ -19,7 +19,7 @@ use crate::ws::{Side, close};
 
 /// Another look needs this fraction of new bytes, so that all looks together do work in proportion
 /// to the bytes.
-const NEW_PART: usize = 4;
+const NEW_BYTES_DIVISOR: usize = 4;
 
 /// Dialects in which a frame may make sense, and whether packets are JSON, if known.
 type CandidateFormats<'t, 'c> = (&'t [&'c Dialect], Option<bool>);
@@ -34,7 +34,7 @@ pub struct Resync {
     /// The size of the frame that may begin at the front, while it is incomplete.
     front: Option<usize>,
     /// Whether the last look ended at its bound.
-    is_out_of_tries: bool,
+    is_budget_spent: bool,
 }
 
 impl Resync {
@@ -42,7 +42,7 @@ impl Resync {
     pub fn is_due(&self, length: usize) -> bool {
         match self.front {
             Some(whole) => length >= whole,
-            None => length > self.looked_at && length - self.looked_at >= self.looked_at / NEW_PART,
+            None => length > self.looked_at && length - self.looked_at >= self.looked_at / NEW_BYTES_DIVISOR,
         }
     }
 
@@ -62,7 +62,7 @@ impl Resync {
             from,
             tongues,
             left: input.len().saturating_mul(limits::RESYNC_DECODE_FACTOR),
-            is_out_of_tries: false,
+            is_budget_spent: false,
         };
         let mut unknown = None;
         for at in self.from..input.len() {
@@ -73,12 +73,12 @@ impl Resync {
                 }
                 Plausibility::Sense => return Some(at),
             }
-            if look.is_out_of_tries {
+            if look.is_budget_spent {
                 break;
             }
         }
         (self.from, self.looked_at) = (unknown.unwrap_or(input.len()), input.len());
-        self.is_out_of_tries = look.is_out_of_tries;
+        self.is_budget_spent = look.is_budget_spent;
         None
     }
 
@@ -86,7 +86,7 @@ impl Resync {
     /// those at which no frame begins; but half of all if there are none, or if the bound of the
     /// search left out places that would be examined again and again.
     pub fn give_up(&mut self, length: usize) -> usize {
-        let size = if self.is_out_of_tries || self.from == 0 { length / 2 } else { self.from };
+        let size = if self.is_budget_spent || self.from == 0 { length / 2 } else { self.from };
         self.from = self.from.saturating_sub(size);
         self.looked_at = self.looked_at.saturating_sub(size);
         self.front = None;
@@ -130,7 +130,7 @@ struct SearchPass<'t, 'c> {
     tongues: CandidateFormats<'t, 'c>,
     /// Bytes.
     left: usize,
-    is_out_of_tries: bool,
+    is_budget_spent: bool,
 }
 
 impl SearchPass<'_, '_> {
@@ -189,9 +189,9 @@ impl SearchPass<'_, '_> {
     /// Whether a payload of that length may still be decoded in every dialect.
     fn may_decode(&mut self, length: usize) -> bool {
         let cost = length * self.tongues.0.len();
-        self.is_out_of_tries |= cost > self.left;
+        self.is_budget_spent |= cost > self.left;
         self.left = self.left.saturating_sub(cost);
-        !self.is_out_of_tries
+        !self.is_budget_spent
     }
 
     /// Whether a whole message makes sense in one of the dialects.

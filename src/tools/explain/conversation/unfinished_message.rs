@@ -59,7 +59,7 @@ impl UnfinishedMessage {
 }
 
 /// A continuation: a part of a message, or its end.
-pub(crate) fn go_on<'c>(
+pub(crate) fn continue_message<'c>(
     open: &mut UnfinishedMessage,
     payload: &[u8],
     begin: usize,

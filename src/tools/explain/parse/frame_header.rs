@@ -97,7 +97,7 @@ pub struct HeaderLayout {
 }
 
 /// Lays out the header of a frame of this side that begins at byte `start`.
-pub fn lay_out(bytes: &[u8], start: usize, from: Side) -> HeaderLayout {
+pub fn parse_header(bytes: &[u8], start: usize, from: Side) -> HeaderLayout {
     let mut layout = HeaderLayout { fields: Vec::new(), end: start, length: None, key: None };
     let Some(&first) = bytes.get(start) else { return layout };
     layout.fields.extend(first_byte(first, start * BYTE));

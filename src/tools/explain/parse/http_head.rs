@@ -169,8 +169,8 @@ pub fn explain<'a>(
     let input = &bytes[start..];
     let whole = size(input, from, spoken).unwrap_or(input.len());
     let mut judged = match from {
-        Side::Client => judge_request(&input[..whole], spoken),
-        Side::Server => judge_response(&input[..whole], asked, spoken),
+        Side::Client => check_request(&input[..whole], spoken),
+        Side::Server => check_response(&input[..whole], asked, spoken),
     };
     let is_whole = input[..whole].ends_with(HEAD_END);
     if !is_whole && judged.violation.is_none() {
@@ -210,7 +210,7 @@ fn first_line(head: &[u8]) -> String {
     escape::escape_line(&String::from_utf8_lossy(line)).into_owned()
 }
 
-fn judge_request(head: &[u8], spoken: &DialectState<'_>) -> HeadVerdict {
+fn check_request(head: &[u8], spoken: &DialectState<'_>) -> HeadVerdict {
     let line = first_line(head);
     let counted = |refusal: Refusal| Some(refusal.violation).filter(|one| counts(*one, head, spoken));
     let lenient = || HeadReader::with_body_rule(FOREIGN_HEAD, |_| true).receive(head).ok().flatten();
@@ -265,7 +265,7 @@ fn extensions(headers: &Headers) -> impl Iterator<Item = &str> {
     listed.map(|extension| extension.split(';').next().unwrap_or_default().trim())
 }
 
-fn judge_response(head: &[u8], asked: Option<&Asked>, spoken: &DialectState<'_>) -> HeadVerdict {
+fn check_response(head: &[u8], asked: Option<&Asked>, spoken: &DialectState<'_>) -> HeadVerdict {
     let line = first_line(head);
     let lenient = || ResponseReader::new(FOREIGN_HEAD).receive(head).ok().flatten();
     let response = match ResponseReader::new(limits::HEAD_LIMITS).receive(head) {

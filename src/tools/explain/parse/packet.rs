@@ -137,7 +137,7 @@ impl PayloadWalker<'_> {
 
     /// Any value. `shape` names its parts.
     fn value(&mut self, name: &str, shape: Option<&Shape>) -> Node {
-        let Ok(token) = msgpack::read_head(self.payload, self.at) else { return self.nothing(name) };
+        let Ok(token) = msgpack::read_head(self.payload, self.at) else { return self.missing_node(name) };
         match (token.kind, shape) {
             (ValueKind::Array, Some(Shape::Groups { members, .. })) => self.groups(name, members),
             (ValueKind::Array, Some(Shape::Tuple(members))) => {
@@ -174,7 +174,7 @@ impl PayloadWalker<'_> {
     fn container(&mut self, name: &str, mut each: impl FnMut(&mut Self, usize, &mut Vec<Node>)) -> Node {
         let begin = self.at;
         let token = msgpack::read_head(self.payload, begin).ok().filter(|_| begin < self.stop);
-        let Some(token) = token else { return self.nothing(name) };
+        let Some(token) = token else { return self.missing_node(name) };
         self.at = begin + token.head;
         let what = if token.kind == ValueKind::Map { "map" } else { "array" };
         let head = Node::leaf(HEAD, self.bits(begin, self.at), format!("{what} of {}", token.length));
@@ -232,7 +232,7 @@ impl PayloadWalker<'_> {
     fn scalar(&mut self, name: &str, shape: Option<&Shape>, size: usize) -> Node {
         let (begin, end) = (self.at, self.at + size);
         let Some(bytes) = self.payload.get(begin..end).filter(|_| begin < self.stop) else {
-            return self.nothing(name);
+            return self.missing_node(name);
         };
         self.at = end;
         match msgpack::scalar(bytes) {
@@ -244,7 +244,7 @@ impl PayloadWalker<'_> {
     }
 
     /// A node for a missing value; its bytes go to the leaf of unread bytes.
-    fn nothing(&self, name: &str) -> Node {
+    fn missing_node(&self, name: &str) -> Node {
         Node::leaf(name, self.bits(self.at, self.at), "nothing that can be decoded")
     }
 }

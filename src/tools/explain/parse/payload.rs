@@ -95,11 +95,11 @@ pub fn explain<'a>(
         Opcode::Text => explain_text(payload, begin, speaker),
         Opcode::Binary if speaker.is_foreign => foreign(payload, begin, speaker),
         Opcode::Binary if speaker.json == Some(true) => {
-            of_the_other_kind(ExplainedPayload::bytes(payload, begin))
+            wrong_frame_type(ExplainedPayload::bytes(payload, begin))
         }
         Opcode::Binary if speaker.is_brief => {
             let decoded = speaker.dialect.decode(speaker.direction(), payload);
-            briefly(payload, begin, speaker, decoded.map(|decoded| decoded.row))
+            explain_briefly(payload, begin, speaker, decoded.map(|decoded| decoded.row))
         }
         Opcode::Binary => {
             let packet = packet::explain(payload, begin, speaker.dialect, speaker.direction());
@@ -132,7 +132,7 @@ fn foreign<'a>(payload: &[u8], begin: usize, speaker: SenderFormat<'a>) -> Expla
 }
 
 /// A packet's name, or its problem, without a tree.
-fn briefly<'a>(
+fn explain_briefly<'a>(
     payload: &[u8],
     begin: usize,
     speaker: SenderFormat<'a>,
@@ -145,7 +145,7 @@ fn briefly<'a>(
 }
 
 /// A message that the connection rejects for its type, whatever its content.
-fn of_the_other_kind(inside: ExplainedPayload<'_>) -> ExplainedPayload<'_> {
+fn wrong_frame_type(inside: ExplainedPayload<'_>) -> ExplainedPayload<'_> {
     let (rule, sentence, code) = routes::WRONG_FRAME_TYPE;
     let (address, sentence, answer) =
         ("PROTOCOL.md".to_owned(), sentence.to_owned(), format!("close {code}"));
@@ -169,7 +169,7 @@ fn explain_text<'a>(payload: &[u8], begin: usize, speaker: SenderFormat<'a>) -> 
         return inside;
     }
     if speaker.json == Some(false) {
-        return of_the_other_kind(inside);
+        return wrong_frame_type(inside);
     }
     let direction = speaker.direction();
     let decoded = speaker.dialect.decode_json(direction, text);
@@ -180,7 +180,7 @@ fn explain_text<'a>(payload: &[u8], begin: usize, speaker: SenderFormat<'a>) -> 
             {
                 inside
             }
-            decoded => briefly(payload, begin, speaker, decoded.map(|decoded| decoded.row)),
+            decoded => explain_briefly(payload, begin, speaker, decoded.map(|decoded| decoded.row)),
         };
     }
     let (row, line, error) = match decoded {

@@ -25,7 +25,7 @@ pub fn print(value: &Value, shape: Option<&Shape>) -> String {
         (Value::String(text), ..) => format!("{:?}", typed_text(text.as_bytes()).unwrap_or_default()),
         (Value::Binary(bytes), ..) => count_noun(bytes.len(), "byte"),
         (_, Some(number), Some(unit)) => {
-            format!("{number} {}{}", unit_name(unit), in_other_words(number, unit))
+            format!("{number} {}{}", unit_name(unit), convert_unit(number, unit))
         }
         (_, Some(number), None) if value.is_f32() || value.is_f64() => number.to_string(),
         (other, ..) => other.to_string(),
@@ -51,7 +51,7 @@ fn unit_name(unit: Unit) -> &'static str {
 }
 
 /// The same number in pixels or degrees, if its unit is neither.
-fn in_other_words(number: f64, unit: Unit) -> String {
+fn convert_unit(number: f64, unit: Unit) -> String {
     let degrees = |turns: f64| format!(" = {}°", round(turns * 360.0, 10.0));
     match unit {
         Unit::Hpx => format!(" = {} px", number / 2.0),

@@ -136,14 +136,14 @@ fn json(value: &Value) -> Json {
         Value::Nil | Value::Ext(..) | Value::Array(_) | Value::Map(_) => Json::Null,
         Value::Boolean(truth) => Json::from(*truth),
         Value::Integer(number) => number.as_i64().map_or_else(|| Json::from(number.as_u64()), Json::from),
-        Value::F32(number) => of_float(f64::from(*number)),
-        Value::F64(number) => of_float(*number),
+        Value::F32(number) => float_json(f64::from(*number)),
+        Value::F64(number) => float_json(*number),
         Value::String(text) => Json::from(typed_text(text.as_bytes()).unwrap_or_default()),
         Value::Binary(bytes) => Json::from(hex(bytes)),
     }
 }
 
-fn of_float(number: f64) -> Json {
+fn float_json(number: f64) -> Json {
     if number.is_finite() { Json::from(number) } else { Json::from(number.to_string()) }
 }
 

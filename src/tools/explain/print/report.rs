@@ -60,7 +60,7 @@ pub fn one(
     }
     unmasking(&mut out, frame, paint);
     fields(&mut out, explanation, frame, paint);
-    says(&mut out, frame, explanation.from);
+    write_meaning(&mut out, frame, explanation.from);
     if !frame.otherwise.is_empty() {
         let (shown, others) = (explanation.dialect.name(), dialect_guess::listed(&frame.otherwise, "or"));
         let _ =
@@ -214,7 +214,7 @@ impl FieldTable<'_> {
 }
 
 /// The meaning of the frame, if it was understood.
-fn says(out: &mut String, frame: &ExplainedFrame<'_>, from: Side) {
+fn write_meaning(out: &mut String, frame: &ExplainedFrame<'_>, from: Side) {
     match &frame.content {
         Content::Unread | Content::Bytes | Content::Head(_) => {}
         Content::Text(text) => {

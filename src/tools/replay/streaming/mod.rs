@@ -20,7 +20,7 @@ use std::ops::Range;
 use std::sync::Arc;
 use std::time::Duration;
 
-use super::decoded_commands::{DecodedCommands, count_left, explain, issued};
+use super::decoded_commands::{DecodedCommands, count_issued, count_left, explain};
 use super::recording::{self, Recording};
 use super::replay_client::{self, ReplayContext};
 use super::server_replies::{FilterProgress, ReplyFilter};
@@ -105,7 +105,7 @@ impl StreamingReplay {
     fn take(&mut self, packet: &Packet<'_>) -> Result<(), NeedsFullReplay> {
         if packet.link == LINK_WORLD {
             let is_table = matches!(world_record::decode(packet.bytes), Ok((_, WorldRecord::Table { .. })));
-            if packet.bytes.len() < packet.whole_bytes || is_table && self.codes.is_some() {
+            if packet.bytes.len() < packet.original_length || is_table && self.codes.is_some() {
                 return Err(NeedsFullReplay);
             }
             let (number, at_ns, bytes) = (packet.number, packet.at_ns, packet.bytes.to_vec());
@@ -181,7 +181,7 @@ impl StreamingReplay {
             let theirs = connections.iter().zip(&rooms).filter(|(_, room)| room.raw() == name.raw());
             let decoded = DecodedCommands::of_room(&hearing, &recording, theirs.map(|(one, _)| one))?;
             let cut_at = (rest > 0).then_some(self.arriving.offset());
-            reports.push((name.to_owned(), Report { cut_at, ..agreed(recording, decoded)? }));
+            reports.push((name.to_owned(), Report { cut_at, ..matching_report(recording, decoded)? }));
         }
         let ran = ran()?;
         for (name, report) in &mut reports {
@@ -196,25 +196,28 @@ impl BufferedConnection {
     fn rebuild_connection<'a>(&'a self, ended: TcpConnection<'static>) -> TcpConnection<'a> {
         let piece = |part: &BufferedPiece| {
             let BufferedPiece { from, at_ns, packet, ref bytes } = *part;
-            StreamPiece { from, at_ns, packet, bytes: &self.bytes[bytes.clone()], hole_before: false }
+            StreamPiece { from, at_ns, packet, bytes: &self.bytes[bytes.clone()], gap_before: false }
         };
         TcpConnection { pieces: self.pieces.iter().map(piece).collect(), ..ended }
     }
 }
 
 /// The report of a room whose recorded commands and answers are those of its clients.
-fn agreed(recording: Recording<'_>, mut decoded: DecodedCommands) -> Result<Report, NeedsFullReplay> {
+fn matching_report(
+    recording: Recording<'_>,
+    mut decoded: DecodedCommands,
+) -> Result<Report, NeedsFullReplay> {
     let Recording { about, world, ticks, .. } = recording;
     let mut report = decoded.report(&*world);
     for tick in &ticks {
-        let [server, operator] = issued(about, &tick.frame.commands);
+        let [server, operator] = count_issued(about, &tick.frame.commands);
         (report.server, report.operator) = (report.server + server, report.operator + operator);
         for recorded in &tick.frame.commands {
             if explain(recorded, tick, &mut decoded, &mut report).as_ref() != Some(recorded) {
                 return Err(NeedsFullReplay);
             }
         }
-        decoded.note_leaves(about, tick);
+        decoded.record_leaves(about, tick);
         report.ticks += 1;
     }
     count_left(about, &ticks, world.identity().tick_hz, &decoded, &mut report);

@@ -25,7 +25,7 @@ impl StoredRecord {
             at_ns: self.at_ns,
             link: LINK_WORLD,
             bytes: &self.bytes,
-            whole_bytes: self.bytes.len(),
+            original_length: self.bytes.len(),
             inbound: None,
             comments: Vec::new(),
         }

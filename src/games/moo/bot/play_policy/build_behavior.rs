@@ -23,7 +23,7 @@ const HUNGRY_PERCENT: u32 = 70;
 const DIRECTIONS: u16 = 8;
 
 /// How many objects of a group a bot wants standing: few, or a screen of bots would wall itself in.
-fn wanted(group: Group) -> u32 {
+fn target_count(group: Group) -> u32 {
     match group {
         Group::Wall => 5,
         Group::Heal => 1,
@@ -84,7 +84,7 @@ impl BuildBehavior {
         if me.health * 100 >= me.max_health * HUNGRY_PERCENT || now < self.eats {
             return None;
         }
-        let food = own_items(picture).find(|item| item.group == Group::Food && is_paid(picture, item))?;
+        let food = own_items(picture).find(|item| item.group == Group::Food && can_afford(picture, item))?;
         self.eats = now + PAUSE;
         Some((food, me.heading))
     }
@@ -103,7 +103,7 @@ impl BuildBehavior {
         let standing = |group: Group| picture.kit.counts.get(&(group as u8)).copied().unwrap_or(0);
         let items = own_items(picture);
         let items: Vec<&Item> = items
-            .filter(|item| standing(item.group) < wanted(item.group) && is_paid(picture, item))
+            .filter(|item| standing(item.group) < target_count(item.group) && can_afford(picture, item))
             .collect();
         let item = *items.get(dice.below(items.len().max(1) as u32) as usize)?;
         let first = dice.bits() as u16;
@@ -116,7 +116,7 @@ fn own_items(picture: &WorldModel) -> impl Iterator<Item = &'static Item> + '_ {
     picture.kit.items.iter().filter_map(|id| rules::item(*id))
 }
 
-fn is_paid(picture: &WorldModel, item: &Item) -> bool {
+fn can_afford(picture: &WorldModel, item: &Item) -> bool {
     picture.stock.iter().zip(item.cost).all(|(stock, cost)| *stock >= cost)
 }
 
@@ -169,7 +169,7 @@ mod tests {
         assert_eq!(intents(&picture, &me(100)), []);
         picture.stock[0] = 10;
         assert_eq!(uses(&intents(&picture, &me(100))), Some(3), "a wood wall");
-        picture.kit.counts.insert(Group::Wall as u8, wanted(Group::Wall));
+        picture.kit.counts.insert(Group::Wall as u8, target_count(Group::Wall));
         assert_eq!(intents(&picture, &me(100)), []);
     }
 

@@ -12,15 +12,15 @@ use crate::games::moo::bot::world_model::WorldModel;
 use crate::games::moo::client_packet::ClanAction;
 
 /// One in this many bots founds a clan.
-const FOUNDERS: u32 = 8;
+const FOUNDER_ONE_IN: u32 = 8;
 /// Time between two thoughts of a bot about its clan.
 const THOUGHT: [Duration; 2] = [Duration::from_secs(2), Duration::from_secs(8)];
 /// An owner admits nobody beyond this many members: a screen full of clan mates would be dull.
 const MEMBERS: usize = 8;
 /// Of this many thoughts of a clan member, one is to show its position.
-const PINGS: u32 = 8;
+const PING_ONE_IN: u32 = 8;
 /// Of this many thoughts, one is to leave or, for an owner, to expel a member.
-const PARTINGS: u32 = 40;
+const LEAVE_ONE_IN: u32 = 40;
 /// Names that bots choose: the letter c and a number below this, which fits the limit.
 const NAMES: u32 = 1_000_000;
 
@@ -34,7 +34,7 @@ pub(super) struct ClanBehavior {
 impl ClanBehavior {
     /// A bot that founds a clan, or joins one.
     pub(super) fn new(dice: &mut BotRng) -> ClanBehavior {
-        ClanBehavior { is_founder: dice.below(FOUNDERS) == 0, thinks: None }
+        ClanBehavior { is_founder: dice.below(FOUNDER_ONE_IN) == 0, thinks: None }
     }
 
     /// Acts on its clan now and then.
@@ -68,7 +68,7 @@ impl ClanBehavior {
             let accept = society.members.len() < MEMBERS;
             return Some(Intent::Clan(ClanAction::Answer { player: *player, accept }));
         }
-        if dice.below(PARTINGS) == 0 {
+        if dice.below(LEAVE_ONE_IN) == 0 {
             let others: Vec<u32> =
                 society.members.iter().copied().filter(|member| Some(*member) != picture.me).collect();
             let player = others.get(one_of(dice, others.len().max(1))).filter(|_| society.is_owner);
@@ -76,7 +76,7 @@ impl ClanBehavior {
                 player.map_or(ClanAction::Leave, |player| ClanAction::Kick { player: *player }),
             ));
         }
-        (dice.below(PINGS) == 0).then_some(Intent::Ping)
+        (dice.below(PING_ONE_IN) == 0).then_some(Intent::Ping)
     }
 }
 

@@ -10,11 +10,11 @@ use crate::games::moo::world::rules;
 const BOTS_PER_POINT: usize = 25;
 /// Points of a small crowd: newcomers appear near each other, so it meets at one point, and no point
 /// is far.
-const POINTS_LEAST: usize = 12;
+const MIN_POINTS: usize = 12;
 /// How far a point is from the river, the snow and the desert, px on a map of the usual size.
-const AWAY_PX: f64 = 450.0;
+const MIN_BIOME_DISTANCE_PX: f64 = 450.0;
 /// Steps of the two-dimensional golden ratio, which spread any number of points evenly.
-const STEPS: (f64, f64) = (0.754_877_666_246_693, 0.569_840_290_998_053);
+const GOLDEN_STEPS: (f64, f64) = (0.754_877_666_246_693, 0.569_840_290_998_053);
 
 /// Meeting points, as fractions of the map's side.
 #[derive(Debug, Clone)]
@@ -28,10 +28,10 @@ impl MeetingPoints {
         let mut dice = BotRng::new(seed);
         let mut chance = || f64::from(dice.below(1_000)) / 1_000.0;
         let from = (chance(), chance());
-        let points = count.div_ceil(BOTS_PER_POINT).max(POINTS_LEAST);
+        let points = count.div_ceil(BOTS_PER_POINT).max(MIN_POINTS);
         let point = |number: usize| {
             let at = |from: f64, step: f64| (from + number as f64 * step).fract();
-            (0.05 + 0.9 * at(from.0, STEPS.0), on_the_plains(at(from.1, STEPS.1)))
+            (0.05 + 0.9 * at(from.0, GOLDEN_STEPS.0), on_the_plains(at(from.1, GOLDEN_STEPS.1)))
         };
         MeetingPoints { points: (0..points).map(point).collect() }
     }
@@ -56,8 +56,8 @@ impl MeetingPoints {
 fn on_the_plains(share: f64) -> f64 {
     let side_px = f64::from(rules::MAP_SIZE_PX);
     let river_px = side_px / 2.0 - f64::from(rules::RIVER_HALF_PX);
-    let north = (f64::from(rules::SNOW_END_PX) + AWAY_PX, river_px - AWAY_PX);
-    let south = (side_px - river_px + AWAY_PX, f64::from(rules::DESERT_START_PX) - AWAY_PX);
+    let north = (f64::from(rules::SNOW_END_PX) + MIN_BIOME_DISTANCE_PX, river_px - MIN_BIOME_DISTANCE_PX);
+    let south = (side_px - river_px + MIN_BIOME_DISTANCE_PX, f64::from(rules::DESERT_START_PX) - MIN_BIOME_DISTANCE_PX);
     let (band, share) = if share < 0.5 { (north, share * 2.0) } else { (south, share * 2.0 - 1.0) };
     (band.0 + (band.1 - band.0) * share) / side_px
 }

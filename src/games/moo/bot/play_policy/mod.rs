@@ -20,7 +20,7 @@ use self::perception::{
     Goal, NEARER_PX, arm_for, heading_to, hits_anyone, in_the_way, nearest_animal, nearest_foe, others,
     player_size_px, way_px,
 };
-use super::agent::is_bots_name;
+use super::agent::is_bot_name;
 use super::policy::{Chatter, Intent, Policy};
 use super::received::Object;
 use super::world_model::{ModelPlayer, WorldModel};
@@ -28,59 +28,59 @@ use crate::game::BotRng;
 use crate::games::moo::world::rules::{self, AnimalKind};
 
 /// Time between two thoughts.
-const THOUGHT: [Duration; 2] = [Duration::from_millis(150), Duration::from_millis(250)];
+const DECISION_INTERVAL: [Duration; 2] = [Duration::from_millis(150), Duration::from_millis(250)];
 /// How long a bot pursues one goal.
-const PURPOSE: [Duration; 2] = [Duration::from_secs(4), Duration::from_secs(9)];
+const GOAL_TIME: [Duration; 2] = [Duration::from_secs(4), Duration::from_secs(9)];
 /// One in this many bots is a hunter.
-const HUNTERS: u32 = 8;
+const HUNTER_ONE_IN: u32 = 8;
 /// Of this many choices of a hunter between a nearby player and the next object, one is for the
 /// object.
-const PEACE: u32 = 3;
+const OBJECT_ONE_IN: u32 = 3;
 /// Of this many choices of a settler, one is for a nearby player.
-const WAR: u32 = 40;
+const ATTACK_ONE_IN: u32 = 40;
 /// Of this many times that a settler is hurt, it strikes back once.
-const ANSWERS: u32 = 4;
+const STRIKE_BACK_ONE_IN: u32 = 4;
 /// A bot pursues players who are nearer than this, px.
 const HUNT_PX: f64 = 700.0;
 /// Of this many choices, one is for a nearby animal.
-const PREY: u32 = 6;
+const ANIMAL_ONE_IN: u32 = 6;
 /// A shooting bot comes no nearer than this, px.
 const SHOOT_NEAR_PX: f64 = 300.0;
 /// It shoots from no further than this, px.
 const SHOOT_FAR_PX: f64 = 600.0;
 /// A hurt bot strikes back at players who are nearer than this, px.
-const ANSWER_PX: f64 = 250.0;
+const STRIKE_BACK_PX: f64 = 250.0;
 /// A hurt bot that spares visitors strikes back at a visitor who is nearer than this, px: somebody
 /// who stands further away did not hit it.
 const VISITOR_PX: f64 = 130.0;
 /// A bot returns to its meeting point when it is further away than this to a side, px.
-const STRAY_PX: (f64, f64) = (1_200.0, 800.0);
+const MAX_DISTANCE_PX: (f64, f64) = (1_200.0, 800.0);
 /// It has arrived when it is no further away than this, px.
-const THERE_PX: f64 = 300.0;
+const ARRIVAL_PX: f64 = 300.0;
 /// It gathers from objects no further from there than this to each side, px: players at the point
 /// are still in view.
 const GATHER_PX: (f64, f64) = (1_000.0, 600.0);
 /// It gathers from one of this many nearest objects.
-const CHOICE: usize = 3;
+const CANDIDATE_OBJECTS: usize = 3;
 /// The detour, px, that a bot accepts for each other bot that it then need not share an object
 /// with.
-const ALONE_PX: f64 = 300.0;
+const DETOUR_PER_BOT_PX: f64 = 300.0;
 /// Distance from the rim of an object within which a bot counts as sharing it, px.
 const SHARE_PX: f64 = 130.0;
 /// Of this many times that a stroke at an object would hit a player, a settler leaves once.
-const YIELDS: u32 = 5;
+const LEAVE_OBJECT_ONE_IN: u32 = 5;
 /// A bot has enough of a resource at this amount.
-const ENOUGH: [u32; 4] = [100, 30, 60, 20];
+const RESOURCE_TARGETS: [u32; 4] = [100, 30, 60, 20];
 /// A bot starts to strike when its target is this far out of reach, px.
-const SOON_PX: f64 = 50.0;
+const EARLY_STRIKE_PX: f64 = 50.0;
 /// A bot that wants to walk and moves no further than this between two thoughts is blocked, px.
-const STUCK_PX: f64 = 4.0;
+const BLOCKED_PX: f64 = 4.0;
 /// How long a bot walks around an obstacle.
 const DETOUR: Duration = Duration::from_millis(700);
 /// A quarter of a turn.
 const QUARTER: u16 = 1 << 14;
 /// A look direction is updated when it is off by more than this: 2 degrees.
-const OFF: u16 = 364;
+const MIN_TURN: u16 = 364;
 
 /// The goal's position, and how near a bot must be to strike it.
 struct GoalTarget {
@@ -118,7 +118,7 @@ impl PlayPolicy {
     /// A bot that makes the same decisions with the same seed in the same world.
     pub fn new(seed: u64, meeting: MeetingPoints) -> PlayPolicy {
         let mut dice = BotRng::new(seed);
-        let is_hunter = dice.below(HUNTERS) == 0;
+        let is_hunter = dice.below(HUNTER_ONE_IN) == 0;
         let company = ClanBehavior::new(&mut dice);
         PlayPolicy {
             dice,
@@ -148,7 +148,7 @@ impl PlayPolicy {
     }
 
     fn spares(&self, known: &ModelPlayer) -> bool {
-        self.spares_visitors && !is_bots_name(&known.name)
+        self.spares_visitors && !is_bot_name(&known.name)
     }
 
     /// The nearest player that the bot would attack.
@@ -161,12 +161,12 @@ impl PlayPolicy {
     fn attacker(&self, picture: &WorldModel, me: &ModelPlayer) -> Option<(f64, u32)> {
         let near = |foe: Option<(f64, u32)>, most_px| foe.filter(|(px, _)| *px < most_px);
         let visitor = || near(nearest_foe(picture, me, |known| self.spares(known)), VISITOR_PX);
-        near(self.foe(picture, me), ANSWER_PX).or_else(visitor)
+        near(self.foe(picture, me), STRIKE_BACK_PX).or_else(visitor)
     }
 
     /// Whether a stroke in this direction would hit a player whom the bot does not mean to hurt:
     /// beside a goal that is no player, a settler means to hurt nobody.
-    fn hurts_others(&self, picture: &WorldModel, me: &ModelPlayer, look: u16) -> bool {
+    fn would_hit_others(&self, picture: &WorldModel, me: &ModelPlayer, look: u16) -> bool {
         let gathers = !self.is_hunter && matches!(self.goal, Some(Goal::Thing(_)));
         let is_goal = |known: &ModelPlayer| {
             let goal = self.goal.and_then(|goal| picture.players.get(&goal.player()?));
@@ -180,7 +180,7 @@ impl PlayPolicy {
         let reach = |size_px: f64| size_px + f64::from(arm.range_px) - NEARER_PX;
         let foe = |x_px, y_px, reach_px| match arm.shoots {
             Some(_) => GoalTarget { x_px, y_px, reach_px: SHOOT_NEAR_PX, swing_px: SHOOT_FAR_PX },
-            None => GoalTarget { x_px, y_px, reach_px, swing_px: reach_px + SOON_PX },
+            None => GoalTarget { x_px, y_px, reach_px, swing_px: reach_px + EARLY_STRIKE_PX },
         };
         match goal {
             Goal::Thing(object) => {
@@ -200,7 +200,7 @@ impl PlayPolicy {
             }
             Goal::Meeting => {
                 let (x_px, y_px) = self.meeting.nearest(picture.map_size_px, me.x_px, me.y_px);
-                let there = way_px(me, x_px, y_px) < THERE_PX;
+                let there = way_px(me, x_px, y_px) < ARRIVAL_PX;
                 (!there).then_some(GoalTarget { x_px, y_px, reach_px: 0.0, swing_px: -1.0 })
             }
         }
@@ -208,24 +208,24 @@ impl PlayPolicy {
 
     fn choose(&mut self, picture: &WorldModel, me: &ModelPlayer) -> Option<Goal> {
         let nearest = self.foe(picture, me).filter(|(px, _)| *px < HUNT_PX);
-        let hunts = if self.is_hunter { self.dice.below(PEACE) != 0 } else { self.dice.below(WAR) == 0 };
+        let hunts = if self.is_hunter { self.dice.below(OBJECT_ONE_IN) != 0 } else { self.dice.below(ATTACK_ONE_IN) == 0 };
         if let Some((_, player)) = nearest.filter(|_| hunts) {
             return Some(Goal::Player(player));
         }
         let prey = nearest_animal(picture, me).filter(|(px, _)| *px < HUNT_PX);
-        if let Some((_, animal)) = prey.filter(|_| self.dice.below(PREY) == 0) {
+        if let Some((_, animal)) = prey.filter(|_| self.dice.below(ANIMAL_ONE_IN) == 0) {
             return Some(Goal::Animal(animal));
         }
         let (x_px, y_px) = self.meeting.nearest(picture.map_size_px, me.x_px, me.y_px);
-        if (me.x_px - x_px).abs() > STRAY_PX.0 || (me.y_px - y_px).abs() > STRAY_PX.1 {
+        if (me.x_px - x_px).abs() > MAX_DISTANCE_PX.0 || (me.y_px - y_px).abs() > MAX_DISTANCE_PX.1 {
             return Some(Goal::Meeting);
         }
-        self.choose_thing(picture, me, (x_px, y_px)).or(nearest.map(|(_, player)| Goal::Player(player)))
+        self.choose_object(picture, me, (x_px, y_px)).or(nearest.map(|(_, player)| Goal::Player(player)))
     }
 
     /// An object to gather from near the meeting point, with a resource that the bot lacks if
     /// possible; otherwise the nearest of all.
-    fn choose_thing(
+    fn choose_object(
         &mut self,
         picture: &WorldModel,
         me: &ModelPlayer,
@@ -233,7 +233,7 @@ impl PlayPolicy {
     ) -> Option<Goal> {
         let lacks = |thing: &&Object| {
             let kind = usize::from(thing.kind.unwrap_or(0));
-            picture.stock.get(kind).zip(ENOUGH.get(kind)).is_none_or(|(stock, enough)| stock < enough)
+            picture.stock.get(kind).zip(RESOURCE_TARGETS.get(kind)).is_none_or(|(stock, enough)| stock < enough)
         };
         let is_here = |thing: &&Object| {
             (thing.x_px - x_px).abs() < GATHER_PX.0 && (thing.y_px - y_px).abs() < GATHER_PX.1
@@ -247,18 +247,18 @@ impl PlayPolicy {
             let near_px = thing.scale_px + SHARE_PX;
             others(picture).filter(|(_, known)| way_px(known, thing.x_px, thing.y_px) < near_px).count()
         };
-        let costs_px = |thing: &Object| way_px(me, thing.x_px, thing.y_px) + ALONE_PX * crowd(thing) as f64;
+        let costs_px = |thing: &Object| way_px(me, thing.x_px, thing.y_px) + DETOUR_PER_BOT_PX * crowd(thing) as f64;
         let mut things: Vec<(f64, u32)> =
             things.into_iter().map(|thing| (costs_px(thing), thing.id)).collect();
         things.sort_by(|one, two| one.0.total_cmp(&two.0));
-        things.truncate(CHOICE);
-        let chosen = self.dice.below(CHOICE as u32) as usize;
+        things.truncate(CANDIDATE_OBJECTS);
+        let chosen = self.dice.below(CANDIDATE_OBJECTS as u32) as usize;
         things.get(chosen).or(things.first()).map(|(_, thing)| Goal::Thing(*thing))
     }
 
     /// The direction to walk, given the way to the goal; leads around obstacles.
     fn way(&mut self, towards: u16, me: &ModelPlayer, now: Duration) -> u16 {
-        if self.is_stuck(me) && self.detour.is_none() {
+        if self.is_blocked(me) && self.detour.is_none() {
             let side = if self.dice.below(2) == 0 { QUARTER } else { QUARTER.wrapping_neg() };
             self.detour = Some((now + DETOUR, side));
         }
@@ -271,8 +271,8 @@ impl PlayPolicy {
         }
     }
 
-    fn is_stuck(&self, me: &ModelPlayer) -> bool {
-        self.walks.is_some() && way_px(me, self.place.0, self.place.1) < STUCK_PX
+    fn is_blocked(&self, me: &ModelPlayer) -> bool {
+        self.walks.is_some() && way_px(me, self.place.0, self.place.1) < BLOCKED_PX
     }
 
     /// Adds intents only for changes to the current behaviour.
@@ -281,7 +281,7 @@ impl PlayPolicy {
             intents.push(Intent::Walk(walk));
         }
         let off = self.looks.map(|looks| looks.wrapping_sub(look));
-        if off.is_none_or(|off| off.min(off.wrapping_neg()) > OFF) {
+        if off.is_none_or(|off| off.min(off.wrapping_neg()) > MIN_TURN) {
             intents.push(Intent::Aim(look));
             self.looks = Some(look);
         }
@@ -305,24 +305,24 @@ impl PlayPolicy {
     fn react(&mut self, picture: &WorldModel, me: &ModelPlayer, now: Duration) {
         let is_hurt = me.health < std::mem::replace(&mut self.health, me.health);
         let fights = matches!(self.goal, Some(Goal::Player(_) | Goal::Animal(_)));
-        let answers = is_hurt && !fights && (self.is_hunter || self.dice.below(ANSWERS) == 0);
+        let answers = is_hurt && !fights && (self.is_hunter || self.dice.below(STRIKE_BACK_ONE_IN) == 0);
         let pressing = if answers {
             let foe = self.attacker(picture, me).map(|(px, player)| (px, Goal::Player(player)));
             let animal = nearest_animal(picture, me).map(|(px, animal)| (px, Goal::Animal(animal)));
-            let near = foe.into_iter().chain(animal).filter(|(px, _)| *px < ANSWER_PX);
+            let near = foe.into_iter().chain(animal).filter(|(px, _)| *px < STRIKE_BACK_PX);
             near.min_by(|one, two| one.0.total_cmp(&two.0)).map(|(_, goal)| goal)
-        } else if self.is_stuck(me) && self.dice.below(2) == 0 {
+        } else if self.is_blocked(me) && self.dice.below(2) == 0 {
             in_the_way(picture, me).map(Goal::Thing)
         } else {
             None
         };
         if let Some(goal) = pressing {
             self.goal = Some(goal);
-            self.goal_ends = now + PURPOSE[0];
+            self.goal_ends = now + GOAL_TIME[0];
         }
     }
 
-    fn think(&mut self, picture: &WorldModel, me: &ModelPlayer, now: Duration, intents: &mut Vec<Intent>) {
+    fn decide_goal(&mut self, picture: &WorldModel, me: &ModelPlayer, now: Duration, intents: &mut Vec<Intent>) {
         if let Some(heading) = self.craft.work(picture, me, (self.holds, now), &mut self.dice, intents) {
             self.looks = Some(heading);
         }
@@ -332,7 +332,7 @@ impl PlayPolicy {
         let mut target = goal.and_then(|goal| self.target(picture, me, goal));
         if target.is_none() {
             self.goal = self.choose(picture, me);
-            self.goal_ends = now + self.dice.between(PURPOSE[0], PURPOSE[1]);
+            self.goal_ends = now + self.dice.between(GOAL_TIME[0], GOAL_TIME[1]);
             target = self.goal.and_then(|goal| self.target(picture, me, goal));
         }
         self.arm(picture, intents);
@@ -344,9 +344,9 @@ impl PlayPolicy {
         let off_px = way_px(me, x_px, y_px);
         let walk = (off_px > reach_px).then(|| self.way(look, me, now));
         let mut strikes = off_px <= swing_px;
-        if strikes && self.hurts_others(picture, me, look) {
+        if strikes && self.would_hit_others(picture, me, look) {
             strikes = false;
-            if self.dice.below(YIELDS) == 0 {
+            if self.dice.below(LEAVE_OBJECT_ONE_IN) == 0 {
                 self.goal = None;
             }
         }
@@ -364,8 +364,8 @@ impl Policy for PlayPolicy {
             return;
         };
         if now >= self.thinks {
-            self.thinks = now + self.dice.between(THOUGHT[0], THOUGHT[1]);
-            self.think(picture, me, now, intents);
+            self.thinks = now + self.dice.between(DECISION_INTERVAL[0], DECISION_INTERVAL[1]);
+            self.decide_goal(picture, me, now, intents);
         }
         self.tongue.speak(&mut self.dice, now, intents);
     }

@@ -12,13 +12,13 @@ use crate::packet::angle::to_radians_2dec;
 const NAMES: u32 = 45;
 
 /// The first number of an item that MooMoo clients do not know. They fail on it.
-const OWN_ITEMS: u8 = 23;
+const FIRST_UNKNOWN_ITEM: u8 = 23;
 
 /// What MooMoo clients are shown in place of an item that they do not know: a healing pad, a wood wall
 /// or a spawn pad.
-fn known(id: u8) -> u8 {
+fn substitute_item(id: u8) -> u8 {
     match rules::item(id).map(|item| item.group) {
-        _ if id < OWN_ITEMS => id,
+        _ if id < FIRST_UNKNOWN_ITEM => id,
         Some(group) if group.heals() => 19,
         Some(group) if group.is_solid() => 3,
         _ => 20,
@@ -27,7 +27,7 @@ fn known(id: u8) -> u8 {
 
 /// The number of an object on the wire.
 pub fn object_number(id: EntityId) -> u32 {
-    id.0 - EntityId::FIRST_OTHER.0
+    id.0 - EntityId::FIRST_NON_PLAYER.0
 }
 
 /// Px in 16.16, rounded to the nearest whole px.
@@ -38,7 +38,7 @@ pub fn round_px(at: Fixed) -> i64 {
 /// The 13 values of a player: sid, x, y, dir, build index, weapon, variant, team, is leader, skin, tail, icon, z index.
 pub fn player(seen: &PublicPlayer) -> impl WireValues {
     let at = [seen.body.x, seen.body.y].map(round_px);
-    let (item, variant) = (seen.hand.item.map_or(-1, |item| known(item).into()), 0u8);
+    let (item, variant) = (seen.hand.item.map_or(-1, |item| substitute_item(item).into()), 0u8);
     let (team, is_leader) = match &seen.tag {
         Some(tag) => (Some(&*tag.name), tag.is_owner),
         None => (None, false),
@@ -64,7 +64,7 @@ pub fn built(thing: &PublicStructure) -> impl WireValues + use<> {
     let at = [thing.place.x_px, thing.place.y_px];
     let owner = if thing.owner == PlayerId::OPERATOR { -1 } else { i32::from(thing.owner.0) };
     let direction = to_radians_2dec(thing.heading.0);
-    (object_number(thing.id), at, direction, thing.place.radius_px, None::<u8>, known(thing.item), owner)
+    (object_number(thing.id), at, direction, thing.place.radius_px, None::<u8>, substitute_item(thing.item), owner)
 }
 
 /// The 7 values of an animal: sid, type, x, y, dir, health, number of its name.
@@ -80,7 +80,7 @@ mod tests {
 
     #[test]
     fn moomoo_clients_are_shown_only_items_that_they_know() {
-        assert!((0..OWN_ITEMS).all(|id| known(id) == id));
-        assert!((OWN_ITEMS..=u8::MAX).all(|id| known(id) < OWN_ITEMS));
+        assert!((0..FIRST_UNKNOWN_ITEM).all(|id| substitute_item(id) == id));
+        assert!((FIRST_UNKNOWN_ITEM..=u8::MAX).all(|id| substitute_item(id) < FIRST_UNKNOWN_ITEM));
     }
 }

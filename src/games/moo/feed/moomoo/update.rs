@@ -123,7 +123,7 @@ impl MoomooView {
     /// Clans that have ended or were founded. Returns the bytes that are charged: none for the first list.
     fn clans(&mut self, state: &PublicState, out: &mut MessageWriter<'_>) -> usize {
         let bytes_before = out.bytes();
-        let (news, is_first) = self.known.clans.take_news(state);
+        let (news, is_first) = self.known.clans.take_changes(state);
         write_clan_changes(news, out);
         if is_first { 0 } else { out.bytes() - bytes_before }
     }

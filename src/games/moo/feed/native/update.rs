@@ -113,7 +113,7 @@ impl NativeView {
         out: &mut MessageWriter<'_>,
     ) {
         let NativeScratch { look, lists, .. } = scratch;
-        self.known.fetch();
+        self.known.prefetch();
         let body = state.living(self.known.player);
         let watched = if body.is_none() { self.watched(state) } else { None };
         look.take(state, body, watched);
@@ -252,7 +252,7 @@ impl NativeView {
     /// charged: all but the first list.
     fn clans(&mut self, now: UpdateInput<'_>, out: &mut MessageWriter<'_>) -> usize {
         let (state, clans) = (now.state, &mut self.known.clans);
-        let (news, is_first) = clans.take_news(state);
+        let (news, is_first) = clans.take_changes(state);
         let mut bytes_before = out.bytes();
         if !is_first {
             write_clan_changes(&news, out);

@@ -10,7 +10,7 @@
 use crate::command::text::is_space;
 
 /// Whether two names look the same to a reader. Spaces are ignored.
-pub(crate) fn look_alike(a: &str, b: &str) -> bool {
+pub(crate) fn are_confusable(a: &str, b: &str) -> bool {
     skeleton(a).eq(skeleton(b))
 }
 

@@ -79,7 +79,7 @@ pub fn clean_chat(text: &str) -> Option<String> {
 
 /// Makes a valid operator message of any text: like [`clean_chat`], but up to [`SAY_CHARS`]
 /// characters.
-pub fn clean_say(text: &str) -> Option<String> {
+pub fn clean_announcement(text: &str) -> Option<String> {
     clean_line(text, SAY_CHARS, is_forbidden)
 }
 

@@ -65,7 +65,7 @@ pub struct Animal {
     /// Time until it changes its goal by itself; for a dead animal, until it respawns.
     pub wait: u32,
     /// Time until it looks around.
-    pub look_wait: u16,
+    pub sense_wait: u16,
     /// Time until it can attack.
     pub strike_wait: u16,
     /// Time until a touch can hurt it again.
@@ -83,7 +83,7 @@ fields!(Animal:
     prey: Option<PlayerId>,
     direction: Option<Angle>,
     wait: u32,
-    look_wait: u16,
+    sense_wait: u16,
     strike_wait: u16,
     touch_wait: u16,
     held: bool,
@@ -100,7 +100,7 @@ impl Animal {
             prey: None,
             direction: None,
             wait,
-            look_wait: rules::thirds(rules::LOOK_PERIOD_MS),
+            sense_wait: rules::thirds(rules::ANIMAL_SENSE_PERIOD_MS),
             strike_wait: 0,
             touch_wait: 0,
             held: false,

@@ -59,11 +59,11 @@ impl Hand {
 
     /// Whether it swings as soon as it can.
     pub(crate) fn wants(&self) -> bool {
-        self.is_busy() && self.item.is_none()
+        self.has_pending_press() && self.item.is_none()
     }
 
     /// Whether its button is down, or a press has not led to a swing yet.
-    pub(crate) fn is_busy(&self) -> bool {
+    pub(crate) fn has_pending_press(&self) -> bool {
         self.attacking || self.pressed
     }
 

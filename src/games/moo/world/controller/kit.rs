@@ -27,7 +27,7 @@ fields!(Kit:
 );
 
 /// The income that makes a point: two half points times the 3,000 thirds of a second.
-pub(crate) const EARNED_MOST: u16 = 6_000;
+pub(crate) const MAX_EARNED: u16 = 6_000;
 
 /// An upgrade that a player can choose.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -128,7 +128,7 @@ impl Kit {
     }
 
     /// Counts a removed structure.
-    pub(crate) fn discount(&mut self, item: &Item) {
+    pub(crate) fn uncount(&mut self, item: &Item) {
         let built = &mut self.built[item.group as usize];
         *built = built.saturating_sub(1);
         self.income_halves = self.income_halves.saturating_sub(item.pays_halves);
@@ -142,7 +142,7 @@ impl Kit {
     /// Advances the income by one tick. Returns the points paid in it.
     pub(crate) fn pay(&mut self, tick_thirds: u16) -> u32 {
         let earned = u32::from(self.earned) + u32::from(self.income_halves) * u32::from(tick_thirds);
-        self.earned = (earned % u32::from(EARNED_MOST)) as u16;
-        earned / u32::from(EARNED_MOST)
+        self.earned = (earned % u32::from(MAX_EARNED)) as u16;
+        earned / u32::from(MAX_EARNED)
     }
 }

@@ -195,14 +195,14 @@ pub const PAD_HEAL_THIRDS: u16 = 200;
 
 /// Maximum number of animals, including dead ones that will respawn: more than nature places on the
 /// largest map, and few enough that a tick in which all of them hunt stays within its budget.
-pub const ANIMALS_MOST: usize = 256;
+pub const MAX_ANIMALS: usize = 256;
 /// Maximum number of structures spawned by the operator: enough for a town, and fewer than players
 /// may build.
 pub const SPAWNED_MOST: usize = 512;
 /// Radius of the largest animal, in pixels. No body is larger.
 pub const ANIMAL_RADIUS_MAX_PX: i32 = 84;
 /// Time between two looks of an animal, in milliseconds. Animals do not look in the same tick.
-pub const LOOK_PERIOD_MS: u16 = 250;
+pub const ANIMAL_SENSE_PERIOD_MS: u16 = 250;
 /// Minimum and maximum time for which an animal wanders, in milliseconds.
 pub const WALK_MS: [i32; 2] = [2_000, 4_000];
 /// Minimum and maximum time for which an animal stands, in milliseconds.
@@ -234,12 +234,12 @@ pub const STRIKE_KNOCK_PX_PER_S: i32 = 120;
 /// Time from the death of a natural animal to its respawn, in milliseconds.
 pub const RETURN_MS: u16 = 30_000;
 /// Time until the next attempt if its biome had no space for it, in milliseconds.
-pub const RETURN_AGAIN_MS: u16 = 1_000;
+pub const ANIMAL_RESPAWN_RETRY_MS: u16 = 1_000;
 /// Positions tried for an animal in one attempt.
-pub const RETURN_TRIES: u32 = 32;
+pub const ANIMAL_RESPAWN_ATTEMPTS: u32 = 32;
 /// Minimum distance between a spawning animal and any player, in pixels between the centres, so
 /// that it does not attack at once.
-pub const RETURN_ROOM_PX: i32 = 400;
+pub const ANIMAL_RESPAWN_CLEARANCE_PX: i32 = 400;
 // ---- shooting ------------------------------------------------------------------------------------------------
 
 /// Maximum number of projectiles; while it is reached, nobody can shoot. It suffices for over a
@@ -279,7 +279,7 @@ pub const SPAWN_VIEW_X_PX: i32 = 1_248;
 /// Half the height of the view in which these players are counted, in pixels.
 pub const SPAWN_VIEW_Y_PX: i32 = 702;
 /// Minimum distance between a new player's centre and the rim of any other entity, in pixels.
-pub const SPAWN_ROOM_PX: i32 = 60;
+pub const SPAWN_CLEARANCE_PX: i32 = 60;
 /// Minimum distance between a new player's centre and that of any animal that hunts, in pixels, so
 /// that nobody is attacked while spawning.
 pub const SPAWN_HUNTER_ROOM_PX: i32 = 400;
@@ -363,7 +363,7 @@ impl TryFrom<u32> for TickHz {
 pub(crate) fn numbers(mut put: impl FnMut(i64)) {
     put(i64::from(CODE_VERSION));
     for value in [NAME_CHARS, CHAT_CHARS, CLAN_CHARS, SAY_CHARS, SPAWN_CROWD].into_iter().chain([
-        ANIMALS_MOST,
+        MAX_ANIMALS,
         SPAWNED_MOST,
         SHOTS_MOST,
         CLANS_MOST,
@@ -375,16 +375,16 @@ pub(crate) fn numbers(mut put: impl FnMut(i64)) {
         .into_iter()
         .chain([AREAS_PER_SIDE, TREES_PER_AREA, BUSHES_PER_AREA, ROCKS, GOLD, SPEED_PX_PER_S, REST_PX_PER_S])
         .chain([FRICTION_PER_MS_MILLI, CONTACT_PER_NINTH_PERCENT, SPAWN_TRIES])
-        .chain([FLEE_PERCENT, HUNT_PERCENT, RETURN_TRIES])
+        .chain([FLEE_PERCENT, HUNT_PERCENT, ANIMAL_RESPAWN_ATTEMPTS])
     {
         put(i64::from(value));
     }
     for value in [LEAF_RADIUS_PERCENT, SCENERY_GAP_PX, SCENERY_SCALE_MAX_PX, PLAYER_RADIUS_PX, SUB_STEP_PX]
         .into_iter()
         .chain([VELOCITY_MAX_PX, SPAWN_NEAR_X_PX, SPAWN_NEAR_Y_PX, SPAWN_VIEW_X_PX, SPAWN_VIEW_Y_PX])
-        .chain([SPAWN_ROOM_PX, SPAWN_HUNTER_ROOM_PX, i32::from(PLAYER_HEALTH)])
+        .chain([SPAWN_CLEARANCE_PX, SPAWN_HUNTER_ROOM_PX, i32::from(PLAYER_HEALTH)])
         .chain([SNOW_SPEED_PERCENT, RIVER_SPEED_PERCENT, CURRENT_SIXTEENTHS, FORESIGHT_PX, HUNT_BEGIN_PX])
-        .chain([HUNT_END_PX, STRIKE_PX, STRIKE_KNOCK_PX_PER_S, RETURN_ROOM_PX])
+        .chain([HUNT_END_PX, STRIKE_PX, STRIKE_KNOCK_PX_PER_S, ANIMAL_RESPAWN_CLEARANCE_PX])
         .chain(WALK_MS)
         .chain(STAND_MS)
         .chain(TREE_SCALES_PX)
@@ -399,7 +399,14 @@ pub(crate) fn numbers(mut put: impl FnMut(i64)) {
     }
     for value in [ARC, SLOW_WHOLE, SLOW_RECOVERY, SLOW_MOST, HEAL_DELAY_MS, HEAL_PERIOD_MS, TOUCH_PERIOD_MS]
         .into_iter()
-        .chain([LOOK_PERIOD_MS, FLEE_MS, HUNT_MS, STRIKE_PERIOD_MS, RETURN_MS, RETURN_AGAIN_MS])
+        .chain([
+            ANIMAL_SENSE_PERIOD_MS,
+            FLEE_MS,
+            HUNT_MS,
+            STRIKE_PERIOD_MS,
+            RETURN_MS,
+            ANIMAL_RESPAWN_RETRY_MS,
+        ])
         .chain([SHIELD_ARC, TURRET_PERIOD_MS, TURRET_LOOK_MS, POISON_DAMAGE, POISON_PERIOD_MS])
         .chain([u16::from(TURRET_SHOOTS), u16::from(POISON_DOSES)])
     {
@@ -431,7 +438,7 @@ const _: () = {
     assert!(MAP_SIZE_MAX_PX * 2 <= 0xffff, "positions in half pixels must fit in 16 bits");
     assert!(MAP_SIZE_MIN_PX <= MAP_SIZE_PX && MAP_SIZE_PX <= MAP_SIZE_MAX_PX);
     assert!(SCENERY_GAP_PX > 2 * PLAYER_RADIUS_PX, "a player must fit between any two pieces of scenery");
-    assert!(SPAWN_ROOM_PX > PLAYER_RADIUS_PX, "a new player must not touch anything");
+    assert!(SPAWN_CLEARANCE_PX > PLAYER_RADIUS_PX, "a new player must not touch anything");
     assert!(
         thirds(HEAL_PERIOD_MS) >= TickHz::Hz15.rates().tick_thirds,
         "at most one point of health may heal in a tick"
@@ -448,10 +455,10 @@ const _: () = {
     let [cow, pig, bull, wolf] = &ANIMALS;
     assert!(cow.radius_px <= ANIMAL_RADIUS_MAX_PX && pig.radius_px <= ANIMAL_RADIUS_MAX_PX);
     assert!(bull.radius_px <= ANIMAL_RADIUS_MAX_PX && wolf.radius_px <= ANIMAL_RADIUS_MAX_PX);
-    assert!(PLAYER_RADIUS_PX <= ANIMAL_RADIUS_MAX_PX && SPAWN_ROOM_PX <= ANIMAL_RADIUS_MAX_PX);
+    assert!(PLAYER_RADIUS_PX <= ANIMAL_RADIUS_MAX_PX && SPAWN_CLEARANCE_PX <= ANIMAL_RADIUS_MAX_PX);
     assert!(HUNT_BEGIN_PX <= HUNT_END_PX, "a hunt must not end in the tick in which it begins");
     assert!(
-        thirds(LOOK_PERIOD_MS) >= TickHz::Hz15.rates().tick_thirds,
+        thirds(ANIMAL_SENSE_PERIOD_MS) >= TickHz::Hz15.rates().tick_thirds,
         "an animal may look around at most once in a tick"
     );
     assert!(SUB_STEP_PX < PLAYER_RADIUS_PX + BUSH_SCALES_PX[0] * LEAF_RADIUS_PERCENT / 100);

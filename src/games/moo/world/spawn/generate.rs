@@ -8,7 +8,7 @@ use crate::state::{Identity, State};
 use crate::world::World;
 
 /// The generator's purpose here, so that the map and later events use unrelated random numbers.
-const PURPOSE_LATER: u32 = 2;
+const EVENTS_RNG_STREAM: u32 = 2;
 
 impl World {
     /// The world before its first tick. A map size outside the limits is replaced by the nearest
@@ -26,10 +26,10 @@ impl World {
         World::from_state(State {
             identity,
             tick: 0,
-            rng: Rng::new(identity.seed, PURPOSE_LATER),
+            rng: Rng::new(identity.seed, EVENTS_RNG_STREAM),
             operator_sequence: 0,
             players: Vec::new(),
-            next_id: EntityId(EntityId::FIRST_OTHER.0 + others.len() as u32),
+            next_id: EntityId(EntityId::FIRST_NON_PLAYER.0 + others.len() as u32),
             others,
             structures: Vec::new(),
             animals: Vec::new(),

@@ -92,7 +92,7 @@ impl Planter {
             let x_px = self.rng.between(area.left, area.left + area.side - 1);
             let y_px = self.rng.between(area.top, area.top + area.side - 1);
             if self.has_room(x_px, y_px, radius_px) {
-                let id = EntityId(EntityId::FIRST_OTHER.0 + self.placed.len() as u32);
+                let id = EntityId(EntityId::FIRST_NON_PLAYER.0 + self.placed.len() as u32);
                 self.placed.push(thing(id, kind, scale_px, (x_px, y_px)));
                 return;
             }

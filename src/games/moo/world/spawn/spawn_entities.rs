@@ -15,18 +15,18 @@ use crate::world::World;
 use crate::Action;
 
 /// The generator's purpose here, so that animals and map use unrelated random numbers.
-const PURPOSE_ANIMALS: u32 = 3;
+const ANIMALS_RNG_STREAM: u32 = 3;
 
 impl World {
     /// Places the initial animals. An animal for which no position is found is placed later.
     pub(crate) fn populate(&mut self) {
-        let mut rng = Rng::new(self.state.identity.seed, PURPOSE_ANIMALS);
+        let mut rng = Rng::new(self.state.identity.seed, ANIMALS_RNG_STREAM);
         for animal in &ANIMALS {
             for _ in 0..by_area(animal.count, self.state.identity.map_size_px) {
                 let place = place_at_home(animal.kind, &self.terrain, &[], &mut rng);
                 let middle = Fixed::from_px(self.terrain.map_size_px() as i32 / 2);
                 let mut newcomer = Animal::new(animal.kind, true, rng.below(3 * RANDOM_WAIT_MS));
-                newcomer.look_wait = 1 + rng.below(u32::from(newcomer.look_wait)) as u16;
+                newcomer.sense_wait = 1 + rng.below(u32::from(newcomer.sense_wait)) as u16;
                 let at = self.add_animal(newcomer, place.unwrap_or((middle, middle)));
                 if let Some((animal, body)) = self.state.animals[at].animal_mut() {
                     body.heading = Angle(rng.below(1 << 16) as u16);
@@ -46,11 +46,13 @@ impl World {
             match place_at_home(animal.kind, &self.terrain, &state.players, &mut state.rng) {
                 Some((x, y)) => {
                     (body.x, body.y, body.health) = (x, y, animal.kind.animal().health);
-                    let look_wait = animal.look_wait;
-                    *animal =
-                        Animal { look_wait, ..Animal::new(animal.kind, true, thirds(STAND_FIRST_MS).into()) };
+                    let sense_wait = animal.sense_wait;
+                    *animal = Animal {
+                        sense_wait,
+                        ..Animal::new(animal.kind, true, thirds(SPAWN_PAUSE_MS).into())
+                    };
                 }
-                None => animal.wait = thirds(rules::RETURN_AGAIN_MS).into(),
+                None => animal.wait = thirds(rules::ANIMAL_RESPAWN_RETRY_MS).into(),
             }
         }
     }
@@ -63,7 +65,7 @@ impl World {
         };
         match what {
             Spawned::Animal(kind) => {
-                if self.state.animals.len() >= rules::ANIMALS_MOST
+                if self.state.animals.len() >= rules::MAX_ANIMALS
                     || self.state.next_animal >= EntityId::FIRST_SHOT
                 {
                     return Err(Rejection::TooMany);
@@ -76,7 +78,7 @@ impl World {
                 if self.spawned_count() >= rules::SPAWNED_MOST {
                     return Err(Rejection::TooMany);
                 }
-                self.check_room(x, y, item)
+                self.check_space(x, y, item)
             }
         }
     }
@@ -86,7 +88,7 @@ impl World {
         let (x, y) = (whole(x_px), whole(y_px));
         match what {
             Spawned::Animal(kind) => {
-                let wait = u32::from(thirds(STAND_FIRST_MS));
+                let wait = u32::from(thirds(SPAWN_PAUSE_MS));
                 self.add_animal(Animal::new(kind, false, wait), (x, y));
                 self.make_room();
             }
@@ -119,7 +121,7 @@ impl World {
 const RANDOM_WAIT_MS: u32 = 5_000;
 
 /// Time for which an animal stands still after it spawns, in milliseconds.
-const STAND_FIRST_MS: u16 = 2_000;
+const SPAWN_PAUSE_MS: u16 = 2_000;
 
 /// A body at rest without an owner.
 fn body(x: Fixed, y: Fixed, radius_px: i32, health: u16) -> Body {
@@ -150,8 +152,8 @@ fn place_at_home(
         Biome::Plains | Biome::River => (bands.snow_end_px, bands.desert_start_px),
         Biome::Desert => (bands.desert_start_px, size_px),
     };
-    let room = Fixed::from_px(rules::RETURN_ROOM_PX).0.unsigned_abs();
-    for _ in 0..rules::RETURN_TRIES {
+    let room = Fixed::from_px(rules::ANIMAL_RESPAWN_CLEARANCE_PX).0.unsigned_abs();
+    for _ in 0..rules::ANIMAL_RESPAWN_ATTEMPTS {
         let x = Fixed::from_px(rng.between(radius_px, size_px - radius_px));
         let y = Fixed::from_px(rng.between(top_px + radius_px, bottom_px - radius_px));
         let is_home = |at: Fixed| bands.biome_at(at) == kind.home();

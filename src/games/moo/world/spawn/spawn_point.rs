@@ -21,7 +21,7 @@ const TRIES_ANYWHERE: u32 = 64;
 /// Distance between the positions of that search in pixels, and the number of positions: the search
 /// must end on any map.
 const SEARCH_PX: u32 = 64;
-const SEARCH_PLACES: u32 = 16_384;
+const SEARCH_POSITIONS: u32 = 16_384;
 
 /// A position for a new player near the others; the crowd has the positions of the living players.
 pub(crate) fn place(
@@ -31,7 +31,7 @@ pub(crate) fn place(
     rng: &mut Rng,
 ) -> (Fixed, Fixed) {
     let land = SpawnSearch { players, crowd, animals, terrain, bands: terrain.bands() };
-    land.near_somebody(rng).or_else(|| land.on_the_plains(rng)).unwrap_or_else(|| land.any_free(rng))
+    land.near_player(rng).or_else(|| land.on_the_plains(rng)).unwrap_or_else(|| land.any_free(rng))
 }
 
 struct SpawnSearch<'a> {
@@ -43,7 +43,7 @@ struct SpawnSearch<'a> {
 }
 
 impl SpawnSearch<'_> {
-    fn near_somebody(&self, rng: &mut Rng) -> Option<(Fixed, Fixed)> {
+    fn near_player(&self, rng: &mut Rng) -> Option<(Fixed, Fixed)> {
         let living = self.crowd.living();
         if living.is_empty() {
             return None;
@@ -54,7 +54,7 @@ impl SpawnSearch<'_> {
             let above = rng.between(-rules::SPAWN_NEAR_Y_PX, rules::SPAWN_NEAR_Y_PX);
             let (x, y) =
                 (host.x.saturating_add(Fixed::from_px(aside)), host.y.saturating_add(Fixed::from_px(above)));
-            if self.is_good(x, y) && !self.is_crowded(x, y) {
+            if self.is_suitable(x, y) && !self.is_crowded(x, y) {
                 return Some((x, y));
             }
         }
@@ -66,7 +66,7 @@ impl SpawnSearch<'_> {
         for _ in 0..TRIES_ANYWHERE {
             let x = Fixed::from_px(rng.between(0, size));
             let y = Fixed::from_px(rng.between(self.bands.snow_end_px, self.bands.desert_start_px));
-            if self.is_good(x, y) {
+            if self.is_suitable(x, y) {
                 return Some((x, y));
             }
         }
@@ -82,10 +82,10 @@ impl SpawnSearch<'_> {
         let places = columns * columns;
         let first = rng.below(places);
         let centre = |cell: u32| Fixed::from_px((cell * SEARCH_PX + SEARCH_PX / 2) as i32);
-        let free = (0..places.min(SEARCH_PLACES))
+        let free = (0..places.min(SEARCH_POSITIONS))
             .map(|index| (first + index) % places)
             .map(|place| (centre(place % columns), centre(place / columns)))
-            .filter(|(x, y)| self.is_dry(*y) && self.terrain.is_free(*x, *y, rules::SPAWN_ROOM_PX));
+            .filter(|(x, y)| self.is_dry(*y) && self.terrain.is_free(*x, *y, rules::SPAWN_CLEARANCE_PX));
         free.clone()
             .find(|(x, y)| is_far_from_hunters(self.animals, *x, *y))
             .or_else(|| free.clone().next())
@@ -100,16 +100,16 @@ impl SpawnSearch<'_> {
         Fixed::from_px((self.bands.snow_end_px + self.bands.river_start_px) / 2)
     }
 
-    fn is_good(&self, x: Fixed, y: Fixed) -> bool {
+    fn is_suitable(&self, x: Fixed, y: Fixed) -> bool {
         self.is_dry(y)
-            && self.terrain.is_free(x, y, rules::SPAWN_ROOM_PX)
-            && !self.somebody_within(x, y, rules::SPAWN_ROOM_PX + rules::PLAYER_RADIUS_PX)
-            && !self.animal_within(x, y, rules::SPAWN_ROOM_PX)
+            && self.terrain.is_free(x, y, rules::SPAWN_CLEARANCE_PX)
+            && !self.player_within(x, y, rules::SPAWN_CLEARANCE_PX + rules::PLAYER_RADIUS_PX)
+            && !self.animal_within(x, y, rules::SPAWN_CLEARANCE_PX)
             && is_far_from_hunters(self.animals, x, y)
     }
 
-    fn somebody_within(&self, x: Fixed, y: Fixed, reach_px: i32) -> bool {
-        self.somebody_near(x, y, reach_px).any(|at| is_in_box(at, x, y, reach_px, reach_px))
+    fn player_within(&self, x: Fixed, y: Fixed, reach_px: i32) -> bool {
+        self.players_near(x, y, reach_px).any(|at| is_in_box(at, x, y, reach_px, reach_px))
     }
 
     fn animal_within(&self, x: Fixed, y: Fixed, room_px: i32) -> bool {
@@ -121,12 +121,12 @@ impl SpawnSearch<'_> {
 
     fn is_crowded(&self, x: Fixed, y: Fixed) -> bool {
         let (wide, high) = (rules::SPAWN_VIEW_X_PX, rules::SPAWN_VIEW_Y_PX);
-        let mut near = self.somebody_near(x, y, wide).filter(|at| is_in_box(*at, x, y, wide, high));
+        let mut near = self.players_near(x, y, wide).filter(|at| is_in_box(*at, x, y, wide, high));
         near.nth(rules::SPAWN_CROWD - 1).is_some()
     }
 
     /// The positions of the entities that may be in the square around a point.
-    fn somebody_near(&self, x: Fixed, y: Fixed, reach_px: i32) -> impl Iterator<Item = (Fixed, Fixed)> + '_ {
+    fn players_near(&self, x: Fixed, y: Fixed, reach_px: i32) -> impl Iterator<Item = (Fixed, Fixed)> + '_ {
         let near = self.crowd.near(x, y, Fixed::from_px(reach_px)).chain(self.crowd.added());
         near.map(|spot| (spot.x, spot.y))
     }

@@ -54,7 +54,7 @@ impl BiomeBands {
 
     /// The vertical distance from a y coordinate to a biome; `None` if it is there. The plains are
     /// on both sides of the river.
-    pub(crate) fn way_home(&self, home: Biome, y: Fixed) -> Option<Angle> {
+    pub(crate) fn direction_to_biome(&self, home: Biome, y: Fixed) -> Option<Angle> {
         let (up, down) = (Angle(0xc000), Angle(0x4000));
         let here = self.biome_at(y);
         if here == home {

@@ -33,17 +33,17 @@ impl PlacedStructure {
         let (dx, dy) = (self.x.distance(body.x), self.y.distance(body.y));
         let reach_of = |radius_px: i32| Fixed::from_px(radius_px + body.radius_px).0.unsigned_abs();
         // Most structures are too far away, whatever their item.
-        let farthest = reach_of(rules::BUILT_SCALE_MAX_PX) + SLACK;
+        let farthest = reach_of(rules::BUILT_SCALE_MAX_PX) + TOUCH_TOLERANCE;
         if dx > farthest || dy > farthest {
             return false;
         }
         let reach = reach_of(self.item.radius_px);
-        is_within(dx, dy, if self.item.group.is_solid() { reach + SLACK } else { reach - 1 })
+        is_within(dx, dy, if self.item.group.is_solid() { reach + TOUCH_TOLERANCE } else { reach - 1 })
     }
 }
 
 /// The distance from the rim that still counts as touching: a sixteenth of a pixel.
-const SLACK: u32 = 1 << 12;
+const TOUCH_TOLERANCE: u32 = 1 << 12;
 
 /// Structures by cell.
 #[derive(Clone, Debug)]

@@ -24,7 +24,7 @@ use crate::world::World;
 
 impl World {
     /// Advances each animal's timers by one tick; then the animal decides and attacks.
-    pub(crate) fn herd(&mut self) {
+    pub(crate) fn run_animals(&mut self) {
         let tick_thirds = self.rates.tick_thirds;
         for at in 0..self.state.animals.len() {
             let (animal, body) = match self.state.animals[at].animal_mut() {
@@ -35,7 +35,7 @@ impl World {
             match (body.health > 0, animal.wait == 0) {
                 (false, true) if animal.natural => self.come_back(at),
                 (false, _) => continue,
-                (true, true) => self.change_mind(at),
+                (true, true) => self.end_expired_mood(at),
                 (true, false) if looks => self.look(at),
                 (true, false) => {}
             }
@@ -48,13 +48,13 @@ impl World {
     }
 
     /// Ends what the animal has been doing for long enough.
-    fn change_mind(&mut self, at: usize) {
+    fn end_expired_mood(&mut self, at: usize) {
         let state = &mut self.state;
         if let Some((animal, body)) = state.animals[at].animal_mut() {
             match animal.mood {
                 Mood::Hunts => animal.stand(Mood::Rests, &mut state.rng),
                 Mood::Wanders if animal.direction.is_none() => {
-                    let homeward = self.terrain.bands().way_home(animal.kind.home(), body.y);
+                    let homeward = self.terrain.bands().direction_to_biome(animal.kind.home(), body.y);
                     animal.walk(homeward, &mut state.rng);
                 }
                 Mood::Wanders | Mood::Rests | Mood::Flees => animal.stand(Mood::Wanders, &mut state.rng),
@@ -78,7 +78,7 @@ impl World {
             match (prey, animal.mood) {
                 (Some(prey), Mood::Hunts | Mood::Wanders) => animal.hunt(prey, way),
                 (None, Mood::Hunts) => animal.stand(Mood::Wanders, &mut state.rng),
-                (None, Mood::Wanders) => animal.mind_the_land(body, &self.terrain, &mut state.rng),
+                (None, Mood::Wanders) => animal.turn_at_biome_edge(body, &self.terrain, &mut state.rng),
                 _ => {}
             }
         }
@@ -117,7 +117,7 @@ impl World {
         self.outcome.events.push(WorldEvent::AnimalStruck { animal: striker });
         if let Ok(at) = self.find(prey) {
             let away = (body.x, body.y, body.heading);
-            knock(&mut self.state.players[at].body, away, rules::STRIKE_KNOCK_PX_PER_S, self.rates.hz);
+            knock_back(&mut self.state.players[at].body, away, rules::STRIKE_KNOCK_PX_PER_S, self.rates.hz);
             self.hurt(at, kind.damage, None);
         }
     }
@@ -139,7 +139,7 @@ impl World {
         match (body.health, near) {
             (0, _) => {
                 let kind = animal.kind.animal();
-                animal.lie_down(body);
+                animal.reset_for_death(body);
                 self.outcome.events.push(WorldEvent::AnimalDied { animal: id, by });
                 self.reward(by, kind);
             }
@@ -170,7 +170,7 @@ impl World {
             animal.held = touched.held;
             if let Some((damage, owner, place)) = touched.spikes.filter(|_| animal.touch_wait == 0) {
                 animal.touch_wait = thirds(rules::TOUCH_PERIOD_MS);
-                knock(body, place, rules::SPIKE_KNOCK_PX_PER_S, self.rates.hz);
+                knock_back(body, place, rules::SPIKE_KNOCK_PX_PER_S, self.rates.hz);
                 self.hurt_animal(at, damage, owner.as_player());
             }
         }
@@ -214,11 +214,11 @@ impl Animal {
         self.wait = self.wait.saturating_sub(u32::from(tick_thirds));
         self.strike_wait = self.strike_wait.saturating_sub(tick_thirds);
         self.touch_wait = self.touch_wait.saturating_sub(tick_thirds);
-        let looks = self.look_wait <= tick_thirds;
+        let looks = self.sense_wait <= tick_thirds;
         if looks {
-            self.look_wait += thirds(rules::LOOK_PERIOD_MS);
+            self.sense_wait += thirds(rules::ANIMAL_SENSE_PERIOD_MS);
         }
-        self.look_wait -= tick_thirds;
+        self.sense_wait -= tick_thirds;
         looks
     }
 
@@ -240,7 +240,7 @@ impl Animal {
     }
 
     /// Turns around, within a sixteenth of a turn, where its biome ends.
-    fn mind_the_land(&mut self, body: &Body, terrain: &Terrain, rng: &mut Rng) {
+    fn turn_at_biome_edge(&mut self, body: &Body, terrain: &Terrain, rng: &mut Rng) {
         if let Some(way) = self.direction {
             let far = Fixed::from_px(rules::FORESIGHT_PX);
             let (x, y) = (
@@ -277,7 +277,7 @@ impl Animal {
     }
 
     /// Resets what death ends, and starts the timer until it respawns.
-    fn lie_down(&mut self, body: &mut Body) {
+    fn reset_for_death(&mut self, body: &mut Body) {
         (body.vx, body.vy, body.health) = (Fixed::ZERO, Fixed::ZERO, 0);
         self.wait = 3 * u32::from(rules::RETURN_MS);
         *self = self.lying();
@@ -286,8 +286,8 @@ impl Animal {
     /// A dead animal with the same remaining time, and the same schedule for looking after it
     /// respawns.
     pub(crate) fn lying(&self) -> Animal {
-        let &Animal { kind, natural, wait, look_wait, .. } = self;
-        Animal { look_wait, stirred: false, ..Animal::new(kind, natural, wait) }
+        let &Animal { kind, natural, wait, sense_wait, .. } = self;
+        Animal { sense_wait, stirred: false, ..Animal::new(kind, natural, wait) }
     }
 }
 
@@ -310,7 +310,7 @@ fn square_apart(a: &Body, b: &Body) -> i64 {
 }
 
 /// Gives a body speed away from a position, or in the given direction if it is exactly there.
-fn knock(body: &mut Body, (x, y, heading): (Fixed, Fixed, Angle), px_per_s: i32, hz: u32) {
+fn knock_back(body: &mut Body, (x, y, heading): (Fixed, Fixed, Angle), px_per_s: i32, hz: u32) {
     let speed = (i64::from(px_per_s) << 16) / i64::from(hz);
     let (dx, dy) = (i64::from(body.x.0) - i64::from(x.0), i64::from(body.y.0) - i64::from(y.0));
     let (vx, vy) = match square_root((dx * dx + dy * dy) as u64) as i64 {

@@ -20,20 +20,20 @@ impl World {
     pub(crate) fn apply(&mut self, command: Command) {
         match self.check(&command) {
             Err(rejection) => {
-                self.note_rejected(&command, rejection);
+                self.record_rejected(&command, rejection);
                 self.outcome.rejected.push((command, rejection));
             }
             Ok(()) => {
                 self.outcome.accepted[usize::from(command.action.kind())] += 1;
-                self.note_sequence(command.player, command.sequence);
-                self.perform(command.player, command.action);
+                self.record_sequence(command.player, command.sequence);
+                self.execute(command.player, command.action);
             }
         }
     }
 
     /// MooMoo.io clients compute by themselves what an age offers, and show it until they receive
     /// an answer. The largest number stands for a packet that this game lacks, which is answered too.
-    fn note_rejected(&mut self, command: &Command, rejection: Rejection) {
+    fn record_rejected(&mut self, command: &Command, rejection: Rejection) {
         let Action::Upgrade { choice } = command.action else { return };
         let has_choices = |choices| choices > 0 || choice == u8::MAX;
         if rejection == Rejection::NotOffered
@@ -75,9 +75,9 @@ impl World {
             Action::Leave { player } | Action::Away { player } | Action::Grant { player, .. } => {
                 self.find(*player).map(drop).map_err(|_| Rejection::UnknownPlayer)
             }
-            Action::Respawn { .. } if self.lives(command.player) => Err(Rejection::Alive),
+            Action::Respawn { .. } if self.is_alive(command.player) => Err(Rejection::Alive),
             Action::Respawn { name, .. } => check_name(name),
-            _ if !self.lives(command.player) => Err(Rejection::Dead),
+            _ if !self.is_alive(command.player) => Err(Rejection::Dead),
             Action::Move { .. } | Action::Aim { .. } => Ok(()),
             Action::Chat { text } => check_chat(text),
             Action::ClanCreate { .. } | Action::ClanLeave | Action::ClanRequest { .. } => {
@@ -87,12 +87,12 @@ impl World {
                 self.check_clan(command.player, &command.action)
             }
             Action::Ping => Ok(()),
-            _ => self.check_deed(command),
+            _ => self.check_preconditions(command),
         }
     }
 
     /// Checks that depend on the player's belongings and position.
-    fn check_deed(&self, command: &Command) -> Result<(), Rejection> {
+    fn check_preconditions(&self, command: &Command) -> Result<(), Rejection> {
         let at = self.find(command.player).map_err(|_| Rejection::UnknownIssuer)?;
         let Entity { body, controller, .. } = &self.state.players[at];
         let player = match controller {
@@ -119,7 +119,7 @@ impl World {
         }
     }
 
-    fn lives(&self, player: PlayerId) -> bool {
+    fn is_alive(&self, player: PlayerId) -> bool {
         self.find(player).is_ok_and(|at| self.state.players[at].is_alive())
     }
 
@@ -134,7 +134,7 @@ impl World {
         }
     }
 
-    fn note_sequence(&mut self, issuer: PlayerId, sequence: u64) {
+    fn record_sequence(&mut self, issuer: PlayerId, sequence: u64) {
         if issuer == PlayerId::OPERATOR {
             self.state.operator_sequence = sequence;
         } else if let Some((player, _)) = self.player_mut(issuer) {
@@ -142,7 +142,7 @@ impl World {
         }
     }
 
-    fn perform(&mut self, issuer: PlayerId, action: Action) {
+    fn execute(&mut self, issuer: PlayerId, action: Action) {
         match action {
             Action::Join { player, name, skin } => self.join(player, &name, skin),
             Action::Leave { player } => self.leave(player),
@@ -220,20 +220,20 @@ impl World {
             let newcomer = newcomer(id, name, skin, self.state.tick, (x, y));
             self.state.players.insert(at, newcomer);
             self.crowd.forget();
-            self.note_seats();
+            self.index_players();
             self.make_room();
             self.outcome.events.push(WorldEvent::Joined { player: id });
         }
     }
 
     fn leave(&mut self, id: PlayerId) {
-        self.demolish_all_of(id);
+        self.demolish_all_owned_by(id);
         self.leave_clan(id);
         if let Ok(at) = self.find(id) {
             self.state.players.remove(at);
             self.crowd.forget();
-            self.note_seats();
-            self.disown(id);
+            self.index_players();
+            self.clear_owner(id);
             self.outcome.events.push(WorldEvent::Left { player: id });
         }
     }

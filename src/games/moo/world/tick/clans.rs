@@ -5,7 +5,7 @@
 use std::sync::Arc;
 
 use crate::clan::{Clan, ClanId};
-use crate::command::similar_names::look_alike;
+use crate::command::similar_names::are_confusable;
 use crate::command::text::check_clan_name;
 use crate::command::{Action, Rejection};
 use crate::controller::{Controller, Player};
@@ -46,7 +46,7 @@ impl World {
             Action::ClanCreate { name } => {
                 fits(self.clan_of(issuer).is_none(), Rejection::InClan)?;
                 check_clan_name(name)?;
-                let is_taken = self.state.clans.iter().any(|clan| look_alike(&clan.name, name));
+                let is_taken = self.state.clans.iter().any(|clan| are_confusable(&clan.name, name));
                 fits(!is_taken, Rejection::ClanNameTaken)?;
                 let is_room = self.state.clans.len() < rules::CLANS_MOST && self.state.next_clan < u32::MAX;
                 fits(is_room, Rejection::TooMany)
@@ -58,7 +58,7 @@ impl World {
             Action::ClanLeave => fits(self.clan_of(issuer).is_some(), Rejection::NoClan),
             Action::ClanAnswer { player, accept } => {
                 let own = self.clan_owned_by(issuer)?;
-                fits(self.who_asks(own, *player).is_some(), Rejection::NotAsking)?;
+                fits(self.requester_of(own, *player).is_some(), Rejection::NotAsking)?;
                 fits(!accept || self.members_of(own) < rules::CLAN_MEMBERS_MOST, Rejection::TooMany)
             }
             Action::ClanKick { player } => {
@@ -106,7 +106,7 @@ impl World {
             Ok(own) => own,
             Err(_) => return,
         };
-        match self.who_asks(own, asker) {
+        match self.requester_of(own, asker) {
             Some(asker) if accept => self.enter_clan(asker, own),
             Some(asker) => {
                 if let Some((player, _)) = self.player_mut(asker) {
@@ -169,7 +169,7 @@ impl World {
     }
 
     /// The player, if it asks to join; for 0, the applicant with the lowest number.
-    fn who_asks(&self, clan: ClanId, id: PlayerId) -> Option<PlayerId> {
+    fn requester_of(&self, clan: ClanId, id: PlayerId) -> Option<PlayerId> {
         let asks = |entity: &&Entity| player_of(entity).is_some_and(|player| player.asks == Some(clan));
         let entity = match id {
             PlayerId::OPERATOR => self.state.players.iter().find(asks),

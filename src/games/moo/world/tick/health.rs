@@ -7,7 +7,7 @@ use crate::entity::Embodied as _;
 use std::borrow::Cow;
 use std::sync::Arc;
 
-use crate::command::similar_names::look_alike;
+use crate::command::similar_names::are_confusable;
 use crate::command::text::{numbered, NO_NAME};
 use crate::controller::{Controller, Ground, Growth, Hand, Player, Poison};
 use crate::entity::{Body, Entity, PlayerId};
@@ -19,7 +19,7 @@ use crate::world::World;
 
 /// Maximum number of `#` marks before the number that is appended to a taken name: enough for three
 /// names chosen to be in the way.
-const NUMBER_MARKS_MOST: usize = 4;
+const MAX_NUMBER_MARKS: usize = 4;
 
 impl Player {
     /// Advances the timer by one tick. Returns the number of health points regained in it.
@@ -91,13 +91,13 @@ impl World {
         let is_taken = |name: &str| {
             let mut others = self.state.players.iter().filter(|entity| entity.id != id.entity());
             others.any(|entity| match &entity.controller {
-                Controller::Player(player) => look_alike(&player.name, name),
+                Controller::Player(player) => are_confusable(&player.name, name),
                 _ => false,
             })
         };
         let mut given = Cow::from(name);
         let mut marks = 1;
-        while !name.is_empty() && name != NO_NAME && marks <= NUMBER_MARKS_MOST && is_taken(&given) {
+        while !name.is_empty() && name != NO_NAME && marks <= MAX_NUMBER_MARKS && is_taken(&given) {
             given = numbered(name, id.0, marks).into();
             marks += 1;
         }
@@ -141,7 +141,7 @@ impl World {
         let mut age = 0;
         if let Controller::Player(player) = controller {
             age = player.growth.age;
-            player.lie_down(body);
+            player.reset_for_death(body);
         }
         if let Some((killer, _)) = by.filter(|by| *by != id).and_then(|by| self.player_mut(by)) {
             killer.kills = killer.kills.saturating_add(1);
@@ -186,7 +186,7 @@ impl World {
 impl Player {
     /// Resets what death ends: the age, and all actions in progress. Resources, kills and points
     /// are kept.
-    fn lie_down(&mut self, body: &mut Body) {
+    fn reset_for_death(&mut self, body: &mut Body) {
         self.alive = false;
         self.direction = None;
         self.stirred = false;

@@ -77,7 +77,7 @@ impl World {
         let mut scratch = std::mem::take(&mut self.scratch);
         self.let_time_pass(&mut scratch.swingers);
         if !scratch.swingers.is_empty() {
-            self.find_places();
+            self.update_animal_index();
         }
         for index in 0..scratch.swingers.len() {
             let at = scratch.swingers[index] as usize;
@@ -123,7 +123,7 @@ impl World {
             Some(stroke) => stroke,
             None => return,
         };
-        self.find_things(&stroke, &mut scratch.things);
+        self.find_scenery(&stroke, &mut scratch.things);
         self.find_built(&stroke, &mut scratch.built);
         self.find_animals(&stroke, &mut scratch.animals);
         self.find_players(&stroke, at, &mut scratch.players);
@@ -131,7 +131,7 @@ impl World {
         let hit = !(nothing && scratch.animals.is_empty() && scratch.players.is_empty());
         self.outcome.events.push(WorldEvent::Swung { player: stroke.player, weapon: stroke.weapon.id, hit });
         for thing in &scratch.things {
-            self.strike_thing(&stroke, *thing as usize);
+            self.hit_scenery(&stroke, *thing as usize);
         }
         for object in &scratch.built {
             self.strike_built(&stroke, *object);
@@ -157,7 +157,7 @@ impl World {
         }
     }
 
-    fn find_things(&self, stroke: &Stroke, found: &mut Vec<u32>) {
+    fn find_scenery(&self, stroke: &Stroke, found: &mut Vec<u32>) {
         let reach = Fixed::from_px(stroke.weapon.range_px + rules::SCENERY_SCALE_MAX_PX);
         let near = self.terrain.obstacles_around(stroke.x, stroke.y, reach);
         // Most targets are too far away, whatever their size.
@@ -211,7 +211,7 @@ impl World {
     }
 
     /// Gives the attacker the resource of the object.
-    fn strike_thing(&mut self, stroke: &Stroke, at: usize) {
+    fn hit_scenery(&mut self, stroke: &Stroke, at: usize) {
         let Entity { id: object, body, controller } = &self.state.others[at];
         let (object, kind) = match controller {
             Controller::Scenery(scenery) => (*object, scenery.kind),

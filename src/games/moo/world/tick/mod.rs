@@ -46,12 +46,12 @@ impl World {
         for command in commands.drain(..) {
             self.apply(command);
         }
-        let (players, animals) = (self.let_players_act(), self.let_animals_act());
-        self.forget_places();
+        let (players, animals) = (self.run_players(), self.run_animals_movement());
+        self.invalidate_animal_index();
         if players || animals {
-            self.find_places();
+            self.update_animal_index();
             if self.push_players_apart() | self.push_animals_apart() {
-                self.settle_stirred();
+                self.settle_pushed();
             }
         }
         // From here on nothing moves, so positions need to be indexed only once for the rest of the
@@ -60,14 +60,14 @@ impl World {
         self.touch();
         self.touch_animals();
         self.fight();
-        self.herd();
-        self.tend_structures();
+        self.run_animals();
+        self.run_structures();
         self.state.tick = self.state.tick.wrapping_add(1);
         &self.outcome
     }
 
     /// Runs each awake player. Returns whether any was awake.
-    fn let_players_act(&mut self) -> bool {
+    fn run_players(&mut self) -> bool {
         let mut anyone = false;
         self.awake.clear();
         for entity in &mut self.state.players {
@@ -79,7 +79,7 @@ impl World {
     }
 
     /// Runs each awake animal. Returns whether any was awake.
-    fn let_animals_act(&mut self) -> bool {
+    fn run_animals_movement(&mut self) -> bool {
         self.roused.clear();
         for entity in &mut self.state.animals {
             self.roused.push(entity.act(&self.terrain, &self.rates));
@@ -163,14 +163,14 @@ impl World {
     }
 
     /// Ensures that no entity was pushed into scenery or off the map.
-    fn settle_stirred(&mut self) {
+    fn settle_pushed(&mut self) {
         for (at, entity) in self.state.players.iter_mut().enumerate() {
-            if is_stirred(entity) {
+            if was_pushed(entity) {
                 settle(&self.terrain, &mut entity.body);
                 self.crowd.follow(self.crowd.slot_of(at), &entity.body);
             }
         }
-        for entity in self.state.animals.iter_mut().filter(|entity| is_stirred(entity)) {
+        for entity in self.state.animals.iter_mut().filter(|entity| was_pushed(entity)) {
             settle(&self.terrain, &mut entity.body);
             self.row.forget();
         }
@@ -189,7 +189,7 @@ fn stands(entity: &Entity) -> bool {
     matches!(&entity.controller, Controller::Player(player) if player.direction.is_none())
 }
 
-fn is_stirred(entity: &Entity) -> bool {
+fn was_pushed(entity: &Entity) -> bool {
     match &entity.controller {
         Controller::Player(player) => player.stirred,
         Controller::Animal(animal) => animal.stirred && entity.body.health > 0,
@@ -197,7 +197,7 @@ fn is_stirred(entity: &Entity) -> bool {
     }
 }
 
-fn stir(entity: &mut Entity) {
+fn mark_pushed(entity: &mut Entity) {
     match &mut entity.controller {
         Controller::Player(player) => player.stirred = true,
         Controller::Animal(animal) => animal.stirred = true,
@@ -220,7 +220,7 @@ fn push(entity: &mut Entity, (x, y): (Fixed, Fixed), terrain: &Terrain) {
     let from = (entity.body.x, entity.body.y);
     (entity.body.x, entity.body.y) = (from.0.saturating_add(x), from.1.saturating_add(y));
     terrain.keep_out_of_gaps(&mut entity.body, from);
-    stir(entity);
+    mark_pushed(entity);
 }
 
 /// Pushes two overlapping bodies apart, each by half the overlap; left and right if their centres

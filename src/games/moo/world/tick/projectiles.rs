@@ -130,7 +130,7 @@ impl World {
             let (x, y) = path.at(entry);
             self.outcome.events.push(WorldEvent::ShotEnded { projectile: entity.id, x, y });
             let damage = rules::projectile(shot.kind).map_or(0, |kind| kind.damage);
-            self.land(&entity.body, damage, target);
+            self.apply_hit(&entity.body, damage, target);
             return false;
         }
         entity.act(&self.terrain, &self.rates);
@@ -177,7 +177,7 @@ impl World {
     }
 
     /// The effect of a projectile on its target.
-    fn land(&mut self, shot: &Body, damage: u16, target: HitTarget) {
+    fn apply_hit(&mut self, shot: &Body, damage: u16, target: HitTarget) {
         let (direction, player) = (shot.heading, shot.owner);
         match target {
             HitTarget::Thing(at) => {
@@ -253,7 +253,7 @@ impl World {
     }
 
     /// Projectiles and poison of a leaving player have no owner from now on.
-    pub(crate) fn disown(&mut self, id: PlayerId) {
+    pub(crate) fn clear_owner(&mut self, id: PlayerId) {
         for shot in self.state.shots.iter_mut().filter(|shot| shot.body.owner == id) {
             shot.body.owner = PlayerId::OPERATOR;
         }

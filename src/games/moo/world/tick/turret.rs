@@ -14,7 +14,7 @@ use crate::world::World;
 impl World {
     /// Runs each structure that works, in order of their numbers. A turret whose timer has expired
     /// looks around and shoots; a structure whose time is over is removed.
-    pub(crate) fn tend_structures(&mut self) {
+    pub(crate) fn run_structures(&mut self) {
         let mut index = 0;
         while let Some(at) = self.workers.get(index).map(|at| *at as usize) {
             let Entity { body, controller, .. } = &mut self.state.structures[at];
@@ -23,7 +23,7 @@ impl World {
                     turret.act(&self.rates);
                     if turret.wait == 0 {
                         self.crowd.update(&self.state.players);
-                        self.look_around(at);
+                        self.target_nearest_enemy(at);
                     }
                 }
                 other => {
@@ -39,7 +39,7 @@ impl World {
     }
 
     /// Shoots at the nearest enemy, if there is one and the limit of projectiles allows it.
-    fn look_around(&mut self, at: usize) {
+    fn target_nearest_enemy(&mut self, at: usize) {
         let target =
             if self.shots_free() > 0 { self.way_to_enemy(&self.state.structures[at].body) } else { None };
         let entity = &mut self.state.structures[at];
@@ -60,7 +60,7 @@ impl World {
         let range = Fixed::from_px(rules::TURRET_RANGE_PX);
         let farthest = square(range.0.unsigned_abs());
         let near = self.crowd.near(turret.x, turret.y, range);
-        let apart = near.filter_map(|it| Some((it.square_to(turret.x, turret.y, range)?, it)));
+        let apart = near.filter_map(|it| Some((it.squared_distance(turret.x, turret.y, range)?, it)));
         let enemies =
             apart.filter(|(apart, it)| *apart <= farthest && self.is_enemy(turret.owner, it.at as usize));
         let (_, it) = enemies.min_by_key(|(apart, it)| (*apart, it.at))?;

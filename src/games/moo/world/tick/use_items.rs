@@ -34,7 +34,7 @@ impl World {
             return Err(Rejection::TooMany);
         }
         let (x, y) = before(body, item);
-        self.check_room(x, y, item)
+        self.check_space(x, y, item)
     }
 
     /// Checks whether an item can be built at a position.
@@ -42,7 +42,7 @@ impl World {
     /// # Errors
     /// `TooMany` if no number is left, `NoRoom` if something is in the way or the position is in
     /// the river.
-    pub(crate) fn check_room(&self, x: Fixed, y: Fixed, item: &Item) -> Result<(), Rejection> {
+    pub(crate) fn check_space(&self, x: Fixed, y: Fixed, item: &Item) -> Result<(), Rejection> {
         if self.state.next_id >= EntityId::FIRST_ANIMAL {
             return Err(Rejection::TooMany);
         }
@@ -84,10 +84,10 @@ impl World {
         let entity = Entity { id, body, controller: Controller::built(item) };
         if let Some(standing) = entity.standing() {
             self.terrain.put_up(standing);
-            self.make_way_for(&standing);
+            self.push_out_of(&standing);
         }
         // Players at this position must make way, even asleep.
-        self.stir_animals(&entity.body, item.scale_px);
+        self.wake_animals(&entity.body, item.scale_px);
         let reach = Fixed::from_px(item.scale_px + rules::PLAYER_RADIUS_PX).0.unsigned_abs();
         for player in &mut self.state.players {
             let is_near = |a: Fixed, b: Fixed| a.0.abs_diff(b.0) <= reach;
@@ -97,12 +97,12 @@ impl World {
             }
         }
         self.state.structures.push(entity);
-        self.note_worker();
+        self.add_active_structure();
         self.outcome.events.push(WorldEvent::Placed { object: id });
     }
 
     /// Animals at this position must make way, even asleep.
-    fn stir_animals(&mut self, built: &Body, scale_px: i32) {
+    fn wake_animals(&mut self, built: &Body, scale_px: i32) {
         for at in 0..self.state.animals.len() {
             if let Some((animal, body)) = self.state.animals[at].animal_mut() {
                 let reach_px = scale_px + body.radius_px;
@@ -113,7 +113,7 @@ impl World {
 
     /// Moves every entity that would be stuck in a new structure to a position beside it; but a
     /// trap holds the entities in it.
-    fn make_way_for(&mut self, new: &PlacedStructure) {
+    fn push_out_of(&mut self, new: &PlacedStructure) {
         let State { players, animals, .. } = &mut self.state;
         let mut anyone = false;
         for Entity { body, controller, .. } in players.iter_mut().chain(animals) {
@@ -130,7 +130,7 @@ impl World {
             }
         }
         if anyone {
-            self.forget_places();
+            self.invalidate_animal_index();
         }
     }
 
@@ -145,18 +145,18 @@ impl World {
 
     pub(crate) fn demolish(&mut self, at: usize) {
         let entity = self.state.structures.remove(at);
-        self.close_ranks(at);
+        self.shift_worker_indices(at);
         if let Some(standing) = entity.standing() {
             self.terrain.take_down(&standing);
             if let Some((owner, _)) = self.player_mut(standing.owner) {
-                owner.kit.discount(standing.item);
+                owner.kit.uncount(standing.item);
             }
         }
         self.outcome.events.push(WorldEvent::Destroyed { object: entity.id });
     }
 
     /// Removes all structures of a player, lowest number first.
-    pub(crate) fn demolish_all_of(&mut self, owner: PlayerId) {
+    pub(crate) fn demolish_all_owned_by(&mut self, owner: PlayerId) {
         let mut at = 0;
         while at < self.state.structures.len() {
             if self.state.structures[at].body.owner == owner {

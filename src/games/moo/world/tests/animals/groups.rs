@@ -177,7 +177,7 @@ fn nature_and_walls_stop_an_animal() {
     let at = appear(&mut world, AnimalKind::Cow, 5_000, 5_000);
     for _ in 0..120 {
         let walks = animal_mut(&mut world, at);
-        (walks.direction, walks.wait, walks.look_wait) = (Some(Angle(0)), 9_000, 750);
+        (walks.direction, walks.wait, walks.sense_wait) = (Some(Angle(0)), 9_000, 750);
         wait(&mut world, 1);
         let apart = px(Fixed::from_px(wall.x_px)) - px(beast(&world, at).x);
         assert!(apart > 50.0 + 72.0 - 0.01 || px(beast(&world, at).y) != 5_000.0, "{apart} px");

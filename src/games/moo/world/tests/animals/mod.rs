@@ -62,7 +62,7 @@ pub(super) fn facing(rate: TickHz, kind: AnimalKind, apart_px: i32) -> World {
 
 /// Lets an animal look around in the next tick.
 pub(super) fn look(world: &mut World, at: usize) {
-    animal_mut(world, at).look_wait = 1;
+    animal_mut(world, at).sense_wait = 1;
     wait(world, 1);
 }
 
@@ -126,7 +126,7 @@ fn each_mood_has_its_pace_at_each_tick_rate() {
                 for _ in 0..rate.get() * 3 / 2 {
                     let walks = animal_mut(&mut world, at);
                     (walks.mood, walks.direction) = (mood, Some(Angle(0)));
-                    (walks.look_wait, walks.wait) = (750, 9_000);
+                    (walks.sense_wait, walks.wait) = (750, 9_000);
                     wait(&mut world, 1);
                 }
                 let speed = px(beast(&world, at).vx) * f64::from(rate.get());
@@ -167,9 +167,9 @@ fn each_animal_looks_around_four_times_a_second_at_each_tick_rate() {
         let at = appear(&mut world, AnimalKind::Cow, 3_000, 3_000);
         let mut looks = 0;
         for _ in 0..rate.get() * 10 {
-            let before = animal(&world, at).look_wait;
+            let before = animal(&world, at).sense_wait;
             wait(&mut world, 1);
-            looks += usize::from(animal(&world, at).look_wait > before);
+            looks += usize::from(animal(&world, at).sense_wait > before);
         }
         assert_eq!(looks, 40, "at {rate:?}");
     }
@@ -178,7 +178,7 @@ fn each_animal_looks_around_four_times_a_second_at_each_tick_rate() {
 #[test]
 fn an_animal_outside_its_biome_returns() {
     let bands = world(1).bands();
-    let way = |home, y_px| bands.way_home(home, Fixed::from_px(y_px)).map(|angle| angle.0);
+    let way = |home, y_px| bands.direction_to_biome(home, Fixed::from_px(y_px)).map(|angle| angle.0);
     assert_eq!((way(Biome::Snow, 2_400), way(Biome::Snow, 2_401)), (None, Some(0xc000)));
     assert_eq!((way(Biome::Desert, 12_000), way(Biome::Desert, 11_999)), (None, Some(0x4000)));
     assert_eq!((way(Biome::Plains, 2_400), way(Biome::Plains, 12_000)), (Some(0x4000), Some(0xc000)));

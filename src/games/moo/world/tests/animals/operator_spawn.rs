@@ -252,7 +252,7 @@ fn the_animals_of_a_new_world_look_anywhere_and_around_at_any_time() {
         world.populate();
         for at in 0..world.state.animals.len() {
             quarters[usize::from(world.state.animals[at].body.heading.0 >> 14)] += 1;
-            look_waits.push(animal_mut(&mut world, at).look_wait);
+            look_waits.push(animal_mut(&mut world, at).sense_wait);
         }
     }
     assert!(quarters.iter().all(|count| (800..1_000).contains(count)), "{quarters:?} of 3,600");
@@ -304,7 +304,7 @@ fn each_animal_that_no_world_has_is_refused_by_name() {
             (animal_mut(world, 0).mood, animal_mut(world, 0).wait) = (Mood::Flees, 9_001);
         }),
         ("timer of an animal", |world| animal_mut(world, 1).wait = 30_001),
-        ("timer of an animal", |world| animal_mut(world, 0).look_wait = 751),
+        ("timer of an animal", |world| animal_mut(world, 0).sense_wait = 751),
         ("timer of an animal", |world| animal_mut(world, 1).strike_wait = 3_001),
         ("timer of an animal", |world| animal_mut(world, 0).touch_wait = 601),
         ("place", |world| world.state.animals[0].body.x = Fixed((72 << 16) - 1)),
@@ -331,5 +331,5 @@ fn each_animal_that_no_world_has_is_refused_by_name() {
         spoil(&mut world);
         assert_eq!(World::restore(&world.snapshot()).err(), Some(SnapshotError::Value(name)));
     }
-    assert_eq!(rules::ANIMALS_MOST, 256);
+    assert_eq!(rules::MAX_ANIMALS, 256);
 }

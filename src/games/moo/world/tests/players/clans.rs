@@ -285,15 +285,15 @@ fn no_clan_is_founded_when_the_numbers_are_used_up() {
 
 #[test]
 fn any_text_can_be_cleaned_to_a_clan_name_or_an_operator_message() {
-    use crate::command::text::{check_clan_name, check_say, clean_clan_name, clean_say};
+    use crate::command::text::{check_clan_name, check_say, clean_announcement, clean_clan_name};
     let rows = [("  Ada  ", Some("Ada")), ("a\0b\u{202e}c", Some("abc")), ("12345 789", Some("12345 7"))];
     for (text, name) in rows.into_iter().chain([("\n \u{200b}", None), ("123456 8", Some("123456"))]) {
         assert_eq!(clean_clan_name(text).as_deref(), name);
         assert_eq!(name.map_or(Ok(()), check_clan_name), Ok(()));
     }
-    let line = clean_say(&format!(" {}", "x".repeat(200))).expect("something is left");
+    let line = clean_announcement(&format!(" {}", "x".repeat(200))).expect("something is left");
     assert_eq!((line.len(), check_say(&line)), (SAY_CHARS, Ok(())));
-    assert_eq!(clean_say("\u{2028} "), None);
+    assert_eq!(clean_announcement("\u{2028} "), None);
 }
 
 #[test]

@@ -45,7 +45,7 @@ fn each_of_100_clicks_spaced_by_the_reload_is_a_stroke_with_each_weapon_at_each_
                     let mut commands = if now { click(&world) } else { Vec::new() };
                     world.step(&mut commands);
                     landed += strokes(&world);
-                    if clicked == 100 && !now && !player(&world, 1).hand.is_busy() {
+                    if clicked == 100 && !now && !player(&world, 1).hand.has_pending_press() {
                         break;
                     }
                 }
@@ -82,7 +82,7 @@ fn a_released_press_leads_to_exactly_one_swing() {
             .map(|(more, on)| command(1, player(&world, 1).sequence + more, Action::Attack { on })),
     );
     world.step(&mut twice.collect());
-    assert_eq!((strokes(&world), player(&world, 1).hand.is_busy()), (1, false));
+    assert_eq!((strokes(&world), player(&world, 1).hand.has_pending_press()), (1, false));
     for _ in 0..30 {
         wait(&mut world, 1);
         assert_eq!(strokes(&world), 0);
@@ -94,7 +94,7 @@ fn a_click_that_cannot_pay_for_a_shot_is_not_kept() {
     let mut world = armed(TickHz::Hz30, 9);
     player_mut(&mut world, 1).resources = [0; 4];
     world.step(&mut click(&world));
-    assert!(!player(&world, 1).hand.is_busy());
+    assert!(!player(&world, 1).hand.has_pending_press());
     player_mut(&mut world, 1).resources = [100; 4];
     wait(&mut world, 1);
     assert_eq!(strokes(&world), 0);

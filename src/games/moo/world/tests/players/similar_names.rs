@@ -1,6 +1,6 @@
 //! Names that look alike: of players, who are told apart by their number, and of clans, of which one has it.
 
-use crate::command::similar_names::look_alike;
+use crate::command::similar_names::are_confusable;
 use crate::command::text::{
     check_chat, check_clan_name, check_name, clean_chat, clean_clan_name, clean_name,
 };
@@ -36,10 +36,10 @@ fn names_in_another_case_width_or_script_look_alike() {
         ("юлия", "ЮЛИЯ"),
         ("élan", "ÉLAN"),
     ] {
-        assert!(look_alike(a, b) && look_alike(b, a), "{a} {b}");
+        assert!(are_confusable(a, b) && are_confusable(b, a), "{a} {b}");
     }
     for (a, b) in [("Anna", "Hanna"), ("Anna", "Ann"), ("elan", "élan"), ("Bob", "Rob"), ("a1", "a2")] {
-        assert!(!look_alike(a, b), "{a} {b}");
+        assert!(!are_confusable(a, b), "{a} {b}");
     }
 }
 

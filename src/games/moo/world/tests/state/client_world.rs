@@ -51,7 +51,7 @@ fn strew(world: &mut World, rng: &mut Rng) {
         let item = &rules::ITEMS[rng.below(rules::ITEMS.len() as u32) as usize];
         let near = |at: Fixed, rng: &mut Rng| Fixed::from_px(at.to_px() + rng.between(-500, 500));
         let (x, y) = (near(body(world, 1).x, rng), near(body(world, 1).y, rng));
-        if item.group != Group::Food && item.group != Group::Turret && world.check_room(x, y, item).is_ok() {
+        if item.group != Group::Food && item.group != Group::Turret && world.check_space(x, y, item).is_ok() {
             let heading = Angle((rng.below(256) as u16) << 8);
             let owner = PlayerId(9);
             let (vx, vy) = (Fixed::ZERO, Fixed::ZERO);

@@ -137,7 +137,7 @@ fn animals_have_the_same_lands_at_each_tick_rate() {
                 (walks.direction, walks.wait) = (Some(crate::Angle(0x4000)), 12_000);
                 // It does not look, so it does not turn.
                 for _ in 0..rate.get() * 3 / 2 {
-                    animal_mut(&mut world, at).look_wait = 750;
+                    animal_mut(&mut world, at).sense_wait = 750;
                     wait(&mut world, 1);
                 }
                 let body = &world.state.animals[at].body;

@@ -85,7 +85,8 @@ fn sizes_are_those_of_their_kind_and_leaves_can_be_walked_into() {
 #[test]
 fn numbers_begin_at_65536_and_have_no_holes() {
     let ids: Vec<u32> = generate(9, 14_400).iter().map(|entity| entity.id.0).collect();
-    let expected: Vec<u32> = (0..ids.len() as u32).map(|index| EntityId::FIRST_OTHER.0 + index).collect();
+    let expected: Vec<u32> =
+        (0..ids.len() as u32).map(|index| EntityId::FIRST_NON_PLAYER.0 + index).collect();
     assert_eq!(ids, expected);
 }
 

@@ -282,7 +282,7 @@ fn a_hunter_moves_a_standing_player_at_most_100_px_in_4_400_ms() {
     for rate in TickHz::ALL {
         for kind in [AnimalKind::Wolf, AnimalKind::Bull] {
             let mut world = facing(rate, kind, 300);
-            animal_mut(&mut world, 0).look_wait = 1;
+            animal_mut(&mut world, 0).sense_wait = 1;
             body_mut(&mut world, 1).health = 100;
             let start = body(&world, 1).clone();
             let mut strokes = 0;

@@ -27,7 +27,7 @@ fn throng(rng: &mut Rng) -> World {
 
 /// The places in the list of those who live and are in the square of that half side.
 fn found(crowd: &PlayerIndex, (x, y, reach): (Fixed, Fixed, Fixed)) -> Vec<u32> {
-    let near = crowd.near(x, y, reach).filter(|spot| spot.square_to(x, y, reach).is_some());
+    let near = crowd.near(x, y, reach).filter(|spot| spot.squared_distance(x, y, reach).is_some());
     near.map(|spot| spot.at).collect()
 }
 
