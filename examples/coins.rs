@@ -72,7 +72,7 @@ impl SimpleGame for Coins {
         self.runners.retain(|runner| runner.player != player);
     }
 
-    fn away(&mut self, player: PlayerId) {
+    fn disconnect(&mut self, player: PlayerId) {
         let mut all = self.runners.iter_mut();
         all.find(|runner| runner.player == player).into_iter().for_each(|runner| runner.direction = 0);
     }
@@ -84,7 +84,7 @@ impl SimpleGame for Coins {
         }
     }
 
-    fn act(&mut self, player: PlayerId, go: Go, _: &mut TickContext<'_>) -> Result<(), &'static str> {
+    fn apply(&mut self, player: PlayerId, go: Go, _: &mut TickContext<'_>) -> Result<(), &'static str> {
         let runner = self.runners.iter_mut().find(|runner| runner.player == player);
         runner.ok_or("not_running")?.direction = go.direction;
         Ok(())
@@ -111,7 +111,7 @@ impl SimpleGame for Coins {
         }
     }
 
-    fn show(&self, row: &mut NamedValues) {
+    fn write_state(&self, row: &mut NamedValues) {
         let runner = |one: &Runner| {
             [one.player.0.into(), (&*one.name).into(), one.x.into(), one.y.into(), one.score.into()]
         };

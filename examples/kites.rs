@@ -151,7 +151,7 @@ impl SimpleGame for Kites {
         self.kites.leave(player);
     }
 
-    fn away(&mut self, player: PlayerId) {
+    fn disconnect(&mut self, player: PlayerId) {
         self.kites.disconnect(player);
     }
 
@@ -165,7 +165,7 @@ impl SimpleGame for Kites {
         }
     }
 
-    fn act(&mut self, player: PlayerId, act: Act, turns: &mut TickContext<'_>) -> Result<(), &'static str> {
+    fn apply(&mut self, player: PlayerId, act: Act, turns: &mut TickContext<'_>) -> Result<(), &'static str> {
         match act {
             Act::Fly { kite, .. } if kite.y < GROUND * STEPS => return Err("not_on_the_ground"),
             Act::Fly { number, kite } => _ = self.kites.spawn(player, number, kite, turns.tick)?,
@@ -204,7 +204,7 @@ impl SimpleGame for Kites {
         }
     }
 
-    fn show(&self, row: &mut NamedValues) {
+    fn write_state(&self, row: &mut NamedValues) {
         let flyer = |one: &Flyer| [one.player.0.into(), (&*one.name).into(), one.score.into()];
         row.list("flyers", self.flyers.iter().map(flyer));
         row.list("kites", self.kites.iter().map(shown));

@@ -118,7 +118,7 @@ impl SimpleGame for Paint {
         self.painters.retain(|one| one.player != player);
     }
 
-    fn away(&mut self, player: PlayerId) {
+    fn disconnect(&mut self, player: PlayerId) {
         let mut all = self.painters.iter_mut();
         all.find(|one| one.player == player).into_iter().for_each(|one| one.direction = 0);
     }
@@ -132,7 +132,7 @@ impl SimpleGame for Paint {
         }
     }
 
-    fn act(&mut self, player: PlayerId, act: Act, turns: &mut TickContext<'_>) -> Result<(), &'static str> {
+    fn apply(&mut self, player: PlayerId, act: Act, turns: &mut TickContext<'_>) -> Result<(), &'static str> {
         let one = self.painters.iter_mut().find(|one| one.player == player).ok_or("not_painting")?;
         match act {
             Act::Go { direction } => one.direction = direction,
@@ -206,7 +206,7 @@ impl SimpleGame for Paint {
         }
     }
 
-    fn show(&self, row: &mut NamedValues) {
+    fn write_state(&self, row: &mut NamedValues) {
         let painter = |one: &Painter| {
             [
                 one.player.0.into(),

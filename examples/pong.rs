@@ -109,7 +109,7 @@ impl SimpleGame for Pong {
         self.take_sides();
     }
 
-    fn away(&mut self, player: PlayerId) {
+    fn disconnect(&mut self, player: PlayerId) {
         let mut sides = [&mut self.left, &mut self.right].into_iter();
         sides.find(|side| side.player == Some(player)).into_iter().for_each(|side| side.direction = 0);
     }
@@ -125,7 +125,7 @@ impl SimpleGame for Pong {
         self.take_sides();
     }
 
-    fn act(&mut self, player: PlayerId, paddle: Paddle, _: &mut TickContext<'_>) -> Result<(), &'static str> {
+    fn apply(&mut self, player: PlayerId, paddle: Paddle, _: &mut TickContext<'_>) -> Result<(), &'static str> {
         let sides = [&mut self.left, &mut self.right];
         let own = sides.into_iter().find(|side| side.player == Some(player));
         own.ok_or("watching")?.direction = paddle.direction.into();
@@ -159,7 +159,7 @@ impl SimpleGame for Pong {
         }
     }
 
-    fn show(&self, row: &mut NamedValues) {
+    fn write_state(&self, row: &mut NamedValues) {
         let unit = |steps: i32| (steps / STEPS).max(0);
         let name = |side: &Side| {
             let guest = self.guests.iter().find(|guest| side.player == Some(guest.player));

@@ -84,7 +84,7 @@ impl SimpleGame for Units {
         self.units.retain(|unit| unit.owner != player);
     }
 
-    fn away(&mut self, player: PlayerId) {
+    fn disconnect(&mut self, player: PlayerId) {
         for unit in self.units.iter_mut().filter(|unit| unit.owner == player) {
             (unit.to_x, unit.to_y) = (unit.x, unit.y);
         }
@@ -99,7 +99,7 @@ impl SimpleGame for Units {
             .filter(|march| packet.row.name == "march" && march.targets.len() <= TARGETS)
     }
 
-    fn act(
+    fn apply(
         &mut self,
         player: PlayerId,
         march: March,
@@ -127,7 +127,7 @@ impl SimpleGame for Units {
         }
     }
 
-    fn show(&self, row: &mut NamedValues) {
+    fn write_state(&self, row: &mut NamedValues) {
         let unit = |one: &Unit| [one.number.into(), one.owner.0.into(), one.x.into(), one.y.into()];
         row.list("units", self.units.iter().map(unit));
     }

@@ -108,12 +108,12 @@ fn text(watch: &Playback, address: SocketAddr) -> String {
                     text += &format!("         up to tick {last}: {why}\n");
                 }
             }
-            PlaybackRoom::Refused(why) => text += &format!("  room {name} cannot be watched: {why}\n"),
-            PlaybackRoom::Coming(_) => {}
+            PlaybackRoom::Failed(why) => text += &format!("  room {name} cannot be watched: {why}\n"),
+            PlaybackRoom::Buffering(_) => {}
         }
     }
     match watch.end() {
-        Some(FileEnd::Cut(at)) => {
+        Some(FileEnd::Truncated(at)) => {
             text += &format!("  the file ends in the middle of the block at byte {at}\n")
         }
         Some(FileEnd::Damaged(why)) => {

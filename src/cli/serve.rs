@@ -479,7 +479,7 @@ mod tests {
         let identity =
             crate::games::moo::world::Identity { seed: 1, map_size_px: 2_000, tick_hz: TickHz::Hz30 };
         let mut world = World::new(identity);
-        let say = Action::Say { text: "hello".to_owned() };
+        let say = Action::Announce { text: "hello".to_owned() };
         world.step(&mut vec![Command { player: PlayerId(0), sequence: operator_sequence, action: say }]);
         let file =
             std::env::temp_dir().join(format!("tickwire-restore-{}-{operator_sequence}", std::process::id()));

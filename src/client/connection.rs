@@ -96,7 +96,7 @@ enum ConnectionState {
         mask: fn() -> [u8; frame::MASK_KEY_BYTES],
     },
     /// The response has arrived; the driver has not been told.
-    Granted(Connection),
+    Upgraded(Connection),
     Open(Connection),
     Failed,
 }
@@ -154,7 +154,7 @@ impl ClientConnection {
                     self.failure = Some(failure);
                 }
             }
-            ConnectionState::Granted(conn) | ConnectionState::Open(conn) => conn.receive(bytes),
+            ConnectionState::Upgraded(conn) | ConnectionState::Open(conn) => conn.receive(bytes),
             ConnectionState::Failed => {}
         }
     }
@@ -162,7 +162,7 @@ impl ClientConnection {
     /// Handles the end of the byte stream.
     pub fn receive_eof(&mut self) {
         match &mut self.state {
-            ConnectionState::Granted(conn) | ConnectionState::Open(conn) => conn.receive_eof(),
+            ConnectionState::Upgraded(conn) | ConnectionState::Open(conn) => conn.receive_eof(),
             ConnectionState::Waiting { .. } | ConnectionState::Failed => self.closed_early = true,
         }
     }
@@ -176,7 +176,7 @@ impl ClientConnection {
         handshake::check_response(&head, key, self.protocol.as_slice())?;
         let mut conn = Connection::new(Role::Client { mask_key: *mask }, limits::SERVER_MESSAGE_LIMITS);
         conn.receive(reader.rest());
-        self.state = ConnectionState::Granted(conn);
+        self.state = ConnectionState::Upgraded(conn);
         Ok(())
     }
 
@@ -193,8 +193,8 @@ impl ClientConnection {
             self.state = ConnectionState::Failed;
             return Ok(Some(ClientEvent::Ended));
         }
-        if matches!(self.state, ConnectionState::Granted(_)) {
-            if let ConnectionState::Granted(conn) =
+        if matches!(self.state, ConnectionState::Upgraded(_)) {
+            if let ConnectionState::Upgraded(conn) =
                 std::mem::replace(&mut self.state, ConnectionState::Failed)
             {
                 self.state = ConnectionState::Open(conn);
@@ -243,7 +243,7 @@ impl ClientConnection {
     /// Moves the bytes to send to the end of `into`.
     pub fn drain_output(&mut self, into: &mut Vec<u8>) {
         into.append(&mut self.output);
-        if let ConnectionState::Granted(conn) | ConnectionState::Open(conn) = &mut self.state {
+        if let ConnectionState::Upgraded(conn) | ConnectionState::Open(conn) = &mut self.state {
             conn.drain_output(into);
         }
     }

@@ -33,13 +33,13 @@ pub enum FollowEvent {
     /// None of lockstep.
     Other,
     /// A snapshot: the world begins at this tick, or begins again.
-    Began(u32),
+    Synced(u32),
     /// A command frame: so many ticks are completed.
     Stepped(u32),
     /// Worlds differed.
     Report(DesyncReport),
     /// Something of lockstep that does nothing by itself.
-    Noted,
+    Handled,
 }
 
 /// A report of the server: after so many ticks, the worlds of some participants differed from its own.
@@ -231,17 +231,17 @@ impl LockstepFollower {
                 self.checksum_ticks =
                     packet.integer("checksum_ticks").filter(|ticks| *ticks > 0).unwrap_or(1);
                 self.may_ask_again(interrupted)?;
-                Ok(FollowEvent::Noted)
+                Ok(FollowEvent::Handled)
             }
             "spawned" => {
                 self.player = packet.integer("player").map(PlayerId);
-                Ok(FollowEvent::Noted)
+                Ok(FollowEvent::Handled)
             }
             SNAPSHOT => {
                 let part = packet.get("state").and_then(Value::as_slice).unwrap_or_default();
                 let added = self.parts.add(packet.integer("tick").unwrap_or_default(), part);
                 let whole = self.may_ask_again(added)?;
-                whole.map_or(Ok(FollowEvent::Noted), |snapshot| self.begin(&snapshot))
+                whole.map_or(Ok(FollowEvent::Handled), |snapshot| self.begin(&snapshot))
             }
             COMMAND_FRAME => {
                 let interrupted = self.parts.interrupt(COMMAND_FRAME);
@@ -268,7 +268,7 @@ impl LockstepFollower {
         self.is_silent = false;
         let tick = world.world().tick();
         self.world = Some(world);
-        Ok(FollowEvent::Began(tick))
+        Ok(FollowEvent::Synced(tick))
     }
 
     /// A frame that does not follow the last one asks for a snapshot, once.
@@ -281,10 +281,10 @@ impl LockstepFollower {
                 self.has_requested_snapshot = true;
                 self.outgoing(STATE_SYNC_REQUEST, &[], say);
             }
-            return FollowEvent::Noted;
+            return FollowEvent::Handled;
         }
         self.check_checksum_tick(say);
-        let (Some(world), Some(frame)) = (&mut self.world, frame) else { return FollowEvent::Noted };
+        let (Some(world), Some(frame)) = (&mut self.world, frame) else { return FollowEvent::Handled };
         self.counts.ticks += 1;
         if frame.tick + 1 < self.present {
             self.is_silent = true;

@@ -43,7 +43,7 @@ pub enum DueAction {
     /// The connection must be closed for this reason.
     Close(CloseReason),
     /// Our close frame has waited long enough: the socket must be shut.
-    Cut,
+    Abort,
 }
 
 impl Deadlines {
@@ -94,7 +94,7 @@ impl Deadlines {
         let slack = self.pauses.noted(now);
         if let Some(since) = of(&self.closing) {
             let end = since + limits::CLOSE_TIMEOUT + slack;
-            return if now > end { DueAction::Cut } else { DueAction::Nothing(end) };
+            return if now > end { DueAction::Abort } else { DueAction::Nothing(end) };
         }
         let turned_away = self.turned_away.load(Ordering::Relaxed);
         let turned_away_at = time(turned_away >> 8).unwrap_or(Duration::MAX);

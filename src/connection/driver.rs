@@ -15,7 +15,7 @@ pub enum Denial {
     /// The client is closed.
     Closed(CloseReason),
     /// Nothing is answered: a replay finds the answer in its recording.
-    Unanswered,
+    Silent,
 }
 
 /// What a conversation may ask for. Limits per address are judged here, so that a replay comes to

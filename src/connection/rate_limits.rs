@@ -66,7 +66,7 @@ impl MessageRateLimits {
             bucket.credited = Duration::MAX;
         }
         for bucket in [&mut budgets.messages, &mut budgets.bytes] {
-            let warnings = [Warning::NotNeeded, Warning::Due, Warning::Given];
+            let warnings = [Warning::NotNeeded, Warning::Due, Warning::Sent];
             bucket.warning = *warnings.get(usize::from(saved.u8()?))?;
         }
         Some(budgets)
@@ -94,7 +94,7 @@ struct TokenBucket {
 enum Warning {
     NotNeeded,
     Due,
-    Given,
+    Sent,
 }
 
 impl TokenBucket {
@@ -140,7 +140,7 @@ impl TokenBucket {
     fn take_warning(&mut self) -> bool {
         let is_due = self.warning == Warning::Due;
         if is_due {
-            self.warning = Warning::Given;
+            self.warning = Warning::Sent;
         }
         is_due
     }

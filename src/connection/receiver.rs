@@ -397,20 +397,20 @@ impl ReceiverState {
     ) -> Result<(), DisconnectReason> {
         match output {
             SessionOutput::Welcome { lockstep } => self.welcome(tick, lockstep, driver),
-            SessionOutput::Sync => driver.sync(),
+            SessionOutput::SnapshotRequest => driver.sync(),
             SessionOutput::Checksum(tick, checksum) => driver.checksum(tick, checksum),
-            SessionOutput::Details(tick, fields) => driver.details(tick, fields),
+            SessionOutput::DesyncDetails(tick, fields) => driver.details(tick, fields),
             SessionOutput::Pong(nonce) => {
                 self.reply("pong", &[("nonce", nonce.into()), ("tick", tick.into())])
             }
-            SessionOutput::Watch(player) => driver.watch(player),
-            SessionOutput::Refused(rule, detail) => {
+            SessionOutput::Spectate(player) => driver.watch(player),
+            SessionOutput::Error(rule, detail) => {
                 driver.books().dropped(rule);
                 if let Some(detail) = detail {
                     self.send_error(rule, detail);
                 }
             }
-            SessionOutput::Rejected(sequence, rule, detail) => {
+            SessionOutput::CommandRejected(sequence, rule, detail) => {
                 driver.books().dropped(rule);
                 self.reject(sequence, rule, detail, driver);
             }
@@ -449,7 +449,7 @@ impl ReceiverState {
         match denied {
             Denial::Closed(breach) => return Err(DisconnectReason::Breach(breach)),
             Denial::Rejected(rule, detail) => self.send_error(rule, detail),
-            Denial::Unanswered => {}
+            Denial::Silent => {}
         }
         Ok(())
     }

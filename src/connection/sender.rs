@@ -31,7 +31,7 @@ use crate::util::sync::Mutex;
 #[derive(Debug, Clone)]
 pub enum QueuedBytes {
     /// This client's alone.
-    Own(Vec<u8>),
+    Owned(Vec<u8>),
     /// Of several clients.
     Shared(Arc<[u8]>),
 }
@@ -39,7 +39,7 @@ pub enum QueuedBytes {
 impl QueuedBytes {
     fn bytes(&self) -> &[u8] {
         match self {
-            QueuedBytes::Own(bytes) => bytes,
+            QueuedBytes::Owned(bytes) => bytes,
             QueuedBytes::Shared(bytes) => bytes,
         }
     }
@@ -49,7 +49,7 @@ impl QueuedBytes {
 #[derive(Debug, Clone, Copy)]
 pub enum Frames<'a> {
     /// Bytes of the caller: sent from there, and copied only as far as they have to wait.
-    Lent(&'a [u8]),
+    Borrowed(&'a [u8]),
     /// Bytes that other clients get too: never copied.
     Shared(&'a Arc<[u8]>),
 }
@@ -58,7 +58,7 @@ impl Frames<'_> {
     /// The bytes.
     pub fn bytes(&self) -> &[u8] {
         match self {
-            Frames::Lent(bytes) => bytes,
+            Frames::Borrowed(bytes) => bytes,
             Frames::Shared(bytes) => bytes,
         }
     }
@@ -66,7 +66,7 @@ impl Frames<'_> {
     /// What of the frames has to wait, behind the first `taken` bytes.
     fn keep(&self, taken: usize, queue: &mut SendQueue) {
         match self {
-            Frames::Lent(bytes) => queue.push_own(&bytes[taken..]),
+            Frames::Borrowed(bytes) => queue.push_own(&bytes[taken..]),
             Frames::Shared(bytes) => {
                 queue.skip = if queue.pieces.is_empty() { taken } else { queue.skip };
                 queue.bytes += bytes.len() - taken;
@@ -97,9 +97,9 @@ impl SendQueue {
     fn push_own(&mut self, bytes: &[u8]) {
         self.bytes += bytes.len();
         match self.pieces.back_mut() {
-            Some(QueuedBytes::Own(last)) => last.extend_from_slice(bytes),
+            Some(QueuedBytes::Owned(last)) => last.extend_from_slice(bytes),
             _ if bytes.is_empty() => {}
-            _ => self.pieces.push_back(QueuedBytes::Own(bytes.to_vec())),
+            _ => self.pieces.push_back(QueuedBytes::Owned(bytes.to_vec())),
         }
     }
 
@@ -124,7 +124,7 @@ pub enum Batch<'a> {
     /// The frames that were offered: nothing waits before them.
     Offered(Frames<'a>),
     /// What waited.
-    Taken(SendQueue),
+    Queued(SendQueue),
 }
 
 impl Batch<'_> {
@@ -132,7 +132,7 @@ impl Batch<'_> {
     pub fn slices(&self) -> impl Iterator<Item = &[u8]> {
         let (offered, waiting) = match self {
             Batch::Offered(frames) => (Some(frames.bytes()), None),
-            Batch::Taken(waiting) => (None, Some(waiting)),
+            Batch::Queued(waiting) => (None, Some(waiting)),
         };
         offered.into_iter().chain(waiting.into_iter().flat_map(SendQueue::slices)).take(limits::MAX_IOVECS)
     }
@@ -144,12 +144,12 @@ pub enum EnqueueResult<'a> {
     /// The caller is the sender now.
     Send(Batch<'a>),
     /// The frames wait for the sender at work.
-    Waits,
+    Queued,
     /// They would exceed [`limits::SEND_QUEUE_BYTES`], or shared ones [`limits::SNAPSHOT_MOST_BYTES`];
     /// nothing was queued.
     Full,
     /// The connection is closing or lost; nothing was queued.
-    Ended,
+    Closed,
 }
 
 /// See the [module](self).
@@ -196,7 +196,7 @@ impl SenderState {
     fn take(&mut self) -> Option<Batch<'static>> {
         (self.held, self.in_flight_shared) = (self.waiting.bytes, self.waiting.shared());
         self.is_sending = self.held > 0;
-        self.is_sending.then(|| Batch::Taken(std::mem::take(&mut self.waiting)))
+        self.is_sending.then(|| Batch::Queued(std::mem::take(&mut self.waiting)))
     }
 }
 
@@ -211,7 +211,7 @@ impl Sender {
     pub fn offer<'a>(&self, frames: Frames<'a>, queued: impl FnOnce(&[u8])) -> EnqueueResult<'a> {
         let mut queue = self.queue.lock();
         if queue.ending.is_some() || queue.is_lost {
-            return EnqueueResult::Ended;
+            return EnqueueResult::Closed;
         }
         if !queue.has_room(&frames) {
             return EnqueueResult::Full;
@@ -219,11 +219,11 @@ impl Sender {
         queued(frames.bytes());
         if queue.is_sending {
             frames.keep(0, &mut queue.waiting);
-            return EnqueueResult::Waits;
+            return EnqueueResult::Queued;
         }
         if queue.backlog() > 0 {
             frames.keep(0, &mut queue.waiting);
-            return queue.take().map_or(EnqueueResult::Waits, EnqueueResult::Send);
+            return queue.take().map_or(EnqueueResult::Queued, EnqueueResult::Send);
         }
         queue.is_sending = true;
         queue.held = frames.bytes().len();
@@ -256,7 +256,7 @@ impl Sender {
         match batch {
             Batch::Offered(frames) if taken < given => frames.keep(taken, &mut rest),
             Batch::Offered(_) => {}
-            Batch::Taken(waiting) => {
+            Batch::Queued(waiting) => {
                 rest = waiting;
                 rest.advance(taken);
             }

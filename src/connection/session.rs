@@ -40,18 +40,18 @@ pub enum SessionOutput {
     /// clients of an address share for it.
     Command(RawCommand, Option<u32>, Option<&'static SharedRateLimit>),
     /// The player to watch without a body; `None` is the leader.
-    Watch(Option<PlayerId>),
+    Spectate(Option<PlayerId>),
     /// The client in lockstep asks for a snapshot.
-    Sync,
+    SnapshotRequest,
     /// The checksum of its world after so many ticks.
     Checksum(u32, u64),
     /// What differed in its world after so many ticks.
-    Details(u32, Vec<ReportedField>),
+    DesyncDetails(u32, Vec<ReportedField>),
     /// The packet had no effect; a rule's name for the metrics, and what the client is told, if
     /// anything.
-    Refused(&'static str, Option<&'static str>),
+    Error(&'static str, Option<&'static str>),
     /// The same for a packet of a player with a sequence, which is first: a command that is answered.
-    Rejected(u64, &'static str, Option<&'static str>),
+    CommandRejected(u64, &'static str, Option<&'static str>),
 }
 
 /// A field that a client in lockstep has found different.
@@ -69,10 +69,10 @@ pub struct ReportedField {
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum SessionState {
-    Greeting,
-    Watching,
+    AwaitingHello,
+    Spectating,
     Playing(PlayerId),
-    TurnedAway,
+    Rejected,
 }
 
 /// See the [module](self).
@@ -100,28 +100,28 @@ impl Session {
     /// A new session of a game. A client whose dialect has a hello must send it first; another may
     /// enter at once.
     pub fn new(about: &GameInfo, dialect: &Dialect) -> Session {
-        let state = if says_hello(dialect) { SessionState::Greeting } else { SessionState::Watching };
+        let state = if says_hello(dialect) { SessionState::AwaitingHello } else { SessionState::Spectating };
         Session { state, lockstep: false, sequence: 0, verbs: (about.verbs)(dialect), asks: Vec::new() }
     }
 
     /// Whether the client still has to send `hello`.
     pub fn awaits_hello(&self) -> bool {
-        self.state == SessionState::Greeting
+        self.state == SessionState::AwaitingHello
     }
 
     /// Whether the client has been greeted: before that it is told nothing.
     pub fn is_welcomed(&self) -> bool {
-        matches!(self.state, SessionState::Watching | SessionState::Playing(_))
+        matches!(self.state, SessionState::Spectating | SessionState::Playing(_))
     }
 
     /// Whether the client was turned away.
     pub fn is_turned_away(&self) -> bool {
-        self.state == SessionState::TurnedAway
+        self.state == SessionState::Rejected
     }
 
     /// The client may neither play nor watch: nothing that it sends has an effect any more.
     pub fn turn_away(&mut self) {
-        self.state = SessionState::TurnedAway;
+        self.state = SessionState::Rejected;
     }
 
     /// The game's part of the session.
@@ -137,7 +137,7 @@ impl Session {
     fn player(&self) -> Option<PlayerId> {
         match self.state {
             SessionState::Playing(player) => Some(player),
-            SessionState::Greeting | SessionState::Watching | SessionState::TurnedAway => None,
+            SessionState::AwaitingHello | SessionState::Spectating | SessionState::Rejected => None,
         }
     }
 
@@ -160,21 +160,21 @@ impl Session {
         outputs: &mut Vec<SessionOutput>,
     ) -> Result<(), CloseReason> {
         match self.state {
-            SessionState::Greeting => return self.handle_hello(packet, outputs),
-            SessionState::TurnedAway => return Ok(()),
-            SessionState::Watching | SessionState::Playing(_) => {}
+            SessionState::AwaitingHello => return self.handle_hello(packet, outputs),
+            SessionState::Rejected => return Ok(()),
+            SessionState::Spectating | SessionState::Playing(_) => {}
         }
         match packet.row.name.as_str() {
-            "hello" => outputs.push(SessionOutput::Refused("hello_again", None)),
+            "hello" => outputs.push(SessionOutput::Error("hello_again", None)),
             "ping" => outputs.push(SessionOutput::Pong(packet.integer("nonce").unwrap_or(0))),
-            "follow" => outputs.push(SessionOutput::Watch(packet.integer("player").map(PlayerId))),
+            "follow" => outputs.push(SessionOutput::Spectate(packet.integer("player").map(PlayerId))),
             name if self.verbs.is_enter(name) => self.enter(packet, outputs),
             name if self.lockstep && self.handle_lockstep_packet(name, packet, outputs) => {}
             // Of a client that follows as a stream.
             lockstep_packets::STATE_SYNC_REQUEST
             | lockstep_packets::CHECKSUM
             | lockstep_packets::DESYNC_DETAILS => {
-                outputs.push(SessionOutput::Refused(
+                outputs.push(SessionOutput::Error(
                     "not_in_lockstep",
                     Some("ask for lockstep with mode 2 or 3 in hello"),
                 ));
@@ -199,17 +199,17 @@ impl Session {
     ) -> bool {
         let tick = packet.integer::<u32>("tick").unwrap_or_default();
         match name {
-            lockstep_packets::STATE_SYNC_REQUEST => outputs.push(SessionOutput::Sync),
+            lockstep_packets::STATE_SYNC_REQUEST => outputs.push(SessionOutput::SnapshotRequest),
             lockstep_packets::CHECKSUM => {
                 let text = packet.text("checksum").unwrap_or_default();
                 let refused =
-                    SessionOutput::Refused("bad_checksum", Some("a checksum is 16 hexadecimal digits"));
+                    SessionOutput::Error("bad_checksum", Some("a checksum is 16 hexadecimal digits"));
                 outputs.push(
                     parse_checksum(&text).map_or(refused, |checksum| SessionOutput::Checksum(tick, checksum)),
                 );
             }
             lockstep_packets::DESYNC_DETAILS => {
-                outputs.push(SessionOutput::Details(tick, parse_desync_details(packet)))
+                outputs.push(SessionOutput::DesyncDetails(tick, parse_desync_details(packet)))
             }
             _ => return false,
         }
@@ -228,7 +228,7 @@ impl Session {
         if version != NATIVE_VERSION {
             return Err(CloseReason::HelloVersion);
         }
-        self.state = SessionState::Watching;
+        self.state = SessionState::Spectating;
         self.lockstep = mode & lockstep_packets::MODE != 0;
         outputs.push(SessionOutput::Welcome { lockstep: self.lockstep });
         if mode & 1 != 0 {
@@ -256,8 +256,8 @@ impl Session {
         outputs: &mut Vec<SessionOutput>,
     ) {
         match ask {
-            PacketEffect::Act(action, shared) => self.command(sequence, tick, (action, shared), outputs),
-            PacketEffect::Refuse(rule, detail) => outputs.push(self.refused(sequence, rule, detail)),
+            PacketEffect::Command(action, shared) => self.command(sequence, tick, (action, shared), outputs),
+            PacketEffect::Error(rule, detail) => outputs.push(self.refused(sequence, rule, detail)),
         }
     }
 
@@ -268,8 +268,8 @@ impl Session {
         detail: Option<&'static str>,
     ) -> SessionOutput {
         match sequence.filter(|_| self.player().is_some()) {
-            Some(sequence) => SessionOutput::Rejected(sequence.into(), rule, detail),
-            None => SessionOutput::Refused(rule, detail),
+            Some(sequence) => SessionOutput::CommandRejected(sequence.into(), rule, detail),
+            None => SessionOutput::Error(rule, detail),
         }
     }
 
@@ -282,7 +282,7 @@ impl Session {
         outputs: &mut Vec<SessionOutput>,
     ) {
         let Some(player) = self.player() else {
-            return outputs.push(SessionOutput::Refused("not_playing", None));
+            return outputs.push(SessionOutput::Error("not_playing", None));
         };
         let next = sequence.map_or(self.sequence.saturating_add(1), u64::from);
         if next <= self.sequence {
@@ -333,10 +333,10 @@ impl Session {
     /// Appends everything that decides how the session handles the next packet, `now`.
     pub fn save(&self, now: Duration, out: &mut Vec<u8>) {
         let (state, player) = match self.state {
-            SessionState::Greeting => (GREETING, 0),
-            SessionState::Watching => (WATCHING, 0),
+            SessionState::AwaitingHello => (GREETING, 0),
+            SessionState::Spectating => (WATCHING, 0),
             SessionState::Playing(player) => (PLAYING, player.0),
-            SessionState::TurnedAway => (TURNED_AWAY, 0),
+            SessionState::Rejected => (TURNED_AWAY, 0),
         };
         out.push(if self.lockstep { state | LOCKSTEP } else { state });
         out.extend(player.to_le_bytes());
@@ -357,10 +357,10 @@ impl Session {
         let (state, player) = (saved.u8()?, PlayerId(u16::from_le_bytes(saved.array()?)));
         self.lockstep = state & LOCKSTEP != 0;
         self.state = match state & !LOCKSTEP {
-            GREETING => SessionState::Greeting,
-            WATCHING => SessionState::Watching,
+            GREETING => SessionState::AwaitingHello,
+            WATCHING => SessionState::Spectating,
             PLAYING => SessionState::Playing(player),
-            TURNED_AWAY => SessionState::TurnedAway,
+            TURNED_AWAY => SessionState::Rejected,
             _ => return None,
         };
         self.sequence = saved.u64()?;

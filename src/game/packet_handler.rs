@@ -40,10 +40,10 @@ pub struct SharedRateLimit {
 #[derive(Debug, Clone, PartialEq)]
 pub enum PacketEffect {
     /// An action of the client's own player.
-    Act(EncodedAction, Option<&'static SharedRateLimit>),
+    Command(EncodedAction, Option<&'static SharedRateLimit>),
     /// The packet has no effect: a rule's name for the metrics, and what the client is told, if
     /// anything.
-    Refuse(&'static str, Option<&'static str>),
+    Error(&'static str, Option<&'static str>),
 }
 
 /// A packet with its values by name, for those that are seldom sent. An argument without a value is
@@ -70,7 +70,7 @@ pub trait PacketHandler: Debug + Send {
     /// What it means that a client that has a body asks for one: by default, nothing.
     fn enter_again(&mut self, profile: &JoinRequest) -> PacketEffect {
         let _ = profile;
-        PacketEffect::Refuse("already_playing", Some("you are in the game already"))
+        PacketEffect::Error("already_playing", Some("you are in the game already"))
     }
 
     /// The client has a new body.

@@ -290,8 +290,8 @@ impl SelfCheck {
         }
         if self.follower.counts().differed > differed {
             let details = said.into_iter().find_map(|own| match own {
-                FollowerReply::Differs(tick, fields) => Some((tick, fields)),
-                FollowerReply::Asks => None,
+                FollowerReply::Desync(tick, fields) => Some((tick, fields)),
+                FollowerReply::SnapshotRequest => None,
             });
             let (tick, fields) = details.unwrap_or_else(|| (before.unwrap_or_default(), Vec::new()));
             return self.differs(tick, &fields);
@@ -300,7 +300,7 @@ impl SelfCheck {
             Err(reason) => Err(("snapshot", reason)),
             // Its world was begun again at a later tick, so that the two could not be compared.
             Ok(FollowEvent::Report(report)) if report.names(SELF_NAME) => self.differs(report.tick, &[]),
-            Ok(FollowEvent::Noted) if said.iter().any(|own| matches!(own, FollowerReply::Asks)) => {
+            Ok(FollowEvent::Handled) if said.iter().any(|own| matches!(own, FollowerReply::SnapshotRequest)) => {
                 let next = before.map_or_else(
                     || "no snapshot came".to_owned(),
                     |tick| format!("that of tick {tick} was expected"),
@@ -353,11 +353,11 @@ impl SelfCheck {
             DESYNC_DETAILS => {
                 let fields = fields(&packet);
                 journal.details(OWN, tick, fields.clone());
-                Some(FollowerReply::Differs(tick, fields))
+                Some(FollowerReply::Desync(tick, fields))
             }
             STATE_SYNC_REQUEST => {
                 journal.ask(OWN);
-                Some(FollowerReply::Asks)
+                Some(FollowerReply::SnapshotRequest)
             }
             _ => None,
         }
@@ -367,9 +367,9 @@ impl SelfCheck {
 /// What the own world says of itself.
 enum FollowerReply {
     /// It needs a snapshot.
-    Asks,
+    SnapshotRequest,
     /// It differed after so many ticks, in these fields.
-    Differs(u32, Vec<FieldDiff>),
+    Desync(u32, Vec<FieldDiff>),
 }
 
 impl Drop for SelfCheck {

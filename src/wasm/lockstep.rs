@@ -110,8 +110,8 @@ impl Page {
             welcome.clone_from(&packet.values);
         }
         match follower.on_packet(&packet, &mut say, &mut told) {
-            Ok(FollowEvent::Noted) => {}
-            Ok(FollowEvent::Began(_)) => *is_resync = follower.counts().syncs > 1,
+            Ok(FollowEvent::Handled) => {}
+            Ok(FollowEvent::Synced(_)) => *is_resync = follower.counts().syncs > 1,
             Ok(FollowEvent::Stepped(tick)) if *is_resync && !told.is_empty() => {
                 *is_resync = false;
                 let again = welcomed(dialect, welcome, tick);

@@ -77,12 +77,12 @@ const NONE: &str = "no capture was opened";
 fn file(watch: &Playback) -> Value {
     let end = watch.end().map(|end| match end {
         FileEnd::Whole => json!({ "whole": true }),
-        FileEnd::Cut(at) => json!({ "cut_at": at }),
+        FileEnd::Truncated(at) => json!({ "cut_at": at }),
         FileEnd::Damaged(why) => json!({ "why": why }),
     });
     let rooms = watch.rooms().iter().map(|(name, room)| match room {
-        PlaybackRoom::Coming(_) => json!({ "name": name.raw() }),
-        PlaybackRoom::Refused(why) => json!({ "name": name.raw(), "why": why.raw() }),
+        PlaybackRoom::Buffering(_) => json!({ "name": name.raw() }),
+        PlaybackRoom::Failed(why) => json!({ "name": name.raw(), "why": why.raw() }),
         PlaybackRoom::Ready(show) => {
             json!({ "name": name.raw(), "game": show.about().name, "tick_hz": show.identity().tick_hz,
                     "first": show.first(), "last": show.last() })
@@ -132,7 +132,7 @@ fn status(show: &RoomPlayback, begin_ns: u64, marks_from: usize) -> Value {
         let kind = match mark.kind {
             MarkerKind::Joined => "joined",
             MarkerKind::Left => "left",
-            MarkerKind::Away => "away",
+            MarkerKind::Disconnected => "away",
             MarkerKind::Killed => "killed",
         };
         json!([mark.tick, kind, mark.name, mark.killer])

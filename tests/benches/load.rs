@@ -220,7 +220,7 @@ impl Load {
             if event == ClientEvent::Open {
                 client.is_open = true;
                 let (name, skin) = (Some(format!("load {index}")), None);
-                let mode = if client.plays { Mode::Play } else { Mode::Watch };
+                let mode = if client.plays { Mode::Play } else { Mode::Spectate };
                 let packet = match self.dialect.name() {
                     "native" => ClientPacket::Hello { version: 1, mode, name, skin },
                     _ => ClientPacket::EnterGame { name, skin, moofoll: false },

@@ -66,10 +66,10 @@ impl Counts {
                 WorldEvent::AnimalStruck { .. } => "strokes of animals",
                 WorldEvent::AnimalHurt { .. } => "hurts of animals",
                 WorldEvent::AnimalDied { .. } => "deaths of animals",
-                WorldEvent::Asked { .. } => "requests",
+                WorldEvent::JoinRequested { .. } => "requests",
                 WorldEvent::Pinged { .. } => "pings",
                 WorldEvent::NotOffered { .. } => "choices of what is not offered",
-                WorldEvent::Said { .. } => "sayings",
+                WorldEvent::Announced { .. } => "sayings",
             };
             *self.events.entry(name).or_default() += 1;
         }

@@ -70,8 +70,8 @@ impl Script {
                 | Action::Leave { .. }
                 | Action::Grant { .. }
                 | Action::Spawn { .. }
-                | Action::Say { .. }
-                | Action::Away { .. }
+                | Action::Announce { .. }
+                | Action::Disconnect { .. }
         );
         let by_operator = of_operator != self.one_in(20);
         let player = if by_operator { 0 } else { someone };
@@ -105,8 +105,8 @@ impl Script {
         let animals = [AnimalKind::Cow, AnimalKind::Pig, AnimalKind::Bull, AnimalKind::Wolf];
         let items = [3, 6, 8, 15, 17, 21];
         let what = match self.rng.below(5) {
-            4 => return Action::Away { player: PlayerId(self.rng.between(1, PLAYERS as i32) as u16) },
-            0 => return Action::Say { text: self.text(60) },
+            4 => return Action::Disconnect { player: PlayerId(self.rng.between(1, PLAYERS as i32) as u16) },
+            0 => return Action::Announce { text: self.text(60) },
             1 => Spawned::Item(items[self.rng.below(6) as usize]),
             _ => Spawned::Animal(animals[self.rng.below(4) as usize]),
         };

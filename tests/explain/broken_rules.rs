@@ -232,7 +232,7 @@ fn explained(row: &Row, piece: usize) -> Vec<(String, String, String)> {
         row.bytes.chunks(piece).flat_map(|bytes| conversation.receive(row.from, bytes)).collect();
     items.extend(conversation.finish(row.from));
     let broken = items.iter().flat_map(|item| &item.frames).filter_map(|frame| match &frame.problem {
-        Some(Problem::Broken { rule, address, answer, .. }) => {
+        Some(Problem::Violation { rule, address, answer, .. }) => {
             Some(((*rule).to_owned(), address.clone(), answer.clone()))
         }
         _ => None,

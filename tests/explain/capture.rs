@@ -132,7 +132,7 @@ pub(super) fn found(file: &[u8], dialect: Option<&str>) -> Vec<String> {
                     let mark = if item.from == Side::Client { ">" } else { "<" };
                     format!("{mark} {item}")
                 }
-                CaptureItemKind::Hole(side, bytes) => format!("{bytes} bytes of {side:?} missing"),
+                CaptureItemKind::Gap(side, bytes) => format!("{bytes} bytes of {side:?} missing"),
             };
             lines.push(format!("{} {}: {what}", found.client, found.packet));
         },

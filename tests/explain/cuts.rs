@@ -80,7 +80,7 @@ fn read<'c>(
         {
             CaptureItemKind::Begin { guess: begun, .. } => guess = begun,
             CaptureItemKind::Item(item) => items.push(item),
-            CaptureItemKind::Hole(..) => {}
+            CaptureItemKind::Gap(..) => {}
         });
     Reading { packets: packets(items, skipped), dialect: tallies[0].1.dialect.clone(), guess }
 }

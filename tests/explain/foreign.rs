@@ -45,7 +45,7 @@ fn explained(pieces: &[(Side, Vec<u8>)]) -> (Vec<String>, Vec<&'static str>) {
         items.extend([Side::Client, Side::Server].into_iter().flat_map(|side| conversation.finish(side)));
         assert!(items.iter().all(|item| item.encode().as_ref() == Some(&item.bytes)));
         let rules = items.iter().filter_map(|item| match item.problem() {
-            Some(Problem::Broken { rule, .. }) => Some(*rule),
+            Some(Problem::Violation { rule, .. }) => Some(*rule),
             _ => None,
         });
         let rules: Vec<_> = rules.collect();

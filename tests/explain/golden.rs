@@ -105,7 +105,7 @@ fn check_any(bytes: &[u8]) {
         for from in [None, Some(Side::Client), Some(Side::Server)] {
             let explanation = explain::explain(bytes, dialect, from);
             check_tree(bytes, &explanation.tree());
-            if let Some(Problem::Broken { bits, .. }) = explanation.problem() {
+            if let Some(Problem::Violation { bits, .. }) = explanation.problem() {
                 // Empty where something is missing.
                 assert!(bits.start <= bits.end && bits.end <= bytes.len() * 8, "{bits:?} in {bytes:02x?}");
             }
@@ -159,7 +159,7 @@ proptest! {
         let dialect = PacketTables::builtin().dialect("native").expect("built in");
         let explanation = explain::explain(&bytes, &dialect, Some(from));
         let said = match &explanation.frames[0].problem {
-            Some(Problem::Broken { rule, .. }) if explanation.frames[0].header.is_none() => Some(*rule),
+            Some(Problem::Violation { rule, .. }) if explanation.frames[0].header.is_none() => Some(*rule),
             _ => None,
         };
         prop_assert_eq!(said, frame::Header::decode(&bytes, from).err().map(Violation::name));

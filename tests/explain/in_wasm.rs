@@ -180,7 +180,7 @@ fn talks(path: &Path) -> Vec<Talk> {
         match found.what {
             Found::Begin { client, server, .. } => talk.ends = Some((client, server)),
             Found::Item(item) => talk.take(&item),
-            Found::Hole(..) => talk.is_over = true,
+            Found::Gap(..) => talk.is_over = true,
         }
     });
     talks
@@ -220,7 +220,7 @@ fn open_captures(twin: &mut Twin) -> usize {
             Found::Item(item) => {
                 expected.push((found.client, found.packet, Some((item.json(), item.names()))))
             }
-            Found::Hole(..) => expected.push((found.client, found.packet, None)),
+            Found::Gap(..) => expected.push((found.client, found.packet, None)),
             Found::Begin { .. } => {}
         });
         while file.work(5000) {}

@@ -162,7 +162,7 @@ fn check_verdict(explanation: &Explanation<'_>) {
     let last = explanation.frames.len().saturating_sub(1);
     for (index, frame) in explanation.frames.iter().enumerate() {
         match &frame.problem {
-            Some(Problem::Broken { rule, address, sentence, answer, bits }) => {
+            Some(Problem::Violation { rule, address, sentence, answer, bits }) => {
                 assert!(
                     [rule, &address[..], &sentence[..], &answer[..]].iter().all(|words| !words.is_empty())
                 );
@@ -265,7 +265,7 @@ fn verdict(from: Side, bytes: &[u8]) -> Option<&'static str> {
 
 fn first_rule(items: &[Explanation<'_>]) -> Option<&'static str> {
     items.iter().flat_map(|item| &item.frames).find_map(|frame| match &frame.problem {
-        Some(Problem::Broken { rule, address, .. }) if address.starts_with("RFC") => Some(*rule),
+        Some(Problem::Violation { rule, address, .. }) if address.starts_with("RFC") => Some(*rule),
         _ => None,
     })
 }

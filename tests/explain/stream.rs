@@ -44,7 +44,7 @@ fn hear(pieces: &[(Side, &[u8])]) -> (Vec<String>, Vec<&'static str>) {
     items.extend([Side::Client, Side::Server].into_iter().flat_map(|side| conversation.finish(side)));
     assert!(items.iter().all(|item| item.encode().as_ref() == Some(&item.bytes)));
     let rules = items.iter().filter_map(|item| match item.problem() {
-        Some(Problem::Broken { rule, .. }) => Some(*rule),
+        Some(Problem::Violation { rule, .. }) => Some(*rule),
         _ => None,
     });
     (items.iter().map(ToString::to_string).collect(), rules.collect())
@@ -146,7 +146,7 @@ fn a_request_that_breaks_a_rule_is_shown_with_its_place() {
         let dialect = PacketTables::builtin().dialect("native").expect("built in");
         let explanation = explain::explain(head.as_bytes(), &dialect, None);
         assert_eq!(explanation.from, Side::Client);
-        let Some(Problem::Broken { rule: found, bits, answer, .. }) = explanation.problem() else {
+        let Some(Problem::Violation { rule: found, bits, answer, .. }) = explanation.problem() else {
             panic!("{head}")
         };
         assert_eq!(*found, rule);
@@ -453,7 +453,7 @@ fn section_8_1_an_incomplete_text_is_rejected_at_its_first_invalid_byte() {
         conversation.start_after_upgrade(true);
         let explanation = conversation.explain(Side::Client, &hex::bytes(bytes));
         match explanation.problem().expect("it is incomplete") {
-            Problem::Broken { rule, .. } => {
+            Problem::Violation { rule, .. } => {
                 assert!(is_refused && *rule == "text_not_utf8", "{bytes}: {rule}")
             }
             Problem::Incomplete { missing } => assert!(!is_refused && missing.is_some(), "{bytes}"),

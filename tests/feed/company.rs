@@ -282,7 +282,7 @@ fn a_ping_is_sent_only_to_clients_that_know_its_clan() {
 fn operator_chat_reaches_all_clients() {
     let mut company = Company::new();
     company.forget();
-    company.do_it(0, Action::Say { text: "restart in 5 minutes".to_owned() });
+    company.do_it(0, Action::Announce { text: "restart in 5 minutes".to_owned() });
     let [ann, bob, legacy_ann, letters_bob] = company.clients();
     for client in [ann, bob] {
         assert_eq!(client.all("say"), [&vec!["restart in 5 minutes".into()]]);

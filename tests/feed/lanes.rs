@@ -105,7 +105,7 @@ impl Busy {
                 let at = |px: i32| u16::try_from(px.max(0)).unwrap_or_default();
                 return Some((0, Action::Spawn { what, x_px: at(x_px), y_px: at(y_px) }));
             }
-            44 if random.below(30) == 0 => return Some((0, Action::Say { text: "all".to_owned() })),
+            44 if random.below(30) == 0 => return Some((0, Action::Announce { text: "all".to_owned() })),
             _ => return None,
         };
         Some((player, action))

@@ -99,7 +99,7 @@ fn meaning(fixture: &Fixture) -> Option<ClientPacket<'static>> {
         "enter without a name" => {
             ClientPacket::EnterGame { name: Some(String::new()), skin: Some(0), moofoll: false }
         }
-        "watch" => ClientPacket::Hello { version: 1, mode: Mode::Watch, name: None, skin: None },
+        "watch" => ClientPacket::Hello { version: 1, mode: Mode::Spectate, name: None, skin: None },
         "play" => ClientPacket::Hello { version: 1, mode: Mode::Play, name, skin: Some(3) },
         "walk right" => ClientPacket::Move { sequence: None, tick: None, direction: Some(0) },
         "walk down" => ClientPacket::Move {

@@ -7,9 +7,9 @@ use tickwire::internal::server::admission::{Admission, Admitted, Capacity, Permi
 use tickwire::internal::util::address_prefix::AddressPrefix;
 use tickwire::limits;
 
-const HEADS_FULL: RefusalReason = RefusalReason::NoPlace(SlotKind::Pending, NoSlot::Full);
-const HEADS_OF_ADDRESS: RefusalReason = RefusalReason::NoPlace(SlotKind::Pending, NoSlot::ForAddress);
-const CLIENTS_OF_ADDRESS: RefusalReason = RefusalReason::NoPlace(SlotKind::Client, NoSlot::ForAddress);
+const HEADS_FULL: RefusalReason = RefusalReason::NoSlot(SlotKind::Pending, NoSlot::Full);
+const HEADS_OF_ADDRESS: RefusalReason = RefusalReason::NoSlot(SlotKind::Pending, NoSlot::AddressLimit);
+const CLIENTS_OF_ADDRESS: RefusalReason = RefusalReason::NoSlot(SlotKind::Client, NoSlot::AddressLimit);
 
 fn ip(text: &str) -> AddressPrefix {
     AddressPrefix::from_ip(text.parse().expect("an address"))
@@ -35,7 +35,7 @@ fn enter(
 }
 
 fn is_empty(admission: &Admission) -> bool {
-    [SlotKind::Pending, SlotKind::Client, SlotKind::Watcher].iter().all(|place| admission.held(*place) == 0)
+    [SlotKind::Pending, SlotKind::Client, SlotKind::Inspector].iter().all(|place| admission.held(*place) == 0)
 }
 
 #[test]
@@ -57,7 +57,7 @@ fn a_displaced_request_is_refused_and_releases_its_place_once() {
     let Admitted { mut permit, displaced } = admission.admit(Some(address(3))).unwrap();
     assert_eq!(displaced, Some(greedy[0].number()), "the oldest of the address that has most");
     assert_eq!(greedy[0].convert_to(SlotKind::Client), Err(RefusalReason::Displaced));
-    assert_eq!(greedy[0].convert_to(SlotKind::Watcher), Err(RefusalReason::Displaced));
+    assert_eq!(greedy[0].convert_to(SlotKind::Inspector), Err(RefusalReason::Displaced));
     greedy[1].convert_to(SlotKind::Client).unwrap();
     permit.convert_to(SlotKind::Client).unwrap();
     drop((greedy, near, permit));
@@ -87,10 +87,10 @@ fn clients_and_watchers_are_never_displaced_and_their_places_are_released() {
     for number in 0..40 {
         let Admitted { mut permit, displaced } = admission.admit(Some(address(number))).unwrap();
         assert_eq!(displaced, None);
-        permit.convert_to(if number % 10 == 0 { SlotKind::Watcher } else { SlotKind::Client }).unwrap();
+        permit.convert_to(if number % 10 == 0 { SlotKind::Inspector } else { SlotKind::Client }).unwrap();
         kept.push(permit);
     }
-    assert_eq!((admission.held(SlotKind::Client), admission.held(SlotKind::Watcher)), (36, 4));
+    assert_eq!((admission.held(SlotKind::Client), admission.held(SlotKind::Inspector)), (36, 4));
     drop(kept);
     assert!(is_empty(&admission));
 }
@@ -98,9 +98,9 @@ fn clients_and_watchers_are_never_displaced_and_their_places_are_released() {
 #[test]
 fn one_address_has_half_of_the_watchers() {
     let admission = Admission::new(Capacity::default());
-    let watch = |number| enter(&admission, SlotKind::Watcher, address(number));
+    let watch = |number| enter(&admission, SlotKind::Inspector, address(number));
     let here: Vec<_> = (0..limits::MAX_INSPECTORS / 2).map(|_| watch(1).unwrap()).collect();
-    assert_eq!(watch(1).unwrap_err(), RefusalReason::NoPlace(SlotKind::Watcher, NoSlot::ForAddress));
+    assert_eq!(watch(1).unwrap_err(), RefusalReason::NoSlot(SlotKind::Inspector, NoSlot::AddressLimit));
     assert!(watch(2).is_ok());
     drop(here);
     assert!(watch(1).is_ok() && is_empty(&admission));
@@ -167,8 +167,8 @@ fn client_caps_hold_and_places_are_released() {
     let admission = Admission::new(Capacity { clients: 2, clients_per_address: 1, ..Capacity::default() });
     let client = |number| enter(&admission, SlotKind::Client, address(number));
     let kept = [client(1).unwrap(), client(2).unwrap()];
-    assert_eq!(client(1).unwrap_err(), RefusalReason::NoPlace(SlotKind::Client, NoSlot::ForAddress));
-    assert_eq!(client(3).unwrap_err(), RefusalReason::NoPlace(SlotKind::Client, NoSlot::Full));
+    assert_eq!(client(1).unwrap_err(), RefusalReason::NoSlot(SlotKind::Client, NoSlot::AddressLimit));
+    assert_eq!(client(3).unwrap_err(), RefusalReason::NoSlot(SlotKind::Client, NoSlot::Full));
     drop(kept);
     assert!(client(1).is_ok() && is_empty(&admission));
 }

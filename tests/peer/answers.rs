@@ -288,7 +288,7 @@ fn a_client_is_told_with_its_next_update_first_of_all_and_behind_a_stall_of_its_
     assert_eq!(told(&moomoo).0, [""; 0], "its dialects have no answers");
 
     native.line.is_shut.store(true, Ordering::Relaxed);
-    native.send(tickwire::internal::connection::sender::Frames::Lent(&[0x89, 0]), NOW);
+    native.send(tickwire::internal::connection::sender::Frames::Borrowed(&[0x89, 0]), NOW);
     push(&handle, 1, players[0], 4, &stop());
     all.ticks(3);
     push(&handle, 1, players[0], 5, &stop());
@@ -310,7 +310,7 @@ fn a_client_is_told_the_events_of_the_ticks_since_it_began_to_follow_however_lat
     let handle = Arc::clone(all.room.handle());
     let mut backlog = None;
     let mut say = |all: &mut Told, text: &str| {
-        handle.push_operator(vec![Action::Say { text: text.to_owned() }.encoded()]);
+        handle.push_operator(vec![Action::Announce { text: text.to_owned() }.encoded()]);
         all.tick(&mut backlog);
     };
     say(&mut all, "one");
@@ -362,7 +362,7 @@ fn a_client_that_comes_back_is_told_once_what_the_operator_said_meanwhile() {
     let mut all = Told { room, audience: TypedUpdateGroup::default(), desk: EncodeBuffers::default() };
     let (handle, key) = (Arc::clone(all.room.handle()), Some([7; 16]));
     let say = |all: &mut Told, text: &str| {
-        handle.push_operator(vec![Action::Say { text: text.to_owned() }.encoded()]);
+        handle.push_operator(vec![Action::Announce { text: text.to_owned() }.encoded()]);
         all.ticks(1);
         handle.tick()
     };

@@ -283,7 +283,7 @@ impl Hall {
                 match follower.on_packet(&packet, &mut say, &mut told).expect("the same rules") {
                     FollowEvent::Report(report) => reports.push(report),
                     FollowEvent::Stepped(tick) => frames.push(tick - 1),
-                    FollowEvent::Began(_) | FollowEvent::Noted => {}
+                    FollowEvent::Synced(_) | FollowEvent::Handled => {}
                     FollowEvent::Other => others.push(packet.row.name.clone()),
                 }
             }

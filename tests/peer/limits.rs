@@ -106,7 +106,7 @@ fn deadlines_expire_in_order_and_report_the_next_check() {
     life.close(at(1_001));
     assert!(life.is_closing());
     let cut = at(1_000) + limits::CLOSE_TIMEOUT;
-    assert_eq!([due(cut), due(cut + ms)], [DueAction::Nothing(cut), DueAction::Cut]);
+    assert_eq!([due(cut), due(cut + ms)], [DueAction::Nothing(cut), DueAction::Abort]);
 }
 
 #[test]

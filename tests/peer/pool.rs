@@ -135,7 +135,7 @@ fn the_address_that_holds_most_loses_its_oldest_place_and_gives_it_back_once() {
     for (number, holder) in [(1, modest), (2, greedy), (3, greedy), (4, greedy), (5, greedy)] {
         assert_eq!(pool.take(number, holder), Ok(None));
     }
-    assert_eq!(pool.take(6, greedy), Err(NoSlot::ForAddress));
+    assert_eq!(pool.take(6, greedy), Err(NoSlot::AddressLimit));
     for number in 6..10 {
         assert_eq!(
             pool.take(number, Some(address(number as usize))),
@@ -160,7 +160,7 @@ fn an_address_above_its_share_displaces_only_an_address_that_keeps_as_much() {
     (7..=14).for_each(|number| assert_eq!(pool.take(number, Some(address(number as usize))), Ok(None)));
     assert_eq!(pool.take(15, Some(address(7))), Ok(Some(1)), "from six to the second");
     pool.give_back(1);
-    assert_eq!(pool.take(16, Some(address(7))), Err(NoSlot::ForAddress), "not from five to the third");
+    assert_eq!(pool.take(16, Some(address(7))), Err(NoSlot::AddressLimit), "not from five to the third");
 }
 
 #[test]

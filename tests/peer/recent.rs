@@ -63,7 +63,7 @@ impl SimpleGame for Wide {
         self.players.retain(|own| *own != player);
     }
 
-    fn act(&mut self, _: PlayerId, _: Nothing, _: &mut TickContext<'_>) -> Result<(), &'static str> {
+    fn apply(&mut self, _: PlayerId, _: Nothing, _: &mut TickContext<'_>) -> Result<(), &'static str> {
         Ok(())
     }
 
@@ -75,7 +75,7 @@ impl SimpleGame for Wide {
         }
     }
 
-    fn show(&self, _: &mut NamedValues) {}
+    fn write_state(&self, _: &mut NamedValues) {}
 }
 
 fn room() -> Room<Simple<Wide>> {

@@ -123,7 +123,7 @@ fn a_seat_outlives_its_connection_and_another_connection_can_take_it() {
     let player = running.enter_by(Some(key), 7).player;
     running.tick();
     handle.disconnect(player, 7, running.now);
-    assert_eq!(handle.seat(player), Some(Seat::Waiting { until: running.now + seat_time }));
+    assert_eq!(handle.seat(player), Some(Seat::Suspended { until: running.now + seat_time }));
     running.tick();
     assert_eq!(running.come_back(key, 8), Some(player), "in time");
     for _ in 0..4 {
@@ -269,7 +269,7 @@ fn a_dismissed_player_leaves_with_or_without_a_connection_and_nobody_comes_back_
     running.tick();
     handle.disconnect(players[1], 2, running.now);
     let seats = players.map(|player| handle.dismiss(player, running.now));
-    assert!(matches!(seats, [Some(Seat::Connected(1)), Some(Seat::Waiting { .. })]), "{seats:?}");
+    assert!(matches!(seats, [Some(Seat::Connected(1)), Some(Seat::Suspended { .. })]), "{seats:?}");
     assert_eq!(keys.map(|key| running.come_back(key, 9)), [None, None]);
     assert_eq!(running.players(), [0; 0]);
     assert_eq!(handle.dismiss(players[0], running.now), None, "there is nobody");

@@ -33,9 +33,9 @@ impl Line {
         let offered = self.sender.offer(frames, |bytes| observed.extend_from_slice(bytes));
         match offered {
             EnqueueResult::Send(batch) => self.send(Some(batch), now),
-            EnqueueResult::Waits => {}
+            EnqueueResult::Queued => {}
             EnqueueResult::Full => return Some(false),
-            EnqueueResult::Ended => return None,
+            EnqueueResult::Closed => return None,
         }
         Some(true)
     }
@@ -81,7 +81,7 @@ fn the_rest_of_a_frame_precedes_later_frames_and_sent_bytes_are_not_kept() {
     let shared: Arc<[u8]> = b"SHARED".as_slice().into();
     for room in 0..14 {
         let mut line = Line::with_room(room);
-        for frames in [Frames::Lent(b"abcd"), Frames::Shared(&shared), Frames::Lent(b"ef")] {
+        for frames in [Frames::Borrowed(b"abcd"), Frames::Shared(&shared), Frames::Borrowed(b"ef")] {
             assert_eq!(line.offer(frames, START), Some(true));
         }
         assert_eq!(line.sender.backlog(), 12 - room.min(12));
@@ -112,12 +112,12 @@ fn shared_pieces_are_not_copied_and_many_are_sent_in_several_calls() {
 #[test]
 fn the_limit_holds_for_everything_but_the_final_close_frame() {
     let mut line = Line::with_room(0);
-    assert_eq!(line.offer(Frames::Lent(&vec![7; limits::SEND_QUEUE_BYTES]), START), Some(true));
-    assert_eq!(line.offer(Frames::Lent(b"x"), START), Some(false));
+    assert_eq!(line.offer(Frames::Borrowed(&vec![7; limits::SEND_QUEUE_BYTES]), START), Some(true));
+    assert_eq!(line.offer(Frames::Borrowed(b"x"), START), Some(false));
     assert!(line.sender.is_open() && line.sender.ending().is_none());
     assert!(line.close(CloseReason::Kicked, b"bye", START));
     assert!(!line.close(CloseReason::SlowClient, b"again", START));
-    assert_eq!(line.offer(Frames::Lent(b"x"), START), None);
+    assert_eq!(line.offer(Frames::Borrowed(b"x"), START), None);
     assert_eq!(
         line.sender.ending(),
         Some(DisconnectReason::Breach(CloseReason::Kicked)),
@@ -132,7 +132,7 @@ fn the_limit_holds_for_everything_but_the_final_close_frame() {
 #[test]
 fn a_send_buffer_full_for_the_grace_period_makes_a_slow_client() {
     let mut line = Line::with_room(1);
-    line.offer(Frames::Lent(b"abc"), START);
+    line.offer(Frames::Borrowed(b"abc"), START);
     let later = limits::SEND_STALL_TIME;
     assert_eq!(line.sender.poll(later + Duration::from_millis(1)), DueAction::Close(CloseReason::SlowClient));
     line.room = 1;
@@ -147,8 +147,8 @@ fn a_send_buffer_full_for_the_grace_period_makes_a_slow_client() {
 fn a_lost_peer_ends_the_queue_without_a_reason() {
     let mut line = Line::with_room(0);
     line.is_lost = true;
-    line.offer(Frames::Lent(b"abc"), START);
+    line.offer(Frames::Borrowed(b"abc"), START);
     assert_eq!((line.sender.backlog(), line.sender.is_open()), (0, false));
-    assert_eq!(line.offer(Frames::Lent(b"x"), START), None);
+    assert_eq!(line.offer(Frames::Borrowed(b"x"), START), None);
     assert_eq!(line.sender.ending(), None);
 }

@@ -95,10 +95,10 @@ fn a_native_client_sends_hello_in_our_version_first_and_then_watches_or_joins() 
         [SessionOutput::Welcome { lockstep: false }, joins("Ada", 3)]
     );
     assert!(!session.awaits_hello());
-    assert_eq!(handled(&mut session, &hello(1, Mode::Play)), [SessionOutput::Refused("hello_again", None)]);
+    assert_eq!(handled(&mut session, &hello(1, Mode::Play)), [SessionOutput::Error("hello_again", None)]);
     let mut session = new(true);
-    assert_eq!(handled(&mut session, &hello(1, Mode::Watch)), [SessionOutput::Welcome { lockstep: false }]);
-    assert_eq!(handled(&mut session, &step(Some(1))), [SessionOutput::Refused("not_playing", None)]);
+    assert_eq!(handled(&mut session, &hello(1, Mode::Spectate)), [SessionOutput::Welcome { lockstep: false }]);
+    assert_eq!(handled(&mut session, &step(Some(1))), [SessionOutput::Error("not_playing", None)]);
 }
 
 #[test]
@@ -107,7 +107,7 @@ fn a_sequence_must_increase_and_is_counted_for_dialects_without_one() {
     assert!(matches!(handled(&mut session, &step(Some(4)))[..], [SessionOutput::Command(..)]));
     for repeated in [4, 3] {
         let outputs = handled(&mut session, &step(Some(repeated)));
-        let [SessionOutput::Rejected(sequence, "repeated", Some(_))] = outputs[..] else {
+        let [SessionOutput::CommandRejected(sequence, "repeated", Some(_))] = outputs[..] else {
             panic!("{outputs:?}")
         };
         assert_eq!(sequence, u64::from(repeated), "the one that is answered");
@@ -138,7 +138,7 @@ fn names_are_cut_at_a_character_and_never_empty_and_chat_is_cleaned() {
     let SessionOutput::Command(command, ..) = &outputs[0] else { panic!("{outputs:?}") };
     assert_eq!(command.action.decoded(), Some(Action::Chat { text: "hithere".into() }));
     let outputs = handled(&mut playing(false), &chat(" \n "));
-    assert!(matches!(outputs[..], [SessionOutput::Refused("chat_empty", Some(_))]), "{outputs:?}");
+    assert!(matches!(outputs[..], [SessionOutput::Error("chat_empty", Some(_))]), "{outputs:?}");
 }
 
 #[test]
@@ -156,7 +156,7 @@ fn chat_pings_and_clan_requests_have_an_interval_each() {
         );
         let early = START + interval - Duration::from_nanos(1);
         let outputs = handled_at(early, &mut session, &packet);
-        assert!(matches!(outputs[..], [SessionOutput::Refused(refused, Some(_))] if refused == rule));
+        assert!(matches!(outputs[..], [SessionOutput::Error(refused, Some(_))] if refused == rule));
         let outputs = handled_at(START + interval, &mut session, &packet);
         assert!(matches!(outputs[..], [SessionOutput::Command(..)]), "{rule}: {outputs:?}");
     }
@@ -236,7 +236,7 @@ fn a_restored_session_continues_unchanged() {
         assert_eq!(save(&restored, elsewhere), saved);
         assert_eq!(restored.sequence(), session.sequence());
         assert_eq!(Session::peek(&saved), Some((session.awaits_hello(), session.sequence())));
-        let packets = [hello(1, Mode::Watch), chat("hello"), chat("hello"), ClientPacket::ToggleAttack];
+        let packets = [hello(1, Mode::Spectate), chat("hello"), chat("hello"), ClientPacket::ToggleAttack];
         for (after, packet) in [0, 100, 250, 300].map(Duration::from_millis).into_iter().zip(packets) {
             let (packet, mut expected, mut outputs) = (arrived(&packet), Vec::new(), Vec::new());
             assert_eq!(

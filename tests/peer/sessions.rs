@@ -104,7 +104,7 @@ impl Script {
     fn begin(&mut self) -> Vec<u8> {
         let hello = ClientPacket::Hello {
             version: 1 + u16::from(self.dice.roll(20) == 0),
-            mode: if self.dice.roll(4) == 0 { Mode::Watch } else { Mode::Play },
+            mode: if self.dice.roll(4) == 0 { Mode::Spectate } else { Mode::Play },
             name: Some("Bob".into()),
             skin: None,
         };

@@ -176,7 +176,7 @@ impl Driver for Doors {
     }
     fn admit(&mut self, token: Option<&str>, _lockstep: bool) -> Result<(), Denial> {
         self.said.push(token.map(str::to_owned));
-        if self.turns_away { Err(Denial::Unanswered) } else { Ok(()) }
+        if self.turns_away { Err(Denial::Silent) } else { Ok(()) }
     }
     fn follow(&mut self, _lockstep: bool) {}
     fn join(&mut self, profile: JoinRequest, _since: Option<u32>) -> Result<PlayerId, Denial> {

@@ -91,7 +91,7 @@ impl Busy {
                 .expect("there is room");
         }
         if self.tick.is_multiple_of(45) {
-            let say = Action::Say { text: format!("say {}", self.tick) };
+            let say = Action::Announce { text: format!("say {}", self.tick) };
             self.room.handle().push_operator(vec![say.encoded()]);
         }
         self.now += Duration::from_secs(1) / HZ;
@@ -148,7 +148,7 @@ impl Client {
             self.endpoint.write_message(&mut frames, message);
         }
         if !frames.is_empty() {
-            assert_eq!(self.line.offer(Frames::Lent(&frames), now), Some(true), "within the bound");
+            assert_eq!(self.line.offer(Frames::Borrowed(&frames), now), Some(true), "within the bound");
         }
         self.line.sender.life.alive(now);
         assert!(!matches!(self.line.sender.poll(now), DueAction::Close(_)));

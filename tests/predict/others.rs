@@ -29,7 +29,7 @@ fn errors<W: LocalWorld>(
     let mut truth = Vec::<(u32, Position)>::new();
     let act = |players: &mut [Client<W>], server: &mut EmbeddedServer, now: Duration, frame: u64| {
         let (watchers, walks) = players.split_at_mut(1);
-        walker = walker.or_else(|| Some(walks[0].prediction().world()?.own()?.0.into()));
+        walker = walker.or_else(|| Some(walks[0].prediction().world()?.own_player()?.0.into()));
         if walks[0].shown.is_some() {
             drive(&mut walks[0], server, now, frame);
         }
@@ -55,7 +55,7 @@ fn compare(shown: &[(i64, Position)], truth: &[(u32, Position)]) -> Vec<f64> {
         while rest.peek().is_some_and(|(at, _)| i64::from(*at) << 16 <= tick + (8 << 16)) {
             rest.next().into_iter().for_each(|(at, place)| track.push(at, place));
         }
-        let place = track.at(*tick).filter(|_| rest.peek().is_some());
+        let place = track.interpolate(*tick).filter(|_| rest.peek().is_some());
         errors.extend(place.map(|place| apart_px(*shown, place)));
     }
     errors

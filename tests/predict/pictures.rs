@@ -215,7 +215,7 @@ fn pictures_of_others() {
     let (mut ticks, mut exact) = (Vec::new(), BTreeMap::new());
     let act = |players: &mut [Player], server: &mut _, now: Duration, frame: u64| {
         let (watcher, walks) = players.split_at_mut(1);
-        walker = walker.or_else(|| Some(walks[0].prediction().world()?.own()?.0.into()));
+        walker = walker.or_else(|| Some(walks[0].prediction().world()?.own_player()?.0.into()));
         if frame.is_multiple_of(60) && walks[0].shown.is_some() {
             let way: u16 = if frame.is_multiple_of(120) { 0 } else { 32_768 };
             walks[0].command(server, "move", &[way.into()], now);

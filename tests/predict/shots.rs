@@ -97,7 +97,7 @@ impl Shooter {
         ann.prediction()
             .state()
             .into_iter()
-            .for_each(|state| SimpleLocalWorld::<Tanks>::numbers(state, &mut numbers));
+            .for_each(|state| SimpleLocalWorld::<Tanks>::export_numbers(state, &mut numbers));
         let shells = numbers.get(TANK..).unwrap_or_default().chunks_exact(SHELL);
         self.flying.retain(|_, at| now < self.shots[*at].seen + Duration::from_millis(200));
         for shell in shells {
@@ -202,7 +202,7 @@ pub fn duel(seed: u32, seconds: u64, is_compensated: bool) -> Shooter {
         run_until(&mut server, now, now + FRAME);
         now += FRAME;
         frame += 1;
-        let own = ann.prediction().world().and_then(|world| world.own()).map_or(0, |own| own.0.into());
+        let own = ann.prediction().world().and_then(|world| world.own_player()).map_or(0, |own| own.0.into());
         ann.frame(&mut server, now, |packet, _| shooter.hear(packet, own, now));
         let seen = &mut shooter.seen;
         bo.frame(&mut server, now, |packet, _| {
@@ -260,7 +260,7 @@ fn ways(ann: &Player) -> [u16; 2] {
     ann.prediction()
         .state()
         .into_iter()
-        .for_each(|state| SimpleLocalWorld::<Tanks>::numbers(state, &mut numbers));
+        .for_each(|state| SimpleLocalWorld::<Tanks>::export_numbers(state, &mut numbers));
     [0, 1].map(|at| numbers.get(at).map_or(0, |way| *way as u16))
 }
 

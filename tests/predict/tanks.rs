@@ -24,7 +24,7 @@ fn off(a: u16, b: u16) -> u16 {
 /// Where hull and turret point, in 1/65,536 turn.
 fn ways(state: &LocalState<Tanks>) -> [u16; 2] {
     let mut numbers = Vec::new();
-    SimpleLocalWorld::<Tanks>::numbers(state, &mut numbers);
+    SimpleLocalWorld::<Tanks>::export_numbers(state, &mut numbers);
     [numbers[0] as u16, numbers[1] as u16]
 }
 

@@ -377,7 +377,7 @@ fn ip(text: &str) -> IpAddr {
 
 /// Whether the address has sent so many wrong tokens that another one is too often.
 fn is_noted(gate: &AuthLimiter, address: &str, now: Duration) -> bool {
-    matches!(gate.attempt(ip(address), now, || false), Err(AuthError::TooOften(_)))
+    matches!(gate.attempt(ip(address), now, || false), Err(AuthError::TooManyAttempts(_)))
 }
 
 #[test]
@@ -386,18 +386,18 @@ fn the_gate_notes_a_household_until_its_wrong_tokens_are_forgotten_and_lets_a_ri
     for number in 0..limits::MAX_WRONG_TOKENS {
         for address in ["203.0.113.9", &format!("2001:db8::{number:x}")] {
             assert_eq!(gate.attempt(ip(address), start, || true), Ok(()));
-            assert_eq!(gate.attempt(ip(address), start, || false), Err(AuthError::Wrong));
+            assert_eq!(gate.attempt(ip(address), start, || false), Err(AuthError::WrongToken));
         }
     }
     let over = start + limits::WRONG_TOKEN_WINDOW;
     assert_eq!(gate.attempt(ip("203.0.113.9"), later, || true), Ok(()));
     for _ in 1..limits::TOKENS_TRIED_BURST {
         let tried = gate.attempt(ip("203.0.113.9"), later, || false);
-        assert_eq!(tried, Err(AuthError::TooOften(over - later)));
+        assert_eq!(tried, Err(AuthError::TooManyAttempts(over - later)));
     }
     let compared = || panic!("a token beyond the burst is not compared");
     let wait = Duration::from_secs(1) / limits::TOKENS_TRIED_PER_SECOND;
-    assert_eq!(gate.attempt(ip("203.0.113.9"), later, compared), Err(AuthError::TooOften(wait)));
+    assert_eq!(gate.attempt(ip("203.0.113.9"), later, compared), Err(AuthError::TooManyAttempts(wait)));
     let before = over - Duration::from_millis(1);
     for (address, now, expected) in [
         ("203.0.113.9", before, true),

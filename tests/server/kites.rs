@@ -64,7 +64,7 @@ impl Sky {
         let codes = PacketTables::from_texts(Game_::TABLES).expect("its table");
         let dialect = codes.dialect("kites").expect("its dialect");
         let mut row = NamedValues::default();
-        self.world.game().show(&mut row);
+        self.world.game().write_state(&mut row);
         row.set("tick", self.world.tick());
         let message = row.encode(&dialect, "state").expect("it fits");
         kites(&dialect.decode(Direction::ToClient, &message).expect("by the table"))
@@ -117,7 +117,7 @@ fn a_kite_flies_on_without_news_waits_for_an_absent_owner_and_goes_with_it() {
     assert_eq!(sky.kites(), [(mine, 100, 560)]);
     sky.wait(3);
     assert_eq!(sky.kites(), [(mine, 130, 560)], "300 px a second");
-    let away = (PlayerId::OPERATOR, SimpleAction::Away(ANN));
+    let away = (PlayerId::OPERATOR, SimpleAction::Disconnect(ANN));
     assert_eq!(sky.tick(vec![away]), [""; 0]);
     sky.wait(600);
     assert_eq!(sky.kites(), [(mine, 130, 560)], "it waits");

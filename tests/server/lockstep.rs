@@ -79,7 +79,7 @@ impl Locked {
             match self.follower.on_packet(&packet, &mut say, &mut told).expect("the same rules") {
                 FollowEvent::Report(report) => self.reports.push(report),
                 FollowEvent::Other => self.others.push(packet.to_string()),
-                FollowEvent::Began(_) | FollowEvent::Stepped(_) | FollowEvent::Noted => {}
+                FollowEvent::Synced(_) | FollowEvent::Stepped(_) | FollowEvent::Handled => {}
             }
             say.iter().for_each(|message| self.send(message));
         }
@@ -263,21 +263,21 @@ impl SimpleGame for Huge {
         Units::action(packet)
     }
 
-    fn act(
+    fn apply(
         &mut self,
         player: PlayerId,
         march: March,
         turns: &mut TickContext<'_>,
     ) -> Result<(), &'static str> {
-        self.units.act(player, march, turns)
+        self.units.apply(player, march, turns)
     }
 
     fn tick(&mut self, turns: &mut TickContext<'_>) {
         self.units.tick(turns);
     }
 
-    fn show(&self, row: &mut NamedValues) {
-        self.units.show(row);
+    fn write_state(&self, row: &mut NamedValues) {
+        self.units.write_state(row);
     }
 }
 

@@ -292,7 +292,7 @@ fn hard_limit() -> Option<u64> {
 fn a_client_over_its_rate_limit_is_warned_and_then_closed_with_1008() {
     let server = server();
     let mut client = Raw::connect(server.address(), "/play?token=");
-    client.say("native", &ClientPacket::Hello { version: 1, mode: Mode::Watch, name: None, skin: None });
+    client.say("native", &ClientPacket::Hello { version: 1, mode: Mode::Spectate, name: None, skin: None });
     let native = PacketTables::builtin().dialect("native").expect("built in");
     let ping = ClientPacket::Ping { nonce: Some(1) }.encode(&native);
     let mut flood = Vec::new();

@@ -37,7 +37,7 @@ impl Second {
         let url = format!("ws://{server}/play").parse().expect("a URL");
         let native = PacketTables::builtin().dialect("native").expect("built in");
         let mut talk = MooTestClient::connect(&url, None, native).expect("the upgrade");
-        let hello = ClientPacket::Hello { version: 1, mode: Mode::Watch, name: None, skin: None };
+        let hello = ClientPacket::Hello { version: 1, mode: Mode::Spectate, name: None, skin: None };
         talk.send_packet(&hello).expect("sent");
         Second { talk, asked: 0 }
     }

@@ -84,7 +84,7 @@ fn words(taken: &TapBatch) -> Vec<String> {
             let from = if *from == Side::Client { '>' } else { '<' };
             format!("{}{from}{}", seen.client, String::from_utf8_lossy(bytes))
         }
-        EventKind::Missed(missed) => format!("{} missed {}", seen.client, missed.bytes),
+        EventKind::Skipped(missed) => format!("{} missed {}", seen.client, missed.bytes),
         EventKind::Ended { rule } => format!("ended {} {rule}", seen.client),
         EventKind::World { snapshot } => format!("world {}", String::from_utf8_lossy(&snapshot.bytes)),
         EventKind::Tick { checksum, .. } => format!("tick {} {checksum}", seen.tick),
@@ -295,7 +295,7 @@ fn a_listener_that_loses_part_of_a_message_misses_the_rest_and_nothing_of_others
     let taken = listener.take(SOON);
     assert_eq!(
         taken.items[0].what,
-        EventKind::Missed(SkippedTraffic { messages: 3, bytes: 12, since_tick: 9 })
+        EventKind::Skipped(SkippedTraffic { messages: 3, bytes: 12, since_tick: 9 })
     );
     assert_eq!(words(&taken), ["1 missed 12", "ended 1 gone"]);
 }

@@ -33,7 +33,7 @@ quit                                 close the connection and exit
 #[derive(Clone, Debug, PartialEq)]
 pub enum PromptCommand {
     /// An empty line, or a comment that begins with `#`.
-    Nothing,
+    Empty,
     /// A single frame, masked like every client frame.
     Frame(Opcode, Vec<u8>),
     /// Raw bytes.
@@ -70,8 +70,8 @@ pub fn parse(line: &str, speech: WireFormat<'_>) -> Result<PromptCommand, String
     let is_packet = first_word(rest).contains('=');
     let text = || rest.as_bytes().to_vec();
     match word {
-        "" => Ok(PromptCommand::Nothing),
-        _ if word.starts_with('#') => Ok(PromptCommand::Nothing),
+        "" => Ok(PromptCommand::Empty),
+        _ if word.starts_with('#') => Ok(PromptCommand::Empty),
         "ping" if !is_packet => Ok(PromptCommand::Frame(Opcode::Ping, text())),
         "pong" if !is_packet => Ok(PromptCommand::Frame(Opcode::Pong, text())),
         "text" => Ok(PromptCommand::Frame(Opcode::Text, text())),
@@ -260,8 +260,8 @@ mod tests {
     #[test]
     fn other_inputs() {
         for (line, expected) in [
-            ("", PromptCommand::Nothing),
-            ("# wait 3", PromptCommand::Nothing),
+            ("", PromptCommand::Empty),
+            ("# wait 3", PromptCommand::Empty),
             ("ping", PromptCommand::Frame(Opcode::Ping, Vec::new())),
             ("ping are you there", PromptCommand::Frame(Opcode::Ping, b"are you there".to_vec())),
             ("ping nonce=7", PromptCommand::Frame(Opcode::Binary, vec![0x92, 6, 0x91, 7])),

@@ -219,7 +219,7 @@ impl PromptSession<'_, '_> {
         }
         let speech = WireFormat { dialect: self.live.dialect(), json: self.live.is_json() };
         match input::parse(line, speech)? {
-            PromptCommand::Nothing => {}
+            PromptCommand::Empty => {}
             PromptCommand::Quit => return Ok(false),
             PromptCommand::Help => self.print_above_prompt(input::HELP),
             PromptCommand::Packets => self.print_above_prompt(&self.packets()),

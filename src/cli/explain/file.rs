@@ -108,7 +108,7 @@ fn shown(found: &CaptureItem<'_>, names: &Names<'_>, begin_ns: u64, wanted: &Sho
     if wanted.form == OutputFormat::Json {
         let rest = match what {
             CaptureItemKind::Item(item) if is_wanted(&item.names()) => item.json(),
-            CaptureItemKind::Hole(side, bytes) if wanted.packet.is_none() => {
+            CaptureItemKind::Gap(side, bytes) if wanted.packet.is_none() => {
                 format!(r#"{{"from":"{}","hole":{bytes}}}"#, name(*side))
             }
             _ => return String::new(),
@@ -135,7 +135,7 @@ fn shown(found: &CaptureItem<'_>, names: &Names<'_>, begin_ns: u64, wanted: &Sho
                 guess.as_ref().map(|guess| format!("{at}    {}\n", guess.words())).unwrap_or_default();
             format!("{at}    {client}{name} at {server}{whole}\n{guess}")
         }
-        CaptureItemKind::Hole(side, bytes) => {
+        CaptureItemKind::Gap(side, bytes) => {
             format!("{at}  ? the capture lacks {} from the {}\n", count_noun(*bytes, "byte"), name(*side))
         }
     }

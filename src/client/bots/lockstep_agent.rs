@@ -141,7 +141,7 @@ impl<A: Agent> LockstepAgent<A> {
         self.messages.clear();
         let is_divided = self.share(packet, &mut out.packets);
         let heard = if is_divided {
-            Ok(FollowEvent::Noted)
+            Ok(FollowEvent::Handled)
         } else {
             self.follower.on_packet(packet, &mut out.packets, &mut self.messages)
         };
@@ -155,12 +155,12 @@ impl<A: Agent> LockstepAgent<A> {
                     out.add_fault("desync", format!("after tick {}: {}", report.tick, fields.join("; ")));
                 }
             }
-            Ok(FollowEvent::Began(tick)) => {
+            Ok(FollowEvent::Synced(tick)) => {
                 self.is_resync = self.agent.is_playing();
                 self.begin_to_share(tick, true);
             }
             Ok(FollowEvent::Stepped(tick)) => self.begin_to_share(tick, false),
-            Ok(FollowEvent::Noted) => {}
+            Ok(FollowEvent::Handled) => {}
             Err(reason) => out.add_fault("snapshot", reason),
         }
         if packet.row.name == COMMAND_FRAME {

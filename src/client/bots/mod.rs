@@ -19,13 +19,13 @@ use crate::ws::close::CloseCode;
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum BotStage {
     /// The upgrade is under way, or the bot has no body yet.
-    Coming,
+    Connecting,
     /// It has a body.
     Playing,
     /// It is leaving.
     Leaving,
     /// The connection is no longer usable.
-    Over,
+    Closed,
 }
 
 /// Observes a bot's traffic.
@@ -82,7 +82,7 @@ pub struct Bot<A, W = ()> {
 impl<A: Agent, W: BotObserver> Bot<A, W> {
     /// A bot on a new link.
     pub fn new(link: ClientConnection, dialect: Arc<Dialect>, agent: A, witness: W) -> Bot<A, W> {
-        let (stage, outcome) = (BotStage::Coming, AgentOutput::default());
+        let (stage, outcome) = (BotStage::Connecting, AgentOutput::default());
         Bot { link, dialect, is_json: false, stage, outcome, agent, witness }
     }
 
@@ -100,7 +100,7 @@ impl<A: Agent, W: BotObserver> Bot<A, W> {
 
     /// Handles the end of the byte stream; `reason` is the socket's error, if any.
     pub fn receive_eof(&mut self, reason: Option<&str>, now: Duration) {
-        if let Some(reason) = reason.filter(|_| self.stage != BotStage::Over) {
+        if let Some(reason) = reason.filter(|_| self.stage != BotStage::Closed) {
             self.end(reason);
             return;
         }
@@ -118,7 +118,7 @@ impl<A: Agent, W: BotObserver> Bot<A, W> {
 
     /// Leaves: from now on, a close by the server is not a disconnect.
     pub fn leave(&mut self) {
-        if self.stage != BotStage::Over {
+        if self.stage != BotStage::Closed {
             self.stage = BotStage::Leaving;
             self.link.close();
         }
@@ -126,7 +126,7 @@ impl<A: Agent, W: BotObserver> Bot<A, W> {
 
     /// Closes as a page does that is left or loaded again: it may come back.
     pub fn close_going_away(&mut self) {
-        if self.stage != BotStage::Over {
+        if self.stage != BotStage::Closed {
             self.stage = BotStage::Leaving;
             self.link.close_with(CloseCode::GOING_AWAY);
         }
@@ -194,7 +194,7 @@ impl<A: Agent, W: BotObserver> Bot<A, W> {
             }
             Err(error) => self.witness.error(error.name(), error.to_string()),
         }
-        if self.stage == BotStage::Coming && self.agent.is_playing() {
+        if self.stage == BotStage::Connecting && self.agent.is_playing() {
             self.stage = BotStage::Playing;
         }
     }
@@ -209,9 +209,9 @@ impl<A: Agent, W: BotObserver> Bot<A, W> {
     }
 
     fn end(&mut self, reason: &str) {
-        if !matches!(self.stage, BotStage::Leaving | BotStage::Over) {
+        if !matches!(self.stage, BotStage::Leaving | BotStage::Closed) {
             self.witness.ended(reason);
         }
-        self.stage = BotStage::Over;
+        self.stage = BotStage::Closed;
     }
 }

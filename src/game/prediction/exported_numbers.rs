@@ -102,7 +102,7 @@ impl<W: LocalWorld> Predictor for PredictorExport<W> {
         out.push(number(events.len() as u64));
         events.iter().for_each(|event| out.extend(W::event_numbers(event)));
         if let Some(state) = self.prediction.state() {
-            W::numbers(state, out);
+            W::export_numbers(state, out);
         }
     }
 

@@ -48,7 +48,7 @@ impl PositionHistory {
 
     /// Where it was at a tick, in 1/65,536 tick; the newest place behind the newest sample. `None`
     /// without samples.
-    pub fn at(&self, tick: i64) -> Option<Position> {
+    pub fn interpolate(&self, tick: i64) -> Option<Position> {
         let fixed = |tick: u32| i64::from(tick) << 16;
         let next = self.samples.iter().position(|(at, _)| fixed(*at) > tick);
         match next {
@@ -75,7 +75,7 @@ impl PositionHistory {
         let (last, place) = *self.samples.back()?;
         let beyond = tick - (i64::from(last) << 16);
         if beyond <= 0 {
-            return self.at(tick);
+            return self.interpolate(tick);
         }
         let before = self.samples.iter().rev().nth(1);
         let Some((before, from)) = before.filter(|(before, _)| last - before <= 3 * update_ticks) else {

@@ -37,7 +37,7 @@ pub trait LocalWorld: Sized + Debug + Send {
     fn tick_hz(&self) -> u32;
 
     /// What the packets of a client mean.
-    fn verbs(dialect: &Dialect) -> Box<dyn PacketHandler>;
+    fn packet_handler(dialect: &Dialect) -> Box<dyn PacketHandler>;
 
     /// Whether an action runs before the server has confirmed it.
     fn is_foreseen(action: &Self::Action) -> bool;
@@ -54,7 +54,7 @@ pub trait LocalWorld: Sized + Debug + Send {
     fn collect_remote_players(&self, packet: &DecodedPacket<'_>, others: &mut RemotePlayers);
 
     /// The own player's number.
-    fn own(&self) -> Option<PlayerId>;
+    fn own_player(&self) -> Option<PlayerId>;
 
     /// Runs one tick, and empties the list of commands. Returns the events of the own player.
     fn step(
@@ -65,10 +65,10 @@ pub trait LocalWorld: Sized + Debug + Send {
     ) -> Option<Self::Event>;
 
     /// Where the own player is.
-    fn place(state: &Self::State) -> Position;
+    fn position(state: &Self::State) -> Position;
 
     /// What a page shows of the own player besides its place: appends numbers.
-    fn numbers(state: &Self::State, out: &mut Vec<i32>);
+    fn export_numbers(state: &Self::State, out: &mut Vec<i32>);
 
     /// An event as numbers, for a page.
     fn event_numbers(event: &Self::Event) -> [i32; 2];

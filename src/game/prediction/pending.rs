@@ -49,7 +49,7 @@ impl<A: Clone> PendingCommands<A> {
     }
 
     /// Keeps those behind this sequence.
-    pub fn keep(&mut self, acked: u64) {
+    pub fn drop_acked(&mut self, acked: u64) {
         self.list.retain(|one| one.sequence > acked);
     }
 

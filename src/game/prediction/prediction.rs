@@ -70,7 +70,7 @@ impl<W: LocalWorld> Prediction<W> {
     pub fn new(dialect: &Dialect) -> Prediction<W> {
         Prediction {
             world: None,
-            verbs: W::verbs(dialect),
+            verbs: W::packet_handler(dialect),
             clock: ServerClock::default(),
             confirmed: None,
             pending: PendingCommands::new(),
@@ -114,7 +114,7 @@ impl<W: LocalWorld> Prediction<W> {
         world.collect_remote_players(packet, others);
         // A pong may overtake the update of its tick.
         let is_pong = packet.row.name == "pong";
-        others.news(tick.saturating_sub(if is_pong { self.clock.update_ticks() } else { 0 }));
+        others.on_update(tick.saturating_sub(if is_pong { self.clock.update_ticks() } else { 0 }));
         others.glide(&shown, &moment);
     }
 
@@ -129,7 +129,7 @@ impl<W: LocalWorld> Prediction<W> {
         let known = self.others.as_ref().zip(self.world.as_ref());
         let shown = known.map(|(others, world)| {
             let walk_on = |from, velocity, ticks| world.walk_on(from, velocity, ticks);
-            others.shown(&RenderTime { clock: &self.clock, now, tick_hz: world.tick_hz(), walk_on })
+            others.positions(&RenderTime { clock: &self.clock, now, tick_hz: world.tick_hz(), walk_on })
         });
         shown.unwrap_or_default()
     }
@@ -187,7 +187,7 @@ impl<W: LocalWorld> Prediction<W> {
         let mut state = confirmed;
         world.apply_packet(packet, &mut state);
         let acked = self.acked;
-        self.pending.keep(acked);
+        self.pending.drop_acked(acked);
         let Some(state) = state else { return self.reset() };
         self.confirmed = Some((tick, state));
         let had_body = self.ahead.is_some();
@@ -205,7 +205,7 @@ impl<W: LocalWorld> Prediction<W> {
         for at in first..tick {
             let is_due =
                 |one: &PendingCommand<_>| one.sequence <= self.acked && one.tick.clamp(first, tick - 1) == at;
-            self.pending.collect(world.own(), is_due, &mut self.commands);
+            self.pending.collect(world.own_player(), is_due, &mut self.commands);
             world.step(at, &mut state, &mut self.commands);
         }
         Some(state)
@@ -242,7 +242,7 @@ impl<W: LocalWorld> Prediction<W> {
         let is_due = |one: &PendingCommand<_>| {
             is_on && one.tick.max(first) == at && one.tick.saturating_add(late) > first
         };
-        self.pending.collect(world.own(), is_due, &mut self.commands);
+        self.pending.collect(world.own_player(), is_due, &mut self.commands);
         let event = world.step(at, state, &mut self.commands);
         if at > self.event_tick && event.is_some() && is_on {
             self.event_tick = at;
@@ -266,8 +266,8 @@ impl<W: LocalWorld> Prediction<W> {
         let mut asks = Vec::new();
         self.verbs.packet(&packet, now, Duration::ZERO, &mut asks);
         let action = asks.iter().find_map(|ask| match ask {
-            PacketEffect::Act(action, _) => action.decoded::<W::Action>(),
-            PacketEffect::Refuse(..) => None,
+            PacketEffect::Command(action, _) => action.decoded::<W::Action>(),
+            PacketEffect::Error(..) => None,
         });
         let now_tick = self.ahead.as_ref().map(|ahead| ahead.tick);
         let named = packet.integer("tick").or(now_tick).or_else(|| Some(self.clock.ahead(now)?.0));
@@ -334,7 +334,7 @@ impl<W: LocalWorld> Prediction<W> {
     /// The place between the state before the running tick and the one after it.
     fn interpolate_at(&self, part: u16) -> Option<Position> {
         let ahead = self.ahead.as_ref()?;
-        let ((x, y), (to_x, to_y)) = (W::place(&ahead.from), W::place(&ahead.to));
+        let ((x, y), (to_x, to_y)) = (W::position(&ahead.from), W::position(&ahead.to));
         let mix =
             |a: i32, b: i32| (i64::from(a) + (i64::from(b) - i64::from(a)) * i64::from(part) / 65_536) as i32;
         Some((mix(x, to_x), mix(y, to_y)))
@@ -342,7 +342,7 @@ impl<W: LocalWorld> Prediction<W> {
 
     /// The place at the end of the running tick, by which corrections are measured.
     fn position_now(&self) -> Option<Position> {
-        self.ahead.as_ref().map(|ahead| W::place(&ahead.to))
+        self.ahead.as_ref().map(|ahead| W::position(&ahead.to))
     }
 
     /// The tick that a command sent now is for, once the line is measured: the one that runs. `None` also

@@ -98,12 +98,12 @@ impl RemotePlayers {
     }
 
     /// There was news of a tick: whoever was not named stands where it was.
-    pub(super) fn news(&mut self, tick: u32) {
+    pub(super) fn on_update(&mut self, tick: u32) {
         self.all.values_mut().for_each(|other| other.track.hold(tick));
     }
 
     /// The numbers of those in view, and where each is shown.
-    pub(super) fn shown(
+    pub(super) fn positions(
         &self,
         at: &RenderTime<'_, impl Fn(Position, Position, u32) -> Position>,
     ) -> Vec<(u32, Position)> {
@@ -111,7 +111,7 @@ impl RemotePlayers {
         let tick = if self.interpolation_enabled { tick } else { i64::MAX };
         let place = |other: &RemotePlayer| match self.extrapolates() {
             true => Some(other.glide.apply(other.run_on(tick, at)?, at.now)),
-            false => other.track.at(tick),
+            false => other.track.interpolate(tick),
         };
         self.all.iter().filter_map(|(number, other)| Some((*number, place(other)?))).collect()
     }
@@ -178,7 +178,7 @@ mod tests {
         let straight =
             |(x, y): Position, (vx, vy): Position, ticks: u32| (x + vx * ticks as i32, y + vy * ticks as i32);
         let moment = |now: u64| RenderTime { clock: &clock, now: at(now), tick_hz: 20, walk_on: straight };
-        let x = |others: &RemotePlayers, now| f64::from(others.shown(&moment(now))[0].1.0) / f64::from(PX);
+        let x = |others: &RemotePlayers, now| f64::from(others.positions(&moment(now))[0].1.0) / f64::from(PX);
         let before = x(&others, 1_400);
         let shown = others.run_on(&moment(1_400));
         assert_eq!(shown.len(), 1, "it is run on");

@@ -104,7 +104,7 @@ impl<S: SimpleGame> Game for Simple<S> {
             ));
         }
         let mut row = NamedValues::default();
-        S::new(&WorldParams::default_for::<SimpleWorld<S>>(0)).show(&mut row);
+        S::new(&WorldParams::default_for::<SimpleWorld<S>>(0)).write_state(&mut row);
         row.set("tick", 0);
         row.encode(&dialect, "state")
             .map(drop)
@@ -128,7 +128,7 @@ impl<S: SimpleGame> Game for Simple<S> {
     }
 
     fn disconnect(player: PlayerId) -> SimpleAction<S::Action> {
-        SimpleAction::Away(player)
+        SimpleAction::Disconnect(player)
     }
 
     fn names(sim: &SimpleWorld<S>) -> Vec<(PlayerId, String)> {
@@ -164,10 +164,10 @@ impl<S: SimpleGame> PacketHandler for SimplePacketHandler<S> {
         asks: &mut Vec<PacketEffect>,
     ) {
         asks.push(match S::action(packet) {
-            Some(action) => PacketEffect::Act(SimpleAction::Act(action).encoded(), None),
+            Some(action) => PacketEffect::Command(SimpleAction::Act(action).encoded(), None),
             None => {
                 let detail = "the game does nothing with this packet, or with these values";
-                PacketEffect::Refuse("unused_packet", Some(detail))
+                PacketEffect::Error("unused_packet", Some(detail))
             }
         });
     }
@@ -189,7 +189,7 @@ impl<S: SimpleGame> Publisher<Simple<S>> for SimplePublisher {
 
     fn publish(&mut self, world: &SimpleWorld<S>, margin: &dyn Fn(PlayerId) -> i16) -> Published<Simple<S>> {
         let mut row = NamedValues::default();
-        world.game.show(&mut row);
+        world.game.write_state(&mut row);
         if row != self.last || self.version == 0 {
             self.version += 1;
             self.last.clone_from(&row);

@@ -80,7 +80,7 @@ impl<S: PredictedGame> LocalWorld for SimpleLocalWorld<S> {
         self.tick_hz
     }
 
-    fn verbs(_: &Dialect) -> Box<dyn PacketHandler> {
+    fn packet_handler(_: &Dialect) -> Box<dyn PacketHandler> {
         Box::new(SimplePacketHandler::<S>(std::marker::PhantomData))
     }
 
@@ -114,7 +114,7 @@ impl<S: PredictedGame> LocalWorld for SimpleLocalWorld<S> {
         S::others(packet, self.own, others);
     }
 
-    fn own(&self) -> Option<PlayerId> {
+    fn own_player(&self) -> Option<PlayerId> {
         self.own
     }
 
@@ -129,11 +129,11 @@ impl<S: PredictedGame> LocalWorld for SimpleLocalWorld<S> {
         None
     }
 
-    fn place(LocalState { own, world }: &LocalState<S>) -> Position {
+    fn position(LocalState { own, world }: &LocalState<S>) -> Position {
         world.game.place(*own).unwrap_or_default()
     }
 
-    fn numbers(LocalState { own, world }: &LocalState<S>, out: &mut Vec<i32>) {
+    fn export_numbers(LocalState { own, world }: &LocalState<S>, out: &mut Vec<i32>) {
         world.game.numbers(*own, out);
     }
 

@@ -60,7 +60,7 @@ pub trait SimpleGame: Field + Clone + Debug + PartialEq + Send + Sync + 'static 
 
     /// A player's connection is gone; another one may come back to the player in a while. Whatever the
     /// player did ends here.
-    fn away(&mut self, player: PlayerId) {
+    fn disconnect(&mut self, player: PlayerId) {
         let _ = player;
     }
 
@@ -69,7 +69,7 @@ pub trait SimpleGame: Field + Clone + Debug + PartialEq + Send + Sync + 'static 
     /// # Errors
     /// A rule's name: the player may not do this, and nothing has changed. Its client is told so by the
     /// packet `command_rejected`, or if the table lacks it, by `error`.
-    fn act(
+    fn apply(
         &mut self,
         player: PlayerId,
         action: Self::Action,
@@ -80,7 +80,7 @@ pub trait SimpleGame: Field + Clone + Debug + PartialEq + Send + Sync + 'static 
     fn tick(&mut self, turns: &mut TickContext<'_>);
 
     /// The values of the packet `state`, by the names of its arguments.
-    fn show(&self, row: &mut NamedValues);
+    fn write_state(&self, row: &mut NamedValues);
 
     /// The values of the packet `own`: the exact state of a player, for its own client.
     fn own(&self, player: PlayerId, row: &mut NamedValues) {

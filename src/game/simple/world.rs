@@ -20,7 +20,7 @@ pub enum SimpleAction<A> {
     /// A player goes.
     Leave(PlayerId),
     /// A player's connection is gone, and its seat waits for another.
-    Away(PlayerId),
+    Disconnect(PlayerId),
     /// A player does something.
     Act(A),
 }
@@ -37,7 +37,7 @@ impl<A: Field + Clone + Debug + Ord + Send + 'static> Action for SimpleAction<A>
                 out.push(1);
                 out.extend(player.0.to_le_bytes());
             }
-            SimpleAction::Away(player) => {
+            SimpleAction::Disconnect(player) => {
                 out.push(3);
                 out.extend(player.0.to_le_bytes());
             }
@@ -55,7 +55,7 @@ impl<A: Field + Clone + Debug + Ord + Send + 'static> Action for SimpleAction<A>
             0 => Ok(SimpleAction::Join(PlayerId(from.u16()?), from.text()?)),
             1 => Ok(SimpleAction::Leave(PlayerId(from.u16()?))),
             2 => A::read(from).map(SimpleAction::Act),
-            3 => Ok(SimpleAction::Away(PlayerId(from.u16()?))),
+            3 => Ok(SimpleAction::Disconnect(PlayerId(from.u16()?))),
             kind => Err(Malformed::Kind(kind)),
         }
     }
@@ -64,7 +64,7 @@ impl<A: Field + Clone + Debug + Ord + Send + 'static> Action for SimpleAction<A>
         match self {
             SimpleAction::Join(player, name) => Some(MembershipChange::Joined(*player, name.clone())),
             SimpleAction::Leave(player) => Some(MembershipChange::Left(*player)),
-            SimpleAction::Away(player) => Some(MembershipChange::Disconnected(*player)),
+            SimpleAction::Disconnect(player) => Some(MembershipChange::Disconnected(*player)),
             SimpleAction::Act(_) => None,
         }
     }
@@ -130,7 +130,7 @@ impl<S: SimpleGame> SimpleWorld<S> {
             SimpleAction::Act(action) if player != PlayerId::OPERATOR => {
                 let SimpleWorld { identity, tick, random, game, told, .. } = self;
                 let mut turns = TickContext { tick: *tick, tick_hz: identity.tick_hz, random, events: told };
-                let acted = game.act(player, action, &mut turns).map(|()| None);
+                let acted = game.apply(player, action, &mut turns).map(|()| None);
                 acted.inspect_err(|rule| turns.reject(player, rule))
             }
             SimpleAction::Act(_) => Err("player_only"),
@@ -147,10 +147,10 @@ impl<S: SimpleGame> SimpleWorld<S> {
                 self.seats.insert(at, PlayerEntry { player, name, sequence: 0 });
                 Ok(None)
             }
-            SimpleAction::Away(player) => {
+            SimpleAction::Disconnect(player) => {
                 let at = self.seat(player).map_err(|_| "unknown_player")?;
                 self.seats[at].sequence = 0;
-                self.game.away(player);
+                self.game.disconnect(player);
                 Ok(None)
             }
             SimpleAction::Leave(player) => {

@@ -73,7 +73,7 @@ impl PacketObserver for CheckingObserver {
             }
         }
         self.deeds.add(&self.check.take_deeds());
-        if let ServerPacket::Say { text } | ServerPacket::Chat { text, .. } = heard {
+        if let ServerPacket::Notice { text } | ServerPacket::Chat { text, .. } = heard {
             let number = text.strip_prefix(NOTICE).and_then(|number| number.parse::<u32>().ok());
             if let Some((number, before)) =
                 number.zip(self.notices.last()).filter(|(number, last)| number <= last)

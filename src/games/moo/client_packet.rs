@@ -12,7 +12,7 @@ use crate::packet::{DecodedPacket, Row};
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Mode {
     /// 0: watch without a body.
-    Watch,
+    Spectate,
     /// 1: play.
     Play,
 }
@@ -81,7 +81,7 @@ impl<'a> ClientPacket<'a> {
         let (sequence, tick) = (from.integer("sequence"), from.integer("tick"));
         Some(match from.row.name.as_str() {
             "hello" => {
-                let mode = if from.integer::<u8>("mode")? == 0 { Mode::Watch } else { Mode::Play };
+                let mode = if from.integer::<u8>("mode")? == 0 { Mode::Spectate } else { Mode::Play };
                 let (name, skin) = (from.text("name"), from.integer("skin"));
                 Self::Hello { version: from.integer("version")?, mode, name, skin }
             }

@@ -43,8 +43,8 @@ pub fn words(action: &Action) -> String {
         Action::Spawn { what: Spawned::Item(id), x_px, y_px } => {
             format!("spawn item={id}{} x_px={x_px} y_px={y_px}", item(*id))
         }
-        Action::Say { text } => format!("say text={text:?}"),
-        Action::Away { player } => format!("away player={}", player.0),
+        Action::Announce { text } => format!("say text={text:?}"),
+        Action::Disconnect { player } => format!("away player={}", player.0),
     }
 }
 

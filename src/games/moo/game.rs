@@ -83,7 +83,7 @@ impl Game for Moo {
     }
 
     fn disconnect(player: PlayerId) -> Action {
-        Action::Away { player }
+        Action::Disconnect { player }
     }
 
     fn describe_action(action: &Action) -> String {

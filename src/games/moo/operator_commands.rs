@@ -29,7 +29,7 @@ fn announce(rest: &str, _: PlayerLookup<'_>) -> ParsedCommand {
     if rest.is_empty() {
         return Err(usage(""));
     }
-    Ok((Action::Say { text: rest.to_owned() }.encoded(), "said".to_owned()))
+    Ok((Action::Announce { text: rest.to_owned() }.encoded(), "said".to_owned()))
 }
 
 fn spawn(rest: &str, _: PlayerLookup<'_>) -> ParsedCommand {

@@ -100,7 +100,7 @@ impl MooPacketHandler {
     }
 
     fn act(&mut self, action: &Action) -> PacketEffect {
-        PacketEffect::Act(action.encoded_in(&mut self.buffer), shared_rate_limit_of(action))
+        PacketEffect::Command(action.encoded_in(&mut self.buffer), shared_rate_limit_of(action))
     }
 }
 
@@ -188,7 +188,7 @@ impl GameVerbs for MooPacketHandler {
         };
         asks.push(match action {
             Ok(action) => self.act(&action),
-            Err((rule, detail)) => PacketEffect::Refuse(rule, detail),
+            Err((rule, detail)) => PacketEffect::Error(rule, detail),
         });
     }
 

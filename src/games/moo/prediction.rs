@@ -145,7 +145,7 @@ impl LocalWorld for MooLocalWorld {
         self.tick_hz
     }
 
-    fn verbs(_: &Dialect) -> Box<dyn game::PacketHandler> {
+    fn packet_handler(_: &Dialect) -> Box<dyn game::PacketHandler> {
         Box::<MooPacketHandler>::default()
     }
 
@@ -216,7 +216,7 @@ impl LocalWorld for MooLocalWorld {
         }
     }
 
-    fn own(&self) -> Option<PlayerId> {
+    fn own_player(&self) -> Option<PlayerId> {
         self.own
     }
 
@@ -229,14 +229,14 @@ impl LocalWorld for MooLocalWorld {
         self.local.step(tick, state, commands)
     }
 
-    fn place(state: &OwnState) -> Position {
+    fn position(state: &OwnState) -> Position {
         let (x, y) = state.at();
         (x.0, y.0)
     }
 
     /// The heading in 1/65,536 turn, the weapon, the item in the hand or -1; then each structure that the
     /// server has not confirmed: item, x, y in px, heading.
-    fn numbers(state: &OwnState, out: &mut Vec<i32>) {
+    fn export_numbers(state: &OwnState, out: &mut Vec<i32>) {
         out.push(state.heading().0.into());
         let (weapon, item) = state.hand();
         out.extend([weapon.into(), item.map_or(-1, i32::from)]);

@@ -79,7 +79,7 @@ fn operate((draw, player, notice, published): OperatorInput<'_>, dice: &mut BotR
         name,
         action: action.encoded(),
         is_gift: matches!(action, Action::Grant { .. }),
-        is_notice: matches!(action, Action::Say { .. }),
+        is_notice: matches!(action, Action::Announce { .. }),
     };
     Some(match (draw, player) {
         (7..=60, Some(player)) => {
@@ -88,7 +88,7 @@ fn operate((draw, player, notice, published): OperatorInput<'_>, dice: &mut BotR
             operated("operator: grant", Action::Grant { player, resource, amount })
         }
         (61..=130, Some(player)) => operated("operator: spawn", spawn(player, published?, dice)?),
-        _ => operated("operator: say", Action::Say { text: format!("{NOTICE}{notice}") }),
+        _ => operated("operator: say", Action::Announce { text: format!("{NOTICE}{notice}") }),
     })
 }
 
@@ -116,7 +116,7 @@ fn nuisance(dialect: &Dialect, nuisance: StressPacket) -> Vec<u8> {
     let packet = match nuisance {
         StressPacket::Enter if is_native => hello(Mode::Play),
         StressPacket::Enter => ClientPacket::EnterGame { name, skin, moofoll: true },
-        StressPacket::Spectate if is_native => hello(Mode::Watch),
+        StressPacket::Spectate if is_native => hello(Mode::Spectate),
         StressPacket::Follow(player) if is_native => ClientPacket::Follow { player },
         StressPacket::Spectate | StressPacket::Follow(_) => return Vec::new(),
         StressPacket::Act(sequence, bits) => {

@@ -110,14 +110,14 @@ impl SimpleGame for Tanks {
         self.roster_changed = true;
     }
 
-    fn away(&mut self, player: PlayerId) {
+    fn disconnect(&mut self, player: PlayerId) {
         if let Some(tank) = self.tanks.iter_mut().find(|tank| tank.player == player) {
             tank.control = Control { aim: tank.control.aim, ..Control::default() };
             tank.delay = 0;
         }
     }
 
-    fn act(
+    fn apply(
         &mut self,
         player: PlayerId,
         control: Control,
@@ -143,7 +143,7 @@ impl SimpleGame for Tanks {
         }
     }
 
-    fn show(&self, row: &mut NamedValues) {
+    fn write_state(&self, row: &mut NamedValues) {
         let turn8 = |angle: Angle| angle.0.wrapping_add(0x80) >> 8;
         self.round.show(row);
         row.list(

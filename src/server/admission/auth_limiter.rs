@@ -45,10 +45,10 @@ fn tried() -> RateLimit {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum AuthError {
     /// The token is wrong.
-    Wrong,
+    WrongToken,
     /// The address sent too many wrong tokens, and this one is wrong or was not compared. The address may
     /// retry after this time.
-    TooOften(Duration),
+    TooManyAttempts(Duration),
 }
 
 impl AuthLimiter {
@@ -67,9 +67,9 @@ impl AuthLimiter {
         failures.retain(|_, failures| !failures.is_over(now));
         let seen = failures.get_mut(&household).filter(|seen| seen.count >= limits::MAX_WRONG_TOKENS);
         if let Some(of_address) = seen {
-            tried().take(&mut of_address.full_at, now).map_err(AuthError::TooOften)?;
+            tried().take(&mut of_address.full_at, now).map_err(AuthError::TooManyAttempts)?;
             let over = of_address.since + limits::WRONG_TOKEN_WINDOW;
-            return if is_right() { Ok(()) } else { Err(AuthError::TooOften(over.saturating_sub(now))) };
+            return if is_right() { Ok(()) } else { Err(AuthError::TooManyAttempts(over.saturating_sub(now))) };
         }
         if is_right() {
             return Ok(());
@@ -84,7 +84,7 @@ impl AuthLimiter {
             .entry(household)
             .or_insert(Failures { since: now, count: 0, full_at: Duration::ZERO })
             .count += 1;
-        Err(AuthError::Wrong)
+        Err(AuthError::WrongToken)
     }
 }
 

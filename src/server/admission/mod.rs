@@ -33,14 +33,14 @@ pub enum SlotKind {
     /// A client.
     Client,
     /// A watcher at `/wire`.
-    Watcher,
+    Inspector,
 }
 
 /// The reason for refusing a connection.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum RefusalReason {
     /// There is no place, in total or for this address.
-    NoPlace(SlotKind, NoSlot),
+    NoSlot(SlotKind, NoSlot),
     /// A new connection took the place of this unfinished request.
     Displaced,
     /// The server is stopping or could not start a thread.
@@ -53,12 +53,12 @@ impl RefusalReason {
     /// The name in logs and metrics.
     pub fn name(self) -> &'static str {
         match self {
-            RefusalReason::NoPlace(SlotKind::Pending, NoSlot::Full) => "heads_pending",
-            RefusalReason::NoPlace(SlotKind::Pending, NoSlot::ForAddress) => "heads_pending_for_address",
-            RefusalReason::NoPlace(SlotKind::Client, NoSlot::Full) => "clients",
-            RefusalReason::NoPlace(SlotKind::Client, NoSlot::ForAddress) => "clients_for_address",
-            RefusalReason::NoPlace(SlotKind::Watcher, NoSlot::Full) => "watchers",
-            RefusalReason::NoPlace(SlotKind::Watcher, NoSlot::ForAddress) => "watchers_for_address",
+            RefusalReason::NoSlot(SlotKind::Pending, NoSlot::Full) => "heads_pending",
+            RefusalReason::NoSlot(SlotKind::Pending, NoSlot::AddressLimit) => "heads_pending_for_address",
+            RefusalReason::NoSlot(SlotKind::Client, NoSlot::Full) => "clients",
+            RefusalReason::NoSlot(SlotKind::Client, NoSlot::AddressLimit) => "clients_for_address",
+            RefusalReason::NoSlot(SlotKind::Inspector, NoSlot::Full) => "watchers",
+            RefusalReason::NoSlot(SlotKind::Inspector, NoSlot::AddressLimit) => "watchers_for_address",
             RefusalReason::Displaced => "displaced",
             RefusalReason::Unavailable => "unavailable",
             RefusalReason::Banned => "banned",
@@ -181,7 +181,7 @@ impl Admission {
             }
             taken = counts.pool(SlotKind::Pending).take(number, household);
         }
-        let displaced = taken.map_err(|why| RefusalReason::NoPlace(SlotKind::Pending, why))?;
+        let displaced = taken.map_err(|why| RefusalReason::NoSlot(SlotKind::Pending, why))?;
         let permit = Permit { admission: Arc::clone(self), number, household, place: SlotKind::Pending };
         Ok(Admitted { permit, displaced })
     }
@@ -231,7 +231,7 @@ impl Permit {
         let mut counts = self.admission.counts.lock();
         counts.check(self.number, household)?;
         let attributed = counts.pool(SlotKind::Pending).set_address(self.number, household);
-        attributed.map_err(|why| RefusalReason::NoPlace(SlotKind::Pending, why))?;
+        attributed.map_err(|why| RefusalReason::NoSlot(SlotKind::Pending, why))?;
         self.household = Some(household);
         Ok(())
     }
@@ -246,7 +246,7 @@ impl Permit {
         let mut counts = self.admission.counts.lock();
         counts.check(self.number, household)?;
         let taken = counts.pool(place).take(self.number, Some(household));
-        taken.map_err(|why| RefusalReason::NoPlace(place, why))?;
+        taken.map_err(|why| RefusalReason::NoSlot(place, why))?;
         counts.pool(SlotKind::Pending).give_back(self.number);
         self.admission.slot_released.notify_one();
         self.place = place;

@@ -46,7 +46,7 @@ pub enum NoSlot {
     /// None is left.
     Full,
     /// The address has used up its share.
-    ForAddress,
+    AddressLimit,
 }
 
 /// Who holds a place: an address, or `None` for the proxies' connections whose clients are not
@@ -151,7 +151,7 @@ impl Pool {
     fn check_share(&self, held: usize, spare: usize) -> Result<(), NoSlot> {
         let takes_over = self.shares.displaces && self.largest_holding() >= 2 * (held + 1);
         let is_within = !self.shares.is_divided || held == 0 || held < spare || takes_over;
-        if held < self.shares.per_address && is_within { Ok(()) } else { Err(NoSlot::ForAddress) }
+        if held < self.shares.per_address && is_within { Ok(()) } else { Err(NoSlot::AddressLimit) }
     }
 
     /// Free places above the reserve.

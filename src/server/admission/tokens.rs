@@ -246,8 +246,8 @@ impl Authenticator {
         };
         match self.gate.attempt(address, now, is_right) {
             Ok(()) => Ok(holder.map_or(Permission::Spectator, Permission::Holder)),
-            Err(AuthError::Wrong) => Err(CloseReason::TokenWrong),
-            Err(AuthError::TooOften(_)) => Err(CloseReason::TooManyTokenAttempts),
+            Err(AuthError::WrongToken) => Err(CloseReason::TokenWrong),
+            Err(AuthError::TooManyAttempts(_)) => Err(CloseReason::TooManyTokenAttempts),
         }
     }
 }

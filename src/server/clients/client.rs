@@ -216,7 +216,7 @@ impl<L: Transport> Client<L> {
         match self.sender.offer(frames, |frames| self.line.queued(self, frames, now)) {
             EnqueueResult::Send(batch) => self.transmit(batch, now),
             EnqueueResult::Full => self.close(DisconnectReason::Breach(CloseReason::SlowClient), now),
-            EnqueueResult::Waits | EnqueueResult::Ended => {}
+            EnqueueResult::Queued | EnqueueResult::Closed => {}
         }
     }
 
@@ -259,9 +259,9 @@ impl<L: Transport> Client<L> {
         self.sender.life.pauses.note(now);
         match self.sender.poll(now) {
             DueAction::Nothing(_) => {}
-            DueAction::Ping => self.send(Frames::Lent(frame::EMPTY_PING), now),
+            DueAction::Ping => self.send(Frames::Borrowed(frame::EMPTY_PING), now),
             DueAction::Close(breach) => self.close(DisconnectReason::Breach(breach), now),
-            DueAction::Cut => self.line.cut(),
+            DueAction::Abort => self.line.cut(),
         }
     }
 

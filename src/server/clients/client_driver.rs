@@ -130,7 +130,7 @@ impl<L: Transport> ClientDriver<'_, L> {
         let (endpoint, mut frames) = (&self.client.endpoint, Vec::new());
         let values = [("rule", PLAYER_GONE.into()), ("detail", PLAYER_GONE_TEXT.into())];
         endpoint.write_packet(&mut frames, "error", &values);
-        self.client.send(Frames::Lent(&frames), self.at.now);
+        self.client.send(Frames::Borrowed(&frames), self.at.now);
     }
 
     /// Takes a token of the budget of this address.
@@ -144,7 +144,7 @@ impl<L: Transport> ClientDriver<'_, L> {
 
 impl<L: Transport> Driver for ClientDriver<'_, L> {
     fn answer(&mut self, frames: &[u8]) {
-        self.client.send(Frames::Lent(frames), self.at.now);
+        self.client.send(Frames::Borrowed(frames), self.at.now);
     }
 
     fn has_tokens(&self) -> bool {
@@ -159,7 +159,7 @@ impl<L: Transport> Driver for ClientDriver<'_, L> {
             Ok(pass) => {
                 if lockstep && !self.may_use_lockstep(&pass) {
                     self.client.sender.life.turn_away(CloseReason::LockstepOff, self.at.now);
-                    return Err(Denial::Unanswered);
+                    return Err(Denial::Silent);
                 }
                 if let Permission::Holder(holder) = &pass {
                     self.books.admitted(&holder.name);
@@ -170,7 +170,7 @@ impl<L: Transport> Driver for ClientDriver<'_, L> {
             Err(CloseReason::TokenMissing) => Err(Denial::Closed(CloseReason::TokenMissing)),
             Err(breach) => {
                 self.client.sender.life.turn_away(breach, self.at.now);
-                Err(Denial::Unanswered)
+                Err(Denial::Silent)
             }
         }
     }

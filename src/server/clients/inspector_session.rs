@@ -31,9 +31,9 @@ pub const UNKNOWN_KEY_TEXT: &str = "no connected client has this key";
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum InspectorRequest {
     /// Watch this client, or none.
-    Watch(Option<u64>),
+    Select(Option<u64>),
     /// Which client has this key.
-    Own(ResumeKey),
+    FindOwn(ResumeKey),
     /// Pass these bytes to the client with this key, as if they had come from it.
     Inject(ResumeKey, Vec<u8>),
 }
@@ -133,7 +133,7 @@ impl InspectorSession {
                 self.conn.close(CloseCode::INTERNAL_ERROR, breach.name());
                 return Err(breach.name());
             }
-            DueAction::Nothing(_) | DueAction::Cut => {}
+            DueAction::Nothing(_) | DueAction::Abort => {}
         }
         Ok(())
     }
@@ -159,13 +159,13 @@ fn read(text: &str) -> Option<InspectorRequest> {
     let object: Map<String, Json> = serde_json::from_str(text).ok()?;
     let key = |name: &str| ResumeKey::parse(object.get(name)?.as_str()?);
     match object.len() {
-        1 if object.contains_key("own") => Some(InspectorRequest::Own(key("own")?)),
+        1 if object.contains_key("own") => Some(InspectorRequest::FindOwn(key("own")?)),
         1 => {
             let client = object.get("watch")?;
             if client.is_null() {
-                Some(InspectorRequest::Watch(None))
+                Some(InspectorRequest::Select(None))
             } else {
-                client.as_u64().map(|one| InspectorRequest::Watch(Some(one)))
+                client.as_u64().map(|one| InspectorRequest::Select(Some(one)))
             }
         }
         2 => Some(InspectorRequest::Inject(key("inject")?, hex(object.get("bytes")?.as_str()?)?)),
@@ -209,12 +209,12 @@ mod tests {
         let inject = |bytes: &str| format!(r#"{{"inject":"{digits}","bytes":"{bytes}"}}"#);
         let most = "ff".repeat(limits::MAX_INJECTED_BYTES);
         for (text, expected) in [
-            (r#"{"watch":7}"#, Some(InspectorRequest::Watch(Some(7)))),
-            (r#" {"watch": null} "#, Some(InspectorRequest::Watch(None))),
+            (r#"{"watch":7}"#, Some(InspectorRequest::Select(Some(7)))),
+            (r#" {"watch": null} "#, Some(InspectorRequest::Select(None))),
             (r#"{"watch":-1}"#, None),
             (r#"{"watch":1.5}"#, None),
             (r#"{"watch":1,"pause":true}"#, None),
-            (&format!(r#"{{"own":"{digits}"}}"#), Some(InspectorRequest::Own(key))),
+            (&format!(r#"{{"own":"{digits}"}}"#), Some(InspectorRequest::FindOwn(key))),
             (r#"{"own":"0011"}"#, None),
             (r#"{"own":7}"#, None),
             (&inject("82 00"), None),

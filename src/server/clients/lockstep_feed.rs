@@ -65,7 +65,7 @@ impl LockstepFeed {
             }
             self.synced = Some(now);
             sync((&client.room, player), &client.endpoint, snapshot, frames);
-            client.send(Frames::Lent(frames), now);
+            client.send(Frames::Borrowed(frames), now);
             frames.clear();
             client.send(Frames::Shared(&bytes), now);
         } else if let Some(player) = player.filter(|player| self.announced_player != Some(*player)) {
@@ -95,7 +95,7 @@ impl LockstepFeed {
             if at > 0 || next.snapshot.is_some() {
                 return *place;
             }
-            client.send(Frames::Lent(frames), now);
+            client.send(Frames::Borrowed(frames), now);
             frames.clear();
             client.send(Frames::Shared(&bytes), now);
             return place + 1;

@@ -269,7 +269,7 @@ impl<G: Game, L: Transport> ClientUpdates<G, L> {
             client.endpoint.write_message(frames, message);
         }
         let sends_before = client.sender.sends();
-        client.send(Frames::Lent(frames), now);
+        client.send(Frames::Borrowed(frames), now);
         UpdateResult { turn, sends: Some(client.sender.sends() - sends_before), misfits }
     }
 
@@ -295,7 +295,7 @@ impl<G: Game, L: Transport> ClientUpdates<G, L> {
             client.endpoint.write_message(frames, message);
         }
         relay.write(client, (budgets, about.1), frames, now);
-        client.send(Frames::Lent(frames), now);
+        client.send(Frames::Borrowed(frames), now);
         UpdateResult {
             turn: StateOutcome::Written,
             sends: Some(client.sender.sends() - sends_before),

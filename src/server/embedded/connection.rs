@@ -44,7 +44,7 @@ enum ConnectionStage {
         raw: Vec<u8>,
     },
     Client(Arc<Client<MemoryTransport>>),
-    Watcher {
+    Inspector {
         watch: Box<InspectorSession>,
         turn: Duration,
         number: u32,
@@ -115,7 +115,7 @@ impl EmbeddedConnection {
                 let client = Arc::clone(client);
                 self.receive_client(&client, bytes, host);
             }
-            ConnectionStage::Watcher { .. } => self.receive_inspector(bytes, host),
+            ConnectionStage::Inspector { .. } => self.receive_inspector(bytes, host),
             ConnectionStage::Ended(Some(client), _) => {
                 let noted = ObservedEvents { client: client.id, sight: &client.line.sight };
                 client.receiver.lock().ignore(bytes, client.at(host.now), &noted);
@@ -134,12 +134,12 @@ impl EmbeddedConnection {
     ) -> Result<(), Refusal> {
         if head.path() == inspector_session::PATH {
             let accepted = handshake::accept(head, &[inspector_session::SUBPROTOCOL])?;
-            self.permit.convert_to(SlotKind::Watcher)?;
+            self.permit.convert_to(SlotKind::Inspector)?;
             self.out.extend_from_slice(&accepted.response);
             let epoch = &host.room.options.epoch;
             let watch = Box::new(InspectorSession::new(&host.codes, epoch, host.began_us, host.now));
             let number = self.permit.number() as u32;
-            self.stage = ConnectionStage::Watcher { watch, turn: host.now, number };
+            self.stage = ConnectionStage::Inspector { watch, turn: host.now, number };
             self.receive_inspector(rest, host);
             return Ok(());
         }
@@ -207,7 +207,7 @@ impl EmbeddedConnection {
     }
 
     fn receive_inspector(&mut self, bytes: &[u8], host: &mut EmbeddedState) {
-        let ConnectionStage::Watcher { watch, number, .. } = &mut self.stage else { return };
+        let ConnectionStage::Inspector { watch, number, .. } = &mut self.stage else { return };
         let (mut requests, number) = (Vec::new(), *number);
         let heard = watch.receive(bytes, host.now, &mut requests);
         for request in requests {
@@ -219,7 +219,7 @@ impl EmbeddedConnection {
     }
 
     fn close_inspector(&mut self, host: &EmbeddedState) {
-        let ConnectionStage::Watcher { watch, number, .. } = &mut self.stage else { return };
+        let ConnectionStage::Inspector { watch, number, .. } = &mut self.stage else { return };
         host.clients.sight.watch(*number, None);
         watch.drain_output(&mut self.out);
         self.stage = ConnectionStage::Ended(None, host.now + limits::CLOSE_TIMEOUT);
@@ -269,7 +269,7 @@ impl EmbeddedConnection {
                     self.end(&client, &ending, host);
                 }
             }
-            ConnectionStage::Watcher { watch, turn, number } => {
+            ConnectionStage::Inspector { watch, turn, number } => {
                 if host.now < *turn {
                     return;
                 }
@@ -303,7 +303,7 @@ impl EmbeddedConnection {
     /// Moves the bytes for the other end to the end of `into`.
     pub fn take(&mut self, into: &mut Vec<u8>) {
         self.save_output();
-        if let ConnectionStage::Watcher { watch, .. } = &mut self.stage {
+        if let ConnectionStage::Inspector { watch, .. } = &mut self.stage {
             watch.drain_output(&mut self.out);
         }
         into.append(&mut self.out);
@@ -311,7 +311,7 @@ impl EmbeddedConnection {
 
     /// Whether it is a watcher's.
     pub fn is_watcher(&self) -> bool {
-        matches!(self.stage, ConnectionStage::Watcher { .. })
+        matches!(self.stage, ConnectionStage::Inspector { .. })
     }
 
     /// Whether the server has ended it, and everything was taken.
@@ -323,7 +323,7 @@ impl EmbeddedConnection {
 fn carry_out(request: InspectorRequest, watch: &mut InspectorSession, number: u32, host: &EmbeddedState) {
     let clients = &host.clients;
     match request {
-        InspectorRequest::Watch(client) => {
+        InspectorRequest::Select(client) => {
             clients.sight.watch(number, client);
             let listed = clients.listed.iter().find(|listed| Some(listed.client.id) == client);
             if let Some(listed) = listed {
@@ -332,7 +332,7 @@ fn carry_out(request: InspectorRequest, watch: &mut InspectorSession, number: u3
                 clients.sight.show(id, Some(number), &ObservedRecord { at, tick: host.room.tick(), what });
             }
         }
-        InspectorRequest::Own(key) => watch.own(clients.own(key).map(|client| client.id)),
+        InspectorRequest::FindOwn(key) => watch.own(clients.own(key).map(|client| client.id)),
         InspectorRequest::Inject(key, bytes) => {
             let passed = clients.own(key).ok_or(inspector_session::UNKNOWN_KEY_TEXT).and_then(|client| {
                 let noted = ObservedEvents { client: client.id, sight: &clients.sight };

@@ -106,7 +106,7 @@ impl LocalBot {
 
     /// Whether its connection is no longer usable.
     pub fn is_over(&self) -> bool {
-        self.bot.as_ref().is_some_and(|bot| bot.stage() == BotStage::Over)
+        self.bot.as_ref().is_some_and(|bot| bot.stage() == BotStage::Closed)
     }
 
     /// Comes again after a while, on another connection.

@@ -211,7 +211,7 @@ fn injected_bytes_reach_the_client_that_has_the_key_exactly_as_given() {
     let payload = [&1002_u16.to_be_bytes()[..], b"mask_missing"].concat();
     frame::write(&mut close, Opcode::Close, None, &payload);
     assert!(watcher.seen.contains(&(3, close)), "{:?}", watcher.seen);
-    assert_eq!(page.bot.stage(), BotStage::Over);
+    assert_eq!(page.bot.stage(), BotStage::Closed);
     server.close(page.connection, server.next_tick());
     run(&mut server, None, Some(&mut watcher), 4);
     assert_eq!(watcher.seen.last(), Some(&(5, b"mask_missing".to_vec())));

@@ -92,8 +92,8 @@ pub fn check_token(host: &ServerState, said: &str, address: SocketAddr) -> Resul
     let is_right = || host.config.admin_token.is(said);
     match host.gate.attempt(address.ip(), host.now(), is_right) {
         Ok(()) => Ok(()),
-        Err(AuthError::Wrong) => Err(unauthorized("admin_token_wrong")),
-        Err(AuthError::TooOften(left)) => {
+        Err(AuthError::WrongToken) => Err(unauthorized("admin_token_wrong")),
+        Err(AuthError::TooManyAttempts(left)) => {
             // Rounded up: a client that waits so long is not early.
             let seconds = (left.as_secs() + 1).to_string();
             Err(Refusal::with(429, "admin_token_too_often", &[("Retry-After", &seconds)]))

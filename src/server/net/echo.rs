@@ -258,7 +258,7 @@ fn echo_loop(shared: &EchoState, stream: &TcpStream, rest: &[u8]) -> io::Result<
         match life.poll(began.elapsed(), patience) {
             DueAction::Ping => conn.send_ping(b""),
             DueAction::Close(breach) => conn.close(CloseCode::INTERNAL_ERROR, breach.name()),
-            DueAction::Nothing(_) | DueAction::Cut => {}
+            DueAction::Nothing(_) | DueAction::Abort => {}
         }
     }
 }

@@ -330,7 +330,7 @@ pub enum CreateRoomError {
     /// There are as many as there may be.
     Full,
     /// The address has as many as it may have: its maximum, or as many as are left for others.
-    OfAddress,
+    AddressLimit,
 }
 
 impl RoomList {
@@ -341,7 +341,7 @@ impl RoomList {
         let left = most.rooms.saturating_sub(all);
         match most.of_address {
             _ if left == 0 => Err(CreateRoomError::Full),
-            Some(of_address) if own > 0 && own >= left.min(of_address) => Err(CreateRoomError::OfAddress),
+            Some(of_address) if own > 0 && own >= left.min(of_address) => Err(CreateRoomError::AddressLimit),
             _ => Ok(()),
         }
     }

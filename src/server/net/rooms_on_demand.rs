@@ -66,7 +66,7 @@ pub fn check(host: &ServerState, by: AddressPrefix) -> Result<(), Refusal> {
 fn refused(unmade: CreateRoomError) -> Refusal {
     let (status, rule) = match unmade {
         CreateRoomError::Full => (503, "rooms_full"),
-        CreateRoomError::OfAddress => (429, "address_rooms"),
+        CreateRoomError::AddressLimit => (429, "address_rooms"),
     };
     Refusal { is_cap: true, ..Refusal::plain(status, rule) }
 }

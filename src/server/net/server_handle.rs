@@ -156,7 +156,7 @@ impl ServerHandle {
     /// Whether the operator has entered `stop`. The server's owner polls this, and then calls
     /// [`ServerHandle::stop`].
     pub fn is_stop_requested(&self) -> bool {
-        self.host.is_at_least(ShutdownStage::AskedToStop)
+        self.host.is_at_least(ShutdownStage::StopRequested)
     }
 
     /// The tap, for listening to the traffic between clients and server.

@@ -31,7 +31,7 @@ pub enum ShutdownStage {
     /// The server runs.
     Running,
     /// The operator has asked the server to stop; its owner then stops it.
-    AskedToStop,
+    StopRequested,
     /// The server accepts no new connections.
     Stopping,
     /// The clients have gone: each room's thread ends after its current tick.

@@ -132,7 +132,7 @@ pub(crate) enum RoomQuery {
     /// The whole world as bytes.
     Snapshot(Sender<Arc<WorldSnapshot>>),
     /// The world with the names of its fields, and who may come back to it.
-    Kept(Sender<SavedRoom>),
+    SavedRoom(Sender<SavedRoom>),
     /// The outcome of an operator command.
     Outcome(CommandTicket, Sender<Result<(), &'static str>>),
 }
@@ -310,7 +310,7 @@ impl RoomHandle {
         for keyed in keys {
             let player = keyed.player;
             // A key of a player who is not in the world is ignored.
-            if matches!(intake.seats.get(player), Some(Seat::Waiting { .. })) {
+            if matches!(intake.seats.get(player), Some(Seat::Suspended { .. })) {
                 intake.keys.insert(*keyed, self.tick());
                 intake.suspend_seat(player, now, &self.options, self.about);
             }
@@ -435,7 +435,7 @@ impl RoomHandle {
     /// # Errors
     /// [`QueryQueueFull`].
     pub fn kept(&self) -> Result<Receiver<SavedRoom>, QueryQueueFull> {
-        self.ask(|_, answer| RoomQuery::Kept(answer))
+        self.ask(|_, answer| RoomQuery::SavedRoom(answer))
     }
 
     /// The keys of seats that are taken.

@@ -125,7 +125,7 @@ impl<G: Game> Room<G> {
         let state = snapshot.as_ref().filter(|_| due.snapshot).map(|snapshot| Arc::clone(&snapshot.bytes));
         self.handle.lockstep.end(state, checksum.filter(|_| due.checksum), frame.clone());
         let is_kept = cfg!(not(target_family = "wasm"))
-            && asked.iter().any(|question| matches!(question, RoomQuery::Kept(_)));
+            && asked.iter().any(|question| matches!(question, RoomQuery::SavedRoom(_)));
         let kept = is_kept.then(|| SavedRoom { named: self.world.save_named(), keys: self.handle.keys() });
         // The game has made these bytes, so none is lost.
         self.commands.extend(self.batch.commands.iter().filter_map(RawCommand::decoded));
@@ -179,7 +179,7 @@ impl<G: Game> Room<G> {
             match question {
                 RoomQuery::Roster(answer) => drop(answer.send(published.roster())),
                 RoomQuery::Snapshot(answer) => drop(snapshot.map(|one| answer.send(Arc::clone(one)))),
-                RoomQuery::Kept(answer) => {
+                RoomQuery::SavedRoom(answer) => {
                     drop(kept.map(|kept| answer.send(kept.clone())));
                 }
                 RoomQuery::Outcome(ticket, answer) => {

@@ -19,7 +19,7 @@ pub enum Seat {
     /// The connection of this number plays.
     Connected(u64),
     /// No connection plays. At `until` the player leaves, unless a connection has taken the seat.
-    Waiting {
+    Suspended {
         /// On the host's clock.
         until: Duration,
     },
@@ -42,7 +42,7 @@ impl Seats {
     /// The seats of these players, which have no connection and wait until this time. The numbers
     /// between them are free.
     pub fn resume(players: impl Iterator<Item = PlayerId>, until: Duration) -> Seats {
-        let taken: BTreeMap<u16, Seat> = players.map(|player| (player.0, Seat::Waiting { until })).collect();
+        let taken: BTreeMap<u16, Seat> = players.map(|player| (player.0, Seat::Suspended { until })).collect();
         let highest = taken.last_key_value().map_or(0, |(number, _)| *number);
         Seats {
             waiting: taken.keys().map(|number| (until, *number)).collect(),
@@ -74,8 +74,8 @@ impl Seats {
 
     /// Makes a seat wait until this time, without a connection.
     pub fn wait(&mut self, player: PlayerId, until: Duration) {
-        if let Some(seat @ (Seat::Connected(_) | Seat::Waiting { .. })) = self.taken.get_mut(&player.0) {
-            *seat = Seat::Waiting { until };
+        if let Some(seat @ (Seat::Connected(_) | Seat::Suspended { .. })) = self.taken.get_mut(&player.0) {
+            *seat = Seat::Suspended { until };
             self.waiting.insert((until, player.0));
         }
     }
@@ -92,7 +92,7 @@ impl Seats {
         while let Some((until, number)) = self.waiting.first().copied().filter(|(until, _)| *until <= now) {
             self.waiting.pop_first();
             match self.taken.get_mut(&number) {
-                Some(seat) if *seat == (Seat::Waiting { until }) => {
+                Some(seat) if *seat == (Seat::Suspended { until }) => {
                     *seat = Seat::Leaving;
                     return Some(PlayerId(number));
                 }
@@ -106,7 +106,7 @@ impl Seats {
     /// `None` if a player is connected or leaves.
     pub fn idle_until(&self) -> Option<Duration> {
         self.taken.values().try_fold(Duration::MAX, |least, seat| match seat {
-            Seat::Waiting { until } => Some(least.min(*until)),
+            Seat::Suspended { until } => Some(least.min(*until)),
             Seat::Connected(_) | Seat::Leaving => None,
         })
     }

@@ -151,7 +151,7 @@ mod tests {
         server.close(CloseCode::POLICY_VIOLATION, "message_rate");
         server.drain_output(&mut bytes);
         bot.receive(&bytes, NOW);
-        assert_eq!(bot.stage(), BotStage::Over);
+        assert_eq!(bot.stage(), BotStage::Closed);
         let tally = bot.witness.tally.clone();
         let json = CrowdReport { dialect: String::new(), bots: 1, playing: 0, time: NOW, tally }.json();
         assert!(json.contains(r#""errors":{"greeting":1,"packet_reserved_byte":1}"#), "{json}");

@@ -397,7 +397,7 @@ impl CrowdBot {
             self.stream = None;
             self.bot.receive_eof(Some(&unread.to_string()), shared.started.elapsed());
         }
-        if self.bot.stage() == BotStage::Over {
+        if self.bot.stage() == BotStage::Closed {
             self.stream = None;
             if std::mem::take(&mut self.bot.witness.is_server_away) {
                 let now = shared.started.elapsed();
@@ -407,7 +407,7 @@ impl CrowdBot {
                 shared.over.fetch_add(1, Ordering::AcqRel);
             }
         }
-        if !self.is_ready && self.bot.stage() != BotStage::Coming {
+        if !self.is_ready && self.bot.stage() != BotStage::Connecting {
             self.is_ready = true;
             shared.ready.fetch_add(1, Ordering::AcqRel);
         }

@@ -127,7 +127,7 @@ impl ClientEnd {
                     counts.add("left with a close frame");
                     bot.leave();
                 }
-                if bot.stage() == BotStage::Over {
+                if bot.stage() == BotStage::Closed {
                     self.go();
                 }
             }

@@ -230,7 +230,7 @@ impl ClientSlot {
             (ClientKind::Bot(Box::new(bot)), Vec::new())
         };
         let address = match visit.lockstep.filter(|_| kind.is_none()) {
-            Some(lockstep_bot::LockstepBehavior::Lies) => self.separate_address(),
+            Some(lockstep_bot::LockstepBehavior::FalseChecksums) => self.separate_address(),
             _ => self.address(is_resume),
         };
         let mut client_end = ClientEnd::new(wire, who, out, self.dice.bits(), now);
@@ -348,7 +348,7 @@ fn in_lockstep(dice: &mut BotRng) -> Option<lockstep_bot::LockstepBehavior> {
     match dice.below(12) {
         0 | 1 => Some(lockstep_bot::LockstepBehavior::Honest),
         2 | 3 => Some(lockstep_bot::LockstepBehavior::Corrupts),
-        4 => Some(lockstep_bot::LockstepBehavior::Lies),
+        4 => Some(lockstep_bot::LockstepBehavior::FalseChecksums),
         _ => None,
     }
 }

@@ -94,7 +94,7 @@ impl ConnectionPair {
         let Some(peer) = self.client_end.as_mut().and_then(ClientEnd::peer) else { return Ok(()) };
         let worlds = &mut host.worlds;
         if let Some(client) =
-            client.filter(|id| peer.kind == LockstepBehavior::Lies && !worlds.has_changed(*id))
+            client.filter(|id| peer.kind == LockstepBehavior::FalseChecksums && !worlds.has_changed(*id))
         {
             counts.add("hostile: false checksums");
             worlds.changes(client, 0);

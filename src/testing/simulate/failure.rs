@@ -5,7 +5,7 @@
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum InjectedBug {
     /// A token is not returned to an address if there was no place.
-    BudgetKept,
+    BudgetNotCharged,
     /// A seat is not released when its connection ends.
     SeatLeaked,
     /// A client's key is forgotten when its connection ends.

@@ -32,7 +32,7 @@ pub enum LockstepBehavior {
     Corrupts,
     /// It sends false checksums, of other ticks too, and false details, also where it agrees, and asks
     /// for snapshots.
-    Lies,
+    FalseChecksums,
 }
 
 /// What a client in lockstep has noted.
@@ -273,7 +273,7 @@ impl Agent for LockstepBot {
         // The simulation judges who is named.
         out.faults.retain(|fault| fault.rule != "desync");
         self.note(before);
-        if self.kind == LockstepBehavior::Lies {
+        if self.kind == LockstepBehavior::FalseChecksums {
             self.falsify_output(out);
         }
     }

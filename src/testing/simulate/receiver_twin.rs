@@ -33,7 +33,7 @@ pub enum DriverCall {
     /// [`Driver::reject`].
     Reject(u64, &'static str),
     /// [`Driver::watch`].
-    Watch(Option<PlayerId>),
+    Spectate(Option<PlayerId>),
 }
 
 /// Records what a receiver requests of the driver behind it.
@@ -106,7 +106,7 @@ impl Driver for RecordingDriver<'_> {
     }
 
     fn watch(&mut self, player: Option<PlayerId>) {
-        self.calls.push(DriverCall::Watch(player));
+        self.calls.push(DriverCall::Spectate(player));
         self.driver.watch(player);
     }
 }
@@ -204,7 +204,7 @@ impl Driver for ReplayingDriver {
         let asks = |call: &DriverCall| matches!(call, DriverCall::Admit(said, how, _) if said.as_deref() == token && *how == lockstep);
         match self.next(&asks, "to be greeted") {
             Some(DriverCall::Admit(_, _, granted)) => granted,
-            _ => Err(Denial::Unanswered),
+            _ => Err(Denial::Silent),
         }
     }
 
@@ -228,7 +228,7 @@ impl Driver for ReplayingDriver {
         let asks = |call: &DriverCall| matches!(call, DriverCall::Join(asked, when, _) if (asked, *when) == (&profile, since));
         match self.next(&asks, "a body") {
             Some(DriverCall::Join(.., granted)) => granted,
-            _ => Err(Denial::Unanswered),
+            _ => Err(Denial::Silent),
         }
     }
 
@@ -242,7 +242,7 @@ impl Driver for ReplayingDriver {
         let asks = |call: &DriverCall| matches!(call, DriverCall::Command(first, by, _) if *first == asked && *by == shared);
         match self.next(&asks, "a command") {
             Some(DriverCall::Command(_, _, granted)) => granted,
-            _ => Err(Denial::Unanswered),
+            _ => Err(Denial::Silent),
         }
     }
 
@@ -251,6 +251,6 @@ impl Driver for ReplayingDriver {
     }
 
     fn watch(&mut self, player: Option<PlayerId>) {
-        self.next(&|call| *call == DriverCall::Watch(player), "a player to watch");
+        self.next(&|call| *call == DriverCall::Spectate(player), "a player to watch");
     }
 }

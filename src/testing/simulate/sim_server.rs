@@ -190,7 +190,7 @@ impl SimServer {
         let entered = door.enter(head, household, permit, now);
         match &entered {
             Ok(_) => self.spent(address, LimitedAction::Client),
-            Err(no) if no.is_cap && no.status != 429 && self.planted == Some(InjectedBug::BudgetKept) => {
+            Err(no) if no.is_cap && no.status != 429 && self.planted == Some(InjectedBug::BudgetNotCharged) => {
                 let _ = self.budgets.take(household, LimitedAction::Client, now);
             }
             Err(_) => {}

@@ -116,7 +116,7 @@ fn the_same_seed_gives_the_same_run_and_another_seed_another() {
 #[test]
 fn each_planted_fault_is_found_within_a_minute_and_again_from_its_seed() {
     for (planted, rule) in [
-        (InjectedBug::BudgetKept, "each rate limit has charged exactly what was spent"),
+        (InjectedBug::BudgetNotCharged, "each rate limit has charged exactly what was spent"),
         (InjectedBug::SeatLeaked, "a seat is released when its connection ends"),
         (InjectedBug::BodyLost, "an absent player stays in the world until its time is over"),
         (InjectedBug::MessageDropped, "every reliable message arrives once and in order"),
@@ -155,7 +155,7 @@ fn a_simple_game_is_simulated_and_what_its_bots_are_told_is_what_is_published() 
 #[test]
 fn each_planted_fault_is_found_in_a_simple_game() {
     for (planted, rule) in [
-        (InjectedBug::BudgetKept, "each rate limit has charged exactly what was spent"),
+        (InjectedBug::BudgetNotCharged, "each rate limit has charged exactly what was spent"),
         (InjectedBug::SeatLeaked, "a seat is released when its connection ends"),
         (InjectedBug::BodyLost, "an absent player stays in the world until its time is over"),
         (InjectedBug::MessageDropped, "every reliable message arrives once and in order"),
@@ -231,7 +231,7 @@ impl<const WHICH: u8> SimpleGame for Mistaken<WHICH> {
 
     fn leave(&mut self, _: PlayerId) {}
 
-    fn act(&mut self, _: PlayerId, step: Step, _: &mut TickContext<'_>) -> Result<(), &'static str> {
+    fn apply(&mut self, _: PlayerId, step: Step, _: &mut TickContext<'_>) -> Result<(), &'static str> {
         let by = if WHICH == 1 { OUTSIDE.fetch_add(1, Ordering::Relaxed) } else { step.by.into() };
         self.steps = self.steps.wrapping_add(by);
         Ok(())
@@ -239,7 +239,7 @@ impl<const WHICH: u8> SimpleGame for Mistaken<WHICH> {
 
     fn tick(&mut self, _: &mut TickContext<'_>) {}
 
-    fn show(&self, row: &mut NamedValues) {
+    fn write_state(&self, row: &mut NamedValues) {
         row.set("steps", self.steps);
     }
 }

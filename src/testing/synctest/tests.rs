@@ -149,7 +149,7 @@ impl<const WHICH: u8> SimpleGame for Mistaken<WHICH> {
 
     fn leave(&mut self, _: PlayerId) {}
 
-    fn act(&mut self, _: PlayerId, step: Step, _: &mut TickContext<'_>) -> Result<(), &'static str> {
+    fn apply(&mut self, _: PlayerId, step: Step, _: &mut TickContext<'_>) -> Result<(), &'static str> {
         let by = if WHICH == OUTSIDE { COUNTER.fetch_add(1, Ordering::Relaxed) } else { step.by.into() };
         self.steps = self.steps.wrapping_add(by);
         Ok(())
@@ -166,7 +166,7 @@ impl<const WHICH: u8> SimpleGame for Mistaken<WHICH> {
         }
     }
 
-    fn show(&self, row: &mut NamedValues) {
+    fn write_state(&self, row: &mut NamedValues) {
         row.set("steps", self.steps);
     }
 }

@@ -156,7 +156,7 @@ pub enum WorldRecordError {
     /// A text is not UTF-8.
     Text,
     /// The number of the part, or of the table, is not below their number.
-    Part(u16),
+    Chunk(u16),
 }
 
 impl fmt::Display for WorldRecordError {
@@ -174,7 +174,7 @@ impl fmt::Display for WorldRecordError {
                 write!(out, "the record has {} at its end", count_noun(*bytes, "extra byte"))
             }
             WorldRecordError::Text => out.write_str("a string in the record is not UTF-8"),
-            WorldRecordError::Part(part) => write!(out, "part {part} is greater than the number of parts"),
+            WorldRecordError::Chunk(part) => write!(out, "part {part} is greater than the number of parts"),
         }
     }
 }
@@ -363,7 +363,7 @@ impl<'a> RecordReader<'a> {
         let (code_hash, tick) = (self.u64()?, self.u32()?);
         let (part, parts) = (self.u16()?, self.u16()?);
         if part >= parts {
-            return Err(WorldRecordError::Part(part));
+            return Err(WorldRecordError::Chunk(part));
         }
         let bytes = self.rest();
         Ok(WorldRecord::World { seed, tick_hz, options, code_hash, tick, part, parts, bytes })
@@ -373,10 +373,10 @@ impl<'a> RecordReader<'a> {
         let (table, tables) = (self.u16()?, self.u16()?);
         let (part, parts) = (self.u16()?, self.u16()?);
         if table >= tables {
-            return Err(WorldRecordError::Part(table));
+            return Err(WorldRecordError::Chunk(table));
         }
         if part >= parts {
-            return Err(WorldRecordError::Part(part));
+            return Err(WorldRecordError::Chunk(part));
         }
         let file = self.text()?;
         Ok(WorldRecord::Table { table, tables, part, parts, file, bytes: self.rest() })

@@ -47,7 +47,7 @@ pub enum CaptureItemKind<'c> {
     /// A head or a frame.
     Item(Explanation<'c>),
     /// Bytes that one side sent and that the capture lacks.
-    Hole(Side, u64),
+    Gap(Side, u64),
 }
 
 /// The summary of a connection at its end.
@@ -352,7 +352,7 @@ impl<'c> ConnectionReader<'c> {
             let bytes = gap_before(&self.holes, piece, &mut self.reported_gaps);
             self.conversation.skip(from).into_iter().for_each(|item| self.tally.item(item, &mut tell));
             self.tally.missing_bytes += bytes;
-            tell(CaptureItemKind::Hole(from, bytes));
+            tell(CaptureItemKind::Gap(from, bytes));
         }
         self.conversation.receive_each(from, piece.bytes, |item| self.tally.item(item, &mut tell));
         self.pieces_left -= 1;
@@ -374,7 +374,7 @@ impl<'c> ConnectionReader<'c> {
             let holes = self.holes.iter().zip(&self.reported_gaps);
             for (hole, _) in holes.filter(|(hole, has_ack_packets)| hole.from == end && !**has_ack_packets) {
                 self.tally.missing_bytes += hole.bytes;
-                tell(CaptureItemKind::Hole(side(end), hole.bytes));
+                tell(CaptureItemKind::Gap(side(end), hole.bytes));
             }
         }
     }
@@ -386,7 +386,7 @@ impl ConnectionSummary {
         self.bytes[place] += item.bytes.len();
         self.frames[place] += item.frames.iter().filter(|frame| frame.header.is_some()).count();
         let problems = item.frames.iter().filter_map(|frame| frame.problem.as_ref());
-        self.broken += problems.filter(|problem| matches!(problem, Problem::Broken { .. })).count();
+        self.broken += problems.filter(|problem| matches!(problem, Problem::Violation { .. })).count();
         tell(CaptureItemKind::Item(item));
     }
 }

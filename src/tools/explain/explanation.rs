@@ -120,7 +120,7 @@ pub enum Content<'a> {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Problem {
     /// A rule is broken.
-    Broken {
+    Violation {
         /// The rule's name, as in close frames, logs and metrics.
         rule: &'static str,
         /// The section that defines the rule.
@@ -147,23 +147,23 @@ impl Problem {
             ViolationResponse::Drop => "drop the connection".to_owned(),
         };
         let (rule, address) = (violation.name(), violation.citation());
-        Problem::Broken { rule, address, sentence: violation.to_string(), answer, bits }
+        Problem::Violation { rule, address, sentence: violation.to_string(), answer, bits }
     }
 
     /// Whether the other end closes the connection and so reads nothing more.
     pub(super) fn closes(&self) -> bool {
-        matches!(self, Problem::Broken { answer, .. } if answer.starts_with("close "))
+        matches!(self, Problem::Violation { answer, .. } if answer.starts_with("close "))
     }
 
     /// The code with which the other end closes the connection, if it does.
     pub fn close_code(&self) -> Option<u16> {
-        let Problem::Broken { answer, .. } = self else { return None };
+        let Problem::Violation { answer, .. } = self else { return None };
         answer.strip_prefix("close ")?.split(' ').next()?.parse().ok()
     }
 
     /// The same problem at another place.
     pub(super) fn at(mut self, place: impl FnOnce(Range<usize>) -> Range<usize>) -> Problem {
-        if let Problem::Broken { bits, .. } = &mut self {
+        if let Problem::Violation { bits, .. } = &mut self {
             *bits = place(bits.clone());
         }
         self
@@ -194,7 +194,7 @@ impl Explanation<'_> {
                 _ => {}
             }
             names.extend(frame.header.map(|header| header.opcode.name().to_owned()));
-            if let Some(Problem::Broken { rule, .. }) = &frame.problem {
+            if let Some(Problem::Violation { rule, .. }) = &frame.problem {
                 names.push((*rule).to_owned());
             }
         }
@@ -260,7 +260,7 @@ impl ExplainedFrame<'_> {
         }
         let before = paint.ink(ColorRole::Header, &before.join(": "));
         let says = match (&self.problem, &self.content) {
-            (Some(Problem::Broken { rule, address, answer, .. }), _) => {
+            (Some(Problem::Violation { rule, address, answer, .. }), _) => {
                 paint.ink(ColorRole::Error, &format!("{rule} ({address}), {answer}"))
             }
             (Some(Problem::Incomplete { .. }), _) => "incomplete".to_owned(),

@@ -128,9 +128,9 @@ impl CaptureFile {
             let at_us = found.at_ns.saturating_sub(begin_ns) / 1000;
             match found.what {
                 CaptureItemKind::Begin { .. } => {}
-                CaptureItemKind::Hole(from, bytes) => {
+                CaptureItemKind::Gap(from, bytes) => {
                     pairs.clear();
-                    let gap = FrameEntry::gap(n, client, from, EntryKind::Hole(bytes), at_us);
+                    let gap = FrameEntry::gap(n, client, from, EntryKind::Gap(bytes), at_us);
                     list.push(FrameEntry { tick: readable, ..gap }, None);
                 }
                 CaptureItemKind::Item(item) => {

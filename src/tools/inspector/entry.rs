@@ -49,9 +49,9 @@ pub enum EntryKind {
     /// A head of the handshake, or bytes that are not read.
     Other(&'static str),
     /// The client was not watched for so many microseconds.
-    Away(u64),
+    NotInspected(u64),
     /// The capture lacks so many bytes of this side.
-    Hole(u64),
+    Gap(u64),
 }
 
 /// The number of a name in [`NameTable`]; 0 is none.
@@ -144,7 +144,7 @@ impl FrameEntry {
 
     /// Whether it marks a gap, and is no frame.
     pub fn is_gap(&self) -> bool {
-        matches!(self.kind, EntryKind::Away(_) | EntryKind::Hole(_))
+        matches!(self.kind, EntryKind::NotInspected(_) | EntryKind::Gap(_))
     }
 
     /// The name of its opcode, or of what it is instead.
@@ -174,10 +174,10 @@ impl FrameEntry {
             entry["rtt_ms"] = Json::from(f64::from(us) / 1000.0);
         }
         match self.kind {
-            EntryKind::Away(us) => {
+            EntryKind::NotInspected(us) => {
                 entry["gap"] = format!("not watched for {:.1} s", us as f64 / 1e6).into();
             }
-            EntryKind::Hole(bytes) => {
+            EntryKind::Gap(bytes) => {
                 entry["gap"] = format!(
                     "the capture lacks {} from the {}",
                     count_noun(bytes, "byte"),

@@ -60,11 +60,11 @@ pub enum Test {
 /// How a field is compared.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Operator {
-    Is,
-    IsNot,
+    Equal,
+    NotEqual,
     Less,
     AtMost,
-    More,
+    Greater,
     AtLeast,
     Contains,
 }
@@ -215,11 +215,11 @@ fn tokens(chars: &[char]) -> Result<Vec<FilterToken>, FilterError> {
 
 fn operator(text: &str) -> Option<Operator> {
     Some(match text {
-        "=" | "==" => Operator::Is,
-        "!=" => Operator::IsNot,
+        "=" | "==" => Operator::Equal,
+        "!=" => Operator::NotEqual,
         "<" => Operator::Less,
         "<=" => Operator::AtMost,
-        ">" => Operator::More,
+        ">" => Operator::Greater,
         ">=" => Operator::AtLeast,
         "~" | "~=" => Operator::Contains,
         _ => return None,
@@ -302,7 +302,7 @@ impl<'a> FilterParser<'a> {
             TokenKind::Word(text) => number(text).unwrap_or_else(|| ExpectedValue::Text(text.clone())),
         };
         let orders =
-            matches!(operator, Operator::Less | Operator::AtMost | Operator::More | Operator::AtLeast);
+            matches!(operator, Operator::Less | Operator::AtMost | Operator::Greater | Operator::AtLeast);
         let name = name.to_lowercase();
         match (&wanted, name.as_str()) {
             (ExpectedValue::Text(text), _) if orders => {
@@ -313,10 +313,10 @@ impl<'a> FilterParser<'a> {
             (_, "bytes") => {
                 error("bytes can only be compared with a number; example: bytes > 100", place.clone())
             }
-            (ExpectedValue::Text(text), "packet" | "rule") if operator == Operator::Is => {
+            (ExpectedValue::Text(text), "packet" | "rule") if operator == Operator::Equal => {
                 Ok(Test::Named(vec![text.to_lowercase()]))
             }
-            (ExpectedValue::Text(text), "from") if operator == Operator::Is => sender(text, place),
+            (ExpectedValue::Text(text), "from") if operator == Operator::Equal => sender(text, place),
             _ => Ok(Test::Field(name.split('.').map(str::to_owned).collect(), operator, wanted)),
         }
     }
@@ -397,22 +397,22 @@ mod tests {
             ("from client", Test::From(Side::Client)),
             ("from=server", Test::From(Side::Server)),
             ("broken", Test::Broken),
-            ("connection = 7", Test::Connection(Operator::Is, 7.0)),
+            ("connection = 7", Test::Connection(Operator::Equal, 7.0)),
             ("bytes>=100", Test::Size(Operator::AtLeast, 100.0)),
-            ("x > 7000", Test::Field(path("x"), Operator::More, ExpectedValue::Number(7000.0, None))),
-            ("x>-1.5px", Test::Field(path("x"), Operator::More, ExpectedValue::Number(-1.5, Some(Unit::Px)))),
+            ("x > 7000", Test::Field(path("x"), Operator::Greater, ExpectedValue::Number(7000.0, None))),
+            ("x>-1.5px", Test::Field(path("x"), Operator::Greater, ExpectedValue::Number(-1.5, Some(Unit::Px)))),
             (
                 "dir <= 90°",
                 Test::Field(path("dir"), Operator::AtMost, ExpectedValue::Number(90.0, Some(Unit::Degrees))),
             ),
-            ("key = 0xff", Test::Field(path("key"), Operator::Is, ExpectedValue::Number(255.0, None))),
+            ("key = 0xff", Test::Field(path("key"), Operator::Equal, ExpectedValue::Number(255.0, None))),
             (
                 "move.direction != nil",
-                Test::Field(path("move.direction"), Operator::IsNot, ExpectedValue::Text("nil".to_owned())),
+                Test::Field(path("move.direction"), Operator::NotEqual, ExpectedValue::Text("nil".to_owned())),
             ),
             (
                 "name = \"Ann B\"",
-                Test::Field(path("name"), Operator::Is, ExpectedValue::Text("Ann B".to_owned())),
+                Test::Field(path("name"), Operator::Equal, ExpectedValue::Text("Ann B".to_owned())),
             ),
             (
                 "name ~ an",

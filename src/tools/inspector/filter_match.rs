@@ -180,11 +180,11 @@ fn contains(all: &[u8], part: &[u8]) -> bool {
 
 fn compare(operator: Operator, number: f64, wanted: f64) -> bool {
     match operator {
-        Operator::Is => number == wanted,
-        Operator::IsNot => number != wanted,
+        Operator::Equal => number == wanted,
+        Operator::NotEqual => number != wanted,
         Operator::Less => number < wanted,
         Operator::AtMost => number <= wanted,
-        Operator::More => number > wanted,
+        Operator::Greater => number > wanted,
         Operator::AtLeast => number >= wanted,
         Operator::Contains => number.to_string().contains(&wanted.to_string()),
     }
@@ -225,7 +225,7 @@ impl FieldSearch<'_> {
     fn judge(&mut self, node: &Node) -> bool {
         match self.wanted {
             ExpectedValue::Number(wanted, unit) => {
-                let Some(number) = number(node, *unit) else { return self.operator == Operator::IsNot };
+                let Some(number) = number(node, *unit) else { return self.operator == Operator::NotEqual };
                 let (least, most) = self.tally.range.unwrap_or((number, number));
                 self.tally.range = Some((least.min(number), most.max(number)));
                 compare(self.operator, number, *wanted)
@@ -234,7 +234,7 @@ impl FieldSearch<'_> {
                 let raw = node.raw.as_ref().and_then(|raw| raw.as_str()).unwrap_or(&node.value);
                 let is = raw == wanted || node.value.split(", ").any(|part| part == wanted);
                 match self.operator {
-                    Operator::IsNot => !is,
+                    Operator::NotEqual => !is,
                     Operator::Contains => raw.to_lowercase().contains(&wanted.to_lowercase()),
                     _ => is,
                 }

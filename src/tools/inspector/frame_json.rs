@@ -88,7 +88,7 @@ pub fn packet<'a>(explained: &'a Explanation<'_>) -> Option<&'a str> {
 /// The broken rule, if any.
 pub fn rule(explained: &Explanation<'_>) -> Option<&'static str> {
     match explained.problem()? {
-        Problem::Broken { rule, .. } => Some(rule),
+        Problem::Violation { rule, .. } => Some(rule),
         Problem::Incomplete { .. } => Some("incomplete"),
     }
 }

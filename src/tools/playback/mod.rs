@@ -34,7 +34,7 @@ pub enum FileEnd {
     /// At the end of a block.
     Whole,
     /// In the middle of the block at this byte.
-    Cut(usize),
+    Truncated(usize),
     /// It cannot be read from a byte on: why, in words.
     Damaged(String),
 }
@@ -56,11 +56,11 @@ pub struct Playback {
 #[derive(Debug)]
 pub enum PlaybackRoom {
     /// Its first tick has not come: its records so far, each with the number and time of its packet.
-    Coming(Vec<((usize, u64), Vec<u8>)>),
+    Buffering(Vec<((usize, u64), Vec<u8>)>),
     /// It can be watched.
     Ready(Box<RoomPlayback>),
     /// It cannot be watched: why, in words.
-    Refused(Untrusted),
+    Failed(Untrusted),
 }
 
 impl Playback {
@@ -117,7 +117,7 @@ impl Playback {
         self.end.get_or_insert_with(|| match self.pending.len() {
             _ if is_none => FileEnd::Damaged("it has no packet".to_owned()),
             0 => FileEnd::Whole,
-            _ => FileEnd::Cut(at),
+            _ => FileEnd::Truncated(at),
         });
         self.pending = Vec::new();
     }
@@ -141,7 +141,7 @@ impl Playback {
     pub fn show(&mut self, room: &str) -> Option<&mut RoomPlayback> {
         match self.rooms.get_mut(room)? {
             PlaybackRoom::Ready(show) => Some(show),
-            PlaybackRoom::Coming(_) | PlaybackRoom::Refused(_) => None,
+            PlaybackRoom::Buffering(_) | PlaybackRoom::Failed(_) => None,
         }
     }
 
@@ -160,8 +160,8 @@ impl Playback {
         self.end.as_ref()?;
         let refused = self.rooms.iter().map(|(name, room)| match room {
             PlaybackRoom::Ready(_) => None,
-            PlaybackRoom::Refused(why) => Some(of_room(name, why)),
-            PlaybackRoom::Coming(_) => Some(of_room(name, &"there is no tick of it in this capture".into())),
+            PlaybackRoom::Failed(why) => Some(of_room(name, why)),
+            PlaybackRoom::Buffering(_) => Some(of_room(name, &"there is no tick of it in this capture".into())),
         });
         let refused: Option<Vec<String>> = refused.collect();
         refused.map(|all| {
@@ -193,7 +193,7 @@ fn note(rooms: &mut BTreeMap<Untrusted, PlaybackRoom>, games: &[&'static GameInf
     if !is_of_world || !rooms.contains_key(name.raw()) && rooms.len() >= limits::WATCH_ROOMS {
         return;
     }
-    let room = rooms.entry(name.to_owned()).or_insert_with(|| PlaybackRoom::Coming(Vec::new()));
+    let room = rooms.entry(name.to_owned()).or_insert_with(|| PlaybackRoom::Buffering(Vec::new()));
     if packet.bytes.len() < packet.original_length {
         return room.end("the capture truncated a packet (snapshot length)");
     }
@@ -211,10 +211,10 @@ impl PlaybackRoom {
     /// A record before the first tick.
     fn add_head_record(&mut self, packet: &Packet<'_>) {
         match self {
-            PlaybackRoom::Coming(records) => {
+            PlaybackRoom::Buffering(records) => {
                 let bytes: usize = records.iter().map(|(_, record)| record.len()).sum();
                 if bytes + packet.bytes.len() > limits::PLAYBACK_HEAD_BYTES {
-                    *self = PlaybackRoom::Refused("the snapshot of the world is too large".into());
+                    *self = PlaybackRoom::Failed("the snapshot of the world is too large".into());
                     return;
                 }
                 records.push(((packet.number, packet.at_ns), packet.bytes.to_vec()));
@@ -224,17 +224,17 @@ impl PlaybackRoom {
                     show.end("a second world begins here");
                 }
             }
-            PlaybackRoom::Refused(_) => {}
+            PlaybackRoom::Failed(_) => {}
         }
     }
 
     fn tick(&mut self, games: &[&'static GameInfo], packet: &Packet<'_>, checksum: u64, frame: &[u8]) {
-        if let PlaybackRoom::Coming(records) = self {
+        if let PlaybackRoom::Buffering(records) = self {
             records.push(((packet.number, packet.at_ns), packet.bytes.to_vec()));
             let heads = records.iter().map(|(place, record)| (*place, &record[..]));
             *self = match recording::beginning(heads, games) {
                 Ok((about, world)) => PlaybackRoom::Ready(Box::new(RoomPlayback::new(about, &*world))),
-                Err(why) => PlaybackRoom::Refused(why.into()),
+                Err(why) => PlaybackRoom::Failed(why.into()),
             };
         }
         let PlaybackRoom::Ready(show) = self else { return };
@@ -247,9 +247,9 @@ impl PlaybackRoom {
     /// Nothing more can be watched of the room.
     fn end(&mut self, why: &str) {
         match self {
-            PlaybackRoom::Coming(_) => *self = PlaybackRoom::Refused(why.into()),
+            PlaybackRoom::Buffering(_) => *self = PlaybackRoom::Failed(why.into()),
             PlaybackRoom::Ready(show) => show.end(why),
-            PlaybackRoom::Refused(_) => {}
+            PlaybackRoom::Failed(_) => {}
         }
     }
 }

@@ -52,7 +52,7 @@ pub enum MarkerKind {
     /// A player left.
     Left,
     /// A player lost its connection; its body stays.
-    Away,
+    Disconnected,
     /// A player was killed.
     Killed,
 }
@@ -136,7 +136,7 @@ impl RoomPlayback {
                 (MarkerKind::Joined, player)
             }
             MembershipChange::Left(player) => (MarkerKind::Left, player),
-            MembershipChange::Disconnected(player) => (MarkerKind::Away, player),
+            MembershipChange::Disconnected(player) => (MarkerKind::Disconnected, player),
         };
         let name = self.names.get(&player).cloned().unwrap_or_default();
         mark(&mut self.marks, TimelineMarker { tick, kind, name, killer: String::new() });

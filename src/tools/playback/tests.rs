@@ -253,7 +253,7 @@ mod cases {
         let bytes = file(&[first.1, second.1, vec![(0, other), (1, tick)]]);
         let mut watch = read(&bytes, 10_000);
         assert_eq!(watch.rooms().keys().collect::<Vec<_>>(), ["", "arena", "other"]);
-        let PlaybackRoom::Refused(why) = &watch.rooms()["other"] else { panic!("no such game is here") };
+        let PlaybackRoom::Failed(why) = &watch.rooms()["other"] else { panic!("no such game is here") };
         assert!(why.raw().contains("not the snapshot of the world before them"), "{why}");
         for (room, checksums, begins) in [("", first.0, 0), ("arena", second.0, 250)] {
             let show = opened(&mut watch, room);
@@ -343,7 +343,7 @@ mod cases {
         for (file, is_cut) in [(&bytes[..cut], true), (&damaged[..], false)] {
             let mut watch = read(file, 5_000);
             match watch.end() {
-                Some(FileEnd::Cut(at)) => assert!(is_cut && (cut - 400..cut).contains(at), "{at} of {cut}"),
+                Some(FileEnd::Truncated(at)) => assert!(is_cut && (cut - 400..cut).contains(at), "{at} of {cut}"),
                 Some(FileEnd::Damaged(why)) => assert!(!is_cut && why.starts_with("at byte "), "{why}"),
                 other => panic!("{other:?}"),
             }

@@ -271,8 +271,8 @@ mod tests {
             (vec![join(ann), grant(ann, gift), grant(ann, gift)], [3, 0]),
             (vec![join(ann), grant(bob, gift)], [1, 1]),
             (vec![join(ann), grant(ann, 5)], [1, 1]),
-            (vec![grant(ann, gift), Action::Say { text: String::new() }], [0, 2]),
-            (vec![join(ann), Action::Say { text: String::new() }, grant(ann, gift)], [1, 2]),
+            (vec![grant(ann, gift), Action::Announce { text: String::new() }], [0, 2]),
+            (vec![join(ann), Action::Announce { text: String::new() }, grant(ann, gift)], [1, 2]),
         ] {
             let command = |(sequence, action)| Command { player: PlayerId::OPERATOR, sequence, action };
             let commands = (1..).zip(actions).map(command);

@@ -160,14 +160,14 @@ impl Driver for RecordedDriver {
     }
 
     fn admit(&mut self, _token: Option<&str>, _lockstep: bool) -> Result<(), Denial> {
-        if self.is_turned_away { Err(Denial::Unanswered) } else { Ok(()) }
+        if self.is_turned_away { Err(Denial::Silent) } else { Ok(()) }
     }
 
     fn follow(&mut self, _lockstep: bool) {}
 
     /// A join that the server rejected leaves the client watching, and the recording has the answer.
     fn join(&mut self, _profile: JoinRequest, _since: Option<u32>) -> Result<PlayerId, Denial> {
-        self.joins.ok_or(Denial::Unanswered)
+        self.joins.ok_or(Denial::Silent)
     }
 
     fn command(

@@ -159,7 +159,7 @@ impl WorldModel {
             ServerPacket::Objects(objects) => {
                 self.objects.extend(objects.iter().map(|object| (object.id, *object)))
             }
-            ServerPacket::Gone(gone) => self.objects.retain(|object, _| !gone.contains(object)),
+            ServerPacket::ObjectsRemoved(gone) => self.objects.retain(|object, _| !gone.contains(object)),
             ServerPacket::Health(list) => {
                 for (player, health) in list {
                     if let Some(known) = self.players.get_mut(player) {
@@ -188,7 +188,7 @@ impl WorldModel {
                 }
                 self.animals.extend(animals.iter().map(|animal| (animal.id, *animal)));
             }
-            ServerPacket::AnimalsGone(gone) => self.animals.retain(|animal, _| !gone.contains(animal)),
+            ServerPacket::AnimalsRemoved(gone) => self.animals.retain(|animal, _| !gone.contains(animal)),
             _ => self.clans(heard),
         }
     }
@@ -222,7 +222,7 @@ impl WorldModel {
             }
             ServerPacket::OwnName { name, is_owner } => society.set_own_clan(name.clone(), *is_owner),
             ServerPacket::Members(members) => society.members.clone_from(members),
-            ServerPacket::Asks { player } => society.asks.push(*player),
+            ServerPacket::JoinRequest { player } => society.asks.push(*player),
             ServerPacket::Tags(tags) => {
                 for (player, clan) in tags {
                     match clan.map(|clan| self.clan_names.get(&clan)) {

@@ -65,7 +65,7 @@ impl AnimalAndShotChecks {
                     return self.gone(&gone, common);
                 }
             }
-            ServerPacket::AnimalsGone(gone) => return self.gone(gone, common),
+            ServerPacket::AnimalsRemoved(gone) => return self.gone(gone, common),
             ServerPacket::Strikes(animals) => {
                 for id in animals.iter().filter(|id| !self.last_seen.contains_key(id)) {
                     common.fault(CheckRule::AnimalUnknown, format!("animal {id} strikes"));
@@ -268,7 +268,7 @@ mod tests {
             heard(&[cows(&[cow(3, 600.0)]), cows(&[]), ServerPacket::Strikes(vec![3])]).0,
             [CheckRule::AnimalUnknown]
         );
-        assert_eq!(heard(&[ServerPacket::AnimalsGone(vec![3])]).0, [CheckRule::AnimalUnknown]);
+        assert_eq!(heard(&[ServerPacket::AnimalsRemoved(vec![3])]).0, [CheckRule::AnimalUnknown]);
     }
 
     #[test]

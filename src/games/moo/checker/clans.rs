@@ -93,12 +93,12 @@ impl ClanChecks {
             match *suspicion {
                 PendingFault::Ping(player) if is_fault => {
                     common.fault(
-                        CheckRule::Mates,
+                        CheckRule::ClanMates,
                         format!("{player} is not a clan mate, but its position is shown"),
                     );
                 }
                 PendingFault::Kill(killer, victim) if is_fault => {
-                    common.fault(CheckRule::MateHarm, format!("{killer} killed {victim}"));
+                    common.fault(CheckRule::ClanMateDamage, format!("{killer} killed {victim}"));
                 }
                 PendingFault::Ping(_) | PendingFault::Kill(..) => {}
             }
@@ -170,7 +170,7 @@ fn own_members(members: &[u32], common: &mut CheckState) {
     let me = common.picture.me;
     // A dead player is still in its clan, but does not know its number.
     if me.is_some_and(|me| !members.contains(&me)) {
-        common.fault(CheckRule::Mates, format!("this client is {me:?}, which is not among {members:?}"));
+        common.fault(CheckRule::ClanMates, format!("this client is {me:?}, which is not among {members:?}"));
     }
 }
 
@@ -178,7 +178,7 @@ fn check_mates(mates: &[Mate], common: &mut CheckState) {
     let society = &common.picture.society;
     let is_strange = |mate: &Mate| mate.player.is_some_and(|player| !society.is_mate(player));
     if society.own.is_none() && !mates.is_empty() || mates.iter().any(is_strange) {
-        common.fault(CheckRule::Mates, format!("{mates:?} of {society:?}"));
+        common.fault(CheckRule::ClanMates, format!("{mates:?} of {society:?}"));
     }
     for Mate { x_px, y_px, .. } in mates {
         common.on_map("a mate", *x_px, *y_px, 0.0);
@@ -286,7 +286,7 @@ mod tests {
         let twice = ServerPacket::Clans(vec![clan(7, "owls", 2), clan(8, "owls", 3)]);
         assert_eq!(native(&[twice]).0, [CheckRule::ClanTwice]);
         let [clans, _] = founded();
-        assert_eq!(native(&[clans, own(Some(7), &[2])]).0, [CheckRule::Mates]);
+        assert_eq!(native(&[clans, own(Some(7), &[2])]).0, [CheckRule::ClanMates]);
     }
 
     #[test]
@@ -328,10 +328,10 @@ mod tests {
         for fair in [mate(2), ServerPacket::MapPing { player: Some(2) }, kill(2, 2), kill(3, 2), kill(2, 3)] {
             assert_eq!(with_clan(fair.clone()), [], "{fair:?}");
         }
-        assert_eq!(with_clan(mate(3)), [CheckRule::Mates]);
-        assert_eq!(with_clan(ServerPacket::MapPing { player: Some(3) }), [CheckRule::Mates]);
-        assert_eq!(with_clan(kill(2, 1)), [CheckRule::MateHarm]);
-        assert_eq!(native(&[mate(2)]).0, [CheckRule::Mates], "without a clan");
+        assert_eq!(with_clan(mate(3)), [CheckRule::ClanMates]);
+        assert_eq!(with_clan(ServerPacket::MapPing { player: Some(3) }), [CheckRule::ClanMates]);
+        assert_eq!(with_clan(kill(2, 1)), [CheckRule::ClanMateDamage]);
+        assert_eq!(native(&[mate(2)]).0, [CheckRule::ClanMates], "without a clan");
         let [clans, joins] = founded();
         let late = [ServerPacket::MapPing { player: Some(2) }, turn(3), clans, joins, turn(4)];
         assert_eq!(native(&late).0, [], "it was told late that one had joined");
@@ -365,15 +365,15 @@ mod tests {
         assert_eq!(moomoo(&late).0, [], "it was told late that it was founded");
         let not_its_own = [&[owls()][..], &thrice(in_owls(3, true))].concat();
         assert_eq!(moomoo(&not_its_own).0, [CheckRule::ClanUnlisted]);
-        assert_eq!(moomoo(&[owls(), own(), ServerPacket::Members(vec![2])]).0, [CheckRule::Mates]);
+        assert_eq!(moomoo(&[owls(), own(), ServerPacket::Members(vec![2])]).0, [CheckRule::ClanMates]);
         let seen = ServerPacket::Mates(Some(vec![Mate { player: None, x_px: 9.0, y_px: 9.0 }]));
-        assert_eq!(moomoo(&[seen]).0, [CheckRule::Mates]);
+        assert_eq!(moomoo(&[seen]).0, [CheckRule::ClanMates]);
     }
 
     #[test]
     fn a_clan_request_is_remembered_until_it_is_answered() {
         use crate::games::moo::client_packet::{ClanAction, ClientPacket};
-        let (faults, mut check) = moomoo(&[ServerPacket::Asks { player: 3 }]);
+        let (faults, mut check) = moomoo(&[ServerPacket::JoinRequest { player: 3 }]);
         assert_eq!((faults, &check.picture().society.asks[..]), (vec![], &[3][..]));
         let action = ClanAction::Answer { player: 3, accept: true };
         check.said(&ClientPacket::Clan { sequence: None, tick: None, action });

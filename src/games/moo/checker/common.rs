@@ -70,7 +70,7 @@ impl CheckState {
     pub(super) fn objects(&mut self, objects: &[Object], is_moomoo: bool) {
         // The MooMoo dialects show scenery to players only; the native dialect also to watchers.
         if is_moomoo && self.picture.me.is_none() {
-            self.fault(CheckRule::Birth, "objects before the client's own player");
+            self.fault(CheckRule::SpawnOrder, "objects before the client's own player");
         }
         let mut named = BTreeSet::new();
         for Object { id, x_px, y_px, .. } in objects {
@@ -85,7 +85,7 @@ impl CheckState {
         for object in objects {
             // Natural objects cannot be destroyed.
             if self.picture.objects.get(object).is_none_or(|gone| gone.built.is_none()) {
-                self.fault(CheckRule::GoneUnknown, format!("object {object}"));
+                self.fault(CheckRule::DestroyedUnknown, format!("object {object}"));
             }
         }
     }
@@ -93,12 +93,12 @@ impl CheckState {
     pub(super) fn leaderboard(&mut self, board: &Leaderboard) {
         let Leaderboard { rows, place, players } = board;
         if !rows.is_sorted_by(|(.., higher), (.., lower)| higher >= lower) {
-            self.fault(CheckRule::BoardOrder, format!("not sorted: {rows:?}"));
+            self.fault(CheckRule::LeaderboardOrder, format!("not sorted: {rows:?}"));
         }
         let different: BTreeSet<u32> = rows.iter().map(|(player, ..)| *player).collect();
         if different.len() != rows.len() || rows.len() > BOARD_ROWS {
             self.fault(
-                CheckRule::BoardOrder,
+                CheckRule::LeaderboardOrder,
                 format!("{} rows, {} players in them", rows.len(), different.len()),
             );
         }
@@ -108,7 +108,7 @@ impl CheckState {
             let is_place =
                 |place: u32| (1..=players).contains(&place) && of_row.is_none_or(|row| row == place);
             if rows.len() > players as usize || place.is_some_and(|place| !is_place(place)) {
-                self.fault(CheckRule::BoardOrder, format!("place {place:?} of {players}, in row {of_row:?}"));
+                self.fault(CheckRule::LeaderboardOrder, format!("place {place:?} of {players}, in row {of_row:?}"));
             }
         }
     }
@@ -129,7 +129,7 @@ impl CheckState {
     pub(super) fn on_spawn(&mut self, player: u32, before: Option<u32>) {
         if self.lives || before.is_some() {
             self.fault(
-                CheckRule::Birth,
+                CheckRule::SpawnOrder,
                 format!("the client is {player}; it was {before:?} and did not receive its death"),
             );
         }

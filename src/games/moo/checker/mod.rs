@@ -116,7 +116,7 @@ impl PacketChecker {
         let is_moomoo = matches!(self.layout, Layout::Moomoo(_));
         match heard {
             ServerPacket::Objects(objects) => common.objects(objects, is_moomoo),
-            ServerPacket::Gone(objects) => common.gone(objects),
+            ServerPacket::ObjectsRemoved(objects) => common.gone(objects),
             ServerPacket::Leaderboard(board) => common.leaderboard(board),
             ServerPacket::Chat { player, text } if !common.picture.players.contains_key(player) => {
                 common.fault(CheckRule::ChatUnknown, format!("{player} says {text:?}"));
@@ -124,7 +124,7 @@ impl PacketChecker {
             ServerPacket::Pong { nonce, .. } => {
                 let asked = common.pings.pop_front();
                 if asked.is_none_or(|asked| asked != *nonce) {
-                    common.fault(CheckRule::PongUnasked, format!("nonce {nonce:?}, asked {asked:?}"));
+                    common.fault(CheckRule::PongUnsolicited, format!("nonce {nonce:?}, asked {asked:?}"));
                 }
             }
             ServerPacket::Health(list) => common.health(list),
@@ -180,10 +180,10 @@ mod tests {
         let mut check = greeted();
         let mut hear = |heard: ServerPacket| rules(&check.check_packet(&heard, Duration::ZERO));
         assert_eq!(hear(board(&[(1, 9.0), (2, 9.0), (3, 0.0)], Some(3), 3)), []);
-        assert_eq!(hear(board(&[(1, 1.0), (2, 2.0)], None, 2)), [CheckRule::BoardOrder]);
-        assert_eq!(hear(board(&[(1, 2.0), (1, 1.0)], None, 2)), [CheckRule::BoardOrder]);
-        assert_eq!(hear(board(&[(1, 2.0)], Some(2), 1)), [CheckRule::BoardOrder]);
-        assert_eq!(hear(board(&[(1, 2.0), (2, 1.0)], None, 1)), [CheckRule::BoardOrder]);
+        assert_eq!(hear(board(&[(1, 1.0), (2, 2.0)], None, 2)), [CheckRule::LeaderboardOrder]);
+        assert_eq!(hear(board(&[(1, 2.0), (1, 1.0)], None, 2)), [CheckRule::LeaderboardOrder]);
+        assert_eq!(hear(board(&[(1, 2.0)], Some(2), 1)), [CheckRule::LeaderboardOrder]);
+        assert_eq!(hear(board(&[(1, 2.0), (2, 1.0)], None, 1)), [CheckRule::LeaderboardOrder]);
     }
 
     #[test]
@@ -192,7 +192,7 @@ mod tests {
         check.said(&ClientPacket::Ping { nonce: Some(4) });
         let pong = |nonce| ServerPacket::Pong { nonce: Some(nonce), tick: Some(1) };
         assert_eq!(rules(&check.check_packet(&pong(4), Duration::ZERO)), []);
-        assert_eq!(rules(&check.check_packet(&pong(4), Duration::ZERO)), [CheckRule::PongUnasked]);
+        assert_eq!(rules(&check.check_packet(&pong(4), Duration::ZERO)), [CheckRule::PongUnsolicited]);
     }
 
     #[test]

@@ -33,7 +33,7 @@ impl MoomooChecks {
             _ => None,
         };
         if greeting.unwrap_or(2) != self.greetings.min(2) {
-            common.fault(CheckRule::Greeting, format!("after {} greetings: {heard:?}", self.greetings));
+            common.fault(CheckRule::WelcomeOrder, format!("after {} greetings: {heard:?}", self.greetings));
         }
         self.greetings += usize::from(greeting.is_some());
         match heard {
@@ -46,7 +46,7 @@ impl MoomooChecks {
             | ServerPacket::Update(_)
             | ServerPacket::Spawned { .. }
             | ServerPacket::Watching { .. } => {
-                common.fault(CheckRule::Greeting, format!("of another layout: {heard:?}"));
+                common.fault(CheckRule::WelcomeOrder, format!("of another layout: {heard:?}"));
             }
             _ => {}
         }
@@ -54,7 +54,7 @@ impl MoomooChecks {
 
     fn expect_setup(&mut self, player: u32, common: &mut CheckState) {
         if let Some(before) = self.promised.replace(player) {
-            common.fault(CheckRule::Birth, format!("setup {before}, then {player}"));
+            common.fault(CheckRule::SpawnOrder, format!("setup {before}, then {player}"));
         }
     }
 
@@ -66,12 +66,12 @@ impl MoomooChecks {
             common.fault(CheckRule::Health, format!("player {player} has {health} of {max_health}"));
         }
         if common.place(player).is_some() || common.picture.ids.contains_key(&added.id) {
-            common.fault(CheckRule::EnterKnown, format!("player {player}, id {:?}", added.id));
+            common.fault(CheckRule::EnteredTwice, format!("player {player}, id {:?}", added.id));
         }
         if added.is_you {
             if self.promised != Some(player) {
                 common.fault(
-                    CheckRule::Birth,
+                    CheckRule::SpawnOrder,
                     format!("the client is {player}, setup said {:?}", self.promised),
                 );
             }
@@ -90,7 +90,7 @@ impl MoomooChecks {
 
     fn update(&mut self, shown: &[MoomooPlayer], now: Duration, common: &mut CheckState) {
         let Some(me) = common.picture.me else {
-            let rule = if common.picture.is_dead { CheckRule::Death } else { CheckRule::Birth };
+            let rule = if common.picture.is_dead { CheckRule::Death } else { CheckRule::SpawnOrder };
             common.fault(rule, "an update without the client's own player");
             return;
         };
@@ -99,7 +99,7 @@ impl MoomooChecks {
         let mut named = BTreeSet::new();
         for MoomooPlayer { pose, .. } in shown {
             if !named.insert(pose.player) {
-                common.fault(CheckRule::Twice, format!("player {}", pose.player));
+                common.fault(CheckRule::ListedTwice, format!("player {}", pose.player));
             }
             let was_in_view = common.picture.players.get(&pose.player).is_some_and(|known| known.in_view);
             let time_s = was_in_view.then_some(since.as_secs_f64());
@@ -184,22 +184,22 @@ mod tests {
 
     #[test]
     fn greeting_and_birth_have_their_order() {
-        assert_eq!(broken(&[ServerPacket::InitData]), [CheckRule::Greeting]);
-        assert_eq!(broken(&[ServerPacket::IoInit, ServerPacket::Setup { player: 1 }]), [CheckRule::Greeting]);
+        assert_eq!(broken(&[ServerPacket::InitData]), [CheckRule::WelcomeOrder]);
+        assert_eq!(broken(&[ServerPacket::IoInit, ServerPacket::Setup { player: 1 }]), [CheckRule::WelcomeOrder]);
         let greeted = |heard| broken(&[ServerPacket::IoInit, ServerPacket::InitData, heard]);
-        assert_eq!(greeted(add(1, true)), [CheckRule::Birth]);
-        assert_eq!(greeted(players(&[])), [CheckRule::Birth]);
-        assert_eq!(greeted(ServerPacket::Objects(Vec::new())), [CheckRule::Birth]);
-        assert_eq!(greeted(ServerPacket::IoInit), [CheckRule::Greeting]);
-        assert_eq!(after_birth(&[ServerPacket::Setup { player: 1 }]), [CheckRule::Birth]);
+        assert_eq!(greeted(add(1, true)), [CheckRule::SpawnOrder]);
+        assert_eq!(greeted(players(&[])), [CheckRule::SpawnOrder]);
+        assert_eq!(greeted(ServerPacket::Objects(Vec::new())), [CheckRule::SpawnOrder]);
+        assert_eq!(greeted(ServerPacket::IoInit), [CheckRule::WelcomeOrder]);
+        assert_eq!(after_birth(&[ServerPacket::Setup { player: 1 }]), [CheckRule::SpawnOrder]);
     }
 
     #[test]
     fn only_the_known_appear_once_and_within_reach() {
         assert_eq!(after_birth(&[players(&[(1, 500.0), (2, 500.0)])]), [CheckRule::UpdateUnknown]);
-        assert_eq!(after_birth(&[players(&[(1, 500.0), (1, 500.0)])]), [CheckRule::Twice]);
+        assert_eq!(after_birth(&[players(&[(1, 500.0), (1, 500.0)])]), [CheckRule::ListedTwice]);
         assert_eq!(after_birth(&[players(&[])]), [CheckRule::SelfMissing]);
-        assert_eq!(after_birth(&[add(1, false)]), [CheckRule::EnterKnown]);
+        assert_eq!(after_birth(&[add(1, false)]), [CheckRule::EnteredTwice]);
         assert_eq!(
             after_birth(&[ServerPacket::RemovePlayer { id: "9-9".to_owned() }]),
             [CheckRule::LeaveUnknown]
@@ -227,7 +227,7 @@ mod tests {
         assert_eq!(after_birth(&[&lasts[..], &back].concat()), [], "others died meanwhile as well");
         assert_eq!(again(&[ServerPacket::Died, ServerPacket::Died]), [CheckRule::Death]);
         assert_eq!(again(&[ServerPacket::Died, players(&[(1, 500.0)])]), [CheckRule::Death]);
-        assert_eq!(after_birth(&[ServerPacket::Died, add(1, true)]), [CheckRule::Birth]);
+        assert_eq!(after_birth(&[ServerPacket::Died, add(1, true)]), [CheckRule::SpawnOrder]);
     }
 
     #[test]

@@ -27,7 +27,7 @@ impl NativeChecks {
         if let ServerPacket::Welcome(welcome) = heard {
             let sane = (1..=welcome.tick_hz).contains(&welcome.update_hz);
             if self.welcomed || welcome.version != 1 || !sane {
-                common.fault(CheckRule::Greeting, format!("{welcome:?}"));
+                common.fault(CheckRule::WelcomeOrder, format!("{welcome:?}"));
             }
             self.welcomed = true;
             self.tick_hz = welcome.tick_hz.max(1);
@@ -35,12 +35,12 @@ impl NativeChecks {
             return;
         }
         if !self.welcomed {
-            common.fault(CheckRule::Greeting, format!("before welcome: {heard:?}"));
+            common.fault(CheckRule::WelcomeOrder, format!("before welcome: {heard:?}"));
         }
         match heard {
             ServerPacket::Spawned { player } => {
                 if let Some(before) = common.picture.announced {
-                    common.fault(CheckRule::Birth, format!("spawned {before}, then {player}"));
+                    common.fault(CheckRule::SpawnOrder, format!("spawned {before}, then {player}"));
                 }
             }
             ServerPacket::Update(update) => self.update(update, common),
@@ -49,7 +49,7 @@ impl NativeChecks {
             | ServerPacket::Setup { .. }
             | ServerPacket::AddPlayer(_)
             | ServerPacket::Players(_) => {
-                common.fault(CheckRule::Greeting, format!("of another layout: {heard:?}"));
+                common.fault(CheckRule::WelcomeOrder, format!("of another layout: {heard:?}"));
             }
             _ => {}
         }
@@ -62,7 +62,7 @@ impl NativeChecks {
 
     fn update(&mut self, update: &Update, common: &mut CheckState) {
         if self.tick.is_some_and(|before| update.tick <= before) {
-            common.fault(CheckRule::TickBack, format!("{:?} then {}", self.tick, update.tick));
+            common.fault(CheckRule::TickNotIncreased, format!("{:?} then {}", self.tick, update.tick));
         }
         let seconds = |ticks: u32| f64::from(ticks) / f64::from(self.tick_hz);
         let one_update_s = seconds(self.ticks_per_update);
@@ -125,7 +125,7 @@ impl UpdateCheck<'_> {
     fn enter(&mut self, enter: &EnteredPlayer, common: &mut CheckState) {
         let Pose { player, x_px, y_px, .. } = enter.pose;
         if self.place(player, common).is_some() {
-            common.fault(CheckRule::EnterKnown, format!("player {player}"));
+            common.fault(CheckRule::EnteredTwice, format!("player {player}"));
         }
         self.entered.insert(player, (x_px, y_px));
         self.named.insert(player);
@@ -137,7 +137,7 @@ impl UpdateCheck<'_> {
 
     fn own(&self, own: &Own, since_last_s: Option<f64>, common: &mut CheckState) {
         let Some(me) = self.me else {
-            common.fault(CheckRule::Birth, "the client's own record without a body");
+            common.fault(CheckRule::SpawnOrder, "the client's own record without a body");
             return;
         };
         let is_reborn = common.picture.announced.is_some_and(|player| self.entered.contains_key(&player));
@@ -148,27 +148,27 @@ impl UpdateCheck<'_> {
         if let Some(entered) = self.entered.get(&me) {
             // Rounded to the nearest half pixel, so at most a quarter away.
             if (entered.0 - pose.x_px).abs() > 0.25 || (entered.1 - pose.y_px).abs() > 0.25 {
-                common.fault(CheckRule::OwnElsewhere, format!("enters at {entered:?}, is at {pose:?}"));
+                common.fault(CheckRule::OwnPositionDiffers, format!("enters at {entered:?}, is at {pose:?}"));
             }
         }
         common.check_movement(&pose, before, since_last_s);
         let before = common.picture.applied_sequence;
         if own.sequence < before {
-            common.fault(CheckRule::SequenceBack, format!("{before} then {}", own.sequence));
+            common.fault(CheckRule::AckDecreased, format!("{before} then {}", own.sequence));
         }
         if own.sequence > common.sent_sequence {
             let said = common.sent_sequence;
-            common.fault(CheckRule::SequenceAhead, format!("{} applied, {said} sent", own.sequence));
+            common.fault(CheckRule::AckOfUnsent, format!("{} applied, {said} sent", own.sequence));
         }
     }
 }
 
 fn check_listed_once(named: &mut BTreeSet<u32>, player: u32, me: Option<u32>, common: &mut CheckState) {
     if !named.insert(player) {
-        common.fault(CheckRule::Twice, format!("player {player}"));
+        common.fault(CheckRule::ListedTwice, format!("player {player}"));
     }
     if me == Some(player) {
-        common.fault(CheckRule::Twice, "the client's own player among the others");
+        common.fault(CheckRule::ListedTwice, "the client's own player among the others");
     }
 }
 
@@ -234,9 +234,9 @@ mod tests {
 
     #[test]
     fn the_greeting_comes_first_and_once() {
-        assert_eq!(broken(&[ServerPacket::Update(enters(1, &[]))]), [CheckRule::Greeting]);
-        assert_eq!(broken(&[welcome(), welcome()]), [CheckRule::Greeting]);
-        assert_eq!(broken(&[welcome(), ServerPacket::IoInit]), [CheckRule::Greeting]);
+        assert_eq!(broken(&[ServerPacket::Update(enters(1, &[]))]), [CheckRule::WelcomeOrder]);
+        assert_eq!(broken(&[welcome(), welcome()]), [CheckRule::WelcomeOrder]);
+        assert_eq!(broken(&[welcome(), ServerPacket::IoInit]), [CheckRule::WelcomeOrder]);
     }
 
     #[test]
@@ -248,14 +248,14 @@ mod tests {
         assert_eq!(after_birth(&[turned]), [CheckRule::UpdateUnknown]);
         let leaves = Update { tick: 11, leaves: vec![9], ..Update::default() };
         assert_eq!(after_birth(&[leaves]), [CheckRule::LeaveUnknown]);
-        assert_eq!(after_birth(&[enters(11, &[2])]), [CheckRule::EnterKnown]);
+        assert_eq!(after_birth(&[enters(11, &[2])]), [CheckRule::EnteredTwice]);
     }
 
     #[test]
     fn an_update_has_each_player_once_and_the_own_player_only_in_its_own_record() {
         let twice = Update { full: vec![pose(2, 501.0)], ..moved(11, 2, 1.0) };
-        assert_eq!(after_birth(&[twice]), [CheckRule::Twice]);
-        assert_eq!(after_birth(&[moved(11, 1, 1.0)]), [CheckRule::Twice]);
+        assert_eq!(after_birth(&[twice]), [CheckRule::ListedTwice]);
+        assert_eq!(after_birth(&[moved(11, 1, 1.0)]), [CheckRule::ListedTwice]);
     }
 
     #[test]
@@ -288,10 +288,10 @@ mod tests {
 
     #[test]
     fn ticks_and_sequences_never_go_back() {
-        assert_eq!(after_birth(&[moved(10, 2, 1.0)]), [CheckRule::TickBack]);
+        assert_eq!(after_birth(&[moved(10, 2, 1.0)]), [CheckRule::TickNotIncreased]);
         let own_at = |tick, sequence| Update { tick, own: own(sequence, 500), ..Update::default() };
-        assert_eq!(after_birth(&[own_at(11, 3), own_at(12, 2)]), [CheckRule::SequenceBack]);
-        assert_eq!(after_birth(&[own_at(11, 6)]), [CheckRule::SequenceAhead]);
+        assert_eq!(after_birth(&[own_at(11, 3), own_at(12, 2)]), [CheckRule::AckDecreased]);
+        assert_eq!(after_birth(&[own_at(11, 6)]), [CheckRule::AckOfUnsent]);
     }
 
     #[test]
@@ -311,7 +311,7 @@ mod tests {
         };
         assert_eq!(life(&[leave(11), ServerPacket::Died]), []);
         assert_eq!(life(&[ServerPacket::Died, leave(11)]), []);
-        assert_eq!(life(&[leave(11)]), [CheckRule::Birth]);
+        assert_eq!(life(&[leave(11)]), [CheckRule::SpawnOrder]);
         assert_eq!(life(&[leave(11), ServerPacket::Died, ServerPacket::Died]), [CheckRule::Death]);
         let moves = Update { tick: 11, own: own(1, 501), ..Update::default() };
         assert_eq!(life(&[ServerPacket::Died, ServerPacket::Update(moves), leave(12)]), [CheckRule::Death]);
@@ -320,9 +320,9 @@ mod tests {
     #[test]
     fn a_body_is_announced_then_enters_then_has_a_record() {
         let orphan = Update { tick: 1, own: own(0, 500), ..Update::default() };
-        assert_eq!(broken(&[welcome(), ServerPacket::Update(orphan)]), [CheckRule::Birth]);
+        assert_eq!(broken(&[welcome(), ServerPacket::Update(orphan)]), [CheckRule::SpawnOrder]);
         let elsewhere = Update { own: own(0, 501), ..enters(1, &[1]) };
         let packets = [welcome(), ServerPacket::Spawned { player: 1 }, ServerPacket::Update(elsewhere)];
-        assert_eq!(broken(&packets), [CheckRule::OwnElsewhere]);
+        assert_eq!(broken(&packets), [CheckRule::OwnPositionDiffers]);
     }
 }

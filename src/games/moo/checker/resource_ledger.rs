@@ -142,7 +142,7 @@ impl ResourceLedger {
 
     fn shake(&mut self, object: u32, common: &mut CheckState) {
         let Some(known) = common.picture.objects.get(&object) else {
-            return common.fault(CheckRule::ShakeUnknown, format!("object {object}"));
+            return common.fault(CheckRule::HitUnknown, format!("object {object}"));
         };
         // What is owed may be the food of a hunt, so that the whole stroke is still to be told.
         let hunts = self.carcasses.iter().any(|food| !food.is_empty());
@@ -167,7 +167,7 @@ impl ResourceLedger {
 
     fn killed(&mut self, kills: u32, common: &mut CheckState) {
         if kills < self.kills {
-            common.fault(CheckRule::KillsBack, format!("{} then {kills}", self.kills));
+            common.fault(CheckRule::KillsDecreased, format!("{} then {kills}", self.kills));
         }
         let more = kills.saturating_sub(self.kills);
         self.deeds.kills += u64::from(more);
@@ -428,7 +428,7 @@ mod tests {
         let animal = Animal { id: 9, kind: 0, x_px: 550.0, y_px: 500.0, health: 25 };
         let begin = [mill, ServerPacket::Animals(vec![animal]), turn(), turn()];
         let paid = [has(1, cow.food), has(3, cow.gold), turn()];
-        let hunt = [ServerPacket::AnimalsGone(vec![9]), turn()];
+        let hunt = [ServerPacket::AnimalsRemoved(vec![9]), turn()];
         let pay = [has(3, cow.gold + 1), turn(), turn()];
         let tick = Duration::from_millis(33);
         assert_eq!(heard_each(tick, &[&begin[..], &paid, &hunt, &pay].concat()).0, []);
@@ -461,7 +461,7 @@ mod tests {
         }
         let animal = Animal { id: 9, kind: 0, x_px: 550.0, y_px: 500.0, health: 25 };
         let paid = [has(1, cow.food), has(3, cow.gold), turn(), turn(), turn()];
-        let hunt = [ServerPacket::Animals(vec![animal]), ServerPacket::AnimalsGone(vec![9])];
+        let hunt = [ServerPacket::Animals(vec![animal]), ServerPacket::AnimalsRemoved(vec![9])];
         assert_eq!(heard(&[&course[..], &hunt, &paid].concat()).0, []);
         assert_eq!(heard(&[&course[..], &paid].concat()).0, [CheckRule::GainUnearned]);
     }
@@ -487,7 +487,7 @@ mod tests {
     #[test]
     fn only_the_known_swing_and_shake() {
         assert_eq!(heard(&[swing(9)]).0, [CheckRule::SwingUnknown]);
-        assert_eq!(heard(&[ServerPacket::Shakes(vec![9])]).0, [CheckRule::ShakeUnknown]);
+        assert_eq!(heard(&[ServerPacket::Shakes(vec![9])]).0, [CheckRule::HitUnknown]);
     }
 
     #[test]
@@ -496,7 +496,7 @@ mod tests {
         let mut course = vec![kills(2), kills(1), ServerPacket::Died];
         course.extend(born());
         let (faults, deeds) = heard(&course);
-        assert_eq!(faults, [CheckRule::KillsBack, CheckRule::ObjectTwice, CheckRule::ObjectTwice]);
+        assert_eq!(faults, [CheckRule::KillsDecreased, CheckRule::ObjectTwice, CheckRule::ObjectTwice]);
         assert_eq!(deeds, MooBotStats { kills: 2, deaths: 1, respawns: 1, ..MooBotStats::default() });
     }
 }

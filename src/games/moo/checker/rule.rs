@@ -5,22 +5,22 @@
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub enum CheckRule {
     /// `welcome`, or `io_init` and `init_data`, come first and once.
-    Greeting,
+    WelcomeOrder,
     /// `setup`, then the client's own `add_player`, then updates; `spawned`, then the client's own
     /// enter, then its own record. Once, and again after each death.
-    Birth,
+    SpawnOrder,
     /// A living player dies once, and receives nothing about its own body until it respawns.
     Death,
     /// The tick of an update is above that of the one before.
-    TickBack,
+    TickNotIncreased,
     /// Only unknown players come into view.
-    EnterKnown,
+    EnteredTwice,
     /// Only known players go out of view.
     LeaveUnknown,
     /// Events concern only known players.
     UpdateUnknown,
     /// No player occurs twice in one update.
-    Twice,
+    ListedTwice,
     /// An update of all players in view includes the client's own.
     SelfMissing,
     /// Positions are on the map.
@@ -28,42 +28,42 @@ pub enum CheckRule {
     /// No player moves faster than the rules allow.
     TooFast,
     /// The client's own record and enter state the same position.
-    OwnElsewhere,
+    OwnPositionDiffers,
     /// The last applied sequence never goes back.
-    SequenceBack,
+    AckDecreased,
     /// No command is applied that was not sent.
-    SequenceAhead,
+    AckOfUnsent,
     /// An object is announced once.
     ObjectTwice,
     /// A leaderboard is sorted, lists no player twice, and ranks the client's own player.
-    BoardOrder,
+    LeaderboardOrder,
     /// Only known players talk.
     ChatUnknown,
     /// Pongs answer pings, in order.
-    PongUnasked,
+    PongUnsolicited,
     /// Health belongs to a known player, and is between 0 and its maximum.
     Health,
     /// Only known players swing.
     SwingUnknown,
     /// Only known objects are hit.
-    ShakeUnknown,
+    HitUnknown,
     /// Resources rise only by the client's own strokes that hit such an object, by theft, or by
     /// windmills; see `deeds`.
     GainUnearned,
     /// The number of kills never falls.
-    KillsBack,
+    KillsDecreased,
     /// Only known objects are destroyed.
-    GoneUnknown,
+    DestroyedUnknown,
     /// A player has one weapon of a sort and one item of a group, and only existing ones.
-    Kit,
+    Inventory,
     /// No player has more objects of a group standing than its limit.
     Limit,
     /// No player has an upgrade that was not offered.
-    Unoffered,
+    UpgradeNotOffered,
     /// The offered upgrades are those of the rules for that age and equipment.
-    Offers,
+    UpgradeOffers,
     /// A living player's age never falls.
-    AgeBack,
+    AgeDecreased,
     /// A projectile is announced once, and is of a known kind.
     ShotTwice,
     /// Only known projectiles end, and no further away than they can fly.
@@ -77,9 +77,9 @@ pub enum CheckRule {
     /// Players are in existing clans, owned by the stated player.
     ClanUnlisted,
     /// The client's player is in its own clan, and only a clan member receives positions of mates.
-    Mates,
+    ClanMates,
     /// Members of one clan do each other no harm.
-    MateHarm,
+    ClanMateDamage,
     /// The server found no fault with the client's packets.
     ServerError,
 }
@@ -88,43 +88,43 @@ impl CheckRule {
     /// The rule's name in reports.
     pub fn name(self) -> &'static str {
         match self {
-            CheckRule::Greeting => "greeting",
-            CheckRule::Birth => "birth",
+            CheckRule::WelcomeOrder => "greeting",
+            CheckRule::SpawnOrder => "birth",
             CheckRule::Death => "death",
-            CheckRule::TickBack => "tick_back",
-            CheckRule::EnterKnown => "enter_known",
+            CheckRule::TickNotIncreased => "tick_back",
+            CheckRule::EnteredTwice => "enter_known",
             CheckRule::LeaveUnknown => "leave_unknown",
             CheckRule::UpdateUnknown => "update_unknown",
-            CheckRule::Twice => "twice",
+            CheckRule::ListedTwice => "twice",
             CheckRule::SelfMissing => "self_missing",
             CheckRule::OffMap => "off_map",
             CheckRule::TooFast => "too_fast",
-            CheckRule::OwnElsewhere => "own_elsewhere",
-            CheckRule::SequenceBack => "sequence_back",
-            CheckRule::SequenceAhead => "sequence_ahead",
+            CheckRule::OwnPositionDiffers => "own_elsewhere",
+            CheckRule::AckDecreased => "sequence_back",
+            CheckRule::AckOfUnsent => "sequence_ahead",
             CheckRule::ObjectTwice => "object_twice",
-            CheckRule::BoardOrder => "board_order",
+            CheckRule::LeaderboardOrder => "board_order",
             CheckRule::ChatUnknown => "chat_unknown",
-            CheckRule::PongUnasked => "pong_unasked",
+            CheckRule::PongUnsolicited => "pong_unasked",
             CheckRule::Health => "health",
             CheckRule::SwingUnknown => "swing_unknown",
-            CheckRule::ShakeUnknown => "shake_unknown",
+            CheckRule::HitUnknown => "shake_unknown",
             CheckRule::GainUnearned => "gain_unearned",
-            CheckRule::KillsBack => "kills_back",
-            CheckRule::GoneUnknown => "gone_unknown",
-            CheckRule::Kit => "kit",
+            CheckRule::KillsDecreased => "kills_back",
+            CheckRule::DestroyedUnknown => "gone_unknown",
+            CheckRule::Inventory => "kit",
             CheckRule::Limit => "limit",
-            CheckRule::Unoffered => "unoffered",
-            CheckRule::Offers => "offers",
-            CheckRule::AgeBack => "age_back",
+            CheckRule::UpgradeNotOffered => "unoffered",
+            CheckRule::UpgradeOffers => "offers",
+            CheckRule::AgeDecreased => "age_back",
             CheckRule::ShotTwice => "shot_twice",
             CheckRule::ShotEnd => "shot_end",
             CheckRule::AnimalUnknown => "animal_unknown",
             CheckRule::Animal => "animal",
             CheckRule::ClanTwice => "clan_twice",
             CheckRule::ClanUnlisted => "clan_unlisted",
-            CheckRule::Mates => "mates",
-            CheckRule::MateHarm => "mate_harm",
+            CheckRule::ClanMates => "mates",
+            CheckRule::ClanMateDamage => "mate_harm",
             CheckRule::ServerError => "server_error",
         }
     }

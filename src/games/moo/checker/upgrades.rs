@@ -36,7 +36,7 @@ pub(super) fn check_packet(
             let before = common.picture.age;
             // Natively the age after death may be reported right before the death itself.
             if common.picture.me.is_some() && *age < before {
-                common.fault(CheckRule::AgeBack, format!("{before} then {age}"));
+                common.fault(CheckRule::AgeDecreased, format!("{before} then {age}"));
             }
         }
         _ => {}
@@ -56,7 +56,7 @@ fn bar(ids: &[u8], (is_weapons, returns): (bool, bool), common: &mut CheckState,
     let mut places: Vec<Option<u8>> = ids.iter().map(|id| place(*id, is_weapons)).collect();
     places.sort_unstable();
     if places.contains(&None) || places.windows(2).any(|pair| pair[0] == pair[1]) {
-        common.fault(CheckRule::Kit, format!("{ids:?}, weapons {is_weapons}"));
+        common.fault(CheckRule::Inventory, format!("{ids:?}, weapons {is_weapons}"));
     }
     let Kit { weapons, items, .. } = &common.picture.kit;
     let (before, from_birth) =
@@ -66,7 +66,7 @@ fn bar(ids: &[u8], (is_weapons, returns): (bool, bool), common: &mut CheckState,
     deeds.upgrades += chosen as u64;
     if chosen > common.picture.offers.points as usize {
         let offers = common.picture.offers.clone();
-        common.fault(CheckRule::Unoffered, format!("has {ids:?} now, but {offers:?} was offered"));
+        common.fault(CheckRule::UpgradeNotOffered, format!("has {ids:?} now, but {offers:?} was offered"));
     }
 }
 
@@ -84,7 +84,7 @@ fn count(group: u8, now: u32, is_first: bool, common: &mut CheckState, deeds: &m
 fn offers(told: &Offers, common: &mut CheckState) {
     let expected = choices(&common.picture.kit, told);
     if told.choices.as_ref().is_some_and(|choices| *choices != expected) {
-        common.fault(CheckRule::Offers, format!("received {told:?}, expected {expected:?}"));
+        common.fault(CheckRule::UpgradeOffers, format!("received {told:?}, expected {expected:?}"));
     }
 }
 
@@ -156,23 +156,23 @@ mod tests {
     fn a_choice_must_have_been_offered_and_is_counted() {
         let course = [offers(1, 2, None), bar(&[5], true), offers(0, 3, None), bar(&[0], true)];
         assert_eq!(heard(&course), (vec![], MooBotStats { upgrades: 1, ..MooBotStats::default() }));
-        assert_eq!(heard(&course[1..]).0, [CheckRule::Unoffered]);
-        assert_eq!(heard(&[offers(1, 3, None), bar(&[1, 4, 6, 10], false)]).0, [CheckRule::Unoffered]);
+        assert_eq!(heard(&course[1..]).0, [CheckRule::UpgradeNotOffered]);
+        assert_eq!(heard(&[offers(1, 3, None), bar(&[1, 4, 6, 10], false)]).0, [CheckRule::UpgradeNotOffered]);
     }
 
     #[test]
     fn equipment_exists_and_has_one_entry_per_slot() {
         let twice = [offers(2, 2, None), bar(&[3, 5], true)];
-        assert_eq!(heard(&twice).0, [CheckRule::Kit]);
-        assert_eq!(heard(&[offers(1, 2, None), bar(&[0, 3, 6, 10, 99], false)]).0, [CheckRule::Kit]);
+        assert_eq!(heard(&twice).0, [CheckRule::Inventory]);
+        assert_eq!(heard(&[offers(1, 2, None), bar(&[0, 3, 6, 10, 99], false)]).0, [CheckRule::Inventory]);
     }
 
     #[test]
     fn offers_must_match_the_rules() {
         let right = vec![1, 3, 5, 6, 7, 8];
         assert_eq!(heard(&[offers(1, 2, Some(right.clone())), offers(0, 3, Some(vec![]))]).0, []);
-        assert_eq!(heard(&[offers(1, 2, Some(right[1..].to_vec()))]).0, [CheckRule::Offers]);
-        assert_eq!(heard(&[offers(0, 2, Some(right))]).0, [CheckRule::Offers]);
+        assert_eq!(heard(&[offers(1, 2, Some(right[1..].to_vec()))]).0, [CheckRule::UpgradeOffers]);
+        assert_eq!(heard(&[offers(0, 2, Some(right))]).0, [CheckRule::UpgradeOffers]);
     }
 
     #[test]
@@ -180,7 +180,7 @@ mod tests {
         let age = |age| ServerPacket::Age { age };
         let [setup, added] = born();
         assert_eq!(heard(&[age(2), age(3), ServerPacket::Died, setup, added, age(1)]).0, []);
-        assert_eq!(heard(&[age(3), age(2)]).0, [CheckRule::AgeBack]);
+        assert_eq!(heard(&[age(3), age(2)]).0, [CheckRule::AgeDecreased]);
     }
 
     #[test]
@@ -188,11 +188,11 @@ mod tests {
         use crate::games::moo::bot::received::Object;
         let object = |id, built| Object { id, kind: None, x_px: 600.0, y_px: 500.0, scale_px: 50.0, built };
         let things = ServerPacket::Objects(vec![object(7, Some((3, 1))), object(8, None)]);
-        assert_eq!(heard(&[things.clone(), ServerPacket::Gone(vec![7])]).0, []);
+        assert_eq!(heard(&[things.clone(), ServerPacket::ObjectsRemoved(vec![7])]).0, []);
         assert_eq!(
-            heard(&[things.clone(), ServerPacket::Gone(vec![7]), ServerPacket::Gone(vec![7])]).0,
-            [CheckRule::GoneUnknown]
+            heard(&[things.clone(), ServerPacket::ObjectsRemoved(vec![7]), ServerPacket::ObjectsRemoved(vec![7])]).0,
+            [CheckRule::DestroyedUnknown]
         );
-        assert_eq!(heard(&[things, ServerPacket::Gone(vec![8])]).0, [CheckRule::GoneUnknown]);
+        assert_eq!(heard(&[things, ServerPacket::ObjectsRemoved(vec![8])]).0, [CheckRule::DestroyedUnknown]);
     }
 }

@@ -30,9 +30,9 @@ pub enum FeedEvent {
     /// A player said something.
     Chat { player: PlayerId, text: String },
     /// A player swung a weapon, at this place unless it has left.
-    Swung { player: PlayerId, weapon: u8, hit: bool, at: Option<Circle> },
+    Swing { player: PlayerId, weapon: u8, hit: bool, at: Option<Circle> },
     /// An object was struck.
-    Struck { object: ObjectRef, direction: Angle },
+    ObjectHit { object: ObjectRef, direction: Angle },
     /// A player or an animal at this place lost health to a player.
     Hurt { by: PlayerId, at: Circle, amount: u16 },
     /// A player gained health.
@@ -147,10 +147,10 @@ fn of(event: &WorldEvent, world: &World, state: &PublicState) -> Option<FeedEven
     Some(match *event {
         WorldEvent::Chat { player, ref text } => FeedEvent::Chat { player, text: text.clone() },
         WorldEvent::Swung { player, weapon, hit } => {
-            FeedEvent::Swung { player, weapon, hit, at: place(player) }
+            FeedEvent::Swing { player, weapon, hit, at: place(player) }
         }
         WorldEvent::Struck { object, direction, .. } => {
-            FeedEvent::Struck { object: objects::find(&state.nature, &state.structures, object)?, direction }
+            FeedEvent::ObjectHit { object: objects::find(&state.nature, &state.structures, object)?, direction }
         }
         WorldEvent::Hurt { player, by: Some(by), amount } => {
             FeedEvent::Hurt { by, at: place(player)?, amount }
@@ -165,7 +165,7 @@ fn of(event: &WorldEvent, world: &World, state: &PublicState) -> Option<FeedEven
         WorldEvent::Died { player, by } => {
             FeedEvent::Died { player, victim: named(player), killer: by.and_then(named) }
         }
-        WorldEvent::Said { ref text } => FeedEvent::Said { text: text.clone() },
+        WorldEvent::Announced { ref text } => FeedEvent::Said { text: text.clone() },
         WorldEvent::NotOffered { player } => FeedEvent::NotOffered { player },
         WorldEvent::Shot { projectile } => FeedEvent::Shot(shot(projectile, world, state)?),
         WorldEvent::ShotEnded { projectile, x, y } => FeedEvent::ShotEnded { shot: projectile, x, y },

@@ -113,13 +113,13 @@ impl KnownClans {
         let before = std::mem::take(&mut self.list);
         for change in changes(before, |known| known.id, now, |now| now.id) {
             match change {
-                Change::Gone(ended) if concerns(&ended) => news.ended.push(ended),
-                Change::Gone(known) | Change::Here(_, Some(known)) => self.list.push(known),
-                Change::Here(founded, None) if concerns(founded) => {
+                Change::Removed(ended) if concerns(&ended) => news.ended.push(ended),
+                Change::Removed(known) | Change::Present(_, Some(known)) => self.list.push(known),
+                Change::Present(founded, None) if concerns(founded) => {
                     self.list.push(founded.clone());
                     news.founded.push(founded.clone());
                 }
-                Change::Here(..) => {}
+                Change::Present(..) => {}
             }
         }
         news

@@ -82,8 +82,8 @@ impl<P, A> KnownSet<P, A> {
     /// deaths, and shots that begin.
     pub fn concerns(&mut self, event: &FeedEvent) -> bool {
         match event {
-            FeedEvent::Chat { player, .. } | FeedEvent::Swung { player, .. } => self.knows(*player),
-            FeedEvent::Struck { object, .. } => self.knows_and_sees(object),
+            FeedEvent::Chat { player, .. } | FeedEvent::Swing { player, .. } => self.knows(*player),
+            FeedEvent::ObjectHit { object, .. } => self.knows_and_sees(object),
             FeedEvent::AnimalStruck { animal } => {
                 let is_known = self.animals.binary_search_by_key(animal, |(id, _)| *id).is_ok();
                 is_known && self.window.is_some()

@@ -5,9 +5,9 @@ use std::cmp::Ordering;
 /// What became of one thing since it was last compared.
 pub enum Change<K, S> {
     /// It was known, and is not there now.
-    Gone(K),
+    Removed(K),
     /// It is there now; the second is what was known of it, if it was known.
-    Here(S, Option<K>),
+    Present(S, Option<K>),
 }
 
 /// Compares what is `known` with what is there `now`, both in the order of the same numbers.
@@ -25,9 +25,9 @@ pub fn changes<K, S, I: Ord>(
             (None, _) => Ordering::Greater,
         };
         match order {
-            Ordering::Less => known.next().map(Change::Gone),
-            Ordering::Equal => now.next().map(|now| Change::Here(now, known.next())),
-            Ordering::Greater => now.next().map(|now| Change::Here(now, None)),
+            Ordering::Less => known.next().map(Change::Removed),
+            Ordering::Equal => now.next().map(|now| Change::Present(now, known.next())),
+            Ordering::Greater => now.next().map(|now| Change::Present(now, None)),
         }
     })
 }

@@ -137,7 +137,7 @@ pub enum ObjectChange {
     /// The natural object of this index came into range.
     Natural(usize),
     /// This structure is gone.
-    Gone(EntityId),
+    Removed(EntityId),
     /// The structure of this index came into range.
     Built(usize),
 }
@@ -177,7 +177,7 @@ impl KnownObjects {
             self.structures.retain(|id| {
                 let stands = things.index_of(id).is_some();
                 if !stands {
-                    tell(ObjectChange::Gone(*id));
+                    tell(ObjectChange::Removed(*id));
                 }
                 stands
             });

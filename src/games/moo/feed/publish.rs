@@ -69,7 +69,7 @@ impl WorldReader {
         for event in &world.outcome().events {
             match event {
                 WorldEvent::Placed { .. } | WorldEvent::Destroyed { .. } => is_rebuilt = true,
-                WorldEvent::Asked { player, .. } => _ = self.asked.insert(*player, world.tick()),
+                WorldEvent::JoinRequested { player, .. } => _ = self.asked.insert(*player, world.tick()),
                 WorldEvent::Left { player } => _ = self.asked.remove(player),
                 _ => {}
             }

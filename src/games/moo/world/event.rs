@@ -117,7 +117,7 @@ pub enum WorldEvent {
         by: Option<PlayerId>,
     },
     /// A player asks to join a clan.
-    Asked {
+    JoinRequested {
         /// The player.
         player: PlayerId,
         /// The clan's owner.
@@ -135,7 +135,7 @@ pub enum WorldEvent {
         player: PlayerId,
     },
     /// A message from the operator to everyone.
-    Said {
+    Announced {
         /// The text.
         text: String,
     },

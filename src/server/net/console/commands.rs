@@ -60,7 +60,7 @@ const SERVER_COMMANDS: [CommandRow; 13] = [
     ),
     ("stats", "show the server's key figures", |desk, _| Ok(desk.stats())),
     ("stop", "close all connections and stop the server", |desk, _| {
-        desk.host.reach(ShutdownStage::AskedToStop);
+        desk.host.reach(ShutdownStage::StopRequested);
         Ok("the server is shutting down".to_owned())
     }),
 ];
@@ -157,7 +157,7 @@ fn execute_here(desk: &CommandContext<'_>, word: &str, rest: &str) -> (&'static 
         let room = desk.room.label();
         info!(from = %desk.source, room, command = name, arguments = rest, "operator command");
     }
-    let done = match (desk.host.is_at_least(ShutdownStage::AskedToStop), takes_none, found, ordered) {
+    let done = match (desk.host.is_at_least(ShutdownStage::StopRequested), takes_none, found, ordered) {
         (true, ..) => Err(No::Failed("the server is shutting down".to_owned())),
         (false, true, ..) => Err(No::Usage("it takes no arguments".to_owned())),
         (false, false, Some((.., run)), _) => run(desk, rest),

@@ -50,7 +50,7 @@ impl Console {
 
     /// Whether the server is stopping or about to: further commands have no effect.
     pub fn is_over(&self) -> bool {
-        self.host.is_at_least(ShutdownStage::AskedToStop)
+        self.host.is_at_least(ShutdownStage::StopRequested)
     }
 
     /// Executes a line. Returns `None` for an empty line.

@@ -130,7 +130,7 @@ impl InspectorConnection<'_> {
 
     fn carry_out(&mut self, request: InspectorRequest) {
         match request {
-            InspectorRequest::Watch(client) => {
+            InspectorRequest::Select(client) => {
                 // The old listener goes first, so that the tap never fills two.
                 self.watched = None;
                 let listen =
@@ -140,7 +140,7 @@ impl InspectorConnection<'_> {
                     self.send_ended(client);
                 }
             }
-            InspectorRequest::Own(key) => self.watch.own(self.own(key).map(|client| client.id)),
+            InspectorRequest::FindOwn(key) => self.watch.own(self.own(key).map(|client| client.id)),
             InspectorRequest::Inject(key, bytes) => {
                 let passed = self.own(key).ok_or(inspector_session::UNKNOWN_KEY_TEXT);
                 let passed = passed
@@ -213,7 +213,7 @@ fn record(seen: &tap::TapEvent) -> Option<ObservedRecord<'_>> {
         }
         tap::EventKind::Bytes { bytes, is_injected: true, .. } => ObservedKind::Injected(bytes),
         tap::EventKind::Bytes { from, bytes, .. } => ObservedKind::Bytes(*from, bytes),
-        tap::EventKind::Missed(missed) => ObservedKind::Lost(missed.messages),
+        tap::EventKind::Skipped(missed) => ObservedKind::Lost(missed.messages),
         tap::EventKind::Ended { rule } => ObservedKind::Ended(rule),
         _ => return None,
     };

@@ -161,7 +161,7 @@ impl State {
                 self.tails.entry(seen.client).or_default().opened = Some(Arc::clone(seen));
                 return;
             }
-            EventKind::Bytes { .. } | EventKind::Missed(_) | EventKind::Ended { .. } => {
+            EventKind::Bytes { .. } | EventKind::Skipped(_) | EventKind::Ended { .. } => {
                 self.tails.get_mut(&seen.client)
             }
             EventKind::Session(_) | EventKind::World { .. } | EventKind::Tick { .. } => None,

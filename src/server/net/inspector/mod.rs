@@ -59,7 +59,7 @@ pub fn serve(
     if host.is_stopping() {
         return Err(Refusal::plain(503, "stopping"));
     }
-    permit.convert_to(SlotKind::Watcher)?;
+    permit.convert_to(SlotKind::Inspector)?;
     if write_all(stream, &accepted.response, limits::HEAD_TIMEOUT).is_ok() {
         let of = room.label();
         info!(%address, room = of, "watcher connected");

@@ -106,10 +106,10 @@ impl CaptureEncoder {
             EventKind::Bytes { from, bytes, is_injected, .. } => {
                 self.bytes(seen, *from, bytes, if *is_injected { " injected" } else { "" });
             }
-            EventKind::Missed(missed) if self.introduced(seen.client).is_none() => {
+            EventKind::Skipped(missed) if self.introduced(seen.client).is_none() => {
                 self.lost += missed.messages
             }
-            EventKind::Missed(missed) => {
+            EventKind::Skipped(missed) => {
                 self.write_missing(*missed, &seen.room, seen.at);
                 self.skip(seen.client, [missed.bytes, 0]);
             }

@@ -91,7 +91,7 @@ pub enum EventKind {
     },
     /// Bytes of the client that were skipped. The client's next event begins a message, or is its
     /// end.
-    Missed(SkippedTraffic),
+    Skipped(SkippedTraffic),
     /// The connection has ended.
     Ended {
         /// The rule's name, as in the log.
@@ -134,7 +134,7 @@ impl EventKind {
         match self {
             EventKind::Opened { request, response, .. } => request.len() + response.len(),
             EventKind::Session(bytes) | EventKind::Bytes { bytes, .. } => bytes.len(),
-            EventKind::Missed(_) | EventKind::Ended { .. } => 0,
+            EventKind::Skipped(_) | EventKind::Ended { .. } => 0,
             EventKind::World { snapshot } => snapshot.bytes.len(),
             EventKind::Tick { frame, .. } => frame.len(),
         }
@@ -145,7 +145,7 @@ impl SkippedTraffic {
     /// This, and then an event that is missed as well.
     pub(super) fn and(self, seen: &TapEvent) -> SkippedTraffic {
         let it = match seen.what {
-            EventKind::Missed(missed) => missed,
+            EventKind::Skipped(missed) => missed,
             _ => SkippedTraffic { messages: 1, bytes: seen.what.bytes() as u64, since_tick: seen.tick },
         };
         let since_tick = if self.messages == 0 { it.since_tick } else { self.since_tick };
@@ -189,7 +189,7 @@ impl LostEvents {
             EventKind::Bytes { from, .. } => {
                 self.connections.entry(seen.client).or_default()[usize::from(from == Side::Server)] += bytes;
             }
-            EventKind::Missed(_) => self.connections.entry(seen.client).or_default()[0] += bytes,
+            EventKind::Skipped(_) => self.connections.entry(seen.client).or_default()[0] += bytes,
             EventKind::Opened { .. } => drop(self.opened.insert(seen.client)),
             EventKind::Ended { .. } if self.opened.remove(&seen.client) => {
                 self.connections.remove(&seen.client);

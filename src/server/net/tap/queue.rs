@@ -278,7 +278,7 @@ impl SubscriberQueue {
     /// Adds the amount of a client's traffic that was skipped, before its next event.
     fn push_skipped(&mut self, before: &TapEvent, missed: SkippedTraffic) {
         if missed.messages > 0 {
-            let what = EventKind::Missed(missed);
+            let what = EventKind::Skipped(missed);
             self.put(&Arc::new(TapEvent { what, room: Arc::clone(&before.room), ..*before }));
         }
     }

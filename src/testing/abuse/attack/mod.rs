@@ -152,7 +152,7 @@ impl Attack {
                     ..manner
                 }
             }
-            Attack::DripReaders => Behavior { reads: ReadMode::Drips, opening: hello(), ..manner },
+            Attack::DripReaders => Behavior { reads: ReadMode::Drip, opening: hello(), ..manner },
             Attack::PingFlood => Behavior { opening: hello(), block: pings(64), frames: 64, ..manner },
             Attack::TinyFragments => {
                 let (opening, block) = (fragment(Opcode::Binary, 0), tiny_fragments());
@@ -210,7 +210,7 @@ impl Attack {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum ReadMode {
     All,
-    Drips,
+    Drip,
     Nothing,
 }
 

@@ -294,11 +294,11 @@ impl Attacker {
         let reads = if self.stage == AttackerStage::Asking { ReadMode::All } else { self.manner.reads };
         let read = match reads {
             ReadMode::All => misbehavior::read(&self.stream, &mut self.link),
-            ReadMode::Drips if now >= self.reads_at => {
+            ReadMode::Drip if now >= self.reads_at => {
                 self.reads_at = now + DRIP_EVERY;
                 self.drip()
             }
-            ReadMode::Drips | ReadMode::Nothing => return None,
+            ReadMode::Drip | ReadMode::Nothing => return None,
         };
         if let Err(error) = read {
             return Some(error.kind().to_string());

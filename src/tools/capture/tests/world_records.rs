@@ -64,7 +64,7 @@ fn records_round_trip_and_damaged_ones_name_the_error() {
     let (seed, tick_hz, options, bytes) = (1, 30, Vec::new(), b"");
     let no_part =
         WorldRecord::World { seed, tick_hz, options, code_hash: 0, tick: 4, part: 2, parts: 2, bytes };
-    assert_eq!(world_record::decode(&encoded(&no_part)), Err(world_record::WorldRecordError::Part(2)));
+    assert_eq!(world_record::decode(&encoded(&no_part)), Err(world_record::WorldRecordError::Chunk(2)));
 }
 
 #[test]

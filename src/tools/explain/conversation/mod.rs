@@ -74,7 +74,7 @@ impl<'c> Conversation<'c> {
         self.spoken.set_json(json);
         for half in [&mut self.client, &mut self.server] {
             half.stage = DirectionStage::Frames;
-            half.open = UnfinishedMessage::Nothing;
+            half.open = UnfinishedMessage::None;
         }
     }
 
@@ -357,7 +357,7 @@ impl<'c> Conversation<'c> {
         }
         let half = self.half(from);
         half.stage = if head.is_upgrade { DirectionStage::Frames } else { DirectionStage::Body };
-        half.open = UnfinishedMessage::Nothing;
+        half.open = UnfinishedMessage::None;
         head.frame
     }
 
@@ -433,7 +433,7 @@ impl<'c> Conversation<'c> {
             (Opcode::Text, _) => Some(Utf8Validator::default()),
             (
                 Opcode::Continuation,
-                UnfinishedMessage::Begun { opcode: Opcode::Text, text, is_compressed: false, .. },
+                UnfinishedMessage::Started { opcode: Opcode::Text, text, is_compressed: false, .. },
             ) => Some(text.clone()),
             _ => None,
         };
@@ -462,14 +462,14 @@ impl<'c> Conversation<'c> {
             (opcode, _) if opcode.is_control() => (explain(payload, begin, opcode), None),
             (Opcode::Continuation, fin) => continue_message(open, payload, begin, fin, explain),
             (opcode, true) => {
-                *open = UnfinishedMessage::Nothing;
+                *open = UnfinishedMessage::None;
                 (explain(payload, begin, opcode), None)
             }
             (opcode, false) => {
                 let mut text = Utf8Validator::default();
                 let shown_as = if is_compressed { Opcode::Binary } else { opcode };
                 let inside = fragment(payload, begin, shown_as, &mut text);
-                *open = UnfinishedMessage::Begun {
+                *open = UnfinishedMessage::Started {
                     opcode,
                     payload: payload.to_vec(),
                     frames: 1,

@@ -67,11 +67,11 @@ impl Resync {
         let mut unknown = None;
         for at in self.from..input.len() {
             match look.at(&input[at..], at == 0) {
-                Plausibility::Not => {}
+                Plausibility::Implausible => {}
                 Plausibility::Unknown => {
                     unknown.get_or_insert(at);
                 }
-                Plausibility::Sense => return Some(at),
+                Plausibility::Plausible => return Some(at),
             }
             if look.is_budget_spent {
                 break;
@@ -97,11 +97,11 @@ impl Resync {
 /// The verdict on a place.
 enum Plausibility {
     /// No frame that could count as a beginning starts here.
-    Not,
+    Implausible,
     /// The bytes could be the front of such a frame.
     Unknown,
     /// A frame that makes sense, or a frame that such a frame follows.
-    Sense,
+    Plausible,
 }
 
 /// The longest payload that this side sends.
@@ -142,12 +142,12 @@ impl SearchPass<'_, '_> {
         let mut begun: Option<(Opcode, Vec<u8>)> = None;
         for _ in 0..limits::MESSAGE_FRAGMENTS {
             let (header, size) = match Header::decode(&input[at..], self.from) {
-                Err(_) => return Plausibility::Not,
+                Err(_) => return Plausibility::Implausible,
                 Ok(None) => return Plausibility::Unknown,
                 Ok(Some(found)) => found,
             };
             let length = usize::try_from(header.length).ok().filter(|length| *length <= longest(self.from));
-            let Some(length) = length else { return Plausibility::Not };
+            let Some(length) = length else { return Plausibility::Implausible };
             let may_follow = match header.opcode {
                 Opcode::Ping | Opcode::Pong => begun.is_some() || is_front,
                 Opcode::Continuation => begun.is_some(),
@@ -155,14 +155,14 @@ impl SearchPass<'_, '_> {
                 Opcode::Close => true,
             };
             if !may_follow {
-                return Plausibility::Not;
+                return Plausibility::Implausible;
             }
             let Some(payload) = input.get(at + size..at + size + length) else {
                 return Plausibility::Unknown;
             };
             at += size + length;
             if Header::decode(&input[at..], self.from).is_err() {
-                return Plausibility::Not;
+                return Plausibility::Implausible;
             }
             if matches!(header.opcode, Opcode::Ping | Opcode::Pong) {
                 continue;
@@ -173,7 +173,7 @@ impl SearchPass<'_, '_> {
             let part = unmasked(header, payload);
             match (header.opcode, header.fin) {
                 (Opcode::Continuation, is_last) => {
-                    let Some((opcode, message)) = &mut begun else { return Plausibility::Not };
+                    let Some((opcode, message)) = &mut begun else { return Plausibility::Implausible };
                     message.extend_from_slice(&part);
                     if is_last {
                         return self.verdict(*opcode, message);
@@ -183,7 +183,7 @@ impl SearchPass<'_, '_> {
                 (opcode, false) => begun = Some((opcode, part)),
             }
         }
-        Plausibility::Not
+        Plausibility::Implausible
     }
 
     /// Whether a payload of that length may still be decoded in every dialect.
@@ -209,7 +209,7 @@ impl SearchPass<'_, '_> {
                     .is_ok_and(|text| dialect.decode_json(direction, text).is_ok()),
             }
         };
-        if dialects.iter().any(makes_sense) { Plausibility::Sense } else { Plausibility::Not }
+        if dialects.iter().any(makes_sense) { Plausibility::Plausible } else { Plausibility::Implausible }
     }
 }
 

@@ -17,8 +17,8 @@ pub(crate) enum UnfinishedMessage {
     /// Unknown, because the beginning of the stream was not seen.
     #[default]
     Unknown,
-    Nothing,
-    Begun {
+    None,
+    Started {
         opcode: Opcode,
         payload: Vec<u8>,
         frames: usize,
@@ -30,20 +30,20 @@ pub(crate) enum UnfinishedMessage {
 impl UnfinishedMessage {
     /// Bytes of the unfinished message.
     pub(crate) fn bytes(&self) -> usize {
-        if let UnfinishedMessage::Begun { payload, .. } = self { payload.len() } else { 0 }
+        if let UnfinishedMessage::Started { payload, .. } = self { payload.len() } else { 0 }
     }
 
     /// Whether a frame may follow: RFC 6455 section 5.4, and the limits of the receiving end, if
     /// known.
     pub(crate) fn admit(&self, header: Header, limits: Option<Limits>) -> Result<(), Violation> {
         let (fragments, bytes) = match (header.opcode, self) {
-            (Opcode::Continuation, UnfinishedMessage::Nothing) => {
+            (Opcode::Continuation, UnfinishedMessage::None) => {
                 return Err(Violation::ContinuationWithoutStart);
             }
-            (Opcode::Text | Opcode::Binary, UnfinishedMessage::Begun { .. }) => {
+            (Opcode::Text | Opcode::Binary, UnfinishedMessage::Started { .. }) => {
                 return Err(Violation::MessageInterrupted);
             }
-            (Opcode::Continuation, UnfinishedMessage::Begun { frames, payload, .. }) => {
+            (Opcode::Continuation, UnfinishedMessage::Started { frames, payload, .. }) => {
                 (*frames, payload.len())
             }
             _ => (0, 0),
@@ -66,9 +66,9 @@ pub(crate) fn continue_message<'c>(
     fin: bool,
     mut explain: impl FnMut(&[u8], usize, Opcode) -> ExplainedPayload<'c>,
 ) -> (ExplainedPayload<'c>, Option<ReassembledMessage>) {
-    let UnfinishedMessage::Begun { opcode, payload: joined, frames, text, is_compressed } = open else {
+    let UnfinishedMessage::Started { opcode, payload: joined, frames, text, is_compressed } = open else {
         if fin {
-            *open = UnfinishedMessage::Nothing;
+            *open = UnfinishedMessage::None;
         }
         return (ExplainedPayload::bytes(payload, begin), None);
     };
@@ -80,7 +80,7 @@ pub(crate) fn continue_message<'c>(
         return (inside, None);
     }
     let (frames, joined) = (*frames, mem::take(joined));
-    *open = UnfinishedMessage::Nothing;
+    *open = UnfinishedMessage::None;
     let message =
         if is_compressed { ExplainedPayload::compressed(&joined, 0) } else { explain(&joined, 0, opcode) };
     // A problem of the message is shown at its place in this frame, or at the frame's front.

@@ -101,7 +101,7 @@ pub fn problem_of(error: &PacketError, node: &Node, start: usize, length: usize)
         PacketError::WrongArguments { wrong, .. } => wrong.to_string(),
         unknown => unknown.to_string(),
     };
-    Problem::Broken { rule: error.name(), address: "PROTOCOL.md".to_owned(), sentence, answer, bits }
+    Problem::Violation { rule: error.name(), address: "PROTOCOL.md".to_owned(), sentence, answer, bits }
 }
 
 /// A walk over the payload from the front; `at` and `stop` are offsets in it, `start` is its place

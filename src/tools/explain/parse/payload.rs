@@ -149,7 +149,7 @@ fn wrong_frame_type(inside: ExplainedPayload<'_>) -> ExplainedPayload<'_> {
     let (rule, sentence, code) = routes::WRONG_FRAME_TYPE;
     let (address, sentence, answer) =
         ("PROTOCOL.md".to_owned(), sentence.to_owned(), format!("close {code}"));
-    let problem = Problem::Broken { rule, address, sentence, answer, bits: inside.node.bits.clone() };
+    let problem = Problem::Violation { rule, address, sentence, answer, bits: inside.node.bits.clone() };
     ExplainedPayload { content: Content::Packet(None, None), ..inside.with(Some(problem)) }
 }
 

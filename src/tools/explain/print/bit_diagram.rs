@@ -197,7 +197,7 @@ fn content(cells: &[&DiagramBox], bytes: &[u8], paint: ColorMode) -> Vec<String>
 
 /// The line that points at the bits that break a rule, under the row in which they begin.
 fn mark(frame: &ExplainedFrame<'_>, row: usize) -> Option<String> {
-    let Some(Problem::Broken { rule, bits, .. }) = &frame.problem else { return None };
+    let Some(Problem::Violation { rule, bits, .. }) = &frame.problem else { return None };
     let origin = frame.place.start * BYTE + row * ROW;
     if !(origin..origin + ROW).contains(&bits.start) || bits.is_empty() {
         return None;

@@ -155,7 +155,7 @@ fn print_problem(problem: &Problem, end: usize) -> String {
         )
     };
     match problem {
-        Problem::Broken { rule, address, sentence, answer, bits } => {
+        Problem::Violation { rule, address, sentence, answer, bits } => {
             print(rule, address, sentence, answer, bits.start, bits.end)
         }
         Problem::Incomplete { missing } => {

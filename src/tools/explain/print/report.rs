@@ -127,7 +127,7 @@ fn fields(out: &mut String, explanation: &Explanation<'_>, frame: &ExplainedFram
         input: &explanation.bytes,
         payload: &frame.payload,
         payload_at: frame.place.end - frame.payload.len(),
-        broken: if let Some(Problem::Broken { bits, .. }) = &frame.problem { bits.clone() } else { 0..0 },
+        broken: if let Some(Problem::Violation { bits, .. }) = &frame.problem { bits.clone() } else { 0..0 },
         paint,
     };
     frame.tree.children.iter().for_each(|child| table.lines(child, 0));
@@ -312,7 +312,7 @@ fn as_sentence(words: &str) -> String {
 fn problem(out: &mut String, frame: &ExplainedFrame<'_>, paint: ColorMode) {
     match &frame.problem {
         None => {}
-        Some(Problem::Broken { rule, address, sentence, answer, bits }) => {
+        Some(Problem::Violation { rule, address, sentence, answer, bits }) => {
             let bit = match bits.start % BYTE {
                 0 if bits.len() % BYTE == 0 => String::new(),
                 bit => format!(", bit {bit}"),

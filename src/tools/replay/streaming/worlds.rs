@@ -40,7 +40,7 @@ pub struct WorldRunner {
 
 enum RoomReplay {
     /// Its first tick has not come: its records so far.
-    Coming(Vec<Arc<StoredRecord>>),
+    Buffering(Vec<Arc<StoredRecord>>),
     Running {
         about: &'static GameInfo,
         world: Box<dyn DynWorld>,
@@ -73,15 +73,15 @@ impl WorldRunner {
             return Ok(());
         }
         if !self.rooms.contains_key(name.raw()) {
-            self.rooms.insert(name.raw().to_owned(), RoomReplay::Coming(Vec::new()));
+            self.rooms.insert(name.raw().to_owned(), RoomReplay::Buffering(Vec::new()));
         }
         let Some(room) = self.rooms.get_mut(name.raw()) else { return Err(NeedsFullReplay) };
-        if let RoomReplay::Coming(records) = room {
+        if let RoomReplay::Buffering(records) = room {
             records.push(Arc::clone(kept));
         }
         // What else there is later, the replay reads.
         let WorldRecord::Tick { checksum, frame } = record else { return Ok(()) };
-        if let RoomReplay::Coming(records) = room {
+        if let RoomReplay::Buffering(records) = room {
             let records = records.iter().map(|kept| ((kept.number, kept.at_ns), &kept.bytes[..]));
             let (about, world) = recording::beginning(records, &self.games).map_err(|_| NeedsFullReplay)?;
             *room = RoomReplay::Running { about, world, ticks: 0 };
@@ -99,7 +99,7 @@ impl WorldRunner {
     /// What came out so far.
     pub fn ran(&self) -> WorldResults {
         let ran = self.rooms.iter().filter_map(|(name, room)| match room {
-            RoomReplay::Coming(_) => None,
+            RoomReplay::Buffering(_) => None,
             RoomReplay::Running { world, ticks, .. } => Some((name.clone(), (*ticks, world.checksum()))),
         });
         WorldResults(ran.collect())

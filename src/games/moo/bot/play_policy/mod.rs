@@ -167,7 +167,7 @@ impl PlayPolicy {
     /// Whether a stroke in this direction would hit a player whom the bot does not mean to hurt:
     /// beside a goal that is no player, a settler means to hurt nobody.
     fn would_hit_others(&self, picture: &WorldModel, me: &ModelPlayer, look: u16) -> bool {
-        let gathers = !self.is_hunter && matches!(self.goal, Some(Goal::Thing(_)));
+        let gathers = !self.is_hunter && matches!(self.goal, Some(Goal::Object(_)));
         let is_goal = |known: &ModelPlayer| {
             let goal = self.goal.and_then(|goal| picture.players.get(&goal.player()?));
             goal.is_some_and(|goal| goal == known)
@@ -183,7 +183,7 @@ impl PlayPolicy {
             None => GoalTarget { x_px, y_px, reach_px, swing_px: reach_px + EARLY_STRIKE_PX },
         };
         match goal {
-            Goal::Thing(object) => {
+            Goal::Object(object) => {
                 let thing = picture.objects.get(&object)?;
                 let reach_px = reach(thing.scale_px);
                 Some(GoalTarget { x_px: thing.x_px, y_px: thing.y_px, reach_px, swing_px: reach_px })
@@ -253,7 +253,7 @@ impl PlayPolicy {
         things.sort_by(|one, two| one.0.total_cmp(&two.0));
         things.truncate(CANDIDATE_OBJECTS);
         let chosen = self.dice.below(CANDIDATE_OBJECTS as u32) as usize;
-        things.get(chosen).or(things.first()).map(|(_, thing)| Goal::Thing(*thing))
+        things.get(chosen).or(things.first()).map(|(_, thing)| Goal::Object(*thing))
     }
 
     /// The direction to walk, given the way to the goal; leads around obstacles.
@@ -312,7 +312,7 @@ impl PlayPolicy {
             let near = foe.into_iter().chain(animal).filter(|(px, _)| *px < STRIKE_BACK_PX);
             near.min_by(|one, two| one.0.total_cmp(&two.0)).map(|(_, goal)| goal)
         } else if self.is_blocked(me) && self.dice.below(2) == 0 {
-            in_the_way(picture, me).map(Goal::Thing)
+            in_the_way(picture, me).map(Goal::Object)
         } else {
             None
         };

@@ -15,7 +15,7 @@ const IN_THE_WAY_PX: f64 = 130.0;
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Goal {
     /// An object to gather from, or an obstacle.
-    Thing(u32),
+    Object(u32),
     Player(u32),
     Animal(u32),
     /// The meeting point.

@@ -85,7 +85,7 @@ fn a_bot_that_spares_visitors_does_not_hit_one_who_stands_beside_its_goal() {
         let (mut hunter, mut picture) = (player(3).sparing_visitors(), picture(720.0));
         hunter.is_hunter = true;
         picture.players.insert(2, ModelPlayer { name: name.to_owned(), ..known(800.0) });
-        (hunter.goal, hunter.goal_ends) = (Some(Goal::Thing(TREE.id)), Duration::from_secs(9));
+        (hunter.goal, hunter.goal_ends) = (Some(Goal::Object(TREE.id)), Duration::from_secs(9));
         let seen = intents(&mut hunter, &picture, 0);
         seen.contains(&Intent::Attack { on: true, heading: 0 })
     };
@@ -125,7 +125,7 @@ fn a_settler_sometimes_strikes_back_at_its_attacker() {
     for seed in 0..60 {
         let (mut player, mut picture) = (player(seed), picture(720.0));
         intents(&mut player, &picture, 0);
-        assert_eq!(player.goal, Some(Goal::Thing(TREE.id)));
+        assert_eq!(player.goal, Some(Goal::Object(TREE.id)));
         picture.players.insert(2, known(650.0));
         picture.players.get_mut(&1).expect("oneself").health = 75;
         let intents = intents(&mut player, &picture, 1);
@@ -143,7 +143,7 @@ fn a_settler_does_not_strike_a_player_that_gathers_beside_it() {
     let strike = Intent::Attack { on: true, heading: 0 };
     assert!(!intents(&mut player, &picture, 0).contains(&strike));
     picture.players.insert(2, known(600.0));
-    player.goal = Some(Goal::Thing(TREE.id));
+    player.goal = Some(Goal::Object(TREE.id));
     assert!(intents(&mut player, &picture, 1).contains(&strike), "who is behind is not in the way");
 }
 
@@ -154,7 +154,7 @@ fn a_walled_in_bot_strikes_the_wall() {
     picture.objects.insert(wall.id, wall);
     let strikes = (0..20).any(|second| {
         let intents = intents(&mut player, &picture, second);
-        player.goal == Some(Goal::Thing(wall.id))
+        player.goal == Some(Goal::Object(wall.id))
             && intents.contains(&Intent::Attack { on: true, heading: 0 })
     });
     assert!(strikes);
@@ -168,7 +168,7 @@ fn it_gathers_what_it_lacks() {
     picture.stock = [500, 500, 0, 500];
     let mut player = player(1);
     intents(&mut player, &picture, 0);
-    assert_eq!(player.goal, Some(Goal::Thing(rock.id)), "although the tree is nearer");
+    assert_eq!(player.goal, Some(Goal::Object(rock.id)), "although the tree is nearer");
 }
 
 #[test]

@@ -25,7 +25,7 @@ pub(super) fn typed(decoded: &DecodedPacket<'_>) -> Option<ServerPacket> {
             Some(7) => ServerPacket::Animals(groups(decoded.get("animals"), moomoo_animal)?),
             _ => ServerPacket::Animals(groups(decoded.get("animals"), native_animal)?),
         },
-        "animals_gone" => ServerPacket::AnimalsGone(numbers("animals")?),
+        "animals_gone" => ServerPacket::AnimalsRemoved(numbers("animals")?),
         "strikes" => ServerPacket::Strikes(numbers("animals")?),
         "animate_animal" => ServerPacket::Strikes(vec![number("sid")?]),
         _ => return clans(decoded),
@@ -93,7 +93,7 @@ fn clans(decoded: &DecodedPacket<'_>) -> Option<ServerPacket> {
             ServerPacket::OwnName { name: decoded.get("name").and_then(text), is_owner: is_owner("is_owner") }
         }
         "clan_members" => ServerPacket::Members(people("members")?),
-        "join_request" => ServerPacket::Asks { player: number("sid")? },
+        "join_request" => ServerPacket::JoinRequest { player: number("sid")? },
         "tags" => ServerPacket::Tags(groups(decoded.get("tags"), |[player, clan]: &[Value; 2]| {
             Some((whole(player)?, whole(clan)))
         })?),

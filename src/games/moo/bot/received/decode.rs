@@ -49,8 +49,8 @@ fn typed(decoded: &DecodedPacket<'_>) -> Option<ServerPacket> {
         "load_objects" => ServerPacket::Objects(groups(decoded.get("objects"), moomoo_object)?),
         "objects" => ServerPacket::Objects(groups(decoded.get("objects"), native_object)?),
         "structures" => ServerPacket::Objects(groups(decoded.get("structures"), native_structure)?),
-        "gone" => ServerPacket::Gone(groups(decoded.get("objects"), |[object]: &[Value; 1]| whole(object))?),
-        "remove_object" => ServerPacket::Gone(vec![whole(decoded.get("sid")?)?]),
+        "gone" => ServerPacket::ObjectsRemoved(groups(decoded.get("objects"), |[object]: &[Value; 1]| whole(object))?),
+        "remove_object" => ServerPacket::ObjectsRemoved(vec![whole(decoded.get("sid")?)?]),
         "kit" | "items" | "item_count" | "offers" | "upgrades" | "age" => return growth(decoded),
         "swings" | "gather" | "shakes" | "wiggle" | "health" | "stats" | "value" | "died" => {
             return fight(decoded);
@@ -60,7 +60,7 @@ fn typed(decoded: &DecodedPacket<'_>) -> Option<ServerPacket> {
             let player = decoded.get("player").or_else(|| decoded.get("sid"))?;
             ServerPacket::Chat { player: whole(player)?, text: text(decoded.get("text")?)? }
         }
-        "say" => ServerPacket::Say { text: text(decoded.get("text")?)? },
+        "say" => ServerPacket::Notice { text: text(decoded.get("text")?)? },
         "pong" => ServerPacket::Pong {
             nonce: decoded.get("nonce").and_then(whole),
             tick: decoded.get("tick").and_then(whole),

@@ -61,7 +61,7 @@ pub enum ServerPacket {
     /// Both: natural or built objects that came into view.
     Objects(Vec<Object>),
     /// Both: built objects that were destroyed; with MooMoo one at a time.
-    Gone(Vec<u32>),
+    ObjectsRemoved(Vec<u32>),
     /// Native: the receiver's weapons and items.
     Kit(Kit),
     /// MooMoo: the receiver's weapons, or its items.
@@ -95,7 +95,7 @@ pub enum ServerPacket {
         text: String,
     },
     /// Native: the operator tells everyone something.
-    Say {
+    Notice {
         /// The text.
         text: String,
     },
@@ -146,7 +146,7 @@ pub enum ServerPacket {
     /// Native: animals that are new in view or have changed. MooMoo: all animals in view.
     Animals(Vec<Animal>),
     /// Native: animals that are dead or out of view.
-    AnimalsGone(Vec<u32>),
+    AnimalsRemoved(Vec<u32>),
     /// Both: animals that attack.
     Strikes(Vec<u32>),
     /// Native: all clans.
@@ -177,7 +177,7 @@ pub enum ServerPacket {
     /// MooMoo: the members of the receiver's own clan.
     Members(Vec<u32>),
     /// MooMoo: a player asks to join the receiver's own clan.
-    Asks {
+    JoinRequest {
         /// The player.
         player: u32,
     },
@@ -275,8 +275,8 @@ mod tests {
             panic!("no objects")
         };
         assert_eq!(objects[0].built, Some((3, 0)), "nobody's as well");
-        assert_eq!(hear("native", "[17,[[70000]]]"), ServerPacket::Gone(vec![70_000]));
-        assert_eq!(hear("legacy", r#"["12",[7]]"#), ServerPacket::Gone(vec![7]));
+        assert_eq!(hear("native", "[17,[[70000]]]"), ServerPacket::ObjectsRemoved(vec![70_000]));
+        assert_eq!(hear("legacy", r#"["12",[7]]"#), ServerPacket::ObjectsRemoved(vec![7]));
         let kit = Kit { weapons: vec![0], items: vec![0, 3], counts: [(1, 2)].into() };
         assert_eq!(hear("native", "[18,[[0],[0,3],[1,2]]]"), ServerPacket::Kit(kit));
         assert_eq!(
@@ -305,7 +305,7 @@ mod tests {
         let wolf = |y_px| ServerPacket::Animals(vec![Animal { id: 5, kind: 4, x_px, y_px, health: 300 }]);
         assert_eq!(hear("native", "[23,[[5,4,200,401,0,300]]]"), wolf(y_px));
         assert_eq!(hear("letters", r#"["I",[[5,4,100,200,0,300,0]]]"#), wolf(200.0));
-        assert_eq!(hear("native", "[24,[[5]]]"), ServerPacket::AnimalsGone(vec![5]));
+        assert_eq!(hear("native", "[24,[[5]]]"), ServerPacket::AnimalsRemoved(vec![5]));
         assert_eq!(hear("native", "[25,[[5]]]"), ServerPacket::Strikes(vec![5]));
         assert_eq!(hear("legacy", r#"["aa",[5]]"#), ServerPacket::Strikes(vec![5]));
     }
@@ -327,7 +327,7 @@ mod tests {
         let named = ServerPacket::OwnName { name: Some("owls".to_owned()), is_owner: true };
         assert_eq!(hear("letters", r#"["3",["owls",1]]"#), named);
         assert_eq!(hear("letters", r#"["4",[[9,"Ada",4,"Bo"]]]"#), ServerPacket::Members(vec![9, 4]));
-        assert_eq!(hear("legacy", r#"["an",[5,"Cy"]]"#), ServerPacket::Asks { player: 5 });
+        assert_eq!(hear("legacy", r#"["an",[5,"Cy"]]"#), ServerPacket::JoinRequest { player: 5 });
         assert_eq!(hear("native", "[31,[[4,7,5,null]]]"), ServerPacket::Tags(vec![(4, Some(7)), (5, None)]));
         let mate = |player| ServerPacket::Mates(Some(vec![Mate { player, x_px: 10.0, y_px: 20.0 }]));
         assert_eq!(hear("native", "[28,[[4,10,20]]]"), mate(Some(4)));

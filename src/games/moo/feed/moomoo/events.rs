@@ -45,13 +45,13 @@ impl MoomooView {
         let known = &mut self.known;
         match event {
             FeedEvent::Chat { player, text } => out.packet(&OutgoingPacket::Chat { player: player.0, text }),
-            FeedEvent::Swung { player, weapon, hit, at } => {
+            FeedEvent::Swing { player, weapon, hit, at } => {
                 // A known player may be out of view.
                 if known.is_own(*player) || at.is_some_and(|at| known.sees(at)) {
                     out.send("gather", (*player, *hit, *weapon));
                 }
             }
-            FeedEvent::Struck { object, direction } => {
+            FeedEvent::ObjectHit { object, direction } => {
                 out.send("wiggle", (to_radians_2dec(direction.0), object_number(object.id)));
             }
             FeedEvent::Hurt { at, amount, .. } => write_number(*at, i64::from(*amount), out),

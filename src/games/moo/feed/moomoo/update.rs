@@ -275,7 +275,7 @@ impl MoomooView {
         let built = structures.things.records(UpdateLayout::Moomoo, records::built);
         self.known.objects.compare(nature, structures, look.window, |change| match change {
             ObjectChange::Natural(index) => list.copy(natural, index),
-            ObjectChange::Gone(id) => out.send("remove_object", object_number(id)),
+            ObjectChange::Removed(id) => out.send("remove_object", object_number(id)),
             ObjectChange::Built(index) => list.copy(built, index),
         });
     }

@@ -49,8 +49,8 @@ impl NativeView {
     fn event(&mut self, event: &FeedEvent, lists: &mut PendingLists, out: &mut MessageWriter<'_>) {
         match event {
             FeedEvent::Chat { player, text } => out.packet(&OutgoingPacket::Chat { player: player.0, text }),
-            FeedEvent::Swung { player, weapon, hit, .. } => lists.swings.push((*player, *weapon, *hit)),
-            FeedEvent::Struck { object, direction } => lists.shakes.push((object.id, turn8(*direction))),
+            FeedEvent::Swing { player, weapon, hit, .. } => lists.swings.push((*player, *weapon, *hit)),
+            FeedEvent::ObjectHit { object, direction } => lists.shakes.push((object.id, turn8(*direction))),
             FeedEvent::AnimalStruck { animal } => lists.strikes.push(animal_number(*animal)),
             FeedEvent::Said { text } => out.send("say", &**text),
             FeedEvent::Died { player, victim, killer } => {

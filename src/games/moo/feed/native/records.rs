@@ -71,8 +71,8 @@ fn changed(before: &PublicState, now: &PublicState) -> [Records; 2] {
     let poses = || {
         let who = |seen: &&PublicPlayer| seen.who();
         changes(before.players.iter(), who, now.players.iter(), who).filter_map(|change| match change {
-            Change::Gone(_) => None,
-            Change::Here(now, before) => {
+            Change::Removed(_) => None,
+            Change::Present(now, before) => {
                 Some((now.player, before.map(|before| Pose::of(&before.body)), Pose::of(&now.body)))
             }
         })

@@ -161,7 +161,7 @@ impl NativeView {
         let built = structures.things.records(UpdateLayout::Native, records::built);
         self.known.objects.compare(nature, structures, now.look.window, |change| match change {
             ObjectChange::Natural(index) => lists.here.copy(natural, index),
-            ObjectChange::Gone(id) => lists.gone.push(id),
+            ObjectChange::Removed(id) => lists.gone.push(id),
             ObjectChange::Built(index) => lists.built.copy(built, index),
         });
         out.send_list("objects", &mut lists.here);
@@ -178,8 +178,8 @@ impl NativeView {
         lists.next.clear();
         for change in changes(&self.known.others, |known| known.who, visible, |(_, seen)| seen.who()) {
             let (index, seen, known) = match change {
-                Change::Here((index, seen), known) => (index, seen, known.copied()),
-                Change::Gone(gone) => {
+                Change::Present((index, seen), known) => (index, seen, known.copied()),
+                Change::Removed(gone) => {
                     lists.leaves.push(gone.who.player);
                     continue;
                 }
@@ -322,8 +322,8 @@ impl NativeView {
         let shown = |animal: &PublicAnimal| -> LastAnimal { (Pose::of(&animal.body), animal.body.health) };
         for change in changes(known.iter(), |(id, _)| *id, visible(), |(_, animal)| animal.id) {
             match change {
-                Change::Gone((id, _)) => gone.push(animal_number(*id)),
-                Change::Here((index, animal), known) => {
+                Change::Removed((id, _)) => gone.push(animal_number(*id)),
+                Change::Present((index, animal), known) => {
                     if known.is_none_or(|(_, last)| *last != shown(animal)) {
                         here.copy(records, index);
                     }

@@ -92,8 +92,8 @@ impl tickwire_sim::Action for Action {
                 out.extend_from_slice(&x_px.to_le_bytes());
                 out.extend_from_slice(&y_px.to_le_bytes());
             }
-            Action::Say { text } => write_text(text, out),
-            Action::Away { player } => out.extend_from_slice(&player.0.to_le_bytes()),
+            Action::Announce { text } => write_text(text, out),
+            Action::Disconnect { player } => out.extend_from_slice(&player.0.to_le_bytes()),
         }
     }
 
@@ -140,8 +140,8 @@ impl tickwire_sim::Action for Action {
                 let what = if is_item { Spawned::Item(number) } else { Spawned::Animal(animal()?) };
                 Action::Spawn { what, x_px: reader.u16()?, y_px: reader.u16()? }
             }
-            17 => Action::Say { text: reader.text()? },
-            18 => Action::Away { player: PlayerId(reader.u16()?) },
+            17 => Action::Announce { text: reader.text()? },
+            18 => Action::Disconnect { player: PlayerId(reader.u16()?) },
             kind => return Err(Malformed::Kind(kind)),
         })
     }
@@ -150,7 +150,7 @@ impl tickwire_sim::Action for Action {
         match self {
             Action::Join { player, name, .. } => Some(MembershipChange::Joined(*player, name.clone())),
             Action::Leave { player } => Some(MembershipChange::Left(*player)),
-            Action::Away { player } => Some(MembershipChange::Disconnected(*player)),
+            Action::Disconnect { player } => Some(MembershipChange::Disconnected(*player)),
             _ => None,
         }
     }

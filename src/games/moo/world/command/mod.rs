@@ -118,13 +118,13 @@ pub enum Action {
         y_px: u16,
     },
     /// Sends a message to everyone. Operator only.
-    Say {
+    Announce {
         /// 1 to [`crate::rules::SAY_CHARS`] characters without control characters.
         text: String,
     },
     /// The player's connection is gone, and its seat waits for another: the body stops, and sequences
     /// begin anew. Operator only.
-    Away {
+    Disconnect {
         /// The player.
         player: PlayerId,
     },
@@ -173,8 +173,8 @@ impl Action {
             Action::ClanKick { .. } => 14,
             Action::Ping => 15,
             Action::Spawn { .. } => 16,
-            Action::Say { .. } => 17,
-            Action::Away { .. } => 18,
+            Action::Announce { .. } => 17,
+            Action::Disconnect { .. } => 18,
         }
     }
 }

@@ -50,7 +50,7 @@ impl World {
         }
         let by_operator = command.player == PlayerId::OPERATOR;
         match &command.action {
-            Action::Spawn { .. } | Action::Say { .. } | Action::Away { .. } if !by_operator => {
+            Action::Spawn { .. } | Action::Announce { .. } | Action::Disconnect { .. } if !by_operator => {
                 Err(Rejection::OperatorOnly)
             }
             Action::Join { .. } | Action::Leave { .. } | Action::Grant { .. } if !by_operator => {
@@ -68,11 +68,11 @@ impl World {
                 Err(Rejection::PlayerOnly)
             }
             Action::Spawn { .. } => self.check_spawn(command),
-            Action::Say { text } => check_say(text),
+            Action::Announce { text } => check_say(text),
             Action::Join { player, .. } if *player == PlayerId::OPERATOR => Err(Rejection::ReservedPlayer),
             Action::Join { player, .. } if self.find(*player).is_ok() => Err(Rejection::AlreadyJoined),
             Action::Join { name, .. } => check_name(name),
-            Action::Leave { player } | Action::Away { player } | Action::Grant { player, .. } => {
+            Action::Leave { player } | Action::Disconnect { player } | Action::Grant { player, .. } => {
                 self.find(*player).map(drop).map_err(|_| Rejection::UnknownPlayer)
             }
             Action::Respawn { .. } if self.is_alive(command.player) => Err(Rejection::Alive),
@@ -183,8 +183,8 @@ impl World {
             | action @ Action::ClanKick { .. } => self.perform_clan(issuer, action),
             Action::Ping => self.outcome.events.push(WorldEvent::Pinged { player: issuer }),
             Action::Spawn { what, x_px, y_px } => self.appear(what, (x_px, y_px)),
-            Action::Say { text } => self.outcome.events.push(WorldEvent::Said { text }),
-            Action::Away { player } => self.rest(player),
+            Action::Announce { text } => self.outcome.events.push(WorldEvent::Announced { text }),
+            Action::Disconnect { player } => self.rest(player),
         }
     }
 

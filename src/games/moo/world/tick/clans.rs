@@ -97,7 +97,7 @@ impl World {
         // A repeated request sends no second event.
         if let Some((player, _)) = self.player_mut(id).filter(|(player, _)| player.asks != Some(clan)) {
             player.asks = Some(clan);
-            self.outcome.events.push(WorldEvent::Asked { player: id, owner });
+            self.outcome.events.push(WorldEvent::JoinRequested { player: id, owner });
         }
     }
 

@@ -27,7 +27,7 @@ use crate::world::World;
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 enum HitTarget {
     /// Scenery, by index.
-    Thing(usize),
+    Scenery(usize),
     /// A structure.
     Built(EntityId),
     /// An animal, by index.
@@ -148,7 +148,7 @@ impl World {
         let things = self
             .terrain
             .obstacles_around(x, y, reach)
-            .filter_map(|(at, it)| Some((path.enters(it.x, it.y, it.radius_px)?, HitTarget::Thing(at))));
+            .filter_map(|(at, it)| Some((path.enters(it.x, it.y, it.radius_px)?, HitTarget::Scenery(at))));
         let built = self
             .terrain
             .built_around(x, y, reach)
@@ -180,7 +180,7 @@ impl World {
     fn apply_hit(&mut self, shot: &Body, damage: u16, target: HitTarget) {
         let (direction, player) = (shot.heading, shot.owner);
         match target {
-            HitTarget::Thing(at) => {
+            HitTarget::Scenery(at) => {
                 let object = self.state.others[at].id;
                 self.outcome.events.push(WorldEvent::Struck { object, direction, player });
             }

@@ -29,7 +29,7 @@ fn kick(player: u16) -> Action {
 }
 
 fn say(text: &str) -> Action {
-    Action::Say { text: text.to_string() }
+    Action::Announce { text: text.to_string() }
 }
 
 /// Players 1 to that number, far from each other.
@@ -93,9 +93,9 @@ fn a_request_reaches_the_owner_and_a_second_one_takes_its_place() {
     act(&mut world, 1, found("one"));
     act(&mut world, 2, found("two"));
     act(&mut world, 3, request("one"));
-    assert_eq!(events(&world), [WorldEvent::Asked { player: PlayerId(3), owner: PlayerId(1) }]);
+    assert_eq!(events(&world), [WorldEvent::JoinRequested { player: PlayerId(3), owner: PlayerId(1) }]);
     act(&mut world, 3, request("two"));
-    assert_eq!(events(&world), [WorldEvent::Asked { player: PlayerId(3), owner: PlayerId(2) }]);
+    assert_eq!(events(&world), [WorldEvent::JoinRequested { player: PlayerId(3), owner: PlayerId(2) }]);
     assert_eq!(of(&world, 3), (None, Some(2)));
 }
 
@@ -193,7 +193,7 @@ fn anyone_can_ping_and_only_the_operator_speaks_to_all() {
     }
     let text = "🦊".repeat(SAY_CHARS);
     world.step(&mut vec![command(0, 90, say(&text))]);
-    assert_eq!(world.outcome().events, [WorldEvent::Said { text }]);
+    assert_eq!(world.outcome().events, [WorldEvent::Announced { text }]);
 }
 
 /// Player 1 owns the clan "us" with 2 in it and 3 asking; 4 owns "them" with 5 asking; 6 is dead and in "us"; 7 is alone.

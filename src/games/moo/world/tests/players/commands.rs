@@ -326,7 +326,7 @@ pub(crate) fn any_command() -> impl Strategy<Value = Command> {
         (number(), any::<bool>())
             .prop_map(|(player, accept)| Action::ClanAnswer { player: PlayerId(player), accept }),
         number().prop_map(|player| Action::ClanKick { player: PlayerId(player) }),
-        any_text().prop_map(|text| Action::Say { text }),
+        any_text().prop_map(|text| Action::Announce { text }),
         (spawned(), any::<u16>(), any::<u16>()).prop_map(|(what, x_px, y_px)| Action::Spawn {
             what,
             x_px,

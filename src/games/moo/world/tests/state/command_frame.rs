@@ -110,7 +110,7 @@ fn rows_of_clans_and_the_operator_both_ways() {
         (
             "01000000 0200  0100 0100000000000000 0f  0000 0200000000000000 11 02 6869",
             1,
-            vec![command(1, 1, Action::Ping), command(0, 2, Action::Say { text: text("hi") })],
+            vec![command(1, 1, Action::Ping), command(0, 2, Action::Announce { text: text("hi") })],
         ),
         (
             "01000000 0200  0000 0100000000000000 10 00 04 0102 0304  0000 0200000000000000 10 01 11 ffff 0000",
