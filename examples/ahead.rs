@@ -33,8 +33,8 @@ fn main() -> Result<(), Box<dyn Error>> {
     let seconds: u32 = arguments.next().as_deref().unwrap_or("20").parse()?;
 
     // 1. Connect. The upgrade and the frames are the link's, the bytes are ours.
-    let mut socket = dial::dial(dial::resolve(&url)?, None)?;
-    let link = ClientConnection::new(&url.authority(), &url.target, true, dial::keys());
+    let mut socket = dial::connect(dial::resolve(&url)?, None)?;
+    let link = ClientConnection::new(&url.authority(), &url.target, true, dial::random_keys());
     let dialect = PacketTables::builtin().dialect("native").ok_or("the tables have no such dialect")?;
     let mut player = PredictingClient::<MooLocalWorld>::new(
         link,

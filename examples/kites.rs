@@ -56,11 +56,11 @@ impl OwnedState for Kite {
         slack_ticks: TICK_HZ / 2,
         extrapolation_ticks: TICK_HZ / 2,
         timeout_ticks: 10 * TICK_HZ,
-        lapsed: TimeoutAction::Despawn,
+        on_timeout: TimeoutAction::Despawn,
         on_disconnect: TimeoutAction::Freeze,
     };
 
-    fn is_possible(&self) -> bool {
+    fn is_valid(&self) -> bool {
         let is_in_sky = (0..=WIDTH * STEPS).contains(&self.x) && (0..=HEIGHT * STEPS).contains(&self.y);
         is_in_sky && is_within(self.vx.unsigned_abs(), self.vy.unsigned_abs(), SPEED)
     }
@@ -69,7 +69,7 @@ impl OwnedState for Kite {
         (self.x, self.y)
     }
 
-    fn run_on(&mut self) {
+    fn extrapolate(&mut self) {
         (self.x, self.y) = (self.x + self.vx, self.y + self.vy);
     }
 }
@@ -211,7 +211,7 @@ impl SimpleGame for Kites {
         row.list("stars", self.stars.iter().map(|star| [star.x.into(), star.y.into()]));
     }
 
-    fn tactics() -> Option<Box<dyn BotPolicy>> {
+    fn bot_policy() -> Option<Box<dyn BotPolicy>> {
         Some(Box::<Bot>::default())
     }
 }
@@ -286,8 +286,12 @@ impl BotPolicy for Bot {
     }
 
     fn act(&mut self, own: PlayerId, dice: &mut BotRng) -> Option<(&'static str, NamedValues)> {
-        let mine =
-            self.kites.iter().copied().filter(|id| client_authority::owner(*id) == own).collect::<Vec<_>>();
+        let mine = self
+            .kites
+            .iter()
+            .copied()
+            .filter(|id| client_authority::owner_of(*id) == own)
+            .collect::<Vec<_>>();
         let wants = if mine.is_empty() { TICK_HZ } else { 5 * TICK_HZ };
         if self.spawned.is_none_or(|tick| self.tick >= tick + wants) {
             self.number = self.number.wrapping_add(1);

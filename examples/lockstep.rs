@@ -19,7 +19,7 @@ use tickwire::client::local_worlds;
 use tickwire::client::lockstep_follower::{DesyncReport, FollowEvent, LockstepFollower};
 use tickwire::client::url::Url;
 use tickwire::game::Messages;
-use tickwire::game::lockstep_packets::MODE;
+use tickwire::game::lockstep_packets::MODE_LOCKSTEP;
 use tickwire::packet::{Dialect, Direction, PacketError, PacketTables, Value};
 
 fn main() -> Result<(), Box<dyn Error>> {
@@ -29,9 +29,9 @@ fn main() -> Result<(), Box<dyn Error>> {
     let corrupts: Option<u64> = arguments.next().map(|seed| seed.parse()).transpose()?;
 
     // 1. Connect. The upgrade and the frames are the link's, the bytes are ours.
-    let mut socket = dial::dial(dial::resolve(&url)?, None)?;
+    let mut socket = dial::connect(dial::resolve(&url)?, None)?;
     socket.set_nonblocking(false)?;
-    let mut link = ClientConnection::new(&url.authority(), &url.target, true, dial::keys());
+    let mut link = ClientConnection::new(&url.authority(), &url.target, true, dial::random_keys());
     let dialect = PacketTables::builtin().dialect("native").ok_or("the tables have no such dialect")?;
     let about = local_worlds::game("moo").ok_or("no such game")?;
     let mut follower = LockstepFollower::new(about, dialect.clone());
@@ -92,7 +92,7 @@ fn main() -> Result<(), Box<dyn Error>> {
 
 /// Asks for lockstep, to watch.
 fn hello(dialect: &Dialect) -> Result<Vec<u8>, PacketError> {
-    let values = [1.into(), MODE.into(), Value::Nil, Value::Nil, Value::Nil];
+    let values = [1.into(), MODE_LOCKSTEP.into(), Value::Nil, Value::Nil, Value::Nil];
     dialect.encode(Direction::ToServer, "hello", &values)
 }
 

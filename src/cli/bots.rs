@@ -81,7 +81,7 @@ pub struct BotsArgs {
     /// Run misbehaving clients instead of bots: one after another, except that idle runs all
     /// --count clients at once. Only against a server on this machine.
     #[arg(long, value_name = "KIND", value_parser = misbehavior_parser())]
-    hostile: Option<Misbehavior>,
+    misbehave: Option<Misbehavior>,
     /// Attack the server with --count concurrent clients, then print what the attack achieved. For
     /// churn and reconnect, --count is the number of connections per second. Only against a server
     /// on this machine.
@@ -90,7 +90,7 @@ pub struct BotsArgs {
     /// Instead of bots, run --count clients with keys, of which PER_SECOND a second lose their connection
     /// and come back; each must get its own player. Only against a server on this machine.
     #[arg(long, value_name = "PER_SECOND", conflicts_with_all = ["hostile", "attack"], value_parser = clap::value_parser!(u32).range(1..=10_000))]
-    returning: Option<u32>,
+    resume_rate: Option<u32>,
     /// Number of source addresses for --attack, used in turn. Default: one address for every 16
     /// connections.
     #[arg(long, value_name = "COUNT", requires = "attack", value_parser = clap::value_parser!(u32).range(1..=64_768))]
@@ -127,7 +127,7 @@ fn attack_kinds() -> impl TypedValueParser<Value = Attack> {
 
 /// Runs the crowd; an error or a disconnect is a failure.
 pub fn run(args: &BotsArgs, games: &GameList) -> Result<(), CliError> {
-    if let (Some(tables), true) = (&args.codes, args.hostile.is_some() || args.attack.is_some()) {
+    if let (Some(tables), true) = (&args.codes, args.misbehave.is_some() || args.attack.is_some()) {
         let tables = tables.display();
         return Err(format!(
             "misbehaving clients speak the built-in tables only: leave out --codes {tables}"
@@ -141,13 +141,13 @@ pub fn run(args: &BotsArgs, games: &GameList) -> Result<(), CliError> {
         .or_else(|| (os::CAN_BIND_SOURCE && to.is_ipv4() && to.ip().is_loopback()).then(local));
     let time = Duration::from_secs(args.seconds.into());
     let native_url = || args.url.clone().with_dialect_path(&DEFAULT_PATHS, "native");
-    if (args.hostile.is_some() || args.attack.is_some() || args.returning.is_some())
+    if (args.misbehave.is_some() || args.attack.is_some() || args.resume_rate.is_some())
         && args.url.room_prefix().is_none()
     {
         // Misbehaving clients speak the native dialect.
-        tables::spoken(&PacketTables::builtin(), &DEFAULT_PATHS, &args.url, Some("native"))?;
+        tables::dialect_at_url(&PacketTables::builtin(), &DEFAULT_PATHS, &args.url, Some("native"))?;
     }
-    if let Some(kind) = args.hostile {
+    if let Some(kind) = args.misbehave {
         return misbehave(kind, args, &native_url(), &source.unwrap_or_else(local), time);
     }
     if let Some(attack) = args.attack {
@@ -158,9 +158,9 @@ pub fn run(args: &BotsArgs, games: &GameList) -> Result<(), CliError> {
         print(&if args.json { pressure.json(attack) + "\n" } else { pressure.text(attack) });
         return Ok(());
     }
-    if let Some(per_second) = args.returning {
+    if let Some(per_second) = args.resume_rate {
         let (url, source) = (native_url(), source.unwrap_or_else(local));
-        return come_back(
+        return run_resume_test(
             &resume_test::Plan { url, source, count: args.count as usize, per_second, time },
             args,
         );
@@ -183,22 +183,22 @@ pub fn run(args: &BotsArgs, games: &GameList) -> Result<(), CliError> {
     for report in &reports {
         print(&if args.json { format!("{}\n", report.json()) } else { report.to_string() });
     }
-    if reports.iter().all(CrowdReport::is_well) {
+    if reports.iter().all(CrowdReport::passed) {
         return Ok(());
     }
     let errors: u64 = reports.iter().map(CrowdReport::errors).sum();
     let disconnects: u64 = reports.iter().map(CrowdReport::disconnects).sum();
     let absent: usize = reports.iter().map(|report| report.bots - report.playing).sum();
-    let all_over = all_over(&reports, time).unwrap_or_default();
+    let all_over = early_end_text(&reports, time).unwrap_or_default();
     let (errors, disconnects) =
         (plural::count_noun(errors, "error"), plural::count_noun(disconnects, "disconnect"));
     Err(format!("{all_over}{errors}, {disconnects}, {} that never played", plural::count_noun(absent, "bot")))
 }
 
-fn come_back(plan: &resume_test::Plan, args: &BotsArgs) -> Result<(), CliError> {
+fn run_resume_test(plan: &resume_test::Plan, args: &BotsArgs) -> Result<(), CliError> {
     let returned = resume_test::run(plan).map_err(|error| format!("{}: {error}", args.url))?;
     print(&if args.json { returned.json() } else { returned.text() });
-    if returned.is_well() && returned.came == plan.count {
+    if returned.passed() && returned.came == plan.count {
         return Ok(());
     }
     Err("not every client came back to its own player".to_owned())
@@ -206,10 +206,10 @@ fn come_back(plan: &resume_test::Plan, args: &BotsArgs) -> Result<(), CliError> 
 
 /// The text for a run that ended with its last connection instead of after its time: how all
 /// connections ended.
-fn all_over(reports: &[CrowdReport], time: Duration) -> Option<String> {
+fn early_end_text(reports: &[CrowdReport], time: Duration) -> Option<String> {
     let measured = reports.iter().map(|report| report.time).max()?;
     let mut endings = BTreeMap::<&str, u64>::new();
-    for (ending, count) in reports.iter().flat_map(CrowdReport::endings) {
+    for (ending, count) in reports.iter().flat_map(CrowdReport::disconnects_by_reason) {
         *endings.entry(ending).or_default() += count;
     }
     let endings: Vec<String> = endings
@@ -231,7 +231,7 @@ fn game(args: &BotsArgs, games: &GameList, to: SocketAddr) -> Result<&'static Ga
         return Ok(games.named(name)?.about);
     }
     let found = room_list::game_of_room(&args.url, to).map_err(|error| format!("{}: {error}", args.url))?;
-    let Some(name) = found else { return Ok(games.kinds[0].about) };
+    let Some(name) = found else { return Ok(games.factories[0].about) };
     games.named(&name).map(|kind| kind.about).map_err(|_| {
         let known: Vec<&str> = games.about().iter().map(|about| about.name).collect();
         format!("{}: {name} is played there; this program has bots for: {}", args.url, known.join(", "))
@@ -255,12 +255,12 @@ fn known_dialects(args: &BotsArgs, game: &GameInfo, games: &GameList) -> Result<
     let BotsArgs { url, dialect: asked, .. } = args;
     let codes = match args.codes.as_deref() {
         None => Arc::new(PacketTables::from_texts(game.tables).map_err(|error| error.to_string())?),
-        given => tables::load(given, games)?,
+        given => tables::load_or_built_in(given, games)?,
     };
     if asked.len() > 1 && url.room_prefix().is_none() {
         return Err(format!("{url} selects one dialect: leave out its path and query to mix dialects"));
     }
-    let one = |name: Option<&str>| match tables::spoken(&codes, game.paths, url, name)? {
+    let one = |name: Option<&str>| match tables::dialect_at_url(&codes, game.paths, url, name)? {
         (_, true) => Err(format!("bots do not speak JSON: leave format=json out of {url}")),
         (dialect, false) => Ok(dialect),
     };

@@ -50,7 +50,7 @@ fn run(console: &Console, print: fn(&str)) {
             if let Some(answer) = console.run(&line, Source::Terminal) {
                 print(&answer.text);
             }
-            if is_terminal && !console.is_over() {
+            if is_terminal && !console.is_stopping() {
                 print(PROMPT);
             }
         }
@@ -75,29 +75,29 @@ fn read(input: &mut PollableStdin, is_terminal: bool, buffer: &mut [u8]) -> io::
 #[derive(Debug)]
 pub struct LineSplitter {
     line: Vec<u8>,
-    most_bytes: usize,
+    max_bytes: usize,
 }
 
 /// The operator's lines.
 impl Default for LineSplitter {
     fn default() -> LineSplitter {
-        LineSplitter::within(limits::MAX_OPERATOR_LINE_BYTES)
+        LineSplitter::with_max_bytes(limits::MAX_OPERATOR_LINE_BYTES)
     }
 }
 
 impl LineSplitter {
     /// Lines of at most this many bytes. A longer line is cut just past the bound, so that its
     /// reader can detect it.
-    pub fn within(most_bytes: usize) -> LineSplitter {
-        LineSplitter { line: Vec::new(), most_bytes }
+    pub fn with_max_bytes(most_bytes: usize) -> LineSplitter {
+        LineSplitter { line: Vec::new(), max_bytes: most_bytes }
     }
 
     /// Takes a byte; returns the line that it ends.
     pub fn take(&mut self, byte: u8) -> Option<String> {
         if byte == b'\n' {
-            return Some(self.give());
+            return Some(self.take_line());
         }
-        if self.line.len() <= self.most_bytes {
+        if self.line.len() <= self.max_bytes {
             self.line.push(byte);
         }
         None
@@ -105,12 +105,12 @@ impl LineSplitter {
 
     /// Ends the input; returns an unterminated last line.
     pub fn end(&mut self) -> Option<String> {
-        Some(self.give()).filter(|line| !line.is_empty())
+        Some(self.take_line()).filter(|line| !line.is_empty())
     }
 
     /// Bytes that are not UTF-8 are replaced: no command contains any, and a text is then sent as
     /// it would be shown.
-    fn give(&mut self) -> String {
+    fn take_line(&mut self) -> String {
         let line = String::from_utf8_lossy(&self.line).into_owned();
         self.line.clear();
         line

@@ -76,13 +76,13 @@ pub fn run(args: &DevArgs) -> Result<(), CliError> {
         // Editors write several files; cargo must see all of them.
         thread::sleep(limits::DEV_POLL_INTERVAL);
         seen = program.sources()?;
-        let (began, before) = (Instant::now(), changed(&program.path));
+        let (began, before) = (Instant::now(), modified_time(&program.path));
         print("dev: the sources have changed; building\n");
         if !program.build()? {
             print("dev: the build failed; the server goes on as it is\n");
             continue;
         }
-        if changed(&program.path) == before && gone.is_none() {
+        if modified_time(&program.path) == before && gone.is_none() {
             print("dev: the program is the same\n");
             continue;
         }
@@ -192,9 +192,9 @@ impl WatchedProgram {
     fn sources(&self) -> Result<BTreeMap<PathBuf, Option<SystemTime>>, CliError> {
         let list = self.path.with_extension("d");
         let text = fs::read_to_string(&list).map_err(|error| format!("{}: {error}", list.display()))?;
-        let mut files = listed(&text);
+        let mut files = parse_depfile(&text);
         files.push(self.package.join("Cargo.toml"));
-        Ok(files.into_iter().map(|file| (file.clone(), changed(&file))).collect())
+        Ok(files.into_iter().map(|file| (file.clone(), modified_time(&file))).collect())
     }
 
     /// Whether the program accepts its own packet tables, which every command loads first. Otherwise it has
@@ -232,13 +232,13 @@ pub(super) fn own_sources(path: &Path) -> Result<Vec<PathBuf>, CliError> {
 }
 
 /// When a file was changed; `None` if it is not there.
-fn changed(file: &Path) -> Option<SystemTime> {
+fn modified_time(file: &Path) -> Option<SystemTime> {
     fs::metadata(file).and_then(|about| about.modified()).ok()
 }
 
 /// The files of a list as `make` reads it: behind the colon, separated by spaces; those of a name are
 /// behind a backslash.
-fn listed(text: &str) -> Vec<PathBuf> {
+fn parse_depfile(text: &str) -> Vec<PathBuf> {
     let line = text.lines().next().unwrap_or_default();
     let (_, files) = line.split_once(": ").unwrap_or_default();
     let files = files.replace("\\ ", "\0");
@@ -271,8 +271,8 @@ mod tests {
     fn the_files_of_a_list_may_have_spaces_in_their_names() {
         let text = "/t/debug/game: /a/src/main.rs /a/my\\ table.tsv C:\\game\\page.html\n\n/a/src/main.rs:\n";
         let files = ["/a/src/main.rs", "/a/my table.tsv", "C:\\game\\page.html"];
-        assert_eq!(listed(text), files.map(PathBuf::from));
-        assert!(listed("").is_empty());
+        assert_eq!(parse_depfile(text), files.map(PathBuf::from));
+        assert!(parse_depfile("").is_empty());
     }
 
     #[test]

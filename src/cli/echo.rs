@@ -21,7 +21,7 @@ const SHOWN_CHARS: usize = 40;
 #[derive(Debug, Args)]
 pub struct EchoArgs {
     /// Address and port to listen on; port 0 picks a free port.
-    #[arg(long, value_name = "ADDR:PORT", default_value = "127.0.0.1:9001", value_parser = value_parsers::bind)]
+    #[arg(long, value_name = "ADDR:PORT", default_value = "127.0.0.1:9001", value_parser = value_parsers::parse_bind)]
     bind: SocketAddr,
     /// Maximum size of a message, all fragments together. A longer message closes the connection
     /// with code 1009. A larger maximum means fewer concurrent clients.

@@ -20,7 +20,7 @@ pub struct GameEntry {
     /// As a server starts it.
     pub kind: TcpGameFactory,
     /// As a simulation starts it.
-    pub trial: simulate::SimGameFactory,
+    pub simulation: simulate::SimGameFactory,
     /// As a server inside this program starts it.
     pub embedded: embedded::EmbeddedGameFactory,
 }
@@ -30,7 +30,7 @@ impl GameEntry {
     pub const fn of<G: Game>() -> GameEntry {
         GameEntry {
             kind: TcpGameFactory::of::<G>(),
-            trial: simulate::SimGameFactory::of::<G>(),
+            simulation: simulate::SimGameFactory::of::<G>(),
             embedded: embedded::EmbeddedGameFactory::of::<G>(),
         }
     }
@@ -40,9 +40,9 @@ impl GameEntry {
 #[derive(Debug, Clone)]
 pub struct GameList {
     /// The games; the first is the one of the default room.
-    pub kinds: Vec<TcpGameFactory>,
+    pub factories: Vec<TcpGameFactory>,
     /// The same games for simulations, in any order.
-    pub trials: Vec<simulate::SimGameFactory>,
+    pub simulations: Vec<simulate::SimGameFactory>,
     /// The same games for servers inside this program, in any order.
     pub embedded: Vec<embedded::EmbeddedGameFactory>,
     /// Their packet tables.
@@ -53,8 +53,8 @@ impl GameList {
     /// The games of this project.
     pub fn built_in() -> GameList {
         GameList {
-            kinds: TcpGameFactory::all(),
-            trials: simulate::SimGameFactory::all(),
+            factories: TcpGameFactory::all(),
+            simulations: simulate::SimGameFactory::all(),
             embedded: embedded::EmbeddedGameFactory::all(),
             codes: games::codes(),
         }
@@ -66,12 +66,12 @@ impl GameList {
     /// A table of theirs cannot be used: its file, line and reason; or none was given.
     pub fn of(games: &[GameEntry]) -> Result<GameList, CliError> {
         let kinds: Vec<TcpGameFactory> = games.iter().map(|game| game.kind).collect();
-        let trials = games.iter().map(|game| game.trial).collect();
+        let trials = games.iter().map(|game| game.simulation).collect();
         let embedded = games.iter().map(|game| game.embedded).collect();
         kinds.first().ok_or("a server needs a game")?;
         let abouts: Vec<&GameInfo> = kinds.iter().map(|kind| kind.about).collect();
-        let codes = GameInfo::codes_of(&abouts)?;
-        Ok(GameList { codes: Arc::new(codes), trials, embedded, kinds })
+        let codes = GameInfo::tables_of(&abouts)?;
+        Ok(GameList { codes: Arc::new(codes), simulations: trials, embedded, factories: kinds })
     }
 
     /// The game of this name.
@@ -79,9 +79,9 @@ impl GameList {
     /// # Errors
     /// There is no such game; lists the games.
     pub fn named(&self, name: &str) -> Result<TcpGameFactory, CliError> {
-        let known = self.kinds.iter().find(|kind| kind.about.name == name).copied();
+        let known = self.factories.iter().find(|kind| kind.about.name == name).copied();
         known.ok_or_else(|| {
-            let names: Vec<&str> = self.kinds.iter().map(|kind| kind.about.name).collect();
+            let names: Vec<&str> = self.factories.iter().map(|kind| kind.about.name).collect();
             format!("unknown game {name:?}; the games are: {}", names.join(", "))
         })
     }
@@ -91,9 +91,9 @@ impl GameList {
     /// # Errors
     /// There is no such game; lists the games.
     pub fn trial(&self, name: Option<&str>) -> Result<simulate::SimGameFactory, CliError> {
-        let first = || self.kinds.first().copied().ok_or_else(|| "this program has no game".to_owned());
+        let first = || self.factories.first().copied().ok_or_else(|| "this program has no game".to_owned());
         let kind = name.map_or_else(first, |name| self.named(name))?;
-        simulate::SimGameFactory::find(&self.trials, kind.about)
+        simulate::SimGameFactory::find(&self.simulations, kind.about)
             .ok_or_else(|| format!("the game {} cannot be simulated", kind.about.name))
     }
 
@@ -102,7 +102,7 @@ impl GameList {
     /// # Errors
     /// There is no such game; lists the games.
     pub fn embedded(&self, name: Option<&str>) -> Result<embedded::EmbeddedGameFactory, CliError> {
-        let first = || self.kinds.first().copied().ok_or_else(|| "this program has no game".to_owned());
+        let first = || self.factories.first().copied().ok_or_else(|| "this program has no game".to_owned());
         let kind = name.map_or_else(first, |name| self.named(name))?;
         embedded::EmbeddedGameFactory::find(&self.embedded, kind.about)
             .ok_or_else(|| format!("the game {} cannot be embedded", kind.about.name))
@@ -133,20 +133,23 @@ impl GameList {
             let number = number(value, own.min, own.max);
             options.push((own.name, number.map_err(|problem| format!("{key}={value}: {problem}"))?));
         }
-        let others = self.kinds.iter().filter(|kind| kind.about.name != name).copied();
+        let others = self.factories.iter().filter(|kind| kind.about.name != name).copied();
         let kinds = std::iter::once(first).chain(others).collect();
-        let (trials, embedded) = (self.trials.clone(), self.embedded.clone());
-        Ok((GameList { kinds, trials, embedded, codes: Arc::clone(&self.codes) }, options))
+        let (trials, embedded) = (self.simulations.clone(), self.embedded.clone());
+        Ok((
+            GameList { factories: kinds, simulations: trials, embedded, codes: Arc::clone(&self.codes) },
+            options,
+        ))
     }
 
     /// What there is to know of each game.
     pub fn about(&self) -> Vec<&'static GameInfo> {
-        self.kinds.iter().map(|kind| kind.about).collect()
+        self.factories.iter().map(|kind| kind.about).collect()
     }
 
     /// Whether these are the games of this project.
     pub fn is_built_in(&self) -> bool {
-        self.kinds.iter().all(|kind| games::INFO.iter().any(|own| own.name == kind.about.name))
+        self.factories.iter().all(|kind| games::INFO.iter().any(|own| own.name == kind.about.name))
     }
 }
 
@@ -158,7 +161,7 @@ mod tests {
     fn a_game_is_named_with_its_options_and_refused_by_name() {
         let games = GameList::built_in();
         let first =
-            |text| games.with_default(text).map(|(games, options)| (games.kinds[0].about.name, options));
+            |text| games.with_default(text).map(|(games, options)| (games.factories[0].about.name, options));
         assert_eq!(first("tanks"), Ok(("tanks", vec![])));
         assert_eq!(first("tanks,round=60"), Ok(("tanks", vec![("round_s", 60)])));
         assert_eq!(first("moo,map-size=2000"), Ok(("moo", vec![("map_size_px", 2000)])));

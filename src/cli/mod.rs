@@ -37,7 +37,7 @@ use clap::{CommandFactory, FromArgMatches, Parser, Subcommand};
 
 use color::Color;
 pub use game_list::{GameEntry, GameList};
-use output::{CliError, keep_failure, tell_error, written};
+use output::{CliError, check_written, print_error, record_write_error};
 pub use serve::ServeArgs;
 
 use crate::util::os;
@@ -128,7 +128,7 @@ pub fn run_with(games: &GameList) -> ExitCode {
         Some(Command::Synctest(args)) => synctest::run(&args, games),
         Some(Command::Codes(args)) => tables::run(&args, games),
     };
-    let written = ended(written());
+    let written = ended(check_written());
     if done.is_ok() { written } else { ended(done) }
 }
 
@@ -140,7 +140,7 @@ fn command(games: &GameList) -> clap::Command {
     if games.is_built_in() {
         return command;
     }
-    let name = games.kinds.first().map_or("game", |kind| kind.about.name);
+    let name = games.factories.first().map_or("game", |kind| kind.about.name);
     command.name(name).about(format!("The game {name} on a tickwire server")).long_about(format!(
         "The game {name} on a tickwire server. Open the printed URL in two browser tabs."
     ))
@@ -150,14 +150,14 @@ fn command(games: &GameList) -> clap::Command {
 fn refuse_or_help(answer: &clap::Error) -> ExitCode {
     let text = answer.render();
     let painted = |is_on| if is_on { text.ansi().to_string() } else { text.to_string() };
-    keep_failure(if answer.use_stderr() {
+    record_write_error(if answer.use_stderr() {
         let mut out = io::stderr().lock();
         out.write_all(painted(Color::Auto.is_on(&out)).as_bytes())
     } else {
         let mut out = io::stdout().lock();
         out.write_all(painted(Color::Auto.is_on(&out)).as_bytes()).and_then(|()| out.flush())
     });
-    match written() {
+    match check_written() {
         Ok(()) => ExitCode::from(answer.exit_code() as u8),
         Err(line) => ended(Err(line)),
     }
@@ -167,7 +167,7 @@ fn ended(done: Result<(), CliError>) -> ExitCode {
     match done {
         Ok(()) => ExitCode::SUCCESS,
         Err(line) => {
-            tell_error(&line);
+            print_error(&line);
             ExitCode::FAILURE
         }
     }

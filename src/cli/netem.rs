@@ -18,7 +18,7 @@ use crate::util::plural::count_noun;
 #[derive(Debug, Args)]
 pub struct NetemArgs {
     /// Address and port to listen on, for the clients; port 0 picks a free port.
-    #[arg(long, value_name = "ADDR:PORT", default_value = "127.0.0.1:3001", env = "TICKWIRE_NET_LISTEN", value_parser = value_parsers::bind)]
+    #[arg(long, value_name = "ADDR:PORT", default_value = "127.0.0.1:3001", env = "TICKWIRE_NET_LISTEN", value_parser = value_parsers::parse_bind)]
     listen: SocketAddr,
     /// The server to which connections are passed on.
     #[arg(long, value_name = "HOST:PORT", default_value = "127.0.0.1:3000", env = "TICKWIRE_NET_TO", value_parser = server)]

@@ -11,7 +11,7 @@ use crate::util::escape;
 pub(super) type CliError = String;
 
 /// Reports a failure in one line on standard error. A closed standard error is no reason to panic.
-pub(super) fn tell_error(line: &str) {
+pub(super) fn print_error(line: &str) {
     let _ = writeln!(io::stderr().lock(), "tickwire: {}", escape::escape_line(line));
 }
 
@@ -23,10 +23,10 @@ static FIRST_WRITE_ERROR: OnceLock<CliError> = OnceLock::new();
 /// end. Control characters are escaped, whoever wrote them.
 pub(super) fn print(text: &str) {
     let mut out = io::stdout().lock();
-    keep_failure(out.write_all(escape::escape_output(text).as_bytes()).and_then(|()| out.flush()));
+    record_write_error(out.write_all(escape::escape_output(text).as_bytes()).and_then(|()| out.flush()));
 }
 
-pub(super) fn keep_failure(written: io::Result<()>) {
+pub(super) fn record_write_error(written: io::Result<()>) {
     if let Err(error) = written
         && error.kind() != ErrorKind::BrokenPipe
     {
@@ -35,24 +35,24 @@ pub(super) fn keep_failure(written: io::Result<()>) {
 }
 
 /// Whether all output was written.
-pub(super) fn written() -> Result<(), CliError> {
+pub(super) fn check_written() -> Result<(), CliError> {
     FIRST_WRITE_ERROR.get().map_or(Ok(()), |failure| Err(failure.clone()))
 }
 
 /// Returns to the front of the terminal's line and clears it.
 pub(super) fn clear_line() {
-    keep_failure(io::stdout().lock().write_all(b"\r\x1b[K"));
+    record_write_error(io::stdout().lock().write_all(b"\r\x1b[K"));
 }
 
 /// Prints to standard error, for when standard output carries a capture.
-pub(super) fn print_aside(text: &str) {
+pub(super) fn print_to_stderr(text: &str) {
     let _ = io::stderr().lock().write_all(escape::escape_output(text).as_bytes());
 }
 
 /// Warns on standard error if another program may answer for `localhost` at this port.
 pub(super) fn warn_of_other_localhost(address: SocketAddr) {
     if let Some(other) = accept::other_localhost(address) {
-        print_aside(&other_localhost_warning(address.port(), other));
+        print_to_stderr(&other_localhost_warning(address.port(), other));
     }
 }
 

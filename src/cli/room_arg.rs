@@ -13,7 +13,7 @@ use crate::server::room::RoomConfig;
 
 /// The flag and option for the update rate of clients of foreign dialects, and the flag's variable:
 /// named after the only such dialects that there have ever been, and kept for the scripts that have it.
-pub const FOREIGN_FLAG: &str = "moomoo-update-hz";
+pub const FOREIGN_UPDATE_FLAG: &str = "moomoo-update-hz";
 pub const FOREIGN_VARIABLE: &str = "TICKWIRE_MOOMOO_UPDATE_HZ";
 
 /// The options of a room of any game, as an error lists them. The options of its game follow.
@@ -52,7 +52,7 @@ impl RoomArg {
             let most = limits::ROOM_NAME_CHARS;
             return Err(format!("{name:?} is not a room name: use 1 to {most} characters of a-z, 0-9 and -"));
         }
-        let first = || games.kinds.first().copied().ok_or_else(|| "a server needs a game".to_owned());
+        let first = || games.factories.first().copied().ok_or_else(|| "a server needs a game".to_owned());
         let game = game_name.map_or_else(first, |name| games.named(name))?;
         let mut arg = RoomArg {
             name: name.to_owned(),
@@ -85,7 +85,7 @@ impl RoomArg {
             "seed" => self.seed = Some(number(value, 0, u32::MAX)?),
             "tick-hz" => self.tick_hz = Some(about.check_tick_hz(number(value, 0, u32::MAX)?)?),
             "update-hz" => self.update_hz = Some(number(value, 1, 60)?),
-            FOREIGN_FLAG if about.foreign_dialects.is_some() => {
+            FOREIGN_UPDATE_FLAG if about.foreign_dialects.is_some() => {
                 self.foreign_update_hz = Some(number(value, 1, 60)?)
             }
             "command-delay-ticks" => self.command_delay_ticks = Some(number(value, 0, u32::MAX)?),
@@ -94,7 +94,7 @@ impl RoomArg {
             _ => {
                 let Some(own) = about.options.iter().find(|option| option.flag == key) else {
                     let own = about.options.iter().map(|option| option.flag);
-                    let foreign = about.foreign_dialects.map(|_| FOREIGN_FLAG);
+                    let foreign = about.foreign_dialects.map(|_| FOREIGN_UPDATE_FLAG);
                     let names: Vec<&str> = ROOM_OPTIONS.into_iter().chain(foreign).chain(own).collect();
                     return Err(format!("unknown option; the options are: {}", names.join(", ")));
                 };

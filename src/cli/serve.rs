@@ -17,9 +17,9 @@ use tracing::info;
 use super::game_list::{GameList, OptionValues};
 use super::lockstep_args::LockstepArgs;
 use super::log::Log;
-use super::output::{CliError, print, print_aside, reachable, warn_of_other_localhost};
+use super::output::{CliError, print, print_to_stderr, reachable, warn_of_other_localhost};
 use super::player_args::{self, PlayerArgs, TokenArg};
-use super::room_arg::{FOREIGN_FLAG, FOREIGN_VARIABLE, RoomArg};
+use super::room_arg::{FOREIGN_UPDATE_FLAG, FOREIGN_VARIABLE, RoomArg};
 use super::state_file::StateFile;
 use super::{console, signals, tables, value_parsers};
 use crate::game::{GameInfo, UpdateRates};
@@ -44,7 +44,7 @@ const STDOUT_ARG: &str = "-";
 #[derive(Debug, Args)]
 pub struct ServeArgs {
     /// Address and port to listen on; port 0 picks a free port.
-    #[arg(long, value_name = "ADDR:PORT", default_value = "0.0.0.0:3000", env = "TICKWIRE_BIND", value_parser = value_parsers::bind)]
+    #[arg(long, value_name = "ADDR:PORT", default_value = "0.0.0.0:3000", env = "TICKWIRE_BIND", value_parser = value_parsers::parse_bind)]
     bind: SocketAddr,
     /// Ticks per second of the world, one of those that its game allows.
     #[arg(long, value_name = "HZ", env = "TICKWIRE_TICK_HZ")]
@@ -54,7 +54,7 @@ pub struct ServeArgs {
     #[arg(long, value_name = "HZ", env = "TICKWIRE_UPDATE_HZ", value_parser = clap::value_parser!(u32).range(1..=60))]
     update_hz: Option<u32>,
     /// Updates per second for clients of foreign dialects, at most the tick rate.
-    #[arg(long = FOREIGN_FLAG, value_name = "HZ", default_value = "10", env = FOREIGN_VARIABLE,
+    #[arg(long = FOREIGN_UPDATE_FLAG, value_name = "HZ", default_value = "10", env = FOREIGN_VARIABLE,
           value_parser = clap::value_parser!(u32).range(1..=60))]
     foreign_update_hz: u32,
     /// Seed of the map and of all random decisions, 0 to 4294967295. The same seed gives the same
@@ -96,7 +96,7 @@ pub struct ServeArgs {
     /// Whether all clients of one address share rate limits for connecting, joining, and what everyone
     /// is told, such as chat: on or off. Turn this off for a classroom behind one address.
     /// --max-clients-per-address applies in either case.
-    #[arg(long, value_name = "SWITCH", default_value = "on", env = "TICKWIRE_ADDRESS_BUDGETS", value_parser = switch,
+    #[arg(long, value_name = "SWITCH", default_value = "on", env = "TICKWIRE_ADDRESS_BUDGETS", value_parser = parse_on_off,
           action = clap::ArgAction::Set)]
     address_budgets: bool,
     /// Proxy whose X-Forwarded-For header is trusted, such as 127.0.0.1 or 10.0.0.0/8; may be
@@ -111,7 +111,7 @@ pub struct ServeArgs {
     command_delay_ticks: u32,
     /// Origin whose pages may connect, such as `https://example.org`; may be repeated or
     /// comma-separated. Default: any origin.
-    #[arg(long, value_name = "ORIGIN", env = "TICKWIRE_ALLOW_ORIGIN", value_delimiter = ',', value_parser = value_parsers::origin)]
+    #[arg(long, value_name = "ORIGIN", env = "TICKWIRE_ALLOW_ORIGIN", value_delimiter = ',', value_parser = value_parsers::parse_origin)]
     allow_origin: Vec<String>,
     /// Packet tables to use instead of the built-in tables: a directory of `.tsv` files, one
     /// such file, or a capture that carries its tables.
@@ -138,7 +138,7 @@ pub struct ServeArgs {
     /// exist keep their value. Clients have a minute to come back to their players. Not kept are
     /// rooms on demand, nor anything if the server is killed.
     #[arg(long, value_name = "FILE", env = "TICKWIRE_KEEP", conflicts_with_all = ["restore", "capture"])]
-    keep: Option<PathBuf>,
+    state_file: Option<PathBuf>,
     /// Capture all traffic to this file, for Wireshark. With `-`, the capture goes to standard
     /// output and all other output to standard error. An existing file is not overwritten.
     #[arg(long, value_name = "FILE", env = "TICKWIRE_CAPTURE")]
@@ -160,7 +160,7 @@ pub struct ServeArgs {
     log: String,
 }
 
-fn switch(text: &str) -> Result<bool, String> {
+fn parse_on_off(text: &str) -> Result<bool, String> {
     match text {
         "on" => Ok(true),
         "off" => Ok(false),
@@ -174,7 +174,7 @@ pub fn run(args: &ServeArgs, all: &GameList) -> Result<(), CliError> {
     let (games, options) = first.transpose().map_err(|reason| format!("--game {reason}"))?.unzip();
     let games = games.as_ref().unwrap_or(all);
     let config = config(args, games, &options.unwrap_or_default())?;
-    let mut kept = StateFile::open(args.keep.as_deref())?;
+    let mut kept = StateFile::open(args.state_file.as_deref())?;
     let rooms = rooms(&config, args, games, &mut kept)?;
     rooms.iter().try_for_each(|room| room.handle().about.check_tables(&config.codes))?;
     let log = Log::start(&args.log)?;
@@ -238,7 +238,7 @@ fn restore(
         )));
     }
     let bytes = fs::read(file).map_err(|error| failure(&error))?;
-    (game.resume)(&bytes, options).map_err(|reason| failure(&reason))
+    (game.resume_room)(&bytes, options).map_err(|reason| failure(&reason))
 }
 
 fn serve(
@@ -249,11 +249,11 @@ fn serve(
     has_own_game: bool,
 ) -> Result<(), CliError> {
     let is_to_stdout = args.capture.as_deref() == Some(Path::new(STDOUT_ARG));
-    let print = if is_to_stdout { print_aside } else { print };
+    let print = if is_to_stdout { print_to_stderr } else { print };
     let stopped = signals::stopped()?;
     let bind = config.bind;
     let started = rooms.iter().map(|room| (Arc::clone(room.handle()), room.handle().tick()));
-    let restored: Vec<_> = started.filter(|(_, tick)| *tick > 0 && args.keep.is_none()).collect();
+    let restored: Vec<_> = started.filter(|(_, tick)| *tick > 0 && args.state_file.is_none()).collect();
     let server = ServerHandle::start_rooms(config, rooms).map_err(|error| match error.kind() {
         io::ErrorKind::AddrInUse => format!("{bind} is in use; choose another with --bind ADDR:PORT"),
         io::ErrorKind::QuotaExceeded => error.to_string(),
@@ -280,7 +280,7 @@ fn serve(
         && !server.is_stop_requested()
     {}
     let ticked = server.is_ticking();
-    let worlds = args.keep.as_ref().map(|_| server.kept()).unwrap_or_default();
+    let worlds = args.state_file.as_ref().map(|_| server.kept()).unwrap_or_default();
     info!("shutting down: closing all connections");
     let left = server.stop();
     kept.write(worlds, &[args.save_dir.clone(), std::env::temp_dir()])?;
@@ -305,19 +305,19 @@ fn config(args: &ServeArgs, games: &GameList, options: &OptionValues) -> Result<
         Some(TokenArg(text)) => AdminToken::new(text).map_err(|reason| format!("--admin-token: {reason}"))?,
         None => AdminToken::random(),
     };
-    let game = *games.kinds.first().ok_or("a server needs a game")?;
+    let game = *games.factories.first().ok_or("a server needs a game")?;
     let mut identity = identity(game.about, args)?;
     options.iter().for_each(|(name, value)| identity.set(name, *value));
     let tick_hz = identity.tick_hz;
     let usual_hz = game.about.tick_rates.first().copied().unwrap_or(tick_hz);
     Ok(ServerConfig {
-        games: games.kinds.clone(),
+        games: games.factories.clone(),
         game,
         identity,
         update_hz: args.update_hz.unwrap_or(usual_hz).min(tick_hz),
         foreign_update_hz: args.foreign_update_hz.min(tick_hz),
         rooms_on_demand: usize::from(args.rooms_on_demand),
-        seat_time: seat_time(args),
+        seat_time: resume_time(args),
         max_clients: args.max_clients,
         max_clients_per_address: args.max_clients_per_address,
         address_budgets: args.address_budgets,
@@ -327,7 +327,7 @@ fn config(args: &ServeArgs, games: &GameList, options: &OptionValues) -> Result<
         trusted_proxies: args.trusted_proxy.clone(),
         command_delay_ticks: args.command_delay_ticks,
         allowed_origins: args.allow_origin.clone(),
-        codes: tables::load(args.codes.as_deref(), games)?,
+        codes: tables::load_or_built_in(args.codes.as_deref(), games)?,
         admin_token,
         save_dir: args.save_dir.clone(),
         capture_dir: capture_dir(args),
@@ -340,8 +340,8 @@ fn config(args: &ServeArgs, games: &GameList, options: &OptionValues) -> Result<
 }
 
 /// How long players stay without a connection. After a restart, at least as long as that takes.
-fn seat_time(args: &ServeArgs) -> Duration {
-    let least = if args.keep.is_some() { limits::STATE_FILE_RESUME_TIME } else { Duration::ZERO };
+fn resume_time(args: &ServeArgs) -> Duration {
+    let least = if args.state_file.is_some() { limits::STATE_FILE_RESUME_TIME } else { Duration::ZERO };
     Duration::from_secs(args.resume_seconds).max(least)
 }
 
@@ -383,7 +383,7 @@ fn banner(server: &ServerHandle, is_new_token: bool, has_own_game: bool) -> Stri
     let game = if has_own_game { format!("{} on ", config.game.about.name) } else { String::new() };
     let mut text = format!("{game}tickwire {}\n\n  play     http://{host}/\n", env!("CARGO_PKG_VERSION"));
     text.push_str(&paths(&host, "", config.game.about));
-    let token = if is_new_token { format!("#{}", config.admin_token.reveal()) } else { String::new() };
+    let token = if is_new_token { format!("#{}", config.admin_token.expose()) } else { String::new() };
     let rooms = server.rooms();
     for room in rooms.iter().filter(|room| !room.options.name.is_empty()) {
         text.push_str(&room_line(&host, room));
@@ -486,7 +486,7 @@ mod tests {
         fs::write(&file, world.snapshot()).expect("a file");
         let config = ServerConfig::new(([127, 0, 0, 1], 0).into());
         let options = |identity: &WorldParams| config.room_options("", identity.tick_hz);
-        let room = restore(&GameList::built_in().kinds[0], &file, "--restore ", &options);
+        let room = restore(&GameList::built_in().factories[0], &file, "--restore ", &options);
         fs::remove_file(&file).expect("it was there");
         room.map(|room| room.handle().tick()).map_err(|failure| failure.to_string())
     }

@@ -38,7 +38,7 @@ pub struct SynctestArgs {
     players: u32,
     /// How many ticks back the snapshots are from which copies are restored, one in each tick.
     #[arg(long, value_name = "TICKS", default_value = "8", value_parser = clap::value_parser!(u32).range(1..=1000))]
-    back: u32,
+    check_distance: u32,
     /// Write each command frame and the checksum of each hundredth tick to this file, for another build to
     /// run again.
     #[arg(long, value_name = "FILE")]
@@ -54,16 +54,16 @@ pub struct SynctestArgs {
 /// Runs the seeds; the first difference ends the run, and is a failure.
 pub fn run(args: &SynctestArgs, games: &GameList) -> Result<(), CliError> {
     if let Some(file) = &args.again {
-        return again(file, games, args.json);
+        return replay_trace(file, games, args.json);
     }
     let game = games.embedded(args.game.as_deref())?;
     let mut trace = args.trace.as_deref().map(create).transpose()?.map(BufWriter::new);
     let mut all = SynctestReport::default();
     for seed in args.seed..=last_seed(args)? {
-        let (players, back) = (args.players as usize, args.back);
-        let plan = SynctestPlan { game, ticks: args.ticks, seed, players, back };
-        if args.ticks <= args.back {
-            return Err(format!("--ticks {}: must be more than --back {}", args.ticks, args.back));
+        let (players, back) = (args.players as usize, args.check_distance);
+        let plan = SynctestPlan { game, ticks: args.ticks, seed, players, check_distance: back };
+        if args.ticks <= args.check_distance {
+            return Err(format!("--ticks {}: must be more than --back {}", args.ticks, args.check_distance));
         }
         let mut written = Ok(());
         if let Some(trace) = &mut trace {
@@ -148,7 +148,7 @@ fn json(args: &SynctestArgs, game: &str, all: &SynctestReport) -> String {
         "seeds": args.seeds,
         "ticks": args.ticks,
         "players": args.players,
-        "back": args.back,
+        "back": args.check_distance,
         "copies": all.copies,
         "least_acting": all.min_acting_players,
         "checksum": format!("{:016x}", all.checksum),
@@ -159,7 +159,7 @@ fn json(args: &SynctestArgs, game: &str, all: &SynctestReport) -> String {
 }
 
 /// Runs the frames of a trace.
-fn again(path: &Path, games: &GameList, is_json: bool) -> Result<(), CliError> {
+fn replay_trace(path: &Path, games: &GameList, is_json: bool) -> Result<(), CliError> {
     let unreadable = |error: std::io::Error| format!("{}: {error}", path.display());
     let lines = BufReader::new(File::open(path).map_err(unreadable)?).lines();
     let (mut world, mut counts) = (None::<(&GameInfo, Box<dyn DynWorld>)>, [0_u64; 3]);

@@ -7,7 +7,7 @@ use std::net::{Ipv6Addr, SocketAddr};
 ///
 /// # Errors
 /// The text is not an address; the message has examples.
-pub fn bind(text: &str) -> Result<SocketAddr, String> {
+pub fn parse_bind(text: &str) -> Result<SocketAddr, String> {
     let expected = "expected an IP address and a port, such as 127.0.0.1:3000 or [::1]:3000";
     text.parse()
         .map_err(|_| format!("{expected}; 0.0.0.0:3000 listens on all IPv4 addresses of this machine"))
@@ -18,7 +18,7 @@ pub fn bind(text: &str) -> Result<SocketAddr, String> {
 ///
 /// # Errors
 /// The text is not an origin.
-pub fn origin(text: &str) -> Result<String, String> {
+pub fn parse_origin(text: &str) -> Result<String, String> {
     let refused =
         || "expected an origin (a scheme and a host, no path), such as https://example.org".to_owned();
     if text == "null" {
@@ -66,10 +66,10 @@ mod tests {
     #[test]
     fn where_to_listen_is_an_address_and_a_port() {
         for text in ["127.0.0.1:3000", "[::1]:0", "0.0.0.0:3000"] {
-            assert_eq!(bind(text).expect(text).to_string(), text);
+            assert_eq!(parse_bind(text).expect(text).to_string(), text);
         }
         for text in ["localhost:3000", "127.0.0.1", ":3000", "3000", "::1:3000", "foo", ""] {
-            let error = bind(text).expect_err(text);
+            let error = parse_bind(text).expect_err(text);
             assert!(
                 error.starts_with("expected an IP address and a port, such as 127.0.0.1:3000"),
                 "{text}: {error}"
@@ -89,7 +89,7 @@ mod tests {
             "moz-extension://2c127fa4-62c7-7e4f-90e5-472b45eecfdc",
             "null",
         ] {
-            assert_eq!(origin(text).as_deref(), Ok(text));
+            assert_eq!(parse_origin(text).as_deref(), Ok(text));
         }
         for text in [
             "example.org",
@@ -106,10 +106,10 @@ mod tests {
             "*",
             "",
         ] {
-            let error = origin(text).expect_err(text);
+            let error = parse_origin(text).expect_err(text);
             assert!(error.ends_with("no path), such as https://example.org"), "{text}: {error}");
         }
-        let error = origin("https://example.org:443").expect_err("a browser sends no 443");
+        let error = parse_origin("https://example.org:443").expect_err("a browser sends no 443");
         assert!(error.ends_with(" https://example.org"), "{error}");
     }
 }

@@ -63,7 +63,7 @@ pub struct BlockingClient<H = ReceivedPacket> {
     link: ClientConnection,
     dialect: Arc<Dialect>,
     received: VecDeque<H>,
-    ending: Option<String>,
+    close_reason: Option<String>,
 }
 
 impl<H: for<'a> From<&'a DecodedPacket<'a>>> BlockingClient<H> {
@@ -73,7 +73,7 @@ impl<H: for<'a> From<&'a DecodedPacket<'a>>> BlockingClient<H> {
     /// The connection or the upgrade failed; a refusal by the server is `ConnectionRefused` with
     /// the status in its message.
     pub fn connect(url: &Url, from: Option<IpAddr>, dialect: Arc<Dialect>) -> io::Result<BlockingClient<H>> {
-        BlockingClient::start(dial::dial(dial::resolve(url)?, from)?, url, dialect)
+        BlockingClient::start(dial::connect(dial::resolve(url)?, from)?, url, dialect)
     }
 
     /// Upgrades a connected socket that does not block.
@@ -82,8 +82,9 @@ impl<H: for<'a> From<&'a DecodedPacket<'a>>> BlockingClient<H> {
     /// As [`BlockingClient::connect`].
     pub fn start(stream: TcpStream, url: &Url, dialect: Arc<Dialect>) -> io::Result<BlockingClient<H>> {
         let is_native = dialect.name() == "native";
-        let link = ClientConnection::new(&url.authority(), &url.target, is_native, dial::keys());
-        let mut talk = BlockingClient { stream, link, dialect, received: VecDeque::new(), ending: None };
+        let link = ClientConnection::new(&url.authority(), &url.target, is_native, dial::random_keys());
+        let mut talk =
+            BlockingClient { stream, link, dialect, received: VecDeque::new(), close_reason: None };
         talk.flush()?;
         let deadline = Instant::now() + limits::CONNECT_TIMEOUT;
         loop {
@@ -153,7 +154,7 @@ impl<H: for<'a> From<&'a DecodedPacket<'a>>> BlockingClient<H> {
             if let Some(heard) = self.received.pop_front() {
                 return Ok(Some(heard));
             }
-            if self.ending.is_some() {
+            if self.close_reason.is_some() {
                 return Ok(None);
             }
             self.read(deadline)?;
@@ -173,7 +174,7 @@ impl<H: for<'a> From<&'a DecodedPacket<'a>>> BlockingClient<H> {
                 Some(heard) if is_it(&heard) => return Ok(heard),
                 Some(_) => {}
                 None => {
-                    let ending = self.ending.clone().unwrap_or_default();
+                    let ending = self.close_reason.clone().unwrap_or_default();
                     return Err(io::Error::new(ErrorKind::UnexpectedEof, ending));
                 }
             }
@@ -183,7 +184,7 @@ impl<H: for<'a> From<&'a DecodedPacket<'a>>> BlockingClient<H> {
     /// How the connection ended, once it has: the close code and the server's reason, or "end
     /// without a close frame".
     pub fn ending(&self) -> Option<&str> {
-        self.ending.as_deref()
+        self.close_reason.as_deref()
     }
 
     fn take_events(&mut self) -> io::Result<()> {
@@ -205,10 +206,10 @@ impl<H: for<'a> From<&'a DecodedPacket<'a>>> BlockingClient<H> {
                 Some(ClientEvent::Open | ClientEvent::Control) => {}
                 Some(ClientEvent::Closed { code, reason }) => {
                     let code = code.map_or(1005, |code| code.get());
-                    self.ending = Some(format!("{code} {reason}"));
+                    self.close_reason = Some(format!("{code} {reason}"));
                 }
                 Some(ClientEvent::Ended) => {
-                    self.ending.get_or_insert_with(|| "end without a close frame".to_owned());
+                    self.close_reason.get_or_insert_with(|| "end without a close frame".to_owned());
                 }
             }
         }

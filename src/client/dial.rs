@@ -27,7 +27,7 @@ pub fn resolve(url: &Url) -> io::Result<SocketAddr> {
 ///
 /// # Errors
 /// The system's error, or `TimedOut`.
-pub fn dial(to: SocketAddr, from: Option<IpAddr>) -> io::Result<TcpStream> {
+pub fn connect(to: SocketAddr, from: Option<IpAddr>) -> io::Result<TcpStream> {
     connect_with_recv_buffer(to, from, None)
 }
 
@@ -54,7 +54,7 @@ pub(crate) fn wait(socket: PollInterest<'_>, time: Duration) -> io::Result<Readi
 }
 
 /// The keys of a link, from the kernel.
-pub fn keys() -> ConnectionKeys {
+pub fn random_keys() -> ConnectionKeys {
     ConnectionKeys { upgrade: random(), mask: random }
 }
 
@@ -67,6 +67,6 @@ mod tests {
     #[test]
     fn a_port_without_a_server_is_an_error() {
         let port = TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap();
-        assert_eq!(dial(port, None).unwrap_err().kind(), io::ErrorKind::ConnectionRefused);
+        assert_eq!(connect(port, None).unwrap_err().kind(), io::ErrorKind::ConnectionRefused);
     }
 }

@@ -22,7 +22,7 @@ use crate::ws::{Connection, Event, Limits, Role, handshake};
 /// The connection fails or is lost, or the server breaks a rule; in that case it has been sent a
 /// close frame that says so.
 pub fn run(url: &Url, mut heard: impl FnMut(&Event<'_>)) -> io::Result<()> {
-    let stream = dial::dial(dial::resolve(url)?, None)?;
+    let stream = dial::connect(dial::resolve(url)?, None)?;
     stream.set_nonblocking(false)?;
     stream.set_read_timeout(Some(limits::CLIENT_IDLE_TIMEOUT))?;
     stream.set_write_timeout(Some(limits::CLIENT_IDLE_TIMEOUT))?;

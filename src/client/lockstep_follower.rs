@@ -50,7 +50,7 @@ pub struct DesyncReport {
     /// The checksums in 16 hexadecimal digits, the server's first, each with its participants.
     pub groups: Vec<(String, Vec<String>)>,
     /// Participants that are not listed.
-    pub more: u32,
+    pub omitted: u32,
     /// Each with the participant that names it.
     pub fields: Vec<(String, FieldDiff)>,
 }
@@ -72,7 +72,7 @@ impl DesyncReport {
         DesyncReport {
             tick: packet.integer("tick").unwrap_or_default(),
             groups: list("groups").chunks(2).map(group).collect(),
-            more: packet.integer("more").unwrap_or_default(),
+            omitted: packet.integer("more").unwrap_or_default(),
             fields: list("fields").chunks(5).map(field).collect(),
         }
     }
@@ -95,7 +95,7 @@ pub struct FollowerCounts {
     /// Bytes of snapshots and command frames.
     pub bytes: u64,
     /// Checksum ticks at which the world differed from the server's, as it found when it began again.
-    pub differed: u64,
+    pub desyncs: u64,
 }
 
 /// See the [module](self).
@@ -106,11 +106,11 @@ pub struct LockstepFollower {
     world: Option<Box<dyn SpectatorWorld>>,
     parts: SnapshotParts,
     player: Option<PlayerId>,
-    watched: Option<PlayerId>,
+    spectated: Option<PlayerId>,
     /// The ticks that the server had completed when it sent the last snapshot. Nothing is told of those before.
-    present: u32,
+    server_tick: u32,
     /// Whether all ticks since the snapshot were run without a word.
-    is_silent: bool,
+    is_catching_up: bool,
     checksum_ticks: u32,
     /// The newest tick whose checksum was sent.
     sent: Option<u32>,
@@ -119,7 +119,7 @@ pub struct LockstepFollower {
     /// Whether a snapshot was asked for that has not come.
     has_requested_snapshot: bool,
     /// A field is changed at the next checksum tick, with this seed.
-    corrupts: Option<u64>,
+    corruption_seed: Option<u64>,
     corrupted: Option<(u32, FieldDiff)>,
     counts: FollowerCounts,
 }
@@ -140,14 +140,14 @@ impl LockstepFollower {
             world: None,
             parts: SnapshotParts::default(),
             player: None,
-            watched: None,
-            present: 0,
-            is_silent: false,
+            spectated: None,
+            server_tick: 0,
+            is_catching_up: false,
             checksum_ticks: limits::LOCKSTEP_CHECKSUM_TICKS,
             sent: None,
             kept: VecDeque::new(),
             has_requested_snapshot: false,
-            corrupts: None,
+            corruption_seed: None,
             corrupted: None,
             counts: FollowerCounts::default(),
         }
@@ -171,27 +171,27 @@ impl LockstepFollower {
     /// The ticks that the server had completed when it sent the last snapshot: nothing is told of those
     /// before.
     pub(crate) fn present(&self) -> u32 {
-        self.present
+        self.server_tick
     }
 
     /// Gives its world away. Without one, it asks for a snapshot at the next frame.
-    pub(crate) fn release(&mut self) -> Option<Box<dyn SpectatorWorld>> {
+    pub(crate) fn detach_world(&mut self) -> Option<Box<dyn SpectatorWorld>> {
         self.world.take()
     }
 
     /// Takes its world back.
-    pub(crate) fn take_back(&mut self, world: Box<dyn SpectatorWorld>) {
+    pub(crate) fn attach_world(&mut self, world: Box<dyn SpectatorWorld>) {
         self.world = Some(world);
     }
 
     /// The player that it watches while it does not play.
     pub(crate) fn watched(&self) -> Option<PlayerId> {
-        self.watched
+        self.spectated
     }
 
     /// Sets the player that it watches while it does not play; `None` for the leader.
-    pub fn watch(&mut self, player: Option<PlayerId>) {
-        self.watched = player;
+    pub fn set_spectated(&mut self, player: Option<PlayerId>) {
+        self.spectated = player;
     }
 
     /// Counts since it began.
@@ -202,7 +202,7 @@ impl LockstepFollower {
     /// Changes one field of its own world, chosen by the seed, at the next checksum tick: to see what a
     /// server does about it.
     pub fn corrupt(&mut self, seed: u64) {
-        self.corrupts = Some(seed);
+        self.corruption_seed = Some(seed);
     }
 
     /// What [`LockstepFollower::corrupt`] has changed last, once it has: the tick, the field, its value before
@@ -227,7 +227,7 @@ impl LockstepFollower {
             STATE_SYNC => {
                 let interrupted = self.parts.interrupt(STATE_SYNC);
                 self.player = packet.integer("player").map(PlayerId);
-                self.present = packet.integer("tick").unwrap_or(0);
+                self.server_tick = packet.integer("tick").unwrap_or(0);
                 self.checksum_ticks =
                     packet.integer("checksum_ticks").filter(|ticks| *ticks > 0).unwrap_or(1);
                 self.may_ask_again(interrupted)?;
@@ -265,7 +265,7 @@ impl LockstepFollower {
         self.counts.syncs += 1;
         self.counts.bytes += snapshot.len() as u64;
         self.has_requested_snapshot = false;
-        self.is_silent = false;
+        self.is_catching_up = false;
         let tick = world.world().tick();
         self.world = Some(world);
         Ok(FollowEvent::Synced(tick))
@@ -286,17 +286,17 @@ impl LockstepFollower {
         self.check_checksum_tick(say);
         let (Some(world), Some(frame)) = (&mut self.world, frame) else { return FollowEvent::Handled };
         self.counts.ticks += 1;
-        if frame.tick + 1 < self.present {
-            self.is_silent = true;
+        if frame.tick + 1 < self.server_tick {
+            self.is_catching_up = true;
             world.world_mut().step(&frame.commands);
             return FollowEvent::Stepped(world.world().tick());
         }
-        if std::mem::take(&mut self.is_silent) {
+        if std::mem::take(&mut self.is_catching_up) {
             // What is told begins with the present, as for a client that has just come.
             let looking = (self.about.look)(&world.world().snapshot(), &self.dialect);
             looking.into_iter().for_each(|fresh| *world = fresh);
         }
-        world.step(&frame.commands, self.player, self.watched, told);
+        world.step(&frame.commands, self.player, self.spectated, told);
         FollowEvent::Stepped(world.world().tick())
     }
 
@@ -312,11 +312,11 @@ impl LockstepFollower {
             self.compare(tick, say);
             return;
         }
-        if tick < self.present {
+        if tick < self.server_tick {
             // A burst of checksums of the past would cost the budget of messages, and the next one tells as much.
             return;
         }
-        if let Some(seed) = self.corrupts.take() {
+        if let Some(seed) = self.corruption_seed.take() {
             self.corrupted = world.world_mut().corrupt(seed).map(|difference| (tick, difference));
         }
         let (checksum, snapshot) = (world.world().checksum(), world.world().snapshot());
@@ -336,7 +336,7 @@ impl LockstepFollower {
             return;
         }
         let Some(before) = self.kept.remove(at) else { return };
-        self.counts.differed += 1;
+        self.counts.desyncs += 1;
         let Ok(before) = (self.about.restore)(&before.snapshot) else { return };
         let found = world.world().state().differences(&before.state(), limits::LOCKSTEP_FIELDS);
         let text = |text: &str| -> Value {

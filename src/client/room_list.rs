@@ -31,7 +31,7 @@ pub fn game_of_room(url: &Url, to: SocketAddr) -> io::Result<Option<String>> {
 
 /// The body of the response; empty if its status is not 200.
 fn get(to: SocketAddr, authority: &str) -> io::Result<Vec<u8>> {
-    let mut stream = dial::dial(to, None)?;
+    let mut stream = dial::connect(to, None)?;
     let request = format!("GET {ROOM_LIST_PATH} HTTP/1.1\r\nHost: {authority}\r\nConnection: close\r\n\r\n");
     // The request is shorter than any buffer of a new socket.
     stream.write_all(request.as_bytes())?;

@@ -24,11 +24,11 @@ use crate::limits;
 pub struct Deadlines {
     /// Each in ms of the driver's clock plus 1; 0 if it never happened or is not due.
     hello_by: AtomicU64,
-    alive: AtomicU64,
+    on_activity: AtomicU64,
     pinged: AtomicU64,
     closing: AtomicU64,
     /// When the client is closed for its token, with the number of the breach in the lowest byte.
-    turned_away: AtomicU64,
+    rejected_at: AtomicU64,
     /// The pauses of the driver.
     pub pauses: Pauses,
 }
@@ -49,37 +49,37 @@ pub enum DueAction {
 impl Deadlines {
     /// A connection that begins `now`. A client that `must_greet` has to send `hello` in time.
     pub fn new(must_greet: bool, now: Duration) -> Deadlines {
-        let hello_by = if must_greet { stamp(now + limits::HELLO_TIMEOUT) } else { 0 };
+        let hello_by = if must_greet { to_stamp(now + limits::HELLO_TIMEOUT) } else { 0 };
         Deadlines {
             hello_by: AtomicU64::new(hello_by),
-            alive: AtomicU64::new(stamp(now)),
+            on_activity: AtomicU64::new(to_stamp(now)),
             pinged: AtomicU64::new(0),
             closing: AtomicU64::new(0),
-            turned_away: AtomicU64::new(0),
+            rejected_at: AtomicU64::new(0),
             pauses: Pauses::new(now),
         }
     }
 
     /// Notes a sign of life.
     pub fn alive(&self, now: Duration) {
-        self.alive.store(stamp(now), Ordering::Relaxed);
+        self.on_activity.store(to_stamp(now), Ordering::Relaxed);
     }
 
     /// Notes that the client has said hello.
-    pub fn greeted(&self) {
+    pub fn on_hello(&self) {
         self.hello_by.store(0, Ordering::Relaxed);
     }
 
     /// Notes that the client has said hello, and is closed for this reason after a constant delay.
-    pub fn turn_away(&self, breach: CloseReason, now: Duration) {
-        let at = stamp(now + limits::WRONG_TOKEN_DELAY);
-        self.turned_away.store(at << 8 | breach as u64, Ordering::Relaxed);
-        self.greeted();
+    pub fn close_after_delay(&self, breach: CloseReason, now: Duration) {
+        let at = to_stamp(now + limits::WRONG_TOKEN_DELAY);
+        self.rejected_at.store(at << 8 | breach as u64, Ordering::Relaxed);
+        self.on_hello();
     }
 
     /// Notes that our close frame was queued. Only the first counts.
-    pub fn close(&self, now: Duration) {
-        let _ = self.closing.compare_exchange(0, stamp(now), Ordering::AcqRel, Ordering::Acquire);
+    pub fn on_close_sent(&self, now: Duration) {
+        let _ = self.closing.compare_exchange(0, to_stamp(now), Ordering::AcqRel, Ordering::Acquire);
     }
 
     /// Whether our close frame was queued.
@@ -96,7 +96,7 @@ impl Deadlines {
             let end = since + limits::CLOSE_TIMEOUT + slack;
             return if now > end { DueAction::Abort } else { DueAction::Nothing(end) };
         }
-        let turned_away = self.turned_away.load(Ordering::Relaxed);
+        let turned_away = self.rejected_at.load(Ordering::Relaxed);
         let turned_away_at = time(turned_away >> 8).unwrap_or(Duration::MAX);
         if now >= turned_away_at {
             return DueAction::Close(CloseReason::ALL[(turned_away & 0xff) as usize]);
@@ -105,21 +105,21 @@ impl Deadlines {
         if now >= hello_by {
             return DueAction::Close(CloseReason::HelloLate);
         }
-        let alive = of(&self.alive).unwrap_or_default();
+        let alive = of(&self.on_activity).unwrap_or_default();
         let silent_at = alive + patience + slack;
         if now > silent_at {
             return DueAction::Close(CloseReason::IdleTimeout);
         }
         let ping_at = of(&self.pinged).unwrap_or_default().max(alive) + limits::PING_INTERVAL;
         if now >= ping_at {
-            self.pinged.store(stamp(now), Ordering::Release);
+            self.pinged.store(to_stamp(now), Ordering::Release);
             return DueAction::Ping;
         }
         DueAction::Nothing(ping_at.min(silent_at).min(hello_by).min(turned_away_at))
     }
 }
 
-fn stamp(time: Duration) -> u64 {
+fn to_stamp(time: Duration) -> u64 {
     u64::try_from(time.as_millis()).unwrap_or(u64::MAX - 1) + 1
 }
 

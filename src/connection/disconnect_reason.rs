@@ -38,7 +38,7 @@ impl DisconnectReason {
 
     /// Whether the player stays for a while, so that its client can come back to it: not if the client
     /// has said that it leaves, or the operator has removed it.
-    pub fn may_come_back(&self) -> bool {
+    pub fn allows_resume(&self) -> bool {
         match self {
             DisconnectReason::PeerClosed(code) => *code != Some(CloseCode::NORMAL),
             DisconnectReason::Breach(breach) => !matches!(breach, CloseReason::Kicked | CloseReason::Banned),

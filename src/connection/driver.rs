@@ -25,7 +25,7 @@ pub trait Driver {
     fn answer(&mut self, frames: &[u8]);
     /// Whether those who play have tokens: then what may be a token is overwritten before it is handled,
     /// wherever it stands. A replay has it overwritten.
-    fn has_tokens(&self) -> bool {
+    fn requires_tokens(&self) -> bool {
         false
     }
     /// Judges whether the client may be greeted, by the token in its `hello`, and whether it may
@@ -34,12 +34,12 @@ pub trait Driver {
     ///
     /// # Errors
     /// The client is turned away.
-    fn admit(&mut self, _token: Option<&str>, _lockstep: bool) -> Result<(), Denial> {
+    fn authenticate(&mut self, _token: Option<&str>, _lockstep: bool) -> Result<(), Denial> {
         Ok(())
     }
     /// The client follows its room from now on, in lockstep or as a stream; its earlier answers are
     /// queued.
-    fn follow(&mut self, lockstep: bool);
+    fn start_updates(&mut self, lockstep: bool);
     /// Gives the client a body: the one that it had, if it has one to come back to. If it says `since`
     /// which tick it has missed what happened, and begins anew, it is told so.
     ///
@@ -59,16 +59,16 @@ pub trait Driver {
     ) -> Result<(), Denial>;
     /// Answers a command that was not queued, with the client's next update: its sequence, and the
     /// rule. A driver without updates has nothing to do.
-    fn reject(&mut self, _sequence: u64, _rule: &'static str) {}
+    fn reject_command(&mut self, _sequence: u64, _rule: &'static str) {}
     /// Sets the player to watch without a body; `None` is the leader.
-    fn watch(&mut self, player: Option<PlayerId>);
+    fn set_spectated(&mut self, player: Option<PlayerId>);
     /// The client in lockstep asks for a snapshot. A driver without updates has nothing to do, as with
     /// the next two.
     fn sync(&mut self) {}
     /// The client in lockstep has this checksum after so many ticks.
     fn checksum(&mut self, _tick: u32, _checksum: u64) {}
     /// These fields differed in the world of the client in lockstep, after so many ticks.
-    fn details(&mut self, _tick: u32, _fields: Vec<ReportedField>) {}
+    fn report_desync_details(&mut self, _tick: u32, _fields: Vec<ReportedField>) {}
     /// Where the conversation is noted.
     fn books(&self) -> &dyn ConnectionEvents {
         &()

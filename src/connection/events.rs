@@ -24,7 +24,7 @@ pub struct ObservedBytes<'a> {
     /// Whole frames, or the unfinished end of what the client sent.
     pub bytes: &'a [u8],
     /// Whether a message begins with them.
-    pub begins: bool,
+    pub starts_message: bool,
     /// Whether no message is unfinished behind them.
     pub is_whole: bool,
     /// Whether some of them come from a watcher that proved that the client is its own.
@@ -38,26 +38,26 @@ pub trait ConnectionEvents {
     /// A packet was received.
     fn packet(&self) {}
     /// A packet had no effect.
-    fn dropped(&self, _rule: &'static str) {}
+    fn on_packet_dropped(&self, _rule: &'static str) {}
     /// A packet does not fit the tables, perhaps the first one of this connection. The error shows no text
     /// of the client.
     fn unusable(&self, rule: &'static str, _error: &PacketError, _is_first: bool) {
-        self.dropped(rule);
+        self.on_packet_dropped(rule);
     }
     /// The client has spent half of this budget.
-    fn warned(&self, _rule: &'static str) {}
+    fn on_rate_warning(&self, _rule: &'static str) {}
     /// A budget of the address, or the inbox, has no room for a command.
-    fn rejected(&self, _reason: &'static str) {}
+    fn on_command_rejected(&self, _reason: &'static str) {}
     /// The client has a token of this name.
-    fn admitted(&self, _token_name: &str) {}
+    fn on_authenticated(&self, _token_name: &str) {}
     /// The client gets a body.
-    fn enters(&self, _player: PlayerId, _name: &str, _tick: u32) {}
+    fn on_join(&self, _player: PlayerId, _name: &str, _tick: u32) {}
     /// Whether [`ConnectionEvents::observed`] wants the client's bytes.
-    fn observes(&self) -> bool {
+    fn wants_bytes(&self) -> bool {
         false
     }
     /// Shows bytes of the client before they are handled; `saved` makes the state before them.
-    fn observed(&self, _at: ReadTime, _piece: ObservedBytes<'_>, _saved: &dyn Fn() -> Vec<u8>) {}
+    fn on_bytes(&self, _at: ReadTime, _piece: ObservedBytes<'_>, _saved: &dyn Fn() -> Vec<u8>) {}
 }
 
 /// Nothing is noted.

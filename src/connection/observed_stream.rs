@@ -13,7 +13,7 @@ use crate::ws::message::ReceivedMessage;
 #[derive(Debug, Default)]
 pub struct ObservedStream {
     /// Whether the driver has seen all bytes before `bytes`, back to the beginning of a message.
-    pub follows: bool,
+    pub is_following: bool,
     /// What is not shown yet.
     bytes: Vec<u8>,
     /// Whether a message begins with `bytes`.
@@ -25,16 +25,16 @@ pub struct ObservedStream {
 impl ObservedStream {
     /// Keeps bytes that came. An observer that comes in the middle of a message waits for the next.
     pub fn take(&mut self, bytes: &[u8], is_boundary: bool, books: &dyn ConnectionEvents) {
-        if !books.observes() {
-            self.follows = false;
+        if !books.wants_bytes() {
+            self.is_following = false;
             self.bytes = Vec::new();
             return;
         }
         if is_boundary {
-            (self.follows, self.begins) = (true, true);
+            (self.is_following, self.begins) = (true, true);
             self.bytes.clear();
         }
-        if self.follows {
+        if self.is_following {
             self.bytes.extend_from_slice(bytes);
         }
     }
@@ -49,18 +49,18 @@ impl ObservedStream {
         saved: &dyn Fn() -> Vec<u8>,
         books: &dyn ConnectionEvents,
     ) {
-        if self.follows {
+        if self.is_following {
             let start = ahead.min(self.bytes.len());
             let place = start..self.bytes.len().min(start + wire_bytes);
             if let Some(covered) = covered {
-                redact::rewrite(&mut self.bytes[place.clone()], covered);
+                redact::write_payload(&mut self.bytes[place.clone()], covered);
             }
-            self.show(place, true, at, saved, books);
+            self.emit(place, true, at, saved, books);
         }
     }
 
     /// Shows some of the bytes, with no message unfinished behind them if they are `whole`.
-    fn show(
+    fn emit(
         &mut self,
         place: Range<usize>,
         is_whole: bool,
@@ -69,7 +69,11 @@ impl ObservedStream {
         books: &dyn ConnectionEvents,
     ) {
         let (bytes, begins, is_injected) = (&self.bytes[place.clone()], self.begins, self.is_injected);
-        books.observed(at, ObservedBytes { bytes, begins, is_whole, is_injected, slack: at.slack }, saved);
+        books.on_bytes(
+            at,
+            ObservedBytes { bytes, starts_message: begins, is_whole, is_injected, slack: at.slack },
+            saved,
+        );
         self.bytes.drain(place);
         self.begins = is_whole;
         self.is_injected &= !self.bytes.is_empty();
@@ -92,11 +96,11 @@ impl ObservedStream {
     ) {
         if !self.bytes.is_empty() {
             match (tells, self.begins) {
-                (true, true) => redact::unfinished(&mut self.bytes),
+                (true, true) => redact::redact_incomplete(&mut self.bytes),
                 (true, false) => redact::all(&mut self.bytes),
                 (false, _) => {}
             }
-            self.show(0..self.bytes.len(), false, at, saved, books);
+            self.emit(0..self.bytes.len(), false, at, saved, books);
         }
     }
 }

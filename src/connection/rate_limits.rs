@@ -34,7 +34,7 @@ impl MessageRateLimits {
     ///
     /// # Errors
     /// A budget is spent.
-    pub fn spend(&mut self, wire_bytes: usize, now: Duration, slack: Duration) -> Result<(), CloseReason> {
+    pub fn charge(&mut self, wire_bytes: usize, now: Duration, slack: Duration) -> Result<(), CloseReason> {
         if !self.bytes.take(wire_bytes, now, slack) {
             return Err(CloseReason::ByteRate);
         }
@@ -62,7 +62,7 @@ impl MessageRateLimits {
         let mut budgets = MessageRateLimits::new(Duration::ZERO);
         for bucket in [&mut budgets.messages, &mut budgets.bytes] {
             bucket.tokens_nano = saved.u64()?.min(bucket.burst + bucket.gain(limits::PAUSE_SLACK_MOST));
-            bucket.filled = saved.ago()??;
+            bucket.filled = saved.age()??;
             bucket.credited = Duration::MAX;
         }
         for bucket in [&mut budgets.messages, &mut budgets.bytes] {

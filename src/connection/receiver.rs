@@ -23,7 +23,7 @@ use super::observed_stream::ObservedStream;
 use super::rate_limits::MessageRateLimits;
 use super::redact::{self, RedactionRules};
 use super::{DisconnectReason, WireFormat};
-use crate::connection::session::{NATIVE_VERSION, Session, SessionOutput, says_hello};
+use crate::connection::session::{NATIVE_VERSION, Session, SessionOutput, has_hello};
 use crate::game::command_acks::has_command_acks;
 use crate::game::{CloseReason, GameInfo, SavedReader};
 use crate::limits;
@@ -64,7 +64,7 @@ struct ReceiverState {
     outputs: Vec<SessionOutput>,
     answers: Vec<u8>,
     /// Whether the server has tokens.
-    hides: bool,
+    redacts: bool,
     /// The token of the hello at hand, if it is overwritten in the packet.
     said: Option<String>,
     /// Whether a packet did not fit the tables.
@@ -86,7 +86,7 @@ impl Receiver {
                 session,
                 outputs,
                 answers,
-                hides,
+                redacts: hides,
                 said,
                 has_unusable,
             },
@@ -107,7 +107,7 @@ impl Receiver {
                 self.talk.reply(name, &values);
             }
             self.talk.flush(driver);
-            driver.follow(false);
+            driver.start_updates(false);
         }
         Ok(())
     }
@@ -123,9 +123,9 @@ impl Receiver {
         at: ReadTime,
         driver: &mut dyn Driver,
     ) -> Result<usize, DisconnectReason> {
-        self.talk.hides = driver.has_tokens();
+        self.talk.redacts = driver.requires_tokens();
         if self.is_input_ignored {
-            self.ignore(bytes, at, driver.books());
+            self.observe_ignored(bytes, at, driver.books());
             return Ok(0);
         }
         self.observed.take(bytes, self.is_between_messages(), driver.books());
@@ -150,24 +150,24 @@ impl Receiver {
             let read = match frames.next_received() {
                 Ok(Some(read)) => read,
                 Ok(None) => return Ok(count),
-                Err(_) if talk.session.is_turned_away() => {
+                Err(_) if talk.session.is_rejected() => {
                     *is_input_ignored = true;
                     return Ok(count);
                 }
                 Err(violation) => return Err(DisconnectReason::Violation(violation)),
             };
-            let is_covered = talk.hides || observed.follows;
-            let covered = is_covered.then(|| talk.covered(&read.message)).flatten();
+            let is_covered = talk.redacts || observed.is_following;
+            let covered = is_covered.then(|| talk.redacted(&read.message)).flatten();
             observed.read(read, covered.as_deref(), at, &|| talk.save(at.now), driver.books());
-            if talk.session.is_turned_away() {
+            if talk.session.is_rejected() {
                 match read.message {
                     Message::Close(close) => return Err(DisconnectReason::PeerClosed(close.code)),
                     _ => continue,
                 }
             }
-            talk.budgets.spend(read.wire_bytes, at.now, at.slack).map_err(DisconnectReason::Breach)?;
-            talk.warn(driver);
-            match covered.filter(|_| talk.hides) {
+            talk.budgets.charge(read.wire_bytes, at.now, at.slack).map_err(DisconnectReason::Breach)?;
+            talk.send_rate_warning(driver);
+            match covered.filter(|_| talk.redacts) {
                 Some(covered) => talk.receive_redacted(read.message, &covered, at, driver)?,
                 None => talk.receive_message(read.message, at, driver)?,
             }
@@ -177,18 +177,18 @@ impl Receiver {
 
     /// Shows what is unfinished to an observer, at the end of the connection; then `bytes` that
     /// came after the end and are ignored.
-    pub fn ignore(&mut self, bytes: &[u8], at: ReadTime, books: &dyn ConnectionEvents) {
+    pub fn observe_ignored(&mut self, bytes: &[u8], at: ReadTime, books: &dyn ConnectionEvents) {
         let begins = self.is_between_messages();
         self.end(at, books);
         self.observed.take(bytes, begins, books);
-        self.observed.end(self.talk.tells(), at, &|| self.talk.save(at.now), books);
+        self.observed.end(self.talk.may_contain_token(), at, &|| self.talk.save(at.now), books);
     }
 
     /// Shows what is unfinished. Nothing more is read.
     fn end(&mut self, at: ReadTime, books: &dyn ConnectionEvents) {
         self.is_input_ignored = true;
-        let says_hello = says_hello(&self.talk.endpoint.dialect);
-        let tells = self.talk.tells() || says_hello && self.observed.may_hold_token();
+        let says_hello = has_hello(&self.talk.endpoint.dialect);
+        let tells = self.talk.may_contain_token() || says_hello && self.observed.may_hold_token();
         self.observed.end(tells, at, &|| self.talk.save(at.now), books);
     }
 
@@ -258,12 +258,12 @@ impl ReceiverState {
 
     /// Tells a client that has spent half of a budget what becomes of it if it goes on. Before its
     /// hello a client is told nothing.
-    fn warn(&mut self, driver: &mut dyn Driver) {
+    fn send_rate_warning(&mut self, driver: &mut dyn Driver) {
         if !self.session.is_welcomed() {
             return;
         }
         if let Some(breach) = self.budgets.take_warning() {
-            driver.books().warned(breach.name());
+            driver.books().on_rate_warning(breach.name());
             let detail = "half of your burst limit is used up: slow down, or the server closes the connection with code 1008";
             self.send_error(breach.name(), detail);
         }
@@ -277,7 +277,7 @@ impl ReceiverState {
         at: ReadTime,
         driver: &mut dyn Driver,
     ) -> Result<(), DisconnectReason> {
-        self.said = redact::token(&message, &self.endpoint.dialect);
+        self.said = redact::find_token(&message, &self.endpoint.dialect);
         // Characters are overwritten by characters: this replaces none.
         let text = String::from_utf8_lossy(covered);
         let heard = match message {
@@ -312,13 +312,17 @@ impl ReceiverState {
         };
         match decoded {
             Ok(decoded) => self.packet(&decoded, at, driver),
-            Err(error) => self.unusable(error, driver),
+            Err(error) => self.handle_packet_error(error, driver),
         }
     }
 
     /// Broken encoding closes; wrong arguments and unknown codes are dropped, and answered where
     /// the dialect can.
-    fn unusable(&mut self, error: PacketError, driver: &mut dyn Driver) -> Result<(), DisconnectReason> {
+    fn handle_packet_error(
+        &mut self,
+        error: PacketError,
+        driver: &mut dyn Driver,
+    ) -> Result<(), DisconnectReason> {
         if error.closes_connection() {
             return Err(DisconnectReason::Packet(error));
         }
@@ -355,7 +359,7 @@ impl ReceiverState {
             }
             handled = handled.and(admitted.map(|_| ()));
         }
-        let carried = outputs.drain(..).try_for_each(|output| self.carry_out(output, at.tick, driver));
+        let carried = outputs.drain(..).try_for_each(|output| self.execute(output, at.tick, driver));
         self.outputs = outputs;
         handled.and(carried)
     }
@@ -367,29 +371,29 @@ impl ReceiverState {
         lockstep: bool,
         driver: &mut dyn Driver,
     ) -> Result<bool, DisconnectReason> {
-        let Err(denied) = driver.admit(token, lockstep) else { return Ok(true) };
-        self.session.turn_away();
+        let Err(denied) = driver.authenticate(token, lockstep) else { return Ok(true) };
+        self.session.reject();
         self.handle_denial(denied).map(|()| false)
     }
 
     /// Which messages of the client may contain a token. One that has not been greeted may have got its
     /// hello wrong.
     fn rules(&self) -> RedactionRules {
-        RedactionRules { tells: !self.session.is_welcomed(), hides: self.hides }
+        RedactionRules { may_contain_token: !self.session.is_welcomed(), redacts_everywhere: self.redacts }
     }
 
     /// Whether what the client sends may contain a token wherever it stands.
-    fn tells(&self) -> bool {
-        let RedactionRules { tells, hides } = self.rules();
+    fn may_contain_token(&self) -> bool {
+        let RedactionRules { may_contain_token: tells, redacts_everywhere: hides } = self.rules();
         tells || hides
     }
 
     /// The payload of a message with its token overwritten, if it may contain one.
-    fn covered(&self, message: &Message<'_>) -> Option<Vec<u8>> {
+    fn redacted(&self, message: &Message<'_>) -> Option<Vec<u8>> {
         redact::message(message, &self.endpoint.dialect, self.rules())
     }
 
-    fn carry_out(
+    fn execute(
         &mut self,
         output: SessionOutput,
         tick: u32,
@@ -399,23 +403,23 @@ impl ReceiverState {
             SessionOutput::Welcome { lockstep } => self.welcome(tick, lockstep, driver),
             SessionOutput::SnapshotRequest => driver.sync(),
             SessionOutput::Checksum(tick, checksum) => driver.checksum(tick, checksum),
-            SessionOutput::DesyncDetails(tick, fields) => driver.details(tick, fields),
+            SessionOutput::DesyncDetails(tick, fields) => driver.report_desync_details(tick, fields),
             SessionOutput::Pong(nonce) => {
                 self.reply("pong", &[("nonce", nonce.into()), ("tick", tick.into())])
             }
-            SessionOutput::Spectate(player) => driver.watch(player),
+            SessionOutput::Spectate(player) => driver.set_spectated(player),
             SessionOutput::Error(rule, detail) => {
-                driver.books().dropped(rule);
+                driver.books().on_packet_dropped(rule);
                 if let Some(detail) = detail {
                     self.send_error(rule, detail);
                 }
             }
             SessionOutput::CommandRejected(sequence, rule, detail) => {
-                driver.books().dropped(rule);
+                driver.books().on_packet_dropped(rule);
                 self.reject(sequence, rule, detail, driver);
             }
             SessionOutput::Join(profile, since) => {
-                let joined = driver.join(profile, since).map(|player| self.session.joined(player));
+                let joined = driver.join(profile, since).map(|player| self.session.set_player(player));
                 return joined.or_else(|denied| self.handle_denial(denied));
             }
             SessionOutput::Command(command, intended, shared) => {
@@ -439,7 +443,7 @@ impl ReceiverState {
         driver: &mut dyn Driver,
     ) {
         if has_command_acks(&self.endpoint.dialect) {
-            driver.reject(sequence, rule);
+            driver.reject_command(sequence, rule);
         } else if let Some(detail) = detail {
             self.send_error(rule, detail);
         }
@@ -469,6 +473,6 @@ impl ReceiverState {
         values.extend(identity.options.iter().map(|(name, value)| (*name, Value::from(*value))));
         self.endpoint.write_packet(&mut self.answers, "welcome", &values);
         self.flush(driver);
-        driver.follow(lockstep);
+        driver.start_updates(lockstep);
     }
 }

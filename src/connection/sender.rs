@@ -64,7 +64,7 @@ impl Frames<'_> {
     }
 
     /// What of the frames has to wait, behind the first `taken` bytes.
-    fn keep(&self, taken: usize, queue: &mut SendQueue) {
+    fn queue_rest(&self, taken: usize, queue: &mut SendQueue) {
         match self {
             Frames::Borrowed(bytes) => queue.push_own(&bytes[taken..]),
             Frames::Shared(bytes) => {
@@ -162,16 +162,16 @@ pub struct Sender {
 
 #[derive(Debug, Default)]
 struct SenderState {
-    waiting: SendQueue,
+    take_queued: SendQueue,
     /// Bytes that the sender holds: they count towards the bound.
-    held: usize,
+    in_flight: usize,
     /// Of these, shared ones.
     in_flight_shared: usize,
     is_sending: bool,
     /// Why the connection ends. The close frame, if there is one, is the last of what was queued.
     ending: Option<DisconnectReason>,
     /// The peer is gone: nothing can be sent.
-    is_lost: bool,
+    is_disconnected: bool,
     /// Since when the kernel has taken nothing although bytes wait.
     stalled_since: Option<Duration>,
     sends: u64,
@@ -179,7 +179,7 @@ struct SenderState {
 
 impl SenderState {
     fn backlog(&self) -> usize {
-        self.waiting.bytes + self.held
+        self.take_queued.bytes + self.in_flight
     }
 
     /// Whether so many more bytes are within the bounds.
@@ -188,15 +188,15 @@ impl SenderState {
         if self.backlog() + bytes <= limits::SEND_QUEUE_BYTES {
             return true;
         }
-        let shared = self.in_flight_shared + self.waiting.shared() + if is_divided { bytes } else { 0 };
+        let shared = self.in_flight_shared + self.take_queued.shared() + if is_divided { bytes } else { 0 };
         shared <= limits::SNAPSHOT_MOST_BYTES && self.backlog() + bytes - shared <= limits::SEND_QUEUE_BYTES
     }
 
     /// Makes the caller the sender of what waits.
     fn take(&mut self) -> Option<Batch<'static>> {
-        (self.held, self.in_flight_shared) = (self.waiting.bytes, self.waiting.shared());
-        self.is_sending = self.held > 0;
-        self.is_sending.then(|| Batch::Queued(std::mem::take(&mut self.waiting)))
+        (self.in_flight, self.in_flight_shared) = (self.take_queued.bytes, self.take_queued.shared());
+        self.is_sending = self.in_flight > 0;
+        self.is_sending.then(|| Batch::Queued(std::mem::take(&mut self.take_queued)))
     }
 }
 
@@ -208,9 +208,9 @@ impl Sender {
 
     /// Offers whole frames. `queued` is called if they are accepted, under the queue's lock, so
     /// that its calls have the order of the wire: it must be quick, and must not use the queue.
-    pub fn offer<'a>(&self, frames: Frames<'a>, queued: impl FnOnce(&[u8])) -> EnqueueResult<'a> {
+    pub fn enqueue<'a>(&self, frames: Frames<'a>, queued: impl FnOnce(&[u8])) -> EnqueueResult<'a> {
         let mut queue = self.queue.lock();
-        if queue.ending.is_some() || queue.is_lost {
+        if queue.ending.is_some() || queue.is_disconnected {
             return EnqueueResult::Closed;
         }
         if !queue.has_room(&frames) {
@@ -218,43 +218,48 @@ impl Sender {
         }
         queued(frames.bytes());
         if queue.is_sending {
-            frames.keep(0, &mut queue.waiting);
+            frames.queue_rest(0, &mut queue.take_queued);
             return EnqueueResult::Queued;
         }
         if queue.backlog() > 0 {
-            frames.keep(0, &mut queue.waiting);
+            frames.queue_rest(0, &mut queue.take_queued);
             return queue.take().map_or(EnqueueResult::Queued, EnqueueResult::Send);
         }
         queue.is_sending = true;
-        queue.held = frames.bytes().len();
-        queue.in_flight_shared = if matches!(frames, Frames::Shared(_)) { queue.held } else { 0 };
+        queue.in_flight = frames.bytes().len();
+        queue.in_flight_shared = if matches!(frames, Frames::Shared(_)) { queue.in_flight } else { 0 };
         EnqueueResult::Send(Batch::Offered(frames))
     }
 
     /// The waiting pieces, unless another thread is sending: the caller must then send them.
     pub fn waiting(&self) -> Option<Batch<'static>> {
         let mut queue = self.queue.lock();
-        if queue.is_sending || queue.is_lost { None } else { queue.take() }
+        if queue.is_sending || queue.is_disconnected { None } else { queue.take() }
     }
 
     /// Books what the kernel took of a batch: `Ok(0)` if it takes nothing now. `Some` must be sent
     /// next; after `None` the caller is no longer the sender.
     ///
     /// An error means that the peer is gone: what waits is dropped.
-    pub fn sent(&self, batch: Batch<'_>, taken: io::Result<usize>, now: Duration) -> Option<Batch<'static>> {
+    pub fn on_sent(
+        &self,
+        batch: Batch<'_>,
+        taken: io::Result<usize>,
+        now: Duration,
+    ) -> Option<Batch<'static>> {
         let mut queue = self.queue.lock();
-        (queue.held, queue.in_flight_shared, queue.is_sending) = (0, 0, false);
+        (queue.in_flight, queue.in_flight_shared, queue.is_sending) = (0, 0, false);
         queue.sends += 1;
         let Ok(taken) = taken else {
-            queue.is_lost = true;
-            queue.waiting = SendQueue::default();
+            queue.is_disconnected = true;
+            queue.take_queued = SendQueue::default();
             return None;
         };
         let given: usize = batch.slices().map(<[u8]>::len).sum();
         let taken = taken.min(given);
         let mut rest = SendQueue::default();
         match batch {
-            Batch::Offered(frames) if taken < given => frames.keep(taken, &mut rest),
+            Batch::Offered(frames) if taken < given => frames.queue_rest(taken, &mut rest),
             Batch::Offered(_) => {}
             Batch::Queued(waiting) => {
                 rest = waiting;
@@ -263,9 +268,9 @@ impl Sender {
         }
         if rest.bytes > 0 {
             // What came meanwhile follows the rest.
-            rest.bytes += queue.waiting.bytes;
-            rest.pieces.append(&mut queue.waiting.pieces);
-            queue.waiting = rest;
+            rest.bytes += queue.take_queued.bytes;
+            rest.pieces.append(&mut queue.take_queued.pieces);
+            queue.take_queued = rest;
         }
         if taken > 0 {
             queue.stalled_since = None;
@@ -292,12 +297,12 @@ impl Sender {
         if queue.ending.is_some() {
             return false;
         }
-        if !queue.is_lost && !frames.is_empty() {
+        if !queue.is_disconnected && !frames.is_empty() {
             queued(frames);
-            queue.waiting.push_own(frames);
+            queue.take_queued.push_own(frames);
         }
         // A thread that sees the ending finds the close frame queued and its deadline running.
-        self.life.close(now);
+        self.life.on_close_sent(now);
         queue.ending = Some(ending);
         true
     }
@@ -310,7 +315,7 @@ impl Sender {
     /// Whether messages can still be sent: the connection is neither closing nor lost.
     pub fn is_open(&self) -> bool {
         let queue = self.queue.lock();
-        queue.ending.is_none() && !queue.is_lost
+        queue.ending.is_none() && !queue.is_disconnected
     }
 
     /// Whether state may be made for this client now (lane `latest`): nothing waits before it.

@@ -85,14 +85,14 @@ pub struct Session {
     /// checked. Clients send 32 bits; this field has the width of a command's sequence.
     sequence: u64,
     verbs: Box<dyn PacketHandler>,
-    asks: Vec<PacketEffect>,
+    effects: Vec<PacketEffect>,
 }
 
 /// The version of the protocol that clients name in their hello.
 pub const NATIVE_VERSION: u16 = 1;
 
 /// Whether clients of a dialect speak first, with `hello`.
-pub fn says_hello(dialect: &Dialect) -> bool {
+pub fn has_hello(dialect: &Dialect) -> bool {
     dialect.row(Direction::ToServer, "hello").is_some()
 }
 
@@ -100,8 +100,8 @@ impl Session {
     /// A new session of a game. A client whose dialect has a hello must send it first; another may
     /// enter at once.
     pub fn new(about: &GameInfo, dialect: &Dialect) -> Session {
-        let state = if says_hello(dialect) { SessionState::AwaitingHello } else { SessionState::Spectating };
-        Session { state, lockstep: false, sequence: 0, verbs: (about.verbs)(dialect), asks: Vec::new() }
+        let state = if has_hello(dialect) { SessionState::AwaitingHello } else { SessionState::Spectating };
+        Session { state, lockstep: false, sequence: 0, verbs: (about.verbs)(dialect), effects: Vec::new() }
     }
 
     /// Whether the client still has to send `hello`.
@@ -115,12 +115,12 @@ impl Session {
     }
 
     /// Whether the client was turned away.
-    pub fn is_turned_away(&self) -> bool {
+    pub fn is_rejected(&self) -> bool {
         self.state == SessionState::Rejected
     }
 
     /// The client may neither play nor watch: nothing that it sends has an effect any more.
-    pub fn turn_away(&mut self) {
+    pub fn reject(&mut self) {
         self.state = SessionState::Rejected;
     }
 
@@ -142,7 +142,7 @@ impl Session {
     }
 
     /// Sets the number of the client's new body.
-    pub fn joined(&mut self, player: PlayerId) {
+    pub fn set_player(&mut self, player: PlayerId) {
         self.state = SessionState::Playing(player);
         self.sequence = 0;
         self.verbs.joined();
@@ -168,7 +168,7 @@ impl Session {
             "hello" => outputs.push(SessionOutput::Error("hello_again", None)),
             "ping" => outputs.push(SessionOutput::Pong(packet.integer("nonce").unwrap_or(0))),
             "follow" => outputs.push(SessionOutput::Spectate(packet.integer("player").map(PlayerId))),
-            name if self.verbs.is_enter(name) => self.enter(packet, outputs),
+            name if self.verbs.is_join_packet(name) => self.handle_join(packet, outputs),
             name if self.lockstep && self.handle_lockstep_packet(name, packet, outputs) => {}
             // Of a client that follows as a stream.
             lockstep_packets::STATE_SYNC_REQUEST
@@ -181,10 +181,10 @@ impl Session {
             }
             _ => {
                 let (sequence, tick) = (packet.integer("sequence"), packet.integer("tick"));
-                let mut asks = std::mem::take(&mut self.asks);
+                let mut asks = std::mem::take(&mut self.effects);
                 self.verbs.packet(packet, now, slack, &mut asks);
                 asks.drain(..).for_each(|ask| self.push_effect(sequence, tick, ask, outputs));
-                self.asks = asks;
+                self.effects = asks;
             }
         }
         Ok(())
@@ -229,20 +229,20 @@ impl Session {
             return Err(CloseReason::HelloVersion);
         }
         self.state = SessionState::Spectating;
-        self.lockstep = mode & lockstep_packets::MODE != 0;
+        self.lockstep = mode & lockstep_packets::MODE_LOCKSTEP != 0;
         outputs.push(SessionOutput::Welcome { lockstep: self.lockstep });
         if mode & 1 != 0 {
-            self.enter(packet, outputs);
+            self.handle_join(packet, outputs);
         }
         Ok(())
     }
 
-    fn enter(&mut self, packet: &DecodedPacket<'_>, outputs: &mut Vec<SessionOutput>) {
-        let profile = self.verbs.profile(packet);
+    fn handle_join(&mut self, packet: &DecodedPacket<'_>, outputs: &mut Vec<SessionOutput>) {
+        let profile = self.verbs.join_request(packet);
         match self.player() {
             None => outputs.push(SessionOutput::Join(profile, packet.integer("since"))),
             Some(_) => {
-                let ask = self.verbs.enter_again(&profile);
+                let ask = self.verbs.rejoin(&profile);
                 self.push_effect(None, None, ask, outputs);
             }
         }
@@ -322,7 +322,7 @@ const LOCKSTEP: u8 = 0b1000_0000;
 const GREETING: u8 = 0;
 const WATCHING: u8 = 1;
 const PLAYING: u8 = 2;
-const TURNED_AWAY: u8 = 3;
+const REJECTED: u8 = 3;
 
 /// A session's state as bytes, for a capture that begins in the middle of a connection:
 ///
@@ -336,7 +336,7 @@ impl Session {
             SessionState::AwaitingHello => (GREETING, 0),
             SessionState::Spectating => (WATCHING, 0),
             SessionState::Playing(player) => (PLAYING, player.0),
-            SessionState::Rejected => (TURNED_AWAY, 0),
+            SessionState::Rejected => (REJECTED, 0),
         };
         out.push(if self.lockstep { state | LOCKSTEP } else { state });
         out.extend(player.to_le_bytes());
@@ -346,7 +346,7 @@ impl Session {
 
     /// What saved bytes say without knowing the game: whether the client still has to say hello, and
     /// the sequence of its last command.
-    pub fn peek(saved: &[u8]) -> Option<(bool, u64)> {
+    pub fn peek_saved(saved: &[u8]) -> Option<(bool, u64)> {
         let mut saved = SavedReader::new(saved, Duration::ZERO);
         let (state, _) = (saved.u8()?, saved.array::<2>()?);
         Some((state & !LOCKSTEP == GREETING, saved.u64()?))
@@ -360,7 +360,7 @@ impl Session {
             GREETING => SessionState::AwaitingHello,
             WATCHING => SessionState::Spectating,
             PLAYING => SessionState::Playing(player),
-            TURNED_AWAY => SessionState::Rejected,
+            REJECTED => SessionState::Rejected,
             _ => return None,
         };
         self.sequence = saved.u64()?;

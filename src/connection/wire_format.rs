@@ -6,7 +6,7 @@ use std::sync::Arc;
 
 use rmpv::Value;
 
-use crate::connection::session::says_hello;
+use crate::connection::session::has_hello;
 use crate::packet::routes::{self, RouteError};
 use crate::packet::{Dialect, Direction, PacketTables};
 use crate::ws::frame;
@@ -26,7 +26,7 @@ pub struct WireFormat {
 impl WireFormat {
     /// The endpoint of a dialect.
     pub fn new(dialect: Arc<Dialect>, is_json: bool) -> WireFormat {
-        WireFormat { is_native: says_hello(&dialect), dialect, is_json }
+        WireFormat { is_native: has_hello(&dialect), dialect, is_json }
     }
 
     /// The endpoint that a request selects, by the paths of its room's game. The query may name another dialect and a format.

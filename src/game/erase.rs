@@ -43,7 +43,7 @@ impl GameInfo {
             recognizes: G::Sim::is_snapshot,
             begin: begin::<G::Sim>,
             restore: restore::<G::Sim>,
-            look: look::<G>,
+            look: new_spectator_world::<G>,
         }
     }
 }
@@ -73,14 +73,14 @@ fn words<G: Game>(action: &EncodedAction) -> String {
 }
 
 fn begin<S: Sim>(identity: &WorldParams) -> Box<dyn DynWorld> {
-    played(S::new(identity))
+    into_dyn(S::new(identity))
 }
 
 fn restore<S: Sim>(bytes: &[u8]) -> DynWorldResult {
-    Ok(played(S::restore(bytes)?))
+    Ok(into_dyn(S::restore(bytes)?))
 }
 
-fn played<S: Sim>(sim: S) -> Box<dyn DynWorld> {
+fn into_dyn<S: Sim>(sim: S) -> Box<dyn DynWorld> {
     Box::new(TypedWorld::new(sim))
 }
 
@@ -119,7 +119,7 @@ impl<G: Game> ClientFeed for TypedClientFeed<G> {
 }
 
 /// An onlooker of the world of a snapshot, whose client knows nothing yet.
-fn look<G: Game>(snapshot: &[u8], dialect: &Arc<Dialect>) -> SpectatorWorldResult {
+fn new_spectator_world<G: Game>(snapshot: &[u8], dialect: &Arc<Dialect>) -> SpectatorWorldResult {
     let sim = G::Sim::restore(snapshot)?;
     let tick_hz = sim.identity().tick_hz;
     let rates = UpdateRates { tick_hz, update_hz: tick_hz, foreign_hz: tick_hz };

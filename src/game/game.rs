@@ -120,7 +120,7 @@ pub struct UpdateRates {
 impl UpdateRates {
     /// Whether clients with this rate have a turn in this tick: turns are spread evenly, whatever
     /// the rates.
-    pub fn is_turn(&self, hz: u32, tick: u32) -> bool {
+    pub fn is_update_due(&self, hz: u32, tick: u32) -> bool {
         let turns = |tick: u32| u64::from(tick) * u64::from(hz) / u64::from(self.tick_hz);
         tick == 0 || turns(tick) != turns(tick - 1)
     }

@@ -159,7 +159,7 @@ impl GameInfo {
     ///
     /// # Errors
     /// A table cannot be used, with its file, line and reason; or what is missing, by name.
-    pub fn codes_of(games: &[&GameInfo]) -> Result<PacketTables, String> {
+    pub fn tables_of(games: &[&GameInfo]) -> Result<PacketTables, String> {
         let mut tables = Vec::new();
         for table in games.iter().flat_map(|about| about.tables) {
             if !tables.contains(table) {

@@ -9,7 +9,7 @@ use crate::packet::grammar::format_arguments;
 use crate::packet::{Dialect, Direction, Lane};
 
 /// The bit of the mode in `hello` that asks for lockstep; the lowest bit asks for a body.
-pub const MODE: u8 = 2;
+pub const MODE_LOCKSTEP: u8 = 2;
 
 /// To the client: a snapshot follows, from which its world begins, or begins again.
 pub const STATE_SYNC: &str = "state_sync";
@@ -27,7 +27,7 @@ pub const CHECKSUM: &str = "checksum";
 pub const DESYNC_DETAILS: &str = "desync_details";
 
 /// The rows, each with its arguments as the server writes and reads them.
-const ROWS: [(Direction, &str, &str); 7] = [
+const REQUIRED_ROWS: [(Direction, &str, &str); 7] = [
     (
         Direction::ToClient,
         STATE_SYNC,
@@ -120,7 +120,8 @@ pub fn has_lockstep(dialect: &Dialect) -> bool {
 /// What does not fit, by name.
 pub fn check(dialect: &Dialect) -> Result<(), String> {
     let name = dialect.name();
-    let rows = ROWS.map(|(direction, packet, arguments)| (dialect.row(direction, packet), packet, arguments));
+    let rows = REQUIRED_ROWS
+        .map(|(direction, packet, arguments)| (dialect.row(direction, packet), packet, arguments));
     if rows.iter().all(|(row, ..)| row.is_none()) {
         return Ok(());
     }
@@ -145,7 +146,7 @@ mod tests {
     use crate::packet::PacketTables;
 
     fn checked(change: impl Fn(&str) -> String) -> Result<(), String> {
-        let rows = ROWS.iter().enumerate().map(|(code, (direction, packet, arguments))| {
+        let rows = REQUIRED_ROWS.iter().enumerate().map(|(code, (direction, packet, arguments))| {
             change(&format!("{}\t{packet}\treliable\t{code}\t{arguments}\ta meaning\n", direction.name()))
         });
         let rows: String = rows.collect();
@@ -161,7 +162,7 @@ mod tests {
     fn tables_have_all_rows_or_none_as_the_server_uses_them() {
         assert_eq!(checked(str::to_owned), Ok(()));
         assert_eq!(checked(|_| String::new()), Ok(()));
-        for (_, packet, _) in ROWS {
+        for (_, packet, _) in REQUIRED_ROWS {
             let lacks = |row: &str| {
                 if row.contains(&format!("\t{packet}\t")) { String::new() } else { row.to_owned() }
             };

@@ -17,7 +17,7 @@ pub struct JoinRequest {
     /// The name, as the game has cleaned it.
     pub name: String,
     /// What else the game knows of it.
-    pub more: EncodedAction,
+    pub game_data: EncodedAction,
 }
 
 /// An action that reaches other players, and which the clients of one address therefore share a
@@ -60,15 +60,15 @@ pub trait PacketHandler: Debug + Send {
     }
 
     /// Whether a packet of this name asks for a body.
-    fn is_enter(&self, name: &str) -> bool {
+    fn is_join_packet(&self, name: &str) -> bool {
         name == "enter"
     }
 
     /// The body that a packet asks for: `hello`, or one that [`PacketHandler::is_enter`].
-    fn profile(&self, packet: &DecodedPacket<'_>) -> JoinRequest;
+    fn join_request(&self, packet: &DecodedPacket<'_>) -> JoinRequest;
 
     /// What it means that a client that has a body asks for one: by default, nothing.
-    fn enter_again(&mut self, profile: &JoinRequest) -> PacketEffect {
+    fn rejoin(&mut self, profile: &JoinRequest) -> PacketEffect {
         let _ = profile;
         PacketEffect::Error("already_playing", Some("you are in the game already"))
     }
@@ -137,7 +137,7 @@ impl<'a> SavedReader<'a> {
     }
 
     /// The next time, if it happened.
-    pub fn ago(&mut self) -> Option<Option<Duration>> {
+    pub fn age(&mut self) -> Option<Option<Duration>> {
         let ago = self.u64()?;
         Some((ago != NEVER).then(|| self.now.saturating_sub(Duration::from_nanos(ago))))
     }

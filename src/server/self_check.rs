@@ -37,7 +37,7 @@ use crate::ws::Side;
 use crate::ws::message::{Message, MessageReader};
 
 /// The server's own connection, which no client has.
-const OWN: u64 = u64::MAX;
+const SELF_CONNECTION: u64 = u64::MAX;
 /// Its name among the participants of a report.
 const SELF_NAME: &str = "self-check";
 
@@ -75,7 +75,7 @@ pub struct SelfCheckCounts {
     /// Checksums of the own world that were sent.
     pub checksums: u64,
     /// Clients that were not followed, because there were too many at once.
-    pub left_out: u64,
+    pub skipped: u64,
 }
 
 /// The stream of one client.
@@ -94,7 +94,7 @@ pub struct SelfCheck {
     follower: LockstepFollower,
     /// What the own world has published, the newest last.
     ticks: VecDeque<Arc<dyn DynTick>>,
-    shadows: BTreeMap<u64, StreamFollower>,
+    streams: BTreeMap<u64, StreamFollower>,
     /// Clients in lockstep: they are sent what the own connection is.
     in_lockstep: BTreeSet<u64>,
     /// The newest tick after which the own world was found to differ.
@@ -117,7 +117,7 @@ impl SelfCheck {
         if !has_lockstep(&endpoint.dialect) {
             return None;
         }
-        room.lockstep.follow(OWN, AddressPrefix::from_ip(Ipv4Addr::UNSPECIFIED.into()));
+        room.lockstep.add_follower(SELF_CONNECTION, AddressPrefix::from_ip(Ipv4Addr::UNSPECIFIED.into()));
         Some(SelfCheck {
             relay: LockstepFeed::new(&endpoint),
             follower: LockstepFollower::new(room.about, Arc::clone(&endpoint.dialect)),
@@ -125,7 +125,7 @@ impl SelfCheck {
             room: Arc::clone(room),
             endpoint,
             ticks: VecDeque::new(),
-            shadows: BTreeMap::new(),
+            streams: BTreeMap::new(),
             in_lockstep: BTreeSet::new(),
             differed_at: None,
             findings: Vec::new(),
@@ -146,12 +146,12 @@ impl SelfCheck {
 
     /// Clients whose streams are followed.
     pub fn len(&self) -> usize {
-        self.shadows.len()
+        self.streams.len()
     }
 
     /// Whether there is no client whose stream is followed, and none in lockstep.
     pub fn is_empty(&self) -> bool {
-        self.shadows.is_empty() && self.in_lockstep.is_empty()
+        self.streams.is_empty() && self.in_lockstep.is_empty()
     }
 
     /// What was found since the last call.
@@ -161,12 +161,12 @@ impl SelfCheck {
 
     /// A client has connected, and has been sent nothing yet. It is followed if its updates say their tick,
     /// and fewer than [`limits::SELF_CHECK_CLIENTS`] are.
-    pub fn opened(&mut self, client: u64, endpoint: &WireFormat) {
+    pub fn on_open(&mut self, client: u64, endpoint: &WireFormat) {
         if !has_lockstep(&endpoint.dialect) {
             return;
         }
-        if self.shadows.len() >= limits::SELF_CHECK_CLIENTS {
-            self.counts.left_out += 1;
+        if self.streams.len() >= limits::SELF_CHECK_CLIENTS {
+            self.counts.skipped += 1;
             return;
         }
         let part = BotSpec {
@@ -181,24 +181,24 @@ impl SelfCheck {
         };
         let Some(agent) = (self.room.about.bot_hooks.agent)(&part) else { return };
         let reader = MessageReader::new(Side::Server, limits::SERVER_MESSAGE_LIMITS);
-        self.shadows.insert(client, StreamFollower { endpoint: endpoint.clone(), reader, agent });
+        self.streams.insert(client, StreamFollower { endpoint: endpoint.clone(), reader, agent });
     }
 
     /// Bytes of a client are lost: its stream is followed no more.
-    pub fn lost(&mut self, client: u64) {
-        self.shadows.remove(&client);
+    pub fn on_bytes_lost(&mut self, client: u64) {
+        self.streams.remove(&client);
     }
 
     /// The connection of a client has ended.
-    pub fn ended(&mut self, client: u64) {
-        self.shadows.remove(&client);
+    pub fn on_close(&mut self, client: u64) {
+        self.streams.remove(&client);
         self.in_lockstep.remove(&client);
     }
 
     /// Frames were queued for a client, whose player this is. After an update, what it was told is compared
     /// with the own world.
     pub fn said(&mut self, client: u64, player: Option<PlayerId>, frames: &[u8]) {
-        let Some(mut shadow) = self.shadows.remove(&client) else { return };
+        let Some(mut shadow) = self.streams.remove(&client) else { return };
         let found = match shadow.hear(frames) {
             Ok(StreamEvent::Nothing) => Ok(()),
             Ok(StreamEvent::State(tick)) => {
@@ -211,7 +211,7 @@ impl SelfCheck {
             Err((rule, detail)) => Err((self.room.tick(), rule, detail)),
         };
         match found {
-            Ok(()) => _ = self.shadows.insert(client, shadow),
+            Ok(()) => _ = self.streams.insert(client, shadow),
             Err((tick, rule, detail)) => {
                 self.findings.push(Finding { client: Some(client), player, tick, rule, detail });
             }
@@ -219,7 +219,7 @@ impl SelfCheck {
     }
 
     fn compare(&mut self, agent: &dyn Agent, player: Option<PlayerId>, tick: u32) -> Result<(), String> {
-        self.follow();
+        self.advance();
         let Some(published) = self.ticks.iter().rfind(|published| published.tick() == tick) else {
             return Ok(());
         };
@@ -229,17 +229,17 @@ impl SelfCheck {
     }
 
     /// Takes what the room's journal has, as a client in lockstep is sent it, and runs the own world.
-    pub fn follow(&mut self) {
-        let frames = self.journal();
+    pub fn advance(&mut self) {
+        let frames = self.take_journal_frames();
         self.apply_journal(&frames);
     }
 
     /// What the room's journal has since the last call, as whole frames.
-    pub fn journal(&mut self) -> Vec<u8> {
+    pub fn take_journal_frames(&mut self) -> Vec<u8> {
         let mut frames = Vec::new();
         loop {
             let before = frames.len();
-            self.relay.take((&self.room, OWN), &self.endpoint, &mut frames);
+            self.relay.take((&self.room, SELF_CONNECTION), &self.endpoint, &mut frames);
             if frames.len() == before {
                 return frames;
             }
@@ -258,11 +258,11 @@ impl SelfCheck {
                 Ok(None) => break,
                 Ok(Some(message)) => {
                     let heard = decoded(&endpoint, &message, |packet| self.step(packet));
-                    self.note(heard.and_then(|same| same.unwrap_or(Ok(()))));
+                    self.push_finding(heard.and_then(|same| same.unwrap_or(Ok(()))));
                 }
                 Err(violation) => {
-                    self.note(Err((violation.name(), violation.to_string())));
-                    self.room.lockstep.ask(OWN);
+                    self.push_finding(Err((violation.name(), violation.to_string())));
+                    self.room.lockstep.request_snapshot(SELF_CONNECTION);
                     return;
                 }
             }
@@ -271,7 +271,7 @@ impl SelfCheck {
     }
 
     /// A packet of the journal was right or wrong.
-    fn note(&mut self, found: Result<(), RuleViolation>) {
+    fn push_finding(&mut self, found: Result<(), RuleViolation>) {
         let Err((rule, detail)) = found else { return };
         let tick = self.follower.world().map_or(0, |world| world.tick());
         self.findings.push(Finding { client: None, player: None, tick, rule, detail });
@@ -280,27 +280,29 @@ impl SelfCheck {
     /// A packet of the journal.
     fn step(&mut self, packet: &DecodedPacket<'_>) -> Result<(), RuleViolation> {
         let before = self.follower.world().map(|world| world.tick());
-        let differed = self.follower.counts().differed;
+        let differed = self.follower.counts().desyncs;
         let mut say = Vec::new();
         self.messages.clear();
         let heard = self.follower.on_packet(packet, &mut say, &mut self.messages);
         let said: Vec<FollowerReply> = say.iter().filter_map(|message| self.answer(message)).collect();
         if let Ok(FollowEvent::Stepped(tick)) = heard {
-            self.keep(tick);
+            self.store_published(tick);
         }
-        if self.follower.counts().differed > differed {
+        if self.follower.counts().desyncs > differed {
             let details = said.into_iter().find_map(|own| match own {
                 FollowerReply::Desync(tick, fields) => Some((tick, fields)),
                 FollowerReply::SnapshotRequest => None,
             });
             let (tick, fields) = details.unwrap_or_else(|| (before.unwrap_or_default(), Vec::new()));
-            return self.differs(tick, &fields);
+            return self.push_desync(tick, &fields);
         }
         match heard {
             Err(reason) => Err(("snapshot", reason)),
             // Its world was begun again at a later tick, so that the two could not be compared.
-            Ok(FollowEvent::Report(report)) if report.names(SELF_NAME) => self.differs(report.tick, &[]),
-            Ok(FollowEvent::Handled) if said.iter().any(|own| matches!(own, FollowerReply::SnapshotRequest)) => {
+            Ok(FollowEvent::Report(report)) if report.names(SELF_NAME) => self.push_desync(report.tick, &[]),
+            Ok(FollowEvent::Handled)
+                if said.iter().any(|own| matches!(own, FollowerReply::SnapshotRequest)) =>
+            {
                 let next = before.map_or_else(
                     || "no snapshot came".to_owned(),
                     |tick| format!("that of tick {tick} was expected"),
@@ -312,7 +314,7 @@ impl SelfCheck {
     }
 
     /// Keeps what the own world has published after this tick.
-    fn keep(&mut self, tick: u32) {
+    fn store_published(&mut self, tick: u32) {
         if self.ticks.len() >= limits::SELF_CHECK_TICKS {
             self.ticks.pop_front();
         }
@@ -322,7 +324,7 @@ impl SelfCheck {
 
     /// The own world differed from the room's after so many ticks, in these fields. It is found by the own
     /// world and again in the room's report, and told once.
-    fn differs(&mut self, tick: u32, fields: &[FieldDiff]) -> Result<(), RuleViolation> {
+    fn push_desync(&mut self, tick: u32, fields: &[FieldDiff]) -> Result<(), RuleViolation> {
         if self.differed_at.is_some_and(|last| tick <= last) {
             return Ok(());
         }
@@ -347,16 +349,21 @@ impl SelfCheck {
             CHECKSUM => {
                 let checksum = packet.text("checksum").and_then(|text| u64::from_str_radix(&text, 16).ok());
                 self.counts.checksums += 1;
-                journal.checksum(OWN, || SELF_NAME.to_owned(), tick, checksum.unwrap_or_default());
+                journal.checksum(
+                    SELF_CONNECTION,
+                    || SELF_NAME.to_owned(),
+                    tick,
+                    checksum.unwrap_or_default(),
+                );
                 None
             }
             DESYNC_DETAILS => {
                 let fields = fields(&packet);
-                journal.details(OWN, tick, fields.clone());
+                journal.add_desync_details(SELF_CONNECTION, tick, fields.clone());
                 Some(FollowerReply::Desync(tick, fields))
             }
             STATE_SYNC_REQUEST => {
-                journal.ask(OWN);
+                journal.request_snapshot(SELF_CONNECTION);
                 Some(FollowerReply::SnapshotRequest)
             }
             _ => None,
@@ -374,7 +381,7 @@ enum FollowerReply {
 
 impl Drop for SelfCheck {
     fn drop(&mut self) {
-        self.room.lockstep.leave(OWN);
+        self.room.lockstep.remove_follower(SELF_CONNECTION);
     }
 }
 
@@ -414,7 +421,7 @@ impl StreamFollower {
                 None => {}
             }
         }
-        agent.take_deeds();
+        agent.take_stats();
         Ok(said)
     }
 }

@@ -22,11 +22,11 @@ pub struct SourceAddresses(String);
 impl SourceAddresses {
     /// The address of the client with this index, counted from 0.
     pub fn address(&self, index: usize) -> IpAddr {
-        self.nth(index / CLIENTS_PER_ADDRESS)
+        self.group_address(index / CLIENTS_PER_ADDRESS)
     }
 
     /// The address with this number, counted from 0; after 64,768 the addresses repeat.
-    pub fn nth(&self, group: usize) -> IpAddr {
+    pub fn group_address(&self, group: usize) -> IpAddr {
         let y = FIRST + group % NUMBERS;
         let x = group / NUMBERS % 256;
         let address = self.0.replace('x', &x.to_string()).replace('y', &y.to_string());

@@ -27,7 +27,7 @@ fn with_list(call: impl FnOnce(&FrameList) -> String) -> usize {
 
 /// Room for the bytes of a capture file; 0 if these are too many.
 #[unsafe(no_mangle)]
-pub extern "C" fn file_input(length: usize) -> *mut u8 {
+pub extern "C" fn list_file_input(length: usize) -> *mut u8 {
     with_tab(|tab| {
         if length > limits::INSPECTOR_FILE_BYTES {
             return std::ptr::null_mut();
@@ -76,11 +76,11 @@ pub extern "C" fn list_file_summary() -> usize {
 /// Reads on in the file, and filters on, until so many bytes were looked at. Puts out `{"more":bool}`,
 /// with the counts of `count`, and of a file also `pieces` and `read`.
 #[unsafe(no_mangle)]
-pub extern "C" fn work(bytes: usize) -> usize {
+pub extern "C" fn list_advance(bytes: usize) -> usize {
     answer(|tab, _| {
         let (more, progress) = match (&mut tab.file, &mut tab.inspector) {
-            (Some(file), _) => (file.work(bytes), file.progress()),
-            (None, Some(inspector)) => (inspector.work(bytes), json!({})),
+            (Some(file), _) => (file.advance(bytes), file.progress()),
+            (None, Some(inspector)) => (inspector.advance(bytes), json!({})),
             (None, None) => (false, json!({})),
         };
         let mut told = list(tab).map_or_else(|| json!({}), FrameList::count);
@@ -100,7 +100,7 @@ pub extern "C" fn filter() -> usize {
         let wish: Value = serde_json::from_slice(input).map_err(|error| error.to_string())?;
         let wish = match ListRequest::read(&wish) {
             Ok(wish) => wish,
-            Err(FilterError { sentence, place }) => {
+            Err(FilterError { message: sentence, place }) => {
                 let told = json!({ "wrong": sentence, "begin": place.start, "end": place.end });
                 return Ok(told.to_string().into_bytes());
             }
@@ -139,13 +139,13 @@ pub extern "C" fn entry(n: u64) -> usize {
 
 /// Puts out the updates of a client up to a frame: `{"normal_ms":…,"updates":[[n, at, gap, bytes, ticks],…]}`.
 #[unsafe(no_mangle)]
-pub extern "C" fn timeline(client: u32, until: u64, count: usize) -> usize {
+pub extern "C" fn list_timeline(client: u32, until: u64, count: usize) -> usize {
     with_list(|list| list.timeline(client, until, count).to_string())
 }
 
 /// Puts out what changed since the previous frame of the same packet.
 #[unsafe(no_mangle)]
-pub extern "C" fn difference(n: u64) -> usize {
+pub extern "C" fn list_packet_diff(n: u64) -> usize {
     answer(|tab, _| {
         let told = match (&mut tab.file, &tab.inspector) {
             (Some(file), _) => file.difference(n),
@@ -170,7 +170,7 @@ pub extern "C" fn link(n: u64) -> usize {
 
 /// Shows the frame of the link in the input. Puts out `{}`.
 #[unsafe(no_mangle)]
-pub extern "C" fn open_link() -> usize {
+pub extern "C" fn list_open_share_link() -> usize {
     answer(|tab, input| {
         let text = std::str::from_utf8(input).map_err(|error| error.to_string())?;
         tab.inspector.get_or_insert_default().open_link(text)?;

@@ -52,7 +52,7 @@ pub extern "C" fn welcome() -> usize {
 #[unsafe(no_mangle)]
 pub extern "C" fn watch(client: u64) -> usize {
     inspect(|inspector, _| {
-        inspector.watch(Some(client).filter(|client| *client != 0));
+        inspector.select_client(Some(client).filter(|client| *client != 0));
         Ok(b"{}".to_vec())
     })
 }

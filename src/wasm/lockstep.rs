@@ -81,7 +81,7 @@ pub extern "C" fn follow_tick() -> u32 {
 #[unsafe(no_mangle)]
 pub extern "C" fn follow_watch(player: u32) {
     let player = u16::try_from(player).ok().and_then(|player| PlayerId(player).as_player());
-    PAGE.with_borrow_mut(|page| page.iter_mut().for_each(|page| page.follower.watch(player)));
+    PAGE.with_borrow_mut(|page| page.iter_mut().for_each(|page| page.follower.set_spectated(player)));
 }
 
 /// Changes a field of the own world at the next checksum tick.
@@ -139,7 +139,7 @@ impl Page {
                         "server": field.ours, "own": field.theirs })
             });
             let fields: Vec<Value> = fields.collect();
-            json!({ "tick": report.tick, "groups": report.groups, "more": report.more, "fields": fields })
+            json!({ "tick": report.tick, "groups": report.groups, "more": report.omitted, "fields": fields })
         });
         json!({
             "tick": follower.world().map(|world| world.tick()),
@@ -147,7 +147,7 @@ impl Page {
             "ticks": counts.ticks,
             "syncs": counts.syncs,
             "checksums": counts.checksums,
-            "differed": counts.differed,
+            "differed": counts.desyncs,
             "bytes": counts.bytes,
             "corrupted": corrupted,
             "report": report,

@@ -7,7 +7,7 @@ use std::cell::RefCell;
 use std::collections::BTreeMap;
 
 use tickwire::internal::games::moo::world::command::decode_frame;
-use tickwire::internal::games::moo::world::{Identity, TickHz, World, code_hash};
+use tickwire::internal::games::moo::world::{Identity, TickHz, World, rules_hash};
 use tickwire::limits;
 
 use super::buffers::with;
@@ -32,7 +32,7 @@ thread_local! {
     static WORLDS: RefCell<Worlds> = RefCell::default();
 }
 
-fn keep(world: World) -> u32 {
+fn store(world: World) -> u32 {
     WORLDS.with_borrow_mut(|Worlds { worlds, last }| {
         if worlds.len() >= limits::EMBEDDED_WORLDS {
             return 0;
@@ -51,7 +51,7 @@ fn call<T>(number: u32, otherwise: T, call: impl FnOnce(&mut World) -> T) -> T {
 /// A new world; 0 if there is no such tick rate, or there are too many worlds.
 #[unsafe(no_mangle)]
 pub extern "C" fn moo_world_new(seed: u32, map_size_px: u32, hz: u32) -> u32 {
-    TickHz::try_from(hz).map_or(0, |tick_hz| keep(World::new(Identity { seed, map_size_px, tick_hz })))
+    TickHz::try_from(hz).map_or(0, |tick_hz| store(World::new(Identity { seed, map_size_px, tick_hz })))
 }
 
 /// A world from the snapshot in the input; 0 if it is no snapshot, with the reason as text, or if
@@ -59,7 +59,7 @@ pub extern "C" fn moo_world_new(seed: u32, map_size_px: u32, hz: u32) -> u32 {
 #[unsafe(no_mangle)]
 pub extern "C" fn world_restore() -> u32 {
     with(|buffers| match World::restore(&buffers.input) {
-        Ok(world) => keep(world),
+        Ok(world) => store(world),
         Err(error) => {
             buffers.put_out(error.to_string().into_bytes());
             0
@@ -111,5 +111,5 @@ pub extern "C" fn world_snapshot(number: u32) -> usize {
 /// The number of this code, which a server must have too.
 #[unsafe(no_mangle)]
 pub extern "C" fn moo_world_rules_hash() -> u64 {
-    code_hash()
+    rules_hash()
 }

@@ -37,7 +37,7 @@ fn call<T: Default>(call: impl FnOnce(&mut PlaybackPage, &mut Playback) -> T) ->
 }
 
 fn with_room_playback<T: Default>(act: impl FnOnce(&mut RoomPlayback) -> T) -> T {
-    call(|page, watch| watch.show(&page.room).map(act).unwrap_or_default())
+    call(|page, watch| watch.room_playback(&page.room).map(act).unwrap_or_default())
 }
 
 /// Begins with a file whose bytes are to come.
@@ -111,7 +111,7 @@ fn open(input: &[u8]) -> Result<(), String> {
     let dialect = codes.dialect(dialect).ok_or("the tables lack the dialect")?;
     let opened = call(|page, watch| {
         room.clone_into(&mut page.room);
-        watch.show(room).map(|show| show.open(&dialect))
+        watch.room_playback(room).map(|show| show.open(&dialect))
     });
     opened.unwrap_or_else(|| Err("this room cannot be watched".to_owned()))
 }
@@ -121,7 +121,7 @@ fn open(input: &[u8]) -> Result<(), String> {
 pub extern "C" fn watch_status(marks_from: usize) -> usize {
     let told = call(|page, watch| {
         let begin_ns = watch.begin_ns();
-        Some(status(watch.show(&page.room)?, begin_ns, marks_from))
+        Some(status(watch.room_playback(&page.room)?, begin_ns, marks_from))
     });
     let told = told.unwrap_or_else(|| json!({ "error": NONE }));
     with(|buffers| buffers.put_out(told.to_string().into_bytes()))
@@ -223,7 +223,9 @@ pub extern "C" fn watch_players() -> usize {
 pub extern "C" fn playback_ms_of_tick(tick: u32) -> f64 {
     call(|page, watch| {
         let begin_ns = watch.begin_ns();
-        watch.show(&page.room).map_or(0.0, |show| show.at_ns(tick).saturating_sub(begin_ns) as f64 / 1e6)
+        watch
+            .room_playback(&page.room)
+            .map_or(0.0, |show| show.at_ns(tick).saturating_sub(begin_ns) as f64 / 1e6)
     })
 }
 
@@ -232,6 +234,6 @@ pub extern "C" fn playback_ms_of_tick(tick: u32) -> f64 {
 pub extern "C" fn watch_tick_at(ms: f64) -> u32 {
     call(|page, watch| {
         let at_ns = watch.begin_ns().saturating_add((ms.max(0.0) * 1e6) as u64);
-        watch.show(&page.room).map_or(0, |show| show.tick_at(at_ns))
+        watch.room_playback(&page.room).map_or(0, |show| show.tick_at(at_ns))
     })
 }

@@ -117,7 +117,7 @@ pub extern "C" fn server_is_over(connection: u32) -> u32 {
 /// Puts out the counters: `{"tick":…,"clients":…,"players":…,"skipped":…}`.
 #[unsafe(no_mangle)]
 pub extern "C" fn server_stats() -> usize {
-    let Stats { tick, clients, players, skipped } = serve(|server, _| server.stats());
+    let Stats { tick, clients, players, skipped_ticks: skipped } = serve(|server, _| server.stats());
     let output = json!({ "tick": tick, "clients": clients, "players": players, "skipped": skipped });
     with(|buffers| buffers.put_out(output.to_string().into_bytes()))
 }

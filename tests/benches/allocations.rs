@@ -147,8 +147,8 @@ impl Transport for Open {
     fn send<'a>(&self, slices: impl Iterator<Item = &'a [u8]>) -> io::Result<usize> {
         Ok(slices.map(<[u8]>::len).sum())
     }
-    fn queued(&self, _: &Client<Open>, _: &[u8], _: Duration) {}
-    fn cut(&self) {}
+    fn on_queued(&self, _: &Client<Open>, _: &[u8], _: Duration) {}
+    fn abort(&self) {}
 }
 
 /// The turns of two clients. The first one makes the records of the tick; counts what the second asks for.
@@ -158,12 +158,12 @@ impl UpdateRunner<Open> for Counted {
     fn now(&self) -> Duration {
         Duration::ZERO
     }
-    fn carry_out(&mut self, client: &Client<Open>, turn: &mut UpdateFn<'_>) -> bool {
+    fn run(&mut self, client: &Client<Open>, turn: &mut UpdateFn<'_>) -> bool {
         let before = counting::allocations();
         let served = turn(&AddressRateLimits::new(true));
         if client.id == 2 {
             self.0 = counting::allocations() - before;
-            assert!(served.is_some_and(|served| served.sends == Some(1)), "it is told something");
+            assert!(served.is_some_and(|served| served.send_calls == Some(1)), "it is told something");
         }
         true
     }
@@ -178,7 +178,7 @@ fn no_answer_allocates() {
         epoch,
         rates,
         delay_ticks: 0,
-        seat_time,
+        resume_time: seat_time,
         absent_per_address: 9,
         max_clients: 9,
         lockstep: LockstepConfig::default(),
@@ -192,7 +192,7 @@ fn no_answer_allocates() {
         let join = |JoinOutcome { player, .. }| {
             vec![Action::Join { player, name: format!("p{connection}"), skin: 0 }.encoded()]
         };
-        let entered = handle.enter(JoinAttempt { key: None, connection, from }, Duration::ZERO, join);
+        let entered = handle.join(JoinAttempt { key: None, connection, from }, Duration::ZERO, join);
         let entered = entered.expect("a number");
         let endpoint = WireFormat::new(PacketTables::builtin().dialect("native").expect("built in"), false);
         let (room, resume_key, response) = (Arc::clone(&handle), None, Vec::new());
@@ -208,8 +208,8 @@ fn no_answer_allocates() {
         let who = (connection, "127.0.0.1:5000".parse().expect("an address"));
         let client = Arc::new(Client::new(who, Open, entry, Duration::ZERO));
         client.set_player(entered, "p", None);
-        client.follow(false);
-        audience.take_up(client);
+        client.start_updates(false);
+        audience.add_client(client);
         entered.player
     };
     let [_, player] = [1, 2].map(&mut enter);
@@ -224,7 +224,7 @@ fn no_answer_allocates() {
         assert_eq!(ticked.answers.as_ref().expect("some").to(2).len(), 2);
         let backlog = Backlog::new(ticked.published, ticked.answers);
         let mut counted = Counted(0);
-        audience.serve(Some(&backlog), &mut desk, &mut counted);
+        audience.update_all(Some(&backlog), &mut desk, &mut counted);
         assert!(tick < 45 || counted.0 == 0, "tick {tick}: {} allocations", counted.0);
     }
 }

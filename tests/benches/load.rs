@@ -133,10 +133,11 @@ impl Load {
         let source: SourceAddresses = "127.0.x.y".parse().expect("a pattern");
         let url = self.options.url.clone().with_dialect_path(Moo::PATHS, self.dialect.name());
         for index in 0..self.options.clients as usize {
-            let stream = Arc::new(dial::dial(self.to, Some(source.address(index)))?);
+            let stream = Arc::new(dial::connect(self.to, Some(source.address(index)))?);
             let room = self.options.rooms.map_or(String::new(), |rooms| format!("/r/r{}", index % rooms));
             let target = format!("{room}{}", url.target);
-            let link = ClientConnection::new(&url.authority(), &target, self.is_native(), dial::keys());
+            let link =
+                ClientConnection::new(&url.authority(), &target, self.is_native(), dial::random_keys());
             self.poller.add(&stream, index)?;
             let stream = Some(stream);
             let plays = index >= self.options.spectators as usize;

@@ -12,7 +12,7 @@ use std::fmt::Write;
 use std::path::{Path, PathBuf};
 
 use tickwire_moo_world::command::{decode_frame, encode_frame};
-use tickwire_moo_world::{code_hash, Identity, TickHz, World};
+use tickwire_moo_world::{rules_hash, Identity, TickHz, World};
 
 use crate::script::Script;
 
@@ -46,7 +46,7 @@ fn text(own: &str, keep: &[&str]) -> String {
     let mut lines: Vec<&str> = old.lines().filter(kept).chain(own.lines()).collect();
     // Finals first; the order within a case is kept.
     lines.sort_by_key(|line| !line.starts_with("final"));
-    let new = format!("code {:016x}\n{}\n", code_hash(), lines.join("\n"));
+    let new = format!("code {:016x}\n{}\n", rules_hash(), lines.join("\n"));
     std::fs::write(path(), &new).expect("the fixture can be written");
     new
 }
@@ -64,7 +64,7 @@ fn unhex(text: &str) -> Vec<u8> {
 }
 
 fn check_code(text: &str) {
-    let expected = format!("code {:016x}", code_hash());
+    let expected = format!("code {:016x}", rules_hash());
     assert_eq!(
         text.lines().next(),
         Some(&*expected),

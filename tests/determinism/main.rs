@@ -15,7 +15,7 @@ use std::hint::black_box;
 use std::panic::catch_unwind;
 
 use script::Script;
-use tickwire_moo_world::command::KINDS;
+use tickwire_moo_world::command::ACTION_KINDS;
 use tickwire_moo_world::{rules, Identity, TickHz, TickOutcome, World, WorldEvent};
 use tickwire_sim::fixed::is_within;
 use tickwire_sim::state_tree::StateTree;
@@ -36,7 +36,7 @@ fn identity(seed: u32) -> Identity {
 #[derive(Default)]
 struct Counts {
     /// Commands carried out, by kind.
-    accepted: [u64; KINDS],
+    accepted: [u64; ACTION_KINDS],
     /// Events, by name.
     events: BTreeMap<&'static str, u64>,
 }

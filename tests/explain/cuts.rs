@@ -110,7 +110,7 @@ fn packets(items: Vec<Explanation<'_>>, skipped: [usize; 2]) -> Vec<Packet> {
             None => (opcode, frame.payload.clone()),
         };
         let place = begun[side]..at[side];
-        let is_unsure = !frame.otherwise.is_empty();
+        let is_unsure = !frame.alternatives.is_empty();
         found.push(Packet { from: item.from, place, line: line.clone(), opcode, message, is_unsure });
     }
     found

@@ -1,7 +1,7 @@
 //! Guessing the dialect of a connection without its upgrade: the table of cases that the Wireshark
 //! dissector also runs.
 
-use tickwire::internal::tools::explain::dialect_guess::{DialectGuess, LIKELY};
+use tickwire::internal::tools::explain::dialect_guess::{DIALECTS_BY_LIKELIHOOD, DialectGuess};
 use tickwire::packet::{Dialect, Direction, PacketTables};
 use tickwire::ws::Side;
 use tickwire::ws::frame::Opcode;
@@ -66,7 +66,7 @@ fn each_case_of_the_table_that_the_dissector_shares_has_its_candidates_and_verdi
         let packets: Vec<String> = messages
             .iter()
             .map(|message| {
-                let is_sure = guess.otherwise(message.0, message.1, &message.2).is_empty();
+                let is_sure = guess.differing_candidates(message.0, message.1, &message.2).is_empty();
                 packet(best, message) + if is_sure { "" } else { "?" }
             })
             .collect();
@@ -95,8 +95,8 @@ fn the_order_of_the_messages_does_not_change_the_candidates() {
 fn every_dialect_of_the_tables_has_its_place_in_the_order_of_likelihood() {
     let codes = PacketTables::builtin();
     let known: Vec<&str> = codes.dialects().map(|dialect| dialect.name()).collect();
-    assert_eq!(known.len(), LIKELY.len());
-    assert!(LIKELY.iter().all(|name| known.contains(name)), "{known:?}");
+    assert_eq!(known.len(), DIALECTS_BY_LIKELIHOOD.len());
+    assert!(DIALECTS_BY_LIKELIHOOD.iter().all(|name| known.contains(name)), "{known:?}");
 }
 
 #[test]

@@ -61,7 +61,7 @@ impl Twin {
     /// Watches another client, whose handshake this is.
     fn open(&mut self, opened: Handshake) {
         self.client += 1;
-        self.inspector.watch(Some(self.client));
+        self.inspector.select_client(Some(self.client));
         self.note(b'w', &self.client.to_be_bytes(), "{}".to_owned());
         let told = self.receive([ObservedKind::Opened(opened)]);
         assert_eq!(told.as_array().map(Vec::len), Some(2), "{told}");
@@ -223,7 +223,7 @@ fn open_captures(twin: &mut Twin) -> usize {
             Found::Gap(..) => expected.push((found.client, found.packet, None)),
             Found::Begin { .. } => {}
         });
-        while file.work(5000) {}
+        while file.advance(5000) {}
         twin.note(b'k', &[], file.about().to_string());
         let rows = Json::from(
             (0..expected.len())
@@ -258,7 +258,7 @@ fn open_captures(twin: &mut Twin) -> usize {
         let wish = r#"{"text":"tick > 3 or hex 81 or name ~ a"}"#;
         file.filter(&ListRequest::read(&serde_json::from_str(wish).expect("JSON")).expect("a filter"));
         twin.note(b'l', wish.as_bytes(), "{}");
-        while file.work(777) {}
+        while file.advance(777) {}
         twin.note(b'k', &[], file.about().to_string());
         twin.note(b'R', &[], json!({ "rows": file.list().rows(0, 50) }).to_string());
         twin.note(b'X', &[], "");

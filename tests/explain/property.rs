@@ -162,7 +162,7 @@ fn check_verdict(explanation: &Explanation<'_>) {
     let last = explanation.frames.len().saturating_sub(1);
     for (index, frame) in explanation.frames.iter().enumerate() {
         match &frame.problem {
-            Some(Problem::Violation { rule, address, sentence, answer, bits }) => {
+            Some(Problem::Violation { rule, address, description: sentence, answer, bits }) => {
                 assert!(
                     [rule, &address[..], &sentence[..], &answer[..]].iter().all(|words| !words.is_empty())
                 );
@@ -172,7 +172,9 @@ fn check_verdict(explanation: &Explanation<'_>) {
                 assert_eq!(index, last, "something follows what is incomplete")
             }
             // What follows the end of the side.
-            None if frame.tree.name == explain::REST => assert!(index == last && index > 0, "{frame:?}"),
+            None if frame.tree.name == explain::UNREAD_FIELD => {
+                assert!(index == last && index > 0, "{frame:?}")
+            }
             None => assert!(!matches!(frame.content, Content::Unread), "{frame:?}"),
         }
     }

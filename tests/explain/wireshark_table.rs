@@ -13,7 +13,7 @@ use tickwire::internal::cli::tables::print::{TablesFormat, print};
 use tickwire::internal::games;
 use tickwire::internal::packet::routes::DEFAULT_PATHS;
 use tickwire::internal::packet::tables::Table;
-use tickwire::internal::tools::explain::dialect_guess::LIKELY;
+use tickwire::internal::tools::explain::dialect_guess::DIALECTS_BY_LIKELIHOOD;
 use tickwire::limits;
 use tickwire::packet::grammar::format_arguments;
 use tickwire::packet::msgpack::Rule;
@@ -100,7 +100,7 @@ fn line(table: &Table, row: &Row) -> String {
 
 #[test]
 fn the_dissector_guesses_dialects_in_the_order_of_explain() {
-    let names: Vec<String> = LIKELY.iter().map(|name| format!("\"{name}\"")).collect();
+    let names: Vec<String> = DIALECTS_BY_LIKELIHOOD.iter().map(|name| format!("\"{name}\"")).collect();
     let line = format!("local LIKELY = {{ {} }}", names.join(", "));
     assert!(dissector().lines().any(|one| one == line), "no line {line}");
 }

@@ -125,7 +125,11 @@ impl Village {
         let (x, y) = (self.bystander().x.to_px(), self.bystander().y.to_px());
         let window = ViewWindow { x, y };
         let is_seen = |body: &Body| {
-            window.sees(Circle { x_px: body.x.to_px(), y_px: body.y.to_px(), radius_px: body.radius_px })
+            window.intersects(Circle {
+                x_px: body.x.to_px(),
+                y_px: body.y.to_px(),
+                radius_px: body.radius_px,
+            })
         };
         let others = self.world.players().filter(|player| player.id != PlayerId(BYSTANDER));
         let seen = others.filter(|player| is_seen(player.body));

@@ -38,7 +38,7 @@ impl Game {
         world.step(&mut vec![Command { player: PlayerId(0), sequence: 1, action: join }]);
         let mut session =
             Session::new(Moo::INFO, &PacketTables::builtin().dialect(dialect).expect("built in"));
-        session.joined(PlayerId(OWN));
+        session.set_player(PlayerId(OWN));
         Game { world, publisher, session, client: Client::new(OWN, dialect), dialect, sequence: 0 }
     }
 

@@ -12,7 +12,7 @@ use tickwire::packet::PacketTables;
 #[test]
 fn the_rim_counts_not_the_centre() {
     let window = ViewWindow { x: 5000, y: 5000 };
-    let sees = |x_px, y_px, radius_px| window.sees(Circle { x_px, y_px, radius_px });
+    let sees = |x_px, y_px, radius_px| window.intersects(Circle { x_px, y_px, radius_px });
     assert!(sees(5000 + 1248 + 35, 5000, 35));
     assert!(!sees(5000 + 1248 + 36, 5000, 35));
     assert!(sees(5000, 5000 - 702 - 150, 150));
@@ -38,9 +38,9 @@ fn the_grid_finds_all_that_a_look_at_everything_finds() {
     let things = SpatialIndex::new(14_400, (0..3_000).map(Stone).collect());
     for (x, y) in [(0, 0), (14_400, 14_400), (7_000, 3_000), (13_999, 20)] {
         let (window, mut found) = (ViewWindow { x, y }, Vec::new());
-        things.look(window, &mut found);
+        things.collect_visible(window, &mut found);
         let expected: Vec<u32> =
-            (0..3_000).filter(|index| window.sees(things[*index as usize].place())).collect();
+            (0..3_000).filter(|index| window.intersects(things[*index as usize].place())).collect();
         assert!(!expected.is_empty());
         assert_eq!(found, expected);
     }

@@ -176,7 +176,7 @@ impl Model {
         let expected: BTreeMap<i64, (i64, i64, i64)> = state
             .players
             .iter()
-            .filter(|seen| seen.alive && seen.player != own.player && window.sees(seen.place()))
+            .filter(|seen| seen.alive && seen.player != own.player && window.intersects(seen.place()))
             .map(|seen| {
                 let Pose { x_hpx, y_hpx, heading } = Pose::of(&seen.body);
                 (seen.player.0.into(), (x_hpx.into(), y_hpx.into(), heading.into()))
@@ -185,7 +185,7 @@ impl Model {
         self.others.remove(&i64::from(me));
         assert_eq!(self.others, expected, "tick {}", state.tick);
         for thing in state.nature.iter() {
-            if window.sees(thing.place()) {
+            if window.intersects(thing.place()) {
                 assert!(
                     self.objects.contains(&thing.id.0.into()),
                     "object {} is in view and unknown",

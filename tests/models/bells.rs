@@ -37,7 +37,7 @@ pub fn the_worker_hears_all() {
         // In the product a time ends the wait for a tick that does not come; here the second tick has to.
         while heard.len() < 2 {
             for backlog in worker.wait(&mut newcomers, true).expect("nobody has said stop").into_values() {
-                let events = backlog.missed.iter().map(|events| events.downcast_ref::<Events>());
+                let events = backlog.missed_events.iter().map(|events| events.downcast_ref::<Events>());
                 let missed = events.map(|events| events.expect("of this game").tick);
                 heard.extend(missed.chain([backlog.newest.tick()]));
             }

@@ -35,7 +35,9 @@ fn enter(
 }
 
 fn is_empty(admission: &Admission) -> bool {
-    [SlotKind::Pending, SlotKind::Client, SlotKind::Inspector].iter().all(|place| admission.held(*place) == 0)
+    [SlotKind::Pending, SlotKind::Client, SlotKind::Inspector]
+        .iter()
+        .all(|place| admission.in_use(*place) == 0)
 }
 
 #[test]
@@ -90,7 +92,7 @@ fn clients_and_watchers_are_never_displaced_and_their_places_are_released() {
         permit.convert_to(if number % 10 == 0 { SlotKind::Inspector } else { SlotKind::Client }).unwrap();
         kept.push(permit);
     }
-    assert_eq!((admission.held(SlotKind::Client), admission.held(SlotKind::Inspector)), (36, 4));
+    assert_eq!((admission.in_use(SlotKind::Client), admission.in_use(SlotKind::Inspector)), (36, 4));
     drop(kept);
     assert!(is_empty(&admission));
 }

@@ -46,7 +46,7 @@ fn room(update_hz: u32, connections: &[u64]) -> (Room<Moo>, Vec<PlayerId>) {
         epoch,
         rates,
         delay_ticks: 0,
-        seat_time: NOW,
+        resume_time: NOW,
         absent_per_address: 9,
         max_clients: 9,
         lockstep: LockstepConfig::default(),
@@ -64,7 +64,7 @@ fn enter(handle: &RoomHandle, key: Option<SeatKey>, connection: u64) -> JoinOutc
     let join = |JoinOutcome { player, .. }| {
         vec![Action::Join { player, name: format!("p{connection}"), skin: 0 }.encoded()]
     };
-    handle.enter(client, NOW, join).expect("there are numbers")
+    handle.join(client, NOW, join).expect("there are numbers")
 }
 
 fn tick(room: &mut Room<Moo>) -> TickResult {
@@ -166,8 +166,8 @@ impl Transport for Kept {
         self.bytes.lock().expect("no panic").extend(&slices);
         Ok(slices.len())
     }
-    fn queued(&self, _client: &Client<Kept>, _frames: &[u8], _now: Duration) {}
-    fn cut(&self) {}
+    fn on_queued(&self, _client: &Client<Kept>, _frames: &[u8], _now: Duration) {}
+    fn abort(&self) {}
 }
 
 struct All;
@@ -176,7 +176,7 @@ impl UpdateRunner<Kept> for All {
     fn now(&self) -> Duration {
         NOW
     }
-    fn carry_out(&mut self, _: &Client<Kept>, turn: &mut UpdateFn<'_>) -> bool {
+    fn run(&mut self, _: &Client<Kept>, turn: &mut UpdateFn<'_>) -> bool {
         turn(&AddressRateLimits::new(true));
         true
     }
@@ -184,7 +184,7 @@ impl UpdateRunner<Kept> for All {
 
 /// A player that no client has come back to.
 fn nobody(player: PlayerId) -> JoinOutcome {
-    JoinOutcome { player, is_resumed: false, from_tick: 0, taken_at: 0 }
+    JoinOutcome { player, is_resumed: false, from_tick: 0, taken_at_tick: 0 }
 }
 
 /// A room, and its clients at one worker.
@@ -220,9 +220,9 @@ impl Told {
         };
         let client = Arc::new(Client::new(who, Kept::default(), entry, NOW));
         client.set_player(entered, "p", since);
-        client.sender.life.greeted();
-        client.follow(false);
-        self.audience.take_up(Arc::clone(&client));
+        client.sender.life.on_hello();
+        client.start_updates(false);
+        self.audience.add_client(Arc::clone(&client));
         client
     }
 
@@ -230,7 +230,7 @@ impl Told {
     fn ticks(&mut self, count: usize) {
         let mut backlog = None;
         (0..count).for_each(|_| self.tick(&mut backlog));
-        self.audience.serve(backlog.as_ref(), &mut self.desk, &mut All);
+        self.audience.update_all(backlog.as_ref(), &mut self.desk, &mut All);
     }
 
     /// Runs a tick, of which the worker hears later.
@@ -319,7 +319,7 @@ fn a_client_is_told_the_events_of_the_ticks_since_it_began_to_follow_however_lat
     say(&mut all, "three");
     say(&mut all, "four");
     let newest = all.client(3, "native", players[0]);
-    all.audience.serve(backlog.as_ref(), &mut all.desk, &mut All);
+    all.audience.update_all(backlog.as_ref(), &mut all.desk, &mut All);
     let said =
         |client: &Client<Kept>| packets(client).iter().filter(|packet| packet.starts_with("say")).count();
     assert_eq!([&older, &newer, &newest].map(|client| said(client)), [4, 2, 0]);
@@ -350,7 +350,7 @@ fn a_client_that_takes_its_player_over_is_never_shown_what_an_earlier_connection
     all.tick(&mut backlog);
     // The worker serves it that tick after the take-over.
     after.set_player(enter(&handle, key, 2), "p", None);
-    all.audience.serve(backlog.as_ref(), &mut all.desk, &mut All);
+    all.audience.update_all(backlog.as_ref(), &mut all.desk, &mut All);
     assert_eq!(packets(&after), [""; 0], "it does not watch meanwhile");
     all.ticks(1);
     assert_eq!(own(&after).as_deref(), Some("0"));

@@ -77,10 +77,10 @@ fn addresses_and_kinds_of_spending_do_not_share_a_budget_but_a_network_of_ipv6_d
 #[test]
 fn a_returned_token_can_be_taken_again() {
     let (budgets, from) = (AddressRateLimits::new(true), ip("203.0.113.9"));
-    budgets.give_back(from, LimitedAction::Client);
+    budgets.refund(from, LimitedAction::Client);
     let all = taken(&budgets, from, LimitedAction::Client, START);
     assert_eq!(all, limits::ADDRESS_CLIENTS_BURST as usize, "none was taken before");
-    budgets.give_back(from, LimitedAction::Client);
+    budgets.refund(from, LimitedAction::Client);
     assert_eq!(taken(&budgets, from, LimitedAction::Client, START), 1);
 }
 

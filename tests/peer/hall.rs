@@ -50,11 +50,11 @@ impl Transport for Kept {
         self.bytes.lock().expect("no panic").extend(&slices);
         Ok(slices.len())
     }
-    fn queued(&self, _client: &Client<Kept>, _frames: &[u8], _now: Duration) {}
+    fn on_queued(&self, _client: &Client<Kept>, _frames: &[u8], _now: Duration) {}
     fn suspended(&self) -> Duration {
         Duration::from_millis(self.suspended_ms.load(Ordering::Relaxed))
     }
-    fn cut(&self) {}
+    fn abort(&self) {}
 }
 
 struct All<'a>(Duration, &'a AddressRateLimits);
@@ -63,7 +63,7 @@ impl UpdateRunner<Kept> for All<'_> {
     fn now(&self) -> Duration {
         self.0
     }
-    fn carry_out(&mut self, _: &Client<Kept>, turn: &mut UpdateFn<'_>) -> bool {
+    fn run(&mut self, _: &Client<Kept>, turn: &mut UpdateFn<'_>) -> bool {
         turn(self.1);
         true
     }
@@ -122,7 +122,7 @@ impl Hall {
             epoch: "0".to_owned(),
             rates: UpdateRates { tick_hz: 30, update_hz: 30, foreign_hz: 10 },
             delay_ticks: 0,
-            seat_time: START,
+            resume_time: START,
             absent_per_address: 99,
             max_clients: 99,
             lockstep: LockstepConfig { access, snapshot_ticks, checksum_ticks },
@@ -182,7 +182,7 @@ impl Hall {
             entry,
             self.now,
         ));
-        self.audience.take_up(Arc::clone(&client));
+        self.audience.add_client(Arc::clone(&client));
         let follower = LockstepFollower::new(Moo::INFO, Arc::clone(&client.endpoint.dialect));
         self.ends.push(End { client, follower, reports: Vec::new(), frames: Vec::new(), others: Vec::new() });
         let at = self.ends.len() - 1;
@@ -247,7 +247,7 @@ impl Hall {
 
     /// The worker sends what a tick has brought, and the clients receive it.
     pub fn serve(&mut self, backlog: &Backlog) {
-        self.audience.serve(Some(backlog), &mut self.desk, &mut All(self.now, &self.budgets));
+        self.audience.update_all(Some(backlog), &mut self.desk, &mut All(self.now, &self.budgets));
         (0..self.ends.len()).for_each(|at| self.listen(at));
     }
 

@@ -92,7 +92,7 @@ fn a_command_never_runs_before_its_predecessor_until_the_player_is_forgotten() {
     assert_eq!(ran(&mut inbox, 37..=37), [(37, 8), (37, 9)]);
     // Another connection that takes the player over does not inherit that.
     inbox.push(home(), stop(1, 10), Some(u32::MAX)).unwrap();
-    inbox.forget(PlayerId(1));
+    inbox.drop_player_commands(PlayerId(1));
     inbox.push(home(), stop(1, 1), None).unwrap();
     assert_eq!(ran(&mut inbox, 38..=80), [(38, 1)]);
 }
@@ -181,7 +181,7 @@ fn one_player_cannot_fill_the_ticks_ahead_and_all_addresses_together_not_the_inb
         }
     }
     assert_eq!(stopped["inbox_full"], 1, "{stopped:?}");
-    inbox.forget(PlayerId(1));
+    inbox.drop_player_commands(PlayerId(1));
     inbox.push(home(), stop(60_000, 1), None).expect("the room of the player that left");
     assert_eq!(drained(&mut inbox, 0).len(), limits::INBOX_COMMANDS + 1 - ahead as usize);
 }
@@ -196,7 +196,7 @@ fn honest_commands_accepted(stays: bool) -> usize {
                 let _ = inbox.push(address(number % 4), stop(newcomer, sequence), Some(tick + ahead));
             }
             if !stays {
-                inbox.forget(PlayerId(newcomer));
+                inbox.drop_player_commands(PlayerId(newcomer));
             }
             newcomer += 1;
         }
@@ -237,7 +237,7 @@ fn forget_drops_the_queued_commands_of_one_player_only() {
     for (player, sequence, tick) in [(1, 1, 1), (2, 2, 1), (1, 3, 4), (2, 4, 4), (1, 5, 30)] {
         inbox.push(home(), stop(player, sequence), Some(tick)).unwrap();
     }
-    inbox.forget(PlayerId(1));
+    inbox.drop_player_commands(PlayerId(1));
     inbox.drain(0, &mut TickCommands::default(), &mut margins);
     assert_eq!(margins, [0, 0, 4]);
     let ran: Vec<u64> = (1..=30).flat_map(|tick| sequences(&mut inbox, tick)).collect();

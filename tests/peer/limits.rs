@@ -21,20 +21,20 @@ use crate::session::shared;
 const START: Duration = Duration::from_secs(100);
 
 fn spend(budgets: &mut MessageRateLimits, messages: u32, now: Duration) {
-    (0..messages).for_each(|_| budgets.spend(0, now, Duration::ZERO).expect("within the budget"));
+    (0..messages).for_each(|_| budgets.charge(0, now, Duration::ZERO).expect("within the budget"));
 }
 
 #[test]
 fn budgets_allow_a_burst_then_the_rate() {
     let mut budgets = MessageRateLimits::new(START);
     spend(&mut budgets, limits::CLIENT_MESSAGES_BURST, START);
-    assert_eq!(budgets.spend(0, START, Duration::ZERO), Err(CloseReason::MessageRate));
+    assert_eq!(budgets.charge(0, START, Duration::ZERO), Err(CloseReason::MessageRate));
     let later = START + Duration::from_secs(1);
     spend(&mut budgets, limits::CLIENT_MESSAGES_PER_SECOND, later);
-    assert_eq!(budgets.spend(0, later, Duration::ZERO), Err(CloseReason::MessageRate));
+    assert_eq!(budgets.charge(0, later, Duration::ZERO), Err(CloseReason::MessageRate));
     let mut bytes = MessageRateLimits::new(START);
-    bytes.spend(limits::CLIENT_BYTES_BURST as usize, START, Duration::ZERO).expect("within the budget");
-    assert_eq!(bytes.spend(1, START, Duration::ZERO), Err(CloseReason::ByteRate));
+    bytes.charge(limits::CLIENT_BYTES_BURST as usize, START, Duration::ZERO).expect("within the budget");
+    assert_eq!(bytes.charge(1, START, Duration::ZERO), Err(CloseReason::ByteRate));
 }
 
 #[test]
@@ -50,7 +50,7 @@ fn a_client_that_spends_half_of_a_budget_is_warned_once_until_it_was_full_again(
     spend(&mut budgets, half + 1, START + full);
     assert_eq!(budgets.take_warning(), Some(CloseReason::MessageRate));
     budgets
-        .spend(limits::CLIENT_BYTES_BURST as usize / 2 + 1, START + full, Duration::ZERO)
+        .charge(limits::CLIENT_BYTES_BURST as usize / 2 + 1, START + full, Duration::ZERO)
         .expect("within the budget");
     assert_eq!([budgets.take_warning(), budgets.take_warning()], [Some(CloseReason::ByteRate), None]);
 }
@@ -73,8 +73,8 @@ fn restored_budgets_continue_with_their_warnings() {
         assert_eq!(save(&restored, elsewhere), saved);
         for after in [0, 100, 250].map(Duration::from_millis) {
             assert_eq!(
-                budgets.spend(9, later + after, Duration::ZERO),
-                restored.spend(9, elsewhere + after, Duration::ZERO)
+                budgets.charge(9, later + after, Duration::ZERO),
+                restored.charge(9, elsewhere + after, Duration::ZERO)
             );
             assert_eq!(budgets.take_warning(), restored.take_warning());
         }
@@ -93,7 +93,7 @@ fn deadlines_expire_in_order_and_report_the_next_check() {
     let hello_by = at(100) + limits::HELLO_TIMEOUT;
     assert_eq!(due(at(101)), DueAction::Nothing(hello_by.min(at(100) + limits::PING_INTERVAL)));
     assert_eq!(due(hello_by), DueAction::Close(CloseReason::HelloLate));
-    life.greeted();
+    life.on_hello();
     life.alive(at(200));
     for ping in [at(200) + limits::PING_INTERVAL, at(200) + 2 * limits::PING_INTERVAL] {
         assert_eq!([due(ping - ms), due(ping)], [DueAction::Nothing(ping), DueAction::Ping]);
@@ -102,8 +102,8 @@ fn deadlines_expire_in_order_and_report_the_next_check() {
     life.alive(at(900));
     assert!(matches!(due(at(901)), DueAction::Nothing(_)), "a sign of life ends the silence");
     assert!(!life.is_closing());
-    life.close(at(1_000));
-    life.close(at(1_001));
+    life.on_close_sent(at(1_000));
+    life.on_close_sent(at(1_001));
     assert!(life.is_closing());
     let cut = at(1_000) + limits::CLOSE_TIMEOUT;
     assert_eq!([due(cut), due(cut + ms)], [DueAction::Nothing(cut), DueAction::Abort]);
@@ -247,7 +247,7 @@ fn a_paused_server_finds_no_client_silent_or_slow_until_it_has_read_what_waits()
     );
 
     let life = Deadlines::new(false, start);
-    life.close(start);
+    life.on_close_sent(start);
     life.pauses.note(start + pause);
     assert!(
         matches!(life.poll(start + pause, limits::IDLE_TIMEOUT), DueAction::Nothing(_)),

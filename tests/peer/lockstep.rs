@@ -75,7 +75,7 @@ fn a_world_with_a_changed_field_is_named_to_all_and_comes_back_by_itself() {
         let (tick, changed) = hall.ends[one].follower.corrupted().expect("a field was changed").clone();
         for at in [one, other] {
             let [report] = &hall.ends[at].reports[..] else { panic!("{:?}", hall.ends[at].reports) };
-            assert_eq!((report.tick, report.more), (tick, 0));
+            assert_eq!((report.tick, report.omitted), (tick, 0));
             assert!(report.names("player 1") && !report.names("spectator 2"));
             let has = |(participant, group): (usize, &str)| {
                 report.groups.get(participant).is_some_and(|(_, all)| all.iter().any(|one| one == group))
@@ -123,7 +123,7 @@ fn a_checksum_that_comes_after_its_interval_counts_while_its_snapshot_is_kept() 
     let mut hall = Hall::new(LockstepAccess::Open);
     let honest = hall.client(2, false);
     let journal = Arc::clone(hall.room.handle());
-    journal.lockstep.follow(77, AddressPrefix::from_ip(std::net::Ipv4Addr::LOCALHOST.into()));
+    journal.lockstep.add_follower(77, AddressPrefix::from_ip(std::net::Ipv4Addr::LOCALHOST.into()));
     hall.ticks(1);
     assert!(journal.lockstep.next(77, 0, |_| true).snapshot.is_some());
     hall.ticks(32);

@@ -14,7 +14,7 @@ use crate::hall::{Hall, SPECTATOR, Who};
 /// A room that nobody but a journal's own follower follows, after so many ticks without a command.
 fn quiet(ticks: u32) -> Hall {
     let mut hall = Hall::with((LockstepAccess::Open, 10_000, 1_500), Hall::new(LockstepAccess::Open).budgets);
-    hall.room.handle().lockstep.follow(77, AddressPrefix::from_ip(Ipv4Addr::LOCALHOST.into()));
+    hall.room.handle().lockstep.add_follower(77, AddressPrefix::from_ip(Ipv4Addr::LOCALHOST.into()));
     hall.ticks(ticks);
     hall
 }
@@ -46,7 +46,7 @@ fn a_client_behind_many_reports_is_sent_them_over_several_turns() {
     hall.ticks(1);
     let room = Arc::clone(hall.room.handle());
     for liar in 100..116 {
-        room.lockstep.follow(liar, AddressPrefix::from_ip(Ipv4Addr::LOCALHOST.into()));
+        room.lockstep.add_follower(liar, AddressPrefix::from_ip(Ipv4Addr::LOCALHOST.into()));
         assert!(room.lockstep.next(liar, 0, |_| true).snapshot.is_some());
     }
     hall.ends[honest].client.line.takes.store(0, Ordering::Relaxed);
@@ -55,7 +55,7 @@ fn a_client_behind_many_reports_is_sent_them_over_several_turns() {
     for tick in 2..40 {
         (100..116).for_each(|liar| room.lockstep.checksum(liar, || format!("liar {liar}"), tick, liar));
         hall.tick();
-        (100..116).for_each(|liar| room.lockstep.details(liar, tick, vec![field.clone(); 8]));
+        (100..116).for_each(|liar| room.lockstep.add_desync_details(liar, tick, vec![field.clone(); 8]));
     }
     hall.ticks(40);
     hall.ends[honest].client.line.takes.store(usize::MAX, Ordering::Relaxed);
@@ -77,7 +77,7 @@ fn a_client_that_begins_again_is_not_told_a_report_twice_however_many_turns_it_t
     assert!(room.lockstep.next(77, 0, |_| true).snapshot.is_some());
     room.lockstep.checksum(77, || "differs".to_owned(), 1_500, 1);
     hall.ticks(1);
-    room.lockstep.details(77, 1_500, Vec::new());
+    room.lockstep.add_desync_details(77, 1_500, Vec::new());
     hall.ticks(9);
     assert_eq!(hall.ends[late].reports.len(), 1);
     hall.say(late, "state_sync_request", &[]);
@@ -94,7 +94,7 @@ fn a_part_is_encoded_once_for_all_clients_that_speak_alike() {
         [false, true, false, true].map(|is_json| hall.comes(Who { is_json, ..SPECTATOR })).to_vec();
     hall.ticks(1);
     let room = Arc::clone(hall.room.handle());
-    room.lockstep.follow(77, AddressPrefix::from_ip(Ipv4Addr::LOCALHOST.into()));
+    room.lockstep.add_follower(77, AddressPrefix::from_ip(Ipv4Addr::LOCALHOST.into()));
     let next = room.lockstep.next(77, 1_000, |_| true);
     let snapshot = next.snapshot.expect("the one of the clients");
     let made = AtomicUsize::new(0);
@@ -115,7 +115,7 @@ fn a_part_is_encoded_once_for_all_clients_that_speak_alike() {
     let relay = LockstepFeed::new(&hall.ends[0].client.endpoint);
     hall.ticks(1);
     let mut frames = [Vec::new(), Vec::new()];
-    room.lockstep.follow(78, AddressPrefix::from_ip(Ipv4Addr::LOCALHOST.into()));
+    room.lockstep.add_follower(78, AddressPrefix::from_ip(Ipv4Addr::LOCALHOST.into()));
     for (number, frames) in [77, 78].into_iter().zip(&mut frames) {
         relay.take((&room, number), &hall.ends[0].client.endpoint, frames);
     }

@@ -73,10 +73,10 @@ fn each_differing_participant_has_a_field_before_one_has_two() {
 
 /// A participant of the journal itself, with a world.
 fn begins(room: &Arc<RoomHandle>, connection: u64, address: u8) {
-    room.lockstep.follow(connection, AddressPrefix::from_ip(Ipv4Addr::new(10, 0, 0, address).into()));
+    room.lockstep.add_follower(connection, AddressPrefix::from_ip(Ipv4Addr::new(10, 0, 0, address).into()));
     let next = room.lockstep.next(connection, usize::MAX, |_| true);
     assert!(next.snapshot.is_some());
-    room.lockstep.sent(connection, &next, next.end);
+    room.lockstep.on_sent(connection, &next, next.end);
 }
 
 #[test]
@@ -98,13 +98,13 @@ fn liars_of_one_address_do_not_crowd_out_a_world_that_differs() {
         room: Some("1".to_owned()),
         own: None,
     };
-    (100..130).for_each(|liar| room.lockstep.details(liar, 5, vec![field("false"); 9]));
-    room.lockstep.details(200, 5, vec![field("true")]);
+    (100..130).for_each(|liar| room.lockstep.add_desync_details(liar, 5, vec![field("false"); 9]));
+    room.lockstep.add_desync_details(200, 5, vec![field("true")]);
     hall.ticks(31);
     let report = only(&hall, honest);
     assert_eq!(report.groups.len(), limits::LOCKSTEP_MAX_REPORT_GROUPS);
     assert_eq!(report.groups[2], (format!("{:016x}", 7), vec!["last".to_owned()]));
-    assert_eq!(report.more, 31 + 1 - limits::LOCKSTEP_MAX_REPORT_GROUPS as u32);
+    assert_eq!(report.omitted, 31 + 1 - limits::LOCKSTEP_MAX_REPORT_GROUPS as u32);
     let own = report.fields.iter().filter(|(label, _)| label == "last").collect::<Vec<_>>();
     assert_eq!((own.len(), report.fields.len()), (1, limits::LOCKSTEP_FIELDS));
     assert_eq!(own[0].1.field, "true");
@@ -133,7 +133,7 @@ fn what_is_said_of_ticks_before_the_own_world_does_not_count() {
     hall.ticks(12);
     // This client waits for its snapshot while its line takes nothing.
     let room = Arc::clone(hall.room.handle());
-    room.lockstep.follow(77, AddressPrefix::from_ip(Ipv4Addr::LOCALHOST.into()));
+    room.lockstep.add_follower(77, AddressPrefix::from_ip(Ipv4Addr::LOCALHOST.into()));
     for tick in [5, 10, 15] {
         room.lockstep.checksum(77, || "early".to_owned(), tick, 1);
     }
@@ -152,10 +152,10 @@ fn the_checksums_of_who_left_are_forgotten_but_a_difference_is_still_reported() 
     (100..103).for_each(|one| begins(&room, one, 1));
     // Before the room's own is known, a checksum of someone who leaves means nothing.
     room.lockstep.checksum(100, || "left at once".to_owned(), 5, 1);
-    room.lockstep.leave(100);
+    room.lockstep.remove_follower(100);
     room.lockstep.checksum(101, || "differs, and leaves".to_owned(), 5, 2);
     hall.ticks(6);
-    room.lockstep.leave(101);
+    room.lockstep.remove_follower(101);
     assert_eq!(hall.counts().desyncs, 1);
     hall.ticks(31);
     let report = only(&hall, honest);
@@ -187,9 +187,9 @@ fn a_world_that_differs_while_a_request_waits_begins_before_the_difference() {
     let room = Arc::clone(hall.room.handle());
     begins(&room, 77, 1);
     hall.ticks(21);
-    room.lockstep.ask(77);
+    room.lockstep.request_snapshot(77);
     room.lockstep.checksum(77, || "differs".to_owned(), 15, 1);
-    room.lockstep.ask(77);
+    room.lockstep.request_snapshot(77);
     let next = room.lockstep.next(77, 0, |_| true);
     let EntryContent::Snapshot(tick, _) = next.snapshot.expect("it asked").content else {
         panic!("no snapshot")

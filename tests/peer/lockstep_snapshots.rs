@@ -23,7 +23,7 @@ fn address(number: usize) -> AddressPrefix {
 /// So many ticks, before each of which a client asks for a snapshot, faster than it may send.
 fn flood(hall: &mut Hall, number: u64, ticks: u32) {
     for _ in 0..ticks {
-        (0..3).for_each(|_| hall.room.handle().lockstep.ask(number));
+        (0..3).for_each(|_| hall.room.handle().lockstep.request_snapshot(number));
         hall.tick();
     }
 }
@@ -78,7 +78,7 @@ fn rooms_of_a_server_share_the_budget_of_an_address_and_so_does_a_room_that_begi
     }
     // In each room it is the same three seconds.
     assert!(syncs <= BURST + 4, "{syncs}");
-    rooms[0].room = rooms[0].room.anew("1".to_owned());
+    rooms[0].room = rooms[0].room.restarted("1".to_owned());
     let again = rooms[0].client(2, false);
     let number = rooms[0].ends[again].client.id;
     flood(&mut rooms[0], number, 60);
@@ -98,9 +98,13 @@ fn a_server_sends_so_many_bytes_of_snapshots_and_keeps_half_for_clients_without_
         let mut taken = |synced: Option<Duration>, now: Duration| {
             let each = (0..1_000).take_while(|_| {
                 number += 1;
-                let asks =
-                    SyncRequest { household: address(number), connection: number as u64, synced, bytes };
-                budgets.may_sync(&asks, now)
+                let asks = SyncRequest {
+                    household: address(number),
+                    connection: number as u64,
+                    last_sync: synced,
+                    bytes,
+                };
+                budgets.try_start_sync(&asks, now)
             });
             each.count()
         };
@@ -121,11 +125,11 @@ fn a_sole_client_that_comes_and_goes_has_no_snapshot_made_each_time() {
     let mut hall = Hall::new(LockstepAccess::Open);
     let mut made = 0;
     for connection in 100..160 {
-        hall.room.handle().lockstep.follow(connection, address(1));
+        hall.room.handle().lockstep.add_follower(connection, address(1));
         hall.tick();
         let next = hall.room.handle().lockstep.next(connection, 0, |_| true);
         made += usize::from(next.snapshot.is_some());
-        hall.room.handle().lockstep.leave(connection);
+        hall.room.handle().lockstep.remove_follower(connection);
         hall.tick();
     }
     // 120 ticks are four seconds.

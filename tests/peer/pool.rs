@@ -18,7 +18,7 @@ fn is_empty(pool: &Pool, places: usize) -> bool {
 }
 
 fn displacing(places: usize, per_address: usize) -> Pool {
-    Pool::new(PoolConfig { places, per_address, is_divided: true, displaces: true })
+    Pool::new(PoolConfig { slots: places, per_address, is_divided: true, allows_displacement: true })
 }
 
 /// Time that a request of an honest address takes, and a displaced connection until it has ended.
@@ -60,7 +60,7 @@ impl Siege {
         for queue in [&mut self.ends, &mut self.displaced] {
             while queue.front().is_some_and(|(at_ms, _)| *at_ms <= now_ms) {
                 let (_, number) = queue.pop_front().expect("it was there");
-                self.pool.give_back(number);
+                self.pool.release(number);
             }
         }
         for _ in 0..ATTEMPTS_PER_MS {
@@ -89,7 +89,7 @@ fn new_addresses_always_get_a_place_however_many_addresses_attack() {
             }
             while honest.front().is_some_and(|(at_ms, _)| *at_ms <= now_ms) {
                 let (_, number) = honest.pop_front().expect("it was there");
-                assert!(siege.pool.give_back(number), "displaced: {addresses} addresses, {places} places");
+                assert!(siege.pool.release(number), "displaced: {addresses} addresses, {places} places");
             }
         }
     }
@@ -109,7 +109,7 @@ fn a_proxys_connections_get_places_and_leave_some_for_others() {
             let asked = siege.take(None, now_ms).expect("a place");
             let client = address(NEWCOMERS + now_ms as usize);
             assert_eq!(siege.pool.set_address(asked, client), Ok(()), "{addresses} addresses, {now_ms} ms");
-            siege.pool.give_back(asked);
+            siege.pool.release(asked);
             assert!(siege.take(Some(address(2 * NEWCOMERS + now_ms as usize)), now_ms).is_ok());
         }
     }
@@ -145,12 +145,12 @@ fn the_address_that_holds_most_loses_its_oldest_place_and_gives_it_back_once() {
     }
     assert_eq!(pool.take(10, Some(address(10))), Ok(Some(2)), "the last one is the reserve");
     assert_eq!(pool.take(11, Some(address(11))), Err(NoSlot::Full), "the displaced connection has not ended");
-    assert!(!pool.holds(2) && !pool.give_back(2));
+    assert!(!pool.holds(2) && !pool.release(2));
     assert_eq!(pool.take(11, Some(address(11))), Ok(Some(3)));
-    assert!(!pool.give_back(2) && !pool.give_back(3) && !pool.give_back(3));
+    assert!(!pool.release(2) && !pool.release(3) && !pool.release(3));
     assert_eq!(pool.held(), 9);
-    (4..=11).for_each(|number| assert!(pool.give_back(number)));
-    assert!(pool.give_back(1) && is_empty(&pool, 10));
+    (4..=11).for_each(|number| assert!(pool.release(number)));
+    assert!(pool.release(1) && is_empty(&pool, 10));
 }
 
 #[test]
@@ -159,16 +159,18 @@ fn an_address_above_its_share_displaces_only_an_address_that_keeps_as_much() {
     (1..=6).for_each(|number| assert_eq!(pool.take(number, Some(address(1))), Ok(None)));
     (7..=14).for_each(|number| assert_eq!(pool.take(number, Some(address(number as usize))), Ok(None)));
     assert_eq!(pool.take(15, Some(address(7))), Ok(Some(1)), "from six to the second");
-    pool.give_back(1);
+    pool.release(1);
     assert_eq!(pool.take(16, Some(address(7))), Err(NoSlot::AddressLimit), "not from five to the third");
 }
 
 #[test]
 fn without_displacing_and_without_shares_only_the_bounds_count() {
-    let mut pool = Pool::new(PoolConfig { places: 4, per_address: 4, is_divided: false, displaces: false });
+    let mut pool =
+        Pool::new(PoolConfig { slots: 4, per_address: 4, is_divided: false, allows_displacement: false });
     (1..=4).for_each(|number| assert_eq!(pool.take(number, Some(address(1))), Ok(None)));
     assert_eq!(pool.take(5, Some(address(2))), Err(NoSlot::Full));
-    let mut pool = Pool::new(PoolConfig { places: 4, per_address: 3, is_divided: true, displaces: false });
+    let mut pool =
+        Pool::new(PoolConfig { slots: 4, per_address: 3, is_divided: true, allows_displacement: false });
     assert_eq!([1, 2, 3].map(|number| pool.take(number, Some(address(1))).is_ok()), [true, true, false]);
     assert_eq!([3, 4].map(|number| pool.take(number, Some(address(number as usize)))), [Ok(None), Ok(None)]);
     assert_eq!(pool.take(5, Some(address(5))), Err(NoSlot::Full));
@@ -197,7 +199,7 @@ proptest! {
         places in 1..24_usize, per_address in 1..24_usize, is_divided: bool, displaces: bool,
         deeds in prop::collection::vec(deed(), 0..200),
     ) {
-        let mut pool = Pool::new(PoolConfig { places, per_address, is_divided, displaces });
+        let mut pool = Pool::new(PoolConfig { slots, per_address, is_divided, allows_displacement });
         let holders = || std::iter::once(None).chain((0..8).map(|who| Some(address(who))));
         let mut last = 0;
         for deed in deeds {
@@ -216,8 +218,8 @@ proptest! {
                 }
                 Deed::GiveBack(back) => {
                     let number = last.saturating_sub(back);
-                    prop_assert_eq!(pool.holds(number), pool.give_back(number));
-                    prop_assert!(!pool.give_back(number));
+                    prop_assert_eq!(pool.holds(number), pool.release(number));
+                    prop_assert!(!pool.release(number));
                 }
             }
             prop_assert!(pool.held() + pool.free() <= places);
@@ -225,7 +227,7 @@ proptest! {
             prop_assert_eq!(holders().map(|holder| pool.held_by(holder)).sum::<usize>(), pool.held());
         }
         (0..=last).for_each(|number| {
-            pool.give_back(number);
+            pool.release(number);
         });
         prop_assert!(is_empty(&pool, places));
     }

@@ -32,7 +32,7 @@ impl Driver for Notes {
         self.answers.extend_from_slice(frames);
         self.answer_calls += 1;
     }
-    fn follow(&mut self, _lockstep: bool) {}
+    fn start_updates(&mut self, _lockstep: bool) {}
     fn join(&mut self, _profile: JoinRequest, _since: Option<u32>) -> Result<PlayerId, Denial> {
         self.joins += 1;
         Ok(PlayerId(7))
@@ -46,7 +46,7 @@ impl Driver for Notes {
         self.commands.push(command);
         Ok(())
     }
-    fn watch(&mut self, _player: Option<PlayerId>) {}
+    fn set_spectated(&mut self, _player: Option<PlayerId>) {}
     fn books(&self) -> &dyn ConnectionEvents {
         self
     }
@@ -56,11 +56,11 @@ impl ConnectionEvents for Notes {
     fn unusable(&self, rule: &'static str, error: &PacketError, is_first: bool) {
         self.unusable.borrow_mut().push((format!("{rule}: {error}"), is_first));
     }
-    fn observes(&self) -> bool {
+    fn wants_bytes(&self) -> bool {
         self.observes
     }
-    fn observed(&self, _at: ReadTime, piece: ObservedBytes<'_>, _saved: &dyn Fn() -> Vec<u8>) {
-        self.observed.borrow_mut().push((piece.bytes.to_vec(), piece.begins, piece.is_whole));
+    fn on_bytes(&self, _at: ReadTime, piece: ObservedBytes<'_>, _saved: &dyn Fn() -> Vec<u8>) {
+        self.observed.borrow_mut().push((piece.bytes.to_vec(), piece.starts_message, piece.is_whole));
     }
 }
 
@@ -143,7 +143,7 @@ fn an_observer_sees_each_message_with_its_frames_and_the_unfinished_end() {
             ([&fragment[..], &end].concat(), true, true),
         ];
         assert_eq!(*notes.observed.borrow(), expected, "{cut}");
-        receiver.ignore(b"", AT, &notes);
+        receiver.observe_ignored(b"", AT, &notes);
         assert_eq!(notes.observed.borrow().last(), Some(&(stop[..4].to_vec(), true, false)));
         receiver = self::receiver("legacy");
     }

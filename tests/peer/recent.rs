@@ -84,7 +84,7 @@ fn room() -> Room<Simple<Wide>> {
         epoch: "0".to_owned(),
         rates: UpdateRates { tick_hz: 30, update_hz: 30, foreign_hz: 30 },
         delay_ticks: 0,
-        seat_time: Duration::from_secs(30),
+        resume_time: Duration::from_secs(30),
         absent_per_address: 9,
         max_clients: 9,
         lockstep: LockstepConfig::default(),
@@ -96,8 +96,8 @@ fn enter(handle: &RoomHandle, connection: u64, has_key: bool) {
     let from = AddressPrefix::from_ip(std::net::Ipv4Addr::LOCALHOST.into());
     let key = has_key.then_some([connection as u8; 16]);
     let profile =
-        tickwire::game::JoinRequest { name: "p".into(), more: tickwire::sim::EncodedAction::new(&[]) };
-    handle.enter(JoinAttempt { key, connection, from }, NOW, |entered| {
+        tickwire::game::JoinRequest { name: "p".into(), game_data: tickwire::sim::EncodedAction::new(&[]) };
+    handle.join(JoinAttempt { key, connection, from }, NOW, |entered| {
         (handle.about.join)(entered.player, &profile)
     });
 }

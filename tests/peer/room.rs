@@ -54,7 +54,7 @@ impl Running {
             epoch,
             rates,
             delay_ticks: 0,
-            seat_time,
+            resume_time: seat_time,
             absent_per_address: ABSENT_PER_ADDRESS,
             max_clients: 9,
             lockstep: LockstepConfig::default(),
@@ -79,7 +79,7 @@ impl Running {
     /// A client that has a key enters from a connection.
     fn enter_by(&self, key: Option<SeatKey>, connection: u64) -> JoinOutcome {
         let client = JoinAttempt { key, connection, from: home() };
-        let entered = self.handle.enter(client, self.now, |entered| vec![join(entered.player, "Ann")]);
+        let entered = self.handle.join(client, self.now, |entered| vec![join(entered.player, "Ann")]);
         entered.expect("there are numbers")
     }
 
@@ -200,9 +200,9 @@ fn who_is_removed_with_a_connection_is_not_who_has_been_taken_over_from_it() {
     let player = running.enter_by(Some(key), 7).player;
     running.tick();
     assert_eq!(running.come_back(key, 8), Some(player));
-    assert!(!handle.dismiss_of(7, player, running.now), "its connection is another one now");
+    assert!(!handle.remove_player_of(7, player, running.now), "its connection is another one now");
     assert_eq!(running.players(), [player.0]);
-    assert!(handle.dismiss_of(8, player, running.now));
+    assert!(handle.remove_player_of(8, player, running.now));
     assert_eq!(running.players(), [0; 0]);
 }
 
@@ -297,7 +297,7 @@ fn a_client_comes_back_to_its_seat_in_the_next_run_by_its_key_alone() {
     before.tick();
     let kept = answer.try_recv().expect("answered");
     assert_eq!(kept.keys, [KeyedSeat { key, player, from: home() }]);
-    let saved = NamedState::new(&kept.named).expect("just written");
+    let saved = NamedState::new(&kept.state).expect("just written");
     let world = World::carried(identity(1), &saved).expect("the same rules");
     let mut running = Running::resume(world, PERIOD * 9);
     running.handle.expect(&kept.keys, running.now);
@@ -345,7 +345,7 @@ fn a_number_whose_join_is_rejected_is_released() {
     let mut running = Running::new(1, Duration::ZERO);
     let client = JoinAttempt { key: None, connection: 7, from: home() };
     let long = |JoinOutcome { player, .. }| vec![join(player, "A name that is too long for the world")];
-    let player = running.handle.enter(client, running.now, long).expect("there are numbers").player;
+    let player = running.handle.join(client, running.now, long).expect("there are numbers").player;
     assert_eq!(running.tick().rejected, [(PlayerId::OPERATOR, Rejection::NameTooLong.name())]);
     assert_eq!(running.handle.seat(player), None);
 }
@@ -353,16 +353,16 @@ fn a_number_whose_join_is_rejected_is_released() {
 #[test]
 fn the_lowest_number_is_taken_and_released_numbers_rest_before_reuse() {
     let start = Duration::from_secs(1);
-    let mut seats = Seats::resume([PlayerId(2), PlayerId(4)].into_iter(), start);
+    let mut seats = Seats::restore([PlayerId(2), PlayerId(4)].into_iter(), start);
     assert_eq!([1, 2, 3].map(|_| seats.take(1, start)), [1, 3, 5].map(|number| Some(PlayerId(number))));
-    seats.give_back(PlayerId(2), start);
+    seats.release(PlayerId(2), start);
     assert_eq!(seats.take(1, start), Some(PlayerId(6)), "it rests first");
     assert_eq!(seats.take(1, start + limits::PLAYER_ID_COOLDOWN), Some(PlayerId(2)));
     // A shorter while if no other is free.
     let mut full = Seats::default();
     assert!((0..limits::PLAYERS).all(|_| full.take(1, start).is_some()));
     assert_eq!(full.take(1, start), None);
-    full.give_back(PlayerId(7), start);
+    full.release(PlayerId(7), start);
     let rested = start + limits::MIN_PLAYER_ID_COOLDOWN;
     assert_eq!(full.take(1, rested - Duration::from_millis(1)), None);
     assert_eq!(full.take(1, rested), Some(PlayerId(7)));
@@ -431,8 +431,8 @@ impl Transport for Open {
     fn send<'a>(&self, slices: impl Iterator<Item = &'a [u8]>) -> io::Result<usize> {
         Ok(slices.map(<[u8]>::len).sum())
     }
-    fn queued(&self, _client: &Client<Open>, _frames: &[u8], _now: Duration) {}
-    fn cut(&self) {}
+    fn on_queued(&self, _client: &Client<Open>, _frames: &[u8], _now: Duration) {}
+    fn abort(&self) {}
 }
 
 #[test]
@@ -459,15 +459,15 @@ fn missed_ticks_keep_their_events_up_to_a_bound_beyond_which_the_clients_are_clo
     let mut backlog = Backlog::new(Arc::clone(first), None);
     backlog.push(Arc::clone(second), None);
     backlog.push(Arc::clone(third), None);
-    assert!(Arc::ptr_eq(&backlog.newest, third) && !backlog.is_lost);
-    assert_eq!(backlog.missed.len(), 2);
-    for (missed, tick) in backlog.missed.iter().zip([first, second]) {
+    assert!(Arc::ptr_eq(&backlog.newest, third) && !backlog.has_overflowed);
+    assert_eq!(backlog.missed_events.len(), 2);
+    for (missed, tick) in backlog.missed_events.iter().zip([first, second]) {
         assert!(Arc::ptr_eq(missed, &tick.events()), "{tick:?}");
     }
 
     let mut audience = TypedUpdateGroup::<Moo, Open>::default();
     let visit = |audience: &mut TypedUpdateGroup<Moo, Open>, backlog: Option<&Backlog>, newcomer, now| {
-        audience.visit(backlog, &mut Option::into_iter(newcomer), now)
+        audience.begin_pass(backlog, &mut Option::into_iter(newcomer), now)
     };
     let early_visit = limits::WORKER_IDLE_WAKEUP / 2;
     assert!(!visit(&mut audience, None, Some(Arc::clone(&early)), early_visit), "no tick, and no deadline");
@@ -477,7 +477,7 @@ fn missed_ticks_keep_their_events_up_to_a_bound_beyond_which_the_clients_are_clo
     for _ in 0..limits::MISSED_EVENT_BYTES / third.event_bytes() {
         backlog.push(Arc::clone(third), None);
     }
-    assert!(backlog.is_lost && backlog.missed.is_empty(), "{}", backlog.missed.len());
+    assert!(backlog.has_overflowed && backlog.missed_events.is_empty(), "{}", backlog.missed_events.len());
     assert!(visit(&mut audience, Some(&backlog), Some(Arc::clone(&late)), limits::WORKER_IDLE_WAKEUP * 2));
     assert_eq!(early.sender.ending(), Some(DisconnectReason::Breach(CloseReason::Overloaded)));
     assert_eq!(late.sender.ending(), None, "it begins with the newest state");

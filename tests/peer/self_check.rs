@@ -41,10 +41,10 @@ impl Transport for Noted {
     fn send<'a>(&self, slices: impl Iterator<Item = &'a [u8]>) -> io::Result<usize> {
         Ok(slices.map(<[u8]>::len).sum())
     }
-    fn queued(&self, client: &Client<Noted>, frames: &[u8], _: Duration) {
+    fn on_queued(&self, client: &Client<Noted>, frames: &[u8], _: Duration) {
         self.0.lock().expect("no panic").push((client.player(), frames.to_vec()));
     }
-    fn cut(&self) {}
+    fn abort(&self) {}
 }
 
 struct All;
@@ -53,7 +53,7 @@ impl UpdateRunner<Noted> for All {
     fn now(&self) -> Duration {
         NOW
     }
-    fn carry_out(&mut self, _: &Client<Noted>, turn: &mut UpdateFn<'_>) -> bool {
+    fn run(&mut self, _: &Client<Noted>, turn: &mut UpdateFn<'_>) -> bool {
         turn(&AddressRateLimits::new(true));
         true
     }
@@ -91,7 +91,7 @@ impl Hall {
             epoch: "0".to_owned(),
             rates: UpdateRates { tick_hz: 30, update_hz: 30, foreign_hz: 10 },
             delay_ticks: 0,
-            seat_time: NOW,
+            resume_time: NOW,
             absent_per_address: 9,
             max_clients: 9,
             lockstep: LockstepConfig::default(),
@@ -115,7 +115,7 @@ impl Hall {
     fn client(&mut self, mode: u8, is_json: bool) {
         let number = self.clients.len() as u64 + 1;
         let endpoint = endpoint(is_json);
-        self.check.opened(number, &endpoint);
+        self.check.on_open(number, &endpoint);
         let who = (number, "127.0.0.1:5000".parse().expect("an address"));
         let room = Arc::clone(self.room.handle());
         let entry = AcceptedClient {
@@ -128,7 +128,7 @@ impl Hall {
             declined: Vec::new(),
         };
         let client = Arc::new(Client::new(who, Noted::default(), entry, NOW));
-        self.audience.take_up(Arc::clone(&client));
+        self.audience.add_client(Arc::clone(&client));
         let dialect = &client.endpoint.dialect;
         let hello = [1.into(), mode.into(), "Ann".into(), Value::Nil, Value::Nil];
         let mut bytes = Vec::new();
@@ -168,9 +168,9 @@ impl Hall {
         }
         let ticked = self.room.tick(NOW, TickRequest::default());
         let backlog = Backlog::new(ticked.published, ticked.answers);
-        self.audience.serve(Some(&backlog), &mut self.desk, &mut All);
+        self.audience.update_all(Some(&backlog), &mut self.desk, &mut All);
         let mut is_planted = false;
-        let mut journal = self.check.journal();
+        let mut journal = self.check.take_journal_frames();
         if fault == Some(Fault::WrongCommands) {
             let spoilt = astray(&journal);
             is_planted = spoilt != journal;
@@ -338,7 +338,7 @@ fn an_own_world_that_differs_is_found_by_itself_among_many_others() {
     let lockstep = &hall.room.handle().lockstep;
     let liars = || 0..4 * limits::LOCKSTEP_MAX_REPORT_GROUPS as u64;
     liars().for_each(|liar| {
-        lockstep.follow(1_000 + liar, AddressPrefix::from_ip(std::net::Ipv4Addr::LOCALHOST.into()));
+        lockstep.add_follower(1_000 + liar, AddressPrefix::from_ip(std::net::Ipv4Addr::LOCALHOST.into()));
         lockstep.next(1_000 + liar, 1, |_| true);
     });
     assert!(hall.tick(Some(Fault::WrongCommands)));
@@ -360,15 +360,15 @@ fn a_room_with_clients_in_lockstep_alone_is_followed_until_they_leave() {
     hall.client(3, false);
     hall.client(2, true);
     (0..30).for_each(|_| _ = hall.tick(None));
-    hall.check.ended(1);
+    hall.check.on_close(1);
     assert_eq!(hall.check.len(), 0, "no stream is left");
-    hall.check.lost(2);
+    hall.check.on_bytes_lost(2);
     assert!(!hall.check.is_empty());
     (0..200).for_each(|_| _ = hall.tick(None));
     assert_eq!((&hall.findings[..], hall.check.counts().checksums), (&[][..], 2));
-    hall.check.ended(2);
+    hall.check.on_close(2);
     assert!(!hall.check.is_empty());
-    hall.check.ended(3);
+    hall.check.on_close(3);
     assert!(hall.check.is_empty());
 }
 
@@ -377,11 +377,11 @@ fn only_so_many_clients_are_followed_and_their_places_are_free_again() {
     let mut hall = Hall::new(1, 1);
     let endpoint = endpoint(false);
     let most = limits::SELF_CHECK_CLIENTS as u64;
-    (100..100 + most).for_each(|client| hall.check.opened(client, &endpoint));
-    assert_eq!((hall.check.len() as u64, hall.check.counts().left_out), (most, 2));
-    hall.check.ended(100);
-    hall.check.opened(1_000, &endpoint);
-    assert_eq!((hall.check.len() as u64, hall.check.counts().left_out), (most, 2));
+    (100..100 + most).for_each(|client| hall.check.on_open(client, &endpoint));
+    assert_eq!((hall.check.len() as u64, hall.check.counts().skipped), (most, 2));
+    hall.check.on_close(100);
+    hall.check.on_open(1_000, &endpoint);
+    assert_eq!((hall.check.len() as u64, hall.check.counts().skipped), (most, 2));
     let legacy = WireFormat::new(PacketTables::builtin().dialect("legacy").expect("built in"), false);
     assert!(SelfCheck::new(hall.room.handle(), legacy).is_none(), "its updates do not say their tick");
 }

@@ -30,7 +30,7 @@ impl Line {
     /// Offers frames and sends; returns whether they were accepted.
     pub fn offer(&mut self, frames: Frames<'_>, now: Duration) -> Option<bool> {
         let observed = &mut self.observed;
-        let offered = self.sender.offer(frames, |bytes| observed.extend_from_slice(bytes));
+        let offered = self.sender.enqueue(frames, |bytes| observed.extend_from_slice(bytes));
         match offered {
             EnqueueResult::Send(batch) => self.send(Some(batch), now),
             EnqueueResult::Queued => {}
@@ -58,10 +58,10 @@ impl Line {
     fn send(&mut self, first: Option<Batch<'_>>, now: Duration) {
         let mut next = first
             .map(|batch| (self.take(&batch), batch))
-            .and_then(|(taken, batch)| self.sender.sent(batch, taken, now));
+            .and_then(|(taken, batch)| self.sender.on_sent(batch, taken, now));
         while let Some(batch) = next {
             let taken = self.take(&batch);
-            next = self.sender.sent(batch, taken, now);
+            next = self.sender.on_sent(batch, taken, now);
         }
     }
 

@@ -59,7 +59,7 @@ fn handled(session: &mut Session, packet: &ClientPacket<'_>) -> Vec<SessionOutpu
 
 fn joins(name: &str, skin: u8) -> SessionOutput {
     SessionOutput::Join(
-        JoinRequest { name: name.into(), more: JoinData { skin, gift: false }.encoded() },
+        JoinRequest { name: name.into(), game_data: JoinData { skin, gift: false }.encoded() },
         None,
     )
 }
@@ -70,7 +70,7 @@ fn new(native: bool) -> Session {
 
 fn playing(native: bool) -> Session {
     let mut session = new(native);
-    session.joined(PlayerId(5));
+    session.set_player(PlayerId(5));
     session
 }
 
@@ -97,7 +97,10 @@ fn a_native_client_sends_hello_in_our_version_first_and_then_watches_or_joins() 
     assert!(!session.awaits_hello());
     assert_eq!(handled(&mut session, &hello(1, Mode::Play)), [SessionOutput::Error("hello_again", None)]);
     let mut session = new(true);
-    assert_eq!(handled(&mut session, &hello(1, Mode::Spectate)), [SessionOutput::Welcome { lockstep: false }]);
+    assert_eq!(
+        handled(&mut session, &hello(1, Mode::Spectate)),
+        [SessionOutput::Welcome { lockstep: false }]
+    );
     assert_eq!(handled(&mut session, &step(Some(1))), [SessionOutput::Error("not_playing", None)]);
 }
 
@@ -235,7 +238,7 @@ fn a_restored_session_continues_unchanged() {
         let mut restored = restore(&saved).expect("what was saved");
         assert_eq!(save(&restored, elsewhere), saved);
         assert_eq!(restored.sequence(), session.sequence());
-        assert_eq!(Session::peek(&saved), Some((session.awaits_hello(), session.sequence())));
+        assert_eq!(Session::peek_saved(&saved), Some((session.awaits_hello(), session.sequence())));
         let packets = [hello(1, Mode::Spectate), chat("hello"), chat("hello"), ClientPacket::ToggleAttack];
         for (after, packet) in [0, 100, 250, 300].map(Duration::from_millis).into_iter().zip(packets) {
             let (packet, mut expected, mut outputs) = (arrived(&packet), Vec::new(), Vec::new());

@@ -284,7 +284,7 @@ fn a_peer_without_sockets_replays_a_capture_like_the_server() {
         replay::replay(capture, games::INFO, &find, replay::ReplayOptions::default()).expect("replayable")
     };
     let mut rooms = run_again(&capture);
-    assert_eq!(replay::at_once(&file, games::INFO, None).as_ref(), Ok(&rooms));
+    assert_eq!(replay::replay_whole_file(&file, games::INFO, None).as_ref(), Ok(&rooms));
     let (_, report) = rooms.pop().expect("the default room");
     assert!(report.is_same(), "{:?} {:?}", report.answer, report.difference);
     assert_eq!(
@@ -306,7 +306,7 @@ fn a_peer_without_sockets_replays_a_capture_like_the_server() {
     if has_tools {
         println!("{}", wasm_finds_the_same(&path, &changed));
     }
-    assert_eq!(replay::at_once(&changed, games::INFO, None), Err(replay::NeedsFullReplay));
+    assert_eq!(replay::replay_whole_file(&changed, games::INFO, None), Err(replay::NeedsFullReplay));
     let capture = capture::read(&changed).expect("a capture");
     let (_, report) = run_again(&capture).pop().expect("the default room");
     let (_, differing) = report.answer.expect("an answer that differs");

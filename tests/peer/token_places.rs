@@ -151,7 +151,7 @@ fn a_broken_frame_too_short_for_a_token_is_observed_as_it_came() {
         ] {
             let (mut receiver, mut doors) = greeted("native", false, has_tokens);
             let ended = receiver.receive(&bytes, AT, &mut doors);
-            receiver.ignore(&[], AT, &doors);
+            receiver.observe_ignored(&[], AT, &doors);
             assert_eq!(ended.err().map_or("cut", |ending| ending.name()), name);
             let seen = doors.observed.take();
             let shown = format!("{name}, tokens {has_tokens}: {seen:02x?} of {bytes:02x?}");

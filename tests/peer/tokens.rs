@@ -38,7 +38,7 @@ fn a_token_file_has_a_name_and_a_token_in_each_line() {
     let text = format!("# players\n\nann\t{ANN}\r\n  bob   {BOB}  \n# cy {ANN}\n");
     let guard = guard(&text, false);
     for (token, name) in [(ANN, "ann"), (BOB, "bob")] {
-        let pass = guard.admit(address(1), Some(token), AT.now).expect("a right token");
+        let pass = guard.authenticate(address(1), Some(token), AT.now).expect("a right token");
         let Permission::Holder(TokenHolder { name: found, .. }) = pass else { panic!("{pass:?}") };
         assert_eq!(*found, *name);
     }
@@ -75,13 +75,13 @@ fn an_unusable_line_is_named_without_its_token() {
 fn without_a_file_everyone_plays_and_with_an_empty_one_everyone_watches() {
     for said in [None, Some(""), Some(ANN)] {
         assert_eq!(
-            Authenticator::default().admit(address(1), said, AT.now),
+            Authenticator::default().authenticate(address(1), said, AT.now),
             Ok(Permission::Anyone),
             "{said:?}"
         );
         for spectators in [false, true] {
             let empty = guard("# nobody\n", spectators);
-            assert_eq!(empty.admit(address(1), said, AT.now), Ok(Permission::Spectator), "{said:?}");
+            assert_eq!(empty.authenticate(address(1), said, AT.now), Ok(Permission::Spectator), "{said:?}");
         }
     }
 }
@@ -90,15 +90,18 @@ fn without_a_file_everyone_plays_and_with_an_empty_one_everyone_watches() {
 fn without_a_token_one_watches_if_spectators_may() {
     for said in [None, Some("")] {
         let file = format!("ann {ANN}");
-        assert_eq!(guard(&file, false).admit(address(1), said, AT.now), Err(CloseReason::TokenMissing));
-        assert_eq!(guard(&file, true).admit(address(1), said, AT.now), Ok(Permission::Spectator));
+        assert_eq!(
+            guard(&file, false).authenticate(address(1), said, AT.now),
+            Err(CloseReason::TokenMissing)
+        );
+        assert_eq!(guard(&file, true).authenticate(address(1), said, AT.now), Ok(Permission::Spectator));
     }
 }
 
 #[test]
 fn a_token_has_its_own_seat_and_only_the_whole_token_is_right() {
     let guard = guard(&format!("ann {ANN}\nbob {BOB}"), true);
-    let seat = |token: &str, last: u8| match guard.admit(address(last), Some(token), AT.now) {
+    let seat = |token: &str, last: u8| match guard.authenticate(address(last), Some(token), AT.now) {
         Ok(Permission::Holder(holder)) => Ok(holder.seat),
         Err(breach) => Err(breach),
         other => panic!("{other:?}"),
@@ -115,7 +118,7 @@ fn a_token_has_its_own_seat_and_only_the_whole_token_is_right() {
 #[test]
 fn an_address_with_too_many_wrong_tokens_lets_in_a_right_one_and_guesses_no_faster_than_the_bucket() {
     let guard = guard(&format!("ann {ANN}"), true);
-    let admit = |last: u8, said: &str, now| guard.admit(address(last), Some(said), now);
+    let admit = |last: u8, said: &str, now| guard.authenticate(address(last), Some(said), now);
     for _ in 0..limits::MAX_WRONG_TOKENS {
         assert!(admit(1, ANN, AT.now).is_ok(), "a right one is not counted");
         assert_eq!(admit(1, BOB, AT.now), Err(CloseReason::TokenWrong));
@@ -127,7 +130,11 @@ fn an_address_with_too_many_wrong_tokens_lets_in_a_right_one_and_guesses_no_fast
     }
     assert_eq!(admit(1, ANN, AT.now), Err(CloseReason::TooManyTokenAttempts), "not compared");
     assert!(admit(2, ANN, AT.now).is_ok(), "another address");
-    assert_eq!(guard.admit(address(1), None, AT.now), Ok(Permission::Spectator), "no token is no guess");
+    assert_eq!(
+        guard.authenticate(address(1), None, AT.now),
+        Ok(Permission::Spectator),
+        "no token is no guess"
+    );
     // In each second so many tokens are compared, however many are sent.
     let mut compared = 0;
     for ms in 1..=1_000 {
@@ -144,7 +151,7 @@ fn whoever_is_turned_away_is_closed_after_a_constant_delay_whenever_the_token_ca
         for hello_after in [Duration::ZERO, limits::HELLO_TIMEOUT - Duration::from_millis(1)] {
             let life = Deadlines::new(true, AT.now);
             let said = AT.now + hello_after;
-            life.turn_away(breach, said);
+            life.close_after_delay(breach, said);
             let due = said + limits::WRONG_TOKEN_DELAY;
             let poll = |now| life.poll(now, limits::IDLE_TIMEOUT);
             assert_eq!(poll(due - Duration::from_millis(1)), DueAction::Nothing(due));
@@ -171,14 +178,14 @@ impl Driver for Doors {
     fn answer(&mut self, frames: &[u8]) {
         self.answers.extend_from_slice(frames);
     }
-    fn has_tokens(&self) -> bool {
+    fn requires_tokens(&self) -> bool {
         self.has_tokens
     }
-    fn admit(&mut self, token: Option<&str>, _lockstep: bool) -> Result<(), Denial> {
+    fn authenticate(&mut self, token: Option<&str>, _lockstep: bool) -> Result<(), Denial> {
         self.said.push(token.map(str::to_owned));
         if self.turns_away { Err(Denial::Silent) } else { Ok(()) }
     }
-    fn follow(&mut self, _lockstep: bool) {}
+    fn start_updates(&mut self, _lockstep: bool) {}
     fn join(&mut self, profile: JoinRequest, _since: Option<u32>) -> Result<PlayerId, Denial> {
         self.joins += 1;
         self.names.push(profile.name);
@@ -193,17 +200,17 @@ impl Driver for Doors {
         self.commands.push(it);
         Ok(())
     }
-    fn watch(&mut self, _player: Option<PlayerId>) {}
+    fn set_spectated(&mut self, _player: Option<PlayerId>) {}
     fn books(&self) -> &dyn ConnectionEvents {
         self
     }
 }
 
 impl ConnectionEvents for Doors {
-    fn observes(&self) -> bool {
+    fn wants_bytes(&self) -> bool {
         true
     }
-    fn observed(&self, _at: ReadTime, piece: ObservedBytes<'_>, _saved: &dyn Fn() -> Vec<u8>) {
+    fn on_bytes(&self, _at: ReadTime, piece: ObservedBytes<'_>, _saved: &dyn Fn() -> Vec<u8>) {
         self.observed.borrow_mut().extend_from_slice(piece.bytes);
         *self.pieces.borrow_mut() += 1;
     }
@@ -414,9 +421,9 @@ fn an_unfinished_or_unmasked_hello_is_covered() {
     ] {
         let (mut receiver, mut doors) = (receiver("native", false), Doors::default());
         let ended = receiver.receive(&bytes, AT, &mut doors);
-        receiver.ignore(&[], AT, &doors);
+        receiver.observe_ignored(&[], AT, &doors);
         // What comes after the end is ignored, and covered too.
-        receiver.ignore(&whole, AT, &doors);
+        receiver.observe_ignored(&whole, AT, &doors);
         let seen = doors.observed.into_inner();
         assert_eq!(seen.len(), bytes.len() + whole.len(), "{ended:?}");
         assert!(!contains(&seen, &ANN[..8]) && !contains(&unmasked(&seen), &ANN[..8]), "{ended:?}");
@@ -434,7 +441,7 @@ fn a_second_hello_in_fragments_or_cut_off_is_covered() {
         for piece in [&whole[..end / 2], &whole[end / 2..end]] {
             receiver.receive(piece, AT, &mut doors).expect("a packet");
         }
-        receiver.ignore(&[], AT, &doors);
+        receiver.observe_ignored(&[], AT, &doors);
         let seen = doors.observed.borrow().clone();
         assert_eq!(seen.len() - before, end);
         let shows = |seen: &[u8], what: &str| contains(seen, what) || contains(&unmasked(seen), what);

@@ -48,7 +48,7 @@ impl Busy {
             epoch,
             rates,
             delay_ticks: 0,
-            seat_time,
+            resume_time: seat_time,
             absent_per_address: 9,
             max_clients: 9,
             lockstep: LockstepConfig::default(),
@@ -60,7 +60,7 @@ impl Busy {
             };
             let from = AddressPrefix::from_ip(std::net::Ipv4Addr::LOCALHOST.into());
             let client = JoinAttempt { key: None, connection: number.into(), from };
-            room.handle().enter(client, Duration::ZERO, join).expect("a number");
+            room.handle().join(client, Duration::ZERO, join).expect("a number");
         }
         for (kind, x_px) in [(AnimalKind::Wolf, 300), (AnimalKind::Cow, 700), (AnimalKind::Cow, 900)] {
             let spawn = Action::Spawn { what: Spawned::Animal(kind), x_px, y_px: 700 };

@@ -151,7 +151,7 @@ pub fn path(world: &SimpleLocalWorld<Tanks>, from: (i32, i32), to: (i32, i32)) -
         for (dx, dy) in [(1, 0), (-1, 0), (0, 1), (0, -1)] {
             let other = (x + dx, y + dy);
             let step = ((dx * 5) << 16, (dy * 5) << 16);
-            if !before.contains_key(&other) && world.walk_on(middle((x, y)), step, 10) == middle(other) {
+            if !before.contains_key(&other) && world.extrapolate(middle((x, y)), step, 10) == middle(other) {
                 before.insert(other, (x, y));
                 next.push_back(other);
             }

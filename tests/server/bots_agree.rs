@@ -38,7 +38,7 @@ impl Walker {
         let name = Some(name.to_owned());
         talk.send_packet(&ClientPacket::Hello { version: 1, mode: Mode::Play, name, skin: None }).unwrap();
         let mut walker = Walker { talk, check: PacketChecker::new(true), sequence: 0 };
-        while walker.check.picture().me.is_none() {
+        while walker.check.picture().own_player_id.is_none() {
             walker.hear(PATIENCE).expect("something is said before there is a body");
         }
         walker
@@ -71,7 +71,7 @@ impl Walker {
             let picture = self.check.picture();
             of_both += u64::from(picture.players.len() == 2);
             for (player, known) in &picture.players {
-                let places = if Some(*player) == picture.me { &mut own } else { &mut others };
+                let places = if Some(*player) == picture.own_player_id { &mut own } else { &mut others };
                 places.insert(update.tick, (known.x_px, known.y_px));
             }
         }

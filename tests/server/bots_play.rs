@@ -23,8 +23,8 @@ fn has_all(reports: &[CrowdReport]) -> bool {
     };
     let has = |deeds: &BotStats, names: [&str; 3]| names.iter().all(|name| count(deeds, name));
     let mut sum = BotStats::default();
-    reports.iter().for_each(|report| sum.add(&report.tally.deeds));
-    reports.iter().all(|report| has(&report.tally.deeds, ["hits", "gathered", "builds"]))
+    reports.iter().for_each(|report| sum.add(&report.tally.stats));
+    reports.iter().all(|report| has(&report.tally.stats, ["hits", "gathered", "builds"]))
         && has(&sum, ["kills", "deaths", "respawns"])
 }
 
@@ -49,7 +49,7 @@ fn a_dozen_in_three_dialects_gather_build_fight_die_and_come_back() {
         assert!(started.elapsed() < PATIENCE, "not all has happened:\n{told}");
         let reports = crowd::run(&plan).unwrap();
         for report in &reports {
-            assert!(report.is_well() && report.bots == 4, "{report}");
+            assert!(report.passed() && report.bots == 4, "{report}");
         }
         if all.is_empty() {
             all = reports;

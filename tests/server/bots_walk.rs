@@ -54,7 +54,7 @@ fn bots_receive_consistent_packets_in_each_layout() {
     let (server, url) = start();
     for name in ["native", "legacy", "letters-2023", "letters-2024", "letters"] {
         let report = run(&url, name, 24);
-        assert!(report.is_well(), "{report}");
+        assert!(report.passed(), "{report}");
         assert!(report.tally.updates > 0 && report.in_view() > 0, "{report}");
     }
     assert_eq!(counter(&server, "tickwire_panics_total"), 0);
@@ -68,7 +68,7 @@ fn two_layouts_at_once_and_one_send_a_turn() {
         let moomoo = scope.spawn(|| run(&url, "legacy", 20));
         let native = run(&url, "native", 20);
         let moomoo = moomoo.join().unwrap();
-        assert!(native.is_well() && moomoo.is_well(), "{native}{moomoo}");
+        assert!(native.passed() && moomoo.passed(), "{native}{moomoo}");
     });
     let (turns, sends) =
         (counter(&server, "tickwire_turns_total"), counter(&server, "tickwire_turn_sends_total"));

@@ -169,7 +169,7 @@ fn a_victim_hears_no_more_than_four_clients_may_say_from_an_address_that_reconne
     let pressure = attack::run(&plan).expect("on this machine");
     let intervals = started.elapsed().as_millis() / limits::CHAT_INTERVAL.as_millis() + 1;
     let allowed = u64::from(limits::ADDRESS_ACTION_RATE_FACTOR) * (intervals as u64 + 1);
-    let heard = pressure.lines_heard.expect("there was a victim");
+    let heard = pressure.chat_lines_received.expect("there was a victim");
     assert!(heard <= allowed, "{heard} lines, {allowed} are allowed: {pressure:?}");
     server.stop();
 }

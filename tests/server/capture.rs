@@ -142,7 +142,7 @@ fn every_byte_of_every_dialect_is_in_the_file_and_secrets_are_not() {
     let bytes = fs::read(&file).expect("the file");
     assert!(!bytes.windows(6).any(|window| window == b"sesame"));
     let capture = capture::read(&bytes).expect("a capture");
-    assert_eq!((capture.cut_at, capture.connections().len()), (None, 4));
+    assert_eq!((capture.truncated_at, capture.connections().len()), (None, 4));
     assert!(run_again(&capture) > 0);
     for raw in &clients {
         let connection = connection(&capture, raw.address);
@@ -413,7 +413,7 @@ fn on_standard_output_there_is_the_capture_and_nothing_else() {
     assert!(child.wait().expect("an end").success());
     let bytes = reading.join().expect("read");
     let capture = capture::read(&bytes).expect("a capture");
-    assert_eq!(capture.cut_at, None);
+    assert_eq!(capture.truncated_at, None);
     let connection = connection(&capture, raw.address);
     assert_eq!(said(&connection, TcpSide::Server), raw.heard);
     assert!(connection.has_end && run_again(&capture) > 0);

@@ -174,7 +174,7 @@ fn each_command_answers_or_says_what_was_expected() {
     for (line, expected) in LINES {
         let answer = run(line).expect("an answer");
         assert!(answer.text.contains(expected), "{line}: {}", answer.text);
-        assert_eq!(answer.done, !answer.text.starts_with("error: "), "{line}: {}", answer.text);
+        assert_eq!(answer.is_ok, !answer.text.starts_with("error: "), "{line}: {}", answer.text);
     }
     assert_eq!(run(" \t\r"), None);
     let longest = "a".repeat(limits::MAX_OPERATOR_LINE_BYTES);

@@ -160,7 +160,7 @@ fn there_are_as_many_places_as_there_is_memory_for_and_they_come_back() {
     let mut guests: Vec<Raw> = (0..places).map(|_| Raw::connect(server.address(), "/")).collect();
     let Err(refused) = Peer::try_connect(server.address(), "/") else { panic!("one more has a place") };
     assert!(refused.contains("503"), "{refused}");
-    let other = dial::dial(server.address(), "127.0.5.1".parse().ok()).expect("a connection");
+    let other = dial::connect(server.address(), "127.0.5.1".parse().ok()).expect("a connection");
     other.set_nonblocking(false).expect("a socket that waits");
     let request = format!("ws://{}/", server.address());
     assert!(tungstenite::client(request, other).is_ok(), "another address has room");

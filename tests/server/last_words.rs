@@ -126,7 +126,7 @@ fn an_echo_client_that_cannot_finish_still_hears_why() {
 /// A native client from an address of its own, upgraded, that has not said hello.
 fn silent(address: SocketAddr, from: &str) -> TcpStream {
     let from: IpAddr = from.parse().expect("an address");
-    let mut stream = dial::dial(address, Some(from)).expect("a connection");
+    let mut stream = dial::connect(address, Some(from)).expect("a connection");
     stream.set_nonblocking(false).expect("a socket that blocks");
     stream.set_read_timeout(Some(PATIENCE)).expect("a timeout");
     stream.write_all(&request("/play?token=").0).expect("sent");

@@ -87,7 +87,7 @@ fn a_wrong_setting_is_named_with_its_rule() {
         (server().room("Two", room()), "the room \"Two\": a room's name must be 1 to 32 of a-z, 0-9 and -"),
         (server().room("a", room()).room("a", room()), "the room \"a\": two rooms have this name"),
         (
-            Server::with(RoomSpec::of::<Simple<Pong>>().tick_hz(31)),
+            Server::with_room(RoomSpec::of::<Simple<Pong>>().tick_hz(31)),
             "the default room: tick_hz 31: must be 30 or 60",
         ),
         (server().room("a", room().update_hz(0)), "the room \"a\": update_hz 0: must be at least 1"),
@@ -97,7 +97,7 @@ fn a_wrong_setting_is_named_with_its_rule() {
             "the room \"a\": size: unknown option; those of units are: none",
         ),
         (
-            Server::with(RoomSpec::of::<Simple<Tanks>>().option("round", 1)),
+            Server::with_room(RoomSpec::of::<Simple<Tanks>>().option("round", 1)),
             "the default room: round 1: must be 5 to 3600",
         ),
         (server().max_clients(0), "max_clients: 0: must be at least 1"),

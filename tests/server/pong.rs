@@ -211,7 +211,7 @@ fn bots_play_it_and_a_simulation_of_it_breaks_no_rule_without_a_line_of_its_own(
         lockstep: false,
     };
     let report = crowd::run(&plan).expect("a crowd").remove(0);
-    assert!(report.is_well() && report.bots == 4 && report.tally.updates > 100, "{report}");
+    assert!(report.passed() && report.bots == 4 && report.tally.updates > 100, "{report}");
 
     // The bots of another program ask which game it is, and say that they cannot play it.
     let bots = Command::new(env!("CARGO_BIN_EXE_tickwire")).args(["bots", &url]).output().expect("it runs");

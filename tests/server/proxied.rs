@@ -28,7 +28,7 @@ fn behind_a_proxy() -> ServerHandle {
 /// Asks from this address with these headers; gives the connection and the status.
 fn ask(server: &ServerHandle, from: &str, path: &str, headers: &str) -> (TcpStream, String) {
     let from: IpAddr = from.parse().expect("an address");
-    let mut stream = dial::dial(server.address(), Some(from)).expect("a connection");
+    let mut stream = dial::connect(server.address(), Some(from)).expect("a connection");
     stream.set_nonblocking(false).expect("a socket that waits");
     stream.set_read_timeout(Some(PATIENCE)).expect("a timeout");
     let request = format!("GET {path} HTTP/1.1\r\nHost: localhost\r\n{headers}\r\n");
@@ -197,7 +197,7 @@ fn the_flag_takes_several_and_the_log_names_the_client() {
         "{}",
         program.banner
     );
-    let mut stream = dial::dial(program.address, PROXY.parse().ok()).expect("a connection");
+    let mut stream = dial::connect(program.address, PROXY.parse().ok()).expect("a connection");
     stream.set_nonblocking(false).expect("a socket that waits");
     let request = format!("GET / HTTP/1.1\r\nHost: a\r\n{UPGRADE}X-Forwarded-For: 203.0.113.7\r\n\r\n");
     stream.write_all(request.as_bytes()).expect("sent");

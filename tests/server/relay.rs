@@ -32,7 +32,7 @@ fn listen() -> (TcpListener, SocketAddr) {
 }
 
 fn connect(to: SocketAddr, from: &str) -> TcpStream {
-    let stream = dial::dial(to, Some(from.parse().expect("an address"))).expect("a connection");
+    let stream = dial::connect(to, Some(from.parse().expect("an address"))).expect("a connection");
     stream.set_nonblocking(false).expect("a socket");
     patient(stream)
 }

@@ -27,7 +27,7 @@ const OTHER_THREADS: usize = 24;
 /// A connection from 127.9.`a`.`b`.
 fn from(server: SocketAddr, a: usize, b: usize) -> TcpStream {
     let address: IpAddr = format!("127.9.{a}.{b}").parse().expect("an address");
-    let stream = dial::dial(server, Some(address)).expect("a connection");
+    let stream = dial::connect(server, Some(address)).expect("a connection");
     stream.set_nonblocking(false).expect("a socket that waits");
     stream.set_read_timeout(Some(PATIENCE)).expect("a timeout");
     stream

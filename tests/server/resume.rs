@@ -66,7 +66,7 @@ fn a_kicked_client_and_an_absent_player_are_gone_though_they_have_a_key() {
     // By number: the name of one who has just left may still be taken.
     let kick = |player: u64| {
         let done = server.console().run(&format!("kick {player}"), Source::Terminal).expect("an answer");
-        assert!(done.done, "{}", done.text);
+        assert!(done.is_ok, "{}", done.text);
     };
     let (one, _, first) = Native::play_at(server.address(), PATH, "Ann");
     kick(first);
@@ -88,7 +88,7 @@ fn a_client_that_comes_back_is_told_what_it_missed_or_that_its_player_is_gone_an
     server.capture(CaptureTarget::File(file.0.clone())).expect("a new file");
     let run = |line: &str| {
         let done = server.console().run(line, Source::Terminal).expect("an answer");
-        assert!(done.done, "{}", done.text);
+        assert!(done.is_ok, "{}", done.text);
     };
     let (one, welcome, player) = Native::play_at(server.address(), PATH, "Ann");
     let since = welcome[7].clone();
@@ -132,8 +132,8 @@ fn returned(seat_time: Duration) -> ResumeReport {
 #[test]
 fn clients_that_come_back_all_the_time_get_their_own_players_and_those_that_do_not_are_counted() {
     let kept = returned(Duration::from_secs(60));
-    assert!(kept.is_well() && kept.same.len() as u64 == kept.returns, "{kept:?}");
+    assert!(kept.passed() && kept.same.len() as u64 == kept.returns, "{kept:?}");
     // Without a seat time, each connection is a new player.
     let lost = returned(Duration::ZERO);
-    assert!(!lost.is_well() && lost.lost == lost.returns && lost.same.is_empty(), "{lost:?}");
+    assert!(!lost.passed() && lost.lost == lost.returns && lost.same.is_empty(), "{lost:?}");
 }

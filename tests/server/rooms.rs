@@ -37,8 +37,8 @@ impl DynRoom<TcpTransport> for Fragile {
         self.room.tick(now, wants)
     }
 
-    fn anew(&self, epoch: String) -> Box<dyn DynRoom<TcpTransport>> {
-        self.room.anew(epoch)
+    fn restarted(&self, epoch: String) -> Box<dyn DynRoom<TcpTransport>> {
+        self.room.restarted(epoch)
     }
 }
 

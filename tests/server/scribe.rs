@@ -6,7 +6,7 @@ use std::time::Duration;
 use tickwire::capture::{self, Capture, TcpSide, Untrusted, WorldRecord};
 use tickwire::internal::connection::receiver::ObservedBytes;
 use tickwire::internal::games;
-use tickwire::internal::games::moo::world::{Identity, TickHz, World, code_hash};
+use tickwire::internal::games::moo::world::{Identity, TickHz, World, rules_hash};
 use tickwire::internal::server::net::recorder::capture_encoder::CaptureEncoder;
 use tickwire::internal::server::net::tap::{LostEvents, Run, Subscription, Tap};
 use tickwire::internal::server::room::WorldSnapshot;
@@ -45,12 +45,12 @@ impl Stage {
             about: games::INFO[0],
             tick: 0,
             identity: (*self.world.identity()).into(),
-            code_hash: code_hash(),
+            code_hash: rules_hash(),
             names: Vec::new(),
             bytes: self.world.snapshot().into(),
         };
         let frame = ((*b"frame").into(), Vec::new());
-        self.tap.ticked((&self.run, who(0).at, 0), 0, frame, Some(Arc::new(snapshot)));
+        self.tap.record_tick((&self.run, who(0).at, 0), 0, frame, Some(Arc::new(snapshot)));
         assert_eq!(self.write(), LostEvents::default());
     }
 
@@ -62,7 +62,7 @@ impl Stage {
     }
 
     fn lose(&mut self, lost: &LostEvents) {
-        self.scribe.lose(lost, &self.tap.introduce(&lost.opened), who(0).at);
+        self.scribe.write_loss(lost, &self.tap.reintroduce(&lost.opened), who(0).at);
     }
 
     /// Bytes of the first client.
@@ -71,7 +71,7 @@ impl Stage {
             who(1),
             ObservedBytes {
                 bytes,
-                begins,
+                starts_message: begins,
                 is_whole: true,
                 is_injected: false,
                 slack: std::time::Duration::ZERO,
@@ -133,18 +133,18 @@ fn clients_that_join_or_leave_during_a_loss_are_recorded_once_and_completely() {
     let mut stage = Stage::begin(4_000, 2);
     let tap = stage.tap.clone();
     tap.said(who(1), &[7; 5_000]);
-    tap.ended(who(2), "gone");
+    tap.record_close(who(2), "gone");
     for client in 3..5 {
         open(&tap, client);
         tap.said(who(client), b"\x82\x00");
     }
-    tap.ended(who(4), "gone");
+    tap.record_close(who(4), "gone");
     let lost = stage.write();
     assert_eq!((lost.missed.messages, &lost.opened, &lost.ended), (7, &[3].into(), &[2].into()));
     assert!(!lost.connections.contains_key(&4), "nothing is kept of a client that came and went");
     // What follows happens before the recorder has asked who is there.
     tap.said(who(1), b"\x82\x00");
-    tap.ended(who(1), "gone");
+    tap.record_close(who(1), "gone");
     open(&tap, 5);
     stage.lose(&lost);
     tap.said(who(3), b"\x82\x00");
@@ -156,10 +156,10 @@ fn clients_that_join_or_leave_during_a_loss_are_recorded_once_and_completely() {
     let expected = [(1, 3, 1, true), (2, 2, 0, false), (3, 3, 1, false), (5, 2, 0, false)];
     assert_eq!(told.collect::<Vec<_>>(), expected);
 
-    let one = tap.listen(Some(2), 1);
+    let one = tap.subscribe(Some(2), 1);
     (2..4).for_each(|client| open(&tap, client));
     let lost = one.take(Duration::ZERO).lost;
-    let came: Vec<u64> = tap.introduce(&lost.opened).iter().map(|seen| seen.client).collect();
+    let came: Vec<u64> = tap.reintroduce(&lost.opened).iter().map(|seen| seen.client).collect();
     assert_eq!(came, [2], "a listener to one client gets no other introductions");
 }
 
@@ -172,7 +172,7 @@ fn a_file_that_ends_before_a_tick_is_an_empty_capture() {
     listener.take(Duration::ZERO).items.iter().for_each(|seen| scribe.take(seen));
     scribe.finish();
     let read = capture::read(&scribe.writer.blocks).expect("a capture");
-    assert_eq!((read.packets.len(), read.cut_at, scribe.writer.packets), (0, None, 0));
+    assert_eq!((read.packets.len(), read.truncated_at, scribe.writer.packets), (0, None, 0));
 }
 
 #[test]
@@ -181,7 +181,7 @@ fn the_rest_of_a_message_that_a_file_begins_in_is_a_hole_in_it() {
     let (fragment, pong, last) = (b"\x02\x80key1", b"\x8a\x80key2", b"\x80\x80key3");
     stage.hear(&[&fragment[..], pong].concat(), true);
     stage.write();
-    stage.listener.renew();
+    stage.listener.request_worlds();
     stage.scribe.writer.blocks.clear();
     stage.begin_file();
     stage.hear(pong, false);
@@ -196,7 +196,7 @@ fn a_client_of_a_room_without_a_world_is_in_no_file() {
     let mut stage = Stage::begin(1 << 20, 1);
     stage.tap.add_room(&run("two"));
     open_with(&stage.tap, who(2), "two", b"GET /");
-    stage.listener.renew();
+    stage.listener.request_worlds();
     stage.write();
     stage.scribe.writer.blocks.clear();
     stage.begin_file();
@@ -231,7 +231,7 @@ fn a_plain_capture_has_packets_alone() {
     stage.write();
     let whole = stage.first();
     stage.scribe.is_plain = true;
-    stage.listener.renew();
+    stage.listener.request_worlds();
     stage.scribe.writer.blocks.clear();
     stage.begin_file();
     stage.hear(b"\x82\x80key1", true);

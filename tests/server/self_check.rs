@@ -96,7 +96,7 @@ fn clients_that_come_back_and_bots_in_lockstep_raise_no_alarm() {
         per_second: 20,
         time: Duration::from_millis(1_500),
     });
-    assert!(returned.expect("on this machine").is_well());
+    assert!(returned.expect("on this machine").passed());
     let crowd = |lockstep| CrowdPlan {
         url: url(),
         game: games::INFO[0],

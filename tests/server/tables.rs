@@ -176,7 +176,7 @@ fn the_inspector_opens_a_capture_by_its_own_tables() {
     recorded(&tables, &file);
     let bytes = fs::read(&file.0).expect("the file");
     let mut opened = opening::open(bytes).expect("a capture");
-    while opened.work(1 << 20) {}
+    while opened.advance(1 << 20) {}
     let about = opened.about();
     let connections = about["connections"].as_array().expect("connections");
     assert_eq!(connections.len(), 6, "{about}");

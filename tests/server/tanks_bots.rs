@@ -35,10 +35,10 @@ fn bots_play_and_everything_that_they_are_told_agrees_with_the_rules() {
     assert_eq!(server.stop(), 0);
     let [report] = &reports[..] else { panic!("one report for the dialect") };
     println!("{report}");
-    assert!(report.is_well() && report.bots == count, "{report}");
+    assert!(report.passed() && report.bots == count, "{report}");
     assert!(report.tally.updates > count as u64 * seconds * 20, "{report}");
     assert!(
-        report.tally.deeds.0.iter().any(|(name, _, seen)| *name == "shots_seen" && *seen > 0),
+        report.tally.stats.0.iter().any(|(name, _, seen)| *name == "shots_seen" && *seen > 0),
         "{report}"
     );
 }

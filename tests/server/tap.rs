@@ -38,7 +38,7 @@ pub fn open_with(tap: &Tap, who: EventSource, room: &str, request: &[u8]) {
         request.to_vec(),
         b"HTTP/1.1 101".to_vec(),
     );
-    tap.opened(who, &run(room), what);
+    tap.record_open(who, &run(room), what);
 }
 
 pub fn open(tap: &Tap, client: u64) {
@@ -53,7 +53,13 @@ fn hear(tap: &Tap, client: u64, bytes: &[u8]) {
 fn say(tap: &Tap, client: u64, bytes: &[u8], begins: bool, session: &[u8]) {
     tap.record_received(
         who(client),
-        ObservedBytes { bytes, begins, is_whole: true, is_injected: false, slack: Duration::ZERO },
+        ObservedBytes {
+            bytes,
+            starts_message: begins,
+            is_whole: true,
+            is_injected: false,
+            slack: Duration::ZERO,
+        },
         &|| session.to_vec(),
     );
 }
@@ -72,7 +78,7 @@ fn tick_of(tap: &Tap, room: &str, tick: u32) {
         bytes: format!("at {tick}").into_bytes().into(),
     };
     let frame = ((*b"frame").into(), Vec::new());
-    tap.ticked((&run(room), NOW, tick), u64::from(tick) * 2, frame, Some(Arc::new(snapshot)));
+    tap.record_tick((&run(room), NOW, tick), u64::from(tick) * 2, frame, Some(Arc::new(snapshot)));
 }
 
 /// What was taken, a word each.
@@ -103,26 +109,26 @@ fn takes(listener: &Subscription, expected: &[&str]) {
 #[test]
 fn only_clients_that_somebody_listens_to_are_wanted_and_all_listeners_share_one_copy() {
     let tap = Tap::default();
-    let wanted = || [1, 2, 3].map(|client| tap.wants(client));
+    let wanted = || [1, 2, 3].map(|client| tap.has_subscriber(client));
     (1..4).for_each(|client| open(&tap, client));
     assert_eq!((tap.is_on(), tap.wants_world(), wanted()), (false, false, [false; 3]));
     tap.record_received(
         who(1),
         ObservedBytes {
             bytes: b"hi",
-            begins: true,
+            starts_message: true,
             is_whole: true,
             is_injected: false,
             slack: Duration::ZERO,
         },
         &|| panic!("nobody listens"),
     );
-    let (one, same) = (tap.listen(Some(2), PLENTY), tap.listen(Some(2), PLENTY));
+    let (one, same) = (tap.subscribe(Some(2), PLENTY), tap.subscribe(Some(2), PLENTY));
     assert_eq!((tap.is_on(), tap.wants_world(), wanted()), (true, false, [false, true, false]));
     tap.said(who(2), b"hi");
     assert!(Arc::ptr_eq(&one.take(SOON).items[1], &same.take(SOON).items[1]));
-    let other = tap.listen(Some(3), PLENTY);
-    assert!(tap.wants(2) && tap.wants(3));
+    let other = tap.subscribe(Some(3), PLENTY);
+    assert!(tap.has_subscriber(2) && tap.has_subscriber(3));
     drop(other);
     assert_eq!(wanted(), [false, true, false]);
     let all = tap.subscribe_with_world(None, PLENTY);
@@ -136,14 +142,14 @@ fn only_clients_that_somebody_listens_to_are_wanted_and_all_listeners_share_one_
 #[test]
 fn one_client_or_all_are_heard_in_their_order() {
     let tap = Tap::default();
-    let (one, all) = (tap.listen(Some(2), PLENTY), tap.listen(None, PLENTY));
+    let (one, all) = (tap.subscribe(Some(2), PLENTY), tap.subscribe(None, PLENTY));
     for client in 1..3 {
         open(&tap, client);
         hear(&tap, client, b"hi");
         tap.said(who(client), b"you");
-        tap.ended(who(client), "bye");
+        tap.record_close(who(client), "bye");
         tap.said(who(client), b"late");
-        tap.ended(who(client), "again");
+        tap.record_close(who(client), "again");
     }
     takes(&one, &["opened 2", "2>hi", "2<you", "ended 2 bye"]);
     let taken = all.take(SOON);
@@ -154,7 +160,7 @@ fn one_client_or_all_are_heard_in_their_order() {
 fn a_tick_that_does_not_fit_is_reported_lost_to_listeners_of_the_world() {
     let tap = Tap::default();
     tap.add_room(&run(""));
-    let (world, clients) = (tap.subscribe_with_world(None, PLENTY), tap.listen(None, PLENTY));
+    let (world, clients) = (tap.subscribe_with_world(None, PLENTY), tap.subscribe(None, PLENTY));
     tick(&tap, 5);
     tap.record_lost_tick((&run(""), NOW, 6));
     tick(&tap, 7);
@@ -169,8 +175,8 @@ fn a_late_listener_gets_introductions_and_begins_with_a_whole_message() {
     let tap = Tap::default();
     open(&tap, 1);
     open(&tap, 2);
-    tap.ended(who(2), "gone");
-    let listener = tap.listen(None, PLENTY);
+    tap.record_close(who(2), "gone");
+    let listener = tap.subscribe(None, PLENTY);
     say(&tap, 1, b"rest", false, b"");
     tap.said(who(1), b"whole");
     say(&tap, 1, b"ne", true, b"");
@@ -183,7 +189,7 @@ fn the_world_comes_before_its_next_tick_and_sessions_before_what_follows() {
     let tap = Tap::default();
     tap.add_room(&run(""));
     open(&tap, 1);
-    let (listener, other) = (tap.subscribe_with_world(None, PLENTY), tap.listen(None, PLENTY));
+    let (listener, other) = (tap.subscribe_with_world(None, PLENTY), tap.subscribe(None, PLENTY));
     hear(&tap, 1, b"a");
     takes(&listener, &[]);
     tick(&tap, 5);
@@ -197,7 +203,7 @@ fn the_world_comes_before_its_next_tick_and_sessions_before_what_follows() {
         &[&["world at 5", "opened 1", "session", "1>a", "tick 5 10"], &after[..], &["tick 6 12"]].concat(),
     );
     takes(&other, &[&["opened 1", "1>a"], &after[..]].concat());
-    listener.renew();
+    listener.request_worlds();
     hear(&tap, 2, b"d");
     tick(&tap, 7);
     hear(&tap, 2, b"e");
@@ -218,7 +224,7 @@ fn events_of_each_room_that_precede_its_world_precede_the_part_with_the_worlds_o
     tap.remove_room(&run("c"));
     tick_of(&tap, "b", 70);
     takes(&listener, &["world at 70", "opened 2", "tick 70 140"]);
-    listener.renew();
+    listener.request_worlds();
     hear(&tap, 2, b"y");
     tick_of(&tap, "a", 2);
     hear(&tap, 1, b"z");
@@ -228,7 +234,7 @@ fn events_of_each_room_that_precede_its_world_precede_the_part_with_the_worlds_o
     let after = ["world at 2", "tick 2 4", "session", "1>z", "world at 71", "tick 71 142"];
     let taken = listener.take(SOON);
     assert_eq!((words(&taken), &taken.parts[..]), (after.map(str::to_owned).to_vec(), &[0][..]));
-    listener.renew();
+    listener.request_worlds();
     tick_of(&tap, "a", 3);
     hear(&tap, 2, b"v");
     tap.end();
@@ -242,7 +248,7 @@ fn a_listener_that_loses_events_while_it_waits_for_a_world_is_shown_all_worlds_a
     let listener = tap.subscribe_with_world(None, 4 * ITEM);
     ["a", "b"].iter().for_each(|room| tick_of(&tap, room, 1));
     listener.take(SOON);
-    listener.renew();
+    listener.request_worlds();
     (2..9).for_each(|tick| tick_of(&tap, "a", tick));
     let taken = listener.take(SOON);
     assert_eq!(words(&taken), ["world at 2", "tick 2 4", "tick 3 6", "tick 4 8"]);
@@ -256,7 +262,7 @@ fn a_listener_that_loses_events_while_it_waits_for_a_world_is_shown_all_worlds_a
 #[test]
 fn traffic_over_the_bound_is_counted_after_the_accepted_traffic() {
     let tap = Tap::default();
-    let listener = tap.listen(None, 3 * ITEM + 100);
+    let listener = tap.subscribe(None, 3 * ITEM + 100);
     open(&tap, 1);
     hear(&tap, 1, b"fits");
     tap.said(who(1), &[b'x'; 200]);
@@ -291,7 +297,7 @@ fn a_listener_that_loses_part_of_a_message_misses_the_rest_and_nothing_of_others
         tick(&tap, number);
         takes(&listener, &["2>hi", &format!("tick {number} {}", number * 2)]);
     }
-    tap.ended(who(1), "gone");
+    tap.record_close(who(1), "gone");
     let taken = listener.take(SOON);
     assert_eq!(
         taken.items[0].what,
@@ -304,7 +310,7 @@ fn a_listener_that_loses_part_of_a_message_misses_the_rest_and_nothing_of_others
 fn a_listener_that_does_not_drain_blocks_no_thread_and_keeps_at_most_its_bound() {
     let tap = Tap::default();
     tap.add_room(&run(""));
-    let (idle, busy) = (tap.subscribe_with_world(None, 10_000), tap.listen(None, PLENTY));
+    let (idle, busy) = (tap.subscribe_with_world(None, 10_000), tap.subscribe(None, PLENTY));
     open(&tap, 1);
     tick(&tap, 1);
     thread::scope(|scope| {
@@ -313,7 +319,7 @@ fn a_listener_that_does_not_drain_blocks_no_thread_and_keeps_at_most_its_bound()
         }
     });
     tick(&tap, 2);
-    idle.renew();
+    idle.request_worlds();
     tick(&tap, 3);
     assert_eq!(busy.take(SOON).items.len(), 2_001);
     let taken = idle.take(SOON);
@@ -328,15 +334,15 @@ fn a_listener_that_does_not_drain_blocks_no_thread_and_keeps_at_most_its_bound()
 #[test]
 fn the_end_is_found_behind_what_waits() {
     let tap = Tap::default();
-    let (listener, closed) = (tap.listen(None, PLENTY), tap.listen(None, PLENTY));
+    let (listener, closed) = (tap.subscribe(None, PLENTY), tap.subscribe(None, PLENTY));
     open(&tap, 1);
     closed.close();
     tap.end();
     let taken = listener.take(SOON);
-    assert!(taken.over && taken.items.len() == 1 && !tap.is_on());
-    assert!(closed.take(Duration::from_secs(60)).over);
+    assert!(taken.is_closed && taken.items.len() == 1 && !tap.is_on());
+    assert!(closed.take(Duration::from_secs(60)).is_closed);
     assert!(
-        tap.listen(None, PLENTY).take(Duration::from_secs(60)).over,
+        tap.subscribe(None, PLENTY).take(Duration::from_secs(60)).is_closed,
         "a listener that joins after the end"
     );
 }
@@ -345,7 +351,7 @@ fn the_end_is_found_behind_what_waits() {
 fn covered(head: &str) -> String {
     let tap = Tap::default();
     open_with(&tap, who(1), "", head.as_bytes());
-    let taken = tap.listen(None, PLENTY).take(SOON);
+    let taken = tap.subscribe(None, PLENTY).take(SOON);
     let EventKind::Opened { request, .. } = &taken.items[0].what else { panic!("{:?}", taken.items) };
     String::from_utf8(request.clone()).expect("text")
 }

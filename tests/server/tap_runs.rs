@@ -109,7 +109,7 @@ impl House {
             bytes: text.to_vec().into(),
         };
         let snapshot = wanted.snapshot.then(|| Arc::new(snapshot));
-        self.tap.ticked((run, Duration::ZERO, *tick), 0, (text, Vec::new()), snapshot);
+        self.tap.record_tick((run, Duration::ZERO, *tick), 0, (text, Vec::new()), snapshot);
         if wanted.snapshot {
             self.begun.insert(run.number);
         }
@@ -121,7 +121,7 @@ impl House {
         let number = self.runs * 1_000 + self.clients.len() as u64 + u64::from(self.said) * 1_000_000;
         let end = "192.0.2.7:50000".parse().expect("an address");
         let what = EventKind::opened((end, end), games::INFO[0], ("native", false), Vec::new(), Vec::new());
-        self.tap.opened(House::who(number), &run, what);
+        self.tap.record_open(House::who(number), &run, what);
         self.clients.push(Client { number, run });
         self.said += 1;
     }
@@ -140,7 +140,7 @@ impl House {
         } else {
             let piece = ObservedBytes {
                 bytes: text.as_bytes(),
-                begins: true,
+                starts_message: true,
                 is_whole: true,
                 is_injected: false,
                 slack: std::time::Duration::ZERO,
@@ -154,7 +154,7 @@ impl House {
 
     fn close(&mut self) {
         if let Some(client) = self.any_client().map(|at| self.clients.swap_remove(at)) {
-            self.tap.ended(House::who(client.number), "gone");
+            self.tap.record_close(House::who(client.number), "gone");
         }
     }
 }
@@ -237,14 +237,14 @@ fn run(seed: u64, bound_bytes: usize) -> Result<Files, String> {
     let mut files = Files::default();
     for _ in 0..STEPS {
         match house.chance.below(30) {
-            0 => listener.renew(),
+            0 => listener.request_worlds(),
             1..5 => files.take(&listener.take(Duration::ZERO))?,
             _ => house.step(),
         }
     }
     listener.close();
     let last = listener.take(Duration::ZERO);
-    assert!(last.over);
+    assert!(last.is_closed);
     files.take(&last)?;
     if let Some((text, times)) = files.messages.iter().find(|(_, times)| **times > 1) {
         return Err(format!("{text} was taken {times} times"));

@@ -115,7 +115,7 @@ impl Watcher {
             client["id"].as_u64()
         });
         self.say(&format!(r#"{{"watch":{id}}}"#));
-        self.inspector.watch(Some(id));
+        self.inspector.select_client(Some(id));
         let request = self.frame(|frame| frame["opcode"] == "upgrade");
         assert!(
             request["from"] == "client" && request["client"] == id,
@@ -171,7 +171,7 @@ fn a_watcher_of_a_room_is_shown_only_the_clients_of_that_room() {
     // What comes after both requests is of the second client alone.
     watcher.say(&format!(r#"{{"watch":{}}}"#, all[0]["id"]));
     watcher.say(&format!(r#"{{"watch":{}}}"#, all[1]["id"]));
-    watcher.inspector.watch(all[1]["id"].as_u64());
+    watcher.inspector.select_client(all[1]["id"].as_u64());
     assert_eq!(watcher.frame(|frame| frame["opcode"] == "upgrade")["client"], all[1]["id"]);
     watcher.say(&format!(r#"{{"watch":{}}}"#, all[0]["id"]));
     watcher.say(r#"{"own":"00112233445566778899aabbccddeeff"}"#);
@@ -182,7 +182,7 @@ fn a_watcher_of_a_room_is_shown_only_the_clients_of_that_room() {
 /// Connects from 127.9.0.`host`, sends a text frame without a mask, and waits for the end.
 fn break_a_rule(server: SocketAddr, host: u8, path: &str) {
     let from = format!("127.9.0.{host}").parse().expect("an address");
-    let mut stream = dial::dial(server, Some(from)).expect("a connection");
+    let mut stream = dial::connect(server, Some(from)).expect("a connection");
     stream.set_nonblocking(false).expect("a socket that waits");
     stream.set_read_timeout(Some(PATIENCE)).expect("a timeout");
     stream
@@ -210,7 +210,7 @@ fn an_ended_client_can_be_inspected_with_the_rule_that_closed_it() {
     assert_eq!((&ended["ended"], &ended["dialect"]), (&"mask_missing".into(), &"native".into()));
     let id = ended["id"].as_u64().expect("a number");
     watcher.say(&format!(r#"{{"watch":{id}}}"#));
-    watcher.inspector.watch(Some(id));
+    watcher.inspector.select_client(Some(id));
     let frames = watcher.hear("frames", |frames| frames.as_array().cloned());
     let shown: Vec<_> = frames.iter().map(|frame| (frame["from"].as_str(), frame["rule"].as_str())).collect();
     let (client, server_side) = (Some("client"), Some("server"));

@@ -23,7 +23,7 @@ struct Grants;
 
 impl Driver for Grants {
     fn answer(&mut self, _frames: &[u8]) {}
-    fn follow(&mut self, _lockstep: bool) {}
+    fn start_updates(&mut self, _lockstep: bool) {}
     fn join(&mut self, _profile: JoinRequest, _since: Option<u32>) -> Result<PlayerId, Denial> {
         Ok(PlayerId(7))
     }
@@ -35,7 +35,7 @@ impl Driver for Grants {
     ) -> Result<(), Denial> {
         Ok(())
     }
-    fn watch(&mut self, _player: Option<PlayerId>) {}
+    fn set_spectated(&mut self, _player: Option<PlayerId>) {}
 }
 
 /// How a connection ends: the rule, empty if the client closed; code and reason of the close frame.

@@ -63,7 +63,7 @@ impl<'c> ExplainedConnection<'c> {
         codes: &'c PacketTables,
         (otherwise, is_asked): (&'c Dialect, bool),
     ) -> io::Result<ExplainedConnection<'c>> {
-        let stream = dial::dial(dial::resolve(url)?, None)?;
+        let stream = dial::connect(dial::resolve(url)?, None)?;
         let path = url.target.split('?').next().unwrap_or_default();
         let mut conversation = match routes::find_by_room_tables(codes, path, None, None) {
             Err(_) if is_asked => Conversation::in_dialect(otherwise),
@@ -165,7 +165,7 @@ impl<'c> ExplainedConnection<'c> {
                 }
                 Err(error) if error.kind() == ErrorKind::Interrupted => {}
                 // The server's last bytes matter more.
-                Err(error) if is_gone(&error) => return Ok(()),
+                Err(error) if is_connection_lost(&error) => return Ok(()),
                 Err(error) => return Err(error),
             }
         }
@@ -182,7 +182,7 @@ impl<'c> ExplainedConnection<'c> {
             Ok(0) => self.end(),
             Ok(count) => self.receive(&buffer[..count])?,
             Err(error) if matches!(error.kind(), ErrorKind::WouldBlock | ErrorKind::Interrupted) => {}
-            Err(error) if is_gone(&error) => self.end(),
+            Err(error) if is_connection_lost(&error) => self.end(),
             Err(error) => return Err(error),
         }
         Ok(())
@@ -253,6 +253,6 @@ fn answer(item: &Explanation<'_>) -> Option<(Opcode, Vec<u8>)> {
     }
 }
 
-fn is_gone(error: &io::Error) -> bool {
+fn is_connection_lost(error: &io::Error) -> bool {
     matches!(error.kind(), ErrorKind::BrokenPipe | ErrorKind::ConnectionReset | ErrorKind::ConnectionAborted)
 }

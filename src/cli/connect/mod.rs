@@ -72,7 +72,7 @@ enum PacketFormat {
 
 /// Connects, and carries out the lines.
 pub fn run(args: &ConnectArgs, games: &GameList) -> Result<(), CliError> {
-    let codes = tables::load(args.codes.as_deref(), games)?;
+    let codes = tables::load_or_built_in(args.codes.as_deref(), games)?;
     let paths = game_paths(args, games);
     let (dialect, _) =
         tables::spoken_at(&codes, paths, &args.url, args.dialect.as_deref(), args.url.is_exact())?;
@@ -88,14 +88,14 @@ pub fn run(args: &ConnectArgs, games: &GameList) -> Result<(), CliError> {
     let live = ExplainedConnection::connect(&url, &codes, (&dialect, args.dialect.is_some()))
         .map_err(|error| format!("{url}: {error}"))?;
     let mut talk = PromptSession {
-        live,
+        connection: live,
         args,
         paint: args.color.paint(),
         is_terminal: io::stdin().is_terminal(),
         input: PollableStdin::open().map_err(failure)?,
         is_prompted: false,
-        lines: LineSplitter::within(limits::CONNECT_MAX_LINE_BYTES),
-        typed: VecDeque::new(),
+        lines: LineSplitter::with_max_bytes(limits::CONNECT_MAX_LINE_BYTES),
+        pending_lines: VecDeque::new(),
         is_input_over: false,
         line_number: 0,
         received_names: VecDeque::new(),
@@ -117,8 +117,8 @@ fn in_room(codes: &PacketTables, room: &str, paths: &[(&str, &str)]) -> PacketTa
 /// The paths of the game at the URL. If the dialect is given, or the server does not say what it
 /// plays, as other servers do not, they are those of the program's first game.
 fn game_paths(args: &ConnectArgs, games: &GameList) -> &'static [(&'static str, &'static str)] {
-    let first = games.kinds[0].about.paths;
-    if games.kinds.len() == 1 || args.dialect.is_some() {
+    let first = games.factories[0].about.paths;
+    if games.factories.len() == 1 || args.dialect.is_some() {
         return first;
     }
     let found = dial::resolve(&args.url).and_then(|to| room_list::game_of_room(&args.url, to));
@@ -147,7 +147,7 @@ fn check_quiet(quiet: &[String], dialect: &Dialect) -> Result<(), CliError> {
 
 /// A running conversation.
 struct PromptSession<'a, 'c> {
-    live: ExplainedConnection<'c>,
+    connection: ExplainedConnection<'c>,
     args: &'a ConnectArgs,
     paint: ColorMode,
     is_terminal: bool,
@@ -155,7 +155,7 @@ struct PromptSession<'a, 'c> {
     /// Whether the prompt is on the screen, with nothing known after it.
     is_prompted: bool,
     lines: LineSplitter,
-    typed: VecDeque<String>,
+    pending_lines: VecDeque<String>,
     is_input_over: bool,
     /// The number of the current line, from 1.
     line_number: usize,
@@ -167,33 +167,33 @@ impl PromptSession<'_, '_> {
     /// Waits for the response to the request.
     fn open(&mut self) -> Result<(), CliError> {
         let deadline = Instant::now() + limits::CONNECT_TIMEOUT;
-        while !self.live.is_open() && !self.live.is_over() {
+        while !self.connection.is_open() && !self.connection.is_over() {
             self.wait(Some(deadline), false)?;
-            self.show();
-            if Instant::now() >= deadline && !self.live.is_open() && !self.live.is_over() {
+            self.print_received();
+            if Instant::now() >= deadline && !self.connection.is_open() && !self.connection.is_over() {
                 let seconds = limits::CONNECT_TIMEOUT.as_secs();
                 return Err(format!("the server did not complete its response within {seconds} s"));
             }
         }
-        self.show();
-        if !self.live.is_over() {
+        self.print_received();
+        if !self.connection.is_over() {
             return Ok(());
         }
-        if let Some(text) = self.live.refusal() {
+        if let Some(text) = self.connection.refusal() {
             self.print_above_prompt(&format!("the response says: {}\n", escape::escape_line(&text)));
         }
-        let why = self.live.given_up().map_or(String::new(), |reason| format!(": {reason}"));
+        let why = self.connection.given_up().map_or(String::new(), |reason| format!(": {reason}"));
         Err(format!("the server did not accept the upgrade{why}"))
     }
 
     /// Carries out the lines until none is left.
     fn run_lines(&mut self) -> Result<(), CliError> {
         loop {
-            self.show();
-            if self.is_terminal && self.live.is_over() {
+            self.print_received();
+            if self.is_terminal && self.connection.is_over() {
                 return Ok(());
             }
-            let Some(line) = self.typed.pop_front() else {
+            let Some(line) = self.pending_lines.pop_front() else {
                 if self.is_input_over {
                     return Ok(());
                 }
@@ -202,7 +202,7 @@ impl PromptSession<'_, '_> {
                 continue;
             };
             self.line_number += 1;
-            let done = self.carry_out(&line);
+            let done = self.execute_line(&line);
             match done {
                 Ok(true) => {}
                 Ok(false) => return Ok(()),
@@ -213,11 +213,11 @@ impl PromptSession<'_, '_> {
     }
 
     /// Carries out a line; returns whether another may follow.
-    fn carry_out(&mut self, line: &str) -> Result<bool, CliError> {
+    fn execute_line(&mut self, line: &str) -> Result<bool, CliError> {
         if line.len() > limits::CONNECT_MAX_LINE_BYTES {
             return Err(format!("more than {} bytes", limits::CONNECT_MAX_LINE_BYTES));
         }
-        let speech = WireFormat { dialect: self.live.dialect(), json: self.live.is_json() };
+        let speech = WireFormat { dialect: self.connection.dialect(), json: self.connection.is_json() };
         match input::parse(line, speech)? {
             PromptCommand::Empty => {}
             PromptCommand::Quit => return Ok(false),
@@ -225,9 +225,11 @@ impl PromptSession<'_, '_> {
             PromptCommand::Packets => self.print_above_prompt(&self.packets()),
             PromptCommand::Wait(time) => self.pause(time)?,
             PromptCommand::Expect(name, time) => self.expect(&name, time)?,
-            _ if self.live.is_over() => return Err("the connection has ended".to_owned()),
-            PromptCommand::Frame(opcode, payload) => self.live.send(opcode, &payload).map_err(failure)?,
-            PromptCommand::Bytes(bytes) => self.live.send_bytes(&bytes).map_err(failure)?,
+            _ if self.connection.is_over() => return Err("the connection has ended".to_owned()),
+            PromptCommand::Frame(opcode, payload) => {
+                self.connection.send(opcode, &payload).map_err(failure)?
+            }
+            PromptCommand::Bytes(bytes) => self.connection.send_bytes(&bytes).map_err(failure)?,
         }
         Ok(true)
     }
@@ -235,9 +237,9 @@ impl PromptSession<'_, '_> {
     /// Shows the received frames, for this time or until the connection has ended.
     fn pause(&mut self, time: Duration) -> Result<(), CliError> {
         let deadline = Instant::now() + time;
-        while Instant::now() < deadline && !self.live.is_over() {
+        while Instant::now() < deadline && !self.connection.is_over() {
             self.wait(Some(deadline), false)?;
-            self.show();
+            self.print_received();
         }
         Ok(())
     }
@@ -247,14 +249,14 @@ impl PromptSession<'_, '_> {
         let time = time.unwrap_or(limits::CONNECT_EXPECT_TIMEOUT);
         let deadline = Instant::now() + time;
         loop {
-            self.show();
+            self.print_received();
             if let Some(place) =
                 self.received_names.iter().position(|names| names.iter().any(|known| known == name))
             {
                 self.received_names.drain(..=place);
                 return Ok(());
             }
-            if self.live.is_over() {
+            if self.connection.is_over() {
                 return Err(format!("expected {name}, but the connection has ended"));
             }
             if Instant::now() >= deadline {
@@ -266,29 +268,29 @@ impl PromptSession<'_, '_> {
 
     /// Closes the connection, and shows the server's answer.
     fn leave(&mut self) -> Result<(), CliError> {
-        if self.live.is_open() && !self.live.has_closed() {
+        if self.connection.is_open() && !self.connection.has_closed() {
             let code = CloseCode::NORMAL.get().to_be_bytes();
-            self.live.send(Opcode::Close, &code).map_err(failure)?;
+            self.connection.send(Opcode::Close, &code).map_err(failure)?;
         }
-        self.show();
+        self.print_received();
         self.pause(limits::CLOSE_TIMEOUT)?;
-        self.print_above_prompt(if self.live.is_over() {
+        self.print_above_prompt(if self.connection.is_over() {
             "the connection has ended\n"
         } else {
             "left; the server has not ended the connection\n"
         });
-        self.live.given_up().map_or(Ok(()), |reason| Err(reason.to_owned()))
+        self.connection.given_up().map_or(Ok(()), |reason| Err(reason.to_owned()))
     }
 
     /// Waits for the server, and for a line if one is wanted, until the deadline.
     fn wait(&mut self, deadline: Option<Instant>, wants_line: bool) -> Result<(), CliError> {
         let time = deadline.map(|deadline| deadline.saturating_duration_since(Instant::now()));
-        let socket = Some(self.live.socket()).filter(|_| !self.live.is_over());
+        let socket = Some(self.connection.socket()).filter(|_| !self.connection.is_over());
         let input = Some(&mut self.input).filter(|_| wants_line);
         let waited = os::poll_with_input(socket, input, time.unwrap_or(limits::CONNECT_IDLE_WAIT));
         let (is_spoken, is_typed) = waited.map_err(failure)?;
         if is_spoken {
-            self.live.read().map_err(failure)?;
+            self.connection.read().map_err(failure)?;
         }
         if is_typed { self.read_lines() } else { Ok(()) }
     }
@@ -304,17 +306,17 @@ impl PromptSession<'_, '_> {
         };
         let heard: Vec<String> = buffer[..count].iter().filter_map(|byte| self.lines.take(*byte)).collect();
         self.is_prompted &= heard.is_empty();
-        self.typed.extend(heard);
+        self.pending_lines.extend(heard);
         if count == 0 {
             self.is_input_over = true;
-            self.typed.extend(self.lines.end());
+            self.pending_lines.extend(self.lines.end());
         }
         Ok(())
     }
 
     /// Shows all frames sent and received.
-    fn show(&mut self) {
-        while let Some(item) = self.live.next_item() {
+    fn print_received(&mut self) {
+        while let Some(item) = self.connection.next_item() {
             let names = item.names();
             let is_quiet = names.iter().any(|name| self.args.quiet.contains(name));
             if !is_quiet {
@@ -348,7 +350,7 @@ impl PromptSession<'_, '_> {
 
     /// The packets that a client can send.
     fn packets(&self) -> String {
-        let dialect = self.live.dialect();
+        let dialect = self.connection.dialect();
         let line = |row: &Row| {
             let code = row.code(dialect.name()).map(ToString::to_string).unwrap_or_default();
             let arguments = grammar::format_arguments(&row.arguments);

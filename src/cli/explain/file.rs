@@ -68,7 +68,7 @@ pub fn run(
     }
     let missed = wanted.packet.filter(|_| is_silent);
     let missed = missed.map(|name| format!("there is no packet or frame {name:?} in this capture"));
-    let wrong: Vec<CliError> = missed.into_iter().chain(capture_walk::cut(capture)).collect();
+    let wrong: Vec<CliError> = missed.into_iter().chain(capture_walk::truncation_note(capture)).collect();
     if wrong.is_empty() { Ok(()) } else { Err(wrong.join("; ")) }
 }
 

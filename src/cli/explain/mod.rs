@@ -15,7 +15,7 @@ use clap::Args;
 
 use super::color::Color;
 use super::game_list::GameList;
-use super::output::{CliError, print, tell_error};
+use super::output::{CliError, print, print_error};
 use super::tables;
 use crate::limits;
 use crate::packet::{Dialect, PacketTables};
@@ -79,13 +79,13 @@ pub struct ExplainArgs {
 
 /// Prints the explanation.
 pub fn run(args: &ExplainArgs, games: &GameList) -> Result<(), CliError> {
-    let given = args.codes.as_deref().map(tables::given).transpose()?;
-    let pieces = match contents(&args.what)? {
+    let given = args.codes.as_deref().map(tables::load_from).transpose()?;
+    let pieces = match read_input(&args.what)? {
         Some((name, contents)) if input::is_capture(&contents) => {
             return explain_capture(args, &contents, given).map_err(|error| format!("{name}: {error}"));
         }
         Some((name, contents)) => input::read(&contents).map_err(|error| format!("{name}: {error}"))?,
-        None => vec![InputPiece { from: None, bytes: typed(&words(&args.what)?)? }],
+        None => vec![InputPiece { from: None, bytes: parse_hex_arguments(&words(&args.what)?)? }],
     };
     let codes = given.unwrap_or_else(|| Arc::clone(&games.codes));
     let dialect = dialect(args, &codes)?;
@@ -118,7 +118,7 @@ pub fn run(args: &ExplainArgs, games: &GameList) -> Result<(), CliError> {
 fn dialect<'c>(args: &ExplainArgs, codes: &'c PacketTables) -> Result<&'c Dialect, CliError> {
     match (&args.dialect, codes.default_dialect()) {
         (None, Some(dialect)) => Ok(dialect),
-        (asked, _) => Ok(tables::named(codes, asked.as_deref().unwrap_or(tables::DIALECT))?),
+        (asked, _) => Ok(tables::dialect_by_name(codes, asked.as_deref().unwrap_or(tables::DIALECT))?),
     }
 }
 
@@ -171,19 +171,19 @@ fn shown(explanation: &Explanation<'_>, form: OutputFormat, paint: ColorMode) ->
 /// The contents of a file or standard input, and its name; `None` if the bytes are on the command
 /// line. Text with a dot or a slash is a file name, since hexadecimal has neither; so is any other
 /// text that names an existing file.
-fn contents(what: &[OsString]) -> Result<Option<(String, Vec<u8>)>, CliError> {
+fn read_input(what: &[OsString]) -> Result<Option<(String, Vec<u8>)>, CliError> {
     let is_name = |word: &&OsString| {
         *word == "-" || word.to_str().is_none_or(|word| word.contains(['.', '/', std::path::MAIN_SEPARATOR]))
     };
     let (name, contents) = match what {
-        [dash] if dash == "-" => (STDIN.to_owned(), bounded(io::stdin().lock(), STDIN)?),
+        [dash] if dash == "-" => (STDIN.to_owned(), read_bounded(io::stdin().lock(), STDIN)?),
         [file] if is_name(&file) || is_file(file) => {
             let name = file.display().to_string();
             let opened = File::open(Path::new(file)).map_err(|error| format!("{name}: {error}"))?;
-            if let Some(note) = file.to_str().and_then(note) {
-                tell_error(&note);
+            if let Some(note) = file.to_str().and_then(hex_name_note) {
+                print_error(&note);
             }
-            let contents = bounded(opened, &name)?;
+            let contents = read_bounded(opened, &name)?;
             (name, contents)
         }
         words => {
@@ -208,7 +208,7 @@ fn is_file(name: &OsStr) -> bool {
 }
 
 /// The note on a file whose name is hexadecimal as well.
-fn note(file: &str) -> Option<String> {
+fn hex_name_note(file: &str) -> Option<String> {
     let bytes = explain::hex::parse(file).ok()?;
     let bytes = format!(" {}", explain::hex::print(&bytes));
     Some(format!("reading the file {file:?}; to explain the bytes instead: tickwire explain {bytes:?}"))
@@ -216,7 +216,7 @@ fn note(file: &str) -> Option<String> {
 
 /// Parses hexadecimal from the command line. If the text looks like a missing file, the error names
 /// it.
-fn typed(what: &[String]) -> Result<Vec<u8>, CliError> {
+fn parse_hex_arguments(what: &[String]) -> Result<Vec<u8>, CliError> {
     explain::hex::parse(&what.join(" ")).map_err(|error| match what {
         [name] if may_be_meant_as_file(name) => {
             format!("there is no file {name:?}, and as hexadecimal it is invalid: {error}")
@@ -232,7 +232,7 @@ fn may_be_meant_as_file(text: &str) -> bool {
     text.chars().count() <= NAME_CHARS && !text.chars().all(is_of_hex)
 }
 
-fn bounded(reader: impl Read, name: &str) -> Result<Vec<u8>, CliError> {
+fn read_bounded(reader: impl Read, name: &str) -> Result<Vec<u8>, CliError> {
     let mut contents = Vec::new();
     let mut reader = reader.take(limits::EXPLAIN_PASTED_BYTES + 1);
     reader.read_to_end(&mut contents).map_err(|error| format!("{name}: {error}"))?;
@@ -259,7 +259,7 @@ mod tests {
     fn invalid_hexadecimal_may_be_a_missing_file() {
         let refused = |words: &[&str]| {
             let words: Vec<String> = words.iter().map(|word| (*word).to_owned()).collect();
-            typed(&words).expect_err("it is no hexadecimal")
+            parse_hex_arguments(&words).expect_err("it is no hexadecimal")
         };
         assert_eq!(
             refused(&["zz"]),

@@ -39,7 +39,7 @@ struct Counts {
     /// Lines in the queue or being written.
     waiting: AtomicUsize,
     /// Lines left out since the last one that was written.
-    left_out: AtomicU64,
+    dropped: AtomicU64,
 }
 
 /// The writer into which a thread puts its lines.
@@ -82,7 +82,7 @@ impl Write for Queue {
         let waiting = self.counts.waiting.fetch_add(1, Ordering::AcqRel);
         if waiting >= self.room || self.lines.try_send(line.to_vec()).is_err() {
             self.counts.waiting.fetch_sub(1, Ordering::AcqRel);
-            self.counts.left_out.fetch_add(1, Ordering::AcqRel);
+            self.counts.dropped.fetch_add(1, Ordering::AcqRel);
         }
         Ok(line.len())
     }
@@ -172,7 +172,7 @@ fn write_lines(queued: &Receiver<Vec<u8>>, counts: &Counts, kinds: &CallSiteLimi
             Err(RecvTimeoutError::Timeout) => continue,
             Err(RecvTimeoutError::Disconnected) => return,
         };
-        let left_out = counts.left_out.swap(0, Ordering::AcqRel);
+        let left_out = counts.dropped.swap(0, Ordering::AcqRel);
         if left_out > 0 {
             let _ = writeln!(
                 out,

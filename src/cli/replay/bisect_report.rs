@@ -9,7 +9,7 @@ use crate::tools::replay::{BisectReport, Divergence, ForeignChecksum};
 const NAMES: [&str; 2] = ["the first", "the second"];
 
 /// The rooms of both, and what only one of them has.
-pub(super) fn as_text(bisected: &BisectReport) -> String {
+pub(super) fn bisect_as_text(bisected: &BisectReport) -> String {
     let mut text = String::new();
     for (name, offset) in NAMES.iter().zip(bisected.cut_at) {
         if let Some(offset) = offset {
@@ -21,14 +21,14 @@ pub(super) fn as_text(bisected: &BisectReport) -> String {
             let _ = writeln!(text, "{name} has truncated packets (snapshot length) from packet {packet} on");
         }
     }
-    let has_names = bisected.rooms.len() > 1 || bisected.only.iter().any(|only| !only.is_empty());
+    let has_names = bisected.rooms.len() > 1 || bisected.unmatched_rooms.iter().any(|only| !only.is_empty());
     for (name, parting) in &bisected.rooms {
         if has_names || !name.is_empty() {
             let _ = writeln!(text, "{}", room(name));
         }
         write_room(&mut text, parting);
     }
-    for (which, only) in NAMES.iter().zip(&bisected.only) {
+    for (which, only) in NAMES.iter().zip(&bisected.unmatched_rooms) {
         only.iter().for_each(|name| _ = writeln!(text, "only in {which}: {}", room(name)));
     }
     text

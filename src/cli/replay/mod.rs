@@ -17,7 +17,7 @@ use std::process::ExitCode;
 use clap::Args;
 
 use super::game_list::GameList;
-use super::output::{CliError, print, tell_error, written};
+use super::output::{CliError, check_written, print, print_error};
 use super::tables;
 use super::{playback, value_parsers};
 use crate::connection::WireFormat;
@@ -58,7 +58,7 @@ pub struct ReplayArgs {
     #[arg(long, conflicts_with_all = ["diff", "to_tick", "bisect", "json"])]
     serve: bool,
     /// Loopback address and port to listen on with --serve; port 0 picks a free port.
-    #[arg(long, value_name = "ADDR:PORT", default_value = "127.0.0.1:3000", value_parser = value_parsers::bind, requires = "serve")]
+    #[arg(long, value_name = "ADDR:PORT", default_value = "127.0.0.1:3000", value_parser = value_parsers::parse_bind, requires = "serve")]
     listen: SocketAddr,
     /// Replay nothing: write the packets of FILE without the records of the world, for tcpdump and other tools that read one link
     /// type in a file. An existing file is not overwritten; - is standard output.
@@ -83,12 +83,12 @@ enum ReplayReportError {
 pub fn run(args: &ReplayArgs, games: &GameList) -> ExitCode {
     if args.serve {
         let Err(reason) = playback::run(&args.file, args.listen, games) else { return ExitCode::SUCCESS };
-        tell_error(&reason);
+        print_error(&reason);
         return ExitCode::from(NO_VERDICT);
     }
     if let Some(out) = &args.packets {
         let Err(reason) = write_packets(&args.file, out) else { return ExitCode::SUCCESS };
-        tell_error(&reason);
+        print_error(&reason);
         return ExitCode::from(NO_VERDICT);
     }
     let compared = match &args.bisect {
@@ -106,18 +106,18 @@ pub fn run(args: &ReplayArgs, games: &GameList) -> ExitCode {
         Err(refusal) => {
             match refusal {
                 ReplayReportError::NotReplayable(reason) if args.json => {
-                    print(&format!("{:#}\n", json::refused(&reason)))
+                    print(&format!("{:#}\n", json::error_json(&reason)))
                 }
                 ReplayReportError::NotReplayable(reason) => print(&format!("not replayable: {reason}\n")),
-                ReplayReportError::Unreadable(reason) => tell_error(&reason),
+                ReplayReportError::Unreadable(reason) => print_error(&reason),
             }
             ExitCode::from(NO_VERDICT)
         }
     };
-    match written() {
+    match check_written() {
         Ok(()) => status,
         Err(reason) => {
-            tell_error(&reason);
+            print_error(&reason);
             ExitCode::from(NO_VERDICT)
         }
     }
@@ -138,7 +138,7 @@ fn write_packets(file: &Path, out: &Path) -> Result<(), CliError> {
 
 fn report(args: &ReplayArgs, games: &GameList) -> Result<Vec<(Untrusted, Report)>, ReplayReportError> {
     let given =
-        args.codes.as_deref().map(tables::given).transpose().map_err(ReplayReportError::Unreadable)?;
+        args.codes.as_deref().map(tables::load_from).transpose().map_err(ReplayReportError::Unreadable)?;
     let asked = ReplayOptions {
         fields: args.diff,
         to_tick: args.to_tick,
@@ -146,7 +146,7 @@ fn report(args: &ReplayArgs, games: &GameList) -> Result<Vec<(Untrusted, Report)
     };
     if asked == ReplayOptions::default()
         && args.file.as_os_str() != STDIN_ARG
-        && let Ok(rooms) = streaming::reports(&args.file, &games.about(), given.clone())
+        && let Ok(rooms) = streaming::streaming_reports(&args.file, &games.about(), given.clone())
     {
         return Ok(rooms);
     }
@@ -181,9 +181,9 @@ fn bisect_report(
     let bisected = replay::bisect(&captures[0], &captures[1], &games.about());
     let bisected = bisected.map_err(ReplayReportError::NotReplayable)?;
     let text = if args.json {
-        format!("{:#}\n", json::bisected(&bisected))
+        format!("{:#}\n", json::bisect_json(&bisected))
     } else {
-        bisect_report::as_text(&bisected)
+        bisect_report::bisect_as_text(&bisected)
     };
     Ok((text, bisected.is_same()))
 }
@@ -195,8 +195,8 @@ fn fields_as_text(fields: &FieldDiffs) -> String {
         Some(tick) => _ = writeln!(text, "fields after tick {tick}: recorded, not replayed"),
         None => text.push_str("fields: none differs between the decoded commands and the recorded ones\n"),
     }
-    fields.places.iter().for_each(|place| _ = writeln!(text, "  {place}"));
-    if let Some(tick) = fields.foreign {
+    fields.diffs.iter().for_each(|place| _ = writeln!(text, "  {place}"));
+    if let Some(tick) = fields.first_foreign_tick {
         let _ = writeln!(
             text,
             "from tick {tick} on, the recorded commands lead to another checksum than the recorded one: the program that \
@@ -269,7 +269,7 @@ fn as_text(report: &Report) -> String {
             report.first_tick
         ));
     }
-    if let Some(offset) = report.cut_at {
+    if let Some(offset) = report.ends_at_byte {
         text.push_str(&format!(
             "the file ends in the middle of the block at byte {offset}: this report covers the part before it\n"
         ));

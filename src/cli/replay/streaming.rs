@@ -20,7 +20,7 @@ const CHUNK_BYTES: usize = 256 * 1024;
 ///
 /// # Errors
 /// [`NeedsFullReplay`]: it is no file that can be read twice, or something in it needs another look.
-pub(super) fn reports(
+pub(super) fn streaming_reports(
     file: &Path,
     games: &[&'static GameInfo],
     given: Option<Arc<PacketTables>>,
@@ -35,7 +35,7 @@ pub(super) fn reports(
         let worlds = scope.spawn(move || {
             let mut worlds = WorldRunner::new(games);
             records.iter().try_for_each(|records| worlds.run(&records))?;
-            Ok(worlds.ran())
+            Ok(worlds.results())
         });
         let (pass, rest) = read(source, StreamingReplay::new(games, given), send)?;
         pass.finish(rest, || worlds.join().unwrap_or(Err(NeedsFullReplay)))

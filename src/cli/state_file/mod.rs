@@ -120,7 +120,7 @@ impl StateFile {
             return (game.begin)(identity, options);
         };
         let title = if name.is_empty() { "the default room".to_owned() } else { format!("room {name}") };
-        match (game.carry)(identity, &kept, options.clone()) {
+        match (game.migrate_room)(identity, &kept, options.clone()) {
             Ok((room, changes)) => {
                 let (tick, players) = (room.handle().tick(), count_noun(kept.keys.len(), "player"));
                 self.reports

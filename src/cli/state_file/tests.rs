@@ -38,7 +38,7 @@ impl Drop for Home {
 }
 
 fn worlds(names: &[&str]) -> Vec<(String, SavedRoom)> {
-    let kept = |name: &str| SavedRoom { named: format!("world of {name}").into_bytes(), keys: Vec::new() };
+    let kept = |name: &str| SavedRoom { state: format!("world of {name}").into_bytes(), keys: Vec::new() };
     names.iter().map(|name| ((*name).to_owned(), kept(name))).collect()
 }
 

@@ -41,7 +41,7 @@ pub struct TablesArgs {
 
 /// Prints the tables.
 pub fn run(args: &TablesArgs, games: &GameList) -> Result<(), CliError> {
-    let codes = load(args.codes.as_deref(), games)?;
+    let codes = load_or_built_in(args.codes.as_deref(), games)?;
     let format = match args.format.as_str() {
         "markdown" => TablesFormat::Markdown,
         "json" => TablesFormat::Json,
@@ -57,8 +57,8 @@ pub fn run(args: &TablesArgs, games: &GameList) -> Result<(), CliError> {
 ///
 /// # Errors
 /// As [`given`].
-pub fn load(tables: Option<&Path>, games: &GameList) -> Result<Arc<PacketTables>, CliError> {
-    tables.map_or_else(|| Ok(Arc::clone(&games.codes)), given)
+pub fn load_or_built_in(tables: Option<&Path>, games: &GameList) -> Result<Arc<PacketTables>, CliError> {
+    tables.map_or_else(|| Ok(Arc::clone(&games.codes)), load_from)
 }
 
 /// The tables of a directory, every `.tsv` file in it and in its folders, in the order of their paths; or
@@ -67,7 +67,7 @@ pub fn load(tables: Option<&Path>, games: &GameList) -> Result<Arc<PacketTables>
 /// # Errors
 /// The directory or a file cannot be read, or a table is invalid; the message names the
 /// file, the line and the reason.
-pub fn given(folder: &Path) -> Result<Arc<PacketTables>, CliError> {
+pub fn load_from(folder: &Path) -> Result<Arc<PacketTables>, CliError> {
     let unreadable = |path: &Path, error: std::io::Error| format!("{}: {error}", path.display());
     let is_table = |path: &Path| path.extension().is_some_and(|extension| extension == "tsv");
     if folder.is_file() && is_table(folder) {
@@ -80,7 +80,7 @@ pub fn given(folder: &Path) -> Result<Arc<PacketTables>, CliError> {
         let opened = File::open(folder).map(|file| file.take(limits::CAPTURE_TABLES_BYTES));
         let read = opened.and_then(|mut file| file.read_to_end(&mut bytes));
         read.map_err(|error| unreadable(folder, error))?;
-        return carried(&bytes).map_err(|why| format!("{}: {why}", folder.display()));
+        return tables_of_capture(&bytes).map_err(|why| format!("{}: {why}", folder.display()));
     }
     let entries = |folder: &Path| -> Result<Vec<PathBuf>, CliError> {
         let entries = fs::read_dir(folder).map_err(|error| unreadable(folder, error))?;
@@ -104,7 +104,7 @@ pub fn given(folder: &Path) -> Result<Arc<PacketTables>, CliError> {
 }
 
 /// The tables that a capture carries, of which this is the beginning.
-fn carried(bytes: &[u8]) -> Result<Arc<PacketTables>, String> {
+fn tables_of_capture(bytes: &[u8]) -> Result<Arc<PacketTables>, String> {
     let neither = "neither a directory of .tsv files, nor one such file, nor a capture";
     if let Some(packed) = capture::compressed_file::format(bytes) {
         return Err(packed.to_string());
@@ -120,7 +120,7 @@ fn carried(bytes: &[u8]) -> Result<Arc<PacketTables>, String> {
 ///
 /// # Errors
 /// No dialect has this name; the message lists the existing ones.
-pub fn named<'c>(codes: &'c PacketTables, name: &str) -> Result<&'c Arc<Dialect>, CliError> {
+pub fn dialect_by_name<'c>(codes: &'c PacketTables, name: &str) -> Result<&'c Arc<Dialect>, CliError> {
     codes.dialects().find(|dialect| dialect.name() == name).ok_or_else(|| {
         let known: Vec<&str> = codes.dialects().map(|dialect| dialect.name()).collect();
         format!("unknown dialect {name:?}; the dialects are {}", known.join(", "))
@@ -133,7 +133,7 @@ pub fn named<'c>(codes: &'c PacketTables, name: &str) -> Result<&'c Arc<Dialect>
 ///
 /// # Errors
 /// The dialect does not exist, or the path names another one than requested.
-pub fn spoken(
+pub fn dialect_at_url(
     codes: &PacketTables,
     paths: &[(&str, &str)],
     url: &Url,
@@ -154,7 +154,7 @@ pub fn spoken_at(
     is_endpoint: bool,
 ) -> Result<(Arc<Dialect>, bool), CliError> {
     let first = paths.first().map_or("", |(_, dialect)| dialect);
-    let asked_dialect = named(codes, asked.unwrap_or(first));
+    let asked_dialect = dialect_by_name(codes, asked.unwrap_or(first));
     let head = RequestHead {
         method: "GET".to_owned(),
         target: url.target.clone(),
@@ -184,7 +184,7 @@ mod tests {
 
     fn asked_at(url: &str, asked: Option<&str>) -> Result<(String, bool), CliError> {
         let (dialect, json) =
-            spoken(&PacketTables::builtin(), &DEFAULT_PATHS, &url.parse().expect("a URL"), asked)?;
+            dialect_at_url(&PacketTables::builtin(), &DEFAULT_PATHS, &url.parse().expect("a URL"), asked)?;
         Ok((dialect.name().to_owned(), json))
     }
 

@@ -11,7 +11,7 @@ use crate::packet::{Code, Direction, PacketTables, Row};
 
 /// The beginning of the file: what a message is, and the types that all packets share. `TO_SERVER` and
 /// `TO_CLIENT` stand for the types of the first dialect.
-const HEAD: &str = "\
+const TS_HEAD: &str = "\
 // The packets of a tickwire server as types, printed by `tickwire codes --format typescript`. When the
 // packet tables change, print this file again.
 //
@@ -34,7 +34,7 @@ export type Packet<Side> = { [Name in keyof Side]: { name: Name; values: Side[Na
 pub fn print(codes: &PacketTables) -> String {
     let first = codes.tables.iter().flat_map(|table| &table.dialects).next();
     let first = first.map_or("", String::as_str);
-    let mut out = HEAD
+    let mut out = TS_HEAD
         .replace("TO_SERVER", &type_name(first, Direction::ToServer))
         .replace("TO_CLIENT", &type_name(first, Direction::ToClient));
     for table in &codes.tables {

@@ -18,7 +18,7 @@ macro_rules! parts {
 }
 
 /// What precedes the tables.
-const HEAD: &str = include_str!("../../../scripts/wireshark/parts/1-head.lua");
+const LUA_HEAD: &str = include_str!("../../../scripts/wireshark/parts/1-head.lua");
 /// What follows them.
 const PARTS: [&str; 11] = parts! {
     "3-msgpack.lua" "4-json.lua" "5-types.lua" "6-walk.lua" "7-glance.lua" "8-dissect.lua" "8-frames.lua"
@@ -29,7 +29,7 @@ const LUA_TAIL: &str = include_str!("../../../scripts/wireshark/parts/9-world.lu
 
 /// The whole file.
 pub fn print(codes: &PacketTables) -> String {
-    let mut out = HEAD.to_owned();
+    let mut out = LUA_HEAD.to_owned();
     out.push_str("-- table:begin, from packet_codes/\nlocal TABLES = {\n");
     codes.tables.iter().for_each(|one| out.push_str(&table(one)));
     out.push_str("}\n-- table:end\n\n-- rules:begin, from src/ws/ and src/packet/\nlocal RULES = {\n");

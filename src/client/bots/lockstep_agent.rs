@@ -9,7 +9,7 @@ use super::shared_world::{SharedWorldHandle, SharedWorlds};
 use crate::client::lockstep_follower::{FollowEvent, LockstepFollower};
 use crate::game::bots::{Agent, AgentOutput, BotStats, Tolerance, ViewStats};
 use crate::game::command_acks::{ACCEPTED, REJECTED};
-use crate::game::lockstep_packets::{CHECKSUM, COMMAND_FRAME, MODE, SNAPSHOT, STATE_SYNC};
+use crate::game::lockstep_packets::{CHECKSUM, COMMAND_FRAME, MODE_LOCKSTEP, SNAPSHOT, STATE_SYNC};
 use crate::game::{GameInfo, Messages};
 use crate::limits;
 use crate::packet::{DecodedPacket, Dialect, Direction, Value};
@@ -27,7 +27,7 @@ pub struct LockstepAgent<A> {
     is_resync: bool,
     /// What became of commands, with the tick in which they run. It is told before that tick, as in a stream:
     /// a client in lockstep may get the frames of several ticks at once, behind the answers of all of them.
-    answers: VecDeque<(u32, Vec<u8>)>,
+    held_acks: VecDeque<(u32, Vec<u8>)>,
     sharing: Option<WorldSharing>,
     /// Reports that name its player.
     desyncs: u64,
@@ -52,7 +52,7 @@ impl<A: Agent> LockstepAgent<A> {
             dialect,
             messages: Messages::default(),
             is_resync: false,
-            answers: VecDeque::new(),
+            held_acks: VecDeque::new(),
             sharing: None,
             desyncs: 0,
         }
@@ -84,7 +84,7 @@ impl<A: Agent> LockstepAgent<A> {
         };
         let mut values = packet.values.clone();
         let mode = values[at].as_u64().unwrap_or_default();
-        values[at] = Value::from(mode | u64::from(MODE));
+        values[at] = Value::from(mode | u64::from(MODE_LOCKSTEP));
         self.dialect.encode(Direction::ToServer, "hello", &values).unwrap_or(message)
     }
 
@@ -129,10 +129,10 @@ impl<A: Agent> LockstepAgent<A> {
         if !may_share {
             return;
         }
-        let Some(own) = self.follower.release() else { return };
+        let Some(own) = self.follower.detach_world() else { return };
         match SharedWorldHandle::of(&sharing.worlds, &sharing.epoch, own) {
             Ok(share) => sharing.share = Some(share),
-            Err(own) => self.follower.take_back(own),
+            Err(own) => self.follower.attach_world(own),
         }
     }
 
@@ -191,7 +191,7 @@ impl<A: Agent> LockstepAgent<A> {
 impl<A: Agent> LockstepAgent<A> {
     /// Keeps an answer until its tick. Returns whether the packet is one.
     fn hold_ack(&mut self, packet: &DecodedPacket<'_>) -> bool {
-        let before = self.answers.back().map_or(0, |(tick, _)| *tick);
+        let before = self.held_acks.back().map_or(0, |(tick, _)| *tick);
         let tick = match packet.row.name.as_str() {
             // Groups of the first sequence, the number of commands, the tick.
             ACCEPTED => {
@@ -202,11 +202,11 @@ impl<A: Agent> LockstepAgent<A> {
             REJECTED => before,
             _ => return false,
         };
-        if self.answers.len() >= limits::LOCKSTEP_MAX_HELD_ACKS || self.ticks() > tick {
+        if self.held_acks.len() >= limits::LOCKSTEP_MAX_HELD_ACKS || self.ticks() > tick {
             return false;
         }
         let message = self.dialect.encode(Direction::ToClient, &packet.row.name, &packet.values);
-        self.answers.extend(message.ok().map(|message| (tick.max(before), message)));
+        self.held_acks.extend(message.ok().map(|message| (tick.max(before), message)));
         true
     }
 
@@ -220,7 +220,7 @@ impl<A: Agent> LockstepAgent<A> {
     /// Tells the answers to the commands that have run.
     fn deliver_acks(&mut self, now: Duration, out: &mut AgentOutput) {
         let ticks = self.ticks();
-        while let Some((_, message)) = self.answers.pop_front_if(|(tick, _)| *tick < ticks) {
+        while let Some((_, message)) = self.held_acks.pop_front_if(|(tick, _)| *tick < ticks) {
             if let Ok(packet) = self.dialect.decode(Direction::ToClient, &message) {
                 self.agent.on_packet(&packet, now, out);
             }
@@ -261,12 +261,12 @@ impl<A: Agent> Agent for LockstepAgent<A> {
         self.agent.view_stats()
     }
 
-    fn excuse(&mut self, excuse: Tolerance) {
-        self.agent.excuse(excuse);
+    fn tolerate(&mut self, excuse: Tolerance) {
+        self.agent.tolerate(excuse);
     }
 
-    fn take_deeds(&mut self) -> BotStats {
-        let mut deeds = self.agent.take_deeds();
+    fn take_stats(&mut self) -> BotStats {
+        let mut deeds = self.agent.take_stats();
         let shared = self.sharing.as_ref().map_or(0, |sharing| sharing.checksums);
         let checksums = self.follower.counts().checksums + shared;
         deeds.0.push(("checksums", "checksums sent", checksums));

@@ -31,7 +31,7 @@ pub enum BotStage {
 /// Observes a bot's traffic.
 pub trait BotObserver {
     /// The numbers of bytes received and to be sent.
-    fn moved(&mut self, received: usize, sent: usize) {
+    fn on_bytes(&mut self, received: usize, sent: usize) {
         let _ = (received, sent);
     }
 
@@ -42,12 +42,12 @@ pub trait BotObserver {
     fn on_received(&mut self) {}
 
     /// What the agent sees after a packet, which arrived `now`, and whether that was an update.
-    fn sees(&mut self, saw_update: bool, sight: ViewStats, now: Duration) {
+    fn on_view(&mut self, saw_update: bool, sight: ViewStats, now: Duration) {
         let _ = (saw_update, sight, now);
     }
 
     /// The agent has found a fault.
-    fn fault(&mut self, fault: ServerFault) {
+    fn on_fault(&mut self, fault: ServerFault) {
         self.error(fault.rule, fault.detail);
     }
 
@@ -57,7 +57,7 @@ pub trait BotObserver {
     }
 
     /// The connection ended before the bot wanted it to.
-    fn ended(&mut self, reason: &str) {
+    fn on_closed(&mut self, reason: &str) {
         let _ = reason;
     }
 }
@@ -72,18 +72,18 @@ pub struct Bot<A, W = ()> {
     /// Whether its endpoint is one of `?format=json`.
     pub is_json: bool,
     stage: BotStage,
-    outcome: AgentOutput,
+    output: AgentOutput,
     /// The agent.
     pub agent: A,
     /// The observer.
-    pub witness: W,
+    pub observer: W,
 }
 
 impl<A: Agent, W: BotObserver> Bot<A, W> {
     /// A bot on a new link.
     pub fn new(link: ClientConnection, dialect: Arc<Dialect>, agent: A, witness: W) -> Bot<A, W> {
         let (stage, outcome) = (BotStage::Connecting, AgentOutput::default());
-        Bot { link, dialect, is_json: false, stage, outcome, agent, witness }
+        Bot { link, dialect, is_json: false, stage, output: outcome, agent, observer: witness }
     }
 
     /// The bot's stage.
@@ -93,7 +93,7 @@ impl<A: Agent, W: BotObserver> Bot<A, W> {
 
     /// Takes bytes of the server that arrived `now`.
     pub fn receive(&mut self, bytes: &[u8], now: Duration) {
-        self.witness.moved(bytes.len(), 0);
+        self.observer.on_bytes(bytes.len(), 0);
         self.link.receive(bytes);
         self.take_events(now);
     }
@@ -111,8 +111,8 @@ impl<A: Agent, W: BotObserver> Bot<A, W> {
     /// Lets the agent act, if it plays.
     pub fn act(&mut self, now: Duration) {
         if self.stage == BotStage::Playing {
-            self.agent.act(now, &mut self.outcome);
-            self.carry_out();
+            self.agent.act(now, &mut self.output);
+            self.apply_agent_output();
         }
     }
 
@@ -136,20 +136,20 @@ impl<A: Agent, W: BotObserver> Bot<A, W> {
     pub fn drain_output(&mut self, into: &mut Vec<u8>) {
         let before = into.len();
         self.link.drain_output(into);
-        self.witness.moved(0, into.len() - before);
+        self.observer.on_bytes(0, into.len() - before);
     }
 
     /// Sends what the agent says, and shows what it finds wrong.
-    fn carry_out(&mut self) {
-        for message in self.outcome.packets.drain(..) {
-            self.witness.said();
+    fn apply_agent_output(&mut self) {
+        for message in self.output.packets.drain(..) {
+            self.observer.said();
             if !self.is_json {
                 self.link.send_binary(&message);
             } else if let Ok(text) = self.dialect.json_from_msgpack(Direction::ToServer, &message) {
                 self.link.send_text(&text);
             }
         }
-        self.outcome.faults.drain(..).for_each(|fault| self.witness.fault(fault));
+        self.output.faults.drain(..).for_each(|fault| self.observer.on_fault(fault));
     }
 
     fn take_events(&mut self, now: Duration) {
@@ -158,8 +158,8 @@ impl<A: Agent, W: BotObserver> Bot<A, W> {
             let heard = match self.link.next_event() {
                 Ok(None) => return,
                 Ok(Some(ClientEvent::Open)) => {
-                    self.agent.on_open(&mut self.outcome);
-                    self.carry_out();
+                    self.agent.on_open(&mut self.output);
+                    self.apply_agent_output();
                     continue;
                 }
                 Ok(Some(ClientEvent::Binary(message))) => dialect.decode(Direction::ToClient, message),
@@ -167,7 +167,7 @@ impl<A: Agent, W: BotObserver> Bot<A, W> {
                     dialect.decode_json(Direction::ToClient, text)
                 }
                 Ok(Some(ClientEvent::Text(text))) => {
-                    self.witness.error("text_message", text.chars().take(80).collect());
+                    self.observer.error("text_message", text.chars().take(80).collect());
                     continue;
                 }
                 Ok(Some(ClientEvent::Control)) => continue,
@@ -184,15 +184,15 @@ impl<A: Agent, W: BotObserver> Bot<A, W> {
     }
 
     fn receive_packet(&mut self, heard: Result<DecodedPacket<'_>, PacketError>, now: Duration) {
-        self.witness.on_received();
+        self.observer.on_received();
         match heard {
             Ok(packet) => {
-                self.agent.on_packet(&packet, now, &mut self.outcome);
-                let saw_update = std::mem::take(&mut self.outcome.saw_update);
-                self.carry_out();
-                self.witness.sees(saw_update, self.agent.view_stats(), now);
+                self.agent.on_packet(&packet, now, &mut self.output);
+                let saw_update = std::mem::take(&mut self.output.saw_update);
+                self.apply_agent_output();
+                self.observer.on_view(saw_update, self.agent.view_stats(), now);
             }
-            Err(error) => self.witness.error(error.name(), error.to_string()),
+            Err(error) => self.observer.error(error.name(), error.to_string()),
         }
         if self.stage == BotStage::Connecting && self.agent.is_playing() {
             self.stage = BotStage::Playing;
@@ -204,13 +204,13 @@ impl<A: Agent, W: BotObserver> Bot<A, W> {
             ClientConnectionError::Refused(status) => return self.end(&format!("status {status}")),
             ClientConnectionError::Violation(violation) => violation.name(),
         };
-        self.witness.error(name, error.to_string());
+        self.observer.error(name, error.to_string());
         self.end(name);
     }
 
     fn end(&mut self, reason: &str) {
         if !matches!(self.stage, BotStage::Leaving | BotStage::Closed) {
-            self.witness.ended(reason);
+            self.observer.on_closed(reason);
         }
         self.stage = BotStage::Closed;
     }

@@ -25,8 +25,8 @@ pub struct SharedWorlds {
 struct SharedWorld {
     world: Box<dyn SpectatorWorld>,
     /// The newest ticks, the newest last.
-    ran: VecDeque<ExecutedTick>,
-    unheard: Messages,
+    executed: VecDeque<ExecutedTick>,
+    undelivered: Messages,
 }
 
 /// A tick that was run.
@@ -82,8 +82,8 @@ impl SharedWorldHandle {
         };
         rooms.entry(epoch.to_owned()).or_insert_with(|| SharedWorld {
             world: own,
-            ran: VecDeque::new(),
-            unheard: Messages::default(),
+            executed: VecDeque::new(),
+            undelivered: Messages::default(),
         });
         Ok(share)
     }
@@ -138,8 +138,8 @@ impl SharedWorld {
 
     /// A tick that was run: they are in order, without a gap.
     fn ran(&self, tick: u32) -> Option<&ExecutedTick> {
-        let first = self.ran.front()?.tick;
-        self.ran.get(tick.checked_sub(first)? as usize)
+        let first = self.executed.front()?.tick;
+        self.executed.get(tick.checked_sub(first)? as usize)
     }
 
     /// Runs a tick with this frame, if nobody has done so. Returns what there is to tell of it, if it is still
@@ -153,21 +153,21 @@ impl SharedWorld {
             return None;
         }
         let checksum = self.world.world().checksum();
-        self.unheard.clear();
-        self.world.step(&commands, None, None, &mut self.unheard);
+        self.undelivered.clear();
+        self.world.step(&commands, None, None, &mut self.undelivered);
         let published = self.world.published()?;
-        if self.ran.len() >= limits::SHARED_WORLD_LOG_TICKS {
-            self.ran.pop_front();
+        if self.executed.len() >= limits::SHARED_WORLD_LOG_TICKS {
+            self.executed.pop_front();
         }
         let published = Some(published);
-        self.ran.push_back(ExecutedTick {
+        self.executed.push_back(ExecutedTick {
             tick,
             checksum,
             frame: frame.to_vec(),
             published: published.clone(),
         });
-        let old = self.ran.len().checked_sub(limits::SHARED_WORLD_TICKS + 1);
-        if let Some(ran) = old.and_then(|at| self.ran.get_mut(at)) {
+        let old = self.executed.len().checked_sub(limits::SHARED_WORLD_TICKS + 1);
+        if let Some(ran) = old.and_then(|at| self.executed.get_mut(at)) {
             ran.published = None;
         }
         Some(published)

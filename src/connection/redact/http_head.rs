@@ -17,7 +17,7 @@ const SCHEMES: [&[u8]; 4] = [b"basic", b"bearer", b"digest", b"negotiate"];
 /// The header whose elements may be [`credentials`](crate::packet::credentials).
 const PROTOCOLS_HEADER: &str = "Sec-WebSocket-Protocol";
 /// The byte that replaces each byte of a secret.
-const COVER: u8 = b'x';
+const MASK_BYTE: u8 = b'x';
 
 /// The first subprotocol that the client offers and `read` accepts.
 pub fn offered<T>(head: &RequestHead, read: impl FnMut(&str) -> Option<T>) -> Option<T> {
@@ -29,13 +29,13 @@ pub fn redact_head(head: &mut [u8]) {
     let mut lines = head.split_mut(|byte| *byte == b'\n');
     // The target is the text between the first two spaces.
     let target = lines.next().and_then(|line| line.split_mut(|byte| *byte == b' ').nth(1));
-    target.into_iter().for_each(cover_query);
-    lines.for_each(cover_header);
+    target.into_iter().for_each(redact_query);
+    lines.for_each(redact_header);
 }
 
 /// The fields behind the question mark of a target. Some servers separate fields with `;` too, and what
 /// appends a query to a target that has one begins it with a second `?`. A secret reaches to the next `&`.
-fn cover_query(target: &mut [u8]) {
+fn redact_query(target: &mut [u8]) {
     let Some(mark) = target.iter().position(|byte| *byte == b'?') else { return };
     for field in target[mark + 1..].split_mut(|byte| *byte == b'&') {
         let mut start = 0;
@@ -51,7 +51,7 @@ fn cover_query(target: &mut [u8]) {
     }
 }
 
-fn cover_header(line: &mut [u8]) {
+fn redact_header(line: &mut [u8]) {
     let Some(colon) = line.iter().position(|byte| *byte == b':') else { return };
     let (name, value) = line.split_at_mut(colon);
     let is = |known: &str| known.as_bytes().eq_ignore_ascii_case(name);
@@ -67,7 +67,7 @@ fn cover_header(line: &mut [u8]) {
         }
     } else {
         // Proxies repeat the target of a request in headers such as `X-Original-URI`.
-        cover_query(&mut value[1..]);
+        redact_query(&mut value[1..]);
     }
 }
 
@@ -79,7 +79,7 @@ fn has_scheme(value: &[u8]) -> bool {
 }
 
 fn redact_words(value: &mut [u8]) {
-    value.iter_mut().filter(|byte| !is_blank(**byte)).for_each(|byte| *byte = COVER);
+    value.iter_mut().filter(|byte| !is_blank(**byte)).for_each(|byte| *byte = MASK_BYTE);
 }
 
 fn is_blank(byte: u8) -> bool {

@@ -12,7 +12,7 @@ pub(super) mod unused_texts;
 
 use core::ops::Range;
 
-use self::texts::COVER;
+use self::texts::MASK_BYTE;
 
 use crate::limits;
 use crate::packet::msgpack::{self, ValueHead, ValueKind};
@@ -31,14 +31,14 @@ const SHORT: usize = limits::MIN_TOKEN_CHARS + 3;
 #[derive(Debug, Clone, Copy)]
 pub struct RedactionRules {
     /// The client has not been greeted: it may have got its hello wrong.
-    pub tells: bool,
+    pub may_contain_token: bool,
     /// The server has tokens: the client may say one in a wrong place at any time.
-    pub hides: bool,
+    pub redacts_everywhere: bool,
 }
 
 /// The payload of a message with its token overwritten; `None` if it can be shown as it is.
 pub fn message(message: &Message<'_>, dialect: &Dialect, rules: RedactionRules) -> Option<Vec<u8>> {
-    let RedactionRules { tells, hides } = rules;
+    let RedactionRules { may_contain_token: tells, redacts_everywhere: hides } = rules;
     let has_hello = dialect.row(Direction::ToServer, HELLO).is_some();
     let may_have = |payload: &[u8]| {
         tells || has_hello && payload.len() > SHORT || hides && unused_texts::may_have_token(payload)
@@ -51,11 +51,11 @@ pub fn message(message: &Message<'_>, dialect: &Dialect, rules: RedactionRules) 
                 TokenLocation::Nowhere => bytes.to_vec(),
                 TokenLocation::From(argument) => redact_msgpack_from(bytes, argument),
                 TokenLocation::Anywhere => {
-                    redact_runs_of(packed(bytes), COVER, &packet, |out| decode(out).err())
+                    redact_runs_of(redact_msgpack(bytes), MASK_BYTE, &packet, |out| decode(out).err())
                 }
             };
             if let (true, Ok(packet)) = (hides, &packet) {
-                unused_texts::cover_packed(&mut out, bytes, packet, said(packet));
+                unused_texts::redact_untaken_msgpack(&mut out, bytes, packet, said(packet));
             }
             Some(out)
         }
@@ -70,7 +70,7 @@ pub fn message(message: &Message<'_>, dialect: &Dialect, rules: RedactionRules) 
                 TokenLocation::Anywhere => redact_runs_of(json(text), b'1', &packet, again),
             };
             if let (true, Ok(packet)) = (hides, &packet) {
-                unused_texts::cover_json(&mut out, text, packet, said(packet));
+                unused_texts::redact_untaken_json(&mut out, text, packet, said(packet));
             }
             Some(out)
         }
@@ -79,7 +79,7 @@ pub fn message(message: &Message<'_>, dialect: &Dialect, rules: RedactionRules) 
 }
 
 /// The token that a message says in its place; `None` if it is no `hello`, or has none.
-pub fn token(message: &Message<'_>, dialect: &Dialect) -> Option<String> {
+pub fn find_token(message: &Message<'_>, dialect: &Dialect) -> Option<String> {
     let packet = match message {
         Message::Binary(bytes) => dialect.decode(Direction::ToServer, bytes),
         Message::Text(text) => dialect.decode_json(Direction::ToServer, text),
@@ -98,7 +98,7 @@ enum TokenLocation {
 
 fn place(
     decoded: &Result<DecodedPacket<'_>, PacketError>,
-    RedactionRules { tells, hides }: RedactionRules,
+    RedactionRules { may_contain_token: tells, redacts_everywhere: hides }: RedactionRules,
 ) -> TokenLocation {
     match decoded {
         Ok(packet) if packet.row.name == HELLO => {
@@ -125,7 +125,7 @@ fn redact_runs_of(
     again: impl Fn(&[u8]) -> Option<PacketError>,
 ) -> Vec<u8> {
     let mut out = texts.clone();
-    texts::runs(&mut out, digit);
+    texts::redact_runs(&mut out, digit);
     let error = packet.as_ref().err();
     let is_same = || again(&out).as_ref().map(PacketError::name) == error.map(PacketError::name);
     if error.is_some_and(PacketError::closes_connection) || is_same() { out } else { texts }
@@ -138,7 +138,7 @@ fn redact_msgpack_from(bytes: &[u8], argument: usize) -> Vec<u8> {
         while let Ok(ValueHead { kind, head, length }) = msgpack::read_head(bytes, at) {
             let content = texts::content(kind, at + head, length);
             if matches!(kind, ValueKind::Str | ValueKind::Bin) {
-                texts::packed(&mut out, content.clone());
+                texts::redact_text(&mut out, content.clone());
             }
             at = content.end;
         }
@@ -172,7 +172,7 @@ fn argument_offset(bytes: &[u8], argument: usize) -> Option<usize> {
 
 /// Overwrites every text and number of MessagePack, broken or not, that is long enough for a token. The first
 /// broken rule stays the same.
-fn packed(bytes: &[u8]) -> Vec<u8> {
+fn redact_msgpack(bytes: &[u8]) -> Vec<u8> {
     let (mut out, mut at) = (bytes.to_vec(), 0);
     while at < bytes.len() {
         let Ok(ValueHead { kind, head, length }) = msgpack::read_head(bytes, at) else {
@@ -183,7 +183,7 @@ fn packed(bytes: &[u8]) -> Vec<u8> {
         if content.end > bytes.len() {
             texts::redact_ascii(&mut out[at + head..]);
         } else if matches!(kind, ValueKind::Str | ValueKind::Bin) && length >= limits::MIN_TOKEN_CHARS {
-            texts::packed(&mut out, content.clone());
+            texts::redact_text(&mut out, content.clone());
         }
         at = content.end;
     }
@@ -224,7 +224,7 @@ fn json(text: &str) -> Vec<u8> {
 }
 
 /// Writes a payload into the frames of its message.
-pub fn rewrite(wire: &mut [u8], payload: &[u8]) {
+pub fn write_payload(wire: &mut [u8], payload: &[u8]) {
     let mut at = 0;
     for (place, key) in data_frames(wire).0 {
         let end = payload.len().min(at + place.len());
@@ -238,7 +238,7 @@ pub fn rewrite(wire: &mut [u8], payload: &[u8]) {
 }
 
 /// Overwrites the payload of frames that end no message, as far as it has come.
-pub fn unfinished(wire: &mut [u8]) {
+pub fn redact_incomplete(wire: &mut [u8]) {
     let (frames, end) = data_frames(wire);
     for (place, key) in frames {
         if let Some(key) = key {
@@ -251,7 +251,7 @@ pub fn unfinished(wire: &mut [u8]) {
     }
     let rest = &mut wire[end..];
     let header = broken_header(rest);
-    rest.iter_mut().skip(header).for_each(|byte| *byte = COVER);
+    rest.iter_mut().skip(header).for_each(|byte| *byte = MASK_BYTE);
 }
 
 /// The length of a header that breaks a rule, or of one that is cut.
@@ -283,7 +283,7 @@ pub fn may_hold_token(wire: &[u8]) -> bool {
 
 /// Overwrites bytes of which nobody knows where a frame begins.
 pub fn all(wire: &mut [u8]) {
-    wire.fill(COVER);
+    wire.fill(MASK_BYTE);
 }
 
 /// The payload of a data frame, with its key.

@@ -9,7 +9,7 @@ use crate::packet::msgpack::ValueKind;
 /// Stands for one character of a token, by the length of the character in bytes.
 const MASK_CHARS: [&str; 4] = ["*", "×", "…", "🔑"];
 /// The shortest of them.
-pub const COVER: u8 = b'*';
+pub const MASK_BYTE: u8 = b'*';
 
 /// The bytes of a value's content; empty for a container, whose values follow as values.
 pub fn content(kind: ValueKind, start: usize, length: usize) -> Range<usize> {
@@ -60,14 +60,14 @@ pub fn has_run(bytes: &[u8]) -> bool {
 }
 
 /// Overwrites runs of characters that are long enough for a token, wherever they stand. An escape stays one.
-pub fn runs(bytes: &mut [u8], digit: u8) {
+pub fn redact_runs(bytes: &mut [u8], digit: u8) {
     let mut at = 0;
     while let Some(run) = next_run(bytes, at) {
         at = run.start;
         while at < run.end {
             let length = token_char(&bytes[at..]).max(1);
             match length {
-                1 => bytes[at] = if bytes[at].is_ascii_digit() { digit } else { COVER },
+                1 => bytes[at] = if bytes[at].is_ascii_digit() { digit } else { MASK_BYTE },
                 3 => bytes[at + 1..at + 3].copy_from_slice(b"2A"),
                 6 => bytes[at + 2..at + 6].copy_from_slice(b"002a"),
                 _ => {}
@@ -87,7 +87,7 @@ pub fn end_of_json(bytes: &[u8], at: usize) -> usize {
 }
 
 /// Overwrites a text with as many characters; what is not UTF-8 stays so.
-pub fn packed(bytes: &mut [u8], place: Range<usize>) {
+pub fn redact_text(bytes: &mut [u8], place: Range<usize>) {
     let Some(bytes) = bytes.get_mut(place) else { return };
     let Ok(text) = str::from_utf8(bytes) else { return redact_ascii(bytes) };
     let covered: String = text.chars().map(|char| MASK_CHARS[char.len_utf8() - 1]).collect();
@@ -96,7 +96,7 @@ pub fn packed(bytes: &mut [u8], place: Range<usize>) {
 
 /// Overwrites the ASCII of bytes that may be no text.
 pub fn redact_ascii(bytes: &mut [u8]) {
-    bytes.iter_mut().filter(|byte| byte.is_ascii()).for_each(|byte| *byte = COVER);
+    bytes.iter_mut().filter(|byte| byte.is_ascii()).for_each(|byte| *byte = MASK_BYTE);
 }
 
 /// Calls a function for each byte outside of strings, and for the place of each string's content.
@@ -160,7 +160,7 @@ pub fn json(bytes: &mut [u8], place: Range<usize>) {
                     0 => 1,
                     ones => ones as usize,
                 };
-                packed(bytes, at..bytes.len().min(at + length));
+                redact_text(bytes, at..bytes.len().min(at + length));
                 length
             }
         };

@@ -22,14 +22,14 @@ use crate::packet::DecodedPacket;
 use crate::packet::msgpack::{self, ValueKind};
 
 /// Overwrites them in the payload of a packet in MessagePack, which may have other texts overwritten.
-pub fn cover_packed(out: &mut [u8], bytes: &[u8], packet: &DecodedPacket<'_>, said: Option<usize>) {
+pub fn redact_untaken_msgpack(out: &mut [u8], bytes: &[u8], packet: &DecodedPacket<'_>, said: Option<usize>) {
     let (taken, mut at) = (TakenTexts::of(packet, said), 0);
     while let Ok(token) = msgpack::read_head(bytes, at) {
         let content = texts::content(token.kind, at + token.head, token.length);
         let text = bytes.get(content.clone()).unwrap_or_default();
         if matches!(token.kind, ValueKind::Str | ValueKind::Bin) && texts::has_run(text) {
             let kept = taken.prefix(text).map_or(0, <[u8]>::len);
-            texts::packed(out, content.start + kept..content.end);
+            texts::redact_text(out, content.start + kept..content.end);
         }
         at = content.end;
     }
@@ -38,7 +38,7 @@ pub fn cover_packed(out: &mut [u8], bytes: &[u8], packet: &DecodedPacket<'_>, sa
 }
 
 /// As [`cover_packed`], for a packet in JSON.
-pub fn cover_json(out: &mut [u8], text: &str, packet: &DecodedPacket<'_>, said: Option<usize>) {
+pub fn redact_untaken_json(out: &mut [u8], text: &str, packet: &DecodedPacket<'_>, said: Option<usize>) {
     let taken = TakenTexts::of(packet, said);
     texts::visit_json(text, |_, string| {
         let Some(place) = string else { return };

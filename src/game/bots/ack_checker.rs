@@ -20,13 +20,13 @@ const UNEXPECTED_REASONS: [&str; 8] = [
 ];
 
 /// Of so many commands of a bot, one names a tick, up to [`AHEAD`] ticks after the newest it knows.
-const NAMED: u32 = 16;
+const TARGET_TICK_ONE_IN: u32 = 16;
 const TARGET_TICK_LEAD: u32 = 4;
 
 /// The tick that a bot names in its command of this sequence.
 pub fn choose_target_tick(sequence: u32, newest: Option<u32>) -> Option<u32> {
-    let ahead = sequence / NAMED % TARGET_TICK_LEAD;
-    newest.filter(|_| sequence.is_multiple_of(NAMED)).map(|tick| tick.saturating_add(ahead))
+    let ahead = sequence / TARGET_TICK_ONE_IN % TARGET_TICK_LEAD;
+    newest.filter(|_| sequence.is_multiple_of(TARGET_TICK_ONE_IN)).map(|tick| tick.saturating_add(ahead))
 }
 
 /// The commands of a connection that have no answer yet, and the last one that was accepted.

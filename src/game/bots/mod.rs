@@ -128,12 +128,12 @@ pub trait Agent: Any + Send {
     fn view_stats(&self) -> ViewStats;
 
     /// From now on, this excuses the server.
-    fn excuse(&mut self, excuse: Tolerance) {
+    fn tolerate(&mut self, excuse: Tolerance) {
         let _ = excuse;
     }
 
     /// What it did since the last call.
-    fn take_deeds(&mut self) -> BotStats {
+    fn take_stats(&mut self) -> BotStats {
         BotStats::default()
     }
 
@@ -168,12 +168,12 @@ impl Agent for Box<dyn Agent> {
         (**self).view_stats()
     }
 
-    fn excuse(&mut self, excuse: Tolerance) {
-        (**self).excuse(excuse);
+    fn tolerate(&mut self, excuse: Tolerance) {
+        (**self).tolerate(excuse);
     }
 
-    fn take_deeds(&mut self) -> BotStats {
-        (**self).take_deeds()
+    fn take_stats(&mut self) -> BotStats {
+        (**self).take_stats()
     }
 
     fn reliable_hashes(&self) -> &[u32] {
@@ -272,7 +272,7 @@ pub struct BotHooks {
     /// What the operator does with a draw.
     pub operator_event: fn(OperatorInput<'_>, &mut BotRng) -> Option<OperatorEvent>,
     /// The packet of a nuisance; empty if the game has none.
-    pub nuisance: fn(&Dialect, StressPacket) -> Vec<u8>,
+    pub stress_packet: fn(&Dialect, StressPacket) -> Vec<u8>,
     /// Marks of the reliable packets by which the client of a player is told of a tick's events.
     pub event_hashes: fn(&dyn DynTick, Option<PlayerId>, &Dialect) -> Vec<u32>,
 }
@@ -285,7 +285,7 @@ impl BotHooks {
         compare_view: |_, _, _| Ok(false),
         compare_absence: |_, _, _| Ok(false),
         operator_event: |_, _| None,
-        nuisance: |_, _| Vec::new(),
+        stress_packet: |_, _| Vec::new(),
         event_hashes: |_, _, _| Vec::new(),
     };
 }

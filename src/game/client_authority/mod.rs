@@ -44,14 +44,14 @@ pub trait OwnedState: Field + Clone + Debug + PartialEq {
     const RULES: AuthorityRules;
 
     /// Whether an entity can be so at all: within the map, and no field beyond its bounds.
-    fn is_possible(&self) -> bool;
+    fn is_valid(&self) -> bool;
 
     /// Where it is, in units of the game.
     fn place(&self) -> (i32, i32);
 
     /// The controller: one tick without news of its owner. The entity stays as it is if the result is
     /// not possible, or too far for its speed. A client in Rust may run the same.
-    fn run_on(&mut self);
+    fn extrapolate(&mut self);
 }
 
 /// What the owners of a kind may do.
@@ -75,7 +75,7 @@ pub struct AuthorityRules {
     /// Ticks without news for which an entity lives.
     pub timeout_ticks: u32,
     /// What becomes of it then.
-    pub lapsed: TimeoutAction,
+    pub on_timeout: TimeoutAction,
     /// What becomes of it when the connection of its owner is gone, and its seat waits for another. When
     /// the owner leaves, it is gone.
     pub on_disconnect: TimeoutAction,
@@ -148,7 +148,7 @@ pub const fn id(owner: PlayerId, number: u16) -> u32 {
 }
 
 /// The owner of the entity with this number.
-pub const fn owner(id: u32) -> PlayerId {
+pub const fn owner_of(id: u32) -> PlayerId {
     PlayerId((id >> 16) as u16)
 }
 
@@ -178,7 +178,7 @@ const fn clock(ticks: u32) -> u64 {
 impl<K: OwnedState> OwnedEntity<K> {
     /// Its owner, who alone may act on it.
     pub fn owner(&self) -> PlayerId {
-        owner(self.id)
+        owner_of(self.id)
     }
 
     /// How far its clock may be behind that of the world.
@@ -199,8 +199,10 @@ impl<K: OwnedState> OwnedEntity<K> {
     }
 
     /// One tick; whether it lives on.
-    fn pass(&mut self) -> bool {
-        let AuthorityRules { extrapolation_ticks, slack_ticks, timeout_ticks, lapsed, speed, .. } = K::RULES;
+    fn tick(&mut self) -> bool {
+        let AuthorityRules {
+            extrapolation_ticks, slack_ticks, timeout_ticks, on_timeout: lapsed, speed, ..
+        } = K::RULES;
         if self.silent_ticks == OWNER_DISCONNECTED {
             return true;
         }
@@ -209,10 +211,10 @@ impl<K: OwnedState> OwnedEntity<K> {
         }
         if (1..=extrapolation_ticks.min(slack_ticks)).contains(&self.silent_ticks) {
             let mut next = self.state.clone();
-            next.run_on();
+            next.extrapolate();
             // Its owner can always go on from here: it could have come so far by itself.
             let most = u64::from(speed) * u64::from(self.silent_ticks);
-            if next.is_possible() && way(self.said.place(), next.place()) <= most {
+            if next.is_valid() && way(self.said.place(), next.place()) <= most {
                 self.state = next;
             }
         }
@@ -284,7 +286,7 @@ impl<K: OwnedState> OwnedEntities<K> {
         if self.owned_by(player).count() >= K::RULES.max_per_player.into() {
             return Err(ReportError::TooMany);
         }
-        if !state.is_possible() {
+        if !state.is_valid() {
             return Err(ReportError::OutOfBounds);
         }
         if spawner.is_ok_and(|at| tick < self.spawners[at].tick) {
@@ -308,7 +310,7 @@ impl<K: OwnedState> OwnedEntities<K> {
     /// The rule that it would break; nothing has changed.
     pub fn report(&mut self, player: PlayerId, id: u32, state: K, tick: u32) -> Result<(), ReportError> {
         let at = self.own(player, id)?;
-        if !state.is_possible() {
+        if !state.is_valid() {
             return Err(ReportError::OutOfBounds);
         }
         self.list[at].apply_report(state, tick)
@@ -327,7 +329,7 @@ impl<K: OwnedState> OwnedEntities<K> {
     /// One tick passes, after the commands of all players: entities without news are run on, stand, or
     /// are gone.
     pub fn tick(&mut self) {
-        self.list.retain_mut(OwnedEntity::pass);
+        self.list.retain_mut(OwnedEntity::tick);
     }
 
     /// The connection of a player is gone, and its seat waits for another: [`AuthorityRules::away`].
@@ -350,7 +352,7 @@ impl<K: OwnedState> OwnedEntities<K> {
 
     fn own(&self, player: PlayerId, id: u32) -> Result<usize, ReportError> {
         let at = self.find(id).map_err(|_| ReportError::Unknown)?;
-        if owner(id) == player { Ok(at) } else { Err(ReportError::NotYours) }
+        if owner_of(id) == player { Ok(at) } else { Err(ReportError::NotYours) }
     }
 }
 

@@ -23,11 +23,11 @@ impl OwnedState for Bead {
         slack_ticks: 6,
         extrapolation_ticks: 5,
         timeout_ticks: 20,
-        lapsed: TimeoutAction::Despawn,
+        on_timeout: TimeoutAction::Despawn,
         on_disconnect: TimeoutAction::Freeze,
     };
 
-    fn is_possible(&self) -> bool {
+    fn is_valid(&self) -> bool {
         (0..=1_000).contains(&self.x)
     }
 
@@ -35,7 +35,7 @@ impl OwnedState for Bead {
         (self.x, 0)
     }
 
-    fn run_on(&mut self) {
+    fn extrapolate(&mut self) {
         self.x += self.speed;
     }
 }
@@ -256,7 +256,7 @@ fn contradicting_reports_change_nothing_of_others_and_keep_every_bound() {
             [&mut beads, &mut again].into_iter().for_each(OwnedEntities::tick);
             again = OwnedEntities::read(&mut Reader::new(&bytes(&again))).expect("its own bytes");
             assert_eq!(bytes(&again), bytes(&beads));
-            assert!(beads.iter().all(|one| one.state.is_possible()));
+            assert!(beads.iter().all(|one| one.state.is_valid()));
             assert!((1..5).all(|player| beads.owned_by(PlayerId(player)).count() <= 3));
         }
         assert!(accepted > 200 && refused > 200, "{accepted} accepted, {refused} refused");

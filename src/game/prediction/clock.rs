@@ -44,7 +44,7 @@ pub struct ServerClock {
     /// For each of the last updates the time at which tick 0 would have arrived.
     origins: VecDeque<i64>,
     /// What each of the last commands and pings needed.
-    needs: VecDeque<OffsetSample>,
+    offset_samples: VecDeque<OffsetSample>,
     /// How late the last updates were against the fastest.
     delays: Vec<i64>,
     target_lead_ns: Option<i64>,
@@ -80,7 +80,7 @@ impl ServerClock {
     }
 
     /// Something has arrived.
-    pub(super) fn news(&mut self, now: Duration) {
+    pub(super) fn on_received(&mut self, now: Duration) {
         self.last_received_ns = nanos(now);
     }
 
@@ -132,37 +132,37 @@ impl ServerClock {
         if self.origins.is_empty() {
             self.on_update(tick, now);
         }
-        self.need(i64::from(tick) + 1, sent);
+        self.add_sample(i64::from(tick) + 1, sent);
     }
 
     /// A command that was sent for this tick arrived so many ticks early.
-    pub(super) fn answered(&mut self, tick: u32, margin_ticks: i16, sent: Duration) {
+    pub(super) fn on_ack(&mut self, tick: u32, margin_ticks: i16, sent: Duration) {
         if margin_ticks != i16::MIN && margin_ticks != i16::MAX {
-            self.need(i64::from(tick) - i64::from(margin_ticks), nanos(sent));
+            self.add_sample(i64::from(tick) - i64::from(margin_ticks), nanos(sent));
         }
     }
 
     /// What was sent then could have been for this tick at the earliest.
-    fn need(&mut self, tick: i64, sent_ns: i64) {
+    fn add_sample(&mut self, tick: i64, sent_ns: i64) {
         self.remember(OffsetSample { sent_ns, offset_ns: tick * self.tick_ns - sent_ns, is_measured: true });
     }
 
     fn remember(&mut self, need: OffsetSample) {
-        self.needs.push_back(need);
+        self.offset_samples.push_back(need);
         let window = limits::LEAD_WINDOW.as_nanos() as i64;
-        while self.needs.len() > limits::LEAD_SAMPLES
-            || self.needs.front().is_some_and(|first| need.sent_ns - first.sent_ns > window)
+        while self.offset_samples.len() > limits::LEAD_SAMPLES
+            || self.offset_samples.front().is_some_and(|first| need.sent_ns - first.sent_ns > window)
         {
-            self.needs.pop_front();
+            self.offset_samples.pop_front();
         }
         self.target_lead_ns = self.required_offset();
     }
 
     /// What was measured in the last seconds.
     fn recent(&self) -> impl Iterator<Item = &OffsetSample> {
-        let newest = self.needs.back().map_or(0, |newest| newest.sent_ns);
+        let newest = self.offset_samples.back().map_or(0, |newest| newest.sent_ns);
         let recent = newest - limits::LEAD_RECENT.as_nanos() as i64;
-        self.needs.iter().filter(move |need| need.sent_ns >= recent)
+        self.offset_samples.iter().filter(move |need| need.sent_ns >= recent)
     }
 
     fn min_recent(&self) -> Option<i64> {
@@ -179,7 +179,7 @@ impl ServerClock {
         let least = self.min_recent()?;
         let delay = self.delays.iter().copied().max().unwrap_or(0);
         let fresh = self.recent().map(|need| need.offset_ns).max()?.max(least + delay);
-        let mut sorted: Vec<i64> = self.needs.iter().map(|need| need.offset_ns).collect();
+        let mut sorted: Vec<i64> = self.offset_samples.iter().map(|need| need.offset_ns).collect();
         sorted.sort_unstable();
         let repeated = sorted.iter().rev().nth(MIN_REPEATS - 1).copied().unwrap_or(fresh);
         let longer = fresh.max(repeated) - least;
@@ -216,7 +216,7 @@ impl ServerClock {
     }
 
     /// The tick that runs in the client's world, with its fraction; `None` before the line was measured.
-    pub(super) fn ahead(&self, now: Duration) -> Option<(u32, u16)> {
+    pub(super) fn predicted_tick(&self, now: Duration) -> Option<(u32, u16)> {
         let at = nanos(now) + self.offset_ns?;
         let tick = u32::try_from(at.div_euclid(self.tick_ns.max(1))).ok()?;
         Some((tick, (at.rem_euclid(self.tick_ns.max(1)) * 65_536 / self.tick_ns.max(1)) as u16))
@@ -257,7 +257,7 @@ impl ServerClock {
     }
 
     /// Time since the server was heard last.
-    pub fn silence(&self, now: Duration) -> Duration {
+    pub fn time_since_received(&self, now: Duration) -> Duration {
         Duration::from_nanos((nanos(now) - self.last_received_ns).max(0).unsigned_abs())
     }
 }

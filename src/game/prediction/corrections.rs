@@ -19,7 +19,7 @@ pub struct Corrections {
     /// The last distances in 1/65,536 px, the newest at the end; 0 where both agreed.
     recent: VecDeque<u32>,
     /// The greatest since it was taken.
-    greatest: Option<u32>,
+    max: Option<u32>,
 }
 
 impl Corrections {
@@ -31,11 +31,11 @@ impl Corrections {
         let far = far.unwrap_or(u32::MAX);
         if far > (limits::CORRECTION_SMOOTHED_PX << 16) as u32 {
             // Another body, or a jump: nothing that was predicted.
-            return self.settle();
+            return self.reset();
         }
         self.compared += 1;
         self.count += u64::from(far > 0);
-        self.greatest = self.greatest.max(Some(far));
+        self.max = self.max.max(Some(far));
         self.recent.push_back(far);
         if self.recent.len() > limits::CORRECTION_SAMPLES {
             self.recent.pop_front();
@@ -56,7 +56,7 @@ impl Corrections {
     /// The greatest correction since the last call, in 1/65,536 px; `None` if nothing was compared. After a
     /// stall many updates arrive in one frame, and the last of them may correct nothing.
     pub fn take_max(&mut self) -> Option<u32> {
-        self.greatest.take()
+        self.max.take()
     }
 
     /// Time passes: what is to be made up becomes less.
@@ -70,7 +70,7 @@ impl Corrections {
     }
 
     /// Nothing is to be made up any more: there is another body.
-    pub(super) fn settle(&mut self) {
+    pub(super) fn reset(&mut self) {
         self.offset = (0, 0);
     }
 

@@ -24,7 +24,7 @@ pub trait Predictor: Send {
     fn walk_on(&self, from: Position, velocity: Position, ticks: u32) -> Position;
 
     /// As [`Prediction::switch`].
-    fn switch(&mut self, switches: PredictionFeatures);
+    fn set_features(&mut self, switches: PredictionFeatures);
 }
 
 /// Makes the predictor of a game.
@@ -107,10 +107,10 @@ impl<W: LocalWorld> Predictor for PredictorExport<W> {
     }
 
     fn walk_on(&self, from: Position, velocity: Position, ticks: u32) -> Position {
-        self.prediction.world().map_or(from, |world| world.walk_on(from, velocity, ticks))
+        self.prediction.world().map_or(from, |world| world.extrapolate(from, velocity, ticks))
     }
 
-    fn switch(&mut self, switches: PredictionFeatures) {
+    fn set_features(&mut self, switches: PredictionFeatures) {
         self.prediction.switch(switches);
     }
 }

@@ -14,7 +14,7 @@ pub struct PositionHistory {
 }
 
 /// A part of the way from one place to another, in 1/65,536.
-fn mix(from: Position, to: Position, part: i64) -> Position {
+fn lerp(from: Position, to: Position, part: i64) -> Position {
     let one = |a: i32, b: i32| {
         (i64::from(a) + ((i128::from(b) - i128::from(a)) * i128::from(part) / 65_536) as i64) as i32
     };
@@ -35,14 +35,14 @@ impl PositionHistory {
 
     /// There was news of a tick that did not name it: it stands where it was. Without a sample just before
     /// that, it would seem to begin its next step long before.
-    pub fn hold(&mut self, tick: u32) {
+    pub fn hold_until(&mut self, tick: u32) {
         if let Some((_, place)) = self.samples.back().copied() {
             self.push(tick, place);
         }
     }
 
     /// Whether a tick, in 1/65,536 tick, is behind the newest sample.
-    pub(super) fn is_behind(&self, tick: i64) -> bool {
+    pub(super) fn is_past_newest(&self, tick: i64) -> bool {
         self.samples.back().is_some_and(|(last, _)| tick > i64::from(*last) << 16)
     }
 
@@ -56,7 +56,7 @@ impl PositionHistory {
             Some(0) => self.samples.front().map(|(_, place)| *place),
             Some(next) => {
                 let ((from_tick, from), (to_tick, to)) = (self.samples[next - 1], self.samples[next]);
-                Some(mix(from, to, (tick - fixed(from_tick)) / i64::from(to_tick - from_tick)))
+                Some(lerp(from, to, (tick - fixed(from_tick)) / i64::from(to_tick - from_tick)))
             }
         }
     }
@@ -88,6 +88,6 @@ impl PositionHistory {
         let whole = (beyond >> 16) as u32;
         let from = walk_on(place, velocity, whole);
         let to = walk_on(place, velocity, whole + 1);
-        Some(mix(from, to, beyond & 0xffff))
+        Some(lerp(from, to, beyond & 0xffff))
     }
 }

@@ -40,7 +40,7 @@ pub trait LocalWorld: Sized + Debug + Send {
     fn packet_handler(dialect: &Dialect) -> Box<dyn PacketHandler>;
 
     /// Whether an action runs before the server has confirmed it.
-    fn is_foreseen(action: &Self::Action) -> bool;
+    fn is_predicted(action: &Self::Action) -> bool;
 
     /// What an update says of the own player's commands, if it says something.
     fn acked(update: &DecodedPacket<'_>) -> Option<Acked>;
@@ -75,5 +75,5 @@ pub trait LocalWorld: Sized + Debug + Send {
 
     /// Where somebody who moves from a place, with a velocity in 1/65,536 px per tick, is so many
     /// ticks later if nothing new happens (dead reckoning).
-    fn walk_on(&self, from: Position, velocity: Position, ticks: u32) -> Position;
+    fn extrapolate(&self, from: Position, velocity: Position, ticks: u32) -> Position;
 }

@@ -13,7 +13,7 @@ use crate::packet::{DecodedPacket, Value};
 pub struct PendingCommand<A> {
     pub sequence: u64,
     /// The tick that it was sent for, and the one in which it runs.
-    pub intended: u32,
+    pub target_tick: u32,
     pub tick: u32,
     pub sent: Duration,
     pub action: Option<A>,

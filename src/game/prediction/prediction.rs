@@ -53,7 +53,7 @@ pub struct Prediction<W: LocalWorld> {
     confirmed: Option<(u32, W::State)>,
     pending: PendingCommands<W::Action>,
     acked: u64,
-    ahead: Option<PredictedStep<W::State>>,
+    predicted: Option<PredictedStep<W::State>>,
     is_stale: bool,
     /// The tick of the last event, so that a tick that runs again tells it only once.
     event_tick: u32,
@@ -75,7 +75,7 @@ impl<W: LocalWorld> Prediction<W> {
             confirmed: None,
             pending: PendingCommands::new(),
             acked: 0,
-            ahead: None,
+            predicted: None,
             is_stale: false,
             event_tick: 0,
             events: Vec::new(),
@@ -88,7 +88,7 @@ impl<W: LocalWorld> Prediction<W> {
 
     /// Takes a packet of the server that has arrived now.
     pub fn on_packet(&mut self, packet: &DecodedPacket<'_>, now: Duration) {
-        self.clock.news(now);
+        self.clock.on_received(now);
         match packet.row.name.as_str() {
             "welcome" => self.welcome(packet),
             "command_accepted" => self.pending.accept(packet),
@@ -98,19 +98,19 @@ impl<W: LocalWorld> Prediction<W> {
             }
             "pong" => self.clock.pong(packet.integer("nonce"), packet.integer("tick"), now),
             name if name == W::UPDATE => self.update(packet, now),
-            _ => self.learn(packet),
+            _ => self.apply_late_packet(packet),
         }
         self.update_remote_players(packet, now);
     }
 
     fn update_remote_players(&mut self, packet: &DecodedPacket<'_>, now: Duration) {
         let (Some(others), Some(world)) = (&mut self.others, &self.world) else { return };
-        let walk_on = |from, velocity, ticks| world.walk_on(from, velocity, ticks);
+        let walk_on = |from, velocity, ticks| world.extrapolate(from, velocity, ticks);
         let moment = RenderTime { clock: &self.clock, now, tick_hz: world.tick_hz(), walk_on };
         let Some(tick) = packet.integer::<u32>("tick").filter(|_| packet.row.name != "welcome") else {
             return world.collect_remote_players(packet, others);
         };
-        let shown = others.run_on(&moment);
+        let shown = others.extrapolate(&moment);
         world.collect_remote_players(packet, others);
         // A pong may overtake the update of its tick.
         let is_pong = packet.row.name == "pong";
@@ -128,7 +128,7 @@ impl<W: LocalWorld> Prediction<W> {
     pub fn others(&self, now: Duration) -> Vec<(u32, Position)> {
         let known = self.others.as_ref().zip(self.world.as_ref());
         let shown = known.map(|(others, world)| {
-            let walk_on = |from, velocity, ticks| world.walk_on(from, velocity, ticks);
+            let walk_on = |from, velocity, ticks| world.extrapolate(from, velocity, ticks);
             others.positions(&RenderTime { clock: &self.clock, now, tick_hz: world.tick_hz(), walk_on })
         });
         shown.unwrap_or_default()
@@ -145,22 +145,22 @@ impl<W: LocalWorld> Prediction<W> {
     /// There is no own player.
     fn reset(&mut self) {
         self.confirmed = None;
-        self.ahead = None;
+        self.predicted = None;
         self.pending.clear();
         self.acked = 0;
         self.event_tick = 0;
-        self.corrections.settle();
+        self.corrections.reset();
     }
 
     /// What the server says between two updates belongs to the newest of them.
-    fn learn(&mut self, packet: &DecodedPacket<'_>) {
+    fn apply_late_packet(&mut self, packet: &DecodedPacket<'_>) {
         let Some(world) = &mut self.world else { return };
         let (tick, state) = self.confirmed.take().map_or((0, None), |(tick, state)| (tick, Some(state)));
         let mut state = state;
         self.is_stale |= world.apply_packet(packet, &mut state);
         match state {
             Some(state) => self.confirmed = Some((tick, state)),
-            None if self.ahead.is_some() => self.reset(),
+            None if self.predicted.is_some() => self.reset(),
             None => {}
         }
     }
@@ -169,7 +169,7 @@ impl<W: LocalWorld> Prediction<W> {
         // No world runs for the two years that such a tick takes at 60 Hz.
         let Some(tick) = packet.integer::<u32>("tick").filter(|tick| *tick < LAST_TICK) else { return };
         self.clock.on_update(tick, now);
-        if !self.switches.reconciliation && self.ahead.is_some() {
+        if !self.switches.reconciliation && self.predicted.is_some() {
             return;
         }
         if let Some(Acked { sequence, margin_ticks }) = W::acked(packet) {
@@ -177,7 +177,7 @@ impl<W: LocalWorld> Prediction<W> {
                 let answered = self.pending.find(sequence);
                 answered
                     .into_iter()
-                    .for_each(|one| self.clock.answered(one.intended, margin_ticks, one.sent));
+                    .for_each(|one| self.clock.on_ack(one.target_tick, margin_ticks, one.sent));
             }
             self.acked = sequence;
         }
@@ -190,7 +190,7 @@ impl<W: LocalWorld> Prediction<W> {
         self.pending.drop_acked(acked);
         let Some(state) = state else { return self.reset() };
         self.confirmed = Some((tick, state));
-        let had_body = self.ahead.is_some();
+        let had_body = self.predicted.is_some();
         self.resimulate();
         if let (Some(before), Some(after), true) = (before, self.position_now(), had_body) {
             self.corrections.correct(before, after);
@@ -214,12 +214,12 @@ impl<W: LocalWorld> Prediction<W> {
     /// Runs the pending commands again from the confirmed state, up to the tick that is shown.
     fn resimulate(&mut self) {
         self.is_stale = false;
-        if !self.switches.reconciliation && self.ahead.is_some() {
+        if !self.switches.reconciliation && self.predicted.is_some() {
             return;
         }
         let Some((confirmed, state)) = &self.confirmed else { return };
         let (mut at, mut from) = (*confirmed, state.clone());
-        let target = self.ahead.as_ref().map_or(at, |ahead| ahead.tick.max(at));
+        let target = self.predicted.as_ref().map_or(at, |ahead| ahead.tick.max(at));
         if target - at > limits::PREDICTED_TICKS {
             at = target - limits::PREDICTED_TICKS;
         }
@@ -230,7 +230,7 @@ impl<W: LocalWorld> Prediction<W> {
         }
         let mut to = from.clone();
         self.step(first, at, &mut to);
-        self.ahead = Some(PredictedStep { tick: at, from, to });
+        self.predicted = Some(PredictedStep { tick: at, from, to });
     }
 
     /// Runs a predicted tick. Commands that are late run in the first one.
@@ -269,13 +269,13 @@ impl<W: LocalWorld> Prediction<W> {
             PacketEffect::Command(action, _) => action.decoded::<W::Action>(),
             PacketEffect::Error(..) => None,
         });
-        let now_tick = self.ahead.as_ref().map(|ahead| ahead.tick);
-        let named = packet.integer("tick").or(now_tick).or_else(|| Some(self.clock.ahead(now)?.0));
+        let now_tick = self.predicted.as_ref().map(|ahead| ahead.tick);
+        let named = packet.integer("tick").or(now_tick).or_else(|| Some(self.clock.predicted_tick(now)?.0));
         let tick = named.unwrap_or(0);
-        let action = action.filter(W::is_foreseen);
+        let action = action.filter(W::is_predicted);
         self.pending.push(PendingCommand {
             sequence: sequence.into(),
-            intended: tick,
+            target_tick: tick,
             tick,
             sent: now,
             action,
@@ -286,19 +286,19 @@ impl<W: LocalWorld> Prediction<W> {
 
     /// Runs the tick again that is shown now: a command was added to it.
     fn resimulate_current_tick(&mut self) {
-        let Some(PredictedStep { tick, from, .. }) = self.ahead.take() else { return };
+        let Some(PredictedStep { tick, from, .. }) = self.predicted.take() else { return };
         let mut to = from.clone();
         let first = self.confirmed.as_ref().map_or(tick, |(confirmed, _)| *confirmed);
         self.step(first, tick, &mut to);
-        self.ahead = Some(PredictedStep { tick, from, to });
+        self.predicted = Some(PredictedStep { tick, from, to });
     }
 
     /// Moves on to `now`, and returns what is to be shown; `None` without an own player.
     pub fn advance(&mut self, now: Duration) -> Option<RenderedState> {
         self.clock.advance(now);
-        let (tick, part) = self.clock.ahead(now)?;
+        let (tick, part) = self.clock.predicted_tick(now)?;
         let far = self.clock.ticks(limits::MAX_RESIMULATION);
-        if let Some(ahead) = self.ahead.as_mut().filter(|ahead| ahead.tick.saturating_sub(tick) > far) {
+        if let Some(ahead) = self.predicted.as_mut().filter(|ahead| ahead.tick.saturating_sub(tick) > far) {
             // The clock has jumped back.
             ahead.tick = tick;
             self.resimulate();
@@ -311,9 +311,9 @@ impl<W: LocalWorld> Prediction<W> {
                 self.corrections.correct_between_updates(before, after);
             }
         }
-        let is_stalled = self.clock.silence(now) > limits::PREDICTION_IDLE_LIMIT;
+        let is_stalled = self.clock.time_since_received(now) > limits::PREDICTION_IDLE_LIMIT;
         let first = self.confirmed.as_ref()?.0;
-        let mut ahead = self.ahead.take()?;
+        let mut ahead = self.predicted.take()?;
         if !is_stalled && tick > ahead.tick {
             ahead.tick = ahead.tick.max(tick.saturating_sub(limits::PREDICTED_TICKS));
             while ahead.tick < tick {
@@ -325,7 +325,7 @@ impl<W: LocalWorld> Prediction<W> {
         let part = if tick > ahead.tick { u16::MAX } else { part };
         let part = if tick < ahead.tick { 0 } else { part };
         let shown = RenderedState { tick: (ahead.tick, part), at: (0, 0) };
-        self.ahead = Some(ahead);
+        self.predicted = Some(ahead);
         let at = self.interpolate_at(part)?;
         self.corrections.decay(now);
         Some(RenderedState { at: self.corrections.smoothed(at), ..shown })
@@ -333,7 +333,7 @@ impl<W: LocalWorld> Prediction<W> {
 
     /// The place between the state before the running tick and the one after it.
     fn interpolate_at(&self, part: u16) -> Option<Position> {
-        let ahead = self.ahead.as_ref()?;
+        let ahead = self.predicted.as_ref()?;
         let ((x, y), (to_x, to_y)) = (W::position(&ahead.from), W::position(&ahead.to));
         let mix =
             |a: i32, b: i32| (i64::from(a) + (i64::from(b) - i64::from(a)) * i64::from(part) / 65_536) as i32;
@@ -342,14 +342,14 @@ impl<W: LocalWorld> Prediction<W> {
 
     /// The place at the end of the running tick, by which corrections are measured.
     fn position_now(&self) -> Option<Position> {
-        self.ahead.as_ref().map(|ahead| W::position(&ahead.to))
+        self.predicted.as_ref().map(|ahead| W::position(&ahead.to))
     }
 
     /// The tick that a command sent now is for, once the line is measured: the one that runs. `None` also
     /// without prediction: then a command is for whatever tick it arrives in.
     pub fn command_tick(&self) -> Option<u32> {
         (self.clock.is_measured() && self.switches.prediction)
-            .then(|| self.ahead.as_ref().map(|ahead| ahead.tick))
+            .then(|| self.predicted.as_ref().map(|ahead| ahead.tick))
             .flatten()
     }
 
@@ -365,7 +365,7 @@ impl<W: LocalWorld> Prediction<W> {
 
     /// The own player's state at the end of the running tick.
     pub fn state(&self) -> Option<&W::State> {
-        self.ahead.as_ref().map(|ahead| &ahead.to)
+        self.predicted.as_ref().map(|ahead| &ahead.to)
     }
 
     /// The clock, with the lead.

@@ -14,7 +14,7 @@ struct RemotePlayer {
     /// The newest place heard.
     at: Position,
     track: PositionHistory,
-    glide: ErrorBlend,
+    start_blend: ErrorBlend,
 }
 
 /// How far somebody was shown, when news came, from where it is: what dead reckoning got wrong, and what the
@@ -36,7 +36,7 @@ impl ErrorBlend {
     }
 
     /// From where somebody was shown until now to where it is; a jump is shown as one.
-    fn between(shown: Position, place: Position, now: Duration) -> ErrorBlend {
+    fn start(shown: Position, place: Position, now: Duration) -> ErrorBlend {
         let off = [(shown.0, place.0), (shown.1, place.1)].map(|(a, b)| i64::from(a) - i64::from(b));
         let is_jump = off.iter().any(|off| off.abs() > limits::CORRECTION_SMOOTHED_PX << 16);
         ErrorBlend { off: if is_jump { (0, 0) } else { (off[0], off[1]) }, began: now }
@@ -75,7 +75,7 @@ impl RemotePlayers {
     }
 
     /// Somebody has moved by a vector, as of this tick.
-    pub fn shift(&mut self, number: u32, tick: u32, (dx, dy): Position) {
+    pub fn apply_delta(&mut self, number: u32, tick: u32, (dx, dy): Position) {
         if let Some(RemotePlayer { at, track, .. }) = self.all.get_mut(&number) {
             *at = (at.0.saturating_add(dx), at.1.saturating_add(dy));
             track.push(tick, *at);
@@ -99,7 +99,7 @@ impl RemotePlayers {
 
     /// There was news of a tick: whoever was not named stands where it was.
     pub(super) fn on_update(&mut self, tick: u32) {
-        self.all.values_mut().for_each(|other| other.track.hold(tick));
+        self.all.values_mut().for_each(|other| other.track.hold_until(tick));
     }
 
     /// The numbers of those in view, and where each is shown.
@@ -110,7 +110,7 @@ impl RemotePlayers {
         let Some(tick) = at.clock.others(at.now) else { return Vec::new() };
         let tick = if self.interpolation_enabled { tick } else { i64::MAX };
         let place = |other: &RemotePlayer| match self.extrapolates() {
-            true => Some(other.glide.apply(other.run_on(tick, at)?, at.now)),
+            true => Some(other.start_blend.apply(other.run_on(tick, at)?, at.now)),
             false => other.track.interpolate(tick),
         };
         self.all.iter().filter_map(|(number, other)| Some((*number, place(other)?))).collect()
@@ -122,13 +122,13 @@ impl RemotePlayers {
 
     /// Where those are shown of whom the newest news is older than what is shown: what they are told now may
     /// be elsewhere.
-    pub(super) fn run_on(
+    pub(super) fn extrapolate(
         &self,
         at: &RenderTime<'_, impl Fn(Position, Position, u32) -> Position>,
     ) -> Vec<(u32, Position)> {
         let Some(tick) = at.clock.others(at.now).filter(|_| self.extrapolates()) else { return Vec::new() };
-        let behind = self.all.iter().filter(|(_, other)| other.track.is_behind(tick));
-        let shown = |other: &RemotePlayer| Some(other.glide.apply(other.run_on(tick, at)?, at.now));
+        let behind = self.all.iter().filter(|(_, other)| other.track.is_past_newest(tick));
+        let shown = |other: &RemotePlayer| Some(other.start_blend.apply(other.run_on(tick, at)?, at.now));
         behind.filter_map(|(number, other)| Some((*number, shown(other)?))).collect()
     }
 
@@ -142,7 +142,7 @@ impl RemotePlayers {
         for (number, shown) in shown {
             let Some(other) = self.all.get_mut(number) else { continue };
             if let Some(place) = other.run_on(tick, at) {
-                other.glide = ErrorBlend::between(*shown, place, at.now);
+                other.start_blend = ErrorBlend::start(*shown, place, at.now);
             }
         }
     }
@@ -178,9 +178,10 @@ mod tests {
         let straight =
             |(x, y): Position, (vx, vy): Position, ticks: u32| (x + vx * ticks as i32, y + vy * ticks as i32);
         let moment = |now: u64| RenderTime { clock: &clock, now: at(now), tick_hz: 20, walk_on: straight };
-        let x = |others: &RemotePlayers, now| f64::from(others.positions(&moment(now))[0].1.0) / f64::from(PX);
+        let x =
+            |others: &RemotePlayers, now| f64::from(others.positions(&moment(now))[0].1.0) / f64::from(PX);
         let before = x(&others, 1_400);
-        let shown = others.run_on(&moment(1_400));
+        let shown = others.extrapolate(&moment(1_400));
         assert_eq!(shown.len(), 1, "it is run on");
         (20..30).for_each(|tick| others.push(1, tick, ((19 * 8 - tick as i32 * 4) * PX, 0)));
         others.glide(&shown, &moment(1_400));
@@ -189,7 +190,7 @@ mod tests {
         let farthest = steps.windows(2).map(|two| (two[0] - two[1]).abs()).fold(0.0, f64::max);
         assert!(farthest < 10.0, "{farthest} px from one frame to the next: {steps:?}");
         let mut clean = others.clone();
-        clean.all.values_mut().for_each(|other| other.glide = ErrorBlend::default());
+        clean.all.values_mut().for_each(|other| other.start_blend = ErrorBlend::default());
         assert!((before - x(&clean, 1_400)).abs() > 30.0, "the guess was wrong");
         assert_eq!(x(&others, 1_600), x(&clean, 1_600), "nothing is left of it");
     }

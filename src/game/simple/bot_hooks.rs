@@ -14,11 +14,11 @@ use crate::packet::{Dialect, Direction, Value};
 const TICK_ARGUMENT: &str = "tick";
 
 /// What bots and the simulator need of a simple game.
-pub const fn bots<S: SimpleGame>() -> BotHooks {
+pub const fn bot_hooks<S: SimpleGame>() -> BotHooks {
     BotHooks {
         agent: agent::<S>,
         compare_view: compare_view::<S>,
-        nuisance,
+        stress_packet: nuisance,
         event_hashes: marks,
         ..BotHooks::NONE
     }

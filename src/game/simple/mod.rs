@@ -28,7 +28,7 @@ use std::time::Duration;
 pub use bot_policy::BotPolicy;
 pub use named_values::NamedValues;
 pub use prediction::{LocalState, PredictedGame, SimpleLocalWorld};
-use published::once;
+use published::encode_once;
 #[doc(hidden)]
 pub use published::{SimpleEvents, SimpleState};
 use random_packet::COMMON;
@@ -51,10 +51,10 @@ use crate::limits;
 use crate::packet::{DecodedPacket, Dialect, Direction, Lane, PacketTables};
 
 /// The packet that tells one client the exact state of its player.
-const OWN: &str = "own";
+const OWN_STATE_PACKET: &str = "own";
 
 /// The packets of lane `latest`: what replaces an older one. Every other packet to clients is an event.
-const LATEST: [&str; 3] = ["state", OWN, "spawned"];
+const LATEST: [&str; 3] = ["state", OWN_STATE_PACKET, "spawned"];
 
 /// What an event takes besides its encoded values: its packet, its receiver, the names of its arguments.
 const EVENT_BYTES: usize = 256;
@@ -69,7 +69,7 @@ impl<S: SimpleGame> Game for Simple<S> {
     const TABLES: &'static [(&'static str, &'static str)] = &[S::TABLE];
     const REQUIRED_PACKETS: &'static [&'static str] = &["state"];
     const PAGE: Option<&'static str> = Some(S::PAGE);
-    const BOT_HOOKS: BotHooks = bot_hooks::bots::<S>();
+    const BOT_HOOKS: BotHooks = bot_hooks::bot_hooks::<S>();
     const PREDICTOR: Option<NewPredictor> = S::PREDICTOR;
     const KILL_PACKET: Option<KillPacket> = S::KILL_PACKET;
 
@@ -97,9 +97,9 @@ impl<S: SimpleGame> Game for Simple<S> {
             ));
         }
         check_lanes(&dialect)?;
-        if S::PREDICTOR.is_some() && dialect.row(Direction::ToClient, OWN).is_none() {
+        if S::PREDICTOR.is_some() && dialect.row(Direction::ToClient, OWN_STATE_PACKET).is_none() {
             return Err(format!(
-                "the table of {} must have the packet {OWN}, which prediction needs",
+                "the table of {} must have the packet {OWN_STATE_PACKET}, which prediction needs",
                 S::NAME
             ));
         }
@@ -132,7 +132,7 @@ impl<S: SimpleGame> Game for Simple<S> {
     }
 
     fn names(sim: &SimpleWorld<S>) -> Vec<(PlayerId, String)> {
-        sim.seats.iter().map(|seat| (seat.player, seat.name.to_string())).collect()
+        sim.players.iter().map(|seat| (seat.player, seat.name.to_string())).collect()
     }
 
     fn roster(published: &Published<Simple<S>>) -> Roster {
@@ -148,12 +148,12 @@ struct SimplePacketHandler<S>(PhantomData<S>);
 
 impl<S: SimpleGame> PacketHandler for SimplePacketHandler<S> {
     /// A name without control characters; spaces at its ends do not count.
-    fn profile(&self, packet: &DecodedPacket<'_>) -> JoinRequest {
+    fn join_request(&self, packet: &DecodedPacket<'_>) -> JoinRequest {
         let said = packet.text("name").unwrap_or_default();
         let name: String = said.trim().chars().filter(|sign| !sign.is_control()).collect();
         let name: String = name.chars().take(limits::NAME_CHARS).collect();
         let name = if name.is_empty() { "unknown".to_owned() } else { name };
-        JoinRequest { name, more: EncodedAction::new(&[]) }
+        JoinRequest { name, game_data: EncodedAction::new(&[]) }
     }
 
     fn packet(
@@ -195,7 +195,8 @@ impl<S: SimpleGame> Publisher<Simple<S>> for SimplePublisher {
             self.last.clone_from(&row);
         }
         row.set("tick", world.tick);
-        let players: Vec<_> = world.seats.iter().map(|seat| (seat.player, Arc::clone(&seat.name))).collect();
+        let players: Vec<_> =
+            world.players.iter().map(|seat| (seat.player, Arc::clone(&seat.name))).collect();
         let (rates, version, encoded) = (self.rates, self.version, OnceLock::new());
         let told = world.told.clone();
         Published {
@@ -260,7 +261,7 @@ impl<S: SimpleGame> View<Simple<S>> for SimpleView {
         // The handler of an event may read the player and the state, so a client without them gets them at once.
         let is_new = self.version == 0 || body != self.spawned;
         let mut ticks = missed.iter().map(|events| events.tick).chain([newest.tick]);
-        let turn = match is_new || ticks.any(|tick| rates.is_turn(rates.update_hz, tick)) {
+        let turn = match is_new || ticks.any(|tick| rates.is_update_due(rates.update_hz, tick)) {
             false => StateOutcome::NotDue,
             true if is_behind => StateOutcome::Deferred,
             true => StateOutcome::Written,
@@ -275,7 +276,7 @@ impl<S: SimpleGame> View<Simple<S>> for SimpleView {
         }
         if turn == StateOutcome::Written && self.version != *version {
             self.version = *version;
-            match &*once(encoded, dialect, || row.encode(dialect, "state")) {
+            match &*encode_once(encoded, dialect, || row.encode(dialect, "state")) {
                 Ok(bytes) => out.send_encoded("state", |_, out| {
                     out.extend_from_slice(bytes);
                     true
@@ -290,12 +291,14 @@ impl<S: SimpleGame> View<Simple<S>> for SimpleView {
             self.own.clone_from(row);
             let mut row = row.clone();
             row.set("tick", newest.tick);
-            match row.encode(dialect, OWN) {
-                Ok(bytes) => messages.writer(dialect, Lane::Latest).send_encoded(OWN, |_, out| {
-                    out.extend_from_slice(&bytes);
-                    true
-                }),
-                Err(why) => messages.writer(dialect, Lane::Reliable).misfit(OWN, &why),
+            match row.encode(dialect, OWN_STATE_PACKET) {
+                Ok(bytes) => {
+                    messages.writer(dialect, Lane::Latest).send_encoded(OWN_STATE_PACKET, |_, out| {
+                        out.extend_from_slice(&bytes);
+                        true
+                    })
+                }
+                Err(why) => messages.writer(dialect, Lane::Reliable).misfit(OWN_STATE_PACKET, &why),
             }
         }
         for events in missed.iter().chain([&newest.events]) {
@@ -315,7 +318,7 @@ impl SimpleView {
         out: &mut MessageWriter<'_>,
     ) {
         let encode = || events.events.iter().map(|told| told.row.encode(dialect, told.packet)).collect();
-        let packets = once(&events.encoded, dialect, encode);
+        let packets = encode_once(&events.encoded, dialect, encode);
         for (told, bytes) in events.events.iter().zip(packets.iter()) {
             let is_answered = told.is_answer && self.is_answered;
             let is_meant = (told.to.is_none() || told.to == self.player) && !is_answered;
@@ -358,7 +361,7 @@ fn own_rows<S: SimpleGame>(
     if S::PREDICTOR.is_none() {
         return Vec::new();
     }
-    let rows = world.seats.iter().map(|seat| {
+    let rows = world.players.iter().map(|seat| {
         let mut row = NamedValues::default();
         world.game.own(seat.player, &mut row);
         row.set("sequence", seat.sequence);

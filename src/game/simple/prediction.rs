@@ -6,7 +6,7 @@ use tickwire_sim::{Command, PlayerId, Sim as _, StepResult, WorldParams};
 
 use super::simple_game::SimpleGame;
 use super::world::{PlayerEntry, SimpleAction, SimpleWorld, code_hash};
-use super::{OWN, SimplePacketHandler};
+use super::{OWN_STATE_PACKET, SimplePacketHandler};
 use crate::game::packet_handler::PacketHandler;
 use crate::game::prediction::{Acked, LocalWorld, Position, RemotePlayers};
 use crate::packet::{DecodedPacket, Dialect};
@@ -19,7 +19,7 @@ use crate::packet::{DecodedPacket, Dialect};
 pub trait PredictedGame: SimpleGame {
     /// Takes what the server says into the state of the client of this player: the packet `own`, whose
     /// tick has passed, and all others. Returns whether anything changed.
-    fn learn(&mut self, packet: &DecodedPacket<'_>, own: PlayerId) -> bool;
+    fn apply_packet(&mut self, packet: &DecodedPacket<'_>, own: PlayerId) -> bool;
 
     /// Where a player is, in 1/65,536 px.
     fn place(&self, player: PlayerId) -> Option<Position>;
@@ -62,7 +62,7 @@ impl<S: PredictedGame> LocalWorld for SimpleLocalWorld<S> {
     type State = LocalState<S>;
     type Event = ();
 
-    const UPDATE: &'static str = OWN;
+    const UPDATE: &'static str = OWN_STATE_PACKET;
 
     fn new(welcome: &DecodedPacket<'_>) -> Option<SimpleLocalWorld<S>> {
         let is_same = welcome.text("code_hash")? == format!("{:016x}", code_hash::<S>());
@@ -84,7 +84,7 @@ impl<S: PredictedGame> LocalWorld for SimpleLocalWorld<S> {
         Box::new(SimplePacketHandler::<S>(std::marker::PhantomData))
     }
 
-    fn is_foreseen(action: &SimpleAction<S::Action>) -> bool {
+    fn is_predicted(action: &SimpleAction<S::Action>) -> bool {
         matches!(action, SimpleAction::Act(_))
     }
 
@@ -100,12 +100,12 @@ impl<S: PredictedGame> LocalWorld for SimpleLocalWorld<S> {
                 *state = None;
                 true
             }
-            (OWN, Some(own)) => {
+            (OWN_STATE_PACKET, Some(own)) => {
                 let state = state.get_or_insert_with(|| self.enter(own));
                 state.world.tick = packet.integer("tick").unwrap_or(state.world.tick);
-                state.world.game.learn(packet, own)
+                state.world.game.apply_packet(packet, own)
             }
-            (_, Some(own)) => state.as_mut().is_some_and(|state| state.world.game.learn(packet, own)),
+            (_, Some(own)) => state.as_mut().is_some_and(|state| state.world.game.apply_packet(packet, own)),
             _ => false,
         }
     }
@@ -141,7 +141,7 @@ impl<S: PredictedGame> LocalWorld for SimpleLocalWorld<S> {
         [0; 2]
     }
 
-    fn walk_on(&self, from: Position, velocity: Position, ticks: u32) -> Position {
+    fn extrapolate(&self, from: Position, velocity: Position, ticks: u32) -> Position {
         self.start.game.walk_on(from, velocity, ticks)
     }
 }
@@ -162,7 +162,7 @@ impl<S: PredictedGame> SimpleLocalWorld<S> {
                 events: &mut told,
             },
         );
-        world.seats = vec![PlayerEntry { player: own, name: Arc::from(""), sequence: 0 }];
+        world.players = vec![PlayerEntry { player: own, name: Arc::from(""), sequence: 0 }];
         LocalState { own, world }
     }
 }

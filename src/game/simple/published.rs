@@ -35,7 +35,7 @@ pub struct SimpleState {
 }
 
 /// Encoded by the first that asks, and again only in another dialect, which no game of one file has.
-pub fn once<'c, T: Clone>(
+pub fn encode_once<'c, T: Clone>(
     cell: &'c OnceLock<(String, T)>,
     dialect: &Dialect,
     encode: impl Fn() -> T,

@@ -86,7 +86,7 @@ impl<S: SimpleGame> RandomBot<S> {
             name: format!("{NAME}{}", part.index),
             manner: part.behavior,
             checks: part.is_checking,
-            tactics: S::tactics(),
+            tactics: S::bot_policy(),
             dice,
             player: None,
             last_packets: BTreeMap::new(),
@@ -261,12 +261,12 @@ impl<S: SimpleGame> Agent for RandomBot<S> {
         }
     }
 
-    fn excuse(&mut self, excuse: Tolerance) {
+    fn tolerate(&mut self, excuse: Tolerance) {
         self.is_late |= excuse == Tolerance::Network;
         self.asked.iter_mut().for_each(|asked| asked.excuse(excuse));
     }
 
-    fn take_deeds(&mut self) -> BotStats {
+    fn take_stats(&mut self) -> BotStats {
         let mut deeds = self.tactics.as_mut().map_or_else(BotStats::default, |tactics| tactics.take_deeds());
         deeds.add(&self.asked.as_mut().map_or_else(BotStats::default, AckChecker::take_deeds));
         deeds

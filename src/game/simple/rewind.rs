@@ -35,7 +35,7 @@ impl<P: Copy, const MOST: u32> RewindBuffer<P, MOST> {
     /// How many ticks before `tick`, in which a command runs, its client showed the others: `seen` is the
     /// number of ticks after which they were as shown. At least 0 and at most `MOST`, whatever the
     /// client says; 0 if it says nothing.
-    pub fn delay(tick: u32, seen: Option<u32>) -> u32 {
+    pub fn rewind_ticks(tick: u32, seen: Option<u32>) -> u32 {
         seen.map_or(0, |seen| tick.saturating_sub(seen).min(MOST))
     }
 
@@ -48,7 +48,7 @@ impl<P: Copy, const MOST: u32> RewindBuffer<P, MOST> {
     }
 
     /// The value of so many ticks ago, 0 for the newest one; `None` if that was before the first one.
-    pub fn ago(&self, ticks: u32) -> Option<P> {
+    pub fn at_ticks_ago(&self, ticks: u32) -> Option<P> {
         let at = self.0.len().checked_sub(1 + ticks as usize)?;
         self.0.get(at).copied()
     }
@@ -91,21 +91,24 @@ mod tests {
     #[test]
     fn a_delay_is_between_nothing_and_the_bound_whatever_a_client_says() {
         let said = [None, Some(100), Some(99), Some(97), Some(96), Some(0), Some(101), Some(u32::MAX)];
-        assert_eq!(said.map(|seen| Short::delay(100, seen)), [0, 0, 1, 3, 3, 3, 0, 0]);
-        assert_eq!(Short::delay(0, Some(0)), 0);
+        assert_eq!(said.map(|seen| Short::rewind_ticks(100, seen)), [0, 0, 1, 3, 3, 3, 0, 0]);
+        assert_eq!(Short::rewind_ticks(0, Some(0)), 0);
     }
 
     #[test]
     fn a_past_has_the_values_of_the_last_ticks_and_none_from_before_the_first() {
         let mut past = Short::default();
-        assert_eq!(past.ago(0), None);
+        assert_eq!(past.at_ticks_ago(0), None);
         past.push(10);
         past.push(11);
-        assert_eq!([0, 1, 2, u32::MAX].map(|ticks| past.ago(ticks)), [Some(11), Some(10), None, None]);
+        assert_eq!(
+            [0, 1, 2, u32::MAX].map(|ticks| past.at_ticks_ago(ticks)),
+            [Some(11), Some(10), None, None]
+        );
         (12..20).for_each(|value| past.push(value));
-        assert_eq!([0, 3, 4].map(|ticks| past.ago(ticks)), [Some(19), Some(16), None]);
+        assert_eq!([0, 3, 4].map(|ticks| past.at_ticks_ago(ticks)), [Some(19), Some(16), None]);
         past.clear();
-        assert_eq!(past.ago(0), None);
+        assert_eq!(past.at_ticks_ago(0), None);
     }
 
     #[test]
@@ -117,7 +120,7 @@ mod tests {
             past.write(&mut bytes);
             assert_eq!(Short::read(&mut Reader::new(&bytes.0)), Ok(past.clone()), "after {ticks} ticks");
             let shorter = RewindBuffer::<u16, 1>::read(&mut Reader::new(&bytes.0)).expect("as many or fewer");
-            assert_eq!((shorter.ago(0), shorter.ago(2)), (past.ago(0), None));
+            assert_eq!((shorter.at_ticks_ago(0), shorter.at_ticks_ago(2)), (past.at_ticks_ago(0), None));
         }
     }
 }

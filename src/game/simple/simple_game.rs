@@ -88,7 +88,7 @@ pub trait SimpleGame: Field + Clone + Debug + PartialEq + Send + Sync + 'static 
     }
 
     /// How its bots play. Without this they send random packets of the table.
-    fn tactics() -> Option<Box<dyn BotPolicy>> {
+    fn bot_policy() -> Option<Box<dyn BotPolicy>> {
         None
     }
 }
@@ -108,16 +108,16 @@ pub struct TickContext<'a> {
 impl TickContext<'_> {
     /// Tells every client of an event: a packet of the table, in its reliable lane.
     pub fn broadcast(&mut self, packet: &'static str, values: impl FnOnce(&mut NamedValues)) {
-        self.note(None, packet, values);
+        self.push_event(None, packet, values);
     }
 
     /// The same for the client of one player alone.
     pub fn send_to(&mut self, player: PlayerId, packet: &'static str, values: impl FnOnce(&mut NamedValues)) {
-        self.note(Some(player), packet, values);
+        self.push_event(Some(player), packet, values);
     }
 
     /// Tells the client of a player, by the packet `error`, that something was refused by this rule.
-    pub fn refuse(&mut self, player: PlayerId, rule: &str) {
+    pub fn send_error(&mut self, player: PlayerId, rule: &str) {
         self.push_error(player, rule);
     }
 
@@ -137,7 +137,12 @@ impl TickContext<'_> {
         });
     }
 
-    fn note(&mut self, to: Option<PlayerId>, packet: &'static str, values: impl FnOnce(&mut NamedValues)) {
+    fn push_event(
+        &mut self,
+        to: Option<PlayerId>,
+        packet: &'static str,
+        values: impl FnOnce(&mut NamedValues),
+    ) {
         let mut row = NamedValues::default();
         values(&mut row);
         self.events.push(OutgoingEvent { to, packet, row, is_answer: false });

@@ -91,7 +91,7 @@ pub struct SimpleWorld<S> {
     operator_sequence: u64,
     pub(super) random: Rng,
     /// In the order of their numbers.
-    pub(super) seats: Vec<PlayerEntry>,
+    pub(super) players: Vec<PlayerEntry>,
     pub(super) game: S,
     /// The events of the last tick, which are no part of the state.
     pub(super) told: Vec<OutgoingEvent>,
@@ -107,7 +107,7 @@ impl<S: SimpleGame> SimpleWorld<S> {
     }
 
     fn seat(&self, player: PlayerId) -> Result<usize, usize> {
-        self.seats.binary_search_by_key(&player, |seat| seat.player)
+        self.players.binary_search_by_key(&player, |seat| seat.player)
     }
 
     /// # Errors
@@ -121,10 +121,10 @@ impl<S: SimpleGame> SimpleWorld<S> {
             self.operator_sequence = sequence;
         } else {
             let at = self.seat(player).map_err(|_| "unknown_issuer")?;
-            if sequence <= self.seats[at].sequence {
+            if sequence <= self.players[at].sequence {
                 return Err("repeated");
             }
-            self.seats[at].sequence = sequence;
+            self.players[at].sequence = sequence;
         }
         match action {
             SimpleAction::Act(action) if player != PlayerId::OPERATOR => {
@@ -144,18 +144,18 @@ impl<S: SimpleGame> SimpleWorld<S> {
                 let SimpleWorld { identity, tick, random, game, told, .. } = self;
                 let mut turns = TickContext { tick: *tick, tick_hz: identity.tick_hz, random, events: told };
                 game.join(player, &name, &mut turns);
-                self.seats.insert(at, PlayerEntry { player, name, sequence: 0 });
+                self.players.insert(at, PlayerEntry { player, name, sequence: 0 });
                 Ok(None)
             }
             SimpleAction::Disconnect(player) => {
                 let at = self.seat(player).map_err(|_| "unknown_player")?;
-                self.seats[at].sequence = 0;
+                self.players[at].sequence = 0;
                 self.game.disconnect(player);
                 Ok(None)
             }
             SimpleAction::Leave(player) => {
                 let at = self.seat(player).map_err(|_| "unknown_player")?;
-                self.seats.remove(at);
+                self.players.remove(at);
                 self.game.leave(player);
                 Ok(Some(player))
             }
@@ -182,7 +182,7 @@ impl<S: SimpleGame> Sim for SimpleWorld<S> {
             tick: 0,
             operator_sequence: 0,
             random: Rng::new(own.seed, 0),
-            seats: Vec::new(),
+            players: Vec::new(),
             game: S::new(&own),
             told: Vec::new(),
             identity: own,
@@ -202,7 +202,7 @@ impl<S: SimpleGame> Sim for SimpleWorld<S> {
     }
 
     fn players(&self) -> impl Iterator<Item = PlayerId> {
-        self.seats.iter().map(|seat| seat.player)
+        self.players.iter().map(|seat| seat.player)
     }
 
     fn step(&mut self, commands: &mut Vec<Command<Self::Action>>, out: &mut StepResult) {
@@ -236,7 +236,7 @@ impl<S: SimpleGame> Sim for SimpleWorld<S> {
         field(sink, "tick", &self.tick);
         field(sink, "operator_sequence", &self.operator_sequence);
         field(sink, "random", &self.random);
-        field(sink, "seats", &self.seats);
+        field(sink, "seats", &self.players);
         self.game.write(sink);
     }
 
@@ -275,7 +275,7 @@ impl<S: SimpleGame> Sim for SimpleWorld<S> {
         out.field("tick", &self.tick);
         out.field("operator_sequence", &self.operator_sequence);
         out.field("random", &self.random);
-        out.field("seats", &self.seats);
+        out.field("seats", &self.players);
         out.field("game", &self.game);
         out.bytes(S::NAME)
     }
@@ -287,15 +287,15 @@ impl<S: SimpleGame> Sim for SimpleWorld<S> {
                 tick: saved.field("tick", &fresh.tick)?,
                 operator_sequence: saved.field("operator_sequence", &fresh.operator_sequence)?,
                 random: saved.field("random", &fresh.random)?,
-                seats: saved.field("seats", &fresh.seats)?,
+                players: saved.field("seats", &fresh.players)?,
                 game: saved.field("game", &fresh.game)?,
                 told: Vec::new(),
                 identity: fresh.identity.clone(),
             })
         };
         let mut world = carried().map_err(|error| error.to_string())?;
-        world.seats.iter_mut().for_each(|seat| seat.sequence = 0);
-        let is_sorted = world.seats.is_sorted_by(|one, next| one.player < next.player);
+        world.players.iter_mut().for_each(|seat| seat.sequence = 0);
+        let is_sorted = world.players.is_sorted_by(|one, next| one.player < next.player);
         if is_sorted { Ok(world) } else { Err("the players are not in order".to_owned()) }
     }
 }
@@ -317,11 +317,11 @@ fn read<S: SimpleGame>(reader: &mut Reader<'_>) -> Result<SimpleWorld<S>, Malfor
         tick: Field::read(reader)?,
         operator_sequence: Field::read(reader)?,
         random: Field::read(reader)?,
-        seats: Field::read(reader)?,
+        players: Field::read(reader)?,
         game: Field::read(reader)?,
         told: Vec::new(),
     };
-    let is_sorted = world.seats.is_sorted_by(|one, next| one.player < next.player);
+    let is_sorted = world.players.is_sorted_by(|one, next| one.player < next.player);
     if reader.scalar(8)? != world.checksum() || !reader.rest().is_empty() {
         return Err(Malformed::Value("checksum"));
     }

@@ -12,7 +12,7 @@ pub const BOTS: BotHooks = BotHooks { agent, ..BotHooks::NONE };
 
 /// See the [module](self).
 #[cfg(not(target_family = "wasm"))]
-pub const BOTS: BotHooks = BotHooks { agent, ..super::simulation_hooks::BOTS };
+pub const BOTS: BotHooks = BotHooks { agent, ..super::simulation_hooks::BOT_HOOKS };
 
 #[allow(clippy::unnecessary_wraps, reason = "the signature is that of all games")]
 fn agent(part: &BotSpec) -> Option<Box<dyn Agent>> {

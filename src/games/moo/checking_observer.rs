@@ -10,7 +10,7 @@ use crate::game::bots::{AgentOutput, BotStats, Tolerance};
 use crate::games::moo::client_packet::ClientPacket;
 
 /// The prefix of the operator's lines whose numbers are marks.
-pub const NOTICE: &str = "notice ";
+pub const NOTICE_PREFIX: &str = "notice ";
 
 /// See the [module](self).
 #[derive(Debug)]
@@ -21,7 +21,7 @@ pub struct CheckingObserver {
     notices: Vec<u32>,
     shares_address: bool,
     /// Packets without a tick may arrive late.
-    is_troubled: bool,
+    had_network_fault: bool,
     /// It has more than it earned.
     got_operator_gift: bool,
 }
@@ -34,7 +34,7 @@ impl CheckingObserver {
             deeds: Counted::default(),
             notices: Vec::new(),
             shares_address: false,
-            is_troubled: false,
+            had_network_fault: false,
             got_operator_gift: false,
         }
     }
@@ -45,12 +45,12 @@ impl CheckingObserver {
         match rule {
             // A packet without a tick is dated by its time of arrival, which network faults
             // distort.
-            CheckRule::TooFast => self.is_troubled && is_moomoo,
-            CheckRule::GainUnearned => self.got_operator_gift || self.is_troubled && is_moomoo,
+            CheckRule::TooFast => self.had_network_fault && is_moomoo,
+            CheckRule::GainUnearned => self.got_operator_gift || self.had_network_fault && is_moomoo,
             // A stalled connection delivers at once what was sent over time.
             CheckRule::ServerError => {
                 self.shares_address && detail.starts_with("address_")
-                    || self.is_troubled && detail.contains("_too_soon")
+                    || self.had_network_fault && detail.contains("_too_soon")
             }
             _ => false,
         }
@@ -74,7 +74,7 @@ impl PacketObserver for CheckingObserver {
         }
         self.deeds.add(&self.check.take_deeds());
         if let ServerPacket::Notice { text } | ServerPacket::Chat { text, .. } = heard {
-            let number = text.strip_prefix(NOTICE).and_then(|number| number.parse::<u32>().ok());
+            let number = text.strip_prefix(NOTICE_PREFIX).and_then(|number| number.parse::<u32>().ok());
             if let Some((number, before)) =
                 number.zip(self.notices.last()).filter(|(number, last)| number <= last)
             {
@@ -91,14 +91,14 @@ impl PacketObserver for CheckingObserver {
     fn excuse(&mut self, excuse: Tolerance) {
         match excuse {
             Tolerance::SharedAddress => self.shares_address = true,
-            Tolerance::Network => self.is_troubled = true,
+            Tolerance::Network => self.had_network_fault = true,
             Tolerance::OperatorGift => self.got_operator_gift = true,
-            Tolerance::Resumed => self.check.returns(),
+            Tolerance::Resumed => self.check.on_resumed(),
         }
     }
 
     fn take_deeds(&mut self) -> BotStats {
-        std::mem::take(&mut self.deeds).named()
+        std::mem::take(&mut self.deeds).to_bot_stats()
     }
 
     fn marks(&self) -> &[u32] {

@@ -74,10 +74,10 @@ impl<'a> ClientPacket<'a> {
     /// Converts a decoded packet. Optional arguments that the table lacks are left out; a packet
     /// without a required argument is unused.
     pub fn from_decoded(decoded: &DecodedPacket<'a>) -> Self {
-        Self::typed(decoded).unwrap_or(Self::Unused(decoded.row))
+        Self::try_from_decoded(decoded).unwrap_or(Self::Unused(decoded.row))
     }
 
-    fn typed(from: &DecodedPacket<'a>) -> Option<Self> {
+    fn try_from_decoded(from: &DecodedPacket<'a>) -> Option<Self> {
         let (sequence, tick) = (from.integer("sequence"), from.integer("tick"));
         Some(match from.row.name.as_str() {
             "hello" => {

@@ -14,7 +14,11 @@ use crate::limits;
 ///
 /// # Errors
 /// What differs.
-pub fn compare(picture: &WorldModel, own: Option<PlayerId>, state: &PublishedState) -> Result<bool, String> {
+pub fn compare_to_published(
+    picture: &WorldModel,
+    own: Option<PlayerId>,
+    state: &PublishedState,
+) -> Result<bool, String> {
     match state.living(own) {
         Some(index) => differences(picture, index, state).map(|()| true),
         None => Ok(false),
@@ -23,7 +27,7 @@ pub fn compare(picture: &WorldModel, own: Option<PlayerId>, state: &PublishedSta
 
 fn differences(picture: &WorldModel, index: usize, state: &PublishedState) -> Result<(), String> {
     let (own, window) = (&state.players[index], state.window(Some(index)));
-    check_same("its own player", picture.me, Some(own.player.0.into()))?;
+    check_same("its own player", picture.own_player_id, Some(own.player.0.into()))?;
     check_same("its resources", picture.stock, own.resources)?;
     check_same("its age", picture.age.max(1), own.age.into())?;
     let most_px = if picture.is_native { 0.5 } else { 1.0 };
@@ -36,7 +40,7 @@ fn differences(picture: &WorldModel, index: usize, state: &PublishedState) -> Re
             Err(format!("{what} is at {is:?}, but the client has it at {told:?}"))
         }
     };
-    let visible = || state.players.iter().filter(|seen| seen.alive && window.sees(seen.place()));
+    let visible = || state.players.iter().filter(|seen| seen.alive && window.intersects(seen.place()));
     if visible().count() <= limits::ENTERS_PER_UPDATE {
         let expected: BTreeSet<u32> = visible().map(|seen| seen.player.0.into()).collect();
         let known = picture.players.iter().filter(|(_, known)| known.in_view);
@@ -49,7 +53,7 @@ fn differences(picture: &WorldModel, index: usize, state: &PublishedState) -> Re
         check_same(&format!("the health of {what}"), known.health, seen.health.into())?;
         check_same(&format!("the name of {what}"), known.name.as_str(), &seen.name)?;
     }
-    let animals = || state.animals.iter().filter(|animal| window.sees(animal.place()));
+    let animals = || state.animals.iter().filter(|animal| window.intersects(animal.place()));
     let number = |id: EntityId| id.0.wrapping_sub(EntityId::FIRST_ANIMAL.0);
     let expected: BTreeSet<u32> = animals().map(|animal| number(animal.id)).collect();
     check_same("animals in view", picture.animals.keys().copied().collect(), expected)?;
@@ -60,12 +64,12 @@ fn differences(picture: &WorldModel, index: usize, state: &PublishedState) -> Re
         check_same(&format!("the health of {what}"), known.health, animal.body.health.into())?;
     }
     if picture.is_native {
-        let structures = &state.structures.things;
-        let in_view = structures.iter().filter(|built| window.sees(built.place));
+        let structures = &state.structures.index;
+        let in_view = structures.iter().filter(|built| window.intersects(built.place));
         if let Some(missing) = in_view.map(|built| built.id.0).find(|id| !picture.objects.contains_key(id)) {
             return Err(format!("structure {missing} in view is not known"));
         }
-        let known = picture.objects.values().filter(|object| object.built.is_some());
+        let known = picture.objects.values().filter(|object| object.structure.is_some());
         let exists = |id: u32| structures.iter().any(|built| built.id.0 == id);
         if let Some(gone) = known.map(|object| object.id).find(|id| !exists(*id)) {
             return Err(format!("structure {gone} is known but gone"));

@@ -8,13 +8,13 @@ use std::sync::Arc;
 
 use super::bot_entry::BOTS;
 use super::describe::words;
-use super::operator_commands::ORDERS;
+use super::operator_commands::OPERATOR_COMMANDS;
 use super::packet_handler::{JoinData, MooPacketHandler};
 use super::prediction::MooLocalWorld;
 use super::published::PublishedState;
 use super::rules_json;
 use super::table_check;
-use crate::connection::session::says_hello;
+use crate::connection::session::has_hello;
 use crate::game::bots::BotHooks;
 use crate::game::prediction::{self, NewPredictor};
 use crate::game::{
@@ -25,7 +25,7 @@ use crate::games::moo::feed::{
     Events, MoomooScratch, MoomooView, NativeScratch, NativeView, PublicState, TurnDelta, UpdateLayout,
     WorldReader,
 };
-use crate::games::moo::world::{Action, PlayerId, Resource, World, code_hash, rules};
+use crate::games::moo::world::{Action, PlayerId, Resource, World, rules, rules_hash};
 use crate::packet::tables::BUILTIN;
 use crate::packet::{Dialect, Lane, PacketTables};
 
@@ -40,7 +40,7 @@ impl Game for Moo {
     const FOREIGN_DIALECTS: Option<&'static str> = Some("MooMoo dialects");
     const TABLES: &'static [(&'static str, &'static str)] = &BUILTIN;
     const RULES_JSON: Option<fn() -> String> = Some(rules_json::json);
-    const OPERATOR_COMMANDS: &'static [OperatorCommand] = &ORDERS;
+    const OPERATOR_COMMANDS: &'static [OperatorCommand] = &OPERATOR_COMMANDS;
     const KILL_PACKET: Option<KillPacket> =
         Some(KillPacket { packet: "kill", only_if: None, victim: "victim_name", killer: "killer_name" });
     const BOT_HOOKS: BotHooks = BOTS;
@@ -54,7 +54,7 @@ impl Game for Moo {
     type Scratch = MooScratch;
 
     fn code_hash() -> u64 {
-        code_hash()
+        rules_hash()
     }
 
     fn check(codes: &PacketTables) -> Result<(), String> {
@@ -131,7 +131,7 @@ impl game::Publisher<Moo> for MooPublisher {
         let (events, state) = self.reader.read(world, margin);
         let (tick, players, state) = (state.tick, state.players.len(), Arc::new(state));
         let since = TurnDelta::turn(self.turn.clone());
-        if self.rates.is_turn(self.rates.update_hz, tick) {
+        if self.rates.is_update_due(self.rates.update_hz, tick) {
             self.turn = Some(Arc::clone(&state));
         }
         let event_bytes = events.bytes();
@@ -159,7 +159,7 @@ pub enum MooView {
 
 impl game::View<Moo> for MooView {
     fn new(dialect: &Dialect) -> MooView {
-        if says_hello(dialect) {
+        if has_hello(dialect) {
             MooView::Native(NativeView::default())
         } else {
             MooView::Moomoo(MoomooView::default())
@@ -198,7 +198,7 @@ impl game::View<Moo> for MooView {
         };
         let hz = hz(layout, &shown.rates);
         let mut ticks = missed.iter().map(|events| events.tick).chain([newest.tick]);
-        let turn = match ticks.any(|tick| shown.rates.is_turn(hz, tick)) {
+        let turn = match ticks.any(|tick| shown.rates.is_update_due(hz, tick)) {
             false => StateOutcome::NotDue,
             true if is_behind => StateOutcome::Deferred,
             true => StateOutcome::Written,

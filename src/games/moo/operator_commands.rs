@@ -7,7 +7,7 @@ use crate::games::moo::world::rules::{ANIMALS, Group, ITEMS};
 use crate::games::moo::world::{Action, Resource, Spawned};
 
 /// See the [module](self).
-pub const ORDERS: [OperatorCommand; 3] = [
+pub const OPERATOR_COMMANDS: [OperatorCommand; 3] = [
     OperatorCommand { usage: "say TEXT", help: "tell everyone", parse: announce },
     OperatorCommand {
         usage: "spawn TYPE X Y",
@@ -35,7 +35,7 @@ fn announce(rest: &str, _: PlayerLookup<'_>) -> ParsedCommand {
 fn spawn(rest: &str, _: PlayerLookup<'_>) -> ParsedCommand {
     let words: Vec<&str> = rest.split_whitespace().collect();
     let [kind, x, y] = words[..] else { return Err(usage("")) };
-    let (what, x_px, y_px) = (parse_spawned(kind)?, px("X", x)?, px("Y", y)?);
+    let (what, x_px, y_px) = (parse_spawned(kind)?, parse_px("X", x)?, parse_px("Y", y)?);
     Ok((Action::Spawn { what, x_px, y_px }.encoded(), format!("placed at {x_px}, {y_px}")))
 }
 
@@ -65,7 +65,7 @@ fn parse_spawned(kind: &str) -> Result<Spawned, No> {
     known.ok_or_else(|| usage(format!("TYPE must be one of {}", names.join(", "))))
 }
 
-fn px(name: &str, digits: &str) -> Result<u16, No> {
+fn parse_px(name: &str, digits: &str) -> Result<u16, No> {
     let expected = || usage(format!("{name} must be a whole number of pixels, 0 to {}", u16::MAX));
     digits.parse().map_err(|_| expected())
 }

@@ -51,7 +51,7 @@ const _: () = {
 #[derive(Debug, Default)]
 pub struct MooPacketHandler {
     /// When the client last did what [`PACES`] limits; earlier for what waited during a pause of the server.
-    paced: [Option<Duration>; ACTION_INTERVALS.len()],
+    last_action_at: [Option<Duration>; ACTION_INTERVALS.len()],
     /// The slack that each of them was credited, once for each pause. It is not saved.
     credited: [Duration; ACTION_INTERVALS.len()],
     /// Whether the client attacks without holding a button.
@@ -69,14 +69,14 @@ impl MooPacketHandler {
         // A clock that stood still in a suspended machine has counted less than the slack since then.
         let credit = slack.saturating_sub(self.credited[what]);
         self.credited[what] = slack;
-        let done = self.paced[what].map_or(earliest, |before| {
+        let done = self.last_action_at[what].map_or(earliest, |before| {
             let uncounted = credit.saturating_sub(now.saturating_sub(before));
             (before + interval).saturating_sub(uncounted).max(earliest)
         });
         if done > now {
             return Err((rule, Some(detail)));
         }
-        self.paced[what] = Some(done);
+        self.last_action_at[what] = Some(done);
         Ok(())
     }
 
@@ -125,20 +125,20 @@ impl GameVerbs for MooPacketHandler {
         vec![("io_init", vec![("socket_id", Value::from(connection))]), ("init_data", vec![("data", teams)])]
     }
 
-    fn is_enter(&self, name: &str) -> bool {
+    fn is_join_packet(&self, name: &str) -> bool {
         matches!(name, "enter" | "enter_game")
     }
 
-    fn profile(&self, packet: &DecodedPacket<'_>) -> JoinRequest {
+    fn join_request(&self, packet: &DecodedPacket<'_>) -> JoinRequest {
         let name = text::clean_name(&packet.text("name").unwrap_or_default());
         let name = if name.is_empty() { text::NO_NAME.to_owned() } else { name };
         let skin = packet.integer("skin").filter(|skin| *skin < limits::SKINS).unwrap_or(0);
         let gift = packet.bool_value("moofoll").unwrap_or(false);
-        JoinRequest { name, more: JoinData { skin, gift }.encoded() }
+        JoinRequest { name, game_data: JoinData { skin, gift }.encoded() }
     }
 
     /// The world decides whether the player is dead: it rejects a respawn of a living player.
-    fn enter_again(&mut self, profile: &JoinRequest) -> PacketEffect {
+    fn rejoin(&mut self, profile: &JoinRequest) -> PacketEffect {
         self.attacks = false;
         let JoinData { skin, .. } = JoinData::of(profile);
         self.act(&Action::Respawn { name: profile.name.clone(), skin })
@@ -194,12 +194,12 @@ impl GameVerbs for MooPacketHandler {
 
     fn save(&self, now: Duration, out: &mut Vec<u8>) {
         out.push(u8::from(self.attacks));
-        self.paced.iter().for_each(|at| SavedReader::write_age(out, now, *at));
+        self.last_action_at.iter().for_each(|at| SavedReader::write_age(out, now, *at));
     }
 
     fn restore(&mut self, saved: &mut SavedReader<'_>) -> Option<()> {
         self.attacks = saved.u8().filter(|attacks| *attacks <= 1)? == 1;
-        self.paced = [saved.ago()?, saved.ago()?, saved.ago()?];
+        self.last_action_at = [saved.age()?, saved.age()?, saved.age()?];
         self.credited = [Duration::MAX; ACTION_INTERVALS.len()];
         Some(())
     }
@@ -222,7 +222,7 @@ impl JoinData {
 
     /// What a profile says.
     pub fn of(profile: &JoinRequest) -> JoinData {
-        let [skin, gift] = profile.more.bytes().try_into().unwrap_or_default();
+        let [skin, gift] = profile.game_data.bytes().try_into().unwrap_or_default();
         JoinData { skin, gift: gift != 0 }
     }
 }

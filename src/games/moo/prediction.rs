@@ -4,8 +4,8 @@
 use crate::game;
 use crate::game::prediction::{Acked, LocalWorld, Position, RemotePlayers};
 use crate::games::moo::packet_handler::MooPacketHandler;
-use crate::games::moo::world::client_world::{ClientWorld, OwnRecord, OwnState, is_foreseen};
-use crate::games::moo::world::{Action, Angle, Fixed, Identity, PlayerId, TickHz, code_hash};
+use crate::games::moo::world::client_world::{ClientWorld, OwnRecord, OwnState, is_predicted};
+use crate::games::moo::world::{Action, Angle, Fixed, Identity, PlayerId, TickHz, rules_hash};
 use crate::packet::{DecodedPacket, Dialect, Value};
 use tickwire_sim::Command;
 
@@ -125,7 +125,7 @@ impl LocalWorld for MooLocalWorld {
     const UPDATE: &'static str = "update";
 
     fn new(welcome: &DecodedPacket<'_>) -> Option<MooLocalWorld> {
-        let is_same = welcome.text("code_hash")? == format!("{:016x}", code_hash());
+        let is_same = welcome.text("code_hash")? == format!("{:016x}", rules_hash());
         let tick_hz: u32 = welcome.integer("tick_hz")?;
         let identity = Identity {
             seed: welcome.integer("seed")?,
@@ -149,8 +149,8 @@ impl LocalWorld for MooLocalWorld {
         Box::<MooPacketHandler>::default()
     }
 
-    fn is_foreseen(action: &Action) -> bool {
-        is_foreseen(action)
+    fn is_predicted(action: &Action) -> bool {
+        is_predicted(action)
     }
 
     fn acked(update: &DecodedPacket<'_>) -> Option<Acked> {
@@ -176,7 +176,7 @@ impl LocalWorld for MooLocalWorld {
             }
             "gone" => {
                 let gone = groups(packet, "objects").filter_map(|[id]| u32::try_from(id?).ok());
-                gone.for_each(|id| self.local.take_down(id));
+                gone.for_each(|id| self.local.remove_structure(id));
             }
             "clan" => {
                 let members = packet.get("members").and_then(Value::as_array);
@@ -211,7 +211,7 @@ impl LocalWorld for MooLocalWorld {
         }
         for [id, dx, dy] in groups(packet, "moved") {
             if let (Some(id), Some(dx), Some(dy)) = (number(id), half(dx), half(dy)) {
-                others.shift(id, tick, (dx, dy));
+                others.apply_delta(id, tick, (dx, dy));
             }
         }
     }
@@ -250,8 +250,8 @@ impl LocalWorld for MooLocalWorld {
         [(*weapon).into(), i32::from(*hits)]
     }
 
-    fn walk_on(&self, (x, y): Position, (vx, vy): Position, ticks: u32) -> Position {
-        let (x, y) = self.local.walk_on((Fixed(x), Fixed(y)), (Fixed(vx), Fixed(vy)), ticks);
+    fn extrapolate(&self, (x, y): Position, (vx, vy): Position, ticks: u32) -> Position {
+        let (x, y) = self.local.extrapolate((Fixed(x), Fixed(y)), (Fixed(vx), Fixed(vy)), ticks);
         (x.0, y.0)
     }
 }
@@ -289,7 +289,7 @@ impl MooLocalWorld {
     ) -> Option<()> {
         let (id, item) = (u32::try_from(id?).ok()?, u8::try_from(item?).ok()?);
         let heading = Angle(u16::try_from(heading?).ok()?.wrapping_shl(8));
-        self.local.put_up(id, item, player(owner)?, (pixels(x)?, pixels(y)?), heading);
+        self.local.add_structure(id, item, player(owner)?, (pixels(x)?, pixels(y)?), heading);
         Some(())
     }
 

@@ -5,7 +5,7 @@ use tickwire_sim::{Action as _, PlayerId};
 
 use super::bot::agent::{MooAgent, PacketObserver as _};
 use super::bot::world_model::WorldModel;
-use super::checking_observer::{CheckingObserver, NOTICE};
+use super::checking_observer::{CheckingObserver, NOTICE_PREFIX};
 use super::compare_to_published;
 use super::published::PublishedState;
 use crate::connection::session::NATIVE_VERSION;
@@ -17,7 +17,14 @@ use crate::games::moo::world::{Action, Fixed, Resource, Spawned};
 use crate::packet::Dialect;
 
 /// All but the agents.
-pub const BOTS: BotHooks = BotHooks { variants: &CLIENT_VARIANTS, compare_view: compare_view, compare_absence: keeps, operator_event: operate, nuisance, ..BotHooks::NONE };
+pub const BOT_HOOKS: BotHooks = BotHooks {
+    variants: &CLIENT_VARIANTS,
+    compare_view: compare_view,
+    compare_absence,
+    operator_event,
+    stress_packet,
+    ..BotHooks::NONE
+};
 
 /// How far a player may be pushed in an absence without being hurt, by bodies that walk into it: less than it would walk in 4 s.
 const MAX_ABSENT_PUSH_PX: i32 = 1_200;
@@ -42,12 +49,12 @@ fn compare_view(agent: &dyn Agent, own: Option<PlayerId>, published: &dyn DynTic
     let Some((picture, state)) = picture.zip(published.state().downcast_ref::<PublishedState>()) else {
         return Ok(false);
     };
-    compare_to_published::compare(picture, own, state)
+    compare_to_published::compare_to_published(picture, own, state)
 }
 
 /// An absent player keeps its name and, while it lives, what it has. It can be pushed, its windmills pay,
 /// and its arrows and traps may still kill.
-fn keeps(before: &dyn DynTick, after: &dyn DynTick, player: PlayerId) -> Result<bool, String> {
+fn compare_absence(before: &dyn DynTick, after: &dyn DynTick, player: PlayerId) -> Result<bool, String> {
     let states =
         (before.state().downcast_ref::<PublishedState>(), after.state().downcast_ref::<PublishedState>());
     let (Some(before), Some(after)) = states else { return Ok(false) };
@@ -74,7 +81,10 @@ fn keeps(before: &dyn DynTick, after: &dyn DynTick, player: PlayerId) -> Result<
     Ok(true)
 }
 
-fn operate((draw, player, notice, published): OperatorInput<'_>, dice: &mut BotRng) -> Option<OperatorEvent> {
+fn operator_event(
+    (draw, player, notice, published): OperatorInput<'_>,
+    dice: &mut BotRng,
+) -> Option<OperatorEvent> {
     let operated = |name, action: Action| OperatorEvent {
         name,
         action: action.encoded(),
@@ -88,7 +98,7 @@ fn operate((draw, player, notice, published): OperatorInput<'_>, dice: &mut BotR
             operated("operator: grant", Action::Grant { player, resource, amount })
         }
         (61..=130, Some(player)) => operated("operator: spawn", spawn(player, published?, dice)?),
-        _ => operated("operator: say", Action::Announce { text: format!("{NOTICE}{notice}") }),
+        _ => operated("operator: say", Action::Announce { text: format!("{NOTICE_PREFIX}{notice}") }),
     })
 }
 
@@ -108,7 +118,7 @@ fn spawn(player: PlayerId, published: &dyn DynTick, dice: &mut BotRng) -> Option
     Some(Action::Spawn { what, x_px, y_px })
 }
 
-fn nuisance(dialect: &Dialect, nuisance: StressPacket) -> Vec<u8> {
+fn stress_packet(dialect: &Dialect, nuisance: StressPacket) -> Vec<u8> {
     let is_native = dialect.name() == "native";
     let (name, skin) = (Some("bot 1".to_owned()), Some(3));
     let hello = |mode| ClientPacket::Hello { version: NATIVE_VERSION, mode, name: name.clone(), skin };

@@ -75,7 +75,10 @@ impl BotPolicy for TanksBotPolicy {
         if self.tick < self.steers {
             return None;
         }
-        self.steers = self.tick + i64::from(STEER_INTERVAL_TICKS[0] + dice.below(STEER_INTERVAL_TICKS[1] - STEER_INTERVAL_TICKS[0]));
+        self.steers = self.tick
+            + i64::from(
+                STEER_INTERVAL_TICKS[0] + dice.below(STEER_INTERVAL_TICKS[1] - STEER_INTERVAL_TICKS[0]),
+            );
         let mut row = NamedValues::default();
         row.set("drive", dice.below(3).min(1));
         row.set("turn", i64::from(dice.below(3)) - 1);
@@ -163,7 +166,7 @@ impl TanksBotPolicy {
         if !is_new && !is_on_map {
             return Err(("off_map", format!("is at {x}, {y} half pixels")));
         }
-        let most = [rules::HEALTH.into(), 40, 5, i64::from(rules::RELOAD)];
+        let most = [rules::HEALTH.into(), 40, 5, i64::from(rules::RELOAD_TICKS)];
         if [health, regular, piercing, reload].iter().zip(most).any(|(has, most)| *has > most) {
             return Err(("too_much", format!("has {tank:?}")));
         }
@@ -185,7 +188,7 @@ impl TanksBotPolicy {
             self.shots += 1;
             // The shot came after the state before, and so did the one of which an earlier state told.
             let last = self.fired.insert(player, tick - passed + 1);
-            if last.is_some_and(|last| tick - last < i64::from(rules::RELOAD)) {
+            if last.is_some_and(|last| tick - last < i64::from(rules::RELOAD_TICKS)) {
                 return Err(("reload", format!("fires {} ticks after a shot", tick - last.unwrap_or(tick))));
             }
         }

@@ -94,7 +94,7 @@ impl SimpleGame for Tanks {
             turn: way("turn")?,
             aim: packet.angle("aim")?,
             fires: packet.bool_value("fires")?,
-            kind: ShellKind::numbered(packet.integer("kind")?)?,
+            kind: ShellKind::from_number(packet.integer("kind")?)?,
             seen: packet.integer("seen"),
         };
         Some(control).filter(|_| packet.row.name == "control")
@@ -136,7 +136,8 @@ impl SimpleGame for Tanks {
             });
         }
         self.ticks_since_roster += 1;
-        let due = if self.roster_changed { rules::MIN_ROSTER_INTERVAL_TICKS } else { rules::ROSTER_INTERVAL_TICKS };
+        let due =
+            if self.roster_changed { rules::MIN_ROSTER_INTERVAL_TICKS } else { rules::ROSTER_INTERVAL_TICKS };
         if self.ticks_since_roster >= due {
             (self.ticks_since_roster, self.roster_changed) = (0, false);
             turns.broadcast("roster", |row| self.list(row));
@@ -171,7 +172,7 @@ impl SimpleGame for Tanks {
         self.tank(player).into_iter().for_each(|tank| tank.show(row));
     }
 
-    fn tactics() -> Option<Box<dyn BotPolicy>> {
+    fn bot_policy() -> Option<Box<dyn BotPolicy>> {
         Some(Box::<bot::TanksBotPolicy>::default())
     }
 }
@@ -202,7 +203,7 @@ impl Tanks {
     /// Sets what a player's tank does from this tick on.
     fn steer(&mut self, player: PlayerId, control: Control, tick: u32) -> Result<(), &'static str> {
         let own = self.tanks.iter_mut().find(|tank| tank.player == player).ok_or("no_tank")?;
-        (own.control, own.delay) = (control, TankHistory::delay(tick, control.seen));
+        (own.control, own.delay) = (control, TankHistory::rewind_ticks(tick, control.seen));
         Ok(())
     }
 
@@ -214,18 +215,18 @@ impl Tanks {
                 self.start_round();
             }
         } else {
-            hits = self.play(tick);
+            hits = self.run_round_tick(tick);
             if self.round.run(&self.tanks) {
                 self.shells.clear();
                 self.roster_changed = true;
             }
         }
-        self.appear(random);
+        self.spawn_due_tanks(random);
         hits
     }
 
     /// A tick of a round; returns what was hit.
-    fn play(&mut self, tick: u32) -> Vec<Hit> {
+    fn run_round_tick(&mut self, tick: u32) -> Vec<Hit> {
         for tank in self.tanks.iter_mut().filter(|tank| tank.is_alive()) {
             tank.drive(&self.map);
         }
@@ -277,7 +278,7 @@ impl Tanks {
         shells.retain_mut(|shell| {
             let met = shell.fly(map, tanks);
             if let ShellHit::Tank(at) = met {
-                hits.push(hit(tanks, at, shell));
+                hits.push(apply_hit(tanks, at, shell));
             }
             met == ShellHit::Nothing
         });
@@ -292,15 +293,15 @@ impl Tanks {
         let at_depot = |tank: &&mut Tank| tank.is_alive() && Map::is_at_depot(tank.x, tank.y);
         for tank in self.tanks.iter_mut().filter(at_depot) {
             tank.health = (tank.health + rules::SUPPLY).min(rules::HEALTH);
-            tank.stock(ShellKind::Regular, rules::SUPPLY);
+            tank.add_shells(ShellKind::Regular, rules::SUPPLY);
             if tick.is_multiple_of(rules::PIERCING_EVERY) {
-                tank.stock(ShellKind::Piercing, 1);
+                tank.add_shells(ShellKind::Piercing, 1);
             }
         }
     }
 
     /// Tanks that are due come (back), where they are farthest from the others.
-    fn appear(&mut self, random: &mut Rng) {
+    fn spawn_due_tanks(&mut self, random: &mut Rng) {
         for at in 0..self.tanks.len() {
             if self.tanks[at].is_alive() || self.tanks[at].respawn > 0 {
                 continue;
@@ -315,7 +316,7 @@ impl Tanks {
             let middle = Fixed::from_px(rules::TILES * rules::TILE_PX / 2);
             let (dx, dy) = (middle.saturating_sub(place.0), middle.saturating_sub(place.1));
             let heading = direction(dx.0.into(), dy.0.into());
-            self.tanks[at].appear(place, heading);
+            self.tanks[at].spawn(place, heading);
         }
     }
 
@@ -334,7 +335,7 @@ impl Tanks {
         row.list(
             "players",
             self.tanks.iter().map(|tank| {
-                let [score, destroyed, lost] = [tank.score, tank.destroyed, tank.lost].map(Value::from);
+                let [score, destroyed, lost] = [tank.score, tank.kills, tank.deaths].map(Value::from);
                 [tank.player.0.into(), tank.name.to_string().into(), score, destroyed, lost]
             }),
         );
@@ -348,20 +349,20 @@ fn length(dx: Fixed, dy: Fixed) -> i64 {
 }
 
 /// A shell hits the tank at this place of the list.
-fn hit(tanks: &mut [Tank], at: usize, shell: &Shell) -> Hit {
+fn apply_hit(tanks: &mut [Tank], at: usize, shell: &Shell) -> Hit {
     let target = &mut tanks[at];
     let damage = shell.kind.shells().damage.min(target.health);
     let player = target.player;
     target.health -= damage;
     let is_destroyed = !target.is_alive();
     if is_destroyed {
-        target.respawn = rules::RESPAWN;
-        target.lost = target.lost.saturating_add(1);
+        target.respawn = rules::RESPAWN_TICKS;
+        target.deaths = target.deaths.saturating_add(1);
     }
     if let Some(owner) = tanks.iter_mut().find(|tank| tank.player == shell.owner) {
         let bonus = if is_destroyed { rules::DESTROY_POINTS } else { 0 };
         owner.score = owner.score.saturating_add(u16::from(damage) + bonus);
-        owner.destroyed = owner.destroyed.saturating_add(u16::from(is_destroyed));
+        owner.kills = owner.kills.saturating_add(u16::from(is_destroyed));
     }
     Hit { player, by: shell.owner, damage, is_destroyed }
 }

@@ -17,7 +17,7 @@ const NEAR: Fixed = Fixed::from_px(300);
 const NEVER: u16 = u16::MAX;
 
 impl PredictedGame for Tanks {
-    fn learn(&mut self, packet: &DecodedPacket<'_>, own: PlayerId) -> bool {
+    fn apply_packet(&mut self, packet: &DecodedPacket<'_>, own: PlayerId) -> bool {
         match packet.row.name.as_str() {
             "own" => self.apply_own(packet, own).is_some(),
             "state" => {

@@ -2,7 +2,7 @@
 
 use tickwire_sim::{PlayerId, fields};
 
-use super::rules::{PAUSE, TICK_HZ};
+use super::rules::{ROUND_PAUSE_TICKS, TICK_HZ};
 use super::tank::Tank;
 use crate::game::simple::NamedValues;
 
@@ -42,7 +42,7 @@ impl Round {
     pub fn run(&mut self, tanks: &[Tank]) -> bool {
         self.left = self.left.saturating_sub(1);
         if self.left == 0 {
-            (self.is_over, self.left, self.winner) = (true, PAUSE, winner(tanks));
+            (self.is_over, self.left, self.winner) = (true, ROUND_PAUSE_TICKS, winner(tanks));
         }
         self.is_over
     }
@@ -74,7 +74,7 @@ impl Round {
 /// Who has the most points; of several, who has lost the fewest tanks; nobody, if that is equal too
 /// or nobody has a point.
 fn winner(tanks: &[Tank]) -> Option<PlayerId> {
-    let rank = |tank: &Tank| (tank.score, u16::MAX - tank.lost);
+    let rank = |tank: &Tank| (tank.score, u16::MAX - tank.deaths);
     let best = tanks.iter().max_by_key(|tank| rank(tank)).filter(|tank| tank.score > 0)?;
     let is_alone = tanks.iter().filter(|tank| rank(tank) == rank(best)).count() == 1;
     Some(best.player).filter(|_| is_alone)

@@ -22,8 +22,8 @@ pub const MUZZLE: Fixed = Fixed::from_px(24);
 pub const FORWARDS: Fixed = Fixed(100 * 65_536 / TICK_HZ as i32);
 pub const BACKWARDS: Fixed = Fixed(60 * 65_536 / TICK_HZ as i32);
 /// One radian a second is 10,430 of the 65,536 parts of a turn: for the hull, and for the turret.
-pub const HULL_TURN: u16 = (10_430 / TICK_HZ) as u16 + 1;
-pub const TURRET_TURN: u16 = (10_430 / TICK_HZ) as u16 + 1;
+pub const HULL_TURN_PER_TICK: u16 = (10_430 / TICK_HZ) as u16 + 1;
+pub const TURRET_TURN_PER_TICK: u16 = (10_430 / TICK_HZ) as u16 + 1;
 
 /// A kind of shell.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
@@ -35,7 +35,7 @@ pub enum ShellKind {
     Piercing,
 }
 
-scalar!(ShellKind, 1, |kind| *kind as u64, |raw| u8::try_from(raw).ok().and_then(ShellKind::numbered));
+scalar!(ShellKind, 1, |kind| *kind as u64, |raw| u8::try_from(raw).ok().and_then(ShellKind::from_number));
 
 /// The numbers of a kind of shell.
 #[derive(Clone, Copy, Debug)]
@@ -54,7 +54,7 @@ pub const SHELLS: [ShellRules; 2] =
 
 impl ShellKind {
     /// The kind with this number on the wire.
-    pub fn numbered(number: u8) -> Option<ShellKind> {
+    pub fn from_number(number: u8) -> Option<ShellKind> {
         [ShellKind::Regular, ShellKind::Piercing].into_iter().find(|kind| *kind as u8 == number)
     }
 
@@ -73,11 +73,11 @@ impl ShellKind {
 pub const STEP_PX: i32 = 8;
 
 /// Between two shots of a tank.
-pub const RELOAD: u8 = 2 * TICK_HZ as u8;
+pub const RELOAD_TICKS: u8 = 2 * TICK_HZ as u8;
 /// Of a whole tank.
 pub const HEALTH: u8 = 100;
 /// From its end to its return.
-pub const RESPAWN: u16 = 3 * TICK_HZ as u16;
+pub const RESPAWN_TICKS: u16 = 3 * TICK_HZ as u16;
 /// Places among which the one farthest from all other tanks is taken.
 pub const SPAWN_TRIES: u32 = 8;
 
@@ -95,12 +95,12 @@ pub const DESTROY_POINTS: u16 = 50;
 /// plays on a line of 150 ms each way with losses sees the others about a second before the own tank. A
 /// tank drives two tiles in that time, so nobody is hit further behind the edge of a wall. Beyond: as if
 /// it were so many.
-pub const REWIND: u32 = TICK_HZ;
+pub const MAX_REWIND_TICKS: u32 = TICK_HZ;
 
 /// Length of a round in seconds.
 pub const ROUND_S: u32 = 120;
 /// Between two rounds.
-pub const PAUSE: u32 = 8 * TICK_HZ;
+pub const ROUND_PAUSE_TICKS: u32 = 8 * TICK_HZ;
 /// The list of players is sent so often, and after changes not sooner than that.
 pub const ROSTER_INTERVAL_TICKS: u32 = TICK_HZ;
 pub const MIN_ROSTER_INTERVAL_TICKS: u32 = TICK_HZ / 4;

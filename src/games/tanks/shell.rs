@@ -65,7 +65,7 @@ impl Shell {
                 let is_near =
                     |at: TankPosition| is_within(at.x.distance(self.x), at.y.distance(self.y), reach);
                 let is_target = tank.is_alive() && tank.player != self.owner;
-                is_target && tank.places.ago(self.delay).is_some_and(is_near)
+                is_target && tank.history.at_ticks_ago(self.delay).is_some_and(is_near)
             });
             if let Some(at) = hit {
                 return ShellHit::Tank(at);

@@ -8,7 +8,8 @@ use tickwire_sim::{PlayerId, fields};
 
 use super::map::Map;
 use super::rules::{
-    BACKWARDS, FORWARDS, HEALTH, HULL_TURN, RELOAD, REWIND, SHELLS, ShellKind, TANK_RADIUS, TURRET_TURN,
+    BACKWARDS, FORWARDS, HEALTH, HULL_TURN_PER_TICK, MAX_REWIND_TICKS, RELOAD_TICKS, SHELLS, ShellKind,
+    TANK_RADIUS, TURRET_TURN_PER_TICK,
 };
 use crate::game::simple::{NamedValues, RewindBuffer};
 
@@ -43,7 +44,7 @@ pub struct TankPosition {
 fields!(TankPosition: x: Fixed, y: Fixed);
 
 /// Where a tank was after each of the last ticks in which it could be hit.
-pub type TankHistory = RewindBuffer<TankPosition, REWIND>;
+pub type TankHistory = RewindBuffer<TankPosition, MAX_REWIND_TICKS>;
 
 /// The tank of a player.
 #[derive(Clone, Debug, PartialEq)]
@@ -56,7 +57,7 @@ pub struct Tank {
     /// Its centre.
     pub x: Fixed,
     pub y: Fixed,
-    pub places: TankHistory,
+    pub history: TankHistory,
     pub hull: Angle,
     pub turret: Angle,
     /// 0 for a destroyed tank.
@@ -68,13 +69,13 @@ pub struct Tank {
     /// Ticks until it returns, if it is destroyed.
     pub respawn: u16,
     pub score: u16,
-    pub destroyed: u16,
-    pub lost: u16,
+    pub kills: u16,
+    pub deaths: u16,
 }
 
 fields!(Tank: player: PlayerId, name: Arc<str>, control: Control, delay: u32, x: Fixed, y: Fixed,
-    places: TankHistory, hull: Angle, turret: Angle, health: u8, shells: [u8; 2], reload: u8, respawn: u16, score: u16, destroyed: u16,
-    lost: u16);
+    history: TankHistory, hull: Angle, turret: Angle, health: u8, shells: [u8; 2], reload: u8, respawn: u16, score: u16, kills: u16,
+    deaths: u16);
 
 impl Tank {
     /// The tank of a player who comes. It has no place yet.
@@ -86,7 +87,7 @@ impl Tank {
             delay: 0,
             x: Fixed::ZERO,
             y: Fixed::ZERO,
-            places: TankHistory::default(),
+            history: TankHistory::default(),
             hull: Angle(0),
             turret: Angle(0),
             health: 0,
@@ -94,17 +95,17 @@ impl Tank {
             reload: 0,
             respawn: 0,
             score: 0,
-            destroyed: 0,
-            lost: 0,
+            kills: 0,
+            deaths: 0,
         }
     }
 
     /// Puts a whole tank, fully supplied, at a place. Its turret points like its hull until its player
     /// asks for something.
-    pub fn appear(&mut self, (x, y): (Fixed, Fixed), heading: Angle) {
+    pub fn spawn(&mut self, (x, y): (Fixed, Fixed), heading: Angle) {
         (self.x, self.y, self.hull, self.turret) = (x, y, heading, heading);
         (self.health, self.reload, self.respawn) = (HEALTH, 0, 0);
-        self.places.clear();
+        self.history.clear();
         self.shells = SHELLS.map(|shells| shells.most);
         if self.control == Control::default() {
             self.control.aim = heading.0;
@@ -132,11 +133,11 @@ impl Tank {
     pub fn drive(&mut self, map: &Map) {
         let Control { drive, turn, aim, .. } = self.control;
         self.hull = match turn {
-            1 => Angle(self.hull.0.wrapping_add(HULL_TURN)),
-            -1 => Angle(self.hull.0.wrapping_sub(HULL_TURN)),
+            1 => Angle(self.hull.0.wrapping_add(HULL_TURN_PER_TICK)),
+            -1 => Angle(self.hull.0.wrapping_sub(HULL_TURN_PER_TICK)),
             _ => self.hull,
         };
-        self.turret = rotate_towards(self.turret, Angle(aim), TURRET_TURN);
+        self.turret = rotate_towards(self.turret, Angle(aim), TURRET_TURN_PER_TICK);
         let speed = match drive {
             1 => FORWARDS,
             -1 => Fixed(-BACKWARDS.0),
@@ -150,7 +151,7 @@ impl Tank {
     /// news is never hit there: the server says who was.
     pub fn record_position(&mut self) {
         if self.is_alive() && self.respawn == 0 {
-            self.places.push(TankPosition { x: self.x, y: self.y });
+            self.history.push(TankPosition { x: self.x, y: self.y });
         }
     }
 
@@ -173,12 +174,12 @@ impl Tank {
         }
         let kind = [wanted, wanted.other()].into_iter().find(|kind| self.shells[*kind as usize] > 0)?;
         self.shells[kind as usize] -= 1;
-        self.reload = RELOAD;
+        self.reload = RELOAD_TICKS;
         Some(kind)
     }
 
     /// Adds shells of a kind, up to what a tank can carry.
-    pub fn stock(&mut self, kind: ShellKind, count: u8) {
+    pub fn add_shells(&mut self, kind: ShellKind, count: u8) {
         let own = &mut self.shells[kind as usize];
         *own = own.saturating_add(count).min(kind.shells().most);
     }

@@ -38,7 +38,7 @@ pub enum LimitedAction {
 /// How many kinds of spending there are that no game declares.
 const BUILT_IN_ACTIONS: usize = 5;
 /// How many kinds of spending there are.
-const KINDS: usize = BUILT_IN_ACTIONS + limits::GAME_RATE_LIMITS;
+const ACTIONS: usize = BUILT_IN_ACTIONS + limits::GAME_RATE_LIMITS;
 
 /// A token bucket: one token every `every`, at most `burst` tokens.
 #[derive(Debug, Clone, Copy)]
@@ -140,7 +140,7 @@ impl LimitedAction {
 }
 
 /// When the buckets of one address are full again, by the number of each.
-type Buckets = [Duration; KINDS];
+type Buckets = [Duration; ACTIONS];
 
 /// See the [module](self).
 #[derive(Debug)]
@@ -186,7 +186,7 @@ impl AddressRateLimits {
         }
         let mut addresses = self.addresses.lock();
         if addresses.len() >= limits::MAX_TRACKED_ADDRESSES && !addresses.contains_key(&address) {
-            forget(&mut addresses, now);
+            evict(&mut addresses, now);
         }
         let buckets = addresses.entry(address).or_default();
         spending.rate().take_late(&mut buckets[spending.bucket_index()], now, slack)
@@ -194,13 +194,13 @@ impl AddressRateLimits {
 
     /// Whether a client in lockstep is sent a snapshot now; if so, its tokens are taken. If not, it asks
     /// again at its next turn.
-    pub fn may_sync(&self, asks: &SyncRequest, now: Duration) -> bool {
+    pub fn try_start_sync(&self, asks: &SyncRequest, now: Duration) -> bool {
         let mut snapshots = self.snapshots.lock();
         let is_turn = !self.enabled || snapshots.is_next_of_address(asks, now);
         let may = is_turn
-            && snapshots.has_room(asks, now)
+            && snapshots.has_bandwidth(asks, now)
             && self.take(asks.household, LimitedAction::Snapshot, now).is_ok();
-        snapshots.answered(asks, may, now);
+        snapshots.on_decided(asks, may, now);
         may
     }
 
@@ -215,7 +215,7 @@ impl AddressRateLimits {
     }
 
     /// Gives a token back, because the action did not take place.
-    pub fn give_back(&self, address: AddressPrefix, spending: LimitedAction) {
+    pub fn refund(&self, address: AddressPrefix, spending: LimitedAction) {
         if let Some(buckets) = self.addresses.lock().get_mut(&address) {
             let full_at = &mut buckets[spending.bucket_index()];
             *full_at = full_at.saturating_sub(spending.rate().every);
@@ -229,7 +229,7 @@ fn all_full_at(buckets: &Buckets) -> Duration {
 }
 
 /// Makes room for at least an eighth of all addresses, so that it is seldom done.
-fn forget(addresses: &mut HashMap<AddressPrefix, Buckets>, now: Duration) {
+fn evict(addresses: &mut HashMap<AddressPrefix, Buckets>, now: Duration) {
     addresses.retain(|_, buckets| all_full_at(buckets) > now);
     let kept = limits::MAX_TRACKED_ADDRESSES - limits::MAX_TRACKED_ADDRESSES / 8;
     let Some(surplus @ 1..) = addresses.len().checked_sub(kept) else { return };

@@ -64,12 +64,16 @@ impl AuthLimiter {
     ) -> Result<(), AuthError> {
         let household = AddressPrefix::from_ip(address);
         let mut failures = self.failures.lock();
-        failures.retain(|_, failures| !failures.is_over(now));
+        failures.retain(|_, failures| !failures.has_expired(now));
         let seen = failures.get_mut(&household).filter(|seen| seen.count >= limits::MAX_WRONG_TOKENS);
         if let Some(of_address) = seen {
             tried().take(&mut of_address.full_at, now).map_err(AuthError::TooManyAttempts)?;
             let over = of_address.since + limits::WRONG_TOKEN_WINDOW;
-            return if is_right() { Ok(()) } else { Err(AuthError::TooManyAttempts(over.saturating_sub(now))) };
+            return if is_right() {
+                Ok(())
+            } else {
+                Err(AuthError::TooManyAttempts(over.saturating_sub(now)))
+            };
         }
         if is_right() {
             return Ok(());
@@ -89,7 +93,7 @@ impl AuthLimiter {
 }
 
 impl Failures {
-    fn is_over(&self, now: Duration) -> bool {
+    fn has_expired(&self, now: Duration) -> bool {
         now.saturating_sub(self.since) >= limits::WRONG_TOKEN_WINDOW
     }
 }

@@ -141,19 +141,20 @@ impl Admission {
     /// Admission with these caps and no connections.
     pub fn new(caps: Capacity) -> Arc<Admission> {
         let pending = PoolConfig {
-            places: caps.pending,
+            slots: caps.pending,
             per_address: caps.pending_per_address,
             is_divided: true,
-            displaces: true,
+            allows_displacement: true,
         };
         let clients = PoolConfig {
-            places: caps.clients,
+            slots: caps.clients,
             per_address: caps.clients_per_address,
             is_divided: caps.divides_client_slots,
-            displaces: false,
+            allows_displacement: false,
         };
         let places = limits::MAX_INSPECTORS;
-        let watchers = PoolConfig { places, per_address: places, is_divided: true, displaces: false };
+        let watchers =
+            PoolConfig { slots: places, per_address: places, is_divided: true, allows_displacement: false };
         let pools = [pending, clients, watchers].map(Pool::new);
         let counts = AdmissionState { last_number: 0, pools, banned: BTreeSet::new() };
         Arc::new(Admission { counts: Mutex::new(counts), slot_released: Condvar::new() })
@@ -209,7 +210,7 @@ impl Admission {
     }
 
     /// The number of places that are taken for this.
-    pub fn held(&self, place: SlotKind) -> usize {
+    pub fn in_use(&self, place: SlotKind) -> usize {
         self.counts.lock().pool(place).held()
     }
 }
@@ -247,7 +248,7 @@ impl Permit {
         counts.check(self.number, household)?;
         let taken = counts.pool(place).take(self.number, Some(household));
         taken.map_err(|why| RefusalReason::NoSlot(place, why))?;
-        counts.pool(SlotKind::Pending).give_back(self.number);
+        counts.pool(SlotKind::Pending).release(self.number);
         self.admission.slot_released.notify_one();
         self.place = place;
         Ok(())
@@ -256,7 +257,7 @@ impl Permit {
 
 impl Drop for Permit {
     fn drop(&mut self) {
-        self.admission.counts.lock().pool(self.place).give_back(self.number);
+        self.admission.counts.lock().pool(self.place).release(self.number);
         if self.place == SlotKind::Pending {
             self.admission.slot_released.notify_one();
         }

@@ -31,13 +31,13 @@ use crate::util::address_prefix::AddressPrefix;
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct PoolConfig {
     /// Places in total.
-    pub places: usize,
+    pub slots: usize,
     /// The most places that one address may hold, even if all others are free.
     pub per_address: usize,
     /// Whether an address is limited to its share, or may hold as many places as `per_address`.
     pub is_divided: bool,
     /// Whether a connection may displace another.
-    pub displaces: bool,
+    pub allows_displacement: bool,
 }
 
 /// Why no place was given.
@@ -57,17 +57,17 @@ type SlotOwner = Option<AddressPrefix>;
 #[derive(Debug)]
 pub struct Pool {
     shares: PoolConfig,
-    holders: BTreeMap<u64, SlotOwner>,
+    owners: BTreeMap<u64, SlotOwner>,
     /// How many places each holder has; none without a place.
     counts: HashMap<SlotOwner, usize>,
     /// Displaced holdings whose connections have not ended yet.
-    leaving: BTreeSet<u64>,
+    displaced: BTreeSet<u64>,
 }
 
 impl Pool {
     /// A pool without holdings.
     pub fn new(shares: PoolConfig) -> Pool {
-        Pool { shares, holders: BTreeMap::new(), counts: HashMap::new(), leaving: BTreeSet::new() }
+        Pool { shares, owners: BTreeMap::new(), counts: HashMap::new(), displaced: BTreeSet::new() }
     }
 
     /// Takes a place under this number; `None` is a proxy's connection whose client is not known
@@ -77,18 +77,18 @@ impl Pool {
     /// Why no place was given.
     pub fn take(&mut self, number: u64, holder: Option<AddressPrefix>) -> Result<Option<u64>, NoSlot> {
         let (held, free) = (self.held_by(holder), self.free());
-        let spare = self.spare(free);
+        let spare = self.unreserved(free);
         let is_above_share = match holder {
             Some(_) => {
                 self.check_share(held, spare)?;
                 held > 0 && held >= spare
             }
-            None => held >= (self.shares.places / 2).max(1),
+            None => held >= (self.shares.slots / 2).max(1),
         };
         if free == 0 {
             return Err(NoSlot::Full);
         }
-        let displaced = if !self.shares.displaces {
+        let displaced = if !self.shares.allows_displacement {
             None
         } else if holder.is_none() && is_above_share {
             self.displace_oldest(None)
@@ -107,10 +107,10 @@ impl Pool {
     /// Why this address may not have it; the holding is then unchanged. [`NoSlot::Full`] for a
     /// number that holds nothing.
     pub fn set_address(&mut self, number: u64, address: AddressPrefix) -> Result<(), NoSlot> {
-        if self.holders.get(&number).ok_or(NoSlot::Full)?.is_none() {
+        if self.owners.get(&number).ok_or(NoSlot::Full)?.is_none() {
             // The place that it has is spare as far as this address is concerned.
-            self.check_share(self.held_by(Some(address)), self.spare(self.free() + 1))?;
-            self.forget(number);
+            self.check_share(self.held_by(Some(address)), self.unreserved(self.free() + 1))?;
+            self.remove(number);
             self.hold(number, Some(address));
         }
         Ok(())
@@ -118,24 +118,24 @@ impl Pool {
 
     /// Gives back the place held under this number, even if it was displaced. Returns whether it
     /// was still held.
-    pub fn give_back(&mut self, number: u64) -> bool {
-        self.leaving.remove(&number);
-        self.forget(number)
+    pub fn release(&mut self, number: u64) -> bool {
+        self.displaced.remove(&number);
+        self.remove(number)
     }
 
     /// Whether this number holds a place.
     pub fn holds(&self, number: u64) -> bool {
-        self.holders.contains_key(&number)
+        self.owners.contains_key(&number)
     }
 
     /// Whether a place will soon be free: a connection was displaced and has not ended yet.
     pub fn has_displaced(&self) -> bool {
-        !self.leaving.is_empty()
+        !self.displaced.is_empty()
     }
 
     /// The number of held places.
     pub fn held(&self) -> usize {
-        self.holders.len()
+        self.owners.len()
     }
 
     /// The number of places that this holder has.
@@ -145,18 +145,18 @@ impl Pool {
 
     /// The number of places that are neither held nor of a displaced connection.
     pub fn free(&self) -> usize {
-        self.shares.places.saturating_sub(self.holders.len() + self.leaving.len())
+        self.shares.slots.saturating_sub(self.owners.len() + self.displaced.len())
     }
 
     fn check_share(&self, held: usize, spare: usize) -> Result<(), NoSlot> {
-        let takes_over = self.shares.displaces && self.largest_holding() >= 2 * (held + 1);
+        let takes_over = self.shares.allows_displacement && self.largest_holding() >= 2 * (held + 1);
         let is_within = !self.shares.is_divided || held == 0 || held < spare || takes_over;
         if held < self.shares.per_address && is_within { Ok(()) } else { Err(NoSlot::AddressLimit) }
     }
 
     /// Free places above the reserve.
-    fn spare(&self, free: usize) -> usize {
-        let reserve = if self.shares.displaces { (self.shares.places / 8).max(1) } else { 0 };
+    fn unreserved(&self, free: usize) -> usize {
+        let reserve = if self.shares.allows_displacement { (self.shares.slots / 8).max(1) } else { 0 };
         free.saturating_sub(reserve)
     }
 
@@ -167,24 +167,24 @@ impl Pool {
 
     fn displace_from_largest(&mut self) -> Option<u64> {
         let most = self.largest_holding();
-        let holder = *self.holders.values().find(|holder| self.held_by(**holder) == most)?;
+        let holder = *self.owners.values().find(|holder| self.held_by(**holder) == most)?;
         self.displace_oldest(holder)
     }
 
     fn displace_oldest(&mut self, of: SlotOwner) -> Option<u64> {
-        let number = *self.holders.iter().find(|(_, holder)| **holder == of)?.0;
-        self.forget(number);
-        self.leaving.insert(number);
+        let number = *self.owners.iter().find(|(_, holder)| **holder == of)?.0;
+        self.remove(number);
+        self.displaced.insert(number);
         Some(number)
     }
 
     fn hold(&mut self, number: u64, holder: SlotOwner) {
-        self.holders.insert(number, holder);
+        self.owners.insert(number, holder);
         *self.counts.entry(holder).or_default() += 1;
     }
 
-    fn forget(&mut self, number: u64) -> bool {
-        let Some(holder) = self.holders.remove(&number) else { return false };
+    fn remove(&mut self, number: u64) -> bool {
+        let Some(holder) = self.owners.remove(&number) else { return false };
         if let Entry::Occupied(mut count) = self.counts.entry(holder) {
             *count.get_mut() -= 1;
             if *count.get() == 0 {

@@ -18,7 +18,7 @@ pub struct Refusal {
     /// The rule's name.
     pub rule: &'static str,
     /// Whether the rule is a cap on connections, or a budget of the address.
-    pub is_cap: bool,
+    pub is_capacity: bool,
     /// The value that broke the rule, for the log; may be empty. Contains text of the request.
     pub detail: String,
     /// The whole response.
@@ -28,34 +28,34 @@ pub struct Refusal {
 impl From<http::Refusal> for Refusal {
     fn from(refusal: http::Refusal) -> Refusal {
         let (response, rule) = (refusal.response(), refusal.violation.name());
-        Refusal { status: refusal.status, rule, is_cap: false, detail: refusal.detail, response }
+        Refusal { status: refusal.status, rule, is_capacity: false, detail: refusal.detail, response }
     }
 }
 
 impl From<RouteError> for Refusal {
     fn from(missing: RouteError) -> Refusal {
         let (status, rule) = missing.status();
-        Refusal::plain(status, rule)
+        Refusal::from_rule(status, rule)
     }
 }
 
 impl From<RefusalReason> for Refusal {
     fn from(cap: RefusalReason) -> Refusal {
-        Refusal { is_cap: true, ..Refusal::plain(cap.status(), cap.name()) }
+        Refusal { is_capacity: true, ..Refusal::from_rule(cap.status(), cap.name()) }
     }
 }
 
 impl Refusal {
     /// A refusal whose body is the rule's name.
-    pub fn plain(status: u16, rule: &'static str) -> Refusal {
-        Refusal::with(status, rule, &[])
+    pub fn from_rule(status: u16, rule: &'static str) -> Refusal {
+        Refusal::with_headers(status, rule, &[])
     }
 
     /// The same with additional headers.
-    pub fn with(status: u16, rule: &'static str, more: &[(&str, &str)]) -> Refusal {
+    pub fn with_headers(status: u16, rule: &'static str, more: &[(&str, &str)]) -> Refusal {
         let body = format!("{rule}\n");
         let response = http::response(status, "text/plain; charset=utf-8", more, body.as_bytes());
-        Refusal { status, rule, is_cap: false, detail: String::new(), response }
+        Refusal { status, rule, is_capacity: false, detail: String::new(), response }
     }
 
     /// A refusal whose body is the rule's name, a sentence on the value that broke it, and the value
@@ -65,20 +65,23 @@ impl Refusal {
         let detail = format!("{sentence}: {value:?}");
         let body = format!("{rule}\n{detail}\n");
         let response = http::response(status, "text/plain; charset=utf-8", &[], body.as_bytes());
-        Refusal { status, rule, is_cap: false, detail, response }
+        Refusal { status, rule, is_capacity: false, detail, response }
     }
 
     /// For a client that is closed at once after `accepted`, the response that accepts its upgrade: a page sees
     /// the reason of a close frame, and not the status of a refused upgrade.
     pub fn closed(accepted: Vec<u8>, endpoint: &WireFormat, breach: CloseReason) -> Refusal {
         let response = [accepted, DisconnectReason::Breach(breach).frames(endpoint)].concat();
-        Refusal { status: 101, rule: breach.name(), is_cap: false, detail: String::new(), response }
+        Refusal { status: 101, rule: breach.name(), is_capacity: false, detail: String::new(), response }
     }
 
     /// For an address that has spent this budget until `wait` is over.
     pub fn rate_limited(spending: LimitedAction, wait: Duration) -> Refusal {
         let seconds = wait.as_millis().div_ceil(1000).max(1).to_string();
-        Refusal { is_cap: true, ..Refusal::with(429, spending.rule(), &[("Retry-After", &seconds)]) }
+        Refusal {
+            is_capacity: true,
+            ..Refusal::with_headers(429, spending.rule(), &[("Retry-After", &seconds)])
+        }
     }
 
     /// As the answer to this request: `HEAD` gets none of the body (RFC 9110 section 9.3.2).

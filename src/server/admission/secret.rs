@@ -42,17 +42,17 @@ impl Secret {
     }
 
     /// Whether this is the secret, in constant time.
-    pub fn is(&self, said: &str) -> bool {
-        self.equals(&Padded::new(said)).into()
+    pub fn matches(&self, said: &str) -> bool {
+        self.ct_eq(&Padded::new(said)).into()
     }
 
     /// As [`Secret::is`], to be combined with other results without a branch.
-    pub fn equals(&self, said: &Padded) -> Choice {
+    pub fn ct_eq(&self, said: &Padded) -> Choice {
         self.padded.0.ct_eq(&said.0) & self.padded.1.ct_eq(&said.1)
     }
 
     /// Its text. It must not reach a log, a capture or a watcher.
-    pub fn reveal(&self) -> &str {
+    pub fn expose(&self) -> &str {
         &self.text
     }
 }
@@ -76,7 +76,7 @@ fn is_secret_char(byte: u8) -> bool {
 
 impl PartialEq for Secret {
     fn eq(&self, other: &Secret) -> bool {
-        self.equals(&other.padded).into()
+        self.ct_eq(&other.padded).into()
     }
 }
 

@@ -19,7 +19,7 @@ pub struct SyncRequest {
     /// Its number.
     pub connection: u64,
     /// When it had its last one; `None` without a world.
-    pub synced: Option<Duration>,
+    pub last_sync: Option<Duration>,
     /// The bytes of the snapshot.
     pub bytes: usize,
 }
@@ -38,18 +38,18 @@ impl SyncScheduler {
     pub fn is_next_of_address(&self, asks: &SyncRequest, now: Duration) -> bool {
         let of_address = (asks.household, 0)..=(asks.household, u64::MAX);
         let mut others = self.waiting.range(of_address).map(|(_, waits)| waits);
-        !others.any(|(synced, asked)| *synced < asks.synced && is_present(*asked, now))
+        !others.any(|(synced, asked)| *synced < asks.last_sync && is_present(*asked, now))
     }
 
     /// Whether the budget of the server has room for it.
-    pub fn has_room(&self, asks: &SyncRequest, now: Duration) -> bool {
+    pub fn has_bandwidth(&self, asks: &SyncRequest, now: Duration) -> bool {
         let spent = self.full_at.saturating_sub(now);
-        let share = if asks.synced.is_none() { 1 } else { 2 };
+        let share = if asks.last_sync.is_none() { 1 } else { 2 };
         spent < limits::LOCKSTEP_SYNC_BURST / share
     }
 
     /// It was sent one, or not.
-    pub fn answered(&mut self, asks: &SyncRequest, is_sent: bool, now: Duration) {
+    pub fn on_decided(&mut self, asks: &SyncRequest, is_sent: bool, now: Duration) {
         let key = (asks.household, asks.connection);
         if is_sent {
             let time = Duration::from_secs(asks.bytes as u64) / limits::LOCKSTEP_SYNC_BYTES_PER_SECOND;
@@ -60,7 +60,7 @@ impl SyncScheduler {
         if !self.waiting.contains_key(&key) {
             self.waiting.retain(|_, (_, asked)| is_present(*asked, now));
         }
-        self.waiting.insert(key, (asks.synced, now));
+        self.waiting.insert(key, (asks.last_sync, now));
     }
 }
 

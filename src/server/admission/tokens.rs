@@ -149,7 +149,7 @@ impl Tokens {
     fn find(&self, said: &str) -> Option<TokenHolder> {
         let (said, mut found) = (Padded::new(said), u32::MAX);
         for (at, token) in self.0.iter().enumerate() {
-            found.conditional_assign(&(at as u32), token.secret.equals(&said));
+            found.conditional_assign(&(at as u32), token.secret.ct_eq(&said));
         }
         let is_found: bool = (!found.ct_eq(&u32::MAX)).into();
         let token = is_found.then(|| &self.0[found as usize])?;
@@ -161,7 +161,7 @@ impl Tokens {
 /// nobody without the token can name it.
 fn resume_key_of(secret: &Secret) -> SeatKey {
     let mut hash = Sha1::from("tickwire seat of a token\n");
-    hash.update(secret.reveal().as_bytes());
+    hash.update(secret.expose().as_bytes());
     let mut key = SeatKey::default();
     let length = key.len();
     key.copy_from_slice(&hash.digest().bytes()[..length]);
@@ -225,7 +225,7 @@ impl Authenticator {
     /// # Errors
     /// The reason to close it: [`CloseReason::TokenMissing`] at once, any other after
     /// [`limits::WRONG_TOKEN_DELAY`].
-    pub fn admit(
+    pub fn authenticate(
         &self,
         address: IpAddr,
         said: Option<&str>,

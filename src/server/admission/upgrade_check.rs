@@ -30,7 +30,7 @@ pub struct UpgradeCheck<'a> {
     /// The room of the request's path, if there is one.
     pub room: Option<&'a Arc<RoomHandle>>,
     /// Whether the room has all the clients that it may have.
-    pub is_full: bool,
+    pub is_room_full: bool,
     /// Rate limits per address.
     pub budgets: &'a AddressRateLimits,
     /// Whether the host takes no more clients.
@@ -72,7 +72,7 @@ impl UpgradeCheck<'_> {
     ///
     /// # Errors
     /// The refusal; the permit stays what it was, and no token is spent.
-    pub fn enter(
+    pub fn accept(
         &self,
         head: &RequestHead,
         address: AddressPrefix,
@@ -82,19 +82,19 @@ impl UpgradeCheck<'_> {
         let (accepted, endpoint) = self.check(head)?;
         let room = self.room.ok_or(RouteError::Room)?;
         if room.is_over() {
-            return Err(Refusal::plain(503, "room_over"));
+            return Err(Refusal::from_rule(503, "room_over"));
         }
-        if self.is_full {
-            return Err(Refusal { is_cap: true, ..Refusal::plain(503, "room_full") });
+        if self.is_room_full {
+            return Err(Refusal { is_capacity: true, ..Refusal::from_rule(503, "room_full") });
         }
         if self.is_stopping {
-            return Err(Refusal::plain(503, "stopping"));
+            return Err(Refusal::from_rule(503, "stopping"));
         }
         let taken = self.budgets.take(address, LimitedAction::Client, now);
         taken.map_err(|wait| Refusal::rate_limited(LimitedAction::Client, wait))?;
         permit
             .convert_to(SlotKind::Client)
-            .inspect_err(|_| self.budgets.give_back(address, LimitedAction::Client))?;
+            .inspect_err(|_| self.budgets.refund(address, LimitedAction::Client))?;
         let (room, resume_key) = (Arc::clone(room), ResumeKey::of(head));
         let token = OfferedToken::of(head);
         Ok(AcceptedClient {

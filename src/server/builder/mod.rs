@@ -94,7 +94,7 @@ pub struct Server {
     rooms_on_demand: usize,
     max_clients: usize,
     max_clients_per_address: usize,
-    address_budgets: bool,
+    address_rate_limits: bool,
     allowed_origins: Vec<String>,
     admin_token: Option<Result<AdminToken, String>>,
     tokens: Option<Result<Tokens, String>>,
@@ -107,18 +107,18 @@ pub struct Server {
 impl Server {
     /// A server whose default room has this game.
     pub fn of<G: Game>() -> Server {
-        Server::with(RoomSpec::of::<G>())
+        Server::with_room(RoomSpec::of::<G>())
     }
 
     /// A server with this default room.
-    pub fn with(room: RoomSpec) -> Server {
+    pub fn with_room(room: RoomSpec) -> Server {
         Server {
             bind: "127.0.0.1:0".to_owned(),
             rooms: vec![(String::new(), room)],
             rooms_on_demand: 0,
             max_clients: limits::CLIENTS_DEFAULT,
             max_clients_per_address: limits::CLIENTS_PER_ADDRESS,
-            address_budgets: true,
+            address_rate_limits: true,
             allowed_origins: Vec::new(),
             admin_token: None,
             tokens: None,
@@ -166,7 +166,7 @@ impl Server {
     /// is told. They do by default; turn it off for a test with many clients.
     #[must_use]
     pub fn address_budgets(self, on: bool) -> Server {
-        Server { address_budgets: on, ..self }
+        Server { address_rate_limits: on, ..self }
     }
 
     /// Allows pages of this origin, such as `https://example.org`, to connect. May be called several
@@ -263,7 +263,7 @@ impl Server {
             }
         }
         let abouts: Vec<&GameInfo> = games.iter().map(|game| game.about).collect();
-        let codes = GameInfo::codes_of(&abouts).map_err(StartError::Tables)?;
+        let codes = GameInfo::tables_of(&abouts).map_err(StartError::Tables)?;
         let first = &self.rooms[0].1;
         let identity = first.identity().map_err(|rule| StartError::room("", rule))?;
         Ok(ServerConfig {
@@ -274,7 +274,7 @@ impl Server {
             rooms_on_demand: self.rooms_on_demand,
             max_clients: self.max_clients,
             max_clients_per_address: self.max_clients_per_address,
-            address_budgets: self.address_budgets,
+            address_budgets: self.address_rate_limits,
             players: PlayAccess { tokens, spectators: self.spectators },
             lockstep: LockstepConfig { access: self.lockstep, ..LockstepConfig::default() },
             self_check: self.self_check,
@@ -327,7 +327,7 @@ impl RunningServer {
 
     /// The token for `/admin`.
     pub fn admin_token(&self) -> &str {
-        self.server.config().admin_token.reveal()
+        self.server.config().admin_token.expose()
     }
 
     /// Executes an operator's command, such as `players` or `kick NAME`; `help` lists them. Those that
@@ -338,7 +338,7 @@ impl RunningServer {
     pub fn command(&self, line: &str) -> Result<String, String> {
         match self.server.console().run(line, Source::Program) {
             None => Ok(String::new()),
-            Some(answer) if answer.done => Ok(answer.text),
+            Some(answer) if answer.is_ok => Ok(answer.text),
             Some(answer) => Err(answer.text.trim_start_matches("error: ").trim_end().to_owned()),
         }
     }

@@ -12,11 +12,11 @@ pub use crate::server::room::CommandAcks;
 #[derive(Debug)]
 pub struct Backlog {
     /// The events of the ticks before the newest, as [`DynTick::events`] returns them.
-    pub missed: Vec<Arc<dyn Any + Send + Sync>>,
+    pub missed_events: Vec<Arc<dyn Any + Send + Sync>>,
     /// The newest tick.
     pub newest: Arc<dyn DynTick>,
     /// Whether there were more events than the bound allows: then all of `missed` is given up.
-    pub is_lost: bool,
+    pub has_overflowed: bool,
     /// The answers that all these ticks bring, in order.
     pub answers: Vec<Arc<CommandAcks>>,
     missed_bytes: usize,
@@ -26,7 +26,7 @@ impl Backlog {
     /// The backlog that begins with this tick.
     pub fn new(newest: Arc<dyn DynTick>, answers: Option<Arc<CommandAcks>>) -> Backlog {
         let answers = answers.into_iter().collect();
-        Backlog { missed: Vec::new(), newest, is_lost: false, answers, missed_bytes: 0 }
+        Backlog { missed_events: Vec::new(), newest, has_overflowed: false, answers, missed_bytes: 0 }
     }
 
     /// Adds the next tick.
@@ -34,11 +34,11 @@ impl Backlog {
         let before = std::mem::replace(&mut self.newest, tick);
         self.missed_bytes += before.event_bytes() + answers.as_ref().map_or(0, |answers| answers.bytes());
         self.answers.extend(answers);
-        self.is_lost |= self.missed_bytes > limits::MISSED_EVENT_BYTES;
-        if self.is_lost {
-            (self.missed, self.answers) = (Vec::new(), Vec::new());
+        self.has_overflowed |= self.missed_bytes > limits::MISSED_EVENT_BYTES;
+        if self.has_overflowed {
+            (self.missed_events, self.answers) = (Vec::new(), Vec::new());
         } else {
-            self.missed.push(before.events());
+            self.missed_events.push(before.events());
         }
     }
 }

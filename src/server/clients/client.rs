@@ -33,7 +33,7 @@ pub trait Transport: Debug + Send + Sync + Sized + 'static {
     fn send<'a>(&self, slices: impl Iterator<Item = &'a [u8]>) -> io::Result<usize>;
 
     /// Notes frames that were queued, in the order of the wire. Called under the queue's lock.
-    fn queued(&self, client: &Client<Self>, frames: &[u8], now: Duration);
+    fn on_queued(&self, client: &Client<Self>, frames: &[u8], now: Duration);
 
     /// The time in which the machine was suspended since the connection began, as far as it is known.
     fn suspended(&self) -> Duration {
@@ -41,7 +41,7 @@ pub trait Transport: Debug + Send + Sync + Sized + 'static {
     }
 
     /// Ends the connection immediately; its reader wakes.
-    fn cut(&self);
+    fn abort(&self);
 }
 
 /// See the [module](self).
@@ -52,7 +52,7 @@ pub struct Client<L> {
     /// The other end.
     pub address: SocketAddr,
     /// When its handshake completed, on the host's clock.
-    pub connected: Duration,
+    pub connected_at: Duration,
     /// The room that it is in.
     pub room: Arc<RoomHandle>,
     /// Its dialect and format.
@@ -71,7 +71,7 @@ pub struct Client<L> {
     /// Whether it comes from the server's own machine.
     pub is_local: bool,
     /// What it may do, once that was judged.
-    pass: Mutex<Option<Permission>>,
+    permission: Mutex<Option<Permission>>,
     /// The number of its player in the lower half, 0 without one; in the upper half the ticks completed
     /// from which on the player's state is of this connection.
     player: AtomicU64,
@@ -81,13 +81,13 @@ pub struct Client<L> {
     /// The name with which it entered last.
     name: Mutex<String>,
     /// The player that it wants to watch, 0 for the leader.
-    watched: AtomicU32,
+    spectated: AtomicU32,
     /// 0 until it gets updates; then one more than the ticks that were completed when it began.
-    follows: AtomicU32,
+    updates_from: AtomicU32,
     /// Whether it follows in lockstep.
     lockstep: AtomicBool,
     /// Its reader is over.
-    gone: AtomicBool,
+    reader_ended: AtomicBool,
 }
 
 impl<L: Transport> Client<L> {
@@ -104,10 +104,10 @@ impl<L: Transport> Client<L> {
             token,
             is_local,
             lockstep: AtomicBool::new(false),
-            pass: Mutex::default(),
+            permission: Mutex::default(),
             id,
             address,
-            connected: now,
+            connected_at: now,
             sender: Sender::new(endpoint.is_native, now),
             room,
             endpoint,
@@ -115,9 +115,9 @@ impl<L: Transport> Client<L> {
             player: AtomicU64::new(0),
             resume_tick: AtomicU32::new(0),
             name: Mutex::default(),
-            watched: AtomicU32::new(0),
-            follows: AtomicU32::new(0),
-            gone: AtomicBool::new(false),
+            spectated: AtomicU32::new(0),
+            updates_from: AtomicU32::new(0),
+            reader_ended: AtomicBool::new(false),
         }
     }
 
@@ -128,7 +128,7 @@ impl<L: Transport> Client<L> {
 
     /// Another receiver for the same bytes.
     pub fn clone_receiver(&self) -> Receiver {
-        receiver(&self.room, &self.endpoint, self.connected)
+        receiver(&self.room, &self.endpoint, self.connected_at)
     }
 
     /// The time of what its reader reads `now`.
@@ -140,12 +140,12 @@ impl<L: Transport> Client<L> {
 
     /// What it may do; `None` before that was judged.
     pub fn pass(&self) -> Option<Permission> {
-        self.pass.lock().clone()
+        self.permission.lock().clone()
     }
 
     /// Sets what it may do.
     pub fn set_pass(&self, pass: Permission) {
-        *self.pass.lock() = Some(pass);
+        *self.permission.lock() = Some(pass);
     }
 
     /// Its player in the world, if it has one.
@@ -168,7 +168,7 @@ impl<L: Transport> Client<L> {
     /// Sets its player and the player's name. A client that comes back may say `since` which tick it has
     /// missed what happened.
     pub fn set_player(&self, entered: JoinOutcome, name: &str, since: Option<u32>) {
-        let JoinOutcome { player, is_resumed, from_tick, taken_at } = entered;
+        let JoinOutcome { player, is_resumed, from_tick, taken_at_tick: taken_at } = entered;
         name.clone_into(&mut self.name.lock());
         let missed = since.filter(|_| is_resumed).map_or(0, |since| since.max(taken_at).saturating_add(1));
         self.resume_tick.store(missed, Ordering::Release);
@@ -183,12 +183,12 @@ impl<L: Transport> Client<L> {
 
     /// The player that it wants to watch while it has none of its own.
     pub fn watched(&self) -> Option<PlayerId> {
-        player(self.watched.load(Ordering::Acquire))
+        player(self.spectated.load(Ordering::Acquire))
     }
 
     /// Sets the player that it wants to watch.
     pub fn set_spectated(&self, player: Option<PlayerId>) {
-        self.watched.store(player.map_or(0, |player| player.0.into()), Ordering::Release);
+        self.spectated.store(player.map_or(0, |player| player.0.into()), Ordering::Release);
     }
 
     /// Whether it follows in lockstep.
@@ -198,22 +198,22 @@ impl<L: Transport> Client<L> {
 
     /// Begins the updates, in lockstep or as a stream: the client's earlier answers are queued. The events
     /// before are not told: a client that comes back may have been told them already.
-    pub fn follow(&self, lockstep: bool) {
+    pub fn start_updates(&self, lockstep: bool) {
         if lockstep {
-            self.room.lockstep.follow(self.id, self.household());
+            self.room.lockstep.add_follower(self.id, self.household());
             self.lockstep.store(true, Ordering::Release);
         }
-        self.follows.store(self.room.tick().saturating_add(1), Ordering::Release);
+        self.updates_from.store(self.room.tick().saturating_add(1), Ordering::Release);
     }
 
     /// The ticks that were completed when its updates began; `None` if it gets none.
     pub fn updates_from_tick(&self) -> Option<u32> {
-        self.follows.load(Ordering::Acquire).checked_sub(1)
+        self.updates_from.load(Ordering::Acquire).checked_sub(1)
     }
 
     /// Queues whole frames that must arrive; closes the client if there is no room.
     pub fn send(&self, frames: Frames<'_>, now: Duration) {
-        match self.sender.offer(frames, |frames| self.line.queued(self, frames, now)) {
+        match self.sender.enqueue(frames, |frames| self.line.on_queued(self, frames, now)) {
             EnqueueResult::Send(batch) => self.transmit(batch, now),
             EnqueueResult::Full => self.close(DisconnectReason::Breach(CloseReason::SlowClient), now),
             EnqueueResult::Queued | EnqueueResult::Closed => {}
@@ -230,17 +230,17 @@ impl<L: Transport> Client<L> {
     /// The loop of the one sender.
     fn transmit(&self, batch: Batch<'_>, now: Duration) {
         let taken = self.line.send(batch.slices());
-        let mut next = self.sender.sent(batch, taken, now);
+        let mut next = self.sender.on_sent(batch, taken, now);
         while let Some(batch) = next {
             let taken = self.line.send(batch.slices());
-            next = self.sender.sent(batch, taken, now);
+            next = self.sender.on_sent(batch, taken, now);
         }
     }
 
     /// Closes the client for this reason. Only the first reason counts.
     pub fn close(&self, ending: DisconnectReason, now: Duration) {
         let frames = ending.frames(&self.endpoint);
-        if self.sender.close(ending, &frames, |frames| self.line.queued(self, frames, now), now) {
+        if self.sender.close(ending, &frames, |frames| self.line.on_queued(self, frames, now), now) {
             self.flush(now);
         }
     }
@@ -261,18 +261,18 @@ impl<L: Transport> Client<L> {
             DueAction::Nothing(_) => {}
             DueAction::Ping => self.send(Frames::Borrowed(frame::EMPTY_PING), now),
             DueAction::Close(breach) => self.close(DisconnectReason::Breach(breach), now),
-            DueAction::Abort => self.line.cut(),
+            DueAction::Abort => self.line.abort(),
         }
     }
 
     /// Takes the client's body out of the world: nobody moves it any more.
     pub fn leave_world(&self, now: Duration) {
         if self.is_in_lockstep() {
-            self.room.lockstep.leave(self.id);
+            self.room.lockstep.remove_follower(self.id);
         }
         // Only one thread takes the player, so that it leaves only once.
         if let Some(player) = player(self.player.swap(0, Ordering::AcqRel) as u32) {
-            if self.sender.ending().is_some_and(|ending| !ending.may_come_back()) {
+            if self.sender.ending().is_some_and(|ending| !ending.allows_resume()) {
                 self.room.forget_key(player, self.id);
             }
             self.room.disconnect(player, self.id, now);
@@ -281,12 +281,12 @@ impl<L: Transport> Client<L> {
 
     /// Records that its reader has ended: its worker then forgets it.
     pub fn mark_reader_ended(&self) {
-        self.gone.store(true, Ordering::Release);
+        self.reader_ended.store(true, Ordering::Release);
     }
 
     /// Whether its reader has ended.
-    pub fn is_gone(&self) -> bool {
-        self.gone.load(Ordering::Acquire)
+    pub fn has_reader_ended(&self) -> bool {
+        self.reader_ended.load(Ordering::Acquire)
     }
 }
 

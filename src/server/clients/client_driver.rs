@@ -64,7 +64,7 @@ fn receive_locked<L: Transport>(
 ) -> Result<(), DisconnectReason> {
     let sender = &client.sender;
     if let Some(ending) = sender.ending() {
-        receiver.ignore(bytes, at, driver.books());
+        receiver.observe_ignored(bytes, at, driver.books());
         return Err(ending);
     }
     let messages = receiver.receive(bytes, at, driver)?;
@@ -106,11 +106,11 @@ impl<L: Transport> ClientDriver<'_, L> {
         match self.client.pass() {
             Some(Permission::Holder(holder)) => Ok(Some(holder.seat)),
             Some(Permission::Anyone) => {
-                let outlives = self.client.room.options.seat_time > Duration::ZERO;
+                let outlives = self.client.room.options.resume_time > Duration::ZERO;
                 Ok(self.client.resume_key.map(ResumeKey::bytes).filter(|_| outlives))
             }
             Some(Permission::Spectator) | None => {
-                self.books.rejected(CloseReason::TokenMissing.name());
+                self.books.on_command_rejected(CloseReason::TokenMissing.name());
                 Err(Denial::Rejected(CloseReason::TokenMissing.name(), SPECTATOR_ONLY_TEXT))
             }
         }
@@ -134,9 +134,9 @@ impl<L: Transport> ClientDriver<'_, L> {
     }
 
     /// Takes a token of the budget of this address.
-    fn spend(&self, spending: LimitedAction) -> Result<(), Denial> {
+    fn charge(&self, spending: LimitedAction) -> Result<(), Denial> {
         self.budgets.take_late(self.client.household(), spending, self.at.now, self.at.slack).map_err(|_| {
-            self.books.rejected(spending.rule());
+            self.books.on_command_rejected(spending.rule());
             Denial::Rejected(spending.rule(), spending.detail())
         })
     }
@@ -147,41 +147,41 @@ impl<L: Transport> Driver for ClientDriver<'_, L> {
         self.client.send(Frames::Borrowed(frames), self.at.now);
     }
 
-    fn has_tokens(&self) -> bool {
+    fn requires_tokens(&self) -> bool {
         self.guard.has_tokens()
     }
 
     /// A token in the hello goes before one in the request.
-    fn admit(&mut self, token: Option<&str>, lockstep: bool) -> Result<(), Denial> {
+    fn authenticate(&mut self, token: Option<&str>, lockstep: bool) -> Result<(), Denial> {
         let of_request = self.client.token.as_ref().map(|OfferedToken(said)| said.as_str());
         let said = token.filter(|said| !said.is_empty()).or(of_request);
-        match self.guard.admit(self.client.address.ip(), said, self.at.now) {
+        match self.guard.authenticate(self.client.address.ip(), said, self.at.now) {
             Ok(pass) => {
                 if lockstep && !self.may_use_lockstep(&pass) {
-                    self.client.sender.life.turn_away(CloseReason::LockstepOff, self.at.now);
+                    self.client.sender.life.close_after_delay(CloseReason::LockstepOff, self.at.now);
                     return Err(Denial::Silent);
                 }
                 if let Permission::Holder(holder) = &pass {
-                    self.books.admitted(&holder.name);
+                    self.books.on_authenticated(&holder.name);
                 }
                 self.client.set_pass(pass);
                 Ok(())
             }
             Err(CloseReason::TokenMissing) => Err(Denial::Closed(CloseReason::TokenMissing)),
             Err(breach) => {
-                self.client.sender.life.turn_away(breach, self.at.now);
+                self.client.sender.life.close_after_delay(breach, self.at.now);
                 Err(Denial::Silent)
             }
         }
     }
 
-    fn follow(&mut self, lockstep: bool) {
-        self.client.sender.life.greeted();
-        self.client.follow(lockstep);
+    fn start_updates(&mut self, lockstep: bool) {
+        self.client.sender.life.on_hello();
+        self.client.start_updates(lockstep);
     }
 
     fn sync(&mut self) {
-        self.client.room.lockstep.ask(self.client.id);
+        self.client.room.lockstep.request_snapshot(self.client.id);
     }
 
     fn checksum(&mut self, tick: u32, checksum: u64) {
@@ -193,19 +193,23 @@ impl<L: Transport> Driver for ClientDriver<'_, L> {
         room.lockstep.checksum(*id, label, tick, checksum);
     }
 
-    fn details(&mut self, tick: u32, fields: Vec<ReportedField>) {
+    fn report_desync_details(&mut self, tick: u32, fields: Vec<ReportedField>) {
         let field =
             |ReportedField { entity, field, server, own }| FieldDiff { entity, field, room: server, own };
-        self.client.room.lockstep.details(self.client.id, tick, fields.into_iter().map(field).collect());
+        self.client.room.lockstep.add_desync_details(
+            self.client.id,
+            tick,
+            fields.into_iter().map(field).collect(),
+        );
     }
 
     /// A client whose address joins too often goes on watching, and may try again.
     fn join(&mut self, profile: JoinRequest, since: Option<u32>) -> Result<PlayerId, Denial> {
         let key = self.resume_key()?;
-        self.spend(LimitedAction::Join)?;
+        self.charge(LimitedAction::Join)?;
         let Client { id, room, .. } = self.client;
         let entering = JoinAttempt { key, connection: *id, from: self.client.household() };
-        let entered = room.enter(entering, self.at.now, |entered| {
+        let entered = room.join(entering, self.at.now, |entered| {
             self.client.set_player(entered, &profile.name, since);
             (room.about.join)(entered.player, &profile)
         });
@@ -213,7 +217,7 @@ impl<L: Transport> Driver for ClientDriver<'_, L> {
         if since.is_some() && !is_resumed {
             self.send_player_gone();
         }
-        self.books.enters(player, &profile.name, self.at.tick);
+        self.books.on_join(player, &profile.name, self.at.tick);
         Ok(player)
     }
 
@@ -224,20 +228,20 @@ impl<L: Transport> Driver for ClientDriver<'_, L> {
         shared: Option<&'static SharedRateLimit>,
     ) -> Result<(), Denial> {
         if let Some(shared) = shared {
-            self.spend(LimitedAction::Shared(shared))?;
+            self.charge(LimitedAction::Shared(shared))?;
         }
         let from = (self.client.household(), self.client.id);
         if let Err(dropped) = self.client.room.push(from, command, intended, self.at.slack) {
-            self.books.rejected(dropped.name());
+            self.books.on_command_rejected(dropped.name());
         }
         Ok(())
     }
 
-    fn reject(&mut self, sequence: u64, rule: &'static str) {
+    fn reject_command(&mut self, sequence: u64, rule: &'static str) {
         self.client.room.reject((self.client.household(), self.client.id), sequence, rule);
     }
 
-    fn watch(&mut self, player: Option<PlayerId>) {
+    fn set_spectated(&mut self, player: Option<PlayerId>) {
         self.client.set_spectated(player);
     }
 

@@ -27,7 +27,7 @@ pub trait DynRoom<L: Transport>: Debug + Send {
 
     /// A room with the same name, options and identity, whose world begins anew: for a driver whose
     /// room has panicked. It relies on nothing that a tick changes.
-    fn anew(&self, epoch: String) -> Box<dyn DynRoom<L>>;
+    fn restarted(&self, epoch: String) -> Box<dyn DynRoom<L>>;
 }
 
 impl<G: Game, L: Transport> DynRoom<L> for Room<G> {
@@ -39,8 +39,8 @@ impl<G: Game, L: Transport> DynRoom<L> for Room<G> {
         self.tick(now, wants)
     }
 
-    fn anew(&self, epoch: String) -> Box<dyn DynRoom<L>> {
-        Box::new(self.anew(epoch))
+    fn restarted(&self, epoch: String) -> Box<dyn DynRoom<L>> {
+        Box::new(self.restarted(epoch))
     }
 }
 
@@ -63,13 +63,13 @@ pub struct GameFactory<L: 'static> {
     pub begin: fn(&WorldParams, RoomConfig) -> Box<dyn DynRoom<L>>,
     /// A room whose world goes on from a snapshot, with options for that world; or why it cannot, in
     /// words.
-    pub resume: fn(&[u8], ConfigFor<'_>) -> ResumedRoom<L>,
+    pub resume_room: fn(&[u8], ConfigFor<'_>) -> ResumedRoom<L>,
     /// A room whose world was kept by another run of the server, perhaps with other rules; also, what
     /// became of its fields.
     #[cfg(not(target_family = "wasm"))]
-    pub carry: fn(&WorldParams, &SavedRoom, RoomConfig) -> MigratedRoom<L>,
+    pub migrate_room: fn(&WorldParams, &SavedRoom, RoomConfig) -> MigratedRoom<L>,
     /// Makes an audience of a room, one for each worker that has clients in it.
-    pub audience: fn() -> Box<dyn UpdateGroup<L>>,
+    pub new_update_group: fn() -> Box<dyn UpdateGroup<L>>,
 }
 
 impl<L> Clone for GameFactory<L> {
@@ -104,10 +104,10 @@ impl<L: Transport> GameFactory<L> {
         GameFactory {
             about: G::INFO,
             begin: begin::<G, L>,
-            resume: resume::<G, L>,
+            resume_room: resume::<G, L>,
             #[cfg(not(target_family = "wasm"))]
-            carry: carry::<G, L>,
-            audience: || Box::<TypedUpdateGroup<G, L>>::default(),
+            migrate_room: carry::<G, L>,
+            new_update_group: || Box::<TypedUpdateGroup<G, L>>::default(),
         }
     }
 }
@@ -138,7 +138,7 @@ fn carry<G: Game, L: Transport>(
     kept: &SavedRoom,
     options: RoomConfig,
 ) -> MigratedRoom<L> {
-    let saved = NamedState::new(&kept.named).map_err(|error| error.to_string())?;
+    let saved = NamedState::new(&kept.state).map_err(|error| error.to_string())?;
     if saved.game() != G::INFO.name {
         return Err(format!("it is a world of {}, not of {}", saved.game(), G::INFO.name));
     }

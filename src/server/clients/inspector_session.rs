@@ -107,7 +107,7 @@ impl InspectorSession {
     }
 
     /// Sends observed bytes: a message in the format of the inspector's `observed`.
-    pub fn observed(&mut self, message: &[u8]) {
+    pub fn send_observed(&mut self, message: &[u8]) {
         self.conn.send_binary(message);
     }
 
@@ -168,13 +168,13 @@ fn read(text: &str) -> Option<InspectorRequest> {
                 client.as_u64().map(|one| InspectorRequest::Select(Some(one)))
             }
         }
-        2 => Some(InspectorRequest::Inject(key("inject")?, hex(object.get("bytes")?.as_str()?)?)),
+        2 => Some(InspectorRequest::Inject(key("inject")?, parse_hex(object.get("bytes")?.as_str()?)?)),
         _ => None,
     }
 }
 
 /// At most [`limits::MAX_INJECTED_BYTES`] bytes of an even number of hex digits.
-fn hex(digits: &str) -> Option<Vec<u8>> {
+fn parse_hex(digits: &str) -> Option<Vec<u8>> {
     let digit = |byte: u8| char::from(byte).to_digit(16).map(|digit| digit as u8);
     let is_short = digits.len() <= 2 * limits::MAX_INJECTED_BYTES && digits.len().is_multiple_of(2);
     let pairs = digits.as_bytes().chunks_exact(2);

@@ -24,20 +24,20 @@ use crate::server::room::lockstep::{DesyncReport, EntryContent, FormatKey, Journ
 /// One client's way through the journal. Its worker has it.
 #[derive(Debug)]
 pub struct LockstepFeed {
-    form: FormatKey,
+    format_key: FormatKey,
     /// The player that the client was told is its own.
     announced_player: Option<PlayerId>,
     /// When it was sent its last snapshot.
-    synced: Option<Duration>,
+    last_sync: Option<Duration>,
 }
 
 impl LockstepFeed {
     /// The relay of a client that knows nothing yet.
     pub fn new(endpoint: &WireFormat) -> LockstepFeed {
         LockstepFeed {
-            form: (endpoint.dialect.name().into(), endpoint.is_json),
+            format_key: (endpoint.dialect.name().into(), endpoint.is_json),
             announced_player: None,
-            synced: None,
+            last_sync: None,
         }
     }
 
@@ -51,10 +51,13 @@ impl LockstepFeed {
         frames: &mut Vec<u8>,
         now: Duration,
     ) {
-        let (player, synced) = (client.player_as_of(client.room.tick()), self.synced);
+        let (player, synced) = (client.player_as_of(client.room.tick()), self.last_sync);
         let (household, connection) = (client.household(), client.id);
         let may_sync = |part: &JournalEntry| {
-            budgets.may_sync(&SyncRequest { household, connection, synced, bytes: part.bytes() }, now)
+            budgets.try_start_sync(
+                &SyncRequest { household, connection, last_sync: synced, bytes: part.bytes() },
+                now,
+            )
         };
         let next = client.room.lockstep.next_until(client.id, until, limits::LOCKSTEP_UPDATE_BYTES, may_sync);
         if let Some(snapshot) = &next.snapshot {
@@ -63,7 +66,7 @@ impl LockstepFeed {
                 client.room.lockstep.count_too_large();
                 return client.close(DisconnectReason::Breach(CloseReason::LockstepTooLarge), now);
             }
-            self.synced = Some(now);
+            self.last_sync = Some(now);
             sync((&client.room, player), &client.endpoint, snapshot, frames);
             client.send(Frames::Borrowed(frames), now);
             frames.clear();
@@ -73,7 +76,7 @@ impl LockstepFeed {
         }
         self.announced_player = player;
         let place = self.append(client, &next, frames, now);
-        client.room.lockstep.sent(client.id, &next, place);
+        client.room.lockstep.on_sent(client.id, &next, place);
     }
 
     /// Appends the parts as far as they are within [`limits::LOCKSTEP_UPDATE_BYTES`]. One that is longer by
@@ -113,11 +116,11 @@ impl LockstepFeed {
         for part in next.snapshot.iter().chain(next.parts.iter().map(|(_, part)| part)) {
             frames.extend_from_slice(&self.encoded(part, endpoint));
         }
-        room.lockstep.sent(connection, &next, next.end);
+        room.lockstep.on_sent(connection, &next, next.end);
     }
 
     fn encoded(&self, part: &JournalEntry, endpoint: &WireFormat) -> Arc<[u8]> {
-        part.encoded(&self.form, |content| encode(content, endpoint))
+        part.encoded(&self.format_key, |content| encode(content, endpoint))
     }
 }
 
@@ -175,7 +178,7 @@ fn values(report: &DesyncReport) -> [(&'static str, Value); 4] {
     [
         ("tick", report.tick.into()),
         ("groups", groups.collect()),
-        ("more", u16::try_from(report.more).unwrap_or(u16::MAX).into()),
+        ("more", u16::try_from(report.omitted).unwrap_or(u16::MAX).into()),
         ("fields", fields.collect()),
     ]
 }

@@ -28,7 +28,7 @@ pub trait UpdateGroup<L: Transport>: Debug + Send {
     /// Begins a visit: closes the members if events that they should have received are lost, then
     /// takes over new clients. Returns whether it is the members' turn: in a room that does not
     /// tick, only now and then, for their deadlines.
-    fn visit(
+    fn begin_pass(
         &mut self,
         backlog: Option<&Backlog>,
         newcomers: &mut dyn Iterator<Item = Arc<Client<L>>>,
@@ -36,11 +36,16 @@ pub trait UpdateGroup<L: Transport>: Debug + Send {
     ) -> bool;
 
     /// Takes over a client outside of a visit.
-    fn take_up(&mut self, client: Arc<Client<L>>);
+    fn add_client(&mut self, client: Arc<Client<L>>);
 
     /// Each member's turn: sends what waits, then the update of these ticks, if it follows its room,
     /// then what is due by its deadlines.
-    fn serve(&mut self, backlog: Option<&Backlog>, desk: &mut EncodeBuffers, turns: &mut dyn UpdateRunner<L>);
+    fn update_all(
+        &mut self,
+        backlog: Option<&Backlog>,
+        desk: &mut EncodeBuffers,
+        turns: &mut dyn UpdateRunner<L>,
+    );
 
     /// The number of members.
     fn len(&self) -> usize;
@@ -58,7 +63,7 @@ pub trait UpdateRunner<L> {
 
     /// Carries out a client's turn, by the budgets of the host. Returns whether it came to its end; if
     /// not, the buffers are made anew.
-    fn carry_out(&mut self, client: &Client<L>, turn: &mut UpdateFn<'_>) -> bool;
+    fn run(&mut self, client: &Client<L>, turn: &mut UpdateFn<'_>) -> bool;
 }
 
 /// One client's turn.
@@ -70,7 +75,7 @@ pub struct TypedUpdateGroup<G: Game, L> {
     /// Each with its known set.
     pub members: Vec<ClientUpdates<G, L>>,
     scratch: G::Scratch,
-    visited: Duration,
+    last_pass: Duration,
 }
 
 /// A client, its known set, and the answers that wait for its next turn.
@@ -80,7 +85,7 @@ pub struct ClientUpdates<G: Game, L> {
     pub client: Arc<Client<L>>,
     view: G::View,
     /// Instead of the view, in lockstep.
-    relay: LockstepFeed,
+    lockstep_feed: LockstepFeed,
     answers: PendingAcks,
     /// Whether it has had an update.
     has_begun: bool,
@@ -118,7 +123,7 @@ pub struct UpdateResult {
     /// Of the state in it.
     pub turn: StateOutcome,
     /// The sends that it took; `None` if there was nothing to say.
-    pub sends: Option<u64>,
+    pub send_calls: Option<u64>,
     /// Packets of the game that do not fit their tables.
     pub misfits: Vec<Misfit>,
 }
@@ -133,7 +138,7 @@ struct TypedBacklog<'a, G: Game> {
 impl<'a, G: Game> TypedBacklog<'a, G> {
     /// `None` if the ticks are of another game, which no host does.
     fn of(backlog: &'a Backlog) -> Option<TypedBacklog<'a, G>> {
-        let missed = backlog.missed.iter().map(|events| Arc::clone(events).downcast().ok());
+        let missed = backlog.missed_events.iter().map(|events| Arc::clone(events).downcast().ok());
         Some(TypedBacklog {
             missed: missed.collect::<Option<_>>()?,
             newest: backlog.newest.of::<G>()?,
@@ -151,33 +156,33 @@ impl<'a, G: Game> TypedBacklog<'a, G> {
 
 impl<G: Game, L> Default for TypedUpdateGroup<G, L> {
     fn default() -> TypedUpdateGroup<G, L> {
-        TypedUpdateGroup { members: Vec::new(), scratch: G::Scratch::default(), visited: Duration::ZERO }
+        TypedUpdateGroup { members: Vec::new(), scratch: G::Scratch::default(), last_pass: Duration::ZERO }
     }
 }
 
 impl<G: Game, L: Transport> UpdateGroup<L> for TypedUpdateGroup<G, L> {
-    fn visit(
+    fn begin_pass(
         &mut self,
         backlog: Option<&Backlog>,
         newcomers: &mut dyn Iterator<Item = Arc<Client<L>>>,
         now: Duration,
     ) -> bool {
-        self.members.retain(|member| !member.client.is_gone());
-        if backlog.is_some_and(|backlog| backlog.is_lost) {
+        self.members.retain(|member| !member.client.has_reader_ended());
+        if backlog.is_some_and(|backlog| backlog.has_overflowed) {
             let overloaded = || DisconnectReason::Breach(CloseReason::Overloaded);
             self.members.iter().for_each(|member| member.client.close(overloaded(), now));
         }
         self.members.extend(newcomers.map(ClientUpdates::new));
-        let is_due = backlog.is_some() || now.saturating_sub(self.visited) >= limits::WORKER_IDLE_WAKEUP;
-        self.visited = if is_due { now } else { self.visited };
+        let is_due = backlog.is_some() || now.saturating_sub(self.last_pass) >= limits::WORKER_IDLE_WAKEUP;
+        self.last_pass = if is_due { now } else { self.last_pass };
         is_due
     }
 
-    fn take_up(&mut self, client: Arc<Client<L>>) {
+    fn add_client(&mut self, client: Arc<Client<L>>) {
         self.members.push(ClientUpdates::new(client));
     }
 
-    fn serve(
+    fn update_all(
         &mut self,
         backlog: Option<&Backlog>,
         desk: &mut EncodeBuffers,
@@ -189,7 +194,7 @@ impl<G: Game, L: Transport> UpdateGroup<L> for TypedUpdateGroup<G, L> {
             let (client, now) = (Arc::clone(&member.client), turns.now());
             let mut turn =
                 |budgets: &AddressRateLimits| member.serve(ticks.as_ref(), scratch, desk, (budgets, now));
-            if !turns.carry_out(&client, &mut turn) {
+            if !turns.run(&client, &mut turn) {
                 (*scratch, *desk) = (G::Scratch::default(), EncodeBuffers::default());
             }
         }
@@ -206,7 +211,7 @@ impl<G: Game, L: Transport> ClientUpdates<G, L> {
         let dialect = &client.endpoint.dialect;
         let relay = LockstepFeed::new(&client.endpoint);
         let (view, answers) = (G::View::new(dialect), PendingAcks::new(dialect));
-        ClientUpdates { view, relay, answers, has_begun: false, client }
+        ClientUpdates { view, lockstep_feed: relay, answers, has_begun: false, client }
     }
 
     fn serve(
@@ -220,7 +225,7 @@ impl<G: Game, L: Transport> ClientUpdates<G, L> {
         self.client.close_taken_over(now);
         let from = self.client.updates_from_tick().filter(|_| self.client.sender.is_open());
         let since = ticks.zip(from).and_then(|(ticks, from)| Some((ticks, ticks.since(from)?)));
-        let since = since.filter(|(ticks, _)| self.begins(ticks.newest.tick));
+        let since = since.filter(|(ticks, _)| self.is_started(ticks.newest.tick));
         let served = since.map(|(ticks, missed)| self.update((ticks, missed), scratch, desk, (budgets, now)));
         self.client.check_deadlines(now);
         served
@@ -228,7 +233,7 @@ impl<G: Game, L: Transport> ClientUpdates<G, L> {
 
     /// Whether it has updates by the state after this tick: a client that has come back to its player
     /// begins with what is its own of it, rather than watch for a moment.
-    fn begins(&mut self, tick: u32) -> bool {
+    fn is_started(&mut self, tick: u32) -> bool {
         let client = &self.client;
         self.has_begun |= client.player().is_none() || client.player_as_of(tick).is_some();
         self.has_begun
@@ -263,14 +268,14 @@ impl<G: Game, L: Transport> ClientUpdates<G, L> {
         }
         let misfits = messages.take_misfits();
         if answers.is_empty() && messages.is_empty() {
-            return UpdateResult { turn, sends: None, misfits };
+            return UpdateResult { turn, send_calls: None, misfits };
         }
         for message in answers.iter().chain(messages.iter()) {
             client.endpoint.write_message(frames, message);
         }
         let sends_before = client.sender.sends();
         client.send(Frames::Borrowed(frames), now);
-        UpdateResult { turn, sends: Some(client.sender.sends() - sends_before), misfits }
+        UpdateResult { turn, send_calls: Some(client.sender.sends() - sends_before), misfits }
     }
 
     /// What became of the commands of a client in lockstep, and what comes next in the journal of its
@@ -282,10 +287,10 @@ impl<G: Game, L: Transport> ClientUpdates<G, L> {
         frames: &mut Vec<u8>,
         (budgets, now): (&AddressRateLimits, Duration),
     ) -> UpdateResult {
-        let ClientUpdates { client, relay, view, answers: pending, .. } = self;
+        let ClientUpdates { client, lockstep_feed: relay, view, answers: pending, .. } = self;
         let sends_before = client.sender.sends();
         if !client.sender.can_take_state() {
-            return UpdateResult { turn: StateOutcome::Deferred, sends: None, misfits: Vec::new() };
+            return UpdateResult { turn: StateOutcome::Deferred, send_calls: None, misfits: Vec::new() };
         }
         pending.write(&client.endpoint.dialect, answers);
         view.set_subject(client.player_as_of(about.1), client.watched());
@@ -298,7 +303,7 @@ impl<G: Game, L: Transport> ClientUpdates<G, L> {
         client.send(Frames::Borrowed(frames), now);
         UpdateResult {
             turn: StateOutcome::Written,
-            sends: Some(client.sender.sends() - sends_before),
+            send_calls: Some(client.sender.sends() - sends_before),
             misfits,
         }
     }

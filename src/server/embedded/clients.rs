@@ -26,9 +26,9 @@ pub struct Clients {
     /// In the order of their numbers.
     pub listed: Vec<ListedClient>,
     /// What watchers see.
-    pub sight: InspectorQueues,
+    pub inspector_queues: InspectorQueues,
     audience: Box<dyn UpdateGroup<MemoryTransport>>,
-    desk: EncodeBuffers,
+    buffers: EncodeBuffers,
     players: usize,
     last: u64,
 }
@@ -41,7 +41,7 @@ impl UpdateRunner<MemoryTransport> for DirectRunner<'_> {
         self.0
     }
 
-    fn carry_out(&mut self, _: &Client<MemoryTransport>, turn: &mut UpdateFn<'_>) -> bool {
+    fn run(&mut self, _: &Client<MemoryTransport>, turn: &mut UpdateFn<'_>) -> bool {
         turn(self.1);
         true
     }
@@ -51,7 +51,7 @@ impl Clients {
     /// No clients, of a room with this audience.
     pub fn new(audience: Box<dyn UpdateGroup<MemoryTransport>>) -> Clients {
         let (listed, sight, desk) = (Vec::new(), InspectorQueues::default(), EncodeBuffers::default());
-        Clients { listed, sight, audience, desk, players: 0, last: 0 }
+        Clients { listed, inspector_queues: sight, audience, buffers: desk, players: 0, last: 0 }
     }
 
     /// A number for a new client.
@@ -63,7 +63,7 @@ impl Clients {
     /// Adds a client, which follows the room as soon as it wants to.
     pub fn add(&mut self, client: &Arc<Client<MemoryTransport>>, opened: Handshake) {
         self.listed.push(ListedClient { client: Arc::clone(client), opened });
-        self.audience.take_up(Arc::clone(client));
+        self.audience.add_client(Arc::clone(client));
     }
 
     /// Removes a client.
@@ -96,7 +96,7 @@ impl Clients {
     pub fn send_updates(&mut self, ticked: TickResult, budgets: &AddressRateLimits, now: Duration) {
         self.players = ticked.published.players();
         let backlog = Backlog::new(ticked.published, ticked.answers);
-        self.audience.visit(Some(&backlog), &mut std::iter::empty(), now);
-        self.audience.serve(Some(&backlog), &mut self.desk, &mut DirectRunner(now, budgets));
+        self.audience.begin_pass(Some(&backlog), &mut std::iter::empty(), now);
+        self.audience.update_all(Some(&backlog), &mut self.buffers, &mut DirectRunner(now, budgets));
     }
 }

@@ -8,7 +8,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
-use super::embedded_state::{EmbeddedState, OWN, PORT};
+use super::embedded_state::{EmbeddedState, LOCAL_ADDRESS, PORT};
 use super::memory_transport::{InspectorQueues, MemoryTransport};
 use crate::connection::DisconnectReason;
 use crate::connection::receiver::{ConnectionEvents, ObservedBytes, ReadTime};
@@ -61,11 +61,11 @@ struct ObservedEvents<'a> {
 }
 
 impl ConnectionEvents for ObservedEvents<'_> {
-    fn observes(&self) -> bool {
+    fn wants_bytes(&self) -> bool {
         self.sight.is_inspected(self.client)
     }
 
-    fn observed(
+    fn on_bytes(
         &self,
         ReadTime { now, tick, .. }: ReadTime,
         piece: ObservedBytes<'_>,
@@ -77,7 +77,7 @@ impl ConnectionEvents for ObservedEvents<'_> {
         } else {
             ObservedKind::Bytes(Side::Client, bytes)
         };
-        self.sight.show(self.client, None, &ObservedRecord { at: now, tick, what });
+        self.sight.push(self.client, None, &ObservedRecord { at: now, tick, what });
     }
 }
 
@@ -118,7 +118,7 @@ impl EmbeddedConnection {
             ConnectionStage::Inspector { .. } => self.receive_inspector(bytes, host),
             ConnectionStage::Ended(Some(client), _) => {
                 let noted = ObservedEvents { client: client.id, sight: &client.line.sight };
-                client.receiver.lock().ignore(bytes, client.at(host.now), &noted);
+                client.receiver.lock().observe_ignored(bytes, client.at(host.now), &noted);
             }
             ConnectionStage::Ended(None, _) | ConnectionStage::Over => {}
         }
@@ -145,9 +145,10 @@ impl EmbeddedConnection {
         }
         let (codes, budgets) = (&*host.codes, &host.budgets);
         let room = Some(&host.room).filter(|_| split_room_path(head.path()).0.is_empty());
-        let door = UpgradeCheck { origins: &[], codes, room, is_full: false, budgets, is_stopping: false };
+        let door =
+            UpgradeCheck { origins: &[], codes, room, is_room_full: false, budgets, is_stopping: false };
         let entry =
-            door.enter(head, AddressPrefix::from_ip(self.address.ip()), &mut self.permit, host.now)?;
+            door.accept(head, AddressPrefix::from_ip(self.address.ip()), &mut self.permit, host.now)?;
         self.enter(entry, raw, rest, host);
         Ok(())
     }
@@ -156,7 +157,7 @@ impl EmbeddedConnection {
         redact_head(&mut request);
         let opened = Handshake {
             address: self.address,
-            local: SocketAddr::from((OWN, PORT)),
+            local: SocketAddr::from((LOCAL_ADDRESS, PORT)),
             dialect: entry.endpoint.dialect.name().to_owned(),
             json: entry.endpoint.is_json,
             request,
@@ -164,7 +165,11 @@ impl EmbeddedConnection {
         };
         let out = Mutex::new(std::mem::take(&mut self.out));
         out.lock().extend_from_slice(&entry.response);
-        let line = MemoryTransport { out, is_cut: AtomicBool::new(false), sight: host.clients.sight.clone() };
+        let line = MemoryTransport {
+            out,
+            is_cut: AtomicBool::new(false),
+            sight: host.clients.inspector_queues.clone(),
+        };
         let id = host.clients.next_number();
         let client = Arc::new(Client::new((id, self.address), line, entry, host.now));
         let at = client.at(host.now);
@@ -211,7 +216,7 @@ impl EmbeddedConnection {
         let (mut requests, number) = (Vec::new(), *number);
         let heard = watch.receive(bytes, host.now, &mut requests);
         for request in requests {
-            carry_out(request, watch, number, host);
+            handle_request(request, watch, number, host);
         }
         if heard.is_err() {
             self.close_inspector(host);
@@ -220,13 +225,13 @@ impl EmbeddedConnection {
 
     fn close_inspector(&mut self, host: &EmbeddedState) {
         let ConnectionStage::Inspector { watch, number, .. } = &mut self.stage else { return };
-        host.clients.sight.watch(*number, None);
+        host.clients.inspector_queues.select(*number, None);
         watch.drain_output(&mut self.out);
         self.stage = ConnectionStage::Ended(None, host.now + limits::CLOSE_TIMEOUT);
     }
 
     /// The other end is gone.
-    pub fn lost(&mut self, host: &mut EmbeddedState) {
+    pub fn on_disconnected(&mut self, host: &mut EmbeddedState) {
         if let ConnectionStage::Client(client) = &self.stage {
             let client = Arc::clone(client);
             self.end(&client, &DisconnectReason::PeerLost, host);
@@ -240,7 +245,7 @@ impl EmbeddedConnection {
         if let ConnectionStage::Ended(Some(client), _) = &self.stage {
             let rule = client.sender.ending().as_ref().map_or("peer_lost", DisconnectReason::name);
             let (at, tick) = (host.now, client.room.tick());
-            host.clients.sight.show(
+            host.clients.inspector_queues.push(
                 client.id,
                 None,
                 &ObservedRecord { at, tick, what: ObservedKind::Ended(rule) },
@@ -259,7 +264,7 @@ impl EmbeddedConnection {
                     self.stage = ConnectionStage::Over;
                     return;
                 }
-                self.out.extend_from_slice(&Refusal::plain(408, "head_late").response);
+                self.out.extend_from_slice(&Refusal::from_rule(408, "head_late").response);
                 self.stage = ConnectionStage::Ended(None, host.now + limits::CLOSE_TIMEOUT);
             }
             ConnectionStage::Client(client) => {
@@ -275,8 +280,8 @@ impl EmbeddedConnection {
                 }
                 *turn = host.now + limits::INSPECTOR_SEND_INTERVAL;
                 let tick = host.room.tick();
-                if let Some(message) = host.clients.sight.take(*number, host.now, tick) {
-                    watch.observed(&message);
+                if let Some(message) = host.clients.inspector_queues.take(*number, host.now, tick) {
+                    watch.send_observed(&message);
                 }
                 if watch.turn(host.now, || [host.clients.list(), String::new()]).is_err() {
                     self.close_inspector(host);
@@ -310,7 +315,7 @@ impl EmbeddedConnection {
     }
 
     /// Whether it is a watcher's.
-    pub fn is_watcher(&self) -> bool {
+    pub fn is_inspector(&self) -> bool {
         matches!(self.stage, ConnectionStage::Inspector { .. })
     }
 
@@ -320,22 +325,31 @@ impl EmbeddedConnection {
     }
 }
 
-fn carry_out(request: InspectorRequest, watch: &mut InspectorSession, number: u32, host: &EmbeddedState) {
+fn handle_request(
+    request: InspectorRequest,
+    watch: &mut InspectorSession,
+    number: u32,
+    host: &EmbeddedState,
+) {
     let clients = &host.clients;
     match request {
         InspectorRequest::Select(client) => {
-            clients.sight.watch(number, client);
+            clients.inspector_queues.select(number, client);
             let listed = clients.listed.iter().find(|listed| Some(listed.client.id) == client);
             if let Some(listed) = listed {
-                let (id, at) = (listed.client.id, listed.client.connected);
+                let (id, at) = (listed.client.id, listed.client.connected_at);
                 let what = ObservedKind::Opened(listed.opened.clone());
-                clients.sight.show(id, Some(number), &ObservedRecord { at, tick: host.room.tick(), what });
+                clients.inspector_queues.push(
+                    id,
+                    Some(number),
+                    &ObservedRecord { at, tick: host.room.tick(), what },
+                );
             }
         }
         InspectorRequest::FindOwn(key) => watch.own(clients.own(key).map(|client| client.id)),
         InspectorRequest::Inject(key, bytes) => {
             let passed = clients.own(key).ok_or(inspector_session::UNKNOWN_KEY_TEXT).and_then(|client| {
-                let noted = ObservedEvents { client: client.id, sight: &clients.sight };
+                let noted = ObservedEvents { client: client.id, sight: &clients.inspector_queues };
                 let at = client.at(host.now);
                 let mut asked =
                     ClientDriver { client, budgets: &host.budgets, guard: &host.guard, books: &noted, at };

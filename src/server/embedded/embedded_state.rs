@@ -12,7 +12,7 @@ use crate::server::admission::tokens::Authenticator;
 use crate::server::room::RoomHandle;
 
 /// The address of the program's own connections, and of the server.
-pub const OWN: Ipv4Addr = Ipv4Addr::LOCALHOST;
+pub const LOCAL_ADDRESS: Ipv4Addr = Ipv4Addr::LOCALHOST;
 /// The port that the server seems to have.
 pub const PORT: u16 = 3000;
 

@@ -7,7 +7,7 @@ use std::time::Duration;
 
 use crate::client::bots::{Bot, BotStage};
 use crate::client::connection::{ClientConnection, ConnectionKeys};
-use crate::connection::session::says_hello;
+use crate::connection::session::has_hello;
 use crate::game::GameInfo;
 use crate::game::bots::{Agent, BotBehavior, BotSpec, BotStats};
 use crate::packet::PacketTables;
@@ -30,8 +30,8 @@ pub struct LocalBot {
     seeds: (u64, usize, u64),
     keys: fn() -> ConnectionKeys,
     bot: Option<Bot<Box<dyn Agent>>>,
-    acts: Duration,
-    comes: Duration,
+    acts_at: Duration,
+    connects_at: Duration,
     /// Whether it checks what it is told, which also counts what it does.
     pub checks: bool,
     /// What it did over connections that have ended.
@@ -56,8 +56,8 @@ impl LocalBot {
             seeds,
             keys,
             bot: None,
-            acts,
-            comes,
+            acts_at: acts,
+            connects_at: comes,
             checks: false,
             deeds: BotStats::default(),
         }
@@ -69,8 +69,8 @@ impl LocalBot {
     }
 
     /// Whether it stays away for a while.
-    pub fn is_away(&self, now: Duration) -> bool {
-        now < self.comes
+    pub fn is_waiting(&self, now: Duration) -> bool {
+        now < self.connects_at
     }
 
     /// Takes bytes of the server, which ended the connection unless it `goes_on`.
@@ -88,8 +88,8 @@ impl LocalBot {
     /// Acts if it is time to, and puts its bytes for the server at the end of `out`.
     pub fn act(&mut self, now: Duration, out: &mut Vec<u8>) {
         let Some(bot) = &mut self.bot else { return };
-        if now >= self.acts {
-            self.acts = now + ACT_EVERY;
+        if now >= self.acts_at {
+            self.acts_at = now + ACT_EVERY;
             bot.act(now);
         }
         bot.drain_output(out);
@@ -100,7 +100,7 @@ impl LocalBot {
         all.add(&self.deeds);
         self.deeds = BotStats::default();
         if let Some(bot) = &mut self.bot {
-            all.add(&bot.agent.take_deeds());
+            all.add(&bot.agent.take_stats());
         }
     }
 
@@ -112,16 +112,16 @@ impl LocalBot {
     /// Comes again after a while, on another connection.
     pub fn reconnect_later(&mut self, now: Duration) {
         if let Some(mut bot) = self.bot.take() {
-            self.deeds.add(&bot.agent.take_deeds());
+            self.deeds.add(&bot.agent.take_stats());
         }
         self.connection = None;
-        self.comes = now + RECONNECT_DELAY;
+        self.connects_at = now + RECONNECT_DELAY;
     }
 
     fn begin(&self) -> Option<Bot<Box<dyn Agent>>> {
         let (path, name) = self.place();
         let dialect = self.codes.dialect(name)?;
-        let link = ClientConnection::new("tickwire", path, says_hello(&dialect), (self.keys)());
+        let link = ClientConnection::new("tickwire", path, has_hello(&dialect), (self.keys)());
         let (seed, count, crowd_seed) = self.seeds;
         let agent = (self.game.bot_hooks.agent)(&BotSpec {
             index: self.number,

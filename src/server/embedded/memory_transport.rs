@@ -25,7 +25,7 @@ struct InspectorQueue {
 
 impl InspectorQueues {
     /// From now on this watcher sees this client, or none.
-    pub fn watch(&self, watcher: u32, client: Option<u64>) {
+    pub fn select(&self, watcher: u32, client: Option<u64>) {
         let mut all = self.0.lock();
         all.remove(&watcher);
         if let Some(client) = client {
@@ -39,7 +39,7 @@ impl InspectorQueues {
     }
 
     /// Shows an event of a client to its watchers, or to `only` one.
-    pub fn show(&self, client: u64, only: Option<u32>, record: &ObservedRecord<'_>) {
+    pub fn push(&self, client: u64, only: Option<u32>, record: &ObservedRecord<'_>) {
         for (watcher, watched) in self.0.lock().iter_mut() {
             if watched.client != client || only.is_some_and(|only| only != *watcher) {
                 continue;
@@ -92,12 +92,12 @@ impl Transport for MemoryTransport {
         Ok(out.len() - before)
     }
 
-    fn queued(&self, client: &Client<MemoryTransport>, frames: &[u8], now: Duration) {
+    fn on_queued(&self, client: &Client<MemoryTransport>, frames: &[u8], now: Duration) {
         let (tick, what) = (client.room.tick(), ObservedKind::Bytes(Side::Server, frames));
-        self.sight.show(client.id, None, &ObservedRecord { at: now, tick, what });
+        self.sight.push(client.id, None, &ObservedRecord { at: now, tick, what });
     }
 
-    fn cut(&self) {
+    fn abort(&self) {
         self.is_cut.store(true, Ordering::Release);
     }
 }

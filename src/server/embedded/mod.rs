@@ -27,7 +27,7 @@ use std::time::Duration;
 
 use clients::Clients;
 use connection::EmbeddedConnection;
-use embedded_state::{EmbeddedState, OWN};
+use embedded_state::{EmbeddedState, LOCAL_ADDRESS};
 use local_bot::LocalBot;
 use memory_transport::MemoryTransport;
 use netem::ConnectionNetem;
@@ -97,7 +97,7 @@ pub struct Stats {
     /// Players in the world.
     pub players: usize,
     /// Ticks that were given up because the program called too late.
-    pub skipped: u64,
+    pub skipped_ticks: u64,
 }
 
 /// A tick that was run, for whoever compares worlds.
@@ -151,7 +151,7 @@ impl EmbeddedServer {
                 epoch: format!("{:016x}", dice.bits()),
                 rates: UpdateRates { tick_hz, update_hz: tick_hz, foreign_hz: FOREIGN_HZ },
                 delay_ticks: 0,
-                seat_time: Duration::ZERO,
+                resume_time: Duration::ZERO,
                 absent_per_address: usize::MAX,
                 max_clients: usize::MAX,
                 lockstep: LockstepConfig { access: LockstepAccess::Open, ..LockstepConfig::default() },
@@ -164,7 +164,7 @@ impl EmbeddedServer {
             admission: Admission::new(Capacity::default()),
             budgets: AddressRateLimits::new(true),
             guard: Authenticator::default(),
-            clients: Clients::new((game.audience)()),
+            clients: Clients::new((game.new_update_group)()),
             began_us: options.began_us,
         };
         let crowd_seed = dice.bits();
@@ -190,7 +190,7 @@ impl EmbeddedServer {
     /// Opens a connection of the program, which begins with an HTTP request. Returns its number, or
     /// `None` beyond [`limits::EMBEDDED_CONNECTIONS`].
     pub fn open(&mut self) -> Option<u32> {
-        let number = self.open_from(OWN)?;
+        let number = self.open_from(LOCAL_ADDRESS)?;
         self.net.open(number);
         Some(number)
     }
@@ -212,7 +212,7 @@ impl EmbeddedServer {
         self.host.set_now(now);
         if let Some(link) = self.net.link(connection) {
             link.up.write(bytes, self.host.now);
-            self.carry(connection);
+            self.transfer(connection);
         } else if let Some(connection) = self.connections.get_mut(&connection) {
             connection.receive(bytes, &mut self.host);
         }
@@ -226,7 +226,7 @@ impl EmbeddedServer {
 
     /// Gives the server what has arrived on the link of a connection, and the link what the server has
     /// sent.
-    fn carry(&mut self, number: u32) {
+    fn transfer(&mut self, number: u32) {
         let now = self.host.now;
         let Some(link) = self.net.link(number) else { return };
         let Some(connection) = self.connections.get_mut(&number) else { return };
@@ -235,8 +235,8 @@ impl EmbeddedServer {
         if !bytes.is_empty() {
             connection.receive(&bytes, &mut self.host);
         }
-        if connection.is_watcher() {
-            self.net.watches(number);
+        if connection.is_inspector() {
+            self.net.set_inspector(number);
         }
         // The conditions may be perfect now, and then the connection keeps its bytes itself.
         let Some(link) = self.net.link(number) else { return };
@@ -255,14 +255,14 @@ impl EmbeddedServer {
             if !rest.is_empty() {
                 connection.receive(&rest, &mut self.host);
             }
-            connection.lost(&mut self.host);
+            connection.on_disconnected(&mut self.host);
         }
     }
 
     /// Moves the bytes for the other end of a connection to the end of `into`. Returns whether more
     /// may follow; if not, the connection has ended.
     pub fn take(&mut self, connection: u32, into: &mut Vec<u8>) -> bool {
-        self.carry(connection);
+        self.transfer(connection);
         let Some(found) = self.connections.get_mut(&connection) else { return false };
         match self.net.link(connection) {
             Some(link) => _ = link.down.read(self.host.now, into),
@@ -297,11 +297,11 @@ impl EmbeddedServer {
         if self.next_tick() <= now {
             // The program was away, such as a laptop that slept: the world goes on from where it stood.
             let late = now.saturating_sub(self.next_tick());
-            self.stats.skipped += 1 + late.as_nanos() as u64 * u64::from(self.tick_hz) / 1_000_000_000;
+            self.stats.skipped_ticks += 1 + late.as_nanos() as u64 * u64::from(self.tick_hz) / 1_000_000_000;
             self.schedule = (now, 1);
         }
         for number in self.net.numbers() {
-            self.carry(number);
+            self.transfer(number);
         }
         self.net.next(now).map_or(self.next_tick(), |next| next.min(self.next_tick())).saturating_sub(now)
     }
@@ -318,7 +318,7 @@ impl EmbeddedServer {
     }
 
     /// The operator does this in the next tick.
-    pub fn operate(&self, action: EncodedAction) {
+    pub fn queue_operator_action(&self, action: EncodedAction) {
         self.host.room.push_operator(vec![action]);
     }
 
@@ -334,7 +334,7 @@ impl EmbeddedServer {
     }
 
     /// What the bots have done since the last call.
-    pub fn take_deeds(&mut self) -> BotStats {
+    pub fn take_stats(&mut self) -> BotStats {
         let mut all = BotStats::default();
         self.bots.iter_mut().for_each(|bot| bot.add_deeds(&mut all));
         all
@@ -374,7 +374,7 @@ impl EmbeddedServer {
         let mut bots = std::mem::take(&mut self.bots);
         let now = self.host.now;
         let mut bytes = Vec::new();
-        for bot in bots.iter_mut().filter(|bot| !bot.is_away(now)) {
+        for bot in bots.iter_mut().filter(|bot| !bot.is_waiting(now)) {
             let Some(connection) = bot.connection.or_else(|| self.open_from(bot.ip())) else { continue };
             bot.connection = Some(connection);
             bytes.clear();

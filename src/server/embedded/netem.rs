@@ -8,7 +8,7 @@ use crate::util::netem::{Arrival, Conditions, DuplexLink};
 
 struct ConnectionLink {
     link: DuplexLink,
-    is_watcher: bool,
+    is_inspector: bool,
 }
 
 /// See the [module](self).
@@ -29,14 +29,14 @@ impl ConnectionNetem {
         let seed = u64::from(self.seed) << 32 | u64::from(number);
         self.lines.insert(
             number,
-            ConnectionLink { link: DuplexLink::new(&self.conditions, seed), is_watcher: false },
+            ConnectionLink { link: DuplexLink::new(&self.conditions, seed), is_inspector: false },
         );
     }
 
     /// The link of a connection, if bytes have to go over it.
     pub fn link(&mut self, number: u32) -> Option<&mut DuplexLink> {
         let line = self.lines.get_mut(&number)?;
-        let is_perfect = self.conditions.is_ideal() || line.is_watcher;
+        let is_perfect = self.conditions.is_ideal() || line.is_inspector;
         (!is_perfect || !line.link.is_empty()).then_some(&mut line.link)
     }
 
@@ -48,15 +48,15 @@ impl ConnectionNetem {
     /// Changes the conditions of everything that is sent from now on.
     pub fn change(&mut self, conditions: Conditions) {
         self.conditions = conditions;
-        for line in self.lines.values_mut().filter(|line| !line.is_watcher) {
+        for line in self.lines.values_mut().filter(|line| !line.is_inspector) {
             line.link.change(&conditions);
         }
     }
 
     /// A connection turns out to be a watcher's.
-    pub fn watches(&mut self, number: u32) {
+    pub fn set_inspector(&mut self, number: u32) {
         if let Some(line) = self.lines.get_mut(&number) {
-            line.is_watcher = true;
+            line.is_inspector = true;
             line.link.change(&Conditions::default());
         }
     }

@@ -146,7 +146,7 @@ fn a_client_joins_walks_and_leaves() {
     run(&mut server, Some(&mut page), None, 30);
     let way_px = page.bot.agent.observer.own().expect("a body").x_px - start_px;
     assert!(way_px > 50.0, "walked {way_px} px");
-    assert_eq!(server.stats(), Stats { tick: 60, clients: 1, players: 1, skipped: 0 });
+    assert_eq!(server.stats(), Stats { tick: 60, clients: 1, players: 1, skipped_ticks: 0 });
     server.close(page.connection, server.next_tick());
     run(&mut server, None, None, 2);
     assert_eq!(server.stats().clients + server.stats().players, 0);
@@ -225,7 +225,7 @@ fn a_program_that_was_away_skips_ticks_and_goes_on() {
     let wait = server.advance(server.next_tick() + Duration::from_secs(60));
     let stats = server.stats();
     assert_eq!(stats.tick, 30 + limits::EMBEDDED_MAX_CATCH_UP_TICKS);
-    assert_eq!(stats.skipped, 60 * 30 - u64::from(limits::EMBEDDED_MAX_CATCH_UP_TICKS) + 1);
+    assert_eq!(stats.skipped_ticks, 60 * 30 - u64::from(limits::EMBEDDED_MAX_CATCH_UP_TICKS) + 1);
     assert!(wait <= Duration::from_millis(34), "{wait:?}");
     let before = server.host.now;
     server.advance(Duration::ZERO);
@@ -264,7 +264,7 @@ fn page_number(server: &EmbeddedServer) -> u64 {
 fn another_game_is_played_by_bots_at_its_own_rate_and_an_unknown_one_is_none() {
     let mut server = server_of(game(Some("tanks")).expect("built in"), 3);
     run(&mut server, None, None, 120);
-    assert_eq!(server.stats(), Stats { tick: 120, clients: 3, players: 3, skipped: 0 });
+    assert_eq!(server.stats(), Stats { tick: 120, clients: 3, players: 3, skipped_ticks: 0 });
     assert_eq!(server.next_tick(), Duration::from_secs(2));
     assert!(game(Some("chess")).is_none());
 }

@@ -37,7 +37,7 @@ const PROXY_HEADERS: [&str; 10] = [
 /// token, as at `/admin`.
 pub fn check(host: &ServerState, head: &RequestHead, address: SocketAddr) -> Result<(), Refusal> {
     if !is_own_origin(head) && !is_listed_origin(head, &host.config.allowed_origins) {
-        return Err(Refusal::plain(403, "wire_origin"));
+        return Err(Refusal::from_rule(403, "wire_origin"));
     }
     if is_local_request(head, address, &host.config.trusted_proxies) {
         return Ok(());
@@ -45,7 +45,7 @@ pub fn check(host: &ServerState, head: &RequestHead, address: SocketAddr) -> Res
     let offered = || http_head::offered(head, credentials::token_in);
     match bearer(head).filter(|said| !said.is_empty()).or_else(offered) {
         Some(said) => check_token(host, &said, address),
-        None => Err(Refusal::plain(403, "wire_token_missing")),
+        None => Err(Refusal::from_rule(403, "wire_token_missing")),
     }
 }
 
@@ -74,7 +74,7 @@ pub const WWW_AUTHENTICATE: [(&str, &str); 1] = [("WWW-Authenticate", "Bearer re
 
 /// A 401 for this rule.
 pub fn unauthorized(rule: &'static str) -> Refusal {
-    Refusal::with(401, rule, &WWW_AUTHENTICATE)
+    Refusal::with_headers(401, rule, &WWW_AUTHENTICATE)
 }
 
 /// The token in `Authorization`. Another scheme, such as the `Basic` of a proxy, carries no token: it is not a wrong guess.
@@ -89,14 +89,14 @@ pub fn bearer(head: &RequestHead) -> Option<String> {
 /// # Errors
 /// 401, or 429 for another wrong token of an address that has sent too many.
 pub fn check_token(host: &ServerState, said: &str, address: SocketAddr) -> Result<(), Refusal> {
-    let is_right = || host.config.admin_token.is(said);
-    match host.gate.attempt(address.ip(), host.now(), is_right) {
+    let is_right = || host.config.admin_token.matches(said);
+    match host.admin_auth.attempt(address.ip(), host.now(), is_right) {
         Ok(()) => Ok(()),
         Err(AuthError::WrongToken) => Err(unauthorized("admin_token_wrong")),
         Err(AuthError::TooManyAttempts(left)) => {
             // Rounded up: a client that waits so long is not early.
             let seconds = (left.as_secs() + 1).to_string();
-            Err(Refusal::with(429, "admin_token_too_often", &[("Retry-After", &seconds)]))
+            Err(Refusal::with_headers(429, "admin_token_too_often", &[("Retry-After", &seconds)]))
         }
     }
 }

@@ -33,21 +33,21 @@ struct ClientEvents<'a> {
 
 /// Gives everything back when the thread ends, also by a panic.
 struct ClientCleanup<'a> {
-    noted: ClientEvents<'a>,
+    events: ClientEvents<'a>,
     /// The rule that ended the connection, for listeners of the tap.
     rule: Cell<&'static str>,
 }
 
 impl Drop for ClientCleanup<'_> {
     fn drop(&mut self) {
-        let ClientEvents { host, client } = self.noted;
+        let ClientEvents { host, client } = self.events;
         client.leave_world(host.now());
         host.ended.client_ends(client, self.rule.get());
-        host.tap.ended(client.who(host.now(), client.room.tick()), self.rule.get());
+        host.tap.record_close(client.event_source(host.now(), client.room.tick()), self.rule.get());
         client.mark_reader_ended();
         host.clients.remove(client.id);
-        client.line.room.figures.clients.dec();
-        client.line.cut();
+        client.line.room.metrics.clients.dec();
+        client.line.abort();
     }
 }
 
@@ -58,7 +58,7 @@ impl ClientEvents<'_> {
         ClientDriver {
             client,
             budgets: &host.budgets,
-            guard: &host.guard,
+            guard: &host.authenticator,
             books: self,
             at: client.at(host.now()),
         }
@@ -68,9 +68,9 @@ impl ClientEvents<'_> {
 /// The whole conversation, starting with the bytes after the request head.
 pub fn run(host: &ServerState, client: &Arc<TcpClient>, rest: &[u8]) {
     host.clients.add(client.id, Arc::clone(client));
-    client.line.room.figures.clients.inc();
+    client.line.room.metrics.clients.inc();
     let noted = ClientEvents { host, client };
-    let lived = ClientCleanup { noted, rule: Cell::new(CloseReason::InternalError.name()) };
+    let lived = ClientCleanup { events: noted, rule: Cell::new(CloseReason::InternalError.name()) };
     if host.is_stopping() {
         client.close(DisconnectReason::Breach(CloseReason::GoingAway), host.now());
     }
@@ -90,7 +90,7 @@ pub fn run(host: &ServerState, client: &Arc<TcpClient>, rest: &[u8]) {
         client.close(ending, host.now());
     }
     // From now on the client receives updates.
-    host.bells[client.id as usize % host.bells.len()].welcome(Arc::clone(client));
+    host.bells[client.id as usize % host.bells.len()].push_client(Arc::clone(client));
     let ending = talk(noted, rest);
     client.close(ending.clone(), host.now());
     let ending = client.sender.ending().unwrap_or(ending);
@@ -149,7 +149,7 @@ fn talk(noted: ClientEvents<'_>, rest: &[u8]) -> DisconnectReason {
 /// a bound.
 fn flush_and_drain(noted: ClientEvents<'_>) {
     let ClientEvents { host, client } = noted;
-    let ignore = |bytes: &[u8]| client.receiver.lock().ignore(bytes, client.at(host.now()), &noted);
+    let ignore = |bytes: &[u8]| client.receiver.lock().observe_ignored(bytes, client.at(host.now()), &noted);
     ignore(&[]);
     let deadline = host.now() + limits::CLOSE_TIMEOUT;
     while client.sender.backlog() > 0 && host.now() < deadline {
@@ -170,7 +170,7 @@ impl ConnectionEvents for ClientEvents<'_> {
         self.host.metrics.messages_in.inc();
     }
 
-    fn dropped(&self, rule: &'static str) {
+    fn on_packet_dropped(&self, rule: &'static str) {
         Metrics::count(&self.host.metrics.dropped_packets, "rule", rule);
         debug!(client = self.client.id, rule, "packet dropped");
     }
@@ -185,32 +185,32 @@ impl ConnectionEvents for ClientEvents<'_> {
         }
     }
 
-    fn warned(&self, rule: &'static str) {
+    fn on_rate_warning(&self, rule: &'static str) {
         debug!(client = self.client.id, rule, "half of a rate limit is used up");
     }
 
-    fn rejected(&self, reason: &'static str) {
+    fn on_command_rejected(&self, reason: &'static str) {
         Metrics::count(&self.host.metrics.rejected_commands, "reason", reason);
     }
 
-    fn admitted(&self, token_name: &str) {
+    fn on_authenticated(&self, token_name: &str) {
         info!(client = self.client.id, token_name, "client has a token");
     }
 
-    fn enters(&self, player: PlayerId, name: &str, tick: u32) {
+    fn on_join(&self, player: PlayerId, name: &str, tick: u32) {
         info!(client = self.client.id, player = player.0, tick, ?name, "player enters");
     }
 
-    fn observes(&self) -> bool {
-        self.host.tap.wants(self.client.id)
+    fn wants_bytes(&self) -> bool {
+        self.host.tap.has_subscriber(self.client.id)
     }
 
-    fn observed(
+    fn on_bytes(
         &self,
         ReadTime { now, tick, .. }: ReadTime,
         piece: ObservedBytes<'_>,
         saved: &dyn Fn() -> Vec<u8>,
     ) {
-        self.host.tap.record_received(self.client.who(now, tick), piece, saved);
+        self.host.tap.record_received(self.client.event_source(now, tick), piece, saved);
     }
 }

@@ -125,7 +125,7 @@ impl ServerConfig {
             epoch: new_epoch(),
             rates: self.rates_at(tick_hz),
             delay_ticks: self.command_delay_ticks,
-            seat_time: self.seat_time,
+            resume_time: self.seat_time,
             absent_per_address: self.absent_per_address(),
             max_clients: usize::MAX,
             lockstep: self.lockstep,

@@ -84,7 +84,7 @@ fn begin(
         Ok(entered) => entered.map(|((client, presence), rest)| (client, (permit, presence), rest)),
         Err(refused) => {
             Metrics::count(&host.metrics.refused, "rule", refused.rule);
-            if refused.is_cap {
+            if refused.is_capacity {
                 Metrics::count(&host.metrics.refused_connections, "cap", refused.rule);
             }
             let Refusal { status, rule, detail, .. } = &refused;
@@ -110,7 +110,7 @@ fn respond(
         answer(stream, &response, b"");
         return Ok(None);
     }
-    if inspector::is_meant(head) {
+    if inspector::is_inspector_request(head) {
         return inspector::serve(host, stream, (head, rest.to_vec()), address, permit).map(|()| None);
     }
     if !head.has_upgrade_headers() {
@@ -121,7 +121,7 @@ fn respond(
         return Ok(None);
     }
     let mut raw = raw;
-    let (entry, hosted, presence) = enter(host, head, address, permit)?;
+    let (entry, hosted, presence) = accept_client(host, head, address, permit)?;
     if write_all(stream, &entry.response, limits::HEAD_TIMEOUT).is_err() {
         return Ok(None);
     }
@@ -138,7 +138,7 @@ fn respond(
     hosted.redact_name(&mut raw);
     let what = EventKind::opened((peer, local), room.about, (dialect, json), raw, response.clone());
     let who = EventSource { client: id, player: 0, at: now, tick: room.tick() };
-    host.tap.opened(who, &hosted.run(), what);
+    host.tap.record_open(who, &hosted.run(), what);
     let (tap, bytes_out) = (host.tap.clone(), host.metrics.bytes_out.clone());
     let (stream, suspended) = (Arc::clone(stream), Suspended::start());
     let socket = TcpTransport { stream, suspended, tap, bytes_out, room: hosted };
@@ -146,7 +146,7 @@ fn respond(
 }
 
 /// Lets a request become a client of the room of its path, and wakes the room.
-fn enter(
+fn accept_client(
     host: &Arc<ServerState>,
     head: &RequestHead,
     address: SocketAddr,
@@ -158,23 +158,24 @@ fn enter(
         origins: &host.config.allowed_origins,
         codes: &host.config.codes,
         room: None,
-        is_full: false,
+        is_room_full: false,
         budgets: &host.budgets,
         is_stopping: host.is_stopping(),
     };
     // Counted first: of two clients that come at once, one gets the last place.
     let mut entered = host.rooms.enter(name);
-    if entered.is_none() && rooms_on_demand::is_possible(host, name) && !door.is_stopping {
+    if entered.is_none() && rooms_on_demand::can_create(host, name) && !door.is_stopping {
         // What makes no client makes no room.
         let (accepted, endpoint) = UpgradeCheck { room: Some(&host.room().handle), ..door }.check(head)?;
         rooms_on_demand::admit(host, head, address)
             .map_err(|breach| Refusal::closed(accepted.response, &endpoint, breach))?;
-        entered = Some(rooms_on_demand::enter(host, name, household)?);
+        entered = Some(rooms_on_demand::join_or_create(host, name, household)?);
     }
     let (hosted, presence) = entered.unzip();
     let is_full = matches!(presence, Some(None));
-    let door = UpgradeCheck { room: hosted.as_ref().map(|hosted| &hosted.handle), is_full, ..door };
-    let mut entry = door.enter(head, household, permit, host.now())?;
+    let door =
+        UpgradeCheck { room: hosted.as_ref().map(|hosted| &hosted.handle), is_room_full: is_full, ..door };
+    let mut entry = door.accept(head, household, permit, host.now())?;
     entry.is_local = access::is_local_request(head, address, &host.config.trusted_proxies);
     let entered = hosted.zip(presence.flatten());
     let (hosted, presence) = entered.ok_or_else(|| Refusal::from(RouteError::Room))?;
@@ -196,7 +197,7 @@ fn read_head(stream: &TcpStream, deadline: Instant) -> Result<Option<ReadHead>, 
         let left = deadline.saturating_duration_since(Instant::now());
         let count = match read(stream, &mut buffer, left) {
             Ok(None) if !reader.has_begun() => return Ok(None),
-            Ok(None) => return Err(Refusal::plain(408, "head_late")),
+            Ok(None) => return Err(Refusal::from_rule(408, "head_late")),
             Ok(Some(0)) | Err(_) => return Ok(None),
             Ok(Some(count)) => count,
         };

@@ -104,7 +104,7 @@ impl EchoServer {
         if connections.wait_until_empty(Instant::now() + limits::SHUTDOWN_CLOSE_TIMEOUT) == 0 {
             return 0;
         }
-        connections.all().iter().for_each(cut);
+        connections.all().iter().for_each(abort);
         connections.wait_until_empty(Instant::now() + limits::SHUTDOWN_JOIN_TIMEOUT)
     }
 }
@@ -134,7 +134,7 @@ fn accept_all(shared: &Arc<EchoState>, listener: &TcpListener) {
     {
         match shared.admission.admit(Some(AddressPrefix::from_ip(address.ip()))) {
             Ok(Admitted { permit, displaced }) => {
-                displaced.and_then(|displaced| shared.connections.get(displaced)).iter().for_each(cut);
+                displaced.and_then(|displaced| shared.connections.get(displaced)).iter().for_each(abort);
                 shared.spawn_connection(stream, address, permit);
             }
             Err(cap) => {
@@ -198,7 +198,7 @@ fn read_request(
         match read(stream, &mut buffer, left.min(limits::ECHO_POLL_INTERVAL)) {
             Ok(Some(0)) | Err(_) => return Ok(None),
             Ok(None) if left.is_zero() && !reader.has_begun() => return Ok(None),
-            Ok(None) if left.is_zero() => return Err(Refusal::plain(408, "head_late")),
+            Ok(None) if left.is_zero() => return Err(Refusal::from_rule(408, "head_late")),
             Ok(None) if shared.is_stopping() => return Ok(None),
             Ok(None) => {}
             Ok(Some(count)) => {
@@ -313,7 +313,7 @@ impl EchoState {
 }
 
 /// Ends a connection immediately, whatever its thread is doing.
-fn cut(stream: &Arc<TcpStream>) {
+fn abort(stream: &Arc<TcpStream>) {
     let _ = stream.shutdown(Shutdown::Both);
 }
 

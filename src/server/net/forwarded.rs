@@ -62,7 +62,7 @@ impl FromStr for CidrRange {
             return Err(format!("write it as IPv4: {}", address.to_canonical()));
         }
         let most_bits = if address.is_ipv4() { 32 } else { 128 };
-        let prefix_bits = match prefix.map(decimal) {
+        let prefix_bits = match prefix.map(parse_decimal) {
             None => most_bits,
             Some(Some(0)) => return Err("a prefix of 0 bits would trust every address".to_owned()),
             Some(Some(bits)) if bits <= most_bits => bits,
@@ -76,7 +76,7 @@ impl FromStr for CidrRange {
 }
 
 /// Digits alone: `parse` would take a sign as well.
-fn decimal(digits: &str) -> Option<u32> {
+fn parse_decimal(digits: &str) -> Option<u32> {
     if digits.bytes().all(|byte| byte.is_ascii_digit()) { digits.parse().ok() } else { None }
 }
 

@@ -41,11 +41,11 @@ fn take(host: &Arc<ServerState>, stream: TcpStream, address: SocketAddr) {
     if let Some(household) = household
         && let Err(wait) = host.budgets.take(household, LimitedAction::Connection, host.now())
     {
-        return refuse(host, &stream, address, &Refusal::rate_limited(LimitedAction::Connection, wait));
+        return send_refusal(host, &stream, address, &Refusal::rate_limited(LimitedAction::Connection, wait));
     }
     let Admitted { permit, displaced } = match host.admission.admit(household) {
         Ok(admitted) => admitted,
-        Err(cap) => return refuse(host, &stream, address, &cap.into()),
+        Err(cap) => return send_refusal(host, &stream, address, &cap.into()),
     };
     if let Some(displaced) = displaced {
         Metrics::count(&host.metrics.refused_connections, "cap", RefusalReason::Displaced.name());
@@ -74,7 +74,7 @@ fn take(host: &Arc<ServerState>, stream: TcpStream, address: SocketAddr) {
 
 /// Sends a refusal without a thread. The send does not block; the kernel accepts it for a new
 /// connection.
-fn refuse(host: &ServerState, stream: &TcpStream, address: SocketAddr, refused: &Refusal) {
+fn send_refusal(host: &ServerState, stream: &TcpStream, address: SocketAddr, refused: &Refusal) {
     Metrics::count(&host.metrics.refused_connections, "cap", refused.rule);
     debug!(%address, cap = refused.rule, "connection refused");
     let _ = os::try_send(stream, [&refused.response[..]].into_iter());

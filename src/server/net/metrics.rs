@@ -172,7 +172,7 @@ impl Metrics {
     }
 
     /// The metrics of this room.
-    pub fn of_room(&self, name: &Arc<str>) -> RoomMetrics {
+    pub fn for_room(&self, name: &Arc<str>) -> RoomMetrics {
         RoomMetrics {
             clients: self.clients.of(name),
             players: self.players.of(name),
@@ -202,7 +202,7 @@ impl Metrics {
     }
 
     /// Records the duration of a tick.
-    pub fn ticked(&self, took: Duration) {
+    pub fn observe_tick(&self, took: Duration) {
         self.tick_time.observe(took.as_secs_f64());
     }
 

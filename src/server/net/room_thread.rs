@@ -56,10 +56,10 @@ pub fn run_instance(host: &ServerState, mut room: Arc<RunningRoom>, mut core: Bo
             tick, "a panic ended this room, which begins anew; this is a bug in the server"
         );
         close_all(host, &room, &CloseReason::InternalError);
-        let Some(next) = begin_anew(host, &room, core, began + limits::ROOM_RESTART_EVERY) else { return };
+        let Some(next) = restart_room(host, &room, core, began + limits::ROOM_RESTART_EVERY) else { return };
         core = next;
-        room = host.rooms.begin_anew(&room, Arc::clone(core.handle()), &host.metrics, host.now());
-        room.figures.restarts.inc();
+        room = host.rooms.replace(&room, Arc::clone(core.handle()), &host.metrics, host.now());
+        room.metrics.restarts.inc();
         info!(room = room.label(), epoch = room.handle.options.epoch, "the room begins anew");
         host.tap.add_room(&room.run());
     }
@@ -83,7 +83,7 @@ fn end_run(host: &ServerState, room: &RunningRoom) {
 }
 
 /// A new run of the room, not before this time. `None` if the rooms are stopped before.
-fn begin_anew(
+fn restart_room(
     host: &ServerState,
     room: &Arc<RunningRoom>,
     core: Box<TcpRoom>,
@@ -96,7 +96,7 @@ fn begin_anew(
         if must_stop(host, room) {
             return None;
         }
-        match catch_unwind(AssertUnwindSafe(|| core.anew(new_epoch()))) {
+        match catch_unwind(AssertUnwindSafe(|| core.restarted(new_epoch()))) {
             Ok(next) => return Some(next),
             Err(_) => {
                 host.metrics.panics.inc();
@@ -163,10 +163,10 @@ fn is_only_watched(host: &ServerState, room: &RunningRoom) -> bool {
     let may_play = |client: &TcpClient| match client.pass() {
         Some(pass) => matches!(pass, Permission::Holder(_)),
         // Its hello has not come yet.
-        None => client.token.as_ref().is_some_and(|said| host.guard.is_right(said)),
+        None => client.token.as_ref().is_some_and(|said| host.authenticator.is_right(said)),
     };
     room.is_on_demand()
-        && host.guard.has_tokens()
+        && host.authenticator.has_tokens()
         && room.has_no_seat()
         && !host.clients.all().iter().any(|client| client.line.room.number == room.number && may_play(client))
 }
@@ -178,39 +178,39 @@ pub fn tick(host: &ServerState, room: &RunningRoom, core: &mut TcpRoom) {
     let wants = host.tap.world_request(room.number);
     let ticked = core.tick(began, wants);
     if wants.frame {
-        show(host, room, began, &ticked);
+        publish_to_tap(host, room, began, &ticked);
     }
     record_tick(host, room, &ticked);
     room.set_players(ticked.published.players());
     for bell in &host.bells {
-        bell.ring(room.number, Arc::clone(&ticked.published), ticked.answers.clone());
+        bell.push_tick(room.number, Arc::clone(&ticked.published), ticked.answers.clone());
     }
-    room.figures.ticks.inc();
-    host.metrics.ticked(host.now().saturating_sub(began));
+    room.metrics.ticks.inc();
+    host.metrics.observe_tick(host.now().saturating_sub(began));
 }
 
 fn record_schedule(room: &RunningRoom, due: &NextTick) {
     if due.skipped > 0 {
-        room.figures.skipped_ticks.inc_by(due.skipped);
+        room.metrics.skipped_ticks.inc_by(due.skipped);
         warn!(
             room = room.label(),
             tick = room.handle.tick(),
             periods = due.skipped,
             "the world fell behind and skipped ticks"
         );
-    } else if due.late {
-        room.figures.late_ticks.inc();
+    } else if due.is_late {
+        room.metrics.late_ticks.inc();
     }
 }
 
 /// Passes the tick to the tap's listeners. A tick that does not fit a command frame is reported to
 /// them as lost.
-fn show(host: &ServerState, room: &RunningRoom, began: Duration, ticked: &TickResult) {
+fn publish_to_tap(host: &ServerState, room: &RunningRoom, began: Duration, ticked: &TickResult) {
     let run = room.run();
     let about = (&run, began, ticked.tick);
     if let (Some(frame), Some(checksum)) = (&ticked.frame, ticked.checksum) {
-        let frame = (Arc::clone(frame), ticked.changes.clone());
-        host.tap.ticked(about, checksum, frame, ticked.snapshot.clone());
+        let frame = (Arc::clone(frame), ticked.membership_changes.clone());
+        host.tap.record_tick(about, checksum, frame, ticked.snapshot.clone());
     } else {
         warn!(room = room.label(), tick = ticked.tick, "a tick is missing from the captures");
         host.tap.record_lost_tick(about);
@@ -227,7 +227,7 @@ fn record_tick(host: &ServerState, room: &RunningRoom, ticked: &TickResult) {
 
 /// Logs the status line of a room with clients: its own figures, and behind them those of the server.
 fn status(host: &ServerState, room: &RunningRoom) {
-    let (metrics, figures) = (&host.metrics, &room.figures);
+    let (metrics, figures) = (&host.metrics, &room.metrics);
     if figures.clients.get() == 0 {
         return;
     }

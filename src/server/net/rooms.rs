@@ -37,7 +37,7 @@ pub struct RunningRoom {
     /// The half of the room that other threads use.
     pub handle: Arc<RoomHandle>,
     /// The room's metrics, the same in all of its runs.
-    pub figures: RoomMetrics,
+    pub metrics: RoomMetrics,
     /// The name in its paths: for a private room not that of the handle, which everybody may see.
     pub path_name: Arc<str>,
     /// The address that made it on demand.
@@ -50,7 +50,7 @@ pub struct RunningRoom {
     /// Players after the last tick.
     players: AtomicUsize,
     /// Somebody has brought something since the thread slept last.
-    roused: Mutex<bool>,
+    is_wake_requested: Mutex<bool>,
     rung: Condvar,
     is_asleep: AtomicBool,
     /// What of lockstep the metrics have.
@@ -70,7 +70,7 @@ impl RunningRoom {
     ) -> RunningRoom {
         RunningRoom {
             number,
-            figures: metrics.of_room(&handle.options.name),
+            metrics: metrics.for_room(&handle.options.name),
             path_name,
             created_by,
             lockstep: Mutex::default(),
@@ -80,7 +80,7 @@ impl RunningRoom {
             handle,
             clients: AtomicUsize::new(0),
             players: AtomicUsize::new(0),
-            roused: Mutex::new(false),
+            is_wake_requested: Mutex::new(false),
             rung: Condvar::default(),
             is_asleep: AtomicBool::new(false),
             ticked_ms: AtomicU64::new(now.as_millis() as u64),
@@ -140,7 +140,7 @@ impl RunningRoom {
 
     /// Whether no seat is taken, by a client or for an absent player.
     pub fn has_no_seat(&self) -> bool {
-        let ([taken, ..], _) = self.handle.load();
+        let ([taken, ..], _) = self.handle.seat_counts_and_queue();
         taken == 0
     }
 
@@ -176,7 +176,7 @@ impl RunningRoom {
 
     /// Wakes the room's thread: a client has come, or something waits for a tick.
     pub fn wake(&self) {
-        *self.roused.lock() = true;
+        *self.is_wake_requested.lock() = true;
         self.rung.notify_one();
     }
 
@@ -189,7 +189,7 @@ impl RunningRoom {
         until: Option<Instant>,
         now: impl Fn() -> Duration,
     ) -> bool {
-        let mut roused = self.roused.lock();
+        let mut roused = self.is_wake_requested.lock();
         let idle_until = |roused: bool| {
             let may_sleep = !roused && self.clients() == 0 && !must_stop();
             may_sleep.then(|| self.handle.idle_until()).flatten()
@@ -226,7 +226,7 @@ impl RunningRoom {
 
     /// Waits until this time, or until something rouses the room.
     pub fn sleep_until(&self, deadline: Instant) {
-        let mut roused = self.roused.lock();
+        let mut roused = self.is_wake_requested.lock();
         if !*roused {
             let _ = self.rung.wait_until(&mut roused, deadline);
         }
@@ -242,7 +242,7 @@ impl RunningRoom {
     /// A tick has left this many players in the world.
     pub fn set_players(&self, players: usize) {
         self.players.store(players, Ordering::Relaxed);
-        self.figures.players.set(players as i64);
+        self.metrics.players.set(players as i64);
         self.count_lockstep();
     }
 
@@ -251,7 +251,7 @@ impl RunningRoom {
         let counts = self.handle.lockstep.counts();
         let mut before = self.lockstep.lock();
         if counts != *before {
-            let RoomMetrics { lockstep_clients, snapshots, checksums, desyncs, .. } = &self.figures;
+            let RoomMetrics { lockstep_clients, snapshots, checksums, desyncs, .. } = &self.metrics;
             lockstep_clients.set(counts.followers as i64);
             snapshots.inc_by(counts.syncs - before.syncs);
             checksums.inc_by(counts.checksums - before.checksums);
@@ -275,7 +275,7 @@ impl RunningRoom {
     }
 
     /// Why the room does not serve its clients, if so: in words that follow its title.
-    pub fn ails(&self, now: Duration) -> Option<String> {
+    pub fn health_problem(&self, now: Duration) -> Option<String> {
         if self.handle.is_over() {
             return Some("has ended by a panic and begins anew soon".to_owned());
         }
@@ -312,7 +312,7 @@ struct RoomList {
     /// The present run of each room, by its name in paths; the default room's name is empty.
     present: BTreeMap<Arc<str>, Arc<RunningRoom>>,
     /// The rooms that are being made, and by whom.
-    making: BTreeMap<Arc<str>, AddressPrefix>,
+    reserved: BTreeMap<Arc<str>, AddressPrefix>,
 }
 
 /// How many rooms on demand there may be.
@@ -334,9 +334,10 @@ pub enum CreateRoomError {
 }
 
 impl RoomList {
-    fn may_make(&self, by: AddressPrefix, most: RoomLimits) -> Result<(), CreateRoomError> {
-        let makers =
-            || self.present.values().filter_map(|room| room.created_by).chain(self.making.values().copied());
+    fn check_create(&self, by: AddressPrefix, most: RoomLimits) -> Result<(), CreateRoomError> {
+        let makers = || {
+            self.present.values().filter_map(|room| room.created_by).chain(self.reserved.values().copied())
+        };
         let (all, own) = (makers().count(), makers().filter(|maker| *maker == by).count());
         let left = most.rooms.saturating_sub(all);
         match most.of_address {
@@ -379,14 +380,14 @@ impl RoomReservation<'_> {
     }
 
     /// Lists the room: others may enter.
-    pub fn finish(self, hosted: &Arc<RunningRoom>) {
+    pub fn publish(self, hosted: &Arc<RunningRoom>) {
         self.rooms.listed.lock().present.insert(Arc::clone(&self.name), Arc::clone(hosted));
     }
 }
 
 impl Drop for RoomReservation<'_> {
     fn drop(&mut self) {
-        self.rooms.listed.lock().making.remove(&self.name);
+        self.rooms.listed.lock().reserved.remove(&self.name);
         self.rooms.made.notify_all();
     }
 }
@@ -399,7 +400,7 @@ impl Rooms {
     }
 
     /// Lists a run of a room in place of the one before it, and returns it.
-    pub fn begin_anew(
+    pub fn replace(
         &self,
         room: &RunningRoom,
         handle: Arc<RoomHandle>,
@@ -425,7 +426,7 @@ impl Rooms {
     /// # Errors
     /// The reason if it may not.
     pub fn may_make(&self, by: AddressPrefix, most: RoomLimits) -> Result<(), CreateRoomError> {
-        self.listed.lock().may_make(by, most)
+        self.listed.lock().check_create(by, most)
     }
 
     /// Begins to make the room of this name; `None` if it is there. If another client is making it,
@@ -440,15 +441,15 @@ impl Rooms {
         most: RoomLimits,
     ) -> Result<Option<RoomReservation<'_>>, CreateRoomError> {
         let mut listed = self.listed.lock();
-        while listed.making.contains_key(name) {
+        while listed.reserved.contains_key(name) {
             self.made.wait(&mut listed);
         }
         if listed.present.contains_key(name) {
             return Ok(None);
         }
-        listed.may_make(by, most)?;
+        listed.check_create(by, most)?;
         let name: Arc<str> = name.into();
-        listed.making.insert(Arc::clone(&name), by);
+        listed.reserved.insert(Arc::clone(&name), by);
         Ok(Some(RoomReservation { rooms: self, name, by, number: self.next_number() }))
     }
 

@@ -33,7 +33,7 @@ use crate::ws::http::RequestHead;
 pub type JoinedRoom = (Arc<RunningRoom>, Option<RoomPermit>);
 
 /// Whether a path could make a room of this name.
-pub fn is_possible(host: &ServerState, name: &str) -> bool {
+pub fn can_create(host: &ServerState, name: &str) -> bool {
     host.config.rooms_on_demand > 0 && is_room_name(name) && !is_alias(name)
 }
 
@@ -43,7 +43,11 @@ pub fn is_possible(host: &ServerState, name: &str) -> bool {
 /// The reason to close the client.
 pub fn admit(host: &ServerState, head: &RequestHead, address: SocketAddr) -> Result<(), CloseReason> {
     let said = OfferedToken::of(head);
-    match host.guard.admit(address.ip(), said.as_ref().map(|OfferedToken(said)| said.as_str()), host.now()) {
+    match host.authenticator.authenticate(
+        address.ip(),
+        said.as_ref().map(|OfferedToken(said)| said.as_str()),
+        host.now(),
+    ) {
         Ok(Permission::Anyone | Permission::Holder(_)) => Ok(()),
         Ok(Permission::Spectator) | Err(CloseReason::TokenMissing) => Err(CloseReason::RoomTokenMissing),
         Err(breach) => Err(breach),
@@ -68,14 +72,14 @@ fn refused(unmade: CreateRoomError) -> Refusal {
         CreateRoomError::Full => (503, "rooms_full"),
         CreateRoomError::AddressLimit => (429, "address_rooms"),
     };
-    Refusal { is_cap: true, ..Refusal::plain(status, rule) }
+    Refusal { is_capacity: true, ..Refusal::from_rule(status, rule) }
 }
 
 /// Enters the room of this name, which is made if it is not there.
 ///
 /// # Errors
 /// The refusal if the address may not make it.
-pub fn enter(host: &Arc<ServerState>, name: &str, by: AddressPrefix) -> Result<JoinedRoom, Refusal> {
+pub fn join_or_create(host: &Arc<ServerState>, name: &str, by: AddressPrefix) -> Result<JoinedRoom, Refusal> {
     loop {
         if let Some(entered) = host.rooms.enter(name) {
             return Ok(entered);
@@ -122,7 +126,7 @@ fn create(
         }
     }
     info!(room = room.label(), address = %by, seed = identity.seed, "room made on demand");
-    making.finish(&room);
+    making.publish(&room);
     room.wake();
     Ok((room, presence))
 }

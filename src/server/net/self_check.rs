@@ -26,13 +26,13 @@ pub fn run(host: &ServerState, listener: &Subscription) {
         let taken = listener.take(limits::SELF_CHECK_POLL_INTERVAL);
         taken.items.iter().for_each(|seen| checks.take(host, seen));
         for client in taken.lost.connections.keys().chain(&taken.lost.opened) {
-            checks.rooms.values_mut().for_each(|room| room.lost(*client));
+            checks.rooms.values_mut().for_each(|room| room.on_bytes_lost(*client));
         }
         for client in &taken.lost.ended {
-            checks.rooms.values_mut().for_each(|room| room.ended(*client));
+            checks.rooms.values_mut().for_each(|room| room.on_close(*client));
         }
         checks.follow(host);
-        if taken.over {
+        if taken.is_closed {
             return;
         }
     }
@@ -49,9 +49,9 @@ impl SelfCheckThread {
                 let player = Some(PlayerId(seen.player)).filter(|player| player.0 != 0);
                 let before = room.counts();
                 room.said(seen.client, player, bytes);
-                note(host, before, room);
+                log_findings(host, before, room);
             }
-            EventKind::Ended { .. } => room.ended(seen.client),
+            EventKind::Ended { .. } => room.on_close(seen.client),
             _ => {}
         }
     }
@@ -70,8 +70,8 @@ impl SelfCheckThread {
         }
         if let Some(room) = self.rooms.get_mut(&seen.room) {
             let before = room.counts();
-            room.opened(seen.client, &endpoint);
-            note(host, before, room);
+            room.on_open(seen.client, &endpoint);
+            log_findings(host, before, room);
         }
     }
 
@@ -80,17 +80,17 @@ impl SelfCheckThread {
         self.rooms.retain(|_, room| !room.is_empty());
         for room in self.rooms.values_mut() {
             let before = room.counts();
-            room.follow();
-            note(host, before, room);
+            room.advance();
+            log_findings(host, before, room);
         }
     }
 }
 
 /// Tells the operator.
-fn note(host: &ServerState, before: SelfCheckCounts, room: &mut SelfCheck) {
+fn log_findings(host: &ServerState, before: SelfCheckCounts, room: &mut SelfCheck) {
     let (metrics, counts) = (&host.metrics, room.counts());
     metrics.self_check_compared.inc_by(counts.compared - before.compared);
-    metrics.self_check_skipped_clients.inc_by(counts.left_out - before.left_out);
+    metrics.self_check_skipped_clients.inc_by(counts.skipped - before.skipped);
     for finding in room.take_findings() {
         metrics.self_check_faults.inc();
         error!(room = &*room.room().options.name, "self-check: {finding}");

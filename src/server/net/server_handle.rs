@@ -32,12 +32,12 @@ pub struct ServerHandle {
     address: SocketAddr,
     ceilings: MachineCapacity,
     /// Nothing once the server is stopped.
-    accepting: Option<JoinHandle<()>>,
+    listener_thread: Option<JoinHandle<()>>,
     /// The default room's first.
-    ticking: Vec<JoinHandle<()>>,
-    telling: Vec<JoinHandle<()>>,
+    room_threads: Vec<JoinHandle<()>>,
+    worker_threads: Vec<JoinHandle<()>>,
     /// With `--self-check`.
-    following: Option<JoinHandle<()>>,
+    self_check_thread: Option<JoinHandle<()>>,
 }
 
 impl ServerHandle {
@@ -58,7 +58,7 @@ impl ServerHandle {
     /// As in [`ServerHandle::start`], or the snapshot is not one of the configured game.
     pub fn start_from(config: ServerConfig, snapshot: &[u8]) -> io::Result<ServerHandle> {
         let options = |identity: &WorldParams| config.room_options("", identity.tick_hz);
-        let room = (config.game.resume)(snapshot, &options);
+        let room = (config.game.resume_room)(snapshot, &options);
         let room = room.map_err(|reason| io::Error::new(io::ErrorKind::InvalidData, reason))?;
         ServerHandle::start_rooms(config, vec![room])
     }
@@ -96,12 +96,12 @@ impl ServerHandle {
         os::widen_backlog(&listener)?;
         let address = listener.local_addr()?;
         config.identity = handles[0].identity.clone();
-        let pending = pending(connections);
+        let pending = pending_share(connections);
         // No shares if the operator lets one address have all clients. The configured maximum counts here, not the machine's.
         let divides_client_slots = config.max_clients_per_address < config.max_clients;
         config.max_clients = config.max_clients.min(connections - pending);
         config.command_delay_ticks =
-            config.command_delay_ticks.min(handle::ahead_ticks(config.rates().tick_hz));
+            config.command_delay_ticks.min(handle::max_lead_ticks(config.rates().tick_hz));
         let caps = Capacity {
             clients: config.max_clients,
             clients_per_address: config.max_clients_per_address,
@@ -123,7 +123,16 @@ impl ServerHandle {
             let run = move |host: &Arc<ServerState>| update_worker::run(host, &host.bells[number]);
             telling.push(spawn(&host, &format!("fan-out {number}"), run)?);
         }
-        Ok(ServerHandle { host, listener, address, ceilings, accepting, ticking, telling, following })
+        Ok(ServerHandle {
+            host,
+            listener,
+            address,
+            ceilings,
+            listener_thread: accepting,
+            room_threads: ticking,
+            worker_threads: telling,
+            self_check_thread: following,
+        })
     }
 
     /// The address on which it listens, with the actual port if port 0 was requested.
@@ -150,7 +159,7 @@ impl ServerHandle {
     /// Whether the default room's thread is running. It ends by itself only because of a bug; the server
     /// should then accept no more clients.
     pub fn is_ticking(&self) -> bool {
-        self.ticking.first().is_some_and(|room| !room.is_finished())
+        self.room_threads.first().is_some_and(|room| !room.is_finished())
     }
 
     /// Whether the operator has entered `stop`. The server's owner polls this, and then calls
@@ -223,9 +232,17 @@ impl ServerHandle {
 
     /// As [`ServerHandle::stop`], which may follow: it then does nothing.
     pub fn shut_down(&mut self) -> usize {
-        let ServerHandle { host, listener, accepting, ticking, telling, following, .. } = self;
+        let ServerHandle {
+            host,
+            listener,
+            listener_thread: accepting,
+            room_threads: ticking,
+            worker_threads: telling,
+            self_check_thread: following,
+            ..
+        } = self;
         let Some(accepting) = accepting.take() else { return 0 };
-        host.reach(ShutdownStage::Stopping);
+        host.advance_to(ShutdownStage::Stopping);
         os::wake_acceptor(listener);
         let _ = accepting.join();
         for client in host.clients.all() {
@@ -236,7 +253,7 @@ impl ServerHandle {
             host.abort_connections();
         }
         let left = host.connections.wait_until_empty(Instant::now() + limits::SHUTDOWN_JOIN_TIMEOUT);
-        host.reach(ShutdownStage::RoomsStopping);
+        host.advance_to(ShutdownStage::RoomsStopping);
         host.rooms.wake_all();
         for room in ticking.drain(..) {
             let _ = room.join();
@@ -256,13 +273,13 @@ impl ServerHandle {
 }
 
 /// How many of the machine's connections may serve requests and pages; the others are for clients.
-const fn pending(connections: usize) -> usize {
+const fn pending_share(connections: usize) -> usize {
     let quarter = connections / 4;
     if quarter < limits::MAX_PENDING_REQUESTS { quarter } else { limits::MAX_PENDING_REQUESTS }
 }
 
 const _: () = assert!(
-    pending(limits::MIN_CONNECTIONS) >= 2,
+    pending_share(limits::MIN_CONNECTIONS) >= 2,
     "the smallest supported machine has at least two connections for requests"
 );
 
@@ -271,7 +288,7 @@ fn start_self_check(host: &Arc<ServerState>) -> io::Result<Option<JoinHandle<()>
     if !host.config.self_check {
         return Ok(None);
     }
-    let listener = host.tap.listen(None, limits::SELF_CHECK_QUEUE_BYTES);
+    let listener = host.tap.subscribe(None, limits::SELF_CHECK_QUEUE_BYTES);
     spawn(host, "self-check", move |host| self_check::run(host, &listener)).map(Some)
 }
 

@@ -46,9 +46,9 @@ pub struct ServerState {
     /// The metrics.
     pub metrics: Arc<Metrics>,
     /// Counts wrong tokens of `/admin` per address.
-    pub gate: AuthLimiter,
+    pub admin_auth: AuthLimiter,
     /// Knows who may play.
-    pub guard: Authenticator,
+    pub authenticator: Authenticator,
     /// Decides which packets that do not fit their table are logged.
     pub misfits: Misfits,
     /// Passes traffic to listeners.
@@ -98,10 +98,10 @@ impl ServerState {
         tap.set_world_request_hook(Box::new(move || to_rouse.wake_all()));
         ServerState {
             budgets: AddressRateLimits::new(config.address_budgets),
-            guard: Authenticator::new(config.players.clone()),
+            authenticator: Authenticator::new(config.players.clone()),
             config,
             metrics,
-            gate: AuthLimiter::default(),
+            admin_auth: AuthLimiter::default(),
             misfits: Misfits::default(),
             tap,
             ended: EndedClients::default(),
@@ -137,7 +137,7 @@ impl ServerState {
     }
 
     /// Records that a shutdown has reached this stage.
-    pub fn reach(&self, stage: ShutdownStage) {
+    pub fn advance_to(&self, stage: ShutdownStage) {
         self.stage.fetch_max(stage as u8, Ordering::AcqRel);
     }
 

@@ -34,23 +34,23 @@ impl Transport for TcpTransport {
         os::try_send(&self.stream, slices)
     }
 
-    fn queued(&self, client: &TcpClient, frames: &[u8], now: Duration) {
+    fn on_queued(&self, client: &TcpClient, frames: &[u8], now: Duration) {
         self.bytes_out.inc_by(frames.len() as u64);
-        self.tap.said(client.who(now, client.room.tick()), frames);
+        self.tap.said(client.event_source(now, client.room.tick()), frames);
     }
 
     fn suspended(&self) -> Duration {
         self.suspended.time()
     }
 
-    fn cut(&self) {
+    fn abort(&self) {
         let _ = self.stream.shutdown(Shutdown::Both);
     }
 }
 
 impl TcpClient {
     /// Identifies the client's bytes to the listeners of the tap.
-    pub fn who(&self, at: Duration, tick: u32) -> EventSource {
+    pub fn event_source(&self, at: Duration, tick: u32) -> EventSource {
         EventSource { client: self.id, player: self.player().map_or(0, |player| player.0), at, tick }
     }
 }

@@ -20,7 +20,7 @@ pub struct NextTick {
     /// Time until it begins.
     pub wait: Duration,
     /// Whether it is more than half a period late.
-    pub late: bool,
+    pub is_late: bool,
     /// Whole periods that have passed before it.
     pub skipped: u64,
 }
@@ -44,6 +44,6 @@ impl TickSchedule {
         let skipped = (behind.as_nanos() / period.as_nanos()) as u64;
         self.periods += skipped;
         let wait = self.time_of(self.periods).saturating_duration_since(now);
-        NextTick { wait, late: behind > period / 2, skipped }
+        NextTick { wait, is_late: behind > period / 2, skipped }
     }
 }

@@ -36,31 +36,31 @@ pub fn run(host: &ServerState, bell: &ClientWorkerQueue) {
     let (audiences, desk) = (BTreeMap::new(), EncodeBuffers::default());
     let (mut worker, mut newcomers) = (UpdateWorker { audiences, desk }, Vec::new());
     while let Some(backlogs) = bell.wait(&mut newcomers, !worker.audiences.is_empty()) {
-        worker.visit(host, backlogs, &mut newcomers);
+        worker.run_pass(host, backlogs, &mut newcomers);
     }
 }
 
 impl UpdateWorker {
     /// Visits the rooms that ticked, and now and then the others.
-    fn visit(&mut self, host: &ServerState, mut backlogs: Backlogs, newcomers: &mut Vec<Arc<TcpClient>>) {
+    fn run_pass(&mut self, host: &ServerState, mut backlogs: Backlogs, newcomers: &mut Vec<Arc<TcpClient>>) {
         let now = host.now();
         for client in newcomers.iter() {
             let room = &client.line.room;
             // The server has checked that it has the game of each room.
             if let Some(game) = TcpGameFactory::find(&host.config.games, room.handle.about) {
-                self.audiences.entry(room.number).or_insert_with(game.audience);
+                self.audiences.entry(room.number).or_insert_with(game.new_update_group);
             }
         }
         for (number, audience) in &mut self.audiences {
             let backlog = backlogs.remove(number);
-            if backlog.as_ref().is_some_and(|backlog| backlog.is_lost) {
+            if backlog.as_ref().is_some_and(|backlog| backlog.has_overflowed) {
                 let clients = audience.len();
                 warn!(clients, "a worker fell behind, so its clients in this room are disconnected");
             }
             let mut mine = newcomers.extract_if(.., |client| client.line.room.number == *number);
-            if audience.visit(backlog.as_ref(), &mut mine, now) {
+            if audience.begin_pass(backlog.as_ref(), &mut mine, now) {
                 drop(mine);
-                audience.serve(backlog.as_ref(), &mut self.desk, &mut CatchingRunner { host });
+                audience.update_all(backlog.as_ref(), &mut self.desk, &mut CatchingRunner { host });
             }
         }
         self.audiences.retain(|_, audience| !audience.is_empty());
@@ -77,7 +77,7 @@ impl UpdateRunner<TcpTransport> for CatchingRunner<'_> {
         self.host.now()
     }
 
-    fn carry_out(&mut self, client: &TcpClient, turn: &mut UpdateFn<'_>) -> bool {
+    fn run(&mut self, client: &TcpClient, turn: &mut UpdateFn<'_>) -> bool {
         let host = self.host;
         let Ok(served) = catch_unwind(AssertUnwindSafe(|| turn(&host.budgets))) else {
             host.metrics.panics.inc();
@@ -98,7 +98,7 @@ impl UpdateRunner<TcpTransport> for CatchingRunner<'_> {
         if served.turn == StateOutcome::Deferred {
             host.metrics.updates_deferred.inc();
         }
-        if let Some(sends) = served.sends {
+        if let Some(sends) = served.send_calls {
             host.metrics.turns.inc();
             host.metrics.update_sends.inc_by(sends);
         }

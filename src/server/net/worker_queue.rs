@@ -19,13 +19,13 @@ pub type Backlogs = BTreeMap<u64, Backlog>;
 #[derive(Debug)]
 pub struct WorkerQueue<Newcomer> {
     state: Mutex<QueueState<Newcomer>>,
-    rung: Condvar,
+    wakeup: Condvar,
 }
 
 #[derive(Debug)]
 struct QueueState<Newcomer> {
     backlogs: Backlogs,
-    newcomers: Vec<Newcomer>,
+    new_clients: Vec<Newcomer>,
     /// The worker has clients, so ticks are for it.
     has_clients: bool,
     stopping: bool,
@@ -34,14 +34,14 @@ struct QueueState<Newcomer> {
 impl<Newcomer> Default for WorkerQueue<Newcomer> {
     fn default() -> WorkerQueue<Newcomer> {
         let (backlogs, newcomers) = (BTreeMap::new(), Vec::new());
-        let state = QueueState { backlogs, newcomers, has_clients: false, stopping: false };
-        WorkerQueue { state: Mutex::new(state), rung: Condvar::default() }
+        let state = QueueState { backlogs, new_clients: newcomers, has_clients: false, stopping: false };
+        WorkerQueue { state: Mutex::new(state), wakeup: Condvar::default() }
     }
 }
 
 impl<Newcomer> WorkerQueue<Newcomer> {
     /// Hands over a tick of a room, with its answers; a worker without clients has no use for it.
-    pub fn ring(&self, room: u64, tick: Arc<dyn DynTick>, answers: Option<Arc<CommandAcks>>) {
+    pub fn push_tick(&self, room: u64, tick: Arc<dyn DynTick>, answers: Option<Arc<CommandAcks>>) {
         let mut state = self.state.lock();
         if !state.has_clients {
             return;
@@ -52,24 +52,24 @@ impl<Newcomer> WorkerQueue<Newcomer> {
             state.backlogs.insert(room, Backlog::new(tick, answers));
         }
         drop(state);
-        self.rung.notify_one();
+        self.wakeup.notify_one();
     }
 
     /// Hands over a client. A worker that has clients takes it over with the next tick, another at
     /// once.
-    pub fn welcome(&self, newcomer: Newcomer) {
+    pub fn push_client(&self, newcomer: Newcomer) {
         let mut state = self.state.lock();
-        state.newcomers.push(newcomer);
+        state.new_clients.push(newcomer);
         if !std::mem::replace(&mut state.has_clients, true) {
             drop(state);
-            self.rung.notify_one();
+            self.wakeup.notify_one();
         }
     }
 
     /// Ends the worker.
     pub fn stop(&self) {
         self.state.lock().stopping = true;
-        self.rung.notify_one();
+        self.wakeup.notify_one();
     }
 
     /// Waits for ticks, and returns what each room has published since the last call; moves the new
@@ -77,14 +77,14 @@ impl<Newcomer> WorkerQueue<Newcomer> {
     /// worker must end.
     pub fn wait(&self, newcomers: &mut Vec<Newcomer>, has_clients: bool) -> Option<Backlogs> {
         let mut state = self.state.lock();
-        state.has_clients = has_clients || !state.newcomers.is_empty();
+        state.has_clients = has_clients || !state.new_clients.is_empty();
         while !state.has_clients && !state.stopping {
-            self.rung.wait(&mut state);
+            self.wakeup.wait(&mut state);
         }
-        if state.backlogs.is_empty() && state.newcomers.is_empty() && !state.stopping {
-            self.rung.wait_for(&mut state, limits::WORKER_IDLE_WAKEUP);
+        if state.backlogs.is_empty() && state.new_clients.is_empty() && !state.stopping {
+            self.wakeup.wait_for(&mut state, limits::WORKER_IDLE_WAKEUP);
         }
-        newcomers.append(&mut state.newcomers);
+        newcomers.append(&mut state.new_clients);
         (!state.stopping).then(|| std::mem::take(&mut state.backlogs))
     }
 }

@@ -71,7 +71,7 @@ impl TickCommands {
 
 impl CommandAcks {
     /// The answers of a tick, which has executed this batch; `None` if there are none.
-    pub fn of_tick(tick: u32, batch: &TickCommands, stepped: &StepResult) -> Option<Arc<CommandAcks>> {
+    pub fn for_tick(tick: u32, batch: &TickCommands, stepped: &StepResult) -> Option<Arc<CommandAcks>> {
         let mut list = batch.rejected.clone();
         let mut reasons: Vec<(PlayerId, u64, &'static str)> =
             stepped.rejected.iter().map(|one| (one.player, one.sequence, one.reason)).collect();

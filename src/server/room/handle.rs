@@ -37,7 +37,7 @@ pub struct RoomConfig {
     /// Delay, in ticks, of a command that names no tick.
     pub delay_ticks: u32,
     /// How long the seat of a client with a key outlives its connection.
-    pub seat_time: Duration,
+    pub resume_time: Duration,
     /// Absent seats of one address. `usize::MAX`: all of [`limits::MAX_SUSPENDED_SEATS`].
     pub absent_per_address: usize,
     /// Clients in the room at once, those that only watch included.
@@ -58,14 +58,14 @@ pub struct RoomHandle {
     /// What clients in lockstep follow.
     pub lockstep: Journal,
     tick: AtomicU32,
-    is_over: AtomicBool,
+    has_ended: AtomicBool,
     /// Connections that have lost their seats to others, and have not been closed yet.
-    evicted: AtomicU32,
+    lost_seats: AtomicU32,
     intake: Mutex<HandleState>,
     /// Whether a client was in the room that may ask for recent events.
     keeps_events: AtomicBool,
     /// What clients that come back are still told.
-    recent: Mutex<MissedEvents>,
+    missed_events: Mutex<MissedEvents>,
 }
 
 #[derive(Debug)]
@@ -75,25 +75,25 @@ struct HandleState {
     /// The keys of seats.
     keys: SeatKeys,
     evicted: BTreeSet<u64>,
-    questions: Vec<RoomQuery>,
+    queries: Vec<RoomQuery>,
 }
 
 impl HandleState {
     /// A seat has no connection any more: it waits for [`RoomConfig::seat_time`], if it has a key and its
     /// address may have another absent seat. Otherwise its player leaves.
     fn suspend_seat(&mut self, player: PlayerId, now: Duration, options: &RoomConfig, about: &GameInfo) {
-        if !self.keys.set_absent(player, options.absent_per_address) {
+        if !self.keys.mark_suspended(player, options.absent_per_address) {
             self.keys.remove(player);
             return self.seats.wait(player, now);
         }
-        self.seats.wait(player, now + options.seat_time);
+        self.seats.wait(player, now + options.resume_time);
         self.inbox.push_operator(vec![(about.disconnect)(player)]);
     }
 
-    fn dismiss(&mut self, player: PlayerId, now: Duration) -> Option<Seat> {
+    fn remove_player(&mut self, player: PlayerId, now: Duration) -> Option<Seat> {
         let seat = self.seats.get(player)?;
         self.keys.remove(player);
-        self.inbox.forget(player);
+        self.inbox.drop_player_commands(player);
         self.seats.wait(player, now);
         Some(seat)
     }
@@ -121,7 +121,7 @@ pub struct JoinOutcome {
     /// commands of an earlier connection may still count.
     pub from_tick: u32,
     /// Ticks completed when its seat was taken.
-    pub taken_at: u32,
+    pub taken_at_tick: u32,
 }
 
 /// A question, and where its answer goes.
@@ -158,7 +158,7 @@ pub struct WorldSnapshot {
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct SavedRoom {
     /// As [`Sim::named`] writes it.
-    pub named: Vec<u8>,
+    pub state: Vec<u8>,
     /// The seats whose players may come back.
     pub keys: Vec<KeyedSeat>,
 }
@@ -174,7 +174,7 @@ impl fmt::Display for QueryQueueFull {
 }
 
 /// How far ahead of the next tick a command's tick may be.
-pub fn ahead_ticks(tick_hz: u32) -> u32 {
+pub fn max_lead_ticks(tick_hz: u32) -> u32 {
     (limits::MAX_COMMAND_LEAD_MS * tick_hz).div_ceil(1000)
 }
 
@@ -182,14 +182,14 @@ impl RoomHandle {
     /// The handle of a room in which this world of a game goes on.
     pub fn new(about: &'static GameInfo, world: &impl Sim, options: RoomConfig) -> RoomHandle {
         let identity = world.identity();
-        let ahead = ahead_ticks(identity.tick_hz);
+        let ahead = max_lead_ticks(identity.tick_hz);
         let intake = HandleState {
             inbox: Inbox::new(world.tick(), world.operator_sequence(), ahead, options.delay_ticks),
             // Without a key nobody can come back to them.
-            seats: Seats::resume(world.players(), Duration::ZERO),
+            seats: Seats::restore(world.players(), Duration::ZERO),
             keys: SeatKeys::default(),
             evicted: BTreeSet::new(),
-            questions: Vec::new(),
+            queries: Vec::new(),
         };
         RoomHandle {
             about,
@@ -197,11 +197,11 @@ impl RoomHandle {
             options,
             identity,
             tick: AtomicU32::new(world.tick()),
-            is_over: AtomicBool::new(false),
-            evicted: AtomicU32::new(0),
+            has_ended: AtomicBool::new(false),
+            lost_seats: AtomicU32::new(0),
             intake: Mutex::new(intake),
             keeps_events: AtomicBool::new(false),
-            recent: Mutex::default(),
+            missed_events: Mutex::default(),
         }
     }
 
@@ -212,13 +212,13 @@ impl RoomHandle {
 
     /// Whether the room has ended: it never ticks again, and takes no connection.
     pub fn is_over(&self) -> bool {
-        self.is_over.load(Ordering::Acquire)
+        self.has_ended.load(Ordering::Acquire)
     }
 
     /// Records that the room has ended, and drops its questions without an answer.
     pub fn mark_ended(&self) {
-        self.is_over.store(true, Ordering::Release);
-        self.intake.lock().questions.clear();
+        self.has_ended.store(true, Ordering::Release);
+        self.intake.lock().queries.clear();
     }
 
     /// Queues a player's command from this connection; see [`Inbox::push`], and [`Inbox::make_room`] for
@@ -266,7 +266,7 @@ impl RoomHandle {
     ///
     /// A connection that still has the seat, such as one whose end nobody has noticed, loses it: it is
     /// [evicted](Handle::is_evicted).
-    pub fn enter(
+    pub fn join(
         &self,
         client: JoinAttempt,
         now: Duration,
@@ -274,10 +274,14 @@ impl RoomHandle {
     ) -> Option<JoinOutcome> {
         let intake = &mut *self.intake.lock();
         let JoinAttempt { key, connection, from } = client;
-        if let Some(player) = key.and_then(|key| self.come_back(intake, key, client)) {
+        if let Some(player) = key.and_then(|key| self.resume_seat(intake, key, client)) {
             let taken_at = intake.keys.taken_at(player).unwrap_or_default();
-            let back =
-                JoinOutcome { player, is_resumed: true, from_tick: intake.inbox.settled_tick(), taken_at };
+            let back = JoinOutcome {
+                player,
+                is_resumed: true,
+                from_tick: intake.inbox.settled_tick(),
+                taken_at_tick: taken_at,
+            };
             drop(entered(back));
             return Some(back);
         }
@@ -285,18 +289,18 @@ impl RoomHandle {
         if let Some(key) = key {
             intake.keys.insert(KeyedSeat { key, player, from }, self.tick());
         }
-        let new = JoinOutcome { player, is_resumed: false, from_tick: 0, taken_at: self.tick() };
+        let new = JoinOutcome { player, is_resumed: false, from_tick: 0, taken_at_tick: self.tick() };
         intake.inbox.push_operator(entered(new));
         Some(new)
     }
 
-    fn come_back(&self, intake: &mut HandleState, key: SeatKey, client: JoinAttempt) -> Option<PlayerId> {
+    fn resume_seat(&self, intake: &mut HandleState, key: SeatKey, client: JoinAttempt) -> Option<PlayerId> {
         let player = intake.keys.player(key)?;
         let before = intake.seats.take_over(player, client.connection)?;
         if let Seat::Connected(before) = before {
             intake.evicted.insert(before);
-            self.evicted.store(intake.evicted.len() as u32, Ordering::Relaxed);
-            intake.inbox.forget(player);
+            self.lost_seats.store(intake.evicted.len() as u32, Ordering::Relaxed);
+            intake.inbox.drop_player_commands(player);
             intake.inbox.push_operator(vec![(self.about.disconnect)(player)]);
         }
         intake.keys.mark_connected(player, client.from);
@@ -319,28 +323,28 @@ impl RoomHandle {
 
     /// Whether a connection has lost its seat to another; it then has to be closed.
     pub fn has_lost_seat(&self, connection: u64) -> bool {
-        self.evicted.load(Ordering::Relaxed) > 0 && self.intake.lock().evicted.contains(&connection)
+        self.lost_seats.load(Ordering::Relaxed) > 0 && self.intake.lock().evicted.contains(&connection)
     }
 
     /// Makes a player leave at once, whether or not a connection plays it, and nobody comes back to it.
     /// Returns the seat as it was; `None` if there is no such player.
     pub fn dismiss(&self, player: PlayerId, now: Duration) -> Option<Seat> {
-        self.intake.lock().dismiss(player, now)
+        self.intake.lock().remove_player(player, now)
     }
 
     /// The same for the player of this connection, unless another one plays it already. Returns whether
     /// it was so.
-    pub fn dismiss_of(&self, connection: u64, player: PlayerId, now: Duration) -> bool {
+    pub fn remove_player_of(&self, connection: u64, player: PlayerId, now: Duration) -> bool {
         let intake = &mut *self.intake.lock();
         let is_its = intake.seats.get(player) == Some(Seat::Connected(connection));
-        is_its && intake.dismiss(player, now).is_some()
+        is_its && intake.remove_player(player, now).is_some()
     }
 
     /// The same for all players without a connection whose last one was from this address.
-    pub fn dismiss_absent(&self, from: AddressPrefix, now: Duration) {
+    pub fn remove_suspended(&self, from: AddressPrefix, now: Duration) {
         let intake = &mut *self.intake.lock();
         for player in intake.keys.suspended_of(from) {
-            intake.dismiss(player, now);
+            intake.remove_player(player, now);
         }
     }
 
@@ -357,12 +361,12 @@ impl RoomHandle {
     pub fn disconnect(&self, player: PlayerId, connection: u64, now: Duration) {
         let intake = &mut *self.intake.lock();
         if intake.evicted.remove(&connection) {
-            self.evicted.store(intake.evicted.len() as u32, Ordering::Relaxed);
+            self.lost_seats.store(intake.evicted.len() as u32, Ordering::Relaxed);
         }
         if intake.seats.get(player) != Some(Seat::Connected(connection)) {
             return;
         }
-        intake.inbox.forget(player);
+        intake.inbox.drop_player_commands(player);
         intake.suspend_seat(player, now, &self.options, self.about);
     }
 
@@ -372,7 +376,7 @@ impl RoomHandle {
     }
 
     /// The seats as [`Seats::counts`] has them, and the commands of players that wait.
-    pub fn load(&self) -> ([usize; 4], usize) {
+    pub fn seat_counts_and_queue(&self) -> ([usize; 4], usize) {
         let intake = self.intake.lock();
         (intake.seats.counts(), intake.inbox.waiting())
     }
@@ -381,14 +385,14 @@ impl RoomHandle {
     pub fn is_idle(&self) -> bool {
         let intake = self.intake.lock();
         let [taken, ..] = intake.seats.counts();
-        taken == 0 && intake.questions.is_empty() && intake.inbox.is_empty()
+        taken == 0 && intake.queries.is_empty() && intake.inbox.is_empty()
     }
 
     /// Time on the host's clock up to which the room needs no tick: nothing waits, and no client plays.
     /// It is when the first absent player leaves, or [`Duration::MAX`]. `None` if a tick is due.
     pub fn idle_until(&self) -> Option<Duration> {
         let intake = self.intake.lock();
-        let has_nothing = intake.questions.is_empty() && intake.inbox.is_empty();
+        let has_nothing = intake.queries.is_empty() && intake.inbox.is_empty();
         has_nothing.then(|| intake.seats.idle_until()).flatten()
     }
 
@@ -401,17 +405,19 @@ impl RoomHandle {
     /// kept that no client can ask for: none is in the room that may, or no player has a key.
     pub(crate) fn record_missed_events(&self, tick: &dyn DynTick) {
         let may_come_back = || self.intake.lock().keys.iter().next().is_some();
-        if !self.keeps_events.load(Ordering::Relaxed) || self.options.seat_time.is_zero() || !may_come_back()
+        if !self.keeps_events.load(Ordering::Relaxed)
+            || self.options.resume_time.is_zero()
+            || !may_come_back()
         {
             return;
         }
-        let seat_ticks = self.options.seat_time.as_secs() as u32 * self.identity.tick_hz;
-        self.recent.lock().push(tick, seat_ticks);
+        let seat_ticks = self.options.resume_time.as_secs() as u32 * self.identity.tick_hz;
+        self.missed_events.lock().push(tick, seat_ticks);
     }
 
     /// The events that were kept of the ticks after the first of these, up to the second.
     pub fn recent(&self, since: u32, until: u32) -> Vec<Arc<dyn Any + Send + Sync>> {
-        self.recent.lock().between(since, until)
+        self.missed_events.lock().between(since, until)
     }
 
     /// Asks for the players after the next tick.
@@ -419,7 +425,7 @@ impl RoomHandle {
     /// # Errors
     /// [`QueryQueueFull`].
     pub fn roster(&self) -> Result<Receiver<Roster>, QueryQueueFull> {
-        self.ask(|_, answer| RoomQuery::Roster(answer))
+        self.query(|_, answer| RoomQuery::Roster(answer))
     }
 
     /// Asks for the world before the next tick.
@@ -427,7 +433,7 @@ impl RoomHandle {
     /// # Errors
     /// [`QueryQueueFull`].
     pub fn snapshot(&self) -> Result<Receiver<Arc<WorldSnapshot>>, QueryQueueFull> {
-        self.ask(|_, answer| RoomQuery::Snapshot(answer))
+        self.query(|_, answer| RoomQuery::Snapshot(answer))
     }
 
     /// Asks for the world before the next tick, with the names of its fields, and the keys of its seats.
@@ -435,7 +441,7 @@ impl RoomHandle {
     /// # Errors
     /// [`QueryQueueFull`].
     pub fn kept(&self) -> Result<Receiver<SavedRoom>, QueryQueueFull> {
-        self.ask(|_, answer| RoomQuery::SavedRoom(answer))
+        self.query(|_, answer| RoomQuery::SavedRoom(answer))
     }
 
     /// The keys of seats that are taken.
@@ -452,19 +458,19 @@ impl RoomHandle {
         &self,
         action: EncodedAction,
     ) -> Result<Receiver<Result<(), &'static str>>, QueryQueueFull> {
-        self.ask(|inbox, answer| RoomQuery::Outcome(inbox.push_operator(vec![action]), answer))
+        self.query(|inbox, answer| RoomQuery::Outcome(inbox.push_operator(vec![action]), answer))
     }
 
-    fn ask<A>(
+    fn query<A>(
         &self,
         question: impl FnOnce(&mut Inbox, Sender<A>) -> RoomQuery,
     ) -> Result<Receiver<A>, QueryQueueFull> {
         let (answer, answered) = mpsc::channel();
         let intake = &mut *self.intake.lock();
-        if intake.questions.len() >= limits::MAX_ROOM_QUERIES {
+        if intake.queries.len() >= limits::MAX_ROOM_QUERIES {
             return Err(QueryQueueFull);
         }
-        intake.questions.push(question(&mut intake.inbox, answer));
+        intake.queries.push(question(&mut intake.inbox, answer));
         Ok(answered)
     }
 
@@ -484,8 +490,8 @@ impl RoomHandle {
         intake.inbox.drain(tick, batch, margins);
         let is_later =
             |question: &RoomQuery| matches!(question, RoomQuery::Outcome(ticket, _) if ticket.tick > tick);
-        let (later, asked) = std::mem::take(&mut intake.questions).into_iter().partition(is_later);
-        intake.questions = later;
+        let (later, asked) = std::mem::take(&mut intake.queries).into_iter().partition(is_later);
+        intake.queries = later;
         asked
     }
 
@@ -497,7 +503,7 @@ impl RoomHandle {
         if over.peek().is_some() {
             let mut intake = self.intake.lock();
             for player in over {
-                intake.seats.give_back(player, now);
+                intake.seats.release(player, now);
                 intake.keys.remove(player);
             }
         }

@@ -72,12 +72,12 @@ pub struct CommandTicket {
 /// See the [module](self).
 #[derive(Debug)]
 pub struct Inbox {
-    ahead_ticks: u32,
+    max_lead_ticks: u32,
     delay_ticks: u32,
     next_tick: u32,
     slots: BTreeMap<u32, TickQueue>,
     /// Commands of players, in all and by address. An address without any has no entry.
-    waiting: usize,
+    queued: usize,
     by_address: HashMap<AddressPrefix, usize>,
     operator_sequence: u64,
     /// The tick of the operator's last command: later ones are not before it.
@@ -109,7 +109,7 @@ struct PlayerQueue {
 
 impl PlayerQueue {
     /// Whether one more command with an action of so many bytes has room.
-    fn has_room(&self, bytes: usize) -> Result<(), InboxRejection> {
+    fn check_capacity(&self, bytes: usize) -> Result<(), InboxRejection> {
         if self.commands.len() >= limits::COMMANDS_PER_PLAYER_TICK {
             return Err(InboxRejection::PlayerTick);
         }
@@ -124,11 +124,11 @@ impl Inbox {
     /// names no tick waits `delay_ticks`.
     pub fn new(next_tick: u32, operator_sequence: u64, ahead_ticks: u32, delay_ticks: u32) -> Inbox {
         Inbox {
-            ahead_ticks,
+            max_lead_ticks: ahead_ticks,
             delay_ticks: delay_ticks.min(ahead_ticks),
             next_tick,
             slots: BTreeMap::new(),
-            waiting: 0,
+            queued: 0,
             by_address: HashMap::new(),
             operator_sequence,
             operator_tick: next_tick,
@@ -161,7 +161,7 @@ impl Inbox {
     /// the player's waiting commands move to the first ticks with room, in order, even before their own.
     pub fn make_room(&mut self, command: &RawCommand) {
         let (player, bytes) = (command.player, command.action.bytes().len());
-        let latest = self.next_tick.saturating_add(self.ahead_ticks);
+        let latest = self.next_tick.saturating_add(self.max_lead_ticks);
         let has_room = |tick| self.check_player_tick(player, tick, bytes).is_ok();
         if has_room(latest) || !(self.next_tick..latest).any(has_room) {
             return;
@@ -219,7 +219,7 @@ impl Inbox {
     ) -> Result<(), InboxRejection> {
         self.has_room(address)?;
         let (next, player) = (self.next_tick, command.player);
-        let latest = next.saturating_add(self.ahead_ticks);
+        let latest = next.saturating_add(self.max_lead_ticks);
         let tick = match intended {
             Some(tick) => tick.clamp(next, latest),
             None => next.saturating_add(self.delay_ticks),
@@ -233,7 +233,7 @@ impl Inbox {
             Err(_) => self.check_player_tick(player, tick + 1, bytes).map(|()| tick + 1)?,
         };
         self.add(player, tick, (address, connection), command);
-        self.waiting += 1;
+        self.queued += 1;
         *self.by_address.entry(address).or_default() += 1;
         if let Some(tick) = intended {
             let margin = i64::from(tick) - i64::from(next);
@@ -245,7 +245,7 @@ impl Inbox {
 
     /// The players' commands that wait.
     pub fn waiting(&self) -> usize {
-        self.waiting
+        self.queued
     }
 
     /// Whether no command waits, of players or of the operator.
@@ -254,10 +254,10 @@ impl Inbox {
     }
 
     /// Drops a player's waiting commands. The next one runs as if it were the first.
-    pub fn forget(&mut self, player: PlayerId) {
+    pub fn drop_player_commands(&mut self, player: PlayerId) {
         let queued: Vec<PlayerQueue> =
             self.slots.values_mut().filter_map(|slot| slot.players.remove(&player)).collect();
-        queued.iter().for_each(|queued| self.release(queued));
+        queued.iter().for_each(|queued| self.uncount(queued));
         self.margins.remove(&player);
         self.last_ticks.remove(&player);
     }
@@ -273,7 +273,7 @@ impl Inbox {
             let slot = slot.remove();
             batch.commands.extend(slot.operator);
             for (player, queued) in slot.players {
-                self.release(&queued);
+                self.uncount(&queued);
                 // A later tick holds more of them, or the next command is not bound to any tick.
                 if self.last_ticks.get(&player).is_some_and(|last| *last <= tick) {
                     self.last_ticks.remove(&player);
@@ -292,7 +292,7 @@ impl Inbox {
     /// Whether one more command of this player, with an action of so many bytes, has room in a tick.
     fn check_player_tick(&self, player: PlayerId, tick: u32, bytes: usize) -> Result<(), InboxRejection> {
         match self.slots.get(&tick).and_then(|slot| slot.players.get(&player)) {
-            Some(queued) => queued.has_room(bytes),
+            Some(queued) => queued.check_capacity(bytes),
             None if bytes > limits::COMMAND_BYTES_PER_PLAYER_TICK => Err(InboxRejection::PlayerBytes),
             None => Ok(()),
         }
@@ -300,7 +300,7 @@ impl Inbox {
 
     /// Whether one more command of this address has room.
     fn has_room(&self, address: AddressPrefix) -> Result<(), InboxRejection> {
-        let room = limits::INBOX_COMMANDS - self.waiting;
+        let room = limits::INBOX_COMMANDS - self.queued;
         let own = self.by_address.get(&address).copied().unwrap_or(0);
         match room {
             0 => Err(InboxRejection::Full),
@@ -310,9 +310,9 @@ impl Inbox {
     }
 
     /// Forgets what no longer waits.
-    fn release(&mut self, queued: &PlayerQueue) {
+    fn uncount(&mut self, queued: &PlayerQueue) {
         let count = queued.commands.len();
-        self.waiting -= count;
+        self.queued -= count;
         if let Some(own) = self.by_address.get_mut(&queued.address) {
             *own -= count;
             if *own == 0 {

@@ -65,7 +65,7 @@ pub struct TickResult {
     /// See [`TickRequest`]; also `None` if the commands do not fit a frame, which the inbox prevents.
     pub frame: Option<Arc<[u8]>>,
     /// Whom the commands let in or make leave; of interest to whoever wants the frame.
-    pub changes: Vec<MembershipChange>,
+    pub membership_changes: Vec<MembershipChange>,
     /// See [`TickRequest`].
     pub checksum: Option<u64>,
     /// See [`TickRequest`]; also made for an operator's `save`.
@@ -108,7 +108,7 @@ impl<G: Game> Room<G> {
 
     /// A room with the same name, options and identity, whose world begins anew: for a driver whose
     /// room has panicked. It relies on nothing that a tick changes.
-    pub fn anew(&self, epoch: String) -> Room<G> {
+    pub fn restarted(&self, epoch: String) -> Room<G> {
         let options = RoomConfig { epoch, ..self.handle.options.clone() };
         Room::new(G::Sim::new(&self.handle.identity), options)
     }
@@ -126,7 +126,7 @@ impl<G: Game> Room<G> {
         self.handle.lockstep.end(state, checksum.filter(|_| due.checksum), frame.clone());
         let is_kept = cfg!(not(target_family = "wasm"))
             && asked.iter().any(|question| matches!(question, RoomQuery::SavedRoom(_)));
-        let kept = is_kept.then(|| SavedRoom { named: self.world.save_named(), keys: self.handle.keys() });
+        let kept = is_kept.then(|| SavedRoom { state: self.world.save_named(), keys: self.handle.keys() });
         // The game has made these bytes, so none is lost.
         self.commands.extend(self.batch.commands.iter().filter_map(RawCommand::decoded));
         let changes = self.commands.iter().filter(|_| wants.frame).filter_map(|one| one.action.membership());
@@ -137,7 +137,7 @@ impl<G: Game> Room<G> {
                 *margin = 0;
             }
         }
-        let answers = CommandAcks::of_tick(tick, &self.batch, &self.stepped);
+        let answers = CommandAcks::for_tick(tick, &self.batch, &self.stepped);
         self.handle.end(self.world.tick(), &self.stepped, now);
         let rejected = &self.stepped.rejected;
         let rejected = rejected.iter().map(|rejected| (rejected.player, rejected.reason)).collect();
@@ -147,7 +147,16 @@ impl<G: Game> Room<G> {
             self.handle.record_missed_events(&*published);
         }
         self.answer(asked, &*published, snapshot.as_ref(), kept.as_ref());
-        TickResult { tick, published, answers, frame, changes, checksum, snapshot, rejected }
+        TickResult {
+            tick,
+            published,
+            answers,
+            frame,
+            membership_changes: changes,
+            checksum,
+            snapshot,
+            rejected,
+        }
     }
 
     fn frame(&self) -> Option<Arc<[u8]>> {

@@ -24,7 +24,7 @@ pub const MAGIC: &[u8; 4] = b"TWK2";
 /// Writes the worlds of these rooms.
 pub fn write(rooms: &[(String, SavedRoom)]) -> Vec<u8> {
     let mut out = MAGIC.to_vec();
-    for (name, SavedRoom { named, keys }) in rooms {
+    for (name, SavedRoom { state: named, keys }) in rooms {
         let name = &name.as_bytes()[..name.len().min(255)];
         out.push(name.len() as u8);
         out.extend(name);
@@ -61,7 +61,7 @@ pub fn read(bytes: &[u8]) -> Result<Vec<(String, SavedRoom)>, Malformed> {
             let from = AddressPrefix::from_ip(Ipv6Addr::from(reader.array::<16>()?).into());
             keys.push(KeyedSeat { key, player, from });
         }
-        rooms.push((name, SavedRoom { named, keys }));
+        rooms.push((name, SavedRoom { state: named, keys }));
     }
     Ok(rooms)
 }
@@ -80,7 +80,7 @@ mod tests {
     #[test]
     fn worlds_come_back_by_the_names_of_their_rooms_and_cut_bytes_are_refused() {
         let kept =
-            |named: &[u8], keys: &[KeyedSeat]| SavedRoom { named: named.to_vec(), keys: keys.to_vec() };
+            |named: &[u8], keys: &[KeyedSeat]| SavedRoom { state: named.to_vec(), keys: keys.to_vec() };
         let keyed = |key: u8, player: u16, from: &str| {
             let from = AddressPrefix::from_ip(from.parse().expect("an address"));
             KeyedSeat { key: [key; 16], player: PlayerId(player), from }

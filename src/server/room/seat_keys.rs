@@ -80,7 +80,7 @@ impl SeatKeys {
     /// [`limits::MAX_SUSPENDED_SEATS`], fewer than `per_address` absent seats of its address, and fewer of these
     /// than are free in all: addresses with many leave some for addresses with none. `usize::MAX` lifts
     /// both limits per address.
-    pub fn set_absent(&mut self, player: PlayerId, per_address: usize) -> bool {
+    pub fn mark_suspended(&mut self, player: PlayerId, per_address: usize) -> bool {
         let Some((KeyedSeat { from, .. }, is_absent)) = self.seats.get_mut(&player) else { return false };
         if *is_absent {
             return true;
@@ -150,7 +150,7 @@ mod tests {
         let [one, two] = [1, 2].map(PlayerId);
         keys.insert(keyed(1, 1, 1), 5);
         keys.insert(keyed(2, 1, 1), 6);
-        assert_eq!((keys.player(key(1)), keys.set_absent(one, 9)), (Some(two), false));
+        assert_eq!((keys.player(key(1)), keys.mark_suspended(one, 9)), (Some(two), false));
         keys.insert(keyed(2, 2, 1), 7);
         assert_eq!([key(1), key(2)].map(|key| keys.player(key)), [None, Some(two)]);
         assert!(keys.iter().eq([keyed(2, 2, 1)]));
@@ -163,7 +163,8 @@ mod tests {
     fn an_address_has_as_many_absent_seats_as_the_rule_says_and_a_return_or_a_leave_frees_one() {
         let mut keys = SeatKeys::default();
         let count = 40;
-        let set_absent = |keys: &mut SeatKeys, player| keys.set_absent(PlayerId(player), usize::from(count));
+        let set_absent =
+            |keys: &mut SeatKeys, player| keys.mark_suspended(PlayerId(player), usize::from(count));
         let number = |player: u16| u128::from(player).to_le_bytes();
         (0..count + 3).for_each(|player| {
             keys.insert(KeyedSeat { key: number(player), player: PlayerId(player), from: address(1) }, 1);
@@ -189,7 +190,7 @@ mod tests {
                 AddressPrefix::from_ip(std::net::Ipv4Addr::from(0x0a00_0000 + number % addresses).into());
             let player = PlayerId(number as u16);
             keys.insert(KeyedSeat { key: u128::from(number).to_le_bytes(), player, from }, 1);
-            keys.set_absent(player, per_address);
+            keys.mark_suspended(player, per_address);
         }
         keys
     }
@@ -204,7 +205,7 @@ mod tests {
                 "{spare} of {addresses}"
             );
             keys.insert(keyed(60_000, 1, 1), 1);
-            assert!(keys.set_absent(PlayerId(60_000), per_address), "{addresses} addresses");
+            assert!(keys.mark_suspended(PlayerId(60_000), per_address), "{addresses} addresses");
         }
         let lifted = absent_of_each(1, 6_000, usize::MAX);
         assert_eq!(lifted.absent, limits::MAX_SUSPENDED_SEATS, "the limits per address are lifted");

@@ -34,20 +34,21 @@ pub struct Seats {
     /// Seats without a connection, by their time. A seat that was taken again is still here.
     waiting: BTreeSet<(Duration, u16)>,
     free: BTreeSet<u16>,
-    resting: VecDeque<(Duration, u16)>,
+    cooling_down: VecDeque<(Duration, u16)>,
     highest: u16,
 }
 
 impl Seats {
     /// The seats of these players, which have no connection and wait until this time. The numbers
     /// between them are free.
-    pub fn resume(players: impl Iterator<Item = PlayerId>, until: Duration) -> Seats {
-        let taken: BTreeMap<u16, Seat> = players.map(|player| (player.0, Seat::Suspended { until })).collect();
+    pub fn restore(players: impl Iterator<Item = PlayerId>, until: Duration) -> Seats {
+        let taken: BTreeMap<u16, Seat> =
+            players.map(|player| (player.0, Seat::Suspended { until })).collect();
         let highest = taken.last_key_value().map_or(0, |(number, _)| *number);
         Seats {
             waiting: taken.keys().map(|number| (until, *number)).collect(),
             free: (1..highest).filter(|number| !taken.contains_key(number)).collect(),
-            resting: VecDeque::new(),
+            cooling_down: VecDeque::new(),
             highest,
             taken,
         }
@@ -118,21 +119,21 @@ impl Seats {
 
     /// Counts the numbers: taken, free, resting, and given so far.
     pub fn counts(&self) -> [usize; 4] {
-        [self.taken.len(), self.free.len(), self.resting.len(), self.highest.into()]
+        [self.taken.len(), self.free.len(), self.cooling_down.len(), self.highest.into()]
     }
 
     /// Gives a number back. It can be reused after [`limits::PLAYER_ID_COOLDOWN`] or, if no other
     /// number is free, after [`limits::MIN_PLAYER_ID_COOLDOWN`].
-    pub fn give_back(&mut self, player: PlayerId, now: Duration) {
+    pub fn release(&mut self, player: PlayerId, now: Duration) {
         if self.taken.remove(&player.0).is_some() {
-            self.resting.push_back((now, player.0));
+            self.cooling_down.push_back((now, player.0));
         }
     }
 
     /// Frees the numbers that have rested for so long.
     fn end_cooldowns(&mut self, now: Duration, rest: Duration) {
         while let Some((_, number)) =
-            self.resting.pop_front_if(|(since, _)| now.saturating_sub(*since) >= rest)
+            self.cooling_down.pop_front_if(|(since, _)| now.saturating_sub(*since) >= rest)
         {
             self.free.insert(number);
         }

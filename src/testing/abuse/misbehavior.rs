@@ -197,14 +197,14 @@ pub fn rounds(
 pub fn once(kind: Misbehavior, url: &Url, from: IpAddr, seed: u64, time: Duration) -> io::Result<String> {
     let deadline = Instant::now() + time;
     if kind == Misbehavior::ReadsNothing {
-        let stream = dial::connect_with_recv_buffer(local(url)?, Some(from), Some(SMALL_ROOM_BYTES))?;
+        let stream = dial::connect_with_recv_buffer(check_local(url)?, Some(from), Some(SMALL_ROOM_BYTES))?;
         return never_read(stream, url, deadline);
     }
-    let stream = dial::dial(local(url)?, Some(from))?;
+    let stream = dial::connect(check_local(url)?, Some(from))?;
     round(kind, &stream, url, &mut BotRng::new(seed), deadline)
 }
 
-pub(crate) fn local(url: &Url) -> io::Result<SocketAddr> {
+pub(crate) fn check_local(url: &Url) -> io::Result<SocketAddr> {
     let to = dial::resolve(url)?;
     if to.ip().is_loopback() {
         return Ok(to);
@@ -223,7 +223,7 @@ fn round(
     dice: &mut BotRng,
     deadline: Instant,
 ) -> io::Result<String> {
-    let mut link = ClientConnection::new(&url.authority(), &url.target, true, dial::keys());
+    let mut link = ClientConnection::new(&url.authority(), &url.target, true, dial::random_keys());
     let (mut unsent, block) = (Vec::new(), kind.block(dice));
     link.drain_output(&mut unsent);
     let mut is_open = false;
@@ -239,7 +239,7 @@ fn round(
         if let Err(error) = read(stream, &mut link) {
             return Ok(error.kind().to_string());
         }
-        match ending(&mut link) {
+        match poll_end(&mut link) {
             PollResult::Opened => {
                 is_open = true;
                 unsent.extend(kind.opening());
@@ -278,7 +278,7 @@ pub(crate) enum PollResult {
     Ended(String),
 }
 
-pub(crate) fn ending(link: &mut ClientConnection) -> PollResult {
+pub(crate) fn poll_end(link: &mut ClientConnection) -> PollResult {
     let told = next_told(link);
     // A misbehaving client answers no ping and no close; the answers would wait without end.
     link.drain_output(&mut Vec::new());
@@ -322,10 +322,10 @@ pub fn idle(
     source: &SourceAddresses,
     time: Duration,
 ) -> io::Result<DisconnectCounts> {
-    let to = local(url)?;
+    let to = check_local(url)?;
     let mut waiting = Vec::new();
     for index in 0..count {
-        let stream = dial::dial(to, Some(source.address(index)))?;
+        let stream = dial::connect(to, Some(source.address(index)))?;
         waiting.push((stream, ResponseReader::new(limits::HEAD_LIMITS), Instant::now()));
     }
     let (mut endings, deadline) = (DisconnectCounts::default(), Instant::now() + time);

@@ -22,7 +22,7 @@ pub struct MeasuringObserver {
     /// Whether the server has ended the connection because it stops: the bot may come back to the next one.
     pub is_server_away: bool,
     /// Its measurements.
-    pub tally: Measurements,
+    pub measurements: Measurements,
 }
 
 /// The ending of a connection whose server stops.
@@ -34,7 +34,7 @@ pub fn bot(link: ClientConnection, dialect: Arc<Dialect>, agent: Box<dyn Agent>)
         name: agent.name().to_owned(),
         updated: None,
         is_server_away: false,
-        tally: Measurements::new(),
+        measurements: Measurements::new(),
     };
     Bot::new(link, dialect, agent, checked)
 }
@@ -46,42 +46,42 @@ pub fn returning(
     agent: Box<dyn Agent>,
     before: &mut CheckingBot,
 ) -> CheckingBot {
-    let mut tally = std::mem::take(&mut before.witness.tally);
-    tally.deeds.add(&before.agent.take_deeds());
+    let mut tally = std::mem::take(&mut before.observer.measurements);
+    tally.stats.add(&before.agent.take_stats());
     tally.returns += 1;
     let mut bot = bot(link, dialect, agent);
-    bot.witness.tally = tally;
+    bot.observer.measurements = tally;
     bot
 }
 
 /// Starts the measured time: earlier measurements do not count, but errors do.
 pub fn begin(bot: &mut CheckingBot) {
-    let MeasuringObserver { tally, updated, .. } = &mut bot.witness;
+    let MeasuringObserver { measurements: tally, updated, .. } = &mut bot.observer;
     tally.begin();
     // A bot that gets no update because nothing changes still has players in view.
     tally.view(bot.agent.view_stats().visible_players);
     *updated = None;
-    bot.agent.take_deeds();
+    bot.agent.take_stats();
 }
 
 impl BotObserver for MeasuringObserver {
-    fn moved(&mut self, received: usize, sent: usize) {
-        self.tally.bytes_in += received as u64;
-        self.tally.bytes_out += sent as u64;
+    fn on_bytes(&mut self, received: usize, sent: usize) {
+        self.measurements.bytes_in += received as u64;
+        self.measurements.bytes_out += sent as u64;
     }
 
     fn said(&mut self) {
-        self.tally.said();
+        self.measurements.said();
     }
 
     fn on_received(&mut self) {
-        self.tally.count_received();
+        self.measurements.count_received();
     }
 
-    fn sees(&mut self, saw_update: bool, sight: ViewStats, now: Duration) {
+    fn on_view(&mut self, saw_update: bool, sight: ViewStats, now: Duration) {
         if saw_update {
             let gap = self.updated.replace(now).map(|before| now.saturating_sub(before));
-            self.tally.update(gap, sight.visible_players);
+            self.measurements.update(gap, sight.visible_players);
         }
         if sight.is_waiting {
             // A dead bot gets no updates, so a gap over that time would mean nothing.
@@ -89,18 +89,18 @@ impl BotObserver for MeasuringObserver {
         }
     }
 
-    fn fault(&mut self, fault: ServerFault) {
-        self.tally.error(fault.rule, format!("{}, {}", self.name, fault.detail));
+    fn on_fault(&mut self, fault: ServerFault) {
+        self.measurements.error(fault.rule, format!("{}, {}", self.name, fault.detail));
     }
 
     fn error(&mut self, name: &str, detail: String) {
-        self.tally.error(name, detail);
+        self.measurements.error(name, detail);
     }
 
-    fn ended(&mut self, reason: &str) {
+    fn on_closed(&mut self, reason: &str) {
         self.is_server_away = reason == SERVER_AWAY;
         if !self.is_server_away {
-            self.tally.disconnect(reason);
+            self.measurements.disconnect(reason);
         }
     }
 }
@@ -152,7 +152,7 @@ mod tests {
         server.drain_output(&mut bytes);
         bot.receive(&bytes, NOW);
         assert_eq!(bot.stage(), BotStage::Closed);
-        let tally = bot.witness.tally.clone();
+        let tally = bot.observer.measurements.clone();
         let json = CrowdReport { dialect: String::new(), bots: 1, playing: 0, time: NOW, tally }.json();
         assert!(json.contains(r#""errors":{"greeting":1,"packet_reserved_byte":1}"#), "{json}");
         assert!(json.contains(r#""disconnects":{"1008 message_rate":1}"#), "{json}");

@@ -26,7 +26,7 @@ use crate::client::connection::ClientConnection;
 use crate::client::dial;
 use crate::client::outgoing::Outgoing;
 use crate::client::url::Url;
-use crate::connection::session::says_hello;
+use crate::connection::session::has_hello;
 use crate::game::GameInfo;
 pub use crate::game::bots::BotBehavior;
 use crate::game::bots::{Agent, BotSpec};
@@ -188,7 +188,7 @@ struct BotThread<'a> {
     shared: &'a CrowdState<'a>,
     poller: Poller,
     /// Bots that have not connected yet, the next one last.
-    coming: Vec<usize>,
+    unconnected: Vec<usize>,
     members: Vec<CrowdBot>,
     acted: Duration,
     buffer: Vec<u8>,
@@ -200,7 +200,7 @@ impl<'a> BotThread<'a> {
         Ok(BotThread {
             shared,
             poller: Poller::new()?,
-            coming: indexes,
+            unconnected: indexes,
             members: Vec::new(),
             acted: Duration::ZERO,
             buffer: vec![0; READ_BYTES],
@@ -227,20 +227,21 @@ impl<'a> BotThread<'a> {
         }
         let measured = self.now().min(ends).saturating_sub(begins);
         let away = self.members.iter_mut().filter(|member| member.returns.is_some());
-        away.for_each(|member| member.bot.witness.tally.disconnect(SERVER_AWAY));
+        away.for_each(|member| member.bot.observer.measurements.disconnect(SERVER_AWAY));
         // The measurement ends here: leaving is not part of the traffic of play.
         let mut reports = empty_reports(self.shared.plan, measured);
         for (member, played) in self.members.iter_mut().zip(played) {
             let report = &mut reports[member.dialect];
             report.bots += 1;
             report.playing += usize::from(played);
-            report.tally.merge(&member.bot.witness.tally);
-            report.tally.deeds.add(&member.bot.agent.take_deeds());
+            report.tally.merge(&member.bot.observer.measurements);
+            report.tally.stats.add(&member.bot.agent.take_stats());
         }
-        let before: Vec<_> = self.members.iter().map(|member| member.bot.witness.tally.all()).collect();
+        let before: Vec<_> =
+            self.members.iter().map(|member| member.bot.observer.measurements.all()).collect();
         self.leave()?;
         for (member, before) in self.members.iter().zip(before) {
-            reports[member.dialect].tally.count_since(before, &member.bot.witness.tally);
+            reports[member.dialect].tally.count_since(before, &member.bot.observer.measurements);
         }
         Ok(reports)
     }
@@ -259,7 +260,7 @@ impl<'a> BotThread<'a> {
     fn begins(&self) -> Option<Duration> {
         let CrowdState { plan, ready, begins_ms, .. } = self.shared;
         let all_here = ready.load(Ordering::Acquire) >= plan.count;
-        if self.coming.is_empty() && (all_here || self.now() > CONNECT_TIMEOUT) {
+        if self.unconnected.is_empty() && (all_here || self.now() > CONNECT_TIMEOUT) {
             let begins = (self.now() + WARMUP_TIME).as_millis() as u64;
             let _ = begins_ms.compare_exchange(UNSET, begins, Ordering::AcqRel, Ordering::Acquire);
         }
@@ -270,12 +271,12 @@ impl<'a> BotThread<'a> {
     /// Connects some bots, reads all that has arrived, and lets bots act when it is time.
     fn turn(&mut self) -> io::Result<()> {
         for _ in 0..DIALS_AT_ONCE {
-            if let Some(index) = self.coming.pop() {
+            if let Some(index) = self.unconnected.pop() {
                 self.dial(index)?;
             }
         }
         let next = self.acted + ACT_EVERY;
-        let wait = if self.coming.is_empty() { next.saturating_sub(self.now()) } else { Duration::ZERO };
+        let wait = if self.unconnected.is_empty() { next.saturating_sub(self.now()) } else { Duration::ZERO };
         self.receive(wait)?;
         if self.now() >= next {
             self.acted = self.now();
@@ -293,7 +294,8 @@ impl<'a> BotThread<'a> {
         let number = plan.dialect(index);
         let dialect = Arc::clone(&plan.dialects[number]);
         let url = plan.url.clone().with_dialect_path(plan.game.paths, dialect.name());
-        let link = ClientConnection::new(&url.authority(), &url.target, says_hello(&dialect), dial::keys());
+        let link =
+            ClientConnection::new(&url.authority(), &url.target, has_hello(&dialect), dial::random_keys());
         let Some(agent) = plan.agent(index, &self.shared.worlds) else {
             return Err(ErrorKind::Unsupported.into());
         };
@@ -307,7 +309,7 @@ impl<'a> BotThread<'a> {
             is_ready: false,
             is_over: false,
         };
-        match dial::dial(*to, plan.source.as_ref().map(|source| source.address(index))) {
+        match dial::connect(*to, plan.source.as_ref().map(|source| source.address(index))) {
             Ok(stream) => {
                 let stream = Arc::new(stream);
                 self.poller.add(&stream, self.members.len())?;
@@ -330,14 +332,14 @@ impl<'a> BotThread<'a> {
             let Some((_, until)) = member.returns.take() else { continue };
             let dialect = Arc::clone(&plan.dialects[member.dialect]);
             let Some(agent) = plan.agent(member.index, &self.shared.worlds) else { continue };
-            match dial::dial(*to, plan.source.as_ref().map(|source| source.address(member.index))) {
+            match dial::connect(*to, plan.source.as_ref().map(|source| source.address(member.index))) {
                 Ok(stream) => {
                     let url = plan.url.clone().with_dialect_path(plan.game.paths, dialect.name());
                     let link = ClientConnection::new(
                         &url.authority(),
                         &url.target,
-                        says_hello(&dialect),
-                        dial::keys(),
+                        has_hello(&dialect),
+                        dial::random_keys(),
                     );
                     let stream = Arc::new(stream);
                     self.poller.add(&stream, at)?;
@@ -399,7 +401,7 @@ impl CrowdBot {
         }
         if self.bot.stage() == BotStage::Closed {
             self.stream = None;
-            if std::mem::take(&mut self.bot.witness.is_server_away) {
+            if std::mem::take(&mut self.bot.observer.is_server_away) {
                 let now = shared.started.elapsed();
                 self.returns = Some((now + RETURN_EVERY, now + RETURN_TIME));
             } else if !self.is_over && self.returns.is_none() {
@@ -415,7 +417,7 @@ impl CrowdBot {
 
     /// The server does not come back.
     fn give_up(&mut self, shared: &CrowdState<'_>) {
-        self.bot.witness.tally.disconnect(SERVER_AWAY);
+        self.bot.observer.measurements.disconnect(SERVER_AWAY);
         self.flush(shared);
     }
 

@@ -82,7 +82,7 @@ pub struct Measurements {
     /// Updates from the server.
     pub updates: u64,
     /// The player's deeds and losses.
-    pub deeds: BotStats,
+    pub stats: BotStats,
     /// Connections made after the server had ended the one before because it stopped.
     pub returns: u64,
     errors: BTreeMap<String, Errors>,
@@ -108,7 +108,7 @@ impl Measurements {
             all_in: 0,
             all_out: 0,
             updates: 0,
-            deeds: BotStats::default(),
+            stats: BotStats::default(),
             returns: 0,
             errors: BTreeMap::new(),
             disconnects: BTreeMap::new(),
@@ -187,7 +187,7 @@ impl Measurements {
         self.all_in += other.all_in;
         self.all_out += other.all_out;
         self.updates += other.updates;
-        self.deeds.add(&other.deeds);
+        self.stats.add(&other.stats);
         self.returns += other.returns;
         for (name, errors) in &other.errors {
             let mine = self.errors.entry(name.clone()).or_default();
@@ -242,12 +242,12 @@ impl CrowdReport {
     }
 
     /// How connections ended before the bots wanted it, with the count of each.
-    pub fn endings(&self) -> &BTreeMap<String, u64> {
+    pub fn disconnects_by_reason(&self) -> &BTreeMap<String, u64> {
         &self.tally.disconnects
     }
 
     /// Whether the run succeeded: every bot came to play, no error, no disconnect.
-    pub fn is_well(&self) -> bool {
+    pub fn passed(&self) -> bool {
         self.playing == self.bots && self.errors() == 0 && self.disconnects() == 0
     }
 
@@ -301,7 +301,7 @@ impl CrowdReport {
         if self.tally.returns > 0 {
             line["returns"] = self.tally.returns.into();
         }
-        for (name, _, count) in &self.tally.deeds.0 {
+        for (name, _, count) in &self.tally.stats.0 {
             line[*name] = (*count).into();
         }
         line.to_string()
@@ -323,7 +323,7 @@ impl fmt::Display for CrowdReport {
             tally.messages_in, tally.updates, tally.messages_out
         )?;
         writeln!(out, "  in view       {} (median of other players)", self.in_view())?;
-        let lines = tally.deeds.0.chunks(5).filter(|deeds| deeds.iter().any(|(.., count)| *count > 0));
+        let lines = tally.stats.0.chunks(5).filter(|deeds| deeds.iter().any(|(.., count)| *count > 0));
         for (line, deeds) in lines.enumerate() {
             let deeds: Vec<String> =
                 deeds.iter().map(|(_, words, count)| format!("{words} {count}")).collect();
@@ -383,14 +383,14 @@ mod tests {
     fn two_tallies_are_added_and_printed() {
         let (mut one, mut two) = (Measurements::new(), Measurements::new());
         one.bytes_in = 400;
-        one.deeds = BotStats(vec![("hits", "hits", 3), ("kills", "players killed", 0)]);
-        two.deeds = BotStats(vec![("hits", "hits", 1), ("kills", "players killed", 2)]);
+        one.stats = BotStats(vec![("hits", "hits", 3), ("kills", "players killed", 0)]);
+        two.stats = BotStats(vec![("hits", "hits", 1), ("kills", "players killed", 2)]);
         two.bytes_in = 600;
         (0..5).for_each(|number| two.error("too_fast", format!("player {number}")));
         two.disconnect("1008 message_rate");
         one.merge(&two);
         let report = report(one);
-        assert!(!report.is_well());
+        assert!(!report.passed());
         let text = report.to_string();
         assert!(text.contains("50 bytes/s in") && text.contains("too_fast 5"), "{text}");
         assert!(text.contains("\"1008 message_rate\" 1"), "{text}");

@@ -33,7 +33,7 @@ const POLL_INTERVAL: Duration = Duration::from_millis(2);
 /// Time that all have to come for the first time.
 const COMING_TIME: Duration = Duration::from_secs(10);
 /// Time that a client waits for its player.
-const PATIENCE: Duration = Duration::from_secs(5);
+const PLAYER_TIMEOUT: Duration = Duration::from_secs(5);
 
 /// The plan of a run.
 #[derive(Debug, Clone)]
@@ -67,13 +67,13 @@ pub struct ResumeReport {
     /// Clients that died, and began again.
     pub died: u64,
     /// Clients that have the player of another one, at the end.
-    pub doubled: usize,
+    pub duplicates: usize,
 }
 
 impl ResumeReport {
     /// Whether all got what is theirs.
-    pub fn is_well(&self) -> bool {
-        self.lost == 0 && self.unanswered.is_empty() && self.doubled == 0 && self.returns > 0
+    pub fn passed(&self) -> bool {
+        self.lost == 0 && self.unanswered.is_empty() && self.duplicates == 0 && self.returns > 0
     }
 
     /// The time within which this share of the clients had its player, ms.
@@ -86,7 +86,7 @@ impl ResumeReport {
 
     /// As a line of JSON.
     pub fn json(&self) -> String {
-        let ResumeReport { came, returns, lost, died, doubled, .. } = self;
+        let ResumeReport { came, returns, lost, died, duplicates: doubled, .. } = self;
         let line = serde_json::json!({
             "came": came, "returns": returns, "same": self.same.len(), "lost": lost,
             "unanswered": self.unanswered.len(), "died": died, "doubled": doubled,
@@ -97,7 +97,7 @@ impl ResumeReport {
 
     /// As text for people.
     pub fn text(&self) -> String {
-        let ResumeReport { came, returns, lost, died, doubled, .. } = self;
+        let ResumeReport { came, returns, lost, died, duplicates: doubled, .. } = self;
         let mut text = format!(
             "{came} clients came; {returns} returns: {} to their own player, {lost} to another, {} to none; \
              {died} died meanwhile, {doubled} have the player of another\nback within {:.1} ms (p50), {:.1} ms \
@@ -150,14 +150,14 @@ pub fn run(plan: &Plan) -> io::Result<ResumeReport> {
     let client = |_| ResumingClient { player: None, line: None, older: None };
     let mut crowd = ResumeTest {
         plan,
-        to: misbehavior::local(&plan.url)?,
+        to: misbehavior::check_local(&plan.url)?,
         dialect: native(),
         clients: (0..plan.count).map(client).collect(),
         done: ResumeReport::default(),
     };
     for index in 0..plan.count {
         crowd.connect(index, true)?;
-        crowd.look()?;
+        crowd.poll_all()?;
     }
     crowd.poll_until(Instant::now() + COMING_TIME, ResumeTest::are_settled)?;
     crowd.done.came = crowd.clients.iter().filter(|client| client.player.is_some()).count();
@@ -165,21 +165,21 @@ pub fn run(plan: &Plan) -> io::Result<ResumeReport> {
     while began.elapsed() < plan.time {
         let due = (f64::from(plan.per_second) * began.elapsed().as_secs_f64()) as u64;
         while crowd.done.returns < due && crowd.is_next_settled() {
-            crowd.come_back(crowd.done.returns as usize)?;
+            crowd.drop_and_resume(crowd.done.returns as usize)?;
         }
-        crowd.look()?;
+        crowd.poll_all()?;
     }
-    crowd.poll_until(Instant::now() + PATIENCE, ResumeTest::are_settled)?;
+    crowd.poll_until(Instant::now() + PLAYER_TIMEOUT, ResumeTest::are_settled)?;
     crowd.end()
 }
 
 impl ResumeTest<'_> {
     fn connect(&mut self, index: usize, is_first: bool) -> io::Result<()> {
         let Plan { url, source, .. } = self.plan;
-        let stream = dial::dial(self.to, Some(source.nth(index)))?;
+        let stream = dial::connect(self.to, Some(source.group_address(index)))?;
         let sign = if url.target.contains('?') { '&' } else { '?' };
         let target = format!("{}{sign}inspect_key={:032x}", url.target, index + 1);
-        let mut link = ClientConnection::new(&url.authority(), &target, true, dial::keys());
+        let mut link = ClientConnection::new(&url.authority(), &target, true, dial::random_keys());
         let mut unsent = Outgoing::default();
         link.drain_output(unsent.bytes());
         let since = Instant::now();
@@ -189,7 +189,7 @@ impl ResumeTest<'_> {
     }
 
     /// The next client in turn loses its connection and comes back.
-    fn come_back(&mut self, number: usize) -> io::Result<()> {
+    fn drop_and_resume(&mut self, number: usize) -> io::Result<()> {
         let index = number % self.plan.count;
         let client = &mut self.clients[index];
         client.older = None;
@@ -220,13 +220,13 @@ impl ResumeTest<'_> {
 
     fn poll_until(&mut self, deadline: Instant, is_done: impl Fn(&Self) -> bool) -> io::Result<()> {
         while Instant::now() < deadline && !is_done(self) {
-            self.look()?;
+            self.poll_all()?;
         }
         Ok(())
     }
 
     /// All clients read what has arrived, and send what they have to say.
-    fn look(&mut self) -> io::Result<()> {
+    fn poll_all(&mut self) -> io::Result<()> {
         let lines = self.clients.iter().filter_map(|client| client.line.as_ref());
         let sockets: Vec<_> = lines.map(|line| PollInterest::readable(&line.stream)).collect();
         let mut ready = os::poll(&sockets, POLL_INTERVAL)?.into_iter();
@@ -240,7 +240,7 @@ impl ResumeTest<'_> {
                 client.line = None;
                 continue;
             }
-            if !line.is_settled && line.since.elapsed() > PATIENCE {
+            if !line.is_settled && line.since.elapsed() > PLAYER_TIMEOUT {
                 line.give_up("no answer", &mut self.done);
             }
         }
@@ -251,12 +251,12 @@ impl ResumeTest<'_> {
     fn end(mut self) -> io::Result<ResumeReport> {
         let players: Vec<u16> = self.clients.iter().filter_map(|client| client.player).collect();
         let distinct: BTreeSet<u16> = players.iter().copied().collect();
-        self.done.doubled = players.len() - distinct.len();
+        self.done.duplicates = players.len() - distinct.len();
         for line in self.clients.iter_mut().filter_map(|client| client.line.as_mut()) {
             line.is_settled = true;
             line.link.close();
         }
-        self.look()?;
+        self.poll_all()?;
         Ok(self.done)
     }
 }

@@ -17,11 +17,11 @@ pub struct BotChecker {
 }
 
 impl BotObserver for BotChecker {
-    fn sees(&mut self, _: bool, _: ViewStats, _: Duration) {
+    fn on_view(&mut self, _: bool, _: ViewStats, _: Duration) {
         self.messages += 1;
     }
 
-    fn fault(&mut self, fault: ServerFault) {
+    fn on_fault(&mut self, fault: ServerFault) {
         self.faults.push((fault.rule.to_owned(), fault.detail));
     }
 
@@ -29,7 +29,7 @@ impl BotObserver for BotChecker {
         self.faults.push(("garbled".to_owned(), format!("{name}: {detail}")));
     }
 
-    fn ended(&mut self, reason: &str) {
+    fn on_closed(&mut self, reason: &str) {
         self.ending = Some(reason.to_owned());
     }
 }

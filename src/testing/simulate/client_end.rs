@@ -34,13 +34,13 @@ pub enum ClientKind {
 /// See the [module](self).
 pub struct ClientEnd {
     /// Its connection.
-    pub wire: Arc<VirtualTcp>,
+    pub tcp: Arc<VirtualTcp>,
     /// Its kind.
-    pub who: ClientKind,
+    pub kind: ClientKind,
     /// Whether it had network faults for which the server may close it.
-    pub is_troubled: bool,
+    pub has_network_fault: bool,
     /// It neither reads nor writes any more.
-    pub is_gone: bool,
+    pub has_finished: bool,
     /// Another connection of the same client begins, as if its tab was copied.
     pub should_reconnect: bool,
     /// When its connection is cut, if the client has a key with which it can come back.
@@ -62,10 +62,10 @@ impl ClientEnd {
             now + dice.between(Duration::from_secs(least), Duration::from_secs(most))
         };
         ClientEnd {
-            wire,
-            who,
-            is_troubled: false,
-            is_gone: false,
+            tcp: wire,
+            kind: who,
+            has_network_fault: false,
+            has_finished: false,
             should_reconnect: false,
             cut_at: None,
             out,
@@ -88,7 +88,7 @@ impl ClientEnd {
     /// # Errors
     /// The bot received something that breaks a rule.
     pub fn step(&mut self, now: Duration, counts: &mut SimulationCounts) -> Result<(), InvariantFailure> {
-        if self.is_gone {
+        if self.has_finished {
             return Ok(());
         }
         if now >= self.next_trouble {
@@ -97,10 +97,10 @@ impl ClientEnd {
         }
         self.read(now, counts)?;
         self.act(now, counts);
-        if let ClientKind::Bot(bot) = &mut self.who {
+        if let ClientKind::Bot(bot) = &mut self.kind {
             bot.drain_output(&mut self.out);
         }
-        let taken = self.wire.write(&self.out);
+        let taken = self.tcp.write(&self.out);
         self.out.drain(..taken);
         self.collect_faults(counts)
     }
@@ -115,54 +115,54 @@ impl ClientEnd {
         if now < self.acts {
             return;
         }
-        match &mut self.who {
+        match &mut self.kind {
             ClientKind::Bot(bot) => {
                 self.acts = now + ACT_EVERY;
                 bot.act(now);
                 if self.cut_at.is_some_and(|at| now >= at) && bot.stage() == BotStage::Playing {
                     self.cut_at = None;
-                    return self.cut(counts);
+                    return self.disconnect(counts);
                 }
                 if now >= self.leaves && !std::mem::replace(&mut self.is_leaving, true) {
                     counts.add("left with a close frame");
                     bot.leave();
                 }
                 if bot.stage() == BotStage::Closed {
-                    self.go();
+                    self.finish();
                 }
             }
             ClientKind::Hostile(hostile) => {
                 if hostile.act(now, &mut self.out) || now >= self.leaves {
-                    self.go();
+                    self.finish();
                 }
             }
         }
     }
 
     /// Cuts the connection in one of the ways in which clients lose theirs.
-    fn cut(&mut self, counts: &mut SimulationCounts) {
+    fn disconnect(&mut self, counts: &mut SimulationCounts) {
         match self.dice.below(6) {
             0 | 1 => {
                 counts.add("cut: without a close frame");
-                self.is_gone = true;
-                if self.dice.below(2) == 0 { self.wire.end() } else { self.wire.close() }
+                self.has_finished = true;
+                if self.dice.below(2) == 0 { self.tcp.end() } else { self.tcp.close() }
             }
             2 => {
                 counts.add("cut: vanished");
-                self.is_gone = true;
-                self.wire.disappear(false);
+                self.has_finished = true;
+                self.tcp.disappear(false);
             }
             3 => {
                 counts.add("cut: half open");
-                self.is_gone = true;
-                self.wire.disappear(true);
+                self.has_finished = true;
+                self.tcp.disappear(true);
             }
             4 => {
                 counts.add("cut: closed with 1001");
-                if let ClientKind::Bot(bot) = &mut self.who {
+                if let ClientKind::Bot(bot) = &mut self.kind {
                     bot.close_going_away();
                 }
-                self.go();
+                self.finish();
             }
             _ => {
                 counts.add("cut: by a second connection");
@@ -171,59 +171,59 @@ impl ClientEnd {
         }
     }
 
-    fn go(&mut self) {
-        if let ClientKind::Bot(bot) = &mut self.who {
+    fn finish(&mut self) {
+        if let ClientKind::Bot(bot) = &mut self.kind {
             bot.drain_output(&mut self.out);
         }
-        self.wire.write(&self.out);
-        self.is_gone = true;
-        self.wire.close();
+        self.tcp.write(&self.out);
+        self.has_finished = true;
+        self.tcp.close();
     }
 
     /// Its connection delays bytes so much that the server may close it.
-    pub fn trouble(&mut self) {
-        self.is_troubled = true;
-        if let ClientKind::Bot(bot) = &mut self.who {
-            bot.agent.excuse(Tolerance::Network);
+    pub fn cause_stall(&mut self) {
+        self.has_network_fault = true;
+        if let ClientKind::Bot(bot) = &mut self.kind {
+            bot.agent.tolerate(Tolerance::Network);
         }
     }
 
     fn start_network_fault(&mut self, now: Duration, counts: &mut SimulationCounts) {
         let what = self.dice.below(10);
-        if what >= 6 || matches!(self.who, ClientKind::Hostile(_)) && what >= 3 {
+        if what >= 6 || matches!(self.kind, ClientKind::Hostile(_)) && what >= 3 {
             return;
         }
-        self.trouble();
+        self.cause_stall();
         match what {
             0 | 1 => {
                 counts.add("line stalled");
                 let time = self.dice.between(Duration::from_millis(200), Duration::from_secs(7));
-                self.wire.stall(now + time);
+                self.tcp.stall_until(now + time);
             }
             2 => {
                 counts.add("slow reader");
                 self.slow_until = now + self.dice.between(Duration::from_secs(2), Duration::from_secs(12));
-                self.wire.set_buffer(SLOW_BUFFER_BYTES);
+                self.tcp.set_buffer(SLOW_BUFFER_BYTES);
             }
             3 => {
                 counts.add("vanished");
                 // With small buffers the server's sends block; with large ones it only notices
                 // silence.
                 if self.dice.below(2) == 0 {
-                    self.wire.set_buffer(SLOW_BUFFER_BYTES);
+                    self.tcp.set_buffer(SLOW_BUFFER_BYTES);
                 }
-                self.wire.disappear(false);
-                self.is_gone = true;
+                self.tcp.disappear(false);
+                self.has_finished = true;
             }
             4 => {
                 counts.add("half open");
-                self.wire.disappear(true);
-                self.is_gone = true;
+                self.tcp.disappear(true);
+                self.has_finished = true;
             }
             _ => {
                 counts.add("left without a close frame");
-                self.is_gone = true;
-                if self.dice.below(2) == 0 { self.wire.end() } else { self.wire.close() }
+                self.has_finished = true;
+                if self.dice.below(2) == 0 { self.tcp.end() } else { self.tcp.close() }
             }
         }
     }
@@ -232,7 +232,7 @@ impl ClientEnd {
         let is_slow = now < self.slow_until;
         if !is_slow && self.slow_until > Duration::ZERO {
             self.slow_until = Duration::ZERO;
-            self.wire.set_buffer(BUFFER_BYTES);
+            self.tcp.set_buffer(BUFFER_BYTES);
         }
         if is_slow {
             let most = self.dice.below(SLOW_BYTES) as usize;
@@ -261,30 +261,30 @@ impl ClientEnd {
 
     /// Returns whether there were any bytes.
     fn read_once(&mut self, most: usize, now: Duration) -> Result<bool, InvariantFailure> {
-        if self.is_gone {
+        if self.has_finished {
             return Ok(false);
         }
-        let read = self.wire.read(most);
-        if let Some(place) = self.wire.mismatch() {
+        let read = self.tcp.read(most);
+        if let Some(place) = self.tcp.mismatch() {
             let detail = format!("received byte {place} differs from the queued one");
             return Err(InvariantFailure::new("every queued byte arrives once and in order", detail));
         }
-        match (&mut self.who, read) {
+        match (&mut self.kind, read) {
             (_, ReadResult::Nothing) => return Ok(false),
             (ClientKind::Bot(bot), ReadResult::Bytes(bytes)) => bot.receive(&bytes, now),
             (ClientKind::Hostile(hostile), ReadResult::Bytes(_)) => hostile.on_received(now),
             (ClientKind::Bot(bot), ReadResult::End) => {
                 bot.receive_eof(None, now);
-                self.go();
+                self.finish();
                 return Ok(false);
             }
             (ClientKind::Bot(bot), ReadResult::Reset) => {
                 bot.receive_eof(Some("reset"), now);
-                self.go();
+                self.finish();
                 return Ok(false);
             }
             (ClientKind::Hostile(_), ReadResult::End | ReadResult::Reset) => {
-                self.go();
+                self.finish();
                 return Ok(false);
             }
         }
@@ -293,9 +293,9 @@ impl ClientEnd {
 
     /// The faults that the bot found.
     fn collect_faults(&mut self, counts: &mut SimulationCounts) -> Result<(), InvariantFailure> {
-        let ClientKind::Bot(bot) = &mut self.who else { return Ok(()) };
-        counts.messages += std::mem::take(&mut bot.witness.messages);
-        match bot.witness.faults.first() {
+        let ClientKind::Bot(bot) = &mut self.kind else { return Ok(()) };
+        counts.messages += std::mem::take(&mut bot.observer.messages);
+        match bot.observer.faults.first() {
             Some((rule, detail)) => {
                 Err(InvariantFailure::new(rule, format!("{}: {detail}", bot.agent.name())))
             }
@@ -304,15 +304,15 @@ impl ClientEnd {
     }
 
     /// The bot, if it follows in lockstep.
-    pub fn peer(&mut self) -> Option<&mut LockstepBot> {
-        let ClientKind::Bot(bot) = &mut self.who else { return None };
+    pub fn lockstep_bot(&mut self) -> Option<&mut LockstepBot> {
+        let ClientKind::Bot(bot) = &mut self.kind else { return None };
         (&mut *bot.agent as &mut dyn Any).downcast_mut()
     }
 
     /// The checking bot, if it is one and still reads.
     pub fn bot(&self) -> Option<&SimCheckingBot> {
-        match &self.who {
-            ClientKind::Bot(bot) if !self.is_gone => Some(bot),
+        match &self.kind {
+            ClientKind::Bot(bot) if !self.has_finished => Some(bot),
             _ => None,
         }
     }

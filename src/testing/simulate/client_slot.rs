@@ -14,12 +14,12 @@ use super::counts::SimulationCounts;
 use super::failure::InvariantFailure;
 use super::lockstep_bot::{self, LockstepBot};
 use super::misbehaving_client::{MisbehavingClient, SimMisbehavior};
-use super::plan::LONGEST_ABSENCE;
+use super::plan::MAX_ABSENCE;
 use super::sim_server::{SimServer, UpdatedClient};
 use super::virtual_tcp::VirtualTcp;
 use crate::client::bots::Bot;
 use crate::client::connection::{ClientConnection, ConnectionKeys};
-use crate::connection::session::says_hello;
+use crate::connection::session::has_hello;
 use crate::game::BotRng;
 use crate::game::bots::{Agent, BotBehavior, BotSpec, ClientVariant, Tolerance};
 use crate::game::lockstep_packets::has_lockstep;
@@ -136,8 +136,8 @@ impl ClientSlot {
         }
         let most = match self.dice.below(10) {
             0..=5 => Duration::from_secs(2),
-            6..=8 => LONGEST_ABSENCE / 2,
-            _ => LONGEST_ABSENCE * 3 / 2,
+            6..=8 => MAX_ABSENCE / 2,
+            _ => MAX_ABSENCE * 3 / 2,
         };
         self.next = self.next.max(now + self.dice.between(Duration::ZERO, most));
     }
@@ -225,7 +225,7 @@ impl ClientSlot {
             counts.add(if is_json { "bot: json" } else { "bot: msgpack" });
             let mut bot = self.bot(host, dialect, &visit)?;
             if is_resume {
-                bot.agent.excuse(Tolerance::Resumed);
+                bot.agent.tolerate(Tolerance::Resumed);
             }
             (ClientKind::Bot(Box::new(bot)), Vec::new())
         };
@@ -238,7 +238,7 @@ impl ClientSlot {
             client_end.schedule_disconnect(now);
         }
         if host.net.is_some() {
-            client_end.trouble();
+            client_end.cause_stall();
         }
         if is_resume {
             self.sessions.iter_mut().for_each(|session| session.is_followed = true);
@@ -310,7 +310,7 @@ impl ClientSlot {
         visit: &ClientVisit,
     ) -> Result<SimCheckingBot, InvariantFailure> {
         let keys = ConnectionKeys { upgrade: [7; 16], mask: || [1, 2, 3, 4] };
-        let link = ClientConnection::new("localhost:3000", &visit.target, says_hello(&dialect), keys);
+        let link = ClientConnection::new("localhost:3000", &visit.target, has_hello(&dialect), keys);
         let seed = self.dice.bits();
         let (count, crowd_seed) = self.crowd;
         let (manner, count) = match self.dice.below(WALKER_ONE_IN.0) {
@@ -333,7 +333,7 @@ impl ClientSlot {
         let Some(mut agent): Option<Box<dyn Agent>> = (host.game.about.bot_hooks.agent)(&part) else {
             return Err(InvariantFailure::new("the game has bots", host.game.about.name));
         };
-        agent.excuse(Tolerance::SharedAddress);
+        agent.tolerate(Tolerance::SharedAddress);
         if let Some(kind) = lockstep {
             agent = Box::new(LockstepBot::new(host.game.about, part, agent, kind, host.planted));
         }

@@ -27,12 +27,12 @@ pub struct ConnectionPair {
     client_end: Option<ClientEnd>,
     connection: Option<SimConnection>,
     spoken: ClientVariant,
-    parting: Option<LostConnection>,
+    lost: Option<LostConnection>,
     has_parted: bool,
     /// Marks that the client was told over earlier connections.
     received_hashes: BTreeSet<u32>,
     /// How far the world of its client in lockstep was behind the room's since it was changed, in ticks.
-    lag: u32,
+    ticks_behind: u32,
     /// Whether its client has begun another connection with the same key.
     pub is_followed: bool,
 }
@@ -45,16 +45,16 @@ impl ConnectionPair {
         told: BTreeSet<u32>,
         (host, counts): (&mut SimServer, &mut SimulationCounts),
     ) -> ConnectionPair {
-        let wire: &Arc<VirtualTcp> = &client_end.wire;
+        let wire: &Arc<VirtualTcp> = &client_end.tcp;
         let connection = SimConnection::accept(address, wire, seed, host, counts);
         ConnectionPair {
             connection,
             client_end: Some(client_end),
             spoken,
-            parting: None,
+            lost: None,
             has_parted: false,
             received_hashes: told,
-            lag: 0,
+            ticks_behind: 0,
             is_followed: false,
         }
     }
@@ -71,8 +71,8 @@ impl ConnectionPair {
         let now = host.clock.now();
         let got_operator_gift = self.client().is_some_and(|client| host.granted.contains(&client));
         if let Some(client_end) = &mut self.client_end {
-            if let (ClientKind::Bot(bot), true) = (&mut client_end.who, got_operator_gift) {
-                bot.agent.excuse(Tolerance::OperatorGift);
+            if let (ClientKind::Bot(bot), true) = (&mut client_end.kind, got_operator_gift) {
+                bot.agent.tolerate(Tolerance::OperatorGift);
             }
             client_end.step(now, counts)?;
             self.part();
@@ -91,45 +91,45 @@ impl ConnectionPair {
         counts: &mut SimulationCounts,
     ) -> Result<(), InvariantFailure> {
         let (client, binds) = (self.client(), self.must_be_reported(host.tick_hz));
-        let Some(peer) = self.client_end.as_mut().and_then(ClientEnd::peer) else { return Ok(()) };
+        let Some(peer) = self.client_end.as_mut().and_then(ClientEnd::lockstep_bot) else { return Ok(()) };
         let worlds = &mut host.worlds;
         if let Some(client) =
             client.filter(|id| peer.kind == LockstepBehavior::FalseChecksums && !worlds.has_changed(*id))
         {
             counts.add("hostile: false checksums");
-            worlds.changes(client, 0);
+            worlds.mark_changed(client, 0);
         }
         let seen = peer.take_observations();
         let newest = worlds.newest(&peer.epoch).unwrap_or_default();
         if let Some(Observation::World(tick, _)) =
             seen.iter().rfind(|one| matches!(one, Observation::World(..)))
         {
-            self.lag = self.lag.max(newest.saturating_sub(*tick));
+            self.ticks_behind = self.ticks_behind.max(newest.saturating_sub(*tick));
         }
         for one in seen {
             match one {
                 Observation::World(tick, checksum) => {
                     counts.add("lockstep: ticks");
                     if let Some(checksum) = checksum
-                        && worlds.holds(&peer.epoch, tick, checksum)?
+                        && worlds.compare(&peer.epoch, tick, checksum)?
                     {
                         counts.add("lockstep: worlds compared");
                     }
                 }
                 Observation::Corrupted(tick) => {
-                    self.lag = 0;
+                    self.ticks_behind = 0;
                     counts.add("lockstep: worlds changed");
-                    client.into_iter().for_each(|client| worlds.changes(client, tick));
+                    client.into_iter().for_each(|client| worlds.mark_changed(client, tick));
                 }
                 Observation::Restored(last) => {
                     client.into_iter().for_each(|client| worlds.mark_restored(client, last))
                 }
                 Observation::Report(report) => {
                     counts.add("lockstep: reports");
-                    worlds.reported(&peer.epoch, &report)?;
+                    worlds.check_report(&peer.epoch, &report)?;
                 }
                 Observation::Named => counts.add("lockstep: changed fields named"),
-                Observation::Unnamed(tick) if binds && self.lag <= host.tick_hz / 2 => {
+                Observation::Unnamed(tick) if binds && self.ticks_behind <= host.tick_hz / 2 => {
                     let rule = "a changed field is named within two intervals, and the world comes back";
                     return Err(InvariantFailure::new(rule, format!("tick {tick}")));
                 }
@@ -146,27 +146,27 @@ impl ConnectionPair {
         let Some(rules) = talk.map(|talk| talk.client.room.lockstep.rules()) else { return false };
         rules.checksum_ticks >= tick_hz
             && rules.snapshot_ticks >= 2 * tick_hz
-            && self.client_end.as_ref().is_some_and(|client_end| !client_end.is_troubled)
+            && self.client_end.as_ref().is_some_and(|client_end| !client_end.has_network_fault)
     }
 
     /// Notes that the client has lost its connection, or wants another one besides.
     fn part(&mut self) {
         let Some(client_end) = &self.client_end else { return };
-        if self.has_parted || !client_end.is_gone && !client_end.should_reconnect {
+        if self.has_parted || !client_end.has_finished && !client_end.should_reconnect {
             return;
         }
         self.has_parted = true;
         let mut marks = BTreeSet::new();
-        if let (ClientKind::Bot(bot), true) = (&client_end.who, client_end.is_gone) {
+        if let (ClientKind::Bot(bot), true) = (&client_end.kind, client_end.has_finished) {
             marks.extend(bot.agent.reliable_hashes());
             marks.append(&mut self.received_hashes.clone());
         }
-        self.parting = Some(LostConnection { marks });
+        self.lost = Some(LostConnection { marks });
     }
 
     /// Whether its client has just lost the connection, or wants another one besides.
     pub fn take_parting(&mut self) -> Option<LostConnection> {
-        self.parting.take()
+        self.lost.take()
     }
 
     /// Whether both ends are over.
@@ -182,8 +182,8 @@ impl ConnectionPair {
     /// The client disconnects: a bot with a close frame, other clients without.
     pub fn leave(&mut self) {
         let Some(client_end) = &mut self.client_end else { return };
-        match client_end.who {
-            ClientKind::Bot(_) if !client_end.is_gone => client_end.leave(),
+        match client_end.kind {
+            ClientKind::Bot(_) if !client_end.has_finished => client_end.leave(),
             _ => self.close(),
         }
     }
@@ -191,15 +191,15 @@ impl ConnectionPair {
     /// The client closes its socket.
     pub fn close(&mut self) {
         if let Some(client_end) = &mut self.client_end {
-            client_end.is_gone = true;
-            client_end.wire.close();
+            client_end.has_finished = true;
+            client_end.tcp.close();
         }
     }
 
     /// Plants a fault on its connection.
     pub fn lose_bytes(&self) {
         if let Some(client_end) = self.client_end.as_ref().filter(|_| self.client().is_some()) {
-            client_end.wire.lose_next();
+            client_end.tcp.lose_next();
         }
     }
 
@@ -214,9 +214,9 @@ impl ConnectionPair {
         if client_end.bot().is_none() {
             return Ok(false);
         }
-        client_end.wire.deliver_now();
+        client_end.tcp.deliver_now();
         client_end.read_all(now)?;
-        let missing = client_end.wire.missing();
+        let missing = client_end.tcp.missing();
         let Some(bot) = client_end.bot() else { return Ok(false) };
         if missing > 0 {
             let detail = format!("{missing} queued bytes are lost");
@@ -265,24 +265,25 @@ impl ConnectionPair {
         {
             self.check_ending(ending)?;
         }
-        let Some(client_end) = self.client_end.as_mut().filter(|client_end| is_over && client_end.is_gone)
+        let Some(client_end) =
+            self.client_end.as_mut().filter(|client_end| is_over && client_end.has_finished)
         else {
             return Ok(());
         };
-        counts.more("partial sends", client_end.wire.partial_sends());
+        counts.add_many("partial sends", client_end.tcp.partial_sends());
         if host.net.is_some() {
-            let segments = client_end.wire.segments();
-            counts.more("segments", segments.segments);
-            counts.more("segments lost", segments.losses);
-            counts.more("segments that stalled their connection", segments.stalls);
+            let segments = client_end.tcp.segments();
+            counts.add_many("segments", segments.segments);
+            counts.add_many("segments lost", segments.losses);
+            counts.add_many("segments that stalled their connection", segments.stalls);
         }
-        if let Some(peer) = client_end.peer() {
+        if let Some(peer) = client_end.lockstep_bot() {
             let [syncs, checksums] = peer.counts();
-            counts.more("lockstep: snapshots", syncs);
-            counts.more("lockstep: checksums", checksums);
+            counts.add_many("lockstep: snapshots", syncs);
+            counts.add_many("lockstep: checksums", checksums);
         }
-        if let ClientKind::Bot(bot) = &mut client_end.who {
-            counts.deeds.add(&bot.agent.take_deeds());
+        if let ClientKind::Bot(bot) = &mut client_end.kind {
+            counts.deeds.add(&bot.agent.take_stats());
         }
         self.client_end = None;
         Ok(())
@@ -291,20 +292,20 @@ impl ConnectionPair {
     /// Checks that the server closed no client that broke no rule and had no network faults.
     fn check_ending(&self, ending: &DisconnectReason) -> Result<(), InvariantFailure> {
         let Some(client_end) = &self.client_end else { return Ok(()) };
-        let is_lawful = match &client_end.who {
+        let is_lawful = match &client_end.kind {
             ClientKind::Bot(_) => true,
-            ClientKind::Hostile(hostile) => hostile.kind.is_lawful(),
+            ClientKind::Hostile(hostile) => hostile.kind.breaks_no_rule(),
         };
         let by_operator = [CloseReason::Kicked, CloseReason::Banned, CloseReason::GoingAway];
         let by_trouble = [CloseReason::SlowClient, CloseReason::IdleTimeout, CloseReason::HelloLate];
         let is_right = match ending {
             DisconnectReason::PeerClosed(_) | DisconnectReason::PeerLost => true,
             // A stalled connection delivers at once what was within the budget over time.
-            DisconnectReason::Breach(CloseReason::MessageRate) => client_end.is_troubled || !is_lawful,
+            DisconnectReason::Breach(CloseReason::MessageRate) => client_end.has_network_fault || !is_lawful,
             DisconnectReason::Breach(CloseReason::TakenOver) => self.is_followed,
             DisconnectReason::Breach(breach) if by_operator.contains(breach) => true,
             DisconnectReason::Breach(breach) if by_trouble.contains(breach) => {
-                client_end.is_troubled || client_end.is_gone || !is_lawful
+                client_end.has_network_fault || client_end.has_finished || !is_lawful
             }
             DisconnectReason::Breach(
                 CloseReason::InternalError | CloseReason::Overloaded | CloseReason::WorldFull,

@@ -29,11 +29,11 @@ impl SimulationCounts {
 
     /// Increments a count.
     pub fn add(&mut self, name: &'static str) {
-        self.more(name, 1);
+        self.add_many(name, 1);
     }
 
     /// Adds to a count.
-    pub fn more(&mut self, name: &'static str, count: u64) {
+    pub fn add_many(&mut self, name: &'static str, count: u64) {
         *self.by_name.entry(name).or_default() += count;
     }
 
@@ -44,7 +44,7 @@ impl SimulationCounts {
 
     /// Adds the counts of another run.
     pub fn merge(&mut self, other: &SimulationCounts) {
-        other.by_name.iter().for_each(|(name, count)| self.more(name, *count));
+        other.by_name.iter().for_each(|(name, count)| self.add_many(name, *count));
         self.player_ticks += other.player_ticks;
         self.tick_hz = self.tick_hz.max(other.tick_hz);
         self.messages += other.messages;

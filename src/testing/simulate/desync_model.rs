@@ -9,7 +9,7 @@ use crate::client::lockstep_follower::DesyncReport;
 use crate::server::clients::client::Client;
 
 const SAME_WORLD_RULE: &str = "a world in lockstep is that of the room after each tick";
-const NAMED: &str = "a report names only worlds that differ";
+const REPORT_RULE: &str = "a report names only worlds that differ";
 
 /// What a client said of its world.
 #[derive(Debug)]
@@ -37,7 +37,7 @@ pub struct DesyncModel {
 
 impl DesyncModel {
     /// The world of a room after a tick.
-    pub fn is(&mut self, epoch: &str, tick: u32, checksum: u64) {
+    pub fn set_room_checksum(&mut self, epoch: &str, tick: u32, checksum: u64) {
         if !self.runs.contains_key(epoch) {
             self.runs.insert(epoch.to_owned(), RoomRun::default());
         }
@@ -56,7 +56,7 @@ impl DesyncModel {
     ///
     /// # Errors
     /// The room had another one.
-    pub fn holds(&self, epoch: &str, tick: u32, checksum: u64) -> Result<bool, InvariantFailure> {
+    pub fn compare(&self, epoch: &str, tick: u32, checksum: u64) -> Result<bool, InvariantFailure> {
         let known = self.runs.get(epoch).and_then(|run| run.worlds.get(&tick));
         match known {
             Some(own) if *own == checksum => Ok(true),
@@ -74,7 +74,7 @@ impl DesyncModel {
 
     /// A client changes a field of its own world before it says the checksum of this tick, or lies from
     /// then on.
-    pub fn changes(&mut self, client: u64, tick: u32) {
+    pub fn mark_changed(&mut self, client: u64, tick: u32) {
         self.changed.entry(client).or_default().push((tick, u32::MAX));
     }
 
@@ -120,8 +120,9 @@ impl DesyncModel {
     ///
     /// # Errors
     /// It names someone who has not said that, or whose world was right.
-    pub fn reported(&self, epoch: &str, report: &DesyncReport) -> Result<(), InvariantFailure> {
-        let broken = |detail: String| Err(InvariantFailure::new(NAMED, format!("{detail}: {report:?}")));
+    pub fn check_report(&self, epoch: &str, report: &DesyncReport) -> Result<(), InvariantFailure> {
+        let broken =
+            |detail: String| Err(InvariantFailure::new(REPORT_RULE, format!("{detail}: {report:?}")));
         let Some(run) = self.runs.get(epoch) else { return broken("no room has this epoch".to_owned()) };
         let own = run.worlds.get(&report.tick).map(|own| format!("{own:016x}"));
         let claims = run.claims.get(&report.tick).into_iter().flatten();

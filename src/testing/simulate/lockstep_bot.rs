@@ -121,7 +121,7 @@ impl LockstepBot {
     }
 
     /// Looks at a packet before its world does: frames come once and in order, and reports once.
-    fn look(&mut self, packet: &DecodedPacket<'_>, out: &mut AgentOutput) {
+    fn inspect_packet(&mut self, packet: &DecodedPacket<'_>, out: &mut AgentOutput) {
         match packet.row.name.as_str() {
             STATE_SYNC => {
                 self.epoch = packet.text("epoch").unwrap_or_default();
@@ -161,7 +161,7 @@ impl LockstepBot {
     }
 
     /// Notes what a packet did to its world, whose tick and snapshots were these.
-    fn note(&mut self, (tick, syncs): (u32, u64)) {
+    fn record_progress(&mut self, (tick, syncs): (u32, u64)) {
         let follower = self.inner.follower();
         let Some(world) = follower.world() else { return };
         let (now, is_new) = (world.tick(), follower.counts().syncs > syncs);
@@ -222,7 +222,7 @@ impl LockstepBot {
     }
 
     /// Planted fault: the values of a snapshot with one field changed.
-    fn wrong(&mut self, packet: &DecodedPacket<'_>) -> Option<Vec<Value>> {
+    fn corrupted_snapshot(&mut self, packet: &DecodedPacket<'_>) -> Option<Vec<Value>> {
         let at = packet.row.argument("state")?;
         let mut world = (self.about.restore)(packet.values.get(at)?.as_slice()?).ok()?;
         world.corrupt(self.dice.bits())?;
@@ -261,18 +261,18 @@ impl Agent for LockstepBot {
             return;
         }
         let wrong = match self.planted {
-            Some(InjectedBug::SnapshotWrong) if name == SNAPSHOT => self.wrong(packet),
+            Some(InjectedBug::SnapshotWrong) if name == SNAPSHOT => self.corrupted_snapshot(packet),
             _ => None,
         };
         let changed = wrong.map(|values| DecodedPacket { row: packet.row, values });
         let packet = changed.as_ref().unwrap_or(packet);
-        self.look(packet, out);
+        self.inspect_packet(packet, out);
         let follower = self.inner.follower();
         let before = (follower.world().map_or(u32::MAX, |world| world.tick()), follower.counts().syncs);
         self.inner.on_packet(packet, now, out);
         // The simulation judges who is named.
         out.faults.retain(|fault| fault.rule != "desync");
-        self.note(before);
+        self.record_progress(before);
         if self.kind == LockstepBehavior::FalseChecksums {
             self.falsify_output(out);
         }
@@ -298,11 +298,11 @@ impl Agent for LockstepBot {
         self.inner.view_stats()
     }
 
-    fn excuse(&mut self, excuse: Tolerance) {
-        self.inner.excuse(excuse);
+    fn tolerate(&mut self, excuse: Tolerance) {
+        self.inner.tolerate(excuse);
     }
 
-    fn take_deeds(&mut self) -> BotStats {
-        self.inner.take_deeds()
+    fn take_stats(&mut self) -> BotStats {
+        self.inner.take_stats()
     }
 }

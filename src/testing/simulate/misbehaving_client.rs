@@ -75,7 +75,7 @@ impl SimMisbehavior {
     }
 
     /// Whether it breaks no rule, so that the server must not close it for one.
-    pub fn is_lawful(self) -> bool {
+    pub fn breaks_no_rule(self) -> bool {
         use SimMisbehavior::{AtBudget, LateHello, SeatHolder, Spam, Storm, Watcher};
         matches!(self, AtBudget | LateHello | Storm | Spam | Watcher | SeatHolder)
     }
@@ -178,7 +178,7 @@ impl MisbehavingClient {
     }
 
     fn send(&mut self, nuisance: StressPacket, out: &mut Vec<u8>) {
-        let message = (self.game.bot_hooks.nuisance)(&self.dialect, nuisance);
+        let message = (self.game.bot_hooks.stress_packet)(&self.dialect, nuisance);
         if !message.is_empty() {
             write(out, Opcode::Binary, &message);
         }

@@ -43,7 +43,7 @@ use std::fmt;
 use std::time::Duration;
 
 use self::client_slot::ClientSlot;
-use self::plan::LONGEST_ABSENCE;
+use self::plan::MAX_ABSENCE;
 use self::sim_server::{SimServer, UpdatedClient};
 use crate::game::BotRng;
 
@@ -67,7 +67,7 @@ impl fmt::Display for SimulationFailure {
 }
 
 /// Time for all clients to leave at the end, and for absent players to be gone.
-const LEAVE_TIMEOUT: Duration = Duration::from_secs(10 + LONGEST_ABSENCE.as_secs());
+const LEAVE_TIMEOUT: Duration = Duration::from_secs(10 + MAX_ABSENCE.as_secs());
 /// When all have closed their sockets.
 const CLOSING_TIME: Duration = Duration::from_secs(5);
 /// One in this many updates of a client that knows the whole state is compared with that state.

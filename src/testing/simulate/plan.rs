@@ -7,7 +7,7 @@ use crate::server::clients::dyn_room;
 use crate::util::netem::Conditions;
 
 /// Longest time for which players stay without a connection.
-pub const LONGEST_ABSENCE: Duration = Duration::from_secs(30);
+pub const MAX_ABSENCE: Duration = Duration::from_secs(30);
 
 /// A game as a simulation starts it.
 pub type SimGameFactory = dyn_room::GameFactory<ServerTransport>;

@@ -57,15 +57,15 @@ impl Driver for RecordingDriver<'_> {
         self.driver.answer(frames);
     }
 
-    fn admit(&mut self, token: Option<&str>, lockstep: bool) -> Result<(), Denial> {
-        let granted = self.driver.admit(token, lockstep);
+    fn authenticate(&mut self, token: Option<&str>, lockstep: bool) -> Result<(), Denial> {
+        let granted = self.driver.authenticate(token, lockstep);
         self.calls.push(DriverCall::Admit(token.map(str::to_owned), lockstep, granted));
         granted
     }
 
-    fn follow(&mut self, lockstep: bool) {
+    fn start_updates(&mut self, lockstep: bool) {
         self.calls.push(DriverCall::Follow(lockstep));
-        self.driver.follow(lockstep);
+        self.driver.start_updates(lockstep);
     }
 
     fn sync(&mut self) {
@@ -78,9 +78,9 @@ impl Driver for RecordingDriver<'_> {
         self.driver.checksum(tick, checksum);
     }
 
-    fn details(&mut self, tick: u32, fields: Vec<ReportedField>) {
+    fn report_desync_details(&mut self, tick: u32, fields: Vec<ReportedField>) {
         self.calls.push(DriverCall::Details(tick, fields.clone()));
-        self.driver.details(tick, fields);
+        self.driver.report_desync_details(tick, fields);
     }
 
     fn join(&mut self, profile: JoinRequest, since: Option<u32>) -> Result<PlayerId, Denial> {
@@ -100,14 +100,14 @@ impl Driver for RecordingDriver<'_> {
         granted
     }
 
-    fn reject(&mut self, sequence: u64, rule: &'static str) {
+    fn reject_command(&mut self, sequence: u64, rule: &'static str) {
         self.calls.push(DriverCall::Reject(sequence, rule));
-        self.driver.reject(sequence, rule);
+        self.driver.reject_command(sequence, rule);
     }
 
-    fn watch(&mut self, player: Option<PlayerId>) {
+    fn set_spectated(&mut self, player: Option<PlayerId>) {
         self.calls.push(DriverCall::Spectate(player));
-        self.driver.watch(player);
+        self.driver.set_spectated(player);
     }
 }
 
@@ -200,7 +200,7 @@ impl Driver for ReplayingDriver {
         self.answers.extend_from_slice(frames);
     }
 
-    fn admit(&mut self, token: Option<&str>, lockstep: bool) -> Result<(), Denial> {
+    fn authenticate(&mut self, token: Option<&str>, lockstep: bool) -> Result<(), Denial> {
         let asks = |call: &DriverCall| matches!(call, DriverCall::Admit(said, how, _) if said.as_deref() == token && *how == lockstep);
         match self.next(&asks, "to be greeted") {
             Some(DriverCall::Admit(_, _, granted)) => granted,
@@ -208,7 +208,7 @@ impl Driver for ReplayingDriver {
         }
     }
 
-    fn follow(&mut self, lockstep: bool) {
+    fn start_updates(&mut self, lockstep: bool) {
         self.next(&|call| *call == DriverCall::Follow(lockstep), "updates");
     }
 
@@ -220,7 +220,7 @@ impl Driver for ReplayingDriver {
         self.next(&|call| *call == DriverCall::Checksum(tick, checksum), "to compare a checksum");
     }
 
-    fn details(&mut self, tick: u32, fields: Vec<ReportedField>) {
+    fn report_desync_details(&mut self, tick: u32, fields: Vec<ReportedField>) {
         self.next(&|call| *call == DriverCall::Details(tick, fields.clone()), "to note what differs");
     }
 
@@ -246,11 +246,11 @@ impl Driver for ReplayingDriver {
         }
     }
 
-    fn reject(&mut self, sequence: u64, rule: &'static str) {
+    fn reject_command(&mut self, sequence: u64, rule: &'static str) {
         self.next(&|call| *call == DriverCall::Reject(sequence, rule), "an answer to a command");
     }
 
-    fn watch(&mut self, player: Option<PlayerId>) {
+    fn set_spectated(&mut self, player: Option<PlayerId>) {
         self.next(&|call| *call == DriverCall::Spectate(player), "a player to watch");
     }
 }

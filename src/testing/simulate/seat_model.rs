@@ -28,7 +28,7 @@ use crate::util::address_prefix::AddressPrefix;
 const QUEUED_TICKS: u32 = 2;
 /// Absent seats of one address. Few, so that the simulation reaches the limit.
 pub const ABSENT_PER_ADDRESS: usize = 32;
-const OWN: &str = "a client that comes back in time gets its own player";
+const RESUMES_OWN_PLAYER: &str = "a client that comes back in time gets its own player";
 const ABSENT_STAYS: &str = "an absent player stays in the world until its time is over";
 const EXPIRED_IS_REMOVED: &str = "a player whose time is over is gone";
 const ABSENT_IS_IDLE: &str = "an absent player does nothing";
@@ -74,7 +74,7 @@ struct ExpectedSeat {
 /// See the [module](self).
 pub struct SeatModel {
     time: Duration,
-    keeps: CompareAbsence,
+    compare_absence: CompareAbsence,
     held: BTreeMap<SeatKey, ExpectedSeat>,
     /// Players that have to leave, and since which tick.
     gone: BTreeMap<PlayerId, u32>,
@@ -83,7 +83,7 @@ pub struct SeatModel {
 impl SeatModel {
     /// No seats; absent players stay for `time`.
     pub fn new(time: Duration, keeps: CompareAbsence) -> SeatModel {
-        SeatModel { time, keeps, held: BTreeMap::new(), gone: BTreeMap::new() }
+        SeatModel { time, compare_absence: keeps, held: BTreeMap::new(), gone: BTreeMap::new() }
     }
 
     /// A client has got this player.
@@ -100,7 +100,7 @@ impl SeatModel {
         if let Some(held) = self.held.get_mut(&holder.key) {
             if held.player != player {
                 let detail = format!("player {} instead of {}", player.0, held.player.0);
-                return Err(InvariantFailure::new(OWN, detail));
+                return Err(InvariantFailure::new(RESUMES_OWN_PLAYER, detail));
             }
             let before = held.before.take();
             let is_elsewhere = std::mem::replace(&mut held.from, holder.from) != holder.from;
@@ -136,7 +136,7 @@ impl SeatModel {
         after: &dyn DynTick,
         counts: &mut SimulationCounts,
     ) -> Result<(), InvariantFailure> {
-        let kept = (self.keeps)(before, after, player);
+        let kept = (self.compare_absence)(before, after, player);
         if kept.map_err(|detail| InvariantFailure::new("an absent player keeps what it has", detail))? {
             counts.add("resume: things compared");
         }
@@ -157,7 +157,7 @@ impl SeatModel {
         if held.connection != Some(holder.connection) || held.player != player {
             return;
         }
-        if !ending.may_come_back() {
+        if !ending.allows_resume() {
             self.release(holder.key, moment.tick);
         } else if is_full {
             counts.add("resume: too many absent players of an address");
@@ -201,14 +201,14 @@ impl SeatModel {
     }
 
     /// A player was given something: what it has may change while it is absent.
-    pub fn given(&mut self, player: PlayerId) {
+    pub fn on_gift(&mut self, player: PlayerId) {
         self.held.values_mut().filter(|held| held.player == player).for_each(|held| held.before = None);
     }
 
     /// A tick begins now: the time of some players is over.
     pub fn expire(&mut self, now: Duration, tick: u32, counts: &mut SimulationCounts) {
         let over = self.release_where(tick, |held| held.connection.is_none() && held.until <= now);
-        counts.more("resume: its time was over", over);
+        counts.add_many("resume: its time was over", over);
     }
 
     /// The world goes on in another run after this tick, with these players; all their clients are closed.

@@ -25,7 +25,7 @@ use crate::ws::http::{self, HeadReader, RequestHead};
 pub struct ServerSession {
     /// The client.
     pub client: Arc<Client<ServerTransport>>,
-    twin: ReceiverTwin,
+    twin_receiver: ReceiverTwin,
     /// After its end: the deadline for the last bytes, and the number of bytes dropped since.
     last: Option<(Duration, usize)>,
     /// Why it ended.
@@ -123,7 +123,7 @@ impl SimConnection {
             }
             self.take(read, host, counts)?;
         }
-        self.look(now, host, counts);
+        self.check_deadlines(now, host, counts);
         Ok(())
     }
 
@@ -138,7 +138,7 @@ impl SimConnection {
     }
 
     /// Enforces deadlines, and ends a conversation that another thread has closed.
-    fn look(&mut self, now: Duration, host: &mut SimServer, counts: &mut SimulationCounts) {
+    fn check_deadlines(&mut self, now: Duration, host: &mut SimServer, counts: &mut SimulationCounts) {
         if let SimConnectionStage::Head(reader) = &self.stage
             && now >= self.opened + limits::HEAD_TIMEOUT
         {
@@ -233,7 +233,7 @@ impl SimConnection {
         let entry = match entered {
             Ok(entry) => entry,
             Err(no) => {
-                counts.add(match (no.is_cap, no.status) {
+                counts.add(match (no.is_capacity, no.status) {
                     (true, 429) => "refused: client rate",
                     (true, _) => "refused: no place for a client",
                     _ => "refused: request",
@@ -247,9 +247,9 @@ impl SimConnection {
         let line = ServerTransport(Arc::clone(&self.wire));
         let client = Arc::new(Client::new(who, line, entry, now));
         let twin = ReceiverTwin::new(&client, self.dice.bits());
-        let mut talk = Box::new(ServerSession { client, twin, last: None, ending: None });
+        let mut talk = Box::new(ServerSession { client, twin_receiver: twin, last: None, ending: None });
         talk.begin(host)?;
-        host.welcome(&talk.client);
+        host.assign_worker(&talk.client);
         let heard = if rest.is_empty() { Ok(()) } else { talk.receive(rest, host, counts)? };
         if let Err(ending) = heard {
             talk.end(ending, host, counts);
@@ -263,7 +263,7 @@ impl SimConnection {
         if let SimConnectionStage::Talking(talk) = &self.stage {
             talk.leave_world(host, counts);
             talk.client.mark_reader_ended();
-            talk.client.line.cut();
+            talk.client.line.abort();
         }
         self.wire.server_end();
         self.permit = None;
@@ -273,8 +273,8 @@ impl SimConnection {
 
 impl ServerSession {
     fn begin(&mut self, host: &SimServer) -> Result<(), InvariantFailure> {
-        let ServerSession { client, twin, .. } = self;
-        let at = client.at(client.connected);
+        let ServerSession { client, twin_receiver: twin, .. } = self;
+        let at = client.at(client.connected_at);
         let mut asked = ClientDriver { client, budgets: &host.budgets, guard: &host.guard, books: &(), at };
         let mut noted = RecordingDriver::new(&mut asked);
         let begun = client.receiver.lock().begin(client.id, &mut noted);
@@ -289,15 +289,15 @@ impl ServerSession {
         host: &mut SimServer,
         counts: &mut SimulationCounts,
     ) -> Result<Result<(), DisconnectReason>, InvariantFailure> {
-        let ServerSession { client, twin, .. } = self;
+        let ServerSession { client, twin_receiver: twin, .. } = self;
         let at = client.at(host.clock.now());
         let is_closing = client.sender.ending().is_some();
         let mut asked = ClientDriver { client, budgets: &host.budgets, guard: &host.guard, books: &(), at };
         let mut noted = RecordingDriver::new(&mut asked);
         let heard = client_driver::receive(client, bytes, at, &mut noted);
-        let spent: Vec<LimitedAction> = noted.calls.iter().filter_map(spends).collect();
-        let said: Vec<(u32, u64)> = noted.calls.iter().filter_map(says).collect();
-        let got = noted.calls.iter().filter_map(gets).next_back();
+        let spent: Vec<LimitedAction> = noted.calls.iter().filter_map(charged_action).collect();
+        let said: Vec<(u32, u64)> = noted.calls.iter().filter_map(reported_checksum).collect();
+        let got = noted.calls.iter().filter_map(joined_player).next_back();
         if !is_closing {
             twin.receive(bytes, at, noted)?;
         }
@@ -311,7 +311,7 @@ impl ServerSession {
         let now = host.clock.now();
         self.client.close(ending.clone(), now);
         let ending = self.client.sender.ending().unwrap_or(ending);
-        counts.add(ended(&ending));
+        counts.add(disconnect_counter(&ending));
         self.ending = Some(ending);
         self.leave_world(host, counts);
         self.last = Some((now + limits::CLOSE_TIMEOUT, 0));
@@ -325,7 +325,7 @@ impl ServerSession {
 }
 
 /// The name under which an ending is counted.
-fn ended(ending: &DisconnectReason) -> &'static str {
+fn disconnect_counter(ending: &DisconnectReason) -> &'static str {
     match ending {
         DisconnectReason::PeerClosed(_) => "ended: the peer closed",
         DisconnectReason::PeerLost => "ended: the peer was lost",
@@ -349,7 +349,7 @@ fn ended(ending: &DisconnectReason) -> &'static str {
 }
 
 /// The player that a call brought.
-fn gets(call: &DriverCall) -> Option<PlayerId> {
+fn joined_player(call: &DriverCall) -> Option<PlayerId> {
     match call {
         DriverCall::Join(.., granted) => granted.ok(),
         _ => None,
@@ -357,7 +357,7 @@ fn gets(call: &DriverCall) -> Option<PlayerId> {
 }
 
 /// The checksum of a client in lockstep that a call brought.
-fn says(call: &DriverCall) -> Option<(u32, u64)> {
+fn reported_checksum(call: &DriverCall) -> Option<(u32, u64)> {
     match call {
         DriverCall::Checksum(tick, checksum) => Some((*tick, *checksum)),
         _ => None,
@@ -365,7 +365,7 @@ fn says(call: &DriverCall) -> Option<(u32, u64)> {
 }
 
 /// The budget from which a call takes.
-fn spends(call: &DriverCall) -> Option<LimitedAction> {
+fn charged_action(call: &DriverCall) -> Option<LimitedAction> {
     let is_spent = |granted: &Result<(), Denial>| !matches!(granted, Err(Denial::Rejected(..)));
     match call {
         DriverCall::Join(.., granted) => is_spent(&granted.map(drop)).then_some(LimitedAction::Join),

@@ -9,7 +9,7 @@ use tickwire_sim::{Command, EncodedAction, PlayerId, WorldParams};
 
 use super::counts::SimulationCounts;
 use super::failure::InvariantFailure;
-use super::plan::{LONGEST_ABSENCE, SimGameFactory};
+use super::plan::{MAX_ABSENCE, SimGameFactory};
 use super::seat_model::{ABSENT_PER_ADDRESS, EventTime, SeatModel};
 use super::virtual_tcp::ServerTransport;
 use crate::game::{BotRng, DynTick, DynWorld, UpdateRates};
@@ -24,7 +24,7 @@ use crate::util::address_prefix::AddressPrefix;
 /// Updates per second of clients of foreign dialects.
 const FOREIGN_HZ: u32 = 10;
 /// Shortest and longest time for which players stay without a connection.
-const SEAT_TIME: [Duration; 2] = [Duration::from_secs(12), LONGEST_ABSENCE];
+const SEAT_TIME: [Duration; 2] = [Duration::from_secs(12), MAX_ABSENCE];
 /// Shortest and longest time between two actions of the operator in a room.
 const OPERATOR_INTERVAL: [Duration; 2] = [Duration::from_millis(100), Duration::from_millis(1_200)];
 
@@ -61,7 +61,7 @@ pub struct SimRoom {
     room: Box<dyn DynRoom<ServerTransport>>,
     /// The half that connections use.
     pub handle: Arc<RoomHandle>,
-    shadow: Box<dyn DynWorld>,
+    replica_world: Box<dyn DynWorld>,
     published: Option<Arc<dyn DynTick>>,
     dice: BotRng,
     operates_at: Duration,
@@ -81,7 +81,7 @@ impl SimRoom {
         let mut dice = BotRng::new(seed);
         let identity = (kind.about.identity)(dice.bits() as u32);
         let options = options(name, &identity, &mut dice);
-        let seat_time = options.seat_time;
+        let seat_time = options.resume_time;
         let room = (kind.begin)(&identity, options);
         let seats = SeatModel::new(seat_time, kind.about.bot_hooks.compare_absence);
         SimRoom::with(kind, room, (kind.about.begin)(&identity), dice, (0, seats))
@@ -99,7 +99,7 @@ impl SimRoom {
             tick_hz: shadow.identity().tick_hz,
             handle: Arc::clone(room.handle()),
             room,
-            shadow,
+            replica_world: shadow,
             published: None,
             dice,
             operates_at: Duration::ZERO,
@@ -124,7 +124,7 @@ impl SimRoom {
         self.seats.expire(now, self.handle.tick(), counts);
         let wants = TickRequest { frame: true, checksum: is_second, snapshot: self.wants_restart };
         let ticked = self.room.tick(now, wants);
-        self.follow(&ticked, counts)?;
+        self.step_replica(&ticked, counts)?;
         self.check_query_results(ticked.tick + 1)?;
         for (_, rejection) in &ticked.rejected {
             counts.add(rejected(rejection));
@@ -137,20 +137,20 @@ impl SimRoom {
         let published = Arc::clone(&ticked.published);
         self.published = Some(Arc::clone(&published));
         if let Some(snapshot) = ticked.snapshot.filter(|_| std::mem::take(&mut self.wants_restart)) {
-            self.begin_again(&snapshot.bytes, now)?;
+            self.restart_from_snapshot(&snapshot.bytes, now)?;
             counts.add("room restarted from its snapshot");
         }
         Ok((published, ticked.answers))
     }
 
     /// Ends the room; another with the same name continues from this snapshot.
-    fn begin_again(&mut self, snapshot: &[u8], now: Duration) -> Result<(), InvariantFailure> {
+    fn restart_from_snapshot(&mut self, snapshot: &[u8], now: Duration) -> Result<(), InvariantFailure> {
         self.handle.mark_ended();
         let mut dice = self.dice.clone();
         let broken = |reason| InvariantFailure::new("a snapshot can be restored", reason);
         let shadow = (self.kind.about.restore)(snapshot).map_err(broken)?;
         let options = RoomConfig { epoch: epoch(&mut dice), ..self.handle.options.clone() };
-        let room = (self.kind.resume)(snapshot, &|_| options.clone()).map_err(broken)?;
+        let room = (self.kind.resume_room)(snapshot, &|_| options.clone()).map_err(broken)?;
         let keys = self.seats.on_room_restart(&shadow.players(), now, shadow.tick());
         room.handle().expect(&keys, now);
         let empty = SeatModel::new(Duration::ZERO, self.kind.about.bot_hooks.compare_absence);
@@ -160,7 +160,11 @@ impl SimRoom {
     }
 
     /// Steps the second world with the command frame.
-    fn follow(&mut self, ticked: &TickResult, counts: &mut SimulationCounts) -> Result<(), InvariantFailure> {
+    fn step_replica(
+        &mut self,
+        ticked: &TickResult,
+        counts: &mut SimulationCounts,
+    ) -> Result<(), InvariantFailure> {
         let rule = "a second world with the same command frames stays identical";
         let frame = ticked
             .frame
@@ -170,15 +174,15 @@ impl SimRoom {
             .map_err(|error| InvariantFailure::new(rule, format!("{error:?}")))?;
         if let Some(checksum) = ticked.checksum {
             counts.mix(checksum);
-            if checksum != self.shadow.checksum() {
+            if checksum != self.replica_world.checksum() {
                 return Err(InvariantFailure::new(rule, format!("before tick {} they differ", ticked.tick)));
             }
         }
         let commands: Vec<Command<EncodedAction>> = frame.commands;
-        self.shadow.step(&commands);
-        let mut players = self.shadow.players();
+        self.replica_world.step(&commands);
+        let mut players = self.replica_world.players();
         players.sort_unstable();
-        self.seats.check(&commands, &ticked.changes, &players, ticked.tick + 1)
+        self.seats.check(&commands, &ticked.membership_changes, &players, ticked.tick + 1)
     }
 
     fn check_query_results(&mut self, tick: u32) -> Result<(), InvariantFailure> {
@@ -203,7 +207,7 @@ impl SimRoom {
     /// Checks that seats and commands are within their bounds, and that there are as many seats as
     /// players.
     fn check_load(&self, players: usize, now: Duration) -> Result<(), InvariantFailure> {
-        let ([taken, free, resting, highest], waiting) = self.handle.load();
+        let ([taken, free, resting, highest], waiting) = self.handle.seat_counts_and_queue();
         if taken != players || taken + free + resting != highest {
             let detail = format!(
                 "{taken} seats are taken, {free} free and {resting} resting, of {highest}; {players} players"
@@ -233,7 +237,7 @@ impl SimRoom {
             return OperatorAction::None;
         }
         self.operates_at = now + self.dice.between(OPERATOR_INTERVAL[0], OPERATOR_INTERVAL[1]);
-        let players = self.shadow.players();
+        let players = self.replica_world.players();
         let one = self.dice.bits() as usize;
         let player = if players.is_empty() { None } else { Some(players[one % players.len()]) };
         let draw = self.dice.below(400);
@@ -264,12 +268,13 @@ impl SimRoom {
     /// lockstep.
     pub fn world(&self) -> Option<(&str, u32, u64)> {
         let is_followed = self.handle.lockstep.counts().followers > 0;
-        let world = || (self.handle.options.epoch.as_str(), self.shadow.tick(), self.shadow.checksum());
+        let world =
+            || (self.handle.options.epoch.as_str(), self.replica_world.tick(), self.replica_world.checksum());
         is_followed.then(world)
     }
 
     /// This moment of the room.
-    pub fn moment(&self, now: Duration) -> EventTime {
+    pub fn now(&self, now: Duration) -> EventTime {
         EventTime { now, tick: self.handle.tick(), published: self.published.clone() }
     }
 
@@ -281,14 +286,14 @@ impl SimRoom {
 
     /// The operator removes the player of a connection.
     pub fn dismiss_of(&mut self, connection: u64, player: PlayerId, now: Duration) {
-        if self.handle.dismiss_of(connection, player, now) {
+        if self.handle.remove_player_of(connection, player, now) {
             self.seats.dismissed(player, self.handle.tick());
         }
     }
 
     /// The operator removes the absent players of an address.
     pub fn dismiss_absent(&mut self, from: AddressPrefix, now: Duration) {
-        self.handle.dismiss_absent(from, now);
+        self.handle.remove_suspended(from, now);
         self.seats.dismissed_absent(from, self.handle.tick());
     }
 
@@ -324,7 +329,7 @@ impl SimRoom {
     /// # Errors
     /// A seat does not.
     pub fn check_seats(&self, is_there: impl Fn(u64) -> bool) -> Result<(), InvariantFailure> {
-        for player in self.shadow.players() {
+        for player in self.replica_world.players() {
             if let Some(Seat::Connected(number)) = self.handle.seat(player)
                 && !is_there(number)
             {
@@ -340,8 +345,8 @@ impl SimRoom {
     /// # Errors
     /// Something has not.
     pub fn check_end(&self) -> Result<(), InvariantFailure> {
-        let ([taken, ..], waiting) = self.handle.load();
-        let players = self.shadow.players().len();
+        let ([taken, ..], waiting) = self.handle.seat_counts_and_queue();
+        let players = self.replica_world.players().len();
         if (taken, waiting, players) == (0, 0, 0) {
             return Ok(());
         }
@@ -360,7 +365,7 @@ fn options(name: &str, identity: &WorldParams, dice: &mut BotRng) -> RoomConfig 
         epoch: format!("{bits:016x}"),
         rates: UpdateRates { tick_hz, update_hz: tick_hz, foreign_hz: FOREIGN_HZ },
         delay_ticks: 0,
-        seat_time: dice.between(SEAT_TIME[0], SEAT_TIME[1]),
+        resume_time: dice.between(SEAT_TIME[0], SEAT_TIME[1]),
         absent_per_address: ABSENT_PER_ADDRESS,
         max_clients: usize::MAX,
         lockstep: LockstepConfig {

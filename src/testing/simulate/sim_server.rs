@@ -121,7 +121,7 @@ impl SimServer {
         let games: Vec<SimRoom> = rooms.map(|room| SimRoom::new(game, &name(room), dice.bits())).collect();
         let caps =
             Capacity { clients: 2 * peers + 16, clients_per_address: PER_ADDRESS, ..Capacity::default() };
-        let part = || RoomWorker { audience: (game.audience)(), backlog: None, ticks: Vec::new() };
+        let part = || RoomWorker { audience: (game.new_update_group)(), backlog: None, ticks: Vec::new() };
         let worker = || Worker {
             parts: games.iter().map(|_| part()).collect(),
             asleep_until: Duration::ZERO,
@@ -186,11 +186,16 @@ impl SimServer {
         let (codes, budgets) = (&*self.codes, &self.budgets);
         let (name, _) = split_room_path(head.path());
         let room = self.handles.iter().find(|room| *room.options.name == *name);
-        let door = UpgradeCheck { origins: &[], codes, room, is_full: false, budgets, is_stopping: false };
-        let entered = door.enter(head, household, permit, now);
+        let door =
+            UpgradeCheck { origins: &[], codes, room, is_room_full: false, budgets, is_stopping: false };
+        let entered = door.accept(head, household, permit, now);
         match &entered {
             Ok(_) => self.spent(address, LimitedAction::Client),
-            Err(no) if no.is_cap && no.status != 429 && self.planted == Some(InjectedBug::BudgetNotCharged) => {
+            Err(no)
+                if no.is_capacity
+                    && no.status != 429
+                    && self.planted == Some(InjectedBug::BudgetNotCharged) =>
+            {
                 let _ = self.budgets.take(household, LimitedAction::Client, now);
             }
             Err(_) => {}
@@ -199,12 +204,12 @@ impl SimServer {
     }
 
     /// Assigns a client to a worker.
-    pub fn welcome(&mut self, client: &Arc<Client<ServerTransport>>) {
+    pub fn assign_worker(&mut self, client: &Arc<Client<ServerTransport>>) {
         self.clients.insert(client.id, Arc::clone(client));
         self.marks.insert(client.id, Vec::new());
         let room = self.handles.iter().position(|room| Arc::ptr_eq(room, &client.room)).unwrap_or(0);
         let worker = client.id as usize % self.workers.len();
-        self.workers[worker].parts[room].audience.take_up(Arc::clone(client));
+        self.workers[worker].parts[room].audience.add_client(Arc::clone(client));
     }
 
     /// A client has got this player.
@@ -219,8 +224,8 @@ impl SimServer {
     ) -> Result<(), InvariantFailure> {
         let now = self.clock.now();
         let game = self.games.iter_mut().find(|game| Arc::ptr_eq(&game.handle, &client.room));
-        let Some((game, holder)) = game.zip(holder(client)) else { return Ok(()) };
-        let moment = game.moment(now);
+        let Some((game, holder)) = game.zip(seat_holder(client)) else { return Ok(()) };
+        let moment = game.now(now);
         game.seats.joined(holder, player, &moment, counts)
     }
 
@@ -232,8 +237,8 @@ impl SimServer {
             if self.planted == Some(InjectedBug::BodyLost) {
                 client.room.forget_key(player, client.id);
             }
-            let moment = game.moment(now);
-            if let Some((holder, ending)) = holder(client).zip(client.sender.ending()) {
+            let moment = game.now(now);
+            if let Some((holder, ending)) = seat_holder(client).zip(client.sender.ending()) {
                 game.seats.left(holder, player, &ending, &moment, counts);
             }
         }
@@ -257,7 +262,7 @@ impl SimServer {
             self.carry_out(action, room, now, counts);
             let (published, answers) = self.games[room].tick(now, counts)?;
             if let Some((epoch, tick, checksum)) = self.games[room].world() {
-                self.worlds.is(epoch, tick, checksum);
+                self.worlds.set_room_checksum(epoch, tick, checksum);
             }
             if !Arc::ptr_eq(&self.handles[room], &self.games[room].handle) {
                 // The room was restarted: the clients of its previous run are closed.
@@ -275,7 +280,7 @@ impl SimServer {
                 }
             }
         }
-        self.clients.retain(|_, client| !client.is_gone());
+        self.clients.retain(|_, client| !client.has_reader_ended());
         Ok(())
     }
 
@@ -292,7 +297,7 @@ impl SimServer {
             return;
         };
         if matches!(action, OperatorAction::Granted(_)) {
-            self.games[room].seats.given(player);
+            self.games[room].seats.on_gift(player);
         }
         let Some(Seat::Connected(number)) = self.handles[room].seat(player) else { return };
         let Some(client) = self.clients.get(&number).map(Arc::clone) else { return };
@@ -352,13 +357,13 @@ impl SimServer {
             for (room, part) in worker.parts.iter_mut().enumerate() {
                 let Some(mut backlog) = part.backlog.take() else { continue };
                 if self.planted == Some(InjectedBug::MessageDropped) {
-                    backlog.missed.clear();
+                    backlog.missed_events.clear();
                 }
-                part.audience.visit(Some(&backlog), &mut std::iter::empty(), now);
+                part.audience.begin_pass(Some(&backlog), &mut std::iter::empty(), now);
                 let ticks = std::mem::take(&mut part.ticks);
                 let mut turns =
                     CheckedRunner { now, budgets: &self.budgets, counts, informed: Vec::new(), broken: None };
-                part.audience.serve(Some(&backlog), &mut worker.desk, &mut turns);
+                part.audience.update_all(Some(&backlog), &mut worker.desk, &mut turns);
                 let CheckedRunner { informed: told, broken, .. } = turns;
                 broken.map_or(Ok(()), Err)?;
                 for (client, knows_all) in told {
@@ -400,7 +405,7 @@ impl SimServer {
                 ));
             }
         }
-        let places = self.admission.held(SlotKind::Client);
+        let places = self.admission.in_use(SlotKind::Client);
         if places != clients {
             let detail = format!("{places} places are taken by {clients} clients");
             return Err(InvariantFailure::new("every place belongs to a client", detail));
@@ -422,8 +427,8 @@ impl SimServer {
     /// Something has not.
     pub fn check_end(&self) -> Result<(), InvariantFailure> {
         self.check(0)?;
-        if self.admission.held(SlotKind::Pending) != 0 {
-            let detail = format!("{} requests remain", self.admission.held(SlotKind::Pending));
+        if self.admission.in_use(SlotKind::Pending) != 0 {
+            let detail = format!("{} requests remain", self.admission.in_use(SlotKind::Pending));
             return Err(InvariantFailure::new("every place belongs to a client", detail));
         }
         self.games.iter().try_for_each(SimRoom::check_end)
@@ -431,7 +436,7 @@ impl SimServer {
 }
 
 /// A client as the holder of a seat, if it has a key.
-fn holder(client: &Client<ServerTransport>) -> Option<SeatHolder> {
+fn seat_holder(client: &Client<ServerTransport>) -> Option<SeatHolder> {
     let key = client.resume_key?.bytes();
     Some(SeatHolder { key, connection: client.id, from: client.household() })
 }
@@ -467,7 +472,7 @@ impl UpdateRunner<ServerTransport> for CheckedRunner<'_> {
         self.now
     }
 
-    fn carry_out(&mut self, client: &Client<ServerTransport>, turn: &mut UpdateFn<'_>) -> bool {
+    fn run(&mut self, client: &Client<ServerTransport>, turn: &mut UpdateFn<'_>) -> bool {
         match self.check(client, turn) {
             Ok(told) => self.informed.extend(told.map(|knows_all| (client.id, knows_all))),
             Err(broken) => _ = self.broken.get_or_insert(broken),
@@ -487,7 +492,7 @@ impl CheckedRunner<'_> {
         client.flush(self.now);
         let is_behind = client.sender.backlog() > 0;
         if is_behind {
-            client.line.0.note();
+            client.line.0.start_recording();
         }
         let served = turn(self.budgets);
         if is_behind {

@@ -162,7 +162,7 @@ struct Inner {
     is_cut: bool,
     expected: ExpectedBytes,
     /// Frames queued since [`VirtualTcp::note`].
-    noted: Option<Vec<u8>>,
+    recorded_frames: Option<Vec<u8>>,
     /// Planted fault: the next send of whole frames is lost although the kernel accepted it.
     loses_next: bool,
     partial_sends: u64,
@@ -198,7 +198,7 @@ impl VirtualTcp {
             is_reset: false,
             is_cut: false,
             expected: ExpectedBytes::default(),
-            noted: None,
+            recorded_frames: None,
             loses_next: false,
             partial_sends: 0,
             full_at: None,
@@ -213,7 +213,7 @@ impl VirtualTcp {
         let inner = &mut *self.inner.lock();
         let count = bytes.len().min(inner.up.space());
         if count > 0 {
-            let when = inner.when(self.clock.now());
+            let when = inner.sample_timing(self.clock.now());
             inner.up.send(bytes[..count].to_vec(), when);
         }
         count
@@ -250,7 +250,7 @@ impl VirtualTcp {
     }
 
     /// Delays all bytes in both directions until this time.
-    pub fn stall(&self, until: Duration) {
+    pub fn stall_until(&self, until: Duration) {
         let inner = &mut *self.inner.lock();
         inner.stalled_until = inner.stalled_until.max(until);
         for pipe in [&mut inner.up, &mut inner.down] {
@@ -293,7 +293,7 @@ impl VirtualTcp {
     pub fn respond(&self, response: &[u8]) {
         let inner = &mut *self.inner.lock();
         inner.expected.queued(response);
-        let when = inner.when(self.clock.now());
+        let when = inner.sample_timing(self.clock.now());
         inner.down.send(response.to_vec(), when);
     }
 
@@ -310,13 +310,13 @@ impl VirtualTcp {
     }
 
     /// Starts to keep the queued frames for [`VirtualTcp::noted`].
-    pub fn note(&self) {
-        self.inner.lock().noted = Some(Vec::new());
+    pub fn start_recording(&self) {
+        self.inner.lock().recorded_frames = Some(Vec::new());
     }
 
     /// The frames queued since [`VirtualTcp::note`].
     pub fn noted(&self) -> Vec<u8> {
-        self.inner.lock().noted.take().unwrap_or_default()
+        self.inner.lock().recorded_frames.take().unwrap_or_default()
     }
 
     /// Plants a fault: the next send is lost.
@@ -343,7 +343,7 @@ impl VirtualTcp {
 
 impl Inner {
     /// The time, the delay, and the time before which nothing arrives.
-    fn when(&mut self, now: Duration) -> (Duration, Duration, Duration) {
+    fn sample_timing(&mut self, now: Duration) -> (Duration, Duration, Duration) {
         (now, self.dice.between(self.delay[0], self.delay[1]), self.stalled_until)
     }
 }
@@ -402,20 +402,20 @@ impl Transport for ServerTransport {
         if std::mem::take(&mut inner.loses_next) || taken == 0 {
             return Ok(taken);
         }
-        let when = inner.when(now);
+        let when = inner.sample_timing(now);
         inner.down.send(bytes, when);
         Ok(taken)
     }
 
-    fn queued(&self, _: &Client<ServerTransport>, frames: &[u8], _: Duration) {
+    fn on_queued(&self, _: &Client<ServerTransport>, frames: &[u8], _: Duration) {
         let inner = &mut *self.0.inner.lock();
         inner.expected.queued(frames);
-        if let Some(noted) = &mut inner.noted {
+        if let Some(noted) = &mut inner.recorded_frames {
             noted.extend_from_slice(frames);
         }
     }
 
-    fn cut(&self) {
+    fn abort(&self) {
         let inner = &mut *self.0.inner.lock();
         inner.is_cut = true;
         inner.down.has_ended = true;
@@ -439,7 +439,7 @@ mod tests {
         assert_eq!(wire.server_read(2), ReadResult::Bytes(b"ab".to_vec()));
         assert_eq!(wire.server_read(2), ReadResult::Bytes(b"c".to_vec()));
         assert_eq!(wire.server_read(2), ReadResult::End);
-        wire.stall(ms(50));
+        wire.stall_until(ms(50));
         wire.respond(b"x");
         clock.set(ms(49));
         assert_eq!(wire.read(9), ReadResult::Nothing);

@@ -27,7 +27,7 @@ use crate::server::embedded::{EmbeddedGameFactory, EmbeddedServer, Options, Tick
 use crate::util::netem::Conditions;
 
 /// Differing fields that are named.
-const NAMED: usize = 4;
+const MAX_REPORTED_FIELDS: usize = 4;
 /// Ticks between two comparisons of the copy that runs to the end.
 const TAIL_EVERY: u32 = 100;
 /// Ticks of a window in which players that act are counted.
@@ -51,7 +51,7 @@ pub struct SynctestPlan {
     /// Bots that play.
     pub players: usize,
     /// How many ticks back the snapshots are.
-    pub back: u32,
+    pub check_distance: u32,
 }
 
 /// What was run, and that all worlds stayed the same.
@@ -176,7 +176,10 @@ impl From<String> for SynctestError {
 /// # Errors
 /// Worlds differ: the seed, the tick, and the first fields. Or the game cannot be started.
 pub fn synctest<G: Game>(ticks: u32, seed: u32) -> Result<SynctestReport, SynctestError> {
-    run(&SynctestPlan { game: EmbeddedGameFactory::of::<G>(), ticks, seed, players: 8, back: 8 }, &mut |_| {})
+    run(
+        &SynctestPlan { game: EmbeddedGameFactory::of::<G>(), ticks, seed, players: 8, check_distance: 8 },
+        &mut |_| {},
+    )
 }
 
 /// Runs a plan, and shows each tick to `see`.
@@ -185,8 +188,8 @@ pub fn synctest<G: Game>(ticks: u32, seed: u32) -> Result<SynctestReport, Syncte
 /// As of [`synctest`]; or a plan in which no copy would be compared.
 pub fn run(plan: &SynctestPlan, see: &mut dyn FnMut(&TickRecord)) -> Result<SynctestReport, SynctestError> {
     let about = plan.game.about;
-    if plan.ticks <= plan.back {
-        let SynctestPlan { ticks, back, .. } = plan;
+    if plan.ticks <= plan.check_distance {
+        let SynctestPlan { ticks, check_distance: back, .. } = plan;
         return Err(
             format!("{ticks} ticks: must be more than the {back} ticks that the copies are back").into()
         );
@@ -222,7 +225,7 @@ pub fn run(plan: &SynctestPlan, see: &mut dyn FnMut(&TickRecord)) -> Result<Sync
         }
     }
     beside.report.checksum = beside.world.checksum();
-    beside.report.deeds = server.take_deeds();
+    beside.report.deeds = server.take_stats();
     Ok(beside.report)
 }
 
@@ -274,7 +277,7 @@ impl ComparedWorlds<'_> {
             let live = self.restored(tick, snapshot)?;
             return Err(self.desync(tick, "the server's world", &*live));
         }
-        if self.past.len() >= self.plan.back as usize {
+        if self.past.len() >= self.plan.check_distance as usize {
             self.compare(tick, checksum)?;
             self.past.pop_front();
         }
@@ -318,7 +321,7 @@ impl ComparedWorlds<'_> {
     }
 
     fn desync(&self, tick: u32, what: &'static str, other: &dyn DynWorld) -> SynctestError {
-        let fields = self.world.state().differences(&other.state(), NAMED);
+        let fields = self.world.state().differences(&other.state(), MAX_REPORTED_FIELDS);
         SynctestError::Desync(Desync { seed: self.plan.seed, tick, what, fields })
     }
 }
@@ -343,11 +346,11 @@ impl DisturbanceInjector {
             let draw = (draw, player, self.notices + 1, Some(&*recorded.published));
             if let Some(operated) = (self.about.bot_hooks.operator_event)(draw, &mut self.dice) {
                 self.notices += u32::from(operated.is_notice);
-                server.operate(operated.action);
+                server.queue_operator_action(operated.action);
             }
         }
         if let Some(player) = player.filter(|_| tick % DISCONNECT_INTERVAL_TICKS == 5) {
-            server.operate((self.about.disconnect)(player));
+            server.queue_operator_action((self.about.disconnect)(player));
         }
         if tick % LOST_CONNECTION_INTERVAL_TICKS == LOST_CONNECTION_INTERVAL_TICKS - 1 {
             server.disconnect_bot(which);

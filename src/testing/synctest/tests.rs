@@ -13,7 +13,7 @@ use crate::games::tanks::Tanks;
 use crate::packet::DecodedPacket;
 
 fn plan<G: Game>(seed: u32, ticks: u32) -> SynctestPlan {
-    SynctestPlan { game: EmbeddedGameFactory::of::<G>(), seed, ticks, players: 8, back: 4 }
+    SynctestPlan { game: EmbeddedGameFactory::of::<G>(), seed, ticks, players: 8, check_distance: 4 }
 }
 
 fn is_sound<G: Game>(seed: u32, kinds: &[&str]) {
@@ -44,7 +44,7 @@ fn the_worlds_of_tanks_run_again() {
 
 #[test]
 fn a_run_that_would_compare_no_copy_is_refused() {
-    let run = |ticks, back| run(&SynctestPlan { back, ..plan::<Moo>(1, ticks) }, &mut |_| {});
+    let run = |ticks, back| run(&SynctestPlan { check_distance: back, ..plan::<Moo>(1, ticks) }, &mut |_| {});
     let refused = "8 ticks: must be more than the 8 ticks that the copies are back";
     assert_eq!(run(8, 8), Err(SynctestError::Failed(refused.to_owned())));
     assert_eq!(run(20, 1_000).map(|report| report.copies).ok(), None);
@@ -173,7 +173,7 @@ impl<const WHICH: u8> SimpleGame for Mistaken<WHICH> {
 
 /// Where a run of this game differs.
 fn desync<G: Game>(back: u32) -> Desync {
-    match run(&SynctestPlan { back, ..plan::<G>(1, 900) }, &mut |_| {}) {
+    match run(&SynctestPlan { check_distance: back, ..plan::<G>(1, 900) }, &mut |_| {}) {
         Err(SynctestError::Desync(desync)) => desync,
         other => panic!("{other:?}"),
     }

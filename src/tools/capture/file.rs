@@ -33,7 +33,7 @@ pub struct Capture<'a> {
     pub names: Vec<(IpAddr, Untrusted<&'a str>)>,
     /// The offset at which the file ends in the middle of a block, if it does: its writer was
     /// interrupted. Everything before it is read.
-    pub cut_at: Option<usize>,
+    pub truncated_at: Option<usize>,
 }
 
 /// A file that is not a capture, or is damaged.

@@ -96,7 +96,7 @@ impl Unread {
         }
         let content = match packet::segment(packet) {
             Ok(_) => return,
-            Err(_) if !packet::is_read(packet.link) => format!("link type {}", packet.link),
+            Err(_) if !packet::is_supported_link(packet.link) => format!("link type {}", packet.link),
             Err(foreign) => foreign.to_string(),
         };
         *self.0.entry(content).or_default() += 1;

@@ -106,7 +106,7 @@ pub struct Segment<'a> {
 }
 
 /// Whether packets of this link are read: for TCP, or as records of the world.
-pub fn is_read(link: u32) -> bool {
+pub fn is_supported_link(link: u32) -> bool {
     matches!(
         link,
         LINK_RAW
@@ -158,7 +158,7 @@ pub fn decode<'a>(packet: &Packet<'a>) -> Option<Segment<'a>> {
 /// The content of a packet without one.
 pub fn segment<'a>(packet: &Packet<'a>) -> Result<Segment<'a>, Foreign> {
     let bytes = packet.bytes;
-    let within = Within { cut: packet.original_length.saturating_sub(bytes.len()), depth: 0 };
+    let within = Within { missing: packet.original_length.saturating_sub(bytes.len()), depth: 0 };
     match packet.link {
         LINK_RAW | LINK_RAW_BSD | LINK_RAW_OPENBSD | LINK_IPV4 | LINK_IPV6 => within.ip(bytes),
         // Four bytes name the family, in some machine's byte order: the version in the IP header
@@ -175,7 +175,7 @@ pub fn segment<'a>(packet: &Packet<'a>) -> Result<Segment<'a>, Foreign> {
 #[derive(Clone, Copy)]
 struct Within {
     /// Bytes at the packet's end that were not captured.
-    cut: usize,
+    missing: usize,
     /// Headers of tags and tunnels before.
     depth: usize,
 }
@@ -243,7 +243,7 @@ impl Within {
         }
         // A packet that the network card will split later has no length yet.
         let length = match usize::from(u16_at(bytes, 2).ok_or(SHORT)?) {
-            0 => bytes.len() + self.cut,
+            0 => bytes.len() + self.missing,
             length => length,
         };
         let address =
@@ -258,7 +258,7 @@ impl Within {
             |at: usize| bytes.get(at..)?.first_chunk().map(|octets: &[u8; 16]| Ipv6Addr::from(*octets));
         let (from, to) = (address(8).ok_or(SHORT)?.into(), address(24).ok_or(SHORT)?.into());
         let length = match usize::from(u16_at(bytes, 4).ok_or(SHORT)?) {
-            0 => (bytes.len() + self.cut).checked_sub(IPV6_HEADER_BYTES).ok_or(SHORT)?,
+            0 => (bytes.len() + self.missing).checked_sub(IPV6_HEADER_BYTES).ok_or(SHORT)?,
             length => length,
         };
         let (mut next, mut at) = (*bytes.get(6).ok_or(SHORT)?, IPV6_HEADER_BYTES);

@@ -17,12 +17,12 @@ use crate::util::escape::Untrusted;
 
 use super::file::{ByteOrder, CaptureError, Cursor, FormatRule, Packet};
 
-const SECTION: u32 = 0x0a0d_0d0a;
-const INTERFACE: u32 = 1;
-const OLD_PACKET: u32 = 2;
+const SECTION_HEADER_BLOCK: u32 = 0x0a0d_0d0a;
+const INTERFACE_DESCRIPTION_BLOCK: u32 = 1;
+const OBSOLETE_PACKET_BLOCK: u32 = 2;
 const SIMPLE_PACKET_BLOCK: u32 = 3;
-const NAMES: u32 = 4;
-const ENHANCED_PACKET: u32 = 6;
+const NAME_RESOLUTION_BLOCK: u32 = 4;
+const ENHANCED_PACKET_BLOCK: u32 = 6;
 
 /// The number by which a section shows its byte order.
 const BYTE_ORDER: u32 = 0x1a2b_3c4d;
@@ -54,7 +54,7 @@ const MICROSECONDS: u8 = 6;
 
 /// Whether a file begins as this format does.
 pub(super) fn is_pcapng(bytes: &[u8]) -> bool {
-    bytes.starts_with(&SECTION.to_le_bytes())
+    bytes.starts_with(&SECTION_HEADER_BLOCK.to_le_bytes())
 }
 
 /// The properties of an interface that its packets depend on.
@@ -127,10 +127,10 @@ impl Blocks {
             return Ok(None);
         };
         match kind {
-            SECTION => section(body)?,
-            INTERFACE => self.interfaces.push(interface(body)?),
-            NAMES => return Ok(Some(Block::Names(body))),
-            ENHANCED_PACKET | OLD_PACKET | SIMPLE_PACKET_BLOCK => {
+            SECTION_HEADER_BLOCK => section(body)?,
+            INTERFACE_DESCRIPTION_BLOCK => self.interfaces.push(interface(body)?),
+            NAME_RESOLUTION_BLOCK => return Ok(Some(Block::Names(body))),
+            ENHANCED_PACKET_BLOCK | OBSOLETE_PACKET_BLOCK | SIMPLE_PACKET_BLOCK => {
                 return packet(kind, body, &self.interfaces, room).map(|packet| Some(Block::Packet(packet)));
             }
             _ => {}
@@ -235,8 +235,8 @@ fn packet<'a>(
 ) -> Result<Packet<'a>, CaptureError> {
     let at_interface = body;
     let number = match kind {
-        ENHANCED_PACKET => body.u32()?,
-        OLD_PACKET => {
+        ENHANCED_PACKET_BLOCK => body.u32()?,
+        OBSOLETE_PACKET_BLOCK => {
             let (interface, _drops) = (body.u16()?, body.u16()?);
             interface.into()
         }
@@ -297,7 +297,7 @@ pub(super) fn names<'a>(
 
 /// Appends the block that begins a file, with the name of the application.
 pub fn write_section(out: &mut Vec<u8>, application: &str) {
-    write_block(out, SECTION, |out| {
+    write_block(out, SECTION_HEADER_BLOCK, |out| {
         out.extend_from_slice(&BYTE_ORDER.to_le_bytes());
         out.extend_from_slice(&MAJOR.to_le_bytes());
         out.extend_from_slice(&0u16.to_le_bytes());
@@ -310,7 +310,7 @@ pub fn write_section(out: &mut Vec<u8>, application: &str) {
 /// Appends the description of an interface whose packets begin with this link's header, and whose times are in nanoseconds. The first
 /// one has number 0.
 pub fn write_interface(out: &mut Vec<u8>, link: u16, name: &str) {
-    write_block(out, INTERFACE, |out| {
+    write_block(out, INTERFACE_DESCRIPTION_BLOCK, |out| {
         out.extend_from_slice(&link.to_le_bytes());
         out.extend_from_slice(&0u16.to_le_bytes());
         out.extend_from_slice(&0u32.to_le_bytes());
@@ -324,7 +324,7 @@ pub fn write_interface(out: &mut Vec<u8>, link: u16, name: &str) {
 /// left out.
 pub fn write_name(out: &mut Vec<u8>, address: IpAddr, name: &str) {
     let name = name.split('\0').next().unwrap_or_default();
-    write_block(out, NAMES, |out| {
+    write_block(out, NAME_RESOLUTION_BLOCK, |out| {
         let (kind, mut record) = match address {
             IpAddr::V4(address) => (NAME_IPV4, address.octets().to_vec()),
             IpAddr::V6(address) => (NAME_IPV6, address.octets().to_vec()),
@@ -356,7 +356,7 @@ pub fn write_packet(out: &mut Vec<u8>, about: &PacketMeta<'_>, bytes: &[u8]) {
 
 /// Appends the beginning of a packet of `whole_bytes`.
 pub fn write_part(out: &mut Vec<u8>, about: &PacketMeta<'_>, bytes: &[u8], original_length: usize) {
-    write_block(out, ENHANCED_PACKET, |out| {
+    write_block(out, ENHANCED_PACKET_BLOCK, |out| {
         out.extend_from_slice(&about.interface.to_le_bytes());
         out.extend_from_slice(&((about.at_ns >> 32) as u32).to_le_bytes());
         out.extend_from_slice(&(about.at_ns as u32).to_le_bytes());

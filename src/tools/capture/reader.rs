@@ -61,7 +61,7 @@ impl<'a> Reader<'a> {
             },
         };
         let Some(packet) = packet else {
-            capture.cut_at = Some(begin.offset);
+            capture.truncated_at = Some(begin.offset);
             cursor.bytes = &[];
             return Ok(None);
         };

@@ -105,7 +105,7 @@ impl<'a> Assembly<'a> {
         let chunks = &mut self.chunks;
         let at = match self.current.entry(ConnectionKey::of(&segment)) {
             Entry::Occupied(found)
-                if !chunks[*found.get() / CHUNK][*found.get() % CHUNK].ends.begins_anew(&segment) =>
+                if !chunks[*found.get() / CHUNK][*found.get() % CHUNK].ends.is_new_connection(&segment) =>
             {
                 *found.get()
             }
@@ -167,7 +167,7 @@ impl<'a> ConnectionBuilder<'a> {
         let (side, offset) = self.ends.receive(segment);
         if let Some(offset) = offset {
             let (at_ns, packet, bytes) = (packet.at_ns, packet.number, segment.payload);
-            self.flows[side].keep(offset, Chunk { at_ns, packet, bytes });
+            self.flows[side].add(offset, Chunk { at_ns, packet, bytes });
         }
     }
 
@@ -188,7 +188,7 @@ impl<'a> ConnectionBuilder<'a> {
             client: ends.addresses[client],
             server: ends.addresses[1 - client],
             first_packet: ends.first_packet,
-            has_begin: ends.has_begin(),
+            has_begin: ends.has_start(),
             has_end: ends.has_end(),
             pieces: ready.into_iter().map(|(_, piece)| piece).collect(),
             holes,
@@ -216,7 +216,7 @@ struct Chunk<'a> {
 
 impl<'a> DirectionBuilder<'a> {
     /// Keeps the new part of a chunk.
-    fn keep(&mut self, offset: i64, chunk: Chunk<'a>) {
+    fn add(&mut self, offset: i64, chunk: Chunk<'a>) {
         let end = offset + chunk.bytes.len() as i64;
         let mut at = offset;
         while at < end {
@@ -279,7 +279,7 @@ mod tests {
     /// The steps that place chunks of one byte at these offsets.
     fn steps(offsets: impl Iterator<Item = i64>) -> usize {
         let mut flow = DirectionBuilder::default();
-        offsets.for_each(|offset| flow.keep(offset, Chunk { at_ns: 0, packet: 1, bytes: b"x" }));
+        offsets.for_each(|offset| flow.add(offset, Chunk { at_ns: 0, packet: 1, bytes: b"x" }));
         flow.steps
     }
 

@@ -19,7 +19,7 @@ pub struct OutOfOrder;
 /// See the [module](self).
 #[derive(Debug, Default)]
 pub struct StreamingReassembler {
-    talks: Vec<StreamedConnection>,
+    connections: Vec<StreamedConnection>,
     current: HashMap<ConnectionKey, usize, FastHashState>,
 }
 
@@ -61,14 +61,16 @@ impl StreamingReassembler {
     pub fn receive<'a>(&mut self, packet: &Packet<'a>) -> Result<Option<PayloadChunk<'a>>, OutOfOrder> {
         let Some(segment) = packet::decode(packet) else { return Ok(None) };
         let connection = match self.current.entry(ConnectionKey::of(&segment)) {
-            Entry::Occupied(found) if !self.talks[*found.get()].ends.begins_anew(&segment) => *found.get(),
+            Entry::Occupied(found) if !self.connections[*found.get()].ends.is_new_connection(&segment) => {
+                *found.get()
+            }
             entry => {
                 let ends = TcpEndpoints::new(&segment, packet.number);
-                self.talks.push(StreamedConnection { ends, client: None, sides: Default::default() });
-                *entry.insert_entry(self.talks.len() - 1).get()
+                self.connections.push(StreamedConnection { ends, client: None, sides: Default::default() });
+                *entry.insert_entry(self.connections.len() - 1).get()
             }
         };
-        let from = self.talks[connection].receive(&segment)?;
+        let from = self.connections[connection].receive(&segment)?;
         Ok(from.map(|from| PayloadChunk { connection, from, bytes: segment.payload }))
     }
 
@@ -77,7 +79,7 @@ impl StreamingReassembler {
     /// # Errors
     /// [`OutOfOrder`], as for [`receive`](Self::receive).
     pub fn finish(self) -> Result<Vec<TcpConnection<'static>>, OutOfOrder> {
-        self.talks.into_iter().map(StreamedConnection::finish).collect()
+        self.connections.into_iter().map(StreamedConnection::finish).collect()
     }
 }
 
@@ -138,7 +140,7 @@ impl StreamedConnection {
             client: self.ends.addresses[client],
             server: self.ends.addresses[1 - client],
             first_packet: self.ends.first_packet,
-            has_begin: self.ends.has_begin(),
+            has_begin: self.ends.has_start(),
             has_end: self.ends.has_end(),
             pieces: Vec::new(),
             holes: Vec::new(),

@@ -85,16 +85,16 @@ pub(super) struct TcpEndpoints {
     pub(super) addresses: [SocketAddr; 2],
     pub(super) first_packet: usize,
     pub(super) lines: [SequenceTracker; 2],
-    given_up: bool,
+    is_desynchronized: bool,
     /// The end that opened the connection, if a SYN shows it.
-    asker: Option<usize>,
+    requester: Option<usize>,
 }
 
 impl TcpEndpoints {
     /// A connection that begins with this segment, which is still to be received.
     pub(super) fn new(segment: &Segment<'_>, first_packet: usize) -> TcpEndpoints {
         let (addresses, lines) = ([segment.head.from, segment.head.to], Default::default());
-        TcpEndpoints { addresses, first_packet, lines, given_up: false, asker: None }
+        TcpEndpoints { addresses, first_packet, lines, is_desynchronized: false, requester: None }
     }
 
     /// The index of the end that sent a segment. A connection from an address to itself has only
@@ -104,7 +104,7 @@ impl TcpEndpoints {
     }
 
     /// Whether a segment opens another connection between the same two ends.
-    pub(super) fn begins_anew(&self, segment: &Segment<'_>) -> bool {
+    pub(super) fn is_new_connection(&self, segment: &Segment<'_>) -> bool {
         let asks = segment.head.flags & (SYN | ACK) == SYN;
         let line = &self.lines[self.side(segment)];
         asks && line.last.is_some() && line.first_sequence != Some(segment.head.sequence)
@@ -114,9 +114,9 @@ impl TcpEndpoints {
     /// which has no payload.
     pub(super) fn receive(&mut self, segment: &Segment<'_>) -> (usize, Option<i64>) {
         let (side, head) = (self.side(segment), &segment.head);
-        self.given_up |= head.flags & RST != 0;
+        self.is_desynchronized |= head.flags & RST != 0;
         if head.flags & SYN != 0 {
-            self.asker = Some(if head.flags & ACK == 0 { side } else { 1 - side });
+            self.requester = Some(if head.flags & ACK == 0 { side } else { 1 - side });
         }
         if head.flags & (ACK | RST) == ACK {
             self.lines[1 - side].acknowledge(head.acknowledged);
@@ -129,17 +129,17 @@ impl TcpEndpoints {
     pub(super) fn client(&self, begins: impl Fn(usize, &[u8]) -> bool) -> usize {
         let by_words = || (0..2).find(|side| begins(*side, REQUEST) || begins(1 - side, RESPONSE));
         let by_port = || usize::from(self.addresses[1].port() > self.addresses[0].port());
-        self.asker.or_else(by_words).unwrap_or_else(by_port)
+        self.requester.or_else(by_words).unwrap_or_else(by_port)
     }
 
     /// Whether the capture has the beginning.
-    pub(super) fn has_begin(&self) -> bool {
+    pub(super) fn has_start(&self) -> bool {
         self.lines.iter().all(|line| line.first_sequence.is_some())
     }
 
     /// Whether the capture has the end.
     pub(super) fn has_end(&self) -> bool {
-        self.given_up || self.lines.iter().all(|line| line.fin.is_some())
+        self.is_desynchronized || self.lines.iter().all(|line| line.fin.is_some())
     }
 }
 

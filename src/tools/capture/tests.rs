@@ -73,7 +73,7 @@ fn written_captures_are_read_back() {
     write_name(&mut out, address(CLIENT).ip(), "Ann");
     let capture = read(&out).expect("our own");
     assert_eq!(capture.names, [(six, "Bo".into()), (address(CLIENT).ip(), "Ann".into())]);
-    assert_eq!(capture.cut_at, None);
+    assert_eq!(capture.truncated_at, None);
     let [first, second] = &capture.packets[..] else { panic!("{capture:?}") };
     assert_eq!((first.number, first.at_ns, first.link, first.inbound), (1, 1000, LINK_RAW, Some(true)));
     assert_eq!((second.number, second.at_ns, second.inbound), (2, u64::MAX, None));
@@ -319,7 +319,7 @@ fn a_truncated_file_is_read_up_to_its_end() {
     let first = file(&[(head(ACK, 1, 1), b"abc")]).len();
     for end in first + 1..whole.len() {
         let capture = read(&whole[..end]).expect("the beginning of a capture");
-        assert_eq!((capture.packets.len(), capture.cut_at), (1, Some(first)), "{end}");
+        assert_eq!((capture.packets.len(), capture.truncated_at), (1, Some(first)), "{end}");
     }
 }
 

@@ -172,7 +172,7 @@ impl TcpFlow {
     }
 
     /// Counts bytes as missing: what the client sent, what it was sent.
-    pub fn skip(&mut self, bytes: [u64; 2]) {
+    pub fn count_missing(&mut self, bytes: [u64; 2]) {
         for (next, bytes) in self.next.iter_mut().zip(bytes) {
             *next = next.wrapping_add(bytes as u32);
             self.lost_bytes += bytes;

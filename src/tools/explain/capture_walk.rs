@@ -112,13 +112,13 @@ pub fn walk<'c>(
     let (numbers, wanted): (Vec<_>, Vec<_>) = wanted.unzip();
     let begin = |(number, connection): (&usize, &&TcpConnection<'_>)| {
         let conversation = match dialect {
-            Some(dialect) => midway(connection, Conversation::in_dialect(dialect)),
+            Some(dialect) => start_midstream(connection, Conversation::in_dialect(dialect)),
             None => conversation(connection, connection.pieces.iter().copied(), codes, otherwise),
         };
         ConnectionReader::new(*number, connection, conversation)
     };
     let mut readings: Vec<ConnectionReader<'c>> = numbers.iter().zip(&wanted).map(begin).collect();
-    for (readable, index, at) in order(wanted.iter().copied()) {
+    for (readable, index, at) in merge_pieces(wanted.iter().copied()) {
         readings[index].receive(readable, &wanted[index].pieces[at], &mut each);
     }
     readings.into_iter().map(|reading| (reading.number, reading.tally)).collect()
@@ -126,7 +126,7 @@ pub fn walk<'c>(
 
 /// The pieces of connections in the order in which they could be read: each as the packet after
 /// which it could, the index of its connection, and its index there.
-pub(crate) fn order<'a, 'b: 'a>(
+pub(crate) fn merge_pieces<'a, 'b: 'a>(
     connections: impl Iterator<Item = &'a TcpConnection<'b>>,
 ) -> Vec<(usize, usize, usize)> {
     let mut order = Vec::new();
@@ -167,10 +167,13 @@ pub(crate) fn conversation_with<'c>(
 ) -> Conversation<'c> {
     let mut conversation = Conversation::new(codes, otherwise);
     guess.into_iter().for_each(|guess| conversation.set_guess(guess));
-    midway(connection, conversation)
+    start_midstream(connection, conversation)
 }
 
-fn midway<'c>(connection: &TcpConnection<'_>, mut conversation: Conversation<'c>) -> Conversation<'c> {
+fn start_midstream<'c>(
+    connection: &TcpConnection<'_>,
+    mut conversation: Conversation<'c>,
+) -> Conversation<'c> {
     if !connection.has_begin {
         conversation.start_midstream();
     }
@@ -194,7 +197,7 @@ impl<'c> Survey<'c> {
     ) -> Option<Survey<'c>> {
         let is_needed = !connection.has_begin || !connection.holes.is_empty();
         is_needed.then(|| {
-            let mut conversation = midway(connection, Conversation::new(codes, otherwise));
+            let mut conversation = start_midstream(connection, Conversation::new(codes, otherwise));
             conversation.set_brief(true);
             Survey { conversation, read: 0 }
         })
@@ -210,7 +213,7 @@ impl<'c> Survey<'c> {
         self.read += 1;
         let (conversation, from) = (&mut self.conversation, side(piece.from));
         if piece.gap_before {
-            conversation.skip(from);
+            conversation.skip_gap(from);
         }
         conversation.receive_each(from, piece.bytes, |_| {});
         conversation.is_settled() || conversation.guess().is_some_and(DialectGuess::is_decided)
@@ -237,7 +240,7 @@ pub(crate) fn items<'c>(
 ) {
     let from = side(piece.from);
     if piece.gap_before {
-        conversation.skip(from).into_iter().for_each(&mut each);
+        conversation.skip_gap(from).into_iter().for_each(&mut each);
     }
     conversation.receive_each(from, piece.bytes, &mut each);
     if is_last {
@@ -248,7 +251,7 @@ pub(crate) fn items<'c>(
 
 /// Words about the packets that are not read, with the supported link types if the capture has another one.
 pub(crate) fn with_links(mut words: String, capture: &Capture<'_>) -> String {
-    if capture.packets.iter().any(|packet| !packet::is_read(packet.link)) {
+    if capture.packets.iter().any(|packet| !packet::is_supported_link(packet.link)) {
         words += " (of the link types, only Ethernet, Linux cooked, loopback and raw IP are supported)";
     }
     words
@@ -276,8 +279,8 @@ pub(crate) fn truncated(capture: &Capture<'_>) -> Option<String> {
 }
 
 /// The end of a file in the middle of a block, in words; `None` if the file is whole.
-pub(crate) fn cut(capture: &Capture<'_>) -> Option<String> {
-    capture.cut_at.map(|offset| format!("the file ends in the middle of the block at byte {offset}"))
+pub(crate) fn truncation_note(capture: &Capture<'_>) -> Option<String> {
+    capture.truncated_at.map(|offset| format!("the file ends in the middle of the block at byte {offset}"))
 }
 
 /// The side that an end is.
@@ -350,7 +353,7 @@ impl<'c> ConnectionReader<'c> {
         }
         if piece.gap_before {
             let bytes = gap_before(&self.holes, piece, &mut self.reported_gaps);
-            self.conversation.skip(from).into_iter().for_each(|item| self.tally.item(item, &mut tell));
+            self.conversation.skip_gap(from).into_iter().for_each(|item| self.tally.item(item, &mut tell));
             self.tally.missing_bytes += bytes;
             tell(CaptureItemKind::Gap(from, bytes));
         }

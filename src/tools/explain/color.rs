@@ -46,7 +46,7 @@ impl ColorRole {
 
 impl ColorMode {
     /// The text in its colour.
-    pub fn ink(self, ink: ColorRole, text: &str) -> String {
+    pub fn color(self, ink: ColorRole, text: &str) -> String {
         match self {
             ColorMode::Coloured if !text.trim().is_empty() => format!("\x1b[{}m{text}\x1b[0m", ink.sgr()),
             _ => text.to_owned(),

@@ -28,7 +28,7 @@ use crate::ws::Side;
 use crate::ws::frame::Opcode;
 
 /// The dialects from most to least likely. Dialects of other tables follow in table order.
-pub const LIKELY: [&str; 5] = ["native", "letters", "legacy", "letters-2024", "letters-2023"];
+pub const DIALECTS_BY_LIKELIHOOD: [&str; 5] = ["native", "letters", "legacy", "letters-2024", "letters-2023"];
 
 /// The evidence for the dialect of a connection without its upgrade.
 #[derive(Clone, Debug)]
@@ -52,8 +52,9 @@ impl<'c> DialectGuess<'c> {
     pub fn new(codes: &'c PacketTables) -> DialectGuess<'c> {
         let mut tried: Vec<_> =
             codes.dialects().map(|dialect| Candidate { dialect: dialect.as_ref(), read: 0 }).collect();
-        let place = |one: &Candidate<'_>| LIKELY.iter().position(|name| *name == one.dialect.name());
-        tried.sort_by_key(|one| place(one).unwrap_or(LIKELY.len()));
+        let place =
+            |one: &Candidate<'_>| DIALECTS_BY_LIKELIHOOD.iter().position(|name| *name == one.dialect.name());
+        tried.sort_by_key(|one| place(one).unwrap_or(DIALECTS_BY_LIKELIHOOD.len()));
         DialectGuess { tried, formats: [0; 2], is_final: false }
     }
 
@@ -115,7 +116,7 @@ impl<'c> DialectGuess<'c> {
     }
 
     /// The candidates that read a message differently from the best guess; none if it reads alike.
-    pub fn otherwise(&self, from: Side, opcode: Opcode, message: &[u8]) -> Vec<&'c Dialect> {
+    pub fn differing_candidates(&self, from: Side, opcode: Opcode, message: &[u8]) -> Vec<&'c Dialect> {
         let candidates = self.candidates();
         let Some((best, others)) = candidates.split_first().filter(|(_, others)| !others.is_empty()) else {
             return Vec::new();
@@ -133,14 +134,14 @@ impl<'c> DialectGuess<'c> {
 
     /// The guess in words, printed once per connection.
     pub fn words(&self) -> String {
-        let names = listed(&self.candidates(), "or");
+        let names = join_names(&self.candidates(), "or");
         let format = if self.is_json() == Some(true) { ", as JSON" } else { "" };
         format!("dialect: a guess, {names}{format}")
     }
 }
 
 /// Lists the names of dialects, with a word before the last.
-pub fn listed(dialects: &[&Dialect], word: &str) -> String {
+pub fn join_names(dialects: &[&Dialect], word: &str) -> String {
     let names: Vec<&str> = dialects.iter().map(|dialect| dialect.name()).collect();
     match names.split_last() {
         Some((last, before)) if !before.is_empty() => format!("{} {word} {last}", before.join(", ")),

@@ -5,7 +5,7 @@
 //! the key's leaf. The original bytes are never consulted, so equal output proves that the
 //! explanation covers every byte.
 
-use super::explanation::{Explanation, PAYLOAD};
+use super::explanation::{Explanation, PAYLOAD_FIELD};
 use super::parse::frame_header::field;
 use super::parse::payload::UTF_8;
 use super::parse::{encoding, json_text};
@@ -35,7 +35,7 @@ impl Bits {
         for part in &frame.children {
             let begin = self.bytes.len();
             part.leaves().into_iter().try_for_each(|leaf| self.leaf(leaf))?;
-            if let (PAYLOAD, Some(key)) = (part.name.as_str(), key) {
+            if let (PAYLOAD_FIELD, Some(key)) = (part.name.as_str(), key) {
                 frame::mask(&mut self.bytes[begin..], key, 0);
             }
         }

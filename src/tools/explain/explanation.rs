@@ -5,7 +5,7 @@ use std::ops::Range;
 
 use super::color::{ColorMode, ColorRole};
 use super::tree::Node;
-use super::truncate::cut;
+use super::truncate::truncate;
 use super::{dialect_guess, hex};
 use crate::packet::{DecodedPacket, Dialect, Direction, Row};
 use crate::util::escape;
@@ -15,10 +15,10 @@ use crate::ws::violation::ViolationResponse;
 use crate::ws::{Side, Violation};
 
 /// The name of the field that is the payload of a frame.
-pub const PAYLOAD: &str = "payload";
+pub const PAYLOAD_FIELD: &str = "payload";
 
 /// The name of unread bytes: a body, and everything after the end.
-pub const REST: &str = "rest";
+pub const UNREAD_FIELD: &str = "rest";
 
 /// The explanation of some bytes of one direction.
 #[derive(Debug)]
@@ -60,7 +60,7 @@ pub struct ExplainedFrame<'a> {
     /// The problem, if any.
     pub problem: Option<Problem>,
     /// If the dialect is a guess: the other candidates that read the packet differently.
-    pub otherwise: Vec<&'a Dialect>,
+    pub alternatives: Vec<&'a Dialect>,
 }
 
 impl ExplainedFrame<'_> {
@@ -76,7 +76,7 @@ impl ExplainedFrame<'_> {
             content,
             whole: None,
             problem: None,
-            otherwise: Vec::new(),
+            alternatives: Vec::new(),
         }
     }
 }
@@ -126,7 +126,7 @@ pub enum Problem {
         /// The section that defines the rule.
         address: String,
         /// The rule, in one sentence.
-        sentence: String,
+        description: String,
         /// The other end's reaction.
         answer: String,
         /// The bits that break the rule, from the front of the input.
@@ -147,11 +147,11 @@ impl Problem {
             ViolationResponse::Drop => "drop the connection".to_owned(),
         };
         let (rule, address) = (violation.name(), violation.citation());
-        Problem::Violation { rule, address, sentence: violation.to_string(), answer, bits }
+        Problem::Violation { rule, address, description: violation.to_string(), answer, bits }
     }
 
     /// Whether the other end closes the connection and so reads nothing more.
-    pub(super) fn closes(&self) -> bool {
+    pub(super) fn closes_connection(&self) -> bool {
         matches!(self, Problem::Violation { answer, .. } if answer.starts_with("close "))
     }
 
@@ -258,28 +258,31 @@ impl ExplainedFrame<'_> {
                 count_noun(*frames, "frame")
             ));
         }
-        let before = paint.ink(ColorRole::Header, &before.join(": "));
+        let before = paint.color(ColorRole::Header, &before.join(": "));
         let says = match (&self.problem, &self.content) {
             (Some(Problem::Violation { rule, address, answer, .. }), _) => {
-                paint.ink(ColorRole::Error, &format!("{rule} ({address}), {answer}"))
+                paint.color(ColorRole::Error, &format!("{rule} ({address}), {answer}"))
             }
             (Some(Problem::Incomplete { .. }), _) => "incomplete".to_owned(),
             (None, Content::Head(line)) => escape::escape_line(line).into_owned(),
-            (None, Content::Text(text)) => cut(&format!("{text:?}")),
+            (None, Content::Text(text)) => truncate(&format!("{text:?}")),
             (None, Content::Close(line) | Content::Foreign(line) | Content::Packet(_, Some(line))) => {
-                cut(&escape::escape_line(line))
+                truncate(&escape::escape_line(line))
             }
-            (None, Content::Compressed) => format!("compressed, {}", cut(&hex::print(self.message()))),
+            (None, Content::Compressed) => format!("compressed, {}", truncate(&hex::print(self.message()))),
             (None, Content::Unread) => {
                 let why = if self.tree.value.is_empty() { "" } else { ", " };
                 format!("{} not decoded{why}{}", count_noun(self.place.len(), "byte"), self.tree.value)
             }
-            (None, _) => cut(&hex::print(&self.payload)),
+            (None, _) => truncate(&hex::print(&self.payload)),
         };
         let line = [before, says].into_iter().filter(|part| !part.is_empty()).collect::<Vec<_>>().join(": ");
-        if self.otherwise.is_empty() {
+        if self.alternatives.is_empty() {
             return line;
         }
-        format!("{line} [a guess: reads differently in {}]", dialect_guess::listed(&self.otherwise, "and"))
+        format!(
+            "{line} [a guess: reads differently in {}]",
+            dialect_guess::join_names(&self.alternatives, "and")
+        )
     }
 }

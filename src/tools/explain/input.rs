@@ -71,18 +71,18 @@ pub fn read(contents: &[u8]) -> Result<Vec<InputPiece>, String> {
     let contents = &*unmarked(contents)?;
     match std::str::from_utf8(contents) {
         Ok(text) if text.lines().all(is_hexadecimal) => read_text(text),
-        Ok(text) if looks_typed(text) && !http_head::may_begin(contents, Side::Client) => {
-            Err(complaint(text))
+        Ok(text) if looks_typed(text) && !http_head::may_become_head(contents, Side::Client) => {
+            Err(first_bad_line(text))
         }
         _ => Ok(vec![InputPiece { from: None, bytes: contents.to_vec() }]),
     }
 }
 
 fn is_hexadecimal(line: &str) -> bool {
-    parse_sender_mark(line).1.chars().all(is_sign)
+    parse_sender_mark(line).1.chars().all(is_hex_char)
 }
 
-fn is_sign(sign: char) -> bool {
+fn is_hex_char(sign: char) -> bool {
     sign.is_ascii_hexdigit() || sign.is_ascii_whitespace() || ":,xX".contains(sign)
 }
 
@@ -92,10 +92,10 @@ fn looks_typed(text: &str) -> bool {
 }
 
 /// Describes the first line that is not hexadecimal.
-fn complaint(text: &str) -> String {
+fn first_bad_line(text: &str) -> String {
     let mut lines = text.lines().enumerate();
     let wrong = lines.find_map(|(index, line)| {
-        let sign = parse_sender_mark(line).1.chars().find(|sign| !is_sign(*sign))?;
+        let sign = parse_sender_mark(line).1.chars().find(|sign| !is_hex_char(*sign))?;
         Some(format!("line {}: {sign:?} is not a hexadecimal digit", index + 1))
     });
     wrong.unwrap_or_default()

@@ -51,7 +51,9 @@ use crate::ws::frame::MASK;
 use color::ColorMode;
 pub use conversation::Conversation;
 pub use dialect_guess::DialectGuess;
-pub use explanation::{Content, ExplainedFrame, Explanation, PAYLOAD, Problem, REST, ReassembledMessage};
+pub use explanation::{
+    Content, ExplainedFrame, Explanation, PAYLOAD_FIELD, Problem, ReassembledMessage, UNREAD_FIELD,
+};
 
 /// Explains bytes that `from` sent; `None` infers the sender from the bytes.
 pub fn explain<'a>(bytes: &[u8], dialect: &'a Dialect, from: Option<Side>) -> Explanation<'a> {
@@ -69,7 +71,7 @@ pub fn run(text: &str, dialect: &Dialect, from: Option<Side>) -> Result<String, 
 /// Infers the sender: a client masks, a server does not; fewer than two bytes do not show it.
 pub fn guess_side(bytes: &[u8]) -> Side {
     match bytes.get(1) {
-        _ if crate::tools::explain::parse::http_head::may_begin(bytes, Side::Client) => {
+        _ if crate::tools::explain::parse::http_head::may_become_head(bytes, Side::Client) => {
             crate::tools::explain::parse::http_head::side(bytes)
         }
         Some(second) if second & MASK == 0 => Side::Server,

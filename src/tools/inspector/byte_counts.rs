@@ -10,11 +10,11 @@ use serde_json::{Value as Json, json};
 use super::frame_json;
 use crate::limits;
 use crate::tools::explain::tree::{BYTE, Node};
-use crate::tools::explain::{Explanation, PAYLOAD};
+use crate::tools::explain::{Explanation, PAYLOAD_FIELD};
 use crate::ws::Side;
 
 /// The name under which everything beyond the limit is counted.
-const OTHER: &str = "other";
+const OTHER_NAME: &str = "other";
 /// Fields of the frame header, except the key.
 const HEADER: &str = "header";
 const KEY: &str = "masking_key";
@@ -49,7 +49,7 @@ impl NamedBits {
         match at {
             Some(at) => self.0[at].1 += bits,
             None if self.0.len() + 1 == limits::INSPECTOR_PACKET_KINDS => {
-                self.0.push((OTHER.to_owned(), bits))
+                self.0.push((OTHER_NAME.to_owned(), bits))
             }
             None => self.0.push((name.to_owned(), bits)),
         }
@@ -64,16 +64,16 @@ impl ByteCounts {
         let name = packet
             .or_else(|| frame_json::rule(explained))
             .or_else(|| frame.header.as_ref().map(|header| header.opcode.name()))
-            .unwrap_or(OTHER);
+            .unwrap_or(OTHER_NAME);
         let kind = self.kind(name, explained.from);
         kind.count += 1;
         for node in &frame.tree.children {
             let bits = node.bits.len() as u64;
             match node.name.as_str() {
-                PAYLOAD if packet.is_some() => {
+                PAYLOAD_FIELD if packet.is_some() => {
                     node.children.iter().for_each(|node| envelope(node, &mut kind.bits))
                 }
-                PAYLOAD => kind.bits.add(PAYLOAD, bits),
+                PAYLOAD_FIELD => kind.bits.add(PAYLOAD_FIELD, bits),
                 KEY => kind.bits.add(KEY, bits),
                 _ => kind.bits.add(HEADER, bits),
             }
@@ -82,7 +82,7 @@ impl ByteCounts {
 
     fn kind(&mut self, name: &str, from: Side) -> &mut PacketBytes {
         let is_full = self.kinds.len() >= limits::INSPECTOR_PACKET_KINDS;
-        let name = if is_full { OTHER } else { name };
+        let name = if is_full { OTHER_NAME } else { name };
         let known = self.kinds.iter().position(|kind| kind.packet == name && kind.from == from);
         let at = known.unwrap_or_else(|| {
             self.kinds.push(PacketBytes {
@@ -122,7 +122,7 @@ impl PacketBytes {
 /// `[code, [arguments…]]`: what is not within an argument is the code's.
 fn envelope(node: &Node, bits: &mut NamedBits) {
     let arguments = node.children.iter().position(|child| child.name == "arguments");
-    let Some(at) = arguments else { return bits.add(PAYLOAD, node.bits.len() as u64) };
+    let Some(at) = arguments else { return bits.add(PAYLOAD_FIELD, node.bits.len() as u64) };
     for (index, child) in node.children.iter().enumerate() {
         if index != at {
             bits.add(CODE, child.bits.len() as u64);
@@ -232,7 +232,7 @@ mod tests {
         assert_eq!(named.0.len(), limits::INSPECTOR_PACKET_KINDS);
         assert_eq!(
             named.0.last(),
-            Some(&(OTHER.to_owned(), 8 * (2 * limits::INSPECTOR_PACKET_KINDS as u64 + 1)))
+            Some(&(OTHER_NAME.to_owned(), 8 * (2 * limits::INSPECTOR_PACKET_KINDS as u64 + 1)))
         );
         let mut fields = ByteCounts::default();
         for number in 0..3 * limits::INSPECTOR_PACKET_KINDS {

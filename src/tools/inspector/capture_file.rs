@@ -30,8 +30,8 @@ use crate::ws::frame::Opcode;
 pub struct CaptureFile {
     codes: &'static PacketTables,
     /// The connections with data, by their numbers. Of others, which can be very many, only the number is kept.
-    conversations: Vec<FileConnection>,
-    connections: usize,
+    connections: Vec<FileConnection>,
+    connection_count: usize,
     /// All pieces: the packet after which one could be read, the index of its conversation, its index there.
     order: Vec<(u32, u32, u32)>,
     /// How many of them were read.
@@ -58,7 +58,7 @@ pub(super) struct FileConnection {
     checkpoints: Vec<Checkpoint>,
     /// Where an explanation ended, for the next one.
     cursor: Option<Box<Checkpoint>>,
-    since: (usize, usize),
+    since_checkpoint: (usize, usize),
 }
 
 /// A conversation before one of its pieces.
@@ -81,8 +81,8 @@ impl CaptureFile {
         let (list, read, is_full) = (FrameList::default(), 0, false);
         CaptureFile {
             codes,
-            conversations,
-            connections,
+            connections: conversations,
+            connection_count: connections,
             order,
             read,
             packets,
@@ -95,7 +95,7 @@ impl CaptureFile {
 
     /// Reads on until so many bytes were looked at; first what is new, then what the filter asks for.
     /// Says whether something is left.
-    pub fn work(&mut self, bytes: usize) -> bool {
+    pub fn advance(&mut self, bytes: usize) -> bool {
         let mut left = bytes as i64;
         while left > 0 && self.read < self.order.len() && !self.is_full {
             left -= self.read_piece();
@@ -111,8 +111,8 @@ impl CaptureFile {
     fn read_piece(&mut self) -> i64 {
         let (readable, index, at) = self.order[self.read];
         let (list, begin_ns) = (&mut self.list, self.begin_ns);
-        let talk = &mut self.conversations[index as usize];
-        let FileConnection { number, about, reading, pairs, checkpoints, since, .. } = talk;
+        let talk = &mut self.connections[index as usize];
+        let FileConnection { number, about, reading, pairs, checkpoints, since_checkpoint: since, .. } = talk;
         let Some(reading) = reading else { return talk.prepare(self.codes) };
         self.read += 1;
         let piece = about.pieces[at as usize];
@@ -130,7 +130,7 @@ impl CaptureFile {
                 CaptureItemKind::Begin { .. } => {}
                 CaptureItemKind::Gap(from, bytes) => {
                     pairs.clear();
-                    let gap = FrameEntry::gap(n, client, from, EntryKind::Gap(bytes), at_us);
+                    let gap = FrameEntry::new_gap(n, client, from, EntryKind::Gap(bytes), at_us);
                     list.push(FrameEntry { tick: readable, ..gap }, None);
                 }
                 CaptureItemKind::Item(item) => {
@@ -168,7 +168,7 @@ impl CaptureFile {
 
     /// The index of the conversation with this number.
     fn index(&self, client: u32) -> Option<usize> {
-        self.conversations.binary_search_by_key(&(client as usize), |talk| talk.number).ok()
+        self.connections.binary_search_by_key(&(client as usize), |talk| talk.number).ok()
     }
 
     /// Explains the items of a piece, with everything before that matters; returns what it cost.
@@ -178,7 +178,7 @@ impl CaptureFile {
         piece: u32,
         mut each: impl FnMut(u32, Explanation<'static>),
     ) -> i64 {
-        let Some(talk) = self.index(client).map(|index| &mut self.conversations[index]) else { return 1 };
+        let Some(talk) = self.index(client).map(|index| &mut self.connections[index]) else { return 1 };
         let piece = piece as usize;
         let before = talk.checkpoints.partition_point(|checkpoint| checkpoint.piece <= piece);
         let Some(checkpoint) = before.checked_sub(1).map(|at| &talk.checkpoints[at]) else { return 1 };
@@ -219,7 +219,7 @@ impl CaptureFile {
 
     /// The frame with this number as JSON, as [`Inspector::explain`](super::Inspector::explain) has it.
     pub fn explain(&mut self, n: u64) -> String {
-        self.explanation(n).map_or_else(|| frame_json::gone(n), |item| frame_json::item(n, &item))
+        self.explanation(n).map_or_else(|| frame_json::gone_json(n), |item| frame_json::item(n, &item))
     }
 
     /// What changed since the previous frame of the same packet, as JSON.
@@ -247,13 +247,22 @@ impl CaptureFile {
         }
         let is_head = item.frames.first().is_some_and(|frame| matches!(frame.content, Content::Head(_)));
         let client = self.list.get(n).map_or(0, |entry| entry.client);
-        let talk = self.index(client).map(|index| &self.conversations[index]);
+        let talk = self.index(client).map(|index| &self.connections[index]);
         let after = talk.and_then(|talk| talk.cursor.as_ref()).map(|cursor| &cursor.conversation);
         let (json, is_ours) = after.map_or((None, false), |talk| (talk.json(), talk.is_ours()));
         let (dialect, bytes) = (item.dialect.name().to_owned(), item.bytes.clone());
         let tables = share_link::tables(self.codes, &dialect);
-        share_link::ShareLink { bytes, before, dialect, from: item.from, json, is_ours, is_head, tables }
-            .print()
+        share_link::ShareLink {
+            bytes,
+            before,
+            dialect,
+            from: item.from,
+            json,
+            is_own_server: is_ours,
+            is_head,
+            tables,
+        }
+        .print()
     }
 
     /// The earlier frames of the message that this frame goes on with.
@@ -287,18 +296,18 @@ impl CaptureFile {
 
     /// Asks for something else.
     pub fn filter(&mut self, wish: &ListRequest) {
-        self.list.set(wish);
+        self.list.apply(wish);
     }
 
     /// How far the file was read, its notes, and its connections as far as they are known.
     pub fn about(&self) -> Json {
-        let listed = self.conversations.iter().take(limits::INSPECTOR_FILE_CONNECTIONS);
+        let listed = self.connections.iter().take(limits::INSPECTOR_FILE_CONNECTIONS);
         json!({
             "packets": self.packets,
             "pieces": self.order.len(),
             "read": self.read,
             "notes": self.notes,
-            "all": self.connections,
+            "all": self.connection_count,
             "connections": listed.map(FileConnection::json).collect::<Vec<_>>(),
         })
     }
@@ -319,7 +328,17 @@ impl FileConnection {
     pub(super) fn new(number: usize, about: TcpConnection<'static>) -> FileConnection {
         let (pairs, checkpoints) = (PingPairs::default(), Vec::new());
         let (name, survey, reading, cursor) = (None, None, None, None);
-        FileConnection { number, about, name, survey, reading, pairs, checkpoints, cursor, since: (0, 0) }
+        FileConnection {
+            number,
+            about,
+            name,
+            survey,
+            reading,
+            pairs,
+            checkpoints,
+            cursor,
+            since_checkpoint: (0, 0),
+        }
     }
 
     /// Surveys one more piece, or starts the reading after the last. Returns the cost in bytes.
@@ -385,10 +404,10 @@ mod tests {
             }
         }
         let mut file = opening::open(writer.blocks).expect("a capture");
-        while file.work(10_000) {}
+        while file.advance(10_000) {}
         let about = file.about();
         let listed = about["connections"].as_array().expect("a list");
-        assert_eq!((file.conversations.len(), about["all"].as_u64()), (all / 2, Some(all as u64)));
+        assert_eq!((file.connections.len(), about["all"].as_u64()), (all / 2, Some(all as u64)));
         assert_eq!((listed.len(), &listed[1]["number"]), (limits::INSPECTOR_FILE_CONNECTIONS, &json!(4)));
         assert_eq!(about["notes"], json!(["1500 connections without data: not in the menu"]));
         let last = file.list().entries().back().expect("a frame");

@@ -29,7 +29,7 @@ pub struct ClientLog {
     /// When the last bytes came.
     last: Duration,
     /// Whether it was not watched since.
-    is_away: bool,
+    is_not_inspected: bool,
 }
 
 /// How a conversation began.
@@ -59,13 +59,13 @@ impl ClientLog {
             list: FrameList::default(),
             pairs: PingPairs::default(),
             last: Duration::ZERO,
-            is_away: false,
+            is_not_inspected: false,
         }
     }
 
     /// It is no longer watched.
-    pub fn leave(&mut self) {
-        self.is_away = !self.ring.is_empty();
+    pub fn stop_inspecting(&mut self) {
+        self.is_not_inspected = !self.ring.is_empty();
         self.forget_unfinished();
     }
 
@@ -90,12 +90,18 @@ impl ClientLog {
     }
 
     /// The gap before bytes of this time, if it was not watched in between.
-    pub fn come_back(&mut self, n: u64, from: Side, at: Duration) -> bool {
-        let is_resumed = std::mem::take(&mut self.is_away);
+    pub fn resume_inspecting(&mut self, n: u64, from: Side, at: Duration) -> bool {
+        let is_resumed = std::mem::take(&mut self.is_not_inspected);
         if is_resumed {
             let away_us = at.saturating_sub(self.last).as_micros() as u64;
             self.list.push(
-                FrameEntry::gap(n, self.client as u32, from, EntryKind::NotInspected(away_us), at.as_micros() as u64),
+                FrameEntry::new_gap(
+                    n,
+                    self.client as u32,
+                    from,
+                    EntryKind::NotInspected(away_us),
+                    at.as_micros() as u64,
+                ),
                 None,
             );
         }
@@ -103,7 +109,7 @@ impl ClientLog {
     }
 
     /// Keeps a frame; says how many lines of the list had to go.
-    pub fn keep(&mut self, kept: RetainedFrame, explained: &Explanation<'_>) -> usize {
+    pub fn add_frame(&mut self, kept: RetainedFrame, explained: &Explanation<'_>) -> usize {
         let at_us = kept.at.as_micros() as u64;
         let entry = FrameEntry::new(kept.n, self.client as u32, explained, &mut self.list.names);
         let pair = self.pairs.take(kept.n, at_us, explained);

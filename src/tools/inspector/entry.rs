@@ -36,7 +36,7 @@ pub struct FrameEntry {
     /// the piece.
     pub place: (u32, u32),
     /// The other one of a ping and its pong, and the time between them in microseconds.
-    pub pair: Option<(u64, u32)>,
+    pub ping_pair: Option<(u64, u32)>,
     /// Whether the inspector's page sent it in the client's name.
     pub is_injected: bool,
 }
@@ -110,13 +110,13 @@ impl FrameEntry {
             tick: 0,
             bytes: u32::try_from(explained.bytes.len()).unwrap_or(u32::MAX),
             place: (0, 0),
-            pair: None,
+            ping_pair: None,
             is_injected: false,
         }
     }
 
     /// An entry that is no frame.
-    pub fn gap(n: u64, client: u32, from: Side, kind: EntryKind, at_us: u64) -> FrameEntry {
+    pub fn new_gap(n: u64, client: u32, from: Side, kind: EntryKind, at_us: u64) -> FrameEntry {
         let (opcode, packet, rule, tick, bytes, place, pair) = (None, 0, 0, 0, 0, (0, 0), None);
         let is_injected = false;
         FrameEntry {
@@ -131,7 +131,7 @@ impl FrameEntry {
             tick,
             bytes,
             place,
-            pair,
+            ping_pair: pair,
             is_injected,
         }
     }
@@ -169,7 +169,7 @@ impl FrameEntry {
             "rule": names.name(self.rule),
             "bytes": self.bytes,
         });
-        if let Some((other, us)) = self.pair {
+        if let Some((other, us)) = self.ping_pair {
             entry["pair"] = Json::from(other);
             entry["rtt_ms"] = Json::from(f64::from(us) / 1000.0);
         }

@@ -29,7 +29,7 @@ pub struct Filter {
 #[derive(Debug, Clone, PartialEq)]
 pub struct FilterTerm {
     /// Whether it must not hold.
-    pub is_not: bool,
+    pub is_negated: bool,
     /// What has to hold.
     pub test: Test,
     /// The part as it was typed.
@@ -89,14 +89,14 @@ pub enum Unit {
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct FilterError {
     /// One sentence.
-    pub sentence: String,
+    pub message: String,
     /// The place.
     pub place: Range<usize>,
 }
 
 impl Test {
     /// Whether the frame's explanation is needed, and not only its entry.
-    pub fn is_deep(&self) -> bool {
+    pub fn needs_explanation(&self) -> bool {
         matches!(self, Test::Field(..) | Test::Bytes(_) | Test::Text(_))
     }
 }
@@ -110,7 +110,10 @@ impl Filter {
         let chars: Vec<char> = text.chars().collect();
         if chars.len() > limits::INSPECTOR_FILTER_CHARS {
             let sentence = format!("a filter has at most {} characters", limits::INSPECTOR_FILTER_CHARS);
-            return Err(FilterError { sentence, place: limits::INSPECTOR_FILTER_CHARS..chars.len() });
+            return Err(FilterError {
+                message: sentence,
+                place: limits::INSPECTOR_FILTER_CHARS..chars.len(),
+            });
         }
         let tokens = tokens(&chars)?;
         let mut reader = FilterParser { chars: &chars, tokens: &tokens, at: 0 };
@@ -131,22 +134,22 @@ impl Filter {
         // What is half typed, such as `move or`, asks for nothing yet.
         filter.alternatives.retain(|parts| !parts.is_empty());
         for parts in &mut filter.alternatives {
-            parts.sort_by_key(|part| part.test.is_deep());
+            parts.sort_by_key(|part| part.test.needs_explanation());
         }
         Ok(filter)
     }
 
     /// Whether explanations are needed.
     pub fn is_deep(&self) -> bool {
-        self.alternatives.iter().flatten().any(|part| part.test.is_deep())
+        self.alternatives.iter().flatten().any(|part| part.test.needs_explanation())
     }
 }
 
 /// Adds a part; names side by side are alternatives of each other.
 fn add(parts: &mut Vec<FilterTerm>, part: FilterTerm) {
-    if let (Test::Named(names), false) = (&part.test, part.is_not)
+    if let (Test::Named(names), false) = (&part.test, part.is_negated)
         && let Some(before) =
-            parts.iter_mut().find(|part| matches!(part.test, Test::Named(_)) && !part.is_not)
+            parts.iter_mut().find(|part| matches!(part.test, Test::Named(_)) && !part.is_negated)
         && let Test::Named(known) = &mut before.test
     {
         known.extend(names.iter().cloned());
@@ -227,7 +230,7 @@ fn operator(text: &str) -> Option<Operator> {
 }
 
 fn error<T>(sentence: impl Into<String>, place: Range<usize>) -> Result<T, FilterError> {
-    Err(FilterError { sentence: sentence.into(), place })
+    Err(FilterError { message: sentence.into(), place })
 }
 
 struct FilterParser<'a> {
@@ -259,7 +262,7 @@ impl<'a> FilterParser<'a> {
             TokenKind::Word(word) if word == "-" || word.eq_ignore_ascii_case("and") => return Ok(None),
             TokenKind::Word(word) if word.eq_ignore_ascii_case("not") => {
                 let Some(part) = self.part()? else { return Ok(None) };
-                (!part.is_not, part.test)
+                (!part.is_negated, part.test)
             }
             TokenKind::Word(word) => match word.strip_prefix('-') {
                 Some(rest) => (true, self.word(rest, token)?),
@@ -268,7 +271,7 @@ impl<'a> FilterParser<'a> {
         };
         let end = self.tokens[self.at - 1].place.end;
         let text = self.chars[begin..end].iter().collect();
-        Ok(Some(FilterTerm { is_not, test, text }))
+        Ok(Some(FilterTerm { is_negated: is_not, test, text }))
     }
 
     fn word(&mut self, word: &str, token: &FilterToken) -> Result<Test, FilterError> {
@@ -400,7 +403,10 @@ mod tests {
             ("connection = 7", Test::Connection(Operator::Equal, 7.0)),
             ("bytes>=100", Test::Size(Operator::AtLeast, 100.0)),
             ("x > 7000", Test::Field(path("x"), Operator::Greater, ExpectedValue::Number(7000.0, None))),
-            ("x>-1.5px", Test::Field(path("x"), Operator::Greater, ExpectedValue::Number(-1.5, Some(Unit::Px)))),
+            (
+                "x>-1.5px",
+                Test::Field(path("x"), Operator::Greater, ExpectedValue::Number(-1.5, Some(Unit::Px))),
+            ),
             (
                 "dir <= 90°",
                 Test::Field(path("dir"), Operator::AtMost, ExpectedValue::Number(90.0, Some(Unit::Degrees))),
@@ -408,7 +414,11 @@ mod tests {
             ("key = 0xff", Test::Field(path("key"), Operator::Equal, ExpectedValue::Number(255.0, None))),
             (
                 "move.direction != nil",
-                Test::Field(path("move.direction"), Operator::NotEqual, ExpectedValue::Text("nil".to_owned())),
+                Test::Field(
+                    path("move.direction"),
+                    Operator::NotEqual,
+                    ExpectedValue::Text("nil".to_owned()),
+                ),
             ),
             (
                 "name = \"Ann B\"",
@@ -432,7 +442,7 @@ mod tests {
     fn parts_are_combined_and_those_that_need_an_explanation_come_last() {
         let filter = Filter::parse("x > 3 move -ping aim and not broken or hex 81 -").expect("a filter");
         let texts = |at: usize| -> Vec<(String, bool)> {
-            filter.alternatives[at].iter().map(|part| (part.text.clone(), part.is_not)).collect()
+            filter.alternatives[at].iter().map(|part| (part.text.clone(), part.is_negated)).collect()
         };
         let expected = [("move aim", false), ("-ping", true), ("not broken", true), ("x > 3", false)];
         assert_eq!(texts(0), expected.map(|(text, is_not)| (text.to_owned(), is_not)));
@@ -459,8 +469,8 @@ mod tests {
             ("bytes > 3px", 8..11, "compared with a number"),
         ] {
             let error = Filter::parse(text).expect_err(text);
-            assert_eq!(error.place, place, "{text}: {}", error.sentence);
-            assert!(error.sentence.contains(words), "{text}: {}", error.sentence);
+            assert_eq!(error.place, place, "{text}: {}", error.message);
+            assert!(error.message.contains(words), "{text}: {}", error.message);
         }
         let long = "a".repeat(limits::INSPECTOR_FILTER_CHARS + 1);
         assert!(Filter::parse(&long).is_err());

@@ -37,7 +37,7 @@ impl FilterMatcher {
     }
 
     /// Whether explanations are needed.
-    pub fn is_deep(&self) -> bool {
+    pub fn needs_explanation(&self) -> bool {
         self.filter.is_deep()
     }
 
@@ -48,8 +48,9 @@ impl FilterMatcher {
 
     /// Whether an entry may pass, as far as can be said without its explanation.
     pub fn may_pass(&self, entry: &FrameEntry, names: &NameTable) -> bool {
-        let passes =
-            |part: &FilterTerm| part.test.is_deep() || matches_entry(part, entry, names) != part.is_not;
+        let passes = |part: &FilterTerm| {
+            part.test.needs_explanation() || matches_entry(part, entry, names) != part.is_negated
+        };
         self.is_empty() || self.filter.alternatives.iter().any(|parts| parts.iter().all(passes))
     }
 
@@ -64,12 +65,12 @@ impl FilterMatcher {
         for (parts, tallies) in self.filter.alternatives.iter().zip(&mut self.tallies) {
             is_wanted |= parts.iter().zip(tallies).all(|(part, tally)| {
                 tally.asked += 1;
-                let holds = match (part.test.is_deep(), explained) {
+                let holds = match (part.test.needs_explanation(), explained) {
                     (false, _) => matches_entry(part, entry, names),
                     (true, Some(explained)) => matches_explanation(&part.test, explained, tally),
                     (true, None) => false,
                 };
-                let passed = holds != part.is_not;
+                let passed = holds != part.is_negated;
                 tally.passed += usize::from(passed);
                 passed
             });
@@ -78,7 +79,7 @@ impl FilterMatcher {
     }
 
     /// Why no frame passed, in one sentence; empty if the filter asks for nothing.
-    pub fn why(&self, names: &NameTable) -> String {
+    pub fn explain_no_match(&self, names: &NameTable) -> String {
         let why = |(parts, tallies): (&Vec<FilterTerm>, &Vec<TermStats>)| {
             let at = tallies.iter().position(|tally| tally.passed == 0).unwrap_or_default();
             let (part, tally) = (&parts[at], &tallies[at]);
@@ -120,7 +121,7 @@ fn detail(part: &FilterTerm, tally: &TermStats, names: &NameTable) -> String {
                 None => without,
             }
         }
-        Test::Named(_) if !part.is_not && names.iter().next().is_some() => {
+        Test::Named(_) if !part.is_negated && names.iter().next().is_some() => {
             let mut known: Vec<&str> = names.iter().collect();
             known.sort_unstable();
             format!("; the names here are {}", known.join(", "))
@@ -151,8 +152,14 @@ fn matches_explanation(test: &Test, explained: &Explanation<'_>, tally: &mut Ter
     let Some(frame) = explained.frames.first() else { return false };
     match test {
         Test::Field(path, operator, wanted) => {
-            let mut look =
-                FieldSearch { path, operator: *operator, wanted, holds: false, is_there: false, tally };
+            let mut look = FieldSearch {
+                path,
+                operator: *operator,
+                expected: wanted,
+                holds: false,
+                is_there: false,
+                tally,
+            };
             look.walk(&frame.tree, &mut Vec::new());
             if let Some(whole) = &frame.whole {
                 look.walk(&whole.tree, &mut Vec::new());
@@ -194,7 +201,7 @@ fn compare(operator: Operator, number: f64, wanted: f64) -> bool {
 struct FieldSearch<'a> {
     path: &'a [String],
     operator: Operator,
-    wanted: &'a ExpectedValue,
+    expected: &'a ExpectedValue,
     holds: bool,
     is_there: bool,
     tally: &'a mut TermStats,
@@ -203,7 +210,7 @@ struct FieldSearch<'a> {
 impl FieldSearch<'_> {
     fn walk<'n>(&mut self, node: &'n Node, above: &mut Vec<&'n str>) {
         if node.children.is_empty() {
-            if self.is_meant(&node.name, above) {
+            if self.matches_path(&node.name, above) {
                 self.is_there = true;
                 self.holds |= self.judge(node);
             }
@@ -215,7 +222,7 @@ impl FieldSearch<'_> {
     }
 
     /// Whether the path ends with this name and its other names are above, in their order.
-    fn is_meant(&self, name: &str, above: &[&str]) -> bool {
+    fn matches_path(&self, name: &str, above: &[&str]) -> bool {
         let Some((last, before)) = self.path.split_last() else { return false };
         let mut above = above.iter();
         name.eq_ignore_ascii_case(last)
@@ -223,7 +230,7 @@ impl FieldSearch<'_> {
     }
 
     fn judge(&mut self, node: &Node) -> bool {
-        match self.wanted {
+        match self.expected {
             ExpectedValue::Number(wanted, unit) => {
                 let Some(number) = number(node, *unit) else { return self.operator == Operator::NotEqual };
                 let (least, most) = self.tally.range.unwrap_or((number, number));
@@ -276,7 +283,7 @@ mod tests {
                 passed.push(at);
             }
         }
-        (passed, judge.why(&names))
+        (passed, judge.explain_no_match(&names))
     }
 
     fn packet(direction: Direction, name: &str, values: &[Value]) -> Vec<u8> {

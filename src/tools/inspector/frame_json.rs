@@ -34,7 +34,7 @@ pub fn entry(client: u64, kept: &RetainedFrame, explained: &Explanation<'_>) -> 
 
 /// The explainer's JSON, with the frame's number and its bytes as they travelled; a head also as
 /// text.
-pub fn explained(kept: &RetainedFrame, explained: &Explanation<'_>) -> String {
+pub fn frame_json(kept: &RetainedFrame, explained: &Explanation<'_>) -> String {
     let (n, raw, rest) = (kept.n, hex::digits(kept.bytes()), explained.json());
     let rest = rest.strip_prefix('{').unwrap_or("}");
     let text = if kept.is_head {
@@ -65,7 +65,7 @@ pub fn item(n: u64, explained: &Explanation<'_>) -> String {
 }
 
 /// For a frame that is no longer kept.
-pub fn gone(n: u64) -> String {
+pub fn gone_json(n: u64) -> String {
     json!({ "n": n, "gone": true }).to_string()
 }
 

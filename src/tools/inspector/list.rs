@@ -24,7 +24,7 @@ pub struct FrameList {
     /// The names of packets and rules.
     pub(super) names: NameTable,
     scope: Scope,
-    judge: FilterMatcher,
+    matcher: FilterMatcher,
     /// Numbers of the entries that are seen.
     seen: VecDeque<u64>,
     /// How many entries from the front were judged.
@@ -99,7 +99,7 @@ impl FrameList {
     pub fn pair(&mut self, pong: u64, (ping, us): (u64, u32)) {
         for (n, other) in [(pong, ping), (ping, pong)] {
             if let Some(entry) = self.find(n).and_then(|at| self.entries.get_mut(at)) {
-                entry.pair = Some((other, us));
+                entry.ping_pair = Some((other, us));
             }
         }
     }
@@ -126,9 +126,9 @@ impl FrameList {
     }
 
     /// Asks for something else.
-    pub fn set(&mut self, wish: &ListRequest) {
+    pub fn apply(&mut self, wish: &ListRequest) {
         self.scope = wish.scope.clone();
-        self.judge = FilterMatcher::new(wish.filter.clone());
+        self.matcher = FilterMatcher::new(wish.filter.clone());
         self.seen.clear();
         (self.judged, self.hidden) = (0, [0; 2]);
         while self.judged < self.entries.len() && !self.needs_explanation() {
@@ -139,10 +139,10 @@ impl FrameList {
     /// The next entry to be judged needs its explanation.
     fn needs_explanation(&self) -> bool {
         let Some(entry) = self.entries.get(self.judged) else { return false };
-        self.judge.is_deep()
+        self.matcher.needs_explanation()
             && !entry.is_gap()
             && self.hidden_reason(entry).is_none()
-            && self.judge.may_pass(entry, &self.names)
+            && self.matcher.may_pass(entry, &self.names)
     }
 
     /// Judges all entries that need no explanation; returns the first that does.
@@ -169,8 +169,8 @@ impl FrameList {
                 false
             }
             // Gaps are seen with everything around them.
-            None if entry.is_gap() => self.judge.is_empty(),
-            None => self.judge.passes(entry, &self.names, explained),
+            None if entry.is_gap() => self.matcher.is_empty(),
+            None => self.matcher.passes(entry, &self.names, explained),
         };
         if is_seen {
             self.seen.push_back(entry.n);
@@ -195,12 +195,12 @@ impl FrameList {
         let is_done = self.judged == self.entries.len();
         let mut count = json!({ "all": self.entries.len(), "seen": self.seen.len(), "judged": self.judged });
         if is_done && self.seen.is_empty() && !self.entries.is_empty() {
-            count["why"] = self.why().into();
+            count["why"] = self.explain_empty().into();
         }
         count
     }
 
-    fn why(&self) -> String {
+    fn explain_empty(&self) -> String {
         let (mut parts, frames) = (Vec::new(), |number| count_noun(number, "frame"));
         let side = if self.scope.from == Some(Side::Client) { "server" } else { "client" };
         if self.hidden[0] > 0 {
@@ -211,7 +211,7 @@ impl FrameList {
             let automatic = format!("{} of ping and pong", frames(self.hidden[1]));
             parts.push(format!("{} hidden", count_phrase(automatic, self.hidden[1])));
         }
-        parts.extend(Some(self.judge.why(&self.names)).filter(|why| !why.is_empty()));
+        parts.extend(Some(self.matcher.explain_no_match(&self.names)).filter(|why| !why.is_empty()));
         if parts.is_empty() { String::new() } else { parts.join(". ") + "." }
     }
 
@@ -275,7 +275,7 @@ impl FrameList {
 
     /// The entry as JSON, or `gone`.
     pub fn entry(&self, n: u64) -> String {
-        self.get(n).map_or_else(|| frame_json::gone(n), |entry| entry.json(&self.names).to_string())
+        self.get(n).map_or_else(|| frame_json::gone_json(n), |entry| entry.json(&self.names).to_string())
     }
 }
 

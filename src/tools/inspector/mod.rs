@@ -61,9 +61,9 @@ pub struct Inspector {
     has_selection: bool,
     next_n: u64,
     /// While paused, frames are counted and not kept.
-    missed: Option<u64>,
+    paused_frames: Option<u64>,
     fields: ByteCounts,
-    wish: ListRequest,
+    request: ListRequest,
 }
 
 impl Default for Inspector {
@@ -75,9 +75,9 @@ impl Default for Inspector {
             logs: Vec::new(),
             has_selection: false,
             next_n: 1,
-            missed: None,
+            paused_frames: None,
             fields: ByteCounts::default(),
-            wish: ListRequest::default(),
+            request: ListRequest::default(),
         }
     }
 }
@@ -104,16 +104,16 @@ impl Inspector {
 
     /// From now on this client is watched; messages about another one are skipped. What was kept of it
     /// before is there again; of the clients watched longest ago everything is forgotten.
-    pub fn watch(&mut self, client: Option<u64>) {
+    pub fn select_client(&mut self, client: Option<u64>) {
         if let Some(log) = self.logs.last_mut().filter(|_| self.has_selection) {
-            log.leave();
+            log.stop_inspecting();
         }
         self.has_selection = client.is_some();
         self.fields = ByteCounts::default();
         let Some(client) = client else { return };
         let known = self.logs.iter().position(|log| log.client == client);
         let mut log = known.map_or_else(|| ClientLog::new(client), |at| self.logs.remove(at));
-        log.list.set(&self.wish);
+        log.list.apply(&self.request);
         self.logs.push(log);
         if self.logs.len() > limits::INSPECTOR_CLIENTS {
             self.logs.remove(0);
@@ -131,7 +131,7 @@ impl Inspector {
 
     /// Pauses: the frames that come are counted and not kept. Or goes on.
     pub fn pause(&mut self, is_paused: bool) {
-        self.missed = is_paused.then(|| self.missed.unwrap_or(0));
+        self.paused_frames = is_paused.then(|| self.paused_frames.unwrap_or(0));
     }
 
     /// Takes a message of the server: `{"frames":[…]}` of the frames that are new, with `lost`,
@@ -181,7 +181,7 @@ impl Inspector {
                     talk = log.conversation(&codes);
                     let mut greeting = log.begin(&codes);
                     if !is_known {
-                        gone += self.keep(heads, greeting.as_mut(), &mut frames);
+                        gone += self.add_frames(heads, greeting.as_mut(), &mut frames);
                     }
                 }
                 ObservedKind::Lost(pieces) => {
@@ -198,7 +198,7 @@ impl Inspector {
                 told[name] = Json::from(count);
             }
         }
-        if let Some(missed) = self.missed {
+        if let Some(missed) = self.paused_frames {
             told["missed"] = Json::from(missed);
         }
         Ok(told.to_string())
@@ -216,7 +216,7 @@ impl Inspector {
         entries: &mut Vec<Json>,
     ) -> usize {
         let Some(log) = self.logs.last_mut() else { return 0 };
-        if self.missed.is_none() && log.come_back(self.next_n, from, at) {
+        if self.paused_frames.is_none() && log.resume_inspecting(self.next_n, from, at) {
             self.next_n += 1;
         }
         let (piece, begin) = log.piece(from, bytes);
@@ -225,11 +225,11 @@ impl Inspector {
         if let Some(talk) = &mut talk {
             talk.receive_each(from, &piece[..begin], |_| ());
         }
-        self.keep(cut, talk.as_mut(), entries)
+        self.add_frames(cut, talk.as_mut(), entries)
     }
 
     /// Keeps the frames of a piece, and adds an entry for each; returns how many lines left the list.
-    fn keep(
+    fn add_frames(
         &mut self,
         cut: impl IntoIterator<Item = RetainedFrame>,
         talk: Option<&mut Conversation<'_>>,
@@ -238,7 +238,7 @@ impl Inspector {
         let (Some(talk), Some(log)) = (talk, self.logs.last_mut()) else { return 0 };
         let mut gone = 0;
         for mut kept in cut {
-            if let Some(missed) = &mut self.missed {
+            if let Some(missed) = &mut self.paused_frames {
                 *missed += 1;
                 continue;
             }
@@ -249,7 +249,7 @@ impl Inspector {
             if !kept.is_head {
                 self.fields.add(&explained);
             }
-            gone += log.keep(kept, &explained);
+            gone += log.add_frame(kept, &explained);
         }
         gone
     }
@@ -258,8 +258,10 @@ impl Inspector {
     /// or `gone` if it is no longer kept.
     pub fn explain(&self, n: u64) -> String {
         let explained = self.log().and_then(|log| log.explanation(n, &self.codes));
-        explained
-            .map_or_else(|| frame_json::gone(n), |(kept, explained)| frame_json::explained(kept, &explained))
+        explained.map_or_else(
+            || frame_json::gone_json(n),
+            |(kept, explained)| frame_json::frame_json(kept, &explained),
+        )
     }
 
     /// What changed since the previous frame of the same packet, as JSON.
@@ -285,7 +287,8 @@ impl Inspector {
         let before = share_link::of_message(&kept.piece[..kept.begin], kept.from);
         let bytes = kept.bytes().to_vec();
         let (from, is_head, tables) = (kept.from, kept.is_head, share_link::tables(&self.codes, &dialect));
-        share_link::ShareLink { bytes, before, dialect, from, json, is_ours, is_head, tables }.print()
+        share_link::ShareLink { bytes, before, dialect, from, json, is_own_server: is_ours, is_head, tables }
+            .print()
     }
 
     /// Shows the frame of a [link](share_link), and nothing else.
@@ -303,11 +306,12 @@ impl Inspector {
         if codes.dialects().all(|dialect| dialect.name() != link.dialect) {
             return Err(format!("the link names the dialect {:?}, which no table has", link.dialect));
         }
-        self.watch(Some(0));
+        self.select_client(Some(0));
         let Some(log) = self.logs.last_mut() else { return Ok(()) };
         *log = ClientLog::new(0);
-        log.list.set(&self.wish);
-        log.start = Some(LogStart::Frames { dialect: link.dialect, json: link.json, is_ours: link.is_ours });
+        log.list.apply(&self.request);
+        log.start =
+            Some(LogStart::Frames { dialect: link.dialect, json: link.json, is_ours: link.is_own_server });
         let talk = if link.is_head { log.begin(&codes) } else { log.conversation(&codes) };
         let begin = link.before.len();
         let piece: Arc<[u8]> = Arc::from([link.before, link.bytes].concat());
@@ -325,7 +329,7 @@ impl Inspector {
             is_head: link.is_head,
             is_injected: false,
         };
-        self.keep([kept], Some(&mut talk), &mut Vec::new());
+        self.add_frames([kept], Some(&mut talk), &mut Vec::new());
         Ok(())
     }
 
@@ -336,15 +340,15 @@ impl Inspector {
 
     /// Asks for something else.
     pub fn filter(&mut self, wish: ListRequest) {
-        self.wish = wish;
+        self.request = wish;
         if let Some(log) = self.logs.last_mut().filter(|_| self.has_selection) {
-            log.list.set(&self.wish);
+            log.list.apply(&self.request);
         }
     }
 
     /// Judges frames that are kept until so many of their bytes were explained. Says whether some are
     /// left.
-    pub fn work(&mut self, bytes: usize) -> bool {
+    pub fn advance(&mut self, bytes: usize) -> bool {
         let (codes, mut left) = (Arc::clone(&self.codes), bytes as i64);
         let Some(log) = self.log_mut() else { return false };
         while let Some(n) = log.list.next_to_explain() {

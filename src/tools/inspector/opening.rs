@@ -149,7 +149,11 @@ impl Connections {
             return Err(format!("The file has nothing that can be read: {words}."));
         }
         let mut notes: Vec<String> = unread.into_iter().collect();
-        notes.extend([capture_walk::cut(&capture), capture_walk::truncated(&capture)].into_iter().flatten());
+        notes.extend(
+            [capture_walk::truncation_note(&capture), capture_walk::truncated(&capture)]
+                .into_iter()
+                .flatten(),
+        );
         let codes = codes_of(&capture)?;
         let (talks, order, clients) = (Vec::new(), Vec::new(), BTreeMap::new());
         Ok(Connections { capture, codes, all: left.len(), left, notes, talks, order, clients })
@@ -167,7 +171,7 @@ impl Connections {
                 continue;
             }
             let (number, index) = (self.all - self.left.len(), self.talks.len() as u32);
-            let pieces = capture_walk::order(iter::once(&one)).into_iter();
+            let pieces = capture_walk::merge_pieces(iter::once(&one)).into_iter();
             self.order.extend(pieces.map(|(readable, _, at)| (readable as u32, index, at as u32)));
             self.talks.push(FileConnection::new(number, one));
         }

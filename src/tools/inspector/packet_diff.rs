@@ -10,7 +10,7 @@ use serde_json::{Value as Json, json};
 
 use crate::limits;
 use crate::tools::explain::tree::Node;
-use crate::tools::explain::{Explanation, PAYLOAD};
+use crate::tools::explain::{Explanation, PAYLOAD_FIELD};
 
 /// The difference as JSON: the frame before, how many fields are equal, and the first of those that
 /// differ, each with its value before and after; `null` where there was none.
@@ -37,7 +37,7 @@ pub fn json(before: u64, old: &Explanation<'_>, new: &Explanation<'_>) -> Json {
 fn values(explained: &Explanation<'_>) -> Vec<(String, String)> {
     let mut values = Vec::new();
     let Some(frame) = explained.frames.first() else { return values };
-    let tree = frame.whole.as_ref().map_or_else(|| frame.tree.find(PAYLOAD), |whole| Some(&whole.tree));
+    let tree = frame.whole.as_ref().map_or_else(|| frame.tree.find(PAYLOAD_FIELD), |whole| Some(&whole.tree));
     if let Some(arguments) = tree.and_then(|tree| tree.find(ARGUMENTS)) {
         arguments.children.iter().for_each(|argument| walk(argument, "", &mut values));
     }

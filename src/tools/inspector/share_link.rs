@@ -28,7 +28,7 @@ pub struct ShareLink {
     /// Whether packets are JSON, if known.
     pub json: Option<bool>,
     /// Whether the server is one of ours, so that its limits apply.
-    pub is_ours: bool,
+    pub is_own_server: bool,
     /// Whether it is the head of a handshake.
     pub is_head: bool,
     /// The [hash](Codes::dialect_hash) of the dialect's packets, unless they are the built-in ones.
@@ -59,7 +59,7 @@ impl ShareLink {
         if let Some(json) = self.json {
             out += if json { "&format=json" } else { "&format=msgpack" };
         }
-        if self.is_ours {
+        if self.is_own_server {
             out += "&server=tickwire";
         }
         if !self.before.is_empty() {
@@ -110,7 +110,7 @@ impl ShareLink {
             dialect: find("dialect").unwrap_or("native").to_owned(),
             from,
             json,
-            is_ours: find("server") == Some("tickwire"),
+            is_own_server: find("server") == Some("tickwire"),
             is_head: find("head") == Some("1"),
             tables: find("tables").map(str::to_owned),
         })
@@ -142,7 +142,7 @@ mod tests {
             dialect: "letters-2024".to_owned(),
             from: Side::Server,
             json: Some(true),
-            is_ours: true,
+            is_own_server: true,
             is_head: false,
             tables: None,
         };
@@ -154,7 +154,7 @@ mod tests {
         assert_eq!(ShareLink::read(&text), Ok(link.clone()));
         let tables = Some("0123456789abcdef".to_owned());
         let head =
-            ShareLink { json: None, is_ours: false, is_head: true, before: Vec::new(), tables, ..link };
+            ShareLink { json: None, is_own_server: false, is_head: true, before: Vec::new(), tables, ..link };
         assert_eq!(ShareLink::read(&head.print().expect("short")), Ok(head));
         let hello = ShareLink::read("frame=818537fa213d7f9f4d5158").expect("bytes");
         assert_eq!((hello.from, hello.dialect.as_str(), hello.json), (Side::Client, "native", None));

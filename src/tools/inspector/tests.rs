@@ -19,7 +19,7 @@ fn welcome() -> String {
 /// An inspector that watches the client, after its handshake at this path.
 fn opened(path: &str, dialect: &str, json: bool) -> Inspector {
     let mut inspector = Inspector::new(&welcome()).expect("a welcome");
-    inspector.watch(Some(CLIENT));
+    inspector.select_client(Some(CLIENT));
     let request = format!(
         "GET {path} HTTP/1.1\r\nHost: a\r\nConnection: Upgrade\r\nUpgrade: websocket\r\n\
          Sec-WebSocket-Version: 13\r\nSec-WebSocket-Key: {KEY}\r\n\r\n"
@@ -171,23 +171,23 @@ fn another_clients_messages_are_skipped_and_each_client_keeps_its_own_frames() {
     let n = receive(&mut inspector, [client(&ping)])["frames"][0]["n"].clone();
     let seen = |inspector: &Inspector| inspector.list().map(|list| list.count()["seen"].clone());
     assert_eq!(seen(&inspector), Some(json!(3)));
-    inspector.watch(Some(CLIENT + 1));
+    inspector.select_client(Some(CLIENT + 1));
     assert_eq!(receive(&mut inspector, [client(&ping)]), json!({}));
     assert_eq!((explained(&inspector, &n)["gone"].clone(), seen(&inspector)), (json!(true), Some(json!(0))));
     assert_eq!(inspector.save(&ExportedClient { player: 0, name: String::new() }), None);
     // Back again: its frames are there, and a line where it was not watched.
-    inspector.watch(Some(CLIENT));
+    inspector.select_client(Some(CLIENT));
     assert_eq!(explained(&inspector, &n)["frames"][0]["opcode"], "ping");
     receive(&mut inspector, [client(&ping)]);
     let rows = inspector.list().expect("a list").rows(0, 9);
     let gaps: Vec<_> = rows.as_array().expect("rows").iter().map(|row| row["gap"].as_str()).collect();
     assert_eq!(gaps, [None, None, None, Some("not watched for 0.0 s"), None]);
-    inspector.watch(None);
+    inspector.select_client(None);
     assert!(inspector.list().is_none());
     for other in 0..limits::INSPECTOR_CLIENTS as u64 {
-        inspector.watch(Some(100 + other));
+        inspector.select_client(Some(100 + other));
     }
-    inspector.watch(Some(CLIENT));
+    inspector.select_client(Some(CLIENT));
     assert_eq!(explained(&inspector, &n)["gone"], true, "watched longest ago");
 }
 
@@ -206,14 +206,14 @@ fn a_filter_holds_for_frames_that_are_kept_and_for_those_that_come() {
     inspector.filter(wish("move.direction > 7000"));
     let told = receive(&mut inspector, [client(&moves(9001))]);
     assert_eq!(told["frames"].as_array().map(Vec::len), Some(1));
-    while inspector.work(1) {}
+    while inspector.advance(1) {}
     let list = inspector.list().expect("a list");
     let found: Vec<_> =
         list.rows(0, 9).as_array().expect("rows").iter().map(|row| row["n"].clone()).collect();
     assert_eq!(found, [json!(4), json!(6)]);
     assert_eq!((list.place(4), list.place(6), list.place(5), list.place(9)), (0, 1, -2, -3));
     inspector.filter(wish("direction > 9999"));
-    while inspector.work(1) {}
+    while inspector.advance(1) {}
     let why = inspector.list().expect("a list").count()["why"].as_str().unwrap_or_default().to_owned();
     let words = "1 frame of ping and pong is hidden. No frame matches `direction > 9999`; 2 frames have no field direction";
     assert!(why.starts_with(words), "{why}");

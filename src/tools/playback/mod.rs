@@ -88,7 +88,7 @@ impl Playback {
         let received = arriving.receive(&pending, &mut |packet| {
             begin_ns.get_or_insert(packet.at_ns);
             if packet.link == LINK_WORLD {
-                note(rooms, games, packet);
+                add_record(rooms, games, packet);
             }
         });
         match received {
@@ -138,7 +138,7 @@ impl Playback {
     }
 
     /// The show of a room; `None` while it cannot be watched.
-    pub fn show(&mut self, room: &str) -> Option<&mut RoomPlayback> {
+    pub fn room_playback(&mut self, room: &str) -> Option<&mut RoomPlayback> {
         match self.rooms.get_mut(room)? {
             PlaybackRoom::Ready(show) => Some(show),
             PlaybackRoom::Buffering(_) | PlaybackRoom::Failed(_) => None,
@@ -160,8 +160,10 @@ impl Playback {
         self.end.as_ref()?;
         let refused = self.rooms.iter().map(|(name, room)| match room {
             PlaybackRoom::Ready(_) => None,
-            PlaybackRoom::Failed(why) => Some(of_room(name, why)),
-            PlaybackRoom::Buffering(_) => Some(of_room(name, &"there is no tick of it in this capture".into())),
+            PlaybackRoom::Failed(why) => Some(room_message(name, why)),
+            PlaybackRoom::Buffering(_) => {
+                Some(room_message(name, &"there is no tick of it in this capture".into()))
+            }
         });
         let refused: Option<Vec<String>> = refused.collect();
         refused.map(|all| {
@@ -171,12 +173,16 @@ impl Playback {
     }
 }
 
-fn of_room(name: &Untrusted, why: &Untrusted) -> String {
+fn room_message(name: &Untrusted, why: &Untrusted) -> String {
     if name.is_empty() { why.to_string() } else { format!("room {name}: {why}") }
 }
 
 /// Takes a record of the world.
-fn note(rooms: &mut BTreeMap<Untrusted, PlaybackRoom>, games: &[&'static GameInfo], packet: &Packet<'_>) {
+fn add_record(
+    rooms: &mut BTreeMap<Untrusted, PlaybackRoom>,
+    games: &[&'static GameInfo],
+    packet: &Packet<'_>,
+) {
     let decoded = world_record::decode(packet.bytes);
     // What is not known here is not of the world's ticks, except where they cannot be trusted any more.
     let (name, record) = match decoded {
@@ -232,7 +238,7 @@ impl PlaybackRoom {
         if let PlaybackRoom::Buffering(records) = self {
             records.push(((packet.number, packet.at_ns), packet.bytes.to_vec()));
             let heads = records.iter().map(|(place, record)| (*place, &record[..]));
-            *self = match recording::beginning(heads, games) {
+            *self = match recording::read_start(heads, games) {
                 Ok((about, world)) => PlaybackRoom::Ready(Box::new(RoomPlayback::new(about, &*world))),
                 Err(why) => PlaybackRoom::Failed(why.into()),
             };

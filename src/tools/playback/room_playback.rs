@@ -27,7 +27,7 @@ pub struct RoomPlayback {
     /// Why no more ticks can be watched, if there is a reason besides the end of the file.
     ended: Option<String>,
     names: BTreeMap<PlayerId, String>,
-    marks: Vec<TimelineMarker>,
+    markers: Vec<TimelineMarker>,
     open: Option<OpenPlayback>,
 }
 
@@ -84,9 +84,9 @@ struct OpenPlayback {
     store: SnapshotCache,
     /// Runs each tick once.
     index: Box<dyn SpectatorWorld>,
-    differs: Option<ChecksumMismatch>,
+    first_mismatch: Option<ChecksumMismatch>,
     /// What is seen.
-    screen: Option<Box<dyn SpectatorWorld>>,
+    display_world: Option<Box<dyn SpectatorWorld>>,
     followed: Option<PlayerId>,
     seek: Option<Seek>,
 }
@@ -94,7 +94,7 @@ struct OpenPlayback {
 /// A seek under way.
 #[derive(Debug)]
 struct Seek {
-    goal: u32,
+    target_tick: u32,
     /// The world on its way there, once it has begun.
     world: Option<Box<dyn DynWorld>>,
 }
@@ -108,7 +108,7 @@ impl RoomPlayback {
             begin: world.snapshot(),
             ended: None,
             names: BTreeMap::new(),
-            marks: Vec::new(),
+            markers: Vec::new(),
             open: None,
         }
     }
@@ -124,12 +124,12 @@ impl RoomPlayback {
         };
         for command in commands.iter().filter(|command| command.player == PlayerId::OPERATOR) {
             if let Some(change) = (self.tape.about.membership)(&command.action) {
-                self.note(tick + 1, change);
+                self.add_membership_marker(tick + 1, change);
             }
         }
     }
 
-    fn note(&mut self, tick: u32, change: MembershipChange) {
+    fn add_membership_marker(&mut self, tick: u32, change: MembershipChange) {
         let (kind, player) = match change {
             MembershipChange::Joined(player, name) => {
                 self.names.insert(player, name);
@@ -139,7 +139,7 @@ impl RoomPlayback {
             MembershipChange::Disconnected(player) => (MarkerKind::Disconnected, player),
         };
         let name = self.names.get(&player).cloned().unwrap_or_default();
-        mark(&mut self.marks, TimelineMarker { tick, kind, name, killer: String::new() });
+        mark(&mut self.markers, TimelineMarker { tick, kind, name, killer: String::new() });
     }
 
     /// Nothing more can be watched.
@@ -175,7 +175,7 @@ impl RoomPlayback {
     /// The marks so far, in no order: joins and leaves of the ticks that have come, kills of those that
     /// were run.
     pub fn marks(&self) -> &[TimelineMarker] {
-        &self.marks
+        &self.markers
     }
 
     /// When the tick was recorded that runs when so many are completed, nanoseconds since 1970.
@@ -201,14 +201,14 @@ impl RoomPlayback {
             self.names.entry(player).or_insert(name);
         }
         // The index runs from the beginning, and finds the kills again.
-        self.marks.retain(|mark| mark.kind != MarkerKind::Killed);
+        self.markers.retain(|mark| mark.kind != MarkerKind::Killed);
         let first = (self.tape.first, self.begin.clone());
         self.open = Some(OpenPlayback {
             dialect: Arc::clone(dialect),
             store: SnapshotCache::new(first, limits::WATCH_SNAPSHOT_TICKS, limits::WATCH_SNAPSHOT_BYTES),
             index,
-            differs: None,
-            screen: None,
+            first_mismatch: None,
+            display_world: None,
             followed: None,
             seek: None,
         });
@@ -219,7 +219,7 @@ impl RoomPlayback {
     /// [`RoomPlayback::work`] goes there.
     pub fn seek(&mut self, tick: u32) {
         let goal = tick.clamp(self.first() + 1, self.last().max(self.first() + 1));
-        self.open.iter_mut().for_each(|open| open.seek = Some(Seek { goal, world: None }));
+        self.open.iter_mut().for_each(|open| open.seek = Some(Seek { target_tick: goal, world: None }));
     }
 
     /// Follows a player, from the next tick on; `None` for the leader.
@@ -230,7 +230,7 @@ impl RoomPlayback {
     /// Runs about so many ticks: of a seek first, then of the index. At the end of a seek, appends what a
     /// client that has just come is told after its welcome.
     pub fn work(&mut self, ticks: u32, messages: &mut Messages) -> WorkResult {
-        let RoomPlayback { tape, identity, marks, names, open: Some(open), .. } = self else {
+        let RoomPlayback { tape, identity, markers: marks, names, open: Some(open), .. } = self else {
             return WorkResult::default();
         };
         let mut left = ticks;
@@ -245,7 +245,7 @@ impl RoomPlayback {
     /// and appends what the client is told of them. Returns how many it were.
     pub fn play(&mut self, ticks: u32, messages: &mut Messages) -> u32 {
         let RoomPlayback { tape, open: Some(open), .. } = self else { return 0 };
-        let Some(screen) = &mut open.screen else { return 0 };
+        let Some(screen) = &mut open.display_world else { return 0 };
         let left = tape.last().saturating_sub(screen.world().tick());
         let ticks = ticks.min(left).min(limits::PLAYBACK_MAX_TICKS_PER_CALL);
         for run in 1..=ticks {
@@ -286,7 +286,7 @@ impl RoomPlayback {
 
     /// The first checksum that differs.
     pub fn differs(&self) -> Option<ChecksumMismatch> {
-        self.open.as_ref().and_then(|open| open.differs)
+        self.open.as_ref().and_then(|open| open.first_mismatch)
     }
 
     /// How many snapshots are kept, and their bytes.
@@ -295,7 +295,7 @@ impl RoomPlayback {
     }
 
     fn screen(&self) -> Option<&dyn SpectatorWorld> {
-        self.open.as_ref()?.screen.as_deref()
+        self.open.as_ref()?.display_world.as_deref()
     }
 }
 
@@ -335,7 +335,7 @@ impl OpenPlayback {
         messages: &mut Messages,
     ) -> Option<u32> {
         let mut seek = self.seek.take()?;
-        let before = seek.goal - 1;
+        let before = seek.target_tick - 1;
         if self.indexed() < before {
             // The way there is run once, by the index.
             self.continue_index(tape, left, Some(before), marks);
@@ -354,7 +354,7 @@ impl OpenPlayback {
         };
         let mut screen = (tape.about.look)(&world.snapshot(), &self.dialect).ok()?;
         screen.step(&tape.commands(before)?, None, self.followed, messages);
-        self.screen = Some(screen);
+        self.display_world = Some(screen);
         Some(before)
     }
 
@@ -369,15 +369,15 @@ impl OpenPlayback {
         while *left > 0 && until.is_none_or(|until| self.indexed() < until) {
             let tick = self.indexed();
             let Some(commands) = tape.commands(tick) else { return };
-            if self.differs.is_none()
+            if self.first_mismatch.is_none()
                 && let Some(recorded) = tape.checksum(tick)
             {
                 let replayed = self.index.world().checksum();
-                self.differs =
+                self.first_mismatch =
                     (recorded != replayed).then_some(ChecksumMismatch { tick, recorded, replayed });
             }
-            if self.store.wants(tick) {
-                self.store.keep(tick, self.index.world().snapshot());
+            if self.store.needs_snapshot(tick) {
+                self.store.insert(tick, self.index.world().snapshot());
             }
             if tick.is_multiple_of(INDEX_EVENT_TICKS) {
                 let mut told = Messages::default();
@@ -457,7 +457,7 @@ mod tests {
         let world = (Moo::INFO.begin)(&(Moo::INFO.identity)(1));
         let mut show = RoomPlayback::new(Moo::INFO, &*world);
         let mark = |kind| TimelineMarker { tick: 5, kind, name: "Ann".to_owned(), killer: String::new() };
-        show.marks = vec![mark(MarkerKind::Joined), mark(MarkerKind::Killed)];
+        show.markers = vec![mark(MarkerKind::Joined), mark(MarkerKind::Killed)];
         show.open(&games::codes().dialect("native").expect("built in")).expect("it has a welcome");
         assert_eq!(show.marks(), [mark(MarkerKind::Joined)], "the index finds the kill again");
     }

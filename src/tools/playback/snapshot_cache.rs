@@ -5,7 +5,7 @@
 pub struct SnapshotCache {
     snapshots: Vec<(u32, Vec<u8>)>,
     bytes: usize,
-    most_bytes: usize,
+    max_bytes: usize,
     /// Ticks between two of them.
     every: u32,
 }
@@ -14,21 +14,26 @@ impl SnapshotCache {
     /// A store of at most so many bytes, with a snapshot each `every` ticks; and the first snapshot,
     /// which it always keeps.
     pub fn new(first: (u32, Vec<u8>), every: u32, most_bytes: usize) -> SnapshotCache {
-        SnapshotCache { bytes: first.1.len(), snapshots: vec![first], most_bytes, every: every.max(1) }
+        SnapshotCache {
+            bytes: first.1.len(),
+            snapshots: vec![first],
+            max_bytes: most_bytes,
+            every: every.max(1),
+        }
     }
 
     /// Whether a snapshot at this tick is wanted.
-    pub fn wants(&self, tick: u32) -> bool {
+    pub fn needs_snapshot(&self, tick: u32) -> bool {
         let (first, _) = self.snapshots[0];
         let newest = self.snapshots.last().map_or(first, |(newest, _)| *newest);
         tick > newest && (tick - first).is_multiple_of(self.every)
     }
 
     /// Keeps a snapshot. While there are too many bytes, each second one is dropped.
-    pub fn keep(&mut self, tick: u32, snapshot: Vec<u8>) {
+    pub fn insert(&mut self, tick: u32, snapshot: Vec<u8>) {
         self.bytes += snapshot.len();
         self.snapshots.push((tick, snapshot));
-        while self.bytes > self.most_bytes && self.snapshots.len() > 1 {
+        while self.bytes > self.max_bytes && self.snapshots.len() > 1 {
             self.every = self.every.saturating_mul(2);
             let (first, every) = (self.snapshots[0].0, self.every);
             self.snapshots.retain(|(tick, _)| (tick - first).is_multiple_of(every));
@@ -57,8 +62,8 @@ mod tests {
     fn a_full_store_drops_each_second_snapshot_and_keeps_its_bound() {
         let mut store = SnapshotCache::new((7, vec![0; 10]), 5, 100);
         for tick in 8..=2007 {
-            if store.wants(tick) {
-                store.keep(tick, vec![0; 10]);
+            if store.needs_snapshot(tick) {
+                store.insert(tick, vec![0; 10]);
             }
             let (count, bytes) = store.size();
             assert!(bytes <= 100 && bytes == count * 10, "tick {tick}: {bytes} bytes of {count}");
@@ -74,7 +79,7 @@ mod tests {
     #[test]
     fn the_first_snapshot_is_kept_also_if_it_is_larger_than_the_bound() {
         let mut store = SnapshotCache::new((0, vec![0; 500]), 1, 100);
-        store.keep(1, vec![0; 500]);
+        store.insert(1, vec![0; 500]);
         assert_eq!((store.size(), store.before(9).0), ((1, 500), 0));
     }
 }

@@ -139,7 +139,7 @@ mod cases {
     }
 
     fn opened<'a>(watch: &'a mut Playback, room: &str) -> &'a mut RoomPlayback {
-        let show = watch.show(room).expect("a room");
+        let show = watch.room_playback(room).expect("a room");
         show.open(&native()).expect("it opens");
         show
     }
@@ -238,7 +238,7 @@ mod cases {
         assert_eq!((show.tick(), show.checksum()), (Some(early), Some(checksums[early as usize])));
         watch.feed(&bytes[half..]);
         watch.finish();
-        let show = watch.show("").expect("the room");
+        let show = watch.room_playback("").expect("the room");
         seek(show, TICKS, 50);
         assert_eq!((show.tick(), show.checksum()), (Some(TICKS), checksums.last().copied()));
     }
@@ -263,7 +263,7 @@ mod cases {
                 assert_eq!(show.checksum(), Some(checksums[tick as usize]), "{room}, tick {tick}");
             }
         }
-        assert!(watch.show("other").is_none() && watch.show("none").is_none());
+        assert!(watch.room_playback("other").is_none() && watch.room_playback("none").is_none());
     }
 
     #[test]
@@ -343,7 +343,9 @@ mod cases {
         for (file, is_cut) in [(&bytes[..cut], true), (&damaged[..], false)] {
             let mut watch = read(file, 5_000);
             match watch.end() {
-                Some(FileEnd::Truncated(at)) => assert!(is_cut && (cut - 400..cut).contains(at), "{at} of {cut}"),
+                Some(FileEnd::Truncated(at)) => {
+                    assert!(is_cut && (cut - 400..cut).contains(at), "{at} of {cut}")
+                }
                 Some(FileEnd::Damaged(why)) => assert!(!is_cut && why.starts_with("at byte "), "{why}"),
                 other => panic!("{other:?}"),
             }

@@ -4,7 +4,7 @@
 use tickwire_sim::state_tree::FieldDiff as Place;
 use tickwire_sim::{RawCommand, WorldParams};
 
-use super::field_diff::NAMED;
+use super::field_diff::MAX_REPORTED_FIELDS;
 use super::recording::{RecordedTick, Recording};
 use crate::game::{DynWorld, GameInfo};
 use crate::tools::capture::Untrusted;
@@ -15,7 +15,7 @@ pub struct BisectReport {
     /// The rooms of both, and where they part.
     pub rooms: Vec<(Untrusted, Divergence)>,
     /// The rooms that only one of them has: the first, the second.
-    pub only: [Vec<Untrusted>; 2],
+    pub unmatched_rooms: [Vec<Untrusted>; 2],
     /// The offsets at which they end in the middle of a block, if they do.
     pub cut_at: [Option<usize>; 2],
     /// The first packet of each that the capture has truncated, if any: the packets before it are compared.
@@ -25,7 +25,8 @@ pub struct BisectReport {
 impl BisectReport {
     /// Whether they have the same rooms, and nothing in them differs.
     pub fn is_same(&self) -> bool {
-        self.only.iter().all(Vec::is_empty) && self.rooms.iter().all(|(_, parting)| parting.is_same())
+        self.unmatched_rooms.iter().all(Vec::is_empty)
+            && self.rooms.iter().all(|(_, parting)| parting.is_same())
     }
 }
 
@@ -104,12 +105,12 @@ pub(super) fn part(ours: Recording<'_>, theirs: Recording<'_>) -> Result<Diverge
     one.run_to(first_tick);
     two.run_to(first_tick);
     loop {
-        one.hold();
-        two.hold();
+        one.check_checksum();
+        two.check_checksum();
         parting.recorded = [one.foreign, two.foreign];
         let checksums = [one.world.checksum(), two.world.checksum()];
         if checksums[0] != checksums[1] {
-            let places = one.world.state().differences(&two.world.state(), NAMED);
+            let places = one.world.state().differences(&two.world.state(), MAX_REPORTED_FIELDS);
             parting.worlds = Some((one.world.tick().saturating_sub(1), checksums, places));
             return Ok(parting);
         }
@@ -176,7 +177,7 @@ impl RecordingRun {
     }
 
     /// Holds the world against the checksum that is recorded before its next tick.
-    fn hold(&mut self) {
+    fn check_checksum(&mut self) {
         let (Some(tick), None) = (self.ticks.get(self.at), self.foreign) else { return };
         let (recorded, computed) = (tick.checksum, self.world.checksum());
         if recorded != computed {
@@ -194,7 +195,7 @@ impl RecordingRun {
 
     fn run_to(&mut self, tick: u32) {
         while self.world.tick() < tick && self.at < self.ticks.len() {
-            self.hold();
+            self.check_checksum();
             self.step();
         }
     }

@@ -111,7 +111,7 @@ impl DecodedCommands {
         by_player: &mut HashMap<PlayerId, Vec<DecodedCommand>>,
     ) -> Result<(), ReplayError> {
         let about = recording.clients.get(&connection.first_packet).copied().unwrap_or_default();
-        let heard = replay_client::replay_client(hearing, connection, about, recording.facts())?;
+        let heard = replay_client::replay_client(hearing, connection, about, recording.room_info())?;
         self.answers += heard.answers;
         if self.answer.is_none() {
             self.answer = heard.differing.map(|differing| (connection.client, differing));
@@ -225,7 +225,7 @@ pub(super) fn explain(
 
 /// Counts the decoded commands that are in no tick. A command waits for a second at most, so an
 /// older one was dropped.
-pub(super) fn count_left(
+pub(super) fn count_unmatched(
     about: &GameInfo,
     ticks: &[RecordedTick],
     hz: u32,

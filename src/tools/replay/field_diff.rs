@@ -6,7 +6,7 @@ use super::recording::RecordedTick;
 use crate::game::{DynWorld, GameInfo};
 
 /// Places that are named.
-pub(super) const NAMED: usize = 16;
+pub(super) const MAX_REPORTED_FIELDS: usize = 16;
 
 /// The fields in which the world of the decoded commands differs from that of the recorded command
 /// frames, both run by this program from the world at the beginning of the capture.
@@ -15,10 +15,10 @@ pub struct FieldDiffs {
     /// The first tick after which they differ; `None` if they never do.
     pub tick: Option<u32>,
     /// What differs after it: `ours` is recorded, `theirs` replayed.
-    pub places: Vec<Place>,
+    pub diffs: Vec<Place>,
     /// The first tick after which the recorded frames lead to another checksum than the recorded one:
     /// the recording is of another program, and its state after that tick cannot be known.
-    pub foreign: Option<u32>,
+    pub first_foreign_tick: Option<u32>,
 }
 
 /// Runs the recorded frames beside a replay.
@@ -41,10 +41,10 @@ impl RecordedWorld {
         let (checksum, at) = (self.world.checksum(), tick.frame.tick);
         if self.found.tick.is_none() && checksum != replayed.checksum() {
             self.found.tick = Some(at);
-            self.found.places = self.world.state().differences(&replayed.state(), NAMED);
+            self.found.diffs = self.world.state().differences(&replayed.state(), MAX_REPORTED_FIELDS);
         }
         if recorded.is_some_and(|recorded| recorded != checksum) {
-            self.found.foreign.get_or_insert(at);
+            self.found.first_foreign_tick.get_or_insert(at);
         }
     }
 }

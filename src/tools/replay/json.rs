@@ -37,7 +37,7 @@ pub fn of_file(
             ReplayOptions::default(),
         )
     });
-    Ok(replayed.map_or_else(|reason| refused(&reason), |reports| rooms(&reports)))
+    Ok(replayed.map_or_else(|reason| error_json(&reason), |reports| rooms(&reports)))
 }
 
 /// The counts of a report: name in JSON, name in text, value.
@@ -79,7 +79,7 @@ fn report_json(report: &Report) -> Value {
         "verdict": if report.is_same() { "same" } else { "differs" },
         "first_tick": report.first_tick,
         "checksum": format!("{:016x}", report.checksum),
-        "cut_at_byte": report.cut_at,
+        "cut_at_byte": report.ends_at_byte,
         "truncated_at_packet": report.truncated_at,
     });
     for (name, _, count) in counts(report) {
@@ -114,8 +114,8 @@ fn report_json(report: &Report) -> Value {
     if let Some(fields) = &report.fields {
         all["fields"] = json!({
             "tick": fields.tick,
-            "foreign_from_tick": fields.foreign,
-            "recorded_and_replayed": places(&fields.places),
+            "foreign_from_tick": fields.first_foreign_tick,
+            "recorded_and_replayed": places(&fields.diffs),
         });
     }
     if let Some(state) = &report.state {
@@ -140,7 +140,7 @@ fn raw(texts: &[Untrusted]) -> Vec<&str> {
 }
 
 /// Two recordings beside each other.
-pub fn bisected(bisected: &BisectReport) -> Value {
+pub fn bisect_json(bisected: &BisectReport) -> Value {
     let verdict = |is_same| if is_same { "same" } else { "differs" };
     let hex = |checksum: u64| format!("{checksum:016x}");
     let foreign = |foreign: &Option<ForeignChecksum>| {
@@ -168,8 +168,8 @@ pub fn bisected(bisected: &BisectReport) -> Value {
     json!({
         "verdict": verdict(bisected.is_same()),
         "rooms": rooms.collect::<Vec<Value>>(),
-        "rooms_only_first": raw(&bisected.only[0]),
-        "rooms_only_second": raw(&bisected.only[1]),
+        "rooms_only_first": raw(&bisected.unmatched_rooms[0]),
+        "rooms_only_second": raw(&bisected.unmatched_rooms[1]),
         "cut_at_byte": bisected.cut_at,
         "truncated_at_packet": bisected.truncated_at,
     })
@@ -184,7 +184,7 @@ pub fn hex(frame: &Option<ReplyFrame>) -> String {
 }
 
 /// Why there is no report.
-pub fn refused(refused: &ReplayError) -> Value {
+pub fn error_json(refused: &ReplayError) -> Value {
     json!({
         "verdict": "not replayable",
         "reason": refused.reason.raw(),

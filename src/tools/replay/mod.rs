@@ -36,7 +36,7 @@ use crate::tools::capture::packet::{self, LINK_WORLD};
 use crate::tools::capture::{Capture, Gap, Packet, TcpConnection, TcpSide, Untrusted};
 use crate::util::plural::count_noun;
 pub use bisect::{BisectReport, Divergence, ForeignChecksum};
-use decoded_commands::{DecodedCommands, count_issued, count_left, explain};
+use decoded_commands::{DecodedCommands, count_issued, count_unmatched, explain};
 pub use error::ReplayError;
 pub use field_diff::FieldDiffs;
 use field_diff::RecordedWorld;
@@ -44,7 +44,9 @@ use recording::Recording;
 use replay_client::{ReplayContext, RouteFn};
 pub use report::{CommandDiff, ReplayDiff, ReplayOptions, Report, StateListing};
 pub use server_replies::{ReplyDiff, ReplyFrame};
-pub use streaming::{NeedsFullReplay, StoredRecord, StreamingReplay, WorldResults, WorldRunner, at_once};
+pub use streaming::{
+    NeedsFullReplay, StoredRecord, StreamingReplay, WorldResults, WorldRunner, replay_whole_file,
+};
 
 /// The packet tables by which a capture is replayed: [its own](Codes::for_capture), if it carries any.
 ///
@@ -90,8 +92,8 @@ pub fn replay(
         let theirs =
             connections.iter().zip(&rooms).filter(|(_, room)| room.raw() == name.raw()).map(|(one, _)| one);
         let decoded = DecodedCommands::of_room(&hearing, &recording, theirs)?;
-        let cut_at = capture.cut_at;
-        Ok((name.to_owned(), Report { cut_at, truncated_at, ..run(recording, decoded, asked) }))
+        let cut_at = capture.truncated_at;
+        Ok((name.to_owned(), Report { ends_at_byte: cut_at, truncated_at, ..run(recording, decoded, asked) }))
     });
     replayed.collect()
 }
@@ -114,19 +116,19 @@ pub fn bisect(
     let second = recording::read(theirs, games, &theirs.connections())
         .map_err(|refused| their_cut.map_or(refused, beginning_truncated))?;
     let mut second: HashMap<_, _> = second.into_iter().collect();
-    let (cut_at, truncated_at) = ([ours.cut_at, theirs.cut_at], [our_cut, their_cut]);
+    let (cut_at, truncated_at) = ([ours.truncated_at, theirs.truncated_at], [our_cut, their_cut]);
     let mut bisected = BisectReport { cut_at, truncated_at, ..BisectReport::default() };
     for (name, recording) in first {
         let Some(other) = second.remove(name.raw()) else {
-            bisected.only[0].push(name.to_owned());
+            bisected.unmatched_rooms[0].push(name.to_owned());
             continue;
         };
         let parting = bisect::part(recording, other);
         let parting = parting.map_err(|why| refused(format!("room {name:?} of the recordings: {why}")))?;
         bisected.rooms.push((name.to_owned(), parting));
     }
-    bisected.only[1] = second.into_keys().map(|name| name.to_owned()).collect();
-    bisected.only[1].sort_unstable();
+    bisected.unmatched_rooms[1] = second.into_keys().map(|name| name.to_owned()).collect();
+    bisected.unmatched_rooms[1].sort_unstable();
     if bisected.rooms.is_empty() {
         return Err(refused("the recordings have no room in common".to_owned()));
     }
@@ -144,7 +146,7 @@ fn before_truncation<'a>(capture: &Capture<'a>) -> (Option<Capture<'a>>, Option<
     let Some(first) = capture.packets.iter().position(is_truncated) else { return (None, None) };
     let (packets, names) = (capture.packets[..first].to_vec(), capture.names.clone());
     let number = capture.packets[first].number;
-    (Some(Capture { packets, names, cut_at: capture.cut_at }), Some(number))
+    (Some(Capture { packets, names, truncated_at: capture.truncated_at }), Some(number))
 }
 
 /// The refusal of a capture of which nothing can be replayed before its first truncated packet.
@@ -221,6 +223,6 @@ fn run(recording: Recording<'_>, mut decoded: DecodedCommands, asked: ReplayOpti
     let differs = differs.or_else(|| Some((changed.as_ref()?.0, None)));
     report.difference = differs.map(|(tick, checksums)| ReplayDiff { tick, command: changed, checksums });
     report.checksum = world.checksum();
-    count_left(about, &ticks[..run], world.identity().tick_hz, &decoded, &mut report);
+    count_unmatched(about, &ticks[..run], world.identity().tick_hz, &decoded, &mut report);
     report
 }

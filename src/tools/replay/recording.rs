@@ -81,7 +81,7 @@ impl Recording<'_> {
     }
 
     /// What a client may know of the room, as far as the records tell it.
-    pub fn facts(&self) -> RoomInfo {
+    pub fn room_info(&self) -> RoomInfo {
         let (about, identity) = (self.about, self.world.identity());
         RoomInfo { about, epoch: String::new(), identity, update_hz: 0 }
     }
@@ -115,7 +115,7 @@ struct RawTick<'a> {
 /// The fields of a record beside its part of the snapshot, by their names in PROTOCOL.md, and the options.
 type WorldFields<'a> = Vec<(Untrusted<&'a str>, u64)>;
 
-fn says<'a>(
+fn fields<'a>(
     seed: u32,
     tick_hz: u32,
     options: &[(Untrusted<&'a str>, u32)],
@@ -198,7 +198,7 @@ pub fn read<'a>(
 ///
 /// # Errors
 /// Why the room cannot be replayed.
-pub fn beginning<'a>(
+pub fn read_start<'a>(
     records: impl Iterator<Item = ((usize, u64), &'a [u8])>,
     games: &[&'static Game],
 ) -> Result<(&'static Game, Box<dyn DynWorld>), String> {
@@ -224,9 +224,9 @@ impl<'a> RoomRecords<'a> {
                 if part != self.next_part || part > 0 && parts != self.parts {
                     return Err("a second world begins, or part of the first one is missing".to_owned());
                 }
-                let says = says(seed, tick_hz, &options, code_hash, tick);
+                let says = fields(seed, tick_hz, &options, code_hash, tick);
                 if part > 0 {
-                    agree("the previous record", &self.says, "this one", &says)?;
+                    check_equal("the previous record", &self.says, "this one", &says)?;
                 }
                 (self.next_part, self.parts, self.says) = (part + 1, parts, says);
                 self.snapshot.extend_from_slice(bytes);
@@ -295,8 +295,8 @@ impl<'a> RoomRecords<'a> {
         let (identity, tick) = (world.identity(), world.tick());
         let options: Vec<_> =
             identity.options.iter().map(|(name, value)| (Untrusted::new(*name), *value)).collect();
-        let own = says(identity.seed, identity.tick_hz, &options, (about.code_hash)(), tick);
-        agree("the record of the world", &self.says, "the snapshot in it", &own)?;
+        let own = fields(identity.seed, identity.tick_hz, &options, (about.code_hash)(), tick);
+        check_equal("the record of the world", &self.says, "the snapshot in it", &own)?;
         match first {
             None => Err("there is no tick in this capture".to_owned()),
             Some(first) if first.tick != tick || first.checksum != world.checksum() => {
@@ -308,7 +308,7 @@ impl<'a> RoomRecords<'a> {
 }
 
 /// Checks that two records agree on the world; the error names the first field that differs.
-fn agree(one: &str, says: &WorldFields<'_>, other: &str, also: &WorldFields<'_>) -> Result<(), String> {
+fn check_equal(one: &str, says: &WorldFields<'_>, other: &str, also: &WorldFields<'_>) -> Result<(), String> {
     if says.len() != also.len() {
         return Err(format!("{one} has other options than {other}"));
     }

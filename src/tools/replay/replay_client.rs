@@ -96,8 +96,8 @@ pub fn replay_client(
             reader = None;
             endpoint = head.and_then(|head| find(room.about, &head));
             if let Some(endpoint) = &endpoint {
-                let number = server_replies::learn(connection, endpoint, &mut room);
-                asked.is_turned_away = server_replies::is_turned_away(connection, endpoint);
+                let number = server_replies::infer_room_info(connection, endpoint, &mut room);
+                asked.is_turned_away = server_replies::was_rejected(connection, endpoint);
                 let begun = receiver.insert(Receiver::new(endpoint.clone(), room.clone(), now));
                 if let Err(ending) = begun.begin(number, &mut asked) {
                     asked.answers.add(piece.packet, &ending.frames(endpoint));
@@ -159,11 +159,11 @@ impl Driver for RecordedDriver {
         self.answers.add(self.packet, frames);
     }
 
-    fn admit(&mut self, _token: Option<&str>, _lockstep: bool) -> Result<(), Denial> {
+    fn authenticate(&mut self, _token: Option<&str>, _lockstep: bool) -> Result<(), Denial> {
         if self.is_turned_away { Err(Denial::Silent) } else { Ok(()) }
     }
 
-    fn follow(&mut self, _lockstep: bool) {}
+    fn start_updates(&mut self, _lockstep: bool) {}
 
     /// A join that the server rejected leaves the client watching, and the recording has the answer.
     fn join(&mut self, _profile: JoinRequest, _since: Option<u32>) -> Result<PlayerId, Denial> {
@@ -180,7 +180,7 @@ impl Driver for RecordedDriver {
         Ok(())
     }
 
-    fn watch(&mut self, _player: Option<PlayerId>) {}
+    fn set_spectated(&mut self, _player: Option<PlayerId>) {}
 }
 
 #[cfg(test)]

@@ -40,7 +40,7 @@ pub struct Report {
     pub answer: Option<(SocketAddr, ReplyDiff)>,
     /// The offset at which the file ends in the middle of a block, if it does: only the part before
     /// it was replayed.
-    pub cut_at: Option<usize>,
+    pub ends_at_byte: Option<usize>,
     /// The first packet that the capture has truncated, if any: the packets before it were replayed.
     pub truncated_at: Option<usize>,
     /// The ticks completed at the end of the recording, if a tick was asked for to which it does not come, or

@@ -62,7 +62,7 @@ impl ServerReplies {
 
     /// Adds whole frames that answer the bytes of a packet.
     pub fn add(&mut self, packet: usize, frames: &[u8]) {
-        self.frames.extend(cut(&mut frames.to_vec(), packet));
+        self.frames.extend(split_frames(&mut frames.to_vec(), packet));
     }
 
     /// Holds the answers against those of the connection. Returns how many are the same, and the
@@ -85,7 +85,7 @@ impl ServerReplies {
             let Some(kind) = known.kind(&recorded.bytes) else { continue };
             if replayed.next_if(|frame| frame.bytes == recorded.bytes).is_some() {
                 same += 1;
-            } else if !is_external(&kind) {
+            } else if !is_nondeterministic(&kind) {
                 let replayed = replayed.next().cloned();
                 return (same, Some(ReplyDiff { recorded: Some(recorded), replayed }));
             }
@@ -103,7 +103,7 @@ impl ServerReplies {
 
 /// Learns from the recorded answers the room's epoch and the update rate of native clients. Returns
 /// the number of the client, which the MooMoo dialects name.
-pub fn learn(connection: &TcpConnection<'_>, endpoint: &WireFormat, facts: &mut RoomInfo) -> u64 {
+pub fn infer_room_info(connection: &TcpConnection<'_>, endpoint: &WireFormat, facts: &mut RoomInfo) -> u64 {
     let Some(frame) = frames(connection).next() else { return 0 };
     let Some(ReplyKind::Packet(packet)) = ReplyMatcher::new(endpoint).kind(&frame.bytes) else { return 0 };
     let text = |name| packet.get(name).and_then(|value| value.as_str());
@@ -118,7 +118,7 @@ pub fn learn(connection: &TcpConnection<'_>, endpoint: &WireFormat, facts: &mut 
 }
 
 /// Whether the server has not greeted a client because of its token or its mode, as far as the recording goes.
-pub fn is_turned_away(connection: &TcpConnection<'_>, endpoint: &WireFormat) -> bool {
+pub fn was_rejected(connection: &TcpConnection<'_>, endpoint: &WireFormat) -> bool {
     let known = ReplyMatcher::new(endpoint);
     for frame in frames(connection) {
         match known.kind(&frame.bytes) {
@@ -217,7 +217,7 @@ impl ReplyFilter {
 
     /// Whether the next piece of a server is needed: it has the first frame, or one that may be an answer,
     /// or is not just whole frames.
-    pub fn keeps(&self, sifted: &mut FilterProgress, piece: &[u8]) -> bool {
+    pub fn is_needed(&self, sifted: &mut FilterProgress, piece: &[u8]) -> bool {
         let FilterProgress { rest, is_open, has_frame } = sifted;
         let mut is_needed = !*has_frame;
         let mut each = |header: &Header, at: usize, frame: &[u8]| {
@@ -259,7 +259,7 @@ fn first_four(bytes: &[u8]) -> u32 {
 
 /// Whether an answer follows from what a replay does not know: the limits of an address, a deadline,
 /// a slow reader, the operator, the end of the server.
-fn is_external(answer: &ReplyKind<'_>) -> bool {
+fn is_nondeterministic(answer: &ReplyKind<'_>) -> bool {
     let is_external = |rule: &str| {
         let of_time = [CloseReason::HelloLate, CloseReason::SlowClient, CloseReason::IdleTimeout];
         let breach = CloseReason::ALL.into_iter().find(|breach| breach.name() == rule);
@@ -316,12 +316,12 @@ fn frames<'a>(connection: &'a TcpConnection<'_>) -> impl Iterator<Item = ReplyFr
     pieces.flat_map(move |piece| {
         bytes.extend_from_slice(piece.bytes);
         is_open = is_open || strip_head(&mut bytes);
-        if is_open { cut(&mut bytes, piece.packet) } else { Vec::new() }
+        if is_open { split_frames(&mut bytes, piece.packet) } else { Vec::new() }
     })
 }
 
 /// Cuts whole frames off the server's bytes, which this packet brought.
-fn cut(bytes: &mut Vec<u8>, packet: usize) -> Vec<ReplyFrame> {
+fn split_frames(bytes: &mut Vec<u8>, packet: usize) -> Vec<ReplyFrame> {
     let mut frames = Vec::new();
     let used = whole(bytes, &mut |_, _, frame| frames.push(ReplyFrame { packet, bytes: frame.to_vec() }));
     bytes.drain(..used);

@@ -89,16 +89,16 @@ pub struct MooAgent<O> {
     name: String,
     skin: u8,
     policy: Box<dyn Policy>,
-    mourning: Duration,
+    respawn_delay: Duration,
     /// When a dead bot enters again.
-    returns: Option<Duration>,
+    respawns_at: Option<Duration>,
     sequence: u32,
     /// Its commands, if it judges what it hears, and is told what becomes of them.
     asked: Option<AckChecker>,
     /// The newest tick that it knows.
     tick: Option<u32>,
     nonce: u32,
-    pinged: Option<Duration>,
+    last_ping: Option<Duration>,
     intents: Vec<Intent>,
     /// The observer.
     pub observer: O,
@@ -116,13 +116,13 @@ impl<O: PacketObserver> MooAgent<O> {
             name: format!("{NAME}{index}"),
             skin: (index % SKINS) as u8,
             policy,
-            mourning: RESPAWN_DELAY + RESPAWN_DELAY_STEP * (index % RESPAWN_DELAYS) as u32,
-            returns: None,
+            respawn_delay: RESPAWN_DELAY + RESPAWN_DELAY_STEP * (index % RESPAWN_DELAYS) as u32,
+            respawns_at: None,
             sequence: 0,
             asked: has_ack_packets.then(AckChecker::default),
             tick: None,
             nonce: 0,
-            pinged: None,
+            last_ping: None,
             intents: Vec::new(),
             observer,
         }
@@ -130,9 +130,9 @@ impl<O: PacketObserver> MooAgent<O> {
 
     /// Waits, and enters again.
     fn respawn_when_due(&mut self, now: Duration, out: &mut AgentOutput) {
-        let returns = *self.returns.get_or_insert(now + self.mourning);
+        let returns = *self.respawns_at.get_or_insert(now + self.respawn_delay);
         if now >= returns {
-            self.returns = None;
+            self.respawns_at = None;
             // Entering again is a command like any other, and uses a sequence implicitly.
             self.sequence += 1;
             self.asked.iter_mut().for_each(|asked| asked.on_sent(self.sequence, None));
@@ -141,7 +141,7 @@ impl<O: PacketObserver> MooAgent<O> {
         }
     }
 
-    fn carry_out(&mut self, intent: Intent, out: &mut AgentOutput) {
+    fn send_intent(&mut self, intent: Intent, out: &mut AgentOutput) {
         let sequence = self.is_native.then(|| {
             self.sequence += 1;
             self.sequence
@@ -231,8 +231,8 @@ impl<O: PacketObserver> Agent for MooAgent<O> {
 
     /// Pings, respawns, and carries out the policy's intents.
     fn act(&mut self, now: Duration, out: &mut AgentOutput) {
-        if self.pinged.is_none_or(|before| now.saturating_sub(before) >= PING_EVERY) {
-            self.pinged = Some(now);
+        if self.last_ping.is_none_or(|before| now.saturating_sub(before) >= PING_EVERY) {
+            self.last_ping = Some(now);
             self.nonce += 1;
             let nonce = self.is_native.then_some(self.nonce);
             self.send_packet(&ClientPacket::Ping { nonce }, out);
@@ -240,16 +240,16 @@ impl<O: PacketObserver> Agent for MooAgent<O> {
         if self.observer.picture().is_dead {
             self.respawn_when_due(now, out);
         } else {
-            self.returns = None;
+            self.respawns_at = None;
         }
         let mut intents = std::mem::take(&mut self.intents);
         self.policy.decide(self.observer.picture(), now, &mut intents);
-        intents.drain(..).for_each(|intent| self.carry_out(intent, out));
+        intents.drain(..).for_each(|intent| self.send_intent(intent, out));
         self.intents = intents;
     }
 
     fn is_playing(&self) -> bool {
-        self.observer.picture().me.is_some()
+        self.observer.picture().own_player_id.is_some()
     }
 
     fn view_stats(&self) -> ViewStats {
@@ -257,12 +257,12 @@ impl<O: PacketObserver> Agent for MooAgent<O> {
         ViewStats { visible_players: picture.others_in_view, is_waiting: picture.is_dead }
     }
 
-    fn excuse(&mut self, excuse: Tolerance) {
+    fn tolerate(&mut self, excuse: Tolerance) {
         self.observer.excuse(excuse);
         self.asked.iter_mut().for_each(|asked| asked.excuse(excuse));
     }
 
-    fn take_deeds(&mut self) -> BotStats {
+    fn take_stats(&mut self) -> BotStats {
         let mut deeds = self.observer.take_deeds();
         deeds.add(&self.asked.as_mut().map_or_else(BotStats::default, AckChecker::take_deeds));
         deeds

@@ -93,7 +93,7 @@ pub(super) struct Chatter {
 
 impl Chatter {
     /// Talks now and then.
-    pub(super) fn speak(&mut self, dice: &mut BotRng, now: Duration, intents: &mut Vec<Intent>) {
+    pub(super) fn maybe_chat(&mut self, dice: &mut BotRng, now: Duration, intents: &mut Vec<Intent>) {
         // The first line comes at a random time of the first silence, so that a crowd does not talk
         // all at once.
         let first = dice.between(Duration::from_secs(2), CHAT_INTERVAL[1]);
@@ -161,7 +161,7 @@ impl Policy for WanderPolicy {
             intents.push(Intent::Walk(direction));
             intents.push(Intent::Aim(direction.unwrap_or(self.dice.bits() as u16)));
         }
-        self.tongue.speak(&mut self.dice, now, intents);
+        self.tongue.maybe_chat(&mut self.dice, now, intents);
     }
 }
 
@@ -174,7 +174,7 @@ mod tests {
         let me =
             ModelPlayer { name: String::new(), x_px, y_px, heading: 0, in_view: true, health, max_health };
         let players = [(1, me)].into();
-        WorldModel { me: Some(1), players, others_in_view, ..WorldModel::new() }
+        WorldModel { own_player_id: Some(1), players, others_in_view, ..WorldModel::new() }
     }
 
     /// Carries out the intents at walking speed for `seconds`; returns the final position.

@@ -47,14 +47,14 @@ pub struct ClanState {
     /// Its members.
     pub members: Vec<u32>,
     /// Players who ask to join it; sent only to its owner.
-    pub asks: Vec<u32>,
+    pub join_requests: Vec<u32>,
 }
 
 impl ClanState {
     /// The client founds, joins or leaves a clan. The members follow in a packet of their own.
     fn set_own_clan(&mut self, name: Option<String>, is_owner: bool) {
         if name.is_none() || !is_owner {
-            self.asks.clear();
+            self.join_requests.clear();
         }
         self.members.clear();
         (self.own, self.is_owner) = (name, is_owner);
@@ -70,7 +70,7 @@ impl ClanState {
 #[derive(Debug, Clone, PartialEq)]
 pub struct WorldModel {
     /// The client's own player, once it is in the world.
-    pub me: Option<u32>,
+    pub own_player_id: Option<u32>,
     /// Whether the client's player is dead, until it enters again.
     pub is_dead: bool,
     /// All known players, its own included.
@@ -88,7 +88,7 @@ pub struct WorldModel {
     /// Every animal in view.
     pub animals: BTreeMap<u32, Animal>,
     /// Clan membership.
-    pub society: ClanState,
+    pub clan_state: ClanState,
     /// Side of the map, px. The MooMoo dialects do not send it: there it is the default.
     pub map_size_px: f64,
     /// The client's last command that the world applied, in the native dialect.
@@ -110,7 +110,7 @@ impl WorldModel {
     /// An empty picture, with the default map size.
     pub fn new() -> WorldModel {
         WorldModel {
-            me: None,
+            own_player_id: None,
             is_dead: false,
             players: BTreeMap::new(),
             objects: BTreeMap::new(),
@@ -119,7 +119,7 @@ impl WorldModel {
             offers: Offers::default(),
             age: 0,
             animals: BTreeMap::new(),
-            society: ClanState::default(),
+            clan_state: ClanState::default(),
             map_size_px: f64::from(rules::MAP_SIZE_PX),
             applied_sequence: 0,
             updates: 0,
@@ -133,13 +133,13 @@ impl WorldModel {
 
     /// The client's own player, once in the world.
     pub fn own(&self) -> Option<&ModelPlayer> {
-        self.players.get(&self.me?)
+        self.players.get(&self.own_player_id?)
     }
 
     /// Records a packet that the client sends.
     pub fn said(&mut self, packet: &ClientPacket<'_>) {
         if let ClientPacket::Clan { action: ClanAction::Answer { player, .. }, .. } = packet {
-            self.society.asks.retain(|asks| asks != player);
+            self.clan_state.join_requests.retain(|asks| asks != player);
         }
     }
 
@@ -194,7 +194,7 @@ impl WorldModel {
     }
 
     fn clans(&mut self, heard: &ServerPacket) {
-        let society = &mut self.society;
+        let society = &mut self.clan_state;
         match heard {
             ServerPacket::Clans(clans) => {
                 society.clans = clans.iter().map(|clan| (clan.name.clone(), clan.owner)).collect();
@@ -214,15 +214,15 @@ impl WorldModel {
             ServerPacket::RemoveClan { name } => drop(society.clans.remove(name)),
             ServerPacket::OwnClan(own) => {
                 let name = self.name_of(own);
-                self.society.set_own_clan(name, own.is_owner);
+                self.clan_state.set_own_clan(name, own.is_owner);
                 if own.id.is_some() {
-                    self.society.members.clone_from(&own.members);
+                    self.clan_state.members.clone_from(&own.members);
                 }
-                self.society.asks.clone_from(&own.asks);
+                self.clan_state.join_requests.clone_from(&own.join_requests);
             }
             ServerPacket::OwnName { name, is_owner } => society.set_own_clan(name.clone(), *is_owner),
             ServerPacket::Members(members) => society.members.clone_from(members),
-            ServerPacket::JoinRequest { player } => society.asks.push(*player),
+            ServerPacket::JoinRequest { player } => society.join_requests.push(*player),
             ServerPacket::Tags(tags) => {
                 for (player, clan) in tags {
                     match clan.map(|clan| self.clan_names.get(&clan)) {
@@ -244,15 +244,15 @@ impl WorldModel {
     fn update(&mut self, update: &Update) {
         for player in &update.leaves {
             self.players.remove(player);
-            self.society.tags.remove(player);
+            self.clan_state.tags.remove(player);
             // Sequences continue: the next life belongs to the same player.
-            self.me = self.me.filter(|me| me != player);
+            self.own_player_id = self.own_player_id.filter(|me| me != player);
         }
         for EnteredPlayer { pose, name, .. } in &update.enters {
             let health = u32::from(rules::PLAYER_HEALTH);
             self.add_player(pose, name, true, (health, health));
             // An entering player has no clan until its tag says otherwise.
-            self.society.tags.remove(&pose.player);
+            self.clan_state.tags.remove(&pose.player);
             if self.announced == Some(pose.player) {
                 self.announced = None;
                 self.spawn_own(pose.player);
@@ -270,7 +270,7 @@ impl WorldModel {
                 known.heading = *heading;
             }
         }
-        if let Some((me, own)) = self.me.zip(update.own.as_ref()) {
+        if let Some((me, own)) = self.own_player_id.zip(update.own.as_ref()) {
             self.place(&own.pose(me));
             self.applied_sequence = own.sequence;
         }
@@ -288,15 +288,15 @@ impl WorldModel {
     fn remove(&mut self, id: &str) {
         if let Some(player) = self.ids.remove(id) {
             self.players.remove(&player);
-            self.me = self.me.filter(|me| *me != player);
+            self.own_player_id = self.own_player_id.filter(|me| *me != player);
         }
     }
 
     fn players(&mut self, shown: &[MoomooPlayer]) {
-        self.society.tags.clear();
+        self.clan_state.tags.clear();
         let tags = shown.iter().filter_map(|shown| Some((shown.pose.player, shown.clan.clone()?)));
-        self.society.tags.extend(tags);
-        if self.me.is_none() {
+        self.clan_state.tags.extend(tags);
+        if self.own_player_id.is_none() {
             return;
         }
         self.players.values_mut().for_each(|known| known.in_view = false);
@@ -310,7 +310,7 @@ impl WorldModel {
         if self.is_native {
             return;
         }
-        if let Some(me) = self.me.take() {
+        if let Some(me) = self.own_player_id.take() {
             self.players.remove(&me);
             self.ids.retain(|_, player| *player != me);
         }
@@ -325,7 +325,7 @@ impl WorldModel {
     }
 
     fn spawn_own(&mut self, player: u32) {
-        (self.me, self.is_dead) = (Some(player), false);
+        (self.own_player_id, self.is_dead) = (Some(player), false);
     }
 
     fn place(&mut self, pose: &Pose) {
@@ -337,7 +337,10 @@ impl WorldModel {
 
     fn end_update(&mut self) {
         self.updates += 1;
-        let others = self.players.iter().filter(|(player, known)| known.in_view && Some(**player) != self.me);
+        let others = self
+            .players
+            .iter()
+            .filter(|(player, known)| known.in_view && Some(**player) != self.own_player_id);
         self.others_in_view = others.count();
     }
 }

@@ -53,7 +53,8 @@ impl AnimalAndShotChecks {
             ServerPacket::ShotEnds(ends) => ends.iter().for_each(|end| self.end(end, common)),
             ServerPacket::TurretShot => self.is_turrets = true,
             ServerPacket::Players(players) => {
-                let own = players.iter().find(|shown| Some(shown.pose.player) == common.picture.me);
+                let own =
+                    players.iter().find(|shown| Some(shown.pose.player) == common.picture.own_player_id);
                 self.weapon = own.map_or(self.weapon, |own| own.weapon);
             }
             ServerPacket::Animals(animals) => {
@@ -62,10 +63,10 @@ impl AnimalAndShotChecks {
                     let known = common.picture.animals.keys().copied();
                     let gone: Vec<u32> =
                         known.filter(|id| animals.iter().all(|animal| animal.id != *id)).collect();
-                    return self.gone(&gone, common);
+                    return self.remove_animals(&gone, common);
                 }
             }
-            ServerPacket::AnimalsRemoved(gone) => return self.gone(gone, common),
+            ServerPacket::AnimalsRemoved(gone) => return self.remove_animals(gone, common),
             ServerPacket::Strikes(animals) => {
                 for id in animals.iter().filter(|id| !self.last_seen.contains_key(id)) {
                     common.fault(CheckRule::AnimalUnknown, format!("animal {id} strikes"));
@@ -78,12 +79,12 @@ impl AnimalAndShotChecks {
 
     fn begin(&mut self, shot: &Shot, is_turrets: bool, common: &mut CheckState) {
         let Shot { id, kind, x_px, y_px, .. } = *shot;
-        common.on_map(&format!("shot {id}"), x_px, y_px, 0.0);
+        common.check_on_map(&format!("shot {id}"), x_px, y_px, 0.0);
         if self.flying.insert(id, *shot).is_some() || rules::projectile(kind).is_none() {
             common.fault(CheckRule::ShotTwice, format!("{shot:?}"));
         }
         let is_own_swing = match shot.by {
-            Some(by) => common.picture.me == Some(by),
+            Some(by) => common.picture.own_player_id == Some(by),
             None => !is_turrets && self.may_be_own_shot(shot, common),
         };
         self.shots += u64::from(is_own_swing);
@@ -116,7 +117,7 @@ impl AnimalAndShotChecks {
 
     fn animal(&mut self, animal: &Animal, now: [Duration; 2], common: &mut CheckState) {
         let Animal { id, kind, x_px, y_px, health } = *animal;
-        common.on_map(&format!("animal {id}"), x_px, y_px, 0.0);
+        common.check_on_map(&format!("animal {id}"), x_px, y_px, 0.0);
         let most = AnimalKind::from_number(kind).map_or(0, |kind| u32::from(kind.animal().health));
         if health > most {
             common.fault(CheckRule::Animal, format!("{animal:?}, at most {most}"));
@@ -134,7 +135,7 @@ impl AnimalAndShotChecks {
         }
     }
 
-    fn gone(&mut self, gone: &[u32], common: &mut CheckState) -> Vec<u32> {
+    fn remove_animals(&mut self, gone: &[u32], common: &mut CheckState) -> Vec<u32> {
         let mut food = Vec::new();
         for id in gone {
             self.last_seen.remove(id);

@@ -18,7 +18,7 @@ use crate::games::moo::bot::world_model::ClanState;
 #[derive(Debug, Default)]
 pub(super) struct ClanChecks {
     /// Contradictions, and when each began.
-    suspicions: Vec<(Duration, PendingFault)>,
+    pending_faults: Vec<(Duration, PendingFault)>,
     /// Players who show an unlisted clan, or another clan than listed, and since when.
     unlisted: BTreeMap<u32, Duration>,
     /// Number of clans that the client's player founded or joined.
@@ -26,7 +26,7 @@ pub(super) struct ClanChecks {
 }
 
 /// Time within which a server announces a clan change, however many there are.
-const PATIENCE: Duration = Duration::from_secs(10);
+const ANNOUNCE_TIMEOUT: Duration = Duration::from_secs(10);
 
 /// A contradiction, unless the client learns later that the player is in the clan.
 #[derive(Debug, Clone, Copy)]
@@ -40,7 +40,7 @@ enum PendingFault {
 impl ClanChecks {
     /// Records a packet.
     pub(super) fn check_packet(&mut self, heard: &ServerPacket, now: Duration, common: &mut CheckState) {
-        let society = &common.picture.society;
+        let society = &common.picture.clan_state;
         match heard {
             ServerPacket::Clans(clans) => {
                 let numbers: BTreeSet<Option<u32>> = clans.iter().map(|clan| clan.id).collect();
@@ -69,12 +69,12 @@ impl ClanChecks {
             ServerPacket::Players(players) => self.shown(players, now, common),
             ServerPacket::Mates(Some(mates)) => check_mates(mates, common),
             ServerPacket::MapPing { player: Some(player) } if !society.is_mate(*player) => {
-                self.suspicions.push((now, PendingFault::Ping(*player)));
+                self.pending_faults.push((now, PendingFault::Ping(*player)));
             }
             ServerPacket::Kill { killer: Some(killer), victim }
                 if killer != victim && society.is_mate(*killer) && society.is_mate(*victim) =>
             {
-                self.suspicions.push((now, PendingFault::Kill(*killer, *victim)));
+                self.pending_faults.push((now, PendingFault::Kill(*killer, *victim)));
             }
             _ => {}
         }
@@ -83,13 +83,13 @@ impl ClanChecks {
     /// At the end of a turn: drops resolved suspicions, and reports those that are too old as
     /// faults.
     fn settle_pending(&mut self, now: Duration, common: &mut CheckState) {
-        self.suspicions.retain(|(since, suspicion)| {
-            let is_mate = |player: u32| common.picture.society.is_mate(player);
+        self.pending_faults.retain(|(since, suspicion)| {
+            let is_mate = |player: u32| common.picture.clan_state.is_mate(player);
             let is_cleared = match *suspicion {
                 PendingFault::Ping(player) => is_mate(player),
                 PendingFault::Kill(killer, victim) => !is_mate(killer) || !is_mate(victim),
             };
-            let is_fault = !is_cleared && now.saturating_sub(*since) >= PATIENCE;
+            let is_fault = !is_cleared && now.saturating_sub(*since) >= ANNOUNCE_TIMEOUT;
             match *suspicion {
                 PendingFault::Ping(player) if is_fault => {
                     common.fault(
@@ -107,7 +107,7 @@ impl ClanChecks {
     }
 
     fn own(&mut self, name: Option<String>, is_owner: bool, common: &mut CheckState) {
-        let ClanState { own, clans, .. } = &common.picture.society;
+        let ClanState { own, clans, .. } = &common.picture.clan_state;
         let is_listed = name.as_ref().is_none_or(|name| clans.contains_key(name));
         self.joined += u64::from(name.is_some() && name != *own);
         if !is_listed || is_owner && name.is_none() {
@@ -120,7 +120,7 @@ impl ClanChecks {
     fn shown(&mut self, players: &[MoomooPlayer], now: Duration, common: &mut CheckState) {
         let before = std::mem::take(&mut self.unlisted);
         for MoomooPlayer { pose, clan, is_owner, .. } in players {
-            let society = &common.picture.society;
+            let society = &common.picture.clan_state;
             let owner = clan.as_ref().map(|clan| society.clans.get(clan).copied());
             let is_listed = match owner {
                 None => !is_owner,
@@ -130,7 +130,7 @@ impl ClanChecks {
                 continue;
             }
             let since = before.get(&pose.player).copied().unwrap_or(now);
-            if now.saturating_sub(since) >= PATIENCE {
+            if now.saturating_sub(since) >= ANNOUNCE_TIMEOUT {
                 let player = pose.player;
                 let detail =
                     format!("{player} in {clan:?}: is_owner is {is_owner}, but the owner is {owner:?}");
@@ -148,7 +148,7 @@ fn changes(ended: &[u32], founded: &[Clan], common: &mut CheckState) {
     let has_ended = |name: &str| ended.iter().any(|id| names.get(id).is_some_and(|of| of == name));
     let is_known = |clan: &&Clan| {
         let is_numbered = clan.id.is_some_and(|id| names.contains_key(&id) && !ended.contains(&id));
-        is_numbered || common.picture.society.clans.contains_key(&clan.name) && !has_ended(&clan.name)
+        is_numbered || common.picture.clan_state.clans.contains_key(&clan.name) && !has_ended(&clan.name)
     };
     let known: Vec<&Clan> = founded.iter().filter(is_known).collect();
     let unlisted = unlisted.into_iter().map(|id| (CheckRule::ClanUnlisted, format!("clan {id} has ended")));
@@ -167,7 +167,7 @@ fn tag(player: u32, clan: Option<u32>, common: &mut CheckState) {
 }
 
 fn own_members(members: &[u32], common: &mut CheckState) {
-    let me = common.picture.me;
+    let me = common.picture.own_player_id;
     // A dead player is still in its clan, but does not know its number.
     if me.is_some_and(|me| !members.contains(&me)) {
         common.fault(CheckRule::ClanMates, format!("this client is {me:?}, which is not among {members:?}"));
@@ -175,13 +175,13 @@ fn own_members(members: &[u32], common: &mut CheckState) {
 }
 
 fn check_mates(mates: &[Mate], common: &mut CheckState) {
-    let society = &common.picture.society;
+    let society = &common.picture.clan_state;
     let is_strange = |mate: &Mate| mate.player.is_some_and(|player| !society.is_mate(player));
     if society.own.is_none() && !mates.is_empty() || mates.iter().any(is_strange) {
         common.fault(CheckRule::ClanMates, format!("{mates:?} of {society:?}"));
     }
     for Mate { x_px, y_px, .. } in mates {
-        common.on_map("a mate", *x_px, *y_px, 0.0);
+        common.check_on_map("a mate", *x_px, *y_px, 0.0);
     }
 }
 
@@ -205,8 +205,8 @@ mod tests {
     /// The same with so much time between two packets that a contradiction is a fault in the third.
     fn hear_slowly(check: &mut PacketChecker, packets: &[ServerPacket]) -> Vec<CheckRule> {
         let timed = packets.iter().zip(0..);
-        let faults =
-            timed.flat_map(|(heard, index): (_, u32)| check.check_packet(heard, PATIENCE / 2 * index));
+        let faults = timed
+            .flat_map(|(heard, index): (_, u32)| check.check_packet(heard, ANNOUNCE_TIMEOUT / 2 * index));
         faults.map(|fault| fault.rule).collect()
     }
 
@@ -268,7 +268,7 @@ mod tests {
     }
 
     fn own(id: Option<u32>, members: &[u32]) -> ServerPacket {
-        ServerPacket::OwnClan(OwnClan { id, is_owner: false, members: members.into(), asks: vec![] })
+        ServerPacket::OwnClan(OwnClan { id, is_owner: false, members: members.into(), join_requests: vec![] })
     }
 
     fn founded() -> [ServerPacket; 2] {
@@ -279,9 +279,9 @@ mod tests {
     fn native_clans_are_listed_once_and_one_is_in_ones_own() {
         let (faults, mut check) = native(&founded());
         assert_eq!((faults, check.take_deeds().clans), (vec![], 1));
-        assert!(check.picture().society.is_mate(2) && !check.picture().society.is_mate(3));
+        assert!(check.picture().clan_state.is_mate(2) && !check.picture().clan_state.is_mate(3));
         assert_eq!(hear(&mut check, &[own(None, &[])]), []);
-        assert!(!check.picture().society.is_mate(2));
+        assert!(!check.picture().clan_state.is_mate(2));
         assert_eq!(native(&[own(Some(7), &[1])]).0, [CheckRule::ClanUnlisted]);
         let twice = ServerPacket::Clans(vec![clan(7, "owls", 2), clan(8, "owls", 3)]);
         assert_eq!(native(&[twice]).0, [CheckRule::ClanTwice]);
@@ -298,7 +298,7 @@ mod tests {
         let [clans, _] = founded();
         let (faults, check) = native(&[clans.clone(), changes(&[7], &[clan(9, "owls", 3)])]);
         assert_eq!(faults, [], "a name may come again at once");
-        assert_eq!(check.picture().society.clans, [("owls".to_owned(), 3), ("cats".to_owned(), 3)].into());
+        assert_eq!(check.picture().clan_state.clans, [("owls".to_owned(), 3), ("cats".to_owned(), 3)].into());
         assert_eq!(native(&[clans.clone(), changes(&[9], &[])]).0, [CheckRule::ClanUnlisted]);
         assert_eq!(native(&[clans.clone(), changes(&[], &[clan(9, "owls", 3)])]).0, [CheckRule::ClanTwice]);
         assert_eq!(native(&[clans, changes(&[], &[clan(8, "dogs", 3)])]).0, [CheckRule::ClanTwice]);
@@ -355,7 +355,7 @@ mod tests {
         let (faults, mut check) =
             moomoo(&[owls(), own(), ServerPacket::Members(vec![2, 1]), in_owls(2, true)]);
         assert_eq!((faults, check.take_deeds().clans), (vec![], 1));
-        assert_eq!(check.picture().society.tags, [(2, "owls".to_owned())].into());
+        assert_eq!(check.picture().clan_state.tags, [(2, "owls".to_owned())].into());
         assert_eq!(moomoo(&[owls(), owls()]).0, [CheckRule::ClanTwice]);
         assert_eq!(moomoo(&[ends()]).0, [CheckRule::ClanUnlisted]);
         assert_eq!(moomoo(&[own()]).0, [CheckRule::ClanUnlisted]);
@@ -374,9 +374,9 @@ mod tests {
     fn a_clan_request_is_remembered_until_it_is_answered() {
         use crate::games::moo::client_packet::{ClanAction, ClientPacket};
         let (faults, mut check) = moomoo(&[ServerPacket::JoinRequest { player: 3 }]);
-        assert_eq!((faults, &check.picture().society.asks[..]), (vec![], &[3][..]));
+        assert_eq!((faults, &check.picture().clan_state.join_requests[..]), (vec![], &[3][..]));
         let action = ClanAction::Answer { player: 3, accept: true };
         check.said(&ClientPacket::Clan { sequence: None, tick: None, action });
-        assert_eq!(check.picture().society.asks, [0; 0]);
+        assert_eq!(check.picture().clan_state.join_requests, [0; 0]);
     }
 }

@@ -18,7 +18,7 @@ const SPEED_PX_PER_S: f64 = rules::BOOST_PX_PER_S as f64;
 const PUSH_PX: f64 = 2.0 * rules::PLAYER_RADIUS_PX as f64;
 /// The speed that hits add to that, pixels per second; and the seconds until friction has consumed
 /// it.
-const KNOCK_PX_PER_S: f64 = 1_000.0;
+const KNOCKBACK_PX_PER_S: f64 = 1_000.0;
 const KNOCKBACK_S: f64 = 0.143;
 
 /// A body in a structure is this near to touching it at most, pixels: it moves in the same tick.
@@ -26,7 +26,7 @@ const TOUCH_PX: f64 = 25.0;
 
 /// The greatest distance that a player can cover in that time, pixels.
 pub(super) fn reach_px(time_s: f64) -> f64 {
-    SPEED_PX_PER_S * time_s + KNOCK_PX_PER_S * time_s.min(KNOCKBACK_S) + PUSH_PX
+    SPEED_PX_PER_S * time_s + KNOCKBACK_PX_PER_S * time_s.min(KNOCKBACK_S) + PUSH_PX
 }
 /// Most rows of a leaderboard.
 const BOARD_ROWS: usize = 10;
@@ -51,7 +51,7 @@ impl fmt::Display for Fault {
 pub(super) struct CheckState {
     pub(super) picture: WorldModel,
     /// Whether the player has a body: it was born, and has not died since.
-    pub(super) lives: bool,
+    pub(super) is_alive: bool,
     /// Whether it has asked for a body since its last birth or death. A client that cannot keep up
     /// may be told of the death of a body that it never saw.
     pub(super) has_requested_join: bool,
@@ -69,7 +69,7 @@ impl CheckState {
 
     pub(super) fn objects(&mut self, objects: &[Object], is_moomoo: bool) {
         // The MooMoo dialects show scenery to players only; the native dialect also to watchers.
-        if is_moomoo && self.picture.me.is_none() {
+        if is_moomoo && self.picture.own_player_id.is_none() {
             self.fault(CheckRule::SpawnOrder, "objects before the client's own player");
         }
         let mut named = BTreeSet::new();
@@ -77,14 +77,14 @@ impl CheckState {
             if self.picture.objects.contains_key(id) || !named.insert(id) {
                 self.fault(CheckRule::ObjectTwice, format!("object {id}"));
             }
-            self.on_map(&format!("object {id}"), *x_px, *y_px, 0.0);
+            self.check_on_map(&format!("object {id}"), *x_px, *y_px, 0.0);
         }
     }
 
-    pub(super) fn gone(&mut self, objects: &[u32]) {
+    pub(super) fn remove_objects(&mut self, objects: &[u32]) {
         for object in objects {
             // Natural objects cannot be destroyed.
-            if self.picture.objects.get(object).is_none_or(|gone| gone.built.is_none()) {
+            if self.picture.objects.get(object).is_none_or(|gone| gone.structure.is_none()) {
                 self.fault(CheckRule::DestroyedUnknown, format!("object {object}"));
             }
         }
@@ -103,12 +103,16 @@ impl CheckState {
             );
         }
         if let Some(players) = *players {
-            let own_row = self.picture.me.and_then(|me| rows.iter().position(|(player, ..)| *player == me));
+            let own_row =
+                self.picture.own_player_id.and_then(|me| rows.iter().position(|(player, ..)| *player == me));
             let of_row = own_row.map(|row| row as u32 + 1);
             let is_place =
                 |place: u32| (1..=players).contains(&place) && of_row.is_none_or(|row| row == place);
             if rows.len() > players as usize || place.is_some_and(|place| !is_place(place)) {
-                self.fault(CheckRule::LeaderboardOrder, format!("place {place:?} of {players}, in row {of_row:?}"));
+                self.fault(
+                    CheckRule::LeaderboardOrder,
+                    format!("place {place:?} of {players}, in row {of_row:?}"),
+                );
             }
         }
     }
@@ -127,23 +131,23 @@ impl CheckState {
 
     /// The player's own body appears, for the first time or again; `before` is the body that it had.
     pub(super) fn on_spawn(&mut self, player: u32, before: Option<u32>) {
-        if self.lives || before.is_some() {
+        if self.is_alive || before.is_some() {
             self.fault(
                 CheckRule::SpawnOrder,
                 format!("the client is {player}; it was {before:?} and did not receive its death"),
             );
         }
-        (self.lives, self.has_requested_join) = (true, false);
+        (self.is_alive, self.has_requested_join) = (true, false);
     }
 
-    pub(super) fn death(&mut self) {
-        let may_live = std::mem::take(&mut self.lives) | std::mem::take(&mut self.has_requested_join);
+    pub(super) fn on_death(&mut self) {
+        let may_live = std::mem::take(&mut self.is_alive) | std::mem::take(&mut self.has_requested_join);
         if !may_live {
             self.fault(CheckRule::Death, "died while not alive");
         }
     }
 
-    pub(super) fn on_map(&mut self, what: &str, x_px: f64, y_px: f64, edge_px: f64) {
+    pub(super) fn check_on_map(&mut self, what: &str, x_px: f64, y_px: f64, edge_px: f64) {
         let map = edge_px..=self.picture.map_size_px - edge_px;
         if !map.contains(&x_px) || !map.contains(&y_px) {
             self.fault(CheckRule::OffMap, format!("{what} at {x_px}, {y_px}"));
@@ -154,7 +158,7 @@ impl CheckState {
     /// allowed. `before` is where it was; only a known player may move.
     pub(super) fn check_movement(&mut self, pose: &Pose, before: Option<(f64, f64)>, time_s: Option<f64>) {
         let Pose { player, x_px, y_px, .. } = *pose;
-        self.on_map(&format!("player {player}"), x_px, y_px, EDGE_PX);
+        self.check_on_map(&format!("player {player}"), x_px, y_px, EDGE_PX);
         let Some((before_x_px, before_y_px)) = before else {
             self.fault(CheckRule::UpdateUnknown, format!("player {player}"));
             return;
@@ -165,7 +169,7 @@ impl CheckState {
         let across_px = |object: &Object| {
             let touch_px = object.scale_px + f64::from(rules::PLAYER_RADIUS_PX);
             let is_near = (before_x_px - object.x_px).hypot(before_y_px - object.y_px) <= touch_px + TOUCH_PX;
-            (is_near && object.built.is_some()).then_some(2.0 * touch_px)
+            (is_near && object.structure.is_some()).then_some(2.0 * touch_px)
         };
         let through_px = || self.picture.objects.values().filter_map(across_px).fold(0.0, f64::max);
         let is_too_far = |time_s: &f64| {

@@ -67,8 +67,8 @@ impl PacketChecker {
     }
 
     /// The client has come back: its player may have things from the beginning.
-    pub fn returns(&mut self) {
-        self.ledger.returns();
+    pub fn on_resumed(&mut self) {
+        self.ledger.on_resumed();
     }
 
     /// Takes the deeds recorded since the last call.
@@ -116,7 +116,7 @@ impl PacketChecker {
         let is_moomoo = matches!(self.layout, Layout::Moomoo(_));
         match heard {
             ServerPacket::Objects(objects) => common.objects(objects, is_moomoo),
-            ServerPacket::ObjectsRemoved(objects) => common.gone(objects),
+            ServerPacket::ObjectsRemoved(objects) => common.remove_objects(objects),
             ServerPacket::Leaderboard(board) => common.leaderboard(board),
             ServerPacket::Chat { player, text } if !common.picture.players.contains_key(player) => {
                 common.fault(CheckRule::ChatUnknown, format!("{player} says {text:?}"));
@@ -128,7 +128,7 @@ impl PacketChecker {
                 }
             }
             ServerPacket::Health(list) => common.health(list),
-            ServerPacket::Died => common.death(),
+            ServerPacket::Died => common.on_death(),
             ServerPacket::Error { rule, detail } => {
                 common.fault(CheckRule::ServerError, format!("{rule}: {detail}"))
             }
@@ -146,7 +146,7 @@ impl PacketChecker {
         };
         self.clans.check_packet(heard, now, common);
         let killed = self.wild.check_packet(heard, [now, tick_time], is_moomoo, common);
-        self.ledger.earn(heard, now, common);
+        self.ledger.record_income(heard, now, common);
         common.picture.apply(heard);
         self.ledger.check_packet(heard, &killed, common);
         std::mem::take(&mut common.faults)

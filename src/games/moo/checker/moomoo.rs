@@ -19,9 +19,9 @@ const UPDATE_TIME: Duration = Duration::from_millis(200);
 /// State of a MooMoo connection that the picture does not hold.
 #[derive(Debug, Default)]
 pub(super) struct MoomooChecks {
-    greetings: usize,
+    greeting_packets: usize,
     /// The client's player according to `setup`.
-    promised: Option<u32>,
+    expected_setup: Option<u32>,
     updated: Option<Duration>,
 }
 
@@ -32,16 +32,19 @@ impl MoomooChecks {
             ServerPacket::InitData => Some(1),
             _ => None,
         };
-        if greeting.unwrap_or(2) != self.greetings.min(2) {
-            common.fault(CheckRule::WelcomeOrder, format!("after {} greetings: {heard:?}", self.greetings));
+        if greeting.unwrap_or(2) != self.greeting_packets.min(2) {
+            common.fault(
+                CheckRule::WelcomeOrder,
+                format!("after {} greetings: {heard:?}", self.greeting_packets),
+            );
         }
-        self.greetings += usize::from(greeting.is_some());
+        self.greeting_packets += usize::from(greeting.is_some());
         match heard {
             ServerPacket::Setup { player } => self.expect_setup(*player, common),
             ServerPacket::AddPlayer(added) => self.add(added, common),
             ServerPacket::RemovePlayer { id } => self.remove(id, common),
             ServerPacket::Players(players) => self.update(players, now, common),
-            ServerPacket::Died => self.promised = None,
+            ServerPacket::Died => self.expected_setup = None,
             ServerPacket::Welcome(_)
             | ServerPacket::Update(_)
             | ServerPacket::Spawned { .. }
@@ -53,14 +56,14 @@ impl MoomooChecks {
     }
 
     fn expect_setup(&mut self, player: u32, common: &mut CheckState) {
-        if let Some(before) = self.promised.replace(player) {
+        if let Some(before) = self.expected_setup.replace(player) {
             common.fault(CheckRule::SpawnOrder, format!("setup {before}, then {player}"));
         }
     }
 
     fn add(&mut self, added: &AddedPlayer, common: &mut CheckState) {
         let Pose { player, x_px, y_px, .. } = added.pose;
-        common.on_map(&format!("player {player}"), x_px, y_px, EDGE_PX);
+        common.check_on_map(&format!("player {player}"), x_px, y_px, EDGE_PX);
         let (health, max_health) = (added.health, added.max_health);
         if health > max_health {
             common.fault(CheckRule::Health, format!("player {player} has {health} of {max_health}"));
@@ -69,13 +72,13 @@ impl MoomooChecks {
             common.fault(CheckRule::EnteredTwice, format!("player {player}, id {:?}", added.id));
         }
         if added.is_you {
-            if self.promised != Some(player) {
+            if self.expected_setup != Some(player) {
                 common.fault(
                     CheckRule::SpawnOrder,
-                    format!("the client is {player}, setup said {:?}", self.promised),
+                    format!("the client is {player}, setup said {:?}", self.expected_setup),
                 );
             }
-            common.on_spawn(player, common.picture.me);
+            common.on_spawn(player, common.picture.own_player_id);
         }
     }
 
@@ -83,13 +86,13 @@ impl MoomooChecks {
         let player = common.picture.ids.get(id).copied();
         if player.is_none() {
             common.fault(CheckRule::LeaveUnknown, format!("id {id:?}"));
-        } else if common.picture.me == player {
-            self.promised = None;
+        } else if common.picture.own_player_id == player {
+            self.expected_setup = None;
         }
     }
 
     fn update(&mut self, shown: &[MoomooPlayer], now: Duration, common: &mut CheckState) {
-        let Some(me) = common.picture.me else {
+        let Some(me) = common.picture.own_player_id else {
             let rule = if common.picture.is_dead { CheckRule::Death } else { CheckRule::SpawnOrder };
             common.fault(rule, "an update without the client's own player");
             return;
@@ -168,7 +171,7 @@ mod tests {
             x_px: 9.0,
             y_px: 9.0,
             scale_px: 80.0,
-            built: None,
+            structure: None,
         }]);
         let course = [
             add(2, false),
@@ -185,7 +188,10 @@ mod tests {
     #[test]
     fn greeting_and_birth_have_their_order() {
         assert_eq!(broken(&[ServerPacket::InitData]), [CheckRule::WelcomeOrder]);
-        assert_eq!(broken(&[ServerPacket::IoInit, ServerPacket::Setup { player: 1 }]), [CheckRule::WelcomeOrder]);
+        assert_eq!(
+            broken(&[ServerPacket::IoInit, ServerPacket::Setup { player: 1 }]),
+            [CheckRule::WelcomeOrder]
+        );
         let greeted = |heard| broken(&[ServerPacket::IoInit, ServerPacket::InitData, heard]);
         assert_eq!(greeted(add(1, true)), [CheckRule::SpawnOrder]);
         assert_eq!(greeted(players(&[])), [CheckRule::SpawnOrder]);
@@ -238,7 +244,7 @@ mod tests {
             x_px: 9.0,
             y_px: 9.0,
             scale_px: 80.0,
-            built: None,
+            structure: None,
         }]);
         assert_eq!(after_birth(&[object.clone(), object]), [CheckRule::ObjectTwice]);
     }

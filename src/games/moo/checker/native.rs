@@ -68,16 +68,20 @@ impl NativeChecks {
         let one_update_s = seconds(self.ticks_per_update);
         let since_last_s =
             self.tick.map(|before| seconds(update.tick.saturating_sub(before)).max(one_update_s));
-        let mut turn =
-            UpdateCheck { update, me: common.picture.me, entered: BTreeMap::new(), named: BTreeSet::new() };
+        let mut turn = UpdateCheck {
+            update,
+            own_player: common.picture.own_player_id,
+            entered: BTreeMap::new(),
+            named: BTreeSet::new(),
+        };
         update.leaves.iter().for_each(|player| turn.leave(*player, common));
         update.enters.iter().for_each(|enter| turn.enter(enter, common));
         for pose in &update.full {
-            check_listed_once(&mut turn.named, pose.player, turn.me, common);
+            check_listed_once(&mut turn.named, pose.player, turn.own_player, common);
             common.check_movement(pose, turn.place(pose.player, common), since_last_s);
         }
         for moved in &update.moved {
-            check_listed_once(&mut turn.named, moved.player, turn.me, common);
+            check_listed_once(&mut turn.named, moved.player, turn.own_player, common);
             let Some((x_px, y_px)) = turn.place(moved.player, common) else {
                 common.fault(CheckRule::UpdateUnknown, format!("player {} moved", moved.player));
                 continue;
@@ -102,7 +106,7 @@ impl NativeChecks {
 struct UpdateCheck<'a> {
     update: &'a Update,
     /// The client's body so far.
-    me: Option<u32>,
+    own_player: Option<u32>,
     /// Players who entered, and where.
     entered: BTreeMap<u32, (f64, f64)>,
     named: BTreeSet<u32>,
@@ -119,7 +123,7 @@ impl UpdateCheck<'_> {
         if common.place(player).is_none() {
             common.fault(CheckRule::LeaveUnknown, format!("player {player}"));
         }
-        self.me = self.me.filter(|me| *me != player);
+        self.own_player = self.own_player.filter(|me| *me != player);
     }
 
     fn enter(&mut self, enter: &EnteredPlayer, common: &mut CheckState) {
@@ -129,14 +133,14 @@ impl UpdateCheck<'_> {
         }
         self.entered.insert(player, (x_px, y_px));
         self.named.insert(player);
-        common.on_map(&format!("player {player}"), x_px, y_px, EDGE_PX);
+        common.check_on_map(&format!("player {player}"), x_px, y_px, EDGE_PX);
         if common.picture.announced == Some(player) {
-            common.on_spawn(player, self.me.replace(player));
+            common.on_spawn(player, self.own_player.replace(player));
         }
     }
 
     fn own(&self, own: &Own, since_last_s: Option<f64>, common: &mut CheckState) {
-        let Some(me) = self.me else {
+        let Some(me) = self.own_player else {
             common.fault(CheckRule::SpawnOrder, "the client's own record without a body");
             return;
         };
@@ -272,7 +276,8 @@ mod tests {
     #[test]
     fn a_structure_puts_a_body_out_on_its_other_side() {
         let faults = |built, way_px| {
-            let mill = Object { id: 70, kind: None, x_px: 580.0, y_px: 500.0, scale_px: 50.0, built };
+            let mill =
+                Object { id: 70, kind: None, x_px: 580.0, y_px: 500.0, scale_px: 50.0, structure: built };
             let packets = [
                 welcome(),
                 ServerPacket::Update(enters(10, &[2])),

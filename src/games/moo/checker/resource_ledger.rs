@@ -23,7 +23,7 @@ use crate::games::moo::world::rules;
 /// One resource: its amount, and the rises still to be explained.
 #[derive(Debug, Clone, Copy, Default)]
 struct Account {
-    has: u32,
+    amount: u32,
     /// Rise in the current turn.
     risen: u32,
     /// Earned by strokes since the last turn.
@@ -42,12 +42,12 @@ const FIRST_TURNS: u8 = 2;
 #[derive(Debug, Default)]
 pub(super) struct ResourceLedger {
     accounts: [Account; 4],
-    pay: GoldIncome,
+    income: GoldIncome,
     /// Food for animals that disappeared in the last turn, and in this one.
     carcasses: [Vec<u32>; 2],
     /// Turns for which the player's spikes and turrets may still have killed an animal out of its
     /// view.
-    guarded: u8,
+    guard_kill_turns: u8,
     /// Gold that kills and hunts may have paid: in the previous turn, and in this one.
     bounty: [u64; 2],
     kills: u32,
@@ -64,7 +64,7 @@ pub(super) struct ResourceLedger {
 
 impl ResourceLedger {
     /// See [`PacketChecker::returns`](super::PacketChecker::returns).
-    pub(super) fn returns(&mut self) {
+    pub(super) fn on_resumed(&mut self) {
         self.returning = RESUME_GRACE_UPDATES;
     }
 
@@ -74,14 +74,14 @@ impl ResourceLedger {
     }
 
     /// Records what a packet says about equipment, before the picture takes it.
-    pub(super) fn earn(&mut self, heard: &ServerPacket, now: Duration, common: &mut CheckState) {
+    pub(super) fn record_income(&mut self, heard: &ServerPacket, now: Duration, common: &mut CheckState) {
         let mills = common.picture.kit.counts.get(&(rules::Group::Mill as u8)).copied().unwrap_or(0);
-        self.pay.earn(mills, now);
+        self.income.earn(mills, now);
         if GUARDS
             .iter()
             .any(|group| common.picture.kit.counts.get(&(*group as u8)).is_some_and(|count| *count > 0))
         {
-            self.guarded = GUARD_GRACE_UPDATES;
+            self.guard_kill_turns = GUARD_GRACE_UPDATES;
         }
         upgrades::check_packet(heard, (self.first > 0, self.returning > 0), common, &mut self.deeds);
     }
@@ -117,7 +117,7 @@ impl ResourceLedger {
             }
             _ => {}
         }
-        if common.lives {
+        if common.is_alive {
             let died = std::mem::take(&mut self.died);
             self.deeds.respawns += u64::from(died);
             self.first = if died { FIRST_TURNS } else { self.first };
@@ -129,7 +129,7 @@ impl ResourceLedger {
         if !common.picture.players.contains_key(&player) {
             common.fault(CheckRule::SwingUnknown, format!("player {player}"));
         }
-        if hit && common.picture.me == Some(player) {
+        if hit && common.picture.own_player_id == Some(player) {
             self.is_own_swing = true;
             self.deeds.hits += 1;
             // The packet does not say which players were hit, and so not from how many gold was
@@ -153,15 +153,15 @@ impl ResourceLedger {
             let spare = if hunts { gain } else { gain.saturating_sub(account.owed) };
             account.owed = account.owed.saturating_sub(gain);
             // A rise is told before its stroke, so that windmills may seem to have paid it.
-            let back = if gold { self.pay.take_back(spare) } else { 0 };
+            let back = if gold { self.income.take_back(spare) } else { 0 };
             account.earned += spare - back;
         }
     }
 
     fn has(&mut self, kind: usize, amount: u32) {
         let account = &mut self.accounts[kind];
-        let rise = amount.saturating_sub(account.has);
-        account.has = amount;
+        let rise = amount.saturating_sub(account.amount);
+        account.amount = amount;
         account.risen += rise;
     }
 
@@ -181,7 +181,7 @@ impl ResourceLedger {
         let is_first = self.first > 0;
         self.first -= u8::from(is_first);
         let returned = self.returning > 0;
-        self.returning -= u8::from(returned && common.lives);
+        self.returning -= u8::from(returned && common.is_alive);
         let forgiven = common.picture.is_dead || is_first || returned;
         for (kind, account) in self.accounts.iter_mut().enumerate() {
             let (risen, earned) = (std::mem::take(&mut account.risen), std::mem::take(&mut account.earned));
@@ -190,22 +190,23 @@ impl ResourceLedger {
             if kind == rules::Resource::Gold as usize {
                 // First, since it is due now; what windmills may have paid can be due later.
                 bounty = take_bounty(&mut self.bounty[1], risen.saturating_sub(earned));
-                self.pay.paid = self.pay.pay(risen.saturating_sub(earned + bounty));
-                risen -= self.pay.paid;
+                self.income.paid = self.income.pay(risen.saturating_sub(earned + bounty));
+                risen -= self.income.paid;
             }
             self.deeds.gathered += u64::from(risen);
             risen -= bounty;
             if kind == rules::Resource::Food as usize {
                 let before = self.deeds.animals;
                 let is_hunt = self.carcasses.iter().flatten().any(|food| *food <= risen);
-                risen -= claim_carcass_food(&mut self.carcasses, risen.saturating_sub(earned), &mut self.deeds);
+                risen -=
+                    claim_carcass_food(&mut self.carcasses, risen.saturating_sub(earned), &mut self.deeds);
                 // Strokes near bushes may seem to have earned the food of a hunt, but not its gold.
                 let hunts = (self.deeds.animals - before).max(u64::from(is_hunt));
                 self.bounty[1] += hunts * MAX_ANIMAL_GOLD;
             }
             account.owed = if forgiven { 0 } else { risen.saturating_sub(earned) };
         }
-        self.guarded = self.guarded.saturating_sub(1);
+        self.guard_kill_turns = self.guard_kill_turns.saturating_sub(1);
         self.carcasses[0] = std::mem::take(&mut self.carcasses[1]);
         self.bounty[0] = std::mem::take(&mut self.bounty[1]);
     }
@@ -217,7 +218,7 @@ impl ResourceLedger {
             if kind == rules::Resource::Food as usize {
                 let before = self.deeds.animals;
                 owed -= claim_carcass_food(&mut self.carcasses, owed, &mut self.deeds);
-                if self.guarded > 0 && is_food_of_animals(owed) {
+                if self.guard_kill_turns > 0 && is_food_of_animals(owed) {
                     (owed, self.deeds.animals) = (0, self.deeds.animals + 1);
                 }
                 self.bounty[0] += (self.deeds.animals - before) * MAX_ANIMAL_GOLD;
@@ -225,11 +226,11 @@ impl ResourceLedger {
             if kind == rules::Resource::Gold as usize {
                 owed -= take_bounty(&mut self.bounty[0], owed);
                 // Resources are reported before standing objects.
-                owed -= self.pay.pay(owed);
-                self.pay.refund(&mut self.bounty[0]);
+                owed -= self.income.pay(owed);
+                self.income.refund(&mut self.bounty[0]);
             }
             if owed > 0 && !common.picture.is_dead {
-                let has = account.has;
+                let has = account.amount;
                 common.fault(
                     CheckRule::GainUnearned,
                     format!("has {has} of resource {kind}, {owed} not earned"),
@@ -313,7 +314,7 @@ mod tests {
         };
         let thing = |id, kind| {
             let kind = Some(kind);
-            Object { id, kind, x_px: 600.0, y_px: 500.0, scale_px: 80.0, built: None }
+            Object { id, kind, x_px: 600.0, y_px: 500.0, scale_px: 80.0, structure: None }
         };
         let things = vec![thing(TREE, 0), thing(GOLD, 3)];
         vec![
@@ -398,7 +399,7 @@ mod tests {
         let mut check = PacketChecker::new(false);
         let begin = [ServerPacket::IoInit, ServerPacket::InitData].into_iter().chain(born());
         assert_eq!(begin.map(|heard| check.check_packet(&heard, Duration::ZERO).len()).sum::<usize>(), 0);
-        check.returns();
+        check.on_resumed();
         let mut hear = |packets: &[ServerPacket]| {
             let faults = packets
                 .iter()
@@ -454,7 +455,7 @@ mod tests {
         const BUSH: u32 = 72;
         let cow = &rules::ANIMALS[0];
         let object =
-            Object { id: BUSH, kind: Some(1), x_px: 600.0, y_px: 500.0, scale_px: 80.0, built: None };
+            Object { id: BUSH, kind: Some(1), x_px: 600.0, y_px: 500.0, scale_px: 80.0, structure: None };
         let mut course = vec![ServerPacket::Objects(vec![object])];
         for _ in 0..cow.food {
             course.extend([swing(1), ServerPacket::Shakes(vec![BUSH])]);

@@ -42,7 +42,7 @@ impl MooBotStats {
         self.respawns += other.respawns;
     }
     /// The same by name, in the order in which people read them.
-    pub fn named(self) -> bots::BotStats {
+    pub fn to_bot_stats(self) -> bots::BotStats {
         bots::BotStats(vec![
             ("hits", "hits", self.hits),
             ("gathered", "gathered", self.gathered),

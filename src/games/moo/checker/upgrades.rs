@@ -23,19 +23,19 @@ pub(super) fn check_packet(
     let is_first = is_first || returns;
     match heard {
         ServerPacket::Kit(kit) => {
-            bar(&kit.weapons, (true, returns), common, deeds);
-            bar(&kit.items, (false, returns), common, deeds);
+            check_hotbar(&kit.weapons, (true, returns), common, deeds);
+            check_hotbar(&kit.items, (false, returns), common, deeds);
             for group in Group::ALL.map(|group| group as u8) {
                 count(group, kit.counts.get(&group).copied().unwrap_or(0), is_first, common, deeds);
             }
         }
-        ServerPacket::Bar { ids, weapons } => bar(ids, (*weapons, returns), common, deeds),
+        ServerPacket::Bar { ids, weapons } => check_hotbar(ids, (*weapons, returns), common, deeds),
         ServerPacket::Count { group, count: now } => count(*group, *now, is_first, common, deeds),
-        ServerPacket::Offers(told) => offers(told, common),
+        ServerPacket::Offers(told) => check_offers(told, common),
         ServerPacket::Age { age } | ServerPacket::Stats { age, .. } => {
             let before = common.picture.age;
             // Natively the age after death may be reported right before the death itself.
-            if common.picture.me.is_some() && *age < before {
+            if common.picture.own_player_id.is_some() && *age < before {
                 common.fault(CheckRule::AgeDecreased, format!("{before} then {age}"));
             }
         }
@@ -52,7 +52,12 @@ fn place(id: u8, is_weapon: bool) -> Option<u8> {
     }
 }
 
-fn bar(ids: &[u8], (is_weapons, returns): (bool, bool), common: &mut CheckState, deeds: &mut MooBotStats) {
+fn check_hotbar(
+    ids: &[u8],
+    (is_weapons, returns): (bool, bool),
+    common: &mut CheckState,
+    deeds: &mut MooBotStats,
+) {
     let mut places: Vec<Option<u8>> = ids.iter().map(|id| place(*id, is_weapons)).collect();
     places.sort_unstable();
     if places.contains(&None) || places.windows(2).any(|pair| pair[0] == pair[1]) {
@@ -81,7 +86,7 @@ fn count(group: u8, now: u32, is_first: bool, common: &mut CheckState, deeds: &m
     }
 }
 
-fn offers(told: &Offers, common: &mut CheckState) {
+fn check_offers(told: &Offers, common: &mut CheckState) {
     let expected = choices(&common.picture.kit, told);
     if told.choices.as_ref().is_some_and(|choices| *choices != expected) {
         common.fault(CheckRule::UpgradeOffers, format!("received {told:?}, expected {expected:?}"));
@@ -157,7 +162,10 @@ mod tests {
         let course = [offers(1, 2, None), bar(&[5], true), offers(0, 3, None), bar(&[0], true)];
         assert_eq!(heard(&course), (vec![], MooBotStats { upgrades: 1, ..MooBotStats::default() }));
         assert_eq!(heard(&course[1..]).0, [CheckRule::UpgradeNotOffered]);
-        assert_eq!(heard(&[offers(1, 3, None), bar(&[1, 4, 6, 10], false)]).0, [CheckRule::UpgradeNotOffered]);
+        assert_eq!(
+            heard(&[offers(1, 3, None), bar(&[1, 4, 6, 10], false)]).0,
+            [CheckRule::UpgradeNotOffered]
+        );
     }
 
     #[test]
@@ -186,11 +194,17 @@ mod tests {
     #[test]
     fn only_known_structures_are_destroyed() {
         use crate::games::moo::bot::received::Object;
-        let object = |id, built| Object { id, kind: None, x_px: 600.0, y_px: 500.0, scale_px: 50.0, built };
+        let object =
+            |id, built| Object { id, kind: None, x_px: 600.0, y_px: 500.0, scale_px: 50.0, structure: built };
         let things = ServerPacket::Objects(vec![object(7, Some((3, 1))), object(8, None)]);
         assert_eq!(heard(&[things.clone(), ServerPacket::ObjectsRemoved(vec![7])]).0, []);
         assert_eq!(
-            heard(&[things.clone(), ServerPacket::ObjectsRemoved(vec![7]), ServerPacket::ObjectsRemoved(vec![7])]).0,
+            heard(&[
+                things.clone(),
+                ServerPacket::ObjectsRemoved(vec![7]),
+                ServerPacket::ObjectsRemoved(vec![7])
+            ])
+            .0,
             [CheckRule::DestroyedUnknown]
         );
         assert_eq!(heard(&[things, ServerPacket::ObjectsRemoved(vec![8])]).0, [CheckRule::DestroyedUnknown]);

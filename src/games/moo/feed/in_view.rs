@@ -18,8 +18,8 @@ impl InView {
     /// watches.
     pub fn take(&mut self, state: &PublicState, own: Option<usize>, watched: Option<usize>) {
         self.window = state.window(own.or(watched));
-        state.players.look(self.window, &mut self.players);
+        state.players.collect_visible(self.window, &mut self.players);
         self.players.retain(|index| state.players[*index as usize].alive && own != Some(*index as usize));
-        state.animals.look(self.window, &mut self.animals);
+        state.animals.collect_visible(self.window, &mut self.animals);
     }
 }

@@ -47,7 +47,7 @@ impl Circle {
 
 impl ViewWindow {
     /// Whether a thing reaches into the window.
-    pub fn sees(&self, place: Circle) -> bool {
+    pub fn intersects(&self, place: Circle) -> bool {
         self.intersects_with_margin(place, 0)
     }
 
@@ -150,7 +150,7 @@ impl<T: Located> SpatialIndex<T> {
 
     /// Calls `found` with the index of each thing that reaches into the window widened by
     /// `margin_px`, in no particular order.
-    pub fn near(&self, window: ViewWindow, margin_px: i32, mut found: impl FnMut(usize)) {
+    pub fn for_each_near(&self, window: ViewWindow, margin_px: i32, mut found: impl FnMut(usize)) {
         if self.side == 0 {
             return;
         }
@@ -172,9 +172,9 @@ impl<T: Located> SpatialIndex<T> {
     }
 
     /// Collects the indexes of the things in the window into `visible`, in order.
-    pub fn look(&self, window: ViewWindow, visible: &mut Vec<u32>) {
+    pub fn collect_visible(&self, window: ViewWindow, visible: &mut Vec<u32>) {
         visible.clear();
-        self.near(window, 0, |index| visible.push(index as u32));
+        self.for_each_near(window, 0, |index| visible.push(index as u32));
         visible.sort_unstable();
     }
 }

@@ -7,7 +7,7 @@
 //! clan or a mate that the client does not know yet.
 
 use super::byte_rate::ByteRateLimit;
-use super::merge_diff::{Change, changes};
+use super::merge_diff::{Change, diff_sorted};
 use super::published_state::{ClanTag, PublicState};
 use crate::games::moo::world::ClanId;
 use crate::games::moo::world::clan::Clan;
@@ -48,14 +48,14 @@ impl KnownClans {
     /// Whether this update may send the members of this clan, which the client knows as its own,
     /// and the players who ask to join it; at once if the client `has_joined` just now.
     pub fn may_send_people(&self, tag: &ClanTag, has_joined_now: bool, state: &PublicState) -> bool {
-        let is_free = self.pace.is_free(state.tick);
+        let is_free = self.pace.may_send(state.tick);
         self.own == Some((tag.id, tag.is_owner))
             && (is_free || has_joined_now && self.pace.has_credit(state.tick, state.tick_hz))
     }
 
     /// Charges the bytes of messages about clans.
     pub fn charge(&mut self, bytes: usize, state: &PublicState) {
-        self.pace.spend(bytes, state.tick, state.tick_hz);
+        self.pace.charge(bytes, state.tick, state.tick_hz);
     }
 
     /// Charges the bytes of tags of players that the client already knew. Tags of newcomers are
@@ -111,7 +111,7 @@ impl KnownClans {
     fn update(&mut self, now: &[Clan], concerns: impl Fn(&Clan) -> bool) -> ClanChanges {
         let mut news = ClanChanges::default();
         let before = std::mem::take(&mut self.list);
-        for change in changes(before, |known| known.id, now, |now| now.id) {
+        for change in diff_sorted(before, |known| known.id, now, |now| now.id) {
             match change {
                 Change::Removed(ended) if concerns(&ended) => news.ended.push(ended),
                 Change::Removed(known) | Change::Present(_, Some(known)) => self.list.push(known),

@@ -36,7 +36,7 @@ pub struct KnownSet<P, A = ()> {
 /// A known player, and its state as last sent.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct KnownPlayer<T> {
-    pub who: PlayerIdentity,
+    pub identity: PlayerIdentity,
     /// Health as last sent.
     pub health: u16,
     /// Whether the player died since the last update: if it plays again by the next one, it has a
@@ -49,7 +49,7 @@ pub struct KnownPlayer<T> {
 impl<T> KnownPlayer<T> {
     /// A player that is sent now; a client assumes that a newcomer has full health.
     pub fn new(seen: &PublicPlayer, last: T) -> KnownPlayer<T> {
-        KnownPlayer { who: seen.who(), health: seen.max_health, died: false, last }
+        KnownPlayer { identity: seen.who(), health: seen.max_health, died: false, last }
     }
 }
 
@@ -58,7 +58,7 @@ impl<P, A> KnownSet<P, A> {
     /// and those of a comparison one after the other. With a thousand clients, that is a twentieth
     /// of an update.
     pub fn prefetch(&self) {
-        let players = self.others.iter().fold(0, |sum, known| sum ^ known.who.joined_tick);
+        let players = self.others.iter().fold(0, |sum, known| sum ^ known.identity.joined_tick);
         let animals = self.animals.iter().fold(0, |sum, (id, _)| sum ^ id.0);
         std::hint::black_box((players, animals));
     }
@@ -75,12 +75,12 @@ impl<P, A> KnownSet<P, A> {
 
     /// Whether a thing reaches into the window of the last update.
     pub fn sees(&self, place: Circle) -> bool {
-        self.window.is_some_and(|window| window.sees(place))
+        self.window.is_some_and(|window| window.intersects(place))
     }
 
     /// Whether an event concerns the client: whether it knows or sees what the event is about. Notes
     /// deaths, and shots that begin.
-    pub fn concerns(&mut self, event: &FeedEvent) -> bool {
+    pub fn check_relevance(&mut self, event: &FeedEvent) -> bool {
         match event {
             FeedEvent::Chat { player, .. } | FeedEvent::Swing { player, .. } => self.knows(*player),
             FeedEvent::ObjectHit { object, .. } => self.knows_and_sees(object),
@@ -112,17 +112,17 @@ impl<P, A> KnownSet<P, A> {
     }
 
     fn knows(&self, player: PlayerId) -> bool {
-        self.own.as_ref().is_some_and(|own| own.who.player == player) || self.index_of(player).is_ok()
+        self.own.as_ref().is_some_and(|own| own.identity.player == player) || self.index_of(player).is_ok()
     }
 
     fn index_of(&self, player: PlayerId) -> Result<usize, usize> {
-        self.others.binary_search_by_key(&player, |known| known.who.player)
+        self.others.binary_search_by_key(&player, |known| known.identity.player)
     }
 
     fn record_death(&mut self, player: PlayerId) {
         let known = match self.index_of(player) {
             Ok(place) => self.others.get_mut(place),
-            Err(_) => self.own.as_mut().filter(|own| own.who.player == player),
+            Err(_) => self.own.as_mut().filter(|own| own.identity.player == player),
         };
         if let Some(known) = known {
             known.died = true;

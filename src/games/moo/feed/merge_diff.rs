@@ -11,7 +11,7 @@ pub enum Change<K, S> {
 }
 
 /// Compares what is `known` with what is there `now`, both in the order of the same numbers.
-pub fn changes<K, S, I: Ord>(
+pub fn diff_sorted<K, S, I: Ord>(
     known: impl IntoIterator<Item = K>,
     known_id: impl Fn(&K) -> I,
     now: impl IntoIterator<Item = S>,
@@ -33,6 +33,6 @@ pub fn changes<K, S, I: Ord>(
 }
 
 /// Whether what is sent once in a period (a second, or a few) is due; true at most once in each.
-pub fn is_due(last: &mut Option<u32>, period: u32) -> bool {
+pub fn is_period_due(last: &mut Option<u32>, period: u32) -> bool {
     last.replace(period) != Some(period)
 }

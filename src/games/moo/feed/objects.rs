@@ -51,7 +51,7 @@ pub struct ObjectRef {
 pub struct Structures {
     /// Counts the changes.
     pub version: u32,
-    pub things: SpatialIndex<PublicStructure>,
+    pub index: SpatialIndex<PublicStructure>,
 }
 
 impl Located for PublicScenery {
@@ -79,7 +79,7 @@ impl Located for PublicStructure {
 }
 
 /// The natural objects of a world.
-pub fn nature(world: &World, map_size_px: i32) -> SpatialIndex<PublicScenery> {
+pub fn scenery(world: &World, map_size_px: i32) -> SpatialIndex<PublicScenery> {
     let natural = world.scenery().map(|thing| PublicScenery {
         id: thing.id,
         kind: thing.kind,
@@ -99,7 +99,7 @@ impl Structures {
             heading: structure.heading,
             ends_tick: structure.ends_tick,
         });
-        Structures { version, things: SpatialIndex::new(map_size_px, built.collect()) }
+        Structures { version, index: SpatialIndex::new(map_size_px, built.collect()) }
     }
 }
 
@@ -112,7 +112,7 @@ pub fn find(
     let index = nature.index_of(&id);
     let place = match index {
         Some(index) => nature[index].place,
-        None => structures.things.find(&id)?.place,
+        None => structures.index.find(&id)?.place,
     };
     Some(ObjectRef { id, nature: index, place })
 }
@@ -155,14 +155,14 @@ impl KnownObjects {
     pub fn compare(
         &mut self,
         nature: &SpatialIndex<PublicScenery>,
-        Structures { version, things }: &Structures,
+        Structures { version, index: things }: &Structures,
         window: ViewWindow,
         mut tell: impl FnMut(ObjectChange),
     ) {
-        if !is_near(self.nature_from, window) {
+        if !covers(self.nature_from, window) {
             self.nature_from = Some(window);
             self.nature.resize(nature.len().div_ceil(64), 0);
-            nature.near(window, MARGIN_PX, |index| {
+            nature.for_each_near(window, MARGIN_PX, |index| {
                 let (word, bit) = (&mut self.nature[index / 64], 1u64 << (index % 64));
                 if *word & bit == 0 {
                     *word |= bit;
@@ -170,7 +170,7 @@ impl KnownObjects {
                 }
             });
         }
-        if self.version == *version && is_near(self.structures_from, window) {
+        if self.version == *version && covers(self.structures_from, window) {
             return;
         }
         if self.version != *version {
@@ -183,7 +183,7 @@ impl KnownObjects {
             });
         }
         (self.version, self.structures_from) = (*version, Some(window));
-        things.near(window, MARGIN_PX, |index| {
+        things.for_each_near(window, MARGIN_PX, |index| {
             let id = things[index].id;
             if let Err(place) = self.structures.binary_search(&id) {
                 self.structures.insert(place, id);
@@ -194,6 +194,6 @@ impl KnownObjects {
 }
 
 /// Whether the last look, from that window, found everything that this window needs.
-fn is_near(from: Option<ViewWindow>, window: ViewWindow) -> bool {
+fn covers(from: Option<ViewWindow>, window: ViewWindow) -> bool {
     from.is_some_and(|from| (from.x - window.x).abs() < MARGIN_PX && (from.y - window.y).abs() < MARGIN_PX)
 }

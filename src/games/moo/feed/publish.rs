@@ -25,7 +25,7 @@ impl WorldReader {
     pub fn new(world: &World) -> WorldReader {
         let map_size_px = map_size_px(world);
         WorldReader {
-            nature: Arc::new(objects::nature(world, map_size_px)),
+            nature: Arc::new(objects::scenery(world, map_size_px)),
             structures: Arc::new(Structures::of(world, map_size_px, 0)),
             clans: Arc::default(),
             asked: BTreeMap::new(),
@@ -54,7 +54,7 @@ impl WorldReader {
             clans: Arc::clone(&self.clans),
             leader: leader(&players),
             players: SpatialIndex::new(map_size_px, players),
-            board: OnceLock::new(),
+            ranking: OnceLock::new(),
             rolls: OnceLock::new(),
         };
         (Events::of(world, &state), state)
@@ -102,7 +102,7 @@ impl WorldReader {
             hand: HeldItem { weapon: view.weapon, item: view.item },
             kit: view.kit.clone(),
             tag: view.clan.and_then(|clan| self.clans.tag(clan, view.id)),
-            asks: view.asks.map(|clan| (clan, asked())),
+            join_request: view.join_request.map(|clan| (clan, asked())),
             choices: (view.choices, view.choice_age),
             sequence: view.sequence,
             margin_ticks,

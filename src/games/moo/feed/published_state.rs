@@ -45,7 +45,7 @@ pub struct PublicPlayer {
     pub kit: Kit,
     pub tag: Option<ClanTag>,
     /// The clan that the player asks to join, and the tick in which it asked last.
-    pub asks: Option<(ClanId, u32)>,
+    pub join_request: Option<(ClanId, u32)>,
     /// The number of choices that the player may make now, and their age.
     pub choices: (u8, u8),
     /// The last sequence that the world applied.
@@ -163,7 +163,7 @@ pub struct Ranking {
     /// The best, as indexes into [`PublicState::players`].
     pub best: Vec<usize>,
     /// The rank of each player by index, from 1.
-    pub places: Vec<u16>,
+    pub ranks: Vec<u16>,
 }
 
 /// The players of each clan, as indexes: its members, and then those who ask to join it.
@@ -184,7 +184,7 @@ pub struct PublicState {
     pub clans: Arc<Clans>,
     /// The best player alive, as an index.
     pub leader: Option<usize>,
-    pub(super) board: OnceLock<Ranking>,
+    pub(super) ranking: OnceLock<Ranking>,
     pub(super) rolls: OnceLock<ClanRolls>,
 }
 
@@ -200,7 +200,7 @@ impl PublicState {
     }
 
     pub fn board(&self) -> &Ranking {
-        self.board.get_or_init(|| Ranking::new(&self.players))
+        self.ranking.get_or_init(|| Ranking::new(&self.players))
     }
 
     /// The rows of the leaderboard: number and name, score.
@@ -213,7 +213,7 @@ impl PublicState {
         self.roll((clan, false))
     }
 
-    pub fn asking(&self, clan: ClanId) -> impl Iterator<Item = &PublicPlayer> + Clone {
+    pub fn join_requests(&self, clan: ClanId) -> impl Iterator<Item = &PublicPlayer> + Clone {
         self.roll((clan, true))
     }
 
@@ -243,7 +243,7 @@ impl Ranking {
             places[*index] = u16::try_from(place + 1).unwrap_or(u16::MAX);
         }
         order.truncate(BOARD_ROWS);
-        Ranking { best: order, places }
+        Ranking { best: order, ranks: places }
     }
 }
 
@@ -251,7 +251,7 @@ fn rolls(players: &[PublicPlayer]) -> ClanRolls {
     let mut rolls = ClanRolls::new();
     for (index, seen) in (0..).zip(players) {
         rolls.extend(seen.clan().map(|clan| (clan, false, index)));
-        rolls.extend(seen.asks.map(|(clan, _)| (clan, true, index)));
+        rolls.extend(seen.join_request.map(|(clan, _)| (clan, true, index)));
     }
     rolls.sort_unstable();
     rolls

@@ -60,7 +60,7 @@ pub struct OwnRecord {
 impl ClientWorld {
     /// The map of a world, empty of everything that moves.
     pub fn new(identity: Identity) -> ClientWorld {
-        let world = World::bare(identity);
+        let world = World::without_animals(identity);
         ClientWorld { world, known: BTreeMap::new(), mates: Vec::new() }
     }
 
@@ -70,7 +70,7 @@ impl ClientWorld {
         self.world.state.players.clear();
         self.world.state.players.push(entity.clone());
         self.world.index_players();
-        self.world.make_room();
+        self.world.reserve();
         self.rebuild_structures();
         let mut state = OwnState { entity, built: Vec::new() };
         self.correct(&mut state, exact);
@@ -125,8 +125,15 @@ impl ClientWorld {
     }
 
     /// A structure comes into view. An item that these rules lack is left out.
-    pub fn put_up(&mut self, id: u32, item: u8, owner: PlayerId, (x, y): (Fixed, Fixed), heading: Angle) {
-        self.take_down(id);
+    pub fn add_structure(
+        &mut self,
+        id: u32,
+        item: u8,
+        owner: PlayerId,
+        (x, y): (Fixed, Fixed),
+        heading: Angle,
+    ) {
+        self.remove_structure(id);
         if let Some(item) = rules::item(item) {
             let standing = PlacedStructure { id: EntityId(id), owner, item, x, y, heading };
             let seen = self.seen(standing);
@@ -136,7 +143,7 @@ impl ClientWorld {
     }
 
     /// A structure is gone.
-    pub fn take_down(&mut self, id: u32) {
+    pub fn remove_structure(&mut self, id: u32) {
         if let Some(standing) = self.known.remove(&id) {
             self.world.terrain.take_down(&standing);
         }
@@ -180,7 +187,7 @@ impl ClientWorld {
                 state.built.push(standing);
             }
         }
-        world.workers.clear();
+        world.active_structures.clear();
         world.state.shots.clear();
         std::mem::swap(&mut world.state.players[0], &mut state.entity);
         swung
@@ -189,7 +196,7 @@ impl ClientWorld {
     /// Moves a body that others see for some ticks, from a position and with a velocity in 1/65,536 px
     /// per tick: a player who walks goes on in its direction, one that is slower comes to rest. Returns
     /// the position.
-    pub fn walk_on(&self, at: (Fixed, Fixed), velocity: (Fixed, Fixed), ticks: u32) -> (Fixed, Fixed) {
+    pub fn extrapolate(&self, at: (Fixed, Fixed), velocity: (Fixed, Fixed), ticks: u32) -> (Fixed, Fixed) {
         let mut entity = crate::tick::apply::newcomer(PlayerId(1), "", 0, 0, at);
         (entity.body.vx, entity.body.vy) = velocity;
         if let Controller::Player(player) = &mut entity.controller {
@@ -247,6 +254,6 @@ impl OwnState {
 
 /// Whether a client runs an action before the server has confirmed it. What depends on others, such
 /// as clans, chat and upgrades, waits for the server.
-pub fn is_foreseen(action: &Action) -> bool {
+pub fn is_predicted(action: &Action) -> bool {
     matches!(action, Action::Move { .. } | Action::Aim { .. } | Action::Attack { .. } | Action::Select { .. })
 }

@@ -26,7 +26,7 @@ impl Entity {
     /// awake.
     pub fn act(&mut self, terrain: &Terrain, rates: &Rates) -> bool {
         let Entity { body, controller, .. } = self;
-        let drifts = terrain.bands().biome_at(body.y) == Biome::River && controller.floats(body);
+        let drifts = terrain.bands().biome_at(body.y) == Biome::River && controller.is_carried_by_river(body);
         if controller.is_asleep(body) && !drifts {
             return false;
         }

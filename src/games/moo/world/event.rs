@@ -1,6 +1,6 @@
 //! The events of a tick.
 
-use crate::command::{Command, Rejection, KINDS};
+use crate::command::{Command, Rejection, ACTION_KINDS};
 use crate::entity::{EntityId, PlayerId};
 use crate::fixed::{Angle, Fixed};
 
@@ -149,13 +149,13 @@ pub struct TickOutcome {
     /// The rejected commands, with the reasons.
     pub rejected: Vec<(Command, Rejection)>,
     /// The number of executed commands of each kind, by [`crate::Action::kind`].
-    pub accepted: [u32; KINDS],
+    pub accepted: [u32; ACTION_KINDS],
 }
 
 impl TickOutcome {
     pub(crate) fn clear(&mut self) {
         self.events.clear();
         self.rejected.clear();
-        self.accepted = [0; KINDS];
+        self.accepted = [0; ACTION_KINDS];
     }
 }

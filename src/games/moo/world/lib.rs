@@ -60,7 +60,7 @@ pub use event::{TickOutcome, WorldEvent};
 pub use fixed::{Angle, Fixed};
 pub use public_view::{AnimalView, PlayerView, ProjectileView, SceneryView, StructureView};
 pub use rules::{AnimalKind, Resource, TickHz};
-pub use rules_hash::code_hash;
+pub use rules_hash::rules_hash;
 pub use snapshot::SnapshotError;
 pub use state::Identity;
 pub use world::World;

@@ -52,7 +52,7 @@ pub(crate) struct PlayerIndex {
     living: Vec<u32>,
     /// Players that came to life since the last update.
     added: Vec<IndexedPlayer>,
-    is_true: bool,
+    is_current: bool,
 }
 
 /// Marks a dead player, or one that is in no cell.
@@ -72,7 +72,7 @@ impl PlayerIndex {
             slots: Vec::new(),
             living: Vec::new(),
             added: Vec::new(),
-            is_true: false,
+            is_current: false,
         }
     }
 
@@ -85,16 +85,16 @@ impl PlayerIndex {
     }
 
     /// A player moved, joined, left or came to life: the index is stale.
-    pub(crate) fn forget(&mut self) {
-        self.is_true = false;
+    pub(crate) fn invalidate(&mut self) {
+        self.is_current = false;
     }
 
     /// Rebuilds the index if it is stale.
     pub(crate) fn update(&mut self, players: &[Entity]) {
-        if self.is_true {
+        if self.is_current {
             return;
         }
-        self.is_true = true;
+        self.is_current = true;
         self.count(players);
         let mut total = 0;
         for cell in self.occupied.each() {
@@ -158,7 +158,7 @@ impl PlayerIndex {
     /// Adds the player at that index, which has just come to life, if the index is up to date. The
     /// player is in no cell until the next [`PlayerIndex::update`], but in [`PlayerIndex::added`].
     pub(crate) fn add(&mut self, at: usize, x: Fixed, y: Fixed) {
-        if self.is_true {
+        if self.is_current {
             let at = at as u32;
             self.slots[at as usize] = ADDED;
             let place = self.living.partition_point(|other| *other < at);
@@ -189,11 +189,11 @@ impl PlayerIndex {
 
     /// A player was pushed. It stays in the list of its cell until the next [`PlayerIndex::update`]; if
     /// it has left the cell, the index is stale.
-    pub(crate) fn follow(&mut self, slot: usize, body: &Body) {
+    pub(crate) fn update_position(&mut self, slot: usize, body: &Body) {
         // A dead player is in no list.
         if let Some(spot) = self.spots.get_mut(slot) {
             (spot.x, spot.y) = (body.x, body.y);
-            self.is_true &= self.shape.cell(body.x, body.y) == spot.cell as usize;
+            self.is_current &= self.shape.cell(body.x, body.y) == spot.cell as usize;
         }
     }
 }

@@ -55,7 +55,7 @@ pub struct PlayerView<'a> {
     /// Its clan.
     pub clan: Option<ClanId>,
     /// The clan that it asks to join.
-    pub asks: Option<ClanId>,
+    pub join_request: Option<ClanId>,
     /// Whether it is in a trap.
     pub held: bool,
     /// Points: the player's gold. In MooMoo.io the two are the same number.
@@ -253,7 +253,7 @@ fn player_view(entity: &Entity) -> Option<PlayerView<'_>> {
             choices: player.choices().count() as u8,
             choice_age: player.choice_age(),
             clan: player.clan,
-            asks: player.asks,
+            join_request: player.join_request,
             held: player.ground.held,
             score: player.resources[Resource::Gold as usize],
             sequence: player.sequence,

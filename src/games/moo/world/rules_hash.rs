@@ -7,9 +7,9 @@ use tickwire_sim::Checksum;
 
 /// A hash of this code: its version and every constant that affects the simulation. Worlds with
 /// equal hashes can execute one another's commands with the same results.
-pub fn code_hash() -> u64 {
+pub fn rules_hash() -> u64 {
     let mut hash = Checksum::new();
-    rules::numbers(|value| hash.put(value as u64, 8));
+    rules::visit_constants(|value| hash.put(value as u64, 8));
     for time in ITEMS.iter().filter_map(|item| Controller::built(item).ends_in()) {
         hash.put(u64::from(time), 8);
     }

@@ -8,7 +8,7 @@ pub(crate) struct Scratch {
     /// The players whose swing is due in this tick, by index.
     pub(crate) swingers: Vec<u32>,
     /// Scenery hit by a swing, by index.
-    pub(crate) things: Vec<u32>,
+    pub(crate) scenery: Vec<u32>,
     /// Structures hit by a swing.
     pub(crate) built: Vec<EntityId>,
     /// Animals hit by a swing, by index.
@@ -23,7 +23,7 @@ const RESERVED_TARGETS: usize = 256;
 impl Scratch {
     /// Reserves space for that many players, so that no tick has to allocate.
     pub(crate) fn reserve(&mut self, players: usize) {
-        let small = [&mut self.things, &mut self.animals, &mut self.players];
+        let small = [&mut self.scenery, &mut self.animals, &mut self.players];
         for (list, room) in
             small.into_iter().map(|list| (list, RESERVED_TARGETS)).chain([(&mut self.swingers, players)])
         {

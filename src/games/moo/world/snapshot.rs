@@ -20,7 +20,7 @@ use tickwire_sim::migrate::{NamedState, NamedWriter};
 use crate::controller::Controller;
 pub use crate::fields::SnapshotError;
 use crate::fields::{ByteSink, Field, Reader, Sink};
-use crate::rules_hash::code_hash;
+use crate::rules_hash::rules_hash;
 use crate::state::{Identity, State};
 use crate::validate::check;
 use crate::world::World;
@@ -40,7 +40,7 @@ impl fmt::Display for SnapshotError {
                 write!(f, "the snapshot has layout {found}, but this program reads layout {VERSION}")
             }
             SnapshotError::Code { found } => {
-                let own = code_hash();
+                let own = rules_hash();
                 write!(
                     f,
                     "the snapshot was made with other rules ({found:016x}, this program has {own:016x})"
@@ -63,7 +63,7 @@ impl World {
     pub fn snapshot(&self) -> Vec<u8> {
         let mut out = ByteSink(MAGIC.to_vec());
         out.put(u64::from(VERSION), 2);
-        out.put(code_hash(), 8);
+        out.put(rules_hash(), 8);
         self.state.write(&mut out);
         out.put(self.checksum(), CHECKSUM_BYTES);
         out.0
@@ -122,7 +122,7 @@ pub(crate) fn read(bytes: &[u8]) -> Result<(State, u64), SnapshotError> {
         return Err(SnapshotError::Version { found: version });
     }
     let code = reader.scalar(8)?;
-    if code != code_hash() {
+    if code != rules_hash() {
         return Err(SnapshotError::Code { found: code });
     }
     let state = State::read(&mut reader)?;

@@ -44,7 +44,7 @@ fn check_clans(state: &State) -> Result<(), SnapshotError> {
     let (clans, players) = (&state.clans, &state.players);
     require(clans.windows(2).all(|pair| pair[0].id < pair[1].id), "order of clans")?;
     require(state.next_clan >= 1, "next clan number")?;
-    require(clans.len() <= rules::CLANS_MOST, "number of clans")?;
+    require(clans.len() <= rules::MAX_CLANS, "number of clans")?;
     let mut members: BTreeMap<ClanId, usize> = BTreeMap::new();
     let mut names = BTreeSet::new();
     for clan in clans {
@@ -65,9 +65,9 @@ fn check_clans(state: &State) -> Result<(), SnapshotError> {
                 *count += 1;
                 *count
             });
-            require(count <= rules::CLAN_MEMBERS_MOST, "number of members")?;
-            require(exists(player.asks), "request of a player")?;
-            require(player.clan.is_none() || player.asks.is_none(), "request of a player")?;
+            require(count <= rules::MAX_CLAN_MEMBERS, "number of members")?;
+            require(exists(player.join_request), "request of a player")?;
+            require(player.clan.is_none() || player.join_request.is_none(), "request of a player")?;
         }
     }
     Ok(())
@@ -96,7 +96,7 @@ fn check_structures(state: &State) -> Result<(), SnapshotError> {
         require(kit.may_build(item.group), "number of structures")?;
         kit.count(item);
     }
-    require(spawned <= rules::SPAWNED_MOST, "number of structures")?;
+    require(spawned <= rules::MAX_SPAWNED, "number of structures")?;
     for entity in &state.players {
         if let Controller::Player(player) = &entity.controller {
             let found = counted.remove(&entity.body.owner).unwrap_or_else(Kit::new);
@@ -130,14 +130,14 @@ fn check_animals(state: &State) -> Result<(), SnapshotError> {
 
 fn check_doing(animal: &Animal, body: &Body) -> Result<(), SnapshotError> {
     let wait_most = match (body.health, animal.mood) {
-        (0, _) => u32::from(rules::RETURN_MS),
+        (0, _) => u32::from(rules::ANIMAL_RESPAWN_MS),
         (_, Mood::Wanders | Mood::Rests) => rules::STAND_MS[1].unsigned_abs(),
         (_, Mood::Flees) => u32::from(rules::FLEE_MS),
         (_, Mood::Hunts) => u32::from(rules::HUNT_MS),
     };
     let is_here = animal.natural || body.health > 0;
     require(is_here, "life of an animal")?;
-    require(body.health > 0 || *animal == animal.lying(), "state of a dead body")?;
+    require(body.health > 0 || *animal == animal.dead_copy(), "state of a dead body")?;
     require(animal.prey.is_some() == (animal.mood == Mood::Hunts), "prey of an animal")?;
     let fits = match animal.mood {
         Mood::Wanders => true,
@@ -182,7 +182,7 @@ fn check_player(entity: &Entity) -> Result<(), SnapshotError> {
         player.alive || player.direction.is_none() && !player.hand.has_pending_press() && !player.stirred,
         "state of a dead body",
     )?;
-    require(player.slow <= rules::SLOW_MOST, "slowness of a player")?;
+    require(player.slow <= rules::MAX_SLOWNESS, "slowness of a player")?;
     require(player.heal_wait <= rules::thirds(rules::HEAL_DELAY_MS), "timer of a player")?;
     let growth = &player.growth;
     require((1..=rules::MAX_AGE).contains(&growth.age), "age of a player")?;
@@ -216,7 +216,7 @@ fn check_turrets_and_poison(state: &State) -> Result<(), SnapshotError> {
 /// Checks projectiles against their table, their owners and their origins.
 fn check_shots(state: &State) -> Result<(), SnapshotError> {
     let rates = state.identity.tick_hz.rates();
-    require(state.shots.len() <= rules::SHOTS_MOST, "number of shots")?;
+    require(state.shots.len() <= rules::MAX_SHOTS, "number of shots")?;
     let after = state.shots.last().map_or(EntityId::FIRST_SHOT, |last| EntityId(last.id.0.saturating_add(1)));
     let begins_anew = !state.shots.is_empty() || state.next_shot == EntityId::FIRST_SHOT;
     require(state.next_shot >= after && begins_anew, "next projectile number")?;

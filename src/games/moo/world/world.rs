@@ -26,19 +26,19 @@ pub struct World {
     /// The immobile part of the state, by position.
     pub(crate) terrain: Terrain,
     /// The positions of the players; rebuilt in each tick that needs them.
-    pub(crate) crowd: PlayerIndex,
+    pub(crate) player_index: PlayerIndex,
     /// The indices of the structures that work ([`Controller::works`]), in ascending order.
-    pub(crate) workers: Vec<u32>,
+    pub(crate) active_structures: Vec<u32>,
     /// Which players acted in this tick, by index.
     pub(crate) awake: Vec<bool>,
     /// Animals by position; rebuilt in each tick that needs them.
     pub(crate) row: SortedIndex,
     /// Which animals acted in this tick, by index.
-    pub(crate) roused: Vec<bool>,
+    pub(crate) woken_animals: Vec<bool>,
     /// Buffers for swings.
     pub(crate) scratch: Scratch,
     /// The index of each player, by its number.
-    pub(crate) seats: Vec<u16>,
+    pub(crate) index_by_player: Vec<u16>,
     pub(crate) outcome: TickOutcome,
 }
 
@@ -75,33 +75,34 @@ impl World {
         let mut world = World {
             rates: state.identity.tick_hz.rates(),
             terrain,
-            crowd: PlayerIndex::new(map_size_px),
-            workers: workers_of(&state),
+            player_index: PlayerIndex::new(map_size_px),
+            active_structures: workers_of(&state),
             awake: Vec::new(),
             row: SortedIndex::default(),
-            roused: Vec::new(),
+            woken_animals: Vec::new(),
             scratch: Scratch::default(),
-            seats: Vec::new(),
+            index_by_player: Vec::new(),
             outcome: TickOutcome::default(),
             state,
         };
         world.index_players();
-        world.make_room();
+        world.reserve();
         world
     }
 
     /// Reserves space for what the present players may do in a tick, so that no tick has to
     /// allocate.
-    pub(crate) fn make_room(&mut self) {
+    pub(crate) fn reserve(&mut self) {
         let players = self.state.players.len();
         self.scratch.reserve(players);
-        self.crowd.reserve(players);
+        self.player_index.reserve(players);
         let animals = self.state.animals.len();
         self.row.reserve(animals);
-        self.roused.reserve(animals);
-        let events = EVENTS_PER_PLAYER * players + EVENTS_PER_ANIMAL * animals + 2 * self.workers.len();
+        self.woken_animals.reserve(animals);
+        let events =
+            EVENTS_PER_PLAYER * players + EVENTS_PER_ANIMAL * animals + 2 * self.active_structures.len();
         self.outcome.events.reserve(events);
-        let shots = (SHOTS_PER_PLAYER * players + self.workers.len()).min(rules::SHOTS_MOST);
+        let shots = (SHOTS_PER_PLAYER * players + self.active_structures.len()).min(rules::MAX_SHOTS);
         self.state.shots.reserve(shots.saturating_sub(self.state.shots.len()));
     }
 
@@ -149,7 +150,7 @@ impl World {
     /// The index of a player, or the index at which it would be inserted.
     pub(crate) fn find(&self, id: PlayerId) -> Result<usize, usize> {
         let players = &self.state.players;
-        let noted = self.seats.get(usize::from(id.0)).map(|at| usize::from(*at));
+        let noted = self.index_by_player.get(usize::from(id.0)).map(|at| usize::from(*at));
         match noted.filter(|at| players.get(*at).is_some_and(|entity| entity.id == id.entity())) {
             Some(at) => Ok(at),
             None => players.binary_search_by_key(&id.entity(), |entity| entity.id),
@@ -159,11 +160,11 @@ impl World {
     /// Stores the index of each player, so that players can be found without a search.
     pub(crate) fn index_players(&mut self) {
         let last = self.state.players.last().and_then(|entity| entity.id.player());
-        self.seats.clear();
-        self.seats.resize(last.map_or(0, |id| usize::from(id.0) + 1), 0);
+        self.index_by_player.clear();
+        self.index_by_player.resize(last.map_or(0, |id| usize::from(id.0) + 1), 0);
         for (at, entity) in self.state.players.iter().enumerate() {
             if let Some(id) = entity.id.player() {
-                self.seats[usize::from(id.0)] = at as u16;
+                self.index_by_player[usize::from(id.0)] = at as u16;
             }
         }
     }
@@ -184,40 +185,40 @@ impl World {
 
     /// Records the structure just appended to the list, if it works.
     pub(crate) fn add_active_structure(&mut self) {
-        if self.state.structures.last().is_some_and(works) {
-            self.workers.push(self.state.structures.len() as u32 - 1);
-            self.make_room();
+        if self.state.structures.last().is_some_and(is_active) {
+            self.active_structures.push(self.state.structures.len() as u32 - 1);
+            self.reserve();
         }
     }
 
     /// Records that the structure at that index was removed, so that the following ones moved up.
     pub(crate) fn shift_worker_indices(&mut self, gone: usize) {
-        self.workers.retain(|at| *at as usize != gone);
-        for at in self.workers.iter_mut().filter(|at| **at as usize > gone) {
+        self.active_structures.retain(|at| *at as usize != gone);
+        for at in self.active_structures.iter_mut().filter(|at| **at as usize > gone) {
             *at -= 1;
         }
     }
 
     /// An entity moved.
     pub(crate) fn invalidate_animal_index(&mut self) {
-        self.crowd.forget();
-        self.row.forget();
+        self.player_index.invalidate();
+        self.row.invalidate();
     }
 
     /// Rebuilds the positions of all animals, including dead ones, if they are stale.
     pub(crate) fn update_animal_index(&mut self) {
         let State { players, animals, .. } = &self.state;
-        self.crowd.update(players);
+        self.player_index.update(players);
         self.row.update(animals.len(), |at| animals[at].body.x);
     }
 }
 
 /// The indices of the structures that work, in ascending order.
 pub(crate) fn workers_of(state: &State) -> Vec<u32> {
-    let places = state.structures.iter().zip(0..).filter(|(entity, _)| works(entity));
+    let places = state.structures.iter().zip(0..).filter(|(entity, _)| is_active(entity));
     places.map(|(_, at)| at).collect()
 }
 
-fn works(entity: &Entity) -> bool {
-    entity.controller.item().is_some_and(|item| entity.controller.works(item))
+fn is_active(entity: &Entity) -> bool {
+    entity.controller.item().is_some_and(|item| entity.controller.is_active(item))
 }

@@ -2,7 +2,7 @@
 
 use tickwire_sim::fields::{ByteSink, Field as _, Reader};
 
-use super::super::rules::REWIND;
+use super::super::rules::MAX_REWIND_TICKS;
 use super::*;
 
 const UP: u16 = 0xc000;
@@ -36,7 +36,7 @@ fn fire(field: &mut Field, aim_px: i32, delay: Option<u32>) -> u8 {
 fn rule_17_a_shell_meets_a_tank_where_its_player_saw_it_and_not_where_it_is() {
     let place = |field: &Field, later: u32| field.place(BO).1 + (later * 100 / 60) as i32;
     // The shell flies for 30 ticks: aimed at where the tank will be by then on the own screen.
-    for delay in [0, 5, 20, REWIND] {
+    for delay in [0, 5, 20, MAX_REWIND_TICKS] {
         let mut field = duel();
         let on_screen = place(&field, 30) - (delay * 100 / 60) as i32;
         assert_eq!(fire(&mut field, on_screen, Some(delay)), 10, "{delay} ticks");
@@ -58,11 +58,15 @@ fn rule_17_a_shell_meets_a_tank_where_its_player_saw_it_and_not_where_it_is() {
 fn rule_17_no_shell_meets_a_tank_where_it_was_longer_ago_than_the_bound() {
     let field = duel();
     let at = |delay: u32| field.place(BO).1 + 50 - (delay * 100 / 60) as i32;
-    let beyond = [REWIND + 24, 90, 119];
+    let beyond = [MAX_REWIND_TICKS + 24, 90, 119];
     for delay in beyond {
         let mut field = duel();
         assert_eq!(fire(&mut field, at(delay), Some(delay)), 0, "{delay} ticks");
-        assert_eq!(fire(&mut duel(), at(REWIND), Some(delay)), 10, "as if it were {REWIND}");
+        assert_eq!(
+            fire(&mut duel(), at(MAX_REWIND_TICKS), Some(delay)),
+            10,
+            "as if it were {MAX_REWIND_TICKS}"
+        );
     }
     let ahead = field.tick + 500;
     let mut field = duel();
@@ -100,7 +104,13 @@ fn rule_17_a_tank_that_is_behind_a_wall_for_longer_than_the_bound_is_not_hit() {
     let latest = |delay| (0..110).rev().find_map(|fired| hit_behind_a_wall(fired, delay)).expect("a hit");
     let now = latest(None);
     assert!((-4..0).contains(&now), "hit {now} ticks after it was behind the wall");
-    for (delay, counts) in [(0, 0), (24, 24), (REWIND, REWIND), (REWIND + 1, REWIND), (90, REWIND)] {
+    for (delay, counts) in [
+        (0, 0),
+        (24, 24),
+        (MAX_REWIND_TICKS, MAX_REWIND_TICKS),
+        (MAX_REWIND_TICKS + 1, MAX_REWIND_TICKS),
+        (90, MAX_REWIND_TICKS),
+    ] {
         assert_eq!(latest(Some(delay)), now + i64::from(counts), "seen {delay} ticks ago");
     }
 }
@@ -123,7 +133,7 @@ fn rule_17_no_shell_meets_a_tank_where_it_was_in_an_earlier_life() {
         let mut field = Field::new(&[(1000, 1000), (1546, 1000)]);
         field.run(100);
         // It was destroyed, and comes back at the same place.
-        field.game.tanks[1].appear((Fixed::from_px(1546), Fixed::from_px(1000)), Angle(0));
+        field.game.tanks[1].spawn((Fixed::from_px(1546), Fixed::from_px(1000)), Angle(0));
         field.run(lives);
         let seen = Some(field.tick - delay);
         field.control(ANN, Control { seen, kind: ShellKind::Piercing, ..FIRES });
@@ -138,13 +148,13 @@ fn rule_17_no_shell_meets_a_tank_where_it_was_in_an_earlier_life() {
 fn rule_17_what_a_player_saw_lasts_until_its_next_control() {
     let mut field = duel();
     field.control(ANN, Control { seen: Some(field.tick - 24), ..FIRES });
-    field.run(RELOAD.into());
+    field.run(RELOAD_TICKS.into());
     field.run(1);
     assert_eq!(field.game.shells.last().map(|shell| shell.delay), Some(24), "the second shot");
     field.game.leave(BO);
-    field.run(RELOAD.into());
+    field.run(RELOAD_TICKS.into());
     field.control(ANN, FIRES);
-    field.run(RELOAD.into());
+    field.run(RELOAD_TICKS.into());
     assert_eq!(field.game.shells.last().map(|shell| shell.delay), Some(0));
 }
 
@@ -160,5 +170,9 @@ fn rule_17_where_tanks_were_is_part_of_the_state() {
     let on_screen = field.place(BO).1 + 10;
     let mut copy = Field { game: again, random: Rng::new(1, 0), tick: field.tick };
     assert_eq!(fire(&mut copy, on_screen, Some(24)), 10);
-    assert_eq!(field.game.tanks[1].places.ago(REWIND + 1), None, "no longer than the bound");
+    assert_eq!(
+        field.game.tanks[1].history.at_ticks_ago(MAX_REWIND_TICKS + 1),
+        None,
+        "no longer than the bound"
+    );
 }

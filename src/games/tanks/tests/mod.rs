@@ -10,7 +10,7 @@ use tickwire_sim::WorldParams;
 use tickwire_sim::fixed::{Angle, Fixed};
 
 use super::map::Map;
-use super::rules::{HEALTH, RELOAD, RESPAWN, ShellKind, TANK_RADIUS, TILES};
+use super::rules::{HEALTH, RELOAD_TICKS, RESPAWN_TICKS, ShellKind, TANK_RADIUS, TILES};
 use super::*;
 use crate::game::lockstep_packets::{CHECKSUM, DESYNC_DETAILS, STATE_SYNC_REQUEST};
 use crate::game::simple::SimpleWorld;
@@ -35,7 +35,7 @@ impl Field {
         for (player, place) in (1..).zip(places) {
             game.enter(PlayerId(player), &format!("player {player}"));
             game.tanks[usize::from(player) - 1]
-                .appear((Fixed::from_px(place.0), Fixed::from_px(place.1)), Angle(0));
+                .spawn((Fixed::from_px(place.0), Fixed::from_px(place.1)), Angle(0));
         }
         Field { game, random: Rng::new(1, 0), tick: 1 }
     }
@@ -163,8 +163,8 @@ fn rule_5_a_tank_fires_where_its_turret_points_and_reloads_for_two_seconds() {
     assert_eq!(field.game.shells[0].way, Angle(0x4000));
     assert!(field.game.shells[0].y > field.tank(ANN).y && field.game.shells[0].x == field.tank(ANN).x);
     let left = |field: &Field| field.tank(ANN).shells[0];
-    assert_eq!((left(&field), field.tank(ANN).reload), (39, RELOAD));
-    for again in 0..RELOAD {
+    assert_eq!((left(&field), field.tank(ANN).reload), (39, RELOAD_TICKS));
+    for again in 0..RELOAD_TICKS {
         assert_eq!(left(&field), 39, "after {again} ticks");
         field.control(ANN, Control { fires: again % 2 == 0, aim: 0x4000, ..FIRES });
         field.run(1);
@@ -226,10 +226,10 @@ fn rules_8_and_9_a_destroyed_tank_comes_back_whole_after_three_seconds_far_from_
     field.control(ANN, FIRES);
     field.control(BO, DRIVES);
     field.run(20);
-    assert_eq!((field.tank(BO).health, field.tank(BO).lost), (0, 1));
+    assert_eq!((field.tank(BO).health, field.tank(BO).deaths), (0, 1));
     let gone = field.place(BO);
     field.control(ANN, Control::default());
-    field.run(u32::from(RESPAWN) - 10);
+    field.run(u32::from(RESPAWN_TICKS) - 10);
     assert_eq!((field.tank(BO).health, field.place(BO)), (0, gone), "it neither moves nor returns");
     field.control(BO, Control::default());
     field.run(10);

@@ -7,11 +7,11 @@ fn rule_11_damage_and_destroyed_tanks_are_points_for_the_player_who_fired() {
     let mut field = Field::new(&[(1000, 1000), (1300, 1000)]);
     field.control(ANN, FIRES);
     field.run(30);
-    assert_eq!((field.tank(ANN).score, field.tank(ANN).destroyed), (10, 0));
+    assert_eq!((field.tank(ANN).score, field.tank(ANN).kills), (10, 0));
     field.game.tanks[1].health = 4;
     field.run(120);
-    assert_eq!((field.tank(ANN).score, field.tank(ANN).destroyed), (10 + 4 + 50, 1));
-    assert_eq!((field.tank(BO).score, field.tank(BO).lost), (0, 1));
+    assert_eq!((field.tank(ANN).score, field.tank(ANN).kills), (10 + 4 + 50, 1));
+    assert_eq!((field.tank(BO).score, field.tank(BO).deaths), (0, 1));
 }
 
 /// The number of the round, whether it is over, seconds left, and who has won.
@@ -45,7 +45,7 @@ fn rules_12_and_13_a_round_has_a_clock_a_winner_and_a_pause_before_the_next() {
     assert_eq!(shown(&field), (2, false, 120, None));
     for tank in &field.game.tanks {
         assert_eq!(
-            (tank.score, tank.destroyed, tank.lost, tank.health, tank.shells),
+            (tank.score, tank.kills, tank.deaths, tank.health, tank.shells),
             (0, 0, 0, HEALTH, [40, 5])
         );
     }
@@ -62,7 +62,7 @@ fn rule_12_of_equal_points_the_fewest_losses_win_and_of_equals_nobody() {
     ] {
         let mut field = Field::new(&[(1000, 1000), (2000, 2000)]);
         for (tank, (score, lost)) in field.game.tanks.iter_mut().zip(points) {
-            (tank.score, tank.lost) = (score, lost);
+            (tank.score, tank.deaths) = (score, lost);
         }
         field.run(120 * 60);
         assert_eq!(shown(&field), (1, true, 8, winner), "{points:?}");

@@ -28,12 +28,12 @@ impl AdminToken {
     }
 
     /// Whether this is the token, in constant time.
-    pub fn is(&self, said: &str) -> bool {
-        self.0.is(said)
+    pub fn matches(&self, said: &str) -> bool {
+        self.0.matches(said)
     }
 
     /// Its text, to be shown only to the user who started the server.
-    pub fn reveal(&self) -> &str {
-        self.0.reveal()
+    pub fn expose(&self) -> &str {
+        self.0.expose()
     }
 }

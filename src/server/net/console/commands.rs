@@ -60,7 +60,7 @@ const SERVER_COMMANDS: [CommandRow; 13] = [
     ),
     ("stats", "show the server's key figures", |desk, _| Ok(desk.stats())),
     ("stop", "close all connections and stop the server", |desk, _| {
-        desk.host.reach(ShutdownStage::StopRequested);
+        desk.host.advance_to(ShutdownStage::StopRequested);
         Ok("the server is shutting down".to_owned())
     }),
 ];
@@ -82,7 +82,7 @@ fn help(orders: &[OperatorCommand]) -> String {
 
 /// Carries out a line. Returns the command's name, which is also its metric label, and the answer
 /// or the error.
-pub fn carry_out(desk: &CommandContext<'_>, line: &str) -> (&'static str, Result<String, String>) {
+pub fn execute(desk: &CommandContext<'_>, line: &str) -> (&'static str, Result<String, String>) {
     let (word, rest) = first_word(line);
     match ROOM_USAGE.strip_prefix(word) {
         Some(usage) if usage.starts_with(' ') && !rest.is_empty() => execute_in_room(desk, rest),
@@ -95,7 +95,7 @@ fn execute_in_room(desk: &CommandContext<'_>, line: &str) -> (&'static str, Resu
     let (name, line) = first_word(line);
     let (word, rest) = first_word(line);
     let Some(room) = find_room(desk.host, name) else {
-        return ("room", Err(format!("there is no room {:?}; type rooms for a list", named(name))));
+        return ("room", Err(format!("there is no room {:?}; type rooms for a list", shorten_name(name))));
     };
     if word.is_empty() {
         return ("room", Err(format!("usage: {ROOM_USAGE}")));
@@ -117,7 +117,7 @@ fn find_room(host: &ServerState, name: &str) -> Option<Arc<RunningRoom>> {
 }
 
 /// As much of a room's name as an error repeats.
-fn named(name: &str) -> String {
+fn shorten_name(name: &str) -> String {
     let shown = if is_private(name) {
         name.chars().take(limits::PRIVATE_NAME_VISIBLE_CHARS).collect()
     } else {
@@ -161,7 +161,7 @@ fn execute_here(desk: &CommandContext<'_>, word: &str, rest: &str) -> (&'static 
         (true, ..) => Err(No::Failed("the server is shutting down".to_owned())),
         (false, true, ..) => Err(No::Usage("it takes no arguments".to_owned())),
         (false, false, Some((.., run)), _) => run(desk, rest),
-        (false, false, None, Some(order)) => desk.order(order, rest),
+        (false, false, None, Some(order)) => desk.game_command(order, rest),
         (false, false, None, None) => Err(No::Usage(String::new())),
     };
     let done = done.map_err(|no| match no {
@@ -209,24 +209,24 @@ pub struct CommandContext<'a> {
 impl CommandContext<'_> {
     /// Asks the room, and waits for the answer, which comes with one of its next ticks. A room that
     /// sleeps wakes for it.
-    fn ask<A>(
+    fn query<A>(
         &self,
         ask: impl FnOnce(&RoomHandle) -> Result<Receiver<A>, QueryQueueFull>,
     ) -> Result<A, String> {
         let asked = ask(&self.room.handle).map_err(|busy| busy.to_string())?;
         if self.room.handle.is_over() {
-            return Err(self.is_over());
+            return Err(self.ended_text());
         }
         self.room.wake();
         let late = "the world did not answer in time; the command may still be executed";
         asked.recv_timeout(limits::ROOM_QUERY_TIMEOUT).map_err(|error| match error {
-            RecvTimeoutError::Disconnected if self.room.is_ending() => self.is_over(),
+            RecvTimeoutError::Disconnected if self.room.is_ending() => self.ended_text(),
             _ => late.to_owned(),
         })
     }
 
     /// Why the room answers no more.
-    fn is_over(&self) -> String {
+    fn ended_text(&self) -> String {
         let room = self.room.title();
         match self.room.is_ending() {
             true => format!("{room} has ended"),
@@ -255,13 +255,13 @@ impl CommandContext<'_> {
 
     /// Queues a command that changes the world, which the world may reject.
     fn command(&self, action: EncodedAction, done: String) -> CommandResult {
-        match self.ask(|room| room.command(action))? {
+        match self.query(|room| room.command(action))? {
             Ok(()) => Ok(done),
             Err(rejection) => Err(No::Failed(format!("the world rejected the command: {rejection}"))),
         }
     }
 
-    fn order(&self, order: &OperatorCommand, rest: &str) -> CommandResult {
+    fn game_command(&self, order: &OperatorCommand, rest: &str) -> CommandResult {
         let (action, done) = (order.parse)(rest, &|who| self.find(who))?;
         self.command(action, done)
     }
@@ -274,7 +274,7 @@ impl CommandContext<'_> {
             return Err(No::Usage("PLAYER must be a number from `players`, or a name".to_owned()));
         }
         if quoted.is_some() || who.bytes().any(|byte| !byte.is_ascii_digit()) {
-            let roster = self.ask(RoomHandle::roster)?;
+            let roster = self.query(RoomHandle::roster)?;
             let players = roster.players.iter().map(|(player, name, _)| (*player, &**name));
             return Ok(by_name(players, quoted.unwrap_or(who))?);
         }
@@ -300,7 +300,7 @@ impl CommandContext<'_> {
     }
 
     fn players(&self) -> CommandResult {
-        let Roster { heading, players } = self.ask(RoomHandle::roster)?;
+        let Roster { heading, players } = self.query(RoomHandle::roster)?;
         if players.is_empty() {
             return Ok("no player is connected".to_owned());
         }
@@ -353,11 +353,11 @@ impl CommandContext<'_> {
         theirs.retain(|client| AddressPrefix::from_ip(client.address.ip()) == household);
         let now = self.host.now();
         for client in &theirs {
-            client.player().map(|player| client.room.dismiss_of(client.id, player, now));
+            client.player().map(|player| client.room.remove_player_of(client.id, player, now));
             client.close(DisconnectReason::Breach(CloseReason::Banned), now);
         }
         for room in self.host.rooms.all() {
-            room.handle.dismiss_absent(household, now);
+            room.handle.remove_suspended(household, now);
             room.wake();
         }
         Ok(format!("{household} is banned; connections closed: {}", theirs.len()))
@@ -382,7 +382,7 @@ impl CommandContext<'_> {
     }
 
     fn save(&self) -> CommandResult {
-        let snapshot = self.ask(RoomHandle::snapshot)?;
+        let snapshot = self.query(RoomHandle::snapshot)?;
         let folder = &self.host.config.save_dir;
         let name = save_world::write(folder, self.room.label(), &snapshot)
             .map_err(|error| format!("{}: {error}", folder.display()))?;
@@ -408,7 +408,7 @@ impl CommandContext<'_> {
                 let target = recorder::file_of_tick(&self.host.config.capture_dir, self.room.handle.tick());
                 Ok(format!(
                     "{} is being written",
-                    self.host.recorder.start(target, Wanted { only, is_plain })?
+                    self.host.recorder.start(target, Wanted { only_client: only, is_plain })?
                 ))
             }
             _ => Err(No::Usage(String::new())),
@@ -420,7 +420,7 @@ impl CommandContext<'_> {
         let mut text = String::from("players  clients        tick  state     room\n");
         for room in self.host.rooms.all() {
             let (players, clients, tick) = (room.players(), room.clients(), room.handle.tick());
-            let state = match room.ails(self.host.now()) {
+            let state = match room.health_problem(self.host.now()) {
                 Some(_) if room.handle.is_over() => "ended",
                 Some(_) => "late",
                 None if room.is_asleep() => "asleep",
@@ -435,7 +435,7 @@ impl CommandContext<'_> {
 
     /// One figure a line: its name, spaces, its value. Those of the room, then those of the server.
     fn stats(&self) -> String {
-        let (metrics, figures) = (&self.host.metrics, &self.room.figures);
+        let (metrics, figures) = (&self.host.metrics, &self.room.metrics);
         let figures: [(&str, String); 12] = [
             ("tick", self.room.handle.tick().to_string()),
             ("tick rate", format!("{} Hz", self.room.handle.options.rates.tick_hz)),

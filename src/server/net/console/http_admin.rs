@@ -47,9 +47,9 @@ pub fn respond(
 ) -> Result<Vec<u8>, Refusal> {
     let said = bearer(head).ok_or_else(|| unauthorized("admin_token_missing"))?;
     check_token(host, &said, address)?;
-    let length = head.content_length().ok_or_else(|| Refusal::plain(411, "length_required"))?;
+    let length = head.content_length().ok_or_else(|| Refusal::from_rule(411, "length_required"))?;
     if length > limits::ADMIN_BODY_BYTES {
-        return Err(Refusal::plain(413, "body_too_long"));
+        return Err(Refusal::from_rule(413, "body_too_long"));
     }
     if rest.len() < length && head.headers.has_token("Expect", "100-continue") {
         // RFC 9110 section 10.1.1: a client that sent `Expect: 100-continue` waits for this before
@@ -58,14 +58,14 @@ pub fn respond(
         let _ = write_all(stream, b"HTTP/1.1 100 Continue\r\n\r\n", left);
     }
     let body = read_body(stream, rest, length, deadline)?;
-    let body = String::from_utf8(body).map_err(|_| Refusal::plain(400, "body_not_utf8"))?;
+    let body = String::from_utf8(body).map_err(|_| Refusal::from_rule(400, "body_not_utf8"))?;
     let lines: Vec<&str> = body.lines().filter(|line| !line.trim().is_empty()).collect();
     if lines.len() > limits::MAX_ADMIN_LINES {
-        return Err(Refusal::plain(413, "too_many_lines"));
+        return Err(Refusal::from_rule(413, "too_many_lines"));
     }
     let source = Source::Admin(address.ip());
     let answers: Vec<_> = lines.iter().filter_map(|line| run(host, line, source)).collect();
-    let status = if answers.iter().all(|answer| answer.done) { 200 } else { 422 };
+    let status = if answers.iter().all(|answer| answer.is_ok) { 200 } else { 422 };
     debug!(%address, status, lines = lines.len(), "operator commands over HTTP");
     let text: String = answers.into_iter().map(|answer| answer.text).collect();
     Ok(http::response(status, "text/plain; charset=utf-8", &NO_STORE_HEADERS, text.as_bytes()))
@@ -82,9 +82,9 @@ fn read_body(
     let mut buffer = [0; limits::READ_BYTES];
     while body.len() < length {
         match read(stream, &mut buffer, deadline.saturating_duration_since(Instant::now())) {
-            Ok(Some(0)) | Err(_) => return Err(Refusal::plain(400, "body_cut")),
+            Ok(Some(0)) | Err(_) => return Err(Refusal::from_rule(400, "body_cut")),
             Ok(Some(count)) => body.extend_from_slice(&buffer[..count]),
-            Ok(None) => return Err(Refusal::plain(408, "body_late")),
+            Ok(None) => return Err(Refusal::from_rule(408, "body_late")),
         }
     }
     body.truncate(length);

@@ -31,7 +31,7 @@ pub use commands::Source;
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Reply {
     /// Whether it was carried out.
-    pub done: bool,
+    pub is_ok: bool,
     /// The answer's lines, each with its line feed; an error is one line that says so.
     pub text: String,
 }
@@ -49,7 +49,7 @@ impl Console {
     }
 
     /// Whether the server is stopping or about to: further commands have no effect.
-    pub fn is_over(&self) -> bool {
+    pub fn is_stopping(&self) -> bool {
         self.host.is_at_least(ShutdownStage::StopRequested)
     }
 
@@ -66,7 +66,7 @@ pub fn run(host: &ServerState, line: &str, source: Source) -> Option<Reply> {
             ("unknown", Err(format!("a line may have at most {} bytes", limits::MAX_OPERATOR_LINE_BYTES)))
         }
         "" => return None,
-        line => commands::carry_out(&CommandContext { host, room: host.room(), source }, line),
+        line => commands::execute(&CommandContext { host, room: host.room(), source }, line),
     };
     if let Err(reason) = &done {
         info!(from = %source, command = name, reason, "operator command failed");
@@ -79,5 +79,5 @@ pub fn run(host: &ServerState, line: &str, source: Source) -> Option<Reply> {
     if !text.ends_with('\n') {
         text.push('\n');
     }
-    Some(Reply { done: is_done, text })
+    Some(Reply { is_ok: is_done, text })
 }

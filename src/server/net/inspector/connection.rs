@@ -31,7 +31,7 @@ struct InspectorConnection<'a> {
     watch: InspectorSession,
     requests: Vec<InspectorRequest>,
     /// The client that it watches.
-    watched: Option<(u64, Subscription)>,
+    selected: Option<(u64, Subscription)>,
 }
 
 /// Serves a watcher until one side closes; returns the reason. One of another room than the default
@@ -44,13 +44,13 @@ pub fn run(host: &ServerState, room: &RunningRoom, stream: &TcpStream, rest: &[u
     let watch = InspectorSession::new(&host.config.codes, &options.epoch, began_us, now);
     let only_room = room.label().map(|_| Arc::clone(&options.name));
     let mut watcher =
-        InspectorConnection { host, only_room, stream, watch, requests: Vec::new(), watched: None };
+        InspectorConnection { host, only_room, stream, watch, requests: Vec::new(), selected: None };
     let watching = host.ended.watcher_begins(&host.tap);
     let why = watcher.run_loop(rest).err().unwrap_or("over");
     drop(watching);
     // The listener is removed before the close frame is sent, so that the tap does not fill a queue
     // without a reader.
-    watcher.watched = None;
+    watcher.selected = None;
     let _ = watcher.flush();
     let _ = stream.shutdown(Shutdown::Write);
     blocking_io::drain(stream, limits::CLOSE_TIMEOUT, limits::MAX_DRAIN_BYTES, |_| ());
@@ -123,19 +123,19 @@ impl InspectorConnection<'_> {
     fn receive(&mut self, bytes: &[u8]) -> LoopResult {
         let mut requests = std::mem::take(&mut self.requests);
         let heard = self.watch.receive(bytes, self.host.now(), &mut requests);
-        requests.drain(..).for_each(|request| self.carry_out(request));
+        requests.drain(..).for_each(|request| self.handle_request(request));
         self.requests = requests;
         heard
     }
 
-    fn carry_out(&mut self, request: InspectorRequest) {
+    fn handle_request(&mut self, request: InspectorRequest) {
         match request {
             InspectorRequest::Select(client) => {
                 // The old listener goes first, so that the tap never fills two.
-                self.watched = None;
+                self.selected = None;
                 let listen =
-                    |client| (client, self.host.tap.listen(Some(client), limits::INSPECTOR_QUEUE_BYTES));
-                self.watched = client.filter(|client| self.may_inspect(*client)).map(listen);
+                    |client| (client, self.host.tap.subscribe(Some(client), limits::INSPECTOR_QUEUE_BYTES));
+                self.selected = client.filter(|client| self.may_inspect(*client)).map(listen);
                 if let Some(client) = client {
                     self.send_ended(client);
                 }
@@ -179,11 +179,11 @@ impl InspectorConnection<'_> {
             }
             observed_format::write(&mut message, &one);
         }
-        self.watch.observed(&message);
+        self.watch.send_observed(&message);
     }
 
     fn send_observed(&mut self, now: Duration) {
-        let Some((client, listener)) = &self.watched else { return };
+        let Some((client, listener)) = &self.selected else { return };
         let taken = listener.take(Duration::ZERO);
         let mut message = observed_format::begin(*client);
         let begun = message.len();
@@ -198,7 +198,7 @@ impl InspectorConnection<'_> {
             observed_format::write(&mut message, &ObservedRecord { at: now, tick: missed.since_tick, what });
         }
         if message.len() > begun {
-            self.watch.observed(&message);
+            self.watch.send_observed(&message);
         }
     }
 }
@@ -269,7 +269,7 @@ mod tests {
         assert!(!host.tap.is_on(), "without watchers nothing is copied");
         thread::scope(|scope| {
             let watcher = scope.spawn(|| run(&host, &host.room(), &far, &[]));
-            wait_until(|| host.tap.wants(7));
+            wait_until(|| host.tap.has_subscriber(7));
             say(&near, r#"{"watch":7}"#);
             near.shutdown(Shutdown::Both).expect("open");
             wait_until(|| !host.tap.is_on());

@@ -98,7 +98,7 @@ impl EndedClients {
         let mut state = self.state.lock();
         state.watchers += 1;
         if state.listener.is_none() {
-            state.listener = Some(tap.listen(None, limits::INSPECTOR_QUEUE_BYTES));
+            state.listener = Some(tap.subscribe(None, limits::INSPECTOR_QUEUE_BYTES));
         }
         Watching { ended: self, tap }
     }
@@ -127,7 +127,7 @@ impl EndedClients {
             }
         }
         lost.ended.iter().for_each(|client| state.end(*client));
-        tap.introduce(&lost.opened).iter().for_each(|seen| state.add(seen));
+        tap.reintroduce(&lost.opened).iter().for_each(|seen| state.add(seen));
         if lost.missed.messages > 0 {
             // A client whose beginning and end were both lost has no tail.
             let State { ending, tails, .. } = &mut *state;

@@ -33,7 +33,7 @@ use crate::ws::handshake;
 use crate::ws::http::RequestHead;
 
 /// Whether a request is for `/wire`, of the server or of a room.
-pub fn is_meant(head: &RequestHead) -> bool {
+pub fn is_inspector_request(head: &RequestHead) -> bool {
     split_room_path(head.path()).1 == PATH && head.has_upgrade_headers()
 }
 
@@ -57,7 +57,7 @@ pub fn serve(
     let (name, _) = split_room_path(head.path());
     let room = host.rooms.find(name).ok_or_else(|| Refusal::from(RouteError::Room))?;
     if host.is_stopping() {
-        return Err(Refusal::plain(503, "stopping"));
+        return Err(Refusal::from_rule(503, "stopping"));
     }
     permit.convert_to(SlotKind::Inspector)?;
     if write_all(stream, &accepted.response, limits::HEAD_TIMEOUT).is_ok() {

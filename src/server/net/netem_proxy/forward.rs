@@ -42,7 +42,7 @@ struct ForwardStep {
 ///
 /// # Errors
 /// One side has reset its connection, which was passed on; or waiting failed.
-pub fn carry(
+pub fn forward_bytes(
     [client, server]: [&TcpStream; 2],
     link: DuplexLink,
     forward: Forward,
@@ -209,7 +209,7 @@ mod tests {
         let carrying = thread::spawn(move || {
             let forward = Forward::new("192.168.1.20".parse().expect("an address"));
             let link = DuplexLink::new(&Conditions::default(), 1);
-            carry([&client_end, &server_end], link, forward, &AtomicBool::new(false), |_, _, _, _| {})
+            forward_bytes([&client_end, &server_end], link, forward, &AtomicBool::new(false), |_, _, _, _| {})
         });
         let head = b"GET / HTTP/1.1\r\n\r\n";
         for stream in [&mut client, &mut server] {

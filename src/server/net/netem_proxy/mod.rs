@@ -23,7 +23,7 @@ use std::time::{Duration, Instant};
 use tickwire_sim::rng::Rng;
 use tracing::{debug, warn};
 
-use self::forward::{carry, is_reset};
+use self::forward::{forward_bytes, is_reset};
 use self::forwarded_header::Forward;
 use super::accept::{self, AcceptErrors};
 use super::registry::Registry;
@@ -205,7 +205,7 @@ impl ProxyState {
             delay.into_iter().for_each(|delay| totals.delays.add(delay));
         };
         let forward = Forward::new(address.ip());
-        match carry([client, &server], link, forward, &self.is_stopping, told) {
+        match forward_bytes([client, &server], link, forward, &self.is_stopping, told) {
             Ok(()) => {}
             Err(error) if is_reset(&error) => debug!(%address, "reset"),
             Err(error) => warn!(%address, "connection lost: {error}"),

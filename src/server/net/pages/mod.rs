@@ -120,7 +120,7 @@ pub fn respond(host: &ServerState, head: &RequestHead, address: SocketAddr) -> R
     } else {
         let allowed = if head.path() == http_admin::PATH { "GET, HEAD, POST" } else { "GET, HEAD" };
         let body = format!("only the methods {allowed} are allowed\n");
-        PageResponse { more: ("Allow", allowed.into()), ..PageResponse::text(405, body) }
+        PageResponse { extra_header: ("Allow", allowed.into()), ..PageResponse::text(405, body) }
     };
     let status = found.status;
     let sharing = sharing(head, &host.config.allowed_origins);
@@ -134,7 +134,7 @@ pub fn response(
     is_head: bool,
     also: &[(&str, String)],
 ) -> (Vec<u8>, Cow<'static, [u8]>) {
-    let PageResponse { status, kind, policy, more, body } = found;
+    let PageResponse { status, kind, policy, extra_header: more, body } = found;
     let own = headers(policy, (more.0, &more.1));
     let all: Vec<_> = own.into_iter().chain(also.iter().map(|(name, value)| (*name, &**value))).collect();
     let head = http::response_head(status, kind, &all, body.len());
@@ -143,11 +143,11 @@ pub fn response(
 
 /// The packet tables in force. The file of this name has the built-in ones, which are those of the
 /// server in the tab edition.
-pub const CODES: &str = "codes.json";
+pub const TABLES_FILE: &str = "codes.json";
 /// The rules of the room's game. The file of this name is for the tab edition as well.
-pub const RULES: &str = "rules.json";
+pub const RULES_FILE: &str = "rules.json";
 const METRICS_PATH: &str = "/metrics";
-const METRICS: &str = "application/openmetrics-text; version=1.0.0; charset=utf-8";
+const METRICS_CONTENT_TYPE: &str = "application/openmetrics-text; version=1.0.0; charset=utf-8";
 
 /// The headers of a page.
 pub fn headers<'a>(policy: &'a str, more: (&'a str, &'a str)) -> [(&'a str, &'a str); 5] {
@@ -186,7 +186,7 @@ fn find(host: &ServerState, head: &RequestHead, address: SocketAddr) -> PageResp
         return found;
     }
     if head.path() == browser_edition::PATH_PREFIX.trim_end_matches('/') {
-        return PageResponse::moved("tab/".to_owned());
+        return PageResponse::redirect("tab/".to_owned());
     }
     if let Some(name) = head.path().strip_prefix(browser_edition::PATH_PREFIX) {
         let name = if name.is_empty() { "index.html" } else { name };
@@ -203,12 +203,12 @@ fn find(host: &ServerState, head: &RequestHead, address: SocketAddr) -> PageResp
         path => path.strip_prefix('/').unwrap_or(path),
     };
     let in_room =
-        host.rooms.find(room).or_else(|| rooms_on_demand::is_possible(host, room).then(|| host.room()));
+        host.rooms.find(room).or_else(|| rooms_on_demand::can_create(host, room).then(|| host.room()));
     let about = in_room.map(|room| room.handle.about);
     let paths = about.map_or(&[][..], |about| about.paths);
     if paths.iter().any(|(known, _)| *known == path && *known != "/") {
         let found = PageResponse::text(426, "this is a WebSocket endpoint\n".to_owned());
-        return PageResponse { more: ("Upgrade", "websocket".into()), ..found };
+        return PageResponse { extra_header: ("Upgrade", "websocket".into()), ..found };
     }
     if let Some(page) = about.and_then(|about| game_page(name, about)) {
         return page;
@@ -216,14 +216,14 @@ fn find(host: &ServerState, head: &RequestHead, address: SocketAddr) -> PageResp
     // A client that may not watch gets the page all the same, which asks for the token; the status
     // says that it is needed.
     let status = if path == inspector::PATH { access::status(host, head, address) } else { 200 };
-    if name == CODES {
+    if name == TABLES_FILE {
         return found(
             status,
             name,
             Some(tables_json::tables_json_lines(&host.config.codes).into_bytes().into()),
         );
     }
-    if name == RULES {
+    if name == RULES_FILE {
         let rules = about.and_then(|about| about.rules).map(|rules| rules().into_bytes().into());
         return found(status, name, rules);
     }
@@ -237,7 +237,7 @@ fn game_page(name: &str, about: &GameInfo) -> Option<PageResponse> {
 }
 
 /// The page of a game, or a file for it.
-pub fn page(name: &str, about: &GameInfo) -> PageResponse {
+pub fn game_page_or_file(name: &str, about: &GameInfo) -> PageResponse {
     game_page(name, about).unwrap_or_else(|| found(200, name, file(name)))
 }
 
@@ -266,11 +266,11 @@ fn metrics(host: &ServerState, head: &RequestHead, address: SocketAddr) -> PageR
             let found = refused(no.status, no.rule);
             let [(name, value)] = access::WWW_AUTHENTICATE;
             return if no.status == 401 {
-                PageResponse { more: (name, value.into()), ..found }
+                PageResponse { extra_header: (name, value.into()), ..found }
             } else {
                 found
             };
         }
     }
-    PageResponse::new(200, METRICS, host.metrics.text().into_bytes())
+    PageResponse::new(200, METRICS_CONTENT_TYPE, host.metrics.text().into_bytes())
 }

@@ -6,7 +6,7 @@ const TEXT: &str = "text/plain; charset=utf-8";
 
 /// The page's content security policy: it may load from and connect to this server only, and run
 /// WebAssembly from there.
-pub const POLICY: &str = "default-src 'self'; script-src 'self' 'wasm-unsafe-eval'; connect-src 'self' ws: wss:; \
+pub const CONTENT_SECURITY_POLICY: &str = "default-src 'self'; script-src 'self' 'wasm-unsafe-eval'; connect-src 'self' ws: wss:; \
                       img-src 'self' data:; style-src 'self'; \
                       object-src 'none'; base-uri 'none'; form-action 'none'; frame-ancestors 'self'";
 
@@ -19,7 +19,7 @@ pub struct PageResponse {
     /// The content security policy.
     pub policy: &'static str,
     /// One header more.
-    pub more: (&'static str, Cow<'static, str>),
+    pub extra_header: (&'static str, Cow<'static, str>),
     /// The body.
     pub body: Cow<'static, [u8]>,
 }
@@ -30,8 +30,8 @@ impl PageResponse {
         PageResponse {
             status,
             kind,
-            policy: POLICY,
-            more: ("Cache-Control", "no-cache".into()),
+            policy: CONTENT_SECURITY_POLICY,
+            extra_header: ("Cache-Control", "no-cache".into()),
             body: body.into(),
         }
     }
@@ -42,8 +42,8 @@ impl PageResponse {
     }
 
     /// A redirect.
-    pub fn moved(location: String) -> PageResponse {
+    pub fn redirect(location: String) -> PageResponse {
         let body = format!("this is at {location}\n");
-        PageResponse { more: ("Location", location.into()), ..PageResponse::text(308, body) }
+        PageResponse { extra_header: ("Location", location.into()), ..PageResponse::text(308, body) }
     }
 }

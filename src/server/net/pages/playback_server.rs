@@ -14,7 +14,7 @@ use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::thread::{self, JoinHandle};
 use std::time::Instant;
 
-use super::page_response::{POLICY, PageResponse};
+use super::page_response::{CONTENT_SECURITY_POLICY, PageResponse};
 use crate::game::GameInfo;
 use crate::limits;
 use crate::packet::{PacketTables, routes, tables_json};
@@ -101,7 +101,7 @@ fn accept_all(shared: &Arc<PlaybackState>, listener: &TcpListener) {
         accept::next(|| listener.accept(), is_stopping, &mut errors, thread::sleep)
     {
         if shared.connections.fetch_add(1, Ordering::AcqRel) >= limits::WATCH_CONNECTIONS {
-            let refused = Refusal::plain(503, "too_many_connections");
+            let refused = Refusal::from_rule(503, "too_many_connections");
             let _ = os::try_send(&stream, [&refused.response[..]].into_iter());
             shared.connections.fetch_sub(1, Ordering::AcqRel);
             continue;
@@ -138,7 +138,7 @@ fn read_head(stream: &TcpStream) -> Result<Option<RequestHead>, Refusal> {
         let left = deadline.saturating_duration_since(Instant::now());
         match read(stream, &mut buffer, left) {
             Ok(None) if !reader.has_begun() => return Ok(None),
-            Ok(None) => return Err(Refusal::plain(408, "head_late")),
+            Ok(None) => return Err(Refusal::from_rule(408, "head_late")),
             Ok(Some(0)) | Err(_) => return Ok(None),
             Ok(Some(count)) => {
                 if let Some(head) = reader.receive(&buffer[..count])? {
@@ -160,7 +160,7 @@ fn answer(
         PageResponse::text(403, "this is served to this machine only\n".to_owned())
     } else if head.method != "GET" && !is_head {
         PageResponse {
-            more: ("Allow", "GET, HEAD".into()),
+            extra_header: ("Allow", "GET, HEAD".into()),
             ..PageResponse::text(405, "only GET and HEAD\n".to_owned())
         }
     } else if head.path() == format!("/{CAPTURE}") {
@@ -180,7 +180,7 @@ fn send_file(served: &PlaybackContent, stream: &TcpStream, is_head: bool) -> io:
         let found = PageResponse::text(404, "the capture file cannot be read any more\n".to_owned());
         return write_all(stream, &pages::response(found, is_head, &[]).0, limits::PAGE_WRITE_TIMEOUT);
     };
-    let more = pages::headers(POLICY, ("Cache-Control", "no-cache"));
+    let more = pages::headers(CONTENT_SECURITY_POLICY, ("Cache-Control", "no-cache"));
     let head = http::response_head(200, CAPTURE_TYPE, &more, usize::try_from(bytes).unwrap_or(usize::MAX));
     write_all(stream, &head, limits::PAGE_WRITE_TIMEOUT)?;
     let (mut left, mut buffer) = (if is_head { 0 } else { bytes }, vec![0; limits::WATCH_SEND_BYTES]);
@@ -209,17 +209,19 @@ impl PlaybackContent {
         let name = if path == "/" { "index.html" } else { path.strip_prefix('/').unwrap_or(path) };
         if name == "index.html" && head.query("watch").is_none() {
             let up = if room.is_empty() { "" } else { "../../" };
-            return PageResponse { status: 307, ..PageResponse::moved(format!("./?watch={up}{CAPTURE}")) };
+            return PageResponse { status: 307, ..PageResponse::redirect(format!("./?watch={up}{CAPTURE}")) };
         }
         match name {
             name if name.starts_with("admin.") || name.starts_with("admin/") => {
                 PageResponse::text(404, "no such page\n".to_owned())
             }
-            pages::CODES => {
+            pages::TABLES_FILE => {
                 pages::found(200, name, Some(tables_json::tables_json_lines(&self.codes).into_bytes().into()))
             }
-            pages::RULES => pages::found(200, name, about.rules.map(|rules| rules().into_bytes().into())),
-            name => pages::page(name, about),
+            pages::RULES_FILE => {
+                pages::found(200, name, about.rules.map(|rules| rules().into_bytes().into()))
+            }
+            name => pages::game_page_or_file(name, about),
         }
     }
 }

@@ -43,7 +43,7 @@ pub fn find(host: &ServerState, head: &RequestHead, address: SocketAddr) -> Opti
     let rest = head.path().strip_prefix(ROOM_PREFIX)?;
     let (name, below) = rest.split_once('/').map_or((rest, None), |(name, below)| (name, Some(below)));
     if name.is_empty() || host.rooms.find(name).is_none() {
-        if !rooms_on_demand::is_possible(host, name) {
+        if !rooms_on_demand::can_create(host, name) {
             return Some(unknown_room_page(head, name));
         }
         // The page's files, and the inspector beside it, may be asked for before the room is made.
@@ -56,15 +56,15 @@ pub fn find(host: &ServerState, head: &RequestHead, address: SocketAddr) -> Opti
         }
     }
     let query = head.target.split_once('?').map_or(String::new(), |(_, query)| format!("?{query}"));
-    let Some(below) = below else { return Some(PageResponse::moved(format!("{name}/{query}"))) };
+    let Some(below) = below else { return Some(PageResponse::redirect(format!("{name}/{query}"))) };
     let (_, page) = SERVER_PAGES.iter().find(|(path, _)| *path == below)?;
-    Some(PageResponse::moved(format!("../../{page}{query}")))
+    Some(PageResponse::redirect(format!("../../{page}{query}")))
 }
 
 /// 200 while every room ticks or sleeps, otherwise 503 with a line for each room that does neither.
 fn health(host: &ServerState) -> PageResponse {
     let now = host.now();
-    let ails = |room: &RunningRoom| room.ails(now).map(|why| format!("{} {why}\n", room.title()));
+    let ails = |room: &RunningRoom| room.health_problem(now).map(|why| format!("{} {why}\n", room.title()));
     let problems: String = host.rooms.all().iter().filter_map(|room| ails(room)).collect();
     if problems.is_empty() {
         PageResponse::text(200, "ok\n".to_owned())
@@ -134,7 +134,7 @@ fn cannot_create_page(head: &RequestHead, refused: &Refusal) -> PageResponse {
         429 => "Your address has opened as many new rooms as it may have.",
         _ => "This server has as many rooms as it may have.",
     };
-    let up = up(head);
+    let up = path_to_root(head);
     let body = format!(
         "<p>{why} Try again in a minute, or <a href=\"{up}rooms\">choose another room</a>.</p>\n\
          <p class=\"rule\">{rule}</p>\n"
@@ -148,7 +148,7 @@ fn unknown_room_page(head: &RequestHead, name: &str) -> PageResponse {
     if !accepts(head, "text/html") {
         return PageResponse::text(404, format!("there is no {what}; {LIST_PATH} lists the rooms\n"));
     }
-    let up = up(head);
+    let up = path_to_root(head);
     let body = format!(
         "<p>There is no {what} on this server. <a href=\"{up}rooms\">See the list of rooms</a>.</p>\n"
     );
@@ -156,13 +156,13 @@ fn unknown_room_page(head: &RequestHead, name: &str) -> PageResponse {
 }
 
 /// The relative path from a request's path to the server's root.
-fn up(head: &RequestHead) -> String {
+fn path_to_root(head: &RequestHead) -> String {
     "../".repeat(head.path().matches('/').count().saturating_sub(1))
 }
 
 /// A page in the look of the others, without a script.
 fn page(head: &RequestHead, title: &str, body: &str) -> String {
-    let up = up(head);
+    let up = path_to_root(head);
     format!(
         "<!doctype html>\n<html lang=\"en\">\n<head>\n  <meta charset=\"utf-8\">\n  \
          <meta name=\"viewport\" content=\"width=device-width, initial-scale=1\">\n  \

@@ -52,10 +52,10 @@ pub struct CaptureEncoder {
     pub is_plain: bool,
     /// Whether a file has begun. Nothing is written before.
     pub has_begun: bool,
-    talkers: BTreeMap<u64, CapturedClient>,
+    clients: BTreeMap<u64, CapturedClient>,
     /// Names of players by room and number, and the addresses that have been given one.
     names: HashMap<(Arc<str>, u16), String>,
-    named: BTreeSet<IpAddr>,
+    named_addresses: BTreeSet<IpAddr>,
     /// The rooms of which the file says what is played there.
     rooms: BTreeSet<Arc<str>>,
     /// The packet tables in force, which each file carries.
@@ -71,9 +71,9 @@ impl CaptureEncoder {
             lost: 0,
             is_plain: false,
             has_begun: false,
-            talkers: BTreeMap::new(),
+            clients: BTreeMap::new(),
             names: HashMap::new(),
-            named: BTreeSet::new(),
+            named_addresses: BTreeSet::new(),
             rooms: BTreeSet::new(),
             codes,
         }
@@ -82,9 +82,9 @@ impl CaptureEncoder {
     /// Begins a file with the packet tables, before the first of the worlds that it has.
     pub fn begin_file(&mut self, at: Duration) {
         self.has_begun = true;
-        self.named.clear();
+        self.named_addresses.clear();
         self.rooms.clear();
-        self.talkers.values_mut().for_each(|talker| talker.flow = None);
+        self.clients.values_mut().for_each(|talker| talker.flow = None);
         self.writer.begin(!self.is_plain);
         if !self.is_plain {
             self.writer.tables(at, &self.codes.texts());
@@ -97,12 +97,12 @@ impl CaptureEncoder {
             EventKind::Opened { address, .. } => {
                 let talker =
                     CapturedClient { opened: Arc::clone(seen), address: *address, flow: None, player: 0 };
-                self.talkers.insert(seen.client, talker);
+                self.clients.insert(seen.client, talker);
                 if self.has_begun {
-                    self.introduce(seen.client);
+                    self.write_handshake(seen.client);
                 }
             }
-            EventKind::Session(session) => self.resume(seen, session),
+            EventKind::Session(session) => self.write_session(seen, session),
             EventKind::Bytes { from, bytes, is_injected, .. } => {
                 self.bytes(seen, *from, bytes, if *is_injected { " injected" } else { "" });
             }
@@ -142,9 +142,9 @@ impl CaptureEncoder {
 
     /// Writes that data is missing from here on. Forgets clients that have left; `came` introduces
     /// clients that arrived meanwhile and are still connected.
-    pub fn lose(&mut self, lost: &LostEvents, came: &[Arc<TapEvent>], at: Duration) {
+    pub fn write_loss(&mut self, lost: &LostEvents, came: &[Arc<TapEvent>], at: Duration) {
         self.write_missing(lost.missed, "", at);
-        self.talkers.retain(|client, _| !lost.ended.contains(client));
+        self.clients.retain(|client, _| !lost.ended.contains(client));
         came.iter().for_each(|seen| self.take(seen));
         lost.connections.iter().for_each(|(client, bytes)| self.skip(*client, *bytes));
     }
@@ -162,14 +162,14 @@ impl CaptureEncoder {
 
     /// So many bytes of a client's connection are missing: what it sent, what it was sent.
     fn skip(&mut self, client: u64, bytes: [u64; 2]) {
-        if let Some(flow) = self.talkers.get_mut(&client).and_then(|talker| talker.flow.as_mut()) {
-            flow.skip(bytes);
+        if let Some(flow) = self.clients.get_mut(&client).and_then(|talker| talker.flow.as_mut()) {
+            flow.count_missing(bytes);
         }
     }
 
     /// The handshakes: that of TCP, and the upgrade.
-    fn introduce(&mut self, client: u64) {
-        let Some(opened) = self.talkers.get(&client).map(|talker| Arc::clone(&talker.opened)) else { return };
+    fn write_handshake(&mut self, client: u64) {
+        let Some(opened) = self.clients.get(&client).map(|talker| Arc::clone(&talker.opened)) else { return };
         let TapEvent { at, tick, ref what, .. } = *opened;
         let EventKind::Opened { address, local, about: game, dialect, json, request, response } = what else {
             return;
@@ -183,23 +183,23 @@ impl CaptureEncoder {
         let mut flow = TcpFlow::open(&mut self.writer, [*address, *local], [first, !first], about);
         flow.bytes(&mut self.writer, TcpSide::Client, request, about);
         flow.bytes(&mut self.writer, TcpSide::Server, response, about);
-        if let Some(talker) = self.talkers.get_mut(&client) {
+        if let Some(talker) = self.clients.get_mut(&client) {
             talker.flow = Some(flow);
         }
     }
 
     /// A client whose handshake the file has. No record is written of another one: its room has no world in the file.
     fn introduced(&mut self, client: u64) -> Option<&mut CapturedClient> {
-        self.talkers.get_mut(&client).filter(|talker| talker.flow.is_some())
+        self.clients.get_mut(&client).filter(|talker| talker.flow.is_some())
     }
 
     /// What the receiver of a client remembers.
-    fn resume(&mut self, seen: &TapEvent, session: &[u8]) {
+    fn write_session(&mut self, seen: &TapEvent, session: &[u8]) {
         let Some(talker) = self.introduced(seen.client) else { return };
         talker.player = seen.player;
         let opened = Arc::clone(&talker.opened);
         let EventKind::Opened { address, dialect, json, .. } = &opened.what else { return };
-        let (awaits_hello, sequence) = Session::peek(session).unwrap_or_default();
+        let (awaits_hello, sequence) = Session::peek_saved(session).unwrap_or_default();
         let flag = |is: bool, flag: u8| if is { flag } else { 0 };
         let address = address.to_string();
         let record = WorldRecord::Client {
@@ -218,7 +218,7 @@ impl CaptureEncoder {
     fn bytes(&mut self, seen: &TapEvent, from: Side, bytes: &[u8], mark: &str) {
         self.write_join(seen);
         let comment = self.comment(seen, mark);
-        if let Some(flow) = self.talkers.get_mut(&seen.client).and_then(|talker| talker.flow.as_mut()) {
+        if let Some(flow) = self.clients.get_mut(&seen.client).and_then(|talker| talker.flow.as_mut()) {
             let end = if from == Side::Client { TcpSide::Client } else { TcpSide::Server };
             for segment in segments(bytes, from) {
                 flow.bytes(&mut self.writer, end, segment, (seen.at, &comment));
@@ -230,11 +230,11 @@ impl CaptureEncoder {
         let comment = self.comment(seen, &format!(" {rule}"));
         let is_by_peer = matches!(rule, "peer_closed" | "peer_lost");
         let first = if is_by_peer { TcpSide::Client } else { TcpSide::Server };
-        if let Some(flow) = self.talkers.remove(&seen.client).and_then(|talker| talker.flow) {
+        if let Some(flow) = self.clients.remove(&seen.client).and_then(|talker| talker.flow) {
             flow.end(&mut self.writer, first, (seen.at, &comment));
         }
         // So that a pipe of rooms that come and go does not grow in memory.
-        if !self.talkers.values().any(|talker| talker.opened.room == seen.room) {
+        if !self.clients.values().any(|talker| talker.opened.room == seen.room) {
             self.rooms.remove(&seen.room);
         }
     }
@@ -268,9 +268,9 @@ impl CaptureEncoder {
         self.names.extend(names);
         // A client that the file has already comes before the first world of its room.
         let is_missing = |talker: &CapturedClient| talker.opened.run == seen.run && talker.flow.is_none();
-        let clients = self.talkers.iter().filter(|(_, talker)| is_missing(talker));
+        let clients = self.clients.iter().filter(|(_, talker)| is_missing(talker));
         for client in clients.map(|(client, _)| *client).collect::<Vec<_>>() {
-            self.introduce(client);
+            self.write_handshake(client);
             self.name(client);
         }
     }
@@ -296,7 +296,7 @@ impl CaptureEncoder {
                     self.names.insert((Arc::clone(room), player.0), name.clone());
                     let is_theirs =
                         |talker: &CapturedClient| talker.player == player.0 && talker.opened.room == *room;
-                    let theirs = self.talkers.iter().find(|(_, talker)| is_theirs(talker));
+                    let theirs = self.clients.iter().find(|(_, talker)| is_theirs(talker));
                     if let Some(client) = theirs.map(|(client, _)| *client) {
                         self.name(client);
                     }
@@ -309,10 +309,10 @@ impl CaptureEncoder {
 
     /// Gives a client's address its player's name, if it has none yet.
     fn name(&mut self, client: u64) {
-        let Some(talker) = self.talkers.get(&client).filter(|_| self.has_begun) else { return };
+        let Some(talker) = self.clients.get(&client).filter(|_| self.has_begun) else { return };
         let number = (Arc::clone(&talker.opened.room), talker.player);
         let Some(name) = self.names.get(&number).filter(|name| !name.is_empty()) else { return };
-        if self.named.insert(talker.address.ip()) {
+        if self.named_addresses.insert(talker.address.ip()) {
             self.writer.name(talker.address.ip(), name);
         }
     }

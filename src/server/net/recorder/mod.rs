@@ -53,7 +53,7 @@ impl Default for Rotation {
 #[derive(Debug, Clone, Copy, Default)]
 pub struct Wanted {
     /// One client; otherwise all of them.
-    pub only: Option<u64>,
+    pub only_client: Option<u64>,
     /// Only packets, for tools that read one link type in a file: no records of the world, so no replay.
     pub is_plain: bool,
 }
@@ -95,14 +95,14 @@ struct Progress {
     more_files: u64,
     packets: u64,
     bytes: u64,
-    lost: u64,
+    lost_items: u64,
     /// Why it ended by itself.
     error: Option<String>,
 }
 
 impl Progress {
     fn text(&self) -> String {
-        let Progress { name, more_files, packets, bytes, lost, error } = self;
+        let Progress { name, more_files, packets, bytes, lost_items: lost, error } = self;
         let ended = error.as_ref().map_or(String::new(), |error| format!("; ended: {error}"));
         let counts = format!(
             "{}, {}, messages and ticks lost: {lost}",
@@ -132,7 +132,7 @@ impl Recorder {
     /// # Errors
     /// A capture is already running, or the file cannot be created.
     pub fn start(&self, target: CaptureTarget, wanted: Wanted) -> Result<String, String> {
-        let Wanted { only, is_plain } = wanted;
+        let Wanted { only_client: only, is_plain } = wanted;
         let mut capture = self.capture.lock();
         let is_on = |capture: &&ActiveCapture| capture.ended.try_recv() == Err(TryRecvError::Empty);
         if let Some(present) = capture.as_ref().filter(is_on) {
@@ -153,7 +153,7 @@ impl Recorder {
             shared: Arc::clone(&shared),
             output,
             rotation: self.rotation,
-            scribe,
+            encoder: scribe,
             started: self.started,
             metrics: Arc::clone(&self.metrics),
             last: Duration::ZERO,
@@ -216,7 +216,7 @@ struct RecorderThread {
     shared: Arc<RecorderShared>,
     output: CaptureOutput,
     rotation: Rotation,
-    scribe: CaptureEncoder,
+    encoder: CaptureEncoder,
     metrics: Arc<Metrics>,
     /// When the server's clock began.
     started: Instant,
@@ -250,7 +250,7 @@ impl RecorderThread {
                 self.last = seen.at;
                 let is_part = parts.next_if_eq(&&at).is_some();
                 // A pipe has no second file: `replay` refuses the records in it of a room that began again.
-                if is_part && (self.output.is_file() || !self.scribe.has_begun) {
+                if is_part && (self.output.is_file() || !self.encoder.has_begun) {
                     self.begin_file(seen.at)?;
                     (began, awaits_part) = (seen.at, false);
                 }
@@ -258,14 +258,14 @@ impl RecorderThread {
                 if is_world && !self.output.is_file() && !begun.insert(Arc::clone(&seen.room)) {
                     continue;
                 }
-                self.scribe.take(seen);
-                if self.scribe.writer.blocks.len() >= limits::CAPTURE_BUFFER_BYTES {
+                self.encoder.take(seen);
+                if self.encoder.writer.blocks.len() >= limits::CAPTURE_BUFFER_BYTES {
                     self.flush()?;
                 }
             }
-            self.lose(&taken.lost);
-            if taken.over {
-                self.scribe.finish();
+            self.record_loss(&taken.lost);
+            if taken.is_closed {
+                self.encoder.finish();
                 return self.flush();
             }
             self.flush()?;
@@ -273,7 +273,7 @@ impl RecorderThread {
             let is_large = self.output.written_bytes() >= self.rotation.bytes;
             if !awaits_part && self.output.is_file() && (is_old || is_large) {
                 awaits_part = true;
-                self.shared.listener.renew();
+                self.shared.listener.request_worlds();
             }
             thread::sleep(limits::CAPTURE_WRITE_INTERVAL);
         }
@@ -281,37 +281,39 @@ impl RecorderThread {
 
     fn begin_file(&mut self, at: Duration) -> io::Result<()> {
         self.flush()?;
-        if self.scribe.has_begun {
+        if self.encoder.has_begun {
             let name = self.output.next()?;
             info!(file = name, "capture continues in the next file");
             let mut progress = self.shared.progress.lock();
             progress.name = name;
             progress.more_files += 1;
         }
-        self.scribe.writer.set_epoch(epoch(self.started));
-        self.scribe.begin_file(at);
+        self.encoder.writer.set_epoch(epoch(self.started));
+        self.encoder.begin_file(at);
         Ok(())
     }
 
     /// Writes what was lost, and finds which clients came or left meanwhile.
-    fn lose(&mut self, lost: &LostEvents) {
+    fn record_loss(&mut self, lost: &LostEvents) {
         let (messages, bytes) = (lost.missed.messages, lost.missed.bytes);
         if messages > 0 {
             warn!(messages, bytes, "the capture cannot keep up: messages are missing");
-            self.scribe.lose(lost, &self.tap.introduce(&lost.opened), self.last);
+            self.encoder.write_loss(lost, &self.tap.reintroduce(&lost.opened), self.last);
         }
     }
 
     fn flush(&mut self) -> io::Result<()> {
         // Before the write, which may fail or wait.
-        let lost = self.scribe.lost;
-        self.metrics.capture_lost.inc_by(lost - mem::replace(&mut self.shared.progress.lock().lost, lost));
-        let blocks = &mut self.scribe.writer.blocks;
+        let lost = self.encoder.lost;
+        self.metrics
+            .capture_lost
+            .inc_by(lost - mem::replace(&mut self.shared.progress.lock().lost_items, lost));
+        let blocks = &mut self.encoder.writer.blocks;
         if blocks.is_empty() {
             return Ok(());
         }
         self.output.write(blocks)?;
-        let (packets, bytes) = (self.scribe.writer.packets, blocks.len() as u64);
+        let (packets, bytes) = (self.encoder.writer.packets, blocks.len() as u64);
         blocks.clear();
         let mut progress = self.shared.progress.lock();
         self.metrics.capture_packets.inc_by(packets - mem::replace(&mut progress.packets, packets));

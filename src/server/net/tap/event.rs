@@ -13,7 +13,7 @@ use crate::server::room::WorldSnapshot;
 use crate::ws::Side;
 
 /// The number of the world among the clients, which count from 1.
-pub(super) const THE_WORLD: u64 = 0;
+pub(super) const WORLD_ID: u64 = 0;
 
 /// A run of a room. A room that ends and begins again has another one.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -143,7 +143,7 @@ impl EventKind {
 
 impl SkippedTraffic {
     /// This, and then an event that is missed as well.
-    pub(super) fn and(self, seen: &TapEvent) -> SkippedTraffic {
+    pub(super) fn plus(self, seen: &TapEvent) -> SkippedTraffic {
         let it = match seen.what {
             EventKind::Skipped(missed) => missed,
             _ => SkippedTraffic { messages: 1, bytes: seen.what.bytes() as u64, since_tick: seen.tick },
@@ -164,7 +164,7 @@ pub struct TapBatch {
     /// The events missing after them.
     pub lost: LostEvents,
     /// No more events will follow.
-    pub over: bool,
+    pub is_closed: bool,
 }
 
 /// The events that a listener missed because its queue was full.
@@ -183,7 +183,7 @@ pub struct LostEvents {
 impl LostEvents {
     pub(super) fn add(&mut self, seen: &TapEvent) {
         let before = self.missed.bytes;
-        self.missed = self.missed.and(seen);
+        self.missed = self.missed.plus(seen);
         let bytes = self.missed.bytes - before;
         match seen.what {
             EventKind::Bytes { from, .. } => {

@@ -30,13 +30,13 @@ use crate::connection::receiver::ObservedBytes;
 use crate::server::room::{TickRequest, WorldSnapshot};
 use crate::util::sync::{Condvar, Mutex};
 pub use crate::ws::Side;
-use event::THE_WORLD;
+use event::WORLD_ID;
 pub use event::{EventKind, LostEvents, Run, SkippedTraffic, TapBatch, TapEvent};
 use queue::SubscriberQueue;
 
 /// Stand for the client that is listened to if there is none, or more than one.
 const NO_CLIENT: u64 = 0;
-const SEVERAL: u64 = u64::MAX;
+const MANY_CLIENTS: u64 = u64::MAX;
 
 /// The origin and time that accompany each event of a client.
 #[derive(Debug, Clone, Copy)]
@@ -71,8 +71,8 @@ pub type WorldRequestHook = Box<dyn Fn() + Send + Sync>;
 struct TapState {
     on_world_requested: OnceLock<WorldRequestHook>,
     /// The client that is listened to, [`NOBODY`] or [`SEVERAL`].
-    wanted: AtomicU64,
-    wants_world: AtomicBool,
+    subscribed_client: AtomicU64,
+    has_world_subscriber: AtomicBool,
     state: Mutex<Subscribers>,
 }
 
@@ -104,21 +104,21 @@ impl TapState {
     /// Updates what the threads that have something to show look at.
     fn set_flags(&self, state: &Subscribers) {
         let present = || state.queues.values().filter(|queue| !queue.is_over);
-        let wanted = present().map(|queue| queue.only.unwrap_or(SEVERAL));
-        let wanted = wanted.reduce(|one, other| if one == other { one } else { SEVERAL });
-        self.wanted.store(wanted.unwrap_or(NO_CLIENT), Ordering::Relaxed);
-        self.wants_world.store(present().any(|queue| queue.wants_world), Ordering::Relaxed);
+        let wanted = present().map(|queue| queue.only.unwrap_or(MANY_CLIENTS));
+        let wanted = wanted.reduce(|one, other| if one == other { one } else { MANY_CLIENTS });
+        self.subscribed_client.store(wanted.unwrap_or(NO_CLIENT), Ordering::Relaxed);
+        self.has_world_subscriber.store(present().any(|queue| queue.wants_world), Ordering::Relaxed);
     }
 
     /// Passes an event of a client to the listeners that want it; it is made only if there is one.
-    fn pass(
+    fn dispatch(
         queues: &mut BTreeMap<u64, SubscriberQueue>,
         client: u64,
         seen: impl Fn() -> Arc<TapEvent>,
         put: impl Fn(&mut SubscriberQueue, &Arc<TapEvent>),
     ) {
         let mut made = None;
-        for queue in queues.values_mut().filter(|queue| queue.wants(client)) {
+        for queue in queues.values_mut().filter(|queue| queue.accepts(client)) {
             put(queue, made.get_or_insert_with(&seen));
             queue.filled.notify_one();
         }
@@ -128,23 +128,23 @@ impl TapState {
 impl Tap {
     /// Whether there is a listener: one relaxed load.
     pub fn is_on(&self) -> bool {
-        self.inner.wanted.load(Ordering::Relaxed) != NO_CLIENT
+        self.inner.subscribed_client.load(Ordering::Relaxed) != NO_CLIENT
     }
 
     /// Whether a listener may want this client: one relaxed load. Listening to a single client costs
     /// the other clients nothing more.
-    pub fn wants(&self, client: u64) -> bool {
-        [client, SEVERAL].contains(&self.inner.wanted.load(Ordering::Relaxed))
+    pub fn has_subscriber(&self, client: u64) -> bool {
+        [client, MANY_CLIENTS].contains(&self.inner.subscribed_client.load(Ordering::Relaxed))
     }
 
     /// Whether a listener also wants the world.
     pub fn wants_world(&self) -> bool {
-        self.inner.wants_world.load(Ordering::Relaxed)
+        self.inner.has_world_subscriber.load(Ordering::Relaxed)
     }
 
     /// Starts listening to one client, or to all. At most `bound_bytes` are queued; events beyond
     /// the limit are lost, and counted.
-    pub fn listen(&self, only: Option<u64>, bound_bytes: usize) -> Subscription {
+    pub fn subscribe(&self, only: Option<u64>, bound_bytes: usize) -> Subscription {
         self.add(only, bound_bytes, false)
     }
 
@@ -166,7 +166,7 @@ impl Tap {
         let mut state = self.inner.state.lock();
         let mut queue = SubscriberQueue::new(only, bound_bytes, wants_world, &state.runs);
         for seen in state.clients.values() {
-            if queue.wants(seen.client) {
+            if queue.accepts(seen.client) {
                 queue.put(seen);
             }
         }
@@ -181,26 +181,26 @@ impl Tap {
     /// For a listener that has lost the handshakes of these clients: introduces the clients that
     /// are still connected. Later bytes of a client may arrive before this call, but its handshake
     /// may not.
-    pub fn introduce(&self, opened: &BTreeSet<u64>) -> Vec<Arc<TapEvent>> {
+    pub fn reintroduce(&self, opened: &BTreeSet<u64>) -> Vec<Arc<TapEvent>> {
         let state = self.inner.state.lock();
         opened.iter().filter_map(|client| state.clients.get(client).map(Arc::clone)).collect()
     }
 
     /// Records that a client was upgraded, by [`EventKind::opened`]; from now on its bytes are seen.
     /// Whether it has a player is reported with its next event.
-    pub fn opened(&self, who: EventSource, run: &Run, what: EventKind) {
+    pub fn record_open(&self, who: EventSource, run: &Run, what: EventKind) {
         let seen = Arc::new(who.seen(&run.room, run.number, what));
         let state = &mut *self.inner.state.lock();
-        TapState::pass(&mut state.queues, who.client, || Arc::clone(&seen), SubscriberQueue::open);
+        TapState::dispatch(&mut state.queues, who.client, || Arc::clone(&seen), SubscriberQueue::push_open);
         state.clients.insert(who.client, seen);
     }
 
     /// Records that a client's connection has ended, for this reason. Nothing more of it is seen.
-    pub fn ended(&self, who: EventSource, rule: &'static str) {
+    pub fn record_close(&self, who: EventSource, rule: &'static str) {
         let state = &mut *self.inner.state.lock();
         if let Some(opened) = state.clients.remove(&who.client) {
             let seen = || Arc::new(who.seen(&opened.room, opened.run, EventKind::Ended { rule }));
-            TapState::pass(&mut state.queues, who.client, seen, SubscriberQueue::close);
+            TapState::dispatch(&mut state.queues, who.client, seen, SubscriberQueue::push_close);
         }
     }
 
@@ -220,7 +220,7 @@ impl Tap {
         let ObservedBytes { bytes, is_injected, slack, .. } = piece;
         let bytes = || EventKind::Bytes { from: Side::Client, bytes: bytes.to_vec(), is_injected, slack };
         self.bytes(who, bytes, |queue, seen| {
-            queue.push_bytes(seen, piece.begins, || {
+            queue.push_bytes(seen, piece.starts_message, || {
                 who.seen(&seen.room, seen.run, EventKind::Session(saved()))
             });
         });
@@ -232,13 +232,13 @@ impl Tap {
         what: impl Fn() -> EventKind,
         put: impl Fn(&mut SubscriberQueue, &Arc<TapEvent>),
     ) {
-        if !self.wants(who.client) {
+        if !self.has_subscriber(who.client) {
             return;
         }
         let Subscribers { queues, clients, .. } = &mut *self.inner.state.lock();
         if let Some(opened) = clients.get(&who.client) {
             let seen = || Arc::new(who.seen(&opened.room, opened.run, what()));
-            TapState::pass(queues, who.client, seen, put);
+            TapState::dispatch(queues, who.client, seen, put);
         }
     }
 
@@ -270,28 +270,28 @@ impl Tap {
     /// listener lacks it.
     pub fn world_request(&self, run: u64) -> TickRequest {
         let wants = self.wants_world();
-        let awaits = |queue: &SubscriberQueue| queue.wants(THE_WORLD) && queue.awaits_world_of(run);
+        let awaits = |queue: &SubscriberQueue| queue.accepts(WORLD_ID) && queue.awaits_world_of(run);
         let snapshot = wants && self.inner.state.lock().queues.values().any(awaits);
         TickRequest { frame: wants, checksum: wants, snapshot }
     }
 
     /// Records a tick of a run: when it began, and the ticks completed before it. A listener that
     /// does not have the world yet waits for a tick with a `snapshot`.
-    pub fn ticked(
+    pub fn record_tick(
         &self,
         (run, at, tick): (&Run, Duration, u32),
         checksum: u64,
         (frame, changes): (Arc<[u8]>, Vec<MembershipChange>),
         snapshot: Option<Arc<WorldSnapshot>>,
     ) {
-        let who = EventSource { client: THE_WORLD, player: 0, at, tick };
+        let who = EventSource { client: WORLD_ID, player: 0, at, tick };
         let world =
             snapshot.map(|snapshot| Arc::new(who.seen(&run.room, run.number, EventKind::World { snapshot })));
         let tick = Arc::new(who.seen(&run.room, run.number, EventKind::Tick { checksum, frame, changes }));
         let queues = &mut self.inner.state.lock().queues;
-        TapState::pass(
+        TapState::dispatch(
             queues,
-            THE_WORLD,
+            WORLD_ID,
             || Arc::clone(&tick),
             |queue, tick| queue.tick(tick, world.as_ref()),
         );
@@ -300,10 +300,10 @@ impl Tap {
     /// Records a tick that cannot be shown.
     pub fn record_lost_tick(&self, (run, at, tick): (&Run, Duration, u32)) {
         let what = EventKind::Tick { checksum: 0, frame: Arc::default(), changes: Vec::new() };
-        let who = EventSource { client: THE_WORLD, player: 0, at, tick };
+        let who = EventSource { client: WORLD_ID, player: 0, at, tick };
         let seen = Arc::new(who.seen(&run.room, run.number, what));
-        let lose = |queue: &mut SubscriberQueue, seen: &Arc<TapEvent>| queue.lose(seen);
-        TapState::pass(&mut self.inner.state.lock().queues, THE_WORLD, || Arc::clone(&seen), lose);
+        let lose = |queue: &mut SubscriberQueue, seen: &Arc<TapEvent>| queue.drop_event(seen);
+        TapState::dispatch(&mut self.inner.state.lock().queues, WORLD_ID, || Arc::clone(&seen), lose);
     }
 
     /// Ends the tap: each listener finds the end after its queued events.
@@ -341,7 +341,7 @@ impl Subscription {
 
     /// Requests the world of each room again: it arrives before the room's next tick, followed by the
     /// session of each of its clients before that client's next bytes.
-    pub fn renew(&self) {
+    pub fn request_worlds(&self) {
         self.change(SubscriberQueue::renew);
         self.tap.request_worlds();
     }

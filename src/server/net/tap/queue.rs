@@ -17,7 +17,7 @@ use std::collections::{BTreeMap, HashMap, VecDeque};
 use std::mem;
 use std::sync::Arc;
 
-use super::event::{EventKind, LostEvents, Run, SkippedTraffic, THE_WORLD, TapBatch, TapEvent};
+use super::event::{EventKind, LostEvents, Run, SkippedTraffic, TapBatch, TapEvent, WORLD_ID};
 use crate::limits;
 use crate::util::sync::Condvar;
 
@@ -40,7 +40,7 @@ pub(super) struct SubscriberQueue {
     lost: LostEvents,
     /// The clients that are followed, with the number of their run: all of their bytes, or, if bytes are missing, those from the
     /// start of a message on. A client that is not listed is followed from there too.
-    follows: HashMap<u64, (u64, Option<SkippedTraffic>)>,
+    client_positions: HashMap<u64, (u64, Option<SkippedTraffic>)>,
     /// The number of the present part; the items end in it.
     present: u64,
     /// The parts after the present one.
@@ -88,9 +88,9 @@ impl SubscriberQueue {
     }
 
     /// Whether events of this client are for this listener.
-    pub(super) fn wants(&self, client: u64) -> bool {
+    pub(super) fn accepts(&self, client: u64) -> bool {
         let is_meant = || self.only.is_none_or(|only| only == client);
-        !self.is_over && if client == THE_WORLD { self.wants_world } else { is_meant() }
+        !self.is_over && if client == WORLD_ID { self.wants_world } else { is_meant() }
     }
 
     /// Whether a take finds something.
@@ -102,7 +102,7 @@ impl SubscriberQueue {
         let items = mem::take(&mut self.items);
         self.bytes = self.waiting().map(|seen| cost(seen)).sum();
         let (parts, lost) = (mem::take(&mut self.begins), mem::take(&mut self.lost));
-        TapBatch { items, parts, lost, over: self.is_over }
+        TapBatch { items, parts, lost, is_closed: self.is_over }
     }
 
     /// The events that the listener cannot take yet.
@@ -115,15 +115,15 @@ impl SubscriberQueue {
     }
 
     /// Adds a client that connects now: all of its events follow, unless this one is lost.
-    pub(super) fn open(&mut self, seen: &Arc<TapEvent>) {
+    pub(super) fn push_open(&mut self, seen: &Arc<TapEvent>) {
         if self.put(seen) {
             self.follow(seen, None);
         }
     }
 
     /// Adds the end of a client's connection.
-    pub(super) fn close(&mut self, seen: &Arc<TapEvent>) {
-        if let Some((_, Some(missed))) = self.follows.remove(&seen.client) {
+    pub(super) fn push_close(&mut self, seen: &Arc<TapEvent>) {
+        if let Some((_, Some(missed))) = self.client_positions.remove(&seen.client) {
             self.push_skipped(seen, missed);
         }
         self.put(seen);
@@ -137,12 +137,12 @@ impl SubscriberQueue {
         begins: bool,
         session: impl FnOnce() -> TapEvent,
     ) {
-        let torn = match self.follows.get(&seen.client) {
+        let torn = match self.client_positions.get(&seen.client) {
             Some((_, None)) => false,
             None if !begins => return,
             None => true,
             // The queue has room for other clients, so this is no loss of the queue.
-            Some((_, Some(missed))) if !begins => return self.follow(seen, Some(missed.and(seen))),
+            Some((_, Some(missed))) if !begins => return self.follow(seen, Some(missed.plus(seen))),
             Some((_, Some(missed))) => {
                 self.push_skipped(seen, *missed);
                 true
@@ -162,7 +162,7 @@ impl SubscriberQueue {
     pub(super) fn tick(&mut self, tick: &Arc<TapEvent>, world: Option<&Arc<TapEvent>>) {
         if self.awaits_world_of(tick.run) {
             match world {
-                Some(world) => self.show(world),
+                Some(world) => self.push_world(world),
                 // A run begins with its first world; the ticks before are of no use.
                 None if matches!(self.place(tick.run), Some(Place::Held(_))) => return,
                 None => {}
@@ -225,7 +225,7 @@ impl SubscriberQueue {
 
     /// Moves a run to the newest part. If it comes from an earlier one, sessions follow again, and the rest of a message that a
     /// client has begun is skipped.
-    fn show(&mut self, world: &Arc<TapEvent>) {
+    fn push_world(&mut self, world: &Arc<TapEvent>) {
         let newest = self.newest();
         let Some(run) = self.runs.get_mut(&world.run) else { return };
         let before = mem::replace(&mut run.place, Place::Part(newest));
@@ -234,7 +234,7 @@ impl SubscriberQueue {
         match before {
             Place::Held(held) => held.iter().for_each(|seen| self.push(seen)),
             Place::Part(_) => {
-                for (_, torn) in self.follows.values_mut().filter(|(run, _)| *run == world.run) {
+                for (_, torn) in self.client_positions.values_mut().filter(|(run, _)| *run == world.run) {
                     *torn = torn.or(Some(SkippedTraffic::default()));
                 }
             }
@@ -272,7 +272,7 @@ impl SubscriberQueue {
     }
 
     fn follow(&mut self, seen: &TapEvent, torn: Option<SkippedTraffic>) {
-        self.follows.insert(seen.client, (seen.run, torn));
+        self.client_positions.insert(seen.client, (seen.run, torn));
     }
 
     /// Adds the amount of a client's traffic that was skipped, before its next event.
@@ -285,7 +285,7 @@ impl SubscriberQueue {
 
     /// Counts an event as lost. If other events wait for a world, their parts become available before the loss, events that are
     /// held are lost too, and the worlds of all runs are requested again.
-    pub(super) fn lose(&mut self, seen: &TapEvent) {
+    pub(super) fn drop_event(&mut self, seen: &TapEvent) {
         let is_waiting = self.waiting().next().is_some();
         self.lost.add(seen);
         if !is_waiting {
@@ -313,7 +313,7 @@ impl SubscriberQueue {
             self.bytes += cost;
             self.push(seen);
         } else {
-            self.lose(seen);
+            self.drop_event(seen);
         }
         fits
     }

@@ -32,7 +32,7 @@ pub(super) struct ChecksumClaim {
     /// Its address.
     pub household: AddressPrefix,
     /// Since when it has a world.
-    pub since: u32,
+    pub world_since_tick: u32,
     /// The checksum.
     pub checksum: u64,
     /// What differs; it is asked for if it begins again at a snapshot.
@@ -58,14 +58,14 @@ impl ChecksumRounds {
     }
 
     /// The room's checksum. Returns those that participants said before.
-    pub fn settle(&mut self, tick: u32, checksum: u64) -> Vec<(u64, u64)> {
+    pub fn set_room_checksum(&mut self, tick: u32, checksum: u64) -> Vec<(u64, u64)> {
         let round = self.0.entry(tick).or_default();
         round.room = Some(checksum);
         round.claims.iter().map(|(one, claim)| (*one, claim.checksum)).collect()
     }
 
     /// A world is found to differ now.
-    pub fn differs(&mut self, tick: u32, now: u32) {
+    pub fn mark_differing(&mut self, tick: u32, now: u32) {
         if let Some(round) = self.0.get_mut(&tick) {
             round.differing_since.get_or_insert(now);
         }
@@ -175,7 +175,7 @@ impl ChecksumRound {
             own.filter_map(move |claim| Some((claim.label.clone(), claim.fields.as_ref()?.get(at)?.clone())))
         };
         let fields = (0..limits::LOCKSTEP_FIELDS).flat_map(nth).take(limits::LOCKSTEP_FIELDS);
-        DesyncReport { tick, groups, more, fields: fields.collect() }
+        DesyncReport { tick, groups, omitted: more, fields: fields.collect() }
     }
 }
 
@@ -183,7 +183,7 @@ impl ChecksumRound {
 /// had a world for longest. So one address cannot crowd out the others.
 fn interleave_by_address<'a>(claims: Vec<(&u64, &'a ChecksumClaim)>) -> Vec<&'a ChecksumClaim> {
     let mut claims = claims;
-    claims.sort_by_key(|(connection, claim)| (claim.since, **connection));
+    claims.sort_by_key(|(connection, claim)| (claim.world_since_tick, **connection));
     let mut of_address = BTreeMap::<AddressPrefix, usize>::new();
     let mut ranked: Vec<(usize, &ChecksumClaim)> = claims
         .into_iter()

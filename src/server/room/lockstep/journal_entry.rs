@@ -62,7 +62,7 @@ pub struct DesyncReport {
     /// The checksums, the room's own first, each with the participants that have it.
     pub groups: Vec<(u64, Vec<String>)>,
     /// Participants that are not listed.
-    pub more: usize,
+    pub omitted: usize,
     /// What participants found different.
     pub fields: Vec<(String, FieldDiff)>,
 }

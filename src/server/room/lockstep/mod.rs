@@ -109,14 +109,14 @@ struct JournalState {
     is_on: bool,
     /// The log: each part with the ticks that were completed when it was added. The first part has the number
     /// `first`.
-    log: VecDeque<(u32, Arc<JournalEntry>)>,
+    entries: VecDeque<(u32, Arc<JournalEntry>)>,
     first: u64,
     /// Of the parts behind the newest snapshot.
     bytes: usize,
     /// With the tick before which it was taken, and the number of the part behind it.
     snapshots: VecDeque<(u32, u64, Arc<JournalEntry>)>,
     /// The tick of the last snapshot, even if it is forgotten.
-    made: Option<u32>,
+    last_snapshot_tick: Option<u32>,
     rounds: ChecksumRounds,
 }
 
@@ -135,7 +135,7 @@ struct FollowerState {
 
 impl FollowerState {
     /// Whether it has a world.
-    fn has_begun(&self) -> bool {
+    fn has_world(&self) -> bool {
         self.since != u32::MAX
     }
 
@@ -189,7 +189,7 @@ impl Journal {
 
     /// A connection follows from now on: it is sent a snapshot as soon as there is one and its host lets
     /// it have it.
-    pub fn follow(&self, connection: u64, household: AddressPrefix) {
+    pub fn add_follower(&self, connection: u64, household: AddressPrefix) {
         let mut inner = self.inner.lock();
         let (since, place, told, requested_not_after) = (u32::MAX, 0, 0, Some(u32::MAX));
         inner.followers.insert(
@@ -200,7 +200,7 @@ impl Journal {
     }
 
     /// A connection no longer follows. What it has said is forgotten, unless a report of it is due.
-    pub fn leave(&self, connection: u64) {
+    pub fn remove_follower(&self, connection: u64) {
         let mut inner = self.inner.lock();
         inner.followers.remove(&connection);
         inner.rounds.leave(connection);
@@ -208,7 +208,7 @@ impl Journal {
     }
 
     /// A connection asks for a snapshot. Several requests are one until it is sent.
-    pub fn ask(&self, connection: u64) {
+    pub fn request_snapshot(&self, connection: u64) {
         let mut inner = self.inner.lock();
         if let Some(follower) = inner.followers.get_mut(&connection) {
             follower.request_snapshot(u32::MAX);
@@ -230,7 +230,8 @@ impl Journal {
             return;
         }
         let (household, since) = (follower.household, follower.since);
-        let claim = ChecksumClaim { label: label(), household, since, checksum, fields: None };
+        let claim =
+            ChecksumClaim { label: label(), household, world_since_tick: since, checksum, fields: None };
         if let Some(room) = inner.rounds.claim(tick, connection, claim) {
             self.compare(inner, connection, tick, room == checksum);
         }
@@ -240,7 +241,7 @@ impl Journal {
         self.checksums.fetch_add(1, Ordering::Relaxed);
         if !is_same {
             self.desyncs.fetch_add(1, Ordering::Relaxed);
-            inner.rounds.differs(tick, inner.tick);
+            inner.rounds.mark_differing(tick, inner.tick);
             if let Some(follower) = inner.followers.get_mut(&connection) {
                 follower.request_snapshot(tick);
             }
@@ -249,7 +250,7 @@ impl Journal {
 
     /// What a participant whose world differed after `tick` ticks found different. The first ones count,
     /// and only until that tick is reported.
-    pub fn details(&self, connection: u64, tick: u32, fields: Vec<FieldDiff>) {
+    pub fn add_desync_details(&self, connection: u64, tick: u32, fields: Vec<FieldDiff>) {
         self.inner.lock().rounds.details(connection, tick, fields);
     }
 
@@ -259,8 +260,8 @@ impl Journal {
         inner.tick = tick;
         if inner.followers.is_empty() {
             if inner.is_on {
-                let (tick_hz, made) = (inner.tick_hz, inner.made);
-                *inner = JournalState { tick_hz, tick, made, ..JournalState::default() };
+                let (tick_hz, made) = (inner.tick_hz, inner.last_snapshot_tick);
+                *inner = JournalState { tick_hz, tick, last_snapshot_tick: made, ..JournalState::default() };
             }
             return TickRequest::default();
         }
@@ -270,7 +271,7 @@ impl Journal {
         let is_old = match inner.snapshots.back() {
             Some((newest, ..)) => is_past(*newest, self.rules.snapshot_ticks),
             // Whoever comes and goes has one made no more often than this.
-            None => inner.made.is_none_or(|made| is_past(made, least)),
+            None => inner.last_snapshot_tick.is_none_or(|made| is_past(made, least)),
         };
         let snapshot = is_old || inner.bytes > limits::LOCKSTEP_JOURNAL_BYTES;
         TickRequest { frame: true, checksum: tick.is_multiple_of(self.rules.checksum_ticks), snapshot }
@@ -284,19 +285,19 @@ impl Journal {
             return;
         }
         if let Some(bytes) = snapshot {
-            inner.keep(bytes);
+            inner.add_snapshot(bytes);
         }
         if let Some(checksum) = checksum {
             let tick = inner.tick;
-            let claims = inner.rounds.settle(tick, checksum);
+            let claims = inner.rounds.set_room_checksum(tick, checksum);
             claims.iter().for_each(|(one, own)| self.compare(inner, *one, tick, *own == checksum));
         }
         match frame {
             Some(frame) => inner.push(inner.tick + 1, EntryContent::Frame(frame)),
             // Whoever follows begins again at the next snapshot.
             None => {
-                inner.first += inner.log.len() as u64 + 1;
-                inner.log.clear();
+                inner.first += inner.entries.len() as u64 + 1;
+                inner.entries.clear();
                 inner.snapshots.clear();
             }
         }
@@ -328,7 +329,7 @@ impl Journal {
     ) -> NextEntries {
         let inner = &mut *self.inner.lock();
         let Some(follower) = inner.followers.get(&connection) else { return NextEntries::default() };
-        let has_begun = follower.has_begun();
+        let has_begun = follower.has_world();
         let is_lost = follower.place < inner.first && has_begun;
         let wanted = follower.requested_not_after.or(is_lost.then_some(u32::MAX));
         let snapshot = wanted.and_then(|not_after| inner.snapshot(not_after, until));
@@ -345,7 +346,7 @@ impl Journal {
             return NextEntries::default();
         }
         let told = follower.reports_from;
-        let behind = inner.log.range((follower.place - inner.first) as usize..);
+        let behind = inner.entries.range((follower.place - inner.first) as usize..);
         let is_new = |place: u64, part: &JournalEntry| {
             place >= told || !matches!(part.content, EntryContent::Report(_))
         };
@@ -362,7 +363,7 @@ impl Journal {
     }
 
     /// A connection was sent the snapshot of this, if there is one, and the parts before a place.
-    pub fn sent(&self, connection: u64, next: &NextEntries, place: u64) {
+    pub fn on_sent(&self, connection: u64, next: &NextEntries, place: u64) {
         self.syncs.fetch_add(u64::from(next.snapshot.is_some()), Ordering::Relaxed);
         let mut inner = self.inner.lock();
         if let Some(follower) = inner.followers.get_mut(&connection) {
@@ -380,20 +381,20 @@ impl Journal {
 impl JournalState {
     /// The number of the part that comes next.
     fn end(&self) -> u64 {
-        self.first + self.log.len() as u64
+        self.first + self.entries.len() as u64
     }
 
     /// Adds a part, complete after so many ticks.
     fn push(&mut self, completed: u32, content: EntryContent) {
         let part = JournalEntry::new(content);
         self.bytes += part.bytes();
-        self.log.push_back((completed, part));
+        self.entries.push_back((completed, part));
     }
 
     /// Keeps a snapshot of the present tick, and forgets what is before the oldest one.
-    fn keep(&mut self, bytes: Arc<[u8]>) {
+    fn add_snapshot(&mut self, bytes: Arc<[u8]>) {
         let place = self.end();
-        self.made = Some(self.tick);
+        self.last_snapshot_tick = Some(self.tick);
         self.snapshots.push_back((
             self.tick,
             place,
@@ -404,7 +405,7 @@ impl JournalState {
             self.snapshots.pop_front();
         }
         let oldest = self.snapshots.front().map_or(place, |(_, place, _)| *place);
-        self.log.drain(..(oldest - self.first) as usize);
+        self.entries.drain(..(oldest - self.first) as usize);
         self.first = oldest;
     }
 

@@ -1,6 +1,6 @@
 //! What attackers in lockstep send.
 
-use crate::game::lockstep_packets::{CHECKSUM, MODE, STATE_SYNC_REQUEST};
+use crate::game::lockstep_packets::{CHECKSUM, MODE_LOCKSTEP, STATE_SYNC_REQUEST};
 use crate::limits;
 use crate::packet::{Direction, Value};
 use crate::testing::abuse::misbehavior::{KEY, native};
@@ -21,7 +21,7 @@ fn packet(name: &str, values: &[Value]) -> Vec<u8> {
 
 /// Asks for lockstep, to watch.
 pub fn hello() -> Vec<u8> {
-    packet("hello", &[1.into(), MODE.into(), Value::Nil, Value::Nil, Value::Nil])
+    packet("hello", &[1.into(), MODE_LOCKSTEP.into(), Value::Nil, Value::Nil, Value::Nil])
 }
 
 /// A request for a snapshot.

@@ -36,7 +36,7 @@ const PAGE_STAY: Duration = Duration::from_secs(13);
 /// Commands of an attacker that sends far too many, a hundred times a second.
 const COMMANDS: usize = 64;
 /// Commands that go to and fro before the largest sequence, after which no other is larger.
-const BACK: u32 = 200;
+const REVERSED_COMMANDS: u32 = 200;
 
 /// The chat line of each reconnecting attacker.
 const CHAT_LINE: &str = "reconnect";
@@ -134,7 +134,7 @@ impl Attack {
     }
 
     /// The behaviour of the attacker with this index.
-    fn manner(self, index: usize) -> Behavior {
+    fn behavior(self, index: usize) -> Behavior {
         let is_odd = index % 2 == 1;
         let manner = Behavior::default();
         match self {
@@ -234,7 +234,7 @@ impl SequencePattern {
             SequencePattern::New => (number, None),
             SequencePattern::FarAhead => (number, Some(u32::MAX - number % 7)),
             SequencePattern::ToAndFro => (number, Some(if number.is_multiple_of(2) { u32::MAX } else { 0 })),
-            SequencePattern::Back if number > BACK => (u32::MAX, None),
+            SequencePattern::Back if number > REVERSED_COMMANDS => (u32::MAX, None),
             SequencePattern::Back => (number / 4 * 3 + number % 4, Some(number)),
         }
     }
@@ -354,7 +354,7 @@ pub struct AttackReport {
     /// How connections ended, with the count of each.
     pub endings: BTreeMap<String, u64>,
     /// The attackers' chat lines that a client near them received, for [`Attack::Reconnect`].
-    pub lines_heard: Option<u64>,
+    pub chat_lines_received: Option<u64>,
     /// Duration of the attack.
     pub time: Duration,
 }
@@ -378,7 +378,7 @@ impl AttackReport {
             self.per_second(self.frames),
             self.per_second(self.bytes),
         );
-        if let Some(lines) = self.lines_heard {
+        if let Some(lines) = self.chat_lines_received {
             let _ = writeln!(
                 text,
                 "  chat         {}, received by a client on the same map",
@@ -393,8 +393,16 @@ impl AttackReport {
 
     /// One line of JSON.
     pub fn json(&self, attack: Attack) -> String {
-        let AttackReport { connections, unreachable, at_once, bytes, frames, endings, lines_heard, time } =
-            self;
+        let AttackReport {
+            connections,
+            unreachable,
+            at_once,
+            bytes,
+            frames,
+            endings,
+            chat_lines_received: lines_heard,
+            time,
+        } = self;
         let seconds = time.as_secs_f64();
         serde_json::json!({
             "attack": attack.name(), "seconds": seconds, "connections": connections, "unreachable": unreachable,
@@ -414,7 +422,7 @@ mod tests {
     /// How a server processes an attacker's bytes until it refuses them: messages, and the rule.
     fn taken(attack: Attack, index: usize, blocks: usize) -> (usize, Option<&'static str>) {
         let (manner, mut conn) =
-            (attack.manner(index), Connection::new(Role::Server, limits::CLIENT_MESSAGE_LIMITS));
+            (attack.behavior(index), Connection::new(Role::Server, limits::CLIENT_MESSAGE_LIMITS));
         conn.receive(&manner.opening);
         let (mut sequence, mut bytes) = (0, Vec::new());
         (0..blocks).for_each(|_| manner.write_block(&mut sequence, &mut bytes));
@@ -452,7 +460,8 @@ mod tests {
     #[test]
     fn sequences_and_ticks_contradict_one_another() {
         let of = |says: SequencePattern, numbers: [u32; 5]| numbers.map(|number| says.numbers(number));
-        let sequences = of(SequencePattern::Back, [3, 4, 5, BACK, BACK + 1]).map(|(sequence, _)| sequence);
+        let sequences = of(SequencePattern::Back, [3, 4, 5, REVERSED_COMMANDS, REVERSED_COMMANDS + 1])
+            .map(|(sequence, _)| sequence);
         assert_eq!(sequences, [3, 3, 4, 150, u32::MAX]);
         let ticks = of(SequencePattern::ToAndFro, [1, 2, 3, 4, 5]).map(|(_, tick)| tick);
         assert_eq!(ticks, [Some(0), Some(u32::MAX), Some(0), Some(u32::MAX), Some(0)]);
@@ -463,7 +472,7 @@ mod tests {
 
     #[test]
     fn every_command_of_a_flood_is_a_new_one() {
-        let (manner, mut sequence, mut bytes) = (Attack::CommandFlood.manner(1), 0, Vec::new());
+        let (manner, mut sequence, mut bytes) = (Attack::CommandFlood.behavior(1), 0, Vec::new());
         let mut conn = Connection::new(Role::Server, limits::CLIENT_MESSAGE_LIMITS);
         (0..3).for_each(|_| manner.write_block(&mut sequence, &mut bytes));
         conn.receive(&bytes);
@@ -490,7 +499,7 @@ mod tests {
             bytes: 200,
             frames: 6,
             endings,
-            lines_heard,
+            chat_lines_received: lines_heard,
             time,
             unreachable: 1,
         };

@@ -22,10 +22,10 @@ use crate::util::os::{self, PollInterest, Readiness};
 /// Time between two passes over all attackers.
 const POLL_INTERVAL: Duration = Duration::from_millis(5);
 /// Time after which an attacker reconnects when its connection was closed.
-const COME_AGAIN: Duration = Duration::from_millis(50);
+const RECONNECT_DELAY: Duration = Duration::from_millis(50);
 /// Time after which a refused attacker reconnects: constant reconnecting would be a different
 /// attack.
-const KNOCK_AGAIN: Duration = Duration::from_secs(1);
+const RETRY_AFTER_REFUSAL: Duration = Duration::from_secs(1);
 /// Connections made in one pass, so that existing ones get their turn.
 const CONNECTS_PER_POLL: usize = 64;
 /// Churn connections at once, in seconds of its rate.
@@ -86,14 +86,14 @@ enum AttackerStage {
 /// # Errors
 /// The server is not on this machine.
 pub fn run(plan: &AttackPlan) -> io::Result<AttackReport> {
-    let to = misbehavior::local(&plan.url)?;
+    let to = misbehavior::check_local(&plan.url)?;
     if plan.attack != Attack::Reconnect {
         return misbehave(plan, to);
     }
     thread::scope(|scope| {
-        let victim = scope.spawn(|| victim::lines_heard(&plan.url, CHAT_LINE, plan.time));
+        let victim = scope.spawn(|| victim::count_chat_lines(&plan.url, CHAT_LINE, plan.time));
         let mut pressure = misbehave(plan, to)?;
-        pressure.lines_heard = Some(victim.join().expect("the victim does not panic")?);
+        pressure.chat_lines_received = Some(victim.join().expect("the victim does not panic")?);
         Ok(pressure)
     })
 }
@@ -169,13 +169,14 @@ impl<'a> Swarm<'a> {
     }
 
     fn connect(&mut self, index: usize, now: Instant) {
-        let manner = self.plan.attack.manner(index);
+        let manner = self.plan.attack.behavior(index);
         let AttackPlan { source, addresses, .. } = self.plan;
-        let from = addresses.map_or_else(|| source.address(index), |addresses| source.nth(index % addresses));
+        let from = addresses
+            .map_or_else(|| source.address(index), |addresses| source.group_address(index % addresses));
         let Ok(stream) = dial::connect_with_recv_buffer(self.to, Some(from), manner.recv_buffer_bytes())
         else {
             self.pressure.unreachable += 1;
-            self.schedule_reconnect(index, now + KNOCK_AGAIN);
+            self.schedule_reconnect(index, now + RETRY_AFTER_REFUSAL);
             return;
         };
         self.pressure.connections += 1;
@@ -186,7 +187,7 @@ impl<'a> Swarm<'a> {
             let sign = if target.contains('?') { '&' } else { '?' };
             let _ = write!(target, "{sign}inspect_key={:016x}{index:016x}", self.pressure.connections);
         }
-        let mut link = ClientConnection::new(&url.authority(), &target, true, dial::keys());
+        let mut link = ClientConnection::new(&url.authority(), &target, true, dial::random_keys());
         let mut unsent = Vec::new();
         if manner.upgrades || manner.closes_after_request {
             link.drain_output(&mut unsent);
@@ -223,14 +224,14 @@ impl<'a> Swarm<'a> {
     }
 
     /// Polls all attackers at once: a read for each would cost more than the attack.
-    fn happened(&self) -> Vec<Readiness> {
+    fn poll_all(&self) -> Vec<Readiness> {
         let sockets: Vec<_> = self.peers.iter().map(|peer| PollInterest::readable(&peer.stream)).collect();
         os::poll(&sockets, Duration::ZERO).unwrap_or_else(|_| vec![Readiness::default(); sockets.len()])
     }
 
     /// Each attacker reads, and sends its next bytes.
     fn turn(&mut self, now: Instant) {
-        let (mut ended, happened) = (Vec::new(), self.happened());
+        let (mut ended, happened) = (Vec::new(), self.poll_all());
         for (at, (peer, happened)) in self.peers.iter_mut().zip(happened).enumerate() {
             if let Some(ending) = peer.turn(now, happened, &mut self.pressure) {
                 ended.push((at, ending));
@@ -240,7 +241,7 @@ impl<'a> Swarm<'a> {
             let peer = self.peers.swap_remove(at);
             let is_turned_away =
                 ending.starts_with("status 503") || ending.starts_with("status 429") || ending == ENDED;
-            let pause = if is_turned_away { KNOCK_AGAIN } else { COME_AGAIN };
+            let pause = if is_turned_away { RETRY_AFTER_REFUSAL } else { RECONNECT_DELAY };
             *self.pressure.endings.entry(ending).or_default() += 1;
             self.schedule_reconnect(peer.index, now + pause);
         }
@@ -303,7 +304,7 @@ impl Attacker {
         if let Err(error) = read {
             return Some(error.kind().to_string());
         }
-        match misbehavior::ending(&mut self.link) {
+        match misbehavior::poll_end(&mut self.link) {
             PollResult::Nothing => None,
             PollResult::Ended(ending) => Some(ending),
             PollResult::Opened => {

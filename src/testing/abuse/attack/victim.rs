@@ -23,7 +23,7 @@ const FROM: IpAddr = IpAddr::V4(Ipv4Addr::LOCALHOST);
 ///
 /// # Errors
 /// The victim was not let in, or was disconnected.
-pub fn lines_heard(url: &Url, text: &str, time: Duration) -> io::Result<u64> {
+pub fn count_chat_lines(url: &Url, text: &str, time: Duration) -> io::Result<u64> {
     let deadline = Instant::now() + time;
     let native = PacketTables::builtin().dialect("native").expect("the built-in tables have it");
     let mut talk = MooTestClient::connect(url, Some(FROM), native)?;

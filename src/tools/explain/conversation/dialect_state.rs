@@ -20,7 +20,7 @@ pub struct DialectState<'c> {
     /// Whether packets are JSON in text messages, if known.
     json: Option<bool>,
     /// The path is unique to our server.
-    is_ours: bool,
+    is_own_server: bool,
     /// The connection is not one of tickwire: its path or its subprotocol belongs to another protocol.
     is_foreign: bool,
     /// The user or a path named the dialect.
@@ -33,17 +33,17 @@ pub struct DialectState<'c> {
 
 impl<'c> DialectState<'c> {
     /// The path of the request will select the dialect; until then it is `dialect`.
-    pub fn by_path(codes: &'c PacketTables, dialect: &'c Dialect) -> DialectState<'c> {
-        DialectState { codes: Some(codes), is_settled: false, ..DialectState::in_dialect(dialect) }
+    pub fn from_path(codes: &'c PacketTables, dialect: &'c Dialect) -> DialectState<'c> {
+        DialectState { codes: Some(codes), is_settled: false, ..DialectState::fixed(dialect) }
     }
 
     /// Uses this dialect, whatever the path.
-    pub fn in_dialect(dialect: &'c Dialect) -> DialectState<'c> {
+    pub fn fixed(dialect: &'c Dialect) -> DialectState<'c> {
         DialectState {
             codes: None,
             dialect,
             json: None,
-            is_ours: false,
+            is_own_server: false,
             is_foreign: false,
             is_settled: true,
             is_brief: false,
@@ -63,7 +63,7 @@ impl<'c> DialectState<'c> {
 
     /// Records that the server is ours, whatever the path.
     pub fn set_own_server(&mut self) {
-        self.is_ours = true;
+        self.is_own_server = true;
     }
 
     /// The dialect, as far as it is known.
@@ -111,7 +111,7 @@ impl<'c> DialectState<'c> {
 
     /// Whether the path is unique to our server, so that its limits are known.
     pub fn is_ours(&self) -> bool {
-        self.is_ours
+        self.is_own_server
     }
 
     /// Whether the connection is not one of tickwire.
@@ -122,19 +122,19 @@ impl<'c> DialectState<'c> {
     /// Whether a path may be one of tickwire: it is an endpoint, or the user has named the dialect.
     pub fn may_serve(&self, path: &str) -> bool {
         let asked = |codes| routes::find_by_room_tables(codes, path, None, None);
-        self.is_ours || self.codes.is_none_or(|codes| !matches!(asked(codes), Err(RouteError::Path)))
+        self.is_own_server || self.codes.is_none_or(|codes| !matches!(asked(codes), Err(RouteError::Path)))
     }
 
     /// Applies the subprotocol on which both ends agreed.
     pub fn agree(&mut self, subprotocol: &str) {
         if self.codes.is_some() {
             self.is_foreign = !KNOWN.contains(&subprotocol);
-            self.is_ours &= !self.is_foreign;
+            self.is_own_server &= !self.is_foreign;
         }
     }
 
     /// Applies the target of a request.
-    pub fn ask(&mut self, asked: &Asked) {
+    pub fn apply_request(&mut self, asked: &Asked) {
         let (dialect, format) = (asked.dialect.as_deref(), asked.format.as_deref());
         self.is_foreign = !self.may_serve(&asked.path);
         let spoken = self.codes.map(|codes| routes::find_by_room_tables(codes, &asked.path, dialect, format));
@@ -143,8 +143,8 @@ impl<'c> DialectState<'c> {
         self.json = (format == Some("json")).then_some(true);
         if let Some(Ok((dialect, json))) = spoken {
             (self.dialect, self.is_settled, self.guess) = (dialect, true, None);
-            self.is_ours = asked.path != "/";
-            self.json = self.json.or(self.is_ours.then_some(json));
+            self.is_own_server = asked.path != "/";
+            self.json = self.json.or(self.is_own_server.then_some(json));
         }
     }
 
@@ -160,7 +160,7 @@ impl<'c> DialectState<'c> {
         if let Some(guess) = self.guess.as_mut().filter(|_| !self.is_foreign) {
             guess.add_evidence(from, opcode, payload);
             self.dialect = guess.best().unwrap_or(self.dialect);
-            otherwise = guess.otherwise(from, opcode, payload);
+            otherwise = guess.differing_candidates(from, opcode, payload);
         }
         let speaker = SenderFormat {
             from,

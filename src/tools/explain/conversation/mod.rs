@@ -27,10 +27,10 @@ use std::mem;
 use self::dialect_state::DialectState;
 use self::direction::{DirectionStage, DirectionState};
 use self::resync::Resync;
-use self::unfinished_message::{UnfinishedMessage, continue_message, fragment};
+use self::unfinished_message::{UnfinishedMessage, continue_message, explain_fragment};
 use self::upgrade_request::Asked;
 use super::dialect_guess::DialectGuess;
-use super::explanation::{Content, ExplainedFrame, Explanation, Problem, REST, ReassembledMessage};
+use super::explanation::{Content, ExplainedFrame, Explanation, Problem, ReassembledMessage, UNREAD_FIELD};
 use super::parse::frame_header::{self, Extensions};
 use super::parse::payload::ExplainedPayload;
 use super::parse::{http_head, packet};
@@ -59,13 +59,13 @@ pub struct Conversation<'c> {
 impl<'c> Conversation<'c> {
     /// A conversation whose dialect comes from the request's path; without a request it is `dialect`.
     pub fn new(codes: &'c PacketTables, dialect: &'c Dialect) -> Conversation<'c> {
-        Conversation { spoken: DialectState::by_path(codes, dialect), ..Conversation::in_dialect(dialect) }
+        Conversation { spoken: DialectState::from_path(codes, dialect), ..Conversation::in_dialect(dialect) }
     }
 
     /// A conversation in this dialect, whatever its path says.
     pub fn in_dialect(dialect: &'c Dialect) -> Conversation<'c> {
         let (client, server) = (DirectionState::default(), DirectionState::default());
-        let (spoken, extensions) = (DialectState::in_dialect(dialect), Extensions::None);
+        let (spoken, extensions) = (DialectState::fixed(dialect), Extensions::None);
         Conversation { spoken, asked: None, extensions, client, server, is_our_client: false }
     }
 
@@ -205,7 +205,7 @@ impl<'c> Conversation<'c> {
 
     /// Discards the unfinished item and message, because bytes of the side are missing, and seeks a
     /// frame in the next bytes. Bytes after a broken rule still remain unread.
-    pub fn skip(&mut self, from: Side) -> Vec<Explanation<'c>> {
+    pub fn skip_gap(&mut self, from: Side) -> Vec<Explanation<'c>> {
         let before = self.half(from).stage;
         let given_up = self.finish(from);
         let half = self.half(from);
@@ -276,7 +276,7 @@ impl<'c> Conversation<'c> {
             }
         }
         let (limits, extensions) = (self.limits(from), self.extensions);
-        if self.half(from).stage == DirectionStage::Begin && http_head::may_begin(input, from) {
+        if self.half(from).stage == DirectionStage::Begin && http_head::may_become_head(input, from) {
             return http_head::size(input, from, &self.spoken);
         }
         let half = self.half(from);
@@ -288,7 +288,9 @@ impl<'c> Conversation<'c> {
                 match frame_header::decode(input, from, extensions) {
                     Err(_) => Some(input.len()),
                     Ok(None) => None,
-                    Ok(Some((header, ..))) if half.open.admit(header, limits).is_err() => Some(input.len()),
+                    Ok(Some((header, ..))) if half.open.check_next_frame(header, limits).is_err() => {
+                        Some(input.len())
+                    }
                     Ok(Some((header, size, _))) => {
                         let whole = usize::try_from(header.length).ok()?.checked_add(size)?;
                         (whole <= input.len()).then_some(whole)
@@ -318,7 +320,7 @@ impl<'c> Conversation<'c> {
                 }
                 Some(at)
             }
-            None if input.len() > limits::RESYNC_SEARCH_BYTES => Some(half.search.give_up(input.len())),
+            None if input.len() > limits::RESYNC_SEARCH_BYTES => Some(half.search.discard(input.len())),
             None => None,
         }
     }
@@ -326,15 +328,15 @@ impl<'c> Conversation<'c> {
     /// The head or the frame that begins at byte `start`, possibly incomplete.
     fn item(&mut self, bytes: &[u8], start: usize, from: Side) -> ExplainedFrame<'c> {
         match self.half(from).stage {
-            DirectionStage::Begin if http_head::may_begin(&bytes[start..], from) => {
+            DirectionStage::Begin if http_head::may_become_head(&bytes[start..], from) => {
                 self.head(bytes, start, from)
             }
             stage @ (DirectionStage::Body
             | DirectionStage::Closed
             | DirectionStage::Over
             | DirectionStage::Seek) => {
-                let rest = Node::of_bytes(packet::NOT_READ, start, &bytes[start..], "not read");
-                let tree = Node::parent(REST, start * BYTE, vec![rest]);
+                let rest = Node::of_bytes(packet::UNREAD, start, &bytes[start..], "not read");
+                let tree = Node::parent(UNREAD_FIELD, start * BYTE, vec![rest]);
                 let why = if stage == DirectionStage::Closed { "after the close" } else { "" };
                 ExplainedFrame::new(start..bytes.len(), tree.valued(why))
             }
@@ -352,7 +354,7 @@ impl<'c> Conversation<'c> {
             granted.subprotocol.iter().for_each(|name| self.spoken.agree(name));
         }
         if let Some(asked) = head.asked {
-            self.spoken.ask(&asked);
+            self.spoken.apply_request(&asked);
             self.asked = Some(asked);
         }
         let half = self.half(from);
@@ -368,14 +370,14 @@ impl<'c> Conversation<'c> {
             Ok(None) => return unread(bytes, start, layout, Problem::Incomplete { missing: None }),
             Err(violation) => {
                 self.half(from).stage = DirectionStage::Over;
-                let culprit = frame_header::culprit(violation, bytes, start, &layout);
+                let culprit = frame_header::blamed_range(violation, bytes, start, &layout);
                 return unread(bytes, start, layout, Problem::violation(violation, culprit));
             }
         };
         let limits = self.limits(from);
-        if let Err(violation) = self.half(from).open.admit(header, limits) {
+        if let Err(violation) = self.half(from).open.check_next_frame(header, limits) {
             self.half(from).stage = DirectionStage::Over;
-            let culprit = frame_header::culprit(violation, bytes, start, &layout);
+            let culprit = frame_header::blamed_range(violation, bytes, start, &layout);
             let frame = unread(bytes, start, layout, Problem::violation(violation, culprit));
             return ExplainedFrame { header: Some(header), ..frame };
         }
@@ -397,7 +399,7 @@ impl<'c> Conversation<'c> {
         // A broken packet rule closes the connection too, but the frame boundaries stay intact: the
         // later frames can be read.
         let is_of_packets = matches!(inside.content, Content::Packet(..));
-        if !is_of_packets && inside.problem.as_ref().is_some_and(Problem::closes) {
+        if !is_of_packets && inside.problem.as_ref().is_some_and(Problem::closes_connection) {
             self.half(from).stage = DirectionStage::Over;
         } else if missing == 0 && header.opcode == Opcode::Close {
             self.half(from).stage = DirectionStage::Closed;
@@ -414,7 +416,7 @@ impl<'c> Conversation<'c> {
             content: inside.content,
             whole,
             problem: inside.problem,
-            otherwise: inside.otherwise,
+            alternatives: inside.otherwise,
             ..ExplainedFrame::new(start..begin + come, tree)
         }
     }
@@ -437,7 +439,7 @@ impl<'c> Conversation<'c> {
             ) => Some(text.clone()),
             _ => None,
         };
-        let judged = text.map(|mut text| fragment(payload, begin, Opcode::Text, &mut text));
+        let judged = text.map(|mut text| explain_fragment(payload, begin, Opcode::Text, &mut text));
         let incomplete = Problem::Incomplete { missing: Some(missing) };
         judged
             .filter(|inside| inside.problem.is_some())
@@ -468,7 +470,7 @@ impl<'c> Conversation<'c> {
             (opcode, false) => {
                 let mut text = Utf8Validator::default();
                 let shown_as = if is_compressed { Opcode::Binary } else { opcode };
-                let inside = fragment(payload, begin, shown_as, &mut text);
+                let inside = explain_fragment(payload, begin, shown_as, &mut text);
                 *open = UnfinishedMessage::Started {
                     opcode,
                     payload: payload.to_vec(),
@@ -491,7 +493,7 @@ fn unread<'c>(
 ) -> ExplainedFrame<'c> {
     let mut fields = layout.fields;
     if layout.end < bytes.len() {
-        fields.push(Node::of_bytes(packet::NOT_READ, layout.end, &bytes[layout.end..], "not read"));
+        fields.push(Node::of_bytes(packet::UNREAD, layout.end, &bytes[layout.end..], "not read"));
     }
     let tree = Node::parent("frame", start * BYTE, fields);
     ExplainedFrame {

@@ -60,7 +60,7 @@ impl Resync {
         }
         let mut look = SearchPass {
             from,
-            tongues,
+            formats: tongues,
             left: input.len().saturating_mul(limits::RESYNC_DECODE_FACTOR),
             is_budget_spent: false,
         };
@@ -85,7 +85,7 @@ impl Resync {
     /// Discards waiting bytes before `length`, because there are too many, and returns how many:
     /// those at which no frame begins; but half of all if there are none, or if the bound of the
     /// search left out places that would be examined again and again.
-    pub fn give_up(&mut self, length: usize) -> usize {
+    pub fn discard(&mut self, length: usize) -> usize {
         let size = if self.is_budget_spent || self.from == 0 { length / 2 } else { self.from };
         self.from = self.from.saturating_sub(size);
         self.looked_at = self.looked_at.saturating_sub(size);
@@ -127,7 +127,7 @@ fn unfinished_front(input: &[u8], from: Side) -> Option<usize> {
 /// One look: its target, and its remaining decoding budget.
 struct SearchPass<'t, 'c> {
     from: Side,
-    tongues: CandidateFormats<'t, 'c>,
+    formats: CandidateFormats<'t, 'c>,
     /// Bytes.
     left: usize,
     is_budget_spent: bool,
@@ -188,7 +188,7 @@ impl SearchPass<'_, '_> {
 
     /// Whether a payload of that length may still be decoded in every dialect.
     fn may_decode(&mut self, length: usize) -> bool {
-        let cost = length * self.tongues.0.len();
+        let cost = length * self.formats.0.len();
         self.is_budget_spent |= cost > self.left;
         self.left = self.left.saturating_sub(cost);
         !self.is_budget_spent
@@ -196,7 +196,7 @@ impl SearchPass<'_, '_> {
 
     /// Whether a whole message makes sense in one of the dialects.
     fn verdict(&self, opcode: Opcode, message: &[u8]) -> Plausibility {
-        let (dialects, json) = self.tongues;
+        let (dialects, json) = self.formats;
         let makes_sense = |dialect: &&Dialect| {
             let direction =
                 SenderFormat { from: self.from, dialect, json, is_brief: true, is_foreign: false }

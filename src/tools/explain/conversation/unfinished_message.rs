@@ -35,7 +35,7 @@ impl UnfinishedMessage {
 
     /// Whether a frame may follow: RFC 6455 section 5.4, and the limits of the receiving end, if
     /// known.
-    pub(crate) fn admit(&self, header: Header, limits: Option<Limits>) -> Result<(), Violation> {
+    pub(crate) fn check_next_frame(&self, header: Header, limits: Option<Limits>) -> Result<(), Violation> {
         let (fragments, bytes) = match (header.opcode, self) {
             (Opcode::Continuation, UnfinishedMessage::None) => {
                 return Err(Violation::ContinuationWithoutStart);
@@ -75,7 +75,7 @@ pub(crate) fn continue_message<'c>(
     let (opcode, is_compressed, before) = (*opcode, *is_compressed, joined.len());
     joined.extend_from_slice(payload);
     *frames += 1;
-    let inside = fragment(payload, begin, if is_compressed { Opcode::Binary } else { opcode }, text);
+    let inside = explain_fragment(payload, begin, if is_compressed { Opcode::Binary } else { opcode }, text);
     if !fin || inside.problem.is_some() {
         return (inside, None);
     }
@@ -94,7 +94,7 @@ pub(crate) fn continue_message<'c>(
 
 /// A single fragment. A text that can no longer be UTF-8 is rejected at the first bytes that show
 /// it.
-pub(crate) fn fragment<'c>(
+pub(crate) fn explain_fragment<'c>(
     payload: &[u8],
     begin: usize,
     opcode: Opcode,

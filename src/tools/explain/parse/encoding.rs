@@ -97,7 +97,7 @@ pub fn content(value: &Value) -> Option<&[u8]> {
 
 /// The number of bytes before the content of a value in this encoding: its first byte and its
 /// length field. 0 if a single byte is both, and for encodings other than MessagePack.
-pub fn head_bytes(name: &str) -> usize {
+pub fn header_length(name: &str) -> usize {
     match name {
         "fixstr" | "uint 8" | "uint 16" | "uint 32" | "uint 64" => 1,
         "int 8" | "int 16" | "int 32" | "int 64" | "float 32" | "float 64" => 1,

@@ -177,7 +177,7 @@ fn second_byte(byte: u8, at: usize, from: Side) -> [Node; 2] {
 }
 
 /// The bits of the field that breaks a rule of the header.
-pub fn culprit(violation: Violation, bytes: &[u8], start: usize, layout: &HeaderLayout) -> Range<usize> {
+pub fn blamed_range(violation: Violation, bytes: &[u8], start: usize, layout: &HeaderLayout) -> Range<usize> {
     let place =
         |name| layout.fields.iter().find(|node: &&Node| node.name == name).map(|node| node.bits.clone());
     let found = match violation {

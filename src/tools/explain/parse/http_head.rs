@@ -7,7 +7,7 @@
 use std::ops::Range;
 
 use super::frame_header::Extensions;
-use super::packet::SIGN;
+use super::packet::PUNCTUATION;
 use crate::limits;
 use crate::tools::explain::conversation::dialect_state::DialectState;
 use crate::tools::explain::conversation::upgrade_request::{Asked, KNOWN};
@@ -54,7 +54,7 @@ pub fn is_of_upgrade(bytes: &[u8]) -> bool {
 /// Whether a side's first bytes are a head, as far as they go. A client may use any method, which
 /// is upper-case letters up to a blank. No frame begins like that: in an upper-case letter a
 /// reserved bit is set.
-pub fn begins(bytes: &[u8], from: Side) -> bool {
+pub fn is_head(bytes: &[u8], from: Side) -> bool {
     let letters = letters(bytes);
     is_of_upgrade(bytes) || from == Side::Client && letters > 0 && bytes.get(letters) == Some(&b' ')
 }
@@ -71,10 +71,10 @@ pub fn side(head: &[u8]) -> Side {
 }
 
 /// Whether the bytes are a head, or could become one with more bytes.
-pub fn may_begin(bytes: &[u8], from: Side) -> bool {
+pub fn may_become_head(bytes: &[u8], from: Side) -> bool {
     let is_method = || from == Side::Client && letters(bytes) == bytes.len();
     let is_front = || REQUEST.starts_with(bytes) || RESPONSE.starts_with(bytes) || is_method();
-    begins(bytes, from) || !bytes.is_empty() && is_front()
+    is_head(bytes, from) || !bytes.is_empty() && is_front()
 }
 
 /// The size of the head, once it is complete or has broken a rule.
@@ -179,7 +179,7 @@ pub fn explain<'a>(
     let name = if from == Side::Client { "request" } else { "response" };
     let tree = Node::parent(name, start * BYTE, lines(&input[..whole], start, &judged.meanings));
     let problem = match judged.violation {
-        Some(violation) => Some(Problem::violation(violation, culprit(violation, &tree))),
+        Some(violation) => Some(Problem::violation(violation, blamed_range(violation, &tree))),
         None if is_whole => None,
         None => Some(Problem::Incomplete { missing: None }),
     };
@@ -341,7 +341,7 @@ fn lines(head: &[u8], start: usize, meanings: &[(&str, String)]) -> Vec<Node> {
         let size = end.map_or(rest.len(), |end| end + LINE_END.len());
         let line = HeadLine { bytes: &rest[..size], start: start + at };
         parts.push(match (at, end) {
-            (_, Some(0)) => line.leaf(SIGN, 0..size),
+            (_, Some(0)) => line.leaf(PUNCTUATION, 0..size),
             (0, _) => line.first(),
             _ => line.header(meanings),
         });
@@ -363,7 +363,8 @@ impl HeadLine<'_> {
         let at = self.start + place.start;
         match std::str::from_utf8(bytes) {
             Ok(text) => {
-                let shown = if name == SIGN { format!("{text:?}") } else { text.escape_debug().to_string() };
+                let shown =
+                    if name == PUNCTUATION { format!("{text:?}") } else { text.escape_debug().to_string() };
                 Node::leaf(name, bits(at..at + bytes.len()), shown).raw(text)
             }
             Err(_) => Node::of_bytes(name, at, bytes, plural::count_noun(bytes.len(), "byte")),
@@ -390,7 +391,7 @@ impl HeadLine<'_> {
             let to = blank.filter(|_| index < 2).map_or(end, |blank| at + blank);
             parts.push(self.leaf(name, at..to));
             at = (to + 1).min(end);
-            parts.push(self.leaf(SIGN, to..at));
+            parts.push(self.leaf(PUNCTUATION, to..at));
         }
         self.finish("start_line", parts)
     }
@@ -407,9 +408,9 @@ impl HeadLine<'_> {
         let after = self.bytes[before..end].iter().rev().take_while(|byte| is_blank(byte)).count();
         let parts = vec![
             self.leaf("name", 0..colon),
-            self.leaf(SIGN, colon..before),
+            self.leaf(PUNCTUATION, colon..before),
             self.leaf("value", before..end - after),
-            self.leaf(SIGN, end - after..end),
+            self.leaf(PUNCTUATION, end - after..end),
         ];
         let name = String::from_utf8_lossy(&self.bytes[..colon]).to_ascii_lowercase();
         let meaning = meanings.iter().find(|(known, _)| *known == name).map(|(_, meaning)| meaning.clone());
@@ -418,14 +419,14 @@ impl HeadLine<'_> {
 
     /// The line's node, with the line end as a leaf.
     fn finish(&self, name: &str, mut parts: Vec<Node>) -> Node {
-        parts.push(self.leaf(SIGN, self.length()..self.bytes.len()));
+        parts.push(self.leaf(PUNCTUATION, self.length()..self.bytes.len()));
         parts.retain(|part| !part.bits.is_empty());
         Node::parent(name, self.start * BYTE, parts)
     }
 }
 
 /// The part of a head that breaks a rule; the whole head if something is missing.
-fn culprit(violation: Violation, head: &Node) -> Range<usize> {
+fn blamed_range(violation: Violation, head: &Node) -> Range<usize> {
     let name = match violation {
         Violation::MethodNotGet => "method",
         Violation::StatusNot101 => "status",

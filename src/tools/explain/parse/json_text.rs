@@ -5,7 +5,7 @@
 //! the punctuation between them. If the walk cannot continue, the rest is one leaf, so the leaves
 //! always tile the text.
 
-use super::packet::{ARGUMENTS, HEAD, KEY, NOT_READ, SIGN};
+use super::packet::{ARGUMENTS, HEAD, KEY, PUNCTUATION, UNREAD};
 use super::units;
 use crate::packet::grammar::{Argument, Shape};
 use crate::packet::{Direction, Row, Value, json};
@@ -27,7 +27,7 @@ pub fn explain(text: &str, start: usize, row: Option<&Row>) -> Vec<Node> {
     walk.gap(&mut parts);
     let rest = &text[walk.at..];
     if !rest.is_empty() {
-        parts.push(Node::of_bytes(NOT_READ, start + walk.at, rest.as_bytes(), "not read"));
+        parts.push(Node::of_bytes(UNREAD, start + walk.at, rest.as_bytes(), "not read"));
     }
     parts.retain(|part| !part.bits.is_empty());
     parts
@@ -114,7 +114,7 @@ impl<'a> TextWalker<'a> {
         let rest = &self.text[self.at..];
         let size = rest.find(is_value).unwrap_or(rest.len());
         if size > 0 {
-            into.push(self.take(SIGN, size).0);
+            into.push(self.take(PUNCTUATION, size).0);
         }
     }
 
@@ -156,7 +156,7 @@ impl<'a> TextWalker<'a> {
             match self.next() {
                 None => break,
                 Some(sign) if sign == end => {
-                    children.push(self.take(SIGN, 1).0);
+                    children.push(self.take(PUNCTUATION, 1).0);
                     break;
                 }
                 Some(_) => each(self, index, &mut children),
@@ -179,14 +179,14 @@ impl<'a> TextWalker<'a> {
                 children.push(Node::parent(group, value.bits.start, vec![value]));
                 return;
             }
-            let between = children.pop().filter(|last| last.name == SIGN);
+            let between = children.pop().filter(|last| last.name == PUNCTUATION);
             if let Some(group) = children.last_mut() {
                 group.bits.end = value.bits.end;
                 group.children.extend(between);
                 group.children.push(value);
             }
         });
-        let count = node.children.iter().filter(|child| child.name != SIGN).count().saturating_sub(1);
+        let count = node.children.iter().filter(|child| child.name != PUNCTUATION).count().saturating_sub(1);
         if let Some(head) = node.children.first_mut() {
             head.value = format!("array: {} of {}", plural::count_noun(count, "group"), members.len());
         }

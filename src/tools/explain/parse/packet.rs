@@ -9,7 +9,7 @@ use super::units;
 use crate::packet::grammar::{Argument, Shape, Type};
 use crate::packet::msgpack::{self, ValueKind};
 use crate::packet::{Dialect, Direction, PacketError, Row};
-use crate::tools::explain::explanation::{PAYLOAD, Problem};
+use crate::tools::explain::explanation::{PAYLOAD_FIELD, Problem};
 use crate::tools::explain::tree::{BYTE, Node};
 use crate::util::plural;
 use crate::ws::CloseCode;
@@ -21,9 +21,9 @@ pub const HEAD: &str = "head";
 /// Name of the leaf that is the key of the value after it.
 pub const KEY: &str = "key";
 /// Name of a leaf of punctuation: commas and brackets of JSON, line ends of HTTP.
-pub const SIGN: &str = "sign";
+pub const PUNCTUATION: &str = "sign";
 /// Name of the leaf of unread bytes.
-pub const NOT_READ: &str = "not_read";
+pub const UNREAD: &str = "not_read";
 
 /// An explained payload.
 #[derive(Debug)]
@@ -62,10 +62,10 @@ pub fn explain<'a>(
     let mut parts = vec![walk.envelope(row)];
     parts.retain(|part| !part.bits.is_empty());
     if walk.at < payload.len() {
-        parts.push(Node::of_bytes(NOT_READ, start + walk.at, &payload[walk.at..], "not read"));
+        parts.push(Node::of_bytes(UNREAD, start + walk.at, &payload[walk.at..], "not read"));
     }
     let words = plural::count_noun(payload.len(), "byte") + " of MessagePack";
-    let node = Node::parent(PAYLOAD, start * BYTE, parts).valued(words);
+    let node = Node::parent(PAYLOAD_FIELD, start * BYTE, parts).valued(words);
     let problem = problem.map(|error| problem_of(error, &node, start, payload.len()));
     ExplainedPacket { node, row, line, problem }
 }
@@ -75,7 +75,7 @@ pub fn explain_value(payload: &[u8], start: usize) -> Node {
     let mut walk = PayloadWalker { payload, start, at: 0, stop: payload.len() };
     let value = walk.value("value", None);
     let words = plural::count_noun(payload.len(), "byte") + " of MessagePack";
-    Node::parent(PAYLOAD, start * BYTE, vec![value]).valued(words)
+    Node::parent(PAYLOAD_FIELD, start * BYTE, vec![value]).valued(words)
 }
 
 /// Converts a packet's error to a problem with a place in `node`, the payload that begins at byte
@@ -101,7 +101,13 @@ pub fn problem_of(error: &PacketError, node: &Node, start: usize, length: usize)
         PacketError::WrongArguments { wrong, .. } => wrong.to_string(),
         unknown => unknown.to_string(),
     };
-    Problem::Violation { rule: error.name(), address: "PROTOCOL.md".to_owned(), sentence, answer, bits }
+    Problem::Violation {
+        rule: error.name(),
+        address: "PROTOCOL.md".to_owned(),
+        description: sentence,
+        answer,
+        bits,
+    }
 }
 
 /// A walk over the payload from the front; `at` and `stop` are offsets in it, `start` is its place

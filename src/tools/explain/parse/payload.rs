@@ -5,7 +5,7 @@
 
 use super::{json_text, packet};
 use crate::packet::{Dialect, Direction, PacketError, Value, json, msgpack, routes};
-use crate::tools::explain::explanation::{Content, PAYLOAD, Problem};
+use crate::tools::explain::explanation::{Content, PAYLOAD_FIELD, Problem};
 use crate::tools::explain::tree::{BYTE, Node, bits};
 use crate::util::plural::count_noun;
 use crate::ws::frame::Opcode;
@@ -58,14 +58,14 @@ impl<'a> ExplainedPayload<'a> {
 
     /// Bytes that mean nothing here.
     pub fn bytes(payload: &[u8], begin: usize) -> ExplainedPayload<'a> {
-        let node = Node::of_bytes(PAYLOAD, begin, payload, count_noun(payload.len(), "byte"));
+        let node = Node::of_bytes(PAYLOAD_FIELD, begin, payload, count_noun(payload.len(), "byte"));
         ExplainedPayload::new(node, Content::Bytes, None)
     }
 
     /// A message that an extension has changed.
     pub fn compressed(payload: &[u8], begin: usize) -> ExplainedPayload<'a> {
         let words = format!("{}, compressed", count_noun(payload.len(), "byte"));
-        ExplainedPayload::new(Node::of_bytes(PAYLOAD, begin, payload, words), Content::Compressed, None)
+        ExplainedPayload::new(Node::of_bytes(PAYLOAD_FIELD, begin, payload, words), Content::Compressed, None)
     }
 
     /// The same with a problem.
@@ -76,7 +76,7 @@ impl<'a> ExplainedPayload<'a> {
 
     /// A text that is not a packet, as far as known.
     pub fn text(text: &str, begin: usize) -> ExplainedPayload<'a> {
-        let node = Node::leaf(PAYLOAD, bits(begin..begin + text.len()), format!("{text:?}")).raw(text);
+        let node = Node::leaf(PAYLOAD_FIELD, bits(begin..begin + text.len()), format!("{text:?}")).raw(text);
         let node = node.encoded(UTF_8);
         ExplainedPayload::new(node, Content::Text(text.to_owned()), None)
     }
@@ -139,7 +139,7 @@ fn explain_briefly<'a>(
     decoded: Result<&'a crate::packet::Row, PacketError>,
 ) -> ExplainedPayload<'a> {
     let ExplainedPayload { node, .. } = ExplainedPayload::bytes(payload, begin);
-    let row = decoded.as_ref().map_or_else(|error| named(speaker, error), |row| Some(*row));
+    let row = decoded.as_ref().map_or_else(|error| row_of_error(speaker, error), |row| Some(*row));
     let problem = decoded.err().map(|error| packet::problem_of(&error, &node, begin, payload.len()));
     ExplainedPayload::new(node, Content::Packet(row, None), problem)
 }
@@ -149,7 +149,8 @@ fn wrong_frame_type(inside: ExplainedPayload<'_>) -> ExplainedPayload<'_> {
     let (rule, sentence, code) = routes::WRONG_FRAME_TYPE;
     let (address, sentence, answer) =
         ("PROTOCOL.md".to_owned(), sentence.to_owned(), format!("close {code}"));
-    let problem = Problem::Violation { rule, address, sentence, answer, bits: inside.node.bits.clone() };
+    let problem =
+        Problem::Violation { rule, address, description: sentence, answer, bits: inside.node.bits.clone() };
     ExplainedPayload { content: Content::Packet(None, None), ..inside.with(Some(problem)) }
 }
 
@@ -185,13 +186,13 @@ fn explain_text<'a>(payload: &[u8], begin: usize, speaker: SenderFormat<'a>) -> 
     }
     let (row, line, error) = match decoded {
         Ok(decoded) => (Some(decoded.row), Some(decoded.to_string()), None),
-        Err(error @ PacketError::WrongArguments { .. }) => (named(speaker, &error), None, Some(error)),
+        Err(error @ PacketError::WrongArguments { .. }) => (row_of_error(speaker, &error), None, Some(error)),
         Err(error) if speaker.json == Some(true) => (None, None, Some(error)),
         Err(_) => return inside,
     };
     let node = match &error {
         Some(PacketError::Malformed(_)) => inside.node,
-        _ => Node::parent(PAYLOAD, begin * BYTE, json_text::explain(text, begin, row)).encoded(UTF_8),
+        _ => Node::parent(PAYLOAD_FIELD, begin * BYTE, json_text::explain(text, begin, row)).encoded(UTF_8),
     };
     let node = node.valued(format!("{text:?}"));
     let problem = error.map(|error| packet::problem_of(&error, &node, begin, payload.len()));
@@ -199,7 +200,7 @@ fn explain_text<'a>(payload: &[u8], begin: usize, speaker: SenderFormat<'a>) -> 
 }
 
 /// The row of the packet whose arguments are wrong.
-fn named<'a>(speaker: SenderFormat<'a>, error: &PacketError) -> Option<&'a crate::packet::Row> {
+fn row_of_error<'a>(speaker: SenderFormat<'a>, error: &PacketError) -> Option<&'a crate::packet::Row> {
     let PacketError::WrongArguments { packet, .. } = error else { return None };
     speaker.dialect.row(speaker.direction(), packet)
 }
@@ -221,7 +222,7 @@ fn explain_close<'a>(payload: &[u8], begin: usize) -> ExplainedPayload<'a> {
                 let node = Node::leaf("reason", bits(begin + CODE..end), format!("{:?}", close.reason));
                 parts.push(node.raw(close.reason));
             }
-            let node = Node::parent(PAYLOAD, begin * BYTE, parts).valued("why the connection ends");
+            let node = Node::parent(PAYLOAD_FIELD, begin * BYTE, parts).valued("why the connection ends");
             ExplainedPayload::new(node, Content::Close(line), None)
         }
         Err(violation) => {

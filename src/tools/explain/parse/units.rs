@@ -10,7 +10,7 @@ use crate::util::plural::count_noun;
 /// The value as text; the type gives its unit. A flag prints as 1 or 0 and a bool as true or false,
 /// regardless of the form on the wire.
 pub fn print(value: &Value, shape: Option<&Shape>) -> String {
-    match (shape, truth(value)) {
+    match (shape, as_bool(value)) {
         (Some(Shape::Flag), Some(truth)) => return u8::from(truth).to_string(),
         (Some(Shape::Bool), Some(truth)) => return truth.to_string(),
         _ => {}
@@ -33,7 +33,7 @@ pub fn print(value: &Value, shape: Option<&Shape>) -> String {
 }
 
 /// The truth value of a boolean or of the number 1 or 0.
-fn truth(value: &Value) -> Option<bool> {
+fn as_bool(value: &Value) -> Option<bool> {
     match (value, value.as_f64()) {
         (Value::Boolean(truth), _) => Some(*truth),
         (_, Some(number)) if number == 0.0 || number == 1.0 => Some(number == 1.0),

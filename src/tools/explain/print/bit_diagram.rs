@@ -6,7 +6,7 @@
 use std::ops::Range;
 
 use crate::tools::explain::color::{ColorMode, ColorRole};
-use crate::tools::explain::explanation::{ExplainedFrame, PAYLOAD, Problem};
+use crate::tools::explain::explanation::{ExplainedFrame, PAYLOAD_FIELD, Problem};
 use crate::tools::explain::hex;
 use crate::tools::explain::parse::frame_header::field;
 use crate::tools::explain::parse::packet;
@@ -61,7 +61,7 @@ impl DiagramBox {
 }
 
 /// Draws the frame. `input` contains the frame.
-pub fn draw(frame: &ExplainedFrame<'_>, input: &[u8], paint: ColorMode) -> Vec<String> {
+pub fn draw_frame(frame: &ExplainedFrame<'_>, input: &[u8], paint: ColorMode) -> Vec<String> {
     let bytes = &input[frame.place.clone()];
     let (cells, left_out) = cells(frame, bytes);
     let mut lines: Vec<String> = RULER.iter().map(|line| (*line).to_owned()).collect();
@@ -71,9 +71,9 @@ pub fn draw(frame: &ExplainedFrame<'_>, input: &[u8], paint: ColorMode) -> Vec<S
         lines.push(border(&above, &here));
         lines.extend(content(&here, bytes, paint));
         above = here;
-        if let Some(mark) = mark(frame, row) {
+        if let Some(mark) = underline(frame, row) {
             lines.push(border(&above, &[]));
-            lines.push(paint.ink(ColorRole::Error, &mark));
+            lines.push(paint.color(ColorRole::Error, &mark));
             above = Vec::new();
         }
     }
@@ -96,7 +96,7 @@ fn cells(frame: &ExplainedFrame<'_>, bytes: &[u8]) -> (Vec<DiagramBox>, usize) {
     for field in &frame.tree.children {
         let begin = field.bits.start - origin;
         let mut end = field.bits.end - origin;
-        if field.name == PAYLOAD || field.name == packet::NOT_READ {
+        if field.name == PAYLOAD_FIELD || field.name == packet::UNREAD {
             end = end.min((begin.div_ceil(ROW) + PAYLOAD_ROWS) * ROW);
         }
         drawn = end;
@@ -113,7 +113,7 @@ fn cells(frame: &ExplainedFrame<'_>, bytes: &[u8]) -> (Vec<DiagramBox>, usize) {
 fn cell(node: &Node, bits: Range<usize>, goes_on: bool, bytes: &[u8]) -> DiagramBox {
     let shown = &bytes[bits.start / BYTE..bits.end.div_ceil(BYTE)];
     let hexadecimal = || hex::print(shown);
-    let ink = ink(node);
+    let ink = color_role(node);
     let (label, value) = match node.name.as_str() {
         field::FIN | field::RSV1 | field::RSV2 | field::RSV3 | field::MASK => {
             (node.name.to_uppercase(), String::new())
@@ -123,7 +123,7 @@ fn cell(node: &Node, bits: Range<usize>, goes_on: bool, bytes: &[u8]) -> Diagram
         field::EXTENDED if !goes_on => ("extended payload length".to_owned(), node.value.clone()),
         field::EXTENDED => ("extended payload length".to_owned(), String::new()),
         field::KEY => ("masking key".to_owned(), hexadecimal()),
-        packet::NOT_READ => ("not read".to_owned(), hexadecimal()),
+        packet::UNREAD => ("not read".to_owned(), hexadecimal()),
         _ => ("payload data".to_owned(), hexadecimal()),
     };
     let long = if goes_on { format!("{label} continued") } else { label.clone() };
@@ -134,7 +134,7 @@ fn cell(node: &Node, bits: Range<usize>, goes_on: bool, bytes: &[u8]) -> Diagram
 }
 
 /// The kind of a field of a frame.
-pub fn ink(field: &Node) -> ColorRole {
+pub fn color_role(field: &Node) -> ColorRole {
     match field.name.as_str() {
         field::LENGTH | field::EXTENDED => ColorRole::Length,
         field::KEY => ColorRole::Key,
@@ -184,7 +184,7 @@ fn border(above: &[&DiagramBox], below: &[&DiagramBox]) -> String {
 fn content(cells: &[&DiagramBox], bytes: &[u8], paint: ColorMode) -> Vec<String> {
     let has_letters = cells.iter().any(|cell| cell.width() == 1);
     let framed = |text: &dyn Fn(&DiagramBox) -> String| {
-        let inside: Vec<String> = cells.iter().map(|cell| paint.ink(cell.ink, &text(cell))).collect();
+        let inside: Vec<String> = cells.iter().map(|cell| paint.color(cell.ink, &text(cell))).collect();
         format!("|{}|", inside.join("|"))
     };
     let bit = |at: usize| if bytes[at / BYTE] >> (BYTE - 1 - at % BYTE) & 1 == 1 { "1" } else { "0" };
@@ -196,7 +196,7 @@ fn content(cells: &[&DiagramBox], bytes: &[u8], paint: ColorMode) -> Vec<String>
 }
 
 /// The line that points at the bits that break a rule, under the row in which they begin.
-fn mark(frame: &ExplainedFrame<'_>, row: usize) -> Option<String> {
+fn underline(frame: &ExplainedFrame<'_>, row: usize) -> Option<String> {
     let Some(Problem::Violation { rule, bits, .. }) = &frame.problem else { return None };
     let origin = frame.place.start * BYTE + row * ROW;
     if !(origin..origin + ROW).contains(&bits.start) || bits.is_empty() {

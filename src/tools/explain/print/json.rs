@@ -9,7 +9,9 @@ use serde_json::Value as Json;
 
 use crate::packet::msgpack::typed_text;
 use crate::packet::{Code, Dialect, Value};
-use crate::tools::explain::explanation::{Content, ExplainedFrame, Explanation, PAYLOAD, Problem, REST};
+use crate::tools::explain::explanation::{
+    Content, ExplainedFrame, Explanation, PAYLOAD_FIELD, Problem, UNREAD_FIELD,
+};
 use crate::tools::explain::hex::digits as hex;
 use crate::tools::explain::parse::frame_header::field;
 use crate::tools::explain::tree::Node;
@@ -19,7 +21,7 @@ use crate::ws::Side;
 use crate::ws::frame::Opcode;
 
 /// The text after the frames.
-pub const END: &str = "]}";
+pub const FOOTER: &str = "]}";
 
 /// The whole explanation.
 pub fn print(explanation: &Explanation<'_>) -> String {
@@ -27,7 +29,7 @@ pub fn print(explanation: &Explanation<'_>) -> String {
     for (index, frame) in explanation.frames.iter().enumerate() {
         out += &one(explanation, frame, index);
     }
-    out + END
+    out + FOOTER
 }
 
 /// One frame; its index says whether another precedes it.
@@ -58,7 +60,10 @@ fn print_frame(explanation: &Explanation<'_>, frame: &ExplainedFrame<'_>) -> Str
         let _ = write!(out, r#","{name}":{value}"#);
     };
     let is_head = matches!(frame.content, Content::Head(_));
-    entry("kind", quoted(if is_head || frame.tree.name == REST { &frame.tree.name } else { "frame" }));
+    entry(
+        "kind",
+        quoted(if is_head || frame.tree.name == UNREAD_FIELD { &frame.tree.name } else { "frame" }),
+    );
     entry("line", quoted(&frame.to_string()));
     // As far as the header goes, even if a rule is broken.
     let of_header =
@@ -70,7 +75,7 @@ fn print_frame(explanation: &Explanation<'_>, frame: &ExplainedFrame<'_>) -> Str
     entry("masked", raw(field::MASK).map_or(Json::Null, json).to_string());
     let row = if let Content::Packet(row, _) = frame.content { row } else { None };
     entry("packet", row.map_or("null".to_owned(), |row| quoted(&row.name)));
-    let tree = frame.whole.as_ref().map_or_else(|| frame.tree.find(PAYLOAD), |whole| Some(&whole.tree));
+    let tree = frame.whole.as_ref().map_or_else(|| frame.tree.find(PAYLOAD_FIELD), |whole| Some(&whole.tree));
     let code =
         tree.filter(|_| matches!(frame.content, Content::Packet(..))).and_then(|tree| tree.find("code"));
     let code = match row.and_then(|row| row.code(explanation.dialect.name())) {
@@ -92,7 +97,7 @@ fn print_frame(explanation: &Explanation<'_>, frame: &ExplainedFrame<'_>) -> Str
     }
     out.push_str(r#","tree":"#);
     print_node(&mut out, &frame.tree);
-    out.push_str(&names(",\"otherwise\":", &frame.otherwise));
+    out.push_str(&names(",\"otherwise\":", &frame.alternatives));
     out.push_str(r#","problem":"#);
     out.push_str(
         &frame
@@ -155,7 +160,7 @@ fn print_problem(problem: &Problem, end: usize) -> String {
         )
     };
     match problem {
-        Problem::Violation { rule, address, sentence, answer, bits } => {
+        Problem::Violation { rule, address, description: sentence, answer, bits } => {
             print(rule, address, sentence, answer, bits.start, bits.end)
         }
         Problem::Incomplete { missing } => {

@@ -11,12 +11,12 @@ use super::bit_diagram;
 use crate::packet::Row;
 use crate::tools::explain::color::{ColorMode, ColorRole};
 use crate::tools::explain::explanation::{
-    Content, ExplainedFrame, Explanation, PAYLOAD, Problem, ReassembledMessage,
+    Content, ExplainedFrame, Explanation, PAYLOAD_FIELD, Problem, ReassembledMessage,
 };
 use crate::tools::explain::parse::encoding;
-use crate::tools::explain::parse::packet::{ARGUMENTS, HEAD, KEY, SIGN};
+use crate::tools::explain::parse::packet::{ARGUMENTS, HEAD, KEY, PUNCTUATION};
 use crate::tools::explain::tree::{BYTE, Node};
-use crate::tools::explain::truncate::cut;
+use crate::tools::explain::truncate::truncate;
 use crate::tools::explain::{dialect_guess, hex};
 use crate::util::escape;
 use crate::util::plural::count_noun;
@@ -51,18 +51,19 @@ pub fn one(
 ) -> String {
     let mut out = if index > 0 { "\n".to_owned() } else { String::new() };
     let number = if many > 1 { format!("Frame {}, ", index + 1) } else { String::new() };
-    let _ = writeln!(out, "{number}{}: {}", sent(explanation, frame), frame.line(paint));
+    let _ = writeln!(out, "{number}{}: {}", sender_line(explanation, frame), frame.line(paint));
     if !matches!(frame.content, Content::Head(_)) {
         out.push('\n');
-        bit_diagram::draw(frame, &explanation.bytes, paint).iter().for_each(|line| {
+        bit_diagram::draw_frame(frame, &explanation.bytes, paint).iter().for_each(|line| {
             let _ = writeln!(out, "  {}", line.trim_end());
         });
     }
     unmasking(&mut out, frame, paint);
     fields(&mut out, explanation, frame, paint);
     write_meaning(&mut out, frame, explanation.from);
-    if !frame.otherwise.is_empty() {
-        let (shown, others) = (explanation.dialect.name(), dialect_guess::listed(&frame.otherwise, "or"));
+    if !frame.alternatives.is_empty() {
+        let (shown, others) =
+            (explanation.dialect.name(), dialect_guess::join_names(&frame.alternatives, "or"));
         let _ =
             writeln!(out, "\nThe dialect {shown} is a guess: in {others} this message means something else.");
     }
@@ -70,7 +71,7 @@ pub fn one(
     out
 }
 
-fn sent(explanation: &Explanation<'_>, frame: &ExplainedFrame<'_>) -> String {
+fn sender_line(explanation: &Explanation<'_>, frame: &ExplainedFrame<'_>) -> String {
     let who = match explanation.from {
         Side::Client => "a client",
         Side::Server => "a server",
@@ -92,7 +93,7 @@ fn unmasking(out: &mut String, frame: &ExplainedFrame<'_>, paint: ColorMode) {
     );
     let mut by_hand = |byte: u8, ink: Option<ColorRole>, words: String| {
         let shown = format!("{byte:02x}  {:04b} {:04b}", byte >> 4, byte & 0xf);
-        let shown = ink.map_or(shown.clone(), |ink| paint.ink(ink, &shown));
+        let shown = ink.map_or(shown.clone(), |ink| paint.color(ink, &shown));
         let _ = writeln!(out, "  {shown}  {words}");
     };
     by_hand(plain ^ key[0], None, "first byte of the payload, as sent".to_owned());
@@ -109,9 +110,9 @@ fn unmasking(out: &mut String, frame: &ExplainedFrame<'_>, paint: ColorMode) {
     let letters: Vec<String> =
         shown.iter().map(|&byte| if is_shown(byte) { char::from(byte) } else { '.' }.to_string()).collect();
     let _ = writeln!(out, "\n  masked  {}{more}", hex::print(&masked));
-    let _ = writeln!(out, "  key     {}", paint.ink(ColorRole::Key, &hex::print(&keys)));
-    let _ = writeln!(out, "  plain   {}", paint.ink(ColorRole::Value, &hex::print(shown)));
-    let _ = writeln!(out, "          {}", paint.ink(ColorRole::Value, &letters.join("  ")));
+    let _ = writeln!(out, "  key     {}", paint.color(ColorRole::Key, &hex::print(&keys)));
+    let _ = writeln!(out, "  plain   {}", paint.color(ColorRole::Value, &hex::print(shown)));
+    let _ = writeln!(out, "          {}", paint.color(ColorRole::Value, &letters.join("  ")));
 }
 
 fn is_shown(byte: u8) -> bool {
@@ -167,11 +168,11 @@ impl FieldTable<'_> {
         } else {
             format!("  [{}]", escape::escape_line(&written.encoding))
         };
-        let value = cut(&escape::escape_line(&written.value));
+        let value = truncate(&escape::escape_line(&written.value));
         let line = format!("{:>6}  {shown}{name:<26}{value}{encoding}", node.bits.start / BYTE);
         let _ = writeln!(self.out, "{}", line.trim_end());
         let below = node.children[usize::from(head.is_some())..].iter();
-        below.filter(|child| child.name != SIGN).for_each(|child| self.lines(child, depth + 1));
+        below.filter(|child| child.name != PUNCTUATION).for_each(|child| self.lines(child, depth + 1));
     }
 
     /// The bytes of a leaf in hexadecimal, or its bits in their places; in colours, and as wide as their column.
@@ -181,12 +182,12 @@ impl FieldTable<'_> {
         let ink = match leaf.name.as_str() {
             _ if is_broken => ColorRole::Error,
             HEAD => ColorRole::Head,
-            _ => bit_diagram::ink(leaf),
+            _ => bit_diagram::color_role(leaf),
         };
         // A byte has three columns: two digits and a blank.
-        let head = 3 * encoding::head_bytes(&leaf.encoding);
+        let head = 3 * encoding::header_length(&leaf.encoding);
         let (head, value) = shown.split_at(if is_broken { 0 } else { head });
-        self.paint.ink(ColorRole::Head, head) + &self.paint.ink(ink, value)
+        self.paint.color(ColorRole::Head, head) + &self.paint.color(ink, value)
     }
 
     fn plain(&self, leaf: &Node) -> String {
@@ -230,7 +231,7 @@ fn write_meaning(out: &mut String, frame: &ExplainedFrame<'_>, from: Side) {
             );
         }
         Content::Foreign(line) => {
-            let _ = writeln!(out, "\nNo packet of tickwire: {}", cut(&escape::escape_line(line)));
+            let _ = writeln!(out, "\nNo packet of tickwire: {}", truncate(&escape::escape_line(line)));
         }
         Content::Packet(None, _) => {}
         Content::Packet(Some(row), _) => packet(out, frame, row, from),
@@ -240,7 +241,8 @@ fn write_meaning(out: &mut String, frame: &ExplainedFrame<'_>, from: Side) {
 fn packet(out: &mut String, frame: &ExplainedFrame<'_>, row: &Row, from: Side) {
     let direction = if from == Side::Client { "to the server" } else { "to the client" };
     let _ = writeln!(out, "\nPacket {} {direction}: {}\n", row.name, row.meaning);
-    let payload = frame.whole.as_ref().map_or_else(|| frame.tree.find(PAYLOAD), |whole| Some(&whole.tree));
+    let payload =
+        frame.whole.as_ref().map_or_else(|| frame.tree.find(PAYLOAD_FIELD), |whole| Some(&whole.tree));
     let arguments = payload.and_then(|payload| payload.find(ARGUMENTS));
     let given: &[Node] = arguments.map_or(&[], |node| &node.children);
     let mut left_out = Vec::new();
@@ -271,7 +273,7 @@ fn argument_lines(out: &mut String, node: &Node) {
 
 /// The children that are values: no heads, keys or punctuation.
 fn values(node: &Node) -> impl Iterator<Item = &Node> {
-    node.children.iter().filter(|child| ![HEAD, KEY, SIGN].contains(&child.name.as_str()))
+    node.children.iter().filter(|child| ![HEAD, KEY, PUNCTUATION].contains(&child.name.as_str()))
 }
 
 /// A node in one line.
@@ -312,14 +314,14 @@ fn as_sentence(words: &str) -> String {
 fn problem(out: &mut String, frame: &ExplainedFrame<'_>, paint: ColorMode) {
     match &frame.problem {
         None => {}
-        Some(Problem::Violation { rule, address, sentence, answer, bits }) => {
+        Some(Problem::Violation { rule, address, description: sentence, answer, bits }) => {
             let bit = match bits.start % BYTE {
                 0 if bits.len() % BYTE == 0 => String::new(),
                 bit => format!(", bit {bit}"),
             };
             let kind = if answer.starts_with("close") { "Broken rule" } else { "Not accepted" };
             let line = format!("{kind}, at byte {}{bit}: {rule}", bits.start / BYTE);
-            let _ = writeln!(out, "\n{}\n", paint.ink(ColorRole::Error, &line));
+            let _ = writeln!(out, "\n{}\n", paint.color(ColorRole::Error, &line));
             let _ = writeln!(
                 out,
                 "  {}\n  Defined in {address}. Response: {answer}.",

@@ -48,7 +48,7 @@ pub fn write<'c>(
         index += 1;
     });
     if form == OutputFormat::Json {
-        out(json::END);
+        out(json::FOOTER);
         out("\n");
     }
 }

@@ -20,7 +20,7 @@ use std::ops::Range;
 use std::sync::Arc;
 use std::time::Duration;
 
-use super::decoded_commands::{DecodedCommands, count_issued, count_left, explain};
+use super::decoded_commands::{DecodedCommands, count_issued, count_unmatched, explain};
 use super::recording::{self, Recording};
 use super::replay_client::{self, ReplayContext};
 use super::server_replies::{FilterProgress, ReplyFilter};
@@ -125,7 +125,7 @@ impl StreamingReplay {
             self.talks.resize_with(connection + 1, BufferedConnection::default);
         }
         let talk = &mut self.talks[connection];
-        if from == TcpSide::Server && !sieve.keeps(&mut talk.sifted, bytes) {
+        if from == TcpSide::Server && !sieve.is_needed(&mut talk.sifted, bytes) {
             return Ok(());
         }
         if from == TcpSide::Client {
@@ -181,7 +181,10 @@ impl StreamingReplay {
             let theirs = connections.iter().zip(&rooms).filter(|(_, room)| room.raw() == name.raw());
             let decoded = DecodedCommands::of_room(&hearing, &recording, theirs.map(|(one, _)| one))?;
             let cut_at = (rest > 0).then_some(self.arriving.offset());
-            reports.push((name.to_owned(), Report { cut_at, ..matching_report(recording, decoded)? }));
+            reports.push((
+                name.to_owned(),
+                Report { ends_at_byte: cut_at, ..matching_report(recording, decoded)? },
+            ));
         }
         let ran = ran()?;
         for (name, report) in &mut reports {
@@ -220,7 +223,7 @@ fn matching_report(
         decoded.record_leaves(about, tick);
         report.ticks += 1;
     }
-    count_left(about, &ticks, world.identity().tick_hz, &decoded, &mut report);
+    count_unmatched(about, &ticks, world.identity().tick_hz, &decoded, &mut report);
     if report.is_same() { Ok(report) } else { Err(NeedsFullReplay) }
 }
 
@@ -228,7 +231,7 @@ fn matching_report(
 ///
 /// # Errors
 /// [`NeedsFullReplay`].
-pub fn at_once(
+pub fn replay_whole_file(
     bytes: &[u8],
     games: &[&'static GameInfo],
     given: Option<Arc<PacketTables>>,
@@ -236,5 +239,5 @@ pub fn at_once(
     let (mut pass, mut worlds) = (StreamingReplay::new(games, given), WorldRunner::new(games));
     let used = pass.receive(bytes)?;
     worlds.run(&pass.records())?;
-    pass.finish(bytes.len() - used, || Ok(worlds.ran()))
+    pass.finish(bytes.len() - used, || Ok(worlds.results()))
 }

@@ -83,7 +83,7 @@ impl WorldRunner {
         let WorldRecord::Tick { checksum, frame } = record else { return Ok(()) };
         if let RoomReplay::Buffering(records) = room {
             let records = records.iter().map(|kept| ((kept.number, kept.at_ns), &kept.bytes[..]));
-            let (about, world) = recording::beginning(records, &self.games).map_err(|_| NeedsFullReplay)?;
+            let (about, world) = recording::read_start(records, &self.games).map_err(|_| NeedsFullReplay)?;
             *room = RoomReplay::Running { about, world, ticks: 0 };
         }
         let RoomReplay::Running { about, world, ticks } = room else { return Err(NeedsFullReplay) };
@@ -97,7 +97,7 @@ impl WorldRunner {
     }
 
     /// What came out so far.
-    pub fn ran(&self) -> WorldResults {
+    pub fn results(&self) -> WorldResults {
         let ran = self.rooms.iter().filter_map(|(name, room)| match room {
             RoomReplay::Buffering(_) => None,
             RoomReplay::Running { world, ticks, .. } => Some((name.clone(), (*ticks, world.checksum()))),

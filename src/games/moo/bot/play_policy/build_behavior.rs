@@ -108,7 +108,7 @@ impl BuildBehavior {
         let item = *items.get(dice.below(items.len().max(1) as u32) as usize)?;
         let first = dice.bits() as u16;
         let mut directions = (0..DIRECTIONS).map(|turn| first.wrapping_add(turn * (u16::MAX / DIRECTIONS)));
-        directions.find(|heading| has_room(picture, me, item, *heading)).map(|heading| (item, heading))
+        directions.find(|heading| has_space(picture, me, item, *heading)).map(|heading| (item, heading))
     }
 }
 
@@ -121,7 +121,7 @@ fn can_afford(picture: &WorldModel, item: &Item) -> bool {
 }
 
 /// Whether there is room in front of a body, as far as known.
-fn has_room(picture: &WorldModel, me: &ModelPlayer, item: &Item, heading: u16) -> bool {
+fn has_space(picture: &WorldModel, me: &ModelPlayer, item: &Item, heading: u16) -> bool {
     let angle = f64::from(heading) / 65_536.0 * TAU;
     let scale_px = f64::from(item.scale_px);
     let way_px = f64::from(rules::PLAYER_RADIUS_PX) + scale_px;
@@ -176,7 +176,7 @@ mod tests {
     #[test]
     fn it_builds_only_where_there_is_room() {
         let around =
-            |scale_px| Object { id: 7, kind: Some(0), x_px: 500.0, y_px: 500.0, scale_px, built: None };
+            |scale_px| Object { id: 7, kind: Some(0), x_px: 500.0, y_px: 500.0, scale_px, structure: None };
         let mut picture = WorldModel { stock: [10, 0, 0, 0], ..WorldModel::new() };
         picture.objects.insert(7, around(30.0));
         assert_eq!(uses(&intents(&picture, &me(100))), Some(3));

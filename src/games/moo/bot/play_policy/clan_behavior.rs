@@ -53,7 +53,7 @@ impl ClanBehavior {
     }
 
     fn intent(&self, picture: &WorldModel, dice: &mut BotRng) -> Option<Intent> {
-        let society = &picture.society;
+        let society = &picture.clan_state;
         let one_of = |dice: &mut BotRng, count: usize| dice.below(count as u32) as usize;
         if society.own.is_none() {
             if self.is_founder {
@@ -64,13 +64,17 @@ impl ClanBehavior {
             let name = clans.get(one_of(dice, clans.len().max(1)))?.to_string();
             return Some(Intent::Clan(ClanAction::Request { name }));
         }
-        if let Some(player) = society.asks.first().filter(|_| society.is_owner) {
+        if let Some(player) = society.join_requests.first().filter(|_| society.is_owner) {
             let accept = society.members.len() < MEMBERS;
             return Some(Intent::Clan(ClanAction::Answer { player: *player, accept }));
         }
         if dice.below(LEAVE_ONE_IN) == 0 {
-            let others: Vec<u32> =
-                society.members.iter().copied().filter(|member| Some(*member) != picture.me).collect();
+            let others: Vec<u32> = society
+                .members
+                .iter()
+                .copied()
+                .filter(|member| Some(*member) != picture.own_player_id)
+                .collect();
             let player = others.get(one_of(dice, others.len().max(1))).filter(|_| society.is_owner);
             return Some(Intent::Clan(
                 player.map_or(ClanAction::Leave, |player| ClanAction::Kick { player: *player }),
@@ -91,10 +95,10 @@ mod tests {
     }
 
     fn in_clan(is_owner: bool, members: &[u32], asks: &[u32]) -> WorldModel {
-        let mut picture = WorldModel { me: Some(1), ..WorldModel::new() };
-        picture.society.own = Some("owls".to_owned());
-        picture.society.is_owner = is_owner;
-        (picture.society.members, picture.society.asks) = (members.into(), asks.into());
+        let mut picture = WorldModel { own_player_id: Some(1), ..WorldModel::new() };
+        picture.clan_state.own = Some("owls".to_owned());
+        picture.clan_state.is_owner = is_owner;
+        (picture.clan_state.members, picture.clan_state.join_requests) = (members.into(), asks.into());
         picture
     }
 
@@ -107,7 +111,7 @@ mod tests {
             name.len() <= crate::games::moo::world::rules::CLAN_CHARS
         };
         assert!(intents(true, &picture).iter().all(is_short));
-        picture.society.clans.insert("owls".to_owned(), 2);
+        picture.clan_state.clans.insert("owls".to_owned(), 2);
         let request = Intent::Clan(ClanAction::Request { name: "owls".to_owned() });
         assert_eq!(intents(false, &picture), vec![request; 100]);
     }

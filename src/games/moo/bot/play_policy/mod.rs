@@ -17,8 +17,8 @@ use std::time::Duration;
 use self::build_behavior::BuildBehavior;
 use self::clan_behavior::ClanBehavior;
 use self::perception::{
-    Goal, NEARER_PX, arm_for, heading_to, hits_anyone, in_the_way, nearest_animal, nearest_foe, others,
-    player_size_px, way_px,
+    APPROACH_MARGIN_PX, Goal, distance_px, heading_to, hits_any_player, in_the_way, nearest_animal,
+    nearest_enemy, others, player_size_px, weapon_for,
 };
 use super::agent::is_bot_name;
 use super::policy::{Chatter, Intent, Policy};
@@ -78,7 +78,7 @@ const BLOCKED_PX: f64 = 4.0;
 /// How long a bot walks around an obstacle.
 const DETOUR: Duration = Duration::from_millis(700);
 /// A quarter of a turn.
-const QUARTER: u16 = 1 << 14;
+const QUARTER_TURN: u16 = 1 << 14;
 /// A look direction is updated when it is off by more than this: 2 degrees.
 const MIN_TURN: u16 = 364;
 
@@ -95,17 +95,17 @@ struct GoalTarget {
 #[derive(Debug)]
 pub struct PlayPolicy {
     dice: BotRng,
-    tongue: Chatter,
-    meeting: MeetingPoints,
+    chatter: Chatter,
+    meeting_points: MeetingPoints,
     is_hunter: bool,
     spares_visitors: bool,
-    craft: BuildBehavior,
-    company: ClanBehavior,
+    builder: BuildBehavior,
+    clan_behavior: ClanBehavior,
     /// The weapon that it selected last.
     holds: u8,
     goal: Option<Goal>,
     goal_ends: Duration,
-    thinks: Duration,
+    decides_at: Duration,
     place: (f64, f64),
     health: u32,
     detour: Option<(Duration, u16)>,
@@ -122,16 +122,16 @@ impl PlayPolicy {
         let company = ClanBehavior::new(&mut dice);
         PlayPolicy {
             dice,
-            tongue: Chatter::default(),
-            meeting,
+            chatter: Chatter::default(),
+            meeting_points: meeting,
             is_hunter,
             spares_visitors: false,
-            craft: BuildBehavior::default(),
-            company,
+            builder: BuildBehavior::default(),
+            clan_behavior: company,
             holds: rules::FIRST_WEAPON,
             goal: None,
             goal_ends: Duration::ZERO,
-            thinks: Duration::ZERO,
+            decides_at: Duration::ZERO,
             place: (0.0, 0.0),
             health: 0,
             detour: None,
@@ -152,16 +152,16 @@ impl PlayPolicy {
     }
 
     /// The nearest player that the bot would attack.
-    fn foe(&self, picture: &WorldModel, me: &ModelPlayer) -> Option<(f64, u32)> {
-        nearest_foe(picture, me, |known| !self.spares(known))
+    fn nearest_target(&self, picture: &WorldModel, me: &ModelPlayer) -> Option<(f64, u32)> {
+        nearest_enemy(picture, me, |known| !self.spares(known))
     }
 
     /// The nearest player that may have hurt the bot: a visitor that it spares only if nobody else
     /// is near.
     fn attacker(&self, picture: &WorldModel, me: &ModelPlayer) -> Option<(f64, u32)> {
         let near = |foe: Option<(f64, u32)>, most_px| foe.filter(|(px, _)| *px < most_px);
-        let visitor = || near(nearest_foe(picture, me, |known| self.spares(known)), VISITOR_PX);
-        near(self.foe(picture, me), STRIKE_BACK_PX).or_else(visitor)
+        let visitor = || near(nearest_enemy(picture, me, |known| self.spares(known)), VISITOR_PX);
+        near(self.nearest_target(picture, me), STRIKE_BACK_PX).or_else(visitor)
     }
 
     /// Whether a stroke in this direction would hit a player whom the bot does not mean to hurt:
@@ -172,12 +172,12 @@ impl PlayPolicy {
             let goal = self.goal.and_then(|goal| picture.players.get(&goal.player()?));
             goal.is_some_and(|goal| goal == known)
         };
-        hits_anyone(picture, me, look, |known| gathers || self.spares(known) && !is_goal(known))
+        hits_any_player(picture, me, look, |known| gathers || self.spares(known) && !is_goal(known))
     }
 
     fn target(&self, picture: &WorldModel, me: &ModelPlayer, goal: Goal) -> Option<GoalTarget> {
-        let arm = rules::weapon(arm_for(picture, goal))?;
-        let reach = |size_px: f64| size_px + f64::from(arm.range_px) - NEARER_PX;
+        let arm = rules::weapon(weapon_for(picture, goal))?;
+        let reach = |size_px: f64| size_px + f64::from(arm.range_px) - APPROACH_MARGIN_PX;
         let foe = |x_px, y_px, reach_px| match arm.shoots {
             Some(_) => GoalTarget { x_px, y_px, reach_px: SHOOT_NEAR_PX, swing_px: SHOOT_FAR_PX },
             None => GoalTarget { x_px, y_px, reach_px, swing_px: reach_px + EARLY_STRIKE_PX },
@@ -190,8 +190,8 @@ impl PlayPolicy {
             }
             Goal::Player(player) => {
                 let known = picture.players.get(&player).filter(|known| known.in_view)?;
-                let is_mate = picture.society.is_mate(player);
-                (!is_mate).then(|| foe(known.x_px, known.y_px, reach(player_size_px()) - NEARER_PX))
+                let is_mate = picture.clan_state.is_mate(player);
+                (!is_mate).then(|| foe(known.x_px, known.y_px, reach(player_size_px()) - APPROACH_MARGIN_PX))
             }
             Goal::Animal(animal) => {
                 let animal = picture.animals.get(&animal)?;
@@ -199,16 +199,20 @@ impl PlayPolicy {
                 Some(foe(animal.x_px, animal.y_px, reach(f64::from(kind.radius_px))))
             }
             Goal::Meeting => {
-                let (x_px, y_px) = self.meeting.nearest(picture.map_size_px, me.x_px, me.y_px);
-                let there = way_px(me, x_px, y_px) < ARRIVAL_PX;
+                let (x_px, y_px) = self.meeting_points.nearest(picture.map_size_px, me.x_px, me.y_px);
+                let there = distance_px(me, x_px, y_px) < ARRIVAL_PX;
                 (!there).then_some(GoalTarget { x_px, y_px, reach_px: 0.0, swing_px: -1.0 })
             }
         }
     }
 
     fn choose(&mut self, picture: &WorldModel, me: &ModelPlayer) -> Option<Goal> {
-        let nearest = self.foe(picture, me).filter(|(px, _)| *px < HUNT_PX);
-        let hunts = if self.is_hunter { self.dice.below(OBJECT_ONE_IN) != 0 } else { self.dice.below(ATTACK_ONE_IN) == 0 };
+        let nearest = self.nearest_target(picture, me).filter(|(px, _)| *px < HUNT_PX);
+        let hunts = if self.is_hunter {
+            self.dice.below(OBJECT_ONE_IN) != 0
+        } else {
+            self.dice.below(ATTACK_ONE_IN) == 0
+        };
         if let Some((_, player)) = nearest.filter(|_| hunts) {
             return Some(Goal::Player(player));
         }
@@ -216,7 +220,7 @@ impl PlayPolicy {
         if let Some((_, animal)) = prey.filter(|_| self.dice.below(ANIMAL_ONE_IN) == 0) {
             return Some(Goal::Animal(animal));
         }
-        let (x_px, y_px) = self.meeting.nearest(picture.map_size_px, me.x_px, me.y_px);
+        let (x_px, y_px) = self.meeting_points.nearest(picture.map_size_px, me.x_px, me.y_px);
         if (me.x_px - x_px).abs() > MAX_DISTANCE_PX.0 || (me.y_px - y_px).abs() > MAX_DISTANCE_PX.1 {
             return Some(Goal::Meeting);
         }
@@ -233,7 +237,11 @@ impl PlayPolicy {
     ) -> Option<Goal> {
         let lacks = |thing: &&Object| {
             let kind = usize::from(thing.kind.unwrap_or(0));
-            picture.stock.get(kind).zip(RESOURCE_TARGETS.get(kind)).is_none_or(|(stock, enough)| stock < enough)
+            picture
+                .stock
+                .get(kind)
+                .zip(RESOURCE_TARGETS.get(kind))
+                .is_none_or(|(stock, enough)| stock < enough)
         };
         let is_here = |thing: &&Object| {
             (thing.x_px - x_px).abs() < GATHER_PX.0 && (thing.y_px - y_px).abs() < GATHER_PX.1
@@ -245,9 +253,11 @@ impl PlayPolicy {
         }
         let crowd = |thing: &Object| {
             let near_px = thing.scale_px + SHARE_PX;
-            others(picture).filter(|(_, known)| way_px(known, thing.x_px, thing.y_px) < near_px).count()
+            others(picture).filter(|(_, known)| distance_px(known, thing.x_px, thing.y_px) < near_px).count()
         };
-        let costs_px = |thing: &Object| way_px(me, thing.x_px, thing.y_px) + DETOUR_PER_BOT_PX * crowd(thing) as f64;
+        let costs_px = |thing: &Object| {
+            distance_px(me, thing.x_px, thing.y_px) + DETOUR_PER_BOT_PX * crowd(thing) as f64
+        };
         let mut things: Vec<(f64, u32)> =
             things.into_iter().map(|thing| (costs_px(thing), thing.id)).collect();
         things.sort_by(|one, two| one.0.total_cmp(&two.0));
@@ -259,7 +269,7 @@ impl PlayPolicy {
     /// The direction to walk, given the way to the goal; leads around obstacles.
     fn way(&mut self, towards: u16, me: &ModelPlayer, now: Duration) -> u16 {
         if self.is_blocked(me) && self.detour.is_none() {
-            let side = if self.dice.below(2) == 0 { QUARTER } else { QUARTER.wrapping_neg() };
+            let side = if self.dice.below(2) == 0 { QUARTER_TURN } else { QUARTER_TURN.wrapping_neg() };
             self.detour = Some((now + DETOUR, side));
         }
         match self.detour {
@@ -272,7 +282,7 @@ impl PlayPolicy {
     }
 
     fn is_blocked(&self, me: &ModelPlayer) -> bool {
-        self.walks.is_some() && way_px(me, self.place.0, self.place.1) < BLOCKED_PX
+        self.walks.is_some() && distance_px(me, self.place.0, self.place.1) < BLOCKED_PX
     }
 
     /// Adds intents only for changes to the current behaviour.
@@ -292,8 +302,8 @@ impl PlayPolicy {
     }
 
     /// Selects the weapon that the goal needs.
-    fn arm(&mut self, picture: &WorldModel, intents: &mut Vec<Intent>) {
-        let arm = self.goal.map_or(self.holds, |goal| arm_for(picture, goal));
+    fn select_weapon(&mut self, picture: &WorldModel, intents: &mut Vec<Intent>) {
+        let arm = self.goal.map_or(self.holds, |goal| weapon_for(picture, goal));
         // An upgrade may have removed the selected weapon.
         if self.holds != arm && picture.kit.weapons.contains(&arm) {
             self.holds = arm;
@@ -322,11 +332,17 @@ impl PlayPolicy {
         }
     }
 
-    fn decide_goal(&mut self, picture: &WorldModel, me: &ModelPlayer, now: Duration, intents: &mut Vec<Intent>) {
-        if let Some(heading) = self.craft.work(picture, me, (self.holds, now), &mut self.dice, intents) {
+    fn decide_goal(
+        &mut self,
+        picture: &WorldModel,
+        me: &ModelPlayer,
+        now: Duration,
+        intents: &mut Vec<Intent>,
+    ) {
+        if let Some(heading) = self.builder.work(picture, me, (self.holds, now), &mut self.dice, intents) {
             self.looks = Some(heading);
         }
-        self.company.act(picture, now, &mut self.dice, intents);
+        self.clan_behavior.act(picture, now, &mut self.dice, intents);
         self.react(picture, me, now);
         let goal = self.goal.filter(|_| now < self.goal_ends);
         let mut target = goal.and_then(|goal| self.target(picture, me, goal));
@@ -335,13 +351,13 @@ impl PlayPolicy {
             self.goal_ends = now + self.dice.between(GOAL_TIME[0], GOAL_TIME[1]);
             target = self.goal.and_then(|goal| self.target(picture, me, goal));
         }
-        self.arm(picture, intents);
+        self.select_weapon(picture, intents);
         // Without any object or player, the middle of the map is as good as anywhere.
         let middle_px = picture.map_size_px / 2.0;
         let nowhere = GoalTarget { x_px: middle_px, y_px: middle_px, reach_px: 0.0, swing_px: -1.0 };
         let GoalTarget { x_px, y_px, reach_px, swing_px } = target.unwrap_or(nowhere);
         let look = heading_to(me, x_px, y_px);
-        let off_px = way_px(me, x_px, y_px);
+        let off_px = distance_px(me, x_px, y_px);
         let walk = (off_px > reach_px).then(|| self.way(look, me, now));
         let mut strikes = off_px <= swing_px;
         if strikes && self.would_hit_others(picture, me, look) {
@@ -363,11 +379,11 @@ impl Policy for PlayPolicy {
             self.holds = rules::FIRST_WEAPON;
             return;
         };
-        if now >= self.thinks {
-            self.thinks = now + self.dice.between(DECISION_INTERVAL[0], DECISION_INTERVAL[1]);
+        if now >= self.decides_at {
+            self.decides_at = now + self.dice.between(DECISION_INTERVAL[0], DECISION_INTERVAL[1]);
             self.decide_goal(picture, me, now, intents);
         }
-        self.tongue.speak(&mut self.dice, now, intents);
+        self.chatter.maybe_chat(&mut self.dice, now, intents);
     }
 }
 

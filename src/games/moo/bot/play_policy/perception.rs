@@ -7,7 +7,7 @@ use crate::games::moo::bot::world_model::{ModelPlayer, WorldModel};
 use crate::games::moo::world::rules;
 
 /// How much nearer than its reach a bot goes, px: its knowledge is slightly old.
-pub(super) const NEARER_PX: f64 = 15.0;
+pub(super) const APPROACH_MARGIN_PX: f64 = 15.0;
 /// A built object nearer than this may be the obstacle, px.
 const IN_THE_WAY_PX: f64 = 130.0;
 
@@ -31,7 +31,7 @@ impl Goal {
 
 /// The weapon for a goal: a shooting weapon against a foe if the bot can pay for it, otherwise the
 /// first of its weapons.
-pub(super) fn arm_for(picture: &WorldModel, goal: Goal) -> u8 {
+pub(super) fn weapon_for(picture: &WorldModel, goal: Goal) -> u8 {
     let weapons = || picture.kit.weapons.iter().filter_map(|id| rules::weapon(*id));
     let is_paid = |cost: [u32; 4]| picture.stock.iter().zip(cost).all(|(stock, cost)| *stock >= cost);
     let mut shooters = weapons().filter(|weapon| weapon.shoots.is_some() && is_paid(weapon.shot_cost));
@@ -45,27 +45,28 @@ pub(super) fn player_size_px() -> f64 {
     f64::from(rules::PLAYER_RADIUS_PX * rules::TARGET_PERCENT / 100)
 }
 
-pub(super) fn way_px(me: &ModelPlayer, x_px: f64, y_px: f64) -> f64 {
+pub(super) fn distance_px(me: &ModelPlayer, x_px: f64, y_px: f64) -> f64 {
     (x_px - me.x_px).hypot(y_px - me.y_px)
 }
 
 pub(super) fn others(picture: &WorldModel) -> impl Iterator<Item = (u32, &ModelPlayer)> {
-    let others = picture.players.iter().filter(|(id, known)| known.in_view && Some(**id) != picture.me);
+    let others =
+        picture.players.iter().filter(|(id, known)| known.in_view && Some(**id) != picture.own_player_id);
     others.map(|(id, known)| (*id, known))
 }
 
 /// Whether a melee attack in that direction would hit, or nearly hit, a player who passes the test.
-pub(super) fn hits_anyone(
+pub(super) fn hits_any_player(
     picture: &WorldModel,
     me: &ModelPlayer,
     look: u16,
     is_meant: impl Fn(&ModelPlayer) -> bool,
 ) -> bool {
-    let arm = rules::weapon(arm_for(picture, Goal::Meeting));
+    let arm = rules::weapon(weapon_for(picture, Goal::Meeting));
     let range_px = arm.map_or(0.0, |weapon| f64::from(weapon.range_px));
     others(picture).filter(|(_, known)| is_meant(known)).any(|(_, known)| {
         let off = heading_to(me, known.x_px, known.y_px).wrapping_sub(look);
-        way_px(me, known.x_px, known.y_px) < range_px + player_size_px() + NEARER_PX
+        distance_px(me, known.x_px, known.y_px) < range_px + player_size_px() + APPROACH_MARGIN_PX
             && off.min(off.wrapping_neg()) <= rules::ARC
     })
 }
@@ -76,26 +77,26 @@ pub(super) fn heading_to(me: &ModelPlayer, x_px: f64, y_px: f64) -> u16 {
 }
 
 /// The nearest player in view who is not a clan mate and passes the test.
-pub(super) fn nearest_foe(
+pub(super) fn nearest_enemy(
     picture: &WorldModel,
     me: &ModelPlayer,
     is_foe: impl Fn(&ModelPlayer) -> bool,
 ) -> Option<(f64, u32)> {
-    let strangers = others(picture).filter(|(id, _)| !picture.society.is_mate(*id));
+    let strangers = others(picture).filter(|(id, _)| !picture.clan_state.is_mate(*id));
     let foes = strangers.filter(|(_, known)| is_foe(known));
-    let near = foes.map(|(id, known)| (way_px(me, known.x_px, known.y_px), id));
+    let near = foes.map(|(id, known)| (distance_px(me, known.x_px, known.y_px), id));
     near.min_by(|one, two| one.0.total_cmp(&two.0))
 }
 
 pub(super) fn nearest_animal(picture: &WorldModel, me: &ModelPlayer) -> Option<(f64, u32)> {
-    let near = picture.animals.values().map(|animal| (way_px(me, animal.x_px, animal.y_px), animal.id));
+    let near = picture.animals.values().map(|animal| (distance_px(me, animal.x_px, animal.y_px), animal.id));
     near.min_by(|one, two| one.0.total_cmp(&two.0))
 }
 
 /// The nearest built object, if it is near enough to be an obstacle.
 pub(super) fn in_the_way(picture: &WorldModel, me: &ModelPlayer) -> Option<u32> {
-    let built = picture.objects.values().filter(|thing| thing.built.is_some());
-    let near = built.map(|thing| (way_px(me, thing.x_px, thing.y_px), thing.id));
+    let built = picture.objects.values().filter(|thing| thing.structure.is_some());
+    let near = built.map(|thing| (distance_px(me, thing.x_px, thing.y_px), thing.id));
     let nearest = near.min_by(|one, two| one.0.total_cmp(&two.0))?;
     (nearest.0 < IN_THE_WAY_PX).then_some(nearest.1)
 }

@@ -4,7 +4,7 @@ use super::*;
 use crate::games::moo::bot::received::Animal;
 
 const TREE: Object =
-    Object { id: 70_000, kind: Some(0), x_px: 900.0, y_px: 500.0, scale_px: 150.0, built: None };
+    Object { id: 70_000, kind: Some(0), x_px: 900.0, y_px: 500.0, scale_px: 150.0, structure: None };
 
 /// A settler whose meeting point is where it stands.
 fn player(seed: u64) -> PlayPolicy {
@@ -20,7 +20,7 @@ fn known(x_px: f64) -> ModelPlayer {
 
 fn picture(me_px: f64) -> WorldModel {
     WorldModel {
-        me: Some(1),
+        own_player_id: Some(1),
         players: [(1, known(me_px))].into(),
         objects: [(TREE.id, TREE)].into(),
         ..WorldModel::new()
@@ -98,7 +98,7 @@ fn a_stuck_bot_walks_around_the_obstacle() {
     let mut player = player(1);
     intents(&mut player, &picture(500.0), 0);
     let around = intents(&mut player, &picture(500.0), 1);
-    let sides = [Intent::Walk(Some(QUARTER)), Intent::Walk(Some(QUARTER.wrapping_neg()))];
+    let sides = [Intent::Walk(Some(QUARTER_TURN)), Intent::Walk(Some(QUARTER_TURN.wrapping_neg()))];
     assert!(around.iter().any(|intent| sides.contains(intent)), "{around:?}");
 }
 
@@ -106,7 +106,7 @@ fn a_stuck_bot_walks_around_the_obstacle() {
 fn death_ends_the_current_goal_and_a_respawn_starts_over() {
     let mut player = player(1);
     intents(&mut player, &picture(720.0), 0);
-    assert_eq!(intents(&mut player, &WorldModel { me: None, ..picture(720.0) }, 1), []);
+    assert_eq!(intents(&mut player, &WorldModel { own_player_id: None, ..picture(720.0) }, 1), []);
     let again = intents(&mut player, &picture(720.0), 2);
     assert!(again.contains(&Intent::Attack { on: true, heading: 0 }), "{again:?}");
 }
@@ -150,7 +150,7 @@ fn a_settler_does_not_strike_a_player_that_gathers_beside_it() {
 #[test]
 fn a_walled_in_bot_strikes_the_wall() {
     let (mut player, mut picture) = (player(1), picture(500.0));
-    let wall = Object { id: 8, kind: None, x_px: 590.0, scale_px: 50.0, built: Some((3, 2)), ..TREE };
+    let wall = Object { id: 8, kind: None, x_px: 590.0, scale_px: 50.0, structure: Some((3, 2)), ..TREE };
     picture.objects.insert(wall.id, wall);
     let strikes = (0..20).any(|second| {
         let intents = intents(&mut player, &picture, second);
@@ -201,8 +201,8 @@ fn it_spares_its_clan_and_hunts_animals() {
         let (mut hunter, mut picture) = (player(seed), picture(720.0));
         hunter.is_hunter = true;
         picture.players.insert(2, known(650.0));
-        picture.society.own = Some("owls".to_owned());
-        picture.society.members = vec![1, 2];
+        picture.clan_state.own = Some("owls".to_owned());
+        picture.clan_state.members = vec![1, 2];
         let cow = Animal { id: 3, kind: 0, x_px: 500.0, y_px: 500.0, health: 500 };
         picture.animals.insert(3, cow);
         intents(&mut hunter, &picture, 0);

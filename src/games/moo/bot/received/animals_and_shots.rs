@@ -87,7 +87,12 @@ fn clans(decoded: &DecodedPacket<'_>) -> Option<ServerPacket> {
         "remove_clan" => ServerPacket::RemoveClan { name: text(decoded.get("name")?)? },
         "clan" => {
             let (members, asks) = (people("members")?, people("asks")?);
-            ServerPacket::OwnClan(OwnClan { id: number("clan"), is_owner: is_owner("owner"), members, asks })
+            ServerPacket::OwnClan(OwnClan {
+                id: number("clan"),
+                is_owner: is_owner("owner"),
+                members,
+                join_requests: asks,
+            })
         }
         "own_clan" => {
             ServerPacket::OwnName { name: decoded.get("name").and_then(text), is_owner: is_owner("is_owner") }

@@ -13,7 +13,7 @@ impl ServerPacket {
     /// The typed packet. A packet without a required argument, which only a loaded table can cause,
     /// is [`ServerPacket::Other`].
     pub fn from_decoded(decoded: &DecodedPacket<'_>) -> ServerPacket {
-        typed(decoded).unwrap_or_else(|| ServerPacket::Other(decoded.row.name.clone()))
+        decode(decoded).unwrap_or_else(|| ServerPacket::Other(decoded.row.name.clone()))
     }
 }
 
@@ -23,7 +23,7 @@ impl From<&DecodedPacket<'_>> for ServerPacket {
     }
 }
 
-fn typed(decoded: &DecodedPacket<'_>) -> Option<ServerPacket> {
+fn decode(decoded: &DecodedPacket<'_>) -> Option<ServerPacket> {
     Some(match decoded.row.name.as_str() {
         "welcome" => ServerPacket::Welcome(welcome(decoded)?),
         "update" => ServerPacket::Update(update(decoded)?),
@@ -49,11 +49,13 @@ fn typed(decoded: &DecodedPacket<'_>) -> Option<ServerPacket> {
         "load_objects" => ServerPacket::Objects(groups(decoded.get("objects"), moomoo_object)?),
         "objects" => ServerPacket::Objects(groups(decoded.get("objects"), native_object)?),
         "structures" => ServerPacket::Objects(groups(decoded.get("structures"), native_structure)?),
-        "gone" => ServerPacket::ObjectsRemoved(groups(decoded.get("objects"), |[object]: &[Value; 1]| whole(object))?),
+        "gone" => ServerPacket::ObjectsRemoved(groups(decoded.get("objects"), |[object]: &[Value; 1]| {
+            whole(object)
+        })?),
         "remove_object" => ServerPacket::ObjectsRemoved(vec![whole(decoded.get("sid")?)?]),
-        "kit" | "items" | "item_count" | "offers" | "upgrades" | "age" => return growth(decoded),
+        "kit" | "items" | "item_count" | "offers" | "upgrades" | "age" => return decode_upgrades(decoded),
         "swings" | "gather" | "shakes" | "wiggle" | "health" | "stats" | "value" | "died" => {
-            return fight(decoded);
+            return decode_melee(decoded);
         }
         "leaderboard" => ServerPacket::Leaderboard(leaderboard(decoded)?),
         "chat" => {
@@ -70,7 +72,7 @@ fn typed(decoded: &DecodedPacket<'_>) -> Option<ServerPacket> {
 }
 
 /// Weapons, items and available upgrades.
-fn growth(decoded: &DecodedPacket<'_>) -> Option<ServerPacket> {
+fn decode_upgrades(decoded: &DecodedPacket<'_>) -> Option<ServerPacket> {
     let number = |name| decoded.get(name).and_then(whole);
     let numbers = |name| groups(decoded.get(name), |[number]: &[Value; 1]| whole::<u8>(number));
     Some(match decoded.row.name.as_str() {
@@ -94,7 +96,7 @@ fn growth(decoded: &DecodedPacket<'_>) -> Option<ServerPacket> {
 }
 
 /// Melee attacks and their effects.
-fn fight(decoded: &DecodedPacket<'_>) -> Option<ServerPacket> {
+fn decode_melee(decoded: &DecodedPacket<'_>) -> Option<ServerPacket> {
     let number = |name| decoded.get(name).and_then(whole);
     Some(match decoded.row.name.as_str() {
         "swings" => {
@@ -202,18 +204,18 @@ fn native_structure(values: &[Value; 6]) -> Option<Object> {
     // The packet does not state the size: it follows from the rules.
     let scale_px = rules::item(whole(item)?).map_or(0.0, |item| f64::from(item.scale_px));
     let built = Some((whole(item)?, whole(owner)?));
-    Some(Object { built, ..object(id, None, [x, y], scale_px)? })
+    Some(Object { structure: built, ..object(id, None, [x, y], scale_px)? })
 }
 
 fn moomoo_object(values: &[Value; 8]) -> Option<Object> {
     let [id, x, y, _direction, scale, kind, item, owner] = values;
     // The owner of structures that the operator built is -1; in the native dialect it is 0.
     let built = whole(item).map(|item| (item, whole(owner).unwrap_or(0)));
-    Some(Object { built, ..object(id, whole(kind), [x, y], scale.as_f64()?)? })
+    Some(Object { structure: built, ..object(id, whole(kind), [x, y], scale.as_f64()?)? })
 }
 
 fn object(id: &Value, kind: Option<u8>, [x, y]: [&Value; 2], scale_px: f64) -> Option<Object> {
-    Some(Object { id: whole(id)?, kind, x_px: x.as_f64()?, y_px: y.as_f64()?, scale_px, built: None })
+    Some(Object { id: whole(id)?, kind, x_px: x.as_f64()?, y_px: y.as_f64()?, scale_px, structure: None })
 }
 
 fn added(decoded: &DecodedPacket<'_>) -> Option<AddedPlayer> {

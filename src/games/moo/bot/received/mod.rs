@@ -255,7 +255,7 @@ mod tests {
         let ServerPacket::Objects(objects) = hear("letters", r#"["H",[[1,50,60,0,80,2,null,-1]]]"#) else {
             panic!("no objects")
         };
-        let rock = Object { id: 1, kind: Some(2), x_px: 50.0, y_px: 60.0, scale_px: 80.0, built: None };
+        let rock = Object { id: 1, kind: Some(2), x_px: 50.0, y_px: 60.0, scale_px: 80.0, structure: None };
         assert_eq!(objects, [rock]);
         assert_eq!(hear("legacy", r#"["us",[0,1,0]]"#), ServerPacket::Other("store".to_owned()));
     }
@@ -264,17 +264,24 @@ mod tests {
     fn structures_and_choices_are_the_same_in_both_layouts() {
         let wall = |id, scale_px| {
             let built = Some((3, 9));
-            ServerPacket::Objects(vec![Object { id, kind: None, x_px: 50.0, y_px: 60.0, scale_px, built }])
+            ServerPacket::Objects(vec![Object {
+                id,
+                kind: None,
+                x_px: 50.0,
+                y_px: 60.0,
+                scale_px,
+                structure: built,
+            }])
         };
         assert_eq!(hear("native", "[16,[[70000,3,9,50,60,0]]]"), wall(70_000, 50.0));
         assert_eq!(hear("letters", r#"["H",[[7,50,60,0,50,null,3,9]]]"#), wall(7, 50.0));
         let of_nobody = hear("native", "[16,[[70000,3,0,50,60,0]]]");
         let ServerPacket::Objects(objects) = &of_nobody else { panic!("no objects") };
-        assert_eq!(objects[0].built, Some((3, 0)));
+        assert_eq!(objects[0].structure, Some((3, 0)));
         let ServerPacket::Objects(objects) = hear("letters", r#"["H",[[7,50,60,0,50,null,3,-1]]]"#) else {
             panic!("no objects")
         };
-        assert_eq!(objects[0].built, Some((3, 0)), "nobody's as well");
+        assert_eq!(objects[0].structure, Some((3, 0)), "nobody's as well");
         assert_eq!(hear("native", "[17,[[70000]]]"), ServerPacket::ObjectsRemoved(vec![70_000]));
         assert_eq!(hear("legacy", r#"["12",[7]]"#), ServerPacket::ObjectsRemoved(vec![7]));
         let kit = Kit { weapons: vec![0], items: vec![0, 3], counts: [(1, 2)].into() };
@@ -321,7 +328,7 @@ mod tests {
             hear("legacy", r#"["ad",["owls"]]"#),
             ServerPacket::RemoveClan { name: "owls".to_owned() }
         );
-        let own = OwnClan { id: Some(7), is_owner: true, members: vec![9, 4], asks: vec![5] };
+        let own = OwnClan { id: Some(7), is_owner: true, members: vec![9, 4], join_requests: vec![5] };
         assert_eq!(hear("native", r#"[27,[7,1,[9,"Ada",4,"Bo"],[5,"Cy"]]]"#), ServerPacket::OwnClan(own));
         assert_eq!(hear("native", "[27,[null,0,[],[]]]"), ServerPacket::OwnClan(OwnClan::default()));
         let named = ServerPacket::OwnName { name: Some("owls".to_owned()), is_owner: true };

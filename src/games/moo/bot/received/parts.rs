@@ -171,7 +171,7 @@ pub struct Object {
     /// Radius of its picture, px.
     pub scale_px: f64,
     /// For a built object: a number of `rules::ITEMS`, and the player who built it.
-    pub built: Option<(u8, u32)>,
+    pub structure: Option<(u8, u32)>,
 }
 
 /// The leaderboard.
@@ -278,7 +278,7 @@ pub struct OwnClan {
     /// Its members.
     pub members: Vec<u32>,
     /// Players who ask to join; sent only to the owner.
-    pub asks: Vec<u32>,
+    pub join_requests: Vec<u32>,
 }
 
 /// The position of a clan member.

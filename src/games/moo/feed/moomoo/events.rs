@@ -23,7 +23,7 @@ impl MoomooView {
     pub fn events(&mut self, events: &Events, state: &PublicState, out: &mut MessageWriter<'_>) {
         let mut has_refused = false;
         for event in &events.list {
-            if !self.known.concerns(event) {
+            if !self.known.check_relevance(event) {
                 continue;
             }
             // MooMoo clients compute the choices of an age from a built-in list that is longer than
@@ -77,7 +77,7 @@ impl MoomooView {
     /// client's own player, unless it has died: the client has forgotten it.
     fn say(&self, text: &str, out: &mut MessageWriter<'_>) {
         if let Some(own) = self.known.own.filter(|own| !own.died) {
-            out.packet(&OutgoingPacket::Chat { player: own.who.player.0, text });
+            out.packet(&OutgoingPacket::Chat { player: own.identity.player.0, text });
         }
     }
 

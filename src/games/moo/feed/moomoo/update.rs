@@ -9,7 +9,7 @@ use crate::games::moo::feed::in_view::InView;
 use crate::games::moo::feed::interest::UpdateLayout;
 use crate::games::moo::feed::known_clans::ClanChanges;
 use crate::games::moo::feed::known_set::{KnownPlayer, KnownSet};
-use crate::games::moo::feed::merge_diff::is_due;
+use crate::games::moo::feed::merge_diff::is_period_due;
 use crate::games::moo::feed::objects::ObjectChange;
 use crate::games::moo::feed::outgoing_packet::{AddPlayer, OutgoingPacket};
 use crate::games::moo::feed::published_state::{PublicPlayer, PublicState};
@@ -93,7 +93,7 @@ impl MoomooView {
             member_bytes = self.members(state, own, out);
             self.animals(state, look, list, out);
         }
-        if is_due(&mut self.board_second, state.second()) {
+        if is_period_due(&mut self.board_second, state.second()) {
             out.send("leaderboard", List(state.board_rows()));
         }
         self.known.clans.charge(clan_bytes, state);
@@ -104,13 +104,13 @@ impl MoomooView {
     /// original game.
     fn departures(&mut self, state: &PublicState, out: &mut MessageWriter<'_>) {
         let seen = |known: &KnownPlayer<()>| {
-            let seen = state.players.find(&known.who.player);
-            seen.filter(|seen| seen.who() == known.who)
+            let seen = state.players.find(&known.identity.player);
+            seen.filter(|seen| seen.who() == known.identity)
         };
         let mut is_here = |known: &KnownPlayer<()>| {
             let is_here = seen(known).is_some();
             if !is_here {
-                write_removal(known.who.player, out);
+                write_removal(known.identity.player, out);
             }
             is_here
         };
@@ -143,7 +143,9 @@ impl MoomooView {
             self.asking.clear();
         }
         if let Some(tag) = tag.filter(|tag| is_owner && clans.may_send_people(tag, false, state)) {
-            let asking = state.asking(tag.id).filter_map(|seen| Some((seen, (seen.player, seen.asks?.1))));
+            let asking = state
+                .join_requests(tag.id)
+                .filter_map(|seen| Some((seen, (seen.player, seen.join_request?.1))));
             self.asking.retain(|known| asking.clone().any(|(_, asks)| asks == *known));
             for (seen, asks) in asking {
                 if self.asking.len() < limits::MAX_VISIBLE_CLAN_REQUESTS && !self.asking.contains(&asks) {
@@ -153,7 +155,7 @@ impl MoomooView {
             }
         }
         let charged = out.bytes() - bytes_before;
-        if is_due(&mut self.minimap_period, state.second() / MINIMAP_EVERY_S) {
+        if is_period_due(&mut self.minimap_period, state.second() / MINIMAP_EVERY_S) {
             if let Some(tag) = tag {
                 let mates = state.members(tag.id).filter(|mate| mate.player != own.player && mate.alive);
                 out.send("minimap", List(mates.map(|mate| [mate.body.x.to_px(), mate.body.y.to_px()])));
@@ -196,7 +198,7 @@ impl MoomooView {
         let (others, mut newcomers) = (&mut self.known.others, 0);
         for index in look.players.iter().map(|index| *index as usize) {
             let seen = &state.players[index];
-            let place = others.binary_search_by_key(&seen.who(), |known| known.who);
+            let place = others.binary_search_by_key(&seen.who(), |known| known.identity);
             if !place.is_ok_and(|place| !others[place].died) {
                 if newcomers == limits::ENTERS_PER_UPDATE {
                     continue;
@@ -272,7 +274,7 @@ impl MoomooView {
     ) {
         let (nature, structures) = (&state.nature, &state.structures);
         let natural = nature.records(UpdateLayout::Moomoo, records::natural);
-        let built = structures.things.records(UpdateLayout::Moomoo, records::built);
+        let built = structures.index.records(UpdateLayout::Moomoo, records::built);
         self.known.objects.compare(nature, structures, look.window, |change| match change {
             ObjectChange::Natural(index) => list.copy(natural, index),
             ObjectChange::Removed(id) => out.send("remove_object", object_number(id)),

@@ -20,7 +20,7 @@ impl NativeView {
     ) {
         let lists = &mut scratch.lists;
         for event in &events.list {
-            if self.known.concerns(event) {
+            if self.known.check_relevance(event) {
                 self.event(event, lists, out);
             }
         }
@@ -37,13 +37,14 @@ impl NativeView {
 
     /// A client that comes back to its player may have missed its death.
     fn meet(&mut self, state: &PublicState, out: &mut MessageWriter<'_>) {
-        let Some(own) = self.known.own_player(state).filter(|own| self.met != Some(own.player)) else {
+        let Some(own) = self.known.own_player(state).filter(|own| self.first_seen_player != Some(own.player))
+        else {
             return;
         };
         if !own.alive {
             out.send("died", Option::<&NamedPlayer>::None);
         }
-        self.met = Some(own.player);
+        self.first_seen_player = Some(own.player);
     }
 
     fn event(&mut self, event: &FeedEvent, lists: &mut PendingLists, out: &mut MessageWriter<'_>) {
@@ -56,7 +57,7 @@ impl NativeView {
             FeedEvent::Died { player, victim, killer } => {
                 let killer = killer.as_ref();
                 if self.known.is_own(*player) {
-                    self.met = Some(*player);
+                    self.first_seen_player = Some(*player);
                     out.send("died", killer);
                 }
                 if let Some(victim) = victim {

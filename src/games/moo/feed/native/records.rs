@@ -3,7 +3,7 @@
 use std::sync::{Arc, OnceLock};
 
 use crate::game::{Records, WireValues};
-use crate::games::moo::feed::merge_diff::{Change, changes};
+use crate::games::moo::feed::merge_diff::{Change, diff_sorted};
 use crate::games::moo::feed::objects::{PublicScenery, PublicStructure};
 use crate::games::moo::feed::published_state::{PublicAnimal, PublicPlayer, PublicState, animal_number};
 use crate::games::moo::world::{Angle, Body, Fixed};
@@ -62,15 +62,15 @@ impl TurnDelta {
     /// whose last update was of this tick; `None` if that was not the previous turn.
     pub fn tick(&self, tick: Option<u32>, state: &PublicState) -> Option<&[Records; 2]> {
         let before = self.before.as_ref().filter(|before| tick == Some(before.tick))?;
-        Some(self.changed.get_or_init(|| changed(before, state)))
+        Some(self.changed.get_or_init(|| compute_delta(before, state)))
     }
 }
 
-fn changed(before: &PublicState, now: &PublicState) -> [Records; 2] {
+fn compute_delta(before: &PublicState, now: &PublicState) -> [Records; 2] {
     // Each player of now, in order, with its pose then, if it was there.
     let poses = || {
         let who = |seen: &&PublicPlayer| seen.who();
-        changes(before.players.iter(), who, now.players.iter(), who).filter_map(|change| match change {
+        diff_sorted(before.players.iter(), who, now.players.iter(), who).filter_map(|change| match change {
             Change::Removed(_) => None,
             Change::Present(now, before) => {
                 Some((now.player, before.map(|before| Pose::of(&before.body)), Pose::of(&now.body)))

@@ -7,7 +7,7 @@ use crate::games::moo::feed::in_view::InView;
 use crate::games::moo::feed::interest::UpdateLayout;
 use crate::games::moo::feed::known_clans::ClanChanges;
 use crate::games::moo::feed::known_set::{KnownPlayer, KnownSet};
-use crate::games::moo::feed::merge_diff::{Change, changes, is_due};
+use crate::games::moo::feed::merge_diff::{Change, diff_sorted, is_period_due};
 use crate::games::moo::feed::objects::ObjectChange;
 use crate::games::moo::feed::outgoing_packet::OutgoingPacket;
 use crate::games::moo::feed::published_state::{
@@ -46,7 +46,7 @@ pub struct NativeView {
     mates_second: Option<u32>,
     board_second: Option<u32>,
     /// The player of whose life or death the client was told last, as its own.
-    pub met: Option<PlayerId>,
+    pub first_seen_player: Option<PlayerId>,
     /// The arguments of the last message of each kind.
     own: Vec<u8>,
     clan: Vec<u8>,
@@ -158,7 +158,7 @@ impl NativeView {
     fn objects(&mut self, now: UpdateInput<'_>, lists: &mut PendingLists, out: &mut MessageWriter<'_>) {
         let (nature, structures) = (&now.state.nature, &now.state.structures);
         let natural = nature.records(UpdateLayout::Native, records::natural);
-        let built = structures.things.records(UpdateLayout::Native, records::built);
+        let built = structures.index.records(UpdateLayout::Native, records::built);
         self.known.objects.compare(nature, structures, now.look.window, |change| match change {
             ObjectChange::Natural(index) => lists.here.copy(natural, index),
             ObjectChange::Removed(id) => lists.gone.push(id),
@@ -176,11 +176,12 @@ impl NativeView {
         let visible = now.look.players.iter().map(|index| (*index as usize, &players[*index as usize]));
         let mut newcomers = 0;
         lists.next.clear();
-        for change in changes(&self.known.others, |known| known.who, visible, |(_, seen)| seen.who()) {
+        for change in diff_sorted(&self.known.others, |known| known.identity, visible, |(_, seen)| seen.who())
+        {
             let (index, seen, known) = match change {
                 Change::Present((index, seen), known) => (index, seen, known.copied()),
                 Change::Removed(gone) => {
-                    lists.leaves.push(gone.who.player);
+                    lists.leaves.push(gone.identity.player);
                     continue;
                 }
             };
@@ -224,9 +225,9 @@ impl NativeView {
     fn own(&mut self, now: UpdateInput<'_>, lists: &mut PendingLists, out: &mut MessageWriter<'_>) {
         let seen = now.body.map(|index| &now.state.players[index]);
         let known = &mut self.known.own;
-        if known.is_some_and(|own| own.died) || known.map(|own| own.who) != seen.map(PublicPlayer::who) {
+        if known.is_some_and(|own| own.died) || known.map(|own| own.identity) != seen.map(PublicPlayer::who) {
             if let Some(gone) = known {
-                lists.leaves.push(gone.who.player);
+                lists.leaves.push(gone.identity.player);
             }
             if let Some(seen) = seen {
                 out.packet(&OutgoingPacket::Spawned { player: seen.player.0 });
@@ -274,7 +275,7 @@ impl NativeView {
             let members = || tag.into_iter().flat_map(|tag| state.members(tag.id));
             let asking = owned
                 .into_iter()
-                .flat_map(|tag| state.asking(tag.id))
+                .flat_map(|tag| state.join_requests(tag.id))
                 .take(limits::MAX_VISIBLE_CLAN_REQUESTS);
             let people = (List(members().map(PublicPlayer::named)), List(asking.map(PublicPlayer::named)));
             if out.send_if_changed("clan", &mut self.clan, (tag.map(|tag| tag.id), owned.is_some(), people)) {
@@ -288,7 +289,7 @@ impl NativeView {
     /// Once a second, the positions of the living mates, and an empty list once when none is left.
     fn mates(&mut self, now: UpdateInput<'_>, list: &mut RecordList, out: &mut MessageWriter<'_>) {
         let Some((own, tag)) = now.own.and_then(|own| Some((own, own.tag.as_ref()?))) else { return };
-        if !is_due(&mut self.mates_second, now.state.second()) {
+        if !is_period_due(&mut self.mates_second, now.state.second()) {
             return;
         }
         for mate in now.state.members(tag.id) {
@@ -320,7 +321,7 @@ impl NativeView {
         let records = animals.records(UpdateLayout::Native, records::animal);
         let visible = || now.look.animals.iter().map(|index| (*index as usize, &animals[*index as usize]));
         let shown = |animal: &PublicAnimal| -> LastAnimal { (Pose::of(&animal.body), animal.body.health) };
-        for change in changes(known.iter(), |(id, _)| *id, visible(), |(_, animal)| animal.id) {
+        for change in diff_sorted(known.iter(), |(id, _)| *id, visible(), |(_, animal)| animal.id) {
             match change {
                 Change::Removed((id, _)) => gone.push(animal_number(*id)),
                 Change::Present((index, animal), known) => {
@@ -352,8 +353,8 @@ impl NativeView {
 
     fn board(&mut self, now: UpdateInput<'_>, out: &mut MessageWriter<'_>) {
         let state = now.state;
-        if is_due(&mut self.board_second, state.second()) {
-            let place = now.body.map(|index| state.board().places[index]);
+        if is_period_due(&mut self.board_second, state.second()) {
+            let place = now.body.map(|index| state.board().ranks[index]);
             let board = (List(state.board_rows()), place, state.players.len() as u64);
             out.send_if_changed("leaderboard", &mut self.board, board);
         }

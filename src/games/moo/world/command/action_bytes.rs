@@ -37,7 +37,8 @@ pub type MooCommandFrame = tickwire_sim::command_frame::CommandFrame<Action>;
 
 // The rest of a text that is cut still exceeds every limit on text, so it is rejected just as the whole text would be.
 const _: () = assert!(MAX_TEXT_BYTES / 4 > rules::CHAT_CHARS && MAX_TEXT_BYTES / 4 > rules::NAME_CHARS);
-const _: () = assert!(MAX_TEXT_BYTES / 4 > rules::CLAN_CHARS && MAX_TEXT_BYTES / 4 > rules::SAY_CHARS);
+const _: () =
+    assert!(MAX_TEXT_BYTES / 4 > rules::CLAN_CHARS && MAX_TEXT_BYTES / 4 > rules::MAX_ANNOUNCEMENT_CHARS);
 
 /// Decodes a frame.
 ///

@@ -149,7 +149,7 @@ pub enum Selection {
 }
 
 /// The number of kinds of actions.
-pub const KINDS: usize = 19;
+pub const ACTION_KINDS: usize = 19;
 
 impl Action {
     /// The kind's number: its position in the order, its byte in a command frame, its index in

@@ -21,7 +21,7 @@ fn skeleton(name: &str) -> impl Iterator<Item = char> + '_ {
 /// The regular form of a full-width character.
 fn narrow(char: char) -> char {
     match char {
-        '\u{ff01}'..='\u{ff5e}' => moved(char, -0xfee0),
+        '\u{ff01}'..='\u{ff5e}' => offset_char(char, -0xfee0),
         _ => char,
     }
 }
@@ -33,14 +33,16 @@ fn lower(char: char) -> char {
         'Η' => 'h',
         'Ν' => 'n',
         'Υ' => 'y',
-        'A'..='Z' | 'À'..='Ö' | 'Ø'..='Þ' | 'Α'..='Ρ' | 'Σ'..='Ϋ' | 'А'..='Я' => moved(char, 0x20),
-        'Ѐ'..='Џ' => moved(char, 0x50),
-        'Ա'..='Ֆ' => moved(char, 0x30),
+        'A'..='Z' | 'À'..='Ö' | 'Ø'..='Þ' | 'Α'..='Ρ' | 'Σ'..='Ϋ' | 'А'..='Я' => {
+            offset_char(char, 0x20)
+        }
+        'Ѐ'..='Џ' => offset_char(char, 0x50),
+        'Ա'..='Ֆ' => offset_char(char, 0x30),
         _ => char,
     }
 }
 
-fn moved(char: char, by: i32) -> char {
+fn offset_char(char: char, by: i32) -> char {
     char::from_u32((char as i32 + by) as u32).unwrap_or(char)
 }
 

@@ -4,7 +4,7 @@
 //! machine would reject what another accepts.
 
 use crate::command::Rejection;
-use crate::rules::{CHAT_CHARS, CLAN_CHARS, NAME_CHARS, SAY_CHARS};
+use crate::rules::{CHAT_CHARS, CLAN_CHARS, MAX_ANNOUNCEMENT_CHARS, NAME_CHARS};
 
 /// Checks a player's name: at most [`NAME_CHARS`] characters, without control characters, invisible
 /// characters or combining marks.
@@ -43,8 +43,8 @@ pub fn check_chat(text: &str) -> Result<(), Rejection> {
 ///
 /// # Errors
 /// [`Rejection::ChatTooLong`], [`Rejection::ChatForbidden`], [`Rejection::ChatEmpty`].
-pub fn check_say(text: &str) -> Result<(), Rejection> {
-    check_line(text, SAY_CHARS, is_forbidden)
+pub fn check_announcement(text: &str) -> Result<(), Rejection> {
+    check_line(text, MAX_ANNOUNCEMENT_CHARS, is_forbidden)
 }
 
 fn check_line(text: &str, most_chars: usize, is_forbidden: fn(char) -> bool) -> Result<(), Rejection> {
@@ -80,7 +80,7 @@ pub fn clean_chat(text: &str) -> Option<String> {
 /// Makes a valid operator message of any text: like [`clean_chat`], but up to [`SAY_CHARS`]
 /// characters.
 pub fn clean_announcement(text: &str) -> Option<String> {
-    clean_line(text, SAY_CHARS, is_forbidden)
+    clean_line(text, MAX_ANNOUNCEMENT_CHARS, is_forbidden)
 }
 
 fn clean_line(text: &str, most_chars: usize, is_forbidden: fn(char) -> bool) -> Option<String> {

@@ -71,9 +71,9 @@ pub struct Animal {
     /// Time until a touch can hurt it again.
     pub touch_wait: u16,
     /// Whether it is in a trap and cannot move.
-    pub held: bool,
+    pub is_trapped: bool,
     /// Whether it was pushed or spawned in the last tick, so that it must check its position now.
-    pub stirred: bool,
+    pub was_pushed: bool,
 }
 
 fields!(Animal:
@@ -86,8 +86,8 @@ fields!(Animal:
     sense_wait: u16,
     strike_wait: u16,
     touch_wait: u16,
-    held: bool,
-    stirred: bool,
+    is_trapped: bool,
+    was_pushed: bool,
 );
 
 impl Animal {
@@ -103,8 +103,8 @@ impl Animal {
             sense_wait: rules::thirds(rules::ANIMAL_SENSE_PERIOD_MS),
             strike_wait: 0,
             touch_wait: 0,
-            held: false,
-            stirred: true,
+            is_trapped: false,
+            was_pushed: true,
         }
     }
 
@@ -112,13 +112,13 @@ impl Animal {
     /// pushed.
     pub fn is_asleep(&self, body: &Body) -> bool {
         let rests = self.direction.is_none() && body.vx.0 == 0 && body.vy.0 == 0;
-        body.health == 0 || rests && !self.stirred
+        body.health == 0 || rests && !self.was_pushed
     }
 
     /// Walks for one tick. An animal looks in the direction in which it walks.
     pub(crate) fn act(&mut self, body: &mut Body, terrain: &Terrain, rates: &Rates) {
-        self.stirred = false;
-        if self.held {
+        self.was_pushed = false;
+        if self.is_trapped {
             (body.vx, body.vy) = (Fixed::ZERO, Fixed::ZERO);
             return;
         }

@@ -51,14 +51,14 @@ impl Hand {
     /// tick beyond the timer, which counts towards the next swing, so that the average interval
     /// between swings is the weapon's at every tick rate. The part is lost if the hand does not
     /// swing, so swings cannot be saved up.
-    pub(crate) fn pass(&mut self, tick_thirds: u16) -> Option<u16> {
+    pub(crate) fn tick(&mut self, tick_thirds: u16) -> Option<u16> {
         let waited = self.wait.min(tick_thirds);
         self.wait -= waited;
         (self.wait == 0).then(|| if waited > 0 { tick_thirds - waited } else { 0 })
     }
 
     /// Whether it swings as soon as it can.
-    pub(crate) fn wants(&self) -> bool {
+    pub(crate) fn is_attacking(&self) -> bool {
         self.has_pending_press() && self.item.is_none()
     }
 

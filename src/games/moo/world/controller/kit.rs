@@ -63,12 +63,12 @@ impl Kit {
             income_halves: 0,
             earned: 0,
         };
-        kit.begin_again();
+        kit.reset();
         kit
     }
 
     /// The initial weapons and items, with the current structures.
-    pub(crate) fn begin_again(&mut self) {
+    pub(crate) fn reset(&mut self) {
         self.weapons = [Some(rules::FIRST_WEAPON), None];
         self.items = [None; GROUPS];
         for item in rules::FIRST_ITEMS.iter().filter_map(|id| rules::item(*id)) {
@@ -140,7 +140,7 @@ impl Kit {
     }
 
     /// Advances the income by one tick. Returns the points paid in it.
-    pub(crate) fn pay(&mut self, tick_thirds: u16) -> u32 {
+    pub(crate) fn tick_income(&mut self, tick_thirds: u16) -> u32 {
         let earned = u32::from(self.earned) + u32::from(self.income_halves) * u32::from(tick_thirds);
         self.earned = (earned % u32::from(MAX_EARNED)) as u16;
         earned / u32::from(MAX_EARNED)

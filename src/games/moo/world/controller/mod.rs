@@ -85,7 +85,7 @@ impl Controller {
     }
 
     /// Whether a structure of this item does more than stand, so that each tick runs its controller.
-    pub(crate) fn works(&self, item: &Item) -> bool {
+    pub(crate) fn is_active(&self, item: &Item) -> bool {
         !matches!(self, Controller::Structure(_)) || item.group == Group::Turret
     }
 
@@ -110,10 +110,10 @@ impl Controller {
     }
 
     /// Whether a river would carry it away, even while it sleeps.
-    pub(crate) fn floats(&self, body: &Body) -> bool {
+    pub(crate) fn is_carried_by_river(&self, body: &Body) -> bool {
         match self {
             Controller::Player(player) => player.alive && !player.ground.held,
-            Controller::Animal(animal) => body.health > 0 && !animal.held,
+            Controller::Animal(animal) => body.health > 0 && !animal.is_trapped,
             _ => false,
         }
     }

@@ -47,7 +47,7 @@ pub struct Player {
     /// Its clan.
     pub clan: Option<ClanId>,
     /// The clan that it asks to join.
-    pub asks: Option<ClanId>,
+    pub join_request: Option<ClanId>,
     /// Its age and experience.
     pub growth: Growth,
     /// Resources gathered and not spent, by [`rules::Resource`]. Gold also determines the place on
@@ -72,7 +72,7 @@ fields!(Player:
     ground: Ground,
     poison: Poison,
     clan: Option<ClanId>,
-    asks: Option<ClanId>,
+    join_request: Option<ClanId>,
     growth: Growth,
     resources: [u32; 4],
     kills: u32,
@@ -123,7 +123,7 @@ impl Player {
             ground: Ground::default(),
             poison: Poison::default(),
             clan: None,
-            asks: None,
+            join_request: None,
             growth: Growth::new(),
             resources: [0; 4],
             kills: 0,

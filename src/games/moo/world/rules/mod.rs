@@ -40,12 +40,12 @@ pub const CHAT_CHARS: usize = 30;
 /// Maximum length of a clan's name, in characters.
 pub const CLAN_CHARS: usize = 7;
 /// Maximum number of clans: each client receives all of them in one message.
-pub const CLANS_MOST: usize = 200;
+pub const MAX_CLANS: usize = 200;
 /// Maximum number of members of a clan: each member receives all of them in one message.
-pub const CLAN_MEMBERS_MOST: usize = 50;
+pub const MAX_CLAN_MEMBERS: usize = 50;
 /// Maximum length of an operator message, in characters: it fits a command frame whatever the
 /// characters.
-pub const SAY_CHARS: usize = 60;
+pub const MAX_ANNOUNCEMENT_CHARS: usize = 60;
 
 // ---- map -----------------------------------------------------------------------------------------------------
 
@@ -168,7 +168,7 @@ pub const SLOW_WHOLE: u16 = 30_000;
 pub const SLOW_RECOVERY: u16 = 8;
 /// Maximum slowness: three tenths of the speed always remain, so that a player that keeps swinging
 /// can still walk.
-pub const SLOW_MOST: u16 = 21_000;
+pub const MAX_SLOWNESS: u16 = 21_000;
 /// Time from the last damage until health begins to regenerate, in milliseconds.
 pub const HEAL_DELAY_MS: u16 = 5_000;
 /// Time for regenerating one health point, in milliseconds.
@@ -198,7 +198,7 @@ pub const PAD_HEAL_THIRDS: u16 = 200;
 pub const MAX_ANIMALS: usize = 256;
 /// Maximum number of structures spawned by the operator: enough for a town, and fewer than players
 /// may build.
-pub const SPAWNED_MOST: usize = 512;
+pub const MAX_SPAWNED: usize = 512;
 /// Radius of the largest animal, in pixels. No body is larger.
 pub const ANIMAL_RADIUS_MAX_PX: i32 = 84;
 /// Time between two looks of an animal, in milliseconds. Animals do not look in the same tick.
@@ -209,7 +209,7 @@ pub const WALK_MS: [i32; 2] = [2_000, 4_000];
 pub const STAND_MS: [i32; 2] = [3_000, 10_000];
 /// Distance at which a wandering animal notices the end of its biome, in pixels: more than it walks
 /// between two looks.
-pub const FORESIGHT_PX: i32 = 150;
+pub const BIOME_LOOKAHEAD_PX: i32 = 150;
 /// Time for which an animal flees, in milliseconds.
 pub const FLEE_MS: u16 = 3_000;
 /// Speed of a fleeing animal, in hundredths of its wandering speed.
@@ -232,7 +232,7 @@ pub const STRIKE_PERIOD_MS: u16 = 1_000;
 /// five attacks in a row do not carry away a standing player.
 pub const STRIKE_KNOCK_PX_PER_S: i32 = 120;
 /// Time from the death of a natural animal to its respawn, in milliseconds.
-pub const RETURN_MS: u16 = 30_000;
+pub const ANIMAL_RESPAWN_MS: u16 = 30_000;
 /// Time until the next attempt if its biome had no space for it, in milliseconds.
 pub const ANIMAL_RESPAWN_RETRY_MS: u16 = 1_000;
 /// Positions tried for an animal in one attempt.
@@ -245,7 +245,7 @@ pub const ANIMAL_RESPAWN_CLEARANCE_PX: i32 = 400;
 /// Maximum number of projectiles; while it is reached, nobody can shoot. It suffices for over a
 /// thousand players who shoot continuously with the fastest weapon. Each projectile costs a
 /// collision check along its path in each tick.
-pub const SHOTS_MOST: usize = 4_096;
+pub const MAX_SHOTS: usize = 4_096;
 /// Half of the arc that a shield covers, in 1/65,536 of a turn: a turn / 6, which is pi / 3.
 pub const SHIELD_ARC: u16 = 10_923;
 /// The projectile of a turret: a number of [`PROJECTILES`].
@@ -257,7 +257,7 @@ pub const TURRET_RANGE_PX: i32 = 700;
 pub const TURRET_PERIOD_MS: u16 = 2_200;
 /// Time until a turret that saw no enemy looks again, in milliseconds. It is a whole number of
 /// ticks at each tick rate, like the time between shots.
-pub const TURRET_LOOK_MS: u16 = 200;
+pub const TURRET_SENSE_PERIOD_MS: u16 = 200;
 /// Damage of poison each time, in health points.
 pub const POISON_DAMAGE: u16 = 5;
 /// Time from the touch to the first damage by poison, and between two damages, in milliseconds.
@@ -360,15 +360,12 @@ impl TryFrom<u32> for TickHz {
 
 /// Calls `put` with the version of the code and every constant of these rules that affects the
 /// simulation.
-pub(crate) fn numbers(mut put: impl FnMut(i64)) {
+pub(crate) fn visit_constants(mut put: impl FnMut(i64)) {
     put(i64::from(CODE_VERSION));
-    for value in [NAME_CHARS, CHAT_CHARS, CLAN_CHARS, SAY_CHARS, SPAWN_CROWD].into_iter().chain([
-        MAX_ANIMALS,
-        SPAWNED_MOST,
-        SHOTS_MOST,
-        CLANS_MOST,
-        CLAN_MEMBERS_MOST,
-    ]) {
+    for value in [NAME_CHARS, CHAT_CHARS, CLAN_CHARS, MAX_ANNOUNCEMENT_CHARS, SPAWN_CROWD]
+        .into_iter()
+        .chain([MAX_ANIMALS, MAX_SPAWNED, MAX_SHOTS, MAX_CLANS, MAX_CLAN_MEMBERS])
+    {
         put(value as i64);
     }
     for value in [MAP_SIZE_PX, MAP_SIZE_MIN_PX, MAP_SIZE_MAX_PX, SNOW_END_PX, DESERT_START_PX, RIVER_HALF_PX]
@@ -383,7 +380,13 @@ pub(crate) fn numbers(mut put: impl FnMut(i64)) {
         .into_iter()
         .chain([VELOCITY_MAX_PX, SPAWN_NEAR_X_PX, SPAWN_NEAR_Y_PX, SPAWN_VIEW_X_PX, SPAWN_VIEW_Y_PX])
         .chain([SPAWN_CLEARANCE_PX, SPAWN_HUNTER_ROOM_PX, i32::from(PLAYER_HEALTH)])
-        .chain([SNOW_SPEED_PERCENT, RIVER_SPEED_PERCENT, CURRENT_SIXTEENTHS, FORESIGHT_PX, HUNT_BEGIN_PX])
+        .chain([
+            SNOW_SPEED_PERCENT,
+            RIVER_SPEED_PERCENT,
+            CURRENT_SIXTEENTHS,
+            BIOME_LOOKAHEAD_PX,
+            HUNT_BEGIN_PX,
+        ])
         .chain([HUNT_END_PX, STRIKE_PX, STRIKE_KNOCK_PX_PER_S, ANIMAL_RESPAWN_CLEARANCE_PX])
         .chain(WALK_MS)
         .chain(STAND_MS)
@@ -397,18 +400,19 @@ pub(crate) fn numbers(mut put: impl FnMut(i64)) {
     for value in [GATHER_XP, GOLD_EXTRA, KILL_GOLD].into_iter().chain(XP_STEPS) {
         put(i64::from(value));
     }
-    for value in [ARC, SLOW_WHOLE, SLOW_RECOVERY, SLOW_MOST, HEAL_DELAY_MS, HEAL_PERIOD_MS, TOUCH_PERIOD_MS]
-        .into_iter()
-        .chain([
-            ANIMAL_SENSE_PERIOD_MS,
-            FLEE_MS,
-            HUNT_MS,
-            STRIKE_PERIOD_MS,
-            RETURN_MS,
-            ANIMAL_RESPAWN_RETRY_MS,
-        ])
-        .chain([SHIELD_ARC, TURRET_PERIOD_MS, TURRET_LOOK_MS, POISON_DAMAGE, POISON_PERIOD_MS])
-        .chain([u16::from(TURRET_SHOOTS), u16::from(POISON_DOSES)])
+    for value in
+        [ARC, SLOW_WHOLE, SLOW_RECOVERY, MAX_SLOWNESS, HEAL_DELAY_MS, HEAL_PERIOD_MS, TOUCH_PERIOD_MS]
+            .into_iter()
+            .chain([
+                ANIMAL_SENSE_PERIOD_MS,
+                FLEE_MS,
+                HUNT_MS,
+                STRIKE_PERIOD_MS,
+                ANIMAL_RESPAWN_MS,
+                ANIMAL_RESPAWN_RETRY_MS,
+            ])
+            .chain([SHIELD_ARC, TURRET_PERIOD_MS, TURRET_SENSE_PERIOD_MS, POISON_DAMAGE, POISON_PERIOD_MS])
+            .chain([u16::from(TURRET_SHOOTS), u16::from(POISON_DOSES)])
     {
         put(i64::from(value));
     }
@@ -451,7 +455,7 @@ const _: () = {
         thirds(POISON_PERIOD_MS) >= TickHz::Hz15.rates().tick_thirds,
         "poison may hurt at most once in a tick"
     );
-    assert!(SLOW_MOST < SLOW_WHOLE, "slowing must not stop a player");
+    assert!(MAX_SLOWNESS < SLOW_WHOLE, "slowing must not stop a player");
     let [cow, pig, bull, wolf] = &ANIMALS;
     assert!(cow.radius_px <= ANIMAL_RADIUS_MAX_PX && pig.radius_px <= ANIMAL_RADIUS_MAX_PX);
     assert!(bull.radius_px <= ANIMAL_RADIUS_MAX_PX && wolf.radius_px <= ANIMAL_RADIUS_MAX_PX);

@@ -14,13 +14,13 @@ impl World {
     /// The world before its first tick. A map size outside the limits is replaced by the nearest
     /// limit.
     pub fn new(identity: Identity) -> World {
-        let mut world = World::bare(identity);
+        let mut world = World::without_animals(identity);
         world.populate();
         world
     }
 
     /// The same without animals: the map alone.
-    pub(crate) fn bare(mut identity: Identity) -> World {
+    pub(crate) fn without_animals(mut identity: Identity) -> World {
         identity.map_size_px = identity.map_size_px.clamp(rules::MAP_SIZE_MIN_PX, rules::MAP_SIZE_MAX_PX);
         let others = map::generate(identity.seed, identity.map_size_px);
         World::from_state(State {

@@ -31,16 +31,16 @@ impl World {
                 if let Some((animal, body)) = self.state.animals[at].animal_mut() {
                     body.heading = Angle(rng.below(1 << 16) as u16);
                     if place.is_none() {
-                        (*animal, body.health) = (animal.lying(), 0);
+                        (*animal, body.health) = (animal.dead_copy(), 0);
                     }
                 }
             }
         }
-        self.make_room();
+        self.reserve();
     }
 
     /// Respawns a dead animal somewhere in its biome, or a little later if there is no space now.
-    pub(crate) fn come_back(&mut self, at: usize) {
+    pub(crate) fn respawn_animal(&mut self, at: usize) {
         let state = &mut self.state;
         if let Some((animal, body)) = state.animals[at].animal_mut() {
             match place_at_home(animal.kind, &self.terrain, &state.players, &mut state.rng) {
@@ -75,7 +75,7 @@ impl World {
             }
             Spawned::Item(id) => {
                 let item = placeable(id).ok_or(Rejection::UnknownThing)?;
-                if self.spawned_count() >= rules::SPAWNED_MOST {
+                if self.spawned_count() >= rules::MAX_SPAWNED {
                     return Err(Rejection::TooMany);
                 }
                 self.check_space(x, y, item)
@@ -84,13 +84,13 @@ impl World {
     }
 
     /// Spawns something that was checked.
-    pub(crate) fn appear(&mut self, what: Spawned, (x_px, y_px): (u16, u16)) {
+    pub(crate) fn spawn(&mut self, what: Spawned, (x_px, y_px): (u16, u16)) {
         let (x, y) = (whole(x_px), whole(y_px));
         match what {
             Spawned::Animal(kind) => {
                 let wait = u32::from(thirds(SPAWN_PAUSE_MS));
                 self.add_animal(Animal::new(kind, false, wait), (x, y));
-                self.make_room();
+                self.reserve();
             }
             Spawned::Item(id) => {
                 if let Some(item) = placeable(id) {

@@ -8,59 +8,59 @@ use crate::fixed::Fixed;
 /// Indices from west to east; the lower index first at equal positions.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct SortedIndex {
-    places: Vec<(Fixed, u32)>,
-    is_true: bool,
+    positions: Vec<(Fixed, u32)>,
+    is_current: bool,
 }
 
 impl SortedIndex {
     /// An object moved, appeared or was removed: the list is stale.
-    pub(crate) fn forget(&mut self) {
-        self.is_true = false;
+    pub(crate) fn invalidate(&mut self) {
+        self.is_current = false;
     }
 
     /// Sorts the positions of `count` objects if the list is stale. Costs little if they have not
     /// moved far since the last time.
     pub(crate) fn update(&mut self, count: usize, x_of: impl Fn(usize) -> Fixed) {
-        if self.is_true {
+        if self.is_current {
             return;
         }
-        self.is_true = true;
+        self.is_current = true;
         // No two entries are equal, so the result does not depend on the sorting algorithm.
-        if self.places.len() == count {
-            for (x, index) in &mut self.places {
+        if self.positions.len() == count {
+            for (x, index) in &mut self.positions {
                 *x = x_of(*index as usize);
             }
             self.put_in_order();
         } else {
-            self.places.clear();
-            self.places.extend((0..count).map(|index| (x_of(index), index as u32)));
-            self.places.sort_unstable();
+            self.positions.clear();
+            self.positions.extend((0..count).map(|index| (x_of(index), index as u32)));
+            self.positions.sort_unstable();
         }
     }
 
     /// Sorts an almost sorted list by insertion: each entry moves past the few greater entries
     /// before it.
     fn put_in_order(&mut self) {
-        for next in 1..self.places.len() {
-            let place = self.places[next];
+        for next in 1..self.positions.len() {
+            let place = self.positions[next];
             let mut at = next;
-            while at > 0 && self.places[at - 1] > place {
-                self.places[at] = self.places[at - 1];
+            while at > 0 && self.positions[at - 1] > place {
+                self.positions[at] = self.positions[at - 1];
                 at -= 1;
             }
-            self.places[at] = place;
+            self.positions[at] = place;
         }
     }
 
     /// Reserves space for that many objects.
     pub(crate) fn reserve(&mut self, count: usize) {
-        self.places.reserve(count.saturating_sub(self.places.len()));
+        self.positions.reserve(count.saturating_sub(self.positions.len()));
     }
 
     /// The indices of the objects within that distance to the west and the east.
     pub(crate) fn around(&self, x: Fixed, reach: Fixed) -> impl Iterator<Item = usize> + '_ {
         let (west, east) = (x.saturating_sub(reach), x.saturating_add(reach));
-        let first = self.places.partition_point(|(x, _)| *x < west);
-        self.places[first..].iter().take_while(move |(x, _)| *x <= east).map(|(_, index)| *index as usize)
+        let first = self.positions.partition_point(|(x, _)| *x < west);
+        self.positions[first..].iter().take_while(move |(x, _)| *x <= east).map(|(_, index)| *index as usize)
     }
 }

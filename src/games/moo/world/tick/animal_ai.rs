@@ -33,7 +33,7 @@ impl World {
             };
             let looks = animal.pass(tick_thirds);
             match (body.health > 0, animal.wait == 0) {
-                (false, true) if animal.natural => self.come_back(at),
+                (false, true) if animal.natural => self.respawn_animal(at),
                 (false, _) => continue,
                 (true, true) => self.end_expired_mood(at),
                 (true, false) if looks => self.look(at),
@@ -167,7 +167,7 @@ impl World {
                 Some((animal, body)) if body.health > 0 => (animal, body),
                 _ => continue,
             };
-            animal.held = touched.held;
+            animal.is_trapped = touched.held;
             if let Some((damage, owner, place)) = touched.spikes.filter(|_| animal.touch_wait == 0) {
                 animal.touch_wait = thirds(rules::TOUCH_PERIOD_MS);
                 knock_back(body, place, rules::SPIKE_KNOCK_PX_PER_S, self.rates.hz);
@@ -242,7 +242,7 @@ impl Animal {
     /// Turns around, within a sixteenth of a turn, where its biome ends.
     fn turn_at_biome_edge(&mut self, body: &Body, terrain: &Terrain, rng: &mut Rng) {
         if let Some(way) = self.direction {
-            let far = Fixed::from_px(rules::FORESIGHT_PX);
+            let far = Fixed::from_px(rules::BIOME_LOOKAHEAD_PX);
             let (x, y) = (
                 body.x.saturating_add(far.scaled(cosine(way))),
                 body.y.saturating_add(far.scaled(sine(way))),
@@ -279,15 +279,15 @@ impl Animal {
     /// Resets what death ends, and starts the timer until it respawns.
     fn reset_for_death(&mut self, body: &mut Body) {
         (body.vx, body.vy, body.health) = (Fixed::ZERO, Fixed::ZERO, 0);
-        self.wait = 3 * u32::from(rules::RETURN_MS);
-        *self = self.lying();
+        self.wait = 3 * u32::from(rules::ANIMAL_RESPAWN_MS);
+        *self = self.dead_copy();
     }
 
     /// A dead animal with the same remaining time, and the same schedule for looking after it
     /// respawns.
-    pub(crate) fn lying(&self) -> Animal {
+    pub(crate) fn dead_copy(&self) -> Animal {
         let &Animal { kind, natural, wait, sense_wait, .. } = self;
-        Animal { sense_wait, stirred: false, ..Animal::new(kind, natural, wait) }
+        Animal { sense_wait, was_pushed: false, ..Animal::new(kind, natural, wait) }
     }
 }
 

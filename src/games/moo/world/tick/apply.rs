@@ -3,7 +3,7 @@
 //! A command is checked completely before it changes anything, so a rejected command leaves no
 //! trace in the state.
 
-use crate::command::text::{check_chat, check_name, check_say};
+use crate::command::text::{check_announcement, check_chat, check_name};
 use crate::command::{Action, Command, Rejection, Selection};
 use crate::controller::kit::Choice;
 use crate::controller::{Controller, Player};
@@ -68,7 +68,7 @@ impl World {
                 Err(Rejection::PlayerOnly)
             }
             Action::Spawn { .. } => self.check_spawn(command),
-            Action::Announce { text } => check_say(text),
+            Action::Announce { text } => check_announcement(text),
             Action::Join { player, .. } if *player == PlayerId::OPERATOR => Err(Rejection::ReservedPlayer),
             Action::Join { player, .. } if self.find(*player).is_ok() => Err(Rejection::AlreadyJoined),
             Action::Join { name, .. } => check_name(name),
@@ -182,7 +182,7 @@ impl World {
             | action @ Action::ClanAnswer { .. }
             | action @ Action::ClanKick { .. } => self.perform_clan(issuer, action),
             Action::Ping => self.outcome.events.push(WorldEvent::Pinged { player: issuer }),
-            Action::Spawn { what, x_px, y_px } => self.appear(what, (x_px, y_px)),
+            Action::Spawn { what, x_px, y_px } => self.spawn(what, (x_px, y_px)),
             Action::Announce { text } => self.outcome.events.push(WorldEvent::Announced { text }),
             Action::Disconnect { player } => self.rest(player),
         }
@@ -210,18 +210,18 @@ impl World {
         if let Err(at) = self.find(id) {
             let name = &self.name_for(id, name);
             let state = &mut self.state;
-            self.crowd.update(&state.players);
+            self.player_index.update(&state.players);
             let (x, y) = spawn_point::place(
                 (&state.players, &state.animals),
-                &self.crowd,
+                &self.player_index,
                 &self.terrain,
                 &mut state.rng,
             );
             let newcomer = newcomer(id, name, skin, self.state.tick, (x, y));
             self.state.players.insert(at, newcomer);
-            self.crowd.forget();
+            self.player_index.invalidate();
             self.index_players();
-            self.make_room();
+            self.reserve();
             self.outcome.events.push(WorldEvent::Joined { player: id });
         }
     }
@@ -231,7 +231,7 @@ impl World {
         self.leave_clan(id);
         if let Ok(at) = self.find(id) {
             self.state.players.remove(at);
-            self.crowd.forget();
+            self.player_index.invalidate();
             self.index_players();
             self.clear_owner(id);
             self.outcome.events.push(WorldEvent::Left { player: id });

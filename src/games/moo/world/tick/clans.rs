@@ -48,7 +48,7 @@ impl World {
                 check_clan_name(name)?;
                 let is_taken = self.state.clans.iter().any(|clan| are_confusable(&clan.name, name));
                 fits(!is_taken, Rejection::ClanNameTaken)?;
-                let is_room = self.state.clans.len() < rules::CLANS_MOST && self.state.next_clan < u32::MAX;
+                let is_room = self.state.clans.len() < rules::MAX_CLANS && self.state.next_clan < u32::MAX;
                 fits(is_room, Rejection::TooMany)
             }
             Action::ClanRequest { name } => {
@@ -59,7 +59,7 @@ impl World {
             Action::ClanAnswer { player, accept } => {
                 let own = self.clan_owned_by(issuer)?;
                 fits(self.requester_of(own, *player).is_some(), Rejection::NotAsking)?;
-                fits(!accept || self.members_of(own) < rules::CLAN_MEMBERS_MOST, Rejection::TooMany)
+                fits(!accept || self.members_of(own) < rules::MAX_CLAN_MEMBERS, Rejection::TooMany)
             }
             Action::ClanKick { player } => {
                 let own = self.clan_owned_by(issuer)?;
@@ -73,7 +73,7 @@ impl World {
     pub(crate) fn perform_clan(&mut self, issuer: PlayerId, action: Action) {
         match action {
             Action::ClanCreate { name } => self.found_clan(issuer, &name),
-            Action::ClanRequest { name } => self.ask(issuer, &name),
+            Action::ClanRequest { name } => self.request_to_join(issuer, &name),
             Action::ClanLeave => self.leave_clan(issuer),
             Action::ClanAnswer { player, accept } => self.answer(issuer, player, accept),
             Action::ClanKick { player } => self.leave_clan(player),
@@ -89,14 +89,15 @@ impl World {
         self.enter_clan(owner, id);
     }
 
-    fn ask(&mut self, id: PlayerId, name: &str) {
+    fn request_to_join(&mut self, id: PlayerId, name: &str) {
         let (clan, owner) = match self.clan_named(name) {
             Some(clan) => (clan.id, clan.owner),
             None => return,
         };
         // A repeated request sends no second event.
-        if let Some((player, _)) = self.player_mut(id).filter(|(player, _)| player.asks != Some(clan)) {
-            player.asks = Some(clan);
+        if let Some((player, _)) = self.player_mut(id).filter(|(player, _)| player.join_request != Some(clan))
+        {
+            player.join_request = Some(clan);
             self.outcome.events.push(WorldEvent::JoinRequested { player: id, owner });
         }
     }
@@ -110,7 +111,7 @@ impl World {
             Some(asker) if accept => self.enter_clan(asker, own),
             Some(asker) => {
                 if let Some((player, _)) = self.player_mut(asker) {
-                    player.asks = None;
+                    player.join_request = None;
                 }
             }
             None => {}
@@ -120,7 +121,7 @@ impl World {
     fn enter_clan(&mut self, id: PlayerId, clan: ClanId) {
         if let Some((player, _)) = self.player_mut(id) {
             player.clan = Some(clan);
-            player.asks = None;
+            player.join_request = None;
         }
     }
 
@@ -139,7 +140,7 @@ impl World {
         for entity in &mut self.state.players {
             if let Controller::Player(player) = &mut entity.controller {
                 player.clan = player.clan.filter(|of| Some(*of) != clan);
-                player.asks = player.asks.filter(|of| Some(*of) != clan);
+                player.join_request = player.join_request.filter(|of| Some(*of) != clan);
             }
         }
     }
@@ -170,7 +171,8 @@ impl World {
 
     /// The player, if it asks to join; for 0, the applicant with the lowest number.
     fn requester_of(&self, clan: ClanId, id: PlayerId) -> Option<PlayerId> {
-        let asks = |entity: &&Entity| player_of(entity).is_some_and(|player| player.asks == Some(clan));
+        let asks =
+            |entity: &&Entity| player_of(entity).is_some_and(|player| player.join_request == Some(clan));
         let entity = match id {
             PlayerId::OPERATOR => self.state.players.iter().find(asks),
             _ => self.find(id).ok().map(|at| &self.state.players[at]).filter(asks),

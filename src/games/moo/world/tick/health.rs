@@ -52,7 +52,7 @@ impl Poison {
 
     /// Advances the timer by one tick. Returns the player responsible if the poison hurts in this
     /// tick.
-    fn work(&mut self, tick_thirds: u16) -> Option<PlayerId> {
+    fn tick(&mut self, tick_thirds: u16) -> Option<PlayerId> {
         if self.wait > tick_thirds {
             self.wait -= tick_thirds;
             return None;
@@ -108,7 +108,7 @@ impl World {
     pub(crate) fn work_poison(&mut self, at: usize) {
         let due = match &mut self.state.players[at].controller {
             Controller::Player(player) if player.poison.doses > 0 => {
-                player.poison.work(self.rates.tick_thirds)
+                player.poison.tick(self.rates.tick_thirds)
             }
             _ => return,
         };
@@ -161,8 +161,13 @@ impl World {
         let pad = pad.filter(|(x, y)| spawn_point::is_far_from_hunters(&self.state.animals, *x, *y));
         let state = &mut self.state;
         let (x, y) = pad.unwrap_or_else(|| {
-            self.crowd.update(&state.players);
-            spawn_point::place((&state.players, &state.animals), &self.crowd, &self.terrain, &mut state.rng)
+            self.player_index.update(&state.players);
+            spawn_point::place(
+                (&state.players, &state.animals),
+                &self.player_index,
+                &self.terrain,
+                &mut state.rng,
+            )
         });
         if let Some((player, body)) = self.player_mut(id) {
             // Most players respawn with the same name, which then need not be copied.
@@ -178,7 +183,7 @@ impl World {
             self.outcome.events.push(WorldEvent::Spawned { player: id });
         }
         if let Ok(at) = self.find(id) {
-            self.crowd.add(at, x, y);
+            self.player_index.add(at, x, y);
         }
     }
 }
@@ -197,7 +202,7 @@ impl Player {
         self.ground = Ground::default();
         self.poison = Poison::default();
         self.growth = Growth::new();
-        self.kit.begin_again();
+        self.kit.reset();
         body.vx = Fixed::ZERO;
         body.vy = Fixed::ZERO;
         body.health = 0;

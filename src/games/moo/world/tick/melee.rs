@@ -102,10 +102,10 @@ impl World {
                 self.outcome.events.push(WorldEvent::Healed { player: id, amount });
             }
             player.ground.touch_wait = player.ground.touch_wait.saturating_sub(self.rates.tick_thirds);
-            let paid = player.kit.pay(self.rates.tick_thirds);
+            let paid = player.kit.tick_income(self.rates.tick_thirds);
             player.give(Resource::Gold, paid);
-            let passed = match player.hand.pass(self.rates.tick_thirds) {
-                Some(passed) if player.hand.wants() && player.is_able(shots_free) => passed,
+            let passed = match player.hand.tick(self.rates.tick_thirds) {
+                Some(passed) if player.hand.is_attacking() && player.is_able(shots_free) => passed,
                 _ => {
                     player.hand.rest(self.rates.tick_thirds);
                     continue;
@@ -123,14 +123,14 @@ impl World {
             Some(stroke) => stroke,
             None => return,
         };
-        self.find_scenery(&stroke, &mut scratch.things);
+        self.find_scenery(&stroke, &mut scratch.scenery);
         self.find_built(&stroke, &mut scratch.built);
         self.find_animals(&stroke, &mut scratch.animals);
         self.find_players(&stroke, at, &mut scratch.players);
-        let nothing = scratch.things.is_empty() && scratch.built.is_empty();
+        let nothing = scratch.scenery.is_empty() && scratch.built.is_empty();
         let hit = !(nothing && scratch.animals.is_empty() && scratch.players.is_empty());
         self.outcome.events.push(WorldEvent::Swung { player: stroke.player, weapon: stroke.weapon.id, hit });
-        for thing in &scratch.things {
+        for thing in &scratch.scenery {
             self.hit_scenery(&stroke, *thing as usize);
         }
         for object in &scratch.built {
@@ -150,7 +150,7 @@ impl World {
         match controller {
             Controller::Player(player) if player.alive => {
                 let weapon = rules::weapon_or_first(player.hand.weapon);
-                player.slow = (player.slow + weapon.slow).min(rules::SLOW_MOST);
+                player.slow = (player.slow + weapon.slow).min(rules::MAX_SLOWNESS);
                 Some(Stroke { x: body.x, y: body.y, heading: body.heading, weapon, player: id.player()? })
             }
             _ => None,
@@ -200,7 +200,7 @@ impl World {
         let reach = Fixed::from_px(stroke.weapon.range_px + size_px);
         found.clear();
         let me = &self.state.players[own];
-        let hit = self.crowd.near(stroke.x, stroke.y, reach).filter(|spot| {
+        let hit = self.player_index.near(stroke.x, stroke.y, reach).filter(|spot| {
             spot.at as usize != own && stroke.hits(spot.x, spot.y, size_px) && {
                 let other = &self.state.players[spot.at as usize];
                 other.is_alive() && !share_clan(me, other)

@@ -40,7 +40,7 @@ impl World {
     /// commands.
     pub fn step(&mut self, commands: &mut Vec<Command>) -> &TickOutcome {
         self.outcome.clear();
-        self.crowd.forget();
+        self.player_index.invalidate();
         // Equal commands are equal in every field, so the result of an unstable sort is unique.
         commands.sort_unstable();
         for command in commands.drain(..) {
@@ -57,7 +57,7 @@ impl World {
         // From here on nothing moves, so positions need to be indexed only once for the rest of the
         // tick.
         self.fly_shots();
-        self.touch();
+        self.apply_structure_effects();
         self.touch_animals();
         self.fight();
         self.run_animals();
@@ -80,11 +80,11 @@ impl World {
 
     /// Runs each awake animal. Returns whether any was awake.
     fn run_animals_movement(&mut self) -> bool {
-        self.roused.clear();
+        self.woken_animals.clear();
         for entity in &mut self.state.animals {
-            self.roused.push(entity.act(&self.terrain, &self.rates));
+            self.woken_animals.push(entity.act(&self.terrain, &self.rates));
         }
-        self.roused.contains(&true)
+        self.woken_animals.contains(&true)
     }
 
     /// Pushes overlapping players apart, each by half. Sleeping players start nothing; two sleeping
@@ -97,11 +97,11 @@ impl World {
             if !self.awake[index] {
                 continue;
             }
-            let own = self.crowd.slot_of(index);
-            let IndexedPlayer { x, y, .. } = self.crowd.spot(own);
-            for stretch in self.crowd.stretches_near(x, y, reach) {
-                for slot in self.crowd.slots_in(stretch) {
-                    let (me, it) = (self.crowd.spot(own), self.crowd.spot(slot));
+            let own = self.player_index.slot_of(index);
+            let IndexedPlayer { x, y, .. } = self.player_index.spot(own);
+            for stretch in self.player_index.stretches_near(x, y, reach) {
+                for slot in self.player_index.slots_in(stretch) {
+                    let (me, it) = (self.player_index.spot(own), self.player_index.spot(slot));
                     let other = it.at as usize;
                     let seen_to = other < index && self.awake[other];
                     if other != index && !seen_to && it.is_nearer(me.x, me.y, reach) {
@@ -109,8 +109,8 @@ impl World {
                         let (left, right) = players.split_at_mut(high);
                         if push_apart(&mut left[low], &mut right[0], &self.terrain) {
                             pushed = true;
-                            self.crowd.follow(own, &players[index].body);
-                            self.crowd.follow(slot, &players[other].body);
+                            self.player_index.update_position(own, &players[index].body);
+                            self.player_index.update_position(slot, &players[other].body);
                         }
                     }
                 }
@@ -131,7 +131,7 @@ impl World {
                 continue;
             }
             for other in self.row.around(animals[at].body.x, widest) {
-                let moved = self.roused[at] || self.roused[other];
+                let moved = self.woken_animals[at] || self.woken_animals[other];
                 if other > at && moved && animals[other].body.health > 0 {
                     let (left, right) = animals.split_at_mut(other);
                     pushed |= push_apart(&mut left[at], &mut right[0], &self.terrain);
@@ -141,11 +141,11 @@ impl World {
             // A pushed player is still listed in its previous cell.
             let reach = Fixed::from_px(animal.radius_px + 2 * PLAYER_RADIUS_PX);
             let touch = Fixed::from_px(animal.radius_px + PLAYER_RADIUS_PX);
-            for stretch in self.crowd.stretches_near(animal.x, animal.y, reach) {
-                for slot in self.crowd.slots_in(stretch) {
-                    let spot = self.crowd.spot(slot);
+            for stretch in self.player_index.stretches_near(animal.x, animal.y, reach) {
+                for slot in self.player_index.slots_in(stretch) {
+                    let spot = self.player_index.spot(slot);
                     let index = spot.at as usize;
-                    let moved = self.roused[at] || self.awake[index];
+                    let moved = self.woken_animals[at] || self.awake[index];
                     let touches = moved && spot.is_nearer(animal.x, animal.y, touch);
                     let (away, from) = if stands(&players[index]) {
                         (&mut animals[at], &players[index].body)
@@ -154,7 +154,7 @@ impl World {
                     };
                     if touches && push_away(from, away, &self.terrain) {
                         pushed = true;
-                        self.crowd.follow(slot, &players[index].body);
+                        self.player_index.update_position(slot, &players[index].body);
                     }
                 }
             }
@@ -167,12 +167,12 @@ impl World {
         for (at, entity) in self.state.players.iter_mut().enumerate() {
             if was_pushed(entity) {
                 settle(&self.terrain, &mut entity.body);
-                self.crowd.follow(self.crowd.slot_of(at), &entity.body);
+                self.player_index.update_position(self.player_index.slot_of(at), &entity.body);
             }
         }
         for entity in self.state.animals.iter_mut().filter(|entity| was_pushed(entity)) {
             settle(&self.terrain, &mut entity.body);
-            self.row.forget();
+            self.row.invalidate();
         }
     }
 }
@@ -192,7 +192,7 @@ fn stands(entity: &Entity) -> bool {
 fn was_pushed(entity: &Entity) -> bool {
     match &entity.controller {
         Controller::Player(player) => player.stirred,
-        Controller::Animal(animal) => animal.stirred && entity.body.health > 0,
+        Controller::Animal(animal) => animal.was_pushed && entity.body.health > 0,
         _ => false,
     }
 }
@@ -200,7 +200,7 @@ fn was_pushed(entity: &Entity) -> bool {
 fn mark_pushed(entity: &mut Entity) {
     match &mut entity.controller {
         Controller::Player(player) => player.stirred = true,
-        Controller::Animal(animal) => animal.stirred = true,
+        Controller::Animal(animal) => animal.was_pushed = true,
         _ => {}
     }
 }

@@ -109,7 +109,7 @@ impl World {
         if self.state.shots.is_empty() {
             return;
         }
-        self.crowd.update(&self.state.players);
+        self.player_index.update(&self.state.players);
         let mut shots = std::mem::take(&mut self.state.shots);
         shots.retain_mut(|shot| self.fly(shot));
         self.state.shots = shots;
@@ -155,7 +155,7 @@ impl World {
             .filter(|it| it.item.group.is_solid() && it.id != by)
             .filter_map(|it| Some((path.enters(it.x, it.y, it.item.radius_px)?, HitTarget::Built(it.id))));
         let reach = reach.saturating_add(Fixed::from_px(rules::PLAYER_RADIUS_PX));
-        let players = self.crowd.near(x, y, reach).filter_map(|spot| {
+        let players = self.player_index.near(x, y, reach).filter_map(|spot| {
             let at = spot.at as usize;
             let entry = path.enters(spot.x, spot.y, rules::PLAYER_RADIUS_PX)?;
             self.is_enemy(owner, at).then_some((entry, HitTarget::Player(at)))
@@ -213,7 +213,7 @@ impl World {
     /// can shoot until all projectiles have ended.
     pub(crate) fn shots_free(&self) -> usize {
         let numbers = u32::MAX - self.state.next_shot.0;
-        rules::SHOTS_MOST.saturating_sub(self.state.shots.len()).min(numbers as usize)
+        rules::MAX_SHOTS.saturating_sub(self.state.shots.len()).min(numbers as usize)
     }
 
     /// Lets the player at that index shoot, if it is alive and its weapon shoots. Returns whether

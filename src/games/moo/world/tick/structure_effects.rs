@@ -33,7 +33,7 @@ struct Spikes {
 
 impl World {
     /// Applies the effects of structures to all living players.
-    pub(crate) fn touch(&mut self) {
+    pub(crate) fn apply_structure_effects(&mut self) {
         for at in 0..self.state.players.len() {
             self.work_poison(at);
             if !self.state.players[at].is_alive() {

@@ -16,13 +16,13 @@ impl World {
     /// looks around and shoots; a structure whose time is over is removed.
     pub(crate) fn run_structures(&mut self) {
         let mut index = 0;
-        while let Some(at) = self.workers.get(index).map(|at| *at as usize) {
+        while let Some(at) = self.active_structures.get(index).map(|at| *at as usize) {
             let Entity { body, controller, .. } = &mut self.state.structures[at];
             match controller {
                 Controller::Structure(turret) => {
                     turret.act(&self.rates);
                     if turret.wait == 0 {
-                        self.crowd.update(&self.state.players);
+                        self.player_index.update(&self.state.players);
                         self.target_nearest_enemy(at);
                     }
                 }
@@ -44,7 +44,8 @@ impl World {
             if self.shots_free() > 0 { self.way_to_enemy(&self.state.structures[at].body) } else { None };
         let entity = &mut self.state.structures[at];
         if let Controller::Structure(turret) = &mut entity.controller {
-            let wait_ms = if target.is_some() { rules::TURRET_PERIOD_MS } else { rules::TURRET_LOOK_MS };
+            let wait_ms =
+                if target.is_some() { rules::TURRET_PERIOD_MS } else { rules::TURRET_SENSE_PERIOD_MS };
             turret.wait = rules::thirds(wait_ms);
         }
         if let (Some((dx, dy)), Some(kind)) = (target, rules::projectile(rules::TURRET_SHOOTS)) {
@@ -59,7 +60,7 @@ impl World {
     fn way_to_enemy(&self, turret: &Body) -> Option<(i64, i64)> {
         let range = Fixed::from_px(rules::TURRET_RANGE_PX);
         let farthest = square(range.0.unsigned_abs());
-        let near = self.crowd.near(turret.x, turret.y, range);
+        let near = self.player_index.near(turret.x, turret.y, range);
         let apart = near.filter_map(|it| Some((it.squared_distance(turret.x, turret.y, range)?, it)));
         let enemies =
             apart.filter(|(apart, it)| *apart <= farthest && self.is_enemy(turret.owner, it.at as usize));

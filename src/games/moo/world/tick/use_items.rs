@@ -106,7 +106,7 @@ impl World {
         for at in 0..self.state.animals.len() {
             if let Some((animal, body)) = self.state.animals[at].animal_mut() {
                 let reach_px = scale_px + body.radius_px;
-                animal.stirred |= body.health > 0 && body.is_near(built, reach_px);
+                animal.was_pushed |= body.health > 0 && body.is_near(built, reach_px);
             }
         }
     }
@@ -119,7 +119,7 @@ impl World {
         for Entity { body, controller, .. } in players.iter_mut().chain(animals) {
             let is_held = match controller {
                 Controller::Player(player) => player.ground.held,
-                Controller::Animal(animal) => animal.held,
+                Controller::Animal(animal) => animal.is_trapped,
                 _ => true,
             };
             if body.health > 0 && !is_held {

@@ -138,11 +138,11 @@ fn an_animal_does_not_move_a_dead_player() {
     world.hurt(0, u16::MAX, None);
     world.state.animals[1].body.x = Fixed::from_px(5_100);
     body_mut(&mut world, 1).x = Fixed::from_px(4_950);
-    animal_mut(&mut world, 0).stirred = true;
+    animal_mut(&mut world, 0).was_pushed = true;
     let lie = [body(&world, 1), beast(&world, 0), beast(&world, 1)].map(Clone::clone);
     wait(&mut world, 1);
     assert_eq!([body(&world, 1), beast(&world, 0), beast(&world, 1)].map(Clone::clone), lie);
-    assert!(!player(&world, 1).stirred && !animal(&world, 1).stirred);
+    assert!(!player(&world, 1).stirred && !animal(&world, 1).was_pushed);
 }
 
 #[test]
@@ -199,7 +199,7 @@ fn traps_hold_animals_and_spikes_hurt_them_for_their_owner() {
         world.state.animals[at].body.x = Fixed::from_px(x_px - reach_px);
         world.state.animals[at].body.health = 30;
         wait(&mut world, 1);
-        assert_eq!(animal(&world, at).held, item == 15);
+        assert_eq!(animal(&world, at).is_trapped, item == 15);
         assert_eq!(beast(&world, at).health, if item == 15 { 30 } else { 10 });
         if item == 15 {
             walk(&mut world, 1, None);
@@ -247,10 +247,10 @@ fn a_dead_animal_is_neither_held_nor_hurt_nor_knocked_back() {
         world.hurt_animal(at, u16::MAX, None);
         world.state.animals[at].body.x = Fixed::from_px(5_000 + apart_px);
         let lies = beast(&world, at).clone();
-        assert_eq!(animal(&world, at), animal(&world, at).lying());
-        assert!(!animal(&world, at).stirred, "it has nothing to see to");
+        assert_eq!(animal(&world, at), animal(&world, at).dead_copy());
+        assert!(!animal(&world, at).was_pushed, "it has nothing to see to");
         wait(&mut world, 5);
-        assert_eq!(animal(&world, at), animal(&world, at).lying(), "item {item}");
+        assert_eq!(animal(&world, at), animal(&world, at).dead_copy(), "item {item}");
         assert_eq!(*beast(&world, at), lies, "item {item}");
         assert_eq!(events(&world), [], "item {item}");
     }

@@ -236,7 +236,7 @@ fn hunters_see_players_within_800_px_and_lose_them_beyond_1000() {
             let x = beast(&world, 0).x;
             body_mut(&mut world, 1).x = x.saturating_add(Fixed::from_px(apart_px));
             world.state.animals[0].body.vx = Fixed::ZERO;
-            animal_mut(&mut world, 0).held = true;
+            animal_mut(&mut world, 0).is_trapped = true;
             look(&mut world, 0);
             assert_eq!(animal(&world, 0).mood == Mood::Hunts, hunts, "{apart_px} px");
         }
@@ -276,7 +276,7 @@ fn hunters_strike_within_30_px_of_the_rims() {
     for kind in HUNTERS {
         for (apart_px, strikes) in [(30, true), (31, false)] {
             let mut world = facing(TickHz::Hz30, kind, apart_px);
-            animal_mut(&mut world, 0).held = true;
+            animal_mut(&mut world, 0).is_trapped = true;
             look(&mut world, 0);
             let animal = world.state.animals[0].id;
             assert_eq!(
@@ -319,7 +319,7 @@ fn hunters_attack_once_a_second_at_each_tick_rate_and_their_kills_pay_nobody() {
 fn a_hunter_gives_up_after_ten_seconds_without_a_stroke_and_rests() {
     for rate in TickHz::ALL {
         let mut world = facing(rate, AnimalKind::Wolf, 300);
-        animal_mut(&mut world, 0).held = true;
+        animal_mut(&mut world, 0).is_trapped = true;
         look(&mut world, 0);
         let mut ticks = 0;
         while animal(&world, 0).mood == Mood::Hunts {
@@ -402,7 +402,7 @@ fn a_stroke_of_an_animal_throws_straight_away_from_it() {
             let mut world = facing(TickHz::Hz30, kind, 0);
             let prey = body_mut(&mut world, 1);
             (prey.x, prey.y) = (Fixed::from_px(5_000 + dx_px), Fixed::from_px(5_000 + dy_px));
-            animal_mut(&mut world, 0).held = true;
+            animal_mut(&mut world, 0).is_trapped = true;
             look(&mut world, 0);
             // 120 px/s at 30 ticks a second, of which the way has three fifths and four.
             let part = |way_px: i32| Fixed(way_px * (4 << 16) / 120);
@@ -430,7 +430,7 @@ fn an_animal_turns_around_150_px_before_each_edge_of_the_map() {
             body.y.0 += if way == 0x4000 { nearer } else { -nearer } * i32::from(way & 0x4000 != 0);
             let walks = animal_mut(&mut world, at);
             // Held, so that it looks from where it was put.
-            (walks.direction, walks.wait, walks.held) = (Some(Angle(way)), 9_000, true);
+            (walks.direction, walks.wait, walks.is_trapped) = (Some(Angle(way)), 9_000, true);
             look(&mut world, at);
             let now = animal(&world, at).direction.expect("it walks on");
             let off = now.difference(Angle(way));

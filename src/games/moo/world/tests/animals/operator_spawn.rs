@@ -195,7 +195,7 @@ fn a_respawning_animal_keeps_400_px_from_living_players() {
     // Where it comes when nobody is near: no step is between, so that it tries the same places in each case.
     let world = one_pig();
     let mut alone = world.clone();
-    alone.come_back(0);
+    alone.respawn_animal(0);
     let place = alone.state.animals[0].body.clone();
     assert_eq!(place.health, AnimalKind::Pig.animal().health);
     let (room, inside) = (400 << 16, (400 << 16) - 1);
@@ -213,7 +213,7 @@ fn a_respawning_animal_keeps_400_px_from_living_players() {
             let mut world = world.clone();
             let near = body_mut(&mut world, player);
             (near.x, near.y) = (place.x.saturating_add(Fixed(dx)), place.y.saturating_add(Fixed(dy)));
-            world.come_back(0);
+            world.respawn_animal(0);
             let back = &world.state.animals[0].body;
             let is_there = (back.x, back.y) == (place.x, place.y);
             assert_eq!(is_there, is_free || !lives, "player {player}, {dx} {dy} beside");

@@ -108,7 +108,7 @@ fn a_turret_that_the_operator_lets_appear_shoots_at_everyone() {
     wait(&mut world, 2);
     body_mut(&mut world, 2).y = Fixed::from_px(4_700);
     appear(&mut world, Spawned::Item(17), 7_300, 5_000);
-    assert_eq!(world.workers.len(), 1);
+    assert_eq!(world.active_structures.len(), 1);
     let mut hurt = Vec::new();
     for _ in 0..60 {
         wait(&mut world, 1);

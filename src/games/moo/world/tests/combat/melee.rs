@@ -4,7 +4,7 @@ use crate::command::Action;
 use crate::entity::PlayerId;
 use crate::event::WorldEvent;
 use crate::fixed::{Angle, Fixed};
-use crate::rules::{TickHz, ARC, SLOW_MOST, WEAPONS};
+use crate::rules::{TickHz, ARC, MAX_SLOWNESS, WEAPONS};
 use crate::tests::{
     act, bare_world, body, body_mut, distance_px, events, player, player_mut, put, px, swing, wait, walk,
 };
@@ -246,7 +246,7 @@ fn a_player_that_keeps_swinging_walks_at_the_same_speed_at_each_tick_rate() {
         player_mut(&mut world, 1).hand.attacking = true;
         walk(&mut world, 1, Some(49_152));
         wait(&mut world, rate.get() * 8);
-        assert!(player(&world, 1).slow <= SLOW_MOST);
+        assert!(player(&world, 1).slow <= MAX_SLOWNESS);
         let before = body(&world, 1).clone();
         wait(&mut world, rate.get() * 3);
         speeds.push(distance_px(&before, body(&world, 1)) / 3.0);

@@ -5,7 +5,7 @@ use crate::controller::Controller;
 use crate::entity::{Body, Entity, EntityId, PlayerId};
 use crate::event::WorldEvent;
 use crate::fixed::{Angle, Fixed};
-use crate::rules::{TickHz, SHOTS_MOST};
+use crate::rules::{TickHz, MAX_SHOTS};
 use crate::tests::combat::projectiles::arm;
 use crate::tests::{act, bare_world, body_mut, command, events, player_mut, put, wait};
 use crate::trig::sine;
@@ -194,7 +194,7 @@ fn a_turret_shoots_only_when_there_is_room_in_the_air() {
         // Whatever the wait of the first look was, it is over.
         wait(&mut world, 90);
         body_mut(&mut world, 2).y = Fixed::from_px(10_000);
-        let count = SHOTS_MOST - free;
+        let count = MAX_SHOTS - free;
         let first = EntityId::FIRST_SHOT.0;
         world.state.shots =
             (first..).take(count).map(|id| Entity { id: EntityId(id), ..flying.clone() }).collect();

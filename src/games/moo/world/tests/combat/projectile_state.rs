@@ -4,7 +4,7 @@ use crate::command::Action;
 use crate::entity::{EntityId, PlayerId};
 use crate::event::WorldEvent;
 use crate::fixed::{Angle, Fixed};
-use crate::rules::{TickHz, SHOTS_MOST};
+use crate::rules::{TickHz, MAX_SHOTS};
 use crate::tests::combat::projectiles::arm;
 use crate::tests::{act, bare_world, body_mut, difference, events, player, player_mut, put, wait};
 use crate::world::World;
@@ -43,7 +43,7 @@ fn at_the_limit_of_projectiles_a_shot_fails_without_cost() {
         }
         wait(&mut world, 3);
         act(&mut world, 3, Action::Attack { on: true });
-        fill(&mut world, SHOTS_MOST - free);
+        fill(&mut world, MAX_SHOTS - free);
         let stock = player(&world, 1).resources;
         for id in [1, 2, 3] {
             player_mut(&mut world, id).hand.attacking = true;
@@ -52,7 +52,7 @@ fn at_the_limit_of_projectiles_a_shot_fails_without_cost() {
         wait(&mut world, 1);
         let begun = events(&world).iter().filter(|event| matches!(event, WorldEvent::Shot { .. })).count();
         assert_eq!(begun, shoot, "{free} free");
-        assert_eq!(world.projectiles().count(), SHOTS_MOST - free + shoot);
+        assert_eq!(world.projectiles().count(), MAX_SHOTS - free + shoot);
         for id in [1, 2] {
             let shot = usize::from(id) <= shoot;
             assert_eq!(player(&world, id).resources != stock, shot, "{free} free, player {id}");

@@ -28,7 +28,7 @@ fn turret(rate: TickHz) -> (World, EntityId, i32) {
 
 /// The numbers of the turrets that are noted.
 fn turrets(world: &World) -> Vec<EntityId> {
-    world.workers.iter().map(|at| world.state.structures[*at as usize].id).collect()
+    world.active_structures.iter().map(|at| world.state.structures[*at as usize].id).collect()
 }
 
 /// Somebody at rest at a place.
@@ -185,7 +185,7 @@ fn a_turret_kill_credits_its_owner_until_the_owner_leaves() {
         }
         if leaves {
             world.step(&mut vec![command(0, 9, Action::Leave { player: PlayerId(1) })]);
-            assert_eq!((world.structures().count(), world.workers.len()), (0, 0));
+            assert_eq!((world.structures().count(), world.active_structures.len()), (0, 0));
         }
         let restored = World::restore(&world.snapshot()).expect("a world can be so");
         assert_eq!(restored.state, world.state);
@@ -234,7 +234,7 @@ fn the_list_of_turrets_follows_from_the_state() {
     let second = build(&mut world, 1, 17, 0x8000);
     assert_eq!(turrets(&world), [first, second]);
     let mut restored = World::restore(&world.snapshot()).expect("it is a snapshot");
-    assert_eq!(restored.workers, world.workers);
+    assert_eq!(restored.active_structures, world.active_structures);
     put(&mut world, 2, 2_300, 5_300);
     put(&mut restored, 2, 2_300, 5_300);
     for _ in 0..100 {
@@ -258,7 +258,7 @@ fn the_list_of_turrets_follows_added_and_removed_structures() {
         world.damage_structure(at, 800);
         assert_eq!(turrets(&world), left);
         let restored = World::restore(&world.snapshot()).expect("it is a snapshot");
-        assert_eq!(restored.workers, world.workers);
+        assert_eq!(restored.active_structures, world.active_structures);
     }
 }
 

@@ -3,7 +3,7 @@
 use crate::entity::PlayerId;
 use crate::event::WorldEvent;
 use crate::fixed::{square_root, Angle, Fixed};
-use crate::rules::{weapon, TickHz, ARC, SLOW_MOST};
+use crate::rules::{weapon, TickHz, ARC, MAX_SLOWNESS};
 use crate::tests::{
     bare_world, body, body_mut, build, distance_px, events, player, player_mut, put, swing, wait, walk,
 };
@@ -88,7 +88,7 @@ fn each_weapon_slows_its_holder_for_its_time_at_each_tick_rate() {
 
 #[test]
 fn slowness_adds_up_to_seven_tenths_and_no_further() {
-    assert_eq!(SLOW_MOST, 21_000);
+    assert_eq!(MAX_SLOWNESS, 21_000);
     for (id, name, _, _, _, slow, ..) in ROWS {
         for (before, after) in [(0, slow), (21_000 - slow, 21_000), (21_001 - slow, 21_000), (21_000, 21_000)]
         {

@@ -75,10 +75,10 @@ fn exactly_the_animals_near_a_new_structure_are_woken() {
                     body.x = Fixed::from_px(7_035 + row.scale_px).saturating_add(Fixed(dx));
                     body.y = Fixed::from_px(5_000).saturating_add(Fixed(dy));
                     body.health = health;
-                    animal_mut(&mut world, 0).stirred = stirred;
+                    animal_mut(&mut world, 0).was_pushed = stirred;
                     world.use_item(PlayerId(1), row);
                     let expected = stirred || woken && health > 0;
-                    assert_eq!(animal(&world, 0).stirred, expected, "{} {kind:?} {dx}, {dy}", row.name);
+                    assert_eq!(animal(&world, 0).was_pushed, expected, "{} {kind:?} {dx}, {dy}", row.name);
                 }
             }
         }

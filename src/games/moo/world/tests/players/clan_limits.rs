@@ -2,7 +2,7 @@
 
 use crate::command::{Action, Rejection};
 use crate::entity::PlayerId;
-use crate::rules::{TickHz, CLANS_MOST, CLAN_MEMBERS_MOST};
+use crate::rules::{TickHz, MAX_CLANS, MAX_CLAN_MEMBERS};
 use crate::tests::{act, bare_world, command, join, player};
 use crate::world::World;
 
@@ -20,7 +20,7 @@ fn refused(world: &mut World, id: u16, action: Action) -> Vec<Rejection> {
 
 #[test]
 fn there_are_at_most_200_clans() {
-    let most = CLANS_MOST as u16;
+    let most = MAX_CLANS as u16;
     let mut world = several(most + 1);
     for id in 1..=most {
         act(&mut world, id, Action::ClanCreate { name: format!("c{id}") });
@@ -29,12 +29,12 @@ fn there_are_at_most_200_clans() {
     assert_eq!(refused(&mut world, most + 1, one_more()), [Rejection::TooMany]);
     act(&mut world, 7, Action::ClanLeave);
     act(&mut world, most + 1, one_more());
-    assert_eq!(world.clans().len(), CLANS_MOST);
+    assert_eq!(world.clans().len(), MAX_CLANS);
 }
 
 #[test]
 fn a_clan_has_at_most_50_members_and_further_requests_stay_pending() {
-    let most = CLAN_MEMBERS_MOST as u16;
+    let most = MAX_CLAN_MEMBERS as u16;
     let mut world = several(most + 1);
     act(&mut world, 1, Action::ClanCreate { name: "full".to_string() });
     let let_in = |id: u16| Action::ClanAnswer { player: PlayerId(id), accept: true };
@@ -44,7 +44,7 @@ fn a_clan_has_at_most_50_members_and_further_requests_stay_pending() {
     }
     act(&mut world, most + 1, Action::ClanRequest { name: "full".to_string() });
     assert_eq!(refused(&mut world, 1, let_in(most + 1)), [Rejection::TooMany]);
-    assert!(player(&world, most + 1).asks.is_some());
+    assert!(player(&world, most + 1).join_request.is_some());
     act(&mut world, 1, Action::ClanKick { player: PlayerId(2) });
     act(&mut world, 1, let_in(most + 1));
     assert!(player(&world, most + 1).clan.is_some());

@@ -1,11 +1,11 @@
 //! Clans: each reason to refuse, who belongs together, no harm among mates; the ping, and what the operator says.
 
 use crate::clan::ClanId;
-use crate::command::{Action, Command, Rejection, KINDS};
+use crate::command::{Action, Command, Rejection, ACTION_KINDS};
 use crate::entity::PlayerId;
 use crate::event::WorldEvent;
 use crate::fixed::{Angle, Fixed};
-use crate::rules::{self, item, Group, TickHz, CLAN_CHARS, ITEMS, SAY_CHARS, WEAPONS};
+use crate::rules::{self, item, Group, TickHz, CLAN_CHARS, ITEMS, MAX_ANNOUNCEMENT_CHARS, WEAPONS};
 use crate::tests::{
     act, bare_world, body, body_mut, build, command, difference, events, join, player, player_mut, put,
     swing, wait,
@@ -68,7 +68,7 @@ fn leave_world(world: &mut World, id: u16) {
 /// Clan and request of a player.
 fn of(world: &World, id: u16) -> (Option<u32>, Option<u32>) {
     let view = world.player(PlayerId(id)).expect("it is there");
-    (view.clan.map(|clan| clan.0), view.asks.map(|clan| clan.0))
+    (view.clan.map(|clan| clan.0), view.join_request.map(|clan| clan.0))
 }
 
 fn names(world: &World) -> Vec<&str> {
@@ -191,7 +191,7 @@ fn anyone_can_ping_and_only_the_operator_speaks_to_all() {
         act(&mut world, id, Action::Ping);
         assert_eq!(events(&world), [WorldEvent::Pinged { player: PlayerId(id) }]);
     }
-    let text = "🦊".repeat(SAY_CHARS);
+    let text = "🦊".repeat(MAX_ANNOUNCEMENT_CHARS);
     world.step(&mut vec![command(0, 90, say(&text))]);
     assert_eq!(world.outcome().events, [WorldEvent::Announced { text }]);
 }
@@ -211,7 +211,7 @@ fn society() -> World {
 
 #[test]
 fn each_reason_to_refuse() {
-    let (long, longer) = ("x".repeat(CLAN_CHARS + 1), "x".repeat(SAY_CHARS + 1));
+    let (long, longer) = ("x".repeat(CLAN_CHARS + 1), "x".repeat(MAX_ANNOUNCEMENT_CHARS + 1));
     let rows: Vec<(Command, Rejection)> = vec![
         (command(0, 90, found("x")), Rejection::PlayerOnly),
         (command(0, 90, Action::ClanLeave), Rejection::PlayerOnly),
@@ -259,7 +259,7 @@ fn each_reason_to_refuse() {
         let mut expected = world.state.clone();
         world.step(&mut vec![command.clone()]);
         assert_eq!(world.outcome().rejected, [(command.clone(), rejection)]);
-        assert_eq!((world.outcome().accepted, world.outcome().events.len()), ([0; KINDS], 0));
+        assert_eq!((world.outcome().accepted, world.outcome().events.len()), ([0; ACTION_KINDS], 0));
         expected.tick += 1;
         assert_eq!(world.state, expected, "{command:?} left a trace");
     }
@@ -285,14 +285,14 @@ fn no_clan_is_founded_when_the_numbers_are_used_up() {
 
 #[test]
 fn any_text_can_be_cleaned_to_a_clan_name_or_an_operator_message() {
-    use crate::command::text::{check_clan_name, check_say, clean_announcement, clean_clan_name};
+    use crate::command::text::{check_announcement, check_clan_name, clean_announcement, clean_clan_name};
     let rows = [("  Ada  ", Some("Ada")), ("a\0b\u{202e}c", Some("abc")), ("12345 789", Some("12345 7"))];
     for (text, name) in rows.into_iter().chain([("\n \u{200b}", None), ("123456 8", Some("123456"))]) {
         assert_eq!(clean_clan_name(text).as_deref(), name);
         assert_eq!(name.map_or(Ok(()), check_clan_name), Ok(()));
     }
     let line = clean_announcement(&format!(" {}", "x".repeat(200))).expect("something is left");
-    assert_eq!((line.len(), check_say(&line)), (SAY_CHARS, Ok(())));
+    assert_eq!((line.len(), check_announcement(&line)), (MAX_ANNOUNCEMENT_CHARS, Ok(())));
     assert_eq!(clean_announcement("\u{2028} "), None);
 }
 

@@ -2,7 +2,7 @@
 
 use proptest::prelude::*;
 
-use crate::command::{Action, Command, Rejection, Selection, Spawned, KINDS};
+use crate::command::{Action, Command, Rejection, Selection, Spawned, ACTION_KINDS};
 use crate::entity::PlayerId;
 use crate::event::WorldEvent;
 use crate::fixed::{Angle, Fixed};
@@ -44,7 +44,7 @@ fn a_join_gives_a_body_of_that_name_and_skin() {
     let mut world = world(1);
     let outcome = world.step(&mut vec![command(0, 1, named(7, "Zoë 🦊"))]).clone();
     assert_eq!(outcome.events, [WorldEvent::Joined { player: PlayerId(7) }]);
-    let mut only_joins = [0; crate::command::KINDS];
+    let mut only_joins = [0; crate::command::ACTION_KINDS];
     only_joins[0] = 1;
     assert_eq!((outcome.accepted, outcome.rejected.len()), (only_joins, 0));
     let view = world.player(PlayerId(7)).expect("it joined");
@@ -165,7 +165,7 @@ fn each_reason_to_refuse() {
         let mut expected = world.state.clone();
         world.step(&mut vec![command.clone()]);
         assert_eq!(world.outcome().rejected, [(command.clone(), rejection)]);
-        assert_eq!((world.outcome().accepted, world.outcome().events.len()), ([0; KINDS], 0));
+        assert_eq!((world.outcome().accepted, world.outcome().events.len()), ([0; ACTION_KINDS], 0));
         expected.tick += 1;
         assert_eq!(world.state, expected, "{command:?} left a trace");
         seen.insert((rejection, rejection.name()));

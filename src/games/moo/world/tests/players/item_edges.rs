@@ -90,7 +90,7 @@ fn spikes_are_touched_up_to_a_sixteenth_of_a_pixel_from_their_rim_at_each_tick_r
             for (dx, dy, touched) in around((reach_px << 16) + (1 << 12)) {
                 let mut world = built(rate, number, dx, dy);
                 world.outcome.clear();
-                world.touch();
+                world.apply_structure_effects();
                 assert_eq!(!events(&world).is_empty(), touched, "{number} from {dx}, {dy} at {rate:?}");
             }
         }
@@ -103,7 +103,7 @@ fn pads_and_traps_act_on_any_overlap_at_each_tick_rate() {
         for (number, reach_px) in [(15, 45), (16, 66), (19, 57)] {
             for (dx, dy, acts) in around((reach_px << 16) - 1) {
                 let mut world = built(rate, number, dx, dy);
-                world.touch();
+                world.apply_structure_effects();
                 let ground = player(&world, 2).ground.clone();
                 let found = match number {
                     15 => ground.held,
@@ -124,7 +124,7 @@ fn spikes_throw_straight_away_from_their_centre_at_1500_px_a_second_at_each_tick
                 let mut world = built(rate, number, dx << 16, dy << 16);
                 body_mut(&mut world, 2).vx = Fixed::from_px(3);
                 body_mut(&mut world, 2).vy = Fixed::from_px(-4);
-                world.touch();
+                world.apply_structure_effects();
                 let length = f64::from(dx).hypot(f64::from(dy)).max(1.0);
                 let speed = 1_500.0 / f64::from(rate.get());
                 let found = (px(body(&world, 2).vx) - 3.0, px(body(&world, 2).vy) + 4.0);
@@ -163,7 +163,7 @@ fn a_touch_does_nothing_to_the_dead() {
         (player.alive, body.health) = (false, 0);
         let before = world.state.players.clone();
         world.outcome.clear();
-        world.touch();
+        world.apply_structure_effects();
         assert_eq!(world.state.players, before, "{number}");
         assert_eq!(events(&world), [], "{number}");
     }
@@ -185,24 +185,24 @@ fn of_several_structures_the_lowest_number_acts_and_own_traps_and_spikes_do_not(
     let speed = |world: &World| (body(world, 2).vx, body(world, 2).vy);
     let mut world = built(TickHz::Hz30, 16, 0, 0);
     second(&mut world, 16, 0x4000, 1);
-    world.touch();
+    world.apply_structure_effects();
     assert_eq!(speed(&world), (Fixed::from_px(50), Fixed::ZERO), "the first boost pad");
     let mut world = built(TickHz::Hz30, 6, 80 << 16, 0);
     second(&mut world, 9, 0, 1);
-    world.touch();
+    world.apply_structure_effects();
     assert_eq!(body(&world, 2).health, 80, "the first spikes, by 20");
     let mut world = built(TickHz::Hz30, 6, 80 << 16, 0);
     world.state.structures[0].body.owner = PlayerId(2);
     world.terrain = World::from_state(world.state.clone()).terrain;
     second(&mut world, 9, 0, 1);
-    world.touch();
+    world.apply_structure_effects();
     assert_eq!(body(&world, 2).health, 55, "one's own are passed over, by 45");
     for (first, other) in [(1, 2), (2, 1)] {
         let mut world = built(TickHz::Hz30, 15, 0, 0);
         world.state.structures[0].body.owner = PlayerId(first);
         world.terrain = World::from_state(world.state.clone()).terrain;
         second(&mut world, 15, 0, other);
-        world.touch();
+        world.apply_structure_effects();
         assert!(player(&world, 2).ground.held, "by the trap that is not its own");
     }
 }
@@ -211,12 +211,12 @@ fn of_several_structures_the_lowest_number_acts_and_own_traps_and_spikes_do_not(
 fn a_boost_pad_does_not_push_a_trapped_player() {
     let mut world = built(TickHz::Hz30, 15, 0, 0);
     second(&mut world, 16, 0, 1);
-    world.touch();
+    world.apply_structure_effects();
     assert!(player(&world, 2).ground.held);
     assert_eq!((body(&world, 2).vx, body(&world, 2).vy), (Fixed::ZERO, Fixed::ZERO));
     // Its owner is not held, so it is thrown.
     place(&mut world, 1, 0, 0);
-    world.touch();
+    world.apply_structure_effects();
     assert!(!player(&world, 1).ground.held);
     assert_eq!((body(&world, 1).vx, body(&world, 1).vy), (Fixed::from_px(50), Fixed::ZERO));
 }
@@ -227,7 +227,7 @@ fn obstacles_without_spikes_hurt_nobody() {
         assert!(!matches!(item(number).expect("it is in the table").group, Group::Spikes));
         let mut world = built(TickHz::Hz30, number, 20 << 16, 0);
         world.outcome.clear();
-        world.touch();
+        world.apply_structure_effects();
         assert_eq!(events(&world), [], "{number}");
         assert_eq!((body(&world, 2).vx, body(&world, 2).health), (Fixed::ZERO, 100), "{number}");
     }

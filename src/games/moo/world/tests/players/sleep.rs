@@ -18,12 +18,12 @@ fn moving(vx: i32, vy: i32) -> Body {
 
 #[test]
 fn an_animal_sleeps_only_if_it_stands_at_rest_and_was_not_pushed() {
-    let standing = Animal { stirred: false, ..Animal::new(AnimalKind::Cow, true, 3_000) };
+    let standing = Animal { was_pushed: false, ..Animal::new(AnimalKind::Cow, true, 3_000) };
     assert!(standing.is_asleep(&moving(0, 0)));
     for (vx, vy) in [(1, 0), (-1, 0), (0, 1), (0, -1), (1, 1)] {
         assert!(!standing.is_asleep(&moving(vx, vy)), "it slides by {vx}, {vy}");
     }
-    let stirred = Animal { stirred: true, ..standing.clone() };
+    let stirred = Animal { was_pushed: true, ..standing.clone() };
     assert!(!stirred.is_asleep(&moving(0, 0)), "it was pushed");
     let walking = Animal { direction: Some(Angle(0)), ..standing };
     assert!(!walking.is_asleep(&moving(0, 0)), "it walks");

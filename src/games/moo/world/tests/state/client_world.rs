@@ -1,6 +1,6 @@
 //! The world of one client computes what the server's world does, while nobody else interferes.
 
-use crate::client_world::{is_foreseen, ClientWorld, OwnRecord};
+use crate::client_world::{is_predicted, ClientWorld, OwnRecord};
 use crate::controller::kit::Choice;
 use crate::rng::Rng;
 use crate::rules::{Group, Item};
@@ -76,9 +76,9 @@ fn a_client_computes_what_the_server_does_with_its_player() {
         let mut own = local.appear(PlayerId(1), world.tick(), &exact(&world));
         *own.player_mut().expect("a player") = player(&world, 1).clone();
         for tick in 0..900 {
-            for structure in &world.state.structures {
-                if let Some(at) = structure.standing() {
-                    local.put_up(at.id.0, at.item.id, at.owner, (at.x, at.y), at.heading);
+            for built in &world.state.structures {
+                if let Some(at) = built.standing() {
+                    local.add_structure(at.id.0, at.item.id, at.owner, (at.x, at.y), at.heading);
                 }
             }
             local.correct(&mut own, &exact(&world));
@@ -86,7 +86,7 @@ fn a_client_computes_what_the_server_does_with_its_player() {
             own.set_health(rules::PLAYER_HEALTH - 1);
             let sequence = player(&world, 1).sequence + 1;
             let action = any_action(player(&world, 1), &mut rng);
-            assert!(is_foreseen(&action));
+            assert!(is_predicted(&action));
             let commands =
                 || if tick % 3 == 0 { vec![command(1, sequence, action.clone())] } else { Vec::new() };
             let count = world.state.structures.len();
@@ -113,7 +113,11 @@ fn a_client_computes_what_the_server_does_with_its_player() {
             assert_eq!(own.player_mut().map(|own| own.hand.clone()), Some(player(&world, 1).hand.clone()));
             // What falls, the client is told of.
             let stands = |id: &u32| world.find_structure(EntityId(*id)).is_some();
-            local.known_numbers().into_iter().filter(|id| !stands(id)).for_each(|id| local.take_down(id));
+            local
+                .known_numbers()
+                .into_iter()
+                .filter(|id| !stands(id))
+                .for_each(|id| local.remove_structure(id));
             if let Some(own) = own.player_mut() {
                 own.kit = player(&world, 1).kit.clone();
                 own.resources = player(&world, 1).resources;
@@ -130,16 +134,16 @@ fn somebody_who_is_run_on_goes_on_and_stops_at_a_tree() {
     let velocity = (Fixed::from_px(9), Fixed::ZERO);
     let free = |at: &i32| world.terrain.is_free(Fixed::from_px(*at), Fixed::from_px(5_000), 200);
     let at = (Fixed::from_px((1_000..13_000).find(free).expect("a clearing")), Fixed::from_px(5_000));
-    let (x, y) = local.walk_on(at, velocity, 20);
-    let (slow, _) = local.walk_on(at, (Fixed::from_px(2), Fixed::ZERO), 60);
+    let (x, y) = local.extrapolate(at, velocity, 20);
+    let (slow, _) = local.extrapolate(at, (Fixed::from_px(2), Fixed::ZERO), 60);
     assert!(px(slow) - px(at.0) < 12.0, "one that lets go rests after {} px", px(slow) - px(at.0));
     let far = px(x) - px(at.0);
     assert!(far > 150.0 && far <= 190.0 && (px(y) - 5_000.0).abs() < 1.0, "{far} px, and {} px", px(y));
-    assert_eq!(local.walk_on(at, (Fixed::ZERO, Fixed::ZERO), 10), at);
+    assert_eq!(local.extrapolate(at, (Fixed::ZERO, Fixed::ZERO), 10), at);
     let tree = world.scenery().find(|it| it.scale_px > 140).expect("a tree");
     let before = (Fixed::from_px(tree.x_px - 250), Fixed::from_px(tree.y_px));
     for ticks in 0..60 {
-        let (x, y) = local.walk_on(before, (Fixed::from_px(9), Fixed::ZERO), ticks);
+        let (x, y) = local.extrapolate(before, (Fixed::from_px(9), Fixed::ZERO), ticks);
         let apart = (px(x) - f64::from(tree.x_px)).hypot(px(y) - f64::from(tree.y_px));
         assert!(
             apart >= f64::from(tree.radius_px + rules::PLAYER_RADIUS_PX) - 0.1,

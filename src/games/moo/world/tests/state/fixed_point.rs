@@ -3,11 +3,11 @@
 use std::collections::BTreeSet;
 use std::f64::consts::PI;
 
-use crate::code_hash;
 use crate::fields::Sink;
 use crate::fixed::{square_root, Angle, Fixed};
 use crate::rng::Rng;
 use crate::rules::{self, TickHz};
+use crate::rules_hash;
 use crate::trig::{cosine, direction, octant_angle_by_search, sine, SINE_TABLE};
 use tickwire_sim::Checksum;
 
@@ -181,6 +181,6 @@ fn each_random_outcome_is_about_equally_likely() {
 
 #[test]
 fn the_code_has_one_number() {
-    assert_eq!(code_hash(), code_hash());
-    assert_ne!(code_hash(), 0);
+    assert_eq!(rules_hash(), rules_hash());
+    assert_ne!(rules_hash(), 0);
 }

@@ -6,13 +6,13 @@ use proptest::prelude::*;
 use tickwire_sim::migrate::NamedState;
 
 use crate::clan::ClanId;
-use crate::code_hash;
 use crate::command::{Action, Selection, Spawned};
 use crate::controller::{Controller, Hand, Poison};
 use crate::fields::{Field, Sink};
 use crate::fixed::{Angle, Fixed};
 use crate::rng::Rng;
 use crate::rules::{Resource, TickHz, ANIMALS};
+use crate::rules_hash;
 use crate::snapshot::{read, SnapshotError};
 use crate::state::{Identity, State};
 use crate::tests::{body, body_mut, command, difference, join, player, player_mut, put, wait, walk, world};
@@ -185,7 +185,7 @@ fn the_header_identifies_the_format_and_the_rules() {
         World::new(Identity { seed: 0x0102_0304, map_size_px: 14_400, tick_hz: TickHz::Hz20 }).snapshot();
     assert_eq!(bytes[..4], *b"TWSN");
     assert_eq!(bytes[4..6], [1, 0]);
-    assert_eq!(bytes[6..14], code_hash().to_le_bytes());
+    assert_eq!(bytes[6..14], rules_hash().to_le_bytes());
     assert_eq!(bytes[14..23], [4, 3, 2, 1, 0x40, 0x38, 0, 0, 20]);
 }
 

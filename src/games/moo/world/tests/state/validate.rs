@@ -5,7 +5,7 @@ use crate::controller::{Controller, Player, Poison, Shot, Structure};
 use crate::entity::Embodied as _;
 use crate::entity::{Body, Entity, EntityId, PlayerId};
 use crate::fixed::{Angle, Fixed};
-use crate::rules::{TickHz, SHOTS_MOST};
+use crate::rules::{TickHz, MAX_SHOTS};
 use crate::snapshot::SnapshotError;
 use crate::state::State;
 use crate::tests::state::snapshot::lively;
@@ -144,8 +144,10 @@ fn a_clan_that_nobody_can_have_founded_is_refused() {
         ("owner of a clan", |state| drop(state.players.remove(0))),
         ("clan of a player", |state| drop(state.clans.remove(0))),
         ("clan of a player", |state| spoil_player(state, 2, |player| player.clan = Some(ClanId(3)))),
-        ("request of a player", |state| builder(state, |player| player.asks = Some(ClanId(3)))),
-        ("request of a player", |state| spoil_player(state, 0, |player| player.asks = Some(ClanId(2)))),
+        ("request of a player", |state| builder(state, |player| player.join_request = Some(ClanId(3)))),
+        ("request of a player", |state| {
+            spoil_player(state, 0, |player| player.join_request = Some(ClanId(2)))
+        }),
     ];
     refuse_each(&rows);
 }
@@ -163,7 +165,7 @@ fn a_projectile_that_nobody_can_have_fired_is_refused() {
     let rows: [(&str, Spoil); 19] = [
         ("order of entities", |state| state.shots.push(state.shots[0].clone())),
         ("number of shots", |state| {
-            for _ in 0..SHOTS_MOST {
+            for _ in 0..MAX_SHOTS {
                 let next = Entity { id: state.next_shot, ..state.shots[0].clone() };
                 state.shots.push(next);
                 state.next_shot.0 += 1;

@@ -167,7 +167,7 @@ fn the_river_carries_living_animals_that_no_trap_holds() {
         let stood = cow.body.x;
         (cow.body.vx, cow.body.vy, cow.body.health) = (Fixed::ZERO, Fixed::ZERO, health);
         if let Controller::Animal(animal) = &mut cow.controller {
-            animal.held = held;
+            animal.is_trapped = held;
         }
         assert_eq!(cow.act(world.terrain(), &TickHz::Hz30.rates()), carried, "{health} {held}");
         assert_eq!(cow.body.x > stood, carried, "{health} {held}");

@@ -44,7 +44,7 @@ fn exactly_the_living_players_are_found_once() {
     let mut seen = 0;
     for _ in 0..20 {
         let world = throng(&mut rng);
-        crowd.forget();
+        crowd.invalidate();
         crowd.update(&world.state.players);
         for _ in 0..50 {
             let place = (rng.between(-300, 1_800), rng.between(-300, 1_800), rng.between(0, 700));
@@ -89,7 +89,7 @@ fn the_index_is_rebuilt_only_when_it_is_stale() {
     let at = |px: i32| (Fixed::from_px(px), Fixed::from_px(200), Fixed::from_px(50));
     crowd.update(&world.state.players);
     assert_eq!((found(&crowd, at(200)), found(&crowd, at(1_200))), (vec![0], vec![]));
-    crowd.forget();
+    crowd.invalidate();
     crowd.update(&world.state.players);
     assert_eq!((found(&crowd, at(200)), found(&crowd, at(1_200))), (vec![], vec![0]));
 }
@@ -108,19 +108,19 @@ fn each_tick_knows_where_everyone_is_after_it() {
                 (side(rng.between(-30, 30)), side(rng.between(-30, 30)));
         }
         wait(&mut world, 1);
-        world.crowd.update(&world.state.players);
+        world.player_index.update(&world.state.players);
         for _ in 0..20 {
             let side = |px: i32| Fixed::from_px(px);
             let square =
                 (side(rng.between(400, 1_100)), side(rng.between(400, 1_100)), side(rng.between(0, 300)));
-            let mut found = found(&world.crowd, square);
+            let mut found = found(&world.player_index, square);
             // Who died in this tick may still be there.
             found.retain(|at| world.state.players[*at as usize].is_alive());
             found.sort_unstable();
             assert_eq!(found, expected(&world.state.players, square), "around {square:?}");
         }
         for (at, entity) in world.state.players.iter().enumerate().filter(|(_, it)| it.is_alive()) {
-            let spot = world.crowd.spot(world.crowd.slot_of(at));
+            let spot = world.player_index.spot(world.player_index.slot_of(at));
             assert_eq!((spot.x, spot.y, spot.at), (entity.body.x, entity.body.y, at as u32));
         }
     }
@@ -137,7 +137,7 @@ fn players_that_join_and_leave_are_found_at_their_positions() {
         let action = if here { Action::Leave { player } } else { come };
         world.step(&mut vec![command(0, sequence, action)]);
         let restored = World::restore(&world.snapshot()).expect("it is a snapshot");
-        assert_eq!(restored.seats, world.seats);
+        assert_eq!(restored.index_by_player, world.index_by_player);
         for id in (0..=41).map(PlayerId) {
             let searched = world.state.players.binary_search_by_key(&id.entity(), |entity| entity.id);
             assert_eq!((world.find(id), restored.find(id)), (searched, searched), "{id:?}");

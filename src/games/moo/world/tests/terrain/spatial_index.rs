@@ -134,7 +134,7 @@ fn a_row_is_sorted_however_far_its_entries_moved() {
         if turn % 20 == 19 {
             places.reverse();
         }
-        row.forget();
+        row.invalidate();
         row.update(places.len(), |at| places[at]);
         let (x, reach) = (Fixed::from_px(rng.between(0, 300)), Fixed::from_px(rng.between(0, 80)));
         let mut expected: Vec<usize> =
@@ -162,7 +162,7 @@ fn each_tick_knows_where_the_animals_are_after_they_pushed_each_other() {
         let (x, y) = (beast(&world, a).x, beast(&world, a).y);
         let body = &mut world.state.animals[b].body;
         (body.x, body.y) = (x.saturating_add(Fixed::from_px(1)), y);
-        animal_mut(&mut world, b).stirred = true;
+        animal_mut(&mut world, b).was_pushed = true;
         let before = beast(&world, b).x;
         wait(&mut world, 1);
         pushed += usize::from(beast(&world, b).x != before);
