@@ -113,7 +113,7 @@ pub const LISTEN_BACKLOG: i32 = 4096;
 /// reserves slots for new addresses. Further clients are refused with 503.
 pub const CLIENTS_DEFAULT: usize = 2_000;
 /// Default of `--max-clients-per-address`: the maximum number of clients of one address. If it
-/// equals the maximum number of all clients, one address may use every slot. A household or a
+/// equals the maximum number of all clients, one address may use every slot. A home or a
 /// school class fits; bots use many loopback addresses (`--source`). Further clients are refused
 /// with 503.
 pub const CLIENTS_PER_ADDRESS: usize = 64;

@@ -19,7 +19,7 @@ pub const PRIVATE_NAME_VISIBLE_CHARS: usize = 4;
 pub const EMPTY_ROOM_TIMEOUT: Duration = Duration::from_secs(60);
 /// Interval at which a room on demand without a seat checks for a client with a token.
 pub const ROOM_LOOK_EVERY: Duration = Duration::from_secs(1);
-/// Maximum number of running rooms on demand that one address has created; a household needs few.
+/// Maximum number of running rooms on demand that one address has created; a home needs few.
 /// `--address-budgets off` disables it. Further rooms are refused with 429.
 pub const ADDRESS_ROOMS: usize = 16;
 /// Average time between two rooms that one address creates, because the world of each is generated.
