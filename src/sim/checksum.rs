@@ -1,9 +1,9 @@
 //! A checksum over every field of the state.
 //!
-//! The input is the sequence of scalars from [`crate::fields`], so no field is omitted. Four lanes
-//! receive the scalars in turn, so that a processor works on four at a time. Each lane is 64-bit
-//! FNV-1a with scalars instead of bytes and another factor. Each step is a bijection of both the
-//! lane's value and the scalar, and so is the final mixing: if exactly one scalar differs, the
+//! The input is the sequence of scalars from [`mod@crate::fields`], so no field is omitted. Four
+//! lanes receive the scalars in turn, so that a processor works on four at a time. Each lane is
+//! 64-bit FNV-1a with scalars instead of bytes and another factor. Each step is a bijection of both
+//! the lane's value and the scalar, and so is the final mixing: if exactly one scalar differs, the
 //! result certainly differs.
 //!
 //! The checksum detects worlds that diverged. It is not cryptographic: two worlds with the same

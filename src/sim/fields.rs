@@ -81,9 +81,9 @@ impl Sink for ByteSink {
     }
 }
 
-/// Implements [`Field`](crate::fields::Field) for a struct or an enum. Both directions name every
-/// field, so a new field does not compile until it is listed. The order of an enum's variants is
-/// part of the snapshot format. A variant without fields has empty braces.
+/// Implements [`Field`] for a struct or an enum. Both directions name every field, so a new field
+/// does not compile until it is listed. The order of an enum's variants is part of the snapshot
+/// format. A variant without fields has empty braces.
 ///
 /// ```
 /// use tickwire_sim::fields;
@@ -167,7 +167,7 @@ macro_rules! fields {
     };
 }
 
-/// Implements [`Field`](crate::fields::Field) for a number or a wrapper around a number. With
+/// Implements [`Field`] for a number or a wrapper around a number. With
 /// `signed` before the type, the first function returns an `i64`, and reports print the sign.
 #[macro_export]
 macro_rules! scalar {
