@@ -167,8 +167,8 @@ macro_rules! fields {
     };
 }
 
-/// Implements [`Field`] for a number or a wrapper around a number. With
-/// `signed` before the type, the first function returns an `i64`, and reports print the sign.
+/// Implements [`Field`] for a number or a wrapper around a number. With `signed` before the type,
+/// the first function returns an `i64`, and reports print the sign.
 #[macro_export]
 macro_rules! scalar {
     (signed $type:ty, $bytes:literal, $to:expr, $from:expr) => {
