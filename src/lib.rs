@@ -1,14 +1,15 @@
 //! A multiplayer game server whose every byte you can inspect and whose every tick you can replay.
 //!
-//! A game is a type with a few functions, a table of its packets (tabs, `\t`, separate the columns), and
-//! a page. This is a whole one: everybody presses a button, and everybody sees how often it was pressed.
+//! A game consists of a type with a few functions, a table of its packets (with columns separated
+//! by tabs, `\t`), and a page. This is a complete game: every player can press a button, and every
+//! page shows the number of presses.
 //!
 //! ```no_run
 //! use std::process::ExitCode;
 //!
-//! use tickwire::game::simple::{Row, Simple, SimpleGame, Turns};
-//! use tickwire::packet::Decoded;
-//! use tickwire::sim::{Identity, PlayerId, fields};
+//! use tickwire::game::simple::{NamedValues, Simple, SimpleGame, TickContext};
+//! use tickwire::packet::DecodedPacket;
+//! use tickwire::sim::{PlayerId, WorldParams, fields};
 //!
 //! /// The state of the game.
 //! #[derive(Clone, Debug, PartialEq)]
@@ -17,7 +18,7 @@
 //! }
 //! fields!(Presses: count: u32);
 //!
-//! /// What a player can do.
+//! /// An action of a player.
 //! #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 //! enum Act {
 //!     Press,
@@ -31,35 +32,40 @@
 //!     const PAGE: &'static str = PAGE;
 //!     type Action = Act;
 //!
-//!     fn new(_: &Identity) -> Presses {
+//!     fn new(_: &WorldParams) -> Presses {
 //!         Presses { count: 0 }
 //!     }
-//!     fn join(&mut self, _: PlayerId, _: &str, _: &mut Turns<'_>) {}
+//!     fn join(&mut self, _: PlayerId, _: &str, _: &mut TickContext<'_>) {}
 //!     fn leave(&mut self, _: PlayerId) {}
-//!     fn action(packet: &Decoded<'_>) -> Option<Act> {
+//!     fn action(packet: &DecodedPacket<'_>) -> Option<Act> {
 //!         (packet.row.name == "press").then_some(Act::Press)
 //!     }
-//!     fn act(&mut self, _: PlayerId, _: Act, _: &mut Turns<'_>) -> Result<(), &'static str> {
+//!     fn act(
+//!         &mut self,
+//!         _: PlayerId,
+//!         _: Act,
+//!         _: &mut TickContext<'_>,
+//!     ) -> Result<(), &'static str> {
 //!         self.count += 1;
 //!         Ok(())
 //!     }
-//!     fn tick(&mut self, _: &mut Turns<'_>) {}
-//!     fn show(&self, row: &mut Row) {
+//!     fn tick(&mut self, _: &mut TickContext<'_>) {}
+//!     fn show(&self, row: &mut NamedValues) {
 //!         row.set("count", self.count);
 //!     }
 //! }
 //!
 //! const TABLE: &str = "direction\tname\tlane\tpresses:int\targuments\tmeaning
 //! to_server\thello\treliable\t1\tversion:u16 mode:u8<=1 name:str<=15|nil\tthe first packet
-//! to_server\tenter\treliable\t2\tname:str<=15|nil\tbegin to play
-//! to_server\tping\treliable\t3\tnonce:u32\tanswered at once
+//! to_server\tenter\treliable\t2\tname:str<=15|nil\tjoin the game
+//! to_server\tping\treliable\t3\tnonce:u32\tanswered immediately
 //! to_server\tpress\treliable\t4\tsequence:u32 tick:u32.tick|nil\tpress the button
 //! to_client\twelcome\treliable\t1\tversion:u16 code_hash:str seed:u32 tick_hz:u8 \
-//!     update_hz:u8 epoch:str tick:u32.tick\tanswers hello
-//! to_client\tspawned\tlatest\t2\tplayer:u16\tthe client plays
-//! to_client\tpong\treliable\t3\tnonce:u32 tick:u32.tick\tanswers ping
+//!     update_hz:u8 epoch:str tick:u32.tick\tresponse to hello
+//! to_client\tspawned\tlatest\t2\tplayer:u16\tthe client has a player
+//! to_client\tpong\treliable\t3\tnonce:u32 tick:u32.tick\tresponse to ping
 //! to_client\terror\treliable\t4\trule:str detail:str\ta packet was dropped
-//! to_client\tstate\tlatest\t5\ttick:u32.tick count:u32\tall of the game
+//! to_client\tstate\tlatest\t5\ttick:u32.tick count:u32\tthe whole state
 //! ";
 //!
 //! const PAGE: &str = "<!doctype html><title>Presses</title><button>0</button>
@@ -76,20 +82,21 @@
 //! }
 //! ```
 //!
-//! The program has a command line. Without arguments it serves the game at `http://localhost:3000/`,
-//! with an inspector of all its traffic at `/wire`; `--help` lists the rest, such as rooms, captures,
-//! replay, bots and a simulation. `docs/your-first-game.md` in the repository writes a game step by step.
+//! The program has a command line. Without arguments it serves the game at
+//! `http://localhost:3000/`, with an inspector of all its traffic at `/wire`. `--help` lists the
+//! other commands, such as captures, replay, bots and a simulation. `docs/your-first-game.md` in
+//! the repository develops a game step by step.
 //!
 //! # To write a game
 //!
-//! - [`game`]: the traits [`SimpleGame`](game::SimpleGame), for games in which everybody sees the same,
-//!   and [`Game`](game::Game), for all others.
-//! - [`sim`]: what a deterministic world is made of: its fields, commands, random numbers, fixed-point
+//! - [`game`]: the traits [`SimpleGame`](game::SimpleGame), for games in which every client sees
+//!   the same state, and [`Game`](game::Game), for all others.
+//! - [`sim`]: the parts of a deterministic world: fields, commands, random numbers, fixed-point
 //!   numbers and angles.
-//! - [`packet`]: the table of packets, and their values.
+//! - [`packet`]: the packet tables, and packets with their values.
 //! - [`serve()`]: runs the program, with its command line.
-//! - [`synctest()`]: the line in a test that finds what a snapshot of a game lacks.
-//! - [`Server`]: starts a server in a program of one's own, without a command line.
+//! - [`synctest()`]: a check for a game's tests that finds state missing from its snapshots.
+//! - [`Server`]: starts a server in another program, without a command line.
 //!
 //! # To write a client
 //!
@@ -100,30 +107,32 @@
 //!
 //! - [`ws`]: RFC 6455 for servers and clients, without I/O.
 //!
-//! # Looking at the wire
+//! # Inspecting traffic
 //!
-//! - [`explain`]: what every bit of some bytes means, and which rule they break.
-//! - [`capture`]: captures for Wireshark, read back.
-//! - [`limits`]: every bound of a server, with its reason and what happens beyond it.
+//! - [`explain`]: the meaning of every bit of some bytes, and the rule that they break.
+//! - [`capture`]: reads captures for Wireshark.
+//! - [`limits`]: every bound of a server, with its reason and the effect of reaching it.
 //!
 //! # How it works
 //!
 //! ```text
-//!         bytes in                                             bytes out
-//!  net/   ────┬──────────── threads, sockets, clocks ──────────────▲────
-//!  peer/      │  Receiver                                          │ Sender (bounded)
-//!  ws/        ▼  head → upgrade → frame → message    → frame ──────┤
-//!  packet/    ▼  MessagePack → code → Packet         → bytes ──────┤
-//!  session    ▼  Packet → Command                                  │
-//!  games/     │  what packets mean    updates of each client ──────┤
-//!  room/      └──────►   tick(commands) → state, events   ─────────┘
+//!               bytes in                                           bytes out
+//!  server/net   ───┬─────────── threads, sockets, clocks ────────────▲────
+//!  connection      │  Receiver                                       │ Sender (bounded queue)
+//!  ws              ▼  head → upgrade → frame → message    → frame ───┤
+//!  packet          ▼  MessagePack → code → packet         → bytes ───┤
+//!  connection      ▼  session: packet → command                      │
+//!  games           │                       updates of each client ───┤
+//!  server/room     └──────►   step(commands) → state, events ────────┘
 //! ```
 //!
 //! Input goes down the left side, the world ticks at the bottom, and output goes up the right side.
-//! Most of this is pure: bytes in, values out; no socket, no clock, no thread, no file. So a whole
-//! server also runs in virtual time, and in a browser. ARCHITECTURE.md in the repository says more.
+//! Most of the code is pure: bytes in, values out; no socket, no clock, no thread, no file. A whole
+//! server therefore also runs in virtual time, and in a browser. ARCHITECTURE.md in the repository
+//! has the details.
 
-// Public modules first, in the order of the flow; then those that only this repository uses.
+// Public modules come first, in the order of the data flow, then the modules that only this
+// repository uses.
 
 pub mod limits;
 
@@ -161,14 +170,15 @@ pub use testing::synctest::synctest;
 #[cfg(not(target_family = "wasm"))]
 pub use server::builder::{Lockstep, RoomSpec, RunningServer, Server, StartError};
 
-// Not there for rustdoc: it would take links from one private module to another for public ones.
+// Hidden from rustdoc, which would otherwise treat links between private modules as links between
+// public ones.
 #[cfg(not(doc))]
 #[doc(hidden)]
 pub mod internal {
-    //! Private modules that this repository's program, tests, benchmarks and browser package use. Anything
-    //! here may change or disappear in any version.
+    //! Private modules that this repository's program, tests, benchmarks and browser package use.
+    //! Anything here may change or disappear in any version.
 
-    /// Modules of this crate under their own names, with what they make public.
+    /// Exports modules of this crate under their own names, with their public items.
     macro_rules! modules {
         ($($name:ident)*) => {
             $(pub mod $name {
@@ -177,7 +187,7 @@ pub mod internal {
         };
     }
 
-    /// Private modules of a public module under their own names, with what they make public.
+    /// Exports private modules of a public module under their own names, with their public items.
     macro_rules! private_modules {
         ($($parent:ident: $($name:ident)*;)*) => {
             $(pub mod $parent {
@@ -242,11 +252,11 @@ pub mod internal {
     }
 }
 
-/// Runs a program whose game is this one: the whole command line, with `serve` as the default command.
-/// The [crate's page](crate) has an example.
+/// Runs a program with this game: the whole command line, with `serve` as the default command. The
+/// [crate documentation](crate) has an example.
 ///
-/// In a browser there is no command line: the game becomes that of the server in the tab, which
-/// `src/wasm` in the repository starts.
+/// A browser has no command line: there this registers the game for the server that `src/wasm` in
+/// the repository starts.
 pub fn serve<G: game::Game>() -> std::process::ExitCode {
     #[cfg(not(target_family = "wasm"))]
     let code = cli::run_of(&[cli::GameEntry::of::<G>()]);

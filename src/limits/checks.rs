@@ -1,4 +1,4 @@
-//! Relations between the limits, checked when the program is compiled.
+//! Relations between the limits, checked at compile time.
 
 use super::*;
 

@@ -1,21 +1,25 @@
-//! The bounds of a connection of our own clients.
+//! Bounds of the connections of tickwire's own clients.
 
 use std::time::Duration;
 
-/// Time for connecting, and for a server to answer the request. Beyond: the client gives up.
+/// Maximum time for connecting, and for the server's response to the request. After it the client
+/// fails.
 pub const CONNECT_TIMEOUT: Duration = Duration::from_secs(10);
-/// Bytes of the body of a refusal that `talk` reads and shows: a page of text. Beyond: the connection is
-/// ended.
+/// Maximum bytes of the body of a refusal that `talk` reads and prints: a page of text. A longer
+/// body ends the connection.
 pub const REFUSAL_BODY_BYTES: usize = 64 * 1024;
-/// Bytes that a client of ours queues for a server that does not read, such as pongs: the pongs of one read
-/// (three times `READ_BYTES` of `testkit/crowd.rs`) and a second of commands. Beyond: the connection is ended.
+/// Maximum bytes, such as pongs, that a client queues for a server that does not read: the pongs of
+/// one read (three times `READ_BYTES` of `testing/load`) and a second of commands. More bytes end
+/// the connection.
 pub const CLIENT_QUEUE_BYTES: usize = 256 * 1024;
-/// Silence after which `echo --connect` gives up on its server: as long as common proxies wait.
+/// Time without received bytes after which `echo --connect` fails: as long as common proxies wait.
 pub const CLIENT_IDLE_TIMEOUT: Duration = Duration::from_secs(60);
-/// Time that a server has to end the connection once both ends have closed: RFC 6455 section 7.1.1
-/// asks the server to end it first. Beyond: the client ends it.
+/// Time that a server has to close the TCP connection after both close frames, because RFC 6455,
+/// section 7.1.1, requires the server to close it first. After it the client closes it.
 pub const CLIENT_CLOSE_TIMEOUT: Duration = Duration::from_secs(5);
-/// How often `platform/plain.rs` looks at sockets that it cannot wait for: 200 calls a second each.
+/// Interval at which `util/os/portable.rs` polls sockets, because it cannot wait for them: 200
+/// calls per second for each.
 pub const PORTABLE_POLL_INTERVAL: Duration = Duration::from_millis(5);
-/// How often its reads without a timeout look up: a shutdown by another thread may not wake them.
+/// Maximum time of its reads without a timeout, because a shutdown by another thread may not wake
+/// them.
 pub const PORTABLE_READ_TIMEOUT: Duration = Duration::from_secs(1);

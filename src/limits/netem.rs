@@ -1,41 +1,46 @@
-//! The bounds of simulated network conditions, and of `tickwire net`.
+//! Bounds of simulated network conditions, and of `tickwire net`.
 
 use std::time::Duration;
 
-// ---- link: the model ------------------------------------------------------------------------
+// ---- netem: the model -----------------------------------------------------------------------
 
-/// Payload bytes of one segment: an Ethernet frame of 1,500 bytes less 40 bytes of IPv4 and TCP headers. More bytes
-/// are several segments, and each may be lost.
+/// Payload bytes of one segment: an Ethernet frame of 1,500 bytes minus 40 bytes of IPv4 and TCP
+/// headers. More bytes become several segments, and each may be lost.
 pub const NETEM_MSS_BYTES: usize = 1_460;
-/// Shortest time after which a lost segment is sent again, as in Linux (`TCP_RTO_MIN`). RFC 6298 recommends a second.
+/// Minimum time before a lost segment is resent, as in Linux (`TCP_RTO_MIN`). RFC 6298 recommends 1
+/// s.
 pub const NETEM_MIN_RTO: Duration = Duration::from_millis(200);
-/// Longest time after which a segment that was lost several times is sent again, as in Linux (`TCP_RTO_MAX`).
+/// Maximum time before a repeatedly lost segment is resent, as in Linux (`TCP_RTO_MAX`).
 pub const NETEM_MAX_RTO: Duration = Duration::from_secs(120);
-/// How often one segment can be lost, as in Linux (`tcp_retries2`). Beyond: it arrives, where TCP would give up.
+/// Maximum number of consecutive losses of one segment, as in Linux (`tcp_retries2`). After them
+/// the segment arrives, where TCP would abort.
 pub const NETEM_MAX_CONSECUTIVE_LOSSES: u32 = 15;
-/// Longest delay of one direction: satellites take 0.3 s. Beyond: rejected.
+/// Maximum delay of one direction; satellites take 0.3 s. A longer delay is rejected.
 pub const NETEM_MAX_DELAY: Duration = Duration::from_secs(10);
-/// Most segments lost, in parts per million: at half, a segment is already sent twice on average. Beyond: rejected.
+/// Maximum segment loss, in parts per million. At one half, a segment is already sent twice on
+/// average. A higher loss is rejected.
 pub const NETEM_MAX_LOSS_PPM: u32 = 500_000;
-/// Lowest rate in bytes a second: half of a modem's. Below: rejected.
+/// Minimum rate in bytes per second: half the speed of a modem. A lower rate is rejected.
 pub const NETEM_MIN_RATE: u64 = 1_000;
-/// Highest rate in bytes a second, 80 Gbit/s: more than a program on one machine carries. Beyond: rejected.
+/// Maximum rate in bytes per second, 80 Gbit/s: more than a program can send on one machine. A
+/// higher rate is rejected.
 pub const NETEM_MAX_RATE: u64 = 10_000_000_000;
-/// Bytes of one direction that wait for the line when there is a rate: the buffer of a home router. Beyond: the
-/// sender is not read until there is space.
+/// Maximum bytes of one direction that wait to be sent at the configured rate: the buffer of a home
+/// router. While it is full, nothing is read from the sender.
 pub const NETEM_QUEUE_BYTES: usize = 64 * 1024;
-/// Bytes of one direction that have been read and not delivered: the window of a TCP connection. Beyond: the
-/// sender is not read until some are delivered.
+/// Maximum bytes of one direction that have been read and not delivered: the window of a TCP
+/// connection. While it is full, nothing is read from the sender.
 pub const LINK_WINDOW_BYTES: usize = 256 * 1024;
-/// Characters of conditions in an address or after `--net`: all six parts have under 100. Beyond: rejected.
+/// Maximum characters of conditions in a URL or after `--net`; all six parts have under 100. Longer
+/// text is rejected.
 pub const LINK_TEXT_CHARS: usize = 200;
 
-// ---- net: the relay of `tickwire net` -------------------------------------------------------
+// ---- netem: the proxy of `tickwire net` -----------------------------------------------------
 
-/// Connections of `tickwire net` at once, each with a thread and two sockets; fewer if the machine carries fewer.
-/// Beyond: a connection is reset, and counted.
+/// Maximum number of connections of `tickwire net`, each with a thread and two sockets; fewer if
+/// the machine supports fewer. Further connections are reset and counted.
 pub const NETEM_PROXY_MAX_CLIENTS: usize = 2_048;
-/// Bytes that a thread of `tickwire net` reads at once.
+/// Maximum bytes of one read by a thread of `tickwire net`.
 pub const RELAY_READ_BYTES: usize = 16 * 1024;
-/// How often a thread of `tickwire net` that waits for nothing else looks up.
+/// Maximum sleep of a thread of `tickwire net` that waits for nothing else.
 pub const NETEM_PROXY_IDLE_WAIT: Duration = Duration::from_secs(60);

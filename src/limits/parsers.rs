@@ -1,4 +1,4 @@
-//! The bounds of the WebSocket layer, as it takes them: as arguments.
+//! The bounds of the WebSocket layer in the form of its arguments.
 
 use super::{
     CLIENT_MESSAGE_BYTES, HEAD_BYTES, HEAD_HEADERS, MESSAGE_BYTES, MESSAGE_FRAGMENTS, READ_AHEAD_BYTES,
@@ -6,7 +6,7 @@ use super::{
 };
 use crate::ws::{HeadLimits, Limits};
 
-/// The limits on the head of a request, and on that of a response.
+/// The limits on the head of a request or a response.
 pub const HEAD_LIMITS: HeadLimits =
     HeadLimits { bytes: HEAD_BYTES, headers: HEAD_HEADERS, target_bytes: TARGET_BYTES };
 

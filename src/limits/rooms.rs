@@ -1,85 +1,90 @@
-//! The bounds of rooms.
+//! Bounds of rooms.
 
 use std::time::Duration;
 
-/// Rooms of one server, the default room included: each has a thread and a world of its own. Beyond:
-/// the server does not start.
+/// Maximum number of rooms of one server, including the default room. Each has a thread and a world
+/// of its own. With more, the server does not start.
 pub const ROOMS: usize = 1_024;
-/// Characters of a room's name: each record of a capture carries it. Beyond: the server does not
-/// start, and a path below a longer name is unknown.
+/// Maximum characters of a room's name, because each record of a capture contains it. With a longer
+/// name, the server does not start, and a path with one is unknown.
 pub const ROOM_NAME_CHARS: usize = 32;
-/// Fewest characters of a private room's name, `p-` included: 24 out of 32 are 120 bits, of which
-/// logs show 20. Below: the room is listed like any other.
+/// Minimum characters of a private room's name, including `p-`. 24 characters out of 32 are 120
+/// bits, and logs contain 20 of them. A room with a shorter name is public.
 pub const PRIVATE_NAME_CHARS: usize = 26;
-/// Characters of a private name, behind `p-`, that logs, metrics and captures show. The others are
-/// replaced.
+/// Number of characters after `p-` of a private name that logs, metrics and captures contain. The
+/// others are replaced.
 pub const PRIVATE_NAME_VISIBLE_CHARS: usize = 4;
-/// Time that a room on demand may be empty, so that players who lose their connections find their
-/// world again. Beyond: the room ends.
+/// Time for which an empty room on demand is retained, so that players with lost connections find
+/// their world. After it the room ends.
 pub const EMPTY_ROOM_TIMEOUT: Duration = Duration::from_secs(60);
-/// Time between two looks for a client with a token, in a room on demand without a seat.
+/// Interval at which a room on demand without a seat checks for a client with a token.
 pub const ROOM_LOOK_EVERY: Duration = Duration::from_secs(1);
-/// Rooms on demand that one address has made and that have not ended, unless `--address-budgets off`
-/// lifts the limit: a household needs few. Beyond: 429.
+/// Maximum number of running rooms on demand that one address has created; a home needs few.
+/// `--address-budgets off` disables it. Further rooms are refused with 429.
 pub const ADDRESS_ROOMS: usize = 16;
-/// Time between two rooms that one address makes, in the long run, unless `--address-budgets off`
-/// lifts the limit: the world of each is generated. Beyond the burst: 429.
+/// Average time between two rooms that one address creates, because the world of each is generated.
+/// `--address-budgets off` disables it. When the burst is used up, a room is refused with 429.
 pub const ADDRESS_ROOM_EVERY: Duration = Duration::from_secs(10);
-/// Rooms that one address may make at once.
+/// Rooms that one address may create at once.
 pub const ADDRESS_ROOMS_BURST: u32 = 16;
-/// Time between two beginnings of a room that panics: a world that fails in its first tick must not
-/// keep a processor busy. Sooner: its clients are refused with 503.
+/// Minimum time between two starts of a room that panics, so that a world that fails in its first
+/// tick does not occupy a processor. Until it has passed, clients are refused with 503.
 pub const ROOM_RESTART_EVERY: Duration = Duration::from_secs(10);
-/// Time since the last tick of a room that is not asleep: sixty ticks at 30 Hz, longer than any
-/// pause of a loaded machine that players would forgive. Beyond: `/healthz` answers 503.
+/// Maximum time since the last tick of a room that is not asleep: 60 ticks at 30 Hz, longer than
+/// any tolerable pause of a loaded machine. After it `/healthz` responds with 503.
 pub const TICK_WATCHDOG_TIME: Duration = Duration::from_secs(2);
 
-/// Budgets per address that a game may declare for actions that reach other players. Beyond: they
-/// share the last one.
+/// Maximum number of rate limits per address that a game may declare for actions that affect other
+/// players. Further actions share the last one.
 pub const GAME_RATE_LIMITS: usize = 4;
 
-/// Players who stay in a room without a connection: a quarter of the seats, so that new players find a
-/// place. One address has at most as many as `--max-clients-per-address`, and only while it has fewer
-/// than are free, unless `--address-budgets off` lifts both. Beyond: a player whose connection ends
-/// leaves at once.
+/// Maximum number of suspended seats of a room: a quarter of the seats, so that new players find
+/// one. One address has at most `--max-clients-per-address` of them, and only while it has fewer
+/// than are free, unless `--address-budgets off` disables both. Above the limit, a player leaves
+/// immediately when its connection ends.
 pub const MAX_SUSPENDED_SEATS: usize = super::PLAYERS as usize / 4;
-/// Bytes of the events that a room keeps for clients that come back: notices of the operator, and what a
-/// game tells one player alone. Beyond: the oldest are forgotten, and not told.
+/// Maximum bytes of the events that a room stores for clients that resume: notices of the operator,
+/// and private events of a player. The oldest events are dropped and never sent.
 pub const RECENT_EVENT_BYTES: usize = 1024 * 1024;
-/// Default time for which a player stays in its world without a connection: a tunnel, a reload, a
-/// look at another app. Beyond: it leaves.
+/// Default time for which a seat stays suspended without a connection: a tunnel, a reload, a switch
+/// to another app. After it the player leaves.
 pub const RESUME_TIME: Duration = Duration::from_secs(30);
-/// Longest time that the operator may set for it.
+/// Maximum that the operator may set for this time.
 pub const MAX_RESUME_TIME: Duration = Duration::from_secs(3_600);
 
-/// Bytes of a server's list of rooms that our clients read: thousands of rooms. Beyond: the client
-/// gives up.
+/// Maximum bytes of a server's list of rooms that tickwire's clients read: thousands of rooms. With
+/// a longer list, the client fails.
 pub const ROOM_LIST_BYTES: usize = 1 << 20;
 
-/// Bytes of a file of `--keep`: worlds with the names of their fields, some 60 bytes an entity field. Beyond: the server
-/// does not start.
+/// Maximum bytes of a file of `--keep`: worlds with the names of their fields, about 60 bytes for
+/// each field of an entity. With a larger file, the server does not start.
 pub const MAX_STATE_FILE_BYTES: u64 = 256 * 1024 * 1024;
-/// Bytes that a server with `--keep` writes to its disk when it starts, so that a full disk is an error
-/// then and not when it stops; more if the file of the last run is larger.
+/// Bytes that a server with `--keep` writes to its disk when it starts, so that a full disk fails
+/// the start and not the stop. More if the file of the last run is larger.
 pub const KEPT_RESERVE_BYTES: u64 = 1024 * 1024;
-/// Names for a file of `--keep` that is set aside. Beyond: the server does not start.
+/// Maximum number of names for a file of `--keep` that is set aside. If all exist, the server does
+/// not start.
 pub const KEPT_ASIDE: u32 = 100;
-/// Time for which a player stays in its world without a connection, if the server keeps its worlds
-/// (`--keep`). Beyond: the player leaves.
+/// Time for which a seat stays suspended without a connection if the server saves its rooms
+/// (`--keep`). After it the player leaves.
 pub const STATE_FILE_RESUME_TIME: Duration = Duration::from_secs(60);
-/// Time between two looks at the sources of a program that `dev` rebuilds.
+/// Interval at which `dev` checks the sources of a program that it rebuilds.
 pub const DEV_POLL_INTERVAL: Duration = Duration::from_millis(150);
-/// Time that the server of `dev` has to stop before it is replaced. Beyond: it is killed, and its worlds are lost.
+/// Time that the server of `dev` has to stop before it is replaced. After it the process is killed,
+/// and its worlds are lost.
 pub const DEV_STOP_TIMEOUT: Duration = Duration::from_secs(10);
 
-/// Commands of one player in one tick. Beyond: moved to the next tick, and rejected and counted when
-/// all ticks of [`MAX_COMMAND_LEAD_MS`](super::MAX_COMMAND_LEAD_MS) are full. A line that stalls for two
-/// seconds delivers 240 commands at once, at most, which take 15 ticks.
+/// Maximum number of commands of one player in one tick. Further commands move to the next tick,
+/// and are rejected and counted when all ticks of
+/// [`MAX_COMMAND_LEAD_MS`](super::MAX_COMMAND_LEAD_MS) are full. A connection that stalls for 2 s
+/// delivers at most 240 commands at once, which take 15 ticks.
 pub const COMMANDS_PER_PLAYER_TICK: usize = 16;
-/// Bytes of the actions of one player in one tick: 1,024 values, which is the longest packet, of eight
-/// bytes each. A burst of [`CLIENT_BYTES_BURST`](super::CLIENT_BYTES_BURST) would otherwise be in one
-/// command frame. Beyond: as above.
+/// Maximum bytes of the actions of one player in one tick: the longest packet, with 1,024 values of
+/// 8 bytes each. Otherwise one command frame could contain a burst of
+/// [`CLIENT_BYTES_BURST`](super::CLIENT_BYTES_BURST). Further commands are handled as for
+/// [`COMMANDS_PER_PLAYER_TICK`].
 pub const COMMAND_BYTES_PER_PLAYER_TICK: usize = 8 * 1024;
-/// Rejected commands of all clients whose answers wait for one tick: the whole burst of 273 clients. A
-/// client has few, because each is a message of its own. Beyond: the client is not told.
+/// Maximum number of rejected commands, over all clients, with acks that wait for one tick: the
+/// whole burst of 273 clients. A client has few, because each is a message of its own. Further
+/// rejections get no ack.
 pub const COMMAND_REJECTIONS: usize = 64 * 1024;

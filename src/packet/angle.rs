@@ -1,8 +1,7 @@
-//! Angle conversion at the edge of the wire: radians of the MooMoo dialects, and the world's binary
-//! angles.
+//! Angle conversion between the radians of the MooMoo dialects and the binary angles of the world.
 //!
-//! A binary angle counts 65,536 steps per turn; 0 points right (+x), 16,384 points down (+y grows
-//! down). Radians never reach the server beyond this file, because the world holds integers only.
+//! A binary angle counts 65,536 steps per turn; 0 points right (+x), 16,384 points down (+y).
+//! Radians are used only in this file, because the world contains integers only.
 
 use std::f64::consts::{PI, TAU};
 
@@ -13,12 +12,12 @@ use super::grammar::{Shape, Unit};
 /// Steps of a binary angle in one turn.
 pub const STEPS_PER_TURN: f64 = 65_536.0;
 
-/// Converts an angle in radians, of any number of turns in either direction, to a binary angle;
-/// `None` for NaN and infinities.
+/// Converts an angle in radians, of any number of turns in either direction, to a binary angle.
+/// Returns `None` for NaN and infinities.
 ///
 /// A MooMoo client rounds angles to two decimals, so its keyboard sends 0.79 for an eighth of a
-/// turn. A rounded multiple of an eighth is therefore taken as that eighth, so that players of
-/// different dialects who walk down and right move in parallel.
+/// turn. A rounded multiple of an eighth is converted to exactly that eighth, so that diagonal
+/// movement is parallel between dialects.
 pub fn from_radians(radians: f64) -> Option<u16> {
     if !radians.is_finite() {
         return None;
@@ -30,8 +29,8 @@ pub fn from_radians(radians: f64) -> Option<u16> {
     Some((turns * STEPS_PER_TURN).round() as u32 as u16)
 }
 
-/// Converts a binary angle to radians, from -3.14 to 3.14, rounded to the two decimals that the
-/// MooMoo protocol carries.
+/// Converts a binary angle to radians, from -3.14 to 3.14, rounded to the two decimals of the
+/// MooMoo protocol.
 pub fn to_radians_2dec(angle: u16) -> f64 {
     round_2dec(f64::from(angle as i16) / STEPS_PER_TURN * TAU)
 }
@@ -41,7 +40,7 @@ pub fn round_2dec(number: f64) -> f64 {
     (number * 100.0).round() / 100.0 + 0.0
 }
 
-/// Reads an angle. Its unit is a matter of the table: radians, or a binary angle of 16 or 8 bits.
+/// Decodes an angle. The shape determines the unit: radians, or a binary angle of 16 or 8 bits.
 pub(super) fn read(value: &Value, shape: &Shape) -> Option<u16> {
     match shape {
         Shape::Num { .. } => from_radians(value.as_f64()?),

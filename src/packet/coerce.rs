@@ -1,9 +1,9 @@
-//! Fits values to types: a [`Type`] and any value give the value in canonical form (as our own
-//! encoder would write it), or a [`ArgumentError`].
+//! Converts values to the types of the table. The result is in canonical form, as tickwire's
+//! encoder would write it, or an [`ArgumentError`].
 //!
 //! Canonical form removes the variations that the types tolerate: a float without a fraction
 //! becomes an integer, 1 becomes true, missing trailing arguments become nil, a text that is too
-//! long is cut, and a value for a loose type is converted.
+//! long is truncated, and a value for a loose type is converted.
 
 use std::fmt;
 
@@ -18,18 +18,19 @@ use crate::util::plural::count_noun;
 /// A value that does not fit its type.
 #[derive(Debug, Clone, PartialEq)]
 pub struct ArgumentError {
-    /// The path to the value: names joined by dots, and indexes from 0, as in `players.2.x`.
+    /// The path to the value: names separated by dots, and indexes from 0, as in `players.2.x`.
     pub argument: String,
     /// The expected type, in the notation of the grammar.
     pub expected: String,
-    /// A short description of the value found; text from the client is cut and quoted.
+    /// A short description of the value. Text from the client is truncated and quoted.
     pub found: String,
-    /// The same without text of the client, which may be a token: for logs and close frames.
+    /// Like `found`, but without text from the client, which may be a token. For logs and close
+    /// frames.
     pub found_type: String,
 }
 
 impl ArgumentError {
-    /// The sentence without text of the client.
+    /// Returns the error without text from the client.
     pub fn without_text(&self) -> ArgumentError {
         ArgumentError { found: self.found_type.clone(), ..self.clone() }
     }
@@ -45,7 +46,7 @@ impl fmt::Display for ArgumentError {
     }
 }
 
-/// Fits the arguments of one packet, one value for each; extra values are dropped.
+/// Coerces the arguments of one packet. Missing values become nil, and extra values are dropped.
 pub fn coerce_arguments(arguments: &[Argument], values: Vec<Value>) -> Result<Vec<Value>, ArgumentError> {
     let mut values = values.into_iter();
     let fitted = arguments.iter().map(|argument| fit_named(argument, values.next().unwrap_or(Value::Nil)));
@@ -56,18 +57,18 @@ fn fit_named(argument: &Argument, value: Value) -> Result<Value, ArgumentError> 
     coerce(&argument.ty, value).map_err(|wrong| at_path(&argument.name, wrong))
 }
 
-/// The error for a value.
+/// Creates the error for a value of the wrong type.
 fn wrong_value(expected: impl ToString, value: &Value) -> ArgumentError {
     ArgumentError { found: describe(value), ..wrong(expected, describe_type(value)) }
 }
 
-/// The error for a number of values, or of bytes.
+/// Creates the error for a wrong number of values or bytes.
 fn wrong(expected: impl ToString, found: impl ToString) -> ArgumentError {
     let (argument, expected, found) = (String::new(), expected.to_string(), found.to_string());
     ArgumentError { argument, expected, found_type: found.clone(), found }
 }
 
-/// Puts a name or an index before the path to a wrong value.
+/// Prepends a name or an index to the path of an error.
 fn at_path(step: impl ToString, mut wrong: ArgumentError) -> ArgumentError {
     let below = if wrong.argument.is_empty() { String::new() } else { format!(".{}", wrong.argument) };
     wrong.argument = step.to_string() + &below;
@@ -90,9 +91,8 @@ fn coerce(kind: &Type, value: Value) -> Result<Value, ArgumentError> {
     }
 }
 
-/// Converts a value of another type as JavaScript does where it expects this shape: any value to its
-/// truth, a text of digits to the index that it is in an array, a whole number to its digits. Returns
-/// every other value as it is.
+/// Converts a value of another type to this shape by the rules of JavaScript: any value to a bool,
+/// a text of digits to an integer, an integer to text. Returns every other value unchanged.
 fn converted(shape: &Shape, value: Value) -> Value {
     match (shape, &value) {
         (Shape::Bool | Shape::Flag, _) => Value::from(is_truthy(&value)),
@@ -106,7 +106,7 @@ fn converted(shape: &Shape, value: Value) -> Value {
     }
 }
 
-/// Whether JavaScript takes the value as true.
+/// Whether the value is truthy in JavaScript.
 fn is_truthy(value: &Value) -> bool {
     match value {
         Value::Nil => false,
@@ -120,13 +120,13 @@ fn is_truthy(value: &Value) -> bool {
     }
 }
 
-/// The whole number that a text writes as JavaScript does: digits without a sign and without leading zeros.
+/// Parses an array index as JavaScript does: digits without a sign and without leading zeros.
 fn index(text: &str) -> Option<i64> {
     let is_plain = text == "0" || !text.starts_with('0') && text.bytes().all(|sign| sign.is_ascii_digit());
     text.parse().ok().filter(|_| is_plain)
 }
 
-/// Fits a value that is neither nil nor zero in place of another.
+/// Coerces a value to a shape. `|nil` and `|0` have been handled before.
 fn fit_shape(kind: &Type, value: Value) -> Result<Value, ArgumentError> {
     match (&kind.shape, value) {
         (Shape::Any, value) => fit_any(value),
@@ -146,7 +146,7 @@ fn fit_shape(kind: &Type, value: Value) -> Result<Value, ArgumentError> {
     }
 }
 
-/// A number or a truth; `None` if the value does not fit.
+/// Coerces a number or a bool; `None` if the value does not fit.
 fn scalar(shape: &Shape, value: &Value) -> Option<Value> {
     match shape {
         Shape::Bool => as_bool(value).map(Value::from),
@@ -197,7 +197,7 @@ fn check_count(number: usize, most: Option<usize>, what: &str) -> Result<(), Arg
     }
 }
 
-/// Cuts a text that is too long.
+/// Truncates a text of more than `most` characters.
 fn truncate(text: Value, most: Option<usize>) -> Value {
     let end = most.and_then(|most| Some(text.as_str()?.char_indices().nth(most)?.0));
     match (end, text.as_str()) {
@@ -206,7 +206,7 @@ fn truncate(text: Value, most: Option<usize>) -> Value {
     }
 }
 
-/// Accepts any value except NaN and infinities.
+/// Accepts any value except NaN, infinities and extension types.
 fn fit_any(value: Value) -> Result<Value, ArgumentError> {
     match value {
         Value::F32(_) | Value::F64(_) => {
@@ -225,7 +225,8 @@ fn fit_any(value: Value) -> Result<Value, ArgumentError> {
     }
 }
 
-/// A number in canonical form: an integer if it has no fraction; `None` for NaN and infinities.
+/// Returns a number in canonical form: an integer if it has no fraction. `None` for NaN and
+/// infinities.
 fn as_finite(value: &Value) -> Option<Value> {
     if let Value::Integer(_) = value {
         return Some(value.clone());
@@ -234,7 +235,7 @@ fn as_finite(value: &Value) -> Option<Value> {
     Some(float_to_integer(number).map_or(Value::F64(number), Value::from))
 }
 
-/// The value as an integer, if it is an integer or a float without a fraction.
+/// Converts an integer or a float without a fraction to an integer.
 pub(super) fn as_integer(value: &Value) -> Option<i64> {
     match value {
         Value::Integer(number) => number.as_i64(),
@@ -252,12 +253,12 @@ fn as_bool(value: &Value) -> Option<bool> {
     }
 }
 
-/// The first characters of a text from the wire, escaped for use in a log line.
+/// The first characters of text from a client, escaped for a log line.
 pub(super) fn excerpt(text: &str) -> String {
     text.chars().take(limits::PACKET_EXCERPT_CHARS).flat_map(char::escape_debug).collect()
 }
 
-/// Describes a value in a few words: its type in MessagePack, and a number or a text itself.
+/// Describes a value in a few words: its MessagePack type, and the value of a number or a text.
 fn describe(value: &Value) -> String {
     match value {
         Value::String(text) => format!("text \"{}\"", excerpt(text.as_str().unwrap_or(""))),
@@ -266,7 +267,8 @@ fn describe(value: &Value) -> String {
     }
 }
 
-/// The type of a value in MessagePack. Of numbers only those are shown that are too short for a token.
+/// Describes the MessagePack type of a value. Only numbers that are too short to be a token are
+/// included.
 fn describe_type(value: &Value) -> String {
     match value {
         Value::Nil => "nil".to_owned(),

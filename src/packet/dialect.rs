@@ -1,10 +1,10 @@
 //! One dialect: converts a message to a row with its values, and back.
 //!
 //! Encoding checks the values against the row, as decoding does. The hot path skips this check: it
-//! takes [`Dialect::prefix`] and appends the array of arguments itself.
+//! uses [`Dialect::prefix`] and appends the array of arguments itself.
 //!
 //! The envelope of every dialect is the array `[code, [arguments…]]`. The decoder tolerates an
-//! envelope without arguments, values after the arguments, and a numeric code in any width or as a
+//! envelope without arguments, values after the arguments, and a numeric code of any width or as a
 //! float.
 
 use std::collections::BTreeMap;
@@ -19,17 +19,17 @@ use super::json;
 use super::msgpack::{self, DecodeError, Rule};
 use super::row::{Code, Direction, Lane, Row};
 
-/// Why a message was not accepted as a packet.
+/// The reason why a message was rejected as a packet.
 #[derive(Debug, Clone, PartialEq)]
 #[allow(missing_docs, reason = "fields are described with their variant")]
 pub enum PacketError {
-    /// The message is not one well-formed value within the bounds, or not an envelope. The
+    /// The message is not one well-formed value within the limits, or not an envelope. The
     /// connection is closed with 1007.
     Malformed(DecodeError),
-    /// A known packet whose arguments do not fit its row. The packet is dropped and counted.
+    /// A known packet with arguments that do not fit its row. The packet is dropped and counted.
     WrongArguments { packet: String, wrong: ArgumentError },
-    /// A code (or, when encoding, a name) that this dialect lacks, cut for use in a log line. The
-    /// packet is ignored and counted.
+    /// A code (or, when encoding, a name) that this dialect lacks, truncated for a log line. The
+    /// packet is dropped and counted.
     UnknownCode { code: String },
 }
 
@@ -43,7 +43,8 @@ impl PacketError {
         }
     }
 
-    /// The error without text of the client, which may be a token: for logs and close frames.
+    /// Returns the error without text from the client, which may be a token. For logs and close
+    /// frames.
     #[must_use]
     pub fn without_text(&self) -> PacketError {
         match self {
@@ -55,7 +56,7 @@ impl PacketError {
         }
     }
 
-    /// Whether this error closes the connection (with 1007), instead of only dropping the message.
+    /// Whether this error closes the connection with 1007. Other errors only drop the message.
     pub fn closes_connection(&self) -> bool {
         matches!(self, Self::Malformed(_))
     }
@@ -76,7 +77,7 @@ impl std::error::Error for PacketError {}
 /// One column of the packet tables.
 pub struct Dialect {
     name: String,
-    /// By direction.
+    /// The packets by direction.
     sides: [DirectionIndex; 2],
 }
 
@@ -97,12 +98,12 @@ struct DirectionIndex {
 
 struct Entry {
     row: Arc<Row>,
-    /// The envelope up to the array of arguments: `92` and the code.
+    /// The encoded envelope before the array of arguments: `92` and the code.
     prefix: Vec<u8>,
 }
 
 impl Dialect {
-    /// Builds a dialect from these rows; rows that have no code in it are left out.
+    /// Builds a dialect from rows. Rows without a code in this dialect are skipped.
     pub(super) fn new(name: &str, rows: impl Iterator<Item = Arc<Row>>) -> Self {
         let mut dialect = Self { name: name.to_owned(), sides: Default::default() };
         for row in rows {
@@ -131,13 +132,13 @@ impl Dialect {
         self.sides[direction as usize].entries.iter().map(|entry| entry.row.as_ref())
     }
 
-    /// A row by its name; `None` if the dialect does not have it.
+    /// Finds a row by its name; `None` if the dialect does not have it.
     pub fn row(&self, direction: Direction, name: &str) -> Option<&Row> {
         self.entry_by_name(direction, name).map(|entry| entry.row.as_ref())
     }
 
-    /// The encoded bytes of a packet up to its array of arguments (`92` and the code), to which the
-    /// caller appends the array, and its lane; `None` if the dialect does not have the packet.
+    /// The encoded bytes of a packet before its array of arguments (`92` and the code), and its
+    /// lane. The caller appends the array. `None` if the dialect does not have the packet.
     pub fn prefix(&self, direction: Direction, name: &str) -> Option<(&[u8], Lane)> {
         self.entry_by_name(direction, name).map(|entry| (entry.prefix.as_slice(), entry.row.lane))
     }
@@ -148,22 +149,22 @@ impl Dialect {
         self.read_envelope(direction, value, false)
     }
 
-    /// Decodes the payload of one text message of a `?format=json` connection. The packet's name may
-    /// replace its code, for people who type by hand; a code takes precedence.
+    /// Decodes the payload of one text message of a `?format=json` connection. For typing by hand,
+    /// the packet's name may replace its code. A code takes precedence over a name.
     pub fn decode_json(&self, direction: Direction, text: &str) -> Result<DecodedPacket<'_>, PacketError> {
         let value = json::read(text, direction).map_err(PacketError::Malformed)?;
         self.read_envelope(direction, value, true)
     }
 
-    /// Encodes a packet by name, with its values in canonical form; trailing arguments may be missing
-    /// only if their types allow nil.
+    /// Encodes a packet by name, with its values in canonical form. Trailing arguments may be
+    /// missing only if their types allow nil.
     pub fn encode(&self, direction: Direction, name: &str, values: &[Value]) -> Result<Vec<u8>, PacketError> {
         let mut out = Vec::new();
         self.encode_into(&mut out, direction, name, values)?;
         Ok(out)
     }
 
-    /// Appends what [`encode`](Self::encode) returns; an error leaves the buffer unchanged.
+    /// Like [`encode`](Self::encode), but appends to `out`. An error leaves `out` unchanged.
     pub fn encode_into(
         &self,
         out: &mut Vec<u8>,
@@ -181,7 +182,8 @@ impl Dialect {
         Ok(())
     }
 
-    /// Converts a message to JSON text: `[code,[arguments…]]`, unchecked against the table.
+    /// Converts a message to JSON text, `[code,[arguments…]]`, without checking it against the
+    /// table.
     pub fn json_from_msgpack(&self, direction: Direction, bytes: &[u8]) -> Result<String, PacketError> {
         msgpack::read(bytes, direction).map(|value| json::to_text(&value)).map_err(PacketError::Malformed)
     }
@@ -191,7 +193,8 @@ impl Dialect {
         side.by_name.get(name).map(|place| &side.entries[*place])
     }
 
-    /// Opens the envelope and checks the arguments against the row.
+    /// Decodes the envelope, and checks the arguments against the row. `by_name` allows the
+    /// packet's name in place of its code.
     fn read_envelope(
         &self,
         direction: Direction,

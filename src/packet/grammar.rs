@@ -4,12 +4,13 @@
 //!   arguments = "-" | argument { " " argument }          argument = name ":" type
 //!   type      = shape { "|" ("nil" | "0" | "loose") }
 //!   shape     = scalar | "{" members "}" | "(" members ")" | "[" (members | type) "]" [bound]
-//!   members   = argument { "," argument }                 bound    = "<=" number
-//!   scalar    = ("bool" | "flag" | "any" | "num" | "str" | "bin" | "u8" … "i32") [ "." unit ] [ bound ]
+//!   members   = argument { "," argument }                bound    = "<=" number
+//!   scalar    = ("bool" | "flag" | "any" | "num" | "str" | "bin" | "u8" … "i32")
+//!               [ "." unit ] [ bound ]
 //! ```
 //!
-//! PROTOCOL.md defines the grammar for people who do not read Rust. A [`Type`] keeps its notation,
-//! so it prints exactly as in the table.
+//! PROTOCOL.md defines the grammar in prose. A [`Type`] stores its notation, so it prints exactly
+//! as in the table.
 
 use std::fmt;
 
@@ -34,7 +35,7 @@ named_enum! {
     }
 }
 
-/// The integer types: name, smallest and largest value.
+/// The integer types: name, minimum and maximum.
 const INTEGERS: [(&str, i64, i64); 6] = [
     ("u8", 0, u8::MAX as i64),
     ("u16", 0, u16::MAX as i64),
@@ -58,11 +59,11 @@ pub enum Shape {
     Int { least: i64, most: i64, unit: Option<Unit> },
     /// A finite number, integer or float.
     Num { unit: Option<Unit> },
-    /// Text of at most `most` characters; a longer text is cut.
+    /// Text of at most `most` characters; a longer text is truncated.
     Str { most: Option<usize> },
-    /// At most `most` bytes; more do not fit.
+    /// At most `most` bytes; longer data is an error.
     Bin { most: Option<usize> },
-    /// A map with these keys; other keys are ignored.
+    /// A map with these keys; other keys are dropped.
     Map(Vec<Argument>),
     /// An array with one value for each member: a packet within an argument.
     Tuple(Vec<Argument>),
@@ -72,16 +73,16 @@ pub enum Shape {
     List { each: Box<Type>, most: Option<usize> },
 }
 
-/// A type: a shape, and which other values stand for one of this shape. Prints as in the table.
+/// A type: a shape, and the other values that are accepted in its place. Prints as in the table.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Type {
     /// The shape of the value.
     pub shape: Shape,
-    /// `|nil`: nil (and so a missing trailing argument) stands for no value.
+    /// `|nil`: nil, or a missing trailing argument, means no value.
     pub or_nil: bool,
-    /// `|0`: the number 0 stands for no value.
+    /// `|0`: the number 0 means no value.
     pub or_zero: bool,
-    /// `|loose`: a value of another type is converted as JavaScript converts it.
+    /// `|loose`: a value of another type is converted as in JavaScript.
     pub is_loose: bool,
     notation: String,
 }
@@ -89,7 +90,7 @@ pub struct Type {
 /// A name and its type: an argument of a packet, a key of a map, a member of a group.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Argument {
-    /// The name: lower case, digits and `_`; unique among its neighbours.
+    /// The name: lower-case letters, digits and `_`; unique among its siblings.
     pub name: String,
     /// The argument's type.
     pub ty: Type,
@@ -114,7 +115,7 @@ impl fmt::Display for Argument {
     }
 }
 
-/// Prints arguments as a cell that [`parse_arguments`] reads.
+/// Formats arguments as a cell that [`parse_arguments`] accepts.
 pub fn format_arguments(arguments: &[Argument]) -> String {
     if arguments.is_empty() {
         return "-".to_owned();
@@ -122,7 +123,7 @@ pub fn format_arguments(arguments: &[Argument]) -> String {
     arguments.iter().map(Argument::to_string).collect::<Vec<_>>().join(" ")
 }
 
-/// Parses the `arguments` cell of a table; `-` is a packet without arguments.
+/// Parses the `arguments` cell of a table; `-` means no arguments.
 pub fn parse_arguments(cell: &str) -> Result<Vec<Argument>, String> {
     if cell == "-" {
         return Ok(Vec::new());
@@ -135,7 +136,8 @@ pub fn parse_arguments(cell: &str) -> Result<Vec<Argument>, String> {
     Ok(arguments)
 }
 
-/// Names of packets, arguments and members: lower case, digits and `_`, a letter first.
+/// Checks the name of a packet, an argument or a member: lower-case letters, digits and `_`, a
+/// letter first.
 pub(super) fn check_name(name: &str) -> Result<(), String> {
     let fits = |sign: char| sign.is_ascii_lowercase() || sign.is_ascii_digit() || sign == '_';
     if name.starts_with(|sign: char| sign.is_ascii_lowercase()) && name.chars().all(fits) {
@@ -144,7 +146,7 @@ pub(super) fn check_name(name: &str) -> Result<(), String> {
     Err(format!("bad name {name:?}: use lower-case letters, digits and _, and begin with a letter"))
 }
 
-/// A cursor over one cell. Recursion is bounded by the maximum nesting depth of a packet.
+/// A cursor in one cell. The maximum nesting depth of a packet limits the recursion.
 struct Parser<'a> {
     rest: &'a str,
     depth: usize,
@@ -157,7 +159,7 @@ impl<'a> Parser<'a> {
         rest.is_some()
     }
 
-    /// The word at the cursor and what follows it.
+    /// Splits the rest of the cell after the word at the cursor.
     fn split_word(&self) -> (&'a str, &'a str) {
         let end = self.rest.find(|sign: char| !(sign.is_ascii_alphanumeric() || sign == '_'));
         self.rest.split_at(end.unwrap_or(self.rest.len()))
@@ -212,8 +214,7 @@ impl<'a> Parser<'a> {
         let Some((open, close)) = brackets.into_iter().find(|(open, _)| self.take(open)) else {
             return self.scalar();
         };
-        // The envelope and its list of arguments are two of the containers that count towards the
-        // nesting depth of a packet.
+        // The envelope and its list of arguments count towards the nesting depth of a packet.
         if self.depth + 2 >= limits::PACKET_DEPTH {
             return Err(format!("containers are nested more than {} deep", limits::PACKET_DEPTH));
         }
@@ -276,7 +277,7 @@ impl<'a> Parser<'a> {
         if !self.take("<=") {
             return Ok(None);
         }
-        // Words contain no sign.
+        // A word contains no sign, so the bound cannot be negative.
         let word = self.word();
         word.parse().map(Some).map_err(|_| format!("bad bound {word:?}"))
     }

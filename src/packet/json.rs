@@ -1,9 +1,9 @@
-//! JSON: the same packets in text frames, for people who type by hand (`?format=json`).
+//! JSON: the same packets in text frames, for typing by hand (`?format=json`).
 //!
-//! Reading a text gives the [`Value`] that the MessagePack message would have held; printing does
-//! the reverse. The same bounds hold. JSON has no bytes (MessagePack `bin`): they are an object
-//! `{"base64":"…"}`, in both directions. NaN and infinities, which no packet of a table has, print as
-//! `null`.
+//! Decoding returns the same [`Value`] as the MessagePack message; encoding does the reverse. The
+//! same limits apply. Because JSON has no bytes (MessagePack `bin`), an object `{"base64":"…"}`
+//! represents them in both directions. NaN and infinities, which no packet of a table contains, are
+//! encoded as `null`.
 
 use std::borrow::Cow;
 
@@ -16,8 +16,8 @@ use crate::limits;
 use super::msgpack::{DecodeError, Rule, max_values};
 use super::row::Direction;
 
-/// Reads the one JSON value of a message. A rule that is checked after the whole text is read has
-/// offset 0.
+/// Decodes the one JSON value of a message. A duplicate key, and too many parsed values, are
+/// reported at offset 0.
 pub fn read(text: &str, direction: Direction) -> Result<Value, DecodeError> {
     let most = max_values(direction);
     let colons = prescan(text, most)?;
@@ -34,7 +34,7 @@ pub fn read(text: &str, direction: Direction) -> Result<Value, DecodeError> {
     let (mut values, mut keys) = (0, 0);
     let value = from_json(json, &mut values, &mut keys);
     if keys < colons {
-        // A parsed map keeps only one of two equal keys, so a duplicate key shows as a missing one.
+        // A parsed map keeps only one of two equal keys, so a missing key means a duplicate.
         return Err(DecodeError::new(Rule::DuplicateKey, 0));
     }
     if values + keys > most {
@@ -43,12 +43,12 @@ pub fn read(text: &str, direction: Direction) -> Result<Value, DecodeError> {
     Ok(value)
 }
 
-/// Prints a value as JSON text.
+/// Encodes a value as JSON text.
 pub fn to_text(value: &Value) -> String {
     to_json(value).to_string()
 }
 
-/// Bounds the parser's work and memory by one scan; returns the number of colons outside strings.
+/// Limits the parser's work and memory with one scan. Returns the number of colons outside strings.
 fn prescan(text: &str, most_values: usize) -> Result<usize, DecodeError> {
     let (mut depth, mut commas, mut colons) = (0usize, 0usize, 0usize);
     let (mut in_string, mut escaped) = (false, false);
@@ -76,15 +76,17 @@ fn prescan(text: &str, most_values: usize) -> Result<usize, DecodeError> {
     Ok(colons)
 }
 
-/// A text whose escapes of half a surrogate pair are replaced, so that it can be parsed.
+/// A text in which escapes of single surrogates are replaced, so that it can be parsed.
 struct Halves<'a> {
     text: Cow<'a, str>,
-    /// Offset of the first string with such an escape where nobody types: a code, or a key.
+    /// Offset of the first string with such an escape, unless it is an argument from a client. Only
+    /// these may contain typed text.
     broken: Option<usize>,
 }
 
-/// Replaces each escape of half a surrogate pair by that of U+FFFD, which has the same length. Such an
-/// escape is JSON (RFC 8259 section 8.2): JavaScript writes it where text was cut within a character.
+/// Replaces each escape of a single surrogate with the escape of U+FFFD, which has the same length.
+/// Such an escape is valid JSON (RFC 8259, section 8.2): JavaScript writes it when text is cut
+/// within a character.
 fn halves(text: &str, direction: Direction) -> Halves<'_> {
     let bytes = text.as_bytes();
     let unit = |at: usize| {
@@ -129,7 +131,7 @@ fn halves(text: &str, direction: Direction) -> Halves<'_> {
     Halves { text: repaired, broken }
 }
 
-/// Converts JSON and counts its values and keys. The survey has bounded the recursion.
+/// Converts JSON, and counts its values and keys. [`prescan`] has limited the recursion.
 fn from_json(json: Json, values: &mut usize, keys: &mut usize) -> Value {
     *values += 1;
     match json {
@@ -154,10 +156,10 @@ fn from_json(json: Json, values: &mut usize, keys: &mut usize) -> Value {
     }
 }
 
-/// The only key of an object that is bytes.
+/// The only key of an object that represents bytes.
 const BASE64: &str = "base64";
 
-/// The bytes that an object stands for.
+/// Decodes the bytes that an object represents; `None` for any other object.
 fn as_bytes(pairs: &serde_json::Map<String, Json>) -> Option<Vec<u8>> {
     let text = pairs.get(BASE64).filter(|_| pairs.len() == 1)?.as_str()?;
     BASE64_STANDARD.decode(text).ok()

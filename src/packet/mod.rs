@@ -1,37 +1,38 @@
-//! The table of packets: MessagePack to packet and back.
+//! Packets by table: MessagePack to packet and back.
 //!
-//! Decoding finds the row of the packet tables for the payload of one WebSocket message, and brings
-//! the values into canonical form; encoding does the reverse. `PROTOCOL.md` documents this layer.
+//! Decoding finds the row of the packet tables for the payload of one WebSocket message, and
+//! converts the values to canonical form; encoding does the reverse. `PROTOCOL.md` documents this
+//! layer.
 //!
 //! ```text
 //!   bytes ──msgpack::check──► well-formed, bounded ──rmpv──► value ──Dialect──► row + values
-//!   bytes ◄──msgpack::write── values ◄────fit──── arguments ◄──Dialect── name + values
+//!   bytes ◄──msgpack::write── values ◄───coerce─── arguments ◄──Dialect── name + values
 //! ```
 //!
 //! ```
-//! use tickwire::packet::{Codes, Direction};
+//! use tickwire::packet::{Direction, PacketTables};
 //!
 //! let table = "direction\tname\tlane\tpresses:int\targuments\tmeaning\n\
 //!              to_server\tpress\treliable\t4\tfinger:u8<=10 hard:bool\tpress the button\n";
-//! let codes = Codes::from_texts(&[("presses.tsv", table)])?;
-//! let dialect = codes.dialect("presses").ok_or("no such dialect")?;
+//! let tables = PacketTables::from_texts(&[("presses.tsv", table)])?;
+//! let dialect = tables.dialect("presses").ok_or("no such dialect")?;
 //!
 //! let bytes = dialect.encode(Direction::ToServer, "press", &[3.into(), true.into()])?;
 //! assert_eq!(bytes, [0x92, 4, 0x92, 3, 0xc3]);
 //! let packet = dialect.decode(Direction::ToServer, &bytes)?;
-//! assert_eq!(packet.number("finger"), Some(3));
+//! assert_eq!(packet.integer("finger"), Some(3));
 //! assert_eq!(packet.to_string(), "press finger=3 hard=true");
 //!
 //! let wrong = dialect.encode(Direction::ToServer, "press", &[11.into(), true.into()]);
-//! println!("{}", wrong.expect_err("there are ten fingers"));
+//! println!("{}", wrong.expect_err("the table allows 10 fingers"));
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
 //!
-//! This module opens no file, reads no clock and keeps no state between two messages. Its decoded
+//! This module opens no file, reads no clock and stores no state between two messages. Its decoded
 //! values contain no NaN, no number outside its bound, and no text longer than its bound.
 //!
-//! [`PacketTables`] are the tables, with a [`Row`] for each packet, whose arguments [`grammar`] describes. A
-//! [`Dialect`] is one column of the tables. A game says what its packets mean.
+//! [`PacketTables`] are the tables; each [`Row`] is a packet, and [`grammar`] describes its
+//! arguments. A [`Dialect`] is one column of the tables. A game defines the meaning of its packets.
 
 pub(crate) mod angle;
 mod coerce;

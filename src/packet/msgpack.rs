@@ -1,12 +1,12 @@
-//! MessagePack: one bounded scan before reading, and a canonical writer.
+//! MessagePack: one bounded check before decoding, and a canonical encoder.
 //!
 //! `rmpv` decodes the values, but it accepts the reserved byte, text that is not UTF-8, bytes after
-//! the value and duplicate keys, and it allocates by declared length. So [`check`] scans the bytes
-//! first: once, from the front, with a stack of at most [`limits::PACKET_DEPTH`] entries and no recursion.
-//! It never reserves memory on the strength of a length field alone.
+//! the value and duplicate keys, and it allocates by declared length. [`check`] therefore scans the
+//! bytes first: once, from the front, without recursion, with a stack of at most
+//! [`limits::PACKET_DEPTH`] entries. It never reserves memory because of a length field alone.
 //!
-//! The writer uses the shortest form of each integer, length and text, and writes floats without a
-//! fraction as integers, as the clients of the MooMoo dialects do.
+//! The encoder uses the shortest form of each integer, length and text, and encodes floats without
+//! a fraction as integers, as the clients of the MooMoo dialects do.
 
 use std::fmt;
 
@@ -17,8 +17,8 @@ use crate::limits;
 use super::named_enum::named_enum;
 use super::row::Direction;
 
-/// The maximum number of values of one message, containers and keys counted: client messages are
-/// small, the server's updates are long.
+/// Returns the maximum number of values in one message, including containers and keys. Client
+/// messages are short; updates of the server are long.
 pub(super) fn max_values(direction: Direction) -> usize {
     match direction {
         Direction::ToServer => limits::PACKET_VALUES,
@@ -49,12 +49,12 @@ named_enum! {
 pub struct DecodeError {
     /// The rule.
     pub rule: Rule,
-    /// Offset in bytes of the value (or byte) that breaks the rule, from the start of the message.
+    /// Offset in bytes of the value or byte that breaks the rule, from the start of the message.
     pub offset: usize,
 }
 
 impl DecodeError {
-    /// A broken rule at an offset in bytes.
+    /// Creates an error from a rule and an offset in bytes.
     pub fn new(rule: Rule, offset: usize) -> Self {
         Self { rule, offset }
     }
@@ -68,7 +68,7 @@ impl fmt::Display for DecodeError {
 
 impl std::error::Error for DecodeError {}
 
-/// The kind of value that a first byte starts.
+/// The type of a value, as its first byte states it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[allow(missing_docs, reason = "the names are those of the MessagePack specification")]
 pub enum ValueKind {
@@ -82,18 +82,19 @@ pub enum ValueKind {
     Map,
 }
 
-/// The head of one value: its kind and length.
+/// The head of one value: its type and length.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct ValueHead {
-    /// The kind of value.
+    /// The type of the value.
     pub kind: ValueKind,
-    /// Bytes of the head: the first byte and its length field.
+    /// Length of the head in bytes: the first byte and its length field.
     pub head: usize,
-    /// Bytes of content after the head; of an array its values, of a map its pairs.
+    /// Bytes of content after the head. For an array the number of values, for a map the number of
+    /// pairs.
     pub length: usize,
 }
 
-/// Reads the head of the value at `offset`, and no byte after the head.
+/// Decodes the head of the value at `offset`. No byte after the head is read.
 pub fn read_head(bytes: &[u8], offset: usize) -> Result<ValueHead, DecodeError> {
     let Some(&first) = bytes.get(offset) else {
         return Err(DecodeError::new(Rule::Truncated, offset));
@@ -125,16 +126,16 @@ pub fn read_head(bytes: &[u8], offset: usize) -> Result<ValueHead, DecodeError> 
     }
 }
 
-/// An open container: some of its values are still to come.
+/// A container that still lacks some of its values.
 struct OpenContainer {
-    /// Values (keys counted) that have not started.
+    /// Number of values that have not started, keys included.
     left: usize,
     is_map: bool,
-    /// The index of this map's first key in the list of keys.
+    /// Index of this map's first key in the list of keys.
     keys_from: usize,
 }
 
-/// Checks that the bytes are exactly one well-formed value within the bounds of a direction.
+/// Checks that the bytes are exactly one well-formed value within the limits of a direction.
 pub fn check(bytes: &[u8], direction: Direction) -> Result<(), DecodeError> {
     let mut open: Vec<OpenContainer> = Vec::with_capacity(limits::PACKET_DEPTH);
     let mut keys: Vec<&[u8]> = Vec::new();
@@ -171,14 +172,15 @@ pub fn check(bytes: &[u8], direction: Direction) -> Result<(), DecodeError> {
                 let is_number = matches!(kind, ValueKind::Int | ValueKind::Float);
                 return broken(if is_number { Rule::Truncated } else { Rule::DeclaredSize });
             };
-            // Code and keys are names of the protocol. Within the arguments is text that a person typed.
+            // Only arguments from a client can contain typed text. The code and the keys are names
+            // of the protocol.
             let may_be_typed = direction == Direction::ToServer && key_of.is_none() && open.len() > 1;
             let is_text = || may_be_typed && typed_text(content).is_some();
             if kind == ValueKind::Str && std::str::from_utf8(content).is_err() && !is_text() {
                 return broken(Rule::InvalidUtf8);
             }
             if let Some(keys_from) = key_of {
-                // A packet has few keys, so they are compared one by one.
+                // A packet has few keys, so linear search is fast enough.
                 if keys[keys_from..].contains(&content) {
                     return broken(Rule::DuplicateKey);
                 }
@@ -196,10 +198,10 @@ pub fn check(bytes: &[u8], direction: Direction) -> Result<(), DecodeError> {
     if at < bytes.len() { Err(DecodeError::new(Rule::TrailingBytes, at)) } else { Ok(()) }
 }
 
-/// Checks and reads the one value of a message.
+/// Checks and decodes the one value of a message.
 pub fn read(bytes: &[u8], direction: Direction) -> Result<Value, DecodeError> {
     check(bytes, direction)?;
-    // rmpv counts depth differently, about two for each container.
+    // rmpv counts depth differently: about 2 for each container.
     let rmpv_depth = limits::PACKET_DEPTH * 2 + 4;
     let mut value = rmpv::decode::read_value_with_max_depth(&mut &bytes[..], rmpv_depth)
         .map_err(|_| DecodeError::new(Rule::Truncated, bytes.len()))?;
@@ -207,15 +209,15 @@ pub fn read(bytes: &[u8], direction: Direction) -> Result<Value, DecodeError> {
     Ok(value)
 }
 
-/// Reads one value that is neither an array nor a map, as it is: its text may be what only
-/// [`typed_text`] can read.
+/// Decodes one value that is neither an array nor a map, without repair: its text may need
+/// [`typed_text`].
 pub fn scalar(bytes: &[u8]) -> Option<Value> {
     rmpv::decode::read_value_with_max_depth(&mut &bytes[..], limits::PACKET_DEPTH).ok()
 }
 
-/// Reads text that a person typed. JavaScript cuts text between the two surrogates of a character, and
-/// old encoders write each surrogate as three bytes: a pair becomes its character, and half a pair
-/// becomes U+FFFD. Returns `None` for any other text that is not UTF-8.
+/// Decodes text typed in a browser. JavaScript can cut text between the two surrogates of a
+/// character, and old encoders write each surrogate as three bytes. A pair of surrogates becomes
+/// its character, and a single one becomes U+FFFD. Returns `None` for other text that is not UTF-8.
 pub fn typed_text(bytes: &[u8]) -> Option<String> {
     let (mut out, mut rest, mut units) = (String::new(), bytes, Vec::new());
     loop {
@@ -234,7 +236,7 @@ pub fn typed_text(bytes: &[u8]) -> Option<String> {
     }
 }
 
-/// Replaces each text that is not UTF-8, which [`check`] has accepted.
+/// Replaces each text that is not UTF-8 and that [`check`] has accepted.
 fn repair(value: &mut Value) {
     match value {
         Value::String(text) if text.is_err() => {
@@ -246,7 +248,7 @@ fn repair(value: &mut Value) {
     }
 }
 
-// Writing into a `Vec` cannot fail: the results of `rmp` exist because its interface is generic.
+// Writing to a `Vec` cannot fail. The functions of `rmp` return a result because they are generic.
 
 /// Appends an unsigned integer in its shortest form.
 #[inline]
@@ -272,13 +274,13 @@ pub fn write_str(out: &mut Vec<u8>, text: &str) {
     let _ = rmp::encode::write_str(out, text);
 }
 
-/// Appends the head of an array of `values` values, which the caller appends next.
+/// Appends the head of an array of `values` values. The caller appends the values.
 #[inline]
 pub fn write_array_len(out: &mut Vec<u8>, values: usize) {
     let _ = rmp::encode::write_array_len(out, u32::try_from(values).unwrap_or(u32::MAX));
 }
 
-/// Appends the head of a map of `pairs` pairs, which the caller appends next.
+/// Appends the head of a map of `pairs` pairs. The caller appends the pairs.
 #[inline]
 pub fn write_map_len(out: &mut Vec<u8>, pairs: usize) {
     let _ = rmp::encode::write_map_len(out, u32::try_from(pairs).unwrap_or(u32::MAX));
@@ -293,21 +295,22 @@ pub fn write_number(out: &mut Vec<u8>, number: f64) {
     }
 }
 
-/// The integer that a number is, if it has no fraction.
+/// Converts a number without a fraction to an integer. Returns `None` for other numbers.
 #[inline]
 pub(super) fn float_to_integer(number: f64) -> Option<i64> {
-    // Beyond 2^53 a float no longer identifies a single integer.
+    // Above 2^53 a float no longer identifies a single integer.
     const EXACT: f64 = 9_007_199_254_740_992.0;
     (number.fract() == 0.0 && number.abs() <= EXACT).then_some(number as i64)
 }
 
-/// Appends a number rounded to two decimals, as the MooMoo dialects carry angles.
+/// Appends a number rounded to two decimals, as the MooMoo dialects encode angles.
 #[inline]
 pub fn write_f64_2dec(out: &mut Vec<u8>, number: f64) {
     write_number(out, super::angle::round_2dec(number));
 }
 
-/// Appends any value in canonical form. Extension types, which no dialect has, are written as `nil`.
+/// Appends any value in canonical form. Extension types are encoded as `nil`, because no dialect
+/// has any.
 pub fn write_value(out: &mut Vec<u8>, value: &Value) {
     match value {
         Value::Nil | Value::Ext(..) => write_nil(out),

@@ -1,4 +1,4 @@
-//! Enums whose variants have a name and a meaning, each written once.
+//! Enums with a name and a meaning for each variant, each written once.
 
 /// Generates an enum and its methods from rows of variant, name and meaning.
 macro_rules! named_enum {
@@ -10,7 +10,7 @@ macro_rules! named_enum {
         }
 
         impl $kind {
-            /// All of them, in order.
+            /// All variants, in order.
             pub const ALL: [Self; [$($name),+].len()] = [$(Self::$variant),+];
 
             /// The name in tables, documents, log lines and metric labels.

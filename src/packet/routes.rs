@@ -1,7 +1,7 @@
-//! Maps a request path to the dialect spoken there.
+//! Maps a request path to its dialect.
 //!
-//! In the MooMoo dialects the server speaks first, so the path of the upgrade request selects the
-//! dialect. Two fields of the query can select another dialect and JSON.
+//! In the MooMoo dialects the server sends the first packet, so the path of the upgrade request
+//! selects the dialect. Two fields of the query can select another dialect and JSON.
 
 use std::borrow::Cow;
 use std::sync::Arc;
@@ -9,14 +9,16 @@ use std::sync::Arc;
 use super::{Dialect, PacketTables};
 use crate::limits;
 
-/// The paths of a game with the MooMoo dialects, where nothing says which game is played.
+/// The paths of a game with the MooMoo dialects. Used where the game of a room is unknown.
 pub const DEFAULT_PATHS: [(&str, &str); 4] =
     [("/play", "native"), ("/", "legacy"), ("/moomoo", "legacy"), ("/server", "letters")];
 
-/// The prefix of a room's paths, which go on as those of the default room: `/r/NAME/play`.
+/// The prefix of a room's paths, as in `/r/NAME/play`. The paths below it are the same as in the
+/// default room.
 pub const ROOM_PREFIX: &str = "/r/";
 
-/// Whether a room may have this name: a few of a-z, 0-9 and -.
+/// Whether a room may have this name: up to [`limits::ROOM_NAME_CHARS`] characters of a-z, 0-9 and
+/// -.
 pub fn is_room_name(name: &str) -> bool {
     let is_good = |byte: u8| byte.is_ascii_lowercase() || byte.is_ascii_digit() || byte == b'-';
     (1..=limits::ROOM_NAME_CHARS).contains(&name.len()) && name.bytes().all(is_good)
@@ -25,29 +27,30 @@ pub fn is_room_name(name: &str) -> bool {
 /// The prefix of the names of private rooms.
 const PRIVATE_PREFIX: &str = "p-";
 
-/// Whether a room of this name is private: no list shows it, and its name is a secret.
+/// Whether a room of this name is private: the name is a secret, and no list contains it.
 pub fn is_private(name: &str) -> bool {
     name.starts_with(PRIVATE_PREFIX) && name.len() >= limits::PRIVATE_NAME_CHARS
 }
 
-/// What logs, metrics and captures call a private room, the `number`th: a name of equal length.
+/// The name of a private room in logs, metrics and captures, with `number` in place of the secret
+/// part. It has the same length as `name`.
 pub fn public_alias(name: &str, number: u64) -> String {
     let shown = &name[..PRIVATE_PREFIX.len() + limits::PRIVATE_NAME_VISIBLE_CHARS];
-    // As many digits as the shortest private name has place for.
+    // The shortest private name has space for a dash and 19 digits.
     let number = format!("-{}", number % 10_u64.pow(19));
     format!("{shown}{number:x>width$}", width = name.len() - shown.len())
 }
 
-/// Whether a name has the form of an [`public_alias`]. No path makes a room of such a name: a log line, and an
-/// operator command that repeats it, would mean either of two rooms.
+/// Whether a name has the form of a [`public_alias`]. A room must not have such a name, because log
+/// lines and operator commands could not distinguish it from the private room.
 pub fn is_alias(name: &str) -> bool {
     let rest = name.get(PRIVATE_PREFIX.len() + limits::PRIVATE_NAME_VISIBLE_CHARS..).unwrap_or_default();
     let digits = rest.trim_start_matches('x').strip_prefix('-').unwrap_or_default();
     is_private(name) && !digits.is_empty() && digits.bytes().all(|byte| byte.is_ascii_digit())
 }
 
-/// A path for the log, in which each segment that may be the name of a private room is cut short, wherever
-/// it stands and however it is escaped.
+/// Redacts a path for the log: truncates each segment that may contain the name of a private room,
+/// at any position and with any escapes.
 pub fn redact_room_name(path: &str) -> Cow<'_, str> {
     if !path.contains(['p', 'P', '%']) {
         return path.into();
@@ -62,8 +65,8 @@ pub fn redact_room_name(path: &str) -> Cow<'_, str> {
     if is_changed { out.into() } else { path.into() }
 }
 
-/// A segment without what may be a private room's name: a few characters after `p-`. An escaped segment is
-/// removed from its first escape on, because a private name needs none.
+/// Truncates a segment a few characters after `p-`, and an escaped segment at its first escape,
+/// because a private name needs no escapes. Returns `None` if nothing is removed.
 fn cut_short(segment: &str) -> Option<String> {
     let escape = segment.find('%');
     let plain = &segment[..escape.unwrap_or(segment.len())];
@@ -89,35 +92,35 @@ fn cut_short(segment: &str) -> Option<String> {
     (shown.len() < segment.len()).then(|| format!("{shown}…"))
 }
 
-/// The room of a path, empty for the default room, and the path below the room.
+/// Splits a path into its room, empty for the default room, and the path below the room.
 pub fn split_room_path(path: &str) -> (&str, &str) {
     let below = path.strip_prefix(ROOM_PREFIX).and_then(|rest| rest.find('/').map(|end| rest.split_at(end)));
     below.filter(|(name, _)| is_room_name(name)).unwrap_or(("", path))
 }
 
-/// The rule broken by a message of the wrong frame type, text where packets are binary, or binary
-/// where they are JSON: its name, its sentence and the close code.
+/// The rule for a message of the wrong frame type: text on a binary endpoint, or binary on a JSON
+/// endpoint. Contains its name, description and close code.
 pub const WRONG_FRAME_TYPE: (&str, &str, u16) = (
     "frame_kind",
     "the frame type does not match the endpoint: send text frames with ?format=json, otherwise binary frames",
     1003,
 );
 
-/// Why no endpoint matches the request.
+/// The reason why no endpoint matches a request.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum RouteError {
-    /// There is no game at this path: 404.
+    /// No game at this path: 404.
     Path,
-    /// There is no room of this name: 404.
+    /// No room with this name: 404.
     Room,
-    /// `?dialect=` names no dialect of the tables, or a dialect that the path cannot carry: 400.
+    /// `?dialect=` names a dialect that the tables lack: 400.
     Dialect,
     /// `?format=` is neither `json` nor `msgpack`: 400.
     Format,
 }
 
 impl RouteError {
-    /// The HTTP status and the rule's name.
+    /// The HTTP status, and the name of the rule.
     pub fn status(self) -> (u16, &'static str) {
         match self {
             RouteError::Path => (404, "unknown_path"),
@@ -128,9 +131,12 @@ impl RouteError {
     }
 }
 
-/// The dialect of a path in any room, by the paths of the room's game, or the one that the query
-/// selects instead, and whether it is spoken as JSON. The error names the part of the request that is
-/// wrong. If the tables lack the dialect of the path, as those of another game do, it is their first.
+/// Finds the dialect for a path in any room, and returns whether it is encoded as JSON. `dialect`
+/// and `format` are the fields of the query; `dialect` overrides the path. If the tables lack the
+/// dialect of the path, because they belong to another game, their default dialect is used.
+///
+/// # Errors
+/// The invalid part of the request.
 pub fn find_dialect<'c, T: AsRef<str>>(
     codes: &'c PacketTables,
     paths: &[(T, T)],
@@ -151,7 +157,8 @@ pub fn find_dialect<'c, T: AsRef<str>>(
     }
 }
 
-/// As [`find_dialect`], by the paths of the room if the tables know them, otherwise by [`DEFAULT_PATHS`].
+/// Like [`find_dialect`], with the paths of the room if the tables contain them, otherwise with
+/// [`DEFAULT_PATHS`].
 ///
 /// # Errors
 /// As [`find_dialect`].
@@ -197,7 +204,7 @@ mod tests {
             ("/r/p-k7f2mqa3xw6n5zr4tb2cd7hj/main.js", "/r/p-k7f2…/main.js"),
             ("/r/p-k7f2mqa3xw6n5zr4tb2cd7hj", "/r/p-k7f2…"),
             ("/x/p-k7", "/x/p-k7"),
-            // A path that is no room's may have a name all the same.
+            // A private name is redacted even in a path that matches no room.
             ("//r/p-k7f2mqa3xw6n5zr4tb2cd7hj/play", "//r/p-k7f2…/play"),
             ("/r//p-k7f2mqa3xw6n5zr4tb2cd7hj", "/r//p-k7f2…"),
             ("/R/P-k7f2mqa3xw6n5zr4tb2cd7hj/", "/R/P-k7f2…/"),

@@ -14,7 +14,7 @@ named_enum! {
 }
 
 named_enum! {
-    /// What happens to a packet if its client falls behind.
+    /// The treatment of a packet if its client falls behind.
     Lane {
         Reliable "reliable" "Queued in order and never dropped; for events and answers.";
         Latest "latest" "Not sent while older bytes are queued; a later packet replaces it.";
@@ -46,9 +46,9 @@ pub struct Row {
     pub direction: Direction,
     /// The packet's name, unique in its direction within each dialect.
     pub name: String,
-    /// What happens to the packet if its client falls behind.
+    /// The treatment of the packet if its client falls behind.
     pub lane: Lane,
-    /// The dialects that have the packet, with their codes, in the order of the table's columns.
+    /// The codes of the packet by dialect, in the order of the table's columns.
     pub codes: Vec<(String, Code)>,
     /// The packet's arguments, in order.
     pub arguments: Vec<Argument>,
@@ -57,12 +57,12 @@ pub struct Row {
 }
 
 impl Row {
-    /// The code in a dialect; `None` where the dialect does not have this row.
+    /// The code in a dialect; `None` if the dialect does not have this packet.
     pub fn code(&self, dialect: &str) -> Option<&Code> {
         self.codes.iter().find(|(name, _)| name == dialect).map(|(_, code)| code)
     }
 
-    /// The position of an argument, looked up by its name.
+    /// The index of an argument with this name.
     pub fn argument(&self, name: &str) -> Option<usize> {
         self.arguments.iter().position(|argument| argument.name == name)
     }

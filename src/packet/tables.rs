@@ -1,12 +1,12 @@
-//! The packet tables: which packets exist, their names, and their codes in each dialect.
+//! The packet tables: the names, arguments and codes of all packets in each dialect.
 //!
 //! ```text
-//!   direction  name  lane      legacy:str  letters:str  …  arguments              meaning
-//!   to_server  move  reliable  33          9            …  direction:num.rad|nil  walk this way; nil stops
+//!   direction  name  lane      legacy:str  letters:str  arguments              meaning
+//!   to_server  move  reliable  33          9            direction:num.rad|nil  walk this way; …
 //! ```
 //!
-//! `packet_codes/README.md` describes the columns. The tables in `packet_codes/` are built in;
-//! the caller reads other tables and passes their text.
+//! `packet_codes/README.md` describes the columns. The tables of moo in `packet_codes/` are built
+//! in. The caller reads other tables and passes their text.
 
 use std::collections::BTreeMap;
 use std::fmt;
@@ -25,14 +25,14 @@ pub const BUILTIN: [(&str, &str); 2] = [
     ("native.tsv", include_str!("../../packet_codes/moo/native.tsv")),
 ];
 
-/// A table that was rejected, and why.
+/// The error of a rejected table.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct TableError {
     /// The file's name, as given by the caller.
     pub file: String,
-    /// The line, from 1.
+    /// The line number, from 1.
     pub line: usize,
-    /// What is wrong with the line.
+    /// The error in the line.
     pub reason: String,
 }
 
@@ -51,11 +51,11 @@ pub struct PacketTables {
     /// The tables in the order in which they were given.
     pub tables: Vec<Table>,
     dialects: Vec<Arc<Dialect>>,
-    /// The paths of the rooms of which they are known.
+    /// Known paths by room name.
     paths: BTreeMap<String, RoomPaths>,
 }
 
-/// Paths below a room, and the dialects spoken there.
+/// Paths below a room, each with its dialect.
 pub type RoomPaths = Vec<(String, String)>;
 
 /// One file: its dialects and its rows.
@@ -72,26 +72,26 @@ pub struct Table {
 }
 
 impl Table {
-    /// The file's name without its directory, which says nothing about the table.
+    /// The file's name without its directory.
     pub fn name(&self) -> &str {
         self.file.rsplit(['/', '\\']).next().unwrap_or_default()
     }
 }
 
 impl PacketTables {
-    /// The tables that are built into the program. The tests check them like any other table.
+    /// The tables that are built into the program. Tests parse them, so this cannot fail.
     pub fn builtin() -> Arc<PacketTables> {
         Arc::clone(PacketTables::builtin_ref())
     }
 
-    /// The same, for values that borrow tables for as long as the program runs.
+    /// Like [`PacketTables::builtin`], for values that borrow the tables with a static lifetime.
     pub fn builtin_ref() -> &'static Arc<PacketTables> {
         static BUILT: OnceLock<Arc<PacketTables>> = OnceLock::new();
         let build = || Arc::new(PacketTables::from_texts(&BUILTIN).expect("the built-in tables are tested"));
         BUILT.get_or_init(build)
     }
 
-    /// Reads tables from (file name, text) pairs.
+    /// Parses tables from (file name, text) pairs.
     pub fn from_texts<F: AsRef<str>, T: AsRef<str>>(texts: &[(F, T)]) -> Result<PacketTables, TableError> {
         let mut reader = TableParser::default();
         for (file, text) in texts {
@@ -104,27 +104,27 @@ impl PacketTables {
         Ok(PacketTables { tables, dialects, paths: BTreeMap::new() })
     }
 
-    /// The same tables, with the paths of these rooms. The name of the default room is empty.
+    /// Returns the tables with the paths of these rooms. The name of the default room is empty.
     #[must_use]
     pub fn with_room_paths(self, paths: BTreeMap<String, RoomPaths>) -> PacketTables {
         PacketTables { paths, ..self }
     }
 
-    /// The paths of a room, if they are known.
+    /// The paths of a room; `None` if they are unknown.
     pub fn paths(&self, room: &str) -> Option<&[(String, String)]> {
         self.paths.get(room).map(Vec::as_slice)
     }
 
-    /// Whether rooms' paths are known.
+    /// Whether the paths of any room are known.
     pub fn has_paths(&self) -> bool {
         !self.paths.is_empty()
     }
 
-    /// The tables by which a capture is read: those that it carries, otherwise the given ones,
-    /// otherwise the built-in ones.
+    /// Selects the tables for a capture: its own tables, otherwise the given ones, otherwise the
+    /// built-in ones.
     ///
     /// # Errors
-    /// One line: the capture's own tables are invalid here, or the given ones are others.
+    /// A message of one line if the capture's own tables are invalid or differ from the given ones.
     pub fn for_capture(
         carried: Option<Vec<(String, String)>>,
         given: Option<Arc<PacketTables>>,
@@ -141,7 +141,7 @@ impl PacketTables {
         }
     }
 
-    /// The tables as file name and text, as [`PacketTables::from_texts`] reads them again.
+    /// The tables as file name and text, the format that [`PacketTables::from_texts`] parses.
     pub fn texts(&self) -> Vec<(&str, &str)> {
         self.tables.iter().map(|table| (table.name(), &*table.text)).collect()
     }
@@ -156,26 +156,27 @@ impl PacketTables {
         self.dialects.iter()
     }
 
-    /// A dialect by its name, as in the heading of a table and in `?dialect=`.
+    /// Finds a dialect by its name in the heading of a table and in `?dialect=`.
     pub fn dialect(&self, name: &str) -> Option<Arc<Dialect>> {
         self.dialects.iter().find(|dialect| dialect.name() == name).cloned()
     }
 
-    /// The dialect if nothing names one: `native`, or the first if these tables do not have it.
+    /// The dialect for requests that name none: `native`, or the first one if these tables have no
+    /// `native`.
     pub fn default_dialect(&self) -> Option<&Arc<Dialect>> {
         self.dialects.iter().find(|dialect| dialect.name() == "native").or(self.dialects.first())
     }
 }
 
-/// A dialect's column: its name, and how its codes are read.
+/// The column of a dialect: its name, and the parser of its codes.
 type Column = (String, fn(&str) -> Option<Code>);
 
-/// The state of reading the tables.
+/// Parses tables, and stores the state that all of them share.
 #[derive(Default)]
 struct TableParser {
     tables: Vec<Table>,
     rows: usize,
-    /// Codes and names by dialect and direction, each with the file and line of its first use.
+    /// Used codes and names by dialect and direction, each with the file and line of its first use.
     taken: BTreeMap<(String, Direction, String), String>,
 }
 
@@ -197,7 +198,7 @@ impl TableParser {
         Ok(())
     }
 
-    /// Reads the first line: the fixed columns, and the dialects between them.
+    /// Parses the first line: the fixed columns, and the dialects between them.
     fn heading(&self, line: &str) -> Result<Vec<Column>, String> {
         let cells: Vec<&str> = line.split('\t').collect();
         let middle = cells.strip_prefix(&LEADING).and_then(|cells| cells.strip_suffix(&TRAILING));
@@ -228,7 +229,7 @@ impl TableParser {
         Ok(columns)
     }
 
-    /// Reads a row and checks it; `here` is its file and line.
+    /// Parses and checks a row; `here` is its file and line.
     fn row(&mut self, line: &str, columns: &[Column], here: &str) -> Result<Row, String> {
         if self.rows == limits::TABLE_ROWS {
             return Err(format!("too many rows: the maximum for all tables is {}", limits::TABLE_ROWS));
@@ -239,7 +240,7 @@ impl TableParser {
         Ok(row)
     }
 
-    /// Reserves the row's codes and names, which must be free in its direction.
+    /// Reserves the row's codes and names, which must be unused in its direction.
     fn reserve_codes(&mut self, row: &Row, here: &str) -> Result<(), String> {
         for (dialect, code) in &row.codes {
             for what in [format!("code {code}"), format!("name {}", row.name)] {
@@ -280,13 +281,13 @@ fn read_row(line: &str, columns: &[Column]) -> Result<Row, String> {
     Ok(Row { direction, name: (*name).to_owned(), lane, codes, arguments, meaning: (*meaning).to_owned() })
 }
 
-/// A code of 1 to 16 printable ASCII characters.
+/// Parses a code of 1 to 16 printable ASCII characters.
 fn parse_text_code(cell: &str) -> Option<Code> {
     let fits = (1..=16).contains(&cell.len()) && cell.bytes().all(|sign| sign.is_ascii_graphic());
     fits.then(|| Code::Str(cell.to_owned()))
 }
 
-/// A code that MessagePack writes in one byte.
+/// Parses a code from 0 to 127, which MessagePack encodes in one byte.
 fn parse_number_code(cell: &str) -> Option<Code> {
     let is_plain = cell.bytes().all(|digit| digit.is_ascii_digit());
     cell.parse().ok().filter(|code| is_plain && *code <= 127).map(Code::Int)

@@ -1,8 +1,8 @@
-//! The packet tables for programs: as JSON, for `tickwire codes --format json` and for the page,
-//! which takes codes and arguments from `codes.json`; and their hash.
+//! The packet tables as JSON, and their hash. `tickwire codes --format json` prints them, and pages
+//! read `codes.json`.
 //!
-//! The types stay in the notation of the tables; an argument that has members lists them, so that
-//! no client needs a parser of the notation.
+//! Types stay in the notation of the tables. An argument with members also lists them, so that
+//! clients need no parser of the notation.
 
 use serde_json::{Map, Value as Json, json};
 
@@ -11,7 +11,8 @@ use super::grammar::{Argument, Shape};
 use super::row::{Code, Row};
 use super::tables::Table;
 
-/// All tables: `hash`, and of each table its file, its dialects and its rows.
+/// Returns all tables: `hash`, and for each table its file, its dialects and its rows. Returns the
+/// same as [`tables_json()`] as text with one line for each row: the file `codes.json`.
 pub fn tables_json(codes: &PacketTables) -> Json {
     let tables: Vec<Json> = codes.tables.iter().map(json_table).collect();
     json!({ "hash": hash_text(codes), "tables": tables })
@@ -28,7 +29,7 @@ pub fn tables_json_lines(codes: &PacketTables) -> String {
     format!("{{\"hash\":\"{}\",\"tables\":[\n{}\n]}}\n", hash_text(codes), tables.join(",\n"))
 }
 
-/// The [hash](Codes::hash) in 16 hexadecimal digits.
+/// The [hash](PacketTables::hash) in 16 hexadecimal digits.
 fn hash_text(codes: &PacketTables) -> String {
     format!("{:016x}", codes.hash())
 }
@@ -64,7 +65,7 @@ fn json_argument(argument: &Argument) -> Json {
 }
 
 fn hash<'a>(rows: impl Iterator<Item = &'a Row>) -> u64 {
-    // FNV-1a, in 64 bits.
+    // 64-bit FNV-1a.
     let mut hash = 0xcbf2_9ce4_8422_2325_u64;
     let mut put = |text: &str| {
         for byte in text.bytes().chain([b'\n']) {
@@ -78,18 +79,19 @@ fn hash<'a>(rows: impl Iterator<Item = &'a Row>) -> u64 {
 }
 
 impl PacketTables {
-    /// A hash of everything that a client and a server must agree on: of each packet the direction,
-    /// the name, the lane, the codes and the arguments. File names and meanings do not count.
+    /// Computes a hash of everything on which a client and a server must agree: the direction,
+    /// name, lane, codes and arguments of each packet. File names and meanings do not count.
     pub fn hash(&self) -> u64 {
         hash(self.rows())
     }
 
-    /// The same of the packets of one dialect: tables of other games do not count.
+    /// Computes the [hash](PacketTables::hash) of the packets of one dialect. Tables of other games
+    /// do not count.
     pub fn dialect_hash(&self, dialect: &str) -> u64 {
         hash(self.rows().filter(|row| row.codes.iter().any(|(name, _)| name == dialect)))
     }
-    /// The first packet that these tables and others do not have alike, in words; `None` if they
-    /// agree on everything that [`PacketTables::hash`] covers.
+    /// Describes the first packet that differs from `other`. Returns `None` if both agree on
+    /// everything that [`PacketTables::hash`] covers.
     pub fn first_difference(&self, other: &PacketTables) -> Option<String> {
         let lines = |codes: &PacketTables| codes.rows().map(row_signature).collect::<Vec<_>>();
         let (own, others) = (lines(self), lines(other));
@@ -100,7 +102,7 @@ impl PacketTables {
     }
 }
 
-/// What a row says, but for its meaning.
+/// Formats everything in a row except its meaning.
 fn row_signature(row: &Row) -> String {
     let codes = row.codes.iter().map(|(dialect, code)| match code {
         Code::Str(code) => format!("{dialect}:{code:?}"),

@@ -1,19 +1,20 @@
 //! A checksum over every field of the state.
 //!
-//! The input is the sequence of scalars from [`crate::fields`], so no field is left out. Four lanes take
-//! turns, so that a processor works on four scalars at a time; each is FNV-1a of 64 bits with scalars in
-//! place of bytes. Each step is a bijection of both the lane's value and the scalar, and so is the end of
-//! each lane: if exactly one scalar differs, the result certainly differs.
+//! The input is the sequence of scalars from [`mod@crate::fields`], so no field is omitted. Four
+//! lanes receive the scalars in turn, so that a processor works on four at a time. Each lane is
+//! 64-bit FNV-1a with scalars instead of bytes and another factor. Each step is a bijection of both
+//! the lane's value and the scalar, and so is the final mixing: if exactly one scalar differs, the
+//! result certainly differs.
 //!
-//! The checksum detects worlds that diverged. It does not prevent anyone from constructing two
-//! worlds with the same checksum.
+//! The checksum detects worlds that diverged. It is not cryptographic: two worlds with the same
+//! checksum can be constructed.
 
 use crate::fields::Sink;
 
-/// Spreads a small difference over the high bits.
+/// Multiplier that spreads a small difference over the high bits.
 const FACTOR: u64 = 0x9e37_79b9_7f4a_7c15;
 
-/// The checksum of the scalars so far: the lane of the next scalar is the first.
+/// The checksum of the scalars so far. The first lane receives the next scalar.
 #[derive(Clone, Copy, Debug)]
 pub struct Checksum([u64; 4]);
 
@@ -24,13 +25,13 @@ impl Default for Checksum {
 }
 
 impl Checksum {
-    /// The value before the first scalar.
+    /// Creates the checksum of no scalars.
     pub fn new() -> Checksum {
         let lane = 0x7469_636b_7769_7265;
         Checksum([lane, lane + 1, lane + 2, lane + 3])
     }
 
-    /// The value after the last scalar.
+    /// The checksum of all scalars so far.
     pub fn get(self) -> u64 {
         let mut mixed = self.0.into_iter().fold(0, mix);
         mixed = (mixed ^ (mixed >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
@@ -47,7 +48,8 @@ impl Sink for Checksum {
     }
 }
 
-/// The end of a lane reaches all bits: xor with a shifted value is invertible too.
+/// Mixes a lane into the result so that it affects all bits. Xor with a shifted value is also
+/// invertible.
 fn mix(all: u64, lane: u64) -> u64 {
     let mixed = (all ^ lane).wrapping_mul(FACTOR);
     mixed ^ (mixed >> 29)

@@ -2,26 +2,26 @@
 
 use crate::{Action, EncodedAction, PlayerId};
 
-/// An action, its issuer and its sequence. The tick is the one in which it is executed.
+/// An action, its issuer and its sequence. The containing command frame determines the tick.
 ///
 /// The order of the fields is the canonical order of commands within a tick. It is total, so the
 /// order of arrival never matters.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Command<Action> {
-    /// The player; 0 for the operator.
+    /// The issuer; 0 is the operator.
     pub player: PlayerId,
-    /// Strictly increasing for each issuer, from 1; a repeated sequence is rejected. With 64 bits,
-    /// no issuer runs out of them.
+    /// The sequence: strictly increasing for each issuer, from 1. A repeated sequence is rejected.
+    /// No issuer exhausts 64 bits.
     pub sequence: u64,
     /// The action.
     pub action: Action,
 }
 
-/// A command whose action is bytes, as a server handles it, whatever the game.
+/// A command with an encoded action. A server handles it without knowing the game.
 pub type RawCommand = Command<EncodedAction>;
 
 impl RawCommand {
-    /// The command with its action read; `None` if the bytes are not exactly one action.
+    /// Decodes the action; `None` if the bytes are not exactly one action.
     pub fn decoded<A: Action>(&self) -> Option<Command<A>> {
         let Command { player, sequence, ref action } = *self;
         Some(Command { player, sequence, action: action.decoded()? })
@@ -29,7 +29,7 @@ impl RawCommand {
 }
 
 impl<A: Action> Command<A> {
-    /// The command with its action as bytes.
+    /// Encodes the action.
     pub fn encoded(&self) -> RawCommand {
         let Command { player, sequence, ref action } = *self;
         Command { player, sequence, action: action.encoded() }

@@ -1,28 +1,29 @@
 //! The command frame: the commands of one tick as bytes.
 //!
-//! Encoding and decoding do not check what a command does; every encoded frame can be decoded.
+//! Encoding and decoding do not check the effect of a command; every encoded frame can be decoded.
 //!
 //! ```text
 //!    0       4        6                              one command
 //!    +-------+--------+----------+----------+--      +--------+----------+---------------------
-//!    | tick  | count  | command  | command  |  ...   | player | sequence | the action's bytes,
-//!    | u32   | u16    |          |          |        | u16    | u64      | as the game writes it
+//!    | tick  | count  | command  | command  |  ...   | player | sequence | action, encoded by
+//!    | u32   | u16    |          |          |        | u16    | u64      | the game
 //!    +-------+--------+----------+----------+--      +--------+----------+---------------------
 //! ```
 //!
-//! Numbers are little-endian. The same bytes are used in captures and in test fixtures. An action
-//! says itself where it ends, so a frame can only be decoded as that of its game.
+//! Numbers are little-endian. The same bytes are used in captures and in test fixtures. Only the
+//! game can determine where an action ends, so decoding a frame needs the action type of its game.
 
 pub use crate::reader::MAX_COMMANDS;
 use crate::{Action, Command, EncodedAction, Malformed, PlayerId, RawCommand, Reader};
 
-/// Bytes of a text in a command frame. A longer text is truncated at a character boundary.
+/// Maximum bytes of a text in a command frame. A longer text is truncated at a character boundary.
 pub const MAX_TEXT_BYTES: usize = 255;
 
 /// The commands of one tick.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct CommandFrame<Action> {
-    /// The tick in which they are executed: [`crate::Sim::tick`] before that step.
+    /// The tick in which the commands are executed: the value of [`crate::Sim::tick`] before the
+    /// step.
     pub tick: u32,
     /// The commands, in any order.
     pub commands: Vec<Command<Action>>,
@@ -34,7 +35,8 @@ impl<Action> Default for CommandFrame<Action> {
     }
 }
 
-/// Appends a text as an action has it: its length in a byte, then UTF-8, cut to [`MAX_TEXT_BYTES`].
+/// Appends a text in the format of actions: its length in a byte, then UTF-8. The text is truncated
+/// to [`MAX_TEXT_BYTES`].
 pub fn write_text(text: &str, out: &mut Vec<u8>) {
     let end = text.floor_char_boundary(MAX_TEXT_BYTES);
     out.push(end as u8);
@@ -66,10 +68,10 @@ pub fn encode_raw(tick: u32, commands: &[RawCommand], out: &mut Vec<u8>) -> Resu
     Ok(())
 }
 
-/// Appends a frame with these commands.
+/// Appends a frame with these commands, and encodes their actions.
 ///
 /// # Errors
-/// As of [`encode_raw`].
+/// As [`encode_raw`].
 pub fn encode<A: Action>(tick: u32, commands: &[Command<A>], out: &mut Vec<u8>) -> Result<(), Malformed> {
     write_header(tick, commands.len(), out)?;
     for command in commands {
@@ -79,7 +81,7 @@ pub fn encode<A: Action>(tick: u32, commands: &[Command<A>], out: &mut Vec<u8>) 
     Ok(())
 }
 
-/// Decodes a frame of the game whose actions these are.
+/// Decodes a frame of the game with the action type `A`.
 ///
 /// # Errors
 /// The bytes are not exactly one frame.
@@ -87,7 +89,7 @@ pub fn decode<A: Action>(bytes: &[u8]) -> Result<CommandFrame<A>, Malformed> {
     read(bytes, A::read)
 }
 
-/// Decodes a frame of the game whose actions these are, and leaves each action as bytes.
+/// Decodes a frame of the game with the action type `A`, but leaves each action encoded.
 ///
 /// # Errors
 /// The bytes are not exactly one frame.
@@ -105,7 +107,7 @@ fn read<A>(
 ) -> Result<CommandFrame<A>, Malformed> {
     let mut reader = Reader::new(bytes);
     let (tick, count) = (reader.u32()?, reader.u16()?);
-    // Memory is reserved as commands are decoded, so a false count costs nothing.
+    // Memory is allocated as commands are decoded, so a false count costs nothing.
     let mut commands = Vec::new();
     for _ in 0..count {
         let (player, sequence) = (PlayerId(reader.u16()?), reader.u64()?);

@@ -1,34 +1,34 @@
-//! The trait of a game's actions, and an action as bytes.
+//! The trait of a game's actions, and an encoded action.
 
 use std::fmt::{self, Debug};
 
 use crate::{Malformed, PlayerId, Reader};
 
-/// A change of the world that a player or the operator requests. A tick sorts commands by issuer, sequence
-/// and this order.
+/// A change of the world that a player or the operator requests. Commands of a tick are sorted by
+/// issuer, sequence and then this order.
 pub trait Action: Clone + Debug + PartialEq + Ord + Send + 'static {
-    /// Appends the action as bytes, which say themselves where they end.
+    /// Appends the encoded action. The encoding determines where it ends.
     fn write(&self, out: &mut Vec<u8>);
 
-    /// Reads an action; bytes after it are an error.
+    /// Decodes the action at the start of the bytes, and leaves the rest unread.
     ///
     /// # Errors
     /// The bytes do not begin with an action.
     fn read(from: &mut Reader<'_>) -> Result<Self, Malformed>;
 
-    /// The action as bytes.
+    /// Encodes the action.
     fn encoded(&self) -> EncodedAction {
         self.encoded_in(&mut Vec::new())
     }
 
-    /// The action as bytes, made in a buffer that keeps its memory.
+    /// Encodes the action in a buffer that is reused.
     fn encoded_in(&self, buffer: &mut Vec<u8>) -> EncodedAction {
         buffer.clear();
         self.write(buffer);
         EncodedAction::new(buffer)
     }
 
-    /// The player that an operator's action adds or removes.
+    /// The player that an operator's action adds, removes or disconnects; `None` for other actions.
     fn membership(&self) -> Option<MembershipChange> {
         None
     }
@@ -40,33 +40,33 @@ pub trait Action: Clone + Debug + PartialEq + Ord + Send + 'static {
     }
 }
 
-/// A change of who is in a world.
+/// A change of the players in a world.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum MembershipChange {
     /// A player joins, with a name.
     Joined(PlayerId, String),
     /// A player leaves.
     Left(PlayerId),
-    /// A player stays without a connection: its next one counts sequences from 1.
+    /// A player stays without a connection. Its next connection counts sequences from 1.
     Disconnected(PlayerId),
 }
 
-/// Bytes of an action that [`Encoded`] stores without an allocation.
+/// Maximum bytes of an action that [`EncodedAction`] stores without an allocation.
 const INLINE_BYTES: usize = 22;
 
-/// The bytes of one action, as [`Action::write`] makes them.
+/// The bytes of one action, encoded by [`Action::write`].
 #[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct EncodedAction(ActionBytes);
 
 #[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Hash)]
 enum ActionBytes {
-    /// The rest of the array is zero, so that equal actions are equal values.
+    /// Length and bytes. The rest of the array is zero, so that equal actions are equal values.
     Inline(u8, [u8; INLINE_BYTES]),
     Heap(Box<[u8]>),
 }
 
 impl EncodedAction {
-    /// An action of these bytes.
+    /// Creates an encoded action from its bytes.
     pub fn new(bytes: &[u8]) -> EncodedAction {
         if bytes.len() <= INLINE_BYTES {
             let mut short = [0; INLINE_BYTES];
@@ -85,7 +85,7 @@ impl EncodedAction {
         }
     }
 
-    /// The action; `None` if the bytes are not exactly one.
+    /// Decodes the action; `None` if the bytes are not exactly one action.
     pub fn decoded<A: Action>(&self) -> Option<A> {
         let mut reader = Reader::new(self.bytes());
         A::read(&mut reader).ok().filter(|_| reader.rest().is_empty())

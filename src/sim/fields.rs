@@ -1,8 +1,8 @@
 //! Visits every field of the state in a fixed order.
 //!
-//! Each type lists its fields once ([`fields!`](crate::fields!)), and the compiler rejects a list that omits one.
-//! Snapshot, checksum and comparison are only different sinks of the same visit, so they cannot
-//! diverge.
+//! Each type lists its fields once ([`fields!`](crate::fields!)), and the compiler rejects a list
+//! that omits one. Snapshot, checksum and comparison are different sinks of the same visit, so they
+//! cannot diverge.
 
 use std::sync::Arc;
 
@@ -13,65 +13,65 @@ use crate::{PlayerId, Rng};
 
 /// Receives the scalars of a state one by one.
 pub trait Sink {
-    /// One scalar, and its size in bytes in a snapshot (1, 2, 4 or 8).
+    /// Receives one scalar, and its size in bytes in a snapshot (1, 2, 4 or 8).
     fn put(&mut self, value: u64, bytes: usize);
 
-    /// A signed number, and its size in bytes.
+    /// Receives a signed number, and its size in bytes.
     fn put_signed(&mut self, value: i64, bytes: usize) {
         self.put(value as u64 & u64::MAX >> (64 - 8 * bytes), bytes);
     }
 
-    /// A text: its length in one byte, then its bytes.
+    /// Receives a text: its length in one byte, then its bytes.
     fn text(&mut self, text: &str) {
         self.put(text.len() as u64, 1);
         text.bytes().for_each(|byte| self.put(u64::from(byte), 1));
     }
 
-    /// Whether a value that may be missing is there. If it is, its scalars follow.
+    /// Receives whether an optional value is present. If it is, its scalars follow.
     fn option(&mut self, is_there: bool) {
         self.put(u64::from(is_there), 1);
     }
 
-    /// Which variant of an enum follows, by its number and its name.
+    /// Receives the variant of an enum, by its number and its name. Its fields follow.
     fn variant(&mut self, number: u64, _name: &'static str) {
         self.put(number, 1);
     }
 
-    /// How many items follow, each within [`Sink::item`] and [`Sink::end_item`].
+    /// Receives the number of items of a list. They follow, each between [`Sink::item`] and
+    /// [`Sink::end_item`].
     fn length(&mut self, count: usize) {
         self.put(count as u64, 4);
     }
 
-    /// The scalars up to the matching [`Sink::leave`] belong to this field.
+    /// Begins a field. The scalars up to the matching [`Sink::leave`] belong to it.
     fn enter(&mut self, _field: &'static str) {}
 
-    /// The field ends.
+    /// Ends the field.
     fn leave(&mut self) {}
 
-    /// The scalars up to [`Sink::end_item`] belong to the next item of a list.
+    /// Begins the next item of a list. The scalars up to [`Sink::end_item`] belong to it.
     fn item(&mut self) {}
 
-    /// The item ends.
+    /// Ends the item.
     fn end_item(&mut self) {}
 }
 
 /// A value that is part of the state.
 pub trait Field: Sized {
-    /// Size in bytes of the smallest value, for checking a declared count against the remaining
-    /// bytes.
+    /// Minimum encoded size in bytes, for checking a declared count against the remaining bytes.
     const MIN_BYTES: usize;
 
-    /// Passes its scalars to the sink.
+    /// Passes the scalars of the value to the sink.
     fn write(&self, sink: &mut impl Sink);
 
-    /// Reads its scalars from a snapshot.
+    /// Reads the value from a snapshot.
     ///
     /// # Errors
-    /// The bytes are not those of such a value.
+    /// The bytes are not a value of this type.
     fn read(reader: &mut Reader<'_>) -> Result<Self, Malformed>;
 }
 
-/// Writes scalars as little-endian bytes.
+/// Encodes scalars as little-endian bytes.
 #[derive(Clone, Debug, Default)]
 pub struct ByteSink(pub Vec<u8>);
 
@@ -81,9 +81,9 @@ impl Sink for ByteSink {
     }
 }
 
-/// Makes a struct or an enum part of the state. Both directions name every field, so a new field does
-/// not compile until it is in the list. The order of an enum's variants is part of a snapshot; a variant
-/// without fields has empty braces.
+/// Implements [`Field`] for a struct or an enum. Both directions name every field, so a new field
+/// does not compile until it is listed. The order of an enum's variants is part of the snapshot
+/// format. A variant without fields has empty braces.
 ///
 /// ```
 /// use tickwire_sim::fields;
@@ -167,8 +167,8 @@ macro_rules! fields {
     };
 }
 
-/// Makes a number, or a wrapper around a number, part of the state. With `signed` before the type, the first
-/// function returns an `i64`, and a report shows the number with its sign.
+/// Implements [`Field`] for a number or a wrapper around a number. With `signed` before the type,
+/// the first function returns an `i64`, and reports print the sign.
 #[macro_export]
 macro_rules! scalar {
     (signed $type:ty, $bytes:literal, $to:expr, $from:expr) => {
@@ -243,7 +243,7 @@ impl Field for Arc<str> {
     const MIN_BYTES: usize = 1;
 
     fn write(&self, sink: &mut impl Sink) {
-        // Every text of the state is limited to far less than 256 bytes when it is applied.
+        // The world limits every text of the state to far less than 256 bytes.
         sink.text(self);
     }
 
@@ -264,8 +264,7 @@ impl<T: Field> Field for Vec<T> {
 
     fn read(reader: &mut Reader<'_>) -> Result<Self, Malformed> {
         let length = reader.scalar(4)? as usize;
-        // Memory is reserved only for as many values as the bytes can hold, whatever the count
-        // says.
+        // The remaining bytes limit the allocation, because the declared count may be false.
         if length > reader.rest().len() / T::MIN_BYTES {
             return Err(Malformed::Truncated);
         }

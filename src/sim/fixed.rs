@@ -1,12 +1,12 @@
-//! Arithmetic that gives the same result on every machine: fixed-point lengths, binary angles,
-//! integer roots.
+//! Arithmetic with the same result on every machine: fixed-point lengths, binary angles, integer
+//! roots.
 //!
-//! There is no floating point, because its rounding differs between compilers and machines, and one
-//! different bit is a different world.
+//! It uses no floating point, because its rounding differs between compilers and machines, and one
+//! different bit makes a different world.
 
-/// A length in pixels with 16 binary places: `Fixed(65_536)` is one pixel.
+/// A length in pixels with 16 fractional bits: `Fixed(65_536)` is one pixel.
 ///
-/// The whole part reaches ±32,767 px, which bounds the size of the map.
+/// The integer part reaches ±32,767 px, which limits the size of the map.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Fixed(pub i32);
 
@@ -16,17 +16,17 @@ impl Fixed {
     /// Zero.
     pub const ZERO: Fixed = Fixed(0);
 
-    /// Whole pixels, saturating at the limits.
+    /// Converts whole pixels, saturating at the limits.
     pub const fn from_px(px: i32) -> Fixed {
         Fixed(px.saturating_mul(1 << 16))
     }
 
-    /// Pixels, rounded down.
+    /// Whole pixels, rounded down.
     pub const fn to_px(self) -> i32 {
         self.0 >> 16
     }
 
-    /// Half pixels, rounded to the nearest: the unit of positions on the native wire.
+    /// Half pixels, rounded to the nearest: the unit of positions in the native dialect.
     pub const fn to_half_px(self) -> i32 {
         ((self.0 as i64 + (1 << 14)) >> 15) as i32
     }
@@ -46,7 +46,7 @@ impl Fixed {
         Fixed(self.0.saturating_sub(other.0))
     }
 
-    /// The product with a factor of 16 binary places (65,536 is 1), rounded towards zero, so that
+    /// The product with a factor of 16 fractional bits (65,536 is 1), rounded towards zero, so that
     /// friction ends at rest.
     pub const fn scaled(self, factor: i32) -> Fixed {
         let product = self.0 as i64 * factor as i64 / (1 << 16);
@@ -54,23 +54,23 @@ impl Fixed {
     }
 }
 
-/// Whether the vector with these components is at most that long; the length may be at most 2^31.
-/// Most vectors already exceed it along one axis.
+/// Whether the vector with these components has at most the length `reach`, which may be at most
+/// 2^31. Most vectors already exceed it in one component.
 pub const fn is_within(dx: u32, dy: u32, reach: u32) -> bool {
     dx <= reach && dy <= reach && square(dx) + square(dy) <= square(reach)
 }
 
-/// Whether it is shorter than that.
+/// Whether the vector with these components is shorter than `reach`.
 pub const fn is_shorter(dx: u32, dy: u32, reach: u32) -> bool {
     dx < reach && dy < reach && square(dx) + square(dy) < square(reach)
 }
 
-/// The square of a component, with 32 binary places.
+/// The square of a component, with 32 fractional bits.
 pub const fn square(side: u32) -> u64 {
     side as u64 * side as u64
 }
 
-/// Converts a wide number to a narrow one, saturating at the limits.
+/// Converts to `i32`, saturating at the limits.
 pub const fn clamp_i32(wide: i64) -> i32 {
     if wide > i32::MAX as i64 {
         i32::MAX
@@ -81,8 +81,7 @@ pub const fn clamp_i32(wide: i64) -> i32 {
     }
 }
 
-/// A direction in 1/65,536 of a turn: 0 to the right (+x), 16,384 down (+y), since y grows
-/// downwards.
+/// A direction in 1/65,536 of a turn: 0 is right (+x), 16,384 is down (+y).
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Angle(pub u16);
 
@@ -99,8 +98,8 @@ impl Angle {
     }
 }
 
-/// The direction of a vector, as a vector and its length: the given vector scaled up until rounding
-/// the length no longer matters. The zero vector points to the right.
+/// The direction of a vector, as a scaled vector and its length. The vector is scaled up until
+/// rounding the length no longer matters. The direction of the zero vector is right.
 pub fn unit_direction(dx: i64, dy: i64) -> (i64, i64, i64) {
     let longest = dx.unsigned_abs().max(dy.unsigned_abs());
     if longest == 0 {
@@ -111,8 +110,8 @@ pub fn unit_direction(dx: i64, dy: i64) -> (i64, i64, i64) {
     (dx, dy, square_root((dx * dx + dy * dy) as u64) as i64)
 }
 
-/// The number of bits of the longer component of a [`unit_direction`]: the relative error of its length is
-/// 2^-28, which is invisible at any distance on a map.
+/// Number of bits of the longer component of a [`unit_direction`]. The relative error of its length
+/// is 2^-28, which is invisible at any distance on a map.
 const RAY_BITS: u32 = 28;
 
 /// The square root, rounded down.
@@ -120,11 +119,11 @@ pub fn square_root(square: u64) -> u64 {
     if square == 0 {
         return 0;
     }
-    // Shifted by an even number of bits, so that the root of the result is shifted by half as many.
+    // The shift has an even number of bits, so that the root is shifted by half as many.
     let shift = square.leading_zeros() & !1;
     let wide = square << shift;
-    // Each line doubles the number of correct bits of the root, from 2 to 32. The last result is
-    // too large by at most one.
+    // Each line doubles the number of correct bits of the root, from 2 to 32. The last result is at
+    // most one too large.
     let root = 1 + (wide >> 62);
     let root = (root << 1) + (wide >> 59) / root;
     let root = (root << 3) + (wide >> 53) / root;

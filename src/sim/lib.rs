@@ -1,23 +1,24 @@
-//! Deterministic worlds: their commands, ticks, snapshot and checksum, and what they compute with.
+//! Deterministic worlds: commands, ticks, snapshots, checksums, and the arithmetic for them.
 //!
 //! A game uses this package as `tickwire::sim`.
 //!
 //! ```text
-//!   bytes ─► Command<Encoded> ─► inbox ─► Command<Action> ─► Sim::step ─► Stepped: who left, what was rejected
-//!                                   └──► command frame        │
-//!                                                             └─► checksum, snapshot
+//!   bytes ─► RawCommand ─► inbox ─► Command<Action> ─► Sim::step ─► StepResult: departed, rejected
+//!                            └──► command frame          │
+//!                                                        └─► checksum, snapshot
 //! ```
 //!
-//! A [`Sim`] is a function of its [`WorldParams`] and the commands of each tick. Equal identities and
-//! equal commands give equal worlds in debug and release, on every machine and in the browser: a
-//! world uses integers only, and has no clock, no globals, no hash maps and no dependencies. What
-//! worlds compute with is here too: [`rng`], [`fixed`] (lengths, angles, roots) and [`trig`].
+//! A [`Sim`] is a function of its [`WorldParams`] and the commands of each tick. Equal parameters
+//! and equal commands give equal worlds in debug and release builds, on every machine and in the
+//! browser. A world uses integers only, and has no clock, no globals, no hash maps and no
+//! dependencies. For its arithmetic there are [`rng`] (random numbers), [`fixed`] (lengths, angles,
+//! roots) and [`trig`].
 //!
 //! ```
-//! use tickwire_sim::fields::{Bytes, Field};
+//! use tickwire_sim::fields::{ByteSink, Field};
 //! use tickwire_sim::{Reader, Rng, fields};
 //!
-//! /// A part of a state. It has a snapshot, a checksum and a comparison by its list of fields.
+//! /// A part of a state. The list of its fields provides snapshot, checksum and comparison.
 //! #[derive(Debug, PartialEq)]
 //! struct Ball {
 //!     x: i32,
@@ -25,10 +26,10 @@
 //! }
 //! fields!(Ball: x: i32, y: i32);
 //!
-//! // The seed decides everything random; another purpose gives other numbers.
+//! // The seed determines all random numbers; each purpose has its own sequence.
 //! let mut random = Rng::new(7, 0);
 //! let ball = Ball { x: random.between(0, 640), y: random.between(0, 480) };
-//! let mut snapshot = Bytes::default();
+//! let mut snapshot = ByteSink::default();
 //! ball.write(&mut snapshot);
 //! assert_eq!(Ball::read(&mut Reader::new(&snapshot.0)), Ok(ball));
 //! ```

@@ -1,19 +1,19 @@
-//! A state carried over to a program whose fields differ: by their names.
+//! Migration of a saved state to a program with other fields, by their names.
 //!
-//! A snapshot is read by the rules that wrote it. While a game is being written its rules change with
-//! every build, and its players want to stay. So a state can also be written with its names
-//! ([`NamedWriter`]) and read by whatever fields there are then ([`NamedState`]): fields that still exist keep
-//! their value, new ones have that of a world that begins, and [`NamedState::changes`] says what became of
-//! the others.
+//! Only the rules that wrote a snapshot can read it. During development the rules of a game change
+//! with every build, but its players should keep their world. Therefore a state can also be written
+//! with the names of its fields ([`NamedWriter`]) and read into the fields of another version
+//! ([`NamedState`]). Fields that still exist keep their value, new ones have the value of a new
+//! world, and [`NamedState::migration_notes`] lists removed and new fields.
 //!
 //! ```text
-//! "TWNS" · game: length u8, bytes · data: length u32, the scalars · structure: one operation after the other
+//! "TWNS" · game: length u8, bytes · data: length u32, the scalars · structure: operations
 //!   0 a field or an item ends   1 a field begins: length u8, name   2 an item of a list begins
-//!   3, 4, 5, 6 a scalar of 1, 2, 4, 8 bytes, the next ones of the data
+//!   3, 4, 5, 6 a scalar of 1, 2, 4, 8 bytes: the next ones of the data
 //! ```
 //!
-//! A field that is new within the items of a list has nothing to begin with: it is 0, empty, `None`
-//! or the first variant.
+//! A new field within the items of a list has no initial value: it is 0, empty, `None` or the first
+//! variant.
 
 use std::collections::BTreeSet;
 
@@ -25,12 +25,12 @@ const MAGIC: &[u8; 4] = b"TWNS";
 const END: u8 = 0;
 const FIELD: u8 = 1;
 const ITEM: u8 = 2;
-/// The operation of a scalar of one byte; those of 2, 4 and 8 bytes follow.
+/// The operation for a scalar of 1 byte. The next numbers are for 2, 4 and 8 bytes.
 const SCALAR: u8 = 3;
-/// Fields and items may be nested so deep.
+/// Maximum nesting of fields and items. A deeper structure is an error.
 const DEPTH: usize = 32;
 
-/// Writes a state with the names of its fields.
+/// Encodes a state with the names of its fields.
 #[derive(Debug, Default)]
 pub struct NamedWriter {
     data: Vec<u8>,
@@ -45,7 +45,7 @@ impl NamedWriter {
         self.leave();
     }
 
-    /// The state of a game as bytes, for [`NamedState::new`].
+    /// The encoded state of a game, for [`NamedState::new`].
     pub fn bytes(&self, game: &str) -> Vec<u8> {
         let name = &game.as_bytes()[..game.len().min(255)];
         let mut out = MAGIC.to_vec();
@@ -107,7 +107,7 @@ fn node(structure: &mut Reader<'_>, at: &mut usize, depth: usize) -> Result<Name
     if depth == 0 { Ok(own) } else { Err(Malformed::Truncated) }
 }
 
-/// A state with the names of its fields.
+/// A decoded state with the names of its fields.
 #[derive(Debug)]
 pub struct NamedState {
     game: String,
@@ -116,10 +116,10 @@ pub struct NamedState {
 }
 
 impl NamedState {
-    /// Reads the bytes of [`NamedWriter::bytes`].
+    /// Decodes the bytes of [`NamedWriter::bytes`].
     ///
     /// # Errors
-    /// They are no such bytes.
+    /// The bytes are not such a state.
     pub fn new(bytes: &[u8]) -> Result<NamedState, Malformed> {
         let mut reader = Reader::new(bytes);
         if reader.take(MAGIC.len())? != MAGIC {
@@ -141,10 +141,10 @@ impl NamedState {
         &self.game
     }
 
-    /// A field of the state by its name, with the values of `fresh` where it has none.
+    /// Reads a field of the state by its name, and takes missing values from `fresh`.
     ///
     /// # Errors
-    /// A value that was carried over cannot be one of the field's type.
+    /// A saved value is not valid for the field's type.
     pub fn field<T: Field>(&self, name: &'static str, fresh: &T) -> Result<T, Malformed> {
         let mut writer = NamedWriter::default();
         writer.field(name, fresh);
@@ -155,8 +155,8 @@ impl NamedState {
         T::read(&mut reader)
     }
 
-    /// What became of the fields, one sentence each, compared with the state that was read from this
-    /// one: fields that are not there any more, and new ones.
+    /// Describes the removed and the new fields, one sentence each. `now` is the state after the
+    /// migration.
     pub fn migration_notes(&self, now: &NamedState) -> Vec<String> {
         let paths = |node: &NamedNode| {
             let mut paths = BTreeSet::new();
@@ -210,8 +210,8 @@ mod tests {
     }
     fields!(Before: ball: Ball, gone: u8, players: Vec<Player>, corners: [u8; 3]);
 
-    /// The next version: a field of the ball is wider, one is new, the player has a score, the ways have another
-    /// order, `gone` is gone.
+    /// The next version: a field of the ball is wider, another one is new, the player has a score,
+    /// the variants of `Way` have another order, and `gone` is removed.
     mod after {
         use super::*;
 

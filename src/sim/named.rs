@@ -1,4 +1,4 @@
-//! Finds the values of a state by the names of its fields, for [`Reader`](crate::Reader).
+//! Finds the values of a saved state by the names of its fields, for [`Reader`](crate::Reader).
 
 use std::cell::RefCell;
 use std::collections::BTreeSet;
@@ -6,7 +6,7 @@ use std::collections::BTreeSet;
 /// The content of a field or an item.
 #[derive(Debug, Default)]
 pub(crate) struct NamedNode {
-    /// Where each of its own scalars is, and its size in bytes.
+    /// Offset and size in bytes of each scalar directly in this node.
     pub(crate) scalars: Vec<(usize, usize)>,
     pub(crate) items: Vec<NamedNode>,
     pub(crate) fields: Vec<(String, NamedNode)>,
@@ -17,7 +17,7 @@ impl NamedNode {
         self.fields.iter().find(|(own, _)| own == name).map(|(_, node)| node)
     }
 
-    /// The paths of all fields in it: `ball.x`, `players[].name`.
+    /// Collects the paths of all fields in this node: `ball.x`, `players[].name`.
     pub(crate) fn collect_paths(&self, before: &str, out: &mut BTreeSet<String>) {
         for (name, node) in &self.fields {
             let path = if before.is_empty() { name.clone() } else { format!("{before}.{name}") };
@@ -28,7 +28,8 @@ impl NamedNode {
     }
 }
 
-/// Where a [`Reader`](crate::Reader) is in a saved state, and in the state of a world that begins.
+/// The position of a [`Reader`](crate::Reader) in a saved state and in a fresh state, which
+/// supplies missing values.
 #[derive(Debug)]
 pub(crate) struct Migration<'a> {
     /// The data of the saved state.
@@ -38,7 +39,7 @@ pub(crate) struct Migration<'a> {
     levels: RefCell<Vec<MigrationLevel<'a>>>,
 }
 
-/// A field or an item during reading. The fresh state supplies values that the saved state lacks.
+/// A field or an item that is being read.
 #[derive(Debug, Clone, Copy, Default)]
 struct MigrationLevel<'a> {
     saved: Option<&'a NamedNode>,
@@ -71,7 +72,8 @@ impl<'a> Migration<'a> {
             let at = level.items;
             let within = |node: Option<&'a NamedNode>| node.and_then(|node| node.items.get(at));
             level.items += 1;
-            // The fresh state has no item for a saved one: items of a list have no identity.
+            // A saved item takes no values from the fresh state, because items of a list have no
+            // identity.
             let fresh = if level.saved.is_some() { None } else { within(level.fresh) };
             MigrationLevel { saved: within(level.saved), fresh, ..MigrationLevel::default() }
         });
@@ -87,8 +89,8 @@ impl<'a> Migration<'a> {
         self.levels.borrow_mut().pop();
     }
 
-    /// The next scalar: from the saved state if it has one of this size there, or else from the fresh
-    /// one, or else 0.
+    /// Reads the next scalar: from the saved state if it has one of this size, otherwise from the
+    /// fresh state, otherwise 0.
     pub(crate) fn scalar(&self, bytes: usize) -> u64 {
         self.take(bytes, 1).first().copied().map_or(0, |first| {
             let (data, at) = first;
@@ -96,7 +98,7 @@ impl<'a> Migration<'a> {
         })
     }
 
-    /// So many scalars of one byte each.
+    /// Reads the next `count` scalars of one byte each.
     pub(crate) fn bytes(&self, count: usize) -> Option<&'a [u8]> {
         if count == 0 {
             return Some(&[]);
@@ -118,12 +120,12 @@ impl<'a> Migration<'a> {
         if let Some(own) = found(level.saved) {
             return own.iter().map(|(at, _)| (self.saved, *at)).collect();
         }
-        // The type has changed: the rest of this field cannot be read from the saved state.
+        // The type has changed, so the rest of this field cannot be read from the saved state.
         level.saved = None;
         found(level.fresh).unwrap_or_default().iter().map(|(at, _)| (self.fresh, *at)).collect()
     }
 
-    /// The place of the variant among these names; the first one if there is none.
+    /// The index of the variant in `names`; 0 if no state has one of these names.
     pub(crate) fn variant(&self, names: &[&str]) -> u64 {
         let mut levels = self.levels.borrow_mut();
         let Some(level) = levels.last_mut() else { return 0 };
@@ -139,7 +141,7 @@ impl<'a> Migration<'a> {
         place.unwrap_or(0) as u64
     }
 
-    /// At least as many bytes as are left.
+    /// Returns at least as many bytes as remain. Only their number matters.
     pub(crate) fn rest(&self) -> &'a [u8] {
         if self.saved.len() > self.fresh.len() { self.saved } else { self.fresh }
     }

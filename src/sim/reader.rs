@@ -1,25 +1,25 @@
-//! Reads the numbers and texts of an action or a state. All numbers are little-endian.
+//! Decodes the numbers and texts of an action or a state. All numbers are little-endian.
 
 use std::fmt;
 
 use crate::named::Migration;
 
-/// Maximum number of commands in a frame: its count has 16 bits. More are an error, so that no
-/// command is silently omitted.
+/// Maximum number of commands in a frame, because its count has 16 bits. More commands are an
+/// error, so that no command is silently omitted.
 pub const MAX_COMMANDS: usize = 65_535;
 
-/// Why bytes are not an action, a command frame or a state.
+/// The reason why bytes are not an action, a command frame or a state.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Malformed {
-    /// This number of commands is more than [`FRAME_COMMANDS`].
+    /// The number of commands exceeds [`MAX_COMMANDS`].
     TooMany(usize),
-    /// The bytes end before the last command does.
+    /// The bytes end too early.
     Truncated,
     /// Bytes follow the last command.
     Trailing,
-    /// There is no action of this kind.
+    /// No action has this number.
     Kind(u8),
-    /// A value that it cannot have: of what.
+    /// A value is invalid. Names its type.
     Value(&'static str),
     /// A text is not UTF-8.
     Text,
@@ -42,16 +42,16 @@ impl fmt::Display for Malformed {
 
 impl std::error::Error for Malformed {}
 
-/// Bytes that are read from the front.
+/// A cursor in bytes that are read from the front.
 #[derive(Clone, Copy, Debug)]
 pub struct Reader<'a> {
     bytes: &'a [u8],
-    /// Instead of bytes, a state whose fields are found by their names.
+    /// The source of values during a migration: a state with named fields, instead of `bytes`.
     migration: Option<&'a Migration<'a>>,
 }
 
 impl<'a> Reader<'a> {
-    /// A reader of these bytes.
+    /// Creates a reader of these bytes.
     pub fn new(bytes: &'a [u8]) -> Reader<'a> {
         Reader { bytes, migration: None }
     }
@@ -60,33 +60,35 @@ impl<'a> Reader<'a> {
         Reader { bytes: &[], migration: Some(carried) }
     }
 
-    /// No page carries a world over, so the code for it is left out there.
+    /// The migration, if there is one. Compiled out in WebAssembly: no browser build migrates saved
+    /// worlds.
     fn carried(&self) -> Option<&'a Migration<'a>> {
         if cfg!(target_family = "wasm") { None } else { self.migration }
     }
 
-    /// The values up to the matching [`Reader::leave`] are those of this field.
+    /// Begins a field. The values up to the matching [`Reader::leave`] belong to it.
     pub fn enter(&mut self, field: &'static str) {
         if let Some(carried) = self.carried() {
             carried.enter(field);
         }
     }
 
-    /// The values up to the matching [`Reader::leave`] are those of the next item of a list.
+    /// Begins the next item of a list. The values up to the matching [`Reader::leave`] belong to
+    /// it.
     pub fn item(&mut self) {
         if let Some(carried) = self.carried() {
             carried.item();
         }
     }
 
-    /// The field or the item ends.
+    /// Ends the field or the item.
     pub fn leave(&mut self) {
         if let Some(carried) = self.carried() {
             carried.leave();
         }
     }
 
-    /// The place of the variant that follows, among these.
+    /// Reads the variant of an enum, as its index in `names`.
     ///
     /// # Errors
     /// [`Malformed::Truncated`].
@@ -94,15 +96,15 @@ impl<'a> Reader<'a> {
         self.carried().map_or_else(|| self.scalar(1), |carried| Ok(carried.variant(names)))
     }
 
-    /// What has not been read.
+    /// The unread bytes.
     pub fn rest(&self) -> &'a [u8] {
         self.carried().map_or(self.bytes, Migration::rest)
     }
 
-    /// The next bytes.
+    /// Reads the next `count` bytes.
     ///
     /// # Errors
-    /// [`Malformed::Truncated`]: there are fewer.
+    /// [`Malformed::Truncated`] if there are fewer.
     pub fn take(&mut self, count: usize) -> Result<&'a [u8], Malformed> {
         if let Some(carried) = self.carried() {
             return carried.bytes(count).ok_or(Malformed::Truncated);
@@ -112,20 +114,20 @@ impl<'a> Reader<'a> {
         Ok(taken)
     }
 
-    /// The next bytes as an array: `u32::from_le_bytes(reader.array()?)`.
+    /// Reads the next bytes as an array: `u32::from_le_bytes(reader.array()?)`.
     ///
     /// # Errors
-    /// [`Malformed::Truncated`]: there are fewer.
+    /// [`Malformed::Truncated`] if there are fewer.
     pub fn array<const N: usize>(&mut self) -> Result<[u8; N], Malformed> {
         let (taken, rest) = self.bytes.split_first_chunk().ok_or(Malformed::Truncated)?;
         self.bytes = rest;
         Ok(*taken)
     }
 
-    /// The next number of that many bytes, at most 8.
+    /// Reads a number of `bytes` bytes, at most 8.
     ///
     /// # Errors
-    /// [`Malformed::Truncated`]: there are fewer.
+    /// [`Malformed::Truncated`] if there are fewer.
     pub fn scalar(&mut self, bytes: usize) -> Result<u64, Malformed> {
         if let Some(carried) = self.carried() {
             return Ok(carried.scalar(bytes));
@@ -133,7 +135,7 @@ impl<'a> Reader<'a> {
         Ok(self.take(bytes)?.iter().rev().fold(0, |value, byte| value << 8 | u64::from(*byte)))
     }
 
-    /// The next byte.
+    /// Reads a byte.
     ///
     /// # Errors
     /// [`Malformed::Truncated`].
@@ -141,7 +143,7 @@ impl<'a> Reader<'a> {
         self.array().map(|[byte]| byte)
     }
 
-    /// A byte that is 0 or 1.
+    /// Reads a byte that is 0 or 1.
     ///
     /// # Errors
     /// [`Malformed::Truncated`], or [`Malformed::Value`].
@@ -153,7 +155,7 @@ impl<'a> Reader<'a> {
         }
     }
 
-    /// A number of two bytes.
+    /// Reads a number of 2 bytes.
     ///
     /// # Errors
     /// [`Malformed::Truncated`].
@@ -161,7 +163,7 @@ impl<'a> Reader<'a> {
         self.array().map(u16::from_le_bytes)
     }
 
-    /// A number of four bytes.
+    /// Reads a number of 4 bytes.
     ///
     /// # Errors
     /// [`Malformed::Truncated`].
@@ -169,7 +171,7 @@ impl<'a> Reader<'a> {
         self.array().map(u32::from_le_bytes)
     }
 
-    /// A number of eight bytes.
+    /// Reads a number of 8 bytes.
     ///
     /// # Errors
     /// [`Malformed::Truncated`].
@@ -177,7 +179,7 @@ impl<'a> Reader<'a> {
         self.array().map(u64::from_le_bytes)
     }
 
-    /// A text: its length in a byte, then UTF-8.
+    /// Reads a text: its length in a byte, then UTF-8.
     ///
     /// # Errors
     /// [`Malformed::Truncated`], or [`Malformed::Text`].

@@ -1,23 +1,23 @@
 //! A reproducible random generator: SplitMix64, with a state of one 64-bit number.
 //!
-//! It is not for secrets: anyone who knows the state can predict all numbers.
+//! It is not for secrets, because the state determines all later numbers.
 
-/// A generator. Its whole state is one number, which is part of the world's state.
+/// A random generator. Its whole state is one number, which is part of the world's state.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Rng {
     state: u64,
 }
 
 impl Rng {
-    /// A generator for one purpose: worlds with the same seed use unrelated numbers for the map and
-    /// for later events.
+    /// Creates a generator for one purpose. With the same seed, the map and later events thus use
+    /// unrelated numbers.
     pub fn new(seed: u32, purpose: u32) -> Rng {
         let mut rng = Rng { state: u64::from(seed) << 32 | u64::from(purpose) };
         rng.next_u64();
         rng
     }
 
-    /// The generator with this state.
+    /// Creates a generator with this state.
     pub const fn from_state(state: u64) -> Rng {
         Rng { state }
     }
@@ -27,7 +27,7 @@ impl Rng {
         self.state
     }
 
-    /// The next 64 bits.
+    /// Returns the next 64 bits.
     pub fn next_u64(&mut self) -> u64 {
         self.state = self.state.wrapping_add(0x9e37_79b9_7f4a_7c15);
         let mut mixed = self.state;
@@ -36,20 +36,20 @@ impl Rng {
         mixed ^ (mixed >> 31)
     }
 
-    /// A number from 0 up to the bound, which is excluded; 0 if the bound is 0. The bias is below
-    /// one in four billion per unit of the bound, which is too small to matter in a game.
+    /// Returns a number from 0 to `bound - 1`; 0 if the bound is 0. The bias is below one in four
+    /// billion per unit of the bound, which is too small to matter in a game.
     pub fn below(&mut self, bound: u32) -> u32 {
         let high = self.next_u64() >> 32;
         ((high * u64::from(bound)) >> 32) as u32
     }
 
-    /// A number from `low` to `high`, both included; `low` if they are in the wrong order.
+    /// Returns a number from `low` to `high`, both included; `low` if `high` is less.
     pub fn between(&mut self, low: i32, high: i32) -> i32 {
         let span = i64::from(high) - i64::from(low);
         if span < 0 {
             return low;
         }
-        // The span fits: no caller needs more than the size of the map.
+        // The span fits, because no caller needs more than the size of the map.
         low.wrapping_add(self.below(span.min(i64::from(u32::MAX) - 1) as u32 + 1) as i32)
     }
 }

@@ -1,7 +1,7 @@
 //! Sine and cosine from a table of integers.
 //!
-//! The table was computed once, and a test computes it again. Values between two entries are
-//! interpolated linearly, with an error of at most one in 65,536.
+//! The table is precomputed, and a test checks it. Values between two entries are interpolated
+//! linearly, with an error of at most 1/65,536.
 
 use crate::fixed::Angle;
 
@@ -40,7 +40,7 @@ pub const fn cosine(angle: Angle) -> i32 {
 }
 
 /// The direction of a vector, to the nearest 1/65,536 of a turn; 0 for the zero vector. The
-/// components are at most 2^32.
+/// components must be at most 2^32.
 pub fn direction(dx: i64, dy: i64) -> Angle {
     let (across, along) = (dx.abs().min(dy.abs()), dx.abs().max(dy.abs()));
     if along == 0 {
@@ -56,8 +56,8 @@ pub fn direction(dx: i64, dy: i64) -> Angle {
     Angle(if dy < 0 { angle.wrapping_neg() } else { angle })
 }
 
-/// The angle, up to an eighth of a turn, of a vector with these components; the second is at most
-/// the first.
+/// The angle, up to an eighth of a turn, of a vector with these components. `across` must be at
+/// most `along`.
 fn octant_angle(along: i64, across: i64) -> u16 {
     if across == along {
         return 0x2000;
@@ -66,7 +66,7 @@ fn octant_angle(along: i64, across: i64) -> u16 {
     let (at, within) = ((ratio >> 8) as usize, ratio & 0xff);
     let (low, high) = (u32::from(OCTANT_TABLE[at]), u32::from(OCTANT_TABLE[at + 1]));
     let mut low = (low + (high - low) * within / 256) as u16;
-    // The error of the interpolation is well below one unit.
+    // The interpolation error is well below one unit, so both loops are short.
     while low > 0 && angle_error(low, along, across) < 0 {
         low -= 1;
     }
@@ -87,7 +87,7 @@ const OCTANT_TABLE: [u16; 257] = {
     angles
 };
 
-/// The result of `octant_angle`, found by bisection where possible.
+/// Computes the result of `octant_angle` by bisection.
 pub const fn octant_angle_by_search(along: i64, across: i64) -> u16 {
     let (mut low, mut high) = (0, 0x2000);
     while high - low > 1 {
@@ -107,13 +107,13 @@ const fn angle_error(parts: u16, along: i64, across: i64) -> i64 {
     cosine(Angle(parts)) as i64 * across - sine(Angle(parts)) as i64 * along
 }
 
-/// This unit of a turn or the next one, whichever is nearer to the vector; this one if both are
-/// equally near.
+/// Returns `low` or the next unit, whichever is nearer to the vector; `low` if both are equally
+/// near.
 const fn nearer(low: u16, along: i64, across: i64) -> u16 {
     if angle_error(low, along, across) > -angle_error(low + 1, along, across) { low + 1 } else { low }
 }
 
-/// The sine of 0 to 16,384 units of a turn.
+/// The sine of an angle from 0 to 16,384.
 const fn first_quarter(parts: u16) -> i32 {
     let at = (parts >> 6) as usize;
     let within = (parts & 0x3f) as i32;

@@ -1,16 +1,16 @@
-//! A household: an IPv4 address, or a /64 of IPv6 addresses, which every limit counts as one
-//! address. Bans, shares, and the limit on wrong tokens apply to a whole household.
+//! Address prefixes: an IPv4 address or an IPv6 /64, the unit in which all limits count addresses.
+//! Bans, shares, and the limit on wrong tokens also apply to a whole prefix.
 
-// `core`: an address is a value; the sockets are in `std::net`.
+// From `core`, because an address is only a value. `std::net` has the sockets.
 use core::net::{IpAddr, Ipv6Addr};
 use std::fmt;
 
-/// An IPv4 address, or a /64 of IPv6, because one subscriber line typically has a whole /64.
+/// An IPv4 address, or an IPv6 /64, because one subscriber typically has a whole /64.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct AddressPrefix(IpAddr);
 
 impl AddressPrefix {
-    /// The household of this address. An IPv4-mapped IPv6 address counts as its IPv4 address.
+    /// Returns the prefix of this address. An IPv4-mapped IPv6 address counts as its IPv4 address.
     pub fn from_ip(address: IpAddr) -> AddressPrefix {
         AddressPrefix(match address.to_canonical() {
             IpAddr::V6(address) => {
@@ -21,7 +21,7 @@ impl AddressPrefix {
         })
     }
 
-    /// The first address of the household.
+    /// The first address of the prefix.
     pub fn first_address(self) -> IpAddr {
         self.0
     }

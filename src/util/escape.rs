@@ -1,17 +1,16 @@
-//! Makes untrusted text safe for a terminal: escapes characters that would control the terminal or
-//! be invisible.
+//! Escapes characters of untrusted text that would control a terminal or be invisible.
 //!
-//! The hidden characters are control characters, including those of Unicode (`U+009B` starts
-//! terminal commands), format characters such as those that reverse the direction of the text
-//! (`U+202E`), blanks other than the usual one, line separators, and unassigned code points. All
-//! output of the program passes through here; the escapes are those of JSON, so that escaped JSON
-//! stays valid and keeps its meaning.
+//! These are control characters, including the ones above ASCII (`U+009B` starts terminal
+//! commands), format characters such as the ones that reverse the direction of the text (`U+202E`),
+//! blanks other than the space, line separators, and unassigned code points. All output of the
+//! program passes through this module. The escapes have the syntax of JSON, so escaped JSON stays
+//! valid and keeps its meaning.
 
 use std::borrow::{Borrow, Cow};
 use std::fmt::{self, Write as _};
 
-/// Text of a file or of a peer. Both of its printed forms are one line without hidden characters, so that it can neither
-/// control a terminal nor imitate a line of the program.
+/// Text of a file or of a peer. `Display` and `Debug` print it as one line without hidden
+/// characters, so that it can neither control a terminal nor imitate a line of the program.
 ///
 /// ```
 /// use tickwire::capture::Untrusted;
@@ -24,17 +23,17 @@ use std::fmt::{self, Write as _};
 pub struct Untrusted<T = String>(T);
 
 impl<T: AsRef<str>> Untrusted<T> {
-    /// Marks a text as untrusted.
+    /// Marks text as untrusted.
     pub const fn new(text: T) -> Untrusted<T> {
         Untrusted(text)
     }
 
-    /// The text itself: to look it up, compare it or encode it, never to print it.
+    /// The original text, for lookup, comparison or encoding. Never print it.
     pub fn raw(&self) -> &str {
         self.0.as_ref()
     }
 
-    /// A copy that does not borrow.
+    /// Returns an owned copy.
     pub fn to_owned(&self) -> Untrusted {
         Untrusted(self.raw().to_owned())
     }
@@ -75,7 +74,7 @@ impl<T: AsRef<str>> PartialEq<String> for Untrusted<T> {
     }
 }
 
-/// The order and the equality of the text are its own, so that a map finds it by its text.
+/// Order and equality are the same as of the text, so that a map finds it by its text.
 impl<T: AsRef<str>> Borrow<str> for Untrusted<T> {
     fn borrow(&self) -> &str {
         self.raw()
@@ -100,31 +99,32 @@ impl From<&str> for Untrusted {
     }
 }
 
-/// Whether a character is invisible or controls the display instead of being shown. These are the
-/// characters that Rust's own [`Debug`](std::fmt::Debug) escapes in the middle of a text.
+/// Whether a character is invisible or controls the display. These are the characters that Rust's
+/// [`Debug`](std::fmt::Debug) escapes in the middle of a text.
 pub fn is_hidden(sign: char) -> bool {
     if sign.is_ascii() {
         return sign.is_ascii_control();
     }
-    // The character follows another one, so that a combining mark is not escaped merely for
-    // standing first.
+    // A letter precedes the character, because `escape_debug` escapes a combining mark at the start
+    // of a text.
     let mut behind = [b'a'; 1 + 4];
     let end = 1 + sign.encode_utf8(&mut behind[1..]).len();
     let text = std::str::from_utf8(&behind[..end]).unwrap_or_default();
     text.escape_debug().nth(1) == Some('\\')
 }
 
-/// Escapes hidden characters in a single line: `\u009b` instead.
+/// Escapes all hidden characters, including line ends, as in `\u009b`.
 pub fn escape_line(text: &str) -> Cow<'_, str> {
     escape(text, |_| false)
 }
 
-/// Escapes hidden characters in the program's own output: line ends, tabs and the sequences that select a colour stay.
+/// Escapes hidden characters in the program's own output, except line ends, tabs and the escape
+/// sequences for colours.
 pub fn escape_output(text: &str) -> Cow<'_, str> {
     escape(text, |rest| rest.starts_with(['\n', '\t']) || is_colour(rest))
 }
 
-/// Whether a text begins with an escape sequence that selects a colour: `ESC [`, numbers, `m`.
+/// Whether a text begins with an escape sequence for a colour: `ESC [`, numbers, `m`.
 fn is_colour(text: &str) -> bool {
     let numbers = text.strip_prefix("\x1b[").unwrap_or_default();
     numbers.trim_start_matches(|sign: char| sign.is_ascii_digit() || sign == ';').starts_with('m')

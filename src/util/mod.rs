@@ -1,4 +1,4 @@
-//! What several layers share and none owns: locks, address prefixes, escaped text, plurals, a model of a
+//! Helpers that several layers share: locks, address prefixes, escaped text, plurals, a model of a
 //! bad network, and calls of the operating system.
 
 pub mod address_prefix;

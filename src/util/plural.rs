@@ -2,7 +2,7 @@
 
 use std::fmt::Display;
 
-/// A number, of whichever type, and what it counts.
+/// Formats a number and its noun, with a plural `s` unless the number is 1.
 pub fn count_noun<N: Display + PartialEq + From<u8>>(number: N, noun: &str) -> String {
     let ending = if number == N::from(1) { "" } else { "s" };
     format!("{number} {noun}{ending}")

@@ -1,12 +1,12 @@
-//! Close codes and the body of a close frame: RFC 6455 sections 5.5.1 and 7.4.
+//! The body of a close frame: RFC 6455, sections 5.5.1 and 7.4.
 //!
-//! This module decodes a payload into a code and a reason, and encodes them. It neither sends nor
-//! decides when to close: [`conn`](super::connection) does.
+//! This module decodes a body into a code and a reason, and encodes them. It neither sends a close
+//! frame nor decides when to close: [`connection`](super::connection) does.
 //!
 //! ```text
-//!     +--------+--------+------------------------------+
-//!     |  code, big-endian  |  reason, UTF-8, 0 to 123 bytes |     or nothing at all
-//!     +--------+--------+------------------------------+
+//!     +--------------------+--------------------------------+
+//!     |  code, big-endian  |  reason, UTF-8, 0 to 123 bytes |     or an empty body
+//!     +--------------------+--------------------------------+
 //! ```
 
 pub use super::close_code::CloseCode;
@@ -19,16 +19,16 @@ const CODE_BYTES: usize = 2;
 /// Longest reason, in bytes: a control frame's payload without the code.
 pub const MAX_REASON_BYTES: usize = MAX_CONTROL_PAYLOAD_BYTES - CODE_BYTES;
 
-/// The body of a close frame.
+/// The decoded body of a close frame.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Close<'a> {
     /// The close code; `None` if the body is empty.
     pub code: Option<CloseCode>,
-    /// A reason for the log, at most [`MAX_REASON_BYTES`]; empty if the peer gave none.
+    /// The reason, at most [`MAX_REASON_BYTES`] bytes; empty if the peer sent none.
     pub reason: &'a str,
 }
 
-/// Reads the body of a close frame. An empty body is well formed: it has no code and no reason.
+/// Decodes the body of a close frame. An empty body is valid: it has no code and no reason.
 ///
 /// # Errors
 /// [`Violation::CloseOneByte`], [`Violation::CloseCodeInvalid`], [`Violation::CloseReasonNotUtf8`].
@@ -42,8 +42,9 @@ pub fn decode(body: &[u8]) -> Result<Close<'_>, Violation> {
     Ok(Close { code: Some(code), reason })
 }
 
-/// Appends the body of a close frame to `out`. A reason longer than [`MAX_REASON_BYTES`] is truncated
-/// at a character boundary; a reason without a code cannot be represented and is omitted.
+/// Appends the body of a close frame to `out`. A reason longer than [`MAX_REASON_BYTES`] is
+/// truncated at a character boundary. Without a code the body is empty, because a reason must
+/// follow a code.
 pub fn encode(code: Option<CloseCode>, reason: &str, out: &mut Vec<u8>) {
     if let Some(code) = code {
         out.extend_from_slice(&code.get().to_be_bytes());

@@ -1,8 +1,9 @@
-//! Close codes: RFC 6455 section 7.4.
+//! Close codes: RFC 6455, section 7.4.
 
 use std::fmt;
 
-/// A close code that is allowed in a frame: 1000 to 1014 without the reserved ones, and 3000 to 4999.
+/// A close code that is allowed in a frame: 1000 to 1014 without the reserved ones, and 3000 to
+/// 4999.
 ///
 /// 1005, 1006 and 1015 report a local observation (no code, no close frame, TLS failure) and must
 /// never be sent.
@@ -10,24 +11,24 @@ use std::fmt;
 pub struct CloseCode(u16);
 
 impl CloseCode {
-    /// The purpose of the connection is fulfilled.
+    /// The connection has fulfilled its purpose.
     pub const NORMAL: CloseCode = CloseCode(1000);
     /// The server stops, or the browser leaves the page.
     pub const GOING_AWAY: CloseCode = CloseCode(1001);
     /// The peer broke a rule of the protocol.
     pub const PROTOCOL_ERROR: CloseCode = CloseCode(1002);
-    /// A kind of data that this endpoint does not accept.
+    /// The message has a data type that this endpoint does not accept.
     pub const UNSUPPORTED_DATA: CloseCode = CloseCode(1003);
-    /// Data that does not fit the kind of the message, such as text that is not UTF-8.
+    /// The payload does not match the type of the message, such as text that is not UTF-8.
     pub const INVALID_PAYLOAD: CloseCode = CloseCode(1007);
-    /// A server rule without a more specific code was broken.
+    /// The peer broke a rule of the server that has no more specific code.
     pub const POLICY_VIOLATION: CloseCode = CloseCode(1008);
-    /// A message that is longer than this endpoint accepts.
+    /// The message is longer than this endpoint accepts.
     pub const MESSAGE_TOO_BIG: CloseCode = CloseCode(1009);
-    /// The server cannot continue.
+    /// The server cannot continue because of an internal error.
     pub const INTERNAL_ERROR: CloseCode = CloseCode(1011);
 
-    /// The code of this number, or `None` if section 7.4 forbids it in a frame.
+    /// Converts a number. Returns `None` if RFC 6455, section 7.4, forbids it in a frame.
     pub const fn new(number: u16) -> Option<CloseCode> {
         match number {
             1000..=1003 | 1007..=1014 | 3000..=4999 => Some(CloseCode(number)),
@@ -35,12 +36,12 @@ impl CloseCode {
         }
     }
 
-    /// The number on the wire.
+    /// The number that is sent.
     pub const fn get(self) -> u16 {
         self.0
     }
 
-    /// What the number means, in a few words, from section 7.4.1 and the IANA registry.
+    /// A short description of the number, from section 7.4.1 and the IANA registry.
     pub const fn meaning(self) -> &'static str {
         match self.0 {
             1000 => "normal",

@@ -1,19 +1,19 @@
-//! One end of an open connection: RFC 6455 sections 5.5 (pong, close), 7 (closing) and 5.1
-//! (masking).
+//! One end of an open connection: RFC 6455, sections 5.1 (masking), 5.5 (pong, close) and 7
+//! (closing).
 //!
 //! Bytes and EOF go in; events and bytes come out. The same state machine serves both roles, which
 //! differ only in masking: the client masks.
 //!
 //! ```text
-//!           close()                     peer's close
-//!   Open ─────────────► CloseSent ─────────────────────► over
-//!    ├───── peer's close, answered with its own code ─────►│
-//!    └───── broken rule, answered with the rule's code ───►│
+//!           close()                     peer's close frame
+//!   Open ─────────────► CloseSent ─────────────────────────► Closed
+//!    ├───── peer's close frame, answered with its code ───────►│
+//!    └───── violation, answered with the rule's code ───────► Failed
 //! ```
 //!
-//! After a violation the connection reads nothing more, because it cannot tell where the next frame
-//! begins. The connection does no I/O, reads no clock, and draws no random numbers. It bounds its
-//! input; the driver bounds the output, and must drain it after each input: the answers to `n`
+//! After a violation the connection reads nothing more, because it cannot determine where the next
+//! frame begins. The connection does no I/O, reads no clock, and draws no random numbers. It limits
+//! its input; the driver limits the output and must drain it after each input. The pongs for `n`
 //! bytes of pings are at most `3 n` bytes.
 
 use std::fmt;
@@ -32,8 +32,8 @@ pub enum Role {
     Server,
     /// The end that requested the upgrade. It sends masked frames and requires unmasked frames.
     Client {
-        /// Returns the key of the next frame. Section 5.3 requires keys that the peer cannot
-        /// predict; the caller chooses their source.
+        /// Returns the key of the next frame. RFC 6455, section 5.3, requires keys that the peer
+        /// cannot predict; the caller selects their source.
         mask_key: fn() -> [u8; MASK_KEY_BYTES],
     },
 }
@@ -49,16 +49,16 @@ pub enum Event<'a> {
     Ping(&'a [u8]),
     /// A pong.
     Pong(&'a [u8]),
-    /// The peer closes; the answer is already in the output. No message follows.
+    /// The peer has sent a close frame; the response is already in the output. No message follows.
     Close {
-        /// Why, if the peer said so.
+        /// The peer's close code, if it sent one.
         code: Option<CloseCode>,
         /// The peer's reason; may be empty. The text is untrusted: escape it before displaying it.
         reason: &'a str,
     },
     /// The peer's byte stream has ended. This is the last event.
     Eof {
-        /// Whether both ends had sent their close frame (section 7.1.4).
+        /// Whether both ends had sent their close frame (RFC 6455, section 7.1.4).
         clean: bool,
     },
 }
@@ -68,13 +68,13 @@ pub enum Event<'a> {
 enum CloseState {
     Open,
     CloseSent,
-    /// Both ends have closed.
+    /// Both ends have sent a close frame.
     Closed,
     /// The peer broke a rule.
     Failed,
 }
 
-/// Whether the peer's byte stream has ended, and whether the driver has been told.
+/// Whether the peer's byte stream has ended, and whether the driver has received [`Event::Eof`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Eof {
     Pending,
@@ -91,7 +91,7 @@ pub struct Connection {
 }
 
 impl Connection {
-    /// A connection whose upgrade is done.
+    /// Creates a connection after a completed handshake.
     pub fn new(role: Role, limits: Limits) -> Connection {
         let from = match role {
             Role::Server => Side::Client,
@@ -104,45 +104,46 @@ impl Connection {
         }
     }
 
-    /// Takes bytes from the peer. Bytes after a close frame or a violation are dropped.
+    /// Accepts received bytes. Bytes after a close frame or a violation are dropped.
     pub fn receive(&mut self, bytes: &[u8]) {
         if self.send_half.is_reading() {
             self.reader.receive(bytes);
         }
     }
 
-    /// Returns a buffer of at least this many bytes, for a driver that reads into it directly and
-    /// then reports with [`Connection::commit`] how many bytes arrived. This is [`Connection::receive`]
-    /// without a copy.
+    /// Returns a buffer of at least `bytes` bytes, for a driver that reads into it directly and
+    /// then calls [`Connection::commit`] with the number of bytes read. Replaces
+    /// [`Connection::receive`] without a copy.
     pub fn recv_buffer(&mut self, bytes: usize) -> &mut [u8] {
         self.reader.recv_buffer(bytes)
     }
 
-    /// Takes the first `bytes` of the buffer that [`Connection::recv_buffer`] last returned.
+    /// Accepts the first `bytes` bytes of the buffer that [`Connection::recv_buffer`] last returned
+    /// as received.
     pub fn commit(&mut self, bytes: usize) {
         if self.send_half.is_reading() {
             self.reader.commit(bytes);
         }
     }
 
-    /// Reports that the peer will send no more bytes.
+    /// Records that the peer will send no more bytes.
     pub fn receive_eof(&mut self) {
         if self.eof == Eof::Pending {
             self.eof = Eof::Received;
         }
     }
 
-    /// The next event, or `None` until there is more input.
+    /// Returns the next event, or `None` until more input arrives.
     ///
     /// # Errors
-    /// The rule that the peer broke, reported once; the close frame that names it is already in the
+    /// The rule that the peer broke, returned once. The close frame that names it is already in the
     /// output.
     pub fn next_event(&mut self) -> Result<Option<Event<'_>>, Violation> {
         Ok(self.next_event_with_sender()?.map(|(event, _)| event))
     }
 
-    /// As [`Connection::next_event`], with the sending half: an event borrows only the receiving half, so
-    /// it can be answered before the next one is read.
+    /// Like [`Connection::next_event`], with the send half. An event borrows only the receiving
+    /// half, so the caller can respond before it reads the next event.
     ///
     /// # Errors
     /// As [`Connection::next_event`].
@@ -165,17 +166,18 @@ impl Connection {
         Ok(None)
     }
 
-    /// The sending half.
+    /// The send half.
     pub fn sending(&mut self) -> &mut SendHalf {
         &mut self.send_half
     }
 
-    /// Whether all of the peer's bytes so far are consumed and the next byte may begin a message.
+    /// Whether all received bytes are consumed and the next byte may begin a message.
     pub fn is_between_messages(&self) -> bool {
         self.reader.is_between_messages()
     }
 
-    /// Moves the bytes to be sent to the end of `into`, and keeps the buffer for later output.
+    /// Appends the bytes to be sent to `into`. If `into` is empty, the buffers are swapped instead,
+    /// so that both allocations are reused.
     pub fn drain_output(&mut self, into: &mut Vec<u8>) {
         if into.is_empty() {
             mem::swap(into, &mut self.send_half.output);
@@ -184,45 +186,46 @@ impl Connection {
         }
     }
 
-    /// Whether there are bytes to be sent.
+    /// Whether any bytes wait to be sent.
     pub fn has_output(&self) -> bool {
         !self.send_half.output.is_empty()
     }
 
-    /// Whether the connection has nothing more to send or to receive. A server then sends its
-    /// output and closes the socket; a client sends its output and waits briefly for the server to
-    /// close the socket (section 7.1.1).
+    /// Whether the connection receives no more events. A server then sends its output and closes
+    /// the socket. A client sends its output and waits briefly for the server to close the socket
+    /// (RFC 6455, section 7.1.1).
     pub fn is_finished(&self) -> bool {
         matches!(self.send_half.state, CloseState::Closed | CloseState::Failed) || self.eof != Eof::Pending
     }
 
-    /// Whether messages may still be sent: no close frame has gone out.
+    /// Whether messages may still be sent, because no close frame has been queued.
     pub fn is_open(&self) -> bool {
         self.send_half.is_open()
     }
 
-    /// [`SendHalf::text`].
+    /// Sends a text message: [`SendHalf::text`].
     pub fn send_text(&mut self, text: &str) {
         self.send_half.text(text);
     }
 
-    /// [`SendHalf::binary`].
+    /// Sends a binary message: [`SendHalf::binary`].
     pub fn send_binary(&mut self, payload: &[u8]) {
         self.send_half.binary(payload);
     }
 
-    /// [`SendHalf::ping`].
+    /// Sends a ping: [`SendHalf::ping`].
     pub fn send_ping(&mut self, payload: &[u8]) {
         self.send_half.ping(payload);
     }
 
-    /// [`SendHalf::close`].
+    /// Sends a close frame: [`SendHalf::close`].
     pub fn close(&mut self, code: CloseCode, reason: &str) {
         self.send_half.close(code, reason);
     }
 }
 
-/// The sending half: queues the output, composes the answers, and knows whether we have closed.
+/// The send half of a connection: queues the output and the responses to control frames, and stores
+/// the state of the closing handshake.
 #[derive(Debug)]
 pub struct SendHalf {
     role: Role,
@@ -231,7 +234,7 @@ pub struct SendHalf {
 }
 
 impl SendHalf {
-    /// Sends a text message. Does nothing once a close frame has gone out, as do the other messages.
+    /// Sends a text message. All methods of the send half do nothing once a close frame is queued.
     pub fn text(&mut self, text: &str) {
         self.send(Opcode::Text, text.as_bytes());
     }
@@ -246,8 +249,8 @@ impl SendHalf {
         self.send(Opcode::Ping, &payload[..payload.len().min(MAX_CONTROL_PAYLOAD_BYTES)]);
     }
 
-    /// Sends a close frame; the peer's answer arrives as [`Event::Close`]. A long reason is
-    /// truncated.
+    /// Sends a close frame; the peer's response arrives as [`Event::Close`]. A reason longer than
+    /// [`close::MAX_REASON_BYTES`] is truncated.
     pub fn close(&mut self, code: CloseCode, reason: &str) {
         if self.is_open() {
             self.queue_close(Some(code), reason);
@@ -283,7 +286,7 @@ impl SendHalf {
         self.write(Opcode::Close, &body);
     }
 
-    /// Queues the answer to a control frame, and returns the event for the driver.
+    /// Queues the response to a control frame, and returns the event for the driver.
     fn respond<'a>(&mut self, message: Message<'a>) -> Event<'a> {
         match message {
             Message::Text(text) => Event::Text(text),
@@ -303,7 +306,8 @@ impl SendHalf {
         }
     }
 
-    /// Says which rule was broken, unless our close frame has gone out already, and gives up.
+    /// Queues a close frame that names the broken rule, unless one is already queued, and stops
+    /// reading.
     fn fail(&mut self, violation: Violation) {
         if self.is_open() {
             self.queue_close(violation.close_code(), violation.name());

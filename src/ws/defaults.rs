@@ -1,11 +1,11 @@
-//! The limits for callers that have no others. A tickwire server does not use them: its own are in
-//! `src/limits/mod.rs`.
+//! Default limits for other users of this module. A tickwire server uses the limits of
+//! `src/limits/mod.rs` instead.
 
 use super::http::HeadLimits;
 use super::message::Limits;
 
 impl HeadLimits {
-    /// Enough for any browser, whose heads are under 2 KiB and have about 15 lines.
+    /// Enough for any browser: browser heads are shorter than 2 KiB and have about 15 lines.
     pub const DEFAULT: HeadLimits = HeadLimits { bytes: 8 * 1024, headers: 64, target_bytes: 2 * 1024 };
 }
 

@@ -1,63 +1,64 @@
-//! One frame: RFC 6455 section 5.2, drawn and then implemented.
+//! One frame: the layout of RFC 6455, section 5.2.
 //!
 //! This module decodes bytes into a [`Header`] and encodes a [`Header`] into bytes. Decoding checks
-//! every rule that a single header can break; rules about sequences of frames are in
-//! [`message`](super::message). It never allocates for a payload, keeps no state, and knows nothing
-//! of sockets.
+//! every rule that a single header can break; [`message`](super::message) checks the rules about
+//! sequences of frames. The module allocates no payload, stores no state, and uses no socket.
 
 use std::fmt;
 
 use super::Side;
 use super::violation::Violation;
 
-/// The final fragment of a message (first byte).
+/// Mask of the FIN bit in the first byte: the final fragment of a message.
 pub const FIN: u8 = 0b1000_0000;
-/// Reserved for extensions; we never negotiate any (first byte).
+/// Mask of the three reserved bits in the first byte. They belong to extensions, which this module
+/// never negotiates.
 pub const RSV: u8 = 0b0111_0000;
-/// The opcode (first byte).
+/// Mask of the opcode in the first byte.
 pub const OPCODE: u8 = 0b0000_1111;
-/// The payload is masked, and the key precedes it (second byte).
+/// Mask of the MASK bit in the second byte: the payload is masked, and its key precedes it.
 pub const MASK: u8 = 0b1000_0000;
-/// The payload length, or the marker of an extended length (second byte).
+/// Mask of the payload length in the second byte, or of the marker of an extended length.
 pub const LENGTH: u8 = 0b0111_1111;
 
-/// Longest payload whose length fits the seven bits.
+/// Longest payload with a 7-bit length.
 pub const LENGTH_7_MAX: u64 = 125;
-/// In the seven bits: the length follows in 16 bits, big-endian.
+/// Value of the 7 bits if the length follows in 16 bits, big-endian.
 pub const LENGTH_MARKER_16: u8 = 126;
-/// In the seven bits: the length follows in 64 bits, big-endian, the top one 0.
+/// Value of the 7 bits if the length follows in 64 bits, big-endian, with the top bit 0.
 pub const LENGTH_MARKER_64: u8 = 127;
-/// Longest payload whose length fits 16 bits.
+/// Longest payload with a 16-bit length.
 pub const LENGTH_16_MAX: u64 = u16::MAX as u64;
 /// The bit that must be 0 in a 64-bit length.
 const LENGTH_64_TOP_BIT: u64 = 1 << 63;
-/// Longest payload of a control frame: section 5.5.
+/// Longest payload of a control frame: RFC 6455, section 5.5.
 pub const MAX_CONTROL_PAYLOAD_BYTES: usize = 125;
-/// Bytes of the masking key.
+/// Length of the masking key in bytes.
 pub const MASK_KEY_BYTES: usize = 4;
-/// Bytes of the longest header: two, a 64-bit length, a key.
+/// Length of the longest header in bytes: two bytes, a 64-bit length and a key.
 pub const MAX_HEADER_BYTES: usize = 2 + 8 + MASK_KEY_BYTES;
 
-/// The opcode of a frame: section 11.8.
+/// The opcode of a frame: RFC 6455, section 11.8.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[repr(u8)]
 pub enum Opcode {
-    /// The preceding message continues.
+    /// The next fragment of the current message.
     Continuation = 0x0,
-    /// A UTF-8 text message begins.
+    /// The first frame of a text message, in UTF-8.
     Text = 0x1,
-    /// A binary message begins.
+    /// The first frame of a binary message.
     Binary = 0x2,
-    /// The sender will send nothing more.
+    /// The last frame of its sender.
     Close = 0x8,
-    /// Asks the peer for a pong.
+    /// A request for a pong.
     Ping = 0x9,
-    /// Answers a ping with the ping's payload.
+    /// A response to a ping, with the ping's payload, or an unsolicited pong.
     Pong = 0xA,
 }
 
 impl Opcode {
-    /// The opcode of these four bits, or `None` for 3 to 7 and 11 to 15, which are reserved.
+    /// Converts the four bits of an opcode. Returns `None` for the reserved values 3 to 7 and 11 to
+    /// 15.
     pub const fn new(bits: u8) -> Option<Opcode> {
         match bits {
             0x0 => Some(Opcode::Continuation),
@@ -70,12 +71,13 @@ impl Opcode {
         }
     }
 
-    /// Close, ping and pong: short, whole, and allowed between the fragments of a message (section 5.5).
+    /// Whether this is close, ping or pong. Control frames are short, are never fragmented, and may
+    /// appear between the fragments of a message (RFC 6455, section 5.5).
     pub const fn is_control(self) -> bool {
         self as u8 & 0b1000 != 0
     }
 
-    /// The RFC's word for it.
+    /// The name of the opcode in RFC 6455.
     pub const fn name(self) -> &'static str {
         match self {
             Opcode::Continuation => "continuation",
@@ -109,17 +111,17 @@ impl Opcode {
 ///  +---------------------------------------------------------------+
 /// ```
 ///
-/// The reserved bits have no field: a frame that sets one is rejected.
+/// The reserved bits have no field, because a frame that sets one is rejected.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Header {
     /// Whether this is the last frame of its message.
     pub fin: bool,
-    /// What the frame is.
+    /// The opcode.
     pub opcode: Opcode,
     /// The masking key, if the payload is masked.
     pub mask: Option<[u8; MASK_KEY_BYTES]>,
     /// Declared payload length in bytes; below 2^63. Check it against a limit before reserving
-    /// memory for it.
+    /// memory.
     pub length: u64,
 }
 
@@ -176,7 +178,8 @@ impl Header {
     }
 }
 
-/// Decodes the payload length that the seven bits introduce; returns it with the remaining bytes.
+/// Decodes the payload length from `seven_bits` and, if extended, from `bytes`. Returns the length
+/// and the remaining bytes.
 fn decode_length(seven_bits: u8, bytes: &[u8]) -> Result<Option<(u64, &[u8])>, Violation> {
     let (length, shorter_max, rest) = match seven_bits {
         LENGTH_MARKER_16 => {
@@ -196,7 +199,7 @@ fn decode_length(seven_bits: u8, bytes: &[u8]) -> Result<Option<(u64, &[u8])>, V
     }
 }
 
-/// Decodes the masking key, if the frame is masked; returns it with the remaining bytes.
+/// Decodes the masking key, if the frame is masked. Returns the key and the remaining bytes.
 fn decode_mask(masked: bool, bytes: &[u8]) -> Option<(Option<[u8; MASK_KEY_BYTES]>, &[u8])> {
     if !masked {
         return Some((None, bytes));
@@ -214,10 +217,11 @@ impl fmt::Display for Header {
     }
 }
 
-/// Masks or unmasks a piece of a payload that starts at byte `offset` of the payload: `piece[i] ^=
-/// key[(offset + i) % 4]` (section 5.3). Masking and unmasking are the same operation.
+/// Masks or unmasks a piece of a payload: `piece[i] ^= key[(offset + i) % 4]` (RFC 6455, section
+/// 5.3). `offset` is the position of the piece in the payload, in bytes. Masking and unmasking are
+/// the same operation.
 pub fn mask(piece: &mut [u8], key: [u8; MASK_KEY_BYTES], offset: usize) {
-    /// Bytes of a word: the key twice. The compiler takes two or four words at once, with the vectors of the machine.
+    /// Bytes of a word: the key twice. The compiler combines words with vector instructions.
     const WORD: usize = 2 * MASK_KEY_BYTES;
     let wide: [u8; WORD] = std::array::from_fn(|at| key[(offset + at) % MASK_KEY_BYTES]);
     let (words, rest) = piece.as_chunks_mut::<WORD>();
@@ -227,7 +231,7 @@ pub fn mask(piece: &mut [u8], key: [u8; MASK_KEY_BYTES], offset: usize) {
     rest.iter_mut().zip(wide).for_each(|(byte, key)| *byte ^= key);
 }
 
-/// Appends a whole frame: the header, and the payload, masked if there is a key.
+/// Appends a whole frame: the header and the payload, which is masked if `key` is not `None`.
 pub fn write(out: &mut Vec<u8>, opcode: Opcode, key: Option<[u8; MASK_KEY_BYTES]>, payload: &[u8]) {
     Header { fin: true, opcode, mask: key, length: payload.len() as u64 }.encode(out);
     let start = out.len();
@@ -237,15 +241,15 @@ pub fn write(out: &mut Vec<u8>, opcode: Opcode, key: Option<[u8; MASK_KEY_BYTES]
     }
 }
 
-/// An unmasked ping without payload, as a server sends it.
+/// An unmasked ping without payload, for a server to send.
 pub const EMPTY_PING: &[u8] = &[0x89, 0];
 
-/// Appends an unmasked frame with a whole text message, as a server sends it.
+/// Appends an unmasked frame with a whole text message, for a server to send.
 pub fn write_text(out: &mut Vec<u8>, text: &str) {
     write(out, Opcode::Text, None, text.as_bytes());
 }
 
-/// Appends an unmasked frame with a whole binary message, as a server sends it.
+/// Appends an unmasked frame with a whole binary message, for a server to send.
 pub fn write_binary(out: &mut Vec<u8>, payload: &[u8]) {
     write(out, Opcode::Binary, None, payload);
 }

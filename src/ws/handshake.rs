@@ -1,14 +1,14 @@
-//! From HTTP to WebSocket: RFC 6455 section 4, both roles.
+//! The opening handshake: RFC 6455, section 4, for both roles.
 //!
 //! A server passes in a [`RequestHead`] and gets the response that accepts it, or the refusal. A
 //! client gets the bytes of its request, and passes in the [`ResponseHead`]. This module never
-//! agrees to an extension, and draws no random numbers: a client supplies its own key.
+//! accepts an extension, and draws no random numbers: a client supplies its own key.
 //!
 //! ```text
-//!   key       dGhlIHNhbXBsZSBub25jZQ==                     the client's: 16 random bytes in base64
-//!   + GUID    258EAFA5-E914-47DA-95CA-C5AB0DC85B11         the same for everyone, used only here
+//!   key       dGhlIHNhbXBsZSBub25jZQ==                 of the client: 16 random bytes in base64
+//!   + GUID    258EAFA5-E914-47DA-95CA-C5AB0DC85B11     a constant of RFC 6455
 //!   → SHA-1 → base64
-//!   accept    s3pPLMBiTxaQ9kYGzzhZRbK+xOo=                   the server's: it speaks WebSocket
+//!   accept    s3pPLMBiTxaQ9kYGzzhZRbK+xOo=             of the server: proves WebSocket support
 //! ```
 
 use base64::Engine as _;
@@ -18,33 +18,34 @@ use super::head_lines::is_token;
 use super::http::{Headers, Refusal, RequestHead, ResponseHead};
 use super::violation::Violation;
 
-/// What is appended to the key before it is hashed: section 1.3.
+/// Suffix of the key before hashing: RFC 6455, section 1.3.
 const GUID: &str = "258EAFA5-E914-47DA-95CA-C5AB0DC85B11";
 /// The protocol version that RFC 6455 defines, and the only supported one.
 const VERSION: &str = "13";
-/// The consequence of [`AcceptedUpgrade::declined`], for a log.
+/// Explanation of [`AcceptedUpgrade::declined`] for a log.
 pub const DECLINED: &str = "no offered subprotocol is known here, so a browser closes this connection with 1006; a client must \
                             offer a known subprotocol or none";
-/// Characters of each element of [`AcceptedUpgrade::declined`].
+/// Maximum characters of each element of [`AcceptedUpgrade::declined`]. The rest is cut off.
 const DECLINED_CHARS: usize = 64;
-/// Subprotocols that a client may offer. Beyond: [`Violation::TooManySubprotocols`].
+/// Maximum number of offered subprotocols. One more is a [`Violation::TooManySubprotocols`].
 pub const MAX_SUBPROTOCOLS: usize = 16;
-/// Bytes of the key before base64.
+/// Length of the decoded key in bytes.
 pub const NONCE_BYTES: usize = 16;
 
 /// An accepted request.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct AcceptedUpgrade {
-    /// The whole 101 response, after which frames begin.
+    /// The whole 101 response. Frames follow it.
     pub response: Vec<u8>,
-    /// The subprotocol agreed on, if any.
+    /// The selected subprotocol, if any.
     pub subprotocol: Option<String>,
-    /// The offered subprotocols, if none of them is known. A browser then closes the connection with
-    /// 1006 (section 4.1), so a log should list them, after removing those that carry secrets.
+    /// The offered subprotocols, if the server supports none of them. A browser then closes the
+    /// connection with 1006 (RFC 6455, section 4.1), so a log should list them, with secrets
+    /// removed.
     pub declined: Vec<String>,
 }
 
-/// The answer to a key: section 4.2.2, item 5.4.
+/// Computes `Sec-WebSocket-Accept` from a key: RFC 6455, section 4.2.2, item 5.4.
 pub fn accept_key(key: &str) -> String {
     let mut hash = sha1_smol::Sha1::new();
     hash.update(key.as_bytes());
@@ -52,12 +53,11 @@ pub fn accept_key(key: &str) -> String {
     BASE64.encode(hash.digest().bytes())
 }
 
-/// Checks a request as section 4.2.1 requires, and writes the response of 4.2.2. The response
-/// selects the first subprotocol that the client offers and `subprotocols` contains, if there is
-/// one.
+/// Checks a request (RFC 6455, section 4.2.1) and encodes the 101 response (section 4.2.2). The
+/// response selects the first offered subprotocol that `subprotocols` contains, if any.
 ///
 /// # Errors
-/// The first violation, with its status: 400, 405, or 426.
+/// The first violation, with its status: 400, 405 or 426.
 pub fn accept(head: &RequestHead, subprotocols: &[&str]) -> Result<AcceptedUpgrade, Refusal> {
     if head.is_http_1_0 {
         return Err(Violation::UpgradeInHttp10.into());
@@ -84,8 +84,9 @@ pub fn accept(head: &RequestHead, subprotocols: &[&str]) -> Result<AcceptedUpgra
     })
 }
 
-/// Checks the Origin that a browser sends (section 10.2). An empty list allows all origins.
-/// Non-browser clients send no Origin and could forge one, so they are allowed.
+/// Checks the `Origin` header that a browser sends (RFC 6455, section 10.2). An empty list allows
+/// all origins. A request without the header is allowed, because only browsers send it and other
+/// clients could forge it.
 ///
 /// # Errors
 /// [`Violation::OriginForbidden`], status 403.
@@ -100,7 +101,8 @@ pub fn check_origin(head: &RequestHead, allowed: &[String]) -> Result<(), Refusa
     }
 }
 
-/// Checks that a key is the canonical base64 encoding of 16 bytes. The refusal says how long it is.
+/// Checks that a key is the canonical base64 encoding of 16 bytes. The refusal names the actual
+/// length.
 fn check_key(key: &str) -> Result<(), Refusal> {
     let detail = match BASE64.decode(key) {
         Ok(bytes) if bytes.len() == NONCE_BYTES => return Ok(()),
@@ -110,7 +112,8 @@ fn check_key(key: &str) -> Result<(), Refusal> {
     Err(Refusal::with_detail(Violation::KeyMalformed, detail))
 }
 
-/// The first offered subprotocol that is known, or else the offered ones, cut to a length for a log. Takes time linear in the bounded size of the offer.
+/// Returns the first offered subprotocol in `known`. If there is none, also returns the offered
+/// subprotocols, truncated for a log. The number of offers is limited, so the time is too.
 fn select_subprotocol<'a>(
     headers: &Headers,
     known: &[&'a str],
@@ -125,7 +128,7 @@ fn select_subprotocol<'a>(
         }
         chosen = chosen.or_else(|| known.iter().copied().find(|&known| known == offered));
         if chosen.is_none() {
-            // A token is ASCII.
+            // A token is ASCII, so every index is a character boundary.
             declined.push(offered[..offered.len().min(DECLINED_CHARS)].to_owned());
         }
     }
@@ -147,14 +150,14 @@ fn switching_protocols(key: &str, subprotocol: Option<&str>) -> Vec<u8> {
     response.into_bytes()
 }
 
-/// The key of a request: the caller's 16 random bytes in base64.
+/// Encodes the caller's 16 random bytes as the `Sec-WebSocket-Key` of a request.
 pub fn encode_key(random: [u8; NONCE_BYTES]) -> String {
     BASE64.encode(random)
 }
 
-/// A client's request (section 4.1). `host` includes the port unless it is 80; `target` begins with
-/// `/`; `key` comes from [`encode_key`]. The arguments are not checked, so they must not come from
-/// untrusted input.
+/// Encodes a client's request (RFC 6455, section 4.1). `host` includes the port unless it is 80;
+/// `target` begins with `/`; `key` comes from [`encode_key`]. The arguments are not checked, so
+/// they must not contain untrusted input.
 pub fn request(host: &str, target: &str, key: &str, subprotocols: &[&str]) -> Vec<u8> {
     let mut request = format!(
         "GET {target} HTTP/1.1\r\nHost: {host}\r\nUpgrade: websocket\r\nConnection: Upgrade\r\n\
@@ -167,11 +170,11 @@ pub fn request(host: &str, target: &str, key: &str, subprotocols: &[&str]) -> Ve
     request.into_bytes()
 }
 
-/// Checks the response to a [`request`] as section 4.1 requires, and returns the agreed
+/// Checks the response to a [`request`] (RFC 6455, section 4.1), and returns the selected
 /// subprotocol.
 ///
 /// # Errors
-/// The first rule that the server broke; the connection is then unusable.
+/// The first rule that the server broke. The connection is then unusable.
 pub fn check_response(head: &ResponseHead, key: &str, offered: &[&str]) -> Result<Option<String>, Violation> {
     let ResponseHead { status, headers } = head;
     if *status != 101 {

@@ -1,31 +1,32 @@
-//! Lines of an HTTP head, one byte at a time: RFC 9112 section 2.2, interpreted strictly.
+//! Lines of an HTTP head, one byte at a time: RFC 9112, section 2.2, interpreted strictly.
 //!
-//! The input is bytes, split anywhere; the output is lines without CR LF, the last of them
-//! empty. Each byte is examined once, even if the bytes arrive one at a time. This module knows how
-//! long a head may be, and nothing about the contents of the lines.
+//! The input is bytes, split anywhere. The output is lines without CR LF; the last line is empty.
+//! Each byte is examined once, even if the bytes arrive one at a time. This module limits the
+//! length of a head, and does not interpret its lines.
 
 use super::violation::Violation;
 
 /// The limits on one received head.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct HeadLimits {
-    /// Bytes of the head, its first line and its empty line included. Beyond:
+    /// Maximum bytes of the head, including its first line and its empty line. A longer head is a
     /// [`Violation::HeadTooLong`].
     pub bytes: usize,
-    /// Header lines. Beyond: [`Violation::TooManyHeaders`].
+    /// Maximum number of header lines. One more is a [`Violation::TooManyHeaders`].
     pub headers: usize,
-    /// Bytes of the target of a request (path and query). Beyond: [`Violation::TargetTooLong`].
+    /// Maximum bytes of the target of a request (path and query). A longer target is a
+    /// [`Violation::TargetTooLong`].
     pub target_bytes: usize,
 }
 
 /// Splits a head into lines.
 #[derive(Debug)]
 pub struct LineReader {
-    /// Bytes that the head may have.
+    /// Maximum bytes of the head.
     max_bytes: usize,
     /// The current line, or the line returned last.
     line: Vec<u8>,
-    /// Bytes of the head so far.
+    /// Number of bytes of the head so far.
     bytes: usize,
     end: LineEnd,
 }
@@ -34,24 +35,25 @@ pub struct LineReader {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum LineEnd {
     None,
-    /// CR was read, and LF must follow.
+    /// CR was read; LF must follow.
     Cr,
     /// The line was returned; the next byte begins another one.
     CrLf,
 }
 
 impl LineReader {
-    /// Waits for the first byte of a head of at most so many bytes.
+    /// Creates a reader of a head with at most `bytes_most` bytes.
     pub fn new(bytes_most: usize) -> LineReader {
         LineReader { max_bytes: bytes_most, line: Vec::new(), bytes: 0, end: LineEnd::None }
     }
 
-    /// Consumes bytes from the start of `input` up to the end of a line, and returns the line;
-    /// `None` if `input` ends first.
+    /// Consumes bytes from the start of `input` up to the end of a line, and returns the line.
+    /// Returns `None` if `input` ends first.
     ///
     /// # Errors
     /// The rule that the byte broke: [`Violation::NotHttp`], [`Violation::BareLineFeed`],
-    /// [`Violation::BareCarriageReturn`], [`Violation::ControlCharacter`], [`Violation::HeadTooLong`].
+    /// [`Violation::BareCarriageReturn`], [`Violation::ControlCharacter`],
+    /// [`Violation::HeadTooLong`].
     pub fn next_line(&mut self, input: &mut &[u8]) -> Result<Option<&[u8]>, Violation> {
         while let Some((&byte, rest)) = input.split_first() {
             *input = rest;
@@ -63,7 +65,7 @@ impl LineReader {
         Ok(None)
     }
 
-    /// The bytes of the line that has not ended yet.
+    /// The bytes of the unfinished line.
     pub fn unfinished(&self) -> &[u8] {
         if self.end == LineEnd::CrLf { &[] } else { &self.line }
     }
@@ -93,7 +95,7 @@ impl LineReader {
     }
 }
 
-/// Whether a byte may occur in a token: RFC 9110 section 5.6.2.
+/// Whether a byte may occur in a token: RFC 9110, section 5.6.2.
 pub const fn is_token_byte(byte: u8) -> bool {
     byte.is_ascii_alphanumeric()
         || matches!(
@@ -115,7 +117,7 @@ pub const fn is_token_byte(byte: u8) -> bool {
         )
 }
 
-/// Whether these bytes are a token.
+/// Whether the bytes are a token: RFC 9110, section 5.6.2.
 pub fn is_token(bytes: &[u8]) -> bool {
     !bytes.is_empty() && bytes.iter().copied().all(is_token_byte)
 }

@@ -1,10 +1,10 @@
-//! HTTP/1.1 heads, as far as a WebSocket handshake needs them: RFC 9112, interpreted strictly. Requests
-//! may be HTTP/1.0, as those of health checks are, but not upgrades.
+//! HTTP/1.1 heads, as far as a WebSocket handshake needs them: RFC 9112, interpreted strictly. A
+//! request may also be HTTP/1.0, because health checks use it, but then cannot be an upgrade.
 //!
-//! The input is bytes, split anywhere; the output is a [`RequestHead`] or a [`ResponseHead`], or
-//! the first violation. Ambiguous input is rejected rather than repaired: folded lines, repeated
-//! headers, bodies (except for requests that the caller allows to have one). The parser never reads
-//! a body, never examines a byte twice, and never holds more than [`HeadLimits::bytes`].
+//! The input is bytes, split anywhere. The output is a [`RequestHead`], a [`ResponseHead`], or the
+//! first violation. Ambiguous input is refused, not repaired: folded lines, repeated headers, and
+//! bodies unless the caller allows them. The parser never reads a body, never examines a byte
+//! twice, and never stores more than [`HeadLimits::bytes`].
 
 use std::collections::BTreeMap;
 
@@ -14,10 +14,10 @@ use super::response::VERSION;
 pub use super::response::{RETRY_AFTER_S, Refusal, response, response_head};
 use super::violation::Violation;
 
-/// The version that health checks and old proxies send. It has no upgrade (RFC 9110 section 7.8).
+/// The version that health checks and old proxies send. It has no upgrade (RFC 9110, section 7.8).
 const VERSION_1_0: &str = "HTTP/1.0";
 
-/// Headers that must not be repeated, because it would be unclear which line applies.
+/// Headers that must not be repeated, because it would be ambiguous which line applies.
 const SINGLETON_HEADERS: &[&str] = &[
     "Host",
     "Origin",
@@ -35,12 +35,12 @@ const SINGLETON_HEADERS: &[&str] = &[
 pub struct Headers(Vec<(String, String)>);
 
 impl Headers {
-    /// The value of the first header of this name, in any case.
+    /// The value of the first header with this name. Case is ignored.
     pub fn get(&self, name: &str) -> Option<&str> {
         self.get_all(name).next()
     }
 
-    /// The values of all headers of this name, in any case.
+    /// The values of all headers with this name. Case is ignored.
     pub fn get_all<'a>(&'a self, name: &str) -> impl Iterator<Item = &'a str> {
         self.0
             .iter()
@@ -48,23 +48,24 @@ impl Headers {
             .map(|(_, value)| value.as_str())
     }
 
-    /// The elements of a header that is a list, over all its lines, without the empty ones (RFC 9110 5.6.1).
+    /// The elements of a list header, from all its lines, without empty elements (RFC 9110, section
+    /// 5.6.1).
     pub fn list<'a>(&'a self, name: &str) -> impl Iterator<Item = &'a str> {
         self.get_all(name).flat_map(|value| value.split(',')).map(trim).filter(|element| !element.is_empty())
     }
 
-    /// The headers without those of this name, in any case.
+    /// Returns the headers without all headers of this name. Case is ignored.
     pub fn without(&self, name: &str) -> Headers {
         let others = self.0.iter().filter(|(known, _)| !known.eq_ignore_ascii_case(name));
         Headers(others.cloned().collect())
     }
 
-    /// Whether a list has this token, in any case.
+    /// Whether a list header contains this token. Case is ignored.
     pub fn has_token(&self, name: &str, token: &str) -> bool {
         self.list(name).any(|element| element.eq_ignore_ascii_case(token))
     }
 
-    /// Takes one line of the head, which may have so many.
+    /// Parses and stores one line of the head, which may have up to `lines_most` lines.
     fn push_line(&mut self, line: &[u8], max_lines: usize) -> Result<(), Violation> {
         if line.starts_with(b" ") || line.starts_with(b"\t") {
             return Err(Violation::HeaderFolded);
@@ -90,7 +91,7 @@ impl Headers {
     }
 }
 
-/// Strips optional spaces and tabs around a value.
+/// Strips spaces and tabs around a value.
 fn trim(value: &str) -> &str {
     value.trim_matches([' ', '\t'])
 }
@@ -109,42 +110,44 @@ pub struct RequestHead {
 }
 
 impl RequestHead {
-    /// The path: the target up to the question mark, as received.
+    /// The path: the target before the question mark, as received.
     pub fn path(&self) -> &str {
         self.target.split('?').next().unwrap_or_default()
     }
 
-    /// The value of the first field of this name in the query, with `%41` and `+` decoded; empty if it has no `=`.
+    /// The value of the first field with this name in the query, with `%41` and `+` decoded. Empty
+    /// if the field has no `=`.
     pub fn query(&self, name: &str) -> Option<String> {
         let (_, query) = self.target.split_once('?')?;
         let mut fields = query.split('&').map(|field| field.split_once('=').unwrap_or((field, "")));
         fields.find(|(field, _)| percent_decode(field) == name).map(|(_, value)| percent_decode(value))
     }
 
-    /// The value of the first header of this name, in any case.
+    /// The value of the first header with this name. Case is ignored.
     pub fn header(&self, name: &str) -> Option<&str> {
         self.headers.get(name)
     }
 
-    /// Whether the request asks for a WebSocket, correctly or not; any other request is for a page.
+    /// Whether the request has an Upgrade header that names `websocket`, even if the handshake is
+    /// otherwise invalid.
     pub fn is_upgrade(&self) -> bool {
         self.headers.has_token("Upgrade", "websocket")
     }
 
-    /// Whether the request has any part of a WebSocket handshake: it is then checked as a
+    /// Whether the request has any header of a WebSocket handshake. It is then checked as a
     /// handshake.
     pub fn has_upgrade_headers(&self) -> bool {
         self.is_upgrade() || self.header("Sec-WebSocket-Key").is_some()
     }
 
-    /// Declared length of the body in bytes, saturating at the largest `usize`; `None` if the
-    /// request declares no body.
+    /// Declared length of the body in bytes, saturating at `usize::MAX`; `None` if the request
+    /// declares no body.
     pub fn content_length(&self) -> Option<usize> {
         self.header("Content-Length").map(|digits| digits.parse().unwrap_or(usize::MAX))
     }
 
-    /// Checks the rules that need all headers: one Host, which only HTTP/1.0 may omit, and no body,
-    /// which would hide a second request, unless it is expected.
+    /// Checks the rules that need all headers. `Host` is required, except in HTTP/1.0. A body is
+    /// refused unless `takes_body` allows it, because it could hide a second request.
     fn check(self, takes_body: BodyAllowed) -> Result<RequestHead, Violation> {
         match self.header("Host") {
             None if self.is_http_1_0 => {}
@@ -163,19 +166,20 @@ impl RequestHead {
                 Err(Violation::ContentLengthMalformed)
             }
             Some(length) if length.bytes().all(|digit| digit == b'0') => Ok(self),
-            // An upgrade has no body, whatever its path: what follows its head are frames.
+            // An upgrade has no body, whatever its path, because frames follow its head.
             Some(_) if !self.has_upgrade_headers() && takes_body(&self) => Ok(self),
             Some(_) => Err(Violation::BodyAnnounced),
         }
     }
 }
 
-/// Whether a byte may occur in a host with port: names, IPv4, IPv6 in brackets (RFC 3986 3.2.2, without escapes).
+/// Whether a byte may occur in a host with port: names, IPv4, and IPv6 in brackets (RFC 3986,
+/// section 3.2.2, without escapes).
 fn is_host_byte(byte: u8) -> bool {
     byte.is_ascii_alphanumeric() || matches!(byte, b'.' | b'-' | b'_' | b':' | b'[' | b']')
 }
 
-/// Decodes `%41` and `+`. Invalid escapes stay as they are; bytes that are not UTF-8 are replaced.
+/// Decodes `%41` and `+`. Invalid escapes stay unchanged; bytes that are not UTF-8 are replaced.
 pub fn percent_decode(text: &str) -> String {
     let mut bytes = Vec::with_capacity(text.len());
     let mut rest = text.as_bytes();
@@ -201,10 +205,10 @@ fn hex_digit(digit: u8) -> u8 {
     }
 }
 
-/// Characters of a header name in a [`Refusal::detail`]: enough for every registered name.
+/// Maximum characters of a header name in a [`Refusal::detail`]: enough for every registered name.
 const NAME_CHARS: usize = 64;
 
-/// Which requests may announce a body.
+/// Decides whether a request may announce a body.
 type BodyAllowed = fn(&RequestHead) -> bool;
 
 /// Reads one request head.
@@ -213,7 +217,7 @@ pub struct HeadReader {
     limits: HeadLimits,
     body_allowed: BodyAllowed,
     lines: LineReader,
-    /// The lines of the head received so far.
+    /// The request line and the headers received so far.
     head: Option<RequestHead>,
     rest: Vec<u8>,
     refused: Option<Refusal>,
@@ -221,13 +225,13 @@ pub struct HeadReader {
 }
 
 impl HeadReader {
-    /// A reader that waits for the first byte, and rejects requests with a body.
+    /// Creates a reader that refuses requests with a body.
     pub fn new(limits: HeadLimits) -> HeadReader {
         HeadReader::with_body_rule(limits, |_| false)
     }
 
-    /// A reader that accepts a body on requests for which `body_allowed` returns true, but never on
-    /// an upgrade. The body follows in [`HeadReader::rest`] and on the connection; its length is
+    /// Creates a reader that accepts a body if `takes_body` returns true, but never in an upgrade.
+    /// The body follows in [`HeadReader::rest`] and on the connection; its length is
     /// [`RequestHead::content_length`].
     pub fn with_body_rule(limits: HeadLimits, takes_body: fn(&RequestHead) -> bool) -> HeadReader {
         let lines = LineReader::new(limits.bytes);
@@ -235,11 +239,11 @@ impl HeadReader {
         HeadReader { limits, body_allowed: takes_body, lines, head: None, rest, refused: None, has_begun }
     }
 
-    /// Takes bytes, and returns the head once it is complete. Bytes after the head are kept for
-    /// [`HeadReader::rest`].
+    /// Parses received bytes, and returns the head once it is complete. Bytes after the head are
+    /// stored for [`HeadReader::rest`].
     ///
     /// # Errors
-    /// The first violation; the same refusal again if more bytes arrive.
+    /// The first violation. Later calls return the same refusal.
     pub fn receive(&mut self, bytes: &[u8]) -> Result<Option<RequestHead>, Refusal> {
         self.has_begun |= !bytes.is_empty();
         if let Some(refusal) = &self.refused {
@@ -252,7 +256,8 @@ impl HeadReader {
         })
     }
 
-    /// The part of the head that fills it, if a limit was reached.
+    /// The limit that was reached, and for a long head its largest part. Empty for other
+    /// violations.
     fn detail(&self, violation: Violation) -> String {
         let HeadLimits { headers, target_bytes, .. } = self.limits;
         match violation {
@@ -263,7 +268,8 @@ impl HeadReader {
         }
     }
 
-    /// The header or target with the most bytes, as a sentence. Contains a name, never a value.
+    /// Names the header or target with the most bytes, in a sentence. Contains a name, never a
+    /// value.
     fn largest_part(&self) -> String {
         let mut parts: BTreeMap<String, usize> = BTreeMap::new();
         if let Some(RequestHead { target, headers, .. }) = &self.head {
@@ -285,14 +291,15 @@ impl HeadReader {
         )
     }
 
-    /// Whether bytes of a request were received. A connection without any is closed without a
-    /// response: browsers open spare connections, and a client must not take a response for the answer
-    /// to a request that it sends later (RFC 9112 section 9.2).
+    /// Whether any bytes of a request were received. A connection without any is closed without a
+    /// response, because browsers open spare connections and a client could mistake the response
+    /// for the answer to a later request (RFC 9112, section 9.2).
     pub fn has_begun(&self) -> bool {
         self.has_begun
     }
 
-    /// The bytes after the head: the first frames of a client that did not wait for the response.
+    /// The bytes after the head: the first frames of a client that did not wait for the response,
+    /// or the start of a body.
     pub fn rest(&self) -> &[u8] {
         &self.rest
     }
@@ -312,7 +319,7 @@ impl HeadReader {
     }
 }
 
-/// `GET /path?query HTTP/1.1` or `HTTP/1.0`: RFC 9112 section 3.
+/// Parses `GET /path?query HTTP/1.1` or `HTTP/1.0`: RFC 9112, section 3.
 fn request_line(line: &[u8], target_bytes: usize) -> Result<RequestHead, Violation> {
     let mut words = line.split(|&byte| byte == b' ');
     let (Some(method), Some(target), Some(version), None) =
@@ -344,13 +351,13 @@ fn request_line(line: &[u8], target_bytes: usize) -> Result<RequestHead, Violati
 /// The head of a response.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ResponseHead {
-    /// The status: three digits.
+    /// The status: a number of three digits.
     pub status: u16,
     /// The header lines.
     pub headers: Headers,
 }
 
-/// Reads one response head, for the client's half of the handshake.
+/// Reads one response head, for the client's part of the handshake.
 #[derive(Debug)]
 pub struct ResponseReader {
     limits: HeadLimits,
@@ -360,18 +367,18 @@ pub struct ResponseReader {
 }
 
 impl ResponseReader {
-    /// A reader that waits for the first byte.
+    /// Creates a reader that waits for the first byte.
     pub fn new(limits: HeadLimits) -> ResponseReader {
         ResponseReader { limits, lines: LineReader::new(limits.bytes), head: None, rest: Vec::new() }
     }
 
-    /// Takes bytes, and returns the head once it is complete. Bytes after the head are kept for
-    /// [`ResponseReader::rest`].
+    /// Parses received bytes, and returns the head once it is complete. Bytes after the head are
+    /// stored for [`ResponseReader::rest`].
     ///
     /// # Errors
     /// The first violation. The reader must not be used afterwards.
     pub fn receive(&mut self, mut bytes: &[u8]) -> Result<Option<ResponseHead>, Violation> {
-        // What cannot begin a request cannot begin an answer either, but it is the answer's first line that is wrong.
+        // An invalid first byte is reported as an invalid status line, because this is a response.
         let of_answer = |rule| if rule == Violation::NotHttp { Violation::StatusLine } else { rule };
         while let Some(line) = self.lines.next_line(&mut bytes).map_err(of_answer)? {
             match &mut self.head {
@@ -392,7 +399,8 @@ impl ResponseReader {
     }
 }
 
-/// `HTTP/1.1 101 Switching Protocols`: RFC 9112 section 4. The reason phrase may be missing.
+/// Parses `HTTP/1.1 101 Switching Protocols`: RFC 9112, section 4. The reason phrase may be
+/// missing.
 fn status_line(line: &[u8]) -> Result<ResponseHead, Violation> {
     let rest = line.strip_prefix(VERSION.as_bytes()).and_then(|rest| rest.strip_prefix(b" "));
     let digits = match rest {

@@ -1,19 +1,18 @@
-//! Frames to messages: RFC 6455 sections 5.4 (fragments), 5.5 (control frames between fragments)
-//! and 8.1 (UTF-8).
+//! Assembles frames into messages: RFC 6455, sections 5.4 (fragments), 5.5 (control frames between
+//! fragments) and 8.1 (UTF-8).
 //!
-//! The input is bytes, split anywhere; the output is whole messages and control frames, borrowed
+//! The input is bytes, split anywhere. The output is whole messages and control frames, borrowed
 //! from the input buffer. The payload is unmasked in place, so a message of one frame is never
-//! copied, and nothing is allocated once the buffers have grown to the size that the connection
-//! needs.
+//! copied. Nothing is allocated once the buffers have grown to the size that the connection needs.
 //!
 //! ```text
 //!   text, FIN 0 ──► continuation, FIN 0 ──► ping ──► continuation, FIN 1 ──► text message
-//!                                            └────► out at once
+//!                                            └────► returned immediately
 //! ```
 //!
 //! The reader never reserves more than [`Limits::read_ahead_bytes`] for a length that is only
-//! declared, and reports a violation without waiting for the end of the message. It sends nothing,
-//! and must not be called again after an error: [`conn`](super::connection) handles both.
+//! declared, and returns a violation without waiting for the end of the message. The reader sends
+//! nothing, and must not be called after an error. [`connection`](super::connection) handles both.
 
 use std::mem;
 use std::ops::Range;
@@ -28,12 +27,14 @@ use super::violation::Violation;
 /// The limits on one received message.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Limits {
-    /// Payload bytes, all fragments together. Beyond: [`Violation::MessageTooLong`].
+    /// Maximum payload bytes of all fragments together. A longer message is a
+    /// [`Violation::MessageTooLong`].
     pub message_bytes: usize,
-    /// Fragments, empty ones counted. Beyond: [`Violation::TooManyFragments`].
+    /// Maximum number of fragments, including empty ones. One more is a
+    /// [`Violation::TooManyFragments`].
     pub fragments: usize,
-    /// Bytes that a driver may read at once because a frame header announced them. This saves reads,
-    /// and bounds the memory that a header alone can claim. A longer frame is read in several steps.
+    /// Maximum bytes of one read of a long frame. A larger value saves reads; a smaller one limits
+    /// the memory that a header alone can claim. A longer frame is read in several steps.
     pub read_ahead_bytes: usize,
 }
 
@@ -44,7 +45,7 @@ pub enum Message<'a> {
     Text(&'a str),
     /// A binary message.
     Binary(&'a [u8]),
-    /// A ping, which has to be answered with its payload.
+    /// A ping, which requires a pong with the same payload.
     Ping(&'a [u8]),
     /// A pong, solicited by a ping or unsolicited.
     Pong(&'a [u8]),
@@ -52,16 +53,18 @@ pub enum Message<'a> {
     Close(Close<'a>),
 }
 
-/// A message with its place among the bytes of the connection.
+/// A message with its position among the bytes of the connection.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct ReceivedMessage<'a> {
     /// The message.
     pub message: Message<'a>,
-    /// Its bytes on the wire: those of all its frames.
+    /// Total bytes of all its frames on the wire, headers included.
     pub wire_bytes: usize,
-    /// Bytes of the fragments of an unfinished message that stand before it: only a control frame has some.
+    /// Bytes of the earlier fragments of an unfinished message. Not 0 only for a control frame
+    /// between fragments.
     pub fragment_bytes_before: usize,
-    /// Whether no other message is unfinished behind it: false for a control frame between fragments.
+    /// Whether no message is unfinished after this one. False only for a control frame between
+    /// fragments.
     pub is_message_boundary: bool,
 }
 
@@ -72,15 +75,15 @@ enum DataKind {
     Binary,
 }
 
-/// A message whose last fragment has not arrived.
+/// A message that lacks its last fragment.
 #[derive(Debug)]
 struct PartialMessage {
     kind: DataKind,
-    /// Frames so far, the current one included.
+    /// Number of frames so far, including the current one.
     fragments: usize,
 }
 
-/// A whole message or control frame: its kind, and the location of its bytes.
+/// A whole message or control frame: its kind, and the range of its bytes.
 enum CompleteMessage {
     Control(Opcode, Range<usize>),
     OneFrame(DataKind, Range<usize>),
@@ -92,31 +95,31 @@ enum CompleteMessage {
 pub struct MessageReader {
     from: Side,
     limits: Limits,
-    /// Bytes as they came, from `start` to `end`, and room for more behind them; payload of `frame` is unmasked in place as far as
-    /// `checked`.
+    /// Received bytes from `start` to `end`, then free space. The payload of `frame` is unmasked in
+    /// place up to `checked`.
     input: Vec<u8>,
-    /// The index in `input` of the first unconsumed byte.
+    /// Index in `input` of the first unconsumed byte.
     start: usize,
-    /// The index in `input` of the free space.
+    /// Index in `input` of the free space.
     end: usize,
-    /// Bytes of the frames of the message or control frame that comes in.
+    /// Bytes consumed by the frames of the current message or control frame, headers included.
     used: usize,
-    /// Bytes of the fragments of `open` that are complete, headers included.
+    /// Bytes of the complete fragments of `open`, headers included.
     ahead: usize,
-    /// The header of the frame whose payload is coming in; the payload begins at `start`.
+    /// Header of the frame with an incomplete payload. The payload begins at `start`.
     frame: Option<Header>,
-    /// Payload bytes of `frame` that are unmasked and checked.
+    /// Number of payload bytes of `frame` that are unmasked and checked.
     checked: usize,
-    /// The message that `frame` belongs to, or that waits for its next fragment.
+    /// The unfinished message: `frame` belongs to it, or it waits for its next fragment.
     open: Option<PartialMessage>,
-    /// Payload of the fragments of `open` that are complete.
+    /// Payload of the complete fragments of `open`.
     fragments: Vec<u8>,
-    /// UTF-8 of `open`, across its fragments.
+    /// UTF-8 state of `open`, across its fragments.
     text: Utf8Validator,
 }
 
 impl MessageReader {
-    /// A reader of the bytes that `from` sends.
+    /// Creates a reader of the bytes that `from` sends.
     pub fn new(from: Side, limits: Limits) -> MessageReader {
         MessageReader {
             from,
@@ -134,19 +137,19 @@ impl MessageReader {
         }
     }
 
-    /// Takes bytes from the peer. Messages returned before are discarded; only an unfinished frame
-    /// is kept.
+    /// Appends received bytes. Messages returned before are discarded; only an unfinished frame is
+    /// stored.
     pub fn receive(&mut self, bytes: &[u8]) {
         self.grow_buffer(bytes.len()).copy_from_slice(bytes);
         self.commit(bytes.len());
     }
 
-    /// Returns a buffer of at least this many bytes, into which the driver can read the peer's
-    /// bytes directly, without a copy. Messages returned before are discarded.
+    /// Returns a buffer of at least `bytes` bytes, into which the driver can read without a copy.
+    /// Messages returned before are discarded.
     ///
-    /// The buffer is longer if an unfinished frame needs more: it reaches to the end of that frame
-    /// and the next header. A read then holds either many short frames or one long frame, and
-    /// almost no bytes have to be moved.
+    /// The buffer is longer if an unfinished frame needs more space: it then extends to the end of
+    /// that frame and the next header, up to [`Limits::read_ahead_bytes`]. A read then returns
+    /// either many short frames or one long frame, and almost no bytes have to be moved.
     pub fn recv_buffer(&mut self, bytes: usize) -> &mut [u8] {
         let ahead = self.frame.map_or(0, |header| header.length as usize - self.checked + MAX_HEADER_BYTES);
         self.grow_buffer(bytes.max(ahead.min(self.limits.read_ahead_bytes)))
@@ -165,18 +168,18 @@ impl MessageReader {
         &mut self.input[self.end..self.end + bytes]
     }
 
-    /// Takes the first `bytes` of the buffer that [`MessageReader::recv_buffer`] last returned: the peer has sent
-    /// them.
+    /// Accepts the first `bytes` bytes of the buffer that [`MessageReader::recv_buffer`] last
+    /// returned as received.
     pub fn commit(&mut self, bytes: usize) {
         self.end = self.input.len().min(self.end + bytes);
     }
 
-    /// Whether all bytes so far are consumed and the next byte may begin a message.
+    /// Whether all received bytes are consumed and the next byte may begin a message.
     pub fn is_between_messages(&self) -> bool {
         self.frame.is_none() && self.open.is_none() && self.start == self.end
     }
 
-    /// The next whole message or control frame, or `None` until more bytes arrive.
+    /// Returns the next whole message or control frame, or `None` until more bytes arrive.
     ///
     /// # Errors
     /// The rule that the peer broke. The reader must not be used afterwards.
@@ -184,7 +187,8 @@ impl MessageReader {
         Ok(self.next_received()?.map(|read| read.message))
     }
 
-    /// As [`MessageReader::next_message`], with the message's place among the bytes of the connection.
+    /// Like [`MessageReader::next_message`], with the message's position among the bytes of the
+    /// connection.
     ///
     /// # Errors
     /// As [`MessageReader::next_message`].
@@ -212,7 +216,7 @@ impl MessageReader {
         }
     }
 
-    /// The frame whose payload is coming in: the one begun before, or else the next.
+    /// Returns the header of the frame with an incomplete payload, or decodes the next header.
     fn begin_frame(&mut self) -> Result<Option<Header>, Violation> {
         if self.frame.is_none() {
             let Some((header, size)) = Header::decode(&self.input[self.start..self.end], self.from)? else {
@@ -228,8 +232,8 @@ impl MessageReader {
         Ok(self.frame)
     }
 
-    /// Checks a data frame against the one before it and against the limits: before its payload, of which nothing is
-    /// believed.
+    /// Checks a data frame against the unfinished message and the limits, before its payload is
+    /// received.
     fn check_data_frame(&mut self, header: Header) -> Result<(), Violation> {
         let open = match (header.opcode, &mut self.open) {
             (Opcode::Continuation, None) => return Err(Violation::ContinuationWithoutStart),
@@ -252,17 +256,17 @@ impl MessageReader {
         Ok(())
     }
 
-    /// Unmasks and checks the received part of the payload, and returns its range once it is
-    /// complete.
+    /// Unmasks and checks the received part of the payload. Returns the range of the payload once
+    /// it is complete.
     fn receive_payload(&mut self, header: Header) -> Result<Option<Range<usize>>, Violation> {
-        // Bounded by the limits or by the control frame's seven bits, so it fits.
+        // Fits: the limits or the 7 bits of a control frame bound it.
         let length = header.length as usize;
         let come = length.min(self.end - self.start);
         let piece = &mut self.input[self.start + self.checked..self.start + come];
         if let Some(key) = header.mask {
             frame::mask(piece, key, self.checked);
         }
-        // A whole text in one piece is checked where it is handed out.
+        // A text in one piece is checked in `borrow_message`.
         let whole = header.fin && header.opcode == Opcode::Text && piece.len() == length;
         let is_text = matches!(self.open, Some(PartialMessage { kind: DataKind::Text, .. }));
         if is_text && !whole && !header.opcode.is_control() {
@@ -280,7 +284,7 @@ impl MessageReader {
         Ok(Some(payload))
     }
 
-    /// The message or control frame that a complete frame completes, if any.
+    /// Returns the message or control frame that a complete frame finishes, if any.
     fn end_frame(
         &mut self,
         header: Header,
@@ -309,7 +313,8 @@ impl MessageReader {
             CompleteMessage::OneFrame(kind, payload) => (kind, &self.input[payload]),
             CompleteMessage::Fragments(kind) => (kind, &self.fragments[..]),
         };
-        // The pieces of a text were checked as they came; this also finds a last character that is not complete.
+        // The pieces of a text were checked as they arrived. This check also finds an incomplete
+        // last character.
         match kind {
             DataKind::Binary => Ok(Message::Binary(bytes)),
             DataKind::Text => str::from_utf8(bytes).map(Message::Text).map_err(|_| Violation::TextNotUtf8),

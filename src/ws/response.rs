@@ -1,11 +1,11 @@
-//! The responses of a server: RFC 9112 section 4. Each is whole, and the connection is closed after it,
-//! except after 101, which [`super::handshake`] writes.
+//! HTTP responses of a server: RFC 9112, section 4. The server closes the connection after each of
+//! them. [`super::handshake`] encodes the 101 response.
 
 use std::fmt;
 
 use super::violation::Violation;
 
-/// The version of every response, and of a request that may ask for an upgrade. HTTP/2 has a
+/// The version of every response, and of every request that may be an upgrade. HTTP/2 has a
 /// different upgrade (RFC 8441).
 pub(super) const VERSION: &str = "HTTP/1.1";
 
@@ -14,25 +14,26 @@ pub(super) const VERSION: &str = "HTTP/1.1";
 pub struct Refusal {
     /// The HTTP status.
     pub status: u16,
-    /// The rule that was broken.
+    /// The broken rule.
     pub violation: Violation,
-    /// The value that broke the rule, as a sentence: the length of a key, the header that fills the
-    /// head. Contains no value of a header. Empty if the rule says everything.
+    /// A sentence about the value that broke the rule, such as the length of a key or the name of
+    /// the largest header. Contains no value of a header. Empty if the rule needs no detail.
     pub detail: String,
 }
 
 impl Refusal {
-    /// A refusal with the value that broke the rule.
+    /// Creates a refusal with a detail about the value that broke the rule.
     pub fn with_detail(violation: Violation, detail: String) -> Refusal {
         Refusal { detail, ..violation.into() }
     }
 
-    /// The whole response. It names the violation, its value and the remedy, and for 405 and 426 the
-    /// supported method or version.
+    /// Encodes the whole response. It names the violation, its detail and the remedy; for 405 and
+    /// 426 also the supported method or version.
     pub fn response(&self) -> Vec<u8> {
         let more: &[(&str, &str)] = match self.status {
             405 => &[("Allow", "GET")],
-            // RFC 6455 4.4: the versions that we do speak; RFC 9110 15.5.22: what to upgrade to.
+            // Supported versions: RFC 6455, section 4.4. Target of the upgrade: RFC 9110, section
+            // 15.5.22.
             426 => &[("Upgrade", "websocket"), ("Sec-WebSocket-Version", "13")],
             _ => &[],
         };
@@ -66,31 +67,32 @@ impl fmt::Display for Refusal {
 impl std::error::Error for Refusal {}
 
 impl From<Violation> for Refusal {
-    /// A rule that does not belong to a request is answered 400.
+    /// A rule that has no HTTP status becomes 400.
     fn from(violation: Violation) -> Refusal {
         Refusal { status: violation.status().unwrap_or(400), violation, detail: String::new() }
     }
 }
 
-/// A whole response with its body, after which the connection is closed. `more` holds the names and
-/// values of additional headers.
+/// Encodes a whole response with its body. The caller closes the connection after it. `more`
+/// contains additional headers: names and values.
 pub fn response(status: u16, content_type: &str, more: &[(&str, &str)], body: &[u8]) -> Vec<u8> {
     let mut bytes = response_head(status, content_type, more, body.len());
     bytes.extend_from_slice(body);
     bytes
 }
 
-/// Seconds after which a temporarily refused request may be repeated, unless the caller of
-/// [`response`] says otherwise. By then, an unfinished request of a client in the way is over.
+/// Default delay, in seconds, before a client may retry a temporarily refused request. By then an
+/// unfinished request that occupied a slot has ended. The caller of [`response`] can set another
+/// delay.
 pub const RETRY_AFTER_S: u64 = 5;
 
-/// The header that says after how many seconds to retry (RFC 9110 section 10.2.3).
+/// Name of the header with the delay before a retry (RFC 9110, section 10.2.3).
 const RETRY_AFTER_NAME: &str = "Retry-After";
 
-/// The head of such a response, including its empty line: the whole answer to `HEAD` (RFC 9110
-/// section 9.3.2). Every 503 and 429 has a `Retry-After` header.
+/// Encodes the head of a [`response`], including its empty line. This is the whole response to
+/// `HEAD` (RFC 9110, section 9.3.2). Every 503 and 429 has a `Retry-After` header.
 pub fn response_head(status: u16, content_type: &str, more: &[(&str, &str)], body_bytes: usize) -> Vec<u8> {
-    // An upgrade is hop by hop: a response that names one has to say so in Connection.
+    // An upgrade is hop-by-hop, so a response with an Upgrade header names it in Connection.
     let upgrade = if more.iter().any(|(name, _)| *name == "Upgrade") { "Upgrade, " } else { "" };
     let mut head = format!(
         "{VERSION} {status} {}\r\nConnection: {upgrade}close\r\nContent-Type: {content_type}\r\nContent-Length: {body_bytes}\r\n",

@@ -1,30 +1,30 @@
-//! UTF-8 that arrives in pieces: RFC 6455 section 8.1.
+//! Incremental UTF-8 validation: RFC 6455, section 8.1.
 //!
 //! The input is pieces of text, split anywhere, even inside a character. The first byte that cannot
-//! be part of UTF-8 is reported immediately, not at the end of the message. The checker keeps no
-//! more than the three bytes of an unfinished character.
+//! be part of UTF-8 is reported immediately, not at the end of the message. The validator stores at
+//! most three bytes: an unfinished character.
 
 use std::str;
 
 /// Bytes of the longest UTF-8 character.
 const CHARACTER_BYTES: usize = 4;
 
-/// No continuation could make this UTF-8.
+/// The text is not UTF-8, whatever bytes follow.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct InvalidUtf8;
 
-/// Checks texts piece by piece. After a text that ends with a whole character, the next text may
-/// begin.
+/// Validates texts piece by piece. The next text may begin when the current one ends with a whole
+/// character.
 #[derive(Clone, Debug, Default)]
 pub struct Utf8Validator {
     /// The bytes of an incomplete character.
     pending: [u8; CHARACTER_BYTES],
-    /// How many of them there are: 0 to 3.
+    /// Number of bytes in `pending`: 0 to 3.
     open_length: usize,
 }
 
 impl Utf8Validator {
-    /// Takes the next piece of the text.
+    /// Validates the next piece of the text.
     ///
     /// # Errors
     /// [`InvalidUtf8`] as soon as no continuation can make the text valid.
@@ -42,7 +42,7 @@ impl Utf8Validator {
     }
 }
 
-/// The number of bytes at the end of `bytes` that belong to an incomplete character.
+/// Returns the number of bytes at the end of `bytes` that belong to an incomplete character.
 fn incomplete_tail_length(bytes: &[u8]) -> Result<usize, InvalidUtf8> {
     match str::from_utf8(bytes) {
         Ok(_) => Ok(0),

@@ -1,8 +1,8 @@
-//! Every rule that a peer can break, in one table: name, section, our response, and a description.
+//! Every rule that a peer can break, in one table: name, section, response and description.
 //!
-//! Close frame, HTTP status, log line, metric label and test name all come from this table. A rule
-//! is a row; a row without a test fails `tests/rfc6455/coverage.rs`. Rules of the packets and of
-//! the game are elsewhere: this table covers only HTTP and WebSocket.
+//! The close frame, the HTTP status, the log line, the metric label and the test name all come from
+//! this table. Each rule is a row; a row without a test fails `tests/rfc6455/coverage.rs`. The
+//! table covers only HTTP and WebSocket; rules of packets and of the game are elsewhere.
 
 use std::fmt;
 
@@ -12,12 +12,11 @@ use ViolationResponse::{Close, Drop, Status};
 /// The response to a violation.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum ViolationResponse {
-    /// A close frame with this code: the connection was open.
+    /// A close frame with this code, because the connection was open.
     Close(CloseCode),
-    /// An HTTP response with this status: the request was not accepted.
+    /// An HTTP response with this status, because the request was not accepted.
     Status(u16),
-    /// No response: the server's answer to our own request was invalid, so the client only
-    /// disconnects.
+    /// No response: the client only disconnects, because the server's response was invalid.
     Drop,
 }
 
@@ -30,8 +29,8 @@ struct Rule {
     description: &'static str,
 }
 
-/// Generates [`Violation`], [`Violation::ALL`] and the table of rules from the rows, so that no
-/// rule can be forgotten.
+/// Generates [`Violation`], [`Violation::ALL`] and the table of rules from the rows, so that the
+/// three always agree.
 macro_rules! violations {
     ($($variant:ident $name:ident $rfc:literal $section:literal $answer:expr, $description:literal;)+) => {
         /// A broken rule of RFC 6455, or of the HTTP RFCs on which its handshake depends.
@@ -41,7 +40,7 @@ macro_rules! violations {
         }
 
         impl Violation {
-            /// Every rule, in the order in which a connection meets them.
+            /// Every rule, in the order in which a connection checks them.
             pub const ALL: &[Violation] = &[$(Violation::$variant),+];
         }
 
@@ -83,7 +82,7 @@ violations! {
     ContentLengthMalformed content_length_malformed 9110 "8.6" Status(400), "The Content-Length is not a number.";
     BodyAnnounced body_announced 9112 "6.3" Status(400), "The request announces a body.";
 
-    // The upgrade: what the server asks of the request.
+    // The upgrade: rules for the request.
     UpgradeInHttp10 upgrade_in_http_1_0 9110 "7.8" Status(426), "The request asks for an upgrade in HTTP/1.0, which has none.";
     MethodNotGet method_not_get 6455 "4.2.1" Status(405), "The method is not GET.";
     UpgradeMissing upgrade_missing 6455 "4.2.1" Status(426), "The Upgrade header does not name websocket.";
@@ -95,7 +94,7 @@ violations! {
     TooManySubprotocols too_many_subprotocols 6455 "10.4" Status(400), "The request offers too many subprotocols.";
     OriginForbidden origin_forbidden 6455 "10.2" Status(403), "Pages from this Origin may not connect.";
 
-    // The upgrade: what the client asks of the answer.
+    // The upgrade: rules for the response.
     StatusLine status_line 9112 "4" Drop, "The response does not begin with an HTTP/1.1 status line.";
     StatusNot101 status_not_101 6455 "4.1" Drop, "The status of the response is not 101.";
     AnswerUpgradeMissing answer_upgrade_missing 6455 "4.1" Drop, "The response's Upgrade header is not websocket.";
@@ -134,7 +133,8 @@ impl Violation {
         &RULES[self as usize]
     }
 
-    /// The rule's name in `snake_case`: the reason of the close frame, the metric label, the name of its test.
+    /// The rule's name in `snake_case`: the reason of the close frame, the metric label and the
+    /// name of its test.
     pub fn name(self) -> &'static str {
         self.rule().name
     }
@@ -149,12 +149,12 @@ impl Violation {
         self.rule().section
     }
 
-    /// The RFC and the section in prose: `RFC 6455 section 5.5.1`.
+    /// The RFC and the section in prose, such as `RFC 6455 section 5.5.1`.
     pub fn citation(self) -> String {
         format!("RFC {} section {}", self.rfc(), self.section())
     }
 
-    /// The response of this end.
+    /// The response of this end to the violation.
     pub fn response(self) -> ViolationResponse {
         self.rule().answer
     }

@@ -1,4 +1,4 @@
-//! A world with one scalar changed, to see that the difference is found.
+//! Changes one scalar of a world, to test that the difference is detected.
 
 use super::diff::FieldDiff;
 use super::node::{Node, Scalar, Value, to_text};
@@ -6,20 +6,19 @@ use super::{Section, StateTree};
 use crate::fields::{ByteSink, Sink};
 use crate::{Checksum, Rng, Sim};
 
-/// Bytes of the checksum at the end of a snapshot.
+/// Length of the checksum at the end of a snapshot, in bytes.
 const CHECKSUM_BYTES: usize = 8;
-/// Fields of the state by which two worlds are the same one at the same time: without them there is
-/// nothing to compare.
+/// Fields that are never changed: worlds with other parameters or another tick are not compared.
 const NEVER_CHANGED: [&str; 2] = ["identity", "tick"];
-/// Other values of a scalar that are tried.
+/// Maximum number of values tried for each scalar.
 const MAX_ATTEMPTS: u32 = 4;
 
-/// A world in which exactly one scalar is another than in this one, and what was changed: `ours` is the
-/// value here, `theirs` that of the world returned. [`Sim::restore`] has accepted that world, so it is
-/// one that could be. What says which entity it is, or how many values follow, stays; so do the identity
-/// and the tick.
+/// Returns a copy of the world in which exactly one scalar differs, and the difference: `ours` is
+/// the original value, `theirs` the value in the copy. The copy is a possible world, because
+/// [`Sim::restore`] has accepted it. Ids of entities, numbers of items, the parameters and the tick
+/// are never changed.
 ///
-/// `None`: every change of every scalar was refused, as in a world without any.
+/// Returns `None` if every change of every scalar was rejected, or if there are no scalars.
 pub fn corrupt_one_scalar<S: Sim>(sim: &S, random: &mut Rng) -> Option<(S, FieldDiff)> {
     let state = StateTree::of(sim);
     let snapshot = sim.snapshot();
@@ -41,7 +40,7 @@ pub fn corrupt_one_scalar<S: Sim>(sim: &S, random: &mut Rng) -> Option<(S, Field
             let checksum = altered.checksum.get();
             altered.out.put(checksum, CHECKSUM_BYTES);
             let Ok(world) = S::restore(&altered.out.0) else { continue };
-            // A world that puts something right while it is restored is no such world.
+            // A world that corrects the value while it is restored does not count.
             if world.snapshot() == altered.out.0 && altered.out.0 != snapshot {
                 let words = |changed: Option<&Value>| {
                     let own = |(which, scalar): (usize, &'_ Scalar)| match changed {
@@ -60,18 +59,18 @@ pub fn corrupt_one_scalar<S: Sim>(sim: &S, random: &mut Rng) -> Option<(S, Field
     None
 }
 
-/// A scalar that can be changed.
+/// The location of a scalar that can be changed.
 #[derive(Clone, Copy)]
 struct ScalarLocation<'a> {
     part: &'a Section,
-    /// The item, if it is in a list.
+    /// Index of the item, if the section is a list.
     item: Option<usize>,
     node: &'a Node,
-    /// Which of the node's scalars.
+    /// Index of the scalar in the node.
     which: usize,
 }
 
-/// The places in a part of the state.
+/// Collects the changeable scalars of a section.
 fn collect_locations<'a>(part: &'a Section, places: &mut Vec<ScalarLocation<'a>>) {
     if NEVER_CHANGED.contains(&part.path.split('.').next().unwrap_or_default()) {
         return;
@@ -106,7 +105,7 @@ fn list_node<'a>(
 }
 
 impl ScalarLocation<'_> {
-    /// Its entity and field.
+    /// The entity and the path of the scalar.
     fn named(&self) -> (String, String) {
         let item = self.item.and_then(|at| self.part.items.get(at).map(|item| (at, item)));
         let (entity, root) = match item {
@@ -122,7 +121,8 @@ impl ScalarLocation<'_> {
         (entity, field)
     }
 
-    /// Another value: where its bytes are, how many, the scalar, and the value.
+    /// Selects another value. Returns its offset and size in bytes, its encoded form, and the
+    /// value.
     fn change(&self, random: &mut Rng) -> (usize, usize, u64, Value) {
         let Scalar { value, at, bytes } = &self.node.scalars[self.which];
         let (at, bytes) = (*at, *bytes);
@@ -149,7 +149,7 @@ impl ScalarLocation<'_> {
     }
 }
 
-/// Another number of so many bytes: with another bit, or near it.
+/// Returns another number of `bytes` bytes: one more, one less, or with one bit inverted.
 fn other_value(number: u64, bytes: usize, random: &mut Rng) -> u64 {
     let changed = match random.below(4) {
         0 => number.wrapping_add(1),
@@ -159,7 +159,7 @@ fn other_value(number: u64, bytes: usize, random: &mut Rng) -> u64 {
     changed & u64::MAX >> (64 - 8 * bytes)
 }
 
-/// Writes a state with another scalar at one place.
+/// Encodes a state with another scalar at one offset.
 #[derive(Default)]
 struct PatchingWriter {
     at: usize,

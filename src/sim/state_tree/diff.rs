@@ -1,4 +1,4 @@
-//! Where two states differ.
+//! Differences between two states.
 
 use std::collections::BTreeMap;
 use std::fmt;
@@ -6,25 +6,26 @@ use std::fmt;
 use super::node::{Node, Value, join_path, to_text};
 use super::{Item, Section, StateTree};
 
-/// Where two states differ: a place, and what is there in each of them, in words.
+/// A difference between two states: a location, and the formatted value in each state.
 ///
-/// A number is in decimal, with its sign if its type has one; a text is in quotes; a variant of an enum is its
-/// name; an optional value that is missing is `none`; a list is its number of items. Where two values differ
-/// in form, such as two variants or two lists of different lengths, what is below them is not compared.
+/// A number is decimal, with a sign if its type is signed; a text is in quotes; a variant of an
+/// enum is its name; a missing optional value is `none`; a list is its number of items. If two
+/// values differ in shape, such as two variants or two lists of different lengths, the values in
+/// them are not compared.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct FieldDiff {
-    /// The entity: see the [module](super).
+    /// The entity, as described in the [module](super).
     pub entity: String,
-    /// The path below it; empty if the entity is the value, or if it is only in one of the states.
+    /// The path in the entity. Empty if the entity is itself a value, or is missing in one state.
     pub field: String,
-    /// What is there in the first state. `None`: the entity is not in it.
+    /// The value in the first state; `None` if the entity is missing there.
     pub ours: Option<String>,
-    /// What is there in the second state. `None`: the entity is not in it.
+    /// The value in the second state; `None` if the entity is missing there.
     pub theirs: Option<String>,
 }
 
 impl FieldDiff {
-    /// The place: `players[17] body.x`.
+    /// The location: `players[17] body.x`.
     pub fn path(&self) -> String {
         if self.field.is_empty() { self.entity.clone() } else { format!("{} {}", self.entity, self.field) }
     }
@@ -41,12 +42,12 @@ impl fmt::Display for FieldDiff {
     }
 }
 
-/// What is said of an entity that is only in one of the states.
+/// The value of an entity that is missing in the other state.
 const PRESENT: &str = "there";
 
 impl StateTree {
-    /// Where this state, ours, differs from another, theirs: so many places at most, in the order of the
-    /// state. Entities that only the other one has are at the end of their list.
+    /// Compares this state (ours) with `other` (theirs). Returns at most `most` differences, in the
+    /// order of the state. Entities that only `other` has are at the end of their list.
     pub fn differences(&self, other: &StateTree, most: usize) -> Vec<FieldDiff> {
         let mut found = DiffCollector { list: Vec::new(), max: most };
         let (ours, theirs) = (by_path(&self.parts), by_path(&other.parts));
@@ -63,8 +64,9 @@ impl StateTree {
     }
 }
 
-/// The parts by their paths. Of several with the same path, which only types write that have their own way
-/// to, the first has the number 0.
+/// Returns the sections with their keys: path, whether the section has no items, and a number from
+/// 1. The number distinguishes sections with the same path, which only a hand-written
+/// [`Field`](crate::fields::Field) can produce.
 fn by_path(parts: &[Section]) -> Vec<((&str, bool, usize), &Section)> {
     let mut seen = BTreeMap::<(&str, bool), usize>::new();
     let keyed = parts.iter().map(|part| {
@@ -116,7 +118,7 @@ impl DiffCollector {
         }
     }
 
-    /// Items with the same id, wherever they stand.
+    /// Compares items with the same id, at any index.
     fn by_id(&mut self, ours: &Section, theirs: &Section) {
         let mut waiting = BTreeMap::<Option<u64>, Vec<(usize, &Item)>>::new();
         for (at, item) in theirs.items.iter().enumerate().rev() {
@@ -157,7 +159,7 @@ impl DiffCollector {
     }
 }
 
-/// Whether a path is at or below a place whose entity is a field of the state.
+/// Whether a path is at or below the location of a difference.
 fn is_prefix_of(place: &str, path: &str) -> bool {
     let place = place.replace(' ', ".");
     path.strip_prefix(&place).is_some_and(|rest| rest.is_empty() || rest.starts_with('.'))

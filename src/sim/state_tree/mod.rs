@@ -1,24 +1,24 @@
-//! Every scalar of a state with its place, and where two states differ.
+//! All scalars of a state as a tree, and the differences between two states.
 //!
-//! A **place** is an entity and a field of it. The entity is the item of the outermost list in which the
-//! scalar stands, or outside of lists, the field of the state; the field is the path below it.
+//! A scalar has a **location**: an entity, and a path in it. The entity is the item of the
+//! outermost list that contains the scalar or, outside of lists, the field of the state.
 //!
 //! ```text
-//! players[17] body.x       the item whose id is 17, of the list `players`
-//! walls[at 3] x            the item at place 3, counted from 0, of a list whose items have no id
-//! players[17] kit.items[2] an item, at place 2, of a list within an entity
-//! identity seed            a field outside of lists, and the path below it
+//! players[17] body.x       in the list `players`, the item with the id 17
+//! walls[at 3] x            in a list of items without ids, the item with the index 3
+//! players[17] kit.items[2] in a list within an entity, the item with the index 2
+//! identity seed            a path in a field of the state
 //! cells [40]               an item of a list of plain numbers or texts, which is one field
 //! tick                     a field of the state that is a number
 //! ```
 //!
-//! An item has an id if a field of it is a plain number and is called `id`, `player` or `number`; the
-//! first of these names counts. Such items are found by their id, wherever they stand in the list, and of several with
-//! the same id, the first by the first. Other items are found by their place in the list.
+//! An item has an id if it has a field `id`, `player` or `number` that is a plain number; the first
+//! of these names has precedence. Such items are matched by id, at any index. If several have the
+//! same id, they are matched in order. Other items are matched by index.
 //!
 //! ```
 //! use tickwire_sim::fields;
-//! use tickwire_sim::state_tree::State;
+//! use tickwire_sim::state_tree::StateTree;
 //!
 //! struct Ball { id: u8, x: i32 }
 //! fields!(Ball: id: u8, x: i32);
@@ -26,9 +26,10 @@
 //! fields!(Table: balls: Vec<Ball>);
 //!
 //! let table = |x| Table { balls: vec![Ball { id: 7, x: 1 }, Ball { id: 9, x }] };
-//! let (ours, theirs) = (State::from_field(&table(-5)), State::from_field(&table(6)));
-//! let found: Vec<String> = ours.differences(&theirs, 10).iter().map(ToString::to_string).collect();
-//! assert_eq!(found, ["balls[9] x: -5, not 6"]);
+//! let (ours, theirs) = (StateTree::from_field(&table(-5)), StateTree::from_field(&table(6)));
+//! let found = ours.differences(&theirs, 10);
+//! assert_eq!(found[0].to_string(), "balls[9] x: -5, not 6");
+//! assert_eq!(found.len(), 1);
 //! ```
 
 mod corrupt;
@@ -46,23 +47,23 @@ use crate::fields::Field;
 use node::Node;
 use record::TreeBuilder;
 
-/// Every scalar of a state with its place. It takes many times the memory of the state, so it is made
-/// only where something differs.
+/// All scalars of a state as a tree. It needs many times the memory of the state, so it is built
+/// only after a difference was detected.
 #[derive(Clone, Debug)]
 pub struct StateTree {
     /// The fields of the state, and the lists in them, in the order of the state.
     parts: Vec<Section>,
-    /// Bytes of all scalars.
+    /// Total bytes of all scalars.
     bytes: usize,
 }
 
-/// A field of the state without the lists in it, or one of these.
+/// A field of the state without the lists in it, or one of these lists.
 #[derive(Clone, Debug, Default)]
 struct Section {
     /// The path from the state.
     path: String,
     node: Node,
-    /// The items, if it is a list.
+    /// The items, if the section is a list.
     items: Vec<Item>,
 }
 
@@ -74,14 +75,14 @@ struct Item {
 }
 
 impl StateTree {
-    /// The state of a world.
+    /// Builds the tree of a world's state.
     pub fn of(sim: &impl Sim) -> StateTree {
         let mut recorder = TreeBuilder::default();
         sim.write(&mut recorder);
         StateTree::recorded(recorder)
     }
 
-    /// A value as if it were a state.
+    /// Builds the tree of a value, as if it were a state.
     pub fn from_field(value: &impl Field) -> StateTree {
         let mut recorder = TreeBuilder::default();
         value.write(&mut recorder);
@@ -92,7 +93,7 @@ impl StateTree {
         let (mut root, bytes) = recorder.finish();
         let mut parts = Vec::new();
         let fields = std::mem::take(&mut root.fields);
-        // What stands outside of all fields.
+        // Values outside of all fields.
         split_entity_lists("", root, &mut parts);
         for (name, node) in fields {
             split_entity_lists(name, node, &mut parts);
@@ -100,23 +101,24 @@ impl StateTree {
         StateTree { parts, bytes }
     }
 
-    /// A hash of each entity, in the order of the state. Entities that are equal have equal hashes, in
-    /// every build; of those that differ in one scalar, the hashes certainly differ.
+    /// Computes a hash of each entity, in the order of the state. Equal entities have equal hashes,
+    /// in every build. If two entities differ in exactly one scalar, their hashes certainly differ.
     pub fn hashes(&self) -> Vec<(String, u64)> {
         self.entities().map(|(entity, node)| (entity, node.hash())).collect()
     }
 
-    /// The fields of an entity and their values, as in a [`FieldDiff`]; none if there is no such entity.
+    /// The fields of an entity and their values, in the format of a [`FieldDiff`]; empty if there
+    /// is no such entity.
     pub fn fields(&self, entity: &str) -> Vec<(String, String)> {
         self.entities().find(|(name, _)| name == entity).map(|(_, node)| values(node)).unwrap_or_default()
     }
 
-    /// Each entity, with its fields and their values.
+    /// All entities, with their fields and values.
     pub fn entities_with_fields(&self) -> Vec<(String, Vec<(String, String)>)> {
         self.entities().map(|(entity, node)| (entity, values(node))).collect()
     }
 
-    /// Each entity by its name.
+    /// All entities, with their names.
     fn entities(&self) -> impl Iterator<Item = (String, &Node)> {
         self.parts.iter().flat_map(|part| {
             let items = part.items.iter().enumerate();
@@ -128,18 +130,18 @@ impl StateTree {
 }
 
 impl Section {
-    /// What stands outside of lists, as an entity.
+    /// The name of the section's values outside of lists, as an entity.
     fn entity(&self) -> String {
         if self.path.is_empty() { "state".to_owned() } else { self.path.clone() }
     }
 
-    /// The name of an item, which is at this place.
+    /// The name of an item with this index.
     fn name(&self, at: usize, id: Option<u64>) -> String {
         let list = self.entity();
         id.map_or_else(|| format!("{list}[at {at}]"), |id| format!("{list}[{id}]"))
     }
 
-    /// Whether it is a list whose items are found by their ids, or that has none.
+    /// Whether all items have ids, so that they are matched by id. Also true for an empty section.
     fn has_ids(&self) -> bool {
         self.items.iter().all(|item| item.id.is_some())
     }
@@ -155,7 +157,7 @@ fn values(node: &Node) -> Vec<(String, String)> {
     values
 }
 
-/// Takes the outermost lists of entities out of a field: each is a part of its own.
+/// Moves the outermost lists of entities out of a field. Each becomes its own section.
 fn split_entity_lists(path: &str, mut node: Node, parts: &mut Vec<Section>) {
     let mut lists = Vec::new();
     node.extract_entity_lists(path, &mut lists);

@@ -1,18 +1,18 @@
-//! What is within a field or an item.
+//! Nodes of the tree: the content of a field or an item.
 
 use crate::Checksum;
 use crate::fields::Sink as _;
 
-/// The names of fields that are the id of an item, in the order in which they count.
+/// Names of id fields, in order of precedence.
 const ID_FIELD_NAMES: [&str; 3] = ["id", "player", "number"];
 
-/// A scalar, or several that are one value.
+/// A scalar, or several that form one value.
 #[derive(Clone, Debug, PartialEq)]
 pub(super) enum Value {
     Number(u64),
     Signed(i64),
     Text(Box<str>),
-    /// Whether an optional value is there.
+    /// Whether an optional value is present.
     Option(bool),
     /// The variant of an enum.
     Variant(u64, &'static str),
@@ -20,20 +20,20 @@ pub(super) enum Value {
     Length(usize),
 }
 
-/// A value, and where its scalars are among all those of the state.
+/// A value, and the offset of its scalars in the encoded state.
 #[derive(Clone, Debug)]
 pub(super) struct Scalar {
     pub value: Value,
-    /// Bytes before it.
+    /// Offset in bytes.
     pub at: usize,
-    /// Its own bytes.
+    /// Size in bytes.
     pub bytes: usize,
 }
 
-/// What is within a field or an item.
+/// The content of a field or an item.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Node {
-    /// Its own scalars: one, or more if it is an optional value or a list.
+    /// The scalars directly in the node: one, or more for an optional value or a list.
     pub scalars: Vec<Scalar>,
     pub fields: Vec<(&'static str, Node)>,
     pub items: Vec<Node>,
@@ -44,18 +44,18 @@ impl Node {
         self.scalars.is_empty() && self.fields.is_empty() && self.items.is_empty()
     }
 
-    /// The id of an item, if it has one.
+    /// The id of an item; `None` if it has none.
     pub fn id(&self) -> Option<u64> {
         self.id_node()?.number()
     }
 
-    /// The field that is its id.
+    /// The field with the item's id.
     pub fn id_node(&self) -> Option<&Node> {
         let field = |id: &str| self.fields.iter().find(|(name, _)| *name == id).map(|(_, node)| node);
         ID_FIELD_NAMES.into_iter().filter_map(field).find(|node| node.number().is_some())
     }
 
-    /// Its value, if it is one number.
+    /// The value, if the node is one number.
     fn number(&self) -> Option<u64> {
         match &self.scalars[..] {
             [Scalar { value: Value::Number(number), .. }] => Some(*number),
@@ -63,7 +63,7 @@ impl Node {
         }
     }
 
-    /// Moves the lists of entities below it out of it, with the path of each.
+    /// Moves the lists of entities out of the node and its fields. Each is appended with its path.
     pub fn extract_entity_lists(&mut self, path: &str, lists: &mut Vec<(String, Vec<Node>)>) {
         if self.items.iter().any(|item| !item.is_plain()) {
             self.scalars.retain(|scalar| !matches!(scalar.value, Value::Length(_)));
@@ -74,12 +74,12 @@ impl Node {
         }
     }
 
-    /// Whether it is a number, a text or an optional one of these.
+    /// Whether the node is a number, a text, or an optional one.
     fn is_plain(&self) -> bool {
         self.fields.is_empty() && self.items.is_empty()
     }
 
-    /// Visits it and all below it, each with its path.
+    /// Visits the node and all nodes in it, each with its path.
     pub fn visit<'a>(&'a self, path: &str, visit: &mut impl FnMut(&str, &'a Node)) {
         visit(path, self);
         for (name, node) in &self.fields {
@@ -90,7 +90,7 @@ impl Node {
         }
     }
 
-    /// A hash of all below it.
+    /// Computes a hash of all scalars in the node.
     pub fn hash(&self) -> u64 {
         let mut hash = Checksum::new();
         self.visit("", &mut |_, node| {
@@ -107,12 +107,12 @@ impl Node {
         hash.get()
     }
 
-    /// Its own value in words.
+    /// Formats the value of the node.
     pub fn words(&self) -> String {
         to_text(self.scalars.iter().map(|scalar| &scalar.value))
     }
 
-    /// What it is, in words, when it has not the form of another.
+    /// Describes the node when its shape differs from the compared one.
     pub fn describe_shape(&self) -> String {
         match (self.words(), self.fields.first()) {
             (words, None) if words.is_empty() => Value::Length(self.items.len()).words(),
@@ -121,7 +121,7 @@ impl Node {
         }
     }
 
-    /// Whether the same places are below it as below another.
+    /// Whether the node has the same fields and items as `other`.
     pub fn has_shape_of(&self, other: &Node) -> bool {
         let same = |(ours, theirs): (&Value, &Value)| match (ours, theirs) {
             (Value::Number(_), Value::Number(_))
@@ -137,13 +137,14 @@ impl Node {
             && (0..self.fields.len()).all(|at| name(self, at) == name(other, at))
     }
 
-    /// Its own values. An empty list has none, because nobody knows whether it would be one of entities.
+    /// The values directly in the node. An empty list yields nothing, because its element type is
+    /// unknown.
     pub fn values(&self) -> impl Iterator<Item = &Value> {
         self.scalars.iter().map(|scalar| &scalar.value).filter(|value| **value != Value::Length(0))
     }
 }
 
-/// The path of a field below another.
+/// Joins the path of a node and the name of a field in it.
 pub(super) fn join_path(path: &str, name: &str) -> String {
     if path.is_empty() { name.to_owned() } else { format!("{path}.{name}") }
 }
@@ -163,7 +164,7 @@ impl Value {
     }
 }
 
-/// The values of one field in words. An optional value that is there says so itself.
+/// Formats the values of one field. `some` is omitted before the value of an optional field.
 pub(super) fn to_text<'a>(values: impl Iterator<Item = &'a Value>) -> String {
     let (mut words, mut values) = (Vec::new(), values.peekable());
     while let Some(value) = values.next() {

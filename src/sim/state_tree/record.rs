@@ -1,22 +1,22 @@
-//! The sink that keeps every scalar with its name.
+//! The sink that builds the tree.
 
 use super::node::{Node, Scalar, Value};
 use crate::fields::Sink;
 
-/// Keeps every scalar of a state.
+/// Records every scalar of a state with its name.
 #[derive(Debug, Default)]
 pub(super) struct TreeBuilder {
     root: Node,
-    /// The fields and items that have begun, with the names of fields.
+    /// The unfinished fields and items. Fields have a name.
     open: Vec<(Option<&'static str>, Node)>,
-    /// Bytes of all scalars so far.
+    /// Total bytes of the scalars so far.
     bytes: usize,
 }
 
 impl TreeBuilder {
-    /// All of them, and their bytes.
+    /// The root of the tree, and the total bytes of its scalars.
     pub fn finish(mut self) -> (Node, usize) {
-        // A field that was left open ends with the state.
+        // An unfinished field ends with the state.
         while !self.open.is_empty() {
             self.close();
         }

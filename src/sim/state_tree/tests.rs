@@ -1,4 +1,4 @@
-//! States whose differences are named.
+//! Tests of the differences between states.
 
 use std::sync::Arc;
 
@@ -58,7 +58,7 @@ enum Phase {
 }
 fields!(enum Phase: Before {}, Play { walls: Vec<Spot> });
 
-/// Written by hand, without names.
+/// A field with a hand-written implementation, without names.
 #[derive(Clone, Debug)]
 struct Odd(u8, Vec<u8>);
 
@@ -94,7 +94,7 @@ fn all() -> All {
     }
 }
 
-/// What is found after a change, in words.
+/// Returns the formatted differences after a change.
 fn found(change: impl Fn(&mut All)) -> Vec<String> {
     let mut other = all();
     change(&mut other);

@@ -1,4 +1,4 @@
-//! The figures of a line, and their text: `delay=150ms,jitter=30ms,loss=2%`.
+//! The parameters of a simulated network, and their text: `delay=150ms,jitter=30ms,loss=2%`.
 
 use std::fmt;
 use std::time::Duration;
@@ -6,23 +6,24 @@ use std::time::Duration;
 use super::units::{format_loss, format_rate, format_time, parse_loss, parse_rate, parse_time};
 use crate::limits;
 
-/// What a line does. The default does nothing.
+/// The parameters of a simulated network. The default is an ideal one: no delay, no loss, no rate
+/// limit.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct Conditions {
-    /// Time that a segment takes in each direction, on average.
+    /// Mean delay of a segment in each direction.
     pub delay: Duration,
-    /// The delay of each segment differs from the average by at most this much; all values are
-    /// equally likely.
+    /// Maximum difference between the delay of a segment and the mean. The difference is
+    /// distributed uniformly.
     pub jitter: Duration,
-    /// Lost segments, in parts per million.
+    /// Probability of losing a segment, in parts per million.
     pub loss_ppm: u32,
-    /// Bytes a second from the client to the server; none for any number.
+    /// Rate in bytes per second from the client to the server; `None` means unlimited.
     pub up: Option<u64>,
-    /// Bytes a second from the server to the client; none for any number.
+    /// Rate in bytes per second from the server to the client; `None` means unlimited.
     pub down: Option<u64>,
 }
 
-/// A direction of a line.
+/// A direction of a connection.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Direction {
     /// From the client to the server.
@@ -32,12 +33,12 @@ pub enum Direction {
 }
 
 impl Conditions {
-    /// Whether bytes arrive at once.
+    /// Whether bytes arrive without delay.
     pub fn is_ideal(&self) -> bool {
         *self == Conditions::default()
     }
 
-    /// The rate of a direction, in bytes a second.
+    /// The rate of a direction in bytes per second; `None` means unlimited.
     pub fn rate(&self, direction: Direction) -> Option<u64> {
         match direction {
             Direction::Up => self.up,
@@ -45,18 +46,19 @@ impl Conditions {
         }
     }
 
-    /// Time after which a lost segment is sent again: RFC 6298, section 2, with the round trip's mean and
-    /// its mean deviation, `max(200 ms, round trip + 4 × variation)`.
+    /// Time before a lost segment is resent: `max(200 ms, round trip + 4 × variation)`. As in RFC
+    /// 6298, section 2, with the mean of the round trip and its mean deviation.
     pub fn retransmission_timeout(&self) -> Duration {
-        // The sum of two delays, each even between -jitter and +jitter, deviates by 2/3 of the jitter on average.
+        // The sum of two delays, each uniform between -jitter and +jitter, has a mean deviation of
+        // 2/3 jitter.
         let variation = self.jitter * 2 / 3;
         (self.delay * 2 + variation * 4).max(limits::NETEM_MIN_RTO)
     }
 
-    /// Checks the figures against each other and against the limits.
+    /// Checks the parameters against each other and against the limits.
     ///
     /// # Errors
-    /// The first figure that is out of its bounds, with the bounds.
+    /// The first parameter that is out of bounds, with its bounds.
     pub fn check(&self) -> Result<(), String> {
         let shown = |time: Duration| format_time(time);
         if self.delay > limits::NETEM_MAX_DELAY {
@@ -80,10 +82,10 @@ impl Conditions {
         Ok(())
     }
 
-    /// Sets the figure of this name.
+    /// Sets the parameter of this name.
     ///
     /// # Errors
-    /// There is no such figure, or the text is none of its values.
+    /// The name is unknown, or the value is invalid.
     pub fn set(&mut self, name: &str, value: &str) -> Result<(), String> {
         let named = |error: String| format!("{name}={value}: {error}");
         match name {
@@ -99,7 +101,7 @@ impl Conditions {
     }
 }
 
-/// What the text of conditions consists of.
+/// The expected syntax, for error messages.
 pub const SYNTAX_HINT: &str = "expected delay, jitter, loss, rate, rate-up or rate-down, such as delay=150ms";
 
 impl fmt::Display for Conditions {

@@ -1,14 +1,14 @@
-//! Many delays in little memory, for their percentiles: each is kept with an error of at most 3 %.
+//! A histogram of delays in little memory, for percentiles with an error of at most 3 %.
 
 use std::time::Duration;
 
-/// Classes for each power of two.
+/// Number of buckets for each power of two.
 const BUCKETS_PER_OCTAVE: u64 = 32;
 
-/// See the [module](self).
+/// A histogram of delays with logarithmic buckets.
 #[derive(Debug, Clone, Default)]
 pub struct DelayHistogram {
-    /// Delays in each class, which is a range of microseconds.
+    /// Number of delays in each bucket, which is a range of microseconds.
     counts: Vec<u64>,
     count: u64,
 }
@@ -24,7 +24,8 @@ impl DelayHistogram {
         self.count += 1;
     }
 
-    /// The delay that so many of a thousand do not exceed; none without any.
+    /// Returns the delay that `most` per mille of all delays do not exceed; `None` if the histogram
+    /// is empty.
     pub fn quantile(&self, most: u64) -> Option<Duration> {
         let rank = (self.count * most).div_ceil(1000).max(1);
         let mut below = 0;
@@ -36,14 +37,14 @@ impl DelayHistogram {
     }
 }
 
-/// The class of a number of microseconds: the number itself below 32, then by its five highest bits
-/// below the first.
+/// The bucket of a number of microseconds. A number below 32 is its own bucket; for larger numbers,
+/// the bucket depends on the position of the highest bit and the five bits after it.
 fn bucket(us: u64) -> usize {
     let bits = u64::from(us.max(1).ilog2().saturating_sub(BUCKETS_PER_OCTAVE.ilog2()));
     (bits * BUCKETS_PER_OCTAVE + (us >> bits)) as usize
 }
 
-/// The least number of microseconds in a class.
+/// The minimum number of microseconds in a bucket.
 fn bucket_min(class: u64) -> u64 {
     let bits = (class / BUCKETS_PER_OCTAVE).saturating_sub(1);
     (class - bits * BUCKETS_PER_OCTAVE) << bits

@@ -1,18 +1,19 @@
-//! Network conditions: what a line does to the bytes of a TCP connection, computed in virtual time.
+//! Simulated network conditions for the bytes of a TCP connection, computed in virtual time.
 //!
 //! ```text
-//!  write ─► queue ─► line ─► flight ─► read        one direction: a Stream, timed by a Channel
-//!           rate     loss    delay ± jitter
+//!  write ─► queue ─► rate ─► loss ─► delay ± jitter ─► read
+//!
+//!  one direction: a DelayedStream, timed by a SegmentScheduler
 //! ```
 //!
-//! The model is that of a stream, not of packets: bytes arrive in order and complete, only later.
-//! A lost segment arrives when TCP has sent it again, and all bytes behind it wait for it, which a
-//! player sees as a stall. Nothing here reads a clock or opens a socket: time is an argument, and a
-//! seed determines all random numbers. `tickwire net` applies the model to sockets, `tickwire
-//! simulate --net` to its peers, and the tab edition to the page's connection.
+//! The model is a stream, not packets: bytes arrive complete and in order, only later. A lost
+//! segment arrives when TCP has resent it, and all bytes after it wait for it, which a player sees
+//! as a stall. The module reads no clock and opens no socket: time is an argument, and a seed
+//! determines all random numbers. `tickwire net` applies the model to sockets,
+//! `tickwire simulate --net` to its connections, and the browser edition to the page's connection.
 //!
-//! Not modelled: congestion control, the faster repair of a loss in a dense stream (fast
-//! retransmit), and loss of acknowledgements.
+//! Not modelled: congestion control, fast retransmit (which repairs a loss in a dense stream
+//! sooner), and loss of acknowledgements.
 
 mod conditions;
 mod delay_histogram;

@@ -1,8 +1,8 @@
-//! Named conditions, and conditions from a text that may begin with a name: `wifi,loss=2%`.
+//! Named conditions, and the parser of conditions, which may begin with a name: `wifi,loss=2%`.
 //!
-//! The figures are of common connections, not of bad days. WebPageTest's connection profiles
-//! (`connectivity.ini`) are the source of rates and round trips where they have one. They have no jitter and no loss:
-//! those figures are estimates.
+//! The parameters describe common connections, not bad days. Rates and round trips come from
+//! WebPageTest's connection profiles (`connectivity.ini`) where these have them. Jitter and loss
+//! are estimates, because the profiles have none.
 
 use std::str::FromStr;
 use std::time::Duration;
@@ -15,7 +15,7 @@ use crate::limits;
 pub struct Preset {
     /// The name.
     pub name: &'static str,
-    /// What it is, for a reader.
+    /// A short description for users.
     pub description: &'static str,
     /// The conditions.
     pub conditions: Conditions,
@@ -25,16 +25,17 @@ const fn us(us: u64) -> Duration {
     Duration::from_micros(us)
 }
 
-/// All presets, the best first.
+/// All presets, from best to worst.
 pub const PRESETS: [Preset; 5] = [
-    // A switched Ethernet answers within a millisecond, loses nothing, and is faster than any game.
+    // Switched Ethernet has a round trip of a millisecond, loses nothing, and is faster than any
+    // game needs.
     Preset {
         name: "lan",
         description: "cable in the same building",
         conditions: Conditions { delay: us(500), jitter: us(200), loss_ppm: 0, up: None, down: None },
     },
-    // WebPageTest "Cable": 28 ms, 5 and 1 Mbit/s. Wi-Fi waits for a free channel, for some milliseconds, and repeats
-    // lost frames itself, so that few losses are left for TCP.
+    // WebPageTest "Cable": 28 ms, 5 and 1 Mbit/s. Wi-Fi waits some milliseconds for a free channel,
+    // and resends lost frames itself, so that TCP sees few losses.
     Preset {
         name: "wifi",
         description: "Wi-Fi at home, server in the same country",
@@ -46,8 +47,8 @@ pub const PRESETS: [Preset; 5] = [
             down: Some(625_000),
         },
     },
-    // WebPageTest "LTE": 70 ms, 12 Mbit/s. A phone asks for each turn to send, every 10 ms, and repeats a lost block
-    // after 8 ms; what is still lost is left to TCP.
+    // WebPageTest "LTE": 70 ms, 12 Mbit/s. A phone requests each transmission, every 10 ms, and LTE
+    // resends a lost block after 8 ms. TCP sees the remaining losses.
     Preset {
         name: "4g",
         description: "a phone on LTE, standing still",
@@ -59,8 +60,9 @@ pub const PRESETS: [Preset; 5] = [
             down: Some(1_500_000),
         },
     },
-    // Light takes 28 ms through 5,600 km of fibre from London to New York; cables are longer, and both ends have an
-    // access network: about 90 ms there and back. Backbones have little jitter and loss.
+    // Light takes 28 ms through 5,600 km of fibre from London to New York. Cables are longer, and
+    // both ends have an access network: a round trip of about 90 ms. Backbones have little jitter
+    // and loss.
     Preset {
         name: "transatlantic",
         description: "fixed line, server on the other side of the Atlantic",
@@ -72,8 +74,9 @@ pub const PRESETS: [Preset; 5] = [
             down: None,
         },
     },
-    // A phone that changes cells every minute, behind metal: half of the rates of WebPageTest "3G Fast" and less of
-    // everything else. Nobody's measurement: a line on which a game must still be playable.
+    // A phone that changes cells every minute, inside metal: half of the rates of WebPageTest "3G
+    // Fast", with a shorter round trip. Not measured: a connection on which a game must still be
+    // playable.
     Preset {
         name: "train",
         description: "a phone in a moving train",
@@ -87,7 +90,7 @@ pub const PRESETS: [Preset; 5] = [
     },
 ];
 
-/// The preset with this name.
+/// Finds the preset with this name.
 pub fn preset(name: &str) -> Option<Preset> {
     PRESETS.into_iter().find(|preset| preset.name == name)
 }

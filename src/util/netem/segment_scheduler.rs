@@ -1,4 +1,4 @@
-//! One direction of a line: when segments arrive.
+//! Arrival times of the segments of one direction.
 
 use std::collections::VecDeque;
 use std::time::Duration;
@@ -8,19 +8,19 @@ use tickwire_sim::rng::Rng;
 use super::{Conditions, Direction};
 use crate::limits;
 
-/// What has happened to segments.
+/// Counts of segments.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct SegmentCounts {
-    /// Segments sent, without those that were sent again.
+    /// Number of segments, not counting retransmissions.
     pub segments: u64,
-    /// Losses, also of segments that were sent again.
+    /// Number of losses, including lost retransmissions.
     pub losses: u64,
-    /// Segments that were lost at least once, and held up everything behind them.
+    /// Number of segments that were lost at least once, and delayed everything after them.
     pub stalls: u64,
 }
 
 impl SegmentCounts {
-    /// Adds others.
+    /// Adds the counts of `other`.
     pub fn add(&mut self, other: SegmentCounts) {
         self.segments += other.segments;
         self.losses += other.losses;
@@ -28,26 +28,26 @@ impl SegmentCounts {
     }
 }
 
-/// See the [module](self).
+/// Computes the arrival times of the segments of one direction.
 #[derive(Debug, Clone)]
 pub struct SegmentScheduler {
     conditions: Conditions,
     direction: Direction,
     rng: Rng,
-    /// When the line has sent everything that was queued.
+    /// Time at which all queued segments have been sent.
     idle_from: Duration,
-    /// When the newest segment arrives: no later one arrives before it.
+    /// Arrival time of the newest segment. No later segment arrives before it.
     arrived: Duration,
-    /// Segments that wait for the line: when they have left, and their bytes.
+    /// Segments that wait to be sent: the time at which each has been sent, and its bytes.
     waiting: VecDeque<(Duration, usize)>,
     waiting_bytes: usize,
-    /// What has happened so far.
+    /// The counts so far.
     pub counts: SegmentCounts,
 }
 
 impl SegmentScheduler {
-    /// A direction of a line. The same seed gives the same arrivals for the same bytes at the same
-    /// times.
+    /// Creates the scheduler of one direction. The same seed gives the same arrival times for the
+    /// same bytes at the same times.
     pub fn new(conditions: &Conditions, direction: Direction, seed: u64) -> SegmentScheduler {
         SegmentScheduler {
             conditions: *conditions,
@@ -61,13 +61,15 @@ impl SegmentScheduler {
         }
     }
 
-    /// Changes the conditions for everything that is sent from now on, in order behind the rest.
+    /// Changes the conditions for all segments sent from now on. They still arrive after the
+    /// earlier ones.
     pub fn set_conditions(&mut self, conditions: &Conditions) {
         self.conditions = *conditions;
     }
 
-    /// Sends bytes in segments. Calls `each` with the bytes of each segment and the time at which it
-    /// arrives; the times never decrease. No bytes are one empty segment, such as the end of a stream.
+    /// Sends bytes in segments, and calls `each` with the bytes and the arrival time of each
+    /// segment. The times never decrease. 0 bytes are one empty segment, such as the end of a
+    /// stream.
     pub fn send(&mut self, now: Duration, bytes: usize, mut each: impl FnMut(usize, Duration)) {
         let mut left = bytes;
         loop {
@@ -80,7 +82,7 @@ impl SegmentScheduler {
         }
     }
 
-    /// Bytes that wait for the line.
+    /// Number of bytes that wait to be sent.
     pub fn queued(&mut self, now: Duration) -> usize {
         while let Some((leaves, bytes)) = self.waiting.front()
             && *leaves <= now
@@ -91,7 +93,7 @@ impl SegmentScheduler {
         self.waiting_bytes
     }
 
-    /// When the first of the bytes that wait for the line has left.
+    /// Time at which the first waiting segment has been sent; `None` if none waits.
     pub fn first_departure(&self) -> Option<Duration> {
         self.waiting.front().map(|(leaves, _)| *leaves)
     }
@@ -120,8 +122,8 @@ impl SegmentScheduler {
         delay.saturating_sub(jitter) + Duration::from_micros(self.rng.below(span_us + 1).into())
     }
 
-    /// Time until a segment is sent for the last time: zero if it is not lost. RFC 6298, section 5.5: the
-    /// timeout doubles with each loss.
+    /// Time until the last transmission of a segment; zero if it is not lost. The timeout doubles
+    /// with each loss (RFC 6298, section 5.5).
     fn retransmission_delay(&mut self) -> Duration {
         let (mut stall, mut timeout) = (Duration::ZERO, self.conditions.retransmission_timeout());
         for time in 0..limits::NETEM_MAX_CONSECUTIVE_LOSSES {

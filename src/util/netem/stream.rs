@@ -1,4 +1,4 @@
-//! One direction of a connection with its bytes, and a line of two of them.
+//! The delayed bytes of one direction of a connection, and a link with both directions.
 
 use std::collections::VecDeque;
 use std::time::Duration;
@@ -6,43 +6,44 @@ use std::time::Duration;
 use super::{Conditions, Direction, SegmentScheduler};
 use crate::limits;
 
-/// What has arrived.
+/// The result of a read.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Arrival {
-    /// Nothing yet.
+    /// No bytes have arrived yet.
     Nothing,
-    /// Bytes, which were appended, and the time since the first of them was sent.
+    /// Bytes have arrived and were appended. Contains the time since the first of them was sent.
     Bytes(Duration),
-    /// The sender will send nothing more.
+    /// The stream has ended: all bytes were read, and the sender sends no more.
     End,
 }
 
-/// Bytes on their way in one direction.
+/// The bytes in flight in one direction.
 #[derive(Debug, Clone)]
 pub struct DelayedStream {
-    /// When the bytes arrive.
+    /// Computes the arrival times.
     pub channel: SegmentScheduler,
-    /// Segments: when each was sent, when it arrives, and its bytes.
+    /// Segments in flight: the time of sending, the time of arrival, and the bytes.
     segments: VecDeque<(Duration, Duration, usize)>,
     bytes: VecDeque<u8>,
-    /// When the end arrives.
+    /// Arrival time of the end of the stream, once it was sent.
     finish: Option<Duration>,
 }
 
 impl DelayedStream {
-    /// A stream without bytes.
+    /// Creates a stream without bytes.
     pub fn new(conditions: &Conditions, direction: Direction, seed: u64) -> DelayedStream {
         let channel = SegmentScheduler::new(conditions, direction, seed);
         DelayedStream { channel, segments: VecDeque::new(), bytes: VecDeque::new(), finish: None }
     }
 
-    /// Bytes that may be written now. At 0 the sender must wait: its own peer then notices, as with TCP.
+    /// Number of bytes that may be written now. At 0 the driver must stop reading from the sender,
+    /// which creates backpressure as in TCP.
     pub fn writable_bytes(&mut self, now: Duration) -> usize {
         let queue = limits::NETEM_QUEUE_BYTES.saturating_sub(self.channel.queued(now));
         queue.min(limits::LINK_WINDOW_BYTES.saturating_sub(self.bytes.len()))
     }
 
-    /// Sends bytes. All are taken; [`DelayedStream::writable_bytes`] says how many should be.
+    /// Sends bytes. All are accepted; the caller should respect [`DelayedStream::writable_bytes`].
     pub fn write(&mut self, bytes: &[u8], now: Duration) {
         if bytes.is_empty() {
             return;
@@ -52,13 +53,13 @@ impl DelayedStream {
         self.channel.send(now, bytes.len(), |count, arrives| segments.push_back((now, arrives, count)));
     }
 
-    /// Sends the end, which arrives after all bytes.
+    /// Sends the end of the stream, which arrives after all bytes.
     pub fn end(&mut self, now: Duration) {
         let end = &mut self.finish;
         self.channel.send(now, 0, |_, arrives| *end = Some(arrives));
     }
 
-    /// Appends the bytes that have arrived.
+    /// Appends the bytes that have arrived by `now` to `into`.
     pub fn read(&mut self, now: Duration, into: &mut Vec<u8>) -> Arrival {
         let (mut count, mut longest) = (0, Duration::ZERO);
         while let Some((sent, arrives, bytes)) = self.segments.front()
@@ -76,7 +77,7 @@ impl DelayedStream {
         }
     }
 
-    /// When something arrives next.
+    /// Time of the next arrival; `None` if nothing is in flight.
     pub fn next(&self) -> Option<Duration> {
         self.segments.front().map(|(_, arrives, _)| *arrives).or(self.finish)
     }
@@ -97,7 +98,7 @@ pub struct DuplexLink {
 }
 
 impl DuplexLink {
-    /// A connection without bytes. Each direction has random numbers of its own.
+    /// Creates a link without bytes. Each direction has its own random numbers.
     pub fn new(conditions: &Conditions, seed: u64) -> DuplexLink {
         DuplexLink {
             up: DelayedStream::new(conditions, Direction::Up, seed),
@@ -105,12 +106,12 @@ impl DuplexLink {
         }
     }
 
-    /// Whether no bytes are on their way.
+    /// Whether no bytes are in flight.
     pub fn is_empty(&self) -> bool {
         self.up.is_empty() && self.down.is_empty()
     }
 
-    /// Changes the conditions of both directions for everything that is sent from now on.
+    /// Changes the conditions of both directions for all bytes sent from now on.
     pub fn change(&mut self, conditions: &Conditions) {
         self.up.channel.set_conditions(conditions);
         self.down.channel.set_conditions(conditions);

@@ -1,4 +1,4 @@
-//! The model in virtual time: means, order, stalls, rates, seeds, texts.
+//! Tests of the model in virtual time: means, order, stalls, rates, seeds, texts.
 
 use std::time::Duration;
 
@@ -13,7 +13,7 @@ fn conditions(text: &str) -> Conditions {
     text.parse().expect(text)
 }
 
-/// The time that each of so many small segments takes, sent one every `every`.
+/// Returns the delays of `count` small segments, sent one every `every`.
 fn times(text: &str, seed: u64, count: u32, every: Duration) -> (Vec<Duration>, SegmentCounts) {
     let mut channel = SegmentScheduler::new(&conditions(text), Direction::Up, seed);
     let mut times = Vec::new();
@@ -40,16 +40,16 @@ fn delays_are_even_around_their_mean_within_the_jitter() {
 
 #[test]
 fn a_lost_segment_stalls_everything_behind_it_for_the_timeout() {
-    // A round trip of 300 ms, and a mean deviation of 20 ms.
+    // The round trip is 300 ms, with a mean deviation of 20 ms.
     let text = "delay=150ms,jitter=30ms,loss=2%";
     assert_eq!(conditions(text).retransmission_timeout(), 380 * MS);
     let (times, counts) = times(text, 2, 50_000, 10 * MS);
     let share = counts.losses as f64 / counts.segments as f64;
     assert!((0.018..0.022).contains(&share), "{share}");
     let worst = |times: &[Duration]| *times.iter().max().expect("times");
-    // Lost twice: 380 + 760 ms more.
+    // The delay of a segment that is lost twice increases by 380 + 760 ms.
     assert!(worst(&times) >= (380 + 760 + 120) * MS, "{:?}", worst(&times));
-    // What is sent 10 ms after a lost segment arrives with it, 10 ms less late.
+    // The segment sent 10 ms after a lost one arrives with it, so its delay is 10 ms shorter.
     let first = times.iter().position(|time| *time > 180 * MS).expect("a loss");
     let stall = times[first];
     assert!((380 + 120) * MS <= stall && stall <= (380 + 180) * MS, "{stall:?}");

@@ -1,8 +1,8 @@
-//! Times, shares and rates as text.
+//! Parsing and formatting of times, loss and rates.
 
 use std::time::Duration;
 
-/// A time: `150ms`, `0.5ms`, `1.5s`, down to a microsecond.
+/// Parses a time, as `150ms`, `0.5ms` or `1.5s`, with a resolution of a microsecond.
 ///
 /// # Errors
 /// The text is not a time.
@@ -16,17 +16,18 @@ pub fn parse_time(text: &str) -> Result<Duration, String> {
     us.map(Duration::from_micros).ok_or_else(|| "expected a time such as 150ms or 0.5s".to_owned())
 }
 
-/// A share of all segments in percent, in parts per million: `2%`, `0.1%`.
+/// Parses a loss in percent, as `2%` or `0.1%`. Returns parts per million.
 ///
 /// # Errors
-/// The text is not a share.
+/// The text is not a percentage.
 pub fn parse_loss(text: &str) -> Result<u32, String> {
     let number = text.strip_suffix('%').or((text == "0").then_some(text));
     let ppm = number.and_then(|number| scaled(number, 4)).and_then(|ppm| u32::try_from(ppm).ok());
     ppm.ok_or_else(|| "expected a share in percent such as 2% or 0.1%".to_owned())
 }
 
-/// A number of bytes or bits a second: `250kB`, `2Mbit`; or `none` for any number.
+/// Parses a rate, as `250kB` or `2Mbit` per second. Returns bytes per second, or `None` (unlimited)
+/// for `none`.
 ///
 /// # Errors
 /// The text is not a rate.
@@ -50,7 +51,8 @@ pub fn parse_rate(text: &str) -> Result<Option<u64>, String> {
     found.flatten().map(Some).ok_or_else(error)
 }
 
-/// A decimal number times ten to the power of `digits`, if that is a whole number that fits.
+/// Parses a decimal number and multiplies it by 10^`digits`. Returns `None` if the result is not an
+/// integer of 64 bits.
 fn scaled(text: &str, digits: usize) -> Option<u64> {
     let (whole, part) = text.split_once('.').unwrap_or((text, "0"));
     let are_digits = |text: &str| !text.is_empty() && text.bytes().all(|byte| byte.is_ascii_digit());
@@ -61,7 +63,7 @@ fn scaled(text: &str, digits: usize) -> Option<u64> {
     format!("{whole}{part:0<digits$}").parse().ok()
 }
 
-/// A number of parts of which ten to the power of `digits` are one, as a decimal number.
+/// Formats `parts` / 10^`digits` as a decimal number.
 fn decimal(parts: u64, digits: usize) -> String {
     let all = format!("{parts:0>width$}", width = digits + 1);
     let (whole, part) = all.split_at(all.len() - digits);
@@ -69,17 +71,17 @@ fn decimal(parts: u64, digits: usize) -> String {
     if part.is_empty() { whole.to_owned() } else { format!("{whole}.{part}") }
 }
 
-/// A time as [`parse_time`] reads it.
+/// Formats a time for [`parse_time`].
 pub fn format_time(time: Duration) -> String {
     format!("{}ms", decimal(time.as_micros() as u64, 3))
 }
 
-/// A share as [`parse_loss`] reads it.
+/// Formats a loss for [`parse_loss`].
 pub fn format_loss(ppm: u32) -> String {
     format!("{}%", decimal(ppm.into(), 4))
 }
 
-/// A rate as [`parse_rate`] reads it.
+/// Formats a rate for [`parse_rate`].
 pub fn format_rate(rate: Option<u64>) -> String {
     match rate {
         None => "none".to_owned(),

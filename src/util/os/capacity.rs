@@ -1,4 +1,4 @@
-//! The connections that a machine can carry.
+//! The number of connections that a machine supports.
 
 use std::fmt;
 use std::io;
@@ -8,16 +8,17 @@ use crate::limits;
 /// The machine's limits for one process, read once at startup.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct MachineCapacity {
-    /// Open files, after raising the soft limit to the hard one; `usize::MAX` if there is no bound.
+    /// Maximum number of open files, after raising the soft limit to the hard one; `usize::MAX`
+    /// without a limit.
     pub open_files: usize,
-    /// Memory mappings, `vm.max_map_count`; `usize::MAX` if there is no bound.
+    /// Maximum number of memory mappings, `vm.max_map_count`; `usize::MAX` without a limit.
     pub mappings: usize,
-    /// Threads of the whole machine, `kernel.pid_max`.
+    /// Maximum number of threads of the whole machine, `kernel.pid_max`.
     pub threads: usize,
 }
 
 impl MachineCapacity {
-    /// The number of connections, each with its thread, that fit under the ceilings, with some room
+    /// The number of connections, each with its thread, that these limits allow, minus a reserve
     /// for everything else.
     pub fn connections(&self) -> usize {
         let by_files = self.open_files.saturating_sub(limits::RESERVED_DESCRIPTORS);
@@ -26,11 +27,11 @@ impl MachineCapacity {
         by_files.min(by_mappings).min(self.threads / 2)
     }
 
-    /// As [`MachineCapacity::connections`], for a server about to start.
+    /// Like [`MachineCapacity::connections`], for a server about to start.
     ///
     /// # Errors
-    /// [`io::ErrorKind::QuotaExceeded`] if they are too few to serve clients; the message says what
-    /// is needed.
+    /// [`io::ErrorKind::QuotaExceeded`] if there are fewer than [`limits::MIN_CONNECTIONS`]; the
+    /// message lists each limit and the needed value.
     pub fn check(&self) -> io::Result<usize> {
         let (connections, least) = (self.connections(), limits::MIN_CONNECTIONS);
         if connections >= least {
@@ -53,7 +54,7 @@ impl fmt::Display for MachineCapacity {
     fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(out, "{} connections (", self.connections())?;
         for (count, of) in [(self.open_files, "open files, "), (self.mappings, "memory mappings, ")] {
-            // What has no bound is not worth a word.
+            // An unlimited resource is not listed.
             if count != usize::MAX {
                 write!(out, "{count} {of}")?;
             }

@@ -23,21 +23,22 @@ use super::readiness::{PollInterest, Readiness};
 use super::signals;
 use crate::limits;
 
-/// Whether [`connect`] can choose the source address.
+/// Whether [`connect`] can set the source address.
 pub const CAN_BIND_SOURCE: bool = true;
 
-/// Read and write for the owner, no access for others.
+/// File mode: read and write for the owner, no access for others.
 const PRIVATE_MODE: u32 = 0o600;
-/// Events that one wait of a [`Poller`] returns.
+/// Maximum number of events that one wait of a [`Poller`] returns.
 const EVENTS: usize = 1024;
 
-/// Sends as many bytes of these slices as the kernel accepts now, in one call; 0 if it accepts none.
+/// Sends as many bytes of these slices as the kernel accepts now, in one call. Returns 0 if it
+/// accepts none.
 ///
 /// Works while another thread is blocked in `read` on the same socket. `O_NONBLOCK` would not,
 /// because clones of the socket share it.
 ///
 /// # Errors
-/// Any error of the socket except "would block": the peer is gone.
+/// Any error of the socket except "would block": the connection is lost.
 pub fn try_send<'a>(stream: &TcpStream, slices: impl Iterator<Item = &'a [u8]>) -> io::Result<usize> {
     let mut all = [IoSlice::new(&[]); limits::MAX_IOVECS];
     let mut count = 0;
@@ -60,7 +61,7 @@ pub fn try_send<'a>(stream: &TcpStream, slices: impl Iterator<Item = &'a [u8]>) 
     }
 }
 
-/// Reads from a blocking socket whose other half another thread uses with [`try_send`].
+/// Reads from a blocking socket, while another thread may send on it with [`try_send`].
 ///
 /// # Errors
 /// `WouldBlock` or `TimedOut` after the socket's read timeout, or any error of the socket.
@@ -68,7 +69,7 @@ pub fn read(mut stream: &TcpStream, buffer: &mut [u8]) -> io::Result<usize> {
     stream.read(buffer)
 }
 
-/// Gives a bound listener the backlog of [`limits::LISTEN_BACKLOG`] instead of the 128 of `std`.
+/// Sets the backlog of a bound listener to [`limits::LISTEN_BACKLOG`] instead of the 128 of `std`.
 ///
 /// # Errors
 /// Any error of `listen(2)`.
@@ -76,7 +77,8 @@ pub fn widen_backlog(listener: &TcpListener) -> io::Result<()> {
     Ok(rustix::net::listen(listener, limits::LISTEN_BACKLOG)?)
 }
 
-/// Prepares an accepted socket: no delay for small writes, and a small kernel buffer for a peer that does not read.
+/// Configures an accepted socket: no delay for small writes, and a small kernel buffer for a peer
+/// that does not read.
 ///
 /// # Errors
 /// Any error of `setsockopt(2)`.
@@ -85,7 +87,7 @@ pub fn configure_accepted(stream: &TcpStream) -> io::Result<()> {
     Ok(sockopt::set_socket_send_buffer_size(stream, limits::SEND_BUFFER_BYTES)?)
 }
 
-/// Makes the socket reset its connection when it is closed, as if its owner had crashed.
+/// Makes the socket reset its connection when it is closed, as after a crash of its owner.
 ///
 /// # Errors
 /// Any error of `setsockopt(2)`.
@@ -93,15 +95,16 @@ pub fn set_reset_on_close(stream: &TcpStream) -> io::Result<()> {
     Ok(sockopt::set_socket_linger(stream, Some(Duration::ZERO))?)
 }
 
-/// Wakes a thread that is blocked in `accept` on this listener: it gets `EINVAL`.
+/// Wakes a thread that is blocked in `accept` on this listener. The thread gets `EINVAL`.
 pub fn wake_acceptor(listener: &TcpListener) {
     let _ = rustix::net::shutdown(listener, rustix::net::Shutdown::Both);
 }
 
-/// The time in which the machine was suspended since it was started: what `CLOCK_BOOTTIME` counts and
-/// `CLOCK_MONOTONIC` does not.
+/// Time during which the machine was suspended since its start: `CLOCK_BOOTTIME` minus
+/// `CLOCK_MONOTONIC`.
 pub fn suspended_time() -> Duration {
-    // In this order, a thread that is stopped between the two calls measures too little, not too much.
+    // In this order, a thread that is stopped between the two calls measures too little, not too
+    // much.
     let boot = duration(rustix::time::clock_gettime(ClockId::Boottime));
     boot.saturating_sub(duration(rustix::time::clock_gettime(ClockId::Monotonic)))
 }
@@ -110,17 +113,18 @@ fn duration(Timespec { tv_sec, tv_nsec }: Timespec) -> Duration {
     Duration::new(tv_sec.cast_unsigned(), u32::try_from(tv_nsec).unwrap_or_default())
 }
 
-/// Waits at most this long until the peer has gone or reset the connection; bytes that arrive
-/// meanwhile are left unread.
+/// Waits at most `time` until the peer has closed or reset the connection. Bytes that arrive
+/// meanwhile are not read.
 pub fn wait_until_closed(stream: &TcpStream, time: Duration) {
-    // Errors and the end of both directions are told without being asked for.
+    // `poll` always reports errors and the end of both directions.
     let mut files = [PollFd::new(stream, PollFlags::empty())];
     let _ = rustix::event::poll(&mut files, Some(&timespec(time)));
 }
 
-/// Connects, from `from` if it is given, within [`limits::DIAL_TIME`]. The socket is non-blocking,
-/// and sends small writes at once. `recv_buffer_bytes` is the size of the kernel's receive buffer, to limit
-/// what a peer can send to a client that does not read.
+/// Connects within [`limits::DIAL_TIME`], from the address `from` if it is given. The socket is
+/// non-blocking, and sends small writes immediately. `recv_buffer_bytes` is the size of the
+/// kernel's receive buffer. It limits the bytes that a peer can send to a client that does not
+/// read.
 ///
 /// # Errors
 /// The error of `socket`, `bind` or `connect`, or `TimedOut`.
@@ -154,7 +158,7 @@ pub fn connect(
     Ok(stream)
 }
 
-/// Waits until one of the sockets is ready, at most this long; returns what each is ready for.
+/// Waits at most `time` until one of the sockets is ready. Returns the readiness of each socket.
 ///
 /// # Errors
 /// Any error of `poll(2)`.
@@ -196,12 +200,12 @@ fn timespec(time: Duration) -> Timespec {
     Timespec { tv_sec: time.as_secs().cast_signed(), tv_nsec: time.subsec_nanos().into() }
 }
 
-/// Many non-blocking sockets, each with a number: an `epoll`. A socket leaves it by being dropped.
+/// An `epoll` of many non-blocking sockets, each with a number. Dropping a socket removes it.
 #[derive(Debug)]
 pub struct Poller(OwnedFd);
 
 impl Poller {
-    /// Without any socket.
+    /// Creates a poller without sockets.
     ///
     /// # Errors
     /// The kernel cannot create an `epoll`.
@@ -209,7 +213,7 @@ impl Poller {
         Ok(Poller(epoll::create(CreateFlags::CLOEXEC)?))
     }
 
-    /// Adds a socket that is read.
+    /// Adds a socket, to wait until it can be read.
     ///
     /// # Errors
     /// Any error of `epoll_ctl(2)`.
@@ -218,7 +222,8 @@ impl Poller {
         Ok(epoll::add(&self.0, stream, EventData::new_u64(number as u64), flags)?)
     }
 
-    /// Waits until sockets can be read, at most this long; returns their numbers.
+    /// Waits at most `time` until a socket can be read. Returns the numbers of all readable
+    /// sockets.
     ///
     /// # Errors
     /// Any error of `epoll_wait(2)`.
@@ -232,7 +237,8 @@ impl Poller {
     }
 }
 
-/// Standard input, read without the buffer of `std`, whose contents a wait could not see.
+/// Standard input, read without the buffer of `std`, because `poll` cannot see bytes in that
+/// buffer.
 #[derive(Debug)]
 pub struct PollableStdin(io::Stdin);
 
@@ -240,13 +246,13 @@ impl PollableStdin {
     /// Opens standard input.
     ///
     /// # Errors
-    /// None on this system.
+    /// Never fails on this system.
     pub fn open() -> io::Result<PollableStdin> {
         Ok(PollableStdin(io::stdin()))
     }
 
-    /// Waits at most this long until a read would not block, because of data or the end. Returns
-    /// whether it would not.
+    /// Waits at most `time` until a read would not block, because of data or the end. Returns
+    /// whether a read would not block.
     ///
     /// # Errors
     /// Any error of `poll(2)`.
@@ -265,7 +271,7 @@ impl PollableStdin {
     }
 }
 
-/// Waits at most this long until the socket or the input can be read; returns whether each can.
+/// Waits at most `time` until the socket or the input can be read. Returns whether each can.
 ///
 /// # Errors
 /// Any error of `poll(2)`.
@@ -284,20 +290,21 @@ pub fn poll_with_input(
     Ok((reads, has_input && is_ready(files.last())))
 }
 
-/// Whether this program is in the foreground of its terminal. A background program that reads would
-/// be stopped (`SIGTTIN`). Returns true if the state cannot be determined.
+/// Whether this program is in the foreground of its terminal. The kernel stops a background program
+/// that reads (`SIGTTIN`). Returns true if the state cannot be determined.
 pub fn is_foreground() -> bool {
     let status = fs::read_to_string("/proc/self/stat").unwrap_or_default();
     is_foreground_group(&status).unwrap_or(true)
 }
 
-/// As in proc(5): behind the name in brackets follow state, parent, group, session, terminal, and the group in front of it.
+/// Parses `/proc/self/stat`, proc(5). After the name in brackets follow state, parent, group,
+/// session, terminal, and the terminal's foreground group.
 fn is_foreground_group(status: &str) -> Option<bool> {
     let fields: Vec<&str> = status.rsplit_once(')')?.1.split_whitespace().collect();
     Some(fields.get(2)? == fields.get(5)?)
 }
 
-/// Lets the terminal show colours; one of Linux does so by itself.
+/// Enables colours in the terminal. Does nothing on Linux, where terminals support them.
 pub fn enable_ansi() {}
 
 /// Creates a file that only its owner may read and write, whatever the umask.
@@ -306,12 +313,12 @@ pub fn enable_ansi() {}
 /// The file exists, or any error of the disk.
 pub fn create_private(path: &Path) -> io::Result<File> {
     let file = OpenOptions::new().write(true).create_new(true).mode(PRIVATE_MODE).open(path)?;
-    // The umask may have taken bits of the owner's.
+    // The umask may have removed bits of the owner.
     file.set_permissions(fs::Permissions::from_mode(PRIVATE_MODE))?;
     Ok(file)
 }
 
-/// Opens a file to read and write it, or creates it as [`create_private`] does.
+/// Opens a file to read and write it, or creates it with the mode of [`create_private`].
 ///
 /// # Errors
 /// Any error of the disk.
@@ -320,14 +327,15 @@ pub fn open_private(path: &Path) -> io::Result<File> {
     options.read(true).write(true).create(true).truncate(false).mode(PRIVATE_MODE).open(path)
 }
 
-/// Whether this path still leads to the open file, and not to another one of its name.
+/// Whether this path still names the open file, and not another one.
 pub fn is_at(file: &File, path: &Path) -> bool {
     let number = |about: Metadata| (about.dev(), about.ino());
     let (open, named) = (file.metadata().map(number), fs::metadata(path).map(number));
     open.ok().zip(named.ok()).is_some_and(|(open, named)| open == named)
 }
 
-/// Calls `handler` for each Ctrl-C, SIGTERM and SIGHUP, except those that this program's parent ignores.
+/// Calls `handler` for each Ctrl-C, SIGTERM and SIGHUP, except the signals that this program's
+/// parent ignores.
 ///
 /// # Errors
 /// A signal cannot be handled, or a thread cannot be started.
@@ -341,13 +349,13 @@ pub fn is_world_readable(about: &Metadata) -> bool {
     about.permissions().mode() & 0o004 != 0
 }
 
-/// Whether this is a named pipe, which cannot be opened for writing before it has a reader.
+/// Whether this is a named pipe. It cannot be opened for writing before it has a reader.
 pub fn is_named_pipe(about: &Metadata) -> bool {
     about.file_type().is_fifo()
 }
 
-/// Random bytes from the kernel, which nobody can predict: for the server's epoch, tokens, and the
-/// masking keys of our clients.
+/// Unpredictable random bytes from the kernel, for the server's epoch, tokens, and masking keys of
+/// clients.
 ///
 /// # Panics
 /// If the kernel has no random source, which a running Linux always has.
@@ -361,14 +369,14 @@ pub fn random<const N: usize>() -> [u8; N] {
     bytes
 }
 
-/// The CPU time of this thread so far, if the kernel counts it.
+/// The CPU time of this thread so far; `None` if the kernel does not count it.
 pub fn thread_cpu_time() -> Option<Duration> {
     let text = fs::read_to_string("/proc/thread-self/schedstat").ok()?;
     text.split_whitespace().next()?.parse().ok().map(Duration::from_nanos)
 }
 
-/// Raises the open-files limit as far as allowed and reads the ceilings. A ceiling that cannot be
-/// read counts as Linux's default.
+/// Raises the limit of open files to its maximum, and reads the limits of the machine. A limit that
+/// cannot be read counts as Linux's default.
 pub fn ceilings() -> MachineCapacity {
     let mut files = rustix::process::getrlimit(Resource::Nofile);
     files.current = files.maximum;

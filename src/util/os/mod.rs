@@ -1,12 +1,12 @@
-//! Calls of the operating system that `std` does not offer, behind one interface.
+//! Calls of the operating system that `std` lacks, with one interface for all systems.
 //!
-//! `linux.rs` makes them, with `rustix`. `plain.rs` does without them, for macOS, Windows and any
-//! other system that has threads and sockets; each of its functions says what it lacks. No other
-//! file depends on the system, which `tests/tidy` checks. The functions take and return sockets,
-//! plain values and `io::Error`. They decide nothing about the protocol.
+//! `linux.rs` makes them with `rustix`. `portable.rs` uses `std` alone, for macOS, Windows and any
+//! other system with threads and sockets; its documentation lists what it lacks. No other file
+//! depends on the system, which `tests/tidy` checks. The functions take and return sockets, plain
+//! values and `io::Error`. They contain no decisions about the protocol.
 //!
-//! A server built with `RUSTFLAGS="--cfg tickwire_plain"` uses `plain.rs` on Linux too, so that it
-//! can be tried there; its unit tests always run there.
+//! A server built with `RUSTFLAGS="--cfg tickwire_plain"` uses `portable.rs` on Linux too, so that
+//! it can be tested there. Its unit tests always run there.
 
 mod capacity;
 mod readiness;
@@ -41,8 +41,8 @@ pub use system::{
 use std::fs::File;
 use std::path::Path;
 
-/// Writes a directory's names to the disk, so that a renamed file survives a power failure. Without an
-/// error: the file exists all the same, and not every system can do this.
+/// Writes a directory's entries to the disk, so that a renamed file survives a power failure.
+/// Errors are ignored, because the file exists in any case, and not every system supports this.
 pub fn sync_directory(directory: &Path) {
     let _ = File::open(directory).and_then(|directory| directory.sync_all());
 }

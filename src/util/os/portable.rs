@@ -1,16 +1,18 @@
-//! The same interface with `std` alone, for systems other than Linux. What it lacks:
+//! The same interface with `std` alone, for systems other than Linux. It lacks:
 //!
-//! - **The source address of a connection** cannot be chosen, nor the size of a kernel buffer: a
-//!   client that does not read holds as much memory as the system gives a socket.
-//! - **Readiness** cannot be waited for: a thread looks every [`limits::PLAIN_LOOK`]. The server
+//! - **Source address and buffer size**: neither the source address of a connection nor the size of
+//!   a kernel buffer can be set. A client that does not read occupies as much memory as the system
+//!   gives a socket.
+//! - **Readiness** cannot be waited for: a thread polls every [`limits::PLAIN_LOOK`]. The server
 //!   does not need it; bots and `talk` do.
-//! - **Ceilings** of the machine cannot be read: low values are assumed.
+//! - **Machine limits** cannot be read: low values are assumed.
 //! - **The backlog** of a listener stays at 128, the value of `std`.
-//! - **Suspended time** of the machine is not known: it counts as a pause only if `Instant` counts it.
-//! - **Ignored signals** of the parent are not known: SIGHUP stops the server also under `nohup`.
-//! - **A private file** is private on Unix; on Windows it has the rights of its folder.
+//! - **Suspended time** of the machine is unknown: it counts as a pause only if `Instant` counts
+//!   it.
+//! - **Ignored signals** of the parent are unknown: SIGHUP stops the server also under `nohup`.
+//! - **A private file** is private on Unix; on Windows it has the permissions of its directory.
 //!
-//! A room's thread waits for no client here either: see [`try_send`].
+//! A room's thread never waits for a client here either: [`try_send`] does not block.
 
 use std::fs::{File, Metadata, OpenOptions};
 use std::io::{self, ErrorKind, IoSlice, Read, Write};
@@ -25,21 +27,21 @@ use super::capacity::MachineCapacity;
 use super::readiness::{PollInterest, Readiness};
 use crate::limits;
 
-/// Whether [`connect`] can choose the source address.
+/// Whether [`connect`] can set the source address.
 pub const CAN_BIND_SOURCE: bool = false;
 
-/// Sends as many bytes of these slices as the kernel accepts now; 0 if it accepts none.
+/// Sends as many bytes of these slices as the kernel accepts now. Returns 0 if it accepts none.
 ///
-/// `std` can make a socket non-blocking, but not a single send. So the socket is non-blocking during
-/// the send. A thread that is blocked in [`read`] stays blocked, because the system looks at the
-/// mode when a call begins; a `read` that begins meanwhile fails at once, and is begun again. The
-/// other ways lose: a write timeout is at least a millisecond, which a room's thread would wait for
-/// each client that does not read, and on Windows a socket is not to be used after one; a writing
-/// thread for each client would double the threads. Only one thread may send at a time, as `peer`
-/// sees to.
+/// `std` can make a socket non-blocking, but not a single send. Therefore the socket is
+/// non-blocking during the send. A thread that is blocked in [`read`] stays blocked, because the
+/// system checks the mode when a call begins. A `read` that begins meanwhile fails immediately and
+/// is retried. The alternatives are worse. A write timeout is at least a millisecond, which a
+/// room's thread would wait for each client that does not read, and on Windows a socket cannot be
+/// used after one. A writing thread for each client would double the threads. Only one thread may
+/// send at a time, which `connection` ensures.
 ///
 /// # Errors
-/// Any error of the socket except "would block": the peer is gone.
+/// Any error of the socket except "would block": the connection is lost.
 pub fn try_send<'a>(mut stream: &TcpStream, slices: impl Iterator<Item = &'a [u8]>) -> io::Result<usize> {
     let mut all = [IoSlice::new(&[]); limits::MAX_IOVECS];
     let mut count = 0;
@@ -59,15 +61,15 @@ pub fn try_send<'a>(mut stream: &TcpStream, slices: impl Iterator<Item = &'a [u8
     taken
 }
 
-/// The time in which the machine was suspended: none is known.
+/// Always zero: the suspended time of the machine is unknown.
 pub fn suspended_time() -> Duration {
     Duration::ZERO
 }
 
-/// Reads from a blocking socket whose other half another thread uses with [`send_now`].
+/// Reads from a blocking socket, while another thread may send on it with [`try_send`].
 ///
-/// It waits in `peek`, which takes no bytes: on Windows, a read that times out may lose some. It
-/// looks up every [`limits::PLAIN_READ`], because there a shutdown by another thread does not wake
+/// Waits in `peek`, which consumes no bytes, because a read that times out may lose some on
+/// Windows. Wakes every [`limits::PLAIN_READ`], because a shutdown by another thread may not wake
 /// it.
 ///
 /// # Errors
@@ -84,7 +86,7 @@ pub fn read(mut stream: &TcpStream, buffer: &mut [u8]) -> io::Result<usize> {
             left.map_or(limits::PORTABLE_READ_TIMEOUT, |left| left.min(limits::PORTABLE_READ_TIMEOUT)),
         ))?;
         match stream.peek(&mut [0]).and_then(|_| stream.read(buffer)) {
-            // Also when a send has just made the socket non-blocking: then let it finish.
+            // Also when a send has just made the socket non-blocking: then the send can finish.
             Err(error) if matches!(error.kind(), ErrorKind::WouldBlock | ErrorKind::TimedOut) => {
                 thread::yield_now();
             }
@@ -95,31 +97,31 @@ pub fn read(mut stream: &TcpStream, buffer: &mut [u8]) -> io::Result<usize> {
     heard
 }
 
-/// Leaves the backlog as `std` chose it.
+/// Does nothing: the backlog is the value of `std`.
 ///
 /// # Errors
-/// None.
+/// Never fails.
 pub fn widen_backlog(_: &TcpListener) -> io::Result<()> {
     Ok(())
 }
 
-/// Prepares an accepted socket: no delay for small writes.
+/// Configures an accepted socket: no delay for small writes.
 ///
 /// # Errors
-/// The peer has gone already.
+/// The connection is already lost.
 pub fn configure_accepted(stream: &TcpStream) -> io::Result<()> {
     stream.set_nodelay(true)
 }
 
-/// Ends the connection in both directions: `std` cannot reset one.
+/// Shuts down the connection in both directions, because `std` cannot reset one.
 ///
 /// # Errors
-/// The connection has ended already.
+/// The connection has already ended.
 pub fn set_reset_on_close(stream: &TcpStream) -> io::Result<()> {
     stream.shutdown(Shutdown::Both)
 }
 
-/// Wakes a thread that is blocked in `accept` on this listener, by a connection of our own.
+/// Wakes a thread that is blocked in `accept` on this listener, by connecting to it.
 pub fn wake_acceptor(listener: &TcpListener) {
     let Ok(mut address) = listener.local_addr() else { return };
     match address.ip() {
@@ -130,8 +132,8 @@ pub fn wake_acceptor(listener: &TcpListener) {
     let _ = TcpStream::connect_timeout(&address, limits::SHUTDOWN_CLOSE_TIMEOUT);
 }
 
-/// Waits at most this long until the peer has gone or reset the connection; bytes that arrive
-/// meanwhile are left unread. If bytes are left unread, it always waits this long.
+/// Waits at most `time` until the peer has closed or reset the connection. Bytes that arrive
+/// meanwhile are not read. With unread bytes, the function always waits for the whole time.
 pub fn wait_until_closed(stream: &TcpStream, time: Duration) {
     let deadline = Instant::now() + time;
     loop {
@@ -147,8 +149,8 @@ pub fn wait_until_closed(stream: &TcpStream, time: Duration) {
     }
 }
 
-/// Connects within [`limits::DIAL_TIME`]. The socket is non-blocking, and sends small writes at
-/// once. The kernel's receive buffer keeps its size.
+/// Connects within [`limits::DIAL_TIME`]. The socket is non-blocking, and sends small writes
+/// immediately. The kernel's receive buffer keeps its size.
 ///
 /// # Errors
 /// The error of `connect`, or `TimedOut`; `Unsupported` with a source address.
@@ -167,11 +169,11 @@ pub fn connect(
     Ok(stream)
 }
 
-/// Waits until one of the sockets is ready, at most this long; returns what each is ready for.
-/// Whether a socket can be written is unknown: it counts as ready after one pause.
+/// Waits at most `time` until one of the sockets is ready. Returns the readiness of each socket.
+/// Whether a socket can be written is unknown, so it counts as writable after one pause.
 ///
 /// # Errors
-/// None.
+/// Never fails.
 pub fn poll(sockets: &[PollInterest<'_>], time: Duration) -> io::Result<Vec<Readiness>> {
     let (deadline, mut has_paused) = (Instant::now() + time, false);
     loop {
@@ -189,7 +191,7 @@ pub fn poll(sockets: &[PollInterest<'_>], time: Duration) -> io::Result<Vec<Read
     }
 }
 
-/// What a socket that does not block is ready for, as far as a look tells.
+/// Determines the readiness of a non-blocking socket, as far as `peek` can.
 fn check_readiness(socket: &PollInterest<'_>) -> Readiness {
     if !socket.reads {
         return Readiness::default();
@@ -203,34 +205,35 @@ fn check_readiness(socket: &PollInterest<'_>) -> Readiness {
     }
 }
 
-/// Many non-blocking sockets, each with a number. A socket leaves it by being dropped.
+/// Many non-blocking sockets, each with a number. Dropping a socket removes it.
 #[derive(Debug, Default)]
 pub struct Poller {
     sockets: Vec<(usize, Weak<TcpStream>)>,
 }
 
 impl Poller {
-    /// Without any socket.
+    /// Creates a poller without sockets.
     ///
     /// # Errors
-    /// None.
+    /// Never fails.
     pub fn new() -> io::Result<Poller> {
         Ok(Poller::default())
     }
 
-    /// Adds a socket that is read.
+    /// Adds a socket, to wait until it can be read.
     ///
     /// # Errors
-    /// None.
+    /// Never fails.
     pub fn add(&mut self, stream: &Arc<TcpStream>, number: usize) -> io::Result<()> {
         self.sockets.push((number, Arc::downgrade(stream)));
         Ok(())
     }
 
-    /// Waits until sockets can be read, at most this long; returns their numbers.
+    /// Waits at most `time` until a socket can be read. Returns the numbers of all readable
+    /// sockets.
     ///
     /// # Errors
-    /// None.
+    /// Never fails.
     pub fn wait(&mut self, time: Duration) -> io::Result<Vec<usize>> {
         let deadline = Instant::now() + time;
         loop {
@@ -249,11 +252,11 @@ impl Poller {
     }
 }
 
-/// Standard input, read by a thread of its own, since `std` can only wait for it by reading.
+/// Standard input, read by its own thread, because `std` can wait for it only by reading.
 #[derive(Debug)]
 pub struct PollableStdin {
     pieces: Receiver<io::Result<Vec<u8>>>,
-    /// The piece that is read next; an empty one is the end.
+    /// The chunk that is read next; an empty one is the end.
     piece: Option<io::Result<Vec<u8>>>,
 }
 
@@ -261,7 +264,7 @@ impl PollableStdin {
     /// Opens standard input.
     ///
     /// # Errors
-    /// No thread can be started.
+    /// The thread cannot be started.
     pub fn open() -> io::Result<PollableStdin> {
         PollableStdin::of(io::stdin())
     }
@@ -284,11 +287,11 @@ impl PollableStdin {
         Ok(PollableStdin { pieces, piece: None })
     }
 
-    /// Waits at most this long until a read would not block, because of data or the end. Returns
-    /// whether it would not.
+    /// Waits at most `time` until a read would not block, because of data or the end. Returns
+    /// whether a read would not block.
     ///
     /// # Errors
-    /// None.
+    /// Never fails.
     pub fn wait(&mut self, time: Duration) -> io::Result<bool> {
         if self.piece.is_none() {
             self.piece = match self.pieces.recv_timeout(time) {
@@ -313,10 +316,10 @@ impl PollableStdin {
     }
 }
 
-/// Waits at most this long until the socket or the input can be read; returns whether each can.
+/// Waits at most `time` until the socket or the input can be read. Returns whether each can.
 ///
 /// # Errors
-/// None.
+/// Never fails.
 pub fn poll_with_input(
     stream: Option<&TcpStream>,
     mut input: Option<&mut PollableStdin>,
@@ -340,13 +343,14 @@ pub fn is_foreground() -> bool {
     true
 }
 
-/// Lets the console of Windows show colours, which others do by themselves.
+/// Enables colours in the Windows console. Other terminals support them by default.
 pub fn enable_ansi() {
     #[cfg(windows)]
     anstyle_query::windows::enable_ansi_colors();
 }
 
-/// Creates a file that only its owner may read and write; on Windows, with the rights of its folder.
+/// Creates a file that only its owner may read and write; on Windows, with the permissions of its
+/// directory.
 ///
 /// # Errors
 /// The file exists, or any error of the disk.
@@ -357,7 +361,7 @@ pub fn create_private(path: &Path) -> io::Result<File> {
     options.write(true).create_new(true).open(path)
 }
 
-/// Opens a file to read and write it, or creates it as [`create_private`] does.
+/// Opens a file to read and write it, or creates it with the permissions of [`create_private`].
 ///
 /// # Errors
 /// Any error of the disk.
@@ -368,7 +372,7 @@ pub fn open_private(path: &Path) -> io::Result<File> {
     options.read(true).write(true).create(true).truncate(false).open(path)
 }
 
-/// Whether this path still leads to the open file; on Windows, whether it leads to any.
+/// Whether this path still names the open file; on Windows, whether it names any file.
 pub fn is_at(file: &File, path: &Path) -> bool {
     #[cfg(unix)]
     {
@@ -402,7 +406,8 @@ pub fn on_stop(handler: impl FnMut() + Send + 'static) -> io::Result<()> {
     ctrlc::set_handler(handler).map_err(io::Error::other)
 }
 
-/// Whether every user of the machine may read this file; not known except on Unix.
+/// Whether every user of the machine may read this file. Always false except on Unix, because it is
+/// unknown.
 pub fn is_world_readable(about: &Metadata) -> bool {
     #[cfg(unix)]
     return std::os::unix::fs::PermissionsExt::mode(&about.permissions()) & 0o004 != 0;
@@ -413,20 +418,20 @@ pub fn is_world_readable(about: &Metadata) -> bool {
     }
 }
 
-/// Whether this is a named pipe, which cannot be opened for writing before it has a reader.
+/// Whether this is a named pipe. It cannot be opened for writing before it has a reader.
 #[cfg(unix)]
 pub fn is_named_pipe(about: &Metadata) -> bool {
     std::os::unix::fs::FileTypeExt::is_fifo(&about.file_type())
 }
 
-/// Whether this is a named pipe; a file of Windows is none.
+/// Always false: a file of Windows is not a named pipe.
 #[cfg(not(unix))]
 pub fn is_named_pipe(_: &Metadata) -> bool {
     false
 }
 
-/// Random bytes from the system, which nobody can predict: for the server's epoch, tokens, and the
-/// masking keys of our clients.
+/// Unpredictable random bytes from the system, for the server's epoch, tokens, and masking keys of
+/// clients.
 ///
 /// # Panics
 /// If the system has no random source.
@@ -440,13 +445,14 @@ pub fn random<const N: usize>() -> [u8; N] {
     bytes
 }
 
-/// Unknown: the CPU time of this thread.
+/// Always `None`: the CPU time of this thread is unknown.
 pub fn thread_cpu_time() -> Option<Duration> {
     None
 }
 
-/// Assumed, not read: the 256 descriptors that macOS gives a program, and the threads that a system
-/// of today carries. A server on Windows needs no descriptors.
+/// Assumed values, because the limits cannot be read: the 256 file descriptors that macOS gives a
+/// program, and the number of threads that current systems support. A server on Windows needs no
+/// descriptors.
 pub fn ceilings() -> MachineCapacity {
     let open_files = if cfg!(windows) { usize::MAX } else { 256 };
     MachineCapacity { open_files, mappings: usize::MAX, threads: 4_096 }

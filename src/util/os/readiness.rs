@@ -1,43 +1,43 @@
-//! What a thread waits for on a socket, and what the socket is ready for.
+//! Interest in the readiness of a socket, and its readiness.
 
 use std::net::TcpStream;
 
-/// A non-blocking socket, and what its owner waits for.
+/// A non-blocking socket, and the events for which its owner waits.
 #[derive(Debug, Clone, Copy)]
 pub struct PollInterest<'a> {
     /// The socket.
     pub stream: &'a TcpStream,
-    /// Wait for bytes or the end of the peer's bytes.
+    /// Wait for bytes or the end of the peer's stream.
     pub reads: bool,
     /// Wait until the kernel accepts bytes.
     pub writes: bool,
 }
 
 impl<'a> PollInterest<'a> {
-    /// A socket that is read.
+    /// Waits until the socket can be read.
     pub fn readable(stream: &'a TcpStream) -> PollInterest<'a> {
         PollInterest { stream, reads: true, writes: false }
     }
 
-    /// A socket that is written.
+    /// Waits until the socket can be written.
     pub fn writable(stream: &'a TcpStream) -> PollInterest<'a> {
         PollInterest { stream, reads: false, writes: true }
     }
 }
 
-/// What a socket is ready for.
+/// The readiness of a socket.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct Readiness {
     /// A read would not block.
     pub is_readable: bool,
     /// A write may succeed.
     pub is_writable: bool,
-    /// The peer has ended its bytes, or the connection is broken.
+    /// The peer has ended its stream, or the connection is broken.
     pub is_closed: bool,
 }
 
 impl Readiness {
-    /// Whether it is ready for anything.
+    /// Whether any of the three is true.
     pub fn is_ready(self) -> bool {
         self.is_readable || self.is_writable || self.is_closed
     }

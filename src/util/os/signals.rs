@@ -1,8 +1,8 @@
-//! The signals that ask a program to stop, on Unix: Ctrl-C (SIGINT), SIGTERM and SIGHUP.
+//! The signals that request a program to stop, on Unix: Ctrl-C (SIGINT), SIGTERM and SIGHUP.
 //!
-//! A program inherits from its parent which signals it ignores, and such a signal stays ignored: `nohup`
-//! ignores SIGHUP, so that the program survives its terminal; a shell without job control ignores SIGINT
-//! for a job in the background, because Ctrl-C is for the job in the foreground.
+//! A program inherits the set of ignored signals from its parent, and these stay ignored. `nohup`
+//! ignores SIGHUP, so that the program survives its terminal. A shell without job control ignores
+//! SIGINT for a background job, because Ctrl-C is for the foreground job.
 
 use std::io;
 use std::thread;
@@ -18,7 +18,7 @@ const STOPPING: [i32; 3] = [SIGINT, SIGTERM, SIGHUP];
 /// A signal cannot be handled, or the thread cannot be started.
 pub fn on_stop(ignored: u64, mut handler: impl FnMut() + Send + 'static) -> io::Result<()> {
     let mut signals = Signals::new(handled(ignored))?;
-    // Without any signal, the thread waits for ever: `handler` must not be dropped.
+    // Without any signal, the thread waits forever, so that `handler` is not dropped.
     let run = move || signals.forever().for_each(|_| handler());
     thread::Builder::new().name("signals".to_owned()).spawn(run).map(drop)
 }
@@ -27,12 +27,13 @@ fn handled(ignored: u64) -> Vec<i32> {
     STOPPING.into_iter().filter(|signal| ignored & mask(*signal) == 0).collect()
 }
 
-/// A signal's bit in a mask of signals.
+/// The bit of a signal in a mask of signals.
 const fn mask(signal: i32) -> u64 {
     1 << (signal - 1)
 }
 
-/// The mask of ignored signals in the text of `/proc/self/status`; none if it has no such line.
+/// Parses the mask of ignored signals from `/proc/self/status`. Returns 0 if the text has no such
+/// line.
 #[cfg_attr(not(target_os = "linux"), allow(dead_code, reason = "other systems have no such file"))]
 pub fn ignored(status: &str) -> u64 {
     let digits = status.lines().find_map(|line| line.strip_prefix("SigIgn:"));

@@ -1,11 +1,11 @@
-//! The time in which the machine was suspended.
+//! The time during which the machine was suspended.
 
 use std::time::Duration;
 
 use super::system;
 
-/// Measures for how long the machine was suspended since the start of the measurement. Linux only: there,
-/// [`std::time::Instant`] does not count suspended time.
+/// Measures how long the machine was suspended since the start of the measurement. Works only on
+/// Linux, where [`std::time::Instant`] does not count suspended time.
 #[derive(Debug, Clone, Copy)]
 pub struct Suspended {
     before: Duration,
@@ -17,7 +17,7 @@ impl Suspended {
         Suspended { before: system::suspended_time() }
     }
 
-    /// The suspended time since the start.
+    /// Suspended time since the start.
     pub fn time(&self) -> Duration {
         system::suspended_time().saturating_sub(self.before)
     }

@@ -1,4 +1,4 @@
-//! Each test runs with every implementation that this system can run.
+//! Tests of every implementation that this system can run.
 
 use std::io::{self, Read, Write};
 use std::net::{IpAddr, Ipv4Addr, Shutdown, SocketAddr, TcpListener, TcpStream};
@@ -9,9 +9,9 @@ use std::time::{Duration, Instant};
 
 use super::readiness::{PollInterest, Readiness};
 
-/// Long enough for anything that happens at all.
+/// Timeout for events that must happen.
 const PATIENCE: Duration = Duration::from_secs(20);
-/// Long enough for what should not happen.
+/// Time to wait for events that must not happen.
 const A_MOMENT: Duration = Duration::from_millis(50);
 
 fn listener() -> (TcpListener, SocketAddr) {
@@ -20,7 +20,7 @@ fn listener() -> (TcpListener, SocketAddr) {
     (listener, address)
 }
 
-/// Both ends of a connection; both block.
+/// Returns both ends of a connection. Both block.
 fn pair() -> (TcpStream, TcpStream) {
     let (listener, address) = listener();
     let near = TcpStream::connect(address).expect("a connection");
@@ -108,7 +108,7 @@ macro_rules! tests {
                     let kind = system::read(&near, &mut [0; 8]).expect_err("silence").kind();
                     assert!(matches!(kind, io::ErrorKind::TimedOut | io::ErrorKind::WouldBlock), "{kind}");
                     assert!(began.elapsed() >= A_MOMENT / 2 && began.elapsed() < PATIENCE);
-                    // The kernel rounds it up.
+                    // The kernel rounds the timeout up.
                     let kept = near.read_timeout().expect("a socket").expect("a timeout");
                     assert!((A_MOMENT..2 * A_MOMENT).contains(&kept), "{kept:?}");
                 }
@@ -287,8 +287,8 @@ fn a_wait_for_socket_and_input_says_which_has_come() {
     assert_eq!(wait(PATIENCE), (false, true));
 }
 
-/// `/proc/uptime` counts suspended time. A machine that was never suspended has none; a time namespace
-/// (`unshare --time --boottime 5000`) has some.
+/// `/proc/uptime` counts suspended time. A machine that was never suspended has none; a time
+/// namespace (`unshare --time --boottime 5000`) has some.
 #[cfg(target_os = "linux")]
 #[test]
 fn suspended_time_is_the_part_of_the_uptime_that_an_instant_does_not_count() {
