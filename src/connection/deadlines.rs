@@ -22,7 +22,7 @@ use crate::limits;
 /// The deadlines of one connection.
 #[derive(Debug)]
 pub struct Deadlines {
-    /// Times in ms of the driver's clock plus 1; 0 if unset.
+    /// This and the next three fields: times in ms of the driver's clock plus 1; 0 if unset.
     hello_by: AtomicU64,
     alive: AtomicU64,
     pinged: AtomicU64,

@@ -13,7 +13,7 @@ use crate::ws::message::ReceivedMessage;
 /// The client's bytes on their way to the observer.
 #[derive(Debug, Default)]
 pub struct ObservedStream {
-    /// Whether the observer has received all bytes since the start of a message.
+    /// Whether the observer knows all bytes before `bytes`, back to the start of a message.
     pub follows: bool,
     /// Bytes that the observer has not received yet.
     bytes: Vec<u8>,
