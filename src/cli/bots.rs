@@ -1,5 +1,5 @@
-//! `tickwire bots`: a crowd of clients that walk or play, and their measurements; or misbehaving
-//! clients, and how the server treats them.
+//! `tickwire bots`: many clients that walk or play, and their measurements; or misbehaving clients,
+//! and the server's reactions.
 
 use std::collections::BTreeMap;
 use std::io::ErrorKind;
@@ -41,15 +41,15 @@ pub struct BotsArgs {
     /// without one, --dialect selects it.
     #[arg(value_name = "URL")]
     url: Url,
-    /// Game that the room plays. Default: what the server says at /rooms, or else the first game of this
-    /// program.
+    /// Game of the room. Default: the game in the server's list at /rooms, or without one the first
+    /// game of this program.
     #[arg(long, value_name = "NAME")]
     game: Option<String>,
     /// Number of concurrent bots.
     #[arg(long, value_name = "COUNT", default_value = "200", value_parser = clap::value_parser!(u32).range(1..=20_000))]
     count: u32,
-    /// Seconds to measure, starting one second after all bots have joined; bots that have not
-    /// joined within 10 seconds are not waited for.
+    /// Seconds to measure, starting one second after all bots have joined. Bots that have not
+    /// joined within 10 seconds are ignored.
     #[arg(long, value_name = "SECONDS", default_value = "30", value_parser = clap::value_parser!(u32).range(1..=86_400))]
     seconds: u32,
     /// Dialect of the bots. Default: the first of the game. For several dialects, give a
@@ -57,22 +57,23 @@ pub struct BotsArgs {
     #[arg(long, value_name = "NAME", value_delimiter = ',')]
     dialect: Vec<String>,
     /// Packet tables of the server, if they are not the built-in ones: a directory of `.tsv` files,
-    /// one such file, or a capture that carries its tables. Misbehaving clients speak the built-in tables only.
+    /// one such file, or a capture that contains its tables. Misbehaving clients use the built-in
+    /// tables only.
     #[arg(long, value_name = "TABLES", env = "TICKWIRE_CODES")]
     codes: Option<PathBuf>,
     /// Source addresses of the bots: a pattern in which x and y are replaced by numbers. Default on
     /// Linux, for a server at an IPv4 loopback address: 127.0.x.y.
     #[arg(long, value_name = "PATTERN")]
     source: Option<SourceAddresses>,
-    /// Stand still and send no chat.
+    /// Do not move, and send no chat.
     #[arg(long)]
     still: bool,
-    /// Do all that players of the game do, such as gather, build, fight, die and respawn, instead of only
-    /// moving about; bots of a game of the simple layer also send absurd values now and then.
+    /// Perform all actions of the game's players, such as gather, build, fight, die and respawn,
+    /// instead of only moving. Bots of games of the simple layer also send absurd values sometimes.
     #[arg(long, conflicts_with = "still")]
     play: bool,
-    /// How the bots follow the room: as a stream of what they see, or in lockstep, running its world and
-    /// sending its checksums.
+    /// Replication mode of the bots: a stream of updates, or lockstep, which runs the room's world
+    /// and sends its checksums.
     #[arg(long, value_name = "MODE", default_value = "stream")]
     mode: FollowMode,
     /// Seed of the bots' random choices.
@@ -87,8 +88,9 @@ pub struct BotsArgs {
     /// on this machine.
     #[arg(long, value_name = "KIND", value_parser = attack_kinds(), conflicts_with = "hostile")]
     attack: Option<Attack>,
-    /// Instead of bots, run --count clients with keys, of which PER_SECOND a second lose their connection
-    /// and come back; each must get its own player. Only against a server on this machine.
+    /// Instead of bots, run --count clients with resume keys. PER_SECOND of them per second lose
+    /// their connection and resume; each must get its own player. Only against a server on this
+    /// machine.
     #[arg(long, value_name = "PER_SECOND", conflicts_with_all = ["hostile", "attack"], value_parser = clap::value_parser!(u32).range(1..=10_000))]
     resume_rate: Option<u32>,
     /// Number of source addresses for --attack, used in turn. Default: one address for every 16
@@ -99,19 +101,20 @@ pub struct BotsArgs {
     /// --attack. It runs until interrupted; port 0 picks a free port.
     #[arg(long, conflicts_with_all = ["hostile", "attack", "returning"])]
     sink: bool,
-    /// Print JSON: one line for each dialect, or a single line with --hostile, --attack or --returning.
+    /// Print JSON: one line for each dialect, or a single line with --hostile, --attack or
+    /// --returning.
     #[arg(long)]
     json: bool,
 }
 
-/// How bots follow a room.
+/// The replication mode of bots.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
 enum FollowMode {
     Stream,
     Lockstep,
 }
 
-/// Parses the names of `--hostile`; the help and the error list them.
+/// Parses the names of `--hostile`, which the help and the error list.
 fn misbehavior_parser() -> impl TypedValueParser<Value = Misbehavior> {
     let kind = |name: String| Misbehavior::ALL.into_iter().find(|kind| kind.name() == name);
     PossibleValuesParser::new(Misbehavior::ALL.map(Misbehavior::name))
@@ -125,7 +128,7 @@ fn attack_kinds() -> impl TypedValueParser<Value = Attack> {
     names.map(move |name| attack(name).expect("one of the listed names"))
 }
 
-/// Runs the crowd; an error or a disconnect is a failure.
+/// Runs the bots. An error or a disconnect is a failure.
 pub fn run(args: &BotsArgs, games: &GameList) -> Result<(), CliError> {
     if let (Some(tables), true) = (&args.codes, args.misbehave.is_some() || args.attack.is_some()) {
         let tables = tables.display();
@@ -144,7 +147,7 @@ pub fn run(args: &BotsArgs, games: &GameList) -> Result<(), CliError> {
     if (args.misbehave.is_some() || args.attack.is_some() || args.resume_rate.is_some())
         && args.url.room_prefix().is_none()
     {
-        // Misbehaving clients speak the native dialect.
+        // Checked for the native dialect, which misbehaving clients use.
         tables::dialect_at_url(&PacketTables::builtin(), &DEFAULT_PATHS, &args.url, Some("native"))?;
     }
     if let Some(kind) = args.misbehave {
@@ -172,7 +175,8 @@ pub fn run(args: &BotsArgs, games: &GameList) -> Result<(), CliError> {
         sink::run(&listener);
         return Ok(());
     }
-    // A failed connection of one bot is in its report; an unreachable server is reported at once.
+    // A failed connection of one bot is part of its report. An unreachable server is an error at
+    // once.
     let game = game(args, games, to)?;
     let dialects = dialects(args, game, games)?;
     let plan = plan(args, game, dialects, source, time);
@@ -204,8 +208,8 @@ fn run_resume_test(plan: &resume_test::Plan, args: &BotsArgs) -> Result<(), CliE
     Err("not every client came back to its own player".to_owned())
 }
 
-/// The text for a run that ended with its last connection instead of after its time: how all
-/// connections ended.
+/// Error text for a run that ended with its last connection before its time: all disconnect
+/// reasons. `None` if the run was complete.
 fn early_end_text(reports: &[CrowdReport], time: Duration) -> Option<String> {
     let measured = reports.iter().map(|report| report.time).max()?;
     let mut endings = BTreeMap::<&str, u64>::new();
@@ -225,7 +229,7 @@ fn early_end_text(reports: &[CrowdReport], time: Duration) -> Option<String> {
     })
 }
 
-/// The game that is played at the URL.
+/// The game of the room at the URL.
 fn game(args: &BotsArgs, games: &GameList, to: SocketAddr) -> Result<&'static GameInfo, CliError> {
     if let Some(name) = &args.game {
         return Ok(games.named(name)?.about);
@@ -238,7 +242,7 @@ fn game(args: &BotsArgs, games: &GameList, to: SocketAddr) -> Result<&'static Ga
     })
 }
 
-/// The dialects, all of which have lockstep if the bots need it.
+/// The dialects. With `--mode lockstep`, a dialect without lockstep is an error.
 fn dialects(args: &BotsArgs, game: &GameInfo, games: &GameList) -> Result<Vec<Arc<Dialect>>, CliError> {
     let dialects = known_dialects(args, game, games)?;
     let lacks = |dialect: &&Arc<Dialect>| args.mode == FollowMode::Lockstep && !has_lockstep(dialect);
@@ -250,7 +254,7 @@ fn dialects(args: &BotsArgs, game: &GameInfo, games: &GameList) -> Result<Vec<Ar
     }
 }
 
-/// The dialects: the one of the URL's path, or else all those of `--dialect`.
+/// The dialect of the URL's path, or without one the dialects of `--dialect`.
 fn known_dialects(args: &BotsArgs, game: &GameInfo, games: &GameList) -> Result<Vec<Arc<Dialect>>, CliError> {
     let BotsArgs { url, dialect: asked, .. } = args;
     let codes = match args.codes.as_deref() {

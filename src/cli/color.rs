@@ -1,8 +1,8 @@
-//! Whether output has colours: one decision for reports, the log and the help.
+//! The use of colours: one decision for reports, the log and the help.
 //!
-//! In this order: `--color`; [`NO_COLOR`](https://no-color.org); `CLICOLOR_FORCE`
-//! ([bixense.com/clicolors](https://bixense.com/clicolors/)); whether the output is a terminal, and whether
-//! `TERM` is a terminal with colours.
+//! The decision depends, in this order, on `--color`; [`NO_COLOR`](https://no-color.org);
+//! `CLICOLOR_FORCE` ([bixense.com/clicolors](https://bixense.com/clicolors/)); whether the output
+//! is a terminal, and whether `TERM` is a terminal with colours.
 
 use std::env;
 use std::ffi::OsString;
@@ -15,7 +15,8 @@ use crate::tools::explain::color::ColorMode;
 /// When to use colours.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, ValueEnum)]
 pub enum Color {
-    /// On a terminal, unless `NO_COLOR` is set or `TERM` is `dumb`; elsewhere if `CLICOLOR_FORCE` is set.
+    /// On a terminal, unless `NO_COLOR` is set or `TERM` is `dumb`; elsewhere if `CLICOLOR_FORCE`
+    /// is set.
     #[default]
     Auto,
     /// Always, even if the output is a file or a pipe.
@@ -25,7 +26,7 @@ pub enum Color {
 }
 
 impl Color {
-    /// How standard output is painted.
+    /// The colour mode of standard output.
     pub fn paint(self) -> ColorMode {
         if self.is_on(&io::stdout()) { ColorMode::Coloured } else { ColorMode::Plain }
     }

@@ -1,9 +1,9 @@
-//! The operator's console on standard input: each line is a command, and its answer goes to
-//! standard output, or to standard error if standard output carries a capture.
+//! The operator's console on standard input. Each line is a command. Its result goes to standard
+//! output, or to standard error if standard output contains a capture.
 //!
-//! Lines come from a terminal, a pipe or a file; a terminal gets a prompt. The end of the input
-//! stops only the console: a server started without input keeps running. At most
-//! [`limits::MAX_OPERATOR_LINE_BYTES`] of a line are kept, and the console does not read the terminal
+//! Lines come from a terminal, a pipe or a file; a terminal has a prompt. The end of the input
+//! stops only the console: a server started without input continues. At most
+//! [`limits::MAX_OPERATOR_LINE_BYTES`] of a line are stored. The console does not read the terminal
 //! while another program is in its foreground.
 
 use std::io::{self, ErrorKind, IsTerminal};
@@ -18,7 +18,7 @@ use crate::util::os::{self, PollableStdin};
 /// The operator's prompt on a terminal.
 const PROMPT: &str = "> ";
 
-/// Starts the console, in a thread that ends with the input or the program. Answers are printed
+/// Starts the console, in a thread that ends with the input or the program. Results are printed
 /// with `print`.
 ///
 /// # Errors
@@ -60,8 +60,8 @@ fn run(console: &Console, print: fn(&str)) {
     }
 }
 
-/// Waits for bytes; 0 is the end. The terminal is read only in the foreground: a shell stops a
-/// program that reads in the background.
+/// Waits for bytes; returns 0 at the end. The terminal is read only in the foreground, because a
+/// shell stops a program that reads in the background.
 fn read(input: &mut PollableStdin, is_terminal: bool, buffer: &mut [u8]) -> io::Result<usize> {
     while !input.wait(limits::FOREGROUND_POLL_INTERVAL)? || is_terminal && !os::is_foreground() {
         if is_terminal && !os::is_foreground() {
@@ -78,7 +78,7 @@ pub struct LineSplitter {
     max_bytes: usize,
 }
 
-/// The operator's lines.
+/// Lines of the operator, of at most [`limits::MAX_OPERATOR_LINE_BYTES`].
 impl Default for LineSplitter {
     fn default() -> LineSplitter {
         LineSplitter::with_max_bytes(limits::MAX_OPERATOR_LINE_BYTES)
@@ -86,13 +86,13 @@ impl Default for LineSplitter {
 }
 
 impl LineSplitter {
-    /// Lines of at most this many bytes. A longer line is cut just past the bound, so that its
-    /// reader can detect it.
+    /// Lines of at most this many bytes. A longer line is truncated to one byte more, so that the
+    /// caller can detect it.
     pub fn with_max_bytes(most_bytes: usize) -> LineSplitter {
         LineSplitter { line: Vec::new(), max_bytes: most_bytes }
     }
 
-    /// Takes a byte; returns the line that it ends.
+    /// Adds a byte. Returns the line if the byte ends one.
     pub fn take(&mut self, byte: u8) -> Option<String> {
         if byte == b'\n' {
             return Some(self.take_line());
@@ -103,13 +103,13 @@ impl LineSplitter {
         None
     }
 
-    /// Ends the input; returns an unterminated last line.
+    /// Ends the input. Returns an unterminated last line.
     pub fn end(&mut self) -> Option<String> {
         Some(self.take_line()).filter(|line| !line.is_empty())
     }
 
-    /// Bytes that are not UTF-8 are replaced: no command contains any, and a text is then sent as
-    /// it would be shown.
+    /// Takes the line. Replaces invalid UTF-8, because no command contains any, and a text is then
+    /// sent as displayed.
     fn take_line(&mut self) -> String {
         let line = String::from_utf8_lossy(&self.line).into_owned();
         self.line.clear();

@@ -1,11 +1,12 @@
-//! `tickwire dev`: rebuilds the program when its sources change, and restarts its server, whose
-//! worlds and players go on.
+//! `tickwire dev`: rebuilds the program when its sources change, and restarts its server. The
+//! worlds and players continue.
 //!
 //! ```text
-//!  sources ─ change ─► cargo build ─ fails ─► the server goes on as it is
-//!                          └─ the program is new ─► its tables load ─► `stop` to the server, which keeps its worlds ─► the new server
+//!  sources ─ change ─► cargo build ─ fails ─► the old server continues
+//!                          └─ new program ─► its tables load ─► `stop`: the old server saves
+//!                                        its worlds ─► the new server restores them
 //! ```
-//! Cargo says which files the program is made from: `NAME.d` beside the program.
+//! Cargo lists the source files of the program in `NAME.d`, in the directory of the program.
 
 use std::collections::BTreeMap;
 use std::env;
@@ -30,21 +31,21 @@ use crate::util::sync::Mutex;
 /// Options of `dev`.
 #[derive(Debug, Args)]
 pub struct DevArgs {
-    /// Options of `serve`, but for --keep.
+    /// Options of `serve`, except --keep.
     #[arg(value_name = "SERVE OPTIONS", trailing_var_arg = true, allow_hyphen_values = true)]
     serve: Vec<OsString>,
 }
 
-/// What operators type, for the server that runs now.
+/// Standard input of the running server.
 type Input = Arc<Mutex<Option<ChildStdin>>>;
 
-/// Runs the server until it ends by itself.
+/// Runs until the server ends without a restart, or a signal stops the program.
 pub fn run(args: &DevArgs) -> Result<(), CliError> {
     let program = WatchedProgram::of(
         &env::current_exe().map_err(|error| format!("no path of this program: {error}"))?,
     )?;
     let (serve, kept) = (with_one_port(&args.serve)?, program.kept());
-    // Of a run that was killed.
+    // Left over from a killed run.
     state_file::remove(&kept);
     let start = |input: &Input| {
         let mut command = Command::new(&program.path);
@@ -73,7 +74,7 @@ pub fn run(args: &DevArgs) -> Result<(), CliError> {
         if now == seen {
             continue;
         }
-        // Editors write several files; cargo must see all of them.
+        // Wait, because editors write several files and cargo must see all of them.
         thread::sleep(limits::DEV_POLL_INTERVAL);
         seen = program.sources()?;
         let (began, before) = (Instant::now(), modified_time(&program.path));
@@ -105,9 +106,9 @@ pub fn run(args: &DevArgs) -> Result<(), CliError> {
     ended
 }
 
-/// Stops the server, which keeps its worlds.
+/// Stops the server, which saves its worlds.
 fn stop(server: &mut Child, input: &Input) -> Result<(), CliError> {
-    // It may have ended already, and then has nobody to read this.
+    // Fails if the server has already ended, which is not an error.
     input.lock().take().into_iter().for_each(|mut input| drop(input.write_all(b"stop\n")));
     let until = Instant::now() + limits::DEV_STOP_TIMEOUT;
     while server.try_wait().map_err(|error| error.to_string())?.is_none() {
@@ -122,7 +123,7 @@ fn stop(server: &mut Child, input: &Input) -> Result<(), CliError> {
     Ok(())
 }
 
-/// Passes lines of standard input on to the server that runs now.
+/// Forwards lines of standard input to the running server.
 fn forward(input: &Input) -> Result<(), CliError> {
     let input = Arc::clone(input);
     let run = move || {
@@ -136,15 +137,15 @@ fn forward(input: &Input) -> Result<(), CliError> {
     spawned.map(drop).map_err(|error| format!("cannot start the thread for standard input: {error}"))
 }
 
-/// A program that cargo has built from sources that are here.
+/// A program built by cargo from sources on this machine.
 #[derive(Debug)]
 struct WatchedProgram {
     path: PathBuf,
     name: String,
     is_example: bool,
-    /// The directory in which cargo builds everything.
+    /// The target directory of cargo.
     target: PathBuf,
-    /// As cargo names it on its command line.
+    /// Name of the cargo profile.
     profile: String,
     /// The directory of the package.
     package: PathBuf,
@@ -152,7 +153,7 @@ struct WatchedProgram {
 
 impl WatchedProgram {
     /// # Errors
-    /// It is not in a directory as cargo has them.
+    /// The path is not in a cargo target directory.
     fn of(path: &Path) -> Result<WatchedProgram, CliError> {
         let foreign = || {
             format!(
@@ -183,12 +184,12 @@ impl WatchedProgram {
         })
     }
 
-    /// Where its worlds wait for the next server.
+    /// The state file, from which the next server restores the worlds.
     fn kept(&self) -> PathBuf {
         self.target.join(format!("{}.kept", self.name))
     }
 
-    /// When each of its sources was changed.
+    /// The modification time of each source file.
     fn sources(&self) -> Result<BTreeMap<PathBuf, Option<SystemTime>>, CliError> {
         let list = self.path.with_extension("d");
         let text = fs::read_to_string(&list).map_err(|error| format!("{}: {error}", list.display()))?;
@@ -197,15 +198,15 @@ impl WatchedProgram {
         Ok(files.into_iter().map(|file| (file.clone(), modified_time(&file))).collect())
     }
 
-    /// Whether the program accepts its own packet tables, which every command loads first. Otherwise it has
-    /// printed the file, the line and the reason.
+    /// Whether the program can load its own packet tables, as every command does first. Otherwise
+    /// it has printed the file, the line and the reason.
     fn loads_its_tables(&self) -> Result<bool, CliError> {
         let mut command = Command::new(&self.path);
         let status = command.arg("codes").stdin(Stdio::null()).stdout(Stdio::null()).status();
         Ok(status.map_err(|error| format!("{}: {error}", self.path.display()))?.success())
     }
 
-    /// Builds it, and returns whether that worked.
+    /// Builds the program. Returns whether the build succeeded.
     fn build(&self) -> Result<bool, CliError> {
         let cargo = env::var_os("CARGO").unwrap_or_else(|| "cargo".into());
         let mut command = Command::new(cargo);
@@ -231,13 +232,13 @@ pub(super) fn own_sources(path: &Path) -> Result<Vec<PathBuf>, CliError> {
     Ok(program.sources()?.into_keys().filter(is_own).collect())
 }
 
-/// When a file was changed; `None` if it is not there.
+/// The modification time of a file; `None` if it does not exist.
 fn modified_time(file: &Path) -> Option<SystemTime> {
     fs::metadata(file).and_then(|about| about.modified()).ok()
 }
 
-/// The files of a list as `make` reads it: behind the colon, separated by spaces; those of a name are
-/// behind a backslash.
+/// The files in a dependency list in the syntax of `make`: after the colon, separated by spaces. A
+/// space in a name follows a backslash.
 fn parse_depfile(text: &str) -> Vec<PathBuf> {
     let line = text.lines().next().unwrap_or_default();
     let (_, files) = line.split_once(": ").unwrap_or_default();
@@ -245,7 +246,8 @@ fn parse_depfile(text: &str) -> Vec<PathBuf> {
     files.split_whitespace().map(|file| PathBuf::from(file.replace('\0', " "))).collect()
 }
 
-/// The options, with a free port in the place of 0: all runs of the server have the same one.
+/// The options with port 0 replaced by a free port, because all runs of the server must use the
+/// same one.
 fn with_one_port(serve: &[OsString]) -> Result<Vec<OsString>, CliError> {
     let mut serve = serve.to_vec();
     for at in 0..serve.len() {

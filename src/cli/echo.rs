@@ -1,4 +1,5 @@
-//! `tickwire echo`: the smallest server on the WebSocket layer; with `--connect`, the smallest client.
+//! `tickwire echo`: the smallest server on the WebSocket layer, or with `--connect` the smallest
+//! client.
 
 use std::io;
 use std::net::SocketAddr;
@@ -14,7 +15,7 @@ use crate::server::net::EchoServer;
 use crate::util::plural::count_noun;
 use crate::ws::Event;
 
-/// Characters of a text message that are shown.
+/// Displayed characters of a text message.
 const SHOWN_CHARS: usize = 40;
 
 /// Options of `echo`.
@@ -73,7 +74,7 @@ pub fn run(args: &EchoArgs) -> Result<(), CliError> {
     }
 }
 
-/// An event in one line; of a text message, its beginning.
+/// An event in one line; for a text message with its first characters.
 fn line(event: &Event<'_>) -> String {
     match event {
         Event::Text(text) => {

@@ -1,16 +1,16 @@
-//! Floats in the source of a program of one's own. `synctest` names them: it runs one build of the rules,
-//! and a float may be rounded otherwise in another, such as the WebAssembly of the page.
+//! Floats in the source of a program with its own game. `synctest` reports them, because it runs
+//! only one build of the rules: another build, such as WebAssembly, may round a float differently.
 
 use std::path::{Path, PathBuf};
 use std::{env, fs};
 
 use super::dev;
 
-/// Lines that are named.
+/// Maximum number of reported lines.
 const NAMED: usize = 5;
 
-/// A sentence on the lines with floats in the running program's own sources; empty without any, or if
-/// cargo has not built the program here.
+/// A sentence with the lines that contain floats in the running program's own sources. Empty
+/// without any, or if cargo has not built the program here.
 pub fn note() -> String {
     let Ok(program) = env::current_exe() else { return String::new() };
     let sources = dev::own_sources(&program).unwrap_or_default();
@@ -36,19 +36,19 @@ fn sentence(places: &[String]) -> String {
     )
 }
 
-/// A path from the current directory, where possible.
+/// A path relative to the current directory, if possible.
 fn shown(path: &Path) -> String {
     let here = env::current_dir().unwrap_or_else(|_| PathBuf::new());
     path.strip_prefix(&here).unwrap_or(path).display().to_string()
 }
 
-/// The lines that have a float, from 1, before the tests of the file.
+/// Numbers of the lines that contain a float, from 1, before the tests of the file.
 fn lines(text: &str) -> Vec<usize> {
     let code = text.lines().take_while(|line| line.trim() != "#[cfg(test)]");
     code.zip(1..).filter(|(line, _)| has_float(line)).map(|(_, number)| number).collect()
 }
 
-/// Whether a line of Rust has a float's type, or a number with a point.
+/// Whether a line of Rust contains a float type, or a number with a decimal point.
 fn has_float(line: &str) -> bool {
     let mut code = String::new();
     let mut is_text = false;
@@ -68,7 +68,7 @@ fn has_float(line: &str) -> bool {
         let mut parts = word.split('.');
         let first = parts.next().unwrap_or_default();
         let is_number = |part: &str| part.starts_with(|first: char| first.is_ascii_digit());
-        // `1..5` is a range, and in `pair.0.1` no number is first.
+        // `1..5` is a range, and `pair.0.1` does not start with a number.
         let has_point = is_number(first) && parts.next().is_some_and(is_number);
         has_point
             || word.split('.').any(|part| matches!(part, "f32" | "f64"))
@@ -76,7 +76,7 @@ fn has_float(line: &str) -> bool {
     })
 }
 
-/// Whether a number ends with the type of a float. In hexadecimal these are digits.
+/// Whether a number ends with a float type. In hexadecimal these characters are digits.
 fn has_suffix(number: &str) -> bool {
     !number.starts_with("0x") && (number.ends_with("f32") || number.ends_with("f64"))
 }
@@ -108,7 +108,7 @@ mod tests {
         assert!(sentence(&places).contains("src/main.rs:5 and 2 more lines: "), "{}", sentence(&places));
     }
 
-    /// The examples are what authors copy: none has a float outside its bot.
+    /// Authors copy the examples, so the examples have no float outside of their bots.
     #[test]
     fn rules_of_the_examples_have_no_floats() {
         let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("examples");

@@ -1,4 +1,4 @@
-//! What the help of the server's flags says of the games of the program.
+//! Adds the games of the program to the help of the server's flags.
 
 use clap::Command;
 use tickwire_sim::OptionSpec;
@@ -7,7 +7,7 @@ use super::game_list::GameList;
 use super::serve::MAP_SIZE;
 use crate::game::GameInfo;
 
-/// Completes the help of the flags of `serve`. A flag that none of these games has is not shown.
+/// Completes the help of `serve`. Hides flags that none of these games uses.
 pub fn with_game_help(command: Command, games: &GameList) -> Command {
     let about = games.about();
     let said = [
@@ -24,12 +24,12 @@ pub fn with_game_help(command: Command, games: &GameList) -> Command {
     })
 }
 
-/// Columns of the help if the terminal does not say how many it has.
+/// Columns of the help if the terminal has no usable width.
 const COLUMNS: usize = 100;
-/// A number of columns below is no width of a screen: a terminal without a size has 0.
+/// A smaller number of columns is not a real width: a terminal without a size has 0.
 const COLUMNS_LEAST: usize = 20;
 
-/// Gives the help a width if the variable `COLUMNS` has an unusable one. Clap reads the variable where the
+/// Sets the width of the help if the variable `COLUMNS` is unusable. Clap reads the variable if the
 /// terminal has no size, and would wrap the help to any width.
 pub fn within_columns(command: Command, columns: Option<&str>) -> Command {
     match width(columns) {
@@ -38,7 +38,7 @@ pub fn within_columns(command: Command, columns: Option<&str>) -> Command {
     }
 }
 
-/// The width in place of these columns; `None` to let clap find one.
+/// The replacement for these columns; `None` to let clap choose.
 fn width(columns: Option<&str>) -> Option<usize> {
     let columns: usize = columns?.trim().parse().ok()?;
     (columns < COLUMNS_LEAST).then_some(COLUMNS)

@@ -1,4 +1,4 @@
-//! The games of a program, and the packet tables of all of them.
+//! The games of a program, and their packet tables.
 
 use std::sync::Arc;
 
@@ -11,22 +11,22 @@ use crate::server::embedded;
 use crate::server::net::TcpGameFactory;
 use crate::testing::simulate;
 
-/// Values of options of a game, by name.
+/// Values of a game's options, by name.
 pub type OptionValues = Vec<(&'static str, u32)>;
 
-/// A game of a program: as its server starts it, and as a simulation does.
+/// A game of a program, with its factories for servers and simulations.
 #[derive(Debug, Clone, Copy)]
 pub struct GameEntry {
-    /// As a server starts it.
+    /// Creates rooms for a server.
     pub kind: TcpGameFactory,
-    /// As a simulation starts it.
+    /// Creates worlds for a simulation.
     pub simulation: simulate::SimGameFactory,
-    /// As a server inside this program starts it.
+    /// Creates rooms for an embedded server.
     pub embedded: embedded::EmbeddedGameFactory,
 }
 
 impl GameEntry {
-    /// A game by its type.
+    /// The entry for a game's type.
     pub const fn of<G: Game>() -> GameEntry {
         GameEntry {
             kind: TcpGameFactory::of::<G>(),
@@ -36,16 +36,16 @@ impl GameEntry {
     }
 }
 
-/// The games of a program, and the packet tables of all of them.
+/// The games of a program, and their packet tables.
 #[derive(Debug, Clone)]
 pub struct GameList {
-    /// The games; the first is the one of the default room.
+    /// The games; the first is the game of the default room.
     pub factories: Vec<TcpGameFactory>,
     /// The same games for simulations, in any order.
     pub simulations: Vec<simulate::SimGameFactory>,
-    /// The same games for servers inside this program, in any order.
+    /// The same games for embedded servers, in any order.
     pub embedded: Vec<embedded::EmbeddedGameFactory>,
-    /// Their packet tables.
+    /// Packet tables of the games.
     pub codes: Arc<PacketTables>,
 }
 
@@ -60,10 +60,10 @@ impl GameList {
         }
     }
 
-    /// These games alone.
+    /// A list of these games alone.
     ///
     /// # Errors
-    /// A table of theirs cannot be used: its file, line and reason; or none was given.
+    /// A table is invalid; the message has its file, line and reason. Or the list is empty.
     pub fn of(games: &[GameEntry]) -> Result<GameList, CliError> {
         let kinds: Vec<TcpGameFactory> = games.iter().map(|game| game.kind).collect();
         let trials = games.iter().map(|game| game.simulation).collect();
@@ -77,7 +77,7 @@ impl GameList {
     /// The game of this name.
     ///
     /// # Errors
-    /// There is no such game; lists the games.
+    /// Unknown name; the message lists the games.
     pub fn named(&self, name: &str) -> Result<TcpGameFactory, CliError> {
         let known = self.factories.iter().find(|kind| kind.about.name == name).copied();
         known.ok_or_else(|| {
@@ -86,10 +86,10 @@ impl GameList {
         })
     }
 
-    /// The game of this name for a simulation, or else the first.
+    /// The game of this name for a simulation; the first without a name.
     ///
     /// # Errors
-    /// There is no such game; lists the games.
+    /// Unknown name; the message lists the games.
     pub fn trial(&self, name: Option<&str>) -> Result<simulate::SimGameFactory, CliError> {
         let first = || self.factories.first().copied().ok_or_else(|| "this program has no game".to_owned());
         let kind = name.map_or_else(first, |name| self.named(name))?;
@@ -97,10 +97,10 @@ impl GameList {
             .ok_or_else(|| format!("the game {} cannot be simulated", kind.about.name))
     }
 
-    /// The game of this name for a server inside this program, or else the first.
+    /// The game of this name for an embedded server; the first without a name.
     ///
     /// # Errors
-    /// There is no such game; lists the games.
+    /// Unknown name; the message lists the games.
     pub fn embedded(&self, name: Option<&str>) -> Result<embedded::EmbeddedGameFactory, CliError> {
         let first = || self.factories.first().copied().ok_or_else(|| "this program has no game".to_owned());
         let kind = name.map_or_else(first, |name| self.named(name))?;
@@ -108,11 +108,11 @@ impl GameList {
             .ok_or_else(|| format!("the game {} cannot be embedded", kind.about.name))
     }
 
-    /// The same games, this one first: the value of `--game`, whose options follow behind commas. With
-    /// the values of these options, by name.
+    /// Parses the value of `--game`, a name with options after commas. Returns the same games with
+    /// this one first, and the option values by name.
     ///
     /// # Errors
-    /// There is no such game or option, or the value of an option is out of its bounds.
+    /// Unknown game or option, or a value out of range.
     pub fn with_default(&self, text: &str) -> Result<(GameList, OptionValues), CliError> {
         let (name, rest) = text.split_once(',').map_or((text, None), |(name, rest)| (name, Some(rest)));
         let first = self.named(name)?;
@@ -142,7 +142,7 @@ impl GameList {
         ))
     }
 
-    /// What there is to know of each game.
+    /// The game infos of all games.
     pub fn about(&self) -> Vec<&'static GameInfo> {
         self.factories.iter().map(|kind| kind.about).collect()
     }

@@ -1,8 +1,8 @@
 //! The command line: the commands of the program and their output.
 //!
-//! Arguments and `TICKWIRE_…` variables go in; an exit code comes out, with one line on standard
-//! error for each failure. Each command has its own file; without a command, the program runs the
-//! server.
+//! The input is arguments and `TICKWIRE_…` variables. The output is an exit code, and one line on
+//! standard error for each failure. Each command has its own file. Without a command, the program
+//! runs the server.
 
 mod bots;
 mod color;
@@ -59,32 +59,34 @@ pub struct Cli {
 enum Command {
     /// Run the game server and serve its web page (the default command).
     Serve(ServeArgs),
-    /// Run the game server, and rebuild and restart it whenever its sources change. Its worlds go
-    /// on, and so do the players in them.
+    /// Run the game server, and rebuild and restart it whenever its sources change. Its worlds and
+    /// players continue.
     Dev(dev::DevArgs),
     /// Explain the bytes of WebSocket frames (each header bit, the mask, the payload, the packet)
     /// or of an upgrade.
     Explain(explain::ExplainArgs),
-    /// Talk to a server by hand: type packets or bytes, and see each sent and received frame
+    /// Connect to a server by hand: type packets or bytes, and see each sent and received frame
     /// explained.
     Talk(connect::ConnectArgs),
-    /// Run bots against a server, check everything they receive, and measure the traffic.
+    /// Run bots against a server, check all packets that they receive, and measure the traffic.
     Bots(bots::BotsArgs),
     /// Echo every message to its sender: the smallest server built on the WebSocket layer.
     Echo(echo::EchoArgs),
-    /// Pass connections on to a server over a simulated network: delay, jitter, loss, a limited rate.
+    /// Forward connections to a server over a simulated network: delay, jitter, loss, a limited
+    /// rate.
     Net(netem::NetemArgs),
-    /// Replay a captured session, and check that it gives the same result.
+    /// Replay a captured session, and check that the result is the same.
     ///
     /// Exit status: 0 if the result is the same; 1 if it differs; 2 if the file cannot be read or
     /// replayed (for example, because part of the session is missing), or if the report cannot be
     /// written.
     Replay(replay::ReplayArgs),
     /// Simulate a whole server in virtual time, from a seed, and check every invariant. The
-    /// simulation includes rooms, bots that check everything they receive, and failing connections.
+    /// simulation includes rooms, failing connections, and bots that check all packets that they
+    /// receive.
     Simulate(simulate::SimulateArgs),
-    /// Run a world beside copies of itself that are restored from snapshots, and compare them in each
-    /// tick: what a snapshot lacks, or a world does differently a second time, is named.
+    /// Compare a world in each tick with copies of it that are restored from snapshots. Finds
+    /// fields that a snapshot lacks, and rules that compute another result a second time.
     Synctest(synctest::SynctestArgs),
     /// Print the packet tables in use.
     Codes(tables::TablesArgs),
@@ -95,7 +97,7 @@ pub fn run() -> ExitCode {
     run_with(&GameList::built_in())
 }
 
-/// Runs the requested command for a program with these games alone; the first is the one of the
+/// Runs the requested command for a program with these games alone. The first is the game of the
 /// default room.
 pub fn run_of(games: &[GameEntry]) -> ExitCode {
     match GameList::of(games) {
@@ -113,7 +115,8 @@ pub fn run_with(games: &GameList) -> ExitCode {
         Err(answer) => return refuse_or_help(&answer),
     };
     let done = match cli.command {
-        // A server continues when nobody reads its output: that is no reason to disconnect players.
+        // A server continues if its output cannot be written, because that must not disconnect
+        // players.
         None => return ended(serve::run(&cli.serve, games)),
         Some(Command::Serve(args)) => return ended(serve::run(&args, games)),
         Some(Command::Dev(args)) => return ended(dev::run(&args)),
@@ -132,7 +135,7 @@ pub fn run_with(games: &GameList) -> ExitCode {
     if done.is_ok() { written } else { ended(done) }
 }
 
-/// The command line, with the help of these games, and the name of a program that has its own.
+/// The command line with the help of these games. A program with its own games has its own name.
 fn command(games: &GameList) -> clap::Command {
     let command = game_help::within_columns(Cli::command(), std::env::var("COLUMNS").ok().as_deref());
     let command = game_help::with_game_help(command, games);
@@ -146,7 +149,7 @@ fn command(games: &GameList) -> clap::Command {
     ))
 }
 
-/// Prints the response to the arguments themselves: help, the version, or what is wrong with them.
+/// Prints the help, the version, or the error in the arguments.
 fn refuse_or_help(answer: &clap::Error) -> ExitCode {
     let text = answer.render();
     let painted = |is_on| if is_on { text.ansi().to_string() } else { text.to_string() };

@@ -1,4 +1,4 @@
-//! `tickwire net`: a network simulator between clients and a server.
+//! `tickwire net`: a proxy with a simulated network between clients and a server.
 
 use std::io;
 use std::net::{SocketAddr, ToSocketAddrs};
@@ -20,29 +20,31 @@ pub struct NetemArgs {
     /// Address and port to listen on, for the clients; port 0 picks a free port.
     #[arg(long, value_name = "ADDR:PORT", default_value = "127.0.0.1:3001", env = "TICKWIRE_NET_LISTEN", value_parser = value_parsers::parse_bind)]
     listen: SocketAddr,
-    /// The server to which connections are passed on.
+    /// The server to which connections are forwarded.
     #[arg(long, value_name = "HOST:PORT", default_value = "127.0.0.1:3000", env = "TICKWIRE_NET_TO", value_parser = server)]
     to: SocketAddr,
-    /// Named conditions: lan, wifi, 4g, transatlantic or train. The other options override its parts.
+    /// Named conditions: lan, wifi, 4g, transatlantic or train. The other options override their
+    /// values.
     #[arg(long, value_name = "NAME", env = "TICKWIRE_NET_PRESET", value_parser = preset)]
     preset: Option<Preset>,
-    /// Average time that bytes take in each direction, such as 150ms.
+    /// Average delay of bytes in each direction, such as 150ms.
     #[arg(long, value_name = "TIME", env = "TICKWIRE_NET_DELAY", value_parser = netem::parse_time)]
     delay: Option<Duration>,
-    /// How much the delay of each segment varies around the average, such as 30ms; at most the delay.
+    /// Maximum deviation of each segment's delay from the average, such as 30ms; at most the delay.
     #[arg(long, value_name = "TIME", env = "TICKWIRE_NET_JITTER", value_parser = netem::parse_time)]
     jitter: Option<Duration>,
-    /// Share of segments that are lost, such as 2%. A loss holds up everything behind it until the segment
-    /// is sent again.
+    /// Share of segments that are lost, such as 2%. A loss delays everything after it until the
+    /// segment is retransmitted.
     #[arg(long, value_name = "PERCENT", env = "TICKWIRE_NET_LOSS", value_parser = netem::parse_loss)]
     loss: Option<u32>,
-    /// Bytes or bits a second in each direction, for each connection, such as 250kB or 2Mbit; or none.
+    /// Bytes or bits per second in each direction, for each connection, such as 250kB or 2Mbit; or
+    /// none.
     #[arg(long, value_name = "RATE", env = "TICKWIRE_NET_RATE", value_parser = rate)]
     rate: Option<RateArg>,
-    /// The same from clients to the server only.
+    /// Like --rate, from clients to the server only.
     #[arg(long, value_name = "RATE", env = "TICKWIRE_NET_RATE_UP", value_parser = rate)]
     rate_up: Option<RateArg>,
-    /// The same from the server to clients only.
+    /// Like --rate, from the server to clients only.
     #[arg(long, value_name = "RATE", env = "TICKWIRE_NET_RATE_DOWN", value_parser = rate)]
     rate_down: Option<RateArg>,
     /// Seed of the losses and of the delays within the jitter.
@@ -57,7 +59,7 @@ pub struct NetemArgs {
     log: String,
 }
 
-/// Bytes a second, or none for any number.
+/// Bytes per second; `None` for no limit.
 #[derive(Debug, Clone, Copy)]
 struct RateArg(Option<u64>);
 
@@ -70,7 +72,7 @@ fn preset(name: &str) -> Result<Preset, String> {
     netem::preset(name).ok_or_else(|| format!("expected one of {}", names()))
 }
 
-/// The address of a server: the first IPv4 address of its host, or else the first.
+/// Resolves a server's host to its first IPv4 address, or without one to its first address.
 fn server(text: &str) -> Result<SocketAddr, String> {
     let expected = "expected a host and a port, such as 127.0.0.1:3000";
     let found: Vec<SocketAddr> =
@@ -80,7 +82,7 @@ fn server(text: &str) -> Result<SocketAddr, String> {
 }
 
 impl NetemArgs {
-    /// The preset with what the other options override.
+    /// The conditions of the preset, with the values of the other options.
     fn conditions(&self) -> Result<Conditions, String> {
         let mut conditions = self.preset.map(|preset| preset.conditions).unwrap_or_default();
         conditions.delay = self.delay.unwrap_or(conditions.delay);
@@ -92,7 +94,7 @@ impl NetemArgs {
     }
 }
 
-/// Passes connections on until Ctrl-C or SIGTERM, then prints a summary.
+/// Forwards connections until Ctrl-C or SIGTERM, then prints a summary.
 pub fn run(args: &NetemArgs) -> Result<(), CliError> {
     let conditions = args.conditions()?;
     let log = Log::start(&args.log)?;
@@ -152,8 +154,7 @@ fn banner(args: &NetemArgs, conditions: &Conditions, address: SocketAddr) -> Str
     )
 }
 
-/// A line for the banner if other machines may reach the relay, and with it a server that they may not
-/// reach otherwise.
+/// A warning for the banner if other machines can reach the proxy, and through it the server.
 fn exposed(args: &NetemArgs, address: SocketAddr) -> String {
     if address.ip().is_loopback() {
         return String::new();

@@ -1,4 +1,4 @@
-//! The output of the commands: results and errors, and whether they could be written.
+//! The output of the commands: results, errors, and failures to write them.
 
 use std::io::{self, ErrorKind, Write};
 use std::net::{IpAddr, Ipv6Addr, SocketAddr};
@@ -7,20 +7,20 @@ use std::sync::OnceLock;
 use crate::server::net::accept;
 use crate::util::escape;
 
-/// A usage error, in one line.
+/// An error in one line.
 pub(super) type CliError = String;
 
-/// Reports a failure in one line on standard error. A closed standard error is no reason to panic.
+/// Reports a failure in one line on standard error. A closed standard error does not cause a panic.
 pub(super) fn print_error(line: &str) {
     let _ = writeln!(io::stderr().lock(), "tickwire: {}", escape::escape_line(line));
 }
 
-/// Why some output could not be written, the first time.
+/// The first error of writing to standard output.
 static FIRST_WRITE_ERROR: OnceLock<CliError> = OnceLock::new();
 
-/// Prints to standard output, which carries a command's result. A closed pipe (`| head`) is no
+/// Prints to standard output, which contains a command's result. A closed pipe (`| head`) is not an
 /// error; [`written`] reports other errors. The output is flushed, because a prompt has no line
-/// end. Control characters are escaped, whoever wrote them.
+/// end. Control characters are escaped, whatever their source.
 pub(super) fn print(text: &str) {
     let mut out = io::stdout().lock();
     record_write_error(out.write_all(escape::escape_output(text).as_bytes()).and_then(|()| out.flush()));
@@ -34,22 +34,22 @@ pub(super) fn record_write_error(written: io::Result<()>) {
     }
 }
 
-/// Whether all output was written.
+/// An error, if some output could not be written.
 pub(super) fn check_written() -> Result<(), CliError> {
     FIRST_WRITE_ERROR.get().map_or(Ok(()), |failure| Err(failure.clone()))
 }
 
-/// Returns to the front of the terminal's line and clears it.
+/// Clears the terminal's current line and returns to its start.
 pub(super) fn clear_line() {
     record_write_error(io::stdout().lock().write_all(b"\r\x1b[K"));
 }
 
-/// Prints to standard error, for when standard output carries a capture.
+/// Prints to standard error, for a capture on standard output.
 pub(super) fn print_to_stderr(text: &str) {
     let _ = io::stderr().lock().write_all(escape::escape_output(text).as_bytes());
 }
 
-/// Warns on standard error if another program may answer for `localhost` at this port.
+/// Warns on standard error if another program may respond at `localhost` with this port.
 pub(super) fn warn_of_other_localhost(address: SocketAddr) {
     if let Some(other) = accept::other_localhost(address) {
         print_to_stderr(&other_localhost_warning(address.port(), other));
@@ -64,8 +64,8 @@ fn other_localhost_warning(port: u16, other: SocketAddr) -> String {
     )
 }
 
-/// An address that can be typed into a browser: "all addresses" becomes this machine, by a name
-/// unless another program may answer for it.
+/// An address for a browser: "all addresses" becomes `localhost`, or `127.0.0.1` if another program
+/// may respond at `localhost`.
 pub(super) fn reachable(address: SocketAddr) -> String {
     match address.ip() {
         IpAddr::V4(ip) if ip.is_unspecified() && accept::other_localhost(address).is_some() => {

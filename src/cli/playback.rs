@@ -1,4 +1,4 @@
-//! `tickwire replay --serve`: a capture in a browser.
+//! `tickwire replay --serve`: plays a capture in a browser.
 
 use std::collections::BTreeSet;
 use std::fs::File;
@@ -18,7 +18,7 @@ use crate::tools::playback::{FileEnd, Playback, PlaybackRoom};
 /// Serves until Ctrl-C or SIGTERM.
 ///
 /// # Errors
-/// The file cannot be watched, or the address cannot be used, in words.
+/// A description, if the file cannot be played or the address cannot be used.
 pub fn run(file: &Path, listen: SocketAddr, games: &GameList) -> Result<(), CliError> {
     let watch = read(file, games).map_err(|error| format!("{}: {error}", file.display()))?;
     if let Some(why) = watch.unavailable_reason() {
@@ -48,13 +48,14 @@ pub fn run(file: &Path, listen: SocketAddr, games: &GameList) -> Result<(), CliE
     Ok(())
 }
 
-/// Whether the page can compute the world of this game: its WebAssembly module has the rules of this
-/// project's games only.
+/// Whether the page can compute the world of this game. Its WebAssembly module has only the games
+/// of this project.
 fn has_rules(about: &GameInfo) -> bool {
     games::INFO.iter().any(|own| own.name == about.name)
 }
 
-/// Why no room can be watched: the games, and the page that has their rules.
+/// Error text for a file without a playable room: the games, and how to build a page with their
+/// rules.
 fn without_rules(watch: &Playback) -> String {
     let mut names = BTreeSet::new();
     for room in watch.rooms().values() {
@@ -65,7 +66,7 @@ fn without_rules(watch: &Playback) -> String {
     browser_edition_instead(&names.into_iter().collect::<Vec<_>>().join(", "))
 }
 
-/// How to watch captures of these games, whose rules are not in the page of `--serve`.
+/// Instructions to play captures of these games, which the page of `--serve` does not have.
 fn browser_edition_instead(names: &str) -> String {
     format!(
         "the page of --serve has no rules of {names}. In a clone of tickwire, \
@@ -88,7 +89,7 @@ fn read(file: &Path, games: &GameList) -> io::Result<Playback> {
     Ok(watch)
 }
 
-/// A line for each room, with its URL; then what is to be said of the file.
+/// A line for each room, with its URL; then notes on the file.
 fn text(watch: &Playback, address: SocketAddr) -> String {
     let mut text = String::from("\n");
     for (name, room) in watch.rooms() {

@@ -1,4 +1,4 @@
-//! Who may play: `--token-file`, `TICKWIRE_TOKENS` and `--spectators`.
+//! Permissions to play: `--token-file`, `TICKWIRE_TOKENS` and `--spectators`.
 
 use std::env::{self, VarError};
 use std::fmt;
@@ -15,27 +15,27 @@ use crate::server::admission::tokens::{PlayAccess, Tokens};
 use crate::util::os;
 use crate::util::plural::count_noun;
 
-/// The variable with the text of a token file.
+/// The environment variable with the text of a token file.
 const TOKENS_VARIABLE: &str = "TICKWIRE_TOKENS";
 
-/// The options of `serve` that say who may play.
+/// The options of `serve` for permissions to play.
 #[derive(Debug, Args)]
 pub struct PlayerArgs {
     /// Only clients with a token from this file may play; each line has a name and a token. With an
-    /// empty file, everyone watches. The environment variable TICKWIRE_TOKENS can hold the same text, with
-    /// lines or semicolons between the tokens. Default: everyone plays.
+    /// empty file, all clients are spectators. The environment variable TICKWIRE_TOKENS can contain
+    /// the same text, with lines or semicolons between the tokens. Default: all clients may play.
     #[arg(long, value_name = "FILE", env = "TICKWIRE_TOKEN_FILE")]
     token_file: Option<PathBuf>,
-    /// With a token file, clients without a token may watch. Otherwise they are closed.
+    /// With a token file, clients without a token may spectate. Otherwise they are closed.
     #[arg(long, env = "TICKWIRE_SPECTATORS", value_parser = FalseyValueParser::new())]
     spectators: bool,
 }
 
 impl PlayerArgs {
-    /// Who may play.
+    /// The permissions to play.
     ///
     /// # Errors
-    /// The tokens cannot be read; the error contains none.
+    /// The tokens cannot be read. The message contains no token.
     pub fn read(&self) -> Result<PlayAccess, CliError> {
         let variable = match env::var(TOKENS_VARIABLE) {
             Ok(text) => Some(text),
@@ -63,7 +63,7 @@ impl PlayerArgs {
         Ok(PlayAccess { tokens, spectators: self.spectators })
     }
 
-    /// Warns in the log if every user of this machine can read the tokens.
+    /// Logs a warning if every user of this machine can read the tokens.
     pub fn warn(&self) {
         let Some(file) = &self.token_file else { return };
         if fs::metadata(file).is_ok_and(|about| os::is_world_readable(&about)) {
@@ -83,7 +83,7 @@ fn of_file(file: &Path) -> Result<Tokens, CliError> {
     Tokens::read(&text).map_err(|bad| failure(&bad))
 }
 
-/// A line for the banner, if not everyone may play.
+/// A line for the banner; empty if all clients may play.
 pub fn line(players: &PlayAccess) -> String {
     let Some(tokens) = &players.tokens else { return String::new() };
     if tokens.is_empty() {
@@ -93,7 +93,7 @@ pub fn line(players: &PlayAccess) -> String {
     format!("  {} for players; clients without one {others}\n", count_noun(tokens.len(), "token"))
 }
 
-/// A given token; no command-line error repeats it.
+/// A token from the command line. Error messages do not repeat it.
 #[derive(Clone)]
 pub struct TokenArg(pub String);
 

@@ -11,24 +11,25 @@ use crate::packet::routes::is_room_name;
 use crate::server::net::{ServerConfig, TcpGameFactory};
 use crate::server::room::RoomConfig;
 
-/// The flag and option for the update rate of clients of foreign dialects, and the flag's variable:
-/// named after the only such dialects that there have ever been, and kept for the scripts that have it.
+/// The flag and option for the update rate of clients of foreign dialects, and its environment
+/// variable. Both are named after the only foreign dialects, and unchanged because scripts use
+/// them.
 pub const FOREIGN_UPDATE_FLAG: &str = "moomoo-update-hz";
 pub const FOREIGN_VARIABLE: &str = "TICKWIRE_MOOMOO_UPDATE_HZ";
 
-/// The options of a room of any game, as an error lists them. The options of its game follow.
+/// The options of a room of any game, for error messages. The options of its game follow.
 const ROOM_OPTIONS: [&str; 6] =
     ["seed", "tick-hz", "update-hz", "command-delay-ticks", "max-clients", "restore"];
 
-/// See the [module](self). An option that is not given has the value of the server's flag, or the
-/// default of its game.
+/// The value of `--room`. A missing option has the value of the server's flag, or the default of
+/// its game.
 #[derive(Debug, Clone)]
 pub struct RoomArg {
-    /// The name.
+    /// Name of the room.
     pub name: String,
-    /// The game.
+    /// Game of the room.
     pub game: TcpGameFactory,
-    /// A file from which the world is restored.
+    /// File from which the world is restored.
     pub restore: Option<PathBuf>,
     seed: Option<u32>,
     tick_hz: Option<u32>,
@@ -41,10 +42,10 @@ pub struct RoomArg {
 }
 
 impl RoomArg {
-    /// Reads the value of the flag, for a program with these games.
+    /// Parses the value of the flag, for a program with these games.
     ///
     /// # Errors
-    /// What is wrong, by name.
+    /// A description of the invalid part.
     pub fn read(text: &str, games: &GameList) -> Result<RoomArg, String> {
         let (room, options) = text.split_once(',').map_or((text, None), |(room, rest)| (room, Some(rest)));
         let (name, game_name) = room.split_once('=').map_or((room, None), |(room, game)| (room, Some(game)));
@@ -104,8 +105,8 @@ impl RoomArg {
         Ok(())
     }
 
-    /// The parameters of the room's world: what was said, then what the server's flags say of the
-    /// same game, then the defaults.
+    /// The parameters of the room's world: the room's options first, then the server's flags if the
+    /// game is the same, then the defaults.
     pub fn identity(&self, server: &ServerConfig) -> WorldParams {
         let about = self.game.about;
         let is_same = about.name == server.game.about.name;
@@ -119,7 +120,7 @@ impl RoomArg {
         identity
     }
 
-    /// The settings of the room, whose world has this tick rate.
+    /// The settings of the room with this tick rate of its world.
     pub fn options(&self, server: &ServerConfig, tick_hz: u32) -> RoomConfig {
         // Another game has another usual rate.
         let is_same = self.game.about.name == server.game.about.name;

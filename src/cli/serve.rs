@@ -1,5 +1,5 @@
-//! `tickwire` and `tickwire serve`: start, print the link, run the operator's commands, shut down
-//! cleanly.
+//! `tickwire` and `tickwire serve`: starts the server, prints the link, runs the operator's
+//! commands, and shuts down cleanly.
 
 use std::collections::BTreeSet;
 use std::fmt;
@@ -34,10 +34,10 @@ use crate::server::net::{ServerConfig, ServerHandle, TcpGameFactory, TcpRoom, in
 use crate::server::room::{RoomConfig, RoomHandle};
 use crate::util::plural::count_noun;
 
-/// The option of a game that has a flag of its own.
+/// The option of a game that has its own flag.
 pub const MAP_SIZE: &str = "map-size";
 
-/// The value of `--capture` that means standard output.
+/// The value of `--capture` for standard output.
 const STDOUT_ARG: &str = "-";
 
 /// Options of `serve`. Each flag has an environment variable of the same name.
@@ -46,11 +46,11 @@ pub struct ServeArgs {
     /// Address and port to listen on; port 0 picks a free port.
     #[arg(long, value_name = "ADDR:PORT", default_value = "0.0.0.0:3000", env = "TICKWIRE_BIND", value_parser = value_parsers::parse_bind)]
     bind: SocketAddr,
-    /// Ticks per second of the world, one of those that its game allows.
+    /// Ticks per second of the world; its game defines the allowed rates.
     #[arg(long, value_name = "HZ", env = "TICKWIRE_TICK_HZ")]
     tick_hz: Option<u32>,
-    /// Updates per second for clients of the game's own dialect, at most the tick rate. Default: the
-    /// usual tick rate of the game.
+    /// Updates per second for clients of the game's own dialect, at most the tick rate. Default:
+    /// the usual tick rate of the game.
     #[arg(long, value_name = "HZ", env = "TICKWIRE_UPDATE_HZ", value_parser = clap::value_parser!(u32).range(1..=60))]
     update_hz: Option<u32>,
     /// Updates per second for clients of foreign dialects, at most the tick rate.
@@ -61,26 +61,26 @@ pub struct ServeArgs {
     /// world.
     #[arg(long, value_name = "NUMBER", default_value = "1", env = "TICKWIRE_SEED")]
     seed: u32,
-    /// Side length of the square map, in pixels. By default, that of the game.
+    /// Side length of the square map, in pixels. Default: the length of the game's own map.
     #[arg(long, value_name = "PX", env = "TICKWIRE_MAP_SIZE")]
     map_size: Option<u32>,
-    /// The game of the default room, and of rooms that name none.
+    /// The game of the default room, and of rooms without a game.
     #[arg(long, value_name = "GAME[,OPTION=VALUE…]", env = "TICKWIRE_GAME")]
     game: Option<String>,
-    /// Another room, at /r/NAME/, with a world of its own; may be repeated. NAME has up to 32 of a-z,
-    /// 0-9 and -. GAME is as for --game. The options are those of the game; seed, tick-hz, update-hz
-    /// (also of foreign dialects) and command-delay-ticks, whose defaults are the flags of these names;
-    /// max-clients, at most so many clients in this room; restore, a file written by `room NAME save`.
-    /// In the environment variable, separate rooms with semicolons.
+    /// Another room, at /r/NAME/, with its own world; may be repeated. NAME has up to 32 of a-z,
+    /// 0-9 and -. GAME is as for --game. The options are the game's own; seed, tick-hz, update-hz
+    /// (also of foreign dialects) and command-delay-ticks, with the flags of these names as
+    /// defaults; max-clients, the maximum number of clients in this room; restore, a file written
+    /// by `room NAME save`. In the environment variable, separate rooms with semicolons.
     #[arg(long, value_name = "NAME[=GAME][,OPTION=VALUE…]", env = "TICKWIRE_ROOM", value_delimiter = ';')]
     room: Vec<String>,
-    /// Maximum number of rooms that clients make by connecting at /r/NAME/: such a room has the game and
-    /// the options of the default room, and ends when it has been empty for a minute. 0: none.
+    /// Maximum number of rooms that clients create by connecting at /r/NAME/. Such a room has the
+    /// game and the options of the default room, and ends after a minute without clients. 0: none.
     #[arg(long, value_name = "COUNT", default_value_t = 0, env = "TICKWIRE_ROOMS_ON_DEMAND",
           value_parser = clap::value_parser!(u16).range(0..limits::ROOMS as i64))]
     rooms_on_demand: u16,
-    /// Seconds for which a player whose connection ends stays in the world, so that its page can come back
-    /// to it; 0: it leaves at once, as do clients without a key.
+    /// Seconds for which a player stays in the world after its connection ends, so that its page
+    /// can resume. 0: the player leaves at once, as do players of clients without a resume key.
     #[arg(long, value_name = "SECONDS", default_value_t = limits::RESUME_TIME.as_secs(), env = "TICKWIRE_RESUME_SECONDS",
           value_parser = clap::value_parser!(u64).range(0..=limits::MAX_RESUME_TIME.as_secs()))]
     resume_seconds: u64,
@@ -93,28 +93,28 @@ pub struct ServeArgs {
     #[arg(long, value_name = "COUNT", default_value_t = limits::CLIENTS_PER_ADDRESS,
           env = "TICKWIRE_MAX_CLIENTS_PER_ADDRESS")]
     max_clients_per_address: usize,
-    /// Whether all clients of one address share rate limits for connecting, joining, and what everyone
-    /// is told, such as chat: on or off. Turn this off for a classroom behind one address.
-    /// --max-clients-per-address applies in either case.
+    /// Whether all clients of one address share rate limits for connecting, joining, and messages
+    /// to all players, such as chat: on or off. Turn this off for a classroom that shares one
+    /// address. --max-clients-per-address applies in either case.
     #[arg(long, value_name = "SWITCH", default_value = "on", env = "TICKWIRE_ADDRESS_BUDGETS", value_parser = parse_on_off,
           action = clap::ArgAction::Set)]
     address_budgets: bool,
-    /// Proxy whose X-Forwarded-For header is trusted, such as 127.0.0.1 or 10.0.0.0/8; may be
-    /// repeated or comma-separated. Limits and bans then apply to the client address that the
-    /// header names. The proxy must replace the header or append to it. Do not include an address
-    /// from which a client can connect: a trusted peer can claim any client address.
+    /// Proxy with a trusted X-Forwarded-For header, such as 127.0.0.1 or 10.0.0.0/8; may be
+    /// repeated or comma-separated. Limits and bans then apply to the client address in the header.
+    /// The proxy must replace the header or append to it. Do not include an address from which a
+    /// client can connect: a trusted peer can claim any client address.
     #[arg(long, value_name = "ADDRESS[/PREFIX]", env = "TICKWIRE_TRUSTED_PROXY", value_delimiter = ',')]
     trusted_proxy: Vec<CidrRange>,
-    /// Delay, in ticks, of commands that do not name a tick (foreign dialects have no field for one);
+    /// Delay, in ticks, of commands without a target tick (foreign dialects have no field for one);
     /// at most one second.
     #[arg(long, value_name = "TICKS", default_value = "0", env = "TICKWIRE_COMMAND_DELAY_TICKS")]
     command_delay_ticks: u32,
-    /// Origin whose pages may connect, such as `https://example.org`; may be repeated or
+    /// Origin of pages that may connect, such as `https://example.org`; may be repeated or
     /// comma-separated. Default: any origin.
     #[arg(long, value_name = "ORIGIN", env = "TICKWIRE_ALLOW_ORIGIN", value_delimiter = ',', value_parser = value_parsers::parse_origin)]
     allow_origin: Vec<String>,
-    /// Packet tables to use instead of the built-in tables: a directory of `.tsv` files, one
-    /// such file, or a capture that carries its tables.
+    /// Packet tables to use instead of the built-in tables: a directory of `.tsv` files, one such
+    /// file, or a capture that contains its tables.
     #[arg(long, value_name = "TABLES", env = "TICKWIRE_CODES")]
     codes: Option<PathBuf>,
     /// Token for /admin, and for /wire and /metrics from other machines; at least 16 characters.
@@ -129,21 +129,22 @@ pub struct ServeArgs {
     /// Directory in which the operator command `save` writes the world.
     #[arg(long, value_name = "DIR", default_value = ".", env = "TICKWIRE_SAVE_DIR")]
     save_dir: PathBuf,
-    /// Restore the world from this file, which `save` wrote. The seed, map size and tick rate in
-    /// the file override the flags; the players in it are removed.
+    /// Restore the world from this file, written by `save`. The seed, map size and tick rate in the
+    /// file override the flags. The players in it are removed.
     #[arg(long, value_name = "FILE", env = "TICKWIRE_RESTORE")]
     restore: Option<PathBuf>,
-    /// Keep the worlds in this file over a restart, also of a program whose rules have changed. When
-    /// the server stops, it writes its worlds there; when it starts, they go on. Fields that still
-    /// exist keep their value. Clients have a minute to come back to their players. Not kept are
-    /// rooms on demand, nor anything if the server is killed.
+    /// Store the worlds in this file over a restart, also of a program with changed rules. The
+    /// server writes its worlds there when it stops, and continues them when it starts. Fields that
+    /// still exist keep their value. Clients have a minute to resume. Rooms on demand are not
+    /// stored, and nothing is stored if the server is killed.
     #[arg(long, value_name = "FILE", env = "TICKWIRE_KEEP", conflicts_with_all = ["restore", "capture"])]
     state_file: Option<PathBuf>,
     /// Capture all traffic to this file, for Wireshark. With `-`, the capture goes to standard
     /// output and all other output to standard error. An existing file is not overwritten.
     #[arg(long, value_name = "FILE", env = "TICKWIRE_CAPTURE")]
     capture: Option<PathBuf>,
-    /// Capture packets alone, for tcpdump and other tools: without the world, so it cannot be replayed.
+    /// Capture packets only, for tcpdump and other tools: without the world, so the capture cannot
+    /// be replayed.
     #[arg(long, env = "TICKWIRE_CAPTURE_PLAIN", requires = "capture")]
     capture_plain: bool,
     /// Size of a capture file, in millions of bytes, after which the capture continues in the next
@@ -185,7 +186,7 @@ pub fn run(args: &ServeArgs, all: &GameList) -> Result<(), CliError> {
     served
 }
 
-/// The default room, and those of `--room`.
+/// The default room, and the rooms of `--room`.
 fn rooms(
     config: &ServerConfig,
     args: &ServeArgs,
@@ -222,7 +223,7 @@ fn rooms(
     Ok(rooms)
 }
 
-/// A room whose world is in a file written by `save`, which this flag names.
+/// A room with the world of a file written by `save`. `flag` is the flag with the file, for errors.
 fn restore(
     game: &TcpGameFactory,
     file: &Path,
@@ -339,7 +340,7 @@ fn config(args: &ServeArgs, games: &GameList, options: &OptionValues) -> Result<
     })
 }
 
-/// How long players stay without a connection. After a restart, at least as long as that takes.
+/// Time for which players stay without a connection. With `--keep`, at least the time of a restart.
 fn resume_time(args: &ServeArgs) -> Duration {
     let least = if args.state_file.is_some() { limits::STATE_FILE_RESUME_TIME } else { Duration::ZERO };
     Duration::from_secs(args.resume_seconds).max(least)
@@ -364,8 +365,8 @@ fn identity(about: &GameInfo, args: &ServeArgs) -> Result<WorldParams, CliError>
     Ok(identity)
 }
 
-/// The directory for captures started by an operator command: that of the command line's capture,
-/// or else that of `save`.
+/// The directory for captures started by an operator command: the directory of `--capture`,
+/// otherwise the directory of `save`.
 fn capture_dir(args: &ServeArgs) -> PathBuf {
     let file = args.capture.as_deref().filter(|file| *file != Path::new(STDOUT_ARG));
     match file.and_then(Path::parent) {
@@ -375,8 +376,8 @@ fn capture_dir(args: &ServeArgs) -> PathBuf {
     }
 }
 
-/// The link and the active settings. A newly generated token is printed here and nowhere else; a
-/// given token is already known.
+/// The link and the active settings. A new token is printed only here. A given token is not
+/// printed, because the operator knows it.
 fn banner(server: &ServerHandle, is_new_token: bool, has_own_game: bool) -> String {
     let (address, config) = (server.address(), server.config());
     let host = reachable(address);
@@ -424,12 +425,12 @@ fn banner(server: &ServerHandle, is_new_token: bool, has_own_game: bool) -> Stri
     text
 }
 
-/// The WebSocket paths of a room, which lie below this path, each with its dialect.
+/// The WebSocket paths of a room below this prefix, each with its dialect.
 fn paths(host: &str, below: &str, about: &GameInfo) -> String {
     about.paths.iter().map(|(path, dialect)| format!("  {dialect:<8} ws://{host}{below}{path}\n")).collect()
 }
 
-/// Where a room is, its game and its settings.
+/// The URL of a room, its game and its settings.
 fn room_line(host: &str, room: &RoomHandle) -> String {
     let (options, identity) = (&room.options, &room.identity);
     let at_most = match options.max_clients {
@@ -447,14 +448,14 @@ fn room_line(host: &str, room: &RoomHandle) -> String {
     )
 }
 
-/// The rates of a room's ticks and updates.
+/// The tick and update rates of a room.
 fn rates(about: &GameInfo, UpdateRates { tick_hz, update_hz, foreign_hz }: UpdateRates) -> String {
     let foreign =
         about.foreign_dialects.map_or_else(String::new, |dialects| format!(" ({dialects} {foreign_hz} Hz)"));
     format!("tick {tick_hz} Hz, updates {update_hz} Hz{foreign}")
 }
 
-/// The options of a game, each behind a comma.
+/// The options of a game, each after a comma.
 fn options(about: &GameInfo, identity: &WorldParams) -> String {
     let value = |name| identity.option(name).unwrap_or_default();
     let option = |own: &OptionSpec| format!(", {} {} {}", own.flag, value(own.name), own.unit);
@@ -474,7 +475,7 @@ mod tests {
     use super::*;
     use crate::games::moo::world::{Action, Command, PlayerId, TickHz, World};
 
-    /// The tick of a world that was restored after an operator command with this sequence.
+    /// Restores a world after an operator command with this sequence number. Returns its tick.
     fn restored(operator_sequence: u64) -> Result<u32, String> {
         let identity =
             crate::games::moo::world::Identity { seed: 1, map_size_px: 2_000, tick_hz: TickHz::Hz30 };

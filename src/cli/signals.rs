@@ -1,4 +1,4 @@
-//! The signals that ask the program to stop.
+//! The signals that stop the program.
 
 use std::sync::mpsc::{self, Receiver};
 
@@ -13,13 +13,13 @@ use crate::util::os;
 pub fn stopped() -> Result<Receiver<()>, CliError> {
     let (stop, stopped) = mpsc::channel();
     on_stop(move || {
-        // Without a receiver, the program stops already.
+        // Fails only without a receiver, when the program stops already.
         let _ = stop.send(());
     })?;
     Ok(stopped)
 }
 
-/// Calls `handler` for each of these signals, in a thread of its own.
+/// Calls `handler` for each of these signals, in its own thread.
 ///
 /// # Errors
 /// The signals cannot be handled.

@@ -23,7 +23,7 @@ pub struct SimulateArgs {
     /// Seed of the simulation; the same seed gives the same run.
     #[arg(long, value_name = "NUMBER", default_value = "1")]
     seed: u64,
-    /// Number of seeds to run, one after the other, beginning with --seed.
+    /// Number of seeds to run, one after the other, starting with --seed.
     #[arg(long, value_name = "COUNT", default_value = "1", value_parser = clap::value_parser!(u64).range(1..=1_000_000))]
     seeds: u64,
     /// Number of concurrent connections.
@@ -35,8 +35,8 @@ pub struct SimulateArgs {
     /// Number of rooms.
     #[arg(long, value_name = "COUNT", default_value = "2", value_parser = clap::value_parser!(u32).range(1..=16))]
     rooms: u32,
-    /// Network conditions of every connection: lan, wifi, 4g, transatlantic or train, or such as
-    /// delay=150ms,jitter=30ms,loss=2%,rate=2Mbit; a name and changes to it, such as wifi,loss=2%, too.
+    /// Network conditions of every connection: lan, wifi, 4g, transatlantic or train; values such
+    /// as delay=150ms,jitter=30ms,loss=2%,rate=2Mbit; or a name with changes, such as wifi,loss=2%.
     #[arg(long, value_name = "CONDITIONS")]
     net: Option<Conditions>,
     /// Print the summary as one line of JSON.
@@ -44,7 +44,7 @@ pub struct SimulateArgs {
     json: bool,
 }
 
-/// Runs the seeds; the first broken invariant ends the run, and is a failure.
+/// Runs the seeds. The first invariant failure ends the run.
 pub fn run(args: &SimulateArgs, games: &GameList) -> Result<(), CliError> {
     let game = games.trial(args.game.as_deref())?;
     let (began, cpu_before, mut all) = (Instant::now(), os::thread_cpu_time(), SimulationCounts::default());
@@ -52,7 +52,7 @@ pub fn run(args: &SimulateArgs, games: &GameList) -> Result<(), CliError> {
     let (peers, rooms) = (args.peers as usize, args.rooms as usize);
     for seed in args.seed..args.seed.saturating_add(args.seeds) {
         let plan = SimulationPlan { game, seed, peers, time, rooms, net: args.net };
-        // A panic is printed where it happens; here it gets its seed.
+        // A panic prints its own message; the error adds the seed.
         let done = panic::catch_unwind(|| simulate::run(&plan));
         let failure = match done {
             Ok((counts, None)) => {
@@ -68,14 +68,15 @@ pub fn run(args: &SimulateArgs, games: &GameList) -> Result<(), CliError> {
         let again = format!("{named}--seed {seed} --peers {peers} --minutes {minutes} --rooms {rooms}{net}");
         return Err(format!("seed {seed}: {failure}; reproduce with: {} simulate {again}", program()));
     }
-    // Without the kernel's figure the time that has passed is the best there is: the program has one thread.
+    // Without a CPU time from the kernel, the elapsed time is a good estimate, because the program
+    // has one thread.
     let cpu = os::thread_cpu_time().zip(cpu_before).map(|(after, before)| after.saturating_sub(before));
     let cpu = cpu.unwrap_or_else(|| began.elapsed());
     print(&if args.json { json(args, &all, cpu) } else { text(args, &all, cpu) });
     Ok(())
 }
 
-/// The name of this program's file: a program of one's own has the command, too.
+/// The file name of this program, because programs with their own games have this command too.
 fn program() -> String {
     let path = env::args_os().next().map(PathBuf::from);
     let name = path.as_deref().and_then(Path::file_name);

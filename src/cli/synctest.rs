@@ -1,4 +1,4 @@
-//! `tickwire synctest`: a world beside copies of itself from snapshots.
+//! `tickwire synctest`: compares a world with copies of it that are restored from snapshots.
 
 use std::fmt::{self, Write as _};
 use std::fs::File;
@@ -30,20 +30,20 @@ pub struct SynctestArgs {
     /// Seed of the world and of the bots.
     #[arg(long, value_name = "NUMBER", default_value = "1")]
     seed: u32,
-    /// Number of seeds to run, one after the other, beginning with --seed.
+    /// Number of seeds to run, one after the other, starting with --seed.
     #[arg(long, value_name = "COUNT", default_value = "1", value_parser = clap::value_parser!(u32).range(1..=1_000_000))]
     seeds: u32,
-    /// Bots that play.
+    /// Number of bots that play.
     #[arg(long, value_name = "COUNT", default_value = "8", value_parser = clap::value_parser!(u32).range(1..=limits::EMBEDDED_BOTS as i64))]
     players: u32,
-    /// How many ticks back the snapshots are from which copies are restored, one in each tick.
+    /// Age in ticks of the snapshots from which copies are restored, one in each tick.
     #[arg(long, value_name = "TICKS", default_value = "8", value_parser = clap::value_parser!(u32).range(1..=1000))]
     check_distance: u32,
-    /// Write each command frame and the checksum of each hundredth tick to this file, for another build to
-    /// run again.
+    /// Write each command frame, and the checksum of each hundredth tick, to this file, for another
+    /// build to replay.
     #[arg(long, value_name = "FILE")]
     trace: Option<PathBuf>,
-    /// Instead of playing, run the frames of such a file, and compare the checksums.
+    /// Instead of playing, run the command frames of such a file, and compare the checksums.
     #[arg(long, value_name = "FILE", conflicts_with_all = ["trace", "game", "ticks", "seed", "seeds", "players", "back"])]
     again: Option<PathBuf>,
     /// Print the counts as one line of JSON.
@@ -51,7 +51,7 @@ pub struct SynctestArgs {
     json: bool,
 }
 
-/// Runs the seeds; the first difference ends the run, and is a failure.
+/// Runs the seeds. The first difference ends the run, and is a failure.
 pub fn run(args: &SynctestArgs, games: &GameList) -> Result<(), CliError> {
     if let Some(file) = &args.again {
         return replay_trace(file, games, args.json);
@@ -90,7 +90,8 @@ pub fn run(args: &SynctestArgs, games: &GameList) -> Result<(), CliError> {
     Ok(())
 }
 
-/// Creates the file of a trace. A device or a pipe is written to; a file that exists is not overwritten.
+/// Creates the file of a trace. A device or a pipe is written to; an existing file is not
+/// overwritten.
 fn create(path: &Path) -> Result<File, CliError> {
     let is_file = path.metadata().is_ok_and(|about| about.is_file());
     if is_file {
@@ -158,7 +159,7 @@ fn json(args: &SynctestArgs, game: &str, all: &SynctestReport) -> String {
     format!("{line}\n")
 }
 
-/// Runs the frames of a trace.
+/// Runs the command frames of a trace and compares the checksums.
 fn replay_trace(path: &Path, games: &GameList, is_json: bool) -> Result<(), CliError> {
     let unreadable = |error: std::io::Error| format!("{}: {error}", path.display());
     let lines = BufReader::new(File::open(path).map_err(unreadable)?).lines();

@@ -3,7 +3,8 @@
 
 use std::net::{Ipv6Addr, SocketAddr};
 
-/// An address to listen on: not a host name, because a name may have several addresses.
+/// Parses an address to listen on. Host names are invalid, because a name may have several
+/// addresses.
 ///
 /// # Errors
 /// The text is not an address; the message has examples.
@@ -13,8 +14,8 @@ pub fn parse_bind(text: &str) -> Result<SocketAddr, String> {
         .map_err(|_| format!("{expected}; 0.0.0.0:3000 listens on all IPv4 addresses of this machine"))
 }
 
-/// An origin as browsers write it: scheme and host, with a port only if it is not the scheme's
-/// default; or `null`. Any other text would match no browser.
+/// Parses an origin as browsers write it: scheme and host, with a port only if it is not the
+/// scheme's default; or `null`. Any other text would match no browser.
 ///
 /// # Errors
 /// The text is not an origin.
@@ -50,10 +51,10 @@ pub fn parse_origin(text: &str) -> Result<String, String> {
     }
 }
 
-/// A number between these.
+/// Parses a whole number from `least` to `most`.
 ///
 /// # Errors
-/// The text is no such number.
+/// The text is not a number in this range.
 pub fn number(text: &str, least: u32, most: u32) -> Result<u32, String> {
     let number = text.parse().ok().filter(|number| (least..=most).contains(number));
     number.ok_or_else(|| format!("must be a whole number from {least} to {most}"))

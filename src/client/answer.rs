@@ -1,13 +1,13 @@
-//! The response to a client's request: its head, and its body up to where the body ends (RFC 9112
-//! section 6.3).
+//! A reader for HTTP responses: the head, and the body up to its end (RFC 9112, section 6.3).
 //!
 //! ```text
 //!  head ─► 101 ─► whole: frames follow
-//!    └─► status 204, 304 ─► whole      └─► Content-Length, chunks, or the end of the stream ─► whole
+//!    └─► status 204, 304 ─► whole
+//!    └─► Content-Length, chunks, or the end of the stream ─► whole
 //! ```
 //!
-//! Bytes go in, cut anywhere. The head is at most [`limits::HEAD_LIMITS`], the body at most what the caller
-//! allows. Without I/O and without a clock: the driver limits the time.
+//! The input is bytes, split anywhere. The head is at most [`limits::HEAD_LIMITS`], the body at
+//! most the caller's limit. Without I/O and without a clock: the driver limits the time.
 
 use std::fmt;
 
@@ -15,17 +15,17 @@ use crate::limits;
 use crate::ws::http::{ResponseHead, ResponseReader};
 use crate::ws::violation::Violation;
 
-/// Digits of a chunk's size. More than 16 do not fit 64 bits.
+/// Maximum digits of a chunk size, because 16 digits fill 64 bits.
 const SIZE_DIGITS: usize = 16;
 
-/// Why a response is not read to its end.
+/// The reason why a response cannot be read to its end.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum AnswerError {
-    /// The head broke a rule, such as its size.
+    /// The head broke a rule, such as the limit of its size.
     Head(Violation),
-    /// The body has more bytes than this.
+    /// The body exceeds this number of bytes.
     TooLong(usize),
-    /// A chunk does not begin with its size in hexadecimal digits.
+    /// A chunk does not start with its size in hexadecimal digits.
     Chunk,
 }
 
@@ -41,28 +41,29 @@ impl fmt::Display for AnswerError {
 
 impl std::error::Error for AnswerError {}
 
-/// What follows in the body.
+/// The next part of the body.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Next {
-    /// So many bytes, and then the end.
+    /// This number of bytes, then the end.
     Bytes(u64),
-    /// Everything up to the end of the stream.
+    /// All bytes up to the end of the stream.
     Everything,
-    /// The line with the size of a chunk. So much of it has been read.
+    /// The line with the size of a chunk. `size` and `digits` are read so far; `is_over` is set
+    /// after the last digit.
     Size { size: u64, digits: usize, is_over: bool },
-    /// So many bytes of a chunk.
+    /// This number of bytes of a chunk.
     Chunk(u64),
     /// The line end after a chunk.
     ChunkEnd,
-    /// The lines after the last chunk. Whether the current one is empty so far.
+    /// The trailer lines after the last chunk. `is_empty` is set while the current line is empty.
     Trailer { is_empty: bool },
-    /// Nothing.
+    /// No more bytes.
     End,
 }
 
 const NEW_SIZE: Next = Next::Size { size: 0, digits: 0, is_over: false };
 
-/// See the [module](self).
+/// A reader for one HTTP response.
 #[derive(Debug)]
 pub(crate) struct Answer {
     reader: ResponseReader,
@@ -74,16 +75,16 @@ pub(crate) struct Answer {
 }
 
 impl Answer {
-    /// Waits for a head, and a body of at most so many bytes.
+    /// A reader for a response with a body of at most `body_most` bytes.
     pub fn new(body_most: usize) -> Answer {
         let reader = ResponseReader::new(limits::HEAD_LIMITS);
         Answer { reader, head: None, next: Next::Everything, body: Vec::new(), body_most, trailer_bytes: 0 }
     }
 
-    /// Takes bytes of the server. Those after the end are dropped.
+    /// Handles bytes from the server. Drops the bytes after the end of the response.
     ///
     /// # Errors
-    /// The response breaks a rule or a limit; it must not be read further.
+    /// The response breaks a rule or a limit. It must not be read further.
     pub fn receive(&mut self, bytes: &[u8]) -> Result<(), AnswerError> {
         if self.head.is_some() {
             return self.read(bytes);
@@ -100,7 +101,8 @@ impl Answer {
         self.head.as_ref().map(|head| head.status)
     }
 
-    /// Whether the head and the body are complete, as far as that is known before the end of the stream.
+    /// Whether the head and the body are complete. A body without a length ends with the stream, so
+    /// this stays false.
     pub fn is_whole(&self) -> bool {
         self.head.is_some() && self.next == Next::End
     }
@@ -139,7 +141,7 @@ impl Answer {
         Ok(())
     }
 
-    /// What follows one byte around the chunks.
+    /// The part after one byte of a chunk's framing.
     fn after(&mut self, byte: u8) -> Result<Next, AnswerError> {
         self.trailer_bytes += 1;
         if self.trailer_bytes > limits::HEAD_LIMITS.bytes + self.body_most {
@@ -171,7 +173,7 @@ impl Answer {
     }
 }
 
-/// Where the body of a response to GET ends, by its head.
+/// The framing of the body of a response to GET, by its head.
 fn framing(head: &ResponseHead) -> Next {
     let has_none = matches!(head.status, 100..=199 | 204 | 304);
     let is_chunked = head.headers.has_token("Transfer-Encoding", "chunked");
@@ -189,7 +191,8 @@ fn framing(head: &ResponseHead) -> Next {
 mod tests {
     use super::*;
 
-    /// The body, and whether the response is whole, however the bytes are cut.
+    /// Returns the body, and whether the response is complete. Checks that the split of the bytes
+    /// does not matter.
     fn read(bytes: &str) -> Result<(String, bool), AnswerError> {
         let (mut whole, mut cut) = (Answer::new(20), Answer::new(20));
         let read = whole.receive(bytes.as_bytes());

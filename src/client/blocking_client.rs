@@ -1,7 +1,7 @@
-//! A client for tests and for tools that send one packet at a time and wait for the answer.
+//! A client for tests and tools that send one packet at a time and wait for the reply.
 //!
-//! The caller sends packets and states how long to wait; it gets the received packets, and how the
-//! connection ended. Received packets are not checked.
+//! The caller sends packets and states how long to wait. It receives packets, and the reason why
+//! the connection ended. Received packets are not checked.
 
 use std::collections::VecDeque;
 use std::io::{self, ErrorKind, Read, Write};
@@ -19,12 +19,12 @@ use crate::limits;
 use crate::packet::{DecodedPacket, Dialect, Direction};
 use crate::util::os::PollInterest;
 
-/// A packet of the server, of any game.
+/// A packet from the server, of any game.
 #[derive(Debug, Clone, PartialEq)]
 pub struct ReceivedPacket {
-    /// Its name.
+    /// Name of the packet.
     pub name: String,
-    /// Its values, by the names of its arguments.
+    /// Values with the names of their arguments.
     pub values: Vec<(String, Value)>,
 }
 
@@ -35,12 +35,12 @@ impl ReceivedPacket {
         own.map(|(_, value)| value).filter(|value| !value.is_nil())
     }
 
-    /// An argument that is a whole number.
+    /// The value of an integer argument; `None` if it is another type or out of range.
     pub fn number<N: TryFrom<i64>>(&self, name: &str) -> Option<N> {
         self.get(name)?.as_i64().and_then(|number| N::try_from(number).ok())
     }
 
-    /// An argument that is a text.
+    /// The value of a text argument.
     pub fn text(&self, name: &str) -> Option<&str> {
         self.get(name)?.as_str()
     }
@@ -56,7 +56,8 @@ impl From<&DecodedPacket<'_>> for ReceivedPacket {
     }
 }
 
-/// A connection to a room. The packets of the server become [`ReceivedPacket`], or what a game makes of them.
+/// A connection to a room. Packets from the server become [`ReceivedPacket`], or the type `H` of a
+/// game.
 #[derive(Debug)]
 pub struct BlockingClient<H = ReceivedPacket> {
     stream: TcpStream,
@@ -67,16 +68,16 @@ pub struct BlockingClient<H = ReceivedPacket> {
 }
 
 impl<H: for<'a> From<&'a DecodedPacket<'a>>> BlockingClient<H> {
-    /// Connects and upgrades, from `from` if it is given.
+    /// Connects and upgrades, from the address `from` if there is one.
     ///
     /// # Errors
-    /// The connection or the upgrade failed; a refusal by the server is `ConnectionRefused` with
+    /// The connection or the upgrade failed. A refusal by the server is `ConnectionRefused` with
     /// the status in its message.
     pub fn connect(url: &Url, from: Option<IpAddr>, dialect: Arc<Dialect>) -> io::Result<BlockingClient<H>> {
         BlockingClient::start(dial::connect(dial::resolve(url)?, from)?, url, dialect)
     }
 
-    /// Upgrades a connected socket that does not block.
+    /// Upgrades a connected, non-blocking socket.
     ///
     /// # Errors
     /// As [`BlockingClient::connect`].
@@ -97,8 +98,8 @@ impl<H: for<'a> From<&'a DecodedPacket<'a>>> BlockingClient<H> {
         }
     }
 
-    /// Sends a packet of the table, with its values in order; trailing ones may be missing if they may
-    /// be nil.
+    /// Sends a packet by name, with its values in order. Trailing values that may be nil can be
+    /// omitted.
     ///
     /// # Errors
     /// `InvalidInput` if the table has no such packet or other values, or the socket's error.
@@ -109,7 +110,7 @@ impl<H: for<'a> From<&'a DecodedPacket<'a>>> BlockingClient<H> {
         self.flush()
     }
 
-    /// Sends a packet, as a game types it.
+    /// Sends a packet of a game's own type.
     ///
     /// # Errors
     /// `InvalidInput` if the dialect has no such packet, or the socket's error.
@@ -122,7 +123,7 @@ impl<H: for<'a> From<&'a DecodedPacket<'a>>> BlockingClient<H> {
         self.flush()
     }
 
-    /// Sends bytes as they are, frames or not.
+    /// Sends raw bytes, which need not be frames.
     ///
     /// # Errors
     /// The socket's error; `TimedOut` if the server does not accept all bytes within
@@ -143,7 +144,8 @@ impl<H: for<'a> From<&'a DecodedPacket<'a>>> BlockingClient<H> {
         Ok(())
     }
 
-    /// The next packet; `None` at the end of the connection, which [`BlockingClient::ending`] explains.
+    /// Returns the next packet. `None` at the end of the connection; then
+    /// [`BlockingClient::ending`] has the reason.
     ///
     /// # Errors
     /// `TimedOut`, `InvalidData` for bytes that are not a packet of the dialect, or the socket's
@@ -162,7 +164,7 @@ impl<H: for<'a> From<&'a DecodedPacket<'a>>> BlockingClient<H> {
         }
     }
 
-    /// Reads packets until one matches, and returns it.
+    /// Receives packets until one matches, and returns it. Drops the others.
     ///
     /// # Errors
     /// As [`BlockingClient::receive`]; `UnexpectedEof` if the connection ended before.
@@ -181,15 +183,16 @@ impl<H: for<'a> From<&'a DecodedPacket<'a>>> BlockingClient<H> {
         }
     }
 
-    /// How the connection ended, once it has: the close code and the server's reason, or "end
-    /// without a close frame".
+    /// The reason why the connection ended: the close code and the server's reason, or "end without
+    /// a close frame". `None` while it is open.
     pub fn ending(&self) -> Option<&str> {
         self.close_reason.as_deref()
     }
 
     fn take_events(&mut self) -> io::Result<()> {
         let taken = self.drain_events();
-        // Also after a broken rule: then the close frame reports it (RFC 6455 section 7.1.7).
+        // Flushed after a violation too, because the close frame reports it (RFC 6455, section
+        // 7.1.7).
         self.flush().and(taken)
     }
 
@@ -219,7 +222,7 @@ impl<H: for<'a> From<&'a DecodedPacket<'a>>> BlockingClient<H> {
         let mut bytes = Vec::new();
         self.link.drain_output(&mut bytes);
         match self.send_bytes(&bytes) {
-            // A write after the end: the server's earlier bytes matter.
+            // The server has closed. Its earlier bytes are still read.
             Err(error)
                 if matches!(
                     error.kind(),
@@ -232,7 +235,7 @@ impl<H: for<'a> From<&'a DecodedPacket<'a>>> BlockingClient<H> {
         }
     }
 
-    /// Reads once, until a deadline.
+    /// Reads once, before the deadline.
     fn read(&mut self, deadline: Instant) -> io::Result<()> {
         let left = deadline.saturating_duration_since(Instant::now());
         dial::wait(PollInterest::readable(&self.stream), left)?;

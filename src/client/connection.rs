@@ -1,15 +1,15 @@
-//! One connection of a client: the upgrade, then frames. Without I/O.
+//! The client side of one connection: the upgrade, then frames. Without I/O.
 //!
 //! ```text
 //!   new() ─► request is in the output ─► receive(response) ─► Open ─► messages ─► Closed ─► Ended
 //! ```
 //!
-//! Bytes and the end of the stream go in; [`ClientEvent`]s and bytes to send come out. After each input,
-//! take events until there are none left, then drain the output. The link uses no socket and no
-//! clock, and does not decode packets.
+//! The inputs are bytes and the end of the stream. The outputs are [`ClientEvent`]s and bytes to
+//! send. After each input, take events until there are none left, then drain the output. The
+//! connection uses no socket and no clock, and does not decode packets.
 //!
-//! A link that offers our subprotocol moves a token and a key from the query of its target to the offered
-//! subprotocols (`key.…` and `bearer.…`), because a proxy logs the target.
+//! A connection that offers our subprotocol moves a token and a resume key from the query of its
+//! target to the offered subprotocols (`key.…` and `bearer.…`), because proxies log the target.
 
 use std::fmt;
 
@@ -28,28 +28,28 @@ use crate::ws::violation::Violation;
 /// The subprotocol that our native clients offer.
 pub const SUBPROTOCOL: &str = "tickwire.v1";
 
-/// The random bytes of a link. [`dial::keys`](super::dial::keys) takes them from the kernel, so that nobody can predict them; a test or a
-/// simulation may choose them.
+/// Random bytes for a connection. [`dial::keys`](super::dial::keys) takes them from the kernel, so
+/// that they are unpredictable. A test or a simulation may choose them.
 #[derive(Debug, Clone, Copy)]
 pub struct ConnectionKeys {
-    /// The key of the upgrade.
+    /// The nonce of the upgrade request.
     pub upgrade: [u8; handshake::NONCE_BYTES],
-    /// Makes the masking key of each frame.
+    /// Returns the masking key of each frame.
     pub mask: fn() -> [u8; frame::MASK_KEY_BYTES],
 }
 
-/// An event, borrowed from the link until the next call.
+/// An event, borrowed from the connection until the next call.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum ClientEvent<'a> {
-    /// The upgrade is granted: messages may be sent.
+    /// The upgrade succeeded. Messages may be sent.
     Open,
     /// A binary message.
     Binary(&'a [u8]),
     /// A text message.
     Text(&'a str),
-    /// A ping or a pong; a ping is answered already.
+    /// A ping or a pong. The pong for a ping is already in the output.
     Control,
-    /// The server closes; the answer is in the output.
+    /// The server closes the connection. Our close frame is in the output.
     Closed {
         /// The close code, if there is one.
         code: Option<CloseCode>,
@@ -60,10 +60,10 @@ pub enum ClientEvent<'a> {
     Ended,
 }
 
-/// Why a link is no longer usable.
+/// The reason why a connection failed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum ClientConnectionError {
-    /// The response had a status other than 101.
+    /// The status of the response is not 101.
     Refused(u16),
     /// The server broke a protocol rule.
     Violation(Violation),
@@ -95,28 +95,27 @@ enum ConnectionState {
         key: String,
         mask: fn() -> [u8; frame::MASK_KEY_BYTES],
     },
-    /// The response has arrived; the driver has not been told.
+    /// The response was accepted, but [`ClientEvent::Open`] has not been returned yet.
     Upgraded(Connection),
     Open(Connection),
     Failed,
 }
 
-/// See the [module](self).
+/// The client side of one connection.
 #[derive(Debug)]
 pub struct ClientConnection {
     state: ConnectionState,
-    /// The offered subprotocol that the server may select: none with a credential.
+    /// The offered subprotocol that the server may select. Credentials are never selected.
     protocol: Option<&'static str>,
     output: Vec<u8>,
-    /// A broken rule of the response, to be reported.
+    /// An error of the response that has not been returned yet.
     failure: Option<ClientConnectionError>,
-    /// The server's bytes ended before the upgrade was granted.
+    /// The stream ended before the upgrade succeeded.
     closed_early: bool,
 }
 
 impl ClientConnection {
-    /// A link that requests an upgrade at `target`; one to a `native` endpoint offers our
-    /// subprotocol.
+    /// A connection that requests an upgrade at `target`. With `native`, it offers our subprotocol.
     pub fn new(host: &str, target: &str, native: bool, keys: ConnectionKeys) -> ClientConnection {
         if !native {
             return ClientConnection::with_subprotocol(host, target, None, &[], keys);
@@ -126,7 +125,8 @@ impl ClientConnection {
         ClientConnection::with_subprotocol(host, &target, Some(SUBPROTOCOL), &credentials, keys)
     }
 
-    /// The same with a subprotocol, or none, and with subprotocols that are credentials.
+    /// A connection with a chosen subprotocol, or none, and with credentials as further
+    /// subprotocols.
     pub fn with_subprotocol(
         host: &str,
         target: &str,
@@ -145,7 +145,7 @@ impl ClientConnection {
         ClientConnection { state, protocol, output, failure: None, closed_early: false }
     }
 
-    /// Takes bytes of the server.
+    /// Handles bytes from the server.
     pub fn receive(&mut self, bytes: &[u8]) {
         match &mut self.state {
             ConnectionState::Waiting { .. } => {
@@ -180,10 +180,10 @@ impl ClientConnection {
         Ok(())
     }
 
-    /// The next event, or `None` until there is more input.
+    /// Returns the next event, or `None` until there is more input.
     ///
     /// # Errors
-    /// The server's violation, reported once; for a broken WebSocket rule a close frame is in the
+    /// The server's violation, returned once. After a violation of RFC 6455 a close frame is in the
     /// output.
     pub fn next_event(&mut self) -> Result<Option<ClientEvent<'_>>, ClientConnectionError> {
         if let Some(failure) = self.failure.take() {
@@ -214,14 +214,14 @@ impl ClientConnection {
         Ok(event)
     }
 
-    /// Sends a binary message; does nothing before the upgrade and after the close.
+    /// Sends a binary message. Does nothing before the upgrade and after the close.
     pub fn send_binary(&mut self, message: &[u8]) {
         if let ConnectionState::Open(conn) = &mut self.state {
             conn.send_binary(message);
         }
     }
 
-    /// Sends a text message, as [`ClientConnection::send_binary`].
+    /// Sends a text message. Does nothing before the upgrade and after the close.
     pub fn send_text(&mut self, text: &str) {
         if let ConnectionState::Open(conn) = &mut self.state {
             conn.send_text(text);
@@ -257,7 +257,7 @@ mod tests {
     use crate::ws::frame;
     use crate::ws::http::HeadReader;
 
-    /// A server's response to the request in the link's output.
+    /// A server's response to the request in the output of the connection.
     fn answer(link: &mut ClientConnection) -> Vec<u8> {
         let mut request = Vec::new();
         link.drain_output(&mut request);

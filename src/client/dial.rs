@@ -1,4 +1,4 @@
-//! A connected socket, from a chosen source address, within a deadline; and random bytes.
+//! Connected sockets, from a chosen source address and within a deadline, and random bytes.
 //!
 //! This module knows no protocol.
 
@@ -11,19 +11,19 @@ use super::url::Url;
 pub use crate::util::os::random;
 use crate::util::os::{self, PollInterest, Readiness};
 
-/// Resolves a URL's host: to its first IPv4 address, since our servers listen on IPv4 by default,
-/// or else to its first address.
+/// Resolves the host of a URL to its first IPv4 address, because our servers listen on IPv4 by
+/// default. Without one, to its first address.
 ///
 /// # Errors
-/// The name has no address.
+/// The host name has no address.
 pub fn resolve(url: &Url) -> io::Result<SocketAddr> {
     let found: Vec<SocketAddr> = (url.host.as_str(), url.port).to_socket_addrs()?.collect();
     let chosen = found.iter().find(|address| address.is_ipv4()).or(found.first());
     chosen.copied().ok_or_else(|| io::Error::new(io::ErrorKind::NotFound, "the host name has no address"))
 }
 
-/// Connects, from `from` if it is given, within [`limits::DIAL_TIME`](crate::limits::DIAL_TIME). The
-/// socket is non-blocking, and sends small writes at once.
+/// Connects within [`limits::DIAL_TIME`](crate::limits::DIAL_TIME), from the address `from` if
+/// there is one. The socket is non-blocking, and sends small writes at once.
 ///
 /// # Errors
 /// The system's error, or `TimedOut`.
@@ -31,8 +31,8 @@ pub fn connect(to: SocketAddr, from: Option<IpAddr>) -> io::Result<TcpStream> {
     connect_with_recv_buffer(to, from, None)
 }
 
-/// Like [`dial`], with a kernel receive buffer of the given size, to limit what a peer can send to
-/// a client that does not read.
+/// Like [`dial`], with a kernel receive buffer of the given size. It limits how much a peer can
+/// send to a client that does not read.
 ///
 /// # Errors
 /// As [`dial`].
@@ -44,7 +44,7 @@ pub fn connect_with_recv_buffer(
     os::connect(to, from, room_bytes)
 }
 
-/// Waits until a non-blocking socket is ready for one of the things that its owner waits for.
+/// Waits until a non-blocking socket is ready for one of the requested operations.
 ///
 /// # Errors
 /// `TimedOut`, or the system's error.
@@ -53,7 +53,7 @@ pub(crate) fn wait(socket: PollInterest<'_>, time: Duration) -> io::Result<Readi
     if ready.is_ready() { Ok(ready) } else { Err(io::ErrorKind::TimedOut.into()) }
 }
 
-/// The keys of a link, from the kernel.
+/// Random keys for a connection, from the kernel.
 pub fn random_keys() -> ConnectionKeys {
     ConnectionKeys { upgrade: random(), mask: random }
 }

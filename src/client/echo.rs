@@ -1,8 +1,8 @@
 //! A client that echoes a server's messages: the counterpart of the echo server, and just as small.
 //!
-//! It sends each message back to the server, and reports it to the caller in a few words. The
-//! socket blocks, and one thread does everything. At most [`limits::MAX_ECHO_MESSAGE_BYTES`] of
-//! one message are in memory, and the wait after our close frame is bounded.
+//! The client sends each message back to the server, and passes each event to the caller. The
+//! socket blocks, and one thread does everything. At most [`limits::MAX_ECHO_MESSAGE_BYTES`] of one
+//! message are in memory, and the wait after our close frame is bounded.
 
 use std::io::{self, ErrorKind, Read, Write};
 use std::net::{Shutdown, TcpStream};
@@ -19,8 +19,8 @@ use crate::ws::{Connection, Event, Limits, Role, handshake};
 /// Connects, echoes until either end closes, and calls `heard` for each event.
 ///
 /// # Errors
-/// The connection fails or is lost, or the server breaks a rule; in that case it has been sent a
-/// close frame that says so.
+/// The connection fails or is lost, or the server breaks a rule. In the last case a close frame
+/// with the rule was sent.
 pub fn run(url: &Url, mut heard: impl FnMut(&Event<'_>)) -> io::Result<()> {
     let stream = dial::connect(dial::resolve(url)?, None)?;
     stream.set_nonblocking(false)?;
@@ -62,7 +62,7 @@ pub fn run(url: &Url, mut heard: impl FnMut(&Event<'_>)) -> io::Result<()> {
     }
 }
 
-/// Requests the upgrade. Returns the bytes that followed the response.
+/// Requests the upgrade. Returns the bytes after the response.
 fn handshake(mut stream: &TcpStream, url: &Url) -> io::Result<Vec<u8>> {
     let wrong = |error: ClientConnectionError| io::Error::new(ErrorKind::InvalidData, error);
     let key = handshake::encode_key(dial::random());
@@ -85,7 +85,7 @@ fn handshake(mut stream: &TcpStream, url: &Url) -> io::Result<Vec<u8>> {
     }
 }
 
-/// Handles all pending events, and appends the masked answers to `output`.
+/// Handles all pending events, and appends the masked replies to `output`.
 fn echo(
     conn: &mut Connection,
     output: &mut Vec<u8>,
@@ -114,8 +114,7 @@ fn echo(
     }
 }
 
-/// The server accepts no more data. The data that it sent before, a close frame above all, matters
-/// more.
+/// Reads the server's last bytes, above all a close frame, after a write failed with `lost`.
 fn read_remaining(
     stream: &TcpStream,
     conn: &mut Connection,
@@ -156,7 +155,7 @@ fn read(mut stream: &TcpStream, buffer: &mut [u8]) -> io::Result<usize> {
     }
 }
 
-/// Like [`read`], up to a deadline, which bytes do not extend.
+/// Like [`read`], with a deadline that received bytes do not extend.
 fn read_until(stream: &TcpStream, buffer: &mut [u8], deadline: Instant) -> io::Result<usize> {
     let left = deadline.saturating_duration_since(Instant::now());
     if left.is_zero() {
@@ -166,7 +165,7 @@ fn read_until(stream: &TcpStream, buffer: &mut [u8], deadline: Instant) -> io::R
     read(stream, buffer)
 }
 
-/// Waits for the server to end the connection, and ends it after a timeout.
+/// Waits until the server ends the connection, and ends it after a timeout.
 fn wait_for_end(stream: &TcpStream) {
     let (deadline, mut buffer) = (Instant::now() + limits::CLIENT_CLOSE_TIMEOUT, [0; limits::READ_BYTES]);
     while read_until(stream, &mut buffer, deadline).is_ok_and(|count| count > 0) {}

@@ -1,14 +1,14 @@
-//! A client's own copy of its room's world, in lockstep. Without I/O and without a clock.
+//! A client's copy of the world of its room, in lockstep. Without I/O and without a clock.
 //!
 //! ```text
-//!  state_sync, snapshot ─► world ◄─ command_frame          ─► messages: what a stream would have said
+//!  state_sync, snapshot ─► world ◄─ command_frame    ─► messages: the updates of a stream
 //!                            └─► checksum at each checksum tick ─► server
 //! ```
 //!
-//! [`LockstepFollower::on_packet`] takes the packets of lockstep, steps the world with each command frame, and says
-//! what is to be sent. If the server finds that the world differs, it sends a snapshot from before that:
-//! the follower begins again, and when it passes the tick at which it differed, it compares its old
-//! world with the new one and names the fields.
+//! [`LockstepFollower::on_packet`] handles the lockstep packets, steps the world with each command
+//! frame, and returns packets to send. If the server finds that the worlds differ, it sends a
+//! snapshot from before the difference. The follower restarts from it. At the tick of the
+//! difference it compares its old world with the new one and reports the fields.
 
 use std::collections::VecDeque;
 use std::sync::Arc;
@@ -24,39 +24,40 @@ use crate::game::{DynTick, DynWorld, GameInfo, Messages, SpectatorWorld};
 use crate::limits;
 use crate::packet::{DecodedPacket, Dialect, Direction, Value};
 
-/// Own worlds that are kept, one for each of the last checksum ticks.
+/// Number of own worlds that are retained, one for each of the last checksum ticks.
 const RETAINED_WORLDS: usize = 3;
 
-/// What a packet was to a follower.
+/// The effect of a packet on a follower.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum FollowEvent {
-    /// None of lockstep.
+    /// Not a lockstep packet.
     Other,
-    /// A snapshot: the world begins at this tick, or begins again.
+    /// A snapshot: the world starts or restarts at this tick.
     Synced(u32),
-    /// A command frame: so many ticks are completed.
+    /// A command frame: this number of ticks is completed.
     Stepped(u32),
-    /// Worlds differed.
+    /// A desync.
     Report(DesyncReport),
-    /// Something of lockstep that does nothing by itself.
+    /// A lockstep packet without an effect of its own.
     Handled,
 }
 
-/// A report of the server: after so many ticks, the worlds of some participants differed from its own.
+/// A desync report of the server: after a tick, the worlds of some participants differed from its
+/// own.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct DesyncReport {
-    /// Ticks completed.
+    /// Number of completed ticks.
     pub tick: u32,
     /// The checksums in 16 hexadecimal digits, the server's first, each with its participants.
     pub groups: Vec<(String, Vec<String>)>,
-    /// Participants that are not listed.
+    /// Number of participants omitted from the list.
     pub omitted: u32,
-    /// Each with the participant that names it.
+    /// The fields that differ, each with the participant that reported it.
     pub fields: Vec<(String, FieldDiff)>,
 }
 
 impl DesyncReport {
-    /// The report in a `desync_report`.
+    /// The report in a packet `desync_report`.
     pub(crate) fn of(packet: &DecodedPacket<'_>) -> DesyncReport {
         let list = |name: &str| packet.get(name).and_then(Value::as_array).cloned().unwrap_or_default();
         let text = |value: &Value| value.as_str().unwrap_or_default().to_owned();
@@ -77,28 +78,28 @@ impl DesyncReport {
         }
     }
 
-    /// Whether this participant's world differed: `player 3`.
+    /// Whether the world of this participant, such as `player 3`, differed.
     pub fn names(&self, participant: &str) -> bool {
         self.groups.iter().skip(1).any(|(_, all)| all.iter().any(|one| one == participant))
     }
 }
 
-/// Counts since the follower began.
+/// Counts since the follower was created.
 #[derive(Debug, Default, Clone, Copy, PartialEq, Eq)]
 pub struct FollowerCounts {
-    /// Ticks that were run.
+    /// Ticks executed.
     pub ticks: u64,
-    /// Snapshots from which it began.
+    /// Snapshots from which the world started.
     pub syncs: u64,
-    /// Checksums that were sent.
+    /// Checksums sent.
     pub checksums: u64,
     /// Bytes of snapshots and command frames.
     pub bytes: u64,
-    /// Checksum ticks at which the world differed from the server's, as it found when it began again.
+    /// Checksum ticks at which the own world differed from the server's, found after a restart.
     pub desyncs: u64,
 }
 
-/// See the [module](self).
+/// A client's copy of the world of its room.
 #[derive(Debug)]
 pub struct LockstepFollower {
     about: &'static GameInfo,
@@ -107,18 +108,19 @@ pub struct LockstepFollower {
     parts: SnapshotParts,
     player: Option<PlayerId>,
     spectated: Option<PlayerId>,
-    /// The ticks that the server had completed when it sent the last snapshot. Nothing is told of those before.
+    /// Ticks that the server had completed when it sent the last snapshot. Earlier ticks produce no
+    /// updates.
     server_tick: u32,
-    /// Whether all ticks since the snapshot were run without a word.
+    /// Whether all ticks since the snapshot ran without updates.
     is_catching_up: bool,
     checksum_ticks: u32,
-    /// The newest tick whose checksum was sent.
+    /// The newest tick with a sent checksum.
     sent: Option<u32>,
     /// Own worlds at the newest checksum ticks.
     kept: VecDeque<RetainedWorld>,
-    /// Whether a snapshot was asked for that has not come.
+    /// Whether a requested snapshot has not arrived yet.
     has_requested_snapshot: bool,
-    /// A field is changed at the next checksum tick, with this seed.
+    /// Seed for a field to change at the next checksum tick.
     corruption_seed: Option<u64>,
     corrupted: Option<(u32, FieldDiff)>,
     counts: FollowerCounts,
@@ -132,7 +134,7 @@ struct RetainedWorld {
 }
 
 impl LockstepFollower {
-    /// A follower of a room of this game, that has no world yet.
+    /// A follower of a room of this game, without a world.
     pub fn new(about: &'static GameInfo, dialect: Arc<Dialect>) -> LockstepFollower {
         LockstepFollower {
             about,
@@ -153,70 +155,71 @@ impl LockstepFollower {
         }
     }
 
-    /// The world, once there is one.
+    /// The world; `None` before the first snapshot.
     pub fn world(&self) -> Option<&dyn DynWorld> {
         self.world.as_ref().map(|world| world.world())
     }
 
-    /// What was published of the last tick, if it was not run silently.
+    /// The published state of the last tick; `None` if the tick ran without updates.
     pub fn published(&self) -> Option<Arc<dyn DynTick>> {
         self.world.as_ref().and_then(|world| world.published())
     }
 
-    /// Its own player, if it plays.
+    /// The own player; `None` for a spectator.
     pub fn player(&self) -> Option<PlayerId> {
         self.player
     }
 
-    /// The ticks that the server had completed when it sent the last snapshot: nothing is told of those
-    /// before.
+    /// Ticks that the server had completed when it sent the last snapshot. Earlier ticks produce no
+    /// updates.
     pub(crate) fn present(&self) -> u32 {
         self.server_tick
     }
 
-    /// Gives its world away. Without one, it asks for a snapshot at the next frame.
+    /// Removes and returns the world. Without a world, the follower requests a snapshot at the next
+    /// command frame.
     pub(crate) fn detach_world(&mut self) -> Option<Box<dyn SpectatorWorld>> {
         self.world.take()
     }
 
-    /// Takes its world back.
+    /// Restores the world that [`LockstepFollower::release`] returned.
     pub(crate) fn attach_world(&mut self, world: Box<dyn SpectatorWorld>) {
         self.world = Some(world);
     }
 
-    /// The player that it watches while it does not play.
+    /// The spectated player while the client does not play; `None` for the leader.
     pub(crate) fn watched(&self) -> Option<PlayerId> {
         self.spectated
     }
 
-    /// Sets the player that it watches while it does not play; `None` for the leader.
+    /// Sets the spectated player while the client does not play; `None` for the leader.
     pub fn set_spectated(&mut self, player: Option<PlayerId>) {
         self.spectated = player;
     }
 
-    /// Counts since it began.
+    /// Counts since the follower was created.
     pub fn counts(&self) -> FollowerCounts {
         self.counts
     }
 
-    /// Changes one field of its own world, chosen by the seed, at the next checksum tick: to see what a
-    /// server does about it.
+    /// Changes one field of the own world, chosen by the seed, at the next checksum tick, to test
+    /// the server's reaction.
     pub fn corrupt(&mut self, seed: u64) {
         self.corruption_seed = Some(seed);
     }
 
-    /// What [`LockstepFollower::corrupt`] has changed last, once it has: the tick, the field, its value before
-    /// and after.
+    /// The last change by [`LockstepFollower::corrupt`]: the tick, and the field with its value
+    /// before and after.
     pub fn corrupted(&self) -> Option<&(u32, FieldDiff)> {
         self.corrupted.as_ref()
     }
 
-    /// Takes a packet. What is to be sent is appended to `outgoing`, as MessagePack; what the server would
-    /// tell a client that does not run the world itself is appended to `told`.
+    /// Handles a packet. Appends packets to send to `say`, in MessagePack. Appends to `told` the
+    /// updates that the server would send to a client without lockstep.
     ///
     /// # Errors
-    /// The snapshot is not one of this game and these rules, or its parts are not in order, in words: the
-    /// client can only follow as a stream.
+    /// A description, if the snapshot is of another game or other rules, or its parts are out of
+    /// order. The client can then only receive a stream.
     pub fn on_packet(
         &mut self,
         packet: &DecodedPacket<'_>,
@@ -254,7 +257,8 @@ impl LockstepFollower {
         }
     }
 
-    /// Returns the result. An error means that the requested snapshot will not come: the client may request another.
+    /// Passes the result on. After an error the requested snapshot will not arrive, so another may
+    /// be requested.
     fn may_ask_again<T>(&mut self, result: Result<T, String>) -> Result<T, String> {
         self.has_requested_snapshot &= result.is_ok();
         result
@@ -271,7 +275,7 @@ impl LockstepFollower {
         Ok(FollowEvent::Synced(tick))
     }
 
-    /// A frame that does not follow the last one asks for a snapshot, once.
+    /// Runs one command frame. A frame that is not the next one requests a snapshot, once.
     fn step(&mut self, bytes: &[u8], say: &mut Vec<Vec<u8>>, told: &mut Messages) -> FollowEvent {
         self.counts.bytes += bytes.len() as u64;
         let frame = (self.about.frame)(bytes).ok();
@@ -292,7 +296,7 @@ impl LockstepFollower {
             return FollowEvent::Stepped(world.world().tick());
         }
         if std::mem::take(&mut self.is_catching_up) {
-            // What is told begins with the present, as for a client that has just come.
+            // Updates start at the present, as for a new client.
             let looking = (self.about.look)(&world.world().snapshot(), &self.dialect);
             looking.into_iter().for_each(|fresh| *world = fresh);
         }
@@ -300,8 +304,8 @@ impl LockstepFollower {
         FollowEvent::Stepped(world.world().tick())
     }
 
-    /// At a checksum tick: sends the checksum, unless the tick was past when the snapshot came; or compares the world with the one that
-    /// was there before.
+    /// At a checksum tick, sends the checksum, or compares the world with the retained one if the
+    /// checksum of this tick was sent before. Skips ticks that were past when the snapshot arrived.
     fn check_checksum_tick(&mut self, say: &mut Vec<Vec<u8>>) {
         let Some(world) = &mut self.world else { return };
         let tick = world.world().tick();
@@ -313,7 +317,8 @@ impl LockstepFollower {
             return;
         }
         if tick < self.server_tick {
-            // A burst of checksums of the past would cost the budget of messages, and the next one tells as much.
+            // Many checksums at once would exceed the message rate limit, and the next one also
+            // finds a difference.
             return;
         }
         if let Some(seed) = self.corruption_seed.take() {

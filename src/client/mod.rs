@@ -1,40 +1,45 @@
 //! Clients and bots.
 //!
-//! To send packets by name and wait for answers, on a socket, use [`Talk`](blocking_client::BlockingClient); the page of
-//! [`Server`](crate::Server) has an example. To let a bot play, or to move the bytes yourself, use
-//! [`Bot`](bots::Bot), which is explained below.
+//! A [`BlockingClient`](blocking_client::BlockingClient) sends packets by name and waits for
+//! replies on a socket. The documentation of [`Server`](crate::Server) has an example. A
+//! [`Bot`](bots::Bot) plays without a socket; the example below explains it.
 //!
 //! ```text
-//!  socket ──► link ──► message ──► bot ──► agent ──► packet ──► link ──► socket
-//!             upgrade,             by table  decides            masked
-//!             frames                                            frames
+//!  socket ──► connection ──► message ──► bot ──► agent ──► packet ──► connection ──► socket
+//!             upgrade,                by table  decides               masked
+//!             frames                                                  frames
 //! ```
 //!
-//! The modules, in the order of the flow: [`url`] (the target address), [`dial`] (a connected
-//! socket), [`connection`] (upgrade and frames), [`bots`] (a link and an
-//! [`Agent`](crate::game::bots::Agent), which plays), [`predicting_client`] (a link and a
-//! [`Prediction`](crate::game::prediction::Prediction): a client whose own player is ahead of the server),
-//! [`local_worlds`] (the worlds of the built-in games for it), [`blocking_client`] (a client for tests and tools, which
-//! waits for answers).
+//! The modules in the order of the flow:
 //!
-//! Only `dial` and `talk` touch sockets and clocks; the others are values, with time as an argument.
+//! - [`url`]: the target address.
+//! - [`dial`]: a connected socket.
+//! - [`connection`]: upgrade and frames.
+//! - [`bots`]: a connection and an [`Agent`](crate::game::bots::Agent), which plays.
+//! - [`predicting_client`]: a connection and a [`Prediction`](crate::game::prediction::Prediction),
+//!   which simulates the own player before the server's answer.
+//! - [`local_worlds`]: the worlds of the built-in games for predictions.
+//! - [`blocking_client`]: a client for tests and tools, which waits for replies.
 //!
-//! # A bot of your own
+//! Only `dial` and `blocking_client` use sockets and clocks. The other modules are pure; time is an
+//! argument.
 //!
-//! An [`Agent`](crate::game::bots::Agent) decides; a [`Bot`](bots::Bot) does the rest. The bot's
-//! driver moves bytes: after each input it sends the bytes from `drain_output`, and it calls `act`
-//! about ten times a second. In this example, the server is a few lines of code; with a socket,
-//! connect with [`dial::dial`] and take the keys from [`dial::keys`].
+//! # Writing a bot
+//!
+//! An [`Agent`](crate::game::bots::Agent) decides; a [`Bot`](bots::Bot) does the rest. The driver
+//! of the bot moves bytes: after each input it sends the bytes from `drain_output`, and it calls
+//! `act` about ten times a second. In this example, the server is a few lines of code. With a
+//! socket, connect with [`dial::dial`] and take the keys from [`dial::keys`].
 //!
 //! ```
 //! use std::time::Duration;
 //!
-//! use tickwire::client::bots::{Bot, Stage};
-//! use tickwire::client::connection::{Keys, Link};
-//! use tickwire::game::bots::{Agent, Outcome, Sight};
-//! use tickwire::packet::{Codes, Decoded, Dialect, Direction, Value};
+//! use tickwire::client::bots::{Bot, BotStage};
+//! use tickwire::client::connection::{ClientConnection, ConnectionKeys};
+//! use tickwire::game::bots::{Agent, AgentOutput, ViewStats};
+//! use tickwire::packet::{DecodedPacket, Dialect, Direction, PacketTables, Value};
 //! use tickwire::ws::http::HeadReader;
-//! use tickwire::ws::{Conn, Event, HeadLimits, Limits, Role, handshake};
+//! use tickwire::ws::{Connection, Event, HeadLimits, Limits, Role, handshake};
 //!
 //! /// Walks to the right.
 //! struct East {
@@ -44,7 +49,7 @@
 //! }
 //!
 //! impl East {
-//!     fn say(&self, packet: &str, values: &[Value], out: &mut Outcome) {
+//!     fn send(&self, packet: &str, values: &[Value], out: &mut AgentOutput) {
 //!         out.packets.extend(self.dialect.encode(Direction::ToServer, packet, values));
 //!     }
 //! }
@@ -53,45 +58,45 @@
 //!     fn name(&self) -> &str {
 //!         "east"
 //!     }
-//!     fn begin(&mut self, out: &mut Outcome) {
-//!         self.say("hello", &[1.into(), 1.into(), self.name().into()], out);
+//!     fn begin(&mut self, out: &mut AgentOutput) {
+//!         self.send("hello", &[1.into(), 1.into(), self.name().into()], out);
 //!     }
-//!     fn hear(&mut self, packet: &Decoded<'_>, _: Duration, _: &mut Outcome) {
+//!     fn on_packet(&mut self, packet: &DecodedPacket<'_>, _: Duration, _: &mut AgentOutput) {
 //!         if packet.row.name == "spawned" {
-//!             self.player = packet.number("player");
+//!             self.player = packet.integer("player");
 //!         }
 //!     }
-//!     fn act(&mut self, _: Duration, out: &mut Outcome) {
+//!     fn act(&mut self, _: Duration, out: &mut AgentOutput) {
 //!         self.sequence += 1;
-//!         self.say("move", &[self.sequence.into(), Value::Nil, 0.into()], out);
+//!         self.send("move", &[self.sequence.into(), Value::Nil, 0.into()], out);
 //!     }
 //!     fn is_playing(&self) -> bool {
 //!         self.player.is_some()
 //!     }
-//!     fn sight(&self) -> Sight {
-//!         Sight::default()
+//!     fn sight(&self) -> ViewStats {
+//!         ViewStats::default()
 //!     }
 //! }
 //!
-//! let dialect = Codes::builtin().dialect("native").ok_or("no such dialect")?;
-//! let keys = Keys { upgrade: [7; 16], mask: || [1, 2, 3, 4] };
-//! let link = Link::new("localhost:3000", "/play", true, keys);
+//! let dialect = PacketTables::builtin().dialect("native").ok_or("no such dialect")?;
+//! let keys = ConnectionKeys { upgrade: [7; 16], mask: || [1, 2, 3, 4] };
+//! let connection = ClientConnection::new("localhost:3000", "/play", true, keys);
 //! let agent = East { dialect: dialect.clone(), sequence: 0, player: None };
-//! let mut bot = Bot::new(link, dialect.clone(), agent, ());
+//! let mut bot = Bot::new(connection, dialect.clone(), agent, ());
 //!
-//! // The request leaves, the server's response arrives.
+//! // Send the request, receive the server's response.
 //! let (mut out, mut now) = (Vec::new(), Duration::ZERO);
 //! bot.drain_output(&mut out);
 //! let request = HeadReader::new(HeadLimits::default()).receive(&out)?.ok_or("half a request")?;
 //! bot.receive(&handshake::accept(&request, &["tickwire.v1"])?.response, now);
 //!
-//! // The bot has sent hello. The server sends it its own player.
-//! let mut server = Conn::new(Role::Server, Limits::default());
+//! // The bot has sent hello. The server sends the id of the bot's player.
+//! let mut server = Connection::new(Role::Server, Limits::default());
 //! server.send_binary(&dialect.encode(Direction::ToClient, "spawned", &[9.into()])?);
 //! let mut bytes = Vec::new();
 //! server.drain_output(&mut bytes);
 //! bot.receive(&bytes, now);
-//! assert_eq!(bot.stage(), Stage::Playing);
+//! assert_eq!(bot.stage(), BotStage::Playing);
 //!
 //! // The bot walks.
 //! now += Duration::from_millis(100);
@@ -99,13 +104,13 @@
 //! out.clear();
 //! bot.drain_output(&mut out);
 //! server.receive(&out);
-//! let mut said = Vec::new();
+//! let mut received = Vec::new();
 //! while let Some(event) = server.next_event()? {
 //!     if let Event::Binary(message) = event {
-//!         said.push(dialect.decode(Direction::ToServer, message)?.row.name.clone());
+//!         received.push(dialect.decode(Direction::ToServer, message)?.row.name.clone());
 //!     }
 //! }
-//! assert_eq!(said, ["hello", "move"]);
+//! assert_eq!(received, ["hello", "move"]);
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
 

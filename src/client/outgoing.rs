@@ -1,14 +1,14 @@
 //! Bytes for a server that the kernel has not accepted yet.
 //!
-//! A server that sends pings and reads nothing makes its client queue pongs without end, so the queue has
-//! a limit: [`limits::CLIENT_QUEUE_BYTES`].
+//! A server that sends pings and does not read makes its client queue pongs without end. Therefore
+//! the queue has a limit: [`limits::CLIENT_QUEUE_BYTES`].
 
 use std::fmt;
 use std::io::{self, ErrorKind, Write};
 
 use crate::limits;
 
-/// The queue was longer than its limit: the server does not read what it is sent.
+/// The queue exceeded its limit, because the server does not read.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Unread;
 
@@ -28,23 +28,23 @@ impl From<Unread> for io::Error {
     }
 }
 
-/// See the [module](self).
+/// The bounded send queue of a client.
 #[derive(Debug, Default)]
 pub(crate) struct Outgoing {
     bytes: Vec<u8>,
 }
 
 impl Outgoing {
-    /// The bytes that wait; new ones are appended.
+    /// The queued bytes, to append new ones.
     pub fn bytes(&mut self) -> &mut Vec<u8> {
         &mut self.bytes
     }
 
-    /// Writes as much as a non-blocking socket accepts. After a failed write nothing waits: the next read
-    /// reports the failure, after the last bytes of the server.
+    /// Writes as much as a non-blocking socket accepts. A failed write drops the queue: the next
+    /// read reports the failure, after the server's last bytes.
     ///
     /// # Errors
-    /// More bytes than the limit are left, and dropped. The connection must end.
+    /// The rest exceeds the limit and is dropped. The connection must end.
     pub fn write_to(&mut self, mut stream: impl Write) -> Result<(), Unread> {
         if self.bytes.is_empty() {
             return Ok(());
@@ -70,7 +70,7 @@ mod tests {
     use crate::ws::handshake;
     use crate::ws::http::HeadReader;
 
-    /// A socket that accepts so many bytes.
+    /// A socket that accepts this number of bytes.
     struct Socket(usize);
 
     impl Write for Socket {

@@ -1,13 +1,13 @@
-//! A client that plays with prediction, without I/O and without a clock: a link, a dialect and a
-//! [`Prediction`].
+//! A client that plays with prediction, without I/O and without a clock. It has a connection, a
+//! dialect and a [`Prediction`].
 //!
 //! ```text
-//!  bytes ──► link ──► packet ──► prediction ──► where the own player is now, and the others
-//!  bytes ◄── link ◄── packet ◄── command
+//!  bytes ──► connection ──► packet ──► prediction ──► rendered own player and remote players
+//!  bytes ◄── connection ◄── packet ◄── command
 //! ```
 //!
 //! After each input, the driver sends the bytes from [`PredictingClient::drain_output`]. It calls
-//! [`PredictingClient::advance`] once a frame. `examples/ahead.rs` is a whole program.
+//! [`PredictingClient::advance`] once a frame. `examples/ahead.rs` is a complete program.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -16,13 +16,13 @@ use super::connection::{ClientConnection, ClientConnectionError, ClientEvent};
 use crate::game::prediction::{LocalWorld, Position, Prediction, RenderedState};
 use crate::packet::{DecodedPacket, Dialect, Direction, PacketError, Value};
 
-/// Time between two pings.
+/// Interval between two pings.
 const PING_INTERVAL: Duration = Duration::from_secs(2);
 
-/// The argument of a command that says when its player saw the others as it judged by.
+/// The argument of a command with the render tick of remote players, for lag compensation.
 const SEEN_ARGUMENT: &str = "seen";
 
-/// See the [module](self).
+/// A client that plays with prediction.
 pub struct PredictingClient<W: LocalWorld> {
     link: ClientConnection,
     dialect: Arc<Dialect>,
@@ -30,7 +30,7 @@ pub struct PredictingClient<W: LocalWorld> {
     /// The arguments of `hello`.
     hello: Vec<(String, Value)>,
     sequence: u32,
-    /// The tick of the last command: commands do not overtake one another.
+    /// Target tick of the last command. It never decreases, so that commands stay in order.
     tick: u32,
     pings: u32,
     pinged: Duration,
@@ -39,8 +39,8 @@ pub struct PredictingClient<W: LocalWorld> {
 }
 
 impl<W: LocalWorld> PredictingClient<W> {
-    /// A player on a new link. `hello` are the values of the packet `hello` by the names of its
-    /// arguments, besides `version` and `mode`; what the packet lacks is left out.
+    /// A client on a new connection. `hello` has the values of the packet `hello` by argument name,
+    /// without `version` and `mode`. Values that the packet has no argument for are ignored.
     pub fn new(
         link: ClientConnection,
         dialect: Arc<Dialect>,
@@ -62,8 +62,8 @@ impl<W: LocalWorld> PredictingClient<W> {
         }
     }
 
-    /// Takes bytes of the server that arrived `now`, and shows each packet to `see`, with the prediction
-    /// after it.
+    /// Handles bytes from the server that arrived at `now`. Calls `see` for each packet, after the
+    /// prediction has processed it.
     pub fn receive(
         &mut self,
         bytes: &[u8],
@@ -96,7 +96,7 @@ impl<W: LocalWorld> PredictingClient<W> {
         }
     }
 
-    /// The connection has ended.
+    /// Handles the end of the byte stream.
     pub fn receive_eof(&mut self) {
         self.end("end of the stream".to_owned());
     }
@@ -128,12 +128,12 @@ impl<W: LocalWorld> PredictingClient<W> {
         Ok(())
     }
 
-    /// Sends a command of the own player, which acts at once in what [`PredictingClient::advance`] returns. `values`
-    /// are those behind `sequence` and `tick`. If the packet has the argument `seen` behind them, it is the
-    /// tick at which others are shown now.
+    /// Sends a command of the own player, which affects the result of [`PredictingClient::advance`]
+    /// at once. `values` follow `sequence` and `tick`. If the next argument is `seen`, the render
+    /// tick of remote players is appended.
     ///
     /// # Errors
-    /// The values do not fit the packet's row, by name.
+    /// The packet does not exist, or the values do not fit its row.
     pub fn command(&mut self, name: &str, values: &[Value], now: Duration) -> Result<(), PacketError> {
         self.prediction.advance(now);
         let tick = self.prediction.command_tick();
@@ -150,7 +150,7 @@ impl<W: LocalWorld> PredictingClient<W> {
         Ok(())
     }
 
-    /// Begins to play again after death, with the values of `hello`.
+    /// Requests a new player after death, with the values of `hello`.
     ///
     /// # Errors
     /// The dialect has no such packet, or the values do not fit it.
@@ -160,14 +160,14 @@ impl<W: LocalWorld> PredictingClient<W> {
         self.send_packet("enter", &self.named("enter", &[]), now)
     }
 
-    /// The tick at which others are shown now: after so many ticks they were there.
+    /// The render tick of remote players at `now`, rounded to a whole tick.
     pub fn seen(&self, now: Duration) -> Option<u32> {
         let tick = self.prediction.clock().others(now)?;
         u32::try_from((tick + (1 << 15)) >> 16).ok()
     }
 
-    /// Moves on to `now`, and returns where the own player is shown; `None` without one, and until the
-    /// line is measured. Sends a ping every two seconds.
+    /// Advances to `now`, and returns the rendered state of the own player. `None` without a
+    /// player, and until the round trip is measured. Sends a ping every two seconds.
     pub fn advance(&mut self, now: Duration) -> Option<RenderedState> {
         if self.is_welcomed && (self.pings == 0 || now >= self.pinged + PING_INTERVAL) {
             (self.pings, self.pinged) = (self.pings + 1, now);
@@ -176,7 +176,7 @@ impl<W: LocalWorld> PredictingClient<W> {
         self.prediction.advance(now)
     }
 
-    /// Where the others are shown now, by number.
+    /// The rendered positions of remote players at `now`, by player number.
     pub fn others(&self, now: Duration) -> Vec<(u32, Position)> {
         self.prediction.others(now)
     }
@@ -186,7 +186,7 @@ impl<W: LocalWorld> PredictingClient<W> {
         &self.prediction
     }
 
-    /// The same, to switch its parts.
+    /// The prediction, to change its settings.
     pub fn prediction_mut(&mut self) -> &mut Prediction<W> {
         &mut self.prediction
     }
@@ -196,7 +196,7 @@ impl<W: LocalWorld> PredictingClient<W> {
         self.link.drain_output(into);
     }
 
-    /// Why the connection has ended, if it has.
+    /// The reason why the connection ended; `None` while it is open.
     pub fn ended(&self) -> Option<&str> {
         self.ended.as_deref()
     }

@@ -1,4 +1,4 @@
-//! Asks a server which game a room plays: its list of rooms, as JSON.
+//! Queries the game of a room from the server's list of rooms, in JSON.
 
 use std::io::{self, ErrorKind, Read, Write};
 use std::net::SocketAddr;
@@ -13,17 +13,18 @@ use crate::util::os::PollInterest;
 /// The request path of the list.
 const ROOM_LIST_PATH: &str = "/rooms?format=json";
 
-/// The game of the room of a URL, as the server at this address names it; `None` if the server has no
-/// list of rooms, or the list lacks the room, such as a private one.
+/// The game of the room of a URL, from the server at address `to`. `None` if the server has no list
+/// of rooms, or the list lacks the room.
 ///
 /// # Errors
-/// The server cannot be reached or does not answer.
+/// The server cannot be reached or does not respond.
 pub fn game_of_room(url: &Url, to: SocketAddr) -> io::Result<Option<String>> {
     let list = get(to, &url.authority())?;
     let Ok(list) = serde_json::from_slice::<serde_json::Value>(&list) else { return Ok(None) };
     let rooms = list["rooms"].as_array().map_or(&[][..], Vec::as_slice);
     let named = |name: &str| rooms.iter().find(|room| room["name"] == name);
-    // A private room, or one that is made when a client comes, is not in the list: it is like the default one.
+    // The list omits private rooms, and rooms to be created on demand. They play the game of the
+    // default room.
     let like_default = || if list["on_demand"] == true { named("") } else { None };
     let room = named(url.room()).or_else(like_default);
     Ok(room.and_then(|room| room["game"].as_str()).map(str::to_owned))
@@ -33,7 +34,7 @@ pub fn game_of_room(url: &Url, to: SocketAddr) -> io::Result<Option<String>> {
 fn get(to: SocketAddr, authority: &str) -> io::Result<Vec<u8>> {
     let mut stream = dial::connect(to, None)?;
     let request = format!("GET {ROOM_LIST_PATH} HTTP/1.1\r\nHost: {authority}\r\nConnection: close\r\n\r\n");
-    // The request is shorter than any buffer of a new socket.
+    // Cannot block: the request is shorter than the send buffer of a new socket.
     stream.write_all(request.as_bytes())?;
     let deadline = Instant::now() + limits::CONNECT_TIMEOUT;
     let (mut answer, mut buffer) = (Answer::new(limits::ROOM_LIST_BYTES), [0; 16 * 1024]);
@@ -43,7 +44,7 @@ fn get(to: SocketAddr, authority: &str) -> io::Result<Vec<u8>> {
             Ok(0) => break,
             Ok(count) => count,
             Err(error) if matches!(error.kind(), ErrorKind::WouldBlock | ErrorKind::Interrupted) => continue,
-            // What has been read may be the whole answer.
+            // The bytes so far may be the complete response.
             Err(_) => break,
         };
         answer.receive(&buffer[..count]).map_err(|error| io::Error::new(ErrorKind::InvalidData, error))?;

@@ -1,7 +1,7 @@
 //! The server's URL: `ws://host:port/target`.
 //!
-//! The text of a command-line argument is parsed into host, port and target. Names are not resolved
-//! here, and TLS is left to a proxy in front of the server.
+//! Parses the text of a command-line argument into host, port and target. Names are not resolved
+//! here. TLS is the task of a proxy in front of the server.
 
 use std::fmt;
 use std::str::FromStr;
@@ -10,7 +10,7 @@ use crate::packet::credentials::{self, KEY_FIELD, TOKEN_FIELD};
 use crate::packet::routes::{ROOM_PREFIX, is_room_name, split_room_path};
 use crate::ws::http::percent_decode;
 
-/// The port of `ws` without one: RFC 6455 section 3.
+/// The default port of `ws` (RFC 6455, section 3).
 const DEFAULT_PORT: u16 = 80;
 
 /// A parsed `ws://` URL.
@@ -20,9 +20,9 @@ pub struct Url {
     pub host: String,
     /// TCP port.
     pub port: u16,
-    /// Path and query; begins with a slash.
+    /// Path and query; starts with a slash.
     pub target: String,
-    /// Whether the text has a path or a query, also the path `/`.
+    /// Whether the text has a path or a query. The path `/` counts.
     pub has_path: bool,
 }
 
@@ -33,28 +33,29 @@ impl Url {
         if host.contains(':') { format!("[{host}]:{port}") } else { format!("{host}:{port}") }
     }
 
-    /// The name of the room, empty for the default room.
+    /// The name of the room; empty for the default room.
     pub fn room(&self) -> &str {
         let page = self.room_prefix().and_then(|prefix| prefix.strip_prefix(ROOM_PREFIX));
         page.unwrap_or_else(|| split_room_path(&self.target).0)
     }
 
-    /// The prefix of the room's paths, if the URL names a room and no endpoint in it: its page, or the
-    /// server alone.
+    /// The prefix of the room's paths, if the URL is the page of a room or the server alone. `None`
+    /// if it names an endpoint.
     pub fn room_prefix(&self) -> Option<&str> {
         let prefix = self.target.strip_suffix('/').unwrap_or(&self.target);
         let is_page = prefix.is_empty() || prefix.strip_prefix(ROOM_PREFIX).is_some_and(is_room_name);
         is_page.then_some(prefix)
     }
 
-    /// Whether the URL names the path to request, and not only a server or a room: any path but that of a
-    /// room without a slash at its end.
+    /// Whether the URL is the exact path to request. False for a server or a room without a slash
+    /// at its end.
     pub fn is_exact(&self) -> bool {
         self.room_prefix().is_none() || self.has_path && self.target.ends_with('/')
     }
 
-    /// The same room at the endpoint of a dialect, by the paths of the room's game, unless the URL
-    /// names an endpoint of its own. A dialect without a path is asked for at the last path.
+    /// The URL of the same room at the endpoint of a dialect, unless the URL already names an
+    /// endpoint. `paths` are the paths of the room's game. A dialect without a path is selected by
+    /// the query of the last path.
     #[must_use]
     pub fn with_dialect_path(mut self, paths: &[(&str, &str)], dialect: &str) -> Url {
         if let (Some(prefix), Some((last, _))) = (self.room_prefix(), paths.last()) {
@@ -89,13 +90,13 @@ impl FromStr for Url {
     }
 }
 
-/// A target without the token and the key in its query, and both as subprotocols.
+/// Moves the token and the resume key from the query of a target to subprotocols. Returns both.
 pub(super) fn without_credentials(target: &str) -> (String, Vec<String>) {
     let Some((path, query)) = target.split_once('?') else { return (target.to_owned(), Vec::new()) };
     let (mut credentials, mut kept) = (Vec::new(), Vec::new());
     for field in query.split('&') {
         let (name, value) = field.split_once('=').unwrap_or((field, ""));
-        // A token may contain a plus, and never a blank.
+        // A token may contain a plus but no space.
         let value = percent_decode(value).replace(' ', "+");
         match &*percent_decode(name) {
             TOKEN_FIELD if !value.is_empty() => credentials.push(credentials::bearer(&value)),

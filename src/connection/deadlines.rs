@@ -1,16 +1,16 @@
-//! The deadlines of one connection: hello, token, ping, silence and close.
+//! The deadlines of one connection: `hello`, token, ping, idle timeout and close.
 //!
 //! ```text
-//!   connected ──HELLO_TIMEOUT──► closed: hello_late            (until the client has said hello)
-//!   last sign of life ──PING_EVERY──► ping ──PING_EVERY──► ping … ──SILENCE──► closed: silent
+//!   connected ──HELLO_TIMEOUT──► closed: hello_late      (until the client has sent hello)
+//!   last message ──PING_INTERVAL──► ping ──PING_INTERVAL──► ping … ─IDLE_TIMEOUT─► closed: silent
 //!   wrong token ──WRONG_TOKEN_DELAY──► closed: token_wrong or token_too_often
 //!   our close frame ──CLOSE_TIMEOUT──► cut
 //! ```
 //!
-//! A sign of life is a whole message or control frame: otherwise a peer could hold a place forever
-//! by sending one byte of an unfinished frame now and then. All times come from the driver's clock.
-//! After a [pause](super::pauses) of the driver, the deadlines that close or cut end later by its slack.
-//! The fields are atomic, because one thread records what it reads while another polls.
+//! Only a whole message or control frame resets the idle timeout. Otherwise a peer could occupy a
+//! slot forever with an unfinished frame. All times are times of the driver's clock. After a
+//! [pause](super::pauses) of the driver, the deadlines that close or cut are extended by its slack.
+//! The fields are atomic, because one thread records received messages while another polls.
 
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
@@ -19,35 +19,37 @@ use super::pauses::Pauses;
 use crate::game::CloseReason;
 use crate::limits;
 
-/// See the [module](self).
+/// The deadlines of one connection.
 #[derive(Debug)]
 pub struct Deadlines {
-    /// Each in ms of the driver's clock plus 1; 0 if it never happened or is not due.
+    /// This and the next three fields: times in ms of the driver's clock plus 1; 0 if unset.
     hello_by: AtomicU64,
     on_activity: AtomicU64,
     pinged: AtomicU64,
     closing: AtomicU64,
-    /// When the client is closed for its token, with the number of the breach in the lowest byte.
+    /// Time at which the client is closed for its token, shifted left by 8 bits, and the index of
+    /// the close reason in the lowest byte.
     rejected_at: AtomicU64,
     /// The pauses of the driver.
     pub pauses: Pauses,
 }
 
-/// What is due on a connection.
+/// The action due on a connection.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum DueAction {
-    /// Nothing until then.
+    /// No action before this time.
     Nothing(Duration),
-    /// A ping.
+    /// Send a ping.
     Ping,
-    /// The connection must be closed for this reason.
+    /// Close the connection with this reason.
     Close(CloseReason),
-    /// Our close frame has waited long enough: the socket must be shut.
+    /// Shut the socket, because the close timeout has passed.
     Abort,
 }
 
 impl Deadlines {
-    /// A connection that begins `now`. A client that `must_greet` has to send `hello` in time.
+    /// Deadlines of a connection that starts at `now`. With `must_greet`, the client must send
+    /// `hello` within [`limits::HELLO_TIMEOUT`].
     pub fn new(must_greet: bool, now: Duration) -> Deadlines {
         let hello_by = if must_greet { to_stamp(now + limits::HELLO_TIMEOUT) } else { 0 };
         Deadlines {
@@ -60,24 +62,24 @@ impl Deadlines {
         }
     }
 
-    /// Notes a sign of life.
+    /// Records a message or control frame from the client.
     pub fn alive(&self, now: Duration) {
         self.on_activity.store(to_stamp(now), Ordering::Relaxed);
     }
 
-    /// Notes that the client has said hello.
+    /// Records the client's `hello`.
     pub fn on_hello(&self) {
         self.hello_by.store(0, Ordering::Relaxed);
     }
 
-    /// Notes that the client has said hello, and is closed for this reason after a constant delay.
+    /// Records the client's `hello`, and schedules the close after a constant delay.
     pub fn close_after_delay(&self, breach: CloseReason, now: Duration) {
         let at = to_stamp(now + limits::WRONG_TOKEN_DELAY);
         self.rejected_at.store(at << 8 | breach as u64, Ordering::Relaxed);
         self.on_hello();
     }
 
-    /// Notes that our close frame was queued. Only the first counts.
+    /// Records that our close frame was queued. Only the first call counts.
     pub fn on_close_sent(&self, now: Duration) {
         let _ = self.closing.compare_exchange(0, to_stamp(now), Ordering::AcqRel, Ordering::Acquire);
     }
@@ -87,8 +89,8 @@ impl Deadlines {
         self.closing.load(Ordering::Acquire) != 0
     }
 
-    /// What is due `now`. `patience` is the silence that the client may keep, usually
-    /// [`limits::SILENCE`]. A ping that is due counts as sent.
+    /// Returns the action due at `now`. `patience` is the idle timeout, usually
+    /// [`limits::IDLE_TIMEOUT`]. A returned ping counts as sent.
     pub fn poll(&self, now: Duration, patience: Duration) -> DueAction {
         let of = |field: &AtomicU64| time(field.load(Ordering::Acquire));
         let slack = self.pauses.noted(now);

@@ -1,4 +1,4 @@
-//! Why a connection ended, and the close frame that reports it.
+//! The reason why a connection ended, and the close frame that reports it.
 
 use std::fmt;
 
@@ -9,23 +9,24 @@ use crate::ws::close::{self, CloseCode};
 use crate::ws::frame::{self, Opcode};
 use crate::ws::violation::Violation;
 
-/// See the [module](self).
+/// The reason why a connection ended.
 #[derive(Debug, Clone, PartialEq)]
 pub enum DisconnectReason {
     /// The client broke a rule of RFC 6455.
     Violation(Violation),
-    /// The client sent MessagePack or JSON that is broken, or a first `hello` with a wrong argument.
+    /// The client sent invalid MessagePack or JSON, or a first `hello` with a wrong argument.
     Packet(PacketError),
-    /// The client broke a rule of the server, or the server closed it for another reason.
+    /// The client broke a rule of the server, or the server closed the connection for another
+    /// reason.
     Breach(CloseReason),
     /// The client sent a close frame with this code.
     PeerClosed(Option<CloseCode>),
-    /// The connection broke, or ended without a close frame.
+    /// The transport failed, or ended without a close frame.
     PeerLost,
 }
 
 impl DisconnectReason {
-    /// The rule's name, for log, metrics and close reason.
+    /// The name of the rule, for the log, the metrics and the close frame.
     pub fn name(&self) -> &'static str {
         match self {
             DisconnectReason::Violation(violation) => violation.name(),
@@ -36,8 +37,8 @@ impl DisconnectReason {
         }
     }
 
-    /// Whether the player stays for a while, so that its client can come back to it: not if the client
-    /// has said that it leaves, or the operator has removed it.
+    /// Whether the seat is suspended, so that the client can resume. False if the client closed
+    /// with code 1000, or was kicked or banned.
     pub fn allows_resume(&self) -> bool {
         match self {
             DisconnectReason::PeerClosed(code) => *code != Some(CloseCode::NORMAL),
@@ -46,7 +47,7 @@ impl DisconnectReason {
         }
     }
 
-    /// The code with which the server closes; `None` if the peer ended the connection.
+    /// The close code that the server sends; `None` if the peer ended the connection.
     pub fn close_code(&self) -> Option<CloseCode> {
         match self {
             DisconnectReason::Violation(violation) => violation.close_code(),
@@ -57,12 +58,12 @@ impl DisconnectReason {
         }
     }
 
-    /// The server's last frames: none for a lost peer; the peer's own code for a peer that closed
-    /// (RFC 6455 5.5.1); otherwise a close frame with the rule's code and name, and after a wrong `hello`
-    /// with what is wrong.
+    /// Encodes the server's last frames: nothing for a lost peer, and the peer's own code for a
+    /// peer that closed (RFC 6455, section 5.5.1). Otherwise a close frame with the code and name
+    /// of the rule, and for a wrong `hello` also the error text.
     ///
-    /// Clients of the MooMoo dialects do not show the reason of a close frame, but that of the
-    /// packet `disconnect`: it goes before the close frame, unless the client broke a rule.
+    /// MooMoo clients display the reason of the packet `disconnect`, not of the close frame.
+    /// Therefore that packet precedes the close frame, unless the client broke a rule.
     pub fn frames(&self, endpoint: &WireFormat) -> Vec<u8> {
         let (mut frames, mut body) = (Vec::new(), Vec::new());
         match self {

@@ -1,5 +1,4 @@
-//! What a conversation asks of its surroundings: the server's host and room, the recording of a replay,
-//! a test.
+//! The interface between a session and its driver: the server, a replay or a test.
 
 use tickwire_sim::{PlayerId, RawCommand};
 
@@ -7,69 +6,74 @@ use super::events::ConnectionEvents;
 use crate::connection::session::ReportedField;
 use crate::game::{CloseReason, JoinRequest, SharedRateLimit};
 
-/// Why a request of a client is not granted.
+/// The reason why a driver does not grant a request of the client.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Denial {
-    /// The client is told the rule and the remedy, and goes on.
+    /// Sends the client an `error` packet with this rule and remedy. The connection stays open.
     Rejected(&'static str, &'static str),
-    /// The client is closed.
+    /// Closes the client.
     Closed(CloseReason),
-    /// Nothing is answered: a replay finds the answer in its recording.
+    /// Sends no reply now. The server closes a rejected client after a delay, and a replay takes
+    /// the reply from its recording.
     Silent,
 }
 
-/// What a conversation may ask for. Limits per address are judged here, so that a replay comes to
-/// the same verdict as the server.
+/// Executes the outputs of a session.
+///
+/// The driver also checks the rate limits of addresses, because they depend on other clients. A
+/// replay takes the results from its recording.
 pub trait Driver {
     /// Sends whole frames to the client.
     fn answer(&mut self, frames: &[u8]);
-    /// Whether those who play have tokens: then what may be a token is overwritten before it is handled,
-    /// wherever it stands. A replay has it overwritten.
+    /// Whether players need tokens. If so, every text that may be a token is redacted before the
+    /// packet is handled. The default is false, because
+    /// a replay reads an already redacted capture.
     fn requires_tokens(&self) -> bool {
         false
     }
-    /// Judges whether the client may be greeted, by the token in its `hello`, and whether it may
-    /// follow in lockstep if it asks for that. In a dialect without hello it says no token there. A
-    /// driver without tokens greets everyone.
+    /// Checks the token of a `hello`, and whether the client may use lockstep if it requested it.
+    /// `token` is `None` in dialects without `hello`. The default accepts every client.
     ///
     /// # Errors
-    /// The client is turned away.
+    /// The client is rejected.
     fn authenticate(&mut self, _token: Option<&str>, _lockstep: bool) -> Result<(), Denial> {
         Ok(())
     }
-    /// The client follows its room from now on, in lockstep or as a stream; its earlier answers are
-    /// queued.
+    /// Starts updates for the client, in lockstep or as a stream. All earlier replies are queued.
     fn start_updates(&mut self, lockstep: bool);
-    /// Gives the client a body: the one that it had, if it has one to come back to. If it says `since`
-    /// which tick it has missed what happened, and begins anew, it is told so.
+    /// Assigns a player to the client: its previous player if it can resume, otherwise a new one.
+    /// `since` is the last tick that a resuming client received. If `since` is set and the player
+    /// is new, the driver informs the client.
     ///
     /// # Errors
-    /// The reason why not.
+    /// The join is rejected, or the client is closed.
     fn join(&mut self, profile: JoinRequest, since: Option<u32>) -> Result<PlayerId, Denial>;
-    /// Queues a command, meant for a tick if its packet names one. `shared` is the budget that the
-    /// clients of an address share for it.
+    /// Queues a command for the tick `intended`, or for the next tick if the packet names none.
+    /// `shared` is the rate limit for this command that all clients of an address share.
     ///
     /// # Errors
-    /// The reason why not.
+    /// The command is rejected, or the client is closed.
     fn command(
         &mut self,
         command: RawCommand,
         intended: Option<u32>,
         shared: Option<&'static SharedRateLimit>,
     ) -> Result<(), Denial>;
-    /// Answers a command that was not queued, with the client's next update: its sequence, and the
-    /// rule. A driver without updates has nothing to do.
+    /// Reports a rejected command, by its sequence number and the broken rule, in the client's next
+    /// update. The default does nothing, for drivers without updates.
     fn reject_command(&mut self, _sequence: u64, _rule: &'static str) {}
-    /// Sets the player to watch without a body; `None` is the leader.
+    /// Sets the player that a client without a player spectates. `None` selects the leader.
     fn set_spectated(&mut self, player: Option<PlayerId>);
-    /// The client in lockstep asks for a snapshot. A driver without updates has nothing to do, as with
-    /// the next two.
+    /// Requests a snapshot for a lockstep client. The default does nothing, for drivers without
+    /// updates.
     fn sync(&mut self) {}
-    /// The client in lockstep has this checksum after so many ticks.
+    /// Compares the checksum of a lockstep client after `tick` completed ticks. The default does
+    /// nothing.
     fn checksum(&mut self, _tick: u32, _checksum: u64) {}
-    /// These fields differed in the world of the client in lockstep, after so many ticks.
+    /// Records the fields that differ in a lockstep client's world after `tick` completed ticks.
+    /// The default does nothing.
     fn report_desync_details(&mut self, _tick: u32, _fields: Vec<ReportedField>) {}
-    /// Where the conversation is noted.
+    /// The observer of the connection.
     fn books(&self) -> &dyn ConnectionEvents {
         &()
     }

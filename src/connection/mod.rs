@@ -1,18 +1,17 @@
-//! One connection's whole conversation with the server, without I/O.
+//! One client connection after the upgrade, without I/O.
 //!
 //! ```text
-//!  bytes in ─► Receiver: frames ─► packets ─► session ─► commands, joins, watch  ─► Driver
-//!                │                               └─ answers: pong, welcome, error ──┐
-//!                └─ a broken rule, a close ─► Ending ─► close frame ────────────────┤
+//!  bytes in ─► Receiver: frames ─► packets ─► session ─► commands, joins, spectating ─► Driver
+//!                │                               └─ replies: pong, welcome, error ──┐
+//!                └─ violation, close ─► DisconnectReason ─► close frame ────────────┤
 //!  updates of the room ─────────────────────────────────────────────────────────────┤
-//!  bytes out ◄── the driver's system call ◄── batches ◄── Sender: one ordered queue ◄┘
+//!  bytes out ◄─ the driver's system call ◄─ batches ◄─ Sender: one ordered queue ◄──┘
 //! ```
 //!
-//! The reading thread owns the [`Receiver`]; all threads that send or close share the [`Sender`]. A
-//! driver passes in bytes and the time, and carries out the results. The drivers are `net`
-//! (sockets), `embedded` (function calls), `replay` (a capture), `simulate` and tests. This module
-//! is the only code that turns a client's bytes into commands, and the only code that frames
-//! messages for a client.
+//! The reading thread owns the [`Receiver`]. All threads that send or close share the [`Sender`]. A
+//! driver passes in bytes and the time, and executes the results. The drivers are `net` (sockets),
+//! `embedded` (function calls), `replay` (a capture), `simulate` and tests. Only this module turns
+//! a client's bytes into commands, and only this module frames messages for a client.
 
 pub mod deadlines;
 pub mod disconnect_reason;

@@ -1,7 +1,8 @@
-//! The bytes of a client as its driver observes them, with tokens overwritten.
+//! The client's bytes as the observer receives them, with tokens redacted.
 //!
-//! A message is shown when it is complete, because its token may be in any of its fragments. A control
-//! frame between them is shown before them, when it came: with its answer, and as it was judged.
+//! A message is passed to the observer when it is complete, because any of its fragments may
+//! contain part of the token. A control frame between its fragments is passed on before them, at
+//! its time of arrival, together with its reply.
 
 use core::ops::Range;
 
@@ -9,21 +10,22 @@ use super::events::{ConnectionEvents, ObservedBytes, ReadTime};
 use super::redact;
 use crate::ws::message::ReceivedMessage;
 
-/// See the [module](self).
+/// The client's bytes on their way to the observer.
 #[derive(Debug, Default)]
 pub struct ObservedStream {
-    /// Whether the driver has seen all bytes before `bytes`, back to the beginning of a message.
+    /// Whether the observer knows all bytes before `bytes`, back to the start of a message.
     pub is_following: bool,
-    /// What is not shown yet.
+    /// Bytes that the observer has not received yet.
     bytes: Vec<u8>,
-    /// Whether a message begins with `bytes`.
+    /// Whether a message starts at the first byte of `bytes`.
     begins: bool,
-    /// Whether some of `bytes` come from a watcher.
+    /// Whether some of `bytes` were injected by an inspector.
     pub is_injected: bool,
 }
 
 impl ObservedStream {
-    /// Keeps bytes that came. An observer that comes in the middle of a message waits for the next.
+    /// Buffers received bytes. An observer that subscribes in the middle of a message receives
+    /// bytes from the next message on.
     pub fn take(&mut self, bytes: &[u8], is_boundary: bool, books: &dyn ConnectionEvents) {
         if !books.wants_bytes() {
             self.is_following = false;
@@ -39,8 +41,9 @@ impl ObservedStream {
         }
     }
 
-    /// Shows the frames of a message or control frame that was read: `wire_bytes` behind `ahead` bytes of an
-    /// unfinished message, which wait for its end. `covered` is its payload, if it may not be shown as it is.
+    /// Passes the frames of a message or control frame to the observer: `wire_bytes` bytes, after
+    /// `ahead` bytes of an unfinished message that stay in the buffer. `covered` is the redacted
+    /// payload, if redaction is necessary.
     pub fn read(
         &mut self,
         ReceivedMessage { wire_bytes, fragment_bytes_before: ahead, .. }: ReceivedMessage<'_>,
@@ -59,7 +62,8 @@ impl ObservedStream {
         }
     }
 
-    /// Shows some of the bytes, with no message unfinished behind them if they are `whole`.
+    /// Passes a range of the buffer to the observer. `is_whole` means that no message is unfinished
+    /// at its end.
     fn emit(
         &mut self,
         place: Range<usize>,
@@ -79,14 +83,14 @@ impl ObservedStream {
         self.is_injected &= !self.bytes.is_empty();
     }
 
-    /// Whether what is not shown yet is long enough for a token.
+    /// Whether the buffer is long enough to contain a token.
     pub fn may_hold_token(&self) -> bool {
         !self.begins || redact::may_hold_token(&self.bytes)
     }
 
-    /// Shows what is left at the end of the connection. If it `tells` what nobody may learn, its
-    /// payload is overwritten, and behind the beginning of a message, which says where its payload is,
-    /// everything.
+    /// Passes the rest of the buffer to the observer at the end of the connection. If `tells` is
+    /// set, the rest may contain a token. Then its payload is overwritten, or all of it if it does
+    /// not start at a message, because the payload's offset is then unknown.
     pub fn end(
         &mut self,
         tells: bool,

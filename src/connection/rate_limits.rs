@@ -1,15 +1,15 @@
 //! The rate limits of one connection: messages and bytes.
 //!
-//! A message is charged when it is complete, with all of its bytes on the wire, so the verdict does
-//! not depend on how the bytes were split across reads. The frame reader's limits bound the bytes
-//! of an unfinished message.
+//! A complete message is charged with all of its bytes on the wire, so the result does not depend
+//! on how the bytes were split across reads. The limits of the frame reader bound an unfinished
+//! message.
 
 use std::time::Duration;
 
 use crate::game::{CloseReason, SavedReader};
 use crate::limits;
 
-/// See the [module](self).
+/// The token buckets of one connection.
 #[derive(Debug)]
 pub struct MessageRateLimits {
     messages: TokenBucket,
@@ -17,7 +17,7 @@ pub struct MessageRateLimits {
 }
 
 impl MessageRateLimits {
-    /// Full budgets.
+    /// Full token buckets.
     pub fn new(now: Duration) -> MessageRateLimits {
         MessageRateLimits {
             messages: TokenBucket::full(
@@ -30,10 +30,11 @@ impl MessageRateLimits {
     }
 
     /// Charges one message or control frame with its bytes on the wire. `slack` is the length of a
-    /// [pause](super::pauses) in which the server read nothing: the burst is larger by what it allows.
+    /// [pause](super::pauses) in which the server read nothing. It raises the burst by the tokens
+    /// of that time.
     ///
     /// # Errors
-    /// A budget is spent.
+    /// A token bucket has too few tokens.
     pub fn charge(&mut self, wire_bytes: usize, now: Duration, slack: Duration) -> Result<(), CloseReason> {
         if !self.bytes.take(wire_bytes, now, slack) {
             return Err(CloseReason::ByteRate);
@@ -41,14 +42,14 @@ impl MessageRateLimits {
         if self.messages.take(1, now, slack) { Ok(()) } else { Err(CloseReason::MessageRate) }
     }
 
-    /// The rule that will close the client at its present rate, returned once.
+    /// The close reason to warn about, after a bucket has dropped below half. Returned once.
     pub fn take_warning(&mut self) -> Option<CloseReason> {
         let messages = self.messages.take_warning().then_some(CloseReason::MessageRate);
         messages.or_else(|| self.bytes.take_warning().then_some(CloseReason::ByteRate))
     }
 
-    /// Appends everything that decides the next verdicts, `now`: of each bucket its tokens u64, the
-    /// nanoseconds since it was filled u64, and whether the client was warned u8.
+    /// Appends the state on which the next results depend: for each bucket its tokens u64 and the
+    /// nanoseconds since it was filled u64, then for each bucket the state of its warning u8.
     pub fn save(&self, now: Duration, out: &mut Vec<u8>) {
         for bucket in [&self.messages, &self.bytes] {
             out.extend(bucket.tokens_nano.to_le_bytes());
@@ -57,7 +58,7 @@ impl MessageRateLimits {
         out.extend([&self.messages, &self.bytes].map(|bucket| bucket.warning as u8));
     }
 
-    /// Reads what [`MessageRateLimits::save`] wrote; `None` if the bytes are wrong.
+    /// Restores what [`MessageRateLimits::save`] wrote; `None` if the bytes are invalid.
     pub fn restore(saved: &mut SavedReader<'_>) -> Option<MessageRateLimits> {
         let mut budgets = MessageRateLimits::new(Duration::ZERO);
         for bucket in [&mut budgets.messages, &mut budgets.bytes] {
@@ -73,23 +74,23 @@ impl MessageRateLimits {
     }
 }
 
-/// A token bucket that fills at a rate, up to a burst.
+/// A token bucket: fills at `per_second`, up to `burst`.
 #[derive(Debug, Clone, Copy)]
 struct TokenBucket {
     per_second: u32,
     burst: u64,
-    /// In billionths of a token, so that small times are not lost.
+    /// In billionths of a token, so that short times count.
     tokens_nano: u64,
     filled: Duration,
-    /// The slack whose tokens were added. A slack brings its tokens once, because a clock that stands still in a
-    /// suspended machine brings none for that time. It is not saved: a restored bucket waits for the next slack.
+    /// Slack already added as tokens. Each slack adds tokens once, because the clock of a suspended
+    /// machine may stop. It is not saved: a restored bucket adds no tokens for the current slack.
     credited: Duration,
-    /// The state of the warning. It is not saved, because it decides no packet.
+    /// State of the warning. Replies depend on it, but no packet is dropped because of it.
     warning: Warning,
 }
 
-/// Whether the client was warned that a bucket runs low. It is warned once, and again only after
-/// the bucket was full in between.
+/// State of the warning that a bucket runs low. A second warning follows only if the bucket was
+/// full in between.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Warning {
     NotNeeded,
@@ -130,13 +131,13 @@ impl TokenBucket {
         enough
     }
 
-    /// Tokens that so much time brings, in billionths.
+    /// Billionths of a token that the bucket gains in this time.
     fn gain(&self, time: Duration) -> u64 {
         let nanos = time.as_nanos().min(1 << 40) as u64;
         nanos.saturating_mul(self.per_second.into())
     }
 
-    /// Whether to warn the client now.
+    /// Whether a warning is due. Marks it as given.
     fn take_warning(&mut self) -> bool {
         let is_due = self.warning == Warning::Due;
         if is_due {

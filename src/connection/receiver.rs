@@ -1,16 +1,17 @@
 //! The receiving half of a connection: all state that a client's bytes can change.
 //!
 //! ```text
-//!   bytes ─► frames ─► budgets ─► packets ─► session ─► Driver: join, command, watch
-//!                                              └─► answers ─► Driver: answer
+//!   bytes ─► frames ─► rate limits ─► packets ─► session ─► Driver: join, command, watch
+//!                                                  └─► replies ─► Driver: answer
 //! ```
 //!
-//! When [`Receiver::receive`] returns, every message that the bytes completed has been handled, and
-//! the answers have gone to the driver in the order of the requests. An error is the connection's
-//! [`DisconnectReason`]; the driver then closes with [`DisconnectReason::frames`] and passes no more bytes.
+//! [`Receiver::receive`] handles every message that the bytes complete, and passes the replies to
+//! the driver in the order of the requests. An error is the [`DisconnectReason`] of the connection.
+//! The driver then closes with [`DisconnectReason::frames`] and passes no more bytes.
 //!
-//! A client that is turned away is not told why before its time: until then everything but its own close
-//! frame is ignored, and from a broken frame on, behind which nobody knows where the next begins, everything.
+//! A rejected client learns the reason only after a constant delay. Until then all frames but Close
+//! are ignored. After an invalid frame all bytes are ignored, because the start of the next frame
+//! is unknown.
 
 use std::time::Duration;
 
@@ -32,26 +33,26 @@ use crate::ws::Side;
 use crate::ws::frame::{self, Opcode};
 use crate::ws::message::{Message, MessageReader};
 
-/// What a client may know of its room at once.
+/// Facts about a room that the `welcome` packet contains.
 #[derive(Debug, Clone)]
 pub struct RoomInfo {
-    /// The game that is played there.
+    /// The game of the room.
     pub about: &'static GameInfo,
     /// Distinguishes this run of the room from earlier runs.
     pub epoch: String,
-    /// The parameters of its world.
+    /// The parameters of the room's world.
     pub identity: WorldParams,
-    /// Updates per second of a client that says hello.
+    /// Updates per second for a client that sends `hello`.
     pub update_hz: u8,
 }
 
-/// See the [module](self).
+/// The receiving half of a connection.
 #[derive(Debug)]
 pub struct Receiver {
     frames: MessageReader,
     talk: ReceiverState,
     observed: ObservedStream,
-    /// What comes is ignored.
+    /// Whether received bytes are ignored.
     is_input_ignored: bool,
 }
 
@@ -65,14 +66,14 @@ struct ReceiverState {
     answers: Vec<u8>,
     /// Whether the server has tokens.
     redacts: bool,
-    /// The token of the hello at hand, if it is overwritten in the packet.
+    /// Token of the current `hello`, if it is redacted in the packet.
     said: Option<String>,
-    /// Whether a packet did not fit the tables.
+    /// Whether an earlier packet did not fit the packet tables.
     has_unusable: bool,
 }
 
 impl Receiver {
-    /// The receiver of a connection that begins `now`.
+    /// A receiver for a connection that starts at `now`.
     pub fn new(endpoint: WireFormat, room: RoomInfo, now: Duration) -> Receiver {
         let (session, budgets) = (Session::new(room.about, &endpoint.dialect), MessageRateLimits::new(now));
         let (outputs, answers) = (Vec::new(), Vec::new());
@@ -95,8 +96,8 @@ impl Receiver {
         }
     }
 
-    /// Begins the conversation. In a dialect without hello the server speaks first; another client
-    /// is told nothing before its hello. `client` is the number of the connection.
+    /// Starts the session. In a dialect without `hello` the server sends first. In the others the
+    /// client receives nothing before its `hello`. `client` is the id of the connection.
     ///
     /// # Errors
     /// The connection ends.
@@ -112,8 +113,8 @@ impl Receiver {
         Ok(())
     }
 
-    /// Handles bytes of the client. Returns the number of messages and control frames, which are
-    /// signs of life.
+    /// Handles bytes from the client. Returns the number of messages and control frames, which
+    /// prove that the client is alive.
     ///
     /// # Errors
     /// The connection ends.
@@ -138,7 +139,7 @@ impl Receiver {
         result
     }
 
-    /// Marks the bytes that are received next as those of a watcher, until they are observed.
+    /// Marks the bytes received next as injected by an inspector, until they are observed.
     pub fn mark_injected(&mut self) {
         self.observed.is_injected = true;
     }
@@ -175,8 +176,8 @@ impl Receiver {
         }
     }
 
-    /// Shows what is unfinished to an observer, at the end of the connection; then `bytes` that
-    /// came after the end and are ignored.
+    /// Passes unfinished bytes to the observer at the end of the connection, followed by `bytes`,
+    /// which arrived after the end and are ignored.
     pub fn observe_ignored(&mut self, bytes: &[u8], at: ReadTime, books: &dyn ConnectionEvents) {
         let begins = self.is_between_messages();
         self.end(at, books);
@@ -184,7 +185,7 @@ impl Receiver {
         self.observed.end(self.talk.may_contain_token(), at, &|| self.talk.save(at.now), books);
     }
 
-    /// Shows what is unfinished. Nothing more is read.
+    /// Passes unfinished bytes to the observer. No more bytes are read.
     fn end(&mut self, at: ReadTime, books: &dyn ConnectionEvents) {
         self.is_input_ignored = true;
         let says_hello = has_hello(&self.talk.endpoint.dialect);
@@ -192,24 +193,24 @@ impl Receiver {
         self.observed.end(tells, at, &|| self.talk.save(at.now), books);
     }
 
-    /// Whether the client is heard, and no message of it is unfinished.
+    /// Whether received bytes are handled, and no message is unfinished.
     pub fn is_between_messages(&self) -> bool {
         !self.is_input_ignored && self.frames.is_between_messages()
     }
 
-    /// Whether the client still has to say hello.
+    /// Whether the client has not sent `hello` yet.
     pub fn awaits_hello(&self) -> bool {
         self.talk.session.awaits_hello()
     }
 
-    /// Saves everything that decides how the next message is handled, `now`. Call it where a
-    /// message may begin.
+    /// Encodes the state on which the handling of the next message depends, with times relative to
+    /// `now`. Call it only where a message may start.
     pub fn save(&self, now: Duration) -> Vec<u8> {
         self.talk.save(now)
     }
 
-    /// Restores what was saved, `now`; `None` if the bytes are not those that [`Receiver::save`]
-    /// makes.
+    /// Restores the state that [`Receiver::save`] encoded, with times relative to `now`. `None` if
+    /// the bytes are invalid.
     pub fn restore(endpoint: WireFormat, room: RoomInfo, saved: &[u8], now: Duration) -> Option<Receiver> {
         let mut receiver = Receiver::new(endpoint, room, now);
         let ReceiverState { endpoint, room, .. } = &receiver.talk;
@@ -218,13 +219,13 @@ impl Receiver {
         Some(receiver)
     }
 
-    /// The sequence of the client's last command.
+    /// The sequence number of the client's last command.
     pub fn sequence(&self) -> u64 {
         self.talk.session.sequence()
     }
 }
 
-/// The parts of a saved receiver: the session, which was new, and the budgets.
+/// Restores the parts of a saved receiver. `session` must be new. `None` if the bytes are invalid.
 pub fn restore(session: Session, saved: &[u8], now: Duration) -> Option<(Session, MessageRateLimits)> {
     let mut saved = SavedReader::new(saved, now);
     let parts = (session.restore(&mut saved)?, MessageRateLimits::restore(&mut saved)?);
@@ -239,7 +240,7 @@ impl ReceiverState {
         out
     }
 
-    /// Passes the answers on after each read, so that they cost one system call.
+    /// Passes the replies to the driver after each read, so that they cost one system call.
     fn flush(&mut self, driver: &mut dyn Driver) {
         if !self.answers.is_empty() {
             driver.answer(&self.answers);
@@ -251,13 +252,13 @@ impl ReceiverState {
         self.endpoint.write_packet(&mut self.answers, name, values);
     }
 
-    /// Tells the client which rule applies, and what it can do.
+    /// Sends the packet `error` with a rule and its remedy.
     fn send_error(&mut self, rule: &str, detail: &str) {
         self.reply("error", &[("rule", rule.into()), ("detail", detail.into())]);
     }
 
-    /// Tells a client that has spent half of a budget what becomes of it if it goes on. Before its
-    /// hello a client is told nothing.
+    /// Warns a client that has used half of a rate limit. A client that has not completed its
+    /// `hello` receives no warning.
     fn send_rate_warning(&mut self, driver: &mut dyn Driver) {
         if !self.session.is_welcomed() {
             return;
@@ -269,7 +270,8 @@ impl ReceiverState {
         }
     }
 
-    /// Hears a message with what may be a token overwritten, except the token of a hello.
+    /// Handles a message in which possible tokens are overwritten. The token of a `hello` is passed
+    /// on separately.
     fn receive_redacted(
         &mut self,
         message: Message<'_>,
@@ -278,7 +280,7 @@ impl ReceiverState {
         driver: &mut dyn Driver,
     ) -> Result<(), DisconnectReason> {
         self.said = redact::find_token(&message, &self.endpoint.dialect);
-        // Characters are overwritten by characters: this replaces none.
+        // Never replaces a character, because redaction keeps the text valid UTF-8.
         let text = String::from_utf8_lossy(covered);
         let heard = match message {
             Message::Text(_) => self.receive_message(Message::Text(&text), at, driver),
@@ -316,8 +318,8 @@ impl ReceiverState {
         }
     }
 
-    /// Broken encoding closes; wrong arguments and unknown codes are dropped, and answered where
-    /// the dialect can.
+    /// Closes the client after an invalid encoding. Packets with wrong arguments or unknown codes
+    /// are dropped, with an `error` reply if the dialect has one.
     fn handle_packet_error(
         &mut self,
         error: PacketError,
@@ -326,7 +328,7 @@ impl ReceiverState {
         if error.closes_connection() {
             return Err(DisconnectReason::Packet(error));
         }
-        // What is wrong may be a token.
+        // The text of the error may contain a token.
         let shown = error.without_text();
         let is_first = !std::mem::replace(&mut self.has_unusable, true);
         driver.books().unusable(error.name(), &shown, is_first);
@@ -364,7 +366,7 @@ impl ReceiverState {
         handled.and(carried)
     }
 
-    /// Asks whether the client may be greeted; otherwise it is turned away, and told nothing.
+    /// Returns whether the driver accepts the client. A rejected client receives nothing.
     fn admit(
         &mut self,
         token: Option<&str>,
@@ -376,19 +378,18 @@ impl ReceiverState {
         self.handle_denial(denied).map(|()| false)
     }
 
-    /// Which messages of the client may contain a token. One that has not been greeted may have got its
-    /// hello wrong.
+    /// The messages that may contain a token. Before the welcome, this is also a malformed `hello`.
     fn rules(&self) -> RedactionRules {
         RedactionRules { may_contain_token: !self.session.is_welcomed(), redacts_everywhere: self.redacts }
     }
 
-    /// Whether what the client sends may contain a token wherever it stands.
+    /// Whether the client's bytes may contain a token at any offset.
     fn may_contain_token(&self) -> bool {
         let RedactionRules { may_contain_token: tells, redacts_everywhere: hides } = self.rules();
         tells || hides
     }
 
-    /// The payload of a message with its token overwritten, if it may contain one.
+    /// The payload of a message with its token redacted; `None` if it cannot contain one.
     fn redacted(&self, message: &Message<'_>) -> Option<Vec<u8>> {
         redact::message(message, &self.endpoint.dialect, self.rules())
     }
@@ -433,8 +434,8 @@ impl ReceiverState {
         Ok(())
     }
 
-    /// Answers a command: in a dialect with answers like every other one, otherwise by the packet
-    /// `error`, if there is anything to say.
+    /// Rejects a command: with an ack in dialects that have them, otherwise with the packet `error`
+    /// if there is a detail.
     fn reject(
         &mut self,
         sequence: u64,

@@ -1,20 +1,20 @@
-//! The sending half of a connection: one ordered, bounded queue with one sender at a time, and
-//! the connection's only close state.
+//! The sending half of a connection: an ordered, bounded queue, and the only close state of the
+//! connection.
 //!
 //! ```text
-//!  worker: an update ──────┐                              ┌─ all taken: nothing is kept
-//!  reader: pongs, answers ─┼─► offer ─► Batch ─► the driver's system call ─► sent ─ some taken: the rest waits
-//!  anyone: a close ────────┘    (no lock is held between)  └─► Batch: what waited meanwhile, to be sent next
+//!  worker: an update ───────┐                 ┌► the driver's system call ─► Sender::sent ─┐
+//!  reader: pongs, replies ──┼─► offer ─► Batch┤   (no lock is held)                        │
+//!  any thread: a close ─────┘                 └─────────────────── next Batch, if any ◄────┘
 //! ```
 //!
-//! The driver's rule: the thread that gets a [`Batch`] is the only one that sends; it must send the
-//! batch, report with [`Sender::sent`], and repeat this with each batch that `sent` returns, until
-//! it returns `None`. Other threads only add pieces to the queue; the sending thread finds them
-//! before it stops, so no piece is left unsent. Pieces are sent in the order in which they were
-//! offered, nothing follows the close frame, and at most [`limits::SEND_QUEUE_BYTES`] wait.
+//! A thread that receives a [`Batch`] becomes the sending thread. It must send the batch, report
+//! the result with [`Sender::sent`], and repeat this with each returned batch until `sent` returns
+//! `None`. Other threads only add pieces to the queue, and the sending thread takes them before it
+//! stops. So no piece stays unsent. Pieces are sent in the order in which they were offered. The
+//! close frame is last. The queue holds at most [`limits::SEND_QUEUE_BYTES`].
 //!
-//! A [`QueuedBytes`] of the queue belongs to this client or is shared with others: one encoding can serve
-//! many clients, and a snapshot is never copied.
+//! A [`QueuedBytes`] belongs to one client or is shared. One encoding can serve many clients, and a
+//! snapshot is never copied.
 
 use std::collections::VecDeque;
 use std::io;
@@ -27,12 +27,12 @@ use crate::game::CloseReason;
 use crate::limits;
 use crate::util::sync::Mutex;
 
-/// Bytes of whole frames.
+/// The bytes of whole frames.
 #[derive(Debug, Clone)]
 pub enum QueuedBytes {
-    /// This client's alone.
+    /// Bytes for one client.
     Owned(Vec<u8>),
-    /// Of several clients.
+    /// Bytes shared by several clients.
     Shared(Arc<[u8]>),
 }
 
@@ -45,17 +45,17 @@ impl QueuedBytes {
     }
 }
 
-/// Whole frames that are offered.
+/// Whole frames offered to the queue.
 #[derive(Debug, Clone, Copy)]
 pub enum Frames<'a> {
-    /// Bytes of the caller: sent from there, and copied only as far as they have to wait.
+    /// Bytes of the caller. They are sent without a copy; only an unsent rest is copied.
     Borrowed(&'a [u8]),
-    /// Bytes that other clients get too: never copied.
+    /// Bytes that are also sent to other clients. They are never copied.
     Shared(&'a Arc<[u8]>),
 }
 
 impl Frames<'_> {
-    /// The bytes.
+    /// The bytes of all frames.
     pub fn bytes(&self) -> &[u8] {
         match self {
             Frames::Borrowed(bytes) => bytes,
@@ -63,7 +63,7 @@ impl Frames<'_> {
         }
     }
 
-    /// What of the frames has to wait, behind the first `taken` bytes.
+    /// Queues the bytes after the first `taken`.
     fn queue_rest(&self, taken: usize, queue: &mut SendQueue) {
         match self {
             Frames::Borrowed(bytes) => queue.push_own(&bytes[taken..]),
@@ -76,7 +76,7 @@ impl Frames<'_> {
     }
 }
 
-/// Pieces in order; the first `skip` bytes of the first piece have been sent.
+/// Pieces in sending order. The first `skip` bytes of the first piece have been sent.
 #[derive(Debug, Default)]
 pub struct SendQueue {
     pieces: VecDeque<QueuedBytes>,
@@ -85,7 +85,7 @@ pub struct SendQueue {
 }
 
 impl SendQueue {
-    /// Of the bytes, those of shared pieces.
+    /// Unsent bytes in shared pieces.
     fn shared(&self) -> usize {
         let skips = std::iter::once(self.skip).chain(std::iter::repeat(0));
         let pieces = self.pieces.iter().zip(skips);
@@ -118,17 +118,17 @@ impl SendQueue {
     }
 }
 
-/// What the one sender sends next.
+/// The bytes that the sending thread sends next.
 #[derive(Debug)]
 pub enum Batch<'a> {
-    /// The frames that were offered: nothing waits before them.
+    /// The offered frames, sent directly because the queue is empty.
     Offered(Frames<'a>),
-    /// What waited.
+    /// The queued pieces.
     Queued(SendQueue),
 }
 
 impl Batch<'_> {
-    /// The bytes for one system call: of many pieces the first [`limits::MAX_IOVECS`].
+    /// The slices for one system call: at most [`limits::MAX_IOVECS`].
     pub fn slices(&self) -> impl Iterator<Item = &[u8]> {
         let (offered, waiting) = match self {
             Batch::Offered(frames) => (Some(frames.bytes()), None),
@@ -138,41 +138,42 @@ impl Batch<'_> {
     }
 }
 
-/// The result of an offer.
+/// The result of [`Sender::offer`].
 #[derive(Debug)]
 pub enum EnqueueResult<'a> {
-    /// The caller is the sender now.
+    /// The caller is now the sending thread and must send this batch.
     Send(Batch<'a>),
-    /// The frames wait for the sender at work.
+    /// The frames are queued; another thread is sending.
     Queued,
-    /// They would exceed [`limits::SEND_QUEUE_BYTES`], or shared ones [`limits::SNAPSHOT_MOST_BYTES`];
-    /// nothing was queued.
+    /// The queue would exceed [`limits::SEND_QUEUE_BYTES`], or its shared pieces
+    /// [`limits::SNAPSHOT_MOST_BYTES`]. Nothing was queued.
     Full,
-    /// The connection is closing or lost; nothing was queued.
+    /// The connection is closing or lost. Nothing was queued.
     Closed,
 }
 
-/// See the [module](self).
+/// The sending half of a connection: a bounded queue and the close state.
 #[derive(Debug)]
 pub struct Sender {
     queue: Mutex<SenderState>,
-    /// The deadlines.
+    /// The deadlines of the connection.
     pub life: Deadlines,
 }
 
 #[derive(Debug, Default)]
 struct SenderState {
     take_queued: SendQueue,
-    /// Bytes that the sender holds: they count towards the bound.
+    /// Bytes of the batch that is being sent. They count towards the limit of the queue.
     in_flight: usize,
-    /// Of these, shared ones.
+    /// Bytes of shared pieces in `held`.
     in_flight_shared: usize,
     is_sending: bool,
-    /// Why the connection ends. The close frame, if there is one, is the last of what was queued.
+    /// The reason why the connection is closing. The close frame, if there is one, is the last
+    /// piece of the queue.
     ending: Option<DisconnectReason>,
-    /// The peer is gone: nothing can be sent.
+    /// The transport has failed, so nothing can be sent.
     is_disconnected: bool,
-    /// Since when the kernel has taken nothing although bytes wait.
+    /// Time since which the kernel has accepted no bytes although some are queued.
     stalled_since: Option<Duration>,
     sends: u64,
 }
@@ -182,7 +183,7 @@ impl SenderState {
         self.take_queued.bytes + self.in_flight
     }
 
-    /// Whether so many more bytes are within the bounds.
+    /// Whether the frames fit within the limits of the queue.
     fn has_room(&self, frames: &Frames<'_>) -> bool {
         let (bytes, is_divided) = (frames.bytes().len(), matches!(frames, Frames::Shared(_)));
         if self.backlog() + bytes <= limits::SEND_QUEUE_BYTES {
@@ -192,7 +193,7 @@ impl SenderState {
         shared <= limits::SNAPSHOT_MOST_BYTES && self.backlog() + bytes - shared <= limits::SEND_QUEUE_BYTES
     }
 
-    /// Makes the caller the sender of what waits.
+    /// Makes the caller the sending thread of the queued pieces. `None` if the queue is empty.
     fn take(&mut self) -> Option<Batch<'static>> {
         (self.in_flight, self.in_flight_shared) = (self.take_queued.bytes, self.take_queued.shared());
         self.is_sending = self.in_flight > 0;
@@ -201,13 +202,15 @@ impl SenderState {
 }
 
 impl Sender {
-    /// The sender of a connection that begins `now`; `must_greet` as for [`Deadlines::new`].
+    /// A sender for a connection that starts at `now`. `must_greet` is passed to
+    /// [`Deadlines::new`].
     pub fn new(must_greet: bool, now: Duration) -> Sender {
         Sender { queue: Mutex::default(), life: Deadlines::new(must_greet, now) }
     }
 
-    /// Offers whole frames. `queued` is called if they are accepted, under the queue's lock, so
-    /// that its calls have the order of the wire: it must be quick, and must not use the queue.
+    /// Offers whole frames for sending. If they are accepted, `queued` is called under the lock of
+    /// the queue, so its calls have the order of the stream. `queued` must be quick and must not
+    /// use the queue.
     pub fn enqueue<'a>(&self, frames: Frames<'a>, queued: impl FnOnce(&[u8])) -> EnqueueResult<'a> {
         let mut queue = self.queue.lock();
         if queue.ending.is_some() || queue.is_disconnected {
@@ -231,16 +234,17 @@ impl Sender {
         EnqueueResult::Send(Batch::Offered(frames))
     }
 
-    /// The waiting pieces, unless another thread is sending: the caller must then send them.
+    /// Takes the queued pieces, which the caller must then send. `None` if another thread is
+    /// sending, the transport has failed, or nothing is queued.
     pub fn waiting(&self) -> Option<Batch<'static>> {
         let mut queue = self.queue.lock();
         if queue.is_sending || queue.is_disconnected { None } else { queue.take() }
     }
 
-    /// Books what the kernel took of a batch: `Ok(0)` if it takes nothing now. `Some` must be sent
-    /// next; after `None` the caller is no longer the sender.
+    /// Records how many bytes of a batch the kernel accepted; `Ok(0)` if it accepts none now. The
+    /// caller must send the returned batch next. After `None`, it is no longer the sending thread.
     ///
-    /// An error means that the peer is gone: what waits is dropped.
+    /// An error means that the transport has failed. All queued bytes are dropped.
     pub fn on_sent(
         &self,
         batch: Batch<'_>,
@@ -267,7 +271,7 @@ impl Sender {
             }
         }
         if rest.bytes > 0 {
-            // What came meanwhile follows the rest.
+            // Pieces queued during the system call follow the unsent rest.
             rest.bytes += queue.take_queued.bytes;
             rest.pieces.append(&mut queue.take_queued.pieces);
             queue.take_queued = rest;
@@ -282,10 +286,9 @@ impl Sender {
         queue.take()
     }
 
-    /// Ends the connection for this reason, unless it is ending: only the first reason counts.
-    /// `frames` end with the close frame, and are queued even beyond the bound; `queued` as for
-    /// [`Sender::offer`]. Returns whether this was the first reason; [`Sender::waiting`] then has
-    /// what to send.
+    /// Closes the connection. Only the first reason counts. `frames` end with the close frame, and
+    /// are queued even beyond the limit. `queued` is called as in [`Sender::offer`]. Returns
+    /// whether this was the first call; the caller then sends the pieces from [`Sender::waiting`].
     pub fn close(
         &self,
         ending: DisconnectReason,
@@ -301,13 +304,14 @@ impl Sender {
             queued(frames);
             queue.take_queued.push_own(frames);
         }
-        // A thread that sees the ending finds the close frame queued and its deadline running.
+        // Set last: a thread that reads `ending` also finds the close frame queued and its deadline
+        // running.
         self.life.on_close_sent(now);
         queue.ending = Some(ending);
         true
     }
 
-    /// Why the connection ends, if it does.
+    /// The reason why the connection is closing; `None` while it is open.
     pub fn ending(&self) -> Option<DisconnectReason> {
         if self.life.is_closing() { self.queue.lock().ending.clone() } else { None }
     }
@@ -318,7 +322,7 @@ impl Sender {
         queue.ending.is_none() && !queue.is_disconnected
     }
 
-    /// Whether state may be made for this client now (lane `latest`): nothing waits before it.
+    /// Whether a state update (lane `latest`) may be encoded now: no bytes are queued.
     pub fn can_take_state(&self) -> bool {
         self.queue.lock().backlog() == 0
     }
@@ -328,13 +332,13 @@ impl Sender {
         self.queue.lock().backlog()
     }
 
-    /// System calls reported so far.
+    /// Number of system calls reported so far.
     pub fn sends(&self) -> u64 {
         self.queue.lock().sends
     }
 
-    /// What is due `now`; see [`Deadlines::poll`]. A queue from which the kernel has taken nothing for
-    /// [`limits::SEND_STALL_TIME`] closes the connection.
+    /// Returns the action due at `now`; see [`Deadlines::poll`]. Closes the client if the kernel
+    /// has accepted no queued byte for [`limits::SEND_STALL_TIME`].
     pub fn poll(&self, now: Duration) -> DueAction {
         if !self.life.is_closing() {
             let stalled_since = self.queue.lock().stalled_since;

@@ -1,16 +1,18 @@
-//! One client's session: packets in, commands and answers out.
+//! The session of one client: packets in, commands and replies out.
 //!
 //! ```text
 //!              hello (if the dialect has it)     enter
-//!  Greeting ───────────────────────► Watching ────────► Playing      in any state, when the connection ends,
-//!     other dialects begin here ─────────┘                           the driver queues a leave
+//!  Greeting ───────────────────────► Watching ────────► Playing
+//!     other dialects start here ──────────┘
 //! ```
 //!
-//! The driver calls [`Session::handle`] for each packet and carries out the [`SessionOutput`]s; a
-//! [`CloseReason`] closes the client. The session issues commands only for the client's own
-//! player, whatever player a packet claims to come from. What the packets of a game mean is up to
-//! its [`PacketHandler`]. Whether the client may be greeted at all is for the driver to say: a client that it
-//! turns away ([`Session::turn_away`]) is told nothing, and everything that it sends is ignored.
+//! In each state, the driver queues a leave when the connection ends.
+//!
+//! The driver calls [`Session::handle`] for each packet and executes the [`SessionOutput`]s. A
+//! [`CloseReason`] closes the client. The session issues commands only for the client's own player,
+//! whatever player a packet names. The [`PacketHandler`] of the game handles its packets. The
+//! driver decides whether to accept a client. A rejected client ([`Session::turn_away`]) receives
+//! no replies, and its packets are ignored.
 
 use std::time::Duration;
 
@@ -22,48 +24,48 @@ use crate::game::{
 };
 use crate::packet::{DecodedPacket, Dialect, Direction};
 
-/// The result of a message; the driver carries the outputs out in order.
+/// An output of the session. The driver executes the outputs in order.
 #[derive(Debug, Clone, PartialEq)]
 pub enum SessionOutput {
-    /// The client said hello: the driver must send the welcome, whose content only the driver
-    /// knows; and whether the client asks to follow in lockstep.
+    /// The client sent `hello`. The driver must send the `welcome`, because only the driver knows
+    /// its content.
     Welcome {
-        /// Whether in lockstep.
+        /// Whether the client requested lockstep.
         lockstep: bool,
     },
-    /// The answer to a ping with this nonce.
+    /// The reply to a ping with this nonce.
     Pong(u32),
-    /// The client asks for a body. The driver takes a number, calls [`Session::joined`], and queues
-    /// the join. A client that had a body says after which tick it was told nothing more.
+    /// The client requests a player. The driver assigns one, calls [`Session::joined`], and queues
+    /// the join. The second field is the last tick that a resuming client received.
     Join(JoinRequest, Option<u32>),
-    /// A command for the world, meant for a tick if the packet names one, and the budget that the
-    /// clients of an address share for it.
+    /// A command for the world, its target tick if the packet names one, and the rate limit for it
+    /// that the clients of an address share.
     Command(RawCommand, Option<u32>, Option<&'static SharedRateLimit>),
-    /// The player to watch without a body; `None` is the leader.
+    /// The player to spectate; `None` is the leader.
     Spectate(Option<PlayerId>),
-    /// The client in lockstep asks for a snapshot.
+    /// A lockstep client requests a snapshot.
     SnapshotRequest,
-    /// The checksum of its world after so many ticks.
+    /// The checksum of a lockstep client's world after this number of ticks.
     Checksum(u32, u64),
-    /// What differed in its world after so many ticks.
+    /// The fields that differ in a lockstep client's world after this number of ticks.
     DesyncDetails(u32, Vec<ReportedField>),
-    /// The packet had no effect; a rule's name for the metrics, and what the client is told, if
-    /// anything.
+    /// The packet was dropped: the rule for the metrics, and the detail for the client, if any.
     Error(&'static str, Option<&'static str>),
-    /// The same for a packet of a player with a sequence, which is first: a command that is answered.
+    /// The command with this sequence number was rejected: the rule for the metrics, and the detail
+    /// for the client, if any.
     CommandRejected(u64, &'static str, Option<&'static str>),
 }
 
-/// A field that a client in lockstep has found different.
+/// A field that differs between the server and a lockstep client.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ReportedField {
-    /// The entity.
+    /// The name of the entity.
     pub entity: String,
-    /// The path of the field in it.
+    /// The path of the field in the entity.
     pub field: String,
-    /// The value in the snapshot of the server; `None` if there is none.
+    /// The value in the server's snapshot; `None` if the field is missing there.
     pub server: Option<String>,
-    /// The client's own value.
+    /// The value in the client's world; `None` if the field is missing there.
     pub own: Option<String>,
 }
 
@@ -75,61 +77,62 @@ enum SessionState {
     Rejected,
 }
 
-/// See the [module](self).
+/// The session of one client.
 #[derive(Debug)]
 pub struct Session {
     state: SessionState,
-    /// Whether the client follows in lockstep.
+    /// Whether the client uses lockstep.
     lockstep: bool,
-    /// The highest sequence of the present body: counted here, or claimed by the client and
-    /// checked. Clients send 32 bits; this field has the width of a command's sequence.
+    /// Highest sequence number of the current player's commands: counted here, or sent by the
+    /// client and checked. Clients send 32 bits; the field is as wide as a command's sequence
+    /// number.
     sequence: u64,
     verbs: Box<dyn PacketHandler>,
     effects: Vec<PacketEffect>,
 }
 
-/// The version of the protocol that clients name in their hello.
+/// The protocol version in `hello`.
 pub const NATIVE_VERSION: u16 = 1;
 
-/// Whether clients of a dialect speak first, with `hello`.
+/// Whether clients of the dialect must send `hello` first.
 pub fn has_hello(dialect: &Dialect) -> bool {
     dialect.row(Direction::ToServer, "hello").is_some()
 }
 
 impl Session {
-    /// A new session of a game. A client whose dialect has a hello must send it first; another may
-    /// enter at once.
+    /// A new session of a game. If the dialect has `hello`, the client must send it first.
+    /// Otherwise it may join at once.
     pub fn new(about: &GameInfo, dialect: &Dialect) -> Session {
         let state = if has_hello(dialect) { SessionState::AwaitingHello } else { SessionState::Spectating };
         Session { state, lockstep: false, sequence: 0, verbs: (about.verbs)(dialect), effects: Vec::new() }
     }
 
-    /// Whether the client still has to send `hello`.
+    /// Whether the client has not sent `hello` yet.
     pub fn awaits_hello(&self) -> bool {
         self.state == SessionState::AwaitingHello
     }
 
-    /// Whether the client has been greeted: before that it is told nothing.
+    /// Whether the client was accepted. Before that it receives no packet.
     pub fn is_welcomed(&self) -> bool {
         matches!(self.state, SessionState::Spectating | SessionState::Playing(_))
     }
 
-    /// Whether the client was turned away.
+    /// Whether the client was rejected.
     pub fn is_rejected(&self) -> bool {
         self.state == SessionState::Rejected
     }
 
-    /// The client may neither play nor watch: nothing that it sends has an effect any more.
+    /// Rejects the client. All further packets are ignored.
     pub fn reject(&mut self) {
         self.state = SessionState::Rejected;
     }
 
-    /// The game's part of the session.
+    /// The packet handler of the game.
     pub fn verbs(&self) -> &dyn PacketHandler {
         &*self.verbs
     }
 
-    /// The sequence of the session's last command.
+    /// The sequence number of the last command.
     pub fn sequence(&self) -> u64 {
         self.sequence
     }
@@ -141,7 +144,7 @@ impl Session {
         }
     }
 
-    /// Sets the number of the client's new body.
+    /// Sets the client's new player and restarts the sequence numbers.
     pub fn set_player(&mut self, player: PlayerId) {
         self.state = SessionState::Playing(player);
         self.sequence = 0;
@@ -151,7 +154,7 @@ impl Session {
     /// Handles one packet and appends the results to `outputs`.
     ///
     /// # Errors
-    /// The rule for which the client is closed.
+    /// The close reason, if the packet breaks a rule that closes the client.
     pub fn handle(
         &mut self,
         packet: &DecodedPacket<'_>,
@@ -170,7 +173,7 @@ impl Session {
             "follow" => outputs.push(SessionOutput::Spectate(packet.integer("player").map(PlayerId))),
             name if self.verbs.is_join_packet(name) => self.handle_join(packet, outputs),
             name if self.lockstep && self.handle_lockstep_packet(name, packet, outputs) => {}
-            // Of a client that follows as a stream.
+            // From a client without lockstep.
             lockstep_packets::STATE_SYNC_REQUEST
             | lockstep_packets::CHECKSUM
             | lockstep_packets::DESYNC_DETAILS => {
@@ -190,7 +193,7 @@ impl Session {
         Ok(())
     }
 
-    /// Whether a packet is one of lockstep, and what it asks for.
+    /// Handles a lockstep packet. Returns whether `name` is one.
     fn handle_lockstep_packet(
         &self,
         name: &str,
@@ -273,7 +276,8 @@ impl Session {
         }
     }
 
-    /// A command of the client's own body. For packets without sequences, the session counts them.
+    /// Issues a command of the client's own player. Packets without a sequence number get the next
+    /// one.
     fn command(
         &mut self,
         sequence: Option<u32>,
@@ -295,13 +299,13 @@ impl Session {
     }
 }
 
-/// A checksum as it is written: 16 hexadecimal digits.
+/// Parses a checksum: exactly 16 hexadecimal digits.
 fn parse_checksum(text: &str) -> Option<u64> {
     let is_hex = text.len() == 16 && text.bytes().all(|digit| digit.is_ascii_hexdigit());
     if is_hex { u64::from_str_radix(text, 16).ok() } else { None }
 }
 
-/// The fields of a packet `desync_details`.
+/// The fields in a packet `desync_details`.
 fn parse_desync_details(packet: &DecodedPacket<'_>) -> Vec<ReportedField> {
     let Some(values) = packet.get("fields").and_then(|fields| fields.as_array()) else { return Vec::new() };
     let text = |value: &rmpv::Value| value.as_str().map(str::to_owned);
@@ -317,20 +321,21 @@ fn parse_desync_details(packet: &DecodedPacket<'_>) -> Vec<ReportedField> {
     values.chunks(4).filter_map(group).collect()
 }
 
-/// In a saved state: the client follows in lockstep.
+/// Flag in the state byte of a saved session: the client uses lockstep.
 const LOCKSTEP: u8 = 0b1000_0000;
 const GREETING: u8 = 0;
 const WATCHING: u8 = 1;
 const PLAYING: u8 = 2;
 const REJECTED: u8 = 3;
 
-/// A session's state as bytes, for a capture that begins in the middle of a connection:
+/// A saved session, for a capture that starts in the middle of a connection:
 ///
 /// ```text
-///   state u8, with the highest bit in lockstep · player u16 · sequence u64 · what the game's verbs remember
+///   state u8, highest bit: lockstep · player u16 · sequence u64 · state of the packet handler
 /// ```
 impl Session {
-    /// Appends everything that decides how the session handles the next packet, `now`.
+    /// Appends the state on which the handling of the next packet depends. Times are relative to
+    /// `now`.
     pub fn save(&self, now: Duration, out: &mut Vec<u8>) {
         let (state, player) = match self.state {
             SessionState::AwaitingHello => (GREETING, 0),
@@ -344,15 +349,15 @@ impl Session {
         self.verbs.save(now, out);
     }
 
-    /// What saved bytes say without knowing the game: whether the client still has to say hello, and
-    /// the sequence of its last command.
+    /// Reads the part of a saved session that does not depend on the game: whether `hello` is
+    /// missing, and the sequence number of the last command.
     pub fn peek_saved(saved: &[u8]) -> Option<(bool, u64)> {
         let mut saved = SavedReader::new(saved, Duration::ZERO);
         let (state, _) = (saved.u8()?, saved.array::<2>()?);
         Some((state & !LOCKSTEP == GREETING, saved.u64()?))
     }
 
-    /// Reads what [`Session::save`] wrote, into a new session; `None` if the bytes are wrong.
+    /// Restores what [`Session::save`] wrote into a new session; `None` if the bytes are invalid.
     pub fn restore(mut self, saved: &mut SavedReader<'_>) -> Option<Session> {
         let (state, player) = (saved.u8()?, PlayerId(u16::from_le_bytes(saved.array()?)));
         self.lockstep = state & LOCKSTEP != 0;

@@ -1,6 +1,6 @@
-//! The dialect and format in which the server talks to a client.
+//! The dialect and format of a connection.
 //!
-//! The mapping from path to dialect is in [`packet::routes`](crate::packet::routes).
+//! [`packet::routes`](crate::packet::routes) maps paths to dialects.
 
 use std::sync::Arc;
 
@@ -12,27 +12,28 @@ use crate::packet::{Dialect, Direction, PacketTables};
 use crate::ws::frame;
 use crate::ws::http::RequestHead;
 
-/// See the [module](self).
+/// The dialect and format of a connection.
 #[derive(Debug, Clone)]
 pub struct WireFormat {
-    /// Codes and types.
+    /// Codes and arguments of the packets.
     pub dialect: Arc<Dialect>,
-    /// Whether the client speaks first, with `hello`, and follows by differences.
+    /// Whether the dialect has `hello`, which the client sends first, and delta updates.
     pub is_native: bool,
-    /// `?format=json`: text frames.
+    /// Whether packets are JSON in text frames (`?format=json`) instead of MessagePack.
     pub is_json: bool,
 }
 
 impl WireFormat {
-    /// The endpoint of a dialect.
+    /// The format for a dialect.
     pub fn new(dialect: Arc<Dialect>, is_json: bool) -> WireFormat {
         WireFormat { is_native: has_hello(&dialect), dialect, is_json }
     }
 
-    /// The endpoint that a request selects, by the paths of its room's game. The query may name another dialect and a format.
+    /// The format that a request selects with its path. The query may select another dialect and
+    /// JSON.
     ///
     /// # Errors
-    /// [`RouteError`] says what the request got wrong.
+    /// [`RouteError`] describes the fault of the request.
     pub fn find(
         codes: &PacketTables,
         paths: &[(&str, &str)],
@@ -44,11 +45,11 @@ impl WireFormat {
         Ok(WireFormat::new(Arc::clone(dialect), is_json))
     }
 
-    /// Appends one message as a frame of the endpoint's kind.
+    /// Appends one message as a binary frame, or as a text frame for JSON.
     pub fn write_message(&self, out: &mut Vec<u8>, message: &[u8]) {
         if self.is_json {
-            // What our own encoder wrote can be read again; a loaded table that lacks the packet
-            // leaves nothing to say.
+            // Our own encoder's messages can be decoded. A loaded table may lack the packet; then
+            // nothing is sent.
             if let Ok(text) = self.dialect.json_from_msgpack(Direction::ToClient, message) {
                 frame::write_text(out, &text);
             }
@@ -57,14 +58,14 @@ impl WireFormat {
         }
     }
 
-    /// Appends one packet with these arguments by name, or nothing if the dialect lacks it. A value
-    /// that the packet has no argument for is left out, and an argument without a value is nil.
+    /// Appends a packet with the named arguments, or nothing if the dialect lacks it. A value
+    /// without an argument is omitted, and an argument without a value is nil.
     pub fn write_packet(&self, out: &mut Vec<u8>, name: &str, values: &[(&str, Value)]) {
         let Some(row) = self.dialect.row(Direction::ToClient, name) else { return };
         let value = |name: &str| values.iter().find(|(own, _)| *own == name).map(|(_, value)| value.clone());
         let arguments = row.arguments.iter().map(|argument| value(&argument.name).unwrap_or(Value::Nil));
         let arguments: Vec<Value> = arguments.collect();
-        // Loading the tables checked that the values fit.
+        // Cannot fail: loading the tables checked the types of these arguments.
         if let Ok(message) = self.dialect.encode(Direction::ToClient, name, &arguments) {
             self.write_message(out, &message);
         }

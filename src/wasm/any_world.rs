@@ -1,7 +1,7 @@
-//! The bare world of any game, without a server: command frames in, checksums out.
+//! The world of any game without a server: command frames in, checksums out.
 //!
-//! No page calls this. `tests/wasm/games.mjs` does, to compare what the browser runs with the native
-//! build.
+//! No page uses this module. `tests/wasm/games.mjs` uses it to compare the world in the browser
+//! with the native one.
 
 use std::cell::RefCell;
 
@@ -21,8 +21,8 @@ thread_local! {
     static WORLD: RefCell<Option<(&'static GameInfo, Box<dyn DynWorld>)>> = RefCell::default();
 }
 
-/// Begins the world of the game whose name is the input, in place of the last one. Returns 0; or 1 if
-/// there is no such game.
+/// Replaces the world by a new one of the game named in the input. Returns 0, or 1 for an unknown
+/// game.
 #[unsafe(no_mangle)]
 pub extern "C" fn any_world_start(seed: u32) -> u32 {
     let kind = with(|buffers| embedded::game(std::str::from_utf8(&buffers.input).ok()));
@@ -31,8 +31,8 @@ pub extern "C" fn any_world_start(seed: u32) -> u32 {
     DONE
 }
 
-/// Steps it with the command frame in the input. Returns 0; 1 without a world; or 2 if the input is no
-/// frame for its next tick, and then nothing happens.
+/// Steps the world with the command frame in the input. Returns 0; 1 without a world; 2 if the
+/// input is not a frame for the next tick. After an error the world is unchanged.
 #[unsafe(no_mangle)]
 pub extern "C" fn any_world_step() -> u32 {
     with(|buffers| {
@@ -49,7 +49,7 @@ pub extern "C" fn any_world_step() -> u32 {
     })
 }
 
-/// Its checksum; 0 without a world.
+/// Returns the checksum of the world; 0 without one.
 #[unsafe(no_mangle)]
 pub extern "C" fn any_world_checksum() -> u64 {
     WORLD.with_borrow(|world| world.as_ref().map_or(0, |(_, world)| world.checksum()))

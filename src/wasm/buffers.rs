@@ -4,16 +4,16 @@ use std::cell::RefCell;
 
 use tickwire::limits;
 
-/// See the [module](self).
+/// The input and output buffers of a module instance.
 #[derive(Default)]
 pub struct Buffers {
-    /// What the page has written for the call.
+    /// Bytes that the page has written for the call.
     pub input: Vec<u8>,
     output: Vec<u8>,
 }
 
 impl Buffers {
-    /// Replaces what the last call put out; returns its length.
+    /// Replaces the output of the last call. Returns its length.
     pub fn put_out(&mut self, output: Vec<u8>) -> usize {
         self.output = output;
         self.output.len()
@@ -24,12 +24,13 @@ thread_local! {
     static BUFFERS: RefCell<Buffers> = RefCell::default();
 }
 
-/// Calls with the buffers.
+/// Calls a function with the buffers.
 pub fn with<T>(call: impl FnOnce(&mut Buffers) -> T) -> T {
     BUFFERS.with_borrow_mut(call)
 }
 
-/// Room for so many bytes to come in; 0 if these are too many.
+/// Allocates `length` input bytes and returns their address; 0 above
+/// [`limits::INSPECTOR_FILE_BYTES`].
 #[unsafe(no_mangle)]
 pub extern "C" fn input(length: usize) -> *mut u8 {
     with(|buffers| {
@@ -42,7 +43,7 @@ pub extern "C" fn input(length: usize) -> *mut u8 {
     })
 }
 
-/// The bytes that the last call put out.
+/// Returns the address of the last call's output.
 #[unsafe(no_mangle)]
 pub extern "C" fn output() -> *const u8 {
     with(|buffers| buffers.output.as_ptr())

@@ -1,4 +1,4 @@
-//! The page's end of connections: the upgrade and the masked frames, by the code that bots use.
+//! The page's end of connections: the upgrade and the masked frames, with the code that bots use.
 
 use std::cell::RefCell;
 use std::collections::BTreeMap;
@@ -18,7 +18,7 @@ const TEXT: u8 = 3;
 const CLOSED: u8 = 4;
 const ENDED: u8 = 5;
 
-/// The links, by number.
+/// The connections by number.
 #[derive(Default)]
 struct Connections {
     links: BTreeMap<u32, ClientConnection>,
@@ -29,7 +29,7 @@ thread_local! {
     static LINKS: RefCell<Connections> = RefCell::default();
 }
 
-/// Calls with a link and the input; the default if there is no such link.
+/// Calls a function with a connection and the input. Returns the default for an unknown connection.
 fn call<T: Default>(number: u32, call: impl FnOnce(&mut ClientConnection, &[u8]) -> T) -> T {
     with(|buffers| {
         LINKS.with_borrow_mut(|links| {
@@ -38,9 +38,10 @@ fn call<T: Default>(number: u32, call: impl FnOnce(&mut ClientConnection, &[u8])
     })
 }
 
-/// Begins a link; the input is `{"host":"…","target":"/play","protocols":["…"]}`, of which the first
-/// protocol that is ours is offered, and those with a token or a key. Returns its number, 0 if the input makes no sense or there are
-/// too many.
+/// Opens a connection. The input is `{"host":"…","target":"/play","protocols":["…"]}`. The
+/// connection offers the first of our protocols in it, and all with a token or a key. Returns the
+/// number of the connection; 0 if the input is invalid, or at [`limits::EMBEDDED_CONNECTIONS`]
+/// connections.
 #[unsafe(no_mangle)]
 pub extern "C" fn client_open() -> u32 {
     with(|buffers| open(&buffers.input)).unwrap_or(0)
@@ -66,7 +67,7 @@ fn open(input: &[u8]) -> Option<u32> {
     })
 }
 
-/// Forgets a link.
+/// Removes a connection.
 #[unsafe(no_mangle)]
 pub extern "C" fn client_drop(number: u32) {
     LINKS.with_borrow_mut(|links| links.links.remove(&number));
@@ -88,13 +89,13 @@ pub extern "C" fn client_send_text(number: u32) {
     });
 }
 
-/// Begins to close a link.
+/// Starts the closing handshake of a connection.
 #[unsafe(no_mangle)]
 pub extern "C" fn client_close(number: u32) {
     call(number, |link, _| link.close());
 }
 
-/// Puts out the bytes to send.
+/// Outputs the bytes to send.
 #[unsafe(no_mangle)]
 pub extern "C" fn client_read_output(number: u32) -> usize {
     let bytes = call(number, |link, _| {
@@ -105,9 +106,9 @@ pub extern "C" fn client_read_output(number: u32) -> usize {
     with(|buffers| buffers.put_out(bytes))
 }
 
-/// Takes the input as bytes of the server. Puts out the events: for each its kind, the length of its
-/// body as u32 (most significant byte first), and its body: 1 open; 2 a binary message; 3 a text; 4
-/// closed: the code as u16 or 0, and the reason; 5 ended: why.
+/// Handles the server's bytes in the input. Outputs the events: for each its kind, the length of
+/// its body as u32 (most significant byte first), and its body. The kinds are 1 open; 2 a binary
+/// message; 3 a text; 4 closed: the code as u16 or 0, and the reason; 5 ended: the error, if any.
 #[unsafe(no_mangle)]
 pub extern "C" fn client_receive(number: u32) -> usize {
     let events = call(number, |link, input| {
@@ -119,7 +120,7 @@ pub extern "C" fn client_receive(number: u32) -> usize {
     with(|buffers| buffers.put_out(events))
 }
 
-/// Appends the next event; `false` if there is none.
+/// Appends the next event. Returns `false` if there is none.
 fn take_event(link: &mut ClientConnection, out: &mut Vec<u8>) -> bool {
     match link.next_event() {
         Ok(None) => return false,

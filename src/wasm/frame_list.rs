@@ -1,6 +1,6 @@
-//! The list of frames of the watched client, a capture file or a link: rows, filters and
-//! explanations. Each instance of the module shows one such list; a page creates one instance for
-//! each list.
+//! The frame list of the selected client, a capture file or a linked frame: rows, filters and
+//! explanations. Each instance of the module has one list. A page creates one instance for each
+//! list.
 
 use serde_json::{Value, json};
 use tickwire::internal::tools::inspector::capture_file::CaptureFile;
@@ -10,7 +10,7 @@ use tickwire::limits;
 
 use super::inspector::{Tab, answer, with_tab};
 
-/// The list that is shown.
+/// The active list.
 fn list(tab: &Tab) -> Option<&FrameList> {
     tab.file
         .as_ref()
@@ -25,7 +25,8 @@ fn with_list(call: impl FnOnce(&FrameList) -> String) -> usize {
     })
 }
 
-/// Room for the bytes of a capture file; 0 if these are too many.
+/// Allocates `length` bytes for a capture file and returns their address; 0 above
+/// [`limits::INSPECTOR_FILE_BYTES`]. Drops the open file.
 #[unsafe(no_mangle)]
 pub extern "C" fn list_file_input(length: usize) -> *mut u8 {
     with_tab(|tab| {
@@ -38,14 +39,14 @@ pub extern "C" fn list_file_input(length: usize) -> *mut u8 {
     })
 }
 
-/// How many bytes a capture file may have.
+/// Returns the maximum size of a capture file in bytes.
 #[unsafe(no_mangle)]
 pub extern "C" fn list_max_file_bytes() -> usize {
     limits::INSPECTOR_FILE_BYTES
 }
 
-/// Goes on opening the capture file whose bytes came, until about so many of them were looked at. Puts out
-/// `{"percent":…}` while something is left. The file is shown from then on, and what `file_about` does is put out.
+/// Opens the capture file in steps of about this many bytes. Outputs `{"percent":…}` until the file
+/// is open. Then outputs the same as `file_about`, and the file becomes the active list.
 #[unsafe(no_mangle)]
 pub extern "C" fn list_open_file(bytes: usize) -> usize {
     answer(|tab, _| {
@@ -64,7 +65,7 @@ pub extern "C" fn list_open_file(bytes: usize) -> usize {
     })
 }
 
-/// Puts out how far the file was read, its notes and its connections.
+/// Outputs how far the file was read, its notes and its connections.
 #[unsafe(no_mangle)]
 pub extern "C" fn list_file_summary() -> usize {
     answer(|tab, _| {
@@ -73,8 +74,8 @@ pub extern "C" fn list_file_summary() -> usize {
     })
 }
 
-/// Reads on in the file, and filters on, until so many bytes were looked at. Puts out `{"more":bool}`,
-/// with the counts of `count`, and of a file also `pieces` and `read`.
+/// Reads and filters about this many bytes more. Outputs `{"more":bool}` with the counts of
+/// `count`, and for a file also `pieces` and `read`.
 #[unsafe(no_mangle)]
 pub extern "C" fn list_advance(bytes: usize) -> usize {
     answer(|tab, _| {
@@ -92,8 +93,8 @@ pub extern "C" fn list_advance(bytes: usize) -> usize {
     })
 }
 
-/// Sets the filter in the input: `{"text":…,"from":…,"client":…,"automatic":…}`. Puts out `{}`, or
-/// `{"wrong":…,"begin":…,"end":…}` with the place in the text.
+/// Sets the filter in the input: `{"text":…,"from":…,"client":…,"automatic":…}`. Outputs `{}`, or
+/// `{"wrong":…,"begin":…,"end":…}` with the range of the error in the text.
 #[unsafe(no_mangle)]
 pub extern "C" fn filter() -> usize {
     answer(|tab, input| {
@@ -113,37 +114,38 @@ pub extern "C" fn filter() -> usize {
     })
 }
 
-/// Puts out how many frames there are and are seen; if none is seen, `why`.
+/// Outputs the numbers of all and of visible frames. If none is visible, `why` has the reason.
 #[unsafe(no_mangle)]
 pub extern "C" fn count() -> usize {
     with_list(|list| list.count().to_string())
 }
 
-/// Puts out so many of the seen entries, from this place on.
+/// Outputs `count` visible entries, starting at index `first`.
 #[unsafe(no_mangle)]
 pub extern "C" fn rows(first: usize, count: usize) -> usize {
     with_list(|list| json!({ "rows": list.rows(first, count) }).to_string())
 }
 
-/// The place of a frame among those that are seen, or `-1 - place` of the next one.
+/// Returns the index of a frame among the visible ones, or `-1 - index` of the next one.
 #[unsafe(no_mangle)]
 pub extern "C" fn place(n: u64) -> f64 {
     with_tab(|tab| list(tab).map_or(-1.0, |list| list.place(n) as f64))
 }
 
-/// Puts out the entry of a frame, whether it is seen or not.
+/// Outputs the entry of a frame, visible or not.
 #[unsafe(no_mangle)]
 pub extern "C" fn entry(n: u64) -> usize {
     with_list(|list| list.entry(n))
 }
 
-/// Puts out the updates of a client up to a frame: `{"normal_ms":…,"updates":[[n, at, gap, bytes, ticks],…]}`.
+/// Outputs the updates of a client up to a frame: `{"normal_ms":…,"updates":[[n, at, gap, bytes,
+/// ticks],…]}`.
 #[unsafe(no_mangle)]
 pub extern "C" fn list_timeline(client: u32, until: u64, count: usize) -> usize {
     with_list(|list| list.timeline(client, until, count).to_string())
 }
 
-/// Puts out what changed since the previous frame of the same packet.
+/// Outputs the changes since the previous frame of the same packet.
 #[unsafe(no_mangle)]
 pub extern "C" fn list_packet_diff(n: u64) -> usize {
     answer(|tab, _| {
@@ -156,7 +158,7 @@ pub extern "C" fn list_packet_diff(n: u64) -> usize {
     })
 }
 
-/// Puts out the fragment of a link to a frame, as `{"link":…}`.
+/// Outputs the URL fragment of a link to a frame, as `{"link":…}`.
 #[unsafe(no_mangle)]
 pub extern "C" fn link(n: u64) -> usize {
     answer(|tab, _| {
@@ -168,7 +170,7 @@ pub extern "C" fn link(n: u64) -> usize {
     })
 }
 
-/// Shows the frame of the link in the input. Puts out `{}`.
+/// Opens the frame of the link in the input. Outputs `{}`.
 #[unsafe(no_mangle)]
 pub extern "C" fn list_open_share_link() -> usize {
     answer(|tab, input| {

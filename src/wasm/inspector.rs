@@ -1,5 +1,4 @@
-//! The inspector as functions that a browser can call. `{"error":"…"}` says what is wrong with an
-//! input.
+//! The exports of the inspector. After an invalid input the output is `{"error":"…"}`.
 
 use std::cell::RefCell;
 
@@ -11,12 +10,12 @@ use tickwire::limits;
 
 use super::buffers::with;
 
-/// What an instance shows.
+/// The frame list of a module instance.
 #[derive(Default)]
 pub struct Tab {
-    /// The clients of a server, or the frame of a link.
+    /// The clients of a server, or a linked frame.
     pub inspector: Option<Inspector>,
-    /// A capture file: while there is one, it is shown.
+    /// An open capture file. It takes precedence over `inspector`.
     pub file: Option<CaptureFile>,
     /// The next capture file, while it is being opened.
     pub opening: Option<Opening>,
@@ -28,18 +27,18 @@ thread_local! {
     static TAB: RefCell<Tab> = RefCell::default();
 }
 
-/// Calls with what the instance shows.
+/// Calls a function with the state of the instance.
 pub fn with_tab<T>(call: impl FnOnce(&mut Tab) -> T) -> T {
     TAB.with_borrow_mut(call)
 }
 
-/// How many frames the inspector keeps.
+/// Returns the maximum number of frames that the inspector retains.
 #[unsafe(no_mangle)]
 pub extern "C" fn frames_kept() -> usize {
     limits::INSPECTOR_FRAMES
 }
 
-/// Begins anew with the server's first message, which is in the input. Puts out `{}`.
+/// Restarts the inspector with the server's first message in the input. Outputs `{}`.
 #[unsafe(no_mangle)]
 pub extern "C" fn welcome() -> usize {
     answer(|tab, input| {
@@ -48,7 +47,7 @@ pub extern "C" fn welcome() -> usize {
     })
 }
 
-/// Watches a client by its number, or none by 0. Puts out `{}`.
+/// Selects a client by its id, or none with 0. Outputs `{}`.
 #[unsafe(no_mangle)]
 pub extern "C" fn watch(client: u64) -> usize {
     inspect(|inspector, _| {
@@ -57,7 +56,7 @@ pub extern "C" fn watch(client: u64) -> usize {
     })
 }
 
-/// Pauses, or goes on after 0. Puts out `{}`.
+/// Pauses with 1, continues with 0. Outputs `{}`.
 #[unsafe(no_mangle)]
 pub extern "C" fn pause(is_paused: u32) -> usize {
     inspect(|inspector, _| {
@@ -66,7 +65,8 @@ pub extern "C" fn pause(is_paused: u32) -> usize {
     })
 }
 
-/// Takes the observed message in the input; puts out what is new: `frames`, `lost`, `missed`, `ended`.
+/// Handles an inspector message in the input. Outputs the changes: `frames`, `lost`, `missed`,
+/// `ended`.
 #[unsafe(no_mangle)]
 pub extern "C" fn receive() -> usize {
     inspect(|inspector, input| match input.len() {
@@ -75,7 +75,7 @@ pub extern "C" fn receive() -> usize {
     })
 }
 
-/// Puts out the explanation of a frame by its number.
+/// Outputs the explanation of a frame by its number.
 #[unsafe(no_mangle)]
 pub extern "C" fn explain(n: u64) -> usize {
     answer(|tab, _| {
@@ -87,28 +87,27 @@ pub extern "C" fn explain(n: u64) -> usize {
     })
 }
 
-/// Puts out the explanation of the bytes in the input as the next ones of the connection. The input is
+/// Outputs the explanation of bytes as the next ones of the connection. The input is
 /// `{"from":…,"bytes":HEX}`, see [`Inspector::explain_bytes`].
 #[unsafe(no_mangle)]
 pub extern "C" fn explain_bytes() -> usize {
     inspect(|inspector, input| inspector.explain_bytes(text(input)?).map(String::into_bytes))
 }
 
-/// Puts out the bytes of a frame of the client with other values. The input is `{"n":…,"set":{…}}`,
-/// see [`Inspector::rewrite`].
+/// Outputs the bytes of a client's frame with other values. The input is `{"n":…,"set":{…}}`, see
+/// [`Inspector::rewrite`].
 #[unsafe(no_mangle)]
 pub extern "C" fn rewrite() -> usize {
     inspect(|inspector, input| inspector.rewrite(text(input)?).map(String::into_bytes))
 }
 
-/// Puts out the bytes by packet and field since the last call.
+/// Outputs the number of bytes by packet and field since the last call.
 #[unsafe(no_mangle)]
 pub extern "C" fn fields() -> usize {
     inspect(|inspector, _| Ok(inspector.fields().into_bytes()))
 }
 
-/// Puts out the frames that are kept as the bytes of a pcapng file. The input is
-/// `{"player":…,"name":…}`.
+/// Outputs the retained frames as a pcapng file. The input is `{"player":…,"name":…}`.
 #[unsafe(no_mangle)]
 pub extern "C" fn save() -> usize {
     inspect(|inspector, input| {
@@ -129,7 +128,7 @@ fn inspect(call: impl FnOnce(&mut Inspector, &[u8]) -> Result<Vec<u8>, String>) 
     answer(|tab, input| call(tab.inspector.as_mut().ok_or(NO_WELCOME)?, input))
 }
 
-/// Puts out what a call with the input returns; or `{"error":…}`.
+/// Calls a function with the input, and outputs its result or `{"error":…}`.
 pub fn answer(call: impl FnOnce(&mut Tab, &[u8]) -> Result<Vec<u8>, String>) -> usize {
     with(|buffers| {
         let answered = with_tab(|tab| call(tab, &buffers.input));

@@ -1,16 +1,19 @@
-//! The shim: everything that runs in a browser, as functions that a page can call.
+//! The exports of the WebAssembly modules: functions that a page can call.
 //!
 //! ```text
-//!  page ── link ──► bytes ──► server (in a worker) ──► bytes ──► inspector ──► page
+//!  page ── connection ──► bytes ──► server (in a worker) ──► bytes ──► inspector ──► page
 //! ```
 //!
-//! A module instance holds one [`inspector`], one [`server`] and any number of [`client_connection`]s; a page
-//! that needs a second inspector or server instantiates the module twice. To give bytes:
-//! `input(length)`, then write them at the address that comes back. To take bytes: `output()` and
-//! the length that the last call returned. Addresses hold until the next call. Bytes that come out
-//! are JSON in UTF-8, unless a function says otherwise. Times are milliseconds on any one clock.
+//! A module instance holds one [`inspector`], one [`server`] and any number of
+//! [`client_connection`]s. A page that needs a second inspector or server creates a second
+//! instance.
 //!
-//! The attribute that exports a name is the only `unsafe` here: no address is ever dereferenced.
+//! To pass bytes in, call `input(length)` and write them at the returned address. To read bytes,
+//! call `output()`; the length is the result of the last call. Addresses are valid until the next
+//! call. The output is JSON in UTF-8, unless a function documents another format. Times are
+//! milliseconds of any one clock.
+//!
+//! The export attributes are the only `unsafe` code here. No address is ever dereferenced.
 
 #[cfg(feature = "server")]
 pub mod any_world;

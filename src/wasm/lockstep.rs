@@ -1,8 +1,8 @@
 //! Lockstep for a page: its own copy of the room's world.
 //!
-//! Messages come out as records, one after the other: a byte, 0 for what a server would have said to a client that does not run the
-//! world, 1 for what is to be sent to the server; the length in 32 bits, the least significant byte first; the message, as
-//! MessagePack.
+//! Messages are output as consecutive records: one byte, 0 for an update that a server would send
+//! to a client without lockstep, 1 for a packet to send to the server; the length as u32, least
+//! significant byte first; the message in MessagePack.
 
 use std::cell::RefCell;
 use std::sync::Arc;
@@ -16,22 +16,22 @@ use tickwire::sim::PlayerId;
 
 use super::buffers::with;
 
-/// A record of what the server would have said.
+/// A record with an update for the page.
 pub const TOLD: u8 = 0;
-/// A record of what is to be sent.
+/// A record with a packet to send.
 const SAY: u8 = 1;
 
 struct Page {
     follower: LockstepFollower,
     dialect: Arc<Dialect>,
-    /// The welcome of the connection. A world that begins again is told like a new one, after another welcome: what the page knew of
-    /// the old one may never have been.
+    /// The arguments of the last `welcome`. After a restart of the world the page receives another
+    /// `welcome`, because its state from the old world may never have existed.
     welcome: Vec<packet::Value>,
-    /// Whether that is due.
+    /// Whether that `welcome` is due.
     is_resync: bool,
-    /// The last report.
+    /// The last desync report.
     report: Option<DesyncReport>,
-    /// Why it cannot follow.
+    /// The reason why the follower cannot continue.
     error: Option<String>,
 }
 
@@ -39,8 +39,9 @@ thread_local! {
     static PAGE: RefCell<Option<Page>> = RefCell::default();
 }
 
-/// Begins anew. The input has a line with the name of the game, empty for that of the program, a line with that of the dialect, and then the packet table. Returns 1; or
-/// 0 if there is no such game, or the table is none.
+/// Starts a new follower. The input has a line with the name of the game (empty for the program's
+/// own), a line with the name of the dialect, and then the packet table. Returns 1, or 0 for an
+/// unknown game or an invalid table.
 #[unsafe(no_mangle)]
 pub extern "C" fn follow_begin() -> u32 {
     let page = with(|buffers| {
@@ -58,8 +59,8 @@ pub extern "C" fn follow_begin() -> u32 {
     u32::from(is_there)
 }
 
-/// Takes the input as a message of the server. Puts out the records of what follows from it; a message that is not one of lockstep comes out as
-/// it is.
+/// Handles the server's message in the input. Outputs the resulting records. A message without
+/// lockstep is output unchanged.
 #[unsafe(no_mangle)]
 pub extern "C" fn follow_hear() -> usize {
     with(|buffers| {
@@ -69,7 +70,7 @@ pub extern "C" fn follow_hear() -> usize {
     })
 }
 
-/// The ticks that are completed; 0 before the first snapshot.
+/// Returns the number of completed ticks; 0 before the first snapshot.
 #[unsafe(no_mangle)]
 pub extern "C" fn follow_tick() -> u32 {
     PAGE.with_borrow(|page| {
@@ -77,7 +78,7 @@ pub extern "C" fn follow_tick() -> u32 {
     })
 }
 
-/// Watches a player while it does not play; 0 for the leader.
+/// Sets the spectated player while the client does not play; 0 for the leader.
 #[unsafe(no_mangle)]
 pub extern "C" fn follow_watch(player: u32) {
     let player = u16::try_from(player).ok().and_then(|player| PlayerId(player).as_player());
@@ -90,7 +91,7 @@ pub extern "C" fn follow_corrupt(seed: u32) {
     PAGE.with_borrow_mut(|page| page.iter_mut().for_each(|page| page.follower.corrupt(seed.into())));
 }
 
-/// Puts out what there is to show, as JSON: the ticks completed, counts, the field that was corrupted last, the last report.
+/// Outputs the status as JSON: completed ticks, counts, the last corrupted field, the last report.
 #[unsafe(no_mangle)]
 pub extern "C" fn follow_status() -> usize {
     let status = PAGE.with_borrow(|page| page.as_ref().map_or(Value::Null, Page::status));
@@ -102,7 +103,7 @@ impl Page {
         let Page { follower, dialect, welcome, is_resync, report, error } = self;
         let (mut records, mut say, mut told) = (Vec::new(), Vec::new(), Messages::default());
         let Ok(packet) = dialect.decode(Direction::ToClient, message) else {
-            // The page says so of a packet that it cannot read.
+            // The page reports a packet that it cannot decode.
             record(TOLD, message, &mut records);
             return records;
         };
@@ -156,7 +157,7 @@ impl Page {
     }
 }
 
-/// The welcome of a server that has completed so many ticks.
+/// The `welcome` of a server that has completed this number of ticks.
 fn welcomed(dialect: &Dialect, values: &[packet::Value], tick: u32) -> Option<Vec<u8>> {
     let at = dialect.row(Direction::ToClient, "welcome")?.argument("tick");
     let mut values = values.to_vec();

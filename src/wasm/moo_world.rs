@@ -1,7 +1,7 @@
-//! The bare world, without a server: command frames in, checksums and snapshots out.
+//! The world of `moo` without a server: command frames in, checksums and snapshots out.
 //!
-//! No page calls this. `tests/wasm/check.mjs` does, to compare the world that the browser runs with
-//! the native one. The functions contain no rule of the game.
+//! No page uses this module. `tests/wasm/check.mjs` uses it to compare the world in the browser
+//! with the native one. The functions contain no rule of the game.
 
 use std::cell::RefCell;
 use std::collections::BTreeMap;
@@ -21,7 +21,7 @@ const BAD_INPUT: u32 = 2;
 /// The command frame is not for the next tick.
 const WRONG_TICK: u32 = 3;
 
-/// The worlds, by number.
+/// The worlds by number.
 #[derive(Default)]
 struct Worlds {
     worlds: BTreeMap<u32, World>,
@@ -43,19 +43,20 @@ fn store(world: World) -> u32 {
     })
 }
 
-/// Calls with a world; `otherwise` if there is no such world.
+/// Calls a function with a world. Returns `otherwise` for an unknown world.
 fn call<T>(number: u32, otherwise: T, call: impl FnOnce(&mut World) -> T) -> T {
     WORLDS.with_borrow_mut(|worlds| worlds.worlds.get_mut(&number).map_or(otherwise, call))
 }
 
-/// A new world; 0 if there is no such tick rate, or there are too many worlds.
+/// Creates a world. Returns its number; 0 for an unknown tick rate, or if there are too many
+/// worlds.
 #[unsafe(no_mangle)]
 pub extern "C" fn moo_world_new(seed: u32, map_size_px: u32, hz: u32) -> u32 {
     TickHz::try_from(hz).map_or(0, |tick_hz| store(World::new(Identity { seed, map_size_px, tick_hz })))
 }
 
-/// A world from the snapshot in the input; 0 if it is no snapshot, with the reason as text, or if
-/// there are too many worlds.
+/// Restores a world from the snapshot in the input. Returns its number; 0 if there are too many
+/// worlds. Also 0 for an invalid snapshot, with the error as text in the output.
 #[unsafe(no_mangle)]
 pub extern "C" fn world_restore() -> u32 {
     with(|buffers| match World::restore(&buffers.input) {
@@ -73,8 +74,8 @@ pub extern "C" fn world_drop(number: u32) {
     WORLDS.with_borrow_mut(|worlds| worlds.worlds.remove(&number));
 }
 
-/// Steps a world with the command frame in the input. Returns 0; or 1 without a world, 2 if the
-/// input is no frame, 3 if it is for another tick, and then nothing happens.
+/// Steps a world with the command frame in the input. Returns 0; 1 for an unknown world, 2 for an
+/// invalid frame, 3 for a frame of another tick. After an error the world is unchanged.
 #[unsafe(no_mangle)]
 pub extern "C" fn world_step(number: u32) -> u32 {
     with(|buffers| {
@@ -89,26 +90,26 @@ pub extern "C" fn world_step(number: u32) -> u32 {
     })
 }
 
-/// The number of completed ticks; 0 without a world.
+/// Returns the number of completed ticks; 0 for an unknown world.
 #[unsafe(no_mangle)]
 pub extern "C" fn world_tick(number: u32) -> u32 {
     call(number, 0, |world| world.tick())
 }
 
-/// The checksum of a world; 0 without one.
+/// Returns the checksum of a world; 0 for an unknown one.
 #[unsafe(no_mangle)]
 pub extern "C" fn world_checksum(number: u32) -> u64 {
     call(number, 0, |world| world.checksum())
 }
 
-/// A snapshot of a world: the length of the output; 0 without a world.
+/// Outputs a snapshot of a world. Returns its length; 0 for an unknown world.
 #[unsafe(no_mangle)]
 pub extern "C" fn world_snapshot(number: u32) -> usize {
     let snapshot = call(number, Vec::new(), |world| world.snapshot());
     with(|buffers| buffers.put_out(snapshot))
 }
 
-/// The number of this code, which a server must have too.
+/// Returns the hash of this code, which must equal the server's.
 #[unsafe(no_mangle)]
 pub extern "C" fn moo_world_rules_hash() -> u64 {
     rules_hash()

@@ -1,4 +1,4 @@
-//! A simulated line between a page and its server: when each message arrives.
+//! A simulated network between a page and its server. Returns the arrival time of each message.
 
 use std::cell::RefCell;
 use std::time::Duration;
@@ -25,15 +25,15 @@ thread_local! {
     static LINE: RefCell<Line> = RefCell::new(Line::new(Conditions::default(), 0));
 }
 
-/// Puts out the named conditions, a line for each: its name, a tab, and what it is.
+/// Outputs the presets, one per line: name, tab, description.
 #[unsafe(no_mangle)]
 pub extern "C" fn netem_presets() -> usize {
     let lines: String = PRESETS.map(|preset| format!("{}\t{}\n", preset.name, preset.description)).concat();
     with(|buffers| buffers.put_out(lines.into_bytes()))
 }
 
-/// Takes the input as conditions, such as `wifi`; none for a perfect line. Puts out `+` and all their
-/// figures, or `-` and why there are no such conditions; then nothing changes.
+/// Sets the conditions in the input, such as `wifi`; an empty input sets a perfect network. Outputs
+/// `+` and all values, or `-` and an error. After an error the conditions are unchanged.
 #[unsafe(no_mangle)]
 pub extern "C" fn netem_set() -> usize {
     with(|buffers| {
@@ -54,21 +54,21 @@ pub extern "C" fn netem_set() -> usize {
     })
 }
 
-/// Begins a connection.
+/// Starts a new connection with the same conditions.
 #[unsafe(no_mangle)]
 pub extern "C" fn netem_open(seed: u32) {
     LINE.with_borrow_mut(|line| *line = Line::new(line.conditions, seed.into()));
 }
 
-/// The time at which a message of so many bytes has arrived that leaves now, in milliseconds of the
-/// page's clock. `is_up`: 1 from the page to the server.
+/// Returns the arrival time of a message of this many bytes sent at `now_ms`, in milliseconds of
+/// the page's clock. `is_up` is 1 from the page to the server.
 #[unsafe(no_mangle)]
 pub extern "C" fn netem_send(is_up: u32, now_ms: f64, bytes: usize) -> f64 {
     let now = Duration::try_from_secs_f64(now_ms / 1000.0).unwrap_or_default();
     LINE.with_borrow_mut(|line| {
         let channel = if is_up == 0 { &mut line.down } else { &mut line.up };
         let mut arrives = now;
-        // What has left the line by now no longer counts.
+        // Removes bytes that have left the queue by now.
         channel.queued(now);
         channel.send(now, bytes, |_, at| arrives = arrives.max(at));
         arrives.as_secs_f64() * 1000.0

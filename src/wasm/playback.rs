@@ -1,7 +1,6 @@
-//! A capture that a page watches again. A module instance watches one file, and one room of it.
+//! Playback of a capture in a page. A module instance plays one file, and one room of it.
 //!
-//! What a client would be told comes out as records, as in [`lockstep`](super::lockstep); all of them are of the
-//! kind 0.
+//! The updates for the page are output as records of kind 0, as in [`lockstep`](super::lockstep).
 
 use std::cell::RefCell;
 
@@ -19,7 +18,7 @@ use super::lockstep::{TOLD, record};
 #[derive(Default)]
 struct PlaybackPage {
     watch: Option<Playback>,
-    /// The room that is watched.
+    /// The open room.
     room: String,
 }
 
@@ -40,7 +39,7 @@ fn with_room_playback<T: Default>(act: impl FnOnce(&mut RoomPlayback) -> T) -> T
     call(|page, watch| watch.room_playback(&page.room).map(act).unwrap_or_default())
 }
 
-/// Begins with a file whose bytes are to come.
+/// Starts a playback of a file. [`watch_feed`] passes in its bytes.
 #[unsafe(no_mangle)]
 pub extern "C" fn playback_start() {
     let own = embedded::game(None).map(|kind| kind.about);
@@ -53,19 +52,20 @@ pub extern "C" fn playback_start() {
     PAGE.set(PlaybackPage { watch: Some(Playback::new(all)), room: String::new() });
 }
 
-/// Takes the input as the next bytes of the file.
+/// Handles the next bytes of the file in the input.
 #[unsafe(no_mangle)]
 pub extern "C" fn playback_feed() {
     with(|buffers| call(|_, watch| watch.feed(&buffers.input)));
 }
 
-/// All bytes of the file have come.
+/// Marks the end of the file.
 #[unsafe(no_mangle)]
 pub extern "C" fn watch_finish() {
     call(|_, watch| watch.finish());
 }
 
-/// Writes the state of the file as JSON: bytes read, end, rooms, and the name of this program's own game.
+/// Outputs the state of the file as JSON: bytes read, end, rooms, and the name of this program's
+/// own game.
 #[unsafe(no_mangle)]
 pub extern "C" fn watch_file() -> usize {
     let told = call(|_, watch| Some(file(watch))).unwrap_or_else(|| json!({ "error": NONE }));
@@ -93,8 +93,8 @@ fn file(watch: &Playback) -> Value {
     json!({ "own_game": own, "bytes": watch.bytes(), "end": end, "why": watch.unavailable_reason(), "rooms": rooms })
 }
 
-/// Watches a room. The input has a line with its name, a line with that of the dialect, and then the packet table.
-/// Puts out `{}`.
+/// Opens a room. The input has a line with its name, a line with the name of the dialect, and then
+/// the packet table. Outputs `{}`.
 #[unsafe(no_mangle)]
 pub extern "C" fn watch_open() -> usize {
     with(|buffers| {
@@ -116,7 +116,7 @@ fn open(input: &[u8]) -> Result<(), String> {
     opened.unwrap_or_else(|| Err("this room cannot be watched".to_owned()))
 }
 
-/// Puts out how far the room is, and its marks from a number on.
+/// Outputs the status of the room, and its markers starting at index `marks_from`.
 #[unsafe(no_mangle)]
 pub extern "C" fn watch_status(marks_from: usize) -> usize {
     let told = call(|page, watch| {
@@ -158,21 +158,21 @@ fn status(show: &RoomPlayback, begin_ns: u64, marks_from: usize) -> Value {
     })
 }
 
-/// Asks for the world after so many ticks.
+/// Starts a seek to the world after this number of ticks.
 #[unsafe(no_mangle)]
 pub extern "C" fn watch_seek(tick: u32) {
     with_room_playback(|show| show.seek(tick));
 }
 
-/// Follows a player, or the leader by 0.
+/// Selects the player to spectate, or the leader with 0.
 #[unsafe(no_mangle)]
 pub extern "C" fn watch_follow(player: u32) {
     let player = u16::try_from(player).ok().and_then(|player| PlayerId(player).as_player());
     with_room_playback(|show| show.follow(player));
 }
 
-/// Works on, for about so many ticks. Puts out a byte that is 1 if something is left; and if a seek has come to its
-/// end, the records of a client that begins anew.
+/// Continues a seek or the index for about this many ticks. Outputs a byte that is 1 if work is
+/// left. After the end of a seek, the records of a new client follow.
 #[unsafe(no_mangle)]
 pub extern "C" fn watch_work(ticks: u32) -> usize {
     let mut told = Messages::default();
@@ -183,7 +183,7 @@ pub extern "C" fn watch_work(ticks: u32) -> usize {
     with(|buffers| buffers.put_out(out))
 }
 
-/// Plays so many ticks. Puts out the records of what a client is told of them.
+/// Plays this number of ticks. Outputs their updates as records.
 #[unsafe(no_mangle)]
 pub extern "C" fn watch_play(ticks: u32) -> usize {
     let (mut told, mut out) = (Messages::default(), Vec::new());
@@ -192,25 +192,25 @@ pub extern "C" fn watch_play(ticks: u32) -> usize {
     with(|buffers| buffers.put_out(out))
 }
 
-/// The ticks completed of what is seen; 0 before there is anything.
+/// Returns the number of completed ticks at the current position; 0 without a world.
 #[unsafe(no_mangle)]
 pub extern "C" fn watch_tick() -> u32 {
     with_room_playback(|show| show.tick().unwrap_or_default())
 }
 
-/// The checksum of what is seen; 0 before there is anything.
+/// Returns the checksum at the current position; 0 without a world.
 #[unsafe(no_mangle)]
 pub extern "C" fn watch_checksum() -> u64 {
     with_room_playback(|show| show.checksum().unwrap_or_default())
 }
 
-/// The recorded checksum after so many ticks; 0 if none was recorded.
+/// Returns the recorded checksum after this number of ticks; 0 if none was recorded.
 #[unsafe(no_mangle)]
 pub extern "C" fn watch_recorded(tick: u32) -> u64 {
     with_room_playback(|show| show.recorded(tick).unwrap_or_default())
 }
 
-/// Puts out the players in what is seen: numbers and names.
+/// Outputs the players at the current position: numbers and names.
 #[unsafe(no_mangle)]
 pub extern "C" fn watch_players() -> usize {
     let players = with_room_playback(|show| show.players());
@@ -218,7 +218,8 @@ pub extern "C" fn watch_players() -> usize {
     with(|buffers| buffers.put_out(json!({ "players": players }).to_string().into_bytes()))
 }
 
-/// When a tick was recorded, in milliseconds since the first packet of the file.
+/// Returns the time at which a tick was recorded, in milliseconds since the first packet of the
+/// file.
 #[unsafe(no_mangle)]
 pub extern "C" fn playback_ms_of_tick(tick: u32) -> f64 {
     call(|page, watch| {
@@ -229,7 +230,8 @@ pub extern "C" fn playback_ms_of_tick(tick: u32) -> f64 {
     })
 }
 
-/// The ticks completed at a time, in milliseconds since the first packet of the file.
+/// Returns the number of completed ticks at a time, in milliseconds since the first packet of the
+/// file.
 #[unsafe(no_mangle)]
 pub extern "C" fn watch_tick_at(ms: f64) -> u32 {
     call(|page, watch| {

@@ -1,7 +1,7 @@
-//! Prediction for a page: its own player, ahead of the server.
+//! Prediction for a page: simulates its own player before the server's answer.
 //!
-//! It is a file of its own, `prediction.wasm`, built from this folder without the server: a page of a
-//! server with sockets loads no more than it needs.
+//! It is a module of its own, `prediction.wasm`, built from this folder without the server. So a
+//! page of a server with sockets loads no more code than it needs.
 
 use std::cell::RefCell;
 use std::sync::Arc;
@@ -18,12 +18,12 @@ thread_local! {
     static PREDICTOR: RefCell<Option<Box<dyn Predictor>>> = RefCell::default();
 }
 
-/// A time of the page's clock, in milliseconds.
+/// Converts a time of the page's clock from milliseconds.
 fn time(ms: f64) -> Duration {
     Duration::try_from_secs_f64(ms / 1000.0).unwrap_or_default()
 }
 
-/// Calls with the predictor and the input.
+/// Calls a function with the predictor and the input. Returns the default without a predictor.
 fn call<T: Default>(call: impl FnOnce(&mut dyn Predictor, &[u8]) -> T) -> T {
     with(|buffers| {
         PREDICTOR.with_borrow_mut(|predictor| {
@@ -32,8 +32,9 @@ fn call<T: Default>(call: impl FnOnce(&mut dyn Predictor, &[u8]) -> T) -> T {
     })
 }
 
-/// Begins. The input has a line with the name of the game, a line with that of the dialect, and then
-/// the packet table. Returns 1; or 0 if the game has no prediction, or the table is none.
+/// Starts a prediction. The input has a line with the name of the game, a line with the name of the
+/// dialect, and then the packet table. Returns 1, or 0 if the game has no prediction or the table
+/// is invalid.
 #[unsafe(no_mangle)]
 pub extern "C" fn prediction_start() -> u32 {
     let predictor = with(|buffers| {
@@ -49,20 +50,20 @@ pub extern "C" fn prediction_start() -> u32 {
     u32::from(is_there)
 }
 
-/// Takes the input as a message of the server. Returns 1 if it is a packet.
+/// Handles the server's message in the input. Returns 1 if it is a packet.
 #[unsafe(no_mangle)]
 pub extern "C" fn prediction_receive(now_ms: f64) -> u32 {
     u32::from(call(|predictor, message| predictor.on_received(message, time(now_ms))))
 }
 
-/// Takes the input as a message that the page sends. Returns 1 if it is a packet.
+/// Handles the page's own message in the input. Returns 1 if it is a packet.
 #[unsafe(no_mangle)]
 pub extern "C" fn prediction_send(now_ms: f64) -> u32 {
     u32::from(call(|predictor, message| predictor.on_sent(message, time(now_ms))))
 }
 
-/// Moves on. Puts out numbers of 32 bits, the least significant byte first, as
-/// `src/game/prediction/exported_numbers.rs` lists them.
+/// Advances to `now_ms`. Outputs 32-bit numbers, least significant byte first, in the order of
+/// `src/game/prediction/exported_numbers.rs`.
 #[unsafe(no_mangle)]
 pub extern "C" fn prediction_advance(now_ms: f64) -> usize {
     let mut numbers = Vec::new();
@@ -70,8 +71,8 @@ pub extern "C" fn prediction_advance(now_ms: f64) -> usize {
     with(|buffers| buffers.put_out(numbers.iter().flat_map(|number| number.to_le_bytes()).collect()))
 }
 
-/// Where somebody is after so many ticks who moves from a place, with a velocity per tick, all in
-/// 1/65,536 px. Puts out two numbers of 32 bits.
+/// Extrapolates a position by `ticks` ticks, with a velocity per tick, all in 1/65,536 px. Outputs
+/// two 32-bit numbers. `ticks` is limited to [`limits::PREDICTED_TICKS`].
 #[unsafe(no_mangle)]
 pub extern "C" fn prediction_extrapolate(x: i32, y: i32, vx: i32, vy: i32, ticks: u32) -> usize {
     let ticks = ticks.min(limits::PREDICTED_TICKS);
@@ -79,7 +80,7 @@ pub extern "C" fn prediction_extrapolate(x: i32, y: i32, vx: i32, vy: i32, ticks
     with(|buffers| buffers.put_out([x, y].iter().flat_map(|number| number.to_le_bytes()).collect()))
 }
 
-/// Turns prediction and reconciliation on or off.
+/// Turns prediction and reconciliation on (1) or off (0).
 #[unsafe(no_mangle)]
 pub extern "C" fn prediction_set_features(prediction: u32, reconciliation: u32) {
     let switches = PredictionFeatures { prediction: prediction != 0, reconciliation: reconciliation != 0 };

@@ -1,7 +1,7 @@
-//! Random bytes for keys and masks, from a seed of the browser's.
+//! Random bytes for keys and masks, from a seed of the browser.
 //!
-//! SHA-1 of the seed and a counter: a peer that sees some of the bytes cannot predict the others, as
-//! RFC 6455 section 10.3 asks of masks.
+//! The bytes are the SHA-1 hash of the seed and a counter, so a peer that sees some bytes cannot
+//! predict the others. RFC 6455, section 10.3, requires this of masks.
 
 use std::cell::RefCell;
 
@@ -14,13 +14,13 @@ thread_local! {
     static STATE: RefCell<(Vec<u8>, u64)> = RefCell::default();
 }
 
-/// Takes the 32 bytes of the input as the seed; from `crypto.getRandomValues`.
+/// Sets the seed from the input: 32 bytes of `crypto.getRandomValues`.
 #[unsafe(no_mangle)]
 pub extern "C" fn seed_random() {
     buffers::with(|buffers| STATE.with_borrow_mut(|state| *state = (buffers.input.clone(), 0)));
 }
 
-/// At most the 20 bytes of one hash.
+/// Random bytes from one hash, so at most 20.
 fn bytes<const N: usize>() -> [u8; N] {
     STATE.with_borrow_mut(|(seed, counter)| {
         *counter += 1;
@@ -32,7 +32,7 @@ fn bytes<const N: usize>() -> [u8; N] {
     })
 }
 
-/// The keys of a link.
+/// Random keys for a connection.
 pub fn keys() -> ConnectionKeys {
     ConnectionKeys { upgrade: bytes(), mask: bytes }
 }

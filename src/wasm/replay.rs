@@ -6,8 +6,8 @@ use tickwire::internal::tools::replay;
 
 use super::buffers::with;
 
-/// Replays the capture file in the input. Puts out the report as JSON, or `{"error":"…"}` if the
-/// input is no capture.
+/// Replays the capture file in the input. Outputs the report as JSON, or `{"error":"…"}` for an
+/// invalid capture.
 #[unsafe(no_mangle)]
 pub extern "C" fn replay() -> usize {
     with(|buffers| {

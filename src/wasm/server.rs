@@ -1,4 +1,4 @@
-//! The server in the tab: its connections are streams of bytes that the page carries.
+//! The server in the browser. Its connections are byte streams that the page carries.
 
 use std::cell::RefCell;
 use std::time::Duration;
@@ -14,7 +14,7 @@ thread_local! {
     static SERVER: RefCell<Option<EmbeddedServer>> = RefCell::default();
 }
 
-/// Calls with the server and the input; the default if no server was started.
+/// Calls a function with the server and the input. Returns the default if no server was started.
 fn serve<T: Default>(call: impl FnOnce(&mut EmbeddedServer, &[u8]) -> T) -> T {
     with(|buffers| {
         SERVER.with_borrow_mut(|server| {
@@ -23,9 +23,9 @@ fn serve<T: Default>(call: impl FnOnce(&mut EmbeddedServer, &[u8]) -> T) -> T {
     })
 }
 
-/// Starts a server; one that runs is forgotten. The input is
-/// `{"seed":…,"bots":…,"epoch_ms":…,"game":"…"}`: `epoch_ms` is the time of day, and without `game` it is
-/// the one of the program, or the default. Puts out the named network conditions,
+/// Starts a server in place of a running one. The input is
+/// `{"seed":…,"bots":…,"epoch_ms":…,"game":"…"}`. `epoch_ms` is the time of day. Without `game`,
+/// the game is the program's own or the default. Outputs the network presets,
 /// `{"presets":[{"name":"…","about":"…"}]}`, or `{"error":"…"}`.
 #[unsafe(no_mangle)]
 pub extern "C" fn server_start(now: f64) -> usize {
@@ -55,8 +55,9 @@ fn options(input: &[u8], now: f64) -> Result<Options, String> {
     Ok(Options { game, seed, bots, began_us, keys: random::keys, net: Conditions::default() })
 }
 
-/// Takes the input as the network conditions of the page's connections, such as `wifi`; none for a perfect
-/// line. Puts out `{"net":"…"}` with all figures, or `{"error":"…"}`; then nothing changes.
+/// Sets the network conditions in the input, such as `wifi`, for the page's connections. An empty
+/// input sets a perfect network. Outputs `{"net":"…"}` with all values, or `{"error":"…"}`. After
+/// an error the conditions are unchanged.
 #[unsafe(no_mangle)]
 pub extern "C" fn server_net() -> usize {
     let output = serve(|server, input| {
@@ -73,31 +74,31 @@ pub extern "C" fn server_net() -> usize {
     with(|buffers| buffers.put_out(output.to_string().into_bytes()))
 }
 
-/// Opens a connection; 0 if there is no place.
+/// Opens a connection. Returns its number; 0 if there is no free slot.
 #[unsafe(no_mangle)]
 pub extern "C" fn server_open() -> u32 {
     serve(|server, _| server.open().unwrap_or(0))
 }
 
-/// Takes the input as bytes of the page's end of a connection.
+/// Handles bytes in the input from the page's end of a connection.
 #[unsafe(no_mangle)]
 pub extern "C" fn server_receive(connection: u32, now: f64) {
     serve(|server, input| server.receive(connection, input, time(now)));
 }
 
-/// The page's end of a connection is gone.
+/// Handles the end of the page's side of a connection.
 #[unsafe(no_mangle)]
 pub extern "C" fn server_close(connection: u32, now: f64) {
     serve(|server, _| server.close(connection, time(now)));
 }
 
-/// Runs what is due; returns the milliseconds until the next tick.
+/// Runs all due ticks. Returns the milliseconds until the next one.
 #[unsafe(no_mangle)]
 pub extern "C" fn server_advance(now: f64) -> f64 {
     serve(|server, _| server.advance(time(now)).as_secs_f64() * 1000.0)
 }
 
-/// Puts out the bytes for the page's end of a connection.
+/// Outputs the bytes for the page's end of a connection.
 #[unsafe(no_mangle)]
 pub extern "C" fn server_take(connection: u32) -> usize {
     let bytes = serve(|server, _| {
@@ -108,13 +109,13 @@ pub extern "C" fn server_take(connection: u32) -> usize {
     with(|buffers| buffers.put_out(bytes))
 }
 
-/// Whether the server has ended a connection, and all of its bytes were taken.
+/// Returns 1 if the server has ended a connection and all of its bytes were taken.
 #[unsafe(no_mangle)]
 pub extern "C" fn server_is_over(connection: u32) -> u32 {
     u32::from(!serve(|server, _| server.is_open(connection)))
 }
 
-/// Puts out the counters: `{"tick":…,"clients":…,"players":…,"skipped":…}`.
+/// Outputs the counters: `{"tick":…,"clients":…,"players":…,"skipped":…}`.
 #[unsafe(no_mangle)]
 pub extern "C" fn server_stats() -> usize {
     let Stats { tick, clients, players, skipped_ticks: skipped } = serve(|server, _| server.stats());
@@ -122,7 +123,7 @@ pub extern "C" fn server_stats() -> usize {
     with(|buffers| buffers.put_out(output.to_string().into_bytes()))
 }
 
-/// A time of the page's clock.
+/// Converts a time of the page's clock from milliseconds.
 fn time(ms: f64) -> Duration {
     Duration::try_from_secs_f64(ms / 1000.0).unwrap_or_default()
 }

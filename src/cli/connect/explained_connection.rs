@@ -1,4 +1,4 @@
-//! A connection on which every byte is explained: for the prompt of `tickwire talk`.
+//! A connection with an explanation of every byte, for the prompt of `tickwire talk`.
 //!
 //! ```text
 //!   payload ──────► frame, masked ──► socket ──► server
@@ -7,11 +7,12 @@
 //!
 //! Frames and raw bytes are sent as given. Each head and frame sent or received yields an
 //! [`Explanation`], in order. Pings and a close are answered as RFC 6455 requires of a client;
-//! these answers are shown as well. Nothing is validated before sending: the purpose is to see how
-//! the server handles broken frames.
+//! these replies are explained too. Nothing is validated before sending, because the purpose is to
+//! see how the server handles broken frames.
 //!
-//! What the server sends has limits: the head and the body of its response ([`Answer`]), and its messages
-//! ([`limits::SERVER_MESSAGE_LIMITS`]). Beyond, and after a broken rule of the server, the connection ends.
+//! Received data is limited: the head and the body of the response ([`Answer`]), and the messages
+//! ([`limits::SERVER_MESSAGE_LIMITS`]). Beyond a limit, or after a violation by the server, the
+//! connection ends.
 
 use std::collections::VecDeque;
 use std::io::{self, ErrorKind, Read, Write};
@@ -29,12 +30,12 @@ use crate::util::os::PollInterest;
 use crate::ws::frame::{self, Opcode};
 use crate::ws::{CloseCode, Side, handshake};
 
-/// Bytes read at once.
+/// Bytes of one read.
 const READ_BYTES: usize = 16 * 1024;
-/// The status of a granted upgrade.
+/// The status of a successful upgrade.
 const SWITCHING: u16 = 101;
 
-/// See the [module](self).
+/// A connection with an explanation of every byte.
 #[derive(Debug)]
 pub struct ExplainedConnection<'c> {
     stream: TcpStream,
@@ -42,19 +43,19 @@ pub struct ExplainedConnection<'c> {
     json: bool,
     /// The response to the request.
     answer: Answer,
-    /// Why this end has ended the connection.
+    /// The reason why this client ended the connection.
     given_up: Option<String>,
-    /// Explanations that were not taken yet.
+    /// Explanations not taken yet.
     items: VecDeque<Explanation<'c>>,
-    /// A close frame was sent.
+    /// Whether a close frame was sent.
     has_closed: bool,
     is_over: bool,
 }
 
 impl<'c> ExplainedConnection<'c> {
-    /// Connects and sends the request. The path determines the dialect; if it does not, packets are
-    /// looked up in `otherwise`, which the user has asked for, or which is only a default: then the messages at a path
-    /// that is no endpoint are no packets.
+    /// Connects and sends the request. The path determines the dialect. Without an endpoint at the
+    /// path, messages are packets of the dialect `otherwise` if the user requested it (`is_asked`).
+    /// If it is only the default, they are not packets.
     ///
     /// # Errors
     /// The socket's error.
@@ -95,23 +96,23 @@ impl<'c> ExplainedConnection<'c> {
         self.conversation.dialect()
     }
 
-    /// Whether packets are text messages of JSON.
+    /// Whether packets are JSON in text messages.
     pub fn is_json(&self) -> bool {
         self.json
     }
 
-    /// Whether the upgrade is granted, so that frames may be sent.
+    /// Whether the upgrade succeeded and the connection has not ended, so that frames may be sent.
     pub fn is_open(&self) -> bool {
         self.conversation.is_open() && !self.is_over
     }
 
-    /// Whether the connection has ended: the server's byte stream has, its response is a whole refusal, or it
-    /// has broken a rule or a limit ([`ExplainedConnection::given_up`]).
+    /// Whether the connection has ended: the server's stream ended, the response is a complete
+    /// refusal, or a rule or limit was broken ([`ExplainedConnection::given_up`]).
     pub fn is_over(&self) -> bool {
         self.is_over
     }
 
-    /// Why this end has ended the connection, if it has.
+    /// The reason why this client ended the connection, if it did.
     pub fn given_up(&self) -> Option<&str> {
         self.given_up.as_deref()
     }
@@ -133,7 +134,7 @@ impl<'c> ExplainedConnection<'c> {
         &self.stream
     }
 
-    /// The next explanation, of a head or frame sent or received.
+    /// The next explanation of a head or frame, sent or received.
     pub fn next_item(&mut self) -> Option<Explanation<'c>> {
         self.items.pop_front()
     }
@@ -164,7 +165,7 @@ impl<'c> ExplainedConnection<'c> {
                     dial::wait(PollInterest::writable(&self.stream), left)?;
                 }
                 Err(error) if error.kind() == ErrorKind::Interrupted => {}
-                // The server's last bytes matter more.
+                // The server has closed. Its last bytes are still read.
                 Err(error) if is_connection_lost(&error) => return Ok(()),
                 Err(error) => return Err(error),
             }
@@ -172,7 +173,7 @@ impl<'c> ExplainedConnection<'c> {
         Ok(())
     }
 
-    /// Reads once whatever is available, and sends the required answers.
+    /// Reads the available bytes once, and sends the required replies.
     ///
     /// # Errors
     /// The socket's error.
@@ -197,7 +198,7 @@ impl<'c> ExplainedConnection<'c> {
 
     /// Ends the connection without waiting for the server.
     fn give_up(&mut self, reason: Option<String>) {
-        // The server may have ended it already.
+        // Fails if the server has ended the connection already.
         let _ = self.stream.shutdown(Shutdown::Both);
         self.given_up = reason;
         self.end();
@@ -223,11 +224,11 @@ impl<'c> ExplainedConnection<'c> {
             let failure = item.problem().and_then(Problem::close_code);
             self.items.push_back(item);
             match answer {
-                // After a violation of ours the server reads no answer.
+                // Not after our own violation, because the server then reads no reply.
                 Some((opcode, payload)) if !self.has_closed && self.is_open() => {
                     self.send(opcode, &payload)?
                 }
-                // RFC 6455 section 7.1.7.
+                // RFC 6455, section 7.1.7.
                 None if was_open && !self.has_closed && self.conversation.has_failed(Side::Server) => {
                     let code = failure.unwrap_or(CloseCode::PROTOCOL_ERROR.get());
                     self.send(Opcode::Close, &code.to_be_bytes())?;
@@ -239,9 +240,9 @@ impl<'c> ExplainedConnection<'c> {
     }
 }
 
-/// The answer that a client owes to a frame: the payload of a ping, the code of a close frame.
+/// The required reply to a frame: the payload of a ping, or the code of a close frame.
 fn answer(item: &Explanation<'_>) -> Option<(Opcode, Vec<u8>)> {
-    /// Bytes of the code.
+    /// Bytes of the close code.
     const CODE: usize = 2;
     let frame = item.frames.first()?;
     match (frame.header?.opcode, &frame.content) {

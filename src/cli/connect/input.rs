@@ -1,8 +1,8 @@
-//! Parses a line typed at the prompt of `tickwire talk` into an [`PromptCommand`].
+//! Parses a line typed at the prompt of `tickwire talk` into a [`PromptCommand`].
 //!
-//! The line is read in the connection's dialect; an error states what is wrong with the line. A
-//! packet is typed as JSON, by its name or its code, with its arguments in order or by name; or as
-//! a name and `argument=value`. This module uses no socket.
+//! The line is parsed in the connection's dialect. A packet is typed as JSON, by its name or its
+//! code, with its arguments in order or by name; or as a name and `argument=value`. This module
+//! uses no socket.
 
 use std::time::Duration;
 
@@ -10,7 +10,7 @@ use crate::packet::{Dialect, Direction, Row, Value, json};
 use crate::tools::explain::hex;
 use crate::ws::frame::Opcode;
 
-/// Longest time to wait, in seconds: a day.
+/// Maximum wait in seconds: one day.
 const MAX_WAIT_SECONDS: f64 = 86_400.0;
 
 /// The text of `help`.
@@ -32,37 +32,37 @@ quit                                 close the connection and exit
 /// A parsed line.
 #[derive(Clone, Debug, PartialEq)]
 pub enum PromptCommand {
-    /// An empty line, or a comment that begins with `#`.
+    /// An empty line, or a comment that starts with `#`.
     Empty,
-    /// A single frame, masked like every client frame.
+    /// Sends a single frame, masked like every client frame.
     Frame(Opcode, Vec<u8>),
-    /// Raw bytes.
+    /// Sends raw bytes.
     Bytes(Vec<u8>),
-    /// Wait.
+    /// Waits for this time.
     Wait(Duration),
-    /// Wait for this packet or frame, for the given time if any.
+    /// Waits for this packet or frame, for the given time or the default.
     Expect(String, Option<Duration>),
-    /// Print the help.
+    /// Prints the help.
     Help,
-    /// List the packets.
+    /// Lists the packets.
     Packets,
-    /// End.
+    /// Closes the connection and exits.
     Quit,
 }
 
-/// The protocol of a connection.
+/// The dialect and format of a connection.
 #[derive(Clone, Copy, Debug)]
 pub struct WireFormat<'a> {
-    /// Codes and types.
+    /// Codes and arguments of the packets.
     pub dialect: &'a Dialect,
-    /// Whether packets are text messages of JSON.
+    /// Whether packets are JSON in text messages.
     pub json: bool,
 }
 
 /// Parses a line.
 ///
 /// # Errors
-/// One line that states what is wrong.
+/// One line that describes the error.
 pub fn parse(line: &str, speech: WireFormat<'_>) -> Result<PromptCommand, String> {
     let line = line.trim();
     let (word, rest) = line.split_once(char::is_whitespace).unwrap_or((line, ""));
@@ -112,7 +112,7 @@ fn expect(rest: &str) -> Result<PromptCommand, String> {
     }
 }
 
-/// The message for a packet typed in any of its forms.
+/// The message for a packet in any of its forms.
 fn packet(line: &str, speech: WireFormat<'_>) -> Result<PromptCommand, String> {
     let (row, values) = match line.starts_with('[') {
         true => parse_json(line, speech.dialect)?,
@@ -128,7 +128,7 @@ fn packet(line: &str, speech: WireFormat<'_>) -> Result<PromptCommand, String> {
     Ok(PromptCommand::Frame(Opcode::Text, text.into_bytes()))
 }
 
-/// `["move", {"direction": 90}]`, `["move", [1, null, 90]]`, `[3, [1, null, 90]]`
+/// Parses `["move", {"direction": 90}]`, `["move", [1, null, 90]]` or `[3, [1, null, 90]]`.
 fn parse_json<'a>(line: &str, dialect: &'a Dialect) -> Result<(&'a Row, Vec<Value>), String> {
     let value = json::read(line, Direction::ToServer).map_err(|broken| broken.to_string())?;
     let Value::Array(mut parts) = value else { return Err("a packet must be an array".to_owned()) };
@@ -149,7 +149,7 @@ fn parse_json<'a>(line: &str, dialect: &'a Dialect) -> Result<(&'a Row, Vec<Valu
     }
 }
 
-/// `move sequence=1 direction=90`
+/// Parses `move sequence=1 direction=90`.
 fn parse_words<'a>(line: &str, dialect: &'a Dialect) -> Result<(&'a Row, Vec<Value>), String> {
     let mut rest = line;
     let row = find(dialect, next_word(&mut rest))?;
@@ -163,8 +163,8 @@ fn parse_words<'a>(line: &str, dialect: &'a Dialect) -> Result<(&'a Row, Vec<Val
     by_position(row, pairs)
 }
 
-/// A value as `explain` and the dissector print it: JSON, or `nil`. Any other value is text; the text `nil`
-/// needs quotes.
+/// Parses a value as `explain` and the dissector print it: JSON, or `nil`. Any other value is text.
+/// The text `nil` needs quotes.
 fn as_value(text: &str) -> Value {
     match text {
         "nil" => Value::Nil,
@@ -176,7 +176,7 @@ fn first_word(text: &str) -> &str {
     text.split_whitespace().next().unwrap_or_default()
 }
 
-/// Takes the word up to the next blank outside quotes and brackets.
+/// Takes the word up to the next space outside of quotes and brackets.
 fn next_word<'a>(rest: &mut &'a str) -> &'a str {
     let text = rest.trim_start();
     let (mut depth, mut is_quoted, mut is_escaped) = (0u32, false, false);
@@ -196,7 +196,7 @@ fn next_word<'a>(rest: &mut &'a str) -> &'a str {
     word
 }
 
-/// A packet by its code, or else by its name.
+/// Finds a packet by its code, or else by its name.
 fn find<'a>(dialect: &'a Dialect, name: &str) -> Result<&'a Row, String> {
     let has_code = |row: &&Row| row.code(dialect.name()).is_some_and(|code| code.to_string() == name);
     let by_code = dialect.rows(Direction::ToServer).find(has_code);
@@ -205,7 +205,7 @@ fn find<'a>(dialect: &'a Dialect, name: &str) -> Result<&'a Row, String> {
     })
 }
 
-/// Values in the order of the row; missing values are nil, and are left out at the end.
+/// The values in the order of the row. Missing values are nil; trailing ones are omitted.
 fn by_position(row: &Row, pairs: Vec<(String, Value)>) -> Result<(&Row, Vec<Value>), String> {
     let mut values = vec![Value::Nil; row.arguments.len()];
     for (name, value) in pairs {
@@ -241,7 +241,7 @@ mod tests {
             r#"["move", [1, null, 16384]]"#,
             "[3,[1,null,16384]]",
             "3 sequence=1 direction=16384",
-            // As explain and as the dissector print it.
+            // As `explain` and the dissector print it.
             "move sequence=1 tick=null direction=16384",
             "move sequence=1 tick=nil direction=16384",
         ] {

@@ -1,10 +1,10 @@
 //! `tickwire talk`: a prompt that is connected to a server and explains each frame sent and
 //! received.
 //!
-//! It reads lines of standard input, typed or from a script, and prints one line for each frame, or
-//! its drawing. The exit code is 1 when a line of a script is invalid or an expected frame does not
-//! come. One thread waits for the terminal and the socket at once, so the output is in the order of
-//! the events.
+//! It reads lines from standard input, typed or from a script, and prints one line for each frame,
+//! or its drawing. The exit code is 1 if a line of a script is invalid or an expected frame does
+//! not arrive. One thread waits for the terminal and the socket at once, so the output has the
+//! order of the events.
 
 pub(crate) mod explained_connection;
 pub(crate) mod input;
@@ -38,12 +38,12 @@ const PROMPT: &str = "talk: ";
 /// Options of `talk`.
 #[derive(Debug, Args)]
 pub struct ConnectArgs {
-    /// URL of the server, such as ws://localhost:3000. A path, such as /play, /server or /, is requested
-    /// as it is and selects the dialect; without a path, --dialect selects both.
+    /// URL of the server, such as ws://localhost:3000. A path, such as /play, /server or /, is
+    /// requested as it is and selects the dialect. Without a path, --dialect selects both.
     #[arg(value_name = "URL")]
     url: Url,
-    /// Dialect to use, such as native, legacy or letters. Default: that of the first path of the game that
-    /// the server plays.
+    /// Dialect to use, such as native, legacy or letters. Default: the dialect of the first path of
+    /// the server's game.
     #[arg(long, value_name = "NAME")]
     dialect: Option<String>,
     /// Encoding of the packets: MessagePack, or JSON in text messages.
@@ -55,8 +55,8 @@ pub struct ConnectArgs {
     /// Draw each frame in full instead of printing one line.
     #[arg(long)]
     full: bool,
-    /// Packet tables to use instead of the built-in tables: a directory of `.tsv` files, one
-    /// such file, or a capture that carries its tables.
+    /// Packet tables to use instead of the built-in tables: a directory of `.tsv` files, one such
+    /// file, or a capture that contains its tables.
     #[arg(long, value_name = "TABLES", env = "TICKWIRE_CODES")]
     codes: Option<std::path::PathBuf>,
     /// When to use colours.
@@ -70,7 +70,7 @@ enum PacketFormat {
     Json,
 }
 
-/// Connects, and carries out the lines.
+/// Connects, and executes the lines.
 pub fn run(args: &ConnectArgs, games: &GameList) -> Result<(), CliError> {
     let codes = tables::load_or_built_in(args.codes.as_deref(), games)?;
     let paths = game_paths(args, games);
@@ -114,8 +114,8 @@ fn in_room(codes: &PacketTables, room: &str, paths: &[(&str, &str)]) -> PacketTa
     codes.clone().with_room_paths(BTreeMap::from([(room.to_owned(), paths)]))
 }
 
-/// The paths of the game at the URL. If the dialect is given, or the server does not say what it
-/// plays, as other servers do not, they are those of the program's first game.
+/// The paths of the game at the URL. With `--dialect`, or if the server does not report its game,
+/// the paths of the program's first game.
 fn game_paths(args: &ConnectArgs, games: &GameList) -> &'static [(&'static str, &'static str)] {
     let first = games.factories[0].about.paths;
     if games.factories.len() == 1 || args.dialect.is_some() {
@@ -126,8 +126,7 @@ fn game_paths(args: &ConnectArgs, games: &GameList) -> &'static [(&'static str, 
     named.map_or(first, |kind| kind.about.paths)
 }
 
-/// Checks that each name is that of a packet or of a kind of frame: a mistyped name would hide
-/// nothing.
+/// Checks that each name is a packet or a frame type, because a mistyped name would hide nothing.
 fn check_quiet(quiet: &[String], dialect: &Dialect) -> Result<(), CliError> {
     let rows = || [Direction::ToServer, Direction::ToClient].into_iter().flat_map(|way| dialect.rows(way));
     let is_packet = |name: &String| {
@@ -145,21 +144,21 @@ fn check_quiet(quiet: &[String], dialect: &Dialect) -> Result<(), CliError> {
     })
 }
 
-/// A running conversation.
+/// A running session at the prompt.
 struct PromptSession<'a, 'c> {
     connection: ExplainedConnection<'c>,
     args: &'a ConnectArgs,
     paint: ColorMode,
     is_terminal: bool,
     input: PollableStdin,
-    /// Whether the prompt is on the screen, with nothing known after it.
+    /// Whether the prompt is displayed and no line has been typed.
     is_prompted: bool,
     lines: LineSplitter,
     pending_lines: VecDeque<String>,
     is_input_over: bool,
-    /// The number of the current line, from 1.
+    /// Number of the current line, from 1.
     line_number: usize,
-    /// The names by which each server frame can be expected, since the last expected frame.
+    /// The names of each server frame received since the last expected one.
     received_names: VecDeque<Vec<String>>,
 }
 
@@ -186,7 +185,7 @@ impl PromptSession<'_, '_> {
         Err(format!("the server did not accept the upgrade{why}"))
     }
 
-    /// Carries out the lines until none is left.
+    /// Executes the lines until the input ends.
     fn run_lines(&mut self) -> Result<(), CliError> {
         loop {
             self.print_received();
@@ -212,7 +211,7 @@ impl PromptSession<'_, '_> {
         }
     }
 
-    /// Carries out a line; returns whether another may follow.
+    /// Executes a line. Returns whether another may follow.
     fn execute_line(&mut self, line: &str) -> Result<bool, CliError> {
         if line.len() > limits::CONNECT_MAX_LINE_BYTES {
             return Err(format!("more than {} bytes", limits::CONNECT_MAX_LINE_BYTES));
@@ -234,7 +233,7 @@ impl PromptSession<'_, '_> {
         Ok(true)
     }
 
-    /// Shows the received frames, for this time or until the connection has ended.
+    /// Prints received frames for this time, or until the connection ends.
     fn pause(&mut self, time: Duration) -> Result<(), CliError> {
         let deadline = Instant::now() + time;
         while Instant::now() < deadline && !self.connection.is_over() {
@@ -266,7 +265,7 @@ impl PromptSession<'_, '_> {
         }
     }
 
-    /// Closes the connection, and shows the server's answer.
+    /// Closes the connection, and prints the server's reply.
     fn leave(&mut self) -> Result<(), CliError> {
         if self.connection.is_open() && !self.connection.has_closed() {
             let code = CloseCode::NORMAL.get().to_be_bytes();
@@ -282,7 +281,7 @@ impl PromptSession<'_, '_> {
         self.connection.given_up().map_or(Ok(()), |reason| Err(reason.to_owned()))
     }
 
-    /// Waits for the server, and for a line if one is wanted, until the deadline.
+    /// Waits for the server until the deadline, and with `wants_line` also for a line.
     fn wait(&mut self, deadline: Option<Instant>, wants_line: bool) -> Result<(), CliError> {
         let time = deadline.map(|deadline| deadline.saturating_duration_since(Instant::now()));
         let socket = Some(self.connection.socket()).filter(|_| !self.connection.is_over());
@@ -314,7 +313,7 @@ impl PromptSession<'_, '_> {
         Ok(())
     }
 
-    /// Shows all frames sent and received.
+    /// Prints all frames sent and received.
     fn print_received(&mut self) {
         while let Some(item) = self.connection.next_item() {
             let names = item.names();
@@ -333,7 +332,7 @@ impl PromptSession<'_, '_> {
         }
     }
 
-    /// Prints lines above the prompt, which is then written again.
+    /// Prints lines above the prompt. The prompt must then be printed again.
     fn print_above_prompt(&mut self, text: &str) {
         if std::mem::take(&mut self.is_prompted) {
             clear_line();

@@ -1,9 +1,9 @@
-//! `tickwire explain FILE.pcapng`: every frame of every connection of a capture, with its packet's
-//! number and time.
+//! `tickwire explain FILE.pcapng`: every frame of every connection of a capture, with the number
+//! and time of its packet.
 //!
-//! The output is a line for each head, frame and hole, and a table of the connections; or drawings,
-//! or a line of JSON for each frame. It is printed while the file is decoded, so that a long
-//! capture needs no more memory than its file.
+//! The output is a line for each head, frame and gap, and a table of the connections; or drawings,
+//! or a line of JSON for each frame. It is printed while the file is decoded, so a long capture
+//! needs no more memory than its file.
 
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
@@ -18,22 +18,22 @@ use crate::tools::explain::print::streaming::OutputFormat;
 use crate::util::plural::count_noun;
 use crate::ws::Side;
 
-/// What to show of a capture.
+/// Options for the output of a capture.
 pub struct ShowOptions<'a> {
-    /// Show only the connection with this number in the list.
+    /// Only the connection with this number in the list.
     pub client: Option<usize>,
-    /// Show only packets with this name or code.
+    /// Only packets with this name or code.
     pub packet: Option<&'a str>,
-    /// How.
+    /// The output format.
     pub form: OutputFormat,
     /// Whether to use colours.
     pub paint: ColorMode,
 }
 
-/// Nanoseconds of a second.
+/// Nanoseconds per second.
 const SECOND: f64 = 1e9;
 
-/// Explains a capture in the given dialect, or in the dialects that its requests name.
+/// Explains a capture in the given dialect, or in the dialects of its requests.
 pub fn run(
     capture: &Capture<'_>,
     codes: &PacketTables,
@@ -72,11 +72,11 @@ pub fn run(
     if wrong.is_empty() { Ok(()) } else { Err(wrong.join("; ")) }
 }
 
-/// Names of addresses.
+/// Names by address.
 type Names<'a> = BTreeMap<IpAddr, Untrusted<&'a str>>;
 
-/// The clients' names, where an address has only one client: the file names addresses, and several
-/// clients may share one.
+/// The clients' names, for addresses with only one client. The file stores names by address, and
+/// several clients may share one.
 fn names<'a>(capture: &Capture<'a>, connections: &[TcpConnection<'_>]) -> Names<'a> {
     let mut clients: BTreeMap<IpAddr, usize> = BTreeMap::new();
     for connection in connections {
@@ -100,7 +100,7 @@ fn heading(capture: &Capture<'_>, connections: usize, notes: &[String]) -> Strin
     format!("{heading}{notes}\n  packet     seconds  client\n")
 }
 
-/// One item in the requested form; empty if it was not requested.
+/// One item in the requested format; empty if it was not requested.
 fn shown(found: &CaptureItem<'_>, names: &Names<'_>, begin_ns: u64, wanted: &ShowOptions<'_>) -> String {
     let CaptureItem { client, packet, at_ns, what } = found;
     let is_wanted =

@@ -1,4 +1,4 @@
-//! `tickwire explain`: any bytes of a conversation, drawn and named.
+//! `tickwire explain`: draws and names any bytes of a connection.
 //!
 //! The input is hexadecimal on the command line, or a file or standard input with hexadecimal,
 //! bytes or a capture. The output is a report, a line for each frame, or JSON.
@@ -29,7 +29,7 @@ use file::ShowOptions;
 
 /// The name of standard input in messages.
 const STDIN: &str = "standard input";
-/// Characters of the longest file name on Linux.
+/// Maximum characters of a file name on Linux.
 const NAME_CHARS: usize = 255;
 
 /// Options of `explain`.
@@ -37,22 +37,23 @@ const NAME_CHARS: usize = 255;
 pub struct ExplainArgs {
     /// The bytes in hex, with or without `0x`, optionally separated by spaces, colons, commas or
     /// line breaks; or a file, or - for standard input. A file may be a capture, raw bytes, or text
-    /// that contains only hex, in which > begins a line of bytes from the client and < a line from
-    /// the server. If there is a file with these digits as its name, it is read, and a note says
-    /// so; to explain the digits instead, put a space before them.
+    /// that contains only hex, in which > starts a line of bytes from the client and < a line from
+    /// the server. If a file with these digits as its name exists, it is read, and a note reports
+    /// this. To explain the digits instead, put a space before them.
     #[arg(required = true, value_name = "HEX|-|FILE")]
     what: Vec<OsString>,
     /// Dialect of the packets: native, legacy, letters, letters-2024 or letters-2023. Default: the
     /// dialect of the request's path. If a capture lacks the request, the dialect is guessed from
-    /// the packets and marked as a guess. In all other cases it is native.
+    /// the packets and marked as a guess. Otherwise it is native.
     #[arg(long, value_name = "NAME")]
     dialect: Option<String>,
     /// Sender of the bytes: client or server. Default: masked frames are from a client, unmasked
     /// frames from a server.
     #[arg(long, value_name = "SENDER", value_parser = ["client", "server"])]
     from: Option<String>,
-    /// Packet tables to use instead of the built-in tables: a directory of `.tsv` files, one
-    /// such file, or a capture that carries its tables. A capture that carries its tables is explained by those.
+    /// Packet tables to use instead of the built-in tables: a directory of `.tsv` files, one such
+    /// file, or a capture that contains its tables. A capture with tables is always explained by
+    /// its own.
     #[arg(long, value_name = "TABLES", env = "TICKWIRE_CODES")]
     codes: Option<PathBuf>,
     /// Print one line per frame: > for frames from a client, < for frames from a server. This is
@@ -114,7 +115,7 @@ pub fn run(args: &ExplainArgs, games: &GameList) -> Result<(), CliError> {
     Ok(())
 }
 
-/// The dialect that is asked for, otherwise that of the page's game.
+/// The requested dialect, otherwise the default dialect of the tables.
 fn dialect<'c>(args: &ExplainArgs, codes: &'c PacketTables) -> Result<&'c Dialect, CliError> {
     match (&args.dialect, codes.default_dialect()) {
         (None, Some(dialect)) => Ok(dialect),
@@ -122,7 +123,7 @@ fn dialect<'c>(args: &ExplainArgs, codes: &'c PacketTables) -> Result<&'c Dialec
     }
 }
 
-/// A capture, by the packet tables that it carries, or else the given ones.
+/// Explains a capture with its own packet tables, or without any with the given ones.
 fn explain_capture(
     args: &ExplainArgs,
     contents: &[u8],
@@ -142,7 +143,7 @@ fn explain_capture(
     file::run(&capture, &codes, (asked, dialect), &wanted)
 }
 
-/// The conversation of two sides, in order.
+/// Explains pieces of both directions, in order.
 fn explain_both_sides<'c>(
     mut conversation: Conversation<'c>,
     pieces: &[InputPiece],
@@ -168,9 +169,9 @@ fn shown(explanation: &Explanation<'_>, form: OutputFormat, paint: ColorMode) ->
     }
 }
 
-/// The contents of a file or standard input, and its name; `None` if the bytes are on the command
-/// line. Text with a dot or a slash is a file name, since hexadecimal has neither; so is any other
-/// text that names an existing file.
+/// The name and contents of a file or standard input; `None` if the bytes are on the command line.
+/// Text with a dot or a slash is a file name, because hexadecimal has neither. Any other text that
+/// names an existing file is also a file name.
 fn read_input(what: &[OsString]) -> Result<Option<(String, Vec<u8>)>, CliError> {
     let is_name = |word: &&OsString| {
         *word == "-" || word.to_str().is_none_or(|word| word.contains(['.', '/', std::path::MAIN_SEPARATOR]))
@@ -195,27 +196,27 @@ fn read_input(what: &[OsString]) -> Result<Option<(String, Vec<u8>)>, CliError> 
     Ok(Some((name, contents)))
 }
 
-/// The words of the command line, none of which is the name of a file.
+/// The words of the command line, without a file name.
 fn words(what: &[OsString]) -> Result<Vec<String>, CliError> {
     let text = |word: &OsString| word.to_str().map(str::to_owned);
     let words: Option<Vec<String>> = what.iter().map(text).collect();
     words.ok_or_else(|| "hexadecimal is text, but this input is not UTF-8".to_owned())
 }
 
-/// Whether a readable file of this name exists.
+/// Whether a file of this name exists.
 fn is_file(name: &OsStr) -> bool {
     std::fs::metadata(name).is_ok_and(|about| !about.is_dir())
 }
 
-/// The note on a file whose name is hexadecimal as well.
+/// The note for a file with a name that is also hexadecimal.
 fn hex_name_note(file: &str) -> Option<String> {
     let bytes = explain::hex::parse(file).ok()?;
     let bytes = format!(" {}", explain::hex::print(&bytes));
     Some(format!("reading the file {file:?}; to explain the bytes instead: tickwire explain {bytes:?}"))
 }
 
-/// Parses hexadecimal from the command line. If the text looks like a missing file, the error names
-/// it.
+/// Parses hexadecimal from the command line. If the text may be a missing file, the error names the
+/// file.
 fn parse_hex_arguments(what: &[String]) -> Result<Vec<u8>, CliError> {
     explain::hex::parse(&what.join(" ")).map_err(|error| match what {
         [name] if may_be_meant_as_file(name) => {
@@ -225,8 +226,8 @@ fn parse_hex_arguments(what: &[String]) -> Result<Vec<u8>, CliError> {
     })
 }
 
-/// Whether the text may be a file name: it has characters other than those of hexadecimal, and is
-/// no longer than a name.
+/// Whether the text may be a file name: it has characters that hexadecimal lacks, and is not too
+/// long for a name.
 fn may_be_meant_as_file(text: &str) -> bool {
     let is_of_hex = |sign: char| sign.is_ascii_hexdigit() || sign.is_whitespace() || ":,xX".contains(sign);
     text.chars().count() <= NAME_CHARS && !text.chars().all(is_of_hex)

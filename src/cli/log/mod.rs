@@ -1,10 +1,11 @@
 //! The log: lines on standard error, written by a separate thread.
 //!
 //! Any thread can log, and lines are written in order. A logging thread never waits: a terminal
-//! paused with Ctrl-S, or a pipe that nobody drains, stops only the writing thread, not the game.
-//! Lines over the rate limit of their kind are dropped and counted ([`rate_limit`]). At most
-//! [`limits::MAX_QUEUED_LOG_LINES`] wait; further lines are dropped and counted, and the last quarter of the
-//! queue takes only warnings and errors. A closed standard error causes no panic.
+//! paused with Ctrl-S, or a pipe that is not read, stops only the writing thread, not the game.
+//! Lines over the rate limit of their call site are dropped and counted ([`rate_limit`]). The queue
+//! holds at most [`limits::MAX_QUEUED_LOG_LINES`]. Further lines are dropped and counted. The last
+//! quarter of the queue is reserved for warnings and errors. A closed standard error causes no
+//! panic.
 
 mod rate_limit;
 
@@ -38,16 +39,16 @@ pub struct Log {
 struct Counts {
     /// Lines in the queue or being written.
     waiting: AtomicUsize,
-    /// Lines left out since the last one that was written.
+    /// Lines dropped since the last written one.
     dropped: AtomicU64,
 }
 
-/// The writer into which a thread puts its lines.
+/// The writer that enqueues a thread's lines.
 #[derive(Debug, Clone)]
 struct Queue {
     lines: SyncSender<Vec<u8>>,
     counts: Arc<Counts>,
-    /// The number of waiting lines below which another is accepted.
+    /// Maximum queue length for lines of this level.
     room: usize,
 }
 
@@ -64,7 +65,7 @@ impl MakeWriter<'_> for Queue {
         self.clone()
     }
 
-    /// A stalled queue must keep room for errors among less important lines.
+    /// Reserves the last part of a stalled queue for warnings and errors.
     fn make_writer_for(&self, about: &Metadata<'_>) -> Queue {
         let matters = *about.level() <= Level::WARN;
         let room = if matters {
@@ -77,7 +78,7 @@ impl MakeWriter<'_> for Queue {
 }
 
 impl Write for Queue {
-    /// Takes one whole line, as the formatter writes it.
+    /// Enqueues one whole line; the formatter writes whole lines.
     fn write(&mut self, line: &[u8]) -> io::Result<usize> {
         let waiting = self.counts.waiting.fetch_add(1, Ordering::AcqRel);
         if waiting >= self.room || self.lines.try_send(line.to_vec()).is_err() {
@@ -92,13 +93,13 @@ impl Write for Queue {
     }
 }
 
-/// The words of `--log` that are not modules.
+/// Values of `--log` that are levels.
 const LEVEL_NAMES: [&str; 6] = ["off", "error", "warn", "info", "debug", "trace"];
 /// The common prefix of all modules that log.
 const CRATE_PREFIX: &str = "tickwire";
 
-/// Parses a filter. A word that is neither a level nor one of our modules is an error: it would
-/// silently match nothing.
+/// Parses a filter. A term that is neither a level nor one of our modules is an error, because it
+/// would silently match nothing.
 fn filter(text: &str) -> Result<EnvFilter, CliError> {
     let refused = |part: &str| {
         let levels = "off, error, warn, info, debug or trace";
@@ -117,8 +118,8 @@ fn filter(text: &str) -> Result<EnvFilter, CliError> {
 }
 
 impl Log {
-    /// Starts logging the lines that the filter selects. The formatter escapes values, and the rest
-    /// is escaped when the line is written.
+    /// Starts logging the lines that the filter selects. The formatter escapes values; the rest is
+    /// escaped when the line is written.
     ///
     /// # Errors
     /// The filter is invalid, or the thread cannot be started.
@@ -156,7 +157,7 @@ impl Log {
     }
 }
 
-/// The thread's loop. A failed write is ignored: there is nowhere to report it.
+/// The loop of the thread. A failed write is ignored, because there is no other output for it.
 fn write_lines(queued: &Receiver<Vec<u8>>, counts: &Counts, kinds: &CallSiteLimiter, mut out: impl Write) {
     let mut summary_at = Instant::now() + limits::LOG_SUMMARY_EVERY;
     loop {

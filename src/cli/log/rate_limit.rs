@@ -1,8 +1,8 @@
-//! A rate limit for the log lines of each kind: a kind is a place in the code that logs.
+//! A rate limit for the log lines of each call site: each place in the code that logs.
 //!
-//! Connections that come and go thousands of times a second would otherwise write megabytes. Each
-//! kind has its own token bucket, so that its lines (errors and warnings too) are never left out
-//! because of another kind. There are as many kinds as logging places in the program. Time is an
+//! Without it, connections that start and end thousands of times a second would write megabytes.
+//! Each call site has its own token bucket, so that its lines, errors and warnings too, are never
+//! dropped because of another one. Their number is limited by the program's code. Time is an
 //! argument.
 
 use std::collections::HashMap;
@@ -21,10 +21,10 @@ use crate::limits;
 use crate::server::admission::address_rate_limits::RateLimit;
 use crate::util::sync::Mutex;
 
-/// The rate limit of one kind.
+/// The rate limit of one call site.
 const RATE: RateLimit = RateLimit { every: limits::LOG_SITE_INTERVAL, burst: limits::LOG_SITE_BURST };
 
-/// See the [module](self). Cloning shares it.
+/// The token buckets of all call sites. Clones share them.
 #[derive(Debug, Clone)]
 pub struct CallSiteLimiter {
     started: Instant,
@@ -33,16 +33,17 @@ pub struct CallSiteLimiter {
 
 #[derive(Debug, Default)]
 struct CallSite {
-    /// When the bucket is full again.
+    /// Time at which the bucket is full again.
     full_at: Duration,
-    /// Lines left out since the last summary.
+    /// Lines dropped since the last summary.
     left_out: u64,
-    /// The common beginning of the lines, once one was left out.
+    /// Common start of the lines; set at the first drop.
     name: String,
 }
 
 impl CallSite {
-    /// Whether a line is written. `name` names the kind, if it has no name yet.
+    /// Whether to write a line. `name` returns the common start of the lines, if the first one is
+    /// dropped.
     fn take(&mut self, now: Duration, name: impl FnOnce() -> String) -> bool {
         let is_written = RATE.take(&mut self.full_at, now).is_ok();
         if !is_written {
@@ -56,19 +57,19 @@ impl CallSite {
 }
 
 impl CallSiteLimiter {
-    /// Kinds without any lines yet.
+    /// No call sites yet.
     pub fn new() -> CallSiteLimiter {
         CallSiteLimiter { started: Instant::now(), kinds: Arc::default() }
     }
 
-    /// Whether the event's line is written.
+    /// Whether to write the event's line.
     fn take(&self, event: &Event<'_>) -> bool {
         let mut kinds = self.kinds.lock();
         let kind = kinds.entry(event.metadata().callsite()).or_default();
         kind.take(self.started.elapsed(), || name(event))
     }
 
-    /// A line for each kind with lines left out since the last summary.
+    /// One line for each call site with lines dropped since the last summary.
     pub fn summary(&self) -> Vec<String> {
         let mut kinds = self.kinds.lock();
         let left_out = kinds.values_mut().filter(|kind| kind.left_out > 0);
@@ -86,7 +87,7 @@ impl CallSiteLimiter {
 /// The usual line format, for the lines that are written.
 #[derive(Debug)]
 pub struct RateLimitedFormat {
-    /// The form.
+    /// The format of a line.
     pub form: Format,
     /// Decides which lines are written.
     pub kinds: CallSiteLimiter,
@@ -97,7 +98,7 @@ where
     S: Subscriber + for<'a> LookupSpan<'a>,
     N: for<'a> FormatFields<'a> + 'static,
 {
-    /// For an event that is left out no byte is written, and so no line.
+    /// Writes nothing for a dropped event, so no line is enqueued.
     fn format_event(
         &self,
         context: &FmtContext<'_, S, N>,
@@ -108,14 +109,14 @@ where
     }
 }
 
-/// The common part of the lines of the event's kind: its message up to the first colon, which
-/// precedes the values.
+/// The common part of the lines of a call site: the level, and the message up to the first colon,
+/// which precedes the values.
 fn name(event: &Event<'_>) -> String {
     struct Message(String);
     impl Visit for Message {
         fn record_debug(&mut self, field: &Field, value: &dyn fmt::Debug) {
             if field.name() == "message" {
-                // Writing to a string does not fail.
+                // Writing to a string cannot fail.
                 let _ = write!(self.0, "{value:?}");
             }
         }
@@ -132,7 +133,7 @@ mod tests {
 
     use super::*;
 
-    /// Keeps the written bytes.
+    /// Stores the written bytes.
     #[derive(Clone, Default)]
     struct Kept(Arc<Mutex<Vec<u8>>>);
 

@@ -1,14 +1,14 @@
-//! Two recordings beside each other, as text.
+//! The text of a comparison of two recordings.
 
 use std::fmt::Write;
 
 use crate::tools::capture::Untrusted;
 use crate::tools::replay::{BisectReport, Divergence, ForeignChecksum};
 
-/// What the two are called.
+/// Names of the two recordings.
 const NAMES: [&str; 2] = ["the first", "the second"];
 
-/// The rooms of both, and what only one of them has.
+/// The differences of each room, and the rooms that only one recording has.
 pub(super) fn bisect_as_text(bisected: &BisectReport) -> String {
     let mut text = String::new();
     for (name, offset) in NAMES.iter().zip(bisected.cut_at) {

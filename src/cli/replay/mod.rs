@@ -29,7 +29,7 @@ use crate::tools::replay::{self, CommandDiff, FieldDiffs, ReplayError, ReplayOpt
 
 /// The file name that means standard input.
 const STDIN_ARG: &str = "-";
-/// The first bytes of a capture, or of a packed file.
+/// Length of the magic bytes of a capture or a compressed file.
 const MAGIC_BYTES: u64 = capture::compressed_file::MAGIC_BYTES as u64;
 /// Exit status if the result differs.
 const DIFFERS: u8 = 1;
@@ -42,44 +42,47 @@ pub struct ReplayArgs {
     /// Capture written by a server (with --capture or `capture on`), or - for standard input.
     #[arg(value_name = "FILE")]
     file: PathBuf,
-    /// Say which entities and fields differ, from which tick on, recorded and replayed: the world of the
-    /// commands in the clients' bytes beside that of the recorded command frames.
+    /// List the entities and fields that differ, and the first such tick. Compares the world of the
+    /// commands decoded from the clients' bytes with the world of the recorded command frames.
     #[arg(long)]
     diff: bool,
-    /// Stop after so many ticks of the world, with its checksum; with --json, the whole state is printed.
+    /// Stop after this tick of the world and print its checksum; with --json, print the whole
+    /// state.
     #[arg(long, value_name = "TICK")]
     to_tick: Option<u32>,
-    /// Compare with another capture of what should be the same world, by the recorded command frames: the
-    /// first tick whose commands differ, and the first after which the worlds do, with the fields.
+    /// Compare with another capture of the same world, by the recorded command frames. Prints the
+    /// first tick with different commands, and the first tick after which the worlds differ, with
+    /// the fields.
     #[arg(long, value_name = "OTHER", conflicts_with_all = ["diff", "to_tick"])]
     bisect: Option<PathBuf>,
-    /// Watch it in a browser: serve the game's page and the capture to this machine alone, until Ctrl-C. For
-    /// example: tickwire replay --serve session.pcapng
+    /// Play the capture in a browser: serve the game's page and the capture to this machine only,
+    /// until Ctrl-C. For example: tickwire replay --serve session.pcapng
     #[arg(long, conflicts_with_all = ["diff", "to_tick", "bisect", "json"])]
     serve: bool,
     /// Loopback address and port to listen on with --serve; port 0 picks a free port.
     #[arg(long, value_name = "ADDR:PORT", default_value = "127.0.0.1:3000", value_parser = value_parsers::parse_bind, requires = "serve")]
     listen: SocketAddr,
-    /// Replay nothing: write the packets of FILE without the records of the world, for tcpdump and other tools that read one link
-    /// type in a file. An existing file is not overwritten; - is standard output.
+    /// Replay nothing. Write the packets of FILE without the records of the world, for tcpdump and
+    /// other tools that support one link type per file. An existing file is not overwritten; - is
+    /// standard output.
     #[arg(long, value_name = "OUT", conflicts_with_all = ["diff", "to_tick", "bisect", "serve", "json"])]
     packets: Option<PathBuf>,
     /// Print one JSON object instead of text.
     #[arg(long)]
     json: bool,
-    /// Packet tables of a capture that carries none (see `tickwire codes --help`). A capture that
-    /// carries its tables is replayed by those. --serve does not need it.
+    /// Packet tables of a capture that contains none (see `tickwire codes --help`). A capture with
+    /// tables is always replayed with its own. --serve does not need them.
     #[arg(long, value_name = "TABLES", env = "TICKWIRE_CODES")]
     codes: Option<PathBuf>,
 }
 
-/// Why there is no report.
+/// The reason for a missing report.
 enum ReplayReportError {
     Unreadable(CliError),
     NotReplayable(ReplayError),
 }
 
-/// Runs the capture again and prints the result.
+/// Replays the capture and prints the result.
 pub fn run(args: &ReplayArgs, games: &GameList) -> ExitCode {
     if args.serve {
         let Err(reason) = playback::run(&args.file, args.listen, games) else { return ExitCode::SUCCESS };
@@ -163,7 +166,7 @@ fn report(args: &ReplayArgs, games: &GameList) -> Result<Vec<(Untrusted, Report)
     .map_err(ReplayReportError::NotReplayable)
 }
 
-/// Two recordings: what is printed, and whether they are the same.
+/// Compares two recordings. Returns the text to print, and whether they are the same.
 fn bisect_report(
     args: &ReplayArgs,
     other: &Path,
@@ -206,7 +209,7 @@ fn fields_as_text(fields: &FieldDiffs) -> String {
     text
 }
 
-/// Reads a whole file, pipe or standard input, up to the bound.
+/// Reads a whole file, pipe or standard input, up to [`limits::CAPTURE_READ_BYTES`].
 fn read(file: &Path) -> Result<Vec<u8>, CliError> {
     let failure = |reason: &dyn std::fmt::Display| format!("{}: {reason}", name(file));
     let mut source: Box<dyn Read> = if file.as_os_str() == STDIN_ARG {
@@ -215,7 +218,7 @@ fn read(file: &Path) -> Result<Vec<u8>, CliError> {
         Box::new(File::open(file).map_err(|error| failure(&error))?)
     };
     let too_long = || failure(&format!("more than {} bytes", limits::CAPTURE_READ_BYTES));
-    // A file that states its length is checked before it is read.
+    // Checks the length of a regular file before reading it.
     if fs::metadata(file).is_ok_and(|about| about.len() > limits::CAPTURE_READ_BYTES) {
         return Err(too_long());
     }
@@ -228,7 +231,7 @@ fn read(file: &Path) -> Result<Vec<u8>, CliError> {
     if let Some(packed) = capture::compressed_file::format(&bytes) {
         return Err(failure(&packed));
     }
-    // A device may produce bytes forever that are not a capture.
+    // Reads the rest of captures only, because a device may produce other bytes forever.
     if input::is_capture(&bytes) {
         take(&mut bytes, limits::CAPTURE_READ_BYTES)?;
     }
@@ -243,7 +246,7 @@ fn name(file: &Path) -> String {
     if file.as_os_str() == STDIN_ARG { "standard input".to_owned() } else { file.display().to_string() }
 }
 
-/// The reports of all rooms. That of a default room alone has no heading.
+/// The reports of all rooms. The default room has no heading if it is the only room.
 fn rooms_as_text(rooms: &[(Untrusted, Report)]) -> String {
     let text = |(name, report): &(Untrusted, Report)| match name.raw() {
         "" if rooms.len() == 1 => as_text(report),

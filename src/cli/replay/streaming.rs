@@ -1,5 +1,5 @@
-//! Replays a file in one pass, on two threads: one reads the file and hears its clients, the other runs
-//! the worlds.
+//! Replays a file in one pass, on two threads: one reads the file and decodes its clients' bytes,
+//! the other runs the worlds.
 
 use std::fs::{self, File};
 use std::io::{ErrorKind, Read};
@@ -13,13 +13,13 @@ use crate::packet::PacketTables;
 use crate::tools::capture::Untrusted;
 use crate::tools::replay::{NeedsFullReplay, Report, StoredRecord, StreamingReplay, WorldRunner};
 
-/// Bytes that are read at a time: they are still in the core's cache when they are looked at.
+/// Bytes of one read. They stay in the core's cache while they are decoded.
 const CHUNK_BYTES: usize = 256 * 1024;
 
-/// The reports of a file, if all of it comes out the same.
+/// The reports of a file, if all results are the same.
 ///
 /// # Errors
-/// [`NeedsFullReplay`]: it is no file that can be read twice, or something in it needs another look.
+/// [`NeedsFullReplay`]: the file is not a regular file, or it needs a replay of the whole file.
 pub(super) fn streaming_reports(
     file: &Path,
     games: &[&'static GameInfo],
@@ -42,7 +42,7 @@ pub(super) fn streaming_reports(
     })
 }
 
-/// Passes the whole file. Returns how many bytes were not used at its end.
+/// Reads the whole file. Returns the number of unused bytes at its end.
 fn read(
     source: File,
     mut pass: StreamingReplay,
@@ -51,7 +51,7 @@ fn read(
     let mut source = source.take(limits::CAPTURE_READ_BYTES + 1);
     let (mut bytes, mut filled) = (vec![0; CHUNK_BYTES], 0);
     loop {
-        // A block that is longer.
+        // The block is longer than the buffer.
         if filled == bytes.len() {
             bytes.resize(2 * filled, 0);
         }

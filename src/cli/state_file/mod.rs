@@ -1,15 +1,16 @@
-//! `--keep`: worlds that go on over a restart of the server, also of one with other rules.
+//! The state file of `--keep`: worlds that continue after a restart of the server, also with other
+//! rules.
 //!
 //! ```text
-//!  start    FILE.part is created, locked against other servers, and filled with zeros: a full disk, or a
-//!           directory without rights, is an error now
-//!           FILE is read. One of another kind is refused; a damaged one becomes FILE.damaged
-//!  running  FILE becomes FILE.outdated, because its worlds go on
+//!  start    FILE.part is created, locked against other servers, and filled with zeros: a full disk
+//!           or a read-only directory is an error now
+//!           FILE is read. A file of another format is refused; a damaged one becomes FILE.damaged
+//!  running  FILE becomes FILE.outdated, because its worlds continue
 //!  stop     FILE.part is written, synced and renamed to FILE; FILE.outdated is removed
-//!           an error: the worlds go to another directory, and the failure says where
+//!           on an error, the worlds are written to another directory, which the error names
 //! ```
-//! A server that is killed leaves FILE.outdated, and its next run begins new worlds: a player whose things
-//! were lost after the last stop must not get older ones back.
+//! A killed server leaves FILE.outdated, and its next run starts new worlds. Otherwise players
+//! could regain items that they lost after the last stop.
 
 use std::fs::{self, File, TryLockError};
 use std::io::{self, ErrorKind, Read as _, Seek as _, Write as _};
@@ -28,32 +29,32 @@ use crate::util::plural::count_noun;
 const PART: &str = "part";
 const OUTDATED: &str = "outdated";
 const DAMAGED: &str = "damaged";
-/// Tries to lock a file that another server renames meanwhile.
+/// Maximum attempts to lock a file that another server renames meanwhile.
 const LOCK_TRIES: u32 = 10;
 
-/// The worlds that an earlier run has kept, and what became of them.
+/// The state file: the saved worlds of an earlier run, and the file for the worlds of this run.
 #[derive(Debug, Default)]
 pub struct StateFile {
     place: Option<Place>,
-    /// Worlds of rooms that have not begun, by their rooms' names.
+    /// Saved worlds of rooms that have not started, by room name.
     rooms: Vec<(String, SavedRoom)>,
-    /// What to tell once there is a log: whether it is bad news, and the sentence.
+    /// Messages for the log, which starts later: whether it is a warning, and the text.
     reports: Vec<(bool, String)>,
     /// Whether the outdated file has a world that no other file has.
     is_needed: bool,
 }
 
-/// The file of this run.
+/// The files of this run.
 #[derive(Debug)]
 struct Place {
     file: PathBuf,
-    /// Locked for the whole run, and written at its end.
+    /// The unfinished file: locked during the whole run, and written at its end.
     part: File,
-    /// The kind of the file at the start, which decides its name when the worlds go on.
+    /// The kind of the file at the start, which decides its new name during the run.
     before: Before,
-    /// The file of the last run, under the name that it has now.
+    /// The renamed file of the last run.
     aside: Option<PathBuf>,
-    /// Whether the unfinished file has the worlds of this run.
+    /// Whether the unfinished file contains the worlds of this run.
     is_full: bool,
 }
 
@@ -67,15 +68,15 @@ enum Before {
 }
 
 impl StateFile {
-    /// The worlds in this file; none if there is no such file yet, or if it is damaged. Holds the file for
-    /// this run.
+    /// Opens the state file and locks it for this run. The worlds are empty if the file does not
+    /// exist or is damaged.
     ///
     /// # Errors
-    /// The file is of another kind, another server uses it, or it could not be written at the end.
+    /// The file has another format, another server uses it, or it could not be written at the end.
     pub fn open(file: Option<&Path>) -> Result<StateFile, CliError> {
         let Some(file) = file else { return Ok(StateFile::default()) };
         let refused = |why: &dyn std::fmt::Display| format!("--keep {}: {why}", file.display());
-        // A link stays, and what it leads to is replaced.
+        // A symbolic link stays; its target is replaced.
         let file = &fs::canonicalize(file).unwrap_or_else(|_| file.to_owned());
         let part = lock(&beside(file, PART)).map_err(|why| refused(&why))?;
         if !is_ours(&part) {
@@ -107,8 +108,8 @@ impl StateFile {
         Ok(keep)
     }
 
-    /// A room whose world goes on, if one of this name was kept and can go on with these rules, or
-    /// else begins.
+    /// A room with its saved world, if the world can continue with these rules. Otherwise a room
+    /// with a new world.
     pub fn room(
         &mut self,
         game: &TcpGameFactory,
@@ -136,7 +137,7 @@ impl StateFile {
         }
     }
 
-    /// Tells what became of the worlds.
+    /// Logs the results for all saved worlds.
     pub fn log_reports(&self) {
         for (name, _) in &self.rooms {
             let file = self.place.as_ref().map(|place| place.file.display().to_string()).unwrap_or_default();
@@ -149,10 +150,10 @@ impl StateFile {
         }
     }
 
-    /// Sets the file aside, because its worlds go on now.
+    /// Renames the file of the last run, because its worlds now continue.
     ///
     /// # Errors
-    /// It cannot be renamed, and so could not be replaced at the end.
+    /// The file cannot be renamed, so it could not be replaced at the end.
     pub fn begin(&mut self) -> Result<(), CliError> {
         let Some(place) = &mut self.place else { return Ok(()) };
         let file = place.file.display().to_string();
@@ -169,11 +170,12 @@ impl StateFile {
         Ok(())
     }
 
-    /// Writes the worlds of this run, completely or not at all, or to the first of these directories in which
-    /// that is possible. The second part of `worlds` are the titles of rooms whose worlds are missing.
+    /// Writes the worlds of this run, completely or not at all. On an error it tries the
+    /// directories `elsewhere` in order. The second part of `worlds` has the titles of rooms with
+    /// missing worlds.
     ///
     /// # Errors
-    /// Worlds are missing, or are in another file: the failure says in which.
+    /// Worlds are missing, or are in another file, which the message names.
     pub fn write(
         self,
         worlds: (Vec<(String, SavedRoom)>, Vec<String>),
@@ -208,7 +210,7 @@ impl StateFile {
     }
 }
 
-/// Removes the file and what belongs to it.
+/// Removes the file, its unfinished and its outdated version.
 pub fn remove(file: &Path) {
     for path in [file.to_owned(), beside(file, PART), beside(file, OUTDATED)] {
         let _ = fs::remove_file(path);
@@ -216,7 +218,7 @@ pub fn remove(file: &Path) {
 }
 
 impl Place {
-    /// Fills the unfinished file with zeros, as many bytes as the worlds may take.
+    /// Fills the unfinished file with zeros, to reserve space for the worlds.
     fn reserve(&self) -> io::Result<()> {
         let before = fs::metadata(&self.file).map_or(0, |about| about.len());
         let zeros = vec![0; before.max(limits::KEPT_RESERVE_BYTES) as usize];
@@ -241,7 +243,7 @@ impl Place {
         Ok(())
     }
 
-    /// Writes the worlds. The mark comes last, so that a file with a mark is complete.
+    /// Writes the worlds. The magic bytes are written last, so a file with them is complete.
     fn finish(&mut self, bytes: &[u8]) -> io::Result<()> {
         let (mark, rest) = bytes.split_at(saved_rooms::MAGIC.len());
         self.part.rewind()?;
@@ -259,7 +261,8 @@ impl Place {
         Ok(())
     }
 
-    /// Finds another place for worlds that could not be written. Returns the failure, which says where they are.
+    /// Writes the worlds to another directory after an error. Returns the error text, with the path
+    /// of the worlds.
     fn rescue(&self, bytes: &[u8], why: &io::Error, elsewhere: &[PathBuf]) -> CliError {
         let file = self.file.display();
         if self.is_full {
@@ -287,7 +290,7 @@ impl Place {
 }
 
 impl Drop for Place {
-    /// Removes the unfinished file, unless it has worlds or is another server's.
+    /// Removes the unfinished file, unless it contains worlds or belongs to another server.
     fn drop(&mut self) {
         let part = beside(&self.file, PART);
         if !self.is_full && os::is_at(&self.part, &part) {
@@ -296,7 +299,7 @@ impl Drop for Place {
     }
 }
 
-/// A path with another word at its end.
+/// The path with a suffix appended.
 fn beside(file: &Path, word: &str) -> PathBuf {
     let mut path = file.as_os_str().to_owned();
     path.push(format!(".{word}"));
@@ -307,7 +310,7 @@ fn directory(file: &Path) -> &Path {
     file.parent().filter(|parent| !parent.as_os_str().is_empty()).unwrap_or(Path::new("."))
 }
 
-/// A name for this file that no other file has.
+/// An unused path with this suffix, with a number if necessary.
 fn unused(file: &Path, word: &str) -> io::Result<PathBuf> {
     let name = |number: u32| match number {
         0 => beside(file, word),
@@ -321,7 +324,7 @@ fn unused(file: &Path, word: &str) -> io::Result<PathBuf> {
     names.find(is_free).ok_or_else(all)
 }
 
-/// Opens and locks a file until the end of this program.
+/// Opens a file and locks it until the program ends.
 fn lock(path: &Path) -> Result<File, String> {
     for _ in 0..LOCK_TRIES {
         let file = os::open_private(path).map_err(|error| match error.kind() {
@@ -329,7 +332,7 @@ fn lock(path: &Path) -> Result<File, String> {
             _ => format!("{} cannot be written: {error}", path.display()),
         })?;
         match file.try_lock() {
-            // Another server may have renamed the file before it was locked here.
+            // Another server may have renamed the file before this lock.
             Ok(()) if !os::is_at(&file, path) => {}
             Ok(()) => return Ok(file),
             Err(TryLockError::WouldBlock) => {
@@ -343,7 +346,7 @@ fn lock(path: &Path) -> Result<File, String> {
     Err("other servers that use this file keep starting; choose another file".to_owned())
 }
 
-/// Whether an unfinished file is empty or begins as an earlier run has left it, with zeros or with the mark.
+/// Whether an unfinished file is empty or starts as our own files do, with zeros or with the mark.
 fn is_ours(mut part: &File) -> bool {
     let mut head = [0; saved_rooms::MAGIC.len()];
     let read = part.read(&mut head);
@@ -352,17 +355,17 @@ fn is_ours(mut part: &File) -> bool {
     })
 }
 
-/// Renames a finished file that the last run could not rename.
+/// Renames a complete file that the last run could not rename.
 fn adopt(file: &Path) -> bool {
     let part = beside(file, PART);
     let is_finished = read(&part).is_ok_and(|(before, ..)| before == Before::Worlds);
     is_finished && fs::rename(part, file).is_ok()
 }
 
-/// The kind of a file of kept worlds, its worlds by room, and a sentence if it has none.
+/// The kind of a state file, its worlds by room, and a message if it has none.
 type Contents = (Before, Vec<(String, SavedRoom)>, Option<String>);
 
-/// Reads a file of kept worlds.
+/// Reads a state file.
 fn read(file: &Path) -> Result<Contents, String> {
     let about = match fs::metadata(file) {
         Ok(about) => about,

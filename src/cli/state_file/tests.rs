@@ -1,4 +1,5 @@
-//! The file of `--keep` in a directory of its own: what is refused, set aside, replaced, rescued.
+//! Tests of the state file in a temporary directory: refusal, renaming, replacement, writing
+//! elsewhere.
 
 use super::*;
 
@@ -21,7 +22,7 @@ impl Home {
         StateFile::open(Some(&self.file()))
     }
 
-    /// The names of the files in it.
+    /// The names of the files in the directory.
     fn names(&self) -> Vec<String> {
         let entries =
             fs::read_dir(&self.0).expect("a directory").map(|entry| entry.expect("a file").file_name());

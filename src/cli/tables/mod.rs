@@ -21,7 +21,7 @@ use crate::packet::{Dialect, PacketTables};
 use crate::tools::capture;
 use crate::ws::http::{Headers, RequestHead};
 
-/// The dialect if neither a path nor the command line names one.
+/// The dialect if neither a path nor the command line selects one.
 pub const DIALECT: &str = "native";
 
 const FORMATS: [&str; 5] = ["text", "markdown", "json", "wireshark", "typescript"];
@@ -33,8 +33,8 @@ pub struct TablesArgs {
     /// typescript for the types of a client.
     #[arg(long, value_name = "FORMAT", default_value = "text", value_parser = FORMATS)]
     format: String,
-    /// Packet tables to print instead of the built-in tables: a directory of `.tsv` files, in it or in
-    /// its folders, one such file, or a capture that carries its tables.
+    /// Packet tables to print instead of the built-in tables: a directory of `.tsv` files, in it or
+    /// in its subdirectories, one such file, or a capture that contains its tables.
     #[arg(long, value_name = "TABLES", env = "TICKWIRE_CODES")]
     codes: Option<PathBuf>,
 }
@@ -61,12 +61,12 @@ pub fn load_or_built_in(tables: Option<&Path>, games: &GameList) -> Result<Arc<P
     tables.map_or_else(|| Ok(Arc::clone(&games.codes)), load_from)
 }
 
-/// The tables of a directory, every `.tsv` file in it and in its folders, in the order of their paths; or
-/// of one such file; or those that a capture carries.
+/// The tables of a directory: every `.tsv` file in it and in its subdirectories, in the order of
+/// their paths. For a single `.tsv` file, its table; for a capture, the tables in it.
 ///
 /// # Errors
-/// The directory or a file cannot be read, or a table is invalid; the message names the
-/// file, the line and the reason.
+/// The directory or a file cannot be read, or a table is invalid. The message has the file, the
+/// line and the reason.
 pub fn load_from(folder: &Path) -> Result<Arc<PacketTables>, CliError> {
     let unreadable = |path: &Path, error: std::io::Error| format!("{}: {error}", path.display());
     let is_table = |path: &Path| path.extension().is_some_and(|extension| extension == "tsv");
@@ -88,7 +88,7 @@ pub fn load_from(folder: &Path) -> Result<Arc<PacketTables>, CliError> {
     };
     let (mut paths, others): (Vec<PathBuf>, Vec<PathBuf>) =
         entries(folder)?.into_iter().partition(|path| is_table(path));
-    // A folder for each game, as in packet_codes/. One that may not be read has no table for this user.
+    // One subdirectory for each game, as in packet_codes/. An unreadable one is skipped.
     let below = others.iter().filter(|path| path.is_dir()).filter_map(|path| entries(path).ok());
     paths.extend(below.flatten().filter(|path| is_table(path)));
     paths.sort();
@@ -103,7 +103,7 @@ pub fn load_from(folder: &Path) -> Result<Arc<PacketTables>, CliError> {
     Ok(Arc::new(PacketTables::from_texts(&texts).map_err(|error| error.to_string())?))
 }
 
-/// The tables that a capture carries, of which this is the beginning.
+/// The tables in a capture, from its first bytes.
 fn tables_of_capture(bytes: &[u8]) -> Result<Arc<PacketTables>, String> {
     let neither = "neither a directory of .tsv files, nor one such file, nor a capture";
     if let Some(packed) = capture::compressed_file::format(bytes) {
@@ -128,11 +128,11 @@ pub fn dialect_by_name<'c>(codes: &'c PacketTables, name: &str) -> Result<&'c Ar
 }
 
 /// The dialect at a URL, and whether it is JSON: the dialect of the URL's path as the server reads
-/// it, or else the requested one. A path that the server will refuse counts as no path: the user
-/// may want to see the refusal.
+/// it, or without one the requested dialect. A path that the server will refuse counts as no path,
+/// because the user may want to see the refusal.
 ///
 /// # Errors
-/// The dialect does not exist, or the path names another one than requested.
+/// The dialect does not exist, or the path selects another one than requested.
 pub fn dialect_at_url(
     codes: &PacketTables,
     paths: &[(&str, &str)],
@@ -142,7 +142,8 @@ pub fn dialect_at_url(
     spoken_at(codes, paths, url, asked, url.room_prefix().is_none())
 }
 
-/// The same, where the caller decides whether the URL names an endpoint: `/` is one, or the page of a room.
+/// Like [`spoken`], but the caller decides whether the URL is an endpoint. The path `/` may be an
+/// endpoint or the page of a room.
 ///
 /// # Errors
 /// As [`spoken`].

@@ -1,7 +1,7 @@
 //! Prints the packet tables: for a terminal, for PROTOCOL.md, or for programs.
 //!
-//! The text of [`PacketTables`] in a [`TablesFormat`] ends in a newline. PROTOCOL.md contains the Markdown form
-//! between markers, and a test compares the two.
+//! The text of [`PacketTables`] in a [`TablesFormat`] ends with a newline. PROTOCOL.md contains the
+//! Markdown format between markers, and a test compares the two.
 
 use super::{typescript, wireshark};
 use crate::packet::grammar::format_arguments;
@@ -74,8 +74,8 @@ fn titles(table: &Table) -> Vec<String> {
 fn text_section(table: &Table, direction: Direction, rows: &[&Row]) -> String {
     let mut lines = vec![titles(table)];
     lines.extend(rows.iter().map(|row| cells(table, row)));
-    // The meaning is printed only in documents. The arguments are the last column, so that nothing
-    // wide is padded.
+    // The meaning is printed only in documents. The arguments become the last column, so that no
+    // wide column is padded.
     lines.iter_mut().for_each(|line| line.truncate(line.len() - 1));
     let columns = lines[0].len();
     let width = |column: usize| lines.iter().map(|line| line[column].len()).max().unwrap_or(0);

@@ -1,7 +1,8 @@
-//! Prints the packet tables as types for a client in TypeScript: for each dialect the packets of
-//! each direction with their values by name, and the codes.
+//! Prints the packet tables as TypeScript types for a client: for each dialect the packets of each
+//! direction with their values by name, and the codes.
 //!
-//! The file has types only, so it serves as `.ts` and as `.d.ts`, also for JavaScript with JSDoc.
+//! The file contains only types, so it works as `.ts` and as `.d.ts`, also for JavaScript with
+//! JSDoc.
 
 use std::fmt::Write as _;
 
@@ -9,8 +10,8 @@ use crate::packet::grammar::{Argument, Shape, Type, Unit};
 use crate::packet::tables::Table;
 use crate::packet::{Code, Direction, PacketTables, Row};
 
-/// The beginning of the file: what a message is, and the types that all packets share. `TO_SERVER` and
-/// `TO_CLIENT` stand for the types of the first dialect.
+/// The start of the file: the format of a message, and the types that all packets share.
+/// `TO_SERVER` and `TO_CLIENT` are placeholders for the types of the first dialect.
 const TS_HEAD: &str = "\
 // The packets of a tickwire server as types, printed by `tickwire codes --format typescript`. When the
 // packet tables change, print this file again.
@@ -30,7 +31,7 @@ export type Flag = 0 | 1;
 export type Packet<Side> = { [Name in keyof Side]: { name: Name; values: Side[Name] } }[keyof Side];
 ";
 
-/// The whole file.
+/// Prints the whole file.
 pub fn print(codes: &PacketTables) -> String {
     let first = codes.tables.iter().flat_map(|table| &table.dialects).next();
     let first = first.map_or("", String::as_str);
@@ -58,8 +59,8 @@ fn rows<'t>(table: &'t Table, direction: Direction, dialect: &str) -> Vec<&'t Ro
     rows.filter(|row| row.direction == direction && row.code(dialect).is_some()).collect()
 }
 
-/// One direction of a dialect: its packets by name, and their union. A dialect that has the packets of
-/// an earlier one refers to it.
+/// One direction of a dialect: its packets by name, and their union. A dialect with the same
+/// packets as an earlier one refers to it.
 fn side(dialect: &str, direction: Direction, rows: &[&Row], alike: Option<&str>) -> String {
     let name = type_name(dialect, direction);
     let (from, to) = match direction {
@@ -82,12 +83,12 @@ fn side(dialect: &str, direction: Direction, rows: &[&Row], alike: Option<&str>)
     out
 }
 
-/// The name of the type of one direction of a dialect: `Letters_2024ToServer`. No dialect has a `_` or
-/// a capital in its name, so no two have the same.
+/// The type name for one direction of a dialect, such as `Letters_2024ToServer`. Dialect names
+/// contain no `_` and no capitals, so type names are unique.
 fn type_name(dialect: &str, direction: Direction) -> String {
     let dialect = dialect.replace('-', "_");
     let (first, rest) = dialect.split_at_checked(1).unwrap_or_default();
-    // A name cannot begin with a digit.
+    // A type name cannot start with a digit.
     let mark = if first.bytes().all(|byte| byte.is_ascii_lowercase()) { "" } else { "$" };
     let direction = match direction {
         Direction::ToServer => "ToServer",
@@ -116,7 +117,7 @@ fn comment(indent: usize, text: &str) -> String {
     format!("{:indent$}/** {text} */\n", "")
 }
 
-/// The notation of a type, and what its units mean.
+/// The type in the notation of the tables, and the meaning of its units.
 fn notes(kind: &Type) -> String {
     let mut units = Vec::new();
     collect_units(kind, &mut units);
@@ -137,7 +138,7 @@ fn collect_units(kind: &Type, units: &mut Vec<Unit>) {
     }
 }
 
-/// The type of a value.
+/// The TypeScript type of a value.
 fn value(kind: &Type) -> String {
     let shape = match &kind.shape {
         Shape::Bool => "boolean".to_owned(),
@@ -150,7 +151,8 @@ fn value(kind: &Type) -> String {
         Shape::Tuple(members) => format!("{{ {} }}", labelled(members, "; ", false)),
         Shape::Groups { members, .. } => format!("Array<{{ {} }}>", labelled(members, "; ", false)),
         Shape::List { each, .. } => match &each.shape {
-            // The tables do not list the members of an entry, so it stays as it is on the wire.
+            // Stays a tuple as on the wire, because `codes.json` does not list the members of an
+            // entry.
             Shape::Tuple(members) => format!("Array<[{}]>", labelled(members, ", ", false)),
             _ => format!("Array<{}>", value(each)),
         },
@@ -159,7 +161,7 @@ fn value(kind: &Type) -> String {
     shape + &or(kind.or_zero, "0") + &or(kind.or_nil, "null")
 }
 
-/// Members with their names. Those of a map that may be null may be left out.
+/// Members with their names. In a map, a member that may be null is optional.
 fn labelled(members: &[Argument], separator: &str, is_optional: bool) -> String {
     let member = |member: &Argument| {
         let mark = if is_optional && member.ty.or_nil { "?" } else { "" };

@@ -1,5 +1,5 @@
-//! Prints the dissector for Wireshark and tshark: its parts in `scripts/wireshark/parts/`, and
-//! between them the packet tables and the rules of this program.
+//! Prints the dissector for Wireshark and tshark: its parts in `scripts/wireshark/parts/`, with the
+//! packet tables and the rules of this program between them.
 //!
 //! `scripts/wireshark/tickwire.lua` is the output for the built-in tables; a test compares the two.
 
@@ -17,17 +17,17 @@ macro_rules! parts {
     };
 }
 
-/// What precedes the tables.
+/// The part before the tables.
 const LUA_HEAD: &str = include_str!("../../../scripts/wireshark/parts/1-head.lua");
-/// What follows them.
+/// The parts after the tables.
 const PARTS: [&str; 11] = parts! {
     "3-msgpack.lua" "4-json.lua" "5-types.lua" "6-walk.lua" "7-glance.lua" "8-dissect.lua" "8-frames.lua"
     "8-heads.lua" "8-judge.lua" "8-single.lua" "8-tcp.lua"
 };
-/// A Lua file can have 200 local names; no code follows the last part, which has a block of its own.
+/// The last part, in a block of its own, because a Lua file can have only 200 local names.
 const LUA_TAIL: &str = include_str!("../../../scripts/wireshark/parts/9-world.lua");
 
-/// The whole file.
+/// Prints the whole file.
 pub fn print(codes: &PacketTables) -> String {
     let mut out = LUA_HEAD.to_owned();
     out.push_str("-- table:begin, from packet_codes/\nlocal TABLES = {\n");
@@ -39,13 +39,14 @@ pub fn print(codes: &PacketTables) -> String {
     out + "do\n" + LUA_TAIL + "end\n"
 }
 
-/// A table as a long string of Lua: a line with its dialects, and one for each packet: direction,
-/// name, a code for each dialect, arguments.
+/// A table as a long string of Lua: a line with its dialects, then a line for each packet:
+/// direction, name, a code for each dialect, arguments.
 fn table(table: &Table) -> String {
     let mut text = String::new();
     for (at, line) in table.text.lines().enumerate() {
         let cells: Vec<&str> = line.split('\t').collect();
-        // Loading the table has checked the columns: direction, name, lane, …, arguments, meaning.
+        // Valid because loading the table checked the columns: direction, name, lane, …, arguments,
+        // meaning.
         let codes = cells.get(3..cells.len().saturating_sub(2)).unwrap_or_default();
         let leading = if at == 0 { &[][..] } else { &cells[..2] };
         let arguments = if at == 0 { None } else { cells.iter().rev().nth(1) };
@@ -53,13 +54,13 @@ fn table(table: &Table) -> String {
         text.push_str(&shown.join("\t"));
         text.push('\n');
     }
-    // The brackets of a long string have as many signs as its text does not have together.
+    // A long string needs more `=` signs in its brackets than any `]=…]` in its text.
     let level = (0..).map(|count| "=".repeat(count)).find(|level| !text.contains(&format!("]{level}]")));
     let level = level.unwrap_or_default();
     format!("[{level}[\n{text}]{level}],\n")
 }
 
-/// Each rule that a peer can break: where it is defined, the response, and its sentence.
+/// Each rule that a peer can break: its citation, the response, and its description.
 fn rules() -> String {
     let mut out = String::new();
     let mut row = |name: &str, address: &str, answer: &str, sentence: &str| {

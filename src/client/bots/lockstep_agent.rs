@@ -1,5 +1,5 @@
-//! An agent in lockstep: it runs the room's world itself, and its agent hears what a stream would have
-//! said.
+//! An agent in lockstep: it runs the world of the room, and passes the updates of a stream to an
+//! inner agent.
 
 use std::collections::VecDeque;
 use std::sync::Arc;
@@ -14,26 +14,28 @@ use crate::game::{GameInfo, Messages};
 use crate::limits;
 use crate::packet::{DecodedPacket, Dialect, Direction, Value};
 
-/// A world is held against the shared one at each multiple of this tick.
+/// A world can join the shared one at each multiple of this number of ticks.
 const SHARE_CHECK_INTERVAL_TICKS: u32 = 8;
 
-/// See the [module](self).
+/// An agent in lockstep around another agent.
 pub struct LockstepAgent<A> {
     agent: A,
     follower: LockstepFollower,
     dialect: Arc<Dialect>,
     messages: Messages,
-    /// Whether the world has begun again under an agent that plays: it is told once more that it was spawned.
+    /// Whether the world restarted while the agent plays. The next update then repeats `spawned`,
+    /// which is dropped.
     is_resync: bool,
-    /// What became of commands, with the tick in which they run. It is told before that tick, as in a stream:
-    /// a client in lockstep may get the frames of several ticks at once, behind the answers of all of them.
+    /// Acks of commands, with the ticks in which the commands run. An ack is delivered before the
+    /// update of its tick, as in a stream. A lockstep client may receive the frames of several
+    /// ticks at once, after all of their acks.
     held_acks: VecDeque<(u32, Vec<u8>)>,
     sharing: Option<WorldSharing>,
-    /// Reports that name its player.
+    /// Desync reports that name the agent's player.
     desyncs: u64,
 }
 
-/// What an agent has of a world that it shares with others of its process.
+/// An agent's share of a world that other agents of the process also use.
 struct WorldSharing {
     worlds: Arc<SharedWorlds>,
     share: Option<SharedWorldHandle>,
@@ -43,7 +45,7 @@ struct WorldSharing {
 }
 
 impl<A: Agent> LockstepAgent<A> {
-    /// This agent, in lockstep with a room of this game.
+    /// The agent in lockstep with a room of this game.
     pub fn new(about: &'static GameInfo, dialect: Arc<Dialect>, agent: A) -> LockstepAgent<A> {
         let follower = LockstepFollower::new(about, Arc::clone(&dialect));
         LockstepAgent {
@@ -58,8 +60,8 @@ impl<A: Agent> LockstepAgent<A> {
         }
     }
 
-    /// As [`LockstepAgent::new`], for one of many agents that share their worlds. If the world differs from the
-    /// server's, it cannot say in which fields.
+    /// Like [`LockstepAgent::new`], for an agent that shares its world with others. After a desync
+    /// it cannot report the fields.
     pub fn sharing(
         worlds: &Arc<SharedWorlds>,
         about: &'static GameInfo,
@@ -71,12 +73,12 @@ impl<A: Agent> LockstepAgent<A> {
         LockstepAgent { sharing: Some(sharing), ..LockstepAgent::new(about, dialect, agent) }
     }
 
-    /// The world.
+    /// The follower of the world.
     pub fn follower(&mut self) -> &mut LockstepFollower {
         &mut self.follower
     }
 
-    /// The packet `hello` with the bit of lockstep.
+    /// Sets the lockstep bit in a packet `hello`. Returns other packets unchanged.
     fn with_lockstep_mode(&self, message: Vec<u8>) -> Vec<u8> {
         let Ok(packet) = self.dialect.decode(Direction::ToServer, &message) else { return message };
         let Some(at) = packet.row.argument("mode").filter(|_| packet.row.name == "hello") else {
@@ -88,7 +90,7 @@ impl<A: Agent> LockstepAgent<A> {
         self.dialect.encode(Direction::ToServer, "hello", &values).unwrap_or(message)
     }
 
-    /// Runs the shared world on, if the packet is its next frame. Returns whether it was.
+    /// Steps the shared world if the packet is its next command frame. Returns whether it was.
     fn share(&mut self, packet: &DecodedPacket<'_>, say: &mut Vec<Vec<u8>>) -> bool {
         let Some(sharing) = &mut self.sharing else { return false };
         match packet.row.name.as_str() {
@@ -104,7 +106,7 @@ impl<A: Agent> LockstepAgent<A> {
                 let (tick, checksum) = (share.tick(), share.checksum());
                 let who = (self.follower.player(), self.follower.watched());
                 if !share.step(frame, self.follower.present(), who, &mut self.messages) {
-                    // The follower has no world any more, so that it asks for one.
+                    // The follower has no world either, so it requests a snapshot.
                     sharing.share = None;
                     return false;
                 }
@@ -120,10 +122,11 @@ impl<A: Agent> LockstepAgent<A> {
         false
     }
 
-    /// Gives up the own world, which has completed so many ticks, if it is the shared one.
+    /// Shares the own world after `tick` completed ticks, if it equals the shared one or there is
+    /// none.
     fn begin_to_share(&mut self, tick: u32, is_new: bool) {
         let Some(sharing) = &mut self.sharing else { return };
-        // A world that has caught up, and of which something was told.
+        // The world has caught up with the server and has published this tick.
         let has_ack_packets = || self.follower.published().is_some_and(|published| published.tick() == tick);
         let may_share = is_new || (tick.is_multiple_of(SHARE_CHECK_INTERVAL_TICKS) && has_ack_packets());
         if !may_share {
@@ -136,7 +139,8 @@ impl<A: Agent> LockstepAgent<A> {
         }
     }
 
-    /// Packets of lockstep that the follower takes, and the ticks that it then runs.
+    /// Handles lockstep packets, and runs the ticks that they complete. Returns whether the packet
+    /// was handled.
     fn follow(&mut self, packet: &DecodedPacket<'_>, now: Duration, out: &mut AgentOutput) -> bool {
         self.messages.clear();
         let is_divided = self.share(packet, &mut out.packets);
@@ -169,7 +173,7 @@ impl<A: Agent> LockstepAgent<A> {
         let mut saw_update = false;
         for message in self.messages.iter() {
             match self.dialect.decode(Direction::ToClient, message) {
-                // An agent that waits to be spawned again has not been told yet.
+                // Drops the repeated `spawned`. It is new to an agent that waits for its respawn.
                 Ok(packet)
                     if self.is_resync
                         && packet.row.name == "spawned"
@@ -182,18 +186,18 @@ impl<A: Agent> LockstepAgent<A> {
             }
         }
         self.is_resync &= self.messages.iter().next().is_none();
-        // A tick in which nothing moves is an update as well: its frame has come.
+        // A tick without changes is also an update, because its frame has arrived.
         out.saw_update = saw_update || packet.row.name == crate::game::lockstep_packets::COMMAND_FRAME;
         packet.row.name != "spawned"
     }
 }
 
 impl<A: Agent> LockstepAgent<A> {
-    /// Keeps an answer until its tick. Returns whether the packet is one.
+    /// Stores an ack until its tick has run. Returns whether the packet was stored.
     fn hold_ack(&mut self, packet: &DecodedPacket<'_>) -> bool {
         let before = self.held_acks.back().map_or(0, |(tick, _)| *tick);
         let tick = match packet.row.name.as_str() {
-            // Groups of the first sequence, the number of commands, the tick.
+            // Groups of three: the first sequence number, the number of commands, the tick.
             ACCEPTED => {
                 let groups = packet.get("commands").and_then(Value::as_array).map_or(&[][..], |list| list);
                 let ticks = groups.chunks(3).filter_map(|group| group.get(2)?.as_u64());
@@ -210,14 +214,14 @@ impl<A: Agent> LockstepAgent<A> {
         true
     }
 
-    /// Ticks completed by its world.
+    /// Number of ticks that the world has completed.
     fn ticks(&self) -> u32 {
         let shared = self.sharing.as_ref().and_then(|sharing| sharing.share.as_ref());
         let own = || self.follower.world().map_or(0, |world| world.tick());
         shared.map_or_else(own, SharedWorldHandle::tick)
     }
 
-    /// Tells the answers to the commands that have run.
+    /// Passes the acks of executed commands to the agent.
     fn deliver_acks(&mut self, now: Duration, out: &mut AgentOutput) {
         let ticks = self.ticks();
         while let Some((_, message)) = self.held_acks.pop_front_if(|(tick, _)| *tick < ticks) {
@@ -243,7 +247,7 @@ impl<A: Agent> Agent for LockstepAgent<A> {
         if self.hold_ack(packet) {
             return;
         }
-        // Its own view says when its body is there.
+        // The server's `spawned` is dropped, because the own world sends it with the right update.
         if !self.follow(packet, now, out) && packet.row.name != "spawned" {
             self.agent.on_packet(packet, now, out);
         }

@@ -1,8 +1,8 @@
-//! One bot: a link, a dialect and an agent, without I/O and without a clock.
+//! A bot: a connection, a dialect and an agent, without I/O and without a clock.
 //!
-//! The driver passes in bytes, the end of the stream, and the time; the bot returns bytes to send. After each
-//! input, drain the output; call [`Bot::act`] about ten times a second. A [`BotObserver`] is shown the
-//! traffic and what the agent finds wrong with it.
+//! The driver passes in bytes, the end of the stream, and the time. The bot returns bytes to send.
+//! After each input, drain the output. Call [`Bot::act`] about ten times a second. A
+//! [`BotObserver`] receives the traffic and the faults that the agent finds.
 
 pub mod lockstep_agent;
 pub mod shared_world;
@@ -18,19 +18,19 @@ use crate::ws::close::CloseCode;
 /// The stage of a bot's session.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum BotStage {
-    /// The upgrade is under way, or the bot has no body yet.
+    /// The upgrade is not complete, or the bot has no player yet.
     Connecting,
-    /// It has a body.
+    /// The bot has a player.
     Playing,
-    /// It is leaving.
+    /// The bot is closing its connection.
     Leaving,
-    /// The connection is no longer usable.
+    /// The connection has ended.
     Closed,
 }
 
-/// Observes a bot's traffic.
+/// Observes the traffic of a bot.
 pub trait BotObserver {
-    /// The numbers of bytes received and to be sent.
+    /// Bytes were received, or are about to be sent.
     fn on_bytes(&mut self, received: usize, sent: usize) {
         let _ = (received, sent);
     }
@@ -38,15 +38,16 @@ pub trait BotObserver {
     /// A packet is sent.
     fn said(&mut self) {}
 
-    /// A message has arrived.
+    /// A message was received.
     fn on_received(&mut self) {}
 
-    /// What the agent sees after a packet, which arrived `now`, and whether that was an update.
+    /// A packet that arrived at `now` was handled. `is_update` is set for an update; `sight` is the
+    /// agent's view after it.
     fn on_view(&mut self, saw_update: bool, sight: ViewStats, now: Duration) {
         let _ = (saw_update, sight, now);
     }
 
-    /// The agent has found a fault.
+    /// The agent found a fault of the server.
     fn on_fault(&mut self, fault: ServerFault) {
         self.error(fault.rule, fault.detail);
     }
@@ -56,20 +57,20 @@ pub trait BotObserver {
         let _ = (name, detail);
     }
 
-    /// The connection ended before the bot wanted it to.
+    /// The connection ended before the bot closed it.
     fn on_closed(&mut self, reason: &str) {
         let _ = reason;
     }
 }
 
-/// Nobody observes.
+/// Observes nothing.
 impl BotObserver for () {}
 
-/// See the [module](self).
+/// A bot: a connection, a dialect and an agent.
 pub struct Bot<A, W = ()> {
     link: ClientConnection,
     dialect: Arc<Dialect>,
-    /// Whether its endpoint is one of `?format=json`.
+    /// Whether the connection uses `?format=json`.
     pub is_json: bool,
     stage: BotStage,
     output: AgentOutput,
@@ -80,25 +81,25 @@ pub struct Bot<A, W = ()> {
 }
 
 impl<A: Agent, W: BotObserver> Bot<A, W> {
-    /// A bot on a new link.
+    /// A bot on a new connection.
     pub fn new(link: ClientConnection, dialect: Arc<Dialect>, agent: A, witness: W) -> Bot<A, W> {
         let (stage, outcome) = (BotStage::Connecting, AgentOutput::default());
         Bot { link, dialect, is_json: false, stage, output: outcome, agent, observer: witness }
     }
 
-    /// The bot's stage.
+    /// The stage of the session.
     pub fn stage(&self) -> BotStage {
         self.stage
     }
 
-    /// Takes bytes of the server that arrived `now`.
+    /// Handles bytes from the server that arrived at `now`.
     pub fn receive(&mut self, bytes: &[u8], now: Duration) {
         self.observer.on_bytes(bytes.len(), 0);
         self.link.receive(bytes);
         self.take_events(now);
     }
 
-    /// Handles the end of the byte stream; `reason` is the socket's error, if any.
+    /// Handles the end of the byte stream. `reason` is the socket's error, if any.
     pub fn receive_eof(&mut self, reason: Option<&str>, now: Duration) {
         if let Some(reason) = reason.filter(|_| self.stage != BotStage::Closed) {
             self.end(reason);
@@ -108,7 +109,7 @@ impl<A: Agent, W: BotObserver> Bot<A, W> {
         self.take_events(now);
     }
 
-    /// Lets the agent act, if it plays.
+    /// Calls the agent's `act`, if the bot plays.
     pub fn act(&mut self, now: Duration) {
         if self.stage == BotStage::Playing {
             self.agent.act(now, &mut self.output);
@@ -116,7 +117,7 @@ impl<A: Agent, W: BotObserver> Bot<A, W> {
         }
     }
 
-    /// Leaves: from now on, a close by the server is not a disconnect.
+    /// Closes the connection with code 1000. A close by the server is then no longer reported.
     pub fn leave(&mut self) {
         if self.stage != BotStage::Closed {
             self.stage = BotStage::Leaving;
@@ -124,7 +125,8 @@ impl<A: Agent, W: BotObserver> Bot<A, W> {
         }
     }
 
-    /// Closes as a page does that is left or loaded again: it may come back.
+    /// Closes the connection with code 1001, as a page that is left or reloaded does. The client
+    /// may resume.
     pub fn close_going_away(&mut self) {
         if self.stage != BotStage::Closed {
             self.stage = BotStage::Leaving;
@@ -139,7 +141,7 @@ impl<A: Agent, W: BotObserver> Bot<A, W> {
         self.observer.on_bytes(0, into.len() - before);
     }
 
-    /// Sends what the agent says, and shows what it finds wrong.
+    /// Sends the agent's packets, and passes its faults to the observer.
     fn apply_agent_output(&mut self) {
         for message in self.output.packets.drain(..) {
             self.observer.said();

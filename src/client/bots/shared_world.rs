@@ -1,9 +1,9 @@
-//! One world for all agents of a process that follow the same room in lockstep.
+//! One world for all agents of a process in lockstep with the same room.
 //!
-//! Worlds that begin alike and run the same command frames are the same: so a crowd of bots on one machine
-//! need not run one for each of them. Each bot still reads its own frames, which must be byte by byte those
-//! with which the shared world was stepped, is told what its own player sees, and sends its own checksums.
-//! A bot whose own world has another checksum, or whose frames differ, does not share.
+//! Equal worlds stay equal if they run the same command frames. Therefore many bots on one machine
+//! can share one world. Each bot still reads its own frames, which must equal the frames of the
+//! shared world byte by byte. Each bot also receives the updates of its own player and sends its
+//! own checksums. A bot does not share if the checksum of its world or one of its frames differs.
 
 use std::collections::{BTreeMap, VecDeque};
 use std::sync::Arc;
@@ -14,7 +14,7 @@ use crate::game::{ClientFeed, DynTick, GameInfo, Messages, SpectatorWorld};
 use crate::limits;
 use crate::util::sync::Mutex;
 
-/// The shared worlds, by the run of their room.
+/// The shared worlds, by the epoch of their room.
 #[derive(Debug)]
 pub struct SharedWorlds {
     about: &'static GameInfo,
@@ -29,40 +29,40 @@ struct SharedWorld {
     undelivered: Messages,
 }
 
-/// A tick that was run.
+/// An executed tick.
 #[derive(Debug)]
 struct ExecutedTick {
     tick: u32,
-    /// The world's checksum before it.
+    /// Checksum of the world before the tick.
     checksum: u64,
     frame: Vec<u8>,
-    /// What there is to tell of it, while it is new.
+    /// Published state of the tick; `None` once the tick is old.
     published: Option<Arc<dyn DynTick>>,
 }
 
-/// One agent's share.
+/// One agent's share of a world.
 #[derive(Debug)]
 pub struct SharedWorldHandle {
     worlds: Arc<SharedWorlds>,
     epoch: String,
-    /// Ticks completed.
+    /// Number of completed ticks.
     tick: u32,
     viewer: Box<dyn ClientFeed>,
 }
 
 impl SharedWorlds {
-    /// None yet, of rooms of this game.
+    /// No shared worlds yet, for rooms of this game.
     pub fn new(about: &'static GameInfo) -> Arc<SharedWorlds> {
         Arc::new(SharedWorlds { about, rooms: Mutex::default() })
     }
 }
 
 impl SharedWorldHandle {
-    /// A share for an agent with a world of its own in this run of a room, if that is the shared one: the own
-    /// world is then not needed any more, or is the shared one from now on.
+    /// A share for an agent with its own world of the room with this epoch. If there is no shared
+    /// world yet, the own world becomes it. Otherwise the own world is dropped.
     ///
     /// # Errors
-    /// The own world, if the shared one is another, or is not as far yet.
+    /// Returns the own world if the shared one differs, or has not reached its tick.
     pub fn of(
         worlds: &Arc<SharedWorlds>,
         epoch: &str,
@@ -88,19 +88,19 @@ impl SharedWorldHandle {
         Ok(share)
     }
 
-    /// Ticks completed.
+    /// Number of completed ticks.
     pub fn tick(&self) -> u32 {
         self.tick
     }
 
-    /// The checksum of the world now.
+    /// Checksum of the world after the completed ticks.
     pub fn checksum(&self) -> Option<u64> {
         self.worlds.rooms.lock().get(&self.epoch)?.checksum(self.tick)
     }
 
-    /// Runs the next tick with this command frame, and appends what is told of it; nothing before `present`
-    /// ticks are completed. Returns whether that was the next frame, and the one of all who share; if not,
-    /// nothing happens.
+    /// Runs the next tick with this command frame, and appends its updates to `told` unless the
+    /// tick is before `present`. Returns false, without an effect, if the frame is not the next
+    /// one, differs from the shared one, or its published state is already dropped.
     pub fn step(
         &mut self,
         frame: &[u8],
@@ -128,7 +128,7 @@ impl SharedWorldHandle {
 }
 
 impl SharedWorld {
-    /// The checksum after so many ticks.
+    /// The checksum after this number of ticks.
     fn checksum(&self, tick: u32) -> Option<u64> {
         if self.world.world().tick() == tick {
             return Some(self.world.world().checksum());
@@ -136,14 +136,15 @@ impl SharedWorld {
         self.ran(tick).map(|ran| ran.checksum)
     }
 
-    /// A tick that was run: they are in order, without a gap.
+    /// An executed tick. The log is in order and has no gaps.
     fn ran(&self, tick: u32) -> Option<&ExecutedTick> {
         let first = self.executed.front()?.tick;
         self.executed.get(tick.checked_sub(first)? as usize)
     }
 
-    /// Runs a tick with this frame, if nobody has done so. Returns what there is to tell of it, if it is still
-    /// there; `None` if it was run with another frame, or does not come next.
+    /// Runs a tick with this frame, unless it was executed before. Returns its published state,
+    /// which may already be dropped. Returns `None` if the tick ran with another frame, or is not
+    /// the next one.
     fn run(&mut self, about: &GameInfo, tick: u32, frame: &[u8]) -> Option<Option<Arc<dyn DynTick>>> {
         if let Some(ran) = self.ran(tick) {
             return (ran.frame == frame).then(|| ran.published.clone());

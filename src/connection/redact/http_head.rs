@@ -1,25 +1,26 @@
-//! The secrets in the head of a request: how a client offers them, and the head as recorders and
-//! watchers may see it, complete, with its secrets overwritten.
+//! Secrets in the head of a request: lookup of the offered ones, and redaction for recorders and
+//! inspectors.
 //!
-//! Of [`cover_secrets`], the input is the bytes of a valid head; the output is the same bytes, with secrets overwritten
-//! at equal length. The lengths of the head and of its lines never change.
+//! [`cover_secrets`] overwrites the secrets of a valid head at equal length. The lengths of the
+//! head and its lines never change.
 
 use crate::limits;
 use crate::packet::credentials::{is_secret_name, secret_start};
 use crate::ws::http::{RequestHead, percent_decode};
 
-/// A header that may hold the URL of a page, including its query.
+/// A header that may contain the URL of a page, including its query.
 const REFERER: &str = "Referer";
-/// A header whose name looks like that of a secret: checking the handshake needs its value.
+/// Not a secret, although its name matches: the check of the handshake needs its value.
 const HANDSHAKE_KEY_HEADER: &str = "Sec-WebSocket-Key";
-/// Authentication schemes: a header value that begins with one is a secret (RFC 9110 section 11.4).
+/// Authentication schemes (RFC 9110, section 11.4). A header value that starts with one is a
+/// secret.
 const SCHEMES: [&[u8]; 4] = [b"basic", b"bearer", b"digest", b"negotiate"];
-/// The header whose elements may be [`credentials`](crate::packet::credentials).
+/// The header with subprotocols, which may be [`credentials`](crate::packet::credentials).
 const PROTOCOLS_HEADER: &str = "Sec-WebSocket-Protocol";
 /// The byte that replaces each byte of a secret.
 const MASK_BYTE: u8 = b'x';
 
-/// The first subprotocol that the client offers and `read` accepts.
+/// The first offered subprotocol that `read` accepts.
 pub fn offered<T>(head: &RequestHead, read: impl FnMut(&str) -> Option<T>) -> Option<T> {
     head.headers.list(PROTOCOLS_HEADER).take(limits::SUBPROTOCOLS).find_map(read)
 }
@@ -33,8 +34,8 @@ pub fn redact_head(head: &mut [u8]) {
     lines.for_each(redact_header);
 }
 
-/// The fields behind the question mark of a target. Some servers separate fields with `;` too, and what
-/// appends a query to a target that has one begins it with a second `?`. A secret reaches to the next `&`.
+/// Overwrites secrets in the query of a target. Some servers also separate fields with `;`, and
+/// some programs append a second query with another `?`. A secret extends to the next `&`.
 fn redact_query(target: &mut [u8]) {
     let Some(mark) = target.iter().position(|byte| *byte == b'?') else { return };
     for field in target[mark + 1..].split_mut(|byte| *byte == b'&') {
@@ -71,7 +72,7 @@ fn redact_header(line: &mut [u8]) {
     }
 }
 
-/// Whether a value begins with the name of a scheme and goes on behind it.
+/// Whether a value is the name of a scheme followed by credentials.
 fn has_scheme(value: &[u8]) -> bool {
     let mut words = value.split(|byte| is_blank(*byte)).filter(|word| !word.is_empty());
     let first = words.next().unwrap_or_default();

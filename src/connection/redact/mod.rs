@@ -1,9 +1,9 @@
-//! Overwrites the token in a client's `hello` before anybody observes the bytes.
+//! Redacts the token in a client's `hello` before the bytes reach an observer.
 //!
-//! Every byte keeps its place, and the frames stay valid: a replay decodes the same packet with
-//! another token of the same length. In a well-formed `hello` that is the argument `token`, and what
-//! follows the arguments. A client that has not been greeted may also get its hello wrong: then every
-//! text that is long enough for a token is overwritten.
+//! No byte moves, and the frames stay valid: a replay decodes the same packet with another token of
+//! the same length. In a well-formed `hello`, the argument `token` and all bytes after the
+//! arguments are overwritten. A client that is not yet accepted may also send a malformed `hello`.
+//! Then every text that is long enough for a token is overwritten.
 
 pub mod http_head;
 pub(super) mod numbers;
@@ -24,19 +24,19 @@ use crate::ws::message::Message;
 /// The packet with a token, and its argument.
 const HELLO: &str = "hello";
 const TOKEN: &str = "token";
-/// The longest message that holds an array, a code and no token.
+/// Longest message that cannot contain a token: an array, a code and a text that is too short.
 const SHORT: usize = limits::MIN_TOKEN_CHARS + 3;
 
-/// Which messages may have a token, and where.
+/// Selects the messages that may contain a token.
 #[derive(Debug, Clone, Copy)]
 pub struct RedactionRules {
-    /// The client has not been greeted: it may have got its hello wrong.
+    /// The client is not yet accepted, so any message may be a malformed `hello`.
     pub may_contain_token: bool,
-    /// The server has tokens: the client may say one in a wrong place at any time.
+    /// The server has tokens, so any message may contain one in a wrong place.
     pub redacts_everywhere: bool,
 }
 
-/// The payload of a message with its token overwritten; `None` if it can be shown as it is.
+/// The payload of a message with its token overwritten; `None` if it cannot contain one.
 pub fn message(message: &Message<'_>, dialect: &Dialect, rules: RedactionRules) -> Option<Vec<u8>> {
     let RedactionRules { may_contain_token: tells, redacts_everywhere: hides } = rules;
     let has_hello = dialect.row(Direction::ToServer, HELLO).is_some();
@@ -66,7 +66,7 @@ pub fn message(message: &Message<'_>, dialect: &Dialect, rules: RedactionRules) 
             let mut out = match place(&packet, rules) {
                 TokenLocation::Nowhere => text.as_bytes().to_vec(),
                 TokenLocation::From(argument) => redact_json_from(text, argument),
-                // A number stays one.
+                // Digits stay digits.
                 TokenLocation::Anywhere => redact_runs_of(json(text), b'1', &packet, again),
             };
             if let (true, Ok(packet)) = (hides, &packet) {
@@ -78,7 +78,7 @@ pub fn message(message: &Message<'_>, dialect: &Dialect, rules: RedactionRules) 
     }
 }
 
-/// The token that a message says in its place; `None` if it is no `hello`, or has none.
+/// The token in a `hello`; `None` for other messages, or if it has none.
 pub fn find_token(message: &Message<'_>, dialect: &Dialect) -> Option<String> {
     let packet = match message {
         Message::Binary(bytes) => dialect.decode(Direction::ToServer, bytes),
@@ -88,10 +88,10 @@ pub fn find_token(message: &Message<'_>, dialect: &Dialect) -> Option<String> {
     packet.ok().filter(|packet| packet.row.name == HELLO)?.text(TOKEN)
 }
 
-/// Where a message has a token.
+/// The position of the token in a message.
 enum TokenLocation {
     Nowhere,
-    /// In this argument, or behind it.
+    /// In this argument or after it.
     From(usize),
     Anywhere,
 }
@@ -111,13 +111,13 @@ fn place(
     }
 }
 
-/// The argument in which a packet says its token.
+/// Index of the argument `token`, if the packet is a `hello`.
 fn said(packet: &DecodedPacket<'_>) -> Option<usize> {
     packet.row.argument(TOKEN).filter(|_| packet.row.name == HELLO)
 }
 
-/// Overwrites all runs that may be tokens in a message whose texts are overwritten, unless that breaks
-/// another rule: a run may be more than text, such as a number.
+/// Overwrites all runs that may be tokens, unless that changes the error of the packet: a run may
+/// also be part of a number. The input already has its texts overwritten.
 fn redact_runs_of(
     texts: Vec<u8>,
     digit: u8,
@@ -131,7 +131,7 @@ fn redact_runs_of(
     if error.is_some_and(PacketError::closes_connection) || is_same() { out } else { texts }
 }
 
-/// Overwrites the texts and long numbers of a well-formed packet from an argument on.
+/// Overwrites the texts and long numbers of a well-formed packet, starting at an argument.
 fn redact_msgpack_from(bytes: &[u8], argument: usize) -> Vec<u8> {
     let mut out = bytes.to_vec();
     if let Some(mut at) = argument_offset(bytes, argument) {
@@ -148,14 +148,14 @@ fn redact_msgpack_from(bytes: &[u8], argument: usize) -> Vec<u8> {
     out
 }
 
-/// Where an argument begins.
+/// The offset of an argument.
 fn argument_offset(bytes: &[u8], argument: usize) -> Option<usize> {
     let envelope = msgpack::read_head(bytes, 0).ok()?;
     let code = msgpack::read_head(bytes, envelope.head).ok()?;
     let mut at = texts::content(code.kind, envelope.head + code.head, code.length).end;
     let arguments = msgpack::read_head(bytes, at).ok()?;
     at += arguments.head;
-    // Values that have not begun, those inside of containers included.
+    // Values still to skip, including values inside of containers.
     let mut left = argument.min(arguments.length);
     while left > 0 {
         let ValueHead { kind, head, length } = msgpack::read_head(bytes, at).ok()?;
@@ -170,8 +170,8 @@ fn argument_offset(bytes: &[u8], argument: usize) -> Option<usize> {
     Some(at)
 }
 
-/// Overwrites every text and number of MessagePack, broken or not, that is long enough for a token. The first
-/// broken rule stays the same.
+/// Overwrites every text and number in MessagePack, valid or not, that is long enough for a token.
+/// The first broken rule stays the same.
 fn redact_msgpack(bytes: &[u8]) -> Vec<u8> {
     let (mut out, mut at) = (bytes.to_vec(), 0);
     while at < bytes.len() {
@@ -191,7 +191,7 @@ fn redact_msgpack(bytes: &[u8]) -> Vec<u8> {
     out
 }
 
-/// Overwrites the strings and long numbers of a well-formed packet in JSON from an argument on.
+/// Overwrites the strings and long numbers of a well-formed JSON packet, starting at an argument.
 fn redact_json_from(text: &str, argument: usize) -> Vec<u8> {
     let mut out = text.as_bytes().to_vec();
     // The envelope is an array: its second value is the array of arguments.
@@ -211,7 +211,7 @@ fn redact_json_from(text: &str, argument: usize) -> Vec<u8> {
     out
 }
 
-/// Overwrites every string and number of JSON, broken or not, that is long enough for a token.
+/// Overwrites every string and number in JSON, valid or not, that is long enough for a token.
 fn json(text: &str) -> Vec<u8> {
     let mut out = text.as_bytes().to_vec();
     texts::visit_json(text, |_, string| {
@@ -223,7 +223,7 @@ fn json(text: &str) -> Vec<u8> {
     out
 }
 
-/// Writes a payload into the frames of its message.
+/// Writes a payload into the frames of its message, masked with their keys.
 pub fn write_payload(wire: &mut [u8], payload: &[u8]) {
     let mut at = 0;
     for (place, key) in data_frames(wire).0 {
@@ -237,7 +237,7 @@ pub fn write_payload(wire: &mut [u8], payload: &[u8]) {
     }
 }
 
-/// Overwrites the payload of frames that end no message, as far as it has come.
+/// Overwrites the received payload of an unfinished message.
 pub fn redact_incomplete(wire: &mut [u8]) {
     let (frames, end) = data_frames(wire);
     for (place, key) in frames {
@@ -254,15 +254,15 @@ pub fn redact_incomplete(wire: &mut [u8]) {
     rest.iter_mut().skip(header).for_each(|byte| *byte = MASK_BYTE);
 }
 
-/// The length of a header that breaks a rule, or of one that is cut.
+/// Length of a header that is invalid or truncated.
 fn broken_header(bytes: &[u8]) -> usize {
     let Some(second) = bytes.get(1) else { return bytes.len() };
     let key = if second & 0x80 == 0 { 0 } else { 4 };
     2 + key + [0, 2, 8][usize::from(second & 0x7f).saturating_sub(125).min(2)]
 }
 
-/// Whether a message among frames that end none is long enough for a `hello` with a token. The declared
-/// length of a cut frame counts, so that no part of a token is shown either.
+/// Whether an unfinished message is long enough for a `hello` with a token. The declared length of
+/// a truncated frame counts, so that no part of a token becomes visible.
 pub fn may_hold_token(wire: &[u8]) -> bool {
     let (mut message_bytes, mut at) = (0_u64, 0);
     while let Ok(Some((header, size))) = Header::decode(&wire[at..], Side::Client) {
@@ -281,15 +281,16 @@ pub fn may_hold_token(wire: &[u8]) -> bool {
     message_bytes + rest.len().saturating_sub(broken_header(rest)) as u64 > SHORT as u64
 }
 
-/// Overwrites bytes of which nobody knows where a frame begins.
+/// Overwrites all bytes, for a position where no frame boundary is known.
 pub fn all(wire: &mut [u8]) {
     wire.fill(MASK_BYTE);
 }
 
-/// The payload of a data frame, with its key.
+/// The payload range of a data frame, with its mask key.
 type DataFrame = (Range<usize>, Option<[u8; 4]>);
 
-/// The payloads of data frames, the last one as far as it has come, and where the frames end.
+/// The payloads of the data frames, and the end of the last frame. The last payload may be
+/// incomplete.
 fn data_frames(wire: &[u8]) -> (Vec<DataFrame>, usize) {
     let (mut frames, mut at) = (Vec::new(), 0);
     while let Ok(Some((header, size))) = Header::decode(&wire[at..], Side::Client) {

@@ -1,7 +1,7 @@
-//! Numbers inside of payloads that may be a token of digits: where they are, and how they are overwritten
-//! in the same length by another number.
+//! Finds numbers in payloads that may be a token of digits, and overwrites them at equal length
+//! with another number.
 //!
-//! A token has at least [`limits::MIN_TOKEN_CHARS`] characters, so a number with fewer digits is none.
+//! A token has at least [`limits::MIN_TOKEN_CHARS`] characters, so shorter numbers stay.
 
 use core::ops::Range;
 
@@ -9,43 +9,44 @@ use super::texts;
 use crate::limits;
 use crate::packet::msgpack::{self, ValueHead, ValueKind};
 
-/// Bytes of the content of a 64-bit number in MessagePack.
+/// Content bytes of a 64-bit number in MessagePack.
 const WIDE: usize = 8;
-/// The number that replaces another one in MessagePack: 16 times the digit 1, which fits every 64-bit type.
+/// Replacement for a number in MessagePack: 16 digits 1, which fits every 64-bit type.
 const COVER: u64 = 1_111_111_111_111_111;
-/// The least number with as many digits as the shortest token.
+/// The smallest number with as many digits as the shortest token.
 const LEAST: u64 = 10_u64.pow(limits::MIN_TOKEN_CHARS as u32 - 1);
 
-/// A number with as many digits as a token.
+/// A number with enough digits for a token.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Long {
-    /// Its digits, or in MessagePack its content.
+    /// Range of its digits, or in MessagePack of its content.
     pub place: Range<usize>,
     /// Its value, rounded.
     pub value: f64,
-    /// How many containers enclose it.
+    /// Number of containers that enclose it.
     depth: usize,
-    /// The index in the envelope of the value that it is or belongs to: 1 for the arguments.
+    /// Index of the envelope's value that is or contains the number: 1 for the arguments.
     part: usize,
-    /// The index of the argument that it is or belongs to, if `part` is that of the arguments.
+    /// Index of the argument that is or contains the number, if `part` is 1.
     argument: usize,
 }
 
 impl Long {
-    /// The argument that the number is, unless it is part of one, or none.
+    /// The index of the argument that the number is. `None` if the number is only part of an
+    /// argument, or outside of the arguments.
     pub fn argument(&self) -> Option<usize> {
         (self.depth == 2 && self.part == 1).then_some(self.argument)
     }
 
-    /// Whether the number belongs to this argument, or follows it.
+    /// Whether the number belongs to this argument or follows it.
     pub fn is_from(&self, argument: usize) -> bool {
         self.part > 1 || self.part == 1 && self.depth > 1 && self.argument >= argument
     }
 }
 
-/// The long numbers of MessagePack, up to the first broken rule.
+/// The long numbers in MessagePack, up to the first broken rule.
 pub fn packed(bytes: &[u8]) -> Vec<Long> {
-    // The values that each open container still misses, and the index of its next value.
+    // For each open container: the number of missing values, and the index of the next one.
     let (mut open, mut found, mut at): (Vec<(usize, usize)>, Vec<Long>, usize) = (Vec::new(), Vec::new(), 0);
     let mut place = [0, 0];
     while let Ok(ValueHead { kind, head, length }) = msgpack::read_head(bytes, at) {
@@ -73,7 +74,7 @@ pub fn packed(bytes: &[u8]) -> Vec<Long> {
     found
 }
 
-/// The value of a 64-bit number that has as many digits as a token.
+/// The value of a 64-bit number, if it has enough digits for a token.
 fn wide(kind: ValueKind, first: u8, content: &[u8]) -> Option<f64> {
     let bits = u64::from_be_bytes(<[u8; WIDE]>::try_from(content).ok()?);
     let value = match kind {
@@ -85,14 +86,14 @@ fn wide(kind: ValueKind, first: u8, content: &[u8]) -> Option<f64> {
     (value.is_finite() && value.abs() >= LEAST as f64).then_some(value)
 }
 
-/// Whether bytes may contain a long number of MessagePack, wherever its head stands.
+/// Whether the bytes may contain a long MessagePack number at any offset.
 pub fn may_be_packed(bytes: &[u8]) -> bool {
     let kind = |first: u8| if first == 0xcb { ValueKind::Float } else { ValueKind::Int };
     let mut heads = bytes.windows(1 + WIDE).filter(|nine| matches!(nine[0], 0xcb | 0xcf | 0xd3));
     heads.any(|nine| wide(kind(nine[0]), nine[0], &nine[1..]).is_some())
 }
 
-/// Overwrites the content of a long number of MessagePack.
+/// Overwrites the content of a long MessagePack number.
 pub fn cover_packed(bytes: &mut [u8], Long { place, value, .. }: &Long) {
     let Some(first) = place.start.checked_sub(1).and_then(|at| bytes.get(at).copied()) else { return };
     let bits = match first {
@@ -105,7 +106,7 @@ pub fn cover_packed(bytes: &mut [u8], Long { place, value, .. }: &Long) {
     }
 }
 
-/// The long numbers of JSON, outside of strings.
+/// The long numbers in JSON, outside of strings.
 pub fn json(text: &str) -> Vec<Long> {
     let bytes = text.as_bytes();
     let (mut found, mut at) = (Vec::new(), 0);
@@ -130,7 +131,8 @@ pub fn json(text: &str) -> Vec<Long> {
                 let end = at + rest(at, b"eE+-0123456789");
                 let sign = usize::from(start > 0 && bytes[start - 1] == b'-');
                 let value: f64 = text[start - sign..end].parse().unwrap_or(f64::NAN);
-                // A fraction is no token, such as an angle; a large number may be written with an exponent.
+                // A fraction, such as an angle, is not a token. A large number may have an
+                // exponent.
                 let is_large = end > at && digits >= limits::MIN_TOKEN_CHARS && value.abs() >= LEAST as f64;
                 if whole >= limits::MIN_TOKEN_CHARS || is_large {
                     found.push(Long { place: start..at, value, depth, part, argument });
@@ -143,7 +145,7 @@ pub fn json(text: &str) -> Vec<Long> {
     found
 }
 
-/// Overwrites the digits of a long number of JSON.
+/// Overwrites the digits of a long JSON number.
 pub fn cover_json(bytes: &mut [u8], Long { place, .. }: &Long) {
     let Some(digits) = bytes.get_mut(place.clone()) else { return };
     digits.iter_mut().filter(|byte| byte.is_ascii_digit()).for_each(|byte| *byte = b'1');

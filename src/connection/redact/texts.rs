@@ -1,17 +1,18 @@
-//! Texts inside of payloads: where they are, and how they are overwritten in the same length, valid or
-//! not as before.
+//! Finds texts in payloads and overwrites them at equal length. Valid texts stay valid, and invalid
+//! ones invalid.
 
 use core::ops::Range;
 
 use crate::limits;
 use crate::packet::msgpack::ValueKind;
 
-/// Stands for one character of a token, by the length of the character in bytes.
+/// Replacements for one character, by its length in UTF-8: 1 to 4 bytes.
 const MASK_CHARS: [&str; 4] = ["*", "×", "…", "🔑"];
-/// The shortest of them.
+/// The one-byte replacement.
 pub const MASK_BYTE: u8 = b'*';
 
-/// The bytes of a value's content; empty for a container, whose values follow as values.
+/// The range of a value's content. Empty for a container, because its values follow as values of
+/// their own.
 pub fn content(kind: ValueKind, start: usize, length: usize) -> Range<usize> {
     let length = if matches!(kind, ValueKind::Array | ValueKind::Map) { 0 } else { length };
     start..start.saturating_add(length)
@@ -22,8 +23,8 @@ pub fn is_token_byte(byte: u8) -> bool {
     byte.is_ascii_alphanumeric() || b"-._~+/=".contains(&byte)
 }
 
-/// Bytes of the character of a token that bytes begin with, as it is or escaped: `a`, `\u0061`, `\/`, `%61`; 0
-/// if they begin with none.
+/// Length in bytes of the token character at the start of `bytes`, plain or escaped: `a`, `\u0061`,
+/// `\/`, `%61`. 0 if there is none.
 fn token_char(bytes: &[u8]) -> usize {
     let is_hex = |digits: &[u8]| digits.iter().all(u8::is_ascii_hexdigit);
     match bytes {
@@ -35,7 +36,8 @@ fn token_char(bytes: &[u8]) -> usize {
     }
 }
 
-/// The next run of characters of a token, escaped or not, that is long enough for one, from `start` on.
+/// The first run of token characters, plain or escaped, that is long enough for a token, from
+/// `start` on.
 fn next_run(bytes: &[u8], start: usize) -> Option<Range<usize>> {
     let mut start = start;
     while start < bytes.len() {
@@ -54,12 +56,12 @@ fn next_run(bytes: &[u8], start: usize) -> Option<Range<usize>> {
     None
 }
 
-/// Whether bytes have a run of characters that is long enough for a token.
+/// Whether the bytes contain a run of characters that is long enough for a token.
 pub fn has_run(bytes: &[u8]) -> bool {
     bytes.len() >= limits::MIN_TOKEN_CHARS && next_run(bytes, 0).is_some()
 }
 
-/// Overwrites runs of characters that are long enough for a token, wherever they stand. An escape stays one.
+/// Overwrites all runs of characters that are long enough for a token. Escapes stay escapes.
 pub fn redact_runs(bytes: &mut [u8], digit: u8) {
     let mut at = 0;
     while let Some(run) = next_run(bytes, at) {
@@ -77,7 +79,7 @@ pub fn redact_runs(bytes: &mut [u8], digit: u8) {
     }
 }
 
-/// Where the content of a JSON string ends that begins at `at`.
+/// The end of a JSON string's content, which starts at `at`.
 pub fn end_of_json(bytes: &[u8], at: usize) -> usize {
     let mut at = at;
     while let Some(&inside) = bytes.get(at).filter(|inside| **inside != b'"') {
@@ -86,7 +88,7 @@ pub fn end_of_json(bytes: &[u8], at: usize) -> usize {
     at.min(bytes.len())
 }
 
-/// Overwrites a text with as many characters; what is not UTF-8 stays so.
+/// Overwrites each character of a text. In invalid UTF-8 only ASCII bytes are overwritten.
 pub fn redact_text(bytes: &mut [u8], place: Range<usize>) {
     let Some(bytes) = bytes.get_mut(place) else { return };
     let Ok(text) = str::from_utf8(bytes) else { return redact_ascii(bytes) };
@@ -94,12 +96,13 @@ pub fn redact_text(bytes: &mut [u8], place: Range<usize>) {
     bytes.copy_from_slice(covered.as_bytes());
 }
 
-/// Overwrites the ASCII of bytes that may be no text.
+/// Overwrites the ASCII bytes.
 pub fn redact_ascii(bytes: &mut [u8]) {
     bytes.iter_mut().filter(|byte| byte.is_ascii()).for_each(|byte| *byte = MASK_BYTE);
 }
 
-/// Calls a function for each byte outside of strings, and for the place of each string's content.
+/// Calls `each` for each byte outside of strings, and for each string with the range of its
+/// content.
 pub fn visit_json(text: &str, mut each: impl FnMut(u8, Option<Range<usize>>)) {
     let bytes = text.as_bytes();
     let mut at = 0;
@@ -116,14 +119,14 @@ pub fn visit_json(text: &str, mut each: impl FnMut(u8, Option<Range<usize>>)) {
     }
 }
 
-/// The end of the first `chars` characters of the content of a JSON string.
+/// The end of the first `chars` characters in the content of a JSON string.
 pub fn json_prefix(bytes: &[u8], place: &Range<usize>, chars: usize) -> usize {
     let mut at = place.start;
     for _ in 0..chars {
         at += match bytes.get(at..place.end).unwrap_or_default() {
             [] => return place.end,
             [b'\\', b'u', rest @ ..] => {
-                // A pair of surrogates is one character.
+                // A surrogate pair is one character.
                 let is_pair = matches!(
                     rest.first_chunk(),
                     Some([b'd' | b'D', b'8' | b'9' | b'a' | b'b' | b'A' | b'B', _, _])
@@ -137,7 +140,7 @@ pub fn json_prefix(bytes: &[u8], place: &Range<usize>, chars: usize) -> usize {
     at.min(place.end)
 }
 
-/// Overwrites the content of a JSON string. An escape stays an escape.
+/// Overwrites the content of a JSON string. Escapes stay escapes.
 pub fn json(bytes: &mut [u8], place: Range<usize>) {
     let Some(bytes) = bytes.get_mut(place) else { return };
     let mut at = 0;
@@ -153,7 +156,7 @@ pub fn json(bytes: &mut [u8], place: Range<usize>) {
                 bytes[at + 1] = b'/';
                 2
             }
-            // What is broken stays so.
+            // Invalid bytes stay invalid.
             (b'\\' | 0..0x20, _) => 1,
             (first, _) => {
                 let length = match first.leading_ones() {

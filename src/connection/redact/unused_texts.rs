@@ -1,14 +1,16 @@
-//! Overwrites the texts and numbers of a packet that the packet does not take and that may be tokens.
+//! Overwrites texts and numbers of a packet that may be tokens and are not used as arguments.
 //!
-//! A client may say its token in a wrong place: as one argument too many, under a key of its own, as its
-//! name, as a number if it has digits only. On a server with tokens such texts are overwritten before the packet is handled, with
-//! or without an observer: an observer sees what was handled, and no name or answer contains the token.
-//! What is overwritten does not depend on which tokens are right: otherwise a client that observes its own
-//! bytes could try tokens there.
+//! A client may send its token in a wrong place: as an excess argument, under an unknown key, as
+//! its name, or as a number if it has only digits. On a server with tokens, such texts are
+//! overwritten before the packet is handled, even without an observer. An observer therefore
+//! receives exactly the handled bytes, and no name or reply contains the token. Redaction does not
+//! depend on which tokens are valid, because a client that observes its own bytes could otherwise
+//! guess tokens.
 //!
-//! A text that the packet takes in [`limits::MIN_TOKEN_CHARS`] characters and more stays, such as chat:
-//! it is meant for others. What the packet cuts off is overwritten. An argument without text for people, such as a
-//! checksum, stays only if it has the form that its packet wants. An argument that is a number stays.
+//! A text of at least [`limits::MIN_TOKEN_CHARS`] characters stays if it is an argument for other
+//! players, such as chat. A part that the packet truncates is overwritten. An argument that is not
+//! for people, such as a checksum, stays only in its exact form. A number stays if it is an
+//! argument.
 
 use core::ops::Range;
 
@@ -21,7 +23,8 @@ use crate::limits;
 use crate::packet::DecodedPacket;
 use crate::packet::msgpack::{self, ValueKind};
 
-/// Overwrites them in the payload of a packet in MessagePack, which may have other texts overwritten.
+/// Overwrites unused texts and numbers of a MessagePack packet. `bytes` is the original payload; in
+/// `out` other texts may be overwritten already.
 pub fn redact_untaken_msgpack(out: &mut [u8], bytes: &[u8], packet: &DecodedPacket<'_>, said: Option<usize>) {
     let (taken, mut at) = (TakenTexts::of(packet, said), 0);
     while let Ok(token) = msgpack::read_head(bytes, at) {
@@ -37,7 +40,7 @@ pub fn redact_untaken_msgpack(out: &mut [u8], bytes: &[u8], packet: &DecodedPack
     unused.for_each(|long| numbers::cover_packed(out, &long));
 }
 
-/// As [`cover_packed`], for a packet in JSON.
+/// Overwrites unused texts and numbers of a JSON packet, as [`cover_packed`] does.
 pub fn redact_untaken_json(out: &mut [u8], text: &str, packet: &DecodedPacket<'_>, said: Option<usize>) {
     let taken = TakenTexts::of(packet, said);
     texts::visit_json(text, |_, string| {
@@ -55,13 +58,13 @@ pub fn redact_untaken_json(out: &mut [u8], text: &str, packet: &DecodedPacket<'_
     unused.for_each(|long| numbers::cover_json(out, &long));
 }
 
-/// What a string of JSON says, by the place of its content.
+/// The text of a JSON string with this content range, without escapes.
 fn unescaped(text: &str, place: &Range<usize>) -> String {
     let quoted = text.get(place.start - 1..place.end + 1).unwrap_or_default();
     serde_json::from_str(quoted).unwrap_or_else(|_| text[place.clone()].to_owned())
 }
 
-/// Whether a payload may have a token somewhere. Escapes may stand in one.
+/// Whether a payload may contain a token at any offset, with or without escapes.
 pub fn may_have_token(payload: &[u8]) -> bool {
     let is_part = |byte: &u8| texts::is_token_byte(*byte) || b"\\%".contains(byte);
     let least = limits::MIN_TOKEN_CHARS;
@@ -69,22 +72,23 @@ pub fn may_have_token(payload: &[u8]) -> bool {
     has_run || numbers::may_be_packed(payload)
 }
 
-/// Arguments without text for people, by their packet: 16 hexadecimal digits, or nothing that the packet means.
+/// Packets with an argument of 16 hexadecimal digits: the packet and the argument. Other texts in
+/// it are overwritten.
 const CHECKSUMS: [(&str, &str); 1] = [("checksum", "checksum")];
 
 /// The arguments of a packet that are long enough for a token.
 #[derive(Default)]
 struct TakenTexts {
     texts: Vec<Vec<u8>>,
-    /// The checksum, which the message has whole.
+    /// The checksum, which must match a whole text.
     checksum: Option<String>,
     numbers: Vec<f64>,
-    /// How many arguments the packet has.
+    /// Number of arguments of the packet.
     arguments: usize,
 }
 
 impl TakenTexts {
-    /// Those of a packet, except the argument in which it says its token.
+    /// Collects the arguments of a packet, except its token (index `said`).
     fn of(packet: &DecodedPacket<'_>, said: Option<usize>) -> TakenTexts {
         let mut taken = TakenTexts { arguments: packet.row.arguments.len(), ..TakenTexts::default() };
         taken.text(&packet.row.name);
@@ -124,7 +128,7 @@ impl TakenTexts {
         }
     }
 
-    /// The part of a text of the message that the packet takes: the packet may have cut it.
+    /// The prefix of a text that an argument contains, because the packet may truncate texts.
     fn prefix<'a>(&self, text: &'a [u8]) -> Option<&'a [u8]> {
         if self.checksum.as_ref().is_some_and(|checksum| checksum.as_bytes() == text) {
             return Some(text);
@@ -133,7 +137,7 @@ impl TakenTexts {
         taken.map(|taken| &text[..taken.len()])
     }
 
-    /// Whether the packet takes a number of the message: as an argument, or inside of one.
+    /// Whether a number is an argument, or part of one.
     fn has_number(&self, long: &Long, said: Option<usize>) -> bool {
         match long.argument() {
             Some(argument) => argument < self.arguments && Some(argument) != said,
@@ -142,7 +146,7 @@ impl TakenTexts {
     }
 }
 
-/// Whether a text has the form of a checksum.
+/// Whether the text is 16 hexadecimal digits.
 fn is_checksum(text: &str) -> bool {
     text.len() == 16 && text.bytes().all(|byte| byte.is_ascii_hexdigit())
 }
