@@ -11,7 +11,8 @@
 //! ```
 //!
 //! A request that fails a check (`?`) is refused with a status. [`limits::HEAD_TIMEOUT`] is an
-//! absolute deadline for the head and for the body of `POST /admin`. Every slot is released when the connection ends, and no panic leaves this thread.
+//! absolute deadline for the head and for the body of `POST /admin`. Every slot is released when
+//! the connection ends, and no panic leaves this thread.
 
 use std::net::{Shutdown, SocketAddr, TcpStream};
 use std::panic::{AssertUnwindSafe, catch_unwind};
