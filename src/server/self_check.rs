@@ -8,10 +8,10 @@
 //!                                               └─► checksum, sent to the room
 //! ```
 //!
-//! A client's world model is compared at each update with a tick, by [`BotHooks::agrees`] of the game.
-//! It contains everything that the client was sent since its connection began, about the world and
-//! its own player. The room's own world is not read here, because it may be the faulty one.
-//!
+//! A client's world model is compared at each update with a tick, by the game's
+//! [`BotHooks::agrees`]. It contains everything that the client was sent since its connection
+//! began, about the world and its own player. The room's own world is not read here, because it may
+//! be the faulty one.
 //! [`BotHooks::agrees`]: crate::game::bots::BotHooks::agrees
 
 use core::net::Ipv4Addr;

@@ -194,8 +194,8 @@ impl AddressRateLimits {
         spending.rate().take_late(&mut buckets[spending.slot()], now, slack)
     }
 
-    /// Decides whether a lockstep client is sent a snapshot now, and then takes its tokens.
-    /// Otherwise the client requests it again in its next update pass.
+    /// Decides whether a lockstep client is sent a snapshot now. If so, takes its tokens. If not,
+    /// the client requests it again in its next update pass.
     pub fn may_sync(&self, asks: &SyncRequest, now: Duration) -> bool {
         let mut snapshots = self.snapshots.lock();
         let is_turn = !self.are_in_force || snapshots.is_turn_of(asks, now);

@@ -28,7 +28,7 @@ use crate::util::sync::{Condvar, Mutex};
 /// The purpose of a slot.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub enum SlotKind {
-    /// A request that is not complete yet.
+    /// A request without a response yet.
     Pending,
     /// A client of a room.
     Client,

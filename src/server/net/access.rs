@@ -90,7 +90,7 @@ pub fn bearer(head: &RequestHead) -> Option<String> {
 /// Checks the operator's token.
 ///
 /// # Errors
-/// 401 for a wrong token; 429 once the address has sent too many wrong ones.
+/// 401 for a wrong token. 429 for a wrong or unchecked token, once the address has sent too many.
 pub fn check_token(host: &ServerState, said: &str, address: SocketAddr) -> Result<(), Refusal> {
     let is_right = || host.config.admin_token.is(said);
     match host.gate.attempt(address.ip(), host.now(), is_right) {

@@ -10,7 +10,7 @@
 //!  listed ─► enter, enter, … ─► all clients have left ─► end: removed from the list, name is free
 //! ```
 //!
-//! Clients are counted in under the lock of the list, and rooms on demand are removed from the list
+//! Clients are added under the lock of the list, and rooms on demand are removed from the list
 //! under the same lock. So no client enters a room that has ended.
 
 use std::collections::BTreeMap;
@@ -159,7 +159,7 @@ impl RunningRoom {
         }
     }
 
-    /// Counts a client in. Returns `None` if the room is full.
+    /// Adds a client. Returns `None` if the room is full.
     fn enter(self: &Arc<RunningRoom>) -> Option<RoomPermit> {
         let more = |count: usize| (count < self.most_clients).then_some(count + 1);
         self.clients.fetch_update(Ordering::AcqRel, Ordering::Acquire, more).ok()?;
@@ -183,7 +183,7 @@ impl RunningRoom {
     }
 
     /// Sleeps while the room has no client, no tick is due and the room need not stop. Wakes at
-    /// `until`, and when the first suspended seat expires, as given by `now`, the server's clock.
+    /// `until`, and when the first suspended seat expires. `now` returns the server's time.
     /// Returns whether it slept.
     pub fn sleep(
         &self,

@@ -38,7 +38,7 @@ pub enum ShutdownStage {
     RoomsStopping,
 }
 
-/// Everything of one running server.
+/// The shared state of one running server: settings, rooms, clients and limits.
 #[derive(Debug)]
 pub struct ServerState {
     /// Effective settings.

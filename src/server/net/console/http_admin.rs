@@ -1,8 +1,7 @@
 //! `POST /admin`: operator commands over HTTP.
 //!
 //! ```text
-//!  head ─► too many wrong tokens? 429 ─► token? 401 ─► length? 411, 413 ─► body in time? 408
-//!       ─► each line ─► 200, or 422
+//!  head ─► token? 401, 429 ─► length? 411, 413 ─► body in time? 408 ─► each line ─► 200 or 422
 //! ```
 //!
 //! The replies to all lines of a request form one text response. The server never reads a body

@@ -48,7 +48,8 @@ impl Console {
         Console { host }
     }
 
-    /// Whether the server is stopping or about to. Further commands have no effect.
+    /// Whether an operator has entered `stop`, or the server is stopping. Further commands have no
+    /// effect.
     pub fn is_over(&self) -> bool {
         self.host.has_reached(ShutdownStage::AskedToStop)
     }

@@ -2,8 +2,9 @@
 //! pages below its path; [`room_pages`] has the pages about rooms.
 //!
 //! Each request head gets one complete response. No response contains a file from the machine's
-//! disk. Internal pages are served only to requests that pass every check for a local request, or
-//! carry the token. Pages of other origins may read everything else if their origin is allowed to
+//! disk. `/metrics` is served only to requests that pass every check for a local request, or carry
+//! the operator's token. The pages at `/wire` and `/admin` contain no data of the server and prompt
+//! for the token. Pages of other origins may read everything else if their origin is allowed to
 //! play.
 
 pub mod browser_edition;
