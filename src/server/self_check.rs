@@ -12,6 +12,7 @@
 //! [`BotHooks::agrees`]. It contains everything that the client was sent since its connection
 //! began, about the world and its own player. The room's own world is not read here, because it may
 //! be the faulty one.
+//!
 //! [`BotHooks::agrees`]: crate::game::bots::BotHooks::agrees
 
 use core::net::Ipv4Addr;

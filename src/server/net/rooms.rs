@@ -276,8 +276,8 @@ impl RunningRoom {
         }
     }
 
-    /// Returns why the room does not serve its clients, as a predicate for its title. `None` if it
-    /// does.
+    /// Returns why the room does not serve its clients, as text to append to its title. `None` if
+    /// it does.
     pub fn ails(&self, now: Duration) -> Option<String> {
         if self.handle.is_over() {
             return Some("has ended by a panic and begins anew soon".to_owned());

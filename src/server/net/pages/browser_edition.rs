@@ -38,7 +38,7 @@ fn is_left_out(name: &str) -> bool {
 }
 
 /// Generates the list of all files, except the service worker, which the browser itself stores. The
-/// list's version changes with every file.
+/// list's version changes when any of them changes.
 fn list(files: Files) -> String {
     let mut names: Vec<&str> = files.iter().map(|(name, _)| *name).collect();
     names.retain(|name| !is_left_out(name) && *name != "service-worker.js");

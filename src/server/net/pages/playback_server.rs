@@ -175,7 +175,7 @@ fn answer(
     write_all(stream, &body, limits::PAGE_WRITE_TIMEOUT)
 }
 
-/// Sends the capture up to its current length. Fails if the peer accepts no bytes for
+/// Sends the capture up to its current length. Fails if a chunk takes longer than
 /// [`limits::PAGE_WRITE_TIMEOUT`].
 fn send_file(served: &PlaybackContent, stream: &TcpStream, is_head: bool) -> io::Result<()> {
     let opened = File::open(&served.file).and_then(|file| Ok((file.metadata()?.len(), file)));

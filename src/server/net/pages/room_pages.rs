@@ -61,7 +61,8 @@ pub fn find(host: &ServerState, head: &RequestHead, address: SocketAddr) -> Opti
     Some(PageResponse::moved(format!("../../{page}{query}")))
 }
 
-/// Returns 200 while every room ticks or sleeps, otherwise 503 with a line for each other room.
+/// Returns 200 while every room ticks or sleeps, otherwise 503 with a line for each room that does
+/// neither.
 fn health(host: &ServerState) -> PageResponse {
     let now = host.now();
     let ails = |room: &RunningRoom| room.ails(now).map(|why| format!("{} {why}\n", room.title()));
