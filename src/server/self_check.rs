@@ -1,18 +1,19 @@
-//! The server as its own client: it follows what it sends to a room's clients, as a stream and in
-//! lockstep, and compares the two. Without I/O and without a clock.
+//! The self-check: compares the updates that the server sends to a room's clients with a second
+//! world, which runs in lockstep. Without I/O and without a clock.
 //!
 //! ```text
-//!   frames queued for a client ─► messages ─► packets ─► an agent's picture ───────┐
-//!                                                                                 ├─► the same? ─► Finding
-//!   the room's journal ─► frames ─► packets ─► own world ─► what it publishes ─────┘
-//!                                                  └─► checksum, to the room as any client's
+//!   client's queued frames ─► messages ─► packets ─► agent's world model ───┐
+//!                                                                           ├─► equal? ─► Finding
+//!   room's journal ─► frames ─► packets ─► second world ─► published state ─┘
+//!                                               └─► checksum, sent to the room
 //! ```
 //!
-//! The picture of a client is compared at each update that says its tick, by [`Bots::agrees`] of the
-//! game: what the client knows of the world and of its own player, from all that it was told since its
-//! connection began. Nothing here looks at the room's own world, which may be what is wrong.
+//! A client's world model is compared at each update with a tick, by the game's
+//! [`BotHooks::agrees`]. It contains everything that the client was sent since its connection
+//! began, about the world and its own player. The room's own world is not read here, because it may
+//! be the faulty one.
 //!
-//! [`Bots::agrees`]: crate::game::bots::Bots::agrees
+//! [`BotHooks::agrees`]: crate::game::bots::BotHooks::agrees
 
 use core::net::Ipv4Addr;
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
@@ -36,23 +37,24 @@ use crate::util::address_prefix::AddressPrefix;
 use crate::ws::Side;
 use crate::ws::message::{Message, MessageReader};
 
-/// The server's own connection, which no client has.
+/// Connection id of the self-check in the room's lockstep journal. No client has it.
 const SELF_CONNECTION: u64 = u64::MAX;
-/// Its name among the participants of a report.
+/// Name of the self-check in desync reports.
 const SELF_NAME: &str = "self-check";
 
-/// What a client was sent is not what it should have been sent, or the room's journal is broken.
+/// A fault: a client was sent wrong data, or the room's journal is broken.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Finding {
-    /// The client whose stream differs; `None` if it is the journal for clients in lockstep.
+    /// The client with the wrong data; `None` for a fault of the journal.
     pub client: Option<u64>,
-    /// Its player, if it has one.
+    /// The client's player, if any.
     pub player: Option<PlayerId>,
     /// Ticks completed.
     pub tick: u32,
-    /// The rule: `stream`, `frame_order`, `desync`, `snapshot`, or that of a message that cannot be read.
+    /// Name of the rule: `stream`, `frame_order`, `desync`, `snapshot`, or the rule of an invalid
+    /// message.
     pub rule: &'static str,
-    /// What differs, in words.
+    /// Description of the difference.
     pub detail: String,
 }
 
@@ -67,37 +69,37 @@ impl fmt::Display for Finding {
     }
 }
 
-/// Counts since it began.
+/// Counts since the self-check began.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct SelfCheckCounts {
-    /// Pictures of clients that were compared with the world.
+    /// Updates that were compared with the second world.
     pub compared: u64,
-    /// Checksums of the own world that were sent.
+    /// Checksums of the second world sent to the room.
     pub checksums: u64,
-    /// Clients that were not followed, because there were too many at once.
+    /// Clients that were not checked because [`limits::SELF_CHECK_CLIENTS`] was reached.
     pub skipped: u64,
 }
 
-/// The stream of one client.
+/// Decodes the updates sent to one client.
 struct StreamFollower {
     endpoint: WireFormat,
     reader: MessageReader,
     agent: Box<dyn Agent>,
 }
 
-/// The server's own view of one room: see the [module](self).
+/// The self-check of one room: see the [module](self).
 pub struct SelfCheck {
     room: Arc<RoomHandle>,
     endpoint: WireFormat,
     relay: LockstepFeed,
     reader: MessageReader,
     follower: LockstepFollower,
-    /// What the own world has published, the newest last.
+    /// Published states of the second world, newest last.
     ticks: VecDeque<Arc<dyn DynTick>>,
     streams: BTreeMap<u64, StreamFollower>,
-    /// Clients in lockstep: they are sent what the own connection is.
+    /// Clients in lockstep. They receive the same journal as the self-check.
     in_lockstep: BTreeSet<u64>,
-    /// The newest tick after which the own world was found to differ.
+    /// The latest tick after which the second world differed.
     differed_at: Option<u32>,
     findings: Vec<Finding>,
     counts: SelfCheckCounts,
@@ -111,8 +113,8 @@ impl fmt::Debug for SelfCheck {
 }
 
 impl SelfCheck {
-    /// The view of this room, in this dialect; `None` if the dialect has no lockstep. It begins at the
-    /// room's next snapshot.
+    /// Creates a self-check of this room in this wire format; `None` if the dialect has no
+    /// lockstep. It starts with the room's next snapshot.
     pub fn new(room: &Arc<RoomHandle>, endpoint: WireFormat) -> Option<SelfCheck> {
         if !has_lockstep(&endpoint.dialect) {
             return None;
@@ -134,33 +136,33 @@ impl SelfCheck {
         })
     }
 
-    /// The room.
+    /// Returns the room.
     pub fn room(&self) -> &Arc<RoomHandle> {
         &self.room
     }
 
-    /// Counts since it began.
+    /// Returns the counts since the self-check began.
     pub fn counts(&self) -> SelfCheckCounts {
         self.counts
     }
 
-    /// Clients whose streams are followed.
+    /// Returns the number of checked clients.
     pub fn len(&self) -> usize {
         self.streams.len()
     }
 
-    /// Whether there is no client whose stream is followed, and none in lockstep.
+    /// Whether the room has neither a checked client nor a client in lockstep.
     pub fn is_empty(&self) -> bool {
         self.streams.is_empty() && self.in_lockstep.is_empty()
     }
 
-    /// What was found since the last call.
+    /// Returns the findings since the last call.
     pub fn take_findings(&mut self) -> Vec<Finding> {
         std::mem::take(&mut self.findings)
     }
 
-    /// A client has connected, and has been sent nothing yet. It is followed if its updates say their tick,
-    /// and fewer than [`limits::SELF_CHECK_CLIENTS`] are.
+    /// Adds a new client that has been sent nothing yet. It is checked if its dialect sends ticks
+    /// with updates and fewer than [`limits::SELF_CHECK_CLIENTS`] clients are checked.
     pub fn on_open(&mut self, client: u64, endpoint: &WireFormat) {
         if !has_lockstep(&endpoint.dialect) {
             return;
@@ -184,19 +186,19 @@ impl SelfCheck {
         self.streams.insert(client, StreamFollower { endpoint: endpoint.clone(), reader, agent });
     }
 
-    /// Bytes of a client are lost: its stream is followed no more.
+    /// Stops checking a client because some of its bytes were lost.
     pub fn on_bytes_lost(&mut self, client: u64) {
         self.streams.remove(&client);
     }
 
-    /// The connection of a client has ended.
+    /// Removes a client after the end of its connection.
     pub fn on_close(&mut self, client: u64) {
         self.streams.remove(&client);
         self.in_lockstep.remove(&client);
     }
 
-    /// Frames were queued for a client, whose player this is. After an update, what it was told is compared
-    /// with the own world.
+    /// Processes frames queued for a client with this player. After an update, compares the
+    /// client's world model with the second world.
     pub fn said(&mut self, client: u64, player: Option<PlayerId>, frames: &[u8]) {
         let Some(mut shadow) = self.streams.remove(&client) else { return };
         let found = match shadow.hear(frames) {
@@ -228,13 +230,13 @@ impl SelfCheck {
         Ok(())
     }
 
-    /// Takes what the room's journal has, as a client in lockstep is sent it, and runs the own world.
+    /// Reads the room's journal as a lockstep client and advances the second world.
     pub fn advance(&mut self) {
         let frames = self.take_journal_frames();
         self.apply_journal(&frames);
     }
 
-    /// What the room's journal has since the last call, as whole frames.
+    /// Returns the entries of the room's journal since the last call, as whole frames.
     pub fn take_journal_frames(&mut self) -> Vec<u8> {
         let mut frames = Vec::new();
         loop {
@@ -246,8 +248,8 @@ impl SelfCheck {
         }
     }
 
-    /// Hears frames of the journal. Frames that break a rule of RFC 6455 are given up, and the own world
-    /// begins again at a snapshot.
+    /// Applies frames of the journal. If a frame violates RFC 6455, drops the rest and restarts the
+    /// second world from a new snapshot.
     pub fn apply_journal(&mut self, frames: &[u8]) {
         let fresh = || MessageReader::new(Side::Server, limits::SELF_CHECK_MESSAGE_LIMITS);
         let mut reader = std::mem::replace(&mut self.reader, fresh());
@@ -270,14 +272,14 @@ impl SelfCheck {
         self.reader = reader;
     }
 
-    /// A packet of the journal was right or wrong.
+    /// Records a finding if a packet of the journal was wrong.
     fn push_finding(&mut self, found: Result<(), RuleViolation>) {
         let Err((rule, detail)) = found else { return };
         let tick = self.follower.world().map_or(0, |world| world.tick());
         self.findings.push(Finding { client: None, player: None, tick, rule, detail });
     }
 
-    /// A packet of the journal.
+    /// Applies a packet of the journal to the second world.
     fn step(&mut self, packet: &DecodedPacket<'_>) -> Result<(), RuleViolation> {
         let before = self.follower.world().map(|world| world.tick());
         let differed = self.follower.counts().desyncs;
@@ -298,7 +300,8 @@ impl SelfCheck {
         }
         match heard {
             Err(reason) => Err(("snapshot", reason)),
-            // Its world was begun again at a later tick, so that the two could not be compared.
+            // The second world has already restarted at a later tick, so its fields could not be
+            // compared.
             Ok(FollowEvent::Report(report)) if report.names(SELF_NAME) => self.push_desync(report.tick, &[]),
             Ok(FollowEvent::Handled)
                 if said.iter().any(|own| matches!(own, FollowerReply::SnapshotRequest)) =>
@@ -313,7 +316,7 @@ impl SelfCheck {
         }
     }
 
-    /// Keeps what the own world has published after this tick.
+    /// Stores the published state of the second world after this tick.
     fn store_published(&mut self, tick: u32) {
         if self.ticks.len() >= limits::SELF_CHECK_TICKS {
             self.ticks.pop_front();
@@ -322,8 +325,8 @@ impl SelfCheck {
         self.ticks.extend(published);
     }
 
-    /// The own world differed from the room's after so many ticks, in these fields. It is found by the own
-    /// world and again in the room's report, and told once.
+    /// Reports that the second world differed from the room's after `tick`, in these fields. A
+    /// difference is reported once, although both the second world and the room's report find it.
     fn push_desync(&mut self, tick: u32, fields: &[FieldDiff]) -> Result<(), RuleViolation> {
         if self.differed_at.is_some_and(|last| tick <= last) {
             return Ok(());
@@ -340,7 +343,7 @@ impl SelfCheck {
         Err(("desync", format!("after tick {tick}: {words}")))
     }
 
-    /// What the follower says, to the room. Returns what it says of itself.
+    /// Passes a reply of the follower to the room. Returns what the reply means for the self-check.
     fn answer(&mut self, message: &[u8]) -> Option<FollowerReply> {
         let packet = self.endpoint.dialect.decode(Direction::ToServer, message).ok()?;
         let tick = packet.integer("tick").unwrap_or_default();
@@ -371,11 +374,11 @@ impl SelfCheck {
     }
 }
 
-/// What the own world says of itself.
+/// A reply of the second world's follower.
 enum FollowerReply {
-    /// It needs a snapshot.
+    /// A request for a snapshot.
     SnapshotRequest,
-    /// It differed after so many ticks, in these fields.
+    /// The second world differed after this tick, in these fields.
     Desync(u32, Vec<FieldDiff>),
 }
 
@@ -385,16 +388,16 @@ impl Drop for SelfCheck {
     }
 }
 
-/// A rule's name, and what is wrong, in words.
+/// Name of the broken rule, and a description.
 type RuleViolation = (&'static str, String);
 
-/// What frames said to a client.
+/// The result of decoding frames for a client.
 enum StreamEvent {
-    /// Nothing that can be compared.
+    /// Nothing to compare.
     Nothing,
-    /// The state after so many ticks.
+    /// An update with the state after this tick.
     State(u32),
-    /// That it follows in lockstep.
+    /// The client has started lockstep.
     Lockstep,
 }
 
@@ -415,7 +418,7 @@ impl StreamFollower {
                 tick.map(StreamEvent::State)
             })?;
             match heard.flatten() {
-                // A snapshot follows, which may be longer than any message of a stream.
+                // A snapshot follows, which may exceed the message limit of a stream.
                 Some(StreamEvent::Lockstep) => return Ok(StreamEvent::Lockstep),
                 Some(heard) => said = heard,
                 None => {}
@@ -426,7 +429,7 @@ impl StreamFollower {
     }
 }
 
-/// Hands on the packet in a message; `None` for a control frame.
+/// Decodes the packet of a message and passes it to `take`; `None` for a control frame.
 fn decoded<T>(
     endpoint: &WireFormat,
     message: &Message<'_>,
@@ -441,7 +444,7 @@ fn decoded<T>(
     packet.map(|packet| Some(take(&packet))).map_err(|error| (error.name(), error.to_string()))
 }
 
-/// The fields in `desync_details`.
+/// Returns the fields of `desync_details`.
 fn fields(packet: &DecodedPacket<'_>) -> Vec<FieldDiff> {
     let values = packet.get("fields").and_then(Value::as_array).cloned().unwrap_or_default();
     let text = |value: &Value| value.as_str().map(str::to_owned);

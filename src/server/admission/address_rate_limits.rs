@@ -1,13 +1,13 @@
-//! Budgets per address: rate limits on actions that reach other clients, independent of reconnects.
+//! Rate limits per address prefix on actions that affect the server or other clients.
 //!
-//! Reconnecting gives a client a new session with fresh limits, so these actions are also limited
-//! per address. Sessions are unaware of these budgets: if a command was rejected here, a replay
+//! A reconnect gives a client a new session with fresh limits, so these actions are also limited
+//! per address prefix. Sessions do not know these limits: if a command is rejected here, a replay
 //! decodes it, but no recorded tick contains it.
 //!
-//! Each kind of spending has a token bucket, stored as the time at which the bucket is full again:
-//! taking a token moves that time forward. An address whose buckets are full is forgotten. If
-//! [`limits::MAX_TRACKED_ADDRESSES`] are known and none of them has only full buckets, the addresses
-//! whose buckets would be full soonest are forgotten: they have spent the least.
+//! Each limited action has a token bucket, stored as the time at which the bucket is full again;
+//! taking a token advances that time. At [`limits::MAX_TRACKED_ADDRESSES`], a new address prefix
+//! evicts the ones with only full buckets, and then the ones that would be full soonest, because
+//! they have used the fewest tokens.
 
 use std::collections::HashMap;
 use std::time::Duration;
@@ -18,26 +18,26 @@ use crate::limits;
 use crate::util::address_prefix::AddressPrefix;
 use crate::util::sync::Mutex;
 
-/// The actions on which an address spends tokens.
+/// Actions limited per address prefix.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum LimitedAction {
-    /// Opening a connection, whatever it requests.
+    /// Opening a connection, for any request.
     Connection,
     /// A handshake that turns a connection into a client.
     Client,
     /// Joining the world.
     Join,
-    /// Making a room on demand.
+    /// Creating a room on demand.
     Room,
-    /// Being sent a snapshot, in lockstep.
+    /// Receiving a snapshot in lockstep.
     Snapshot,
-    /// An action of a game that reaches other players.
+    /// An action of a game that affects other players.
     Shared(&'static SharedRateLimit),
 }
 
-/// How many kinds of spending there are that no game declares.
+/// Number of actions that are not declared by games.
 const BUILT_IN_ACTIONS: usize = 5;
-/// How many kinds of spending there are.
+/// Number of all actions.
 const ACTIONS: usize = BUILT_IN_ACTIONS + limits::GAME_RATE_LIMITS;
 
 /// A token bucket: one token every `every`, at most `burst` tokens.
@@ -53,13 +53,13 @@ impl RateLimit {
     /// Takes a token from the bucket that is full again at `full_at`.
     ///
     /// # Errors
-    /// There is none; the time until there is one.
+    /// The time until a token is available.
     pub fn take(self, full_at: &mut Duration, now: Duration) -> Result<(), Duration> {
         self.take_late(full_at, now, Duration::ZERO)
     }
 
-    /// The same for a request that may have waited for so long: the tokens of that time count besides the
-    /// burst.
+    /// Like [`RateLimit::take`], for a request that may have been delayed by up to `slack`. The
+    /// tokens of that time are available in addition to the burst.
     fn take_late(self, full_at: &mut Duration, now: Duration, slack: Duration) -> Result<(), Duration> {
         let taken_at = (*full_at).max(now.saturating_sub(slack)) + self.every;
         let most = now + self.every * self.burst;
@@ -70,15 +70,15 @@ impl RateLimit {
         Ok(())
     }
 
-    /// So many a second.
+    /// Returns a limit of `count` tokens per second.
     fn per_second(count: u32, burst: u32) -> RateLimit {
         RateLimit { every: Duration::from_secs(1) / count, burst }
     }
 }
 
 impl LimitedAction {
-    /// Its bucket. Games declare theirs by numbers, and those of two games with the same number are
-    /// one: an address that plays both waits for both.
+    /// Returns the index of the action's bucket. Games declare theirs by number. Two games with the
+    /// same number share a bucket, so a client of both waits for both.
     fn bucket_index(self) -> usize {
         match self {
             LimitedAction::Connection => 0,
@@ -90,7 +90,7 @@ impl LimitedAction {
         }
     }
 
-    /// The rule's name in answers, metrics and the log.
+    /// Returns the rule's name in responses, metrics and the log.
     pub fn rule(self) -> &'static str {
         match self {
             LimitedAction::Connection => "address_connection_rate",
@@ -102,7 +102,7 @@ impl LimitedAction {
         }
     }
 
-    /// The problem and its remedy, for the `error` packet.
+    /// Returns the problem and its remedy, for the `error` packet.
     pub fn detail(self) -> &'static str {
         match self {
             LimitedAction::Connection | LimitedAction::Client => {
@@ -115,7 +115,7 @@ impl LimitedAction {
         }
     }
 
-    /// How often an address may do it.
+    /// Returns the rate limit per address prefix.
     pub fn rate(self) -> RateLimit {
         match self {
             LimitedAction::Connection => RateLimit::per_second(
@@ -139,10 +139,10 @@ impl LimitedAction {
     }
 }
 
-/// When the buckets of one address are full again, by the number of each.
+/// Times at which the buckets of one address prefix are full again, by bucket index.
 type Buckets = [Duration; ACTIONS];
 
-/// See the [module](self).
+/// The token buckets of all address prefixes.
 #[derive(Debug)]
 pub struct AddressRateLimits {
     enabled: bool,
@@ -151,15 +151,16 @@ pub struct AddressRateLimits {
 }
 
 impl AddressRateLimits {
-    /// Unspent budgets. If `are_in_force` is false, nothing is ever limited.
+    /// Creates full buckets. If `are_in_force` is false, only the server's limit on snapshots
+    /// applies.
     pub fn new(enabled: bool) -> AddressRateLimits {
         AddressRateLimits { enabled, addresses: Mutex::default(), snapshots: Mutex::default() }
     }
 
-    /// Takes a token from this address.
+    /// Takes a token of this address prefix.
     ///
     /// # Errors
-    /// There is none; the time until there is one.
+    /// The time until a token is available.
     pub fn take(
         &self,
         address: AddressPrefix,
@@ -169,11 +170,12 @@ impl AddressRateLimits {
         self.take_late(address, spending, now, Duration::ZERO)
     }
 
-    /// The same for a request that may have waited for so long, because the server did not run: the address
-    /// may spend what that time has brought, besides its burst.
+    /// Like [`AddressRateLimits::take`], for a request that may have been delayed by up to `slack`
+    /// because the server did not run. The tokens of that time are available in addition to the
+    /// burst.
     ///
     /// # Errors
-    /// There is none; the time until there is one.
+    /// The time until a token is available.
     pub fn take_late(
         &self,
         address: AddressPrefix,
@@ -192,8 +194,8 @@ impl AddressRateLimits {
         spending.rate().take_late(&mut buckets[spending.bucket_index()], now, slack)
     }
 
-    /// Whether a client in lockstep is sent a snapshot now; if so, its tokens are taken. If not, it asks
-    /// again at its next turn.
+    /// Decides whether a lockstep client is sent a snapshot now. If so, takes its tokens. If not,
+    /// the client requests it again in its next update pass.
     pub fn try_start_sync(&self, asks: &SyncRequest, now: Duration) -> bool {
         let mut snapshots = self.snapshots.lock();
         let is_turn = !self.enabled || snapshots.is_next_of_address(asks, now);
@@ -204,17 +206,17 @@ impl AddressRateLimits {
         may
     }
 
-    /// When the bucket of this address is full again; zero for one that was never used.
+    /// Returns when this bucket is full again; zero for an unused bucket.
     pub fn full_at(&self, address: AddressPrefix, spending: LimitedAction) -> Duration {
         self.addresses.lock().get(&address).map_or(Duration::ZERO, |buckets| buckets[spending.bucket_index()])
     }
 
-    /// How many addresses are remembered.
+    /// Returns the number of tracked address prefixes.
     pub fn addresses(&self) -> usize {
         self.addresses.lock().len()
     }
 
-    /// Gives a token back, because the action did not take place.
+    /// Returns a token to its bucket, because the action did not take place.
     pub fn refund(&self, address: AddressPrefix, spending: LimitedAction) {
         if let Some(buckets) = self.addresses.lock().get_mut(&address) {
             let full_at = &mut buckets[spending.bucket_index()];
@@ -223,12 +225,12 @@ impl AddressRateLimits {
     }
 }
 
-/// When all buckets of an address are full.
+/// Returns when all buckets of an address prefix are full.
 fn all_full_at(buckets: &Buckets) -> Duration {
     buckets.iter().copied().max().unwrap_or_default()
 }
 
-/// Makes room for at least an eighth of all addresses, so that it is seldom done.
+/// Evicts enough entries to free an eighth of the capacity, so that evictions are rare.
 fn evict(addresses: &mut HashMap<AddressPrefix, Buckets>, now: Duration) {
     addresses.retain(|_, buckets| all_full_at(buckets) > now);
     let kept = limits::MAX_TRACKED_ADDRESSES - limits::MAX_TRACKED_ADDRESSES / 8;

@@ -1,14 +1,18 @@
-//! A gate limits wrong tokens per address. The operator's token has one, for `/admin`, `/wire` and
-//! `/metrics`, and the [`tokens`](super::tokens) of the players have another.
+//! Limits wrong tokens per address prefix. The operator's token has one limiter, for `/admin`,
+//! `/wire` and `/metrics`; the players' [`tokens`](super::tokens) have another.
 //!
-//! An attempt is counted and checked under one lock, so that many simultaneous connections get no
-//! more attempts than one. Many people may share an address: one of them with too many wrong tokens
-//! does not lock out the others. A right token of such an address is let in, and each wrong one is refused as
-//! [`AuthError::TooOften`], until the address's wrong attempts are forgotten. What keeps a guesser from
-//! unlimited attempts is a token bucket per address, [`limits::TOKENS_TRIED_PER_SECOND`], independent of the
-//! other budgets: an attempt beyond it is refused without a comparison. A request without a token is not counted, because any page in the operator's browser can
-//! send such requests and would lock the operator out. The gate remembers at most
-//! [`limits::MAX_WRONG_TOKEN_ADDRESSES`] addresses.
+//! An attempt is counted and checked under one lock, so simultaneous connections get no more
+//! attempts than one connection.
+//!
+//! After [`limits::MAX_WRONG_TOKENS`] wrong tokens in [`limits::WRONG_TOKEN_WINDOW`], each further
+//! wrong token is refused as [`AuthError::TooOften`]. A right token is still accepted, because many
+//! users may share an address. A token bucket of [`limits::TOKENS_TRIED_PER_SECOND`], independent
+//! of the other rate limits, bounds the guesses: an attempt beyond it is refused without a
+//! comparison.
+//!
+//! A request without a token is not counted, because any page in the operator's browser can send
+//! one and would lock the operator out. The limiter tracks at most
+//! [`limits::MAX_WRONG_TOKEN_ADDRESSES`] address prefixes.
 
 use core::net::IpAddr;
 use std::collections::BTreeMap;
@@ -19,7 +23,7 @@ use crate::limits;
 use crate::util::address_prefix::AddressPrefix;
 use crate::util::sync::Mutex;
 
-/// See the [module](self).
+/// Counts wrong tokens per address prefix.
 #[derive(Debug, Default)]
 pub struct AuthLimiter {
     failures: Mutex<BTreeMap<AddressPrefix, Failures>>,
@@ -29,11 +33,11 @@ pub struct AuthLimiter {
 struct Failures {
     since: Duration,
     count: u32,
-    /// When the bucket of the attempts beyond [`limits::MAX_WRONG_TOKENS`] is full again.
+    /// Time at which the bucket of the attempts beyond [`limits::MAX_WRONG_TOKENS`] is full again.
     full_at: Duration,
 }
 
-/// The bucket of the attempts beyond [`limits::MAX_WRONG_TOKENS`].
+/// Returns the rate limit of the attempts beyond [`limits::MAX_WRONG_TOKENS`].
 fn tried() -> RateLimit {
     RateLimit {
         every: Duration::from_secs(1) / limits::TOKENS_TRIED_PER_SECOND,
@@ -41,21 +45,21 @@ fn tried() -> RateLimit {
     }
 }
 
-/// Why a token does not open the gate.
+/// Why a token is refused.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum AuthError {
     /// The token is wrong.
     WrongToken,
-    /// The address sent too many wrong tokens, and this one is wrong or was not compared. The address may
-    /// retry after this time.
+    /// The address has sent too many wrong tokens, and this one is wrong or was not compared. The
+    /// address may retry after this time.
     TooManyAttempts(Duration),
 }
 
 impl AuthLimiter {
-    /// Lets an address try a token.
+    /// Checks a token of this address.
     ///
     /// # Errors
-    /// The token is wrong, or was not compared.
+    /// The token is wrong or was not compared.
     pub fn attempt(
         &self,
         address: IpAddr,

@@ -1,12 +1,12 @@
-//! Admission: decides which connection gets a thread.
+//! Admission: decides which connections get a thread.
 //!
-//! An accepted connection gets a [`Permit`], or the reason for a 503 or 403. A permit counts as
-//! *pending* until its request is answered, or until it becomes a *client* or a *watcher*; dropping
-//! the permit gives its place back. [`pool`] decides which connection gets a place,
-//! and which pending connection loses its place to a new one.
+//! An accepted connection gets a [`Permit`] for one slot, or a refusal with 503 or 403. The slot is
+//! *pending* until the response is sent, or until the connection becomes a *client* or an
+//! *inspector*. Dropping the permit releases the slot. [`pool`] decides which connection gets a
+//! slot, and which pending connection is displaced by a new one.
 //!
-//! A connection from a trusted proxy counts towards no address until its head names the client's
-//! address, so clients behind a proxy do not share one budget.
+//! A connection from a trusted proxy counts toward no address until its head names the client's
+//! address. So clients behind a proxy do not share one limit.
 
 pub mod address_rate_limits;
 pub mod auth_limiter;
@@ -25,32 +25,32 @@ use crate::limits;
 use crate::util::address_prefix::AddressPrefix;
 use crate::util::sync::{Condvar, Mutex};
 
-/// The purpose of a place.
+/// The purpose of a slot.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub enum SlotKind {
-    /// An unfinished request.
+    /// A request without a response yet.
     Pending,
-    /// A client.
+    /// A client of a room.
     Client,
-    /// A watcher at `/wire`.
+    /// An inspector at `/wire`.
     Inspector,
 }
 
-/// The reason for refusing a connection.
+/// Why a connection is refused.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum RefusalReason {
-    /// There is no place, in total or for this address.
+    /// No slot is free, in total or for this address prefix.
     NoSlot(SlotKind, NoSlot),
-    /// A new connection took the place of this unfinished request.
+    /// A new connection displaced this pending request.
     Displaced,
     /// The server is stopping or could not start a thread.
     Unavailable,
-    /// The operator bans this address.
+    /// The address prefix is banned.
     Banned,
 }
 
 impl RefusalReason {
-    /// The name in logs and metrics.
+    /// Returns the name in logs and metrics.
     pub fn name(self) -> &'static str {
         match self {
             RefusalReason::NoSlot(SlotKind::Pending, NoSlot::Full) => "heads_pending",
@@ -65,41 +65,41 @@ impl RefusalReason {
         }
     }
 
-    /// The status of the response: 403 for a ban, which is permanent, otherwise 503.
+    /// Returns the status of the response: 403 for a ban, which is permanent, otherwise 503.
     pub fn status(self) -> u16 {
         if self == RefusalReason::Banned { 403 } else { 503 }
     }
 }
 
-/// The caps in use, from [`limits`], the flags and the machine.
+/// The caps in use, derived from [`limits`], the flags and the machine.
 #[derive(Debug, Clone, Copy)]
 pub struct Capacity {
-    /// Clients in total.
+    /// Maximum number of clients.
     pub clients: usize,
-    /// Clients of one address.
+    /// Maximum number of clients per address prefix.
     pub clients_per_address: usize,
-    /// Whether addresses share the places of clients. If not, the first addresses to connect may
-    /// hold all of them.
+    /// Whether client slots are shared fairly among addresses. If not, the first addresses to
+    /// connect may take all of them.
     pub divides_client_slots: bool,
-    /// Unfinished requests in total.
+    /// Maximum number of pending requests.
     pub pending: usize,
-    /// Unfinished requests of one address.
+    /// Maximum number of pending requests per address prefix.
     pub pending_per_address: usize,
 }
 
-/// See the [module](self).
+/// The slots of all connections of a server.
 #[derive(Debug)]
 pub struct Admission {
     counts: Mutex<AdmissionState>,
-    /// A place for an unfinished request is free again.
+    /// Signaled when the slot of a pending request is released.
     slot_released: Condvar,
 }
 
 #[derive(Debug)]
 struct AdmissionState {
-    /// The number of the last connection of this run of the server.
+    /// Number of the latest connection.
     last_number: u64,
-    /// By [`SlotKind`].
+    /// Indexed by [`SlotKind`].
     pools: [Pool; 3],
     banned: BTreeSet<AddressPrefix>,
 }
@@ -107,18 +107,18 @@ struct AdmissionState {
 /// An admitted connection.
 #[derive(Debug)]
 pub struct Admitted {
-    /// The connection's place.
+    /// The connection's slot.
     pub permit: Permit,
-    /// The number of the connection that lost its place to this one; the caller must cut it.
+    /// Number of the displaced connection. The caller must shut it down.
     pub displaced: Option<u64>,
 }
 
-/// A place, which is given back when the permit is dropped.
+/// A slot, released when the permit is dropped.
 #[derive(Debug)]
 pub struct Permit {
     admission: Arc<Admission>,
     number: u64,
-    /// Unknown until a proxy names the client's address.
+    /// `None` until a trusted proxy names the client's address.
     household: Option<AddressPrefix>,
     place: SlotKind,
 }
@@ -128,7 +128,7 @@ impl AdmissionState {
         &mut self.pools[place as usize]
     }
 
-    /// Whether this unfinished request of this address still has its place.
+    /// Checks that the address prefix is not banned and that the pending request was not displaced.
     fn check(&mut self, number: u64, household: AddressPrefix) -> Result<(), RefusalReason> {
         if self.banned.contains(&household) {
             return Err(RefusalReason::Banned);
@@ -138,7 +138,7 @@ impl AdmissionState {
 }
 
 impl Admission {
-    /// Admission with these caps and no connections.
+    /// Creates an admission with these caps and no connections.
     pub fn new(caps: Capacity) -> Arc<Admission> {
         let pending = PoolConfig {
             slots: caps.pending,
@@ -160,11 +160,11 @@ impl Admission {
         Arc::new(Admission { counts: Mutex::new(counts), slot_released: Condvar::new() })
     }
 
-    /// Returns a place for a connection whose request is yet to be read. `household` is `None` for a
-    /// connection from a trusted proxy, whose client is set later by [`Permit::belongs_to`]. If
-    /// only displaced connections occupy the remaining places, waits at most
-    /// [`limits::DISPLACED_WAIT`] for one of them to end: their threads have nothing left to do. No
-    /// other call of this layer waits.
+    /// Takes a slot for a new connection with an unread request. `household` is `None` for a
+    /// connection from a trusted proxy; [`Permit::belongs_to`] then sets the client's address. If
+    /// the pool is full and some of its connections were displaced, waits at most
+    /// [`limits::DISPLACED_WAIT`] for one of them to end. This is short, because their threads have
+    /// nothing left to do. No other call of this layer waits.
     ///
     /// # Errors
     /// The cap that is reached, or the ban.
@@ -187,44 +187,45 @@ impl Admission {
         Ok(Admitted { permit, displaced })
     }
 
-    /// Bans this household. Returns whether the ban is new; `None` if [`limits::MAX_BANS`] is reached.
+    /// Bans this address prefix. Returns whether the ban is new; `None` if [`limits::MAX_BANS`] is
+    /// reached.
     pub fn ban(&self, household: AddressPrefix) -> Option<bool> {
         let banned = &mut self.counts.lock().banned;
         let has_room = banned.len() < limits::MAX_BANS || banned.contains(&household);
         has_room.then(|| banned.insert(household))
     }
 
-    /// Lifts the ban of this household. Returns whether it was banned.
+    /// Lifts the ban of this address prefix. Returns whether it was banned.
     pub fn unban(&self, household: AddressPrefix) -> bool {
         self.counts.lock().banned.remove(&household)
     }
 
-    /// The banned households, sorted.
+    /// Returns the banned address prefixes, sorted.
     pub fn bans(&self) -> Vec<AddressPrefix> {
         self.counts.lock().banned.iter().copied().collect()
     }
 
-    /// Whether a household is banned.
+    /// Whether an address prefix is banned.
     pub fn is_banned(&self, household: AddressPrefix) -> bool {
         self.counts.lock().banned.contains(&household)
     }
 
-    /// The number of places that are taken for this.
+    /// Returns the number of slots of this kind in use.
     pub fn in_use(&self, place: SlotKind) -> usize {
         self.counts.lock().pool(place).held()
     }
 }
 
 impl Permit {
-    /// The number of the connection, unique within this run of the server.
+    /// Returns the connection's number, unique in this run of the server.
     pub fn number(&self) -> u64 {
         self.number
     }
 
-    /// Attributes the unfinished request to this address. The attribution never changes afterwards.
+    /// Attributes the pending request to an address prefix, once. Later calls have no effect.
     ///
     /// # Errors
-    /// The cap that is reached, or the ban; the permit stays what it was.
+    /// The cap that is reached, or the ban. The permit is then unchanged.
     pub fn set_address(&mut self, household: AddressPrefix) -> Result<(), RefusalReason> {
         if self.household.is_some() {
             return Ok(());
@@ -237,12 +238,13 @@ impl Permit {
         Ok(())
     }
 
-    /// Turns the place of an unfinished request into that of a client or watcher.
+    /// Turns the slot of a pending request into a slot of this kind.
     ///
     /// # Errors
-    /// The cap that is reached; the permit stays what it was.
+    /// The cap that is reached, the ban, or the displacement. The permit is then unchanged.
     pub fn convert_to(&mut self, place: SlotKind) -> Result<(), RefusalReason> {
-        // A proxy's connection whose client is unknown counts for no address, so it cannot be a client.
+        // A proxied connection without a client address counts toward no address, so it cannot
+        // become a client.
         let household = self.household.ok_or(RefusalReason::Unavailable)?;
         let mut counts = self.admission.counts.lock();
         counts.check(self.number, household)?;

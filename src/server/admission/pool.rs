@@ -1,80 +1,81 @@
-//! A pool of places shared by all addresses: decides which address gets a place, and which address
-//! loses one when few are left. Unfinished requests, clients and watchers have a pool each.
+//! A pool of slots shared by all addresses: decides which address gets a slot, and which address
+//! loses one when few are left. Pending requests, clients and inspectors have one pool each.
 //!
 //! ```text
-//!  places  │ held by A │ held by B │ C │        spare         │ reserve │
+//!  slots   │ held by A │ held by B │ C │        spare         │ reserve │
 //!            an address that holds k gets another while k < spare,
-//!            so N greedy addresses leave 1/(N+1) of the places spare
+//!            so N greedy addresses leave 1/(N+1) of the slots spare
 //! ```
 //!
-//! - An address without a place gets one as long as any is free, even from the reserve.
-//! - In a pool that displaces, if nothing is spare, an address without a place gets one from the
-//!   reserve, and the oldest holding of the address with the most places is displaced. The
-//!   displaced place becomes free only when its connection has ended, so that the places in use
-//!   never exceed the total; the reserve bridges the time until then.
-//! - In such a pool, an address that has used up its share still gets a place if the address with
-//!   the most places holds at least twice as many as this one would then hold; the oldest holding
-//!   of the address with the most places is displaced.
-//! - A trusted proxy's connection has no address until its request arrives. Until then it needs no
-//!   share, and all such connections together may hold half of the pool; beyond that, a new one
-//!   displaces the oldest of them.
+//! - An address without a slot gets one while any is free, even from the reserve.
+//! - In a pool that displaces, if no slot is spare, an address without a slot gets one from the
+//!   reserve, and the oldest slot of the address with the most slots is displaced. The displaced
+//!   slot becomes free only when its connection has ended, so that the slots in use never exceed
+//!   the total. The reserve bridges that time.
+//! - In such a pool, an address that has used up its share still gets a slot if the address with
+//!   the most slots holds at least twice as many as this one would then hold. The oldest slot of
+//!   the address with the most slots is displaced.
+//! - A connection from a trusted proxy has no address until its request arrives. Until then it
+//!   needs no share, and all such connections together may hold half of the pool. Beyond that, a
+//!   new one displaces the oldest of them.
 //!
-//! Each holding has a number, which the caller assigns in rising order: the lowest is the oldest.
-//! Giving back a number that holds nothing has no effect.
+//! Slots are held under numbers that the caller assigns in ascending order: the lowest is the
+//! oldest. Releasing a number that holds no slot has no effect.
 
 use std::collections::hash_map::Entry;
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 
 use crate::util::address_prefix::AddressPrefix;
 
-/// The number of places, and how they are shared.
+/// Size of a pool, and the rules for sharing it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct PoolConfig {
-    /// Places in total.
+    /// Total number of slots.
     pub slots: usize,
-    /// The most places that one address may hold, even if all others are free.
+    /// Maximum number of slots per address prefix, even if all others are free.
     pub per_address: usize,
-    /// Whether an address is limited to its share, or may hold as many places as `per_address`.
+    /// Whether an address prefix is limited to its share. If not, it may hold up to `per_address`
+    /// slots.
     pub is_divided: bool,
-    /// Whether a connection may displace another.
+    /// Whether a new connection may displace another.
     pub allows_displacement: bool,
 }
 
-/// Why no place was given.
+/// Why no slot was assigned.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum NoSlot {
-    /// None is left.
+    /// No slot is free.
     Full,
-    /// The address has used up its share.
+    /// The address prefix has used up its share.
     AddressLimit,
 }
 
-/// Who holds a place: an address, or `None` for the proxies' connections whose clients are not
-/// known yet.
+/// Owner of a slot: an address prefix, or `None` for proxied connections without a client address
+/// yet.
 type SlotOwner = Option<AddressPrefix>;
 
-/// See the [module](self).
+/// The slots of one kind.
 #[derive(Debug)]
 pub struct Pool {
     shares: PoolConfig,
     owners: BTreeMap<u64, SlotOwner>,
-    /// How many places each holder has; none without a place.
+    /// Number of slots per owner. Owners without slots have no entry.
     counts: HashMap<SlotOwner, usize>,
-    /// Displaced holdings whose connections have not ended yet.
+    /// Displaced connections that have not ended yet.
     displaced: BTreeSet<u64>,
 }
 
 impl Pool {
-    /// A pool without holdings.
+    /// Creates an empty pool.
     pub fn new(shares: PoolConfig) -> Pool {
         Pool { shares, owners: BTreeMap::new(), counts: HashMap::new(), displaced: BTreeSet::new() }
     }
 
-    /// Takes a place under this number; `None` is a proxy's connection whose client is not known
-    /// yet. `Some` is the number of the displaced holding, whose connection the caller must end.
+    /// Takes a slot under this number. `holder` is `None` for a proxied connection without a client
+    /// address yet. Returns the number of the displaced connection, if any; the caller must end it.
     ///
     /// # Errors
-    /// Why no place was given.
+    /// Why no slot was assigned.
     pub fn take(&mut self, number: u64, holder: Option<AddressPrefix>) -> Result<Option<u64>, NoSlot> {
         let (held, free) = (self.held_by(holder), self.free());
         let spare = self.unreserved(free);
@@ -101,14 +102,14 @@ impl Pool {
         Ok(displaced)
     }
 
-    /// Attributes this holding to an address. A holding that already has an address keeps it.
+    /// Attributes a slot to an address prefix. A slot that already has an address prefix keeps it.
     ///
     /// # Errors
-    /// Why this address may not have it; the holding is then unchanged. [`NoSlot::Full`] for a
-    /// number that holds nothing.
+    /// Why this address prefix may not have the slot, which is then unchanged. [`NoSlot::Full`] if
+    /// the number holds no slot.
     pub fn set_address(&mut self, number: u64, address: AddressPrefix) -> Result<(), NoSlot> {
         if self.owners.get(&number).ok_or(NoSlot::Full)?.is_none() {
-            // The place that it has is spare as far as this address is concerned.
+            // The slot already held counts as spare for this check.
             self.check_share(self.held_by(Some(address)), self.unreserved(self.free() + 1))?;
             self.remove(number);
             self.hold(number, Some(address));
@@ -116,34 +117,34 @@ impl Pool {
         Ok(())
     }
 
-    /// Gives back the place held under this number, even if it was displaced. Returns whether it
-    /// was still held.
+    /// Releases the slot held under this number, even if it was displaced. Returns whether it was
+    /// still held.
     pub fn release(&mut self, number: u64) -> bool {
         self.displaced.remove(&number);
         self.remove(number)
     }
 
-    /// Whether this number holds a place.
+    /// Whether this number holds a slot.
     pub fn holds(&self, number: u64) -> bool {
         self.owners.contains_key(&number)
     }
 
-    /// Whether a place will soon be free: a connection was displaced and has not ended yet.
+    /// Whether a slot will soon be free, because a displaced connection has not ended yet.
     pub fn has_displaced(&self) -> bool {
         !self.displaced.is_empty()
     }
 
-    /// The number of held places.
+    /// Returns the number of held slots.
     pub fn held(&self) -> usize {
         self.owners.len()
     }
 
-    /// The number of places that this holder has.
+    /// Returns the number of slots of this owner.
     pub fn held_by(&self, holder: Option<AddressPrefix>) -> usize {
         self.counts.get(&holder).copied().unwrap_or(0)
     }
 
-    /// The number of places that are neither held nor of a displaced connection.
+    /// Returns the number of slots that are neither held nor occupied by displaced connections.
     pub fn free(&self) -> usize {
         self.shares.slots.saturating_sub(self.owners.len() + self.displaced.len())
     }
@@ -154,13 +155,13 @@ impl Pool {
         if held < self.shares.per_address && is_within { Ok(()) } else { Err(NoSlot::AddressLimit) }
     }
 
-    /// Free places above the reserve.
+    /// Returns the number of free slots above the reserve.
     fn unreserved(&self, free: usize) -> usize {
         let reserve = if self.shares.allows_displacement { (self.shares.slots / 8).max(1) } else { 0 };
         free.saturating_sub(reserve)
     }
 
-    /// What the holder that holds most has.
+    /// Returns the largest number of slots of one owner.
     fn largest_holding(&self) -> usize {
         self.counts.values().copied().max().unwrap_or(0)
     }

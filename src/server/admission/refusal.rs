@@ -10,16 +10,17 @@ use crate::limits;
 use crate::packet::routes::RouteError;
 use crate::ws::http::{self, RequestHead};
 
-/// See the [module](self).
+/// A refused request.
 #[derive(Debug)]
 pub struct Refusal {
-    /// The status of the answer.
+    /// Status of the response.
     pub status: u16,
-    /// The rule's name.
+    /// Name of the rule.
     pub rule: &'static str,
-    /// Whether the rule is a cap on connections, or a budget of the address.
+    /// Whether the rule is a cap on connections or a rate limit of the address.
     pub is_capacity: bool,
-    /// The value that broke the rule, for the log; may be empty. Contains text of the request.
+    /// Description of the value that broke the rule, for the log; may be empty. Contains text from
+    /// the request.
     pub detail: String,
     /// The whole response.
     pub response: Vec<u8>,
@@ -46,20 +47,20 @@ impl From<RefusalReason> for Refusal {
 }
 
 impl Refusal {
-    /// A refusal whose body is the rule's name.
+    /// Creates a refusal with the rule's name as its body.
     pub fn from_rule(status: u16, rule: &'static str) -> Refusal {
         Refusal::with_headers(status, rule, &[])
     }
 
-    /// The same with additional headers.
+    /// Like [`Refusal::plain`], with additional headers.
     pub fn with_headers(status: u16, rule: &'static str, more: &[(&str, &str)]) -> Refusal {
         let body = format!("{rule}\n");
         let response = http::response(status, "text/plain; charset=utf-8", more, body.as_bytes());
         Refusal { status, rule, is_capacity: false, detail: String::new(), response }
     }
 
-    /// A refusal whose body is the rule's name, a sentence on the value that broke it, and the value
-    /// itself, which must not be a secret.
+    /// Creates a refusal. Its body has the rule's name, a sentence about the value that broke it,
+    /// and the value itself, which must not be a secret.
     pub fn of_value(status: u16, rule: &'static str, sentence: &str, value: &str) -> Refusal {
         let value: String = value.chars().take(limits::REFUSED_VALUE_CHARS).collect();
         let detail = format!("{sentence}: {value:?}");
@@ -68,14 +69,15 @@ impl Refusal {
         Refusal { status, rule, is_capacity: false, detail, response }
     }
 
-    /// For a client that is closed at once after `accepted`, the response that accepts its upgrade: a page sees
-    /// the reason of a close frame, and not the status of a refused upgrade.
+    /// Creates a refusal that accepts the upgrade with `accepted` and closes the client
+    /// immediately. A page can read the reason in a close frame, but not the status of a refused
+    /// upgrade.
     pub fn closed(accepted: Vec<u8>, endpoint: &WireFormat, breach: CloseReason) -> Refusal {
         let response = [accepted, DisconnectReason::Breach(breach).frames(endpoint)].concat();
         Refusal { status: 101, rule: breach.name(), is_capacity: false, detail: String::new(), response }
     }
 
-    /// For an address that has spent this budget until `wait` is over.
+    /// Creates a 429 for a rate limit that admits the next action after `wait`.
     pub fn rate_limited(spending: LimitedAction, wait: Duration) -> Refusal {
         let seconds = wait.as_millis().div_ceil(1000).max(1).to_string();
         Refusal {
@@ -84,7 +86,8 @@ impl Refusal {
         }
     }
 
-    /// As the answer to this request: `HEAD` gets none of the body (RFC 9110 section 9.3.2).
+    /// Adapts the response to the request: a response to `HEAD` has no body (RFC 9110, section
+    /// 9.3.2).
     pub fn to(mut self, head: &RequestHead) -> Refusal {
         let end = self.response.windows(4).position(|four| four == b"\r\n\r\n");
         if let (true, Some(end)) = (head.method == "HEAD", end) {

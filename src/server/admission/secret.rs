@@ -1,8 +1,8 @@
-//! A secret that the operator has chosen, such as a player's token.
+//! A secret chosen by the operator, such as a player's token.
 //!
-//! It never appears in `Debug` output or in an error, and comparing it takes the same time whatever is
-//! guessed: the `subtle` library compares it padded to the longest length, so that not even its own
-//! length shows.
+//! It never appears in `Debug` output or in an error. Comparing it takes constant time: the
+//! `subtle` library compares texts padded to the maximum length, so that not even the length of the
+//! secret is observable.
 
 use std::fmt;
 
@@ -10,14 +10,14 @@ use subtle::{Choice, ConstantTimeEq};
 
 use crate::limits;
 
-/// See the [module](self).
+/// A token that is compared in constant time.
 #[derive(Clone)]
 pub struct Secret {
     text: String,
     padded: Padded,
 }
 
-/// A text as it is compared: padded, in words, and its length.
+/// A text prepared for comparison: padded, as 64-bit words, and its length in bytes.
 #[derive(Clone)]
 pub struct Padded([u64; WORDS], u64);
 
@@ -25,11 +25,11 @@ const WORD: usize = size_of::<u64>();
 const WORDS: usize = limits::MAX_TOKEN_CHARS.div_ceil(WORD);
 
 impl Secret {
-    /// A secret of [`limits::MIN_TOKEN_CHARS`] to [`limits::MAX_TOKEN_CHARS`] characters that are
-    /// valid in a header and in a URL without escaping.
+    /// Creates a secret of [`limits::MIN_TOKEN_CHARS`] to [`limits::MAX_TOKEN_CHARS`] characters
+    /// that are valid in a header and in a URL without escaping.
     ///
     /// # Errors
-    /// What the text must be; the error does not contain the text.
+    /// The requirement that the text breaks. The error does not contain the text.
     pub fn new(text: &str) -> Result<Secret, String> {
         let (least, most) = (limits::MIN_TOKEN_CHARS, limits::MAX_TOKEN_CHARS);
         if !(least..=most).contains(&text.len()) {
@@ -41,25 +41,25 @@ impl Secret {
         Ok(Secret { text: text.to_owned(), padded: Padded::new(text) })
     }
 
-    /// Whether this is the secret, in constant time.
+    /// Compares a text with the secret in constant time.
     pub fn matches(&self, said: &str) -> bool {
         self.ct_eq(&Padded::new(said)).into()
     }
 
-    /// As [`Secret::is`], to be combined with other results without a branch.
+    /// Like [`Secret::is`], with a result that can be combined without a branch.
     pub fn ct_eq(&self, said: &Padded) -> Choice {
         self.padded.0.ct_eq(&said.0) & self.padded.1.ct_eq(&said.1)
     }
 
-    /// Its text. It must not reach a log, a capture or a watcher.
+    /// Returns the secret's text. It must not reach a log, a capture or an inspector.
     pub fn expose(&self) -> &str {
         &self.text
     }
 }
 
 impl Padded {
-    /// A text that was said. Only its first [`limits::MAX_TOKEN_CHARS`] bytes are kept: a longer one
-    /// equals no secret by its length.
+    /// Prepares a received text. Only its first [`limits::MAX_TOKEN_CHARS`] bytes are stored. A
+    /// longer text equals no secret, because its length differs.
     pub fn new(text: &str) -> Padded {
         let mut words = [0; WORDS];
         for (word, bytes) in words.iter_mut().zip(text.as_bytes().chunks(WORD)) {

@@ -1,9 +1,9 @@
-//! Who is sent a snapshot next, of the clients in lockstep of all rooms.
+//! Schedules snapshots for the lockstep clients of all rooms.
 //!
-//! An address has a budget of its own ([`LimitedAction::Snapshot`](super::address_rate_limits::LimitedAction)). Here is what
-//! keeps its clients, and all addresses, from taking each other's share: of the clients of an address
-//! that wait, the one goes first that has had none, or had its last one before the others; and a server
-//! sends so many bytes of snapshots in a second, the last of which are for clients without a world.
+//! Each address has its own rate limit
+//! ([`LimitedAction::Snapshot`](super::address_rate_limits::LimitedAction)). Within an address,
+//! clients without a world go first, then the client with the oldest snapshot. The server also
+//! limits snapshot bytes per second and reserves half of the burst for clients without a world.
 
 use std::collections::BTreeMap;
 use std::time::Duration;
@@ -11,44 +11,44 @@ use std::time::Duration;
 use crate::limits;
 use crate::util::address_prefix::AddressPrefix;
 
-/// A client that asks for a snapshot.
+/// A client's request for a snapshot.
 #[derive(Debug, Clone, Copy)]
 pub struct SyncRequest {
-    /// Its address.
+    /// Address prefix of the client.
     pub household: AddressPrefix,
-    /// Its number.
+    /// Id of the client's connection.
     pub connection: u64,
-    /// When it had its last one; `None` without a world.
+    /// Time of the client's last snapshot; `None` without a world.
     pub last_sync: Option<Duration>,
-    /// The bytes of the snapshot.
+    /// Size of the requested snapshot in bytes.
     pub bytes: usize,
 }
 
-/// See the [module](self).
+/// The waiting clients and the server's rate limit.
 #[derive(Debug, Default)]
 pub struct SyncScheduler {
-    /// When the budget of the server is full again.
+    /// Time at which the server's token bucket is full again.
     full_at: Duration,
-    /// The clients that were not sent one when they asked: when they had their last one, and when they asked.
+    /// Clients with a deferred request: the time of the last snapshot, and the time of the request.
     waiting: BTreeMap<(AddressPrefix, u64), (Option<Duration>, Duration)>,
 }
 
 impl SyncScheduler {
-    /// Whether no other client of its address goes before it.
+    /// Whether no other client of the address goes first.
     pub fn is_next_of_address(&self, asks: &SyncRequest, now: Duration) -> bool {
         let of_address = (asks.household, 0)..=(asks.household, u64::MAX);
         let mut others = self.waiting.range(of_address).map(|(_, waits)| waits);
         !others.any(|(synced, asked)| *synced < asks.last_sync && is_present(*asked, now))
     }
 
-    /// Whether the budget of the server has room for it.
+    /// Whether the server's rate limit allows this snapshot.
     pub fn has_bandwidth(&self, asks: &SyncRequest, now: Duration) -> bool {
         let spent = self.full_at.saturating_sub(now);
         let share = if asks.last_sync.is_none() { 1 } else { 2 };
         spent < limits::LOCKSTEP_SYNC_BURST / share
     }
 
-    /// It was sent one, or not.
+    /// Records whether the snapshot was sent.
     pub fn on_decided(&mut self, asks: &SyncRequest, is_sent: bool, now: Duration) {
         let key = (asks.household, asks.connection);
         if is_sent {
@@ -64,7 +64,7 @@ impl SyncScheduler {
     }
 }
 
-/// Whether a client that asked then still waits.
+/// Whether a client that sent its request at `asked` still waits.
 fn is_present(asked: Duration, now: Duration) -> bool {
     now.saturating_sub(asked) <= limits::LOCKSTEP_SYNC_WAIT
 }

@@ -1,16 +1,15 @@
-//! Who may play: the tokens that the operator has given to players, and what a client may do with or
-//! without one.
+//! Player tokens: permission to play, by the server's token file and the client's token.
 //!
 //! | server | client | result |
 //! |---|---|---|
-//! | without a token file | any | plays |
-//! | with an empty one | any | watches |
-//! | with tokens | a token of the file | plays, and has the token's seat |
-//! | with tokens | no token | watches with `--spectators`, otherwise is closed: `token_missing` |
-//! | with tokens | another token | is closed after a constant delay: `token_wrong` |
+//! | no token file | any | plays |
+//! | an empty token file | any | spectates |
+//! | a token file | a token of the file | plays, with the token's seat |
+//! | a token file | no token | spectates with `--spectators`, otherwise closed: `token_missing` |
+//! | a token file | another token | closed after a constant delay: `token_wrong` |
 //!
-//! A [`AuthLimiter`] counts wrong tokens per address. Beyond its limit a right token of the address is still let
-//! in, and a wrong one is `token_too_often`.
+//! An [`AuthLimiter`] counts wrong tokens per address. Beyond its limit, a right token from the
+//! address is still accepted, and a wrong one is closed with `token_too_often`.
 
 use core::net::IpAddr;
 use std::fmt;
@@ -29,18 +28,18 @@ use crate::packet::credentials::{self, TOKEN_FIELD};
 use crate::server::room::SeatKey;
 use crate::ws::http::RequestHead;
 
-/// What a client said as its token, right or wrong. `Debug` hides it.
+/// A token sent by a client, right or wrong. `Debug` hides it.
 pub struct OfferedToken(pub String);
 
 impl OfferedToken {
-    /// The token of an upgrade request: an offered subprotocol, otherwise the field of the query.
+    /// Returns the token of an upgrade request: an offered subprotocol, otherwise the query field.
     pub fn of(head: &RequestHead) -> Option<OfferedToken> {
         let offered = http_head::offered(head, credentials::token_in).map(OfferedToken);
         offered.or_else(|| head.query(TOKEN_FIELD).map(OfferedToken::from_query))
     }
 
-    /// The value of a query, in which a plus stands for a blank: a token may contain the one, and never
-    /// the other.
+    /// Restores the `+` that a query decodes as a space, because a token may contain `+` but no
+    /// space.
     fn from_query(value: String) -> OfferedToken {
         OfferedToken(value.replace(' ', "+"))
     }
@@ -52,7 +51,7 @@ impl fmt::Debug for OfferedToken {
     }
 }
 
-/// The players' tokens. `Debug` shows only how many there are.
+/// All player tokens. `Debug` shows only their number.
 #[derive(Clone, Default, PartialEq, Eq)]
 pub struct Tokens(Vec<PlayerToken>);
 
@@ -62,10 +61,10 @@ struct PlayerToken {
     secret: Secret,
 }
 
-/// A line of a token file that cannot be used.
+/// An invalid line of a token file.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct TokenFileError {
-    /// Its number, from 1.
+    /// Line number, from 1.
     pub line: usize,
     /// The broken rule. It contains no token.
     pub rule: String,
@@ -84,11 +83,11 @@ impl fmt::Debug for Tokens {
 }
 
 impl Tokens {
-    /// Reads the text of a token file: a name and a token in each line, separated by blanks. Empty
-    /// lines, and those that begin with `#`, are skipped.
+    /// Parses a token file: a name and a token per line, separated by whitespace. Skips empty lines
+    /// and lines that begin with `#`.
     ///
     /// # Errors
-    /// The first line that cannot be used.
+    /// The first invalid line.
     pub fn read(text: &str) -> Result<Tokens, TokenFileError> {
         let mut tokens = Tokens::default();
         for (at, line) in text.lines().enumerate() {
@@ -101,7 +100,7 @@ impl Tokens {
         Ok(tokens)
     }
 
-    /// Adds a name and its token, in one line.
+    /// Adds the name and the token of one line.
     fn add(&mut self, line: &str) -> Result<(), String> {
         let mut words = line.split_whitespace();
         let (Some(name), Some(token), None) = (words.next(), words.next(), words.next()) else {
@@ -113,11 +112,11 @@ impl Tokens {
     /// Adds a token with its name.
     ///
     /// # Errors
-    /// What the name or the token must be; the error does not contain the token.
+    /// The requirement that the name or the token breaks. The error does not contain the token.
     pub fn insert(&mut self, name: &str, token: &str) -> Result<(), String> {
         let most = limits::TOKEN_NAME_CHARS;
         let is_good = |byte: u8| byte.is_ascii_alphanumeric() || b"-._".contains(&byte);
-        // No error repeats a name, because a token may stand in its place.
+        // No error repeats the name, because a user may have written the token there.
         if !(1..=most).contains(&name.len()) || !name.bytes().all(is_good) {
             return Err(format!("the name must be 1 to {most} of a-z, A-Z, 0-9 and -._"));
         }
@@ -135,17 +134,18 @@ impl Tokens {
         Ok(())
     }
 
-    /// How many there are.
+    /// Returns the number of tokens.
     pub fn len(&self) -> usize {
         self.0.len()
     }
 
-    /// Whether there are none: then everyone watches.
+    /// Whether there are no tokens. Then all clients spectate.
     pub fn is_empty(&self) -> bool {
         self.0.is_empty()
     }
 
-    /// The holder of a token. Each token is compared, so that the time does not tell which one is right.
+    /// Returns the holder of a token. Compares every token, so that the time does not reveal which
+    /// one matches.
     fn find(&self, said: &str) -> Option<TokenHolder> {
         let (said, mut found) = (Padded::new(said), u32::MAX);
         for (at, token) in self.0.iter().enumerate() {
@@ -157,8 +157,8 @@ impl Tokens {
     }
 }
 
-/// The key of a token's seat. Worlds that are kept contain it: nobody learns the token from it, and
-/// nobody without the token can name it.
+/// Returns the resume key of a token's seat. Saved rooms contain it. The token cannot be derived
+/// from the key, nor the key without the token.
 fn resume_key_of(secret: &Secret) -> SeatKey {
     let mut hash = Sha1::from("tickwire seat of a token\n");
     hash.update(secret.expose().as_bytes());
@@ -168,36 +168,36 @@ fn resume_key_of(secret: &Secret) -> SeatKey {
     key
 }
 
-/// Whose token a client has.
+/// The holder of a player token.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct TokenHolder {
-    /// The name in the token file: for the operator.
+    /// Name in the token file, for the operator.
     pub name: Arc<str>,
-    /// The key of the token's seat.
+    /// Resume key of the token's seat.
     pub seat: SeatKey,
 }
 
 /// What a client may do.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Permission {
-    /// It plays, because everyone may.
+    /// The client plays, because the server requires no token.
     Anyone,
-    /// It plays with a token.
+    /// The client plays with a token.
     Holder(TokenHolder),
-    /// It watches.
+    /// The client spectates.
     Spectator,
 }
 
-/// Who may play, as the operator has set it.
+/// Access rules set by the operator.
 #[derive(Debug, Clone, Default)]
 pub struct PlayAccess {
-    /// The tokens; without any, everyone may play.
+    /// Player tokens. `None` means that no token is required.
     pub tokens: Option<Tokens>,
-    /// Whether clients without a token may watch.
+    /// Whether clients without a token may spectate.
     pub spectators: bool,
 }
 
-/// See the [module](self).
+/// Checks player tokens and limits wrong ones.
 #[derive(Debug, Default)]
 pub struct Authenticator {
     players: PlayAccess,
@@ -205,25 +205,26 @@ pub struct Authenticator {
 }
 
 impl Authenticator {
-    /// A guard that lets these play.
+    /// Creates an authenticator with these rules.
     pub fn new(players: PlayAccess) -> Authenticator {
         Authenticator { players, gate: AuthLimiter::default() }
     }
 
-    /// Whether players have tokens: also if nobody has one yet.
+    /// Whether the server has a token file, possibly empty.
     pub fn has_tokens(&self) -> bool {
         self.players.tokens.is_some()
     }
 
-    /// Whether a token is right, without a count of wrong ones: for decisions that the client does not see.
+    /// Whether a token is right, without counting a wrong one. For decisions that the client cannot
+    /// observe.
     pub fn is_right(&self, OfferedToken(said): &OfferedToken) -> bool {
         self.players.tokens.as_ref().is_some_and(|tokens| tokens.find(said).is_some())
     }
 
-    /// What a client at this address may do that said this token.
+    /// Returns what a client at this address may do with the token that it sent, if any.
     ///
     /// # Errors
-    /// The reason to close it: [`CloseReason::TokenMissing`] at once, any other after
+    /// The reason to close the client: [`CloseReason::TokenMissing`] immediately, any other after
     /// [`limits::WRONG_TOKEN_DELAY`].
     pub fn authenticate(
         &self,

@@ -1,4 +1,4 @@
-//! Decides which requests become clients. The check for a free place comes last, because places are
+//! Checks the upgrade requests of clients. The check for a free slot comes last, because slots are
 //! scarce.
 
 use std::sync::Arc;
@@ -17,47 +17,47 @@ use crate::util::address_prefix::AddressPrefix;
 use crate::ws::handshake::{self, AcceptedUpgrade};
 use crate::ws::http::RequestHead;
 
-/// The subprotocols we speak: that of the native dialect.
+/// Supported subprotocols: only the one of the native dialect.
 pub const SUBPROTOCOLS: [&str; 1] = ["tickwire.v1"];
 
 /// The settings and state against which a request is checked.
 #[derive(Debug, Clone, Copy)]
 pub struct UpgradeCheck<'a> {
-    /// Origins whose pages may connect; empty allows any.
+    /// Origins of pages that may connect; empty allows any.
     pub origins: &'a [String],
-    /// The packet tables.
+    /// Packet tables of all games.
     pub codes: &'a PacketTables,
-    /// The room of the request's path, if there is one.
+    /// The room of the request's path, if it exists.
     pub room: Option<&'a Arc<RoomHandle>>,
-    /// Whether the room has all the clients that it may have.
+    /// Whether the room has its maximum number of clients.
     pub is_room_full: bool,
-    /// Rate limits per address.
+    /// Rate limits per address prefix.
     pub budgets: &'a AddressRateLimits,
-    /// Whether the host takes no more clients.
+    /// Whether the server accepts no more clients.
     pub is_stopping: bool,
 }
 
-/// A request that becomes a client.
+/// An upgrade request that has passed all checks.
 #[derive(Debug)]
 pub struct AcceptedClient {
     /// The room of its path.
     pub room: Arc<RoomHandle>,
-    /// The dialect and format of its path and query.
+    /// The wire format selected by path and query.
     pub endpoint: WireFormat,
-    /// The key by which a page proves at `/wire` that the client is its own.
+    /// The resume key, which identifies the page's own client at `/wire`.
     pub resume_key: Option<ResumeKey>,
-    /// The player's token in the request, which applies unless its hello has one.
+    /// The player token in the request. A token in `hello` overrides it.
     pub token: Option<OfferedToken>,
-    /// Whether the request comes from the server's own machine, as the driver judges it.
+    /// Whether the request comes from the server's own machine, set by the caller.
     pub is_local: bool,
-    /// The response.
+    /// The response that accepts the upgrade.
     pub response: Vec<u8>,
-    /// The offered subprotocols, if none is known: see [`AcceptedUpgrade::declined`].
+    /// Offered subprotocols, if none of them is supported: see [`AcceptedUpgrade::declined`].
     pub declined: Vec<String>,
 }
 
 impl UpgradeCheck<'_> {
-    /// Checks what a request says, whether or not there is a place.
+    /// Checks the request itself: handshake, origin, room and wire format.
     ///
     /// # Errors
     /// The refusal.
@@ -68,10 +68,10 @@ impl UpgradeCheck<'_> {
         Ok((accepted, WireFormat::find(self.codes, room.about.paths, head)?))
     }
 
-    /// Checks a request, and turns its permit into that of a client.
+    /// Checks a request and turns its permit into a client's.
     ///
     /// # Errors
-    /// The refusal; the permit stays what it was, and no token is spent.
+    /// The refusal. The permit is then unchanged, and no rate limit token is consumed.
     pub fn accept(
         &self,
         head: &RequestHead,

@@ -1,4 +1,4 @@
-//! A server in a program of one's own: without a command line, signals or logs.
+//! Embeds a server in another program, without a command line, signals or logs.
 
 mod room_spec;
 mod start_error;
@@ -20,10 +20,10 @@ use crate::server::room::lockstep::LockstepConfig;
 pub use room_spec::RoomSpec;
 pub use start_error::StartError;
 
-/// A server that is being set up.
+/// Builder of a server.
 ///
-/// Unless told otherwise, it listens on a free port of this machine, for programs on this machine, and
-/// has one room, at `/`. [`Server::start`] checks the settings.
+/// By default the server listens on a free port of 127.0.0.1, for programs on this machine, and has
+/// one room, at `/`. [`Server::start`] checks the settings.
 ///
 /// ```
 /// # use tickwire::game::simple::{Row, SimpleGame, Turns};
@@ -70,11 +70,11 @@ pub use start_error::StartError;
 /// use tickwire::packet::Value;
 /// use tickwire::{Room, Server};
 ///
-/// // The game of the crate's page, in two rooms.
+/// // The game of the crate's documentation, in two rooms.
 /// let arena = Room::of::<Simple<Presses>>().seed(7).max_clients(10);
 /// let server = Server::of::<Simple<Presses>>().room("arena", arena).start()?;
 ///
-/// // A player in the second.
+/// // A player in the second room.
 /// let url = format!("ws://{}/r/arena/play", server.address()).parse()?;
 /// let dialect = server.codes().dialect("presses").ok_or("no such dialect")?;
 /// let mut ann: Talk = Talk::connect(&url, None, dialect)?;
@@ -89,7 +89,7 @@ pub use start_error::StartError;
 #[derive(Debug, Clone)]
 pub struct Server {
     bind: String,
-    /// The default room's first, without a name.
+    /// The default room first, without a name.
     rooms: Vec<(String, RoomSpec)>,
     rooms_on_demand: usize,
     max_clients: usize,
@@ -105,12 +105,12 @@ pub struct Server {
 }
 
 impl Server {
-    /// A server whose default room has this game.
+    /// Creates a server with this game in its default room.
     pub fn of<G: Game>() -> Server {
         Server::with_room(RoomSpec::of::<G>())
     }
 
-    /// A server with this default room.
+    /// Creates a server with this default room.
     pub fn with_room(room: RoomSpec) -> Server {
         Server {
             bind: "127.0.0.1:0".to_owned(),
@@ -129,63 +129,66 @@ impl Server {
         }
     }
 
-    /// The address and port to listen on, such as `0.0.0.0:3000`. With port 0, the default, the system
-    /// chooses a free one: see [`RunningServer::address`].
+    /// Sets the address and port to listen on, such as `0.0.0.0:3000`. With port 0, the default,
+    /// the system chooses a free port: see [`RunningServer::address`].
     #[must_use]
     pub fn bind(self, address: impl ToString) -> Server {
         Server { bind: address.to_string(), ..self }
     }
 
-    /// Adds a room, at `/r/NAME/`. A name has up to 32 of a-z, 0-9 and -.
+    /// Adds a room at `/r/NAME/`. A name has 1 to 32 of a-z, 0-9 and -.
     #[must_use]
     pub fn room(mut self, name: &str, room: RoomSpec) -> Server {
         self.rooms.push((name.to_owned(), room));
         self
     }
 
-    /// Lets paths make rooms, at most so many at once: a client that connects at `/r/NAME/` finds a room
-    /// like the default room there, which ends when it has been empty for a minute. By default 0.
+    /// Sets the maximum number of rooms on demand; 0 by default. A client that connects at
+    /// `/r/NAME/` then creates a room like the default room. It ends once it has been empty for a
+    /// minute.
     #[must_use]
     pub fn rooms_on_demand(self, rooms: usize) -> Server {
         Server { rooms_on_demand: rooms, ..self }
     }
 
-    /// Clients in total; fewer if this machine cannot support that many.
+    /// Sets the maximum number of clients. It is further limited by the machine's capacity.
     #[must_use]
     pub fn max_clients(self, clients: usize) -> Server {
         Server { max_clients: clients, ..self }
     }
 
-    /// Clients of one address.
+    /// Sets the maximum number of clients per address prefix.
     #[must_use]
     pub fn max_clients_per_address(self, clients: usize) -> Server {
         Server { max_clients_per_address: clients, ..self }
     }
 
-    /// Whether the clients of one address share rate limits for connecting, joining, and what everyone
-    /// is told. They do by default; turn it off for a test with many clients.
+    /// Sets whether the clients of one address prefix share rate limits for connecting, joining and
+    /// broadcast messages. Enabled by default; disable it for tests with many clients.
     #[must_use]
     pub fn address_budgets(self, on: bool) -> Server {
         Server { address_rate_limits: on, ..self }
     }
 
-    /// Allows pages of this origin, such as `https://example.org`, to connect. May be called several
-    /// times; pages of other origins are then refused. By default, pages of any origin may connect.
+    /// Allows pages of this origin, such as `https://example.org`, to connect. May be called
+    /// several times; pages of other origins are then refused. By default, pages of any origin may
+    /// connect.
     #[must_use]
     pub fn allow_origin(mut self, origin: &str) -> Server {
         self.allowed_origins.push(origin.to_owned());
         self
     }
 
-    /// The token for `/admin`; by default a new one, which [`RunningServer::admin_token`] tells.
+    /// Sets the token for `/admin`. By default it is random: see [`RunningServer::admin_token`].
     #[must_use]
     pub fn admin_token(self, token: &str) -> Server {
         Server { admin_token: Some(AdminToken::new(token)), ..self }
     }
 
-    /// Lets only clients with one of these tokens play: names and tokens. A token has 16 to 256 letters,
-    /// digits and `-._~+/=`. Clients send it in `hello`, or as `?token=` in their URL. Without tokens in
-    /// the list, everyone watches. By default, everyone plays.
+    /// Allows only clients with one of these tokens, given as names and tokens, to play. A token
+    /// has 16 to 256 letters, digits and `-._~+/=`. Clients send it in `hello`, or as `?token=` in
+    /// their URL. With an empty list, all clients spectate. By default, all clients may play
+    /// without a token.
     #[must_use]
     pub fn tokens<N: AsRef<str>, T: AsRef<str>>(self, tokens: impl IntoIterator<Item = (N, T)>) -> Server {
         let mut all = Tokens::default();
@@ -194,23 +197,23 @@ impl Server {
         Server { tokens: Some(tokens.map(|()| all)), ..self }
     }
 
-    /// Whether clients without a token may watch, where only clients with a token play. By default, they
+    /// Sets whether clients without a token may spectate on a server with tokens. By default they
     /// are closed.
     #[must_use]
     pub fn spectators(self, on: bool) -> Server {
         Server { spectators: on, ..self }
     }
 
-    /// Which clients may run the world of their room themselves, which shows them all of it. By default,
-    /// those with a token, and those on this machine.
+    /// Sets which clients may run the world of their room in lockstep, and thereby see all of it.
+    /// By default, clients with a token and clients on this machine.
     #[must_use]
     pub fn lockstep(self, who: Lockstep) -> Server {
         Server { lockstep: who, ..self }
     }
 
-    /// Whether the server follows what it sends to its clients, and compares it with a world of its own that
-    /// it runs in lockstep. What differs is logged and counted in `tickwire_self_check_faults_total`. For
-    /// tests: each client that is followed costs about what a bot does.
+    /// Sets whether the server compares what it sends to its clients with a second world that it
+    /// runs in lockstep. Differences are logged and counted in `tickwire_self_check_faults_total`.
+    /// For tests: each checked client costs about as much as a bot.
     #[must_use]
     pub fn self_check(self, on: bool) -> Server {
         Server { self_check: on, ..self }
@@ -223,16 +226,17 @@ impl Server {
         Server { capture: Some(file.into()), ..self }
     }
 
-    /// Starts the server: binds the address, begins the worlds, starts the threads.
+    /// Starts the server: binds the address, creates the worlds, starts the threads.
     ///
     /// # Errors
-    /// A setting breaks a rule, the tables of the games do not fit together, or the system refuses.
+    /// A setting is invalid, the packet tables of the games conflict, or the system returns an
+    /// error.
     pub fn start(self) -> Result<RunningServer, StartError> {
         let config = self.config()?;
         let begin = |(name, room): &(String, RoomSpec)| room.begin(name, &config);
         let rooms = self.rooms.iter().map(begin).collect::<Result<Vec<_>, _>>()?;
         let server = net::ServerHandle::start_rooms(config, rooms).map_err(StartError::System)?;
-        // From here on, a failure stops the server.
+        // From here on, dropping this on an error stops the server.
         let running = RunningServer { server };
         if let Some(file) = self.capture {
             let started = running.server.capture(CaptureTarget::File(file));
@@ -285,7 +289,7 @@ impl Server {
         })
     }
 
-    /// Checks the names of the rooms, and how many there are.
+    /// Checks the names and the number of the rooms.
     fn check_names(&self) -> Result<(), StartError> {
         let rooms = self.rooms.len().saturating_add(self.rooms_on_demand);
         if rooms > limits::ROOMS {
@@ -315,26 +319,26 @@ pub struct RunningServer {
 }
 
 impl RunningServer {
-    /// The address on which it listens, with the port that the system chose.
+    /// Returns the address on which the server listens, with the actual port.
     pub fn address(&self) -> SocketAddr {
         self.server.address()
     }
 
-    /// The packet tables in use.
+    /// Returns the packet tables in use.
     pub fn codes(&self) -> &Arc<PacketTables> {
         &self.server.config().codes
     }
 
-    /// The token for `/admin`.
+    /// Returns the token for `/admin`.
     pub fn admin_token(&self) -> &str {
         self.server.config().admin_token.expose()
     }
 
-    /// Executes an operator's command, such as `players` or `kick NAME`; `help` lists them. Those that
-    /// write files write them to the current directory.
+    /// Executes an operator command, such as `players` or `kick NAME`; `help` lists them. Commands
+    /// that write files write them to the current directory.
     ///
     /// # Errors
-    /// Why it was not carried out, in one line.
+    /// Why the command failed, in one line.
     pub fn command(&self, line: &str) -> Result<String, String> {
         match self.server.console().run(line, Source::Program) {
             None => Ok(String::new()),
@@ -343,18 +347,19 @@ impl RunningServer {
         }
     }
 
-    /// Whether an operator has entered `stop`, here or at `/admin`. Call [`RunningServer::stop`] then.
+    /// Whether an operator has entered `stop`, here or at `/admin`. Call [`RunningServer::stop`]
+    /// then.
     pub fn is_stop_requested(&self) -> bool {
         self.server.is_stop_requested()
     }
 
-    /// The metrics, as Prometheus text.
+    /// Returns the metrics as Prometheus text.
     pub fn metrics(&self) -> String {
         self.server.metrics_text()
     }
 
-    /// Accepts no more connections, closes all clients with 1001, and waits for the threads: usually a
-    /// few milliseconds, at most about two seconds.
+    /// Accepts no more connections, closes all clients with 1001, and waits for the threads:
+    /// usually a few milliseconds, at most about two seconds.
     pub fn stop(mut self) {
         self.server.shut_down();
     }

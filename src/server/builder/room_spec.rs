@@ -18,45 +18,45 @@ pub struct RoomSpec {
 }
 
 impl RoomSpec {
-    /// A room with this game and the defaults of its options.
+    /// Creates a room with this game and its default options.
     pub fn of<G: Game>() -> RoomSpec {
         let (game, max_clients) = (TcpGameFactory::of::<G>(), usize::MAX);
         RoomSpec { game, seed: 1, tick_hz: None, update_hz: None, max_clients, options: Vec::new() }
     }
 
-    /// The seed of everything random; 1 by default.
+    /// Sets the seed of the world's random numbers; 1 by default.
     #[must_use]
     pub fn seed(self, seed: u32) -> RoomSpec {
         RoomSpec { seed, ..self }
     }
 
-    /// Ticks per second: one of those that the game allows, of which the first is the default.
+    /// Sets the ticks per second: one of the game's tick rates. The default is the first of them.
     #[must_use]
     pub fn tick_hz(self, hz: u32) -> RoomSpec {
         RoomSpec { tick_hz: Some(hz), ..self }
     }
 
-    /// Updates per second, at most the tick rate; the tick rate by default.
+    /// Sets the updates per second, at most the tick rate; the tick rate by default.
     #[must_use]
     pub fn update_hz(self, hz: u32) -> RoomSpec {
         RoomSpec { update_hz: Some(hz), ..self }
     }
 
-    /// Clients in this room; those beyond are refused with status 503. By default only the server's
-    /// maximum counts.
+    /// Sets the maximum number of clients in this room. Further clients are refused with status
+    /// 503. By default only the server's maximum applies.
     #[must_use]
     pub fn max_clients(self, clients: usize) -> RoomSpec {
         RoomSpec { max_clients: clients, ..self }
     }
 
-    /// Sets an option of the game, by its [flag](tickwire_sim::OptionSpec::flag).
+    /// Sets an option of the game by its [flag](tickwire_sim::OptionSpec::flag).
     #[must_use]
     pub fn option(mut self, flag: &str, value: u32) -> RoomSpec {
         self.options.push((flag.to_owned(), value));
         self
     }
 
-    /// The parameters of its world, or the rule that an option breaks.
+    /// Returns the parameters of the world, or the rule that an option breaks.
     pub(super) fn identity(&self) -> Result<WorldParams, String> {
         let about = self.game.about;
         let mut identity = (about.identity)(self.seed);
@@ -83,7 +83,7 @@ impl RoomSpec {
         Ok(identity)
     }
 
-    /// The room, whose world begins.
+    /// Creates the room with a new world.
     pub(super) fn begin(&self, name: &str, config: &ServerConfig) -> Result<Box<TcpRoom>, StartError> {
         let identity = self.identity().map_err(|rule| StartError::room(name, rule))?;
         let mut options = config.room_options(name, identity.tick_hz);

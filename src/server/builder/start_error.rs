@@ -1,4 +1,4 @@
-//! Why a server did not start.
+//! The error of a server that could not start.
 
 use std::fmt;
 use std::io;
@@ -7,23 +7,24 @@ use std::io;
 #[derive(Debug)]
 #[non_exhaustive]
 pub enum StartError {
-    /// A setting of the server breaks a rule.
+    /// A setting of the server is invalid.
     Setting {
-        /// The method that sets it.
+        /// The builder method of the setting.
         setting: &'static str,
-        /// Its value, and the rule.
+        /// The value and the broken rule.
         rule: String,
     },
-    /// A room breaks a rule.
+    /// A setting of a room is invalid.
     Room {
         /// The name of the room; empty for the default room.
         room: String,
-        /// What is wrong, and the rule.
+        /// The value and the broken rule.
         rule: String,
     },
-    /// The packet tables of the games cannot be used, or do not fit together.
+    /// The packet tables of the games are invalid or conflict.
     Tables(String),
-    /// The system refuses: the address is in use, or this machine supports too few connections.
+    /// The system returned an error: the address is in use, or the machine supports too few
+    /// connections.
     System(io::Error),
 }
 

@@ -1,8 +1,8 @@
-//! Accepting connections: the loop that every listener of this crate shares.
+//! The accept loop that all listeners of this crate share.
 //!
-//! An error of `accept` never ends a listener. After a few errors in a row it pauses before each
-//! retry, so that no error can use up a processor, whatever its cause: no descriptors (EMFILE), a
-//! firewall (EPERM), a network that is down (ENETDOWN). Only a shutdown ends the loop.
+//! Errors of `accept` never end a listener; only a shutdown does. After [`limits::ACCEPT_ERRORS`]
+//! consecutive errors the loop pauses before each retry, so that no error can occupy a processor:
+//! out of descriptors (EMFILE), a firewall (EPERM), a network that is down (ENETDOWN).
 
 use std::io::{self, ErrorKind};
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr, TcpListener};
@@ -12,14 +12,14 @@ use tracing::{debug, info, warn};
 
 use crate::limits;
 
-/// The errors of one listener since the last accepted connection.
+/// Counts consecutive errors of one listener since the last accepted connection.
 #[derive(Debug, Default)]
 pub struct AcceptErrors {
     in_a_row: u32,
 }
 
 impl AcceptErrors {
-    /// Counts an error. Returns the time to wait before the next attempt.
+    /// Counts an error. Returns the delay before the next attempt.
     fn add(&mut self, error: &io::Error) -> Duration {
         if error.kind() == ErrorKind::Interrupted {
             return Duration::ZERO;
@@ -33,7 +33,7 @@ impl AcceptErrors {
         if self.in_a_row < limits::ACCEPT_ERRORS { Duration::ZERO } else { limits::ACCEPT_RETRY_DELAY }
     }
 
-    /// Forgets the errors, because a connection was accepted.
+    /// Resets the count after an accepted connection.
     fn clear(&mut self) {
         if self.in_a_row >= limits::ACCEPT_ERRORS {
             info!("connections can be accepted again");
@@ -42,7 +42,7 @@ impl AcceptErrors {
     }
 }
 
-/// Waits for the next connection; `None` once the listener is stopping.
+/// Waits for the next connection. Returns `None` once the listener is stopping.
 pub fn next<C>(
     mut accept: impl FnMut() -> io::Result<C>,
     is_stopping: impl Fn() -> bool,
@@ -51,7 +51,7 @@ pub fn next<C>(
 ) -> Option<C> {
     loop {
         let accepted = accept();
-        // Checked first: a listener that was shut down fails with an arbitrary error.
+        // Checked first, because a listener that was shut down fails with an arbitrary error.
         if is_stopping() {
             return None;
         }
@@ -65,13 +65,14 @@ pub fn next<C>(
     }
 }
 
-/// The loopback address of the other IP version, if another program listens there on the same port.
-/// A browser may then show that program for `http://localhost:PORT`. `None` if `address` cannot be
-/// reached as localhost, or if the machine lacks the other version.
+/// Returns the loopback address of the other IP version if another program listens there on the
+/// same port. A browser may then connect to that program for `http://localhost:PORT`. Returns
+/// `None` if `address` is not reachable as localhost or if the machine lacks the other version.
 pub fn other_localhost(address: SocketAddr) -> Option<SocketAddr> {
     let other = match address.ip() {
         IpAddr::V4(ip) if ip.is_loopback() || ip.is_unspecified() => IpAddr::from(Ipv6Addr::LOCALHOST),
-        // A socket bound to [::] accepts IPv4 as well: a conflict would have failed its own bind.
+        // A socket bound to [::] accepts IPv4 as well, so a conflict would have failed its own
+        // bind.
         IpAddr::V6(ip) if ip.is_loopback() => IpAddr::from(Ipv4Addr::LOCALHOST),
         _ => return None,
     };
@@ -91,7 +92,7 @@ mod tests {
 
     #[test]
     fn an_error_that_lasts_is_retried_with_pauses_whatever_its_kind() {
-        // EPERM, EINVAL, EMFILE, ENETDOWN, ECONNABORTED, and one of no system.
+        // EPERM, EINVAL, EMFILE, ENETDOWN, ECONNABORTED, and a code that no system uses.
         for code in [1, 22, 24, 100, 103, 9_999] {
             let (calls, pauses) = (Cell::new(0), Cell::new(0));
             let accept = || -> io::Result<()> {

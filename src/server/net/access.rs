@@ -1,9 +1,9 @@
-//! Controls access to `/wire` and `/metrics`: a request must pass every check that it comes from
-//! this machine, or carry the operator's token. Operator commands (`POST /admin`) always need the
-//! token; it is checked here too.
+//! Access control for `/wire` and `/metrics`: a request must either pass every check for a request
+//! from this machine, or carry the operator's token. Operator commands (`POST /admin`) always
+//! require the token, which is also checked here.
 //!
-//! Browsers let any page open a WebSocket to any host, so at `/wire` a page's `Origin` must be the
-//! server's own or, with the token, one that `--allow-origin` lists.
+//! Browsers let any page open a WebSocket to any host. At `/wire`, a page's `Origin` must therefore
+//! be the server's own or, with the token, one listed in `--allow-origin`.
 
 use std::net::{Ipv4Addr, Ipv6Addr, SocketAddr};
 
@@ -30,11 +30,11 @@ const PROXY_HEADERS: [&str; 10] = [
     "Via",
 ];
 
-/// Whether this request may watch `/wire`.
+/// Checks whether this request may access `/wire`.
 ///
 /// # Errors
-/// 403 for another site's page, and for a remote client without a token; 401 and 429 for a wrong
-/// token, as at `/admin`.
+/// 403 for a page of another origin and for a remote client without a token; 401 and 429 for a
+/// wrong token, as at `/admin`.
 pub fn check(host: &ServerState, head: &RequestHead, address: SocketAddr) -> Result<(), Refusal> {
     if !is_own_origin(head) && !is_listed_origin(head, &host.config.allowed_origins) {
         return Err(Refusal::from_rule(403, "wire_origin"));
@@ -49,70 +49,76 @@ pub fn check(host: &ServerState, head: &RequestHead, address: SocketAddr) -> Res
     }
 }
 
-/// The status of the page of `/wire` for this request: that of [`check`].
+/// Returns the HTTP status of the page at `/wire`, as determined by [`check`].
 pub fn status(host: &ServerState, head: &RequestHead, address: SocketAddr) -> u16 {
     let Err(refused) = check(host, head, address) else { return 200 };
     Metrics::count(&host.metrics.refused, "rule", refused.rule);
     refused.status
 }
 
-/// Whether no page asks, or one of this server: its `Origin` names the host that was asked.
+/// Whether the request has no `Origin`, or its `Origin` equals its `Host`.
 fn is_own_origin(head: &RequestHead) -> bool {
     let Some(origin) = head.header("Origin") else { return true };
     let host = origin.split_once("://").map(|(_, host)| host);
     host.zip(head.header("Host")).is_some_and(|(origin, host)| origin.eq_ignore_ascii_case(host))
 }
 
-/// Whether the operator has listed the page's origin, as behind a proxy that names the host anew. It then needs the token.
+/// Whether `--allow-origin` lists the page's origin, for example behind a proxy that rewrites
+/// `Host`. Such a request also needs the token.
 fn is_listed_origin(head: &RequestHead, listed: &[String]) -> bool {
     let origin = head.header("Origin").unwrap_or_default();
     listed.iter().any(|known| known.eq_ignore_ascii_case(origin))
 }
 
-/// The header of a 401, which names the required credentials.
+/// Header of a 401 response, which names the required authentication scheme (RFC 9110, section
+/// 11.6.1).
 pub const WWW_AUTHENTICATE: [(&str, &str); 1] = [("WWW-Authenticate", "Bearer realm=\"tickwire\"")];
 
-/// A 401 for this rule.
+/// Returns a 401 refusal for this rule.
 pub fn unauthorized(rule: &'static str) -> Refusal {
     Refusal::with_headers(401, rule, &WWW_AUTHENTICATE)
 }
 
-/// The token in `Authorization`. Another scheme, such as the `Basic` of a proxy, carries no token: it is not a wrong guess.
+/// Returns the token in `Authorization`. Another scheme, such as a proxy's `Basic`, carries no
+/// token and does not count as a wrong one.
 pub fn bearer(head: &RequestHead) -> Option<String> {
     let said = head.header("Authorization")?;
     let (scheme, said) = said.split_once(' ').unwrap_or((said, ""));
     scheme.eq_ignore_ascii_case("Bearer").then(|| said.trim().to_owned())
 }
 
-/// Checks the token.
+/// Checks the operator's token.
 ///
 /// # Errors
-/// 401, or 429 for another wrong token of an address that has sent too many.
+/// 401 for a wrong token. 429 for a wrong or unchecked token, once the address has sent too many.
 pub fn check_token(host: &ServerState, said: &str, address: SocketAddr) -> Result<(), Refusal> {
     let is_right = || host.config.admin_token.matches(said);
     match host.admin_auth.attempt(address.ip(), host.now(), is_right) {
         Ok(()) => Ok(()),
         Err(AuthError::WrongToken) => Err(unauthorized("admin_token_wrong")),
         Err(AuthError::TooManyAttempts(left)) => {
-            // Rounded up: a client that waits so long is not early.
+            // Rounded up, so that a retry after `Retry-After` is never too early.
             let seconds = (left.as_secs() + 1).to_string();
             Err(Refusal::with_headers(429, "admin_token_too_often", &[("Retry-After", &seconds)]))
         }
     }
 }
 
-/// Whether a request comes from this machine, for everything that is open to this machine alone: `/wire`,
-/// `/metrics`, lockstep, and a capture that is served. Every check must hold: the peer is a loopback address and not
-/// a trusted proxy; the `ServerState` is a literal loopback address, which prevents DNS rebinding by another site; no
-/// page of another origin makes the request; and there is no forwarding header.
+/// Whether a request comes from this machine. It guards `/wire`, `/metrics`, lockstep and served
+/// captures. All checks must hold:
+///
+/// - The peer is a loopback address and not a trusted proxy.
+/// - `Host` is `localhost` or a literal loopback address. This prevents DNS rebinding.
+/// - `Origin` is absent or the server's own.
+/// - No forwarding header is present.
 pub fn is_local_request(head: &RequestHead, address: SocketAddr, proxies: &[CidrRange]) -> bool {
     let is_peer = address.ip().is_loopback() && !forwarded::is_trusted(proxies, address.ip());
     let is_direct = PROXY_HEADERS.iter().all(|name| head.header(name).is_none());
     is_peer && is_direct && is_own_origin(head) && head.header("Host").is_some_and(is_loopback_host)
 }
 
-/// Whether the value of a `ServerState` header is `localhost` or a literal loopback address, with or without a port. The
-/// name has no case (RFC 9110 section 4.2.3).
+/// Whether a `Host` value is `localhost` or a literal loopback address, with or without a port.
+/// Host names are case-insensitive (RFC 9110, section 4.2.3).
 fn is_loopback_host(host: &str) -> bool {
     let name = match host.rsplit_once(':') {
         Some((name, port)) if port.bytes().all(|byte| byte.is_ascii_digit()) => name,

@@ -1,4 +1,4 @@
-//! Blocking socket calls with a time limit, for connections that have no worker.
+//! Blocking socket calls with a time limit, for connections without an update worker.
 
 use std::io::{ErrorKind, Write};
 use std::net::TcpStream;
@@ -7,7 +7,7 @@ use std::time::{Duration, Instant};
 use crate::limits;
 use crate::util::os;
 
-/// Writes everything by an absolute deadline, blocking: for connections that have no worker yet.
+/// Writes all bytes, blocking for at most `time` in total.
 pub fn write_all(stream: &TcpStream, mut bytes: &[u8], time: Duration) -> std::io::Result<()> {
     let deadline = Instant::now() + time;
     while !bytes.is_empty() {
@@ -25,9 +25,9 @@ pub fn write_all(stream: &TcpStream, mut bytes: &[u8], time: Duration) -> std::i
     Ok(())
 }
 
-/// Reads and drops the remaining bytes, so that closing does not reset the connection before the
-/// peer has read our last frames. Stops after `most_bytes`, so that a flood ends here. Each piece
-/// is passed to `seen`.
+/// Reads and drops the remaining bytes, because closing a socket with unread bytes resets the
+/// connection, and the peer could then miss our last frames. Stops after `most_bytes` or `time`,
+/// which bounds a flood. Passes each chunk to `seen`.
 pub fn drain(stream: &TcpStream, time: Duration, most_bytes: usize, mut seen: impl FnMut(&[u8])) {
     let deadline = Instant::now() + time;
     let (mut buffer, mut dropped) = ([0; limits::READ_BYTES], 0);
@@ -39,7 +39,8 @@ pub fn drain(stream: &TcpStream, time: Duration, most_bytes: usize, mut seen: im
     }
 }
 
-/// Reads once, waiting at most so long: a count of bytes, 0 at the end of the peer's bytes, `None` when the time is over.
+/// Reads once and waits at most `time`. Returns the number of bytes, 0 at the end of the stream, or
+/// `None` on timeout.
 pub fn read(stream: &TcpStream, buffer: &mut [u8], time: Duration) -> std::io::Result<Option<usize>> {
     if time.is_zero() {
         return Ok(None);

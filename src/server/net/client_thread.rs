@@ -1,7 +1,7 @@
 //! A client's own thread after the handshake: reads bytes and passes them to the receiver.
 //!
-//! The thread blocks in `read` and nowhere else. A client that is silent, slow or closing is
-//! handled by its fan-out worker, which shuts down the socket.
+//! The thread blocks in `read` and nowhere else. The client's update worker handles a silent, slow
+//! or closing client and shuts down its socket.
 
 use std::cell::Cell;
 use std::io::ErrorKind;
@@ -24,17 +24,17 @@ use crate::server::clients::client::Transport;
 use crate::server::clients::client_driver::{self, ClientDriver};
 use crate::util::os;
 
-/// A client's conversation, as metrics, log and tap note it.
+/// Records a client's events in metrics, log and tap.
 #[derive(Clone, Copy)]
 struct ClientEvents<'a> {
     host: &'a ServerState,
     client: &'a TcpClient,
 }
 
-/// Gives everything back when the thread ends, also by a panic.
+/// Releases the seat, the registry entry and the metrics when the thread ends or panics.
 struct ClientCleanup<'a> {
     events: ClientEvents<'a>,
-    /// The rule that ended the connection, for listeners of the tap.
+    /// The rule that ended the connection, for tap subscriptions.
     rule: Cell<&'static str>,
 }
 
@@ -52,7 +52,7 @@ impl Drop for ClientCleanup<'_> {
 }
 
 impl ClientEvents<'_> {
-    /// What the client's bytes may ask, when they are read now.
+    /// Returns a driver that handles bytes read now.
     fn asked(&self) -> ClientDriver<'_, TcpTransport> {
         let ClientEvents { host, client } = self;
         ClientDriver {
@@ -65,7 +65,7 @@ impl ClientEvents<'_> {
     }
 }
 
-/// The whole conversation, starting with the bytes after the request head.
+/// Runs the client's session, starting with the bytes after the request head.
 pub fn run(host: &ServerState, client: &Arc<TcpClient>, rest: &[u8]) {
     host.clients.add(client.id, Arc::clone(client));
     client.line.room.metrics.clients.inc();
@@ -74,14 +74,14 @@ pub fn run(host: &ServerState, client: &Arc<TcpClient>, rest: &[u8]) {
     if host.is_stopping() {
         client.close(DisconnectReason::Breach(CloseReason::GoingAway), host.now());
     }
-    // Closes what the end of the room has not found listed.
+    // Closes a client that the end of the room missed because the client was not registered yet.
     if client.room.is_over() {
         let is_ending = client.line.room.is_ending();
         let breach = if is_ending { CloseReason::GoingAway } else { CloseReason::InternalError };
         client.close(DisconnectReason::Breach(breach), host.now());
     }
-    // A ban closes the clients that are listed: a client that was admitted just before the ban and
-    // is listed just after it is closed here.
+    // A ban closes only registered clients. This check closes a client that was admitted before the
+    // ban and registered after it.
     if host.admission.is_banned(client.household()) {
         client.close(DisconnectReason::Breach(CloseReason::Banned), host.now());
     }
@@ -89,22 +89,22 @@ pub fn run(host: &ServerState, client: &Arc<TcpClient>, rest: &[u8]) {
     if let Err(ending) = begun {
         client.close(ending, host.now());
     }
-    // From now on the client receives updates.
+    // From here on the client receives updates.
     host.bells[client.id as usize % host.bells.len()].push_client(Arc::clone(client));
     let ending = talk(noted, rest);
     client.close(ending.clone(), host.now());
     let ending = client.sender.ending().unwrap_or(ending);
     lived.rule.set(ending.name());
     log_disconnect(host, client, &ending);
-    // It does not stand about while the last words go.
+    // The player leaves the world before the queue is flushed.
     client.leave_world(host.now());
     flush_and_drain(noted);
 }
 
-/// Passes bytes of a watcher on as those of its own client.
+/// Passes bytes from an inspector to the client's receiver, as if the client had sent them.
 ///
 /// # Errors
-/// Why they were not passed on.
+/// The reason why they were not passed on.
 pub fn inject(host: &ServerState, client: &TcpClient, bytes: &[u8]) -> Result<(), &'static str> {
     let noted = ClientEvents { host, client };
     let mut asked = noted.asked();
@@ -122,7 +122,7 @@ fn log_disconnect(host: &ServerState, client: &TcpClient, ending: &DisconnectRea
     }
 }
 
-/// Reads until one side ends it; returns why.
+/// Reads until either side ends the connection. Returns the reason.
 fn talk(noted: ClientEvents<'_>, rest: &[u8]) -> DisconnectReason {
     let ClientEvents { host, client } = noted;
     let (stream, mut buffer) = (&*client.line.stream, [0; limits::READ_BYTES]);
@@ -131,7 +131,7 @@ fn talk(noted: ClientEvents<'_>, rest: &[u8]) -> DisconnectReason {
         let mut asked = noted.asked();
         client_driver::receive(client, bytes, asked.at, &mut asked)
     };
-    // The head was read by a deadline. From here on the worker looks after the client.
+    // The head was read before a deadline. From here on the update worker enforces the deadlines.
     let mut heard = stream.set_read_timeout(None).map_err(|_| DisconnectReason::PeerLost);
     heard = heard.and_then(|()| hear(rest));
     while heard.is_ok() {
@@ -145,8 +145,8 @@ fn talk(noted: ClientEvents<'_>, rest: &[u8]) -> DisconnectReason {
     heard.err().unwrap_or(DisconnectReason::PeerLost)
 }
 
-/// Lets what is queued go out, says that no more will come, and waits for the peer's end, all within
-/// a bound.
+/// Flushes the queue, shuts down the sending side, and drains the peer's remaining bytes, all
+/// within [`limits::CLOSE_TIMEOUT`].
 fn flush_and_drain(noted: ClientEvents<'_>) {
     let ClientEvents { host, client } = noted;
     let ignore = |bytes: &[u8]| client.receiver.lock().observe_ignored(bytes, client.at(host.now()), &noted);

@@ -1,4 +1,4 @@
-//! The settings of a server as plain values, which the command line or a test fills in.
+//! The settings of a server as plain values.
 
 use std::net::SocketAddr;
 use std::path::PathBuf;
@@ -20,7 +20,7 @@ use crate::server::room::RoomConfig;
 use crate::server::room::lockstep::LockstepConfig;
 use crate::util::os;
 
-/// A new value for [`RoomConfig::epoch`].
+/// Returns a new random value for [`RoomConfig::epoch`].
 pub fn new_epoch() -> String {
     format!("{:016x}", u64::from_le_bytes(os::random()))
 }
@@ -28,57 +28,57 @@ pub fn new_epoch() -> String {
 /// The settings of one server.
 #[derive(Debug, Clone)]
 pub struct ServerConfig {
-    /// Where to listen.
+    /// Address to listen on.
     pub bind: SocketAddr,
-    /// The games that its rooms may play.
+    /// Games that the rooms may run.
     pub games: Vec<TcpGameFactory>,
-    /// The game of the default room: one of them.
+    /// Game of the default room, one of `games`.
     pub game: TcpGameFactory,
-    /// The parameters of the default room's world.
+    /// World parameters of the default room.
     pub identity: WorldParams,
-    /// Updates a second for native clients, at most the tick rate.
+    /// Updates per second for native clients, at most the tick rate.
     pub update_hz: u32,
-    /// Updates a second for clients of foreign dialects, at most the tick rate.
+    /// Updates per second for clients of other dialects, at most the tick rate.
     pub foreign_update_hz: u32,
-    /// Rooms that a path may make, at once; 0 if no path makes one.
+    /// Maximum number of simultaneous rooms on demand; 0 disables them.
     pub rooms_on_demand: usize,
-    /// How long a room on demand may be empty before it ends.
+    /// Time that a room on demand may be empty before it ends.
     pub room_empty_time: Duration,
-    /// How long a player stays in its world without a connection, so that its client can come back.
+    /// Time that a suspended seat lasts, so that its client can resume.
     pub seat_time: Duration,
-    /// Lockstep.
+    /// Lockstep settings.
     pub lockstep: LockstepConfig,
-    /// Whether the server follows what it sends, and compares it with a world of its own.
+    /// Whether the server compares its updates with a second world (`--self-check`).
     pub self_check: bool,
-    /// Clients in total, at most what the machine supports.
+    /// Maximum number of clients, further limited by the machine's capacity.
     pub max_clients: usize,
-    /// Clients of one address.
+    /// Maximum number of clients per address prefix.
     pub max_clients_per_address: usize,
-    /// Whether the clients of one address share budgets for connecting, joining and messages to
-    /// everyone.
+    /// Whether the clients of one address prefix share rate limits for connecting, joining and
+    /// broadcast messages.
     pub address_budgets: bool,
-    /// Who may play.
+    /// Player tokens and spectator rules.
     pub players: PlayAccess,
-    /// Proxies whose `X-Forwarded-For` header is trusted; none by default.
+    /// Proxies with a trusted `X-Forwarded-For` header; none by default.
     pub trusted_proxies: Vec<CidrRange>,
-    /// Delay, in ticks, of a command that names no tick.
+    /// Delay, in ticks, of a command without a target tick.
     pub command_delay_ticks: u32,
-    /// Origins whose pages may connect from a browser; empty allows any origin.
+    /// Allowed origins of pages that connect from a browser; empty allows any origin.
     pub allowed_origins: Vec<String>,
-    /// The packet tables.
+    /// Packet tables of all games.
     pub codes: Arc<PacketTables>,
-    /// The token that `/admin` requires.
+    /// Operator token, required by `/admin`.
     pub admin_token: AdminToken,
-    /// Where the operator's `save` puts its files.
+    /// Directory for files of the operator command `save`.
     pub save_dir: PathBuf,
-    /// Where the operator's `capture on` puts its files.
+    /// Directory for files of the operator command `capture on`.
     pub capture_dir: PathBuf,
-    /// When a capture file is full.
+    /// Size and age at which a capture continues in a new file.
     pub rotation: Rotation,
 }
 
 impl ServerConfig {
-    /// The defaults, with this address and a random token: the first of the games.
+    /// Returns the defaults, with this address, the default game and a random operator token.
     pub fn new(bind: SocketAddr) -> ServerConfig {
         let game = TcpGameFactory::default_game();
         ServerConfig {
@@ -108,17 +108,17 @@ impl ServerConfig {
         }
     }
 
-    /// The update rates of the default room.
+    /// Returns the update rates of the default room.
     pub fn rates(&self) -> UpdateRates {
         self.rates_at(self.identity.tick_hz)
     }
 
-    /// A room of the configured game, with these settings, whose world begins.
+    /// Creates a room of the configured game with a new world.
     pub fn room(&self, name: &str, identity: &WorldParams) -> Box<TcpRoom> {
         (self.game.begin)(identity, self.room_options(name, identity.tick_hz))
     }
 
-    /// The options of a room with these settings and a world with this tick rate.
+    /// Returns the configuration of a room with this tick rate.
     pub fn room_options(&self, name: &str, tick_hz: u32) -> RoomConfig {
         RoomConfig {
             name: name.into(),
@@ -132,14 +132,14 @@ impl ServerConfig {
         }
     }
 
-    /// Absent seats of one address in a room: as many as it may have clients, so that a restart of the
-    /// server costs no player behind a shared address its place.
+    /// Maximum number of suspended seats per address prefix in a room. It equals the client limit,
+    /// so that all players at one address keep their seats across a restart.
     fn absent_per_address(&self) -> usize {
         let is_limited = self.address_budgets && self.max_clients_per_address < self.max_clients;
         if is_limited { self.max_clients_per_address } else { usize::MAX }
     }
 
-    /// The update rates, none above this tick rate.
+    /// Returns the update rates, each at most `tick_hz`.
     fn rates_at(&self, tick_hz: u32) -> UpdateRates {
         let at_most = |hz: u32| hz.clamp(1, tick_hz);
         UpdateRates {

@@ -1,17 +1,18 @@
-//! The start of a connection, in its own thread: read the request head, then answer with a page or
-//! become a client.
+//! The start of a connection, in its own thread: reads the request head, then responds or turns the
+//! connection into a client.
 //!
 //! ```text
-//!  accept ─► head (absolute deadline) ─┬─ from a trusted proxy ─► client's address, or 400; place, or 403, 503 ─► as below
-//!                                      ├─ no Upgrade ─► page, close
-//!                                      ├─ POST /admin ─► body (the same deadline), commands, answer, close
-//!                                      ├─ Upgrade to /wire ─► access? place? ─► 101 ─► watcher
-//!                                      ├─ broken rule ─► 4xx, close
-//!                                      └─ Upgrade ─► endpoint, origin, place? ─► 101 ─► conversation
+//!  accept ─► head ─┬─ from a trusted proxy ─► address? slot? rate? ─► as below
+//!                  ├─ no Upgrade ─► page, close
+//!                  ├─ POST /admin ─► body, commands, response, close
+//!                  ├─ Upgrade to /wire ─► access? slot? ─► 101 ─► inspector
+//!                  ├─ violation ─► 4xx, close
+//!                  └─ Upgrade ─► wire format? origin? slot? ─► 101 ─► client thread
 //! ```
 //!
-//! A head that takes longer than [`limits::HEAD_TIMEOUT`] to arrive is refused, a place is never kept
-//! after the connection ends, and a panic never leaves this thread.
+//! A request that fails a check (`?`) is refused with a status. [`limits::HEAD_TIMEOUT`] is an
+//! absolute deadline for the head and for the body of `POST /admin`. Every slot is released when
+//! the connection ends, and no panic leaves this thread.
 
 use std::net::{Shutdown, SocketAddr, TcpStream};
 use std::panic::{AssertUnwindSafe, catch_unwind};
@@ -46,7 +47,7 @@ use crate::util::os::Suspended;
 use crate::ws::handshake;
 use crate::ws::http::{HeadReader, RequestHead};
 
-/// The entry point of a connection's thread.
+/// Entry point of a connection's thread.
 pub fn run(host: &Arc<ServerState>, stream: Arc<TcpStream>, address: SocketAddr, permit: Permit) {
     let lived = catch_unwind(AssertUnwindSafe(|| {
         if let Some((client, places, rest)) = begin(host, stream, address, permit) {
@@ -60,12 +61,12 @@ pub fn run(host: &Arc<ServerState>, stream: Arc<TcpStream>, address: SocketAddr,
     }
 }
 
-/// The places that a client has until it leaves, in the host and in its room.
+/// A client's slots in the server and in its room, released on drop.
 type ClientPermits = (Permit, RoomPermit);
 
-/// Reads the head and answers it. `Some` when the connection has become a client. `peer` is the
-/// other end, which may be a proxy.
-#[inline(never)] // Its buffers would stay on the stack of the conversation: a page of memory per client.
+/// Reads the head and responds. Returns `Some` if the connection has become a client. `peer` is the
+/// other end of the socket, possibly a proxy.
+#[inline(never)] // Keeps these buffers off the client's stack: a page of memory per client.
 fn begin(
     host: &Arc<ServerState>,
     stream: Arc<TcpStream>,
@@ -95,8 +96,9 @@ fn begin(
     }
 }
 
-/// Answers a request with the answers to operator commands, a page or a watcher's conversation, or
-/// makes a client of it. `rest` is the bytes after it, and `address` the client's.
+/// Responds to operator commands, serves a page or an inspector, or upgrades the request to a
+/// client. `rest` is the bytes after the head. `address` is the client's, `peer` the other end of
+/// the socket.
 fn respond(
     host: &Arc<ServerState>,
     stream: &Arc<TcpStream>,
@@ -115,7 +117,7 @@ fn respond(
     }
     if !head.has_upgrade_headers() {
         let response = pages::respond(host, head, address);
-        // The path alone: a query may hold a token.
+        // Logs only the path, because the query may contain a token.
         debug!(%address, status = response.status, path = &*redact_room_name(head.path()), "page");
         answer(stream, &response.head, &response.body);
         return Ok(None);
@@ -134,7 +136,7 @@ fn respond(
         info!(client = id, offered, known, "{}", handshake::DECLINED);
     }
     let (now, local) = (host.now(), stream.local_addr().unwrap_or(host.config.bind));
-    // A capture shows the connection as it is, with the proxy at its other end.
+    // Captures record the connection as it is, with the proxy as the peer.
     hosted.redact_name(&mut raw);
     let what = EventKind::opened((peer, local), room.about, (dialect, json), raw, response.clone());
     let who = EventSource { client: id, player: 0, at: now, tick: room.tick() };
@@ -145,7 +147,7 @@ fn respond(
     Ok(Some((Arc::new(TcpClient::new((id, address), socket, entry, now)), presence)))
 }
 
-/// Lets a request become a client of the room of its path, and wakes the room.
+/// Checks an upgrade request, enters the room of its path and wakes the room.
 fn accept_client(
     host: &Arc<ServerState>,
     head: &RequestHead,
@@ -162,10 +164,10 @@ fn accept_client(
         budgets: &host.budgets,
         is_stopping: host.is_stopping(),
     };
-    // Counted first: of two clients that come at once, one gets the last place.
+    // Enters before the checks, so that only one of two simultaneous clients gets the last slot.
     let mut entered = host.rooms.enter(name);
     if entered.is_none() && rooms_on_demand::can_create(host, name) && !door.is_stopping {
-        // What makes no client makes no room.
+        // Checked before the room is created: a request that would be refused must not create one.
         let (accepted, endpoint) = UpgradeCheck { room: Some(&host.room().handle), ..door }.check(head)?;
         rooms_on_demand::admit(host, head, address)
             .map_err(|breach| Refusal::closed(accepted.response, &endpoint, breach))?;
@@ -183,17 +185,17 @@ fn accept_client(
     Ok((entry, hosted, presence))
 }
 
-/// A head that was read, its bytes, and those that came after it.
+/// A parsed head, its bytes, and the bytes after it.
 type ReadHead = (RequestHead, Vec<u8>, Vec<u8>);
 
-/// The head and the bytes after it; `Ok(None)` if the peer left before the head was complete, or has
-/// sent nothing in time.
+/// Reads the head and the bytes after it. Returns `Ok(None)` if the peer closes before the head is
+/// complete or sends nothing before `deadline`.
 fn read_head(stream: &TcpStream, deadline: Instant) -> Result<Option<ReadHead>, Refusal> {
     let (mut reader, mut buffer) =
         (HeadReader::with_body_rule(limits::HEAD_LIMITS, http_admin::has_commands), [0; limits::READ_BYTES]);
     let mut raw = Vec::new();
     loop {
-        // A time for each read begins anew: only the remaining time makes the deadline absolute.
+        // A socket timeout restarts with each read; the remaining time makes the deadline absolute.
         let left = deadline.saturating_duration_since(Instant::now());
         let count = match read(stream, &mut buffer, left) {
             Ok(None) if !reader.has_begun() => return Ok(None),
@@ -209,8 +211,8 @@ fn read_head(stream: &TcpStream, deadline: Instant) -> Result<Option<ReadHead>, 
     }
 }
 
-/// Replaces the peer's address by the client's: behind a trusted proxy, the address that the proxy
-/// names, with the port of the proxy's connection. From now on the request counts for this address.
+/// Replaces the peer's IP address with the client's, as named by a trusted proxy. The port remains
+/// the proxy's. From here on the request counts toward the client's address.
 fn resolve_client_address(
     host: &ServerState,
     head: &RequestHead,
@@ -222,7 +224,7 @@ fn resolve_client_address(
         .map_err(|entry| Refusal::of_value(400, forwarded::MALFORMED_RULE, forwarded::SENTENCE, entry))?;
     address.set_ip(client);
     permit.set_address(AddressPrefix::from_ip(client))?;
-    // The listener has counted a connection that no proxy made.
+    // The listener has already counted connections that do not come from a trusted proxy.
     if forwarded::is_trusted(proxies, peer) {
         let taken = host.budgets.take(AddressPrefix::from_ip(client), LimitedAction::Connection, host.now());
         taken.map_err(|wait| Refusal::rate_limited(LimitedAction::Connection, wait))?;
@@ -230,7 +232,7 @@ fn resolve_client_address(
     Ok(())
 }
 
-/// Writes a response of one or two parts, and closes the connection such that the peer can read it.
+/// Writes a response of one or two parts, then closes the connection so that the peer can read it.
 fn answer(stream: &TcpStream, response: &[u8], rest: &[u8]) {
     let deadline = Instant::now() + limits::PAGE_WRITE_TIMEOUT;
     let written = write_all(stream, response, limits::PAGE_WRITE_TIMEOUT)

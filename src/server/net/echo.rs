@@ -1,22 +1,28 @@
-//! The smallest server on [`ws`](crate::ws): sends each client its own messages back. Written to be
-//! read in the order of the numbers.
+//! The smallest server on [`ws`](crate::ws): echoes the messages of each client. Read the code in
+//! the order of the numbers.
 //!
 //! ```text
-//!  1 listen ─► 2 accept, a place, a thread ─► 3 request ─► 4 answer: 101 ─► 5 early frames ─────┐
-//!                                                             └─ or refused ─► 8           ┌────┘
-//!                                             ┌────────────────────────────────────────────▼─┐
-//!                                             │ 6 events, each echoed ─► 7 write ─► 5 read ─►│
-//!                                             └──────────────┬───────────────────────────────┘
-//!                                                            └─ over ─► 8 shut down, wait for the peer, end
+//!  1 listen ─► 2 accept, slot, thread ─► 3 request ─► 4 response: 101 ─► 5 early frames ────┐
+//!                                                        └─ or refusal ─► 8           ┌─────┘
+//!                                        ┌────────────────────────────────────────────▼─┐
+//!                                        │ 6 events, each echoed ─► 7 write ─► 5 read ─►│
+//!                                        └──────────────┬───────────────────────────────┘
+//!                                                       └─ end ─► 8 shut down, wait for the peer
 //! ```
 //!
-//! Each client gets its own messages back, pongs, and a close frame at the end. One thread serves
-//! one client, and blocks in reading or in writing; the game server uses the same code of `ws/`
-//! with much smaller limits. The server closes a client whose head takes longer than
-//! [`limits::HEAD_TIMEOUT`], a client to which a write takes longer than [`limits::ECHO_WRITE_TIME`],
-//! and a client that completes no message for [`limits::IDLE_TIMEOUT`], or for longer while a message is
-//! unfinished. It admits only as many clients as [`limits::ECHO_MEMORY_BYTES`] has room for with
-//! their longest messages.
+//! A client receives its own messages, pongs, and a close frame at the end. One thread serves one
+//! client and blocks in reads and writes. The game server uses the same code of `ws/` with much
+//! smaller limits.
+//!
+//! The server closes a client if
+//!
+//! - its head takes longer than [`limits::HEAD_TIMEOUT`],
+//! - a write to it takes longer than [`limits::ECHO_WRITE_TIME`], or
+//! - it completes no message or control frame for [`limits::IDLE_TIMEOUT`]; during an unfinished
+//!   message, the time grows with the maximum message size.
+//!
+//! It admits only as many clients as fit into [`limits::ECHO_MEMORY_BYTES`] with their longest
+//! messages.
 
 use std::io;
 use std::net::{Shutdown, SocketAddr, TcpListener, TcpStream};
@@ -41,7 +47,7 @@ use crate::util::os;
 use crate::ws::http::HeadReader;
 use crate::ws::{CloseCode, Connection, Event, Limits, Role, handshake};
 
-/// A running echo server. Dropping it without [`EchoServer::stop`] leaves its threads running.
+/// A running echo server. Its threads continue if it is dropped without [`EchoServer::stop`].
 #[derive(Debug)]
 pub struct EchoServer {
     shared: Arc<EchoState>,
@@ -50,18 +56,18 @@ pub struct EchoServer {
     accepting: JoinHandle<()>,
 }
 
-/// The state that all threads share.
+/// The state shared by all threads.
 #[derive(Debug)]
 struct EchoState {
     limits: Limits,
     admission: Arc<Admission>,
     is_stopping: AtomicBool,
-    /// The sockets of all connections, so that a stop can cut them.
+    /// Sockets of all connections, which a stop shuts down.
     connections: Registry<Arc<TcpStream>>,
 }
 
 impl EchoServer {
-    /// 1. Listens, and accepts messages of at most `message_bytes`.
+    /// 1. Starts listening. `message_bytes` is the maximum size of a message.
     ///
     /// # Errors
     /// The machine supports too few connections, the address cannot be bound, or a thread cannot be
@@ -88,7 +94,8 @@ impl EchoServer {
         Ok(EchoServer { shared, listener, address, accepting })
     }
 
-    /// The address on which it listens, with the actual port if port 0 was requested.
+    /// Returns the address on which the server listens, with the actual port if port 0 was
+    /// requested.
     pub fn address(&self) -> SocketAddr {
         self.address
     }
@@ -99,7 +106,7 @@ impl EchoServer {
         self.shared.is_stopping.store(true, Ordering::Release);
         os::wake_acceptor(&self.listener);
         let _ = self.accepting.join();
-        // Each thread pauses reading now and then, notices the stop, and sends a close frame.
+        // Each thread polls `is_stopping` between reads, and then sends a close frame.
         let connections = &self.shared.connections;
         if connections.wait_until_empty(Instant::now() + limits::SHUTDOWN_CLOSE_TIMEOUT) == 0 {
             return 0;
@@ -110,15 +117,15 @@ impl EchoServer {
 }
 
 impl EchoState {
-    /// Silence that a client may keep while its message is unfinished.
+    /// Idle timeout while a message is unfinished.
     fn message_time(&self) -> Duration {
         let bytes = self.limits.message_bytes as u64;
         limits::IDLE_TIMEOUT + Duration::from_secs(bytes / limits::MIN_ECHO_BYTES_PER_SECOND)
     }
 }
 
-/// The caps: at most as many clients as there is memory for, since each may hold several copies of
-/// its longest message.
+/// Returns the caps. Clients are limited by memory, because each may hold several copies of its
+/// longest message.
 fn caps(message_bytes: usize, connections: usize) -> Capacity {
     let by_memory = limits::ECHO_MEMORY_BYTES / (limits::ECHO_COPIES * message_bytes.max(1));
     let clients = by_memory.min(limits::ECHO_CLIENTS).min(connections / 2).max(1);
@@ -126,7 +133,7 @@ fn caps(message_bytes: usize, connections: usize) -> Capacity {
     Capacity { clients, clients_per_address: clients.div_ceil(2), pending, ..Capacity::default() }
 }
 
-/// 2. Each connection gets a place and a thread, or a response whose status says why not.
+/// 2. Gives each connection a slot and a thread, or refuses it with a status.
 fn accept_all(shared: &Arc<EchoState>, listener: &TcpListener) {
     let mut errors = AcceptErrors::default();
     while let Some((stream, address)) =
@@ -170,10 +177,9 @@ fn serve(shared: &EchoState, stream: &TcpStream, address: SocketAddr, mut permit
             write_all(stream, &refused.response, limits::PAGE_WRITE_TIMEOUT).is_ok()
         }
     };
-    // 8. The last bytes have been written. Shut down the sending side, and wait a moment for the
-    //    peer to close: closing a socket with unread bytes resets the connection, and a reset can
-    //    discard the last bytes. So the rest of a message that was too long is still read, up to a
-    //    bound.
+    // 8. The last bytes have been written. Shut down the sending side and wait briefly for the peer
+    // to close. Closing a socket with unread bytes resets the connection, and a reset can discard
+    // the last bytes. The rest of an oversized message is therefore still read, up to a limit.
     if written {
         let deadline = Instant::now() + limits::CLOSE_TIMEOUT;
         let _ = stream.shutdown(Shutdown::Write);
@@ -182,11 +188,11 @@ fn serve(shared: &EchoState, stream: &TcpStream, address: SocketAddr, mut permit
     }
 }
 
-/// A granted request: the 101 response, and the bytes after the request, which are frames.
+/// An accepted upgrade: the 101 response, and the bytes after the request, which are frames.
 type Upgraded = (Vec<u8>, Vec<u8>);
 
-/// 3. Reads the request up to its empty line. 4. Checks it, and returns the response, which is not
-///    sent yet; `Ok(None)` if the peer has left, or if this server stops first.
+/// 3. Reads the request up to its empty line. 4. Checks it and returns the response, which is not
+///    sent yet. Returns `Ok(None)` if the peer has left or this server is stopping.
 fn read_request(
     shared: &EchoState,
     stream: &TcpStream,
@@ -218,24 +224,22 @@ fn read_request(
     }
 }
 
-/// The conversation: 5 read, 6 echo, 7 write, until one end closes. Returns how it ended.
+/// 5 read, 6 echo, 7 write, until one end closes. Returns how the connection ended.
 fn echo_loop(shared: &EchoState, stream: &TcpStream, rest: &[u8]) -> io::Result<String> {
     let mut conn = Connection::new(Role::Server, shared.limits);
     let mut output = Vec::new();
     let began = Instant::now();
     let life = Deadlines::new(false, Duration::ZERO);
-    // The bytes after the request were sent before our response arrived; they are read like all
-    // others.
+    // Frames that the client sent without waiting for the response.
     conn.receive(rest);
     loop {
         let (ending, events) = echo(&mut conn, &mut output);
         if events > 0 {
-            // Only a whole message or control frame is a sign of life: otherwise a peer could hold
-            // a place forever by sending a byte now and then.
+            // Only a complete message or control frame resets the idle timeout. Otherwise a peer
+            // could hold its slot forever by sending single bytes.
             life.alive(began.elapsed());
         }
-        // 7. Writes all answers within a deadline: a client that does not read its answers is
-        //    closed.
+        // 7. Writes all replies before a deadline. A client that does not read them is closed.
         write_all(stream, &output, limits::ECHO_WRITE_TIME)?;
         output.clear();
         if let Some(how) = ending {
@@ -245,14 +249,14 @@ fn echo_loop(shared: &EchoState, stream: &TcpStream, rest: &[u8]) -> io::Result<
             conn.close(CloseCode::GOING_AWAY, "going_away");
             continue;
         }
-        // 5. Reads whatever has arrived, which is seldom exactly one frame.
+        // 5. Reads the available bytes, which are rarely exactly one frame.
         match read(stream, conn.recv_buffer(limits::ECHO_READ_BYTES), limits::ECHO_POLL_INTERVAL)? {
             Some(0) => conn.receive_eof(),
             Some(count) => conn.commit(count),
             None => {}
         }
-        // A long message takes long on a slow line, and its sender cannot answer a ping in the
-        // middle of a frame.
+        // A long message takes long on a slow connection, and its sender cannot send a pong within
+        // a frame.
         let patience = if conn.is_between_messages() { limits::IDLE_TIMEOUT } else { shared.message_time() };
         life.pauses.note(began.elapsed());
         match life.poll(began.elapsed(), patience) {
@@ -263,8 +267,8 @@ fn echo_loop(shared: &EchoState, stream: &TcpStream, rest: &[u8]) -> io::Result<
     }
 }
 
-/// 6. Takes all events, and puts the answers into `output`. Returns how the connection ended, if it
-///    has, and the number of events.
+/// 6. Handles all events and appends the replies to `output`. Returns how the connection ended, if
+///    it has, and the number of events.
 fn echo(conn: &mut Connection, output: &mut Vec<u8>) -> (Option<String>, usize) {
     let (mut ending, mut events) = (None, 0);
     loop {
@@ -274,18 +278,18 @@ fn echo(conn: &mut Connection, output: &mut Vec<u8>) -> (Option<String>, usize) 
                 match event {
                     Event::Text(text) => sending.text(text),
                     Event::Binary(payload) => sending.binary(payload),
-                    // `conn` itself answers a ping, and a pong needs no answer.
+                    // `conn` itself replies to a ping, and a pong needs no reply.
                     Event::Ping(_) | Event::Pong(_) => {}
                     Event::Close { .. } | Event::Eof { .. } => ending = Some(event.to_string()),
                 }
             }
-            // The close frame that names the rule is in the output of `conn` already.
+            // The output of `conn` already contains the close frame.
             Err(violation) => ending = Some(format!("{violation} ({})", violation.citation())),
             Ok(None) => break,
         }
     }
     conn.drain_output(output);
-    // Our own close frame, when the server is shutting down, is the last word as well.
+    // The server's own close frame at a shutdown also ends the connection.
     (ending.or_else(|| (!conn.is_open()).then(|| "closed by this server".to_owned())), events)
 }
 
@@ -296,7 +300,7 @@ impl EchoState {
 
     fn spawn_connection(self: &Arc<EchoState>, stream: TcpStream, address: SocketAddr, permit: Permit) {
         if stream.set_nodelay(true).is_err() {
-            return; // The peer has gone already.
+            return; // The peer has already disconnected.
         }
         let number = permit.number();
         let (shared, stream) = (Arc::clone(self), Arc::new(stream));
@@ -317,7 +321,7 @@ fn abort(stream: &Arc<TcpStream>) {
     let _ = stream.shutdown(Shutdown::Both);
 }
 
-/// Takes a connection off the list when its thread ends, also by a panic.
+/// Unregisters a connection when its thread ends or panics.
 struct ConnectionGuard {
     shared: Arc<EchoState>,
     number: u64,

@@ -1,16 +1,16 @@
-//! The client's address behind a proxy: the address that a trusted proxy names.
+//! Determines the client's address from the `X-Forwarded-For` header of trusted proxies.
 //!
 //! ```text
-//!  X-Forwarded-For: 10.9.9.9, 203.0.113.7, 10.0.0.2        peer 10.0.0.1, --trusted-proxy 10.0.0.0/24
-//!                   │         │            └ a trusted proxy: go on to its left
+//!  X-Forwarded-For: 10.9.9.9, 203.0.113.7, 10.0.0.2   peer 10.0.0.1, --trusted-proxy 10.0.0.0/24
+//!                   │         │            └ a trusted proxy: continue to its left
 //!                   │         └ the client
 //!                   └ client-supplied: ignored
 //! ```
 //!
-//! Each proxy appends the address of its peer at the right end, so the list is read from the right,
-//! up to the first address that is not a trusted proxy. Entries further left are client-supplied and
-//! ignored, and the whole header is ignored if the peer is not trusted. A port after an address is
-//! ignored.
+//! Each proxy appends the address of its peer at the right end. The list is therefore read from the
+//! right, up to the first address that is not a trusted proxy. Entries further left are
+//! client-supplied and ignored. If the peer is not trusted, the whole header is ignored. A port
+//! after an address is also ignored.
 
 use std::fmt;
 use std::net::{IpAddr, SocketAddr};
@@ -18,15 +18,15 @@ use std::str::FromStr;
 
 use crate::ws::http::RequestHead;
 
-/// The header in which proxies list the addresses.
+/// The header in which proxies list addresses.
 const HEADER: &str = "X-Forwarded-For";
 
-/// The rule that a trusted proxy breaks if an entry is not an address. The response is 400.
+/// Rule that a trusted proxy breaks with an entry that is not an address. The status is 400.
 pub const MALFORMED_RULE: &str = "forwarded_for_malformed";
-/// The rule in words; the entry follows.
+/// Description of the rule. The malformed entry is appended.
 pub const SENTENCE: &str = "an entry of X-Forwarded-For is not an IP address with or without a port";
 
-/// The addresses of a trusted proxy: a single address, or all addresses with the same prefix.
+/// The address range of a trusted proxy: one address, or all addresses with a common prefix.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct CidrRange {
     address: IpAddr,
@@ -34,14 +34,14 @@ pub struct CidrRange {
 }
 
 impl CidrRange {
-    /// Whether the network contains this address. IPv4 and IPv6 never match each other.
+    /// Whether the range contains this address. IPv4 and IPv6 never match each other.
     pub fn contains(&self, address: IpAddr) -> bool {
         let differing = bits(self.address) ^ bits(address);
         self.address.is_ipv4() == address.is_ipv4() && differing.leading_zeros() >= self.prefix_bits
     }
 }
 
-/// The bits of an address, from the highest bit on.
+/// The address as left-aligned bits.
 fn bits(address: IpAddr) -> u128 {
     match address {
         IpAddr::V4(address) => u128::from(address.to_bits()) << 96,
@@ -52,7 +52,7 @@ fn bits(address: IpAddr) -> u128 {
 impl FromStr for CidrRange {
     type Err = String;
 
-    /// `ADDRESS` or `ADDRESS/PREFIX`.
+    /// Parses `ADDRESS` or `ADDRESS/PREFIX`.
     fn from_str(text: &str) -> Result<CidrRange, String> {
         let (address, prefix) =
             text.split_once('/').map_or((text, None), |(address, bits)| (address, Some(bits)));
@@ -75,7 +75,7 @@ impl FromStr for CidrRange {
     }
 }
 
-/// Digits alone: `parse` would take a sign as well.
+/// Parses digits only, because `parse` would also accept a sign.
 fn parse_decimal(digits: &str) -> Option<u32> {
     if digits.bytes().all(|byte| byte.is_ascii_digit()) { digits.parse().ok() } else { None }
 }
@@ -86,16 +86,16 @@ impl fmt::Display for CidrRange {
     }
 }
 
-/// Whether a peer is a trusted proxy.
+/// Whether the peer is a trusted proxy.
 pub fn is_trusted(proxies: &[CidrRange], peer: IpAddr) -> bool {
     proxies.iter().any(|network| network.contains(peer))
 }
 
-/// The client's address. A trusted peer without the header, such as a proxy's health check, is
-/// itself the client. If the header names only trusted proxies, the first of them is the client.
+/// Returns the client's address. If a trusted peer sends no header, as in a health check, the peer
+/// is the client. If the header lists only trusted proxies, the leftmost is the client.
 ///
 /// # Errors
-/// The entry of a trusted peer that is not an address: [`MALFORMED`].
+/// Returns the malformed entry if it is not an address: see [`MALFORMED`].
 pub fn client<'h>(proxies: &[CidrRange], peer: IpAddr, head: &'h RequestHead) -> Result<IpAddr, &'h str> {
     let mut client = peer;
     if !is_trusted(proxies, peer) {
@@ -112,8 +112,8 @@ pub fn client<'h>(proxies: &[CidrRange], peer: IpAddr, head: &'h RequestHead) ->
     Ok(client)
 }
 
-/// The address of an entry: `192.0.2.1`, `192.0.2.1:41234`, `2001:db8::1`, `[2001:db8::1]` or
-/// `[2001:db8::1]:41234`. Gateways such as Azure's write ports. A name is no address.
+/// Parses an entry: `192.0.2.1`, `192.0.2.1:41234`, `2001:db8::1`, `[2001:db8::1]` or
+/// `[2001:db8::1]:41234`. Some gateways, such as Azure's, append ports. Names are not accepted.
 fn address(entry: &str) -> Option<IpAddr> {
     let bracketed = || entry.strip_prefix('[')?.strip_suffix(']')?.parse().map(IpAddr::V6).ok();
     let with_port = || entry.parse().ok().map(|address: SocketAddr| address.ip());

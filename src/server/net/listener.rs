@@ -1,7 +1,7 @@
-//! The listener: accepts connections, asks admission, and starts a thread for each.
+//! The listener: accepts connections, requests admission, and starts a thread for each.
 //!
-//! The listener never reads, never blocks in a write, never starts a thread above the cap, and does
-//! not spin when the process runs out of descriptors.
+//! The listener never reads, never blocks in a write, never starts more threads than the caps
+//! allow, and does not spin when the process runs out of descriptors.
 
 use std::net::{SocketAddr, TcpListener, TcpStream};
 use std::sync::Arc;
@@ -21,7 +21,7 @@ use crate::server::admission::{Admitted, RefusalReason};
 use crate::util::address_prefix::AddressPrefix;
 use crate::util::os;
 
-/// The listener's loop, until its socket is shut down.
+/// Runs the listener until its socket is shut down.
 pub fn run(host: &Arc<ServerState>, listener: &TcpListener) {
     let mut errors = AcceptErrors::default();
     while let Some((stream, address)) =
@@ -33,8 +33,8 @@ pub fn run(host: &Arc<ServerState>, listener: &TcpListener) {
 
 fn take(host: &Arc<ServerState>, stream: TcpStream, address: SocketAddr) {
     host.metrics.accepted.inc();
-    // A socket bound to `[::]` reports IPv4 peers as `::ffff:127.0.0.1`: limits and the check for this
-    // machine use their IPv4 address.
+    // A socket bound to `[::]` reports IPv4 peers as `::ffff:127.0.0.1`. Limits and the check for
+    // this machine need the IPv4 address.
     let address = SocketAddr::new(address.ip().to_canonical(), address.port());
     let is_proxy = forwarded::is_trusted(&host.config.trusted_proxies, address.ip());
     let household = (!is_proxy).then(|| AddressPrefix::from_ip(address.ip()));
@@ -53,7 +53,7 @@ fn take(host: &Arc<ServerState>, stream: TcpStream, address: SocketAddr) {
         host.abort_connection(displaced);
     }
     if os::configure_accepted(&stream).is_err() {
-        return; // The peer has gone already.
+        return; // The peer has already disconnected.
     }
     let (for_thread, stream) = (Arc::clone(host), Arc::new(stream));
     let number = permit.number();
@@ -72,8 +72,8 @@ fn take(host: &Arc<ServerState>, stream: TcpStream, address: SocketAddr) {
     }
 }
 
-/// Sends a refusal without a thread. The send does not block; the kernel accepts it for a new
-/// connection.
+/// Sends a refusal from the listener's thread. The send does not block, because the send buffer of
+/// a new connection is empty.
 fn send_refusal(host: &ServerState, stream: &TcpStream, address: SocketAddr, refused: &Refusal) {
     Metrics::count(&host.metrics.refused_connections, "cap", refused.rule);
     debug!(%address, cap = refused.rule, "connection refused");

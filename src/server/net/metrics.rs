@@ -1,11 +1,13 @@
-//! Counters of the server's work: all of them as Prometheus text at `/metrics`, some in the status
-//! line of the log.
+//! Metrics of the server: all of them as Prometheus text at `/metrics`, some in the status line of
+//! the log.
 //!
-//! Any thread may increment the counters, which are relaxed atomics; the text is rendered on
-//! request. Labels are the names of rules, caps, reasons, operator commands and rooms, never text from
-//! a client. Figures of a room have its name as the label `room`; those of the default room have no
-//! label, so that a server with one room shows plain figures. No thread waits for a reader of the metrics; the tick histogram and the labelled
-//! counters use locks of the metrics library, each held only to increment or print one metric.
+//! Any thread may increment the counters, which are relaxed atomics. The text is rendered on
+//! request. Labels are names of rules, caps, reasons, operator commands and rooms, never text from
+//! a client. Metrics of a room carry its name in the label `room`; metrics of the default
+//! room have no label, so that a server with one room has unlabeled metrics.
+//!
+//! No thread waits for a reader of the metrics. The tick histogram and the labeled counters use
+//! locks of the metrics library, each held only while one metric is incremented or rendered.
 
 use std::collections::BTreeMap;
 use std::fmt;
@@ -26,14 +28,14 @@ use crate::util::sync::Mutex;
 /// A counter with one label: the name of a rule, a cap or a reason.
 type LabeledCounter = Family<[(&'static str, &'static str); 1], Counter>;
 
-/// A figure of each room, by its name.
+/// One metric per room, by room name.
 #[derive(Debug, Clone, Default)]
 pub struct PerRoom<M> {
     rooms: Arc<Mutex<BTreeMap<Arc<str>, M>>>,
 }
 
 impl<M: Clone + Default> PerRoom<M> {
-    /// The figure of this room, at zero if the room is new.
+    /// Returns the metric of this room, created at zero if the room is new.
     fn of(&self, room: &Arc<str>) -> M {
         self.rooms.lock().entry(Arc::clone(room)).or_default().clone()
     }
@@ -46,7 +48,7 @@ impl<M> PerRoom<M> {
 }
 
 impl PerRoom<Gauge> {
-    /// The sum over all rooms.
+    /// Returns the sum over all rooms.
     pub fn sum(&self) -> i64 {
         self.rooms.lock().values().map(Gauge::get).sum()
     }
@@ -58,7 +60,7 @@ impl<M: EncodeMetric + TypedMetric> EncodeMetric for PerRoom<M> {
         for (name, figure) in rooms.iter().filter(|(name, _)| !name.is_empty()) {
             figure.encode(encoder.encode_family(&[("room", &**name)])?)?;
         }
-        // Without a label; it takes the encoder, so it comes last.
+        // Encoded last, because encoding without a label consumes the encoder.
         rooms.get("").map_or(Ok(()), |figure| figure.encode(encoder))
     }
 
@@ -70,43 +72,43 @@ impl<M: EncodeMetric + TypedMetric> EncodeMetric for PerRoom<M> {
 /// The metrics of one room.
 #[derive(Debug, Clone)]
 pub struct RoomMetrics {
-    /// Its clients.
+    /// Connected clients.
     pub clients: Gauge,
-    /// Its players.
+    /// Players in the world.
     pub players: Gauge,
-    /// Its ticks.
+    /// Ticks executed.
     pub ticks: Counter,
-    /// Those that were late.
+    /// Ticks that started more than half a period late.
     pub late_ticks: Counter,
-    /// Those that were skipped.
+    /// Ticks skipped because the room fell behind.
     pub skipped_ticks: Counter,
-    /// How often it began anew.
+    /// Restarts after a panic.
     pub restarts: Counter,
-    /// Its clients in lockstep.
+    /// Clients in lockstep.
     pub lockstep_clients: Gauge,
-    /// Snapshots that clients in lockstep were sent.
+    /// Snapshots sent to lockstep clients.
     pub snapshots: Counter,
-    /// Checksums of theirs that were compared.
+    /// Checksums of lockstep clients that were compared.
     pub checksums: Counter,
-    /// Of these, those that differed.
+    /// Compared checksums that differed.
     pub desyncs: Counter,
 }
 
-/// Declares the metrics: the field, its type, the name and the unit of the metric, and what it
-/// counts.
+/// Declares the metrics. Each row has a field, its type, the metric's name and unit, and its help
+/// text.
 macro_rules! metrics {
     ($($field:ident: $kind:ty, $name:literal $unit:ident, $help:literal;)+) => {
         /// All metrics of one server.
         #[derive(Debug)]
         pub struct Metrics {
             registry: Registry,
-            /// Time from the beginning of a tick to its publication.
+            /// Time from the start of a tick to the end of its publication.
             tick_time: Histogram,
             $(#[doc = concat!($help, ".")] pub $field: $kind,)+
         }
 
         impl Metrics {
-            /// All at zero.
+            /// Creates all metrics at zero.
             pub fn new() -> Metrics {
                 let mut metrics = Metrics {
                     registry: Registry::with_prefix("tickwire"),
@@ -166,12 +168,12 @@ impl Metrics {
         }
     }
 
-    /// Increments the counter of this name.
+    /// Increments the counter of `family` that is labeled `label="name"`.
     pub fn count(family: &LabeledCounter, label: &'static str, name: &'static str) {
         family.get_or_create(&[(label, name)]).inc();
     }
 
-    /// The metrics of this room.
+    /// Returns the metrics of this room.
     pub fn for_room(&self, name: &Arc<str>) -> RoomMetrics {
         RoomMetrics {
             clients: self.clients.of(name),
@@ -187,7 +189,7 @@ impl Metrics {
         }
     }
 
-    /// Forgets a room that has ended: its metrics are shown no more.
+    /// Removes the metrics of a room that has ended from `/metrics`.
     pub fn forget_room(&self, name: &str) {
         self.clients.forget(name);
         self.players.forget(name);
@@ -206,7 +208,7 @@ impl Metrics {
         self.tick_time.observe(took.as_secs_f64());
     }
 
-    /// All metrics as Prometheus (OpenMetrics) text.
+    /// Returns all metrics as Prometheus (OpenMetrics) text.
     pub fn text(&self) -> String {
         let mut text = String::new();
         encode(&mut text, &self.registry).expect("writing to a string does not fail");

@@ -1,5 +1,5 @@
-//! Limits the log lines about packets of a game that do not fit their table: every client may get one in
-//! every tick.
+//! Rate-limits log lines about game packets that do not fit their packet table, because every
+//! client may cause one in every tick.
 
 use std::collections::BTreeMap;
 use std::time::Duration;
@@ -7,16 +7,16 @@ use std::time::Duration;
 use crate::limits;
 use crate::util::sync::Mutex;
 
-/// When each packet was logged last, and how often it has come since. The names come from the program, so
-/// there are few.
+/// Time of the last log line and number of occurrences since then, by packet name. The map stays
+/// small because the names are constants of the program.
 #[derive(Debug, Default)]
 pub struct Misfits {
     packets: Mutex<BTreeMap<&'static str, (Duration, u64)>>,
 }
 
 impl Misfits {
-    /// Counts a packet. Returns how often it has come since it was logged last, if it is to be logged
-    /// now: the first time, and then at most once in [`limits::MISFIT_LOG_EVERY`].
+    /// Counts an occurrence. Returns the number of occurrences since the last log line if a new
+    /// line is due: the first time, and then at most once per [`limits::MISFIT_LOG_EVERY`].
     pub fn is_due(&self, packet: &'static str, now: Duration) -> Option<u64> {
         let mut packets = self.packets.lock();
         let is_new = !packets.contains_key(packet);

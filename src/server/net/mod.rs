@@ -2,17 +2,24 @@
 //!
 //! ```text
 //! listener ×1 ─accept→ connection ×N ─commands→ room ×rooms ─published tick→ worker ×cores
-//!                      reads, decodes,          owns its game               each owns its clients' views
-//!                      answers at once                                      and assembles their updates
+//!                      reads, decodes,          owns its game               owns its clients'
+//!                      replies                                              views, encodes updates
 //!                         └──────────────► queue (per client) ◄───────────────┘
 //! ```
 //!
-//! The modules, in the order in which a connection meets them: [`accept`], [`listener`], [`connection`] (reads
-//! the head, finds the client's address with [`forwarded`], then serves [`pages`] or selects an
-//! endpoint), [`client_thread`], [`room_thread`], [`update_worker`]. [`server_handle`] starts and stops them,
-//! [`server_state`] holds what they share, with its [`rooms`], [`rooms_on_demand`] makes rooms that a path asks for, [`console`] executes operator commands, [`tap`] copies traffic
-//! for [`recorder`] and [`inspector`], and [`echo`] is a separate server without the game. [`netem_proxy`]
-//! passes connections on to a server under other network conditions, and [`pages::playback_server`] serves a capture to be watched again.
+//! A connection passes through [`accept`], [`listener`], [`connection`] (reads the head, determines
+//! the client's address with [`forwarded`], then serves [`pages`] or upgrades), [`client_thread`],
+//! [`room_thread`] and [`update_worker`].
+//!
+//! Around them:
+//!
+//! - [`server_handle`] starts and stops the threads, and [`server_state`] holds their shared state.
+//! - [`rooms`] lists the running rooms; [`rooms_on_demand`] creates rooms for upgrade requests.
+//! - [`console`] executes operator commands.
+//! - [`tap`] copies traffic for [`recorder`] and [`inspector`].
+//! - [`echo`] is a separate server without a game.
+//! - [`netem_proxy`] forwards connections to a server under emulated network conditions.
+//! - [`pages::playback_server`] serves a capture for playback.
 
 pub mod accept;
 pub mod access;
@@ -44,9 +51,9 @@ pub mod tick_schedule;
 pub mod update_worker;
 pub mod worker_queue;
 
-/// A room whose clients are sockets.
+/// A room of clients with TCP connections.
 pub type TcpRoom = dyn crate::server::clients::dyn_room::DynRoom<tcp_client::TcpTransport>;
-/// A game, as a server starts it.
+/// Makes rooms of one game for clients with TCP connections.
 pub type TcpGameFactory = crate::server::clients::dyn_room::GameFactory<tcp_client::TcpTransport>;
 
 pub use crate::server::admission::tokens::{PlayAccess, Tokens};

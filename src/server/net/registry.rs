@@ -1,13 +1,13 @@
-//! A registry of open connections or clients by number, which can wait until all have ended.
+//! A registry of open connections or clients by number.
 //!
-//! An entry is never dropped under the lock, because closing a socket takes time.
+//! Entries are dropped outside the lock, because closing a socket takes time.
 
 use std::collections::BTreeMap;
 use std::time::Instant;
 
 use crate::util::sync::{Condvar, Mutex};
 
-/// See the [module](self).
+/// Entries by number. A shutdown can wait until the registry is empty.
 #[derive(Debug)]
 pub struct Registry<T> {
     entries: Mutex<BTreeMap<u64, T>>,
@@ -26,7 +26,7 @@ impl<T: Clone> Registry<T> {
         self.entries.lock().insert(number, entry);
     }
 
-    /// Removes the entry of this number, and returns it if it was present.
+    /// Removes and returns the entry with this number, if present.
     pub fn remove(&self, number: u64) -> Option<T> {
         let mut entries = self.entries.lock();
         let removed = entries.remove(&number);
@@ -36,17 +36,18 @@ impl<T: Clone> Registry<T> {
         removed
     }
 
-    /// The entry of this number, if present.
+    /// Returns the entry with this number, if present.
     pub fn get(&self, number: u64) -> Option<T> {
         self.entries.lock().get(&number).cloned()
     }
 
-    /// All entries, in the order of their numbers.
+    /// Returns all entries, ordered by number.
     pub fn all(&self) -> Vec<T> {
         self.entries.lock().values().cloned().collect()
     }
 
-    /// Waits until no entry is left, at most until `deadline`. Returns the number of entries left.
+    /// Waits until the registry is empty or `deadline` has passed. Returns the number of remaining
+    /// entries.
     pub fn wait_until_empty(&self, deadline: Instant) -> usize {
         let mut entries = self.entries.lock();
         while !entries.is_empty() {

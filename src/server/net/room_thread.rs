@@ -1,14 +1,14 @@
-//! The thread of a room: runs its ticks on schedule, wakes the workers, and counts the results of
-//! each tick. It never sends, and never waits for a client or a disk.
+//! The thread of a room: runs its ticks on schedule, wakes the update workers, and records the
+//! results of each tick. It never sends, and never waits for a client or a disk.
 //!
 //! ```text
-//!  sleep, while nobody is there ─► ticks ─► nobody is there any more ─► sleep
-//!     └─ empty for long, or ended by the operator: its clients are closed with 1001, the thread ends
-//!                                    └─ panic ─► clients closed with 1011 ─► the room begins anew, after a pause
+//!  sleep without clients ─► ticks ─► no clients left ─► sleep
+//!     │                       └─ panic ─► clients closed with 1011 ─► pause ─► restart
+//!     └─ empty for long, or ended by the operator ─► clients closed with 1001, thread ends
 //! ```
 //!
-//! A room without clients, and for which nothing waits, does not tick: its world stands still, and so
-//! do absent players in it. It ticks once more when the time of such a player is over, who then leaves.
+//! A room without clients and without queued work does not tick: its world stops, and suspended
+//! players with it. It ticks again when a suspended seat expires, so that the player leaves.
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
@@ -30,13 +30,13 @@ use crate::limits;
 use crate::server::admission::tokens::Permission;
 use crate::server::room::TickResult;
 
-/// The thread's loop, until the host's rooms are stopped. The host lists the room already.
+/// Runs the thread of a listed room until the rooms of the server are stopped.
 pub fn run(host: &ServerState, core: Box<TcpRoom>) {
     let Some(room) = host.rooms.find(&core.handle().options.name) else { return };
     run_instance(host, room, core);
 }
 
-/// The same for this run of the room.
+/// Runs the thread, starting with this run of the room.
 pub fn run_instance(host: &ServerState, mut room: Arc<RunningRoom>, mut core: Box<TcpRoom>) {
     loop {
         let began = Instant::now();
@@ -65,24 +65,25 @@ pub fn run_instance(host: &ServerState, mut room: Arc<RunningRoom>, mut core: Bo
     }
 }
 
-/// Closes the clients of a run. Those that are not listed yet find out by themselves.
+/// Closes the clients of a run. A client that is not registered yet checks by itself whether its
+/// room has ended.
 fn close_all(host: &ServerState, room: &RunningRoom, breach: &CloseReason) {
     for client in host.clients.all().iter().filter(|client| client.line.room.number == room.number) {
         client.close(DisconnectReason::Breach(*breach), host.now());
     }
 }
 
-/// No tick follows, and no question is answered.
+/// Marks the run as ended: no tick follows, and queued queries get no result.
 fn end_run(host: &ServerState, room: &RunningRoom) {
     room.set_players(0);
     room.handle.mark_ended();
-    // A room that ends is taken off the list, and with it off the tap.
+    // `Rooms::end` removes an ending room from the list and from the tap.
     if !room.is_ending() {
         host.tap.remove_room(&room.run());
     }
 }
 
-/// A new run of the room, not before this time. `None` if the rooms are stopped before.
+/// Restarts the room, not before this time. Returns `None` if the room must stop first.
 fn restart_room(
     host: &ServerState,
     room: &Arc<RunningRoom>,
@@ -107,7 +108,8 @@ fn restart_room(
     }
 }
 
-/// Whether the room's thread ends now. Takes a room that the operator ends off the list.
+/// Whether the room's thread must end now. Removes a room that the operator has ended from the
+/// list.
 fn must_stop(host: &ServerState, room: &Arc<RunningRoom>) -> bool {
     let is_ending = room.is_ending();
     if is_ending {
@@ -158,11 +160,12 @@ fn tick_until_stop(host: &ServerState, room: &Arc<RunningRoom>, core: &mut TcpRo
     }
 }
 
-/// Whether no client and no seat of a room on demand belongs to a token, on a server with tokens.
+/// Whether a room on demand has no taken seat and no client with a valid token, on a server with
+/// tokens.
 fn is_only_watched(host: &ServerState, room: &RunningRoom) -> bool {
     let may_play = |client: &TcpClient| match client.pass() {
         Some(pass) => matches!(pass, Permission::Holder(_)),
-        // Its hello has not come yet.
+        // The client's `hello` has not arrived yet.
         None => client.token.as_ref().is_some_and(|said| host.authenticator.is_right(said)),
     };
     room.is_on_demand()
@@ -171,7 +174,7 @@ fn is_only_watched(host: &ServerState, room: &RunningRoom) -> bool {
         && !host.clients.all().iter().any(|client| client.line.room.number == room.number && may_play(client))
 }
 
-/// Runs one tick now, and hands out its results.
+/// Runs one tick now and distributes its results.
 pub fn tick(host: &ServerState, room: &RunningRoom, core: &mut TcpRoom) {
     let began = host.now();
     room.on_tick_start(began);
@@ -203,8 +206,7 @@ fn record_schedule(room: &RunningRoom, due: &NextTick) {
     }
 }
 
-/// Passes the tick to the tap's listeners. A tick that does not fit a command frame is reported to
-/// them as lost.
+/// Publishes the tick to the tap. A tick that does not fit a command frame is reported as lost.
 fn publish_to_tap(host: &ServerState, room: &RunningRoom, began: Duration, ticked: &TickResult) {
     let run = room.run();
     let about = (&run, began, ticked.tick);
@@ -225,7 +227,7 @@ fn record_tick(host: &ServerState, room: &RunningRoom, ticked: &TickResult) {
     }
 }
 
-/// Logs the status line of a room with clients: its own figures, and behind them those of the server.
+/// Logs the status line of a room with clients: the room's metrics, then the server's.
 fn status(host: &ServerState, room: &RunningRoom) {
     let (metrics, figures) = (&host.metrics, &room.metrics);
     if figures.clients.get() == 0 {

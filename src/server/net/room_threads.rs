@@ -1,33 +1,33 @@
-//! The threads of the rooms on demand, which come and go while the server runs.
+//! The threads of rooms on demand.
 //!
-//! The system keeps the stack of an ended thread until its handle is dropped, so a thread drops its own
-//! handle when it ends.
+//! The system retains the stack of an ended thread until its handle is dropped, so each thread
+//! drops its own handle when it ends.
 
 use std::thread::{self, JoinHandle};
 
 use crate::util::sync::Mutex;
 
-/// See the [module](self).
+/// Handles of the running threads.
 #[derive(Debug, Default)]
 pub struct RoomThreads {
     running: Mutex<Vec<JoinHandle<()>>>,
 }
 
 impl RoomThreads {
-    /// Remembers a thread, and forgets those that have ended.
+    /// Adds a thread, and drops the handles of ended threads.
     pub fn add(&self, thread: JoinHandle<()>) {
         let mut running = self.running.lock();
         running.retain(|thread| !thread.is_finished());
         running.push(thread);
     }
 
-    /// Forgets the calling thread, which ends now.
+    /// Drops the handle of the calling thread, which ends now.
     pub fn leave(&self) {
         let own = thread::current().id();
         self.running.lock().retain(|running| running.thread().id() != own);
     }
 
-    /// Waits until all have ended.
+    /// Waits until all threads have ended.
     pub fn join(&self) {
         let running = std::mem::take(&mut *self.running.lock());
         for thread in running {

@@ -1,17 +1,17 @@
-//! The rooms of a server: which there are, who is in them, and when their threads may sleep.
+//! The running rooms of a server: their list, their clients, and when their threads sleep.
 //!
-//! A room has a name, and one or more *runs*: a room that panicked begins anew, with another epoch
-//! and world. A [`RunningRoom`] is one run; its clients stay with it until they are closed. The room's
-//! thread sleeps while no client is in the room and no tick is due; absent players do not keep it
-//! awake. Code that brings something wakes it with [`RunningRoom::rouse`].
+//! A room has a name and one or more *runs*: after a panic it restarts with another epoch and
+//! world. A [`RunningRoom`] is one run; its clients stay with it until they are closed. The room's
+//! thread sleeps while no client is in the room and no tick is due; suspended seats do not keep it
+//! awake. Code that queues something for the room wakes it with [`RunningRoom::rouse`].
 //!
 //! ```text
-//!  begin_making ─► the name is taken, nobody waits for a lock ─► finish: listed, its maker is in
-//!  listed ─► enter, enter, … ─► everybody has left ─► end: not listed any more, which frees the name
+//!  begin_making ─► name reserved, lock released ─► finish: listed, the requesting client is in it
+//!  listed ─► enter, enter, … ─► all clients have left ─► end: removed from the list, name is free
 //! ```
 //!
-//! Clients are counted in under the lock of the list, under which a room on demand is also taken off
-//! it: no client enters a room that has ended.
+//! Clients are added under the lock of the list, and rooms on demand are removed from the list
+//! under the same lock. So no client enters a room that has ended.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -32,35 +32,36 @@ use crate::util::sync::{Condvar, Mutex};
 /// One run of a room.
 #[derive(Debug)]
 pub struct RunningRoom {
-    /// Unique among the runs of all rooms.
+    /// Number of the run, unique among the runs of all rooms.
     pub number: u64,
-    /// The half of the room that other threads use.
+    /// The part of the room that other threads use.
     pub handle: Arc<RoomHandle>,
-    /// The room's metrics, the same in all of its runs.
+    /// The room's metrics, shared by all of its runs.
     pub metrics: RoomMetrics,
-    /// The name in its paths: for a private room not that of the handle, which everybody may see.
+    /// The name in its paths. For a private room it differs from the handle's name, which is
+    /// public.
     pub path_name: Arc<str>,
-    /// The address that made it on demand.
+    /// Address prefix of the client that requested the room; `None` if it is not on demand.
     created_by: Option<AddressPrefix>,
     is_ending: AtomicBool,
-    /// It was taken off the list.
+    /// Whether the room was removed from the list.
     has_ended: AtomicBool,
     max_clients: usize,
     clients: AtomicUsize,
-    /// Players after the last tick.
+    /// Players in the world after the last tick.
     players: AtomicUsize,
-    /// Somebody has brought something since the thread slept last.
+    /// Whether `rouse` was called since the thread last slept.
     is_wake_requested: Mutex<bool>,
     rung: Condvar,
     is_asleep: AtomicBool,
-    /// What of lockstep the metrics have.
+    /// The lockstep counts already added to the metrics.
     lockstep: Mutex<LockstepCounts>,
-    /// When the last tick began, in milliseconds of the host's clock.
+    /// Start of the last tick, in milliseconds on the server's clock.
     ticked_ms: AtomicU64,
 }
 
 impl RunningRoom {
-    /// `path_name` and `made_by` as their fields.
+    /// Creates a run that is not listed yet. `path_name` and `made_by` are as in the fields.
     fn new(
         number: u64,
         (path_name, created_by): (Arc<str>, Option<AddressPrefix>),
@@ -87,64 +88,65 @@ impl RunningRoom {
         }
     }
 
-    /// The name of the game that is played in it.
+    /// Returns the name of the room's game.
     pub fn game(&self) -> &'static str {
         self.handle.about.name
     }
 
-    /// The room's name, empty for the default room; of a private room, what logs call it.
+    /// Returns the room's public name: empty for the default room, an alias for a private room.
     pub fn name(&self) -> &str {
         &self.handle.options.name
     }
 
-    /// The run as the tap lists it.
+    /// Returns the run's identity at the tap.
     pub fn run(&self) -> Run {
         Run { room: Arc::clone(&self.handle.options.name), number: self.number }
     }
 
-    /// The name in sentences.
+    /// Returns the name as text for sentences.
     pub fn title(&self) -> String {
         if self.name().is_empty() { "the default room".to_owned() } else { format!("room {}", self.name()) }
     }
 
-    /// The name for the log, which leaves out that of the default room.
+    /// Returns the name for log fields; `None` for the default room.
     pub fn label(&self) -> Option<&str> {
         Some(self.name()).filter(|name| !name.is_empty())
     }
 
-    /// Whether a path has made it, so that it ends when it has been empty for long enough.
+    /// Whether the room was created by an upgrade request. Such a room ends once it has been empty
+    /// for a while.
     pub fn is_on_demand(&self) -> bool {
         self.created_by.is_some()
     }
 
-    /// Whether no list shows the room.
+    /// Whether the room is omitted from lists.
     pub fn is_private(&self) -> bool {
         self.is_on_demand() && routes::is_private(&self.path_name)
     }
 
-    /// Lets the room end with its present tick.
+    /// Makes the room end after its current tick.
     pub fn request_end(&self) {
         self.is_ending.store(true, Ordering::Release);
         self.wake();
     }
 
-    /// Whether the room ends, or has ended, because nobody needs it or the operator wants it so.
+    /// Whether the room is ending or has ended, because it was unused or by an operator command.
     pub fn is_ending(&self) -> bool {
         self.is_ending.load(Ordering::Acquire)
     }
 
-    /// Whether nobody is in the room, and no seat waits for its player.
+    /// Whether the room has no client and no seat is taken.
     pub fn is_empty(&self) -> bool {
         self.clients() == 0 && self.has_no_seat()
     }
 
-    /// Whether no seat is taken, by a client or for an absent player.
+    /// Whether no seat is taken, neither by a client nor by a suspended player.
     pub fn has_no_seat(&self) -> bool {
         let ([taken, ..], _) = self.handle.seat_counts_and_queue();
         taken == 0
     }
 
-    /// Overwrites a private room's name in bytes that others may see.
+    /// Overwrites the path name of a private room in bytes that others may see.
     pub fn redact_name(&self, bytes: &mut [u8]) {
         let (secret, shown) = (self.path_name.as_bytes(), self.name().as_bytes());
         if self.is_private() {
@@ -157,31 +159,31 @@ impl RunningRoom {
         }
     }
 
-    /// Counts a client in, unless the room is full.
+    /// Adds a client. Returns `None` if the room is full.
     fn enter(self: &Arc<RunningRoom>) -> Option<RoomPermit> {
         let more = |count: usize| (count < self.max_clients).then_some(count + 1);
         self.clients.fetch_update(Ordering::AcqRel, Ordering::Acquire, more).ok()?;
         Some(RoomPermit { room: Arc::clone(self) })
     }
 
-    /// Clients in the room, those that only watch included.
+    /// Returns the number of clients in the room, spectators included.
     pub fn clients(&self) -> usize {
         self.clients.load(Ordering::Acquire)
     }
 
-    /// Players in the world after the last tick.
+    /// Returns the number of players in the world after the last tick.
     pub fn players(&self) -> usize {
         self.players.load(Ordering::Relaxed)
     }
 
-    /// Wakes the room's thread: a client has come, or something waits for a tick.
+    /// Wakes the room's thread, because a client has entered or something is queued for a tick.
     pub fn wake(&self) {
         *self.is_wake_requested.lock() = true;
         self.rung.notify_one();
     }
 
-    /// Sleeps until `until` at most, while no client is in the room and no tick is due: until the first
-    /// absent player leaves, at this time of the host's clock (`now`). Does not sleep if the room must stop.
+    /// Sleeps while the room has no client, no tick is due and the room need not stop. Wakes at
+    /// `until`, and when the first suspended seat expires. `now` returns the server's time.
     /// Returns whether it slept.
     pub fn sleep(
         &self,
@@ -201,7 +203,7 @@ impl RunningRoom {
                 self.is_asleep.store(true, Ordering::Relaxed);
             }
             sleeps = true;
-            // `None` for a time that no clock reaches.
+            // `None` if no suspended seat expires.
             let due = Instant::now().checked_add(idle_until.saturating_sub(now()));
             let due = due.filter(|_| idle_until < Duration::MAX);
             let is_late = match due.into_iter().chain(until).min() {
@@ -219,12 +221,12 @@ impl RunningRoom {
         sleeps
     }
 
-    /// Whether the room does not tick because nobody is there.
+    /// Whether the room's thread sleeps because the room has no clients.
     pub fn is_asleep(&self) -> bool {
         self.is_asleep.load(Ordering::Acquire)
     }
 
-    /// Waits until this time, or until something rouses the room.
+    /// Waits until this time, or until `rouse` is called.
     pub fn sleep_until(&self, deadline: Instant) {
         let mut roused = self.is_wake_requested.lock();
         if !*roused {
@@ -233,20 +235,20 @@ impl RunningRoom {
         *roused = false;
     }
 
-    /// A tick begins now.
+    /// Records the start of a tick.
     pub fn on_tick_start(&self, now: Duration) {
         self.ticked_ms.store(now.as_millis() as u64, Ordering::Relaxed);
         self.is_asleep.store(false, Ordering::Release);
     }
 
-    /// A tick has left this many players in the world.
+    /// Records the number of players in the world after a tick.
     pub fn set_players(&self, players: usize) {
         self.players.store(players, Ordering::Relaxed);
         self.metrics.players.set(players as i64);
         self.count_lockstep();
     }
 
-    /// Brings the metrics of lockstep up to date.
+    /// Updates the lockstep metrics.
     fn count_lockstep(&self) {
         let counts = self.handle.lockstep.counts();
         let mut before = self.lockstep.lock();
@@ -274,7 +276,8 @@ impl RunningRoom {
         }
     }
 
-    /// Why the room does not serve its clients, if so: in words that follow its title.
+    /// Returns why the room does not serve its clients, as text to append to its title. `None` if
+    /// it does.
     pub fn health_problem(&self, now: Duration) -> Option<String> {
         if self.handle.is_over() {
             return Some("has ended by a panic and begins anew soon".to_owned());
@@ -286,7 +289,7 @@ impl RunningRoom {
     }
 }
 
-/// A client's place in a room; given back when dropped.
+/// A client's slot in a room, released on drop.
 #[derive(Debug)]
 pub struct RoomPermit {
     room: Arc<RunningRoom>,
@@ -298,38 +301,38 @@ impl Drop for RoomPermit {
     }
 }
 
-/// See the [module](self).
+/// The list of all rooms of a server.
 #[derive(Debug, Default)]
 pub struct Rooms {
     listed: Mutex<RoomList>,
-    /// A room that was being made is listed now, or will not be.
+    /// Signaled when a reserved room has been listed or given up.
     made: Condvar,
     next_number: AtomicU64,
 }
 
 #[derive(Debug, Default)]
 struct RoomList {
-    /// The present run of each room, by its name in paths; the default room's name is empty.
+    /// The current run of each room, by its name in paths. The default room's name is empty.
     present: BTreeMap<Arc<str>, Arc<RunningRoom>>,
-    /// The rooms that are being made, and by whom.
+    /// Reserved rooms, with the address prefix of the client that requested each.
     reserved: BTreeMap<Arc<str>, AddressPrefix>,
 }
 
-/// How many rooms on demand there may be.
+/// Limits on rooms on demand.
 #[derive(Debug, Clone, Copy)]
 pub struct RoomLimits {
-    /// In all.
+    /// Maximum number in total.
     pub rooms: usize,
-    /// Of one address; `None` if one address may have all.
+    /// Maximum number per address prefix; `None` for no such limit.
     pub of_address: Option<usize>,
 }
 
-/// Why no room is made.
+/// Why a room cannot be created.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum CreateRoomError {
-    /// There are as many as there may be.
+    /// The maximum number of rooms exists.
     Full,
-    /// The address has as many as it may have: its maximum, or as many as are left for others.
+    /// The address prefix has its maximum, or at least as many rooms as are still free in total.
     AddressLimit,
 }
 
@@ -348,7 +351,7 @@ impl RoomList {
     }
 }
 
-/// A room that is being made: its name is taken until this is dropped.
+/// A reserved room: its name is taken until this is dropped.
 #[derive(Debug)]
 pub struct RoomReservation<'a> {
     rooms: &'a Rooms,
@@ -358,7 +361,7 @@ pub struct RoomReservation<'a> {
 }
 
 impl RoomReservation<'_> {
-    /// What everybody may call the room.
+    /// Returns the room's public name: an alias for a private room.
     pub fn public_name(&self) -> Arc<str> {
         match routes::is_private(&self.name) {
             true => routes::public_alias(&self.name, self.number).into(),
@@ -366,7 +369,7 @@ impl RoomReservation<'_> {
         }
     }
 
-    /// The run of the room, which is not listed yet, with its maker in it.
+    /// Creates the run of the room, not listed yet, and a slot in it for the requesting client.
     pub fn begin(
         &self,
         handle: Arc<RoomHandle>,
@@ -379,7 +382,7 @@ impl RoomReservation<'_> {
         (hosted, presence)
     }
 
-    /// Lists the room: others may enter.
+    /// Lists the room, so that other clients can enter.
     pub fn publish(self, hosted: &Arc<RunningRoom>) {
         self.rooms.listed.lock().present.insert(Arc::clone(&self.name), Arc::clone(hosted));
     }
@@ -399,7 +402,7 @@ impl Rooms {
         self.list(RunningRoom::new(self.next_number(), names, handle, metrics, now))
     }
 
-    /// Lists a run of a room in place of the one before it, and returns it.
+    /// Replaces a room's run in the list by a new one, and returns it.
     pub fn replace(
         &self,
         room: &RunningRoom,
@@ -421,19 +424,19 @@ impl Rooms {
         self.next_number.fetch_add(1, Ordering::Relaxed)
     }
 
-    /// Whether an address may make another room on demand.
+    /// Checks whether an address prefix may create another room on demand.
     ///
     /// # Errors
-    /// The reason if it may not.
+    /// The limit that is reached.
     pub fn may_make(&self, by: AddressPrefix, most: RoomLimits) -> Result<(), CreateRoomError> {
         self.listed.lock().check_create(by, most)
     }
 
-    /// Begins to make the room of this name; `None` if it is there. If another client is making it,
-    /// waits until it is there.
+    /// Reserves the name of a new room. Returns `None` if the room exists. While another client's
+    /// reservation of the name exists, waits for its end.
     ///
     /// # Errors
-    /// The reason if the address may make no other room.
+    /// The limit that is reached.
     pub fn reserve(
         &self,
         name: &str,
@@ -453,8 +456,8 @@ impl Rooms {
         Ok(Some(RoomReservation { rooms: self, name, by, number: self.next_number() }))
     }
 
-    /// Takes a room off the list, so that nobody enters it any more and its name is free: one that is
-    /// ending, or that is empty and has nothing to do. Returns whether it did.
+    /// Removes a room from the list if it is ending, or if it has no clients and its tick would
+    /// have nothing to do. This frees the name. Returns whether the room has ended.
     pub fn end(&self, room: &Arc<RunningRoom>, metrics: &Metrics, tap: &Tap) -> bool {
         let mut listed = self.listed.lock();
         let is_unused = || room.clients() == 0 && room.handle.is_idle();
@@ -465,7 +468,8 @@ impl Rooms {
         if room.has_ended.swap(true, Ordering::Relaxed) {
             return true;
         }
-        // Under the lock: a room that begins with this name does so behind this.
+        // Under the lock, so that the tap receives this end before the start of the next room with
+        // this name.
         tap.remove_room(&room.run());
         metrics.forget_room(room.name());
         let is_present = listed.present.get(&room.path_name).is_some_and(|other| Arc::ptr_eq(other, room));
@@ -475,19 +479,19 @@ impl Rooms {
         true
     }
 
-    /// The room of this name, and a client's place in it unless it is full.
+    /// Returns the room of this name, and a slot in it unless the room is full.
     pub fn enter(&self, name: &str) -> Option<(Arc<RunningRoom>, Option<RoomPermit>)> {
         let listed = self.listed.lock();
         let hosted = listed.present.get(name)?;
         Some((Arc::clone(hosted), hosted.enter()))
     }
 
-    /// The room of this name.
+    /// Returns the room of this name.
     pub fn find(&self, name: &str) -> Option<Arc<RunningRoom>> {
         self.listed.lock().present.get(name).map(Arc::clone)
     }
 
-    /// All rooms by name, the default room first.
+    /// Returns all rooms ordered by name, the default room first.
     pub fn all(&self) -> Vec<Arc<RunningRoom>> {
         self.listed.lock().present.values().map(Arc::clone).collect()
     }

@@ -1,9 +1,12 @@
-//! Rooms on demand: a WebSocket upgrade at `/r/NAME/…` makes a room that does not exist.
+//! Rooms on demand: a WebSocket upgrade at `/r/NAME/…` creates the room if it does not exist.
 //!
-//! The room has the game and the options of the default room, and a seed, an epoch and a thread of
-//! its own. The thread ends it when it has been empty for a while. A request for a page makes no
-//! room: it is answered as if the room were there. On a server with tokens, only a request with one of them makes
-//! a room, and a room without a player's token in it counts as empty: clients that may not play use up no rooms.
+//! The room has the game and the options of the default room, but its own seed, epoch and thread.
+//! The thread ends the room once it has been empty for [`room_empty_time`]. A page request creates
+//! no room, and is served as if the room existed. On a server with player tokens, only a request
+//! with a valid token creates a room, and a room without a token holder counts as empty. So clients
+//! without permission to play cannot occupy rooms.
+//!
+//! [`room_empty_time`]: super::config::ServerConfig::room_empty_time
 
 use std::net::SocketAddr;
 use std::sync::Arc;
@@ -29,15 +32,16 @@ use crate::util::address_prefix::AddressPrefix;
 use crate::util::os;
 use crate::ws::http::RequestHead;
 
-/// A room, and a client's place in it unless it is full.
+/// A room, and a client's slot in it unless the room is full.
 pub type JoinedRoom = (Arc<RunningRoom>, Option<RoomPermit>);
 
-/// Whether a path could make a room of this name.
+/// Whether a request can create a room of this name.
 pub fn can_create(host: &ServerState, name: &str) -> bool {
     host.config.rooms_on_demand > 0 && is_room_name(name) && !is_alias(name)
 }
 
-/// Whether this request may make a room: by the token in the request, because no hello has come yet.
+/// Checks whether this request may create a room. It must carry the token itself, because no
+/// `hello` has arrived yet.
 ///
 /// # Errors
 /// The reason to close the client.
@@ -59,10 +63,11 @@ fn room_limits(host: &ServerState) -> RoomLimits {
     RoomLimits { rooms: host.config.rooms_on_demand, of_address }
 }
 
-/// Whether this address may make another room now. Makes none, and spends nothing.
+/// Checks whether this address prefix may create another room now, without creating one or
+/// consuming the rate limit.
 ///
 /// # Errors
-/// The refusal if it may not.
+/// The refusal for the limit that is reached.
 pub fn check(host: &ServerState, by: AddressPrefix) -> Result<(), Refusal> {
     host.rooms.may_make(by, room_limits(host)).map_err(refused)
 }
@@ -75,10 +80,10 @@ fn refused(unmade: CreateRoomError) -> Refusal {
     Refusal { is_capacity: true, ..Refusal::from_rule(status, rule) }
 }
 
-/// Enters the room of this name, which is made if it is not there.
+/// Enters the room of this name, creating it if necessary.
 ///
 /// # Errors
-/// The refusal if the address may not make it.
+/// The refusal for the limit that is reached.
 pub fn join_or_create(host: &Arc<ServerState>, name: &str, by: AddressPrefix) -> Result<JoinedRoom, Refusal> {
     loop {
         if let Some(entered) = host.rooms.enter(name) {
@@ -92,7 +97,7 @@ pub fn join_or_create(host: &Arc<ServerState>, name: &str, by: AddressPrefix) ->
     }
 }
 
-/// Makes the room, with its maker in it.
+/// Creates the room and enters it.
 fn create(
     host: &Arc<ServerState>,
     making: RoomReservation<'_>,
@@ -106,7 +111,7 @@ fn create(
     let mut core = (game.begin)(&identity, options);
     let (room, presence) = making.begin(Arc::clone(core.handle()), &host.metrics, host.now());
     host.tap.add_room(&room.run());
-    // A capture has the world before whatever its clients say.
+    // A capture must contain the initial world before any bytes of a client.
     if host.tap.wants_world() {
         room_thread::tick(host, &room, &mut *core);
     }

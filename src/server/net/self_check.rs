@@ -1,5 +1,5 @@
-//! `--self-check`: a thread that follows what the server sends to its clients, as a listener of the tap,
-//! and holds it against a world of its own that it runs in lockstep: see [`crate::server::self_check`].
+//! The thread of `--self-check`: subscribes to the tap and compares the traffic to clients with a
+//! second world that runs in lockstep. See [`crate::server::self_check`].
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -13,13 +13,13 @@ use crate::connection::WireFormat;
 use crate::limits;
 use crate::server::self_check::{SelfCheck, SelfCheckCounts};
 
-/// The rooms with clients that are followed, and the room of each client.
+/// The checks of all rooms with clients, by room name.
 #[derive(Default)]
 struct SelfCheckThread {
     rooms: BTreeMap<Arc<str>, SelfCheck>,
 }
 
-/// Follows until the tap ends.
+/// Checks all traffic until the tap is closed.
 pub fn run(host: &ServerState, listener: &Subscription) {
     let mut checks = SelfCheckThread::default();
     loop {
@@ -62,7 +62,7 @@ impl SelfCheckThread {
             return;
         };
         let endpoint = WireFormat::new(dialect, is_json);
-        // A room that has begun anew has the name of the one before it.
+        // A restarted room has the same name as its previous run.
         self.rooms.retain(|name, room| *name != seen.room || Arc::ptr_eq(room.room(), &hosted.handle));
         if !self.rooms.contains_key(&seen.room) {
             let room = SelfCheck::new(&hosted.handle, endpoint.clone());
@@ -75,7 +75,8 @@ impl SelfCheckThread {
         }
     }
 
-    /// Runs the worlds on. A room without clients is not followed: it may sleep.
+    /// Advances the second worlds. The check of a room without clients is dropped, because the room
+    /// may sleep.
     fn follow(&mut self, host: &ServerState) {
         self.rooms.retain(|_, room| !room.is_empty());
         for room in self.rooms.values_mut() {
@@ -86,7 +87,7 @@ impl SelfCheckThread {
     }
 }
 
-/// Tells the operator.
+/// Adds the new counts to the metrics and logs the findings.
 fn log_findings(host: &ServerState, before: SelfCheckCounts, room: &mut SelfCheck) {
     let (metrics, counts) = (&host.metrics, room.counts());
     metrics.self_check_compared.inc_by(counts.compared - before.compared);

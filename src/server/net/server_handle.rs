@@ -1,5 +1,5 @@
-//! A running server: starts the threads of a host and its rooms, reports its address, shuts down
-//! gracefully.
+//! A running server: starts the threads of the server and its rooms, reports its address, and shuts
+//! down gracefully.
 
 use std::io;
 use std::net::{SocketAddr, TcpListener};
@@ -24,24 +24,24 @@ use crate::server::admission::{Admission, Capacity};
 use crate::server::room::{RoomHandle, SavedRoom, handle};
 use crate::util::os::{self, MachineCapacity};
 
-/// A running server. Dropping it without [`ServerHandle::stop`] leaves its threads running.
+/// A running server. Its threads continue if it is dropped without [`ServerHandle::stop`].
 #[derive(Debug)]
 pub struct ServerHandle {
     host: Arc<ServerState>,
     listener: Arc<TcpListener>,
     address: SocketAddr,
     ceilings: MachineCapacity,
-    /// Nothing once the server is stopped.
+    /// `None` once the server is stopped.
     listener_thread: Option<JoinHandle<()>>,
-    /// The default room's first.
+    /// Threads of the initial rooms, the default room's first.
     room_threads: Vec<JoinHandle<()>>,
     worker_threads: Vec<JoinHandle<()>>,
-    /// With `--self-check`.
+    /// The thread of `--self-check`, if enabled.
     self_check_thread: Option<JoinHandle<()>>,
 }
 
 impl ServerHandle {
-    /// Binds the address, generates the world, starts the threads.
+    /// Binds the address, generates the world, and starts the threads.
     ///
     /// # Errors
     /// The machine supports too few connections, the address cannot be bound, or a thread cannot be
@@ -51,11 +51,11 @@ impl ServerHandle {
         ServerHandle::start_rooms(config, vec![room])
     }
 
-    /// As [`ServerHandle::start`], but continues the world of this snapshot, whose identity overrides that of
-    /// the configuration. The world's players leave in its next tick.
+    /// Like [`ServerHandle::start`], but restores the world from this snapshot. The snapshot's
+    /// parameters override the configuration. Its players leave in the next tick.
     ///
     /// # Errors
-    /// As in [`ServerHandle::start`], or the snapshot is not one of the configured game.
+    /// As for [`ServerHandle::start`], or the snapshot does not fit the configured game.
     pub fn start_from(config: ServerConfig, snapshot: &[u8]) -> io::Result<ServerHandle> {
         let options = |identity: &WorldParams| config.room_options("", identity.tick_hz);
         let room = (config.game.resume_room)(snapshot, &options);
@@ -63,11 +63,13 @@ impl ServerHandle {
         ServerHandle::start_rooms(config, vec![room])
     }
 
-    /// As [`ServerHandle::start`], but with these rooms. The first is the default room, at `/`, and has no
-    /// name; its identity overrides that of the configuration. The others are below `/r/NAME/`.
+    /// Like [`ServerHandle::start`], but with these rooms. The first is the default room, at `/`,
+    /// and has no name; its world parameters override the configuration. The others are below
+    /// `/r/NAME/`.
     ///
     /// # Errors
-    /// As in [`ServerHandle::start`]; or the rooms' names are not as they must be.
+    /// As for [`ServerHandle::start`]; or a room's name is invalid or used twice, a room's game is
+    /// not one of the configured games, or there are more than [`limits::ROOMS`] rooms.
     pub fn start_rooms(mut config: ServerConfig, rooms: Vec<Box<TcpRoom>>) -> io::Result<ServerHandle> {
         let handles: Vec<_> = rooms.iter().map(|room| Arc::clone(room.handle())).collect();
         let name = |at: usize| &*handles[at].options.name;
@@ -90,14 +92,15 @@ impl ServerHandle {
             return Err(io::Error::new(io::ErrorKind::InvalidInput, rule));
         }
         let ceilings = os::ceilings();
-        // Each room has a thread besides those of the connections.
+        // Each room after the first also needs a thread.
         let connections = ceilings.check()?.saturating_sub(rooms_most - 1).max(limits::MIN_CONNECTIONS);
         let listener = Arc::new(TcpListener::bind(config.bind)?);
         os::widen_backlog(&listener)?;
         let address = listener.local_addr()?;
         config.identity = handles[0].identity.clone();
         let pending = pending_share(connections);
-        // No shares if the operator lets one address have all clients. The configured maximum counts here, not the machine's.
+        // Addresses share client slots unless one address may take all of them. The comparison uses
+        // the configured maximum, before it is limited to the machine's capacity.
         let divides_client_slots = config.max_clients_per_address < config.max_clients;
         config.max_clients = config.max_clients.min(connections - pending);
         config.command_delay_ticks =
@@ -135,40 +138,40 @@ impl ServerHandle {
         })
     }
 
-    /// The address on which it listens, with the actual port if port 0 was requested.
+    /// Returns the address on which the server listens, with the actual port if port 0 was
+    /// requested.
     pub fn address(&self) -> SocketAddr {
         self.address
     }
 
-    /// The effective settings: the requested settings, limited to what the machine and the world
-    /// allow.
+    /// Returns the effective settings: the requested ones, limited by the machine and the world.
     pub fn config(&self) -> &ServerConfig {
         &self.host.config
     }
 
-    /// The rooms by name, the default room first.
+    /// Returns the rooms ordered by name, the default room first.
     pub fn rooms(&self) -> Vec<Arc<RoomHandle>> {
         self.host.rooms.all().iter().map(|room| Arc::clone(&room.handle)).collect()
     }
 
-    /// The machine's ceilings, from which the caps were computed.
+    /// Returns the machine's capacity, from which the caps were derived.
     pub fn ceilings(&self) -> MachineCapacity {
         self.ceilings
     }
 
-    /// Whether the default room's thread is running. It ends by itself only because of a bug; the server
-    /// should then accept no more clients.
+    /// Whether the default room's thread is running. It ends before a shutdown only because of a
+    /// bug. The server should then be stopped.
     pub fn is_ticking(&self) -> bool {
         self.room_threads.first().is_some_and(|room| !room.is_finished())
     }
 
-    /// Whether the operator has entered `stop`. The server's owner polls this, and then calls
+    /// Whether the operator has entered `stop`. The owner of the server polls this and then calls
     /// [`ServerHandle::stop`].
     pub fn is_stop_requested(&self) -> bool {
         self.host.is_at_least(ShutdownStage::StopRequested)
     }
 
-    /// The tap, for listening to the traffic between clients and server.
+    /// Returns the tap, for subscriptions to the traffic between clients and server.
     pub fn tap(&self) -> &Tap {
         &self.host.tap
     }
@@ -176,21 +179,22 @@ impl ServerHandle {
     /// Starts a capture of the traffic between clients and server.
     ///
     /// # Errors
-    /// The reason why the capture cannot be written there.
+    /// The reason why the capture cannot be written to this target.
     pub fn capture(&self, target: CaptureTarget) -> Result<String, String> {
         self.host.recorder.start(target, Wanted::default())
     }
 
-    /// Starts a capture of packets alone, for other tools: it cannot be replayed.
+    /// Starts a capture without records of the world, for other tools. It cannot be replayed.
     ///
     /// # Errors
-    /// The reason why the capture cannot be written there.
+    /// The reason why the capture cannot be written to this target.
     pub fn capture_plain(&self, target: CaptureTarget) -> Result<String, String> {
         self.host.recorder.start(target, Wanted { is_plain: true, ..Wanted::default() })
     }
 
-    /// The worlds of all rooms but those on demand, to go on in the server's next run, and the titles of the
-    /// rooms that do not answer in time, whose worlds are lost.
+    /// Returns the saved rooms for the server's next run, without rooms on demand. The second list
+    /// has the titles of rooms that do not respond within [`limits::ROOM_QUERY_TIMEOUT`]; their
+    /// worlds are lost.
     pub fn kept(&self) -> (Vec<(String, SavedRoom)>, Vec<String>) {
         let mut rooms = self.host.rooms.all();
         rooms.retain(|room| !room.is_on_demand());
@@ -212,25 +216,26 @@ impl ServerHandle {
         (worlds, late)
     }
 
-    /// The console, which executes operator commands.
+    /// Returns the console, which executes operator commands.
     pub fn console(&self) -> Console {
         Console::new(Arc::clone(&self.host))
     }
 
-    /// The metrics as Prometheus text.
+    /// Returns the metrics as Prometheus text.
     pub fn metrics_text(&self) -> String {
         self.host.metrics.text()
     }
 
     /// Accepts no new connections, closes all clients with 1001, and joins the threads. Takes at
-    /// most about 1.5 s, however the clients behave, and a second more if a capture is running
-    /// whose output nothing reads; longer only if threads wait for a processor. Returns the number
-    /// of connections left open: 0 unless a thread hangs.
+    /// most about 1.5 s, whatever the clients do; one second more if a capture is running and its
+    /// output is not read; longer only if threads wait for a processor. Returns the number of
+    /// connections left open: 0 unless a thread hangs.
     pub fn stop(mut self) -> usize {
         self.shut_down()
     }
 
-    /// As [`ServerHandle::stop`], which may follow: it then does nothing.
+    /// Like [`ServerHandle::stop`], but without consuming the handle. Does nothing if the server is
+    /// already stopped.
     pub fn shut_down(&mut self) -> usize {
         let ServerHandle {
             host,
@@ -248,7 +253,7 @@ impl ServerHandle {
         for client in host.clients.all() {
             client.close(DisconnectReason::Breach(CloseReason::GoingAway), host.now());
         }
-        // Rooms and workers go on meanwhile: they send what waits.
+        // Rooms and update workers still run here and flush the queues.
         if host.connections.wait_until_empty(Instant::now() + limits::SHUTDOWN_CLOSE_TIMEOUT) > 0 {
             host.abort_connections();
         }
@@ -272,7 +277,8 @@ impl ServerHandle {
     }
 }
 
-/// How many of the machine's connections may serve requests and pages; the others are for clients.
+/// Returns how many of the machine's connections may serve requests and pages. The rest is for
+/// clients.
 const fn pending_share(connections: usize) -> usize {
     let quarter = connections / 4;
     if quarter < limits::MAX_PENDING_REQUESTS { quarter } else { limits::MAX_PENDING_REQUESTS }
@@ -283,7 +289,7 @@ const _: () = assert!(
     "the smallest supported machine has at least two connections for requests"
 );
 
-/// Starts the thread of `--self-check`. It listens before the first client comes.
+/// Starts the thread of `--self-check`. Its subscription begins before the first client connects.
 fn start_self_check(host: &Arc<ServerState>) -> io::Result<Option<JoinHandle<()>>> {
     if !host.config.self_check {
         return Ok(None);

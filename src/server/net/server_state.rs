@@ -1,4 +1,4 @@
-//! The host: what the threads of one server share, and the rooms that it hosts.
+//! The state that the threads of one server share.
 
 use std::net::{Shutdown, TcpStream};
 use std::sync::Arc;
@@ -22,64 +22,64 @@ use crate::server::admission::auth_limiter::AuthLimiter;
 use crate::server::admission::tokens::Authenticator;
 use crate::server::room::RoomHandle;
 
-/// The bell that wakes a worker.
+/// The queue of an update worker for TCP clients.
 pub type ClientWorkerQueue = worker_queue::WorkerQueue<Arc<TcpClient>>;
 
-/// The stage of a shutdown; it never goes back.
+/// The stage of a shutdown. It only advances.
 #[derive(Debug, Clone, Copy)]
 pub enum ShutdownStage {
     /// The server runs.
     Running,
-    /// The operator has asked the server to stop; its owner then stops it.
+    /// The operator has entered `stop`. The owner of the server then stops it.
     StopRequested,
     /// The server accepts no new connections.
     Stopping,
-    /// The clients have gone: each room's thread ends after its current tick.
+    /// All clients have left. Each room's thread ends after its current tick.
     RoomsStopping,
 }
 
-/// See the [module](self).
+/// The shared state of one running server: settings, rooms, clients and limits.
 #[derive(Debug)]
 pub struct ServerState {
-    /// The settings in use.
+    /// Effective settings.
     pub config: ServerConfig,
-    /// The metrics.
+    /// Metrics of the server and its rooms.
     pub metrics: Arc<Metrics>,
-    /// Counts wrong tokens of `/admin` per address.
+    /// Limits wrong operator tokens per address.
     pub admin_auth: AuthLimiter,
-    /// Knows who may play.
+    /// Checks player tokens.
     pub authenticator: Authenticator,
-    /// Decides which packets that do not fit their table are logged.
+    /// Rate-limits log lines about packets that do not fit their table.
     pub misfits: Misfits,
-    /// Passes traffic to listeners.
+    /// Copies traffic to subscriptions.
     pub tap: Tap,
-    /// The clients that ended last, for watchers.
+    /// Recently disconnected clients, for inspectors.
     pub ended: EndedClients,
     /// Writes traffic to a file while a capture is running.
     pub recorder: Recorder,
-    /// Decides which connection gets a thread.
+    /// Decides which connections get a thread.
     pub admission: Arc<Admission>,
-    /// Rate limits shared by the clients of one address.
+    /// Rate limits per address prefix.
     pub budgets: AddressRateLimits,
-    /// One for each fan-out worker.
+    /// One queue per update worker.
     pub bells: Vec<ClientWorkerQueue>,
-    /// The default room, at `/`, and those below `/r/NAME/`.
+    /// All running rooms.
     pub rooms: Arc<Rooms>,
-    /// The threads of those that are made on demand.
+    /// Threads of the rooms on demand.
     pub room_threads: RoomThreads,
     started: Instant,
     stage: AtomicU8,
-    /// The number of the next client.
+    /// Id of the next client.
     pub next_client: AtomicU64,
-    /// All current clients, so that a shutdown reaches them.
+    /// All current clients by id; a shutdown closes them.
     pub clients: Registry<Arc<TcpClient>>,
-    /// The connections whose thread runs: a shutdown waits for these threads and reaches their
-    /// sockets.
+    /// Sockets of all connections with a running thread. A shutdown waits for these threads and
+    /// shuts down the sockets.
     pub connections: Registry<Arc<TcpStream>>,
 }
 
 impl ServerState {
-    /// A host that is starting. One of the rooms is the default room.
+    /// Creates the state of a starting server. One of the rooms must be the default room.
     pub fn new(
         config: ServerConfig,
         rooms: Vec<Arc<RoomHandle>>,
@@ -93,7 +93,7 @@ impl ServerState {
         for room in rooms {
             tap.add_room(&hosted.begin(room, &metrics, Duration::ZERO).run());
         }
-        // A room that sleeps shows its world to a capture all the same.
+        // Wakes sleeping rooms, so that a starting capture gets their worlds.
         let to_rouse = Arc::clone(&hosted);
         tap.set_world_request_hook(Box::new(move || to_rouse.wake_all()));
         ServerState {
@@ -118,7 +118,7 @@ impl ServerState {
         }
     }
 
-    /// A host for unit tests, with one room, one worker and no threads.
+    /// Creates a state for unit tests, with one room, one worker and no threads.
     #[cfg(test)]
     pub fn for_tests(config: ServerConfig) -> ServerState {
         let room = config.room("", &config.identity);
@@ -131,34 +131,34 @@ impl ServerState {
         self.started.elapsed()
     }
 
-    /// Whether a shutdown has reached this stage.
+    /// Whether the shutdown has reached this stage.
     pub fn is_at_least(&self, stage: ShutdownStage) -> bool {
         self.stage.load(Ordering::Acquire) >= stage as u8
     }
 
-    /// Records that a shutdown has reached this stage.
+    /// Advances the shutdown to this stage.
     pub fn advance_to(&self, stage: ShutdownStage) {
         self.stage.fetch_max(stage as u8, Ordering::AcqRel);
     }
 
-    /// Whether the server is stopping: it then accepts no new connections.
+    /// Whether the server is stopping and accepts no new connections.
     pub fn is_stopping(&self) -> bool {
         self.is_at_least(ShutdownStage::Stopping)
     }
 
-    /// The default room.
+    /// Returns the default room.
     pub fn room(&self) -> Arc<RunningRoom> {
         self.rooms.find("").expect("a host is made with a default room, and rooms are only replaced")
     }
 
-    /// Ends the connection of this number immediately: its thread wakes from any blocking call.
+    /// Shuts down the socket of this connection, which wakes its thread from any blocking call.
     pub fn abort_connection(&self, number: u64) {
         if let Some(stream) = self.connections.get(number) {
             let _ = stream.shutdown(Shutdown::Both);
         }
     }
 
-    /// Ends all connections immediately, whatever their state.
+    /// Shuts down the sockets of all connections.
     pub fn abort_connections(&self) {
         for stream in self.connections.all() {
             let _ = stream.shutdown(Shutdown::Both);

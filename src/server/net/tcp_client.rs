@@ -1,4 +1,4 @@
-//! A client whose line is a socket.
+//! A client with a TCP connection.
 
 use std::net::{Shutdown, TcpStream};
 use std::sync::Arc;
@@ -14,18 +14,18 @@ use crate::util::os::{self, Suspended};
 /// A client of the server.
 pub type TcpClient = crate::server::clients::client::Client<TcpTransport>;
 
-/// The socket of a client, and where its bytes are noted.
+/// The TCP transport of a client, with the tap and the metrics that record its bytes.
 #[derive(Debug)]
 pub struct TcpTransport {
-    /// Read by the client's own thread only.
+    /// The socket. Only the client's own thread reads from it.
     pub stream: Arc<TcpStream>,
-    /// Since the connection began.
+    /// Time for which the machine was suspended since the connection started.
     pub suspended: Suspended,
-    /// Passes the client's traffic to listeners.
+    /// Copies the client's traffic to subscriptions.
     pub tap: Tap,
-    /// Counts what is queued for it, and for all others.
+    /// Bytes queued for all clients.
     pub bytes_out: Counter,
-    /// The run of the room that it is in.
+    /// The client's room.
     pub room: Arc<RunningRoom>,
 }
 
@@ -49,7 +49,7 @@ impl Transport for TcpTransport {
 }
 
 impl TcpClient {
-    /// Identifies the client's bytes to the listeners of the tap.
+    /// Returns the source of the client's bytes for tap subscriptions.
     pub fn event_source(&self, at: Duration, tick: u32) -> EventSource {
         EventSource { client: self.id, player: self.player().map_or(0, |player| player.0), at, tick }
     }

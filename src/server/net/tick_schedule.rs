@@ -1,12 +1,12 @@
-//! The schedule of a room's ticks: each begins at its intended time, however long the earlier ticks
-//! took, so that the tick rate cannot drift.
+//! The schedule of a room's ticks. Each tick starts at its scheduled time, regardless of the
+//! duration of earlier ticks, so the tick rate cannot drift.
 //!
-//! A *late* tick begins more than half a period after its time; periods that have passed before
-//! their tick could begin are *skipped*, so that no burst of ticks follows a stall.
+//! A *late* tick starts more than half a period after its scheduled time. After a stall, whole
+//! missed periods are *skipped*, so that no burst of ticks follows.
 
 use std::time::{Duration, Instant};
 
-/// The schedule of the ticks.
+/// Scheduled times of a room's ticks.
 #[derive(Debug)]
 pub struct TickSchedule {
     start: Instant,
@@ -14,29 +14,30 @@ pub struct TickSchedule {
     periods: u64,
 }
 
-/// What to do about the next tick.
+/// When to run the next tick.
 #[derive(Debug, PartialEq, Eq)]
 pub struct NextTick {
-    /// Time until it begins.
+    /// Time until the tick starts.
     pub wait: Duration,
-    /// Whether it is more than half a period late.
+    /// Whether the tick is more than half a period late.
     pub is_late: bool,
-    /// Whole periods that have passed before it.
+    /// Whole periods skipped before the tick.
     pub skipped: u64,
 }
 
 impl TickSchedule {
-    /// Ticks at `hz`, the first a period after `start`.
+    /// Schedules ticks at `hz`, the first one period after `start`.
     pub fn new(start: Instant, hz: u32) -> TickSchedule {
         TickSchedule { start, hz, periods: 0 }
     }
 
-    /// Periods are counted from the start, so rounding never adds up.
+    /// Returns the start of a period. Computed from `start`, so that rounding errors do not
+    /// accumulate.
     fn time_of(&self, period: u64) -> Instant {
         self.start + Duration::from_nanos(period * 1_000_000_000 / u64::from(self.hz))
     }
 
-    /// The next tick, seen at `now`. Whole periods that have passed are left out.
+    /// Schedules the next tick. Skips whole periods that have passed by `now`.
     pub fn next(&mut self, now: Instant) -> NextTick {
         self.periods += 1;
         let behind = now.saturating_duration_since(self.time_of(self.periods));

@@ -1,14 +1,14 @@
-//! The fan-out: workers that turn each published tick into updates for clients.
+//! Update workers: threads that turn each published tick into updates for clients.
 //!
 //! ```text
-//!  room thread ──ring(published)──► bell of each worker ──► for each of its clients:
-//!                                                             its turn, see `host::audience`
+//!  room thread ──ring(published)──► queue of each worker ──► each of its clients: one update pass,
+//!                                                            see `server::clients::update_group`
 //! ```
 //!
-//! Each client belongs to one worker, which alone holds the client's known set, and also enforces
-//! the client's deadlines. A worker never waits for a client, and one client's panic never reaches
-//! the others. A worker that falls behind skips states, but not events: if too many events wait,
-//! its clients in that room are disconnected.
+//! Each client belongs to one worker, which alone holds the client's known set and enforces the
+//! client's deadlines. A worker never waits for a client, and a panic in one client's update never
+//! affects the others. A worker that falls behind skips states but not events. If too many events
+//! accumulate, its clients in that room are disconnected.
 
 use std::collections::BTreeMap;
 use std::panic::{AssertUnwindSafe, catch_unwind};
@@ -25,13 +25,13 @@ use crate::connection::DisconnectReason;
 use crate::game::{CloseReason, StateOutcome};
 use crate::server::clients::update_group::{EncodeBuffers, UpdateFn, UpdateGroup, UpdateRunner};
 
-/// A worker: its part of the clients of each room in which it has any, by the number of the room's run.
+/// An update worker. Holds its share of each room's clients, by the number of the room's run.
 struct UpdateWorker {
     audiences: BTreeMap<u64, Box<dyn UpdateGroup<TcpTransport>>>,
     desk: EncodeBuffers,
 }
 
-/// A worker's loop, until its bell says stop.
+/// Runs a worker until its queue is stopped.
 pub fn run(host: &ServerState, bell: &ClientWorkerQueue) {
     let (audiences, desk) = (BTreeMap::new(), EncodeBuffers::default());
     let (mut worker, mut newcomers) = (UpdateWorker { audiences, desk }, Vec::new());
@@ -41,12 +41,13 @@ pub fn run(host: &ServerState, bell: &ClientWorkerQueue) {
 }
 
 impl UpdateWorker {
-    /// Visits the rooms that ticked, and now and then the others.
+    /// Updates the clients of rooms that ticked, and at intervals of `WORKER_IDLE_WAKEUP` the
+    /// others.
     fn run_pass(&mut self, host: &ServerState, mut backlogs: Backlogs, newcomers: &mut Vec<Arc<TcpClient>>) {
         let now = host.now();
         for client in newcomers.iter() {
             let room = &client.line.room;
-            // The server has checked that it has the game of each room.
+            // `ServerHandle::start_rooms` has checked that the server has the game of each room.
             if let Some(game) = TcpGameFactory::find(&host.config.games, room.handle.about) {
                 self.audiences.entry(room.number).or_insert_with(game.new_update_group);
             }
@@ -67,7 +68,7 @@ impl UpdateWorker {
     }
 }
 
-/// Turns that are counted, and whose panics end their client alone.
+/// Runs update passes and counts them. A panic in a pass closes only its client.
 struct CatchingRunner<'a> {
     host: &'a ServerState,
 }

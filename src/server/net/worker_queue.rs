@@ -1,8 +1,8 @@
-//! Wakes a worker when a room has published a tick, or when the worker takes over a client.
+//! The queue of an update worker: published ticks of rooms, and clients that the worker takes over.
 //!
-//! Each bell belongs to one worker, which takes everything that has arrived since its last call,
-//! and never sleeps while something is waiting for it. A worker without clients sleeps until a client
-//! comes: rooms in which nobody plays cost it nothing.
+//! Each queue belongs to one worker. The worker takes the whole content at once, and never sleeps
+//! while the queue has content for it. A worker without clients sleeps until it gets one, so rooms
+//! without clients cost it nothing.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -12,10 +12,10 @@ use crate::limits;
 use crate::server::clients::backlog::{Backlog, CommandAcks};
 use crate::util::sync::{Condvar, Mutex};
 
-/// What rooms have published, by the number of the room's run.
+/// Published ticks that a worker has not taken yet, by the number of the room's run.
 pub type Backlogs = BTreeMap<u64, Backlog>;
 
-/// See the [module](self).
+/// Jobs for one update worker.
 #[derive(Debug)]
 pub struct WorkerQueue<Newcomer> {
     state: Mutex<QueueState<Newcomer>>,
@@ -26,7 +26,7 @@ pub struct WorkerQueue<Newcomer> {
 struct QueueState<Newcomer> {
     backlogs: Backlogs,
     new_clients: Vec<Newcomer>,
-    /// The worker has clients, so ticks are for it.
+    /// Whether the worker has clients. If not, ticks are dropped.
     has_clients: bool,
     stopping: bool,
 }
@@ -40,7 +40,7 @@ impl<Newcomer> Default for WorkerQueue<Newcomer> {
 }
 
 impl<Newcomer> WorkerQueue<Newcomer> {
-    /// Hands over a tick of a room, with its answers; a worker without clients has no use for it.
+    /// Queues a tick of a room with its acks. Drops it if the worker has no clients.
     pub fn push_tick(&self, room: u64, tick: Arc<dyn DynTick>, answers: Option<Arc<CommandAcks>>) {
         let mut state = self.state.lock();
         if !state.has_clients {
@@ -55,8 +55,8 @@ impl<Newcomer> WorkerQueue<Newcomer> {
         self.wakeup.notify_one();
     }
 
-    /// Hands over a client. A worker that has clients takes it over with the next tick, another at
-    /// once.
+    /// Queues a new client. A worker with clients takes it over with the next tick, a worker
+    /// without clients immediately.
     pub fn push_client(&self, newcomer: Newcomer) {
         let mut state = self.state.lock();
         state.new_clients.push(newcomer);
@@ -66,15 +66,15 @@ impl<Newcomer> WorkerQueue<Newcomer> {
         }
     }
 
-    /// Ends the worker.
+    /// Stops the worker.
     pub fn stop(&self) {
         self.state.lock().stopping = true;
         self.wakeup.notify_one();
     }
 
-    /// Waits for ticks, and returns what each room has published since the last call; moves the new
-    /// clients into `newcomers`. `has_clients` says whether the worker has any already. `None` when the
-    /// worker must end.
+    /// Waits for ticks, and returns the ticks that each room has published since the last call.
+    /// Moves new clients into `newcomers`. `has_clients` is whether the worker already has clients.
+    /// Returns `None` once the worker must end.
     pub fn wait(&self, newcomers: &mut Vec<Newcomer>, has_clients: bool) -> Option<Backlogs> {
         let mut state = self.state.lock();
         state.has_clients = has_clients || !state.new_clients.is_empty();

@@ -1,4 +1,4 @@
-//! The operator's commands: a table, what each of them does, and how its arguments are read.
+//! The built-in operator commands: their table, their execution and the parsing of their arguments.
 
 use std::fmt::{self, Write};
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
@@ -24,16 +24,16 @@ use crate::server::room::handle::{QueryQueueFull, RoomHandle};
 use crate::server::room::seats::Seat;
 use crate::util::address_prefix::AddressPrefix;
 
-/// A command: its name and arguments, its effect, and the function that carries it out.
+/// A command: usage, description, and the function that executes it.
 pub type CommandRow = (&'static str, &'static str, fn(&CommandContext<'_>, &str) -> CommandResult);
 
-/// The command that names the room of another.
+/// The command that selects the room of another command.
 const ROOM_USAGE: &str = "room NAME COMMAND";
 
-/// The commands that act on one room, besides those of its game. The others act on the server.
+/// Built-in commands that act on one room. The others act on the server.
 const ROOM_COMMANDS: [&str; 6] = ["players", "kick", "save", "capture", "stats", "end"];
 
-/// All commands but those of the games.
+/// The built-in operator commands. Games add their own in `GameInfo::orders`.
 const SERVER_COMMANDS: [CommandRow; 13] = [
     ("help", "list the commands", |desk, _| Ok(help(desk.room.handle.about.operator_commands))),
     ("players", "list the players, with their addresses", |desk, _| desk.players()),
@@ -65,12 +65,12 @@ const SERVER_COMMANDS: [CommandRow; 13] = [
     }),
 ];
 
-/// The first word of a usage.
+/// Returns the first word of a usage.
 fn name_of(usage: &'static str) -> &'static str {
     usage.split(' ').next().unwrap_or_default()
 }
 
-/// The list of all commands: those of the game stand behind the list of players.
+/// Returns the list of all commands, with the game's commands after `players`.
 fn help(orders: &[OperatorCommand]) -> String {
     let mut rows: Vec<(&str, &str)> =
         SERVER_COMMANDS.iter().map(|(usage, does, _)| (*usage, *does)).collect();
@@ -80,8 +80,8 @@ fn help(orders: &[OperatorCommand]) -> String {
     rows.iter().map(|(usage, does)| format!("{usage:<width$}  {does}\n")).collect()
 }
 
-/// Carries out a line. Returns the command's name, which is also its metric label, and the answer
-/// or the error.
+/// Executes a line. Returns the command's name, which is also its metric label, and the reply or
+/// the error.
 pub fn execute(desk: &CommandContext<'_>, line: &str) -> (&'static str, Result<String, String>) {
     let (word, rest) = first_word(line);
     match ROOM_USAGE.strip_prefix(word) {
@@ -90,7 +90,7 @@ pub fn execute(desk: &CommandContext<'_>, line: &str) -> (&'static str, Result<S
     }
 }
 
-/// Carries out `NAME COMMAND…` in that room.
+/// Executes `NAME COMMAND…` in the named room.
 fn execute_in_room(desk: &CommandContext<'_>, line: &str) -> (&'static str, Result<String, String>) {
     let (name, line) = first_word(line);
     let (word, rest) = first_word(line);
@@ -110,13 +110,13 @@ fn execute_in_room(desk: &CommandContext<'_>, line: &str) -> (&'static str, Resu
     execute_here(&CommandContext { room, ..*desk }, word, rest)
 }
 
-/// The room of this name, or the private room that the log calls so.
+/// Returns the room of this name, or the private room with this alias.
 fn find_room(host: &ServerState, name: &str) -> Option<Arc<RunningRoom>> {
     let alike = || host.rooms.all().into_iter().find(|room| room.name() == name);
     host.rooms.find(name).or_else(alike).filter(|_| !name.is_empty())
 }
 
-/// As much of a room's name as an error repeats.
+/// Shortens a room's name for an error message.
 fn shorten_name(name: &str) -> String {
     let shown = if is_private(name) {
         name.chars().take(limits::PRIVATE_NAME_VISIBLE_CHARS).collect()
@@ -126,18 +126,18 @@ fn shorten_name(name: &str) -> String {
     if shown.len() < name.len() { format!("{shown}…") } else { shown }
 }
 
-/// The first word of a line, and what follows it.
+/// Splits a line into its first word and the rest.
 fn first_word(line: &str) -> (&str, &str) {
     let (word, rest) = line.split_once(char::is_whitespace).unwrap_or((line, ""));
     (word, rest.trim_start())
 }
 
-/// As much of a word as an error repeats.
+/// Shortens a word for an error message.
 fn excerpt(word: &str) -> String {
     word.chars().take(limits::PACKET_EXCERPT_CHARS).collect()
 }
 
-/// Carries out a command in the room of the desk.
+/// Executes a command in the room of `desk`.
 fn execute_here(desk: &CommandContext<'_>, word: &str, rest: &str) -> (&'static str, Result<String, String>) {
     let found = SERVER_COMMANDS.iter().find(|(usage, ..)| name_of(usage) == word);
     let mut orders = desk.room.handle.about.operator_commands.iter();
@@ -151,7 +151,7 @@ fn execute_here(desk: &CommandContext<'_>, word: &str, rest: &str) -> (&'static 
         ["help", "players", "bans", "stats", "rooms"].contains(&name) || name == "capture" && rest.is_empty();
     let takes_none = name == usage && !rest.is_empty();
     if only_looks || takes_none {
-        // An open /admin page sends these every second.
+        // Logged at debug level, because an open /admin page sends these every second.
         debug!(from = %desk.source, room = desk.room.label(), command = name, "operator command");
     } else {
         let room = desk.room.label();
@@ -172,7 +172,7 @@ fn execute_here(desk: &CommandContext<'_>, word: &str, rest: &str) -> (&'static 
     (name, done)
 }
 
-/// The answer in words, or the error.
+/// The reply, or the error.
 type CommandResult = Result<String, No>;
 
 /// The source of a line.
@@ -180,7 +180,7 @@ type CommandResult = Result<String, No>;
 pub enum Source {
     /// Standard input.
     Terminal,
-    /// The program that the server is part of.
+    /// The program that embeds the server.
     Program,
     /// `/admin`, from this address.
     Admin(IpAddr),
@@ -200,15 +200,15 @@ impl fmt::Display for Source {
 pub struct CommandContext<'a> {
     /// The server.
     pub host: &'a ServerState,
-    /// The room that is meant.
+    /// The room of the command.
     pub room: Arc<RunningRoom>,
     /// The source of the line.
     pub source: Source,
 }
 
 impl CommandContext<'_> {
-    /// Asks the room, and waits for the answer, which comes with one of its next ticks. A room that
-    /// sleeps wakes for it.
+    /// Sends a query to the room and waits for the result, which follows one of its next ticks.
+    /// Wakes a sleeping room.
     fn query<A>(
         &self,
         ask: impl FnOnce(&RoomHandle) -> Result<Receiver<A>, QueryQueueFull>,
@@ -225,7 +225,7 @@ impl CommandContext<'_> {
         })
     }
 
-    /// Why the room answers no more.
+    /// Returns the error text for a room that has ended.
     fn ended_text(&self) -> String {
         let room = self.room.title();
         match self.room.is_ending() {
@@ -234,7 +234,7 @@ impl CommandContext<'_> {
         }
     }
 
-    /// Ends the room, and waits for that.
+    /// Ends the room and waits until it has ended.
     fn end(&self) -> CommandResult {
         if !self.room.is_on_demand() {
             let rule =
@@ -253,7 +253,7 @@ impl CommandContext<'_> {
         Ok(format!("{} has ended; clients closed: {clients}", self.room.title()))
     }
 
-    /// Queues a command that changes the world, which the world may reject.
+    /// Queues a command for the world, which may reject it.
     fn command(&self, action: EncodedAction, done: String) -> CommandResult {
         match self.query(|room| room.command(action))? {
             Ok(()) => Ok(done),
@@ -266,7 +266,7 @@ impl CommandContext<'_> {
         self.command(action, done)
     }
 
-    /// The player with this number or name. Text in quotes is always a name.
+    /// Returns the player with this number or name. Quoted text is always a name.
     fn find(&self, who: &str) -> Result<PlayerId, No> {
         let who = who.trim();
         let quoted = who.strip_prefix('"').and_then(|rest| rest.strip_suffix('"'));
@@ -284,7 +284,7 @@ impl CommandContext<'_> {
         })
     }
 
-    /// The client that plays as this player.
+    /// Returns the client with this player.
     fn client_of(&self, player: PlayerId) -> Option<Arc<TcpClient>> {
         match self.room.handle.seat(player)? {
             Seat::Connected(number) => self.host.clients.get(number),
@@ -292,7 +292,7 @@ impl CommandContext<'_> {
         }
     }
 
-    /// A player, and the client that plays it.
+    /// Returns a player and its client.
     fn named(&self, who: &str) -> Result<(PlayerId, Arc<TcpClient>), No> {
         let player = self.find(who)?;
         let client = self.client_of(player);
@@ -320,7 +320,7 @@ impl CommandContext<'_> {
 
     fn kick(&self, rest: &str) -> CommandResult {
         let (player, now) = (self.find(rest)?, self.host.now());
-        // Before its client knows, who may come back quickly.
+        // Before the client is closed, because it may reconnect quickly.
         let seat = self.room.handle.dismiss(player, now);
         let seat = seat.ok_or_else(|| format!("no client plays as player {}", player.0))?;
         let plays = |client: &Arc<TcpClient>| seat == Seat::Connected(client.id);
@@ -415,7 +415,7 @@ impl CommandContext<'_> {
         }
     }
 
-    /// A line for each room; the default room, which has no name, comes first.
+    /// Returns one line per room. The default room, which has no name, comes first.
     fn rooms(&self) -> String {
         let mut text = String::from("players  clients        tick  state     room\n");
         for room in self.host.rooms.all() {
@@ -433,7 +433,7 @@ impl CommandContext<'_> {
         text
     }
 
-    /// One figure a line: its name, spaces, its value. Those of the room, then those of the server.
+    /// Returns one metric per line: its name, spaces, its value.
     fn stats(&self) -> String {
         let (metrics, figures) = (&self.host.metrics, &self.room.metrics);
         let figures: [(&str, String); 12] = [
@@ -454,7 +454,8 @@ impl CommandContext<'_> {
     }
 }
 
-/// The player with exactly this name; if there is none, the player whose name differs only in case.
+/// Returns the player with exactly this name, otherwise the only player with this name in another
+/// case.
 fn by_name<'a>(
     players: impl Iterator<Item = (PlayerId, &'a str)> + Clone,
     name: &str,
@@ -472,8 +473,8 @@ fn by_name<'a>(
     }
 }
 
-/// An address without a port, or the /64 of one of IPv6, as `bans` lists it. An IPv4 address that is
-/// written as one of IPv6 is one of IPv4, as the listener takes it.
+/// Parses an IP address without a port, or an IPv6 /64 as listed by `bans`. Converts IPv4-mapped
+/// IPv6 addresses to IPv4, like the listener.
 fn address(text: &str) -> Result<IpAddr, No> {
     let text = text.strip_prefix('[').and_then(|rest| rest.strip_suffix(']')).unwrap_or(text);
     let (text, is_prefix) = text.strip_suffix("/64").map_or((text, false), |prefix| (prefix, true));

@@ -1,13 +1,13 @@
 //! `POST /admin`: operator commands over HTTP.
 //!
 //! ```text
-//!  head ─► too many wrong tokens? 429 ─► token? 401 ─► length? 411, 413 ─► body in time? 408 ─► each line ─► 200, or 422
+//!  head ─► token? 401, 429 ─► length? 411, 413 ─► body in time? 408 ─► each line ─► 200 or 422
 //! ```
 //!
-//! The answers to all lines of a request form one text response. The server never reads a body
-//! without the token, nor more than [`limits::ADMIN_BODY_BYTES`] of a body; it sets no cookie, and
-//! no header that lets another site's page read the response. Requests from this machine need the
-//! token as well, because any page in the operator's browser can send them.
+//! The replies to all lines of a request form one text response. The server never reads a body
+//! without the token, nor more than [`limits::ADMIN_BODY_BYTES`] of a body. It sets no cookie, and
+//! no header that lets a page of another origin read the response. Requests from this machine also
+//! need the token, because any page in the operator's browser can send them.
 
 use std::net::{SocketAddr, TcpStream};
 use std::time::Instant;
@@ -22,10 +22,10 @@ use crate::server::net::blocking_io::{read, write_all};
 use crate::server::net::server_state::ServerState;
 use crate::ws::http::{self, RequestHead};
 
-/// The path of the page and of the commands.
+/// Path of the operator's page and of the commands.
 pub const PATH: &str = "/admin";
 
-/// Headers that keep a response out of caches.
+/// Headers that prevent caching of a response.
 const NO_STORE_HEADERS: [(&str, &str); 2] =
     [("Cache-Control", "no-store"), ("X-Content-Type-Options", "nosniff")];
 
@@ -34,10 +34,10 @@ pub fn has_commands(head: &RequestHead) -> bool {
     head.method == "POST" && head.path() == PATH && !head.has_upgrade_headers()
 }
 
-/// The response to a request that carries operator commands.
+/// Executes the operator commands of a request and returns the response.
 ///
 /// # Errors
-/// The rule that it breaks.
+/// The refusal for the rule that the request breaks.
 pub fn respond(
     host: &ServerState,
     stream: &TcpStream,
@@ -52,8 +52,8 @@ pub fn respond(
         return Err(Refusal::from_rule(413, "body_too_long"));
     }
     if rest.len() < length && head.headers.has_token("Expect", "100-continue") {
-        // RFC 9110 section 10.1.1: a client that sent `Expect: 100-continue` waits for this before
-        // it sends the body.
+        // A client that sent `Expect: 100-continue` may wait for this before it sends the body (RFC
+        // 9110, section 10.1.1).
         let left = deadline.saturating_duration_since(Instant::now());
         let _ = write_all(stream, b"HTTP/1.1 100 Continue\r\n\r\n", left);
     }
@@ -71,8 +71,8 @@ pub fn respond(
     Ok(http::response(status, "text/plain; charset=utf-8", &NO_STORE_HEADERS, text.as_bytes()))
 }
 
-/// Reads the whole body by the deadline of its head, so that sending slowly gains no time. `body`
-/// begins as the part that arrived with the head.
+/// Reads the whole body before the deadline of its head, so that sending slowly gains no time.
+/// `body` initially holds the part that arrived with the head.
 fn read_body(
     stream: &TcpStream,
     mut body: Vec<u8>,

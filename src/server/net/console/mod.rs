@@ -1,16 +1,16 @@
-//! The operator's console: each line is one command and gets one answer, whatever its source.
+//! The operator's console: each line is one command with one reply, whatever its source.
 //!
 //! ```text
 //!  standard input ─┐
-//!                  ├─ line ─► command ─► changes the world ─► room ─► tick ─► done, or rejected by the world
-//!  POST /admin ────┘              ├────► asks the world ────► room ─► answer after the tick
+//!                  ├─ line ─► command ─► changes the world ──► room ─► tick ─► done, or rejected
+//!  POST /admin ────┘              ├────► queries the world ──► room ─► result after the tick
 //!                                 └────► connections, bans, files, shutdown: here
 //! ```
 //!
-//! [`commands`] contains the table of commands and carries them out; [`save_world`] writes the world to a
-//! file; [`http_admin`] is the HTTP endpoint, with its [`admin_token`]. Each line results in
-//! an [`Reply`], which is text of one or more lines, and in a log line. The console changes a
-//! world only through commands, and never makes its room wait.
+//! [`commands`] has the table of commands and executes them; [`save_world`] writes the world to a
+//! file; [`http_admin`] is the HTTP endpoint, with its [`admin_token`]. Each line results in a
+//! [`Reply`], text of one or more lines, and in a log line. The console changes a world only
+//! through commands, and never makes its room wait.
 
 pub mod admin_token;
 pub mod commands;
@@ -27,28 +27,29 @@ use crate::limits;
 use commands::CommandContext;
 pub use commands::Source;
 
-/// The result of a line.
+/// The reply to a line.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Reply {
-    /// Whether it was carried out.
+    /// Whether the command was executed successfully.
     pub is_ok: bool,
-    /// The answer's lines, each with its line feed; an error is one line that says so.
+    /// Lines of text, each with a line feed. An error is one line that starts with `error:`.
     pub text: String,
 }
 
-/// See the [module](self).
+/// Executes operator commands.
 #[derive(Debug, Clone)]
 pub struct Console {
     host: Arc<ServerState>,
 }
 
 impl Console {
-    /// The console of a server.
+    /// Creates the console of a server.
     pub fn new(host: Arc<ServerState>) -> Console {
         Console { host }
     }
 
-    /// Whether the server is stopping or about to: further commands have no effect.
+    /// Whether an operator has entered `stop`, or the server is stopping. Further commands have no
+    /// effect.
     pub fn is_stopping(&self) -> bool {
         self.host.is_at_least(ShutdownStage::StopRequested)
     }
@@ -59,7 +60,7 @@ impl Console {
     }
 }
 
-/// As [`Console::run`].
+/// Like [`Console::run`].
 pub fn run(host: &ServerState, line: &str, source: Source) -> Option<Reply> {
     let (name, done) = match line.trim() {
         _ if line.len() > limits::MAX_OPERATOR_LINE_BYTES => {

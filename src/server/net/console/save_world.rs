@@ -1,7 +1,8 @@
 //! The file that `save` writes.
 //!
-//! The world is written as `tickwire-TICK.world`, that of another room than the default room as
-//! `tickwire-ROOM-TICK.world`, to the given directory, completely or not at all. An existing file is never changed, and no room waits.
+//! The world of the default room is written as `tickwire-TICK.world`, another room's as
+//! `tickwire-ROOM-TICK.world`, completely or not at all. An existing file is never changed, and no
+//! room waits.
 
 use std::fs;
 use std::io::{self, Write};
@@ -13,7 +14,7 @@ use crate::util::os;
 /// Writes a snapshot of the default room, or of this room, and returns the name of the file.
 ///
 /// # Errors
-/// The file exists, or writing it fails; then no partial file is left behind.
+/// The file exists or cannot be written. No partial file remains.
 pub fn write(folder: &Path, room: Option<&str>, snapshot: &WorldSnapshot) -> io::Result<String> {
     let room = room.map_or(String::new(), |name| format!("{name}-"));
     let name = format!("tickwire-{room}{}.world", snapshot.tick);

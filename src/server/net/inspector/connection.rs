@@ -1,8 +1,8 @@
-//! One watcher: its requests, and the messages that it receives.
+//! One inspector connection: its requests and the messages sent to it.
 //!
-//! A watcher's thread waits in `read` for at most a turn ([`limits::INSPECTOR_SEND_INTERVAL`]) and in `write` for
-//! at most [`limits::INSPECTOR_WRITE_TIMEOUT`]; meanwhile the tap's bounded queue fills, and events that do
-//! not fit are counted.
+//! The thread waits in `read` for at most [`limits::INSPECTOR_SEND_INTERVAL`] and in `write` for at
+//! most [`limits::INSPECTOR_WRITE_TIMEOUT`]. Meanwhile the tap's bounded queue fills, and events
+//! that do not fit are counted.
 
 use std::io::{self, ErrorKind};
 use std::net::{Shutdown, TcpStream};
@@ -22,20 +22,20 @@ use crate::server::net::tcp_client::TcpClient;
 use crate::tools::inspector::observed_format::{self, Handshake, ObservedKind, ObservedRecord};
 use crate::util::os;
 
-/// What one watcher's thread holds.
+/// The state of one inspector's thread.
 struct InspectorConnection<'a> {
     host: &'a ServerState,
-    /// The name of the only room whose clients it may watch; `None` if it may watch all.
+    /// Name of the only room that this inspector may observe; `None` for all rooms.
     only_room: Option<Arc<str>>,
     stream: &'a TcpStream,
     watch: InspectorSession,
     requests: Vec<InspectorRequest>,
-    /// The client that it watches.
+    /// The observed client, and the subscription to it.
     selected: Option<(u64, Subscription)>,
 }
 
-/// Serves a watcher until one side closes; returns the reason. One of another room than the default
-/// room is shown only the clients of that room.
+/// Serves an inspector until one side closes. Returns the reason. An inspector of a named room
+/// observes only clients of that room.
 pub fn run(host: &ServerState, room: &RunningRoom, stream: &TcpStream, rest: &[u8]) -> &'static str {
     let now = host.now();
     let today = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
@@ -48,8 +48,8 @@ pub fn run(host: &ServerState, room: &RunningRoom, stream: &TcpStream, rest: &[u
     let watching = host.ended.watcher_begins(&host.tap);
     let why = watcher.run_loop(rest).err().unwrap_or("over");
     drop(watching);
-    // The listener is removed before the close frame is sent, so that the tap does not fill a queue
-    // without a reader.
+    // Dropped before the close frame is sent, so that the tap does not fill a queue without a
+    // reader.
     watcher.selected = None;
     let _ = watcher.flush();
     let _ = stream.shutdown(Shutdown::Write);
@@ -57,7 +57,7 @@ pub fn run(host: &ServerState, room: &RunningRoom, stream: &TcpStream, rest: &[u
     why
 }
 
-/// Ends a watcher's life, with the reason for the log.
+/// `Err` ends the connection, with the reason for the log.
 type LoopResult = Result<(), &'static str>;
 
 impl InspectorConnection<'_> {
@@ -96,7 +96,7 @@ impl InspectorConnection<'_> {
         }
     }
 
-    /// Reads the bytes that arrive within this time.
+    /// Reads the bytes that arrive within `left`.
     fn read(&self, buffer: &mut [u8], left: Duration) -> io::Result<Option<usize>> {
         self.stream.set_read_timeout(Some(left.max(limits::MIN_INSPECTOR_READ_TIMEOUT)))?;
         match os::read(self.stream, buffer) {
@@ -108,8 +108,8 @@ impl InspectorConnection<'_> {
         }
     }
 
-    /// Sends the queued messages. Blocks while the watcher reads slowly, without affecting the
-    /// game.
+    /// Sends the queued messages. Blocks while the inspector reads slowly, which does not affect
+    /// the game.
     fn flush(&mut self) -> LoopResult {
         if !self.watch.has_output() {
             return Ok(());
@@ -131,7 +131,7 @@ impl InspectorConnection<'_> {
     fn handle_request(&mut self, request: InspectorRequest) {
         match request {
             InspectorRequest::Select(client) => {
-                // The old listener goes first, so that the tap never fills two.
+                // Dropped first, so that the tap never fills two queues.
                 self.selected = None;
                 let listen =
                     |client| (client, self.host.tap.subscribe(Some(client), limits::INSPECTOR_QUEUE_BYTES));
@@ -150,20 +150,20 @@ impl InspectorConnection<'_> {
         }
     }
 
-    /// The newest client with this key.
+    /// Returns the newest client with this key.
     fn own(&self, key: ResumeKey) -> Option<Arc<TcpClient>> {
         let is_own =
             |client: &Arc<TcpClient>| client.resume_key == Some(key) && is_visible(&self.only_room, client);
         self.host.clients.all().into_iter().rfind(is_own)
     }
 
-    /// Whether the client of this number may be watched: at `/r/NAME/wire` only one of that room.
+    /// Whether this client may be observed: at `/r/NAME/wire`, only a client of that room.
     fn may_inspect(&self, client: u64) -> bool {
         let found = || self.host.clients.get(client);
         self.only_room.is_none() || found().is_some_and(|client| is_visible(&self.only_room, &client))
     }
 
-    /// Sends the kept traffic of a client that has ended, if it has and may be watched.
+    /// Sends the stored traffic of a disconnected client, if any and if it may be observed.
     fn send_ended(&mut self, client: u64) {
         self.host.ended.update(&self.host.tap);
         let Some(Kept { events, dropped }) = self.host.ended.find(client, self.only_room.as_deref()) else {
@@ -203,7 +203,7 @@ impl InspectorConnection<'_> {
     }
 }
 
-/// An event of the tap as a watcher receives it; `None` for events of the world.
+/// Converts a tap event to a record for the inspector; `None` for events of the world.
 fn record(seen: &tap::TapEvent) -> Option<ObservedRecord<'_>> {
     let what = match &seen.what {
         tap::EventKind::Opened { address, local, dialect, json, request, response, .. } => {
@@ -220,7 +220,7 @@ fn record(seen: &tap::TapEvent) -> Option<ObservedRecord<'_>> {
     Some(ObservedRecord { at: seen.at, tick: seen.tick, what })
 }
 
-/// Whether a watcher of this room, or of all, is shown the client.
+/// Whether an inspector of `only_room`, or of all rooms, may observe the client.
 fn is_visible(only_room: &Option<Arc<str>>, client: &TcpClient) -> bool {
     only_room.as_ref().is_none_or(|room| *room == client.room.options.name)
 }
@@ -240,7 +240,7 @@ mod tests {
         ServerState::for_tests(config)
     }
 
-    /// Both ends of a connection.
+    /// Returns both ends of a connection.
     fn pair() -> (TcpStream, TcpStream) {
         let listener = TcpListener::bind("127.0.0.1:0").expect("a free port");
         let near = TcpStream::connect(listener.local_addr().expect("its address")).expect("a connection");

@@ -1,8 +1,10 @@
-//! The clients that ended last, for watchers of `/wire`: the last bytes of each, and the rule that closed it.
+//! Recently disconnected clients, for inspectors: the last bytes of each, and the rule that closed
+//! it.
 //!
-//! While a watcher is connected, one listener of the tap receives the traffic of all clients, and the
-//! watchers' turns move it into a bounded tail for each client. When a client ends, its tail is kept.
-//! Without a watcher nothing is listened to, and the tails of connected clients are dropped.
+//! While an inspector is connected, one subscription receives the traffic of all clients, and the
+//! inspectors' threads move it into a bounded tail per client. When a client disconnects, its tail
+//! is stored. Without an inspector there is no subscription, and the tails of connected clients are
+//! dropped.
 
 use std::collections::{BTreeMap, VecDeque};
 use std::net::SocketAddr;
@@ -17,7 +19,7 @@ use crate::server::net::tcp_client::TcpClient;
 use crate::util::address_prefix::AddressPrefix;
 use crate::util::sync::Mutex;
 
-/// See the [module](self).
+/// Stores the last traffic of disconnected clients.
 #[derive(Debug, Default)]
 pub struct EndedClients {
     state: Mutex<State>,
@@ -27,11 +29,11 @@ pub struct EndedClients {
 struct State {
     watchers: usize,
     listener: Option<Subscription>,
-    /// The connected clients.
+    /// Tails of the connected clients.
     tails: BTreeMap<u64, Tail>,
-    /// The clients whose end the listener has not received yet.
+    /// Disconnected clients that have not been processed: their end is still queued.
     ending: BTreeMap<u64, About>,
-    /// The oldest first.
+    /// Disconnected clients, oldest first.
     ended: VecDeque<Ended>,
 }
 
@@ -41,11 +43,11 @@ struct Tail {
     opened: Option<Arc<TapEvent>>,
     events: VecDeque<Arc<TapEvent>>,
     bytes: usize,
-    /// Pieces that were dropped before the events.
+    /// Events dropped before `events`.
     dropped: u64,
 }
 
-/// The entry of an ended client in a watcher's list.
+/// A disconnected client as listed for inspectors.
 #[derive(Debug)]
 struct About {
     entry: Json,
@@ -60,16 +62,16 @@ struct Ended {
     tail: Tail,
 }
 
-/// The kept traffic of an ended client.
+/// The stored traffic of a disconnected client.
 #[derive(Debug)]
 pub struct Kept {
-    /// The handshake, and then the last events.
+    /// The handshake, then the last events.
     pub events: Vec<Arc<TapEvent>>,
-    /// Pieces that are missing between the two.
+    /// Events missing between the handshake and the next event.
     pub dropped: u64,
 }
 
-/// A connected watcher.
+/// Registers one connected inspector until dropped.
 #[derive(Debug)]
 pub struct Watching<'a> {
     ended: &'a EndedClients,
@@ -86,14 +88,15 @@ impl Drop for Watching<'_> {
             state.tails.clear();
             state.ending.clear();
             drop(state);
-            // This locks the tap.
+            // Dropped after the lock, because this locks the tap.
             drop(listener);
         }
     }
 }
 
 impl EndedClients {
-    /// Listens to all clients until the last watcher drops the result.
+    /// Registers an inspector. The first one subscribes to all clients; dropping the last one ends
+    /// the subscription.
     pub fn watcher_begins<'a>(&'a self, tap: &'a Tap) -> Watching<'a> {
         let mut state = self.state.lock();
         state.watchers += 1;
@@ -103,7 +106,7 @@ impl EndedClients {
         Watching { ended: self, tap }
     }
 
-    /// Notes who a client was, before the tap records its end.
+    /// Stores a client's list entry, before the tap records its end.
     pub fn client_ends(&self, client: &TcpClient, rule: &'static str) {
         let mut state = self.state.lock();
         if state.listener.is_some() {
@@ -114,7 +117,7 @@ impl EndedClients {
         }
     }
 
-    /// Takes what the tap has recorded since the last call.
+    /// Takes the events queued since the last call.
     pub fn update(&self, tap: &Tap) {
         let mut state = self.state.lock();
         let Some(listener) = &state.listener else { return };
@@ -129,13 +132,14 @@ impl EndedClients {
         lost.ended.iter().for_each(|client| state.end(*client));
         tap.reintroduce(&lost.opened).iter().for_each(|seen| state.add(seen));
         if lost.missed.messages > 0 {
-            // A client whose beginning and end were both lost has no tail.
+            // A client has no tail if both its start and its end were lost.
             let State { ending, tails, .. } = &mut *state;
             ending.retain(|client, _| tails.contains_key(client));
         }
     }
 
-    /// The list of ended clients, of one room or of all, as a watcher receives it.
+    /// Returns the list of disconnected clients, of one room or of all, as a message for
+    /// inspectors.
     pub fn list(&self, only_room: Option<&str>) -> String {
         let state = self.state.lock();
         let shown = state.ended.iter().filter(|ended| ended.is_of(only_room));
@@ -143,7 +147,7 @@ impl EndedClients {
         json!({ "ended": entries }).to_string()
     }
 
-    /// The traffic of an ended client, if it was in this room.
+    /// Returns the traffic of a disconnected client, if it was in this room.
     pub fn find(&self, client: u64, only_room: Option<&str>) -> Option<Kept> {
         let state = self.state.lock();
         let ended = state.ended.iter().find(|ended| ended.client == client && ended.is_of(only_room))?;
@@ -174,8 +178,8 @@ impl State {
         }
     }
 
-    /// Keeps a client that has ended. Of one address only the newest are kept, so that a client that
-    /// reconnects for ever does not displace all others.
+    /// Stores a disconnected client. Limits the clients per address prefix, so that a client that
+    /// reconnects repeatedly does not displace all others.
     fn end(&mut self, client: u64) {
         let (tail, about) = (self.tails.remove(&client), self.ending.remove(&client));
         let Some((tail, about)) = tail.zip(about) else { return };
@@ -193,7 +197,7 @@ impl State {
 }
 
 impl Tail {
-    /// Adds an event, and drops the oldest ones beyond so many bytes.
+    /// Adds an event. Drops the oldest ones while the tail has more than `most` bytes.
     fn add(&mut self, seen: &Arc<TapEvent>, most: usize) {
         self.bytes += cost(seen);
         self.events.push_back(Arc::clone(seen));
@@ -218,7 +222,7 @@ impl Ended {
     }
 }
 
-/// The bytes of an event as the bounds count them.
+/// Size of an event in bytes, for the limits.
 fn cost(seen: &TapEvent) -> usize {
     let bytes = if let EventKind::Bytes { bytes, .. } = &seen.what { bytes.len() } else { 0 };
     bytes + limits::TAP_ITEM_BYTES

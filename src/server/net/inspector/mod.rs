@@ -1,17 +1,18 @@
-//! `/wire`: sends the observed bytes of one client to authorized watchers, live.
+//! `/wire`: sends the observed bytes of one client to an authorized inspector, live.
 //!
 //! ```text
-//!  tap ─► listener ─► observed messages, at most 20 times a second ─► the page, which explains them
-//!                            clients, twice a second at most ───────┘
+//!  tap ─► subscription ─► observed messages, at most 20 times a second ─► page: explains them
+//!                               client list, at most twice a second ───────┘
 //! ```
 //!
 //! A connection starts with an upgrade to `/wire`; PROTOCOL.md, "The inspector", lists the
-//! messages. At `/r/NAME/wire` a watcher is shown only the clients of that room. The server explains nothing: that is [`inspector`](crate::tools::inspector)'s work, in the
-//! browser. Each watcher runs in its connection's thread, and listens to the tap only while it
-//! watches a client; [`ended_clients`] listens to all clients while a watcher is connected. So `/wire` costs
-//! nothing while no watcher is connected. The game never waits for a
-//! watcher, there are at most [`limits::MAX_INSPECTORS`] of them, and each must pass the check of
-//! [`access`].
+//! messages. At `/r/NAME/wire` only clients of that room can be observed. The server explains
+//! nothing: that is the work of [`inspector`](crate::tools::inspector), in the browser.
+//!
+//! Each inspector is served by its connection's thread, and subscribes to the tap only while it
+//! observes a client. [`ended_clients`] subscribes to all clients while an inspector is connected.
+//! So `/wire` costs nothing without inspectors. The game never waits for an inspector, there are at
+//! most [`limits::MAX_INSPECTORS`] of them, and each must pass the check of [`access`].
 
 mod connection;
 pub mod ended_clients;
@@ -32,15 +33,15 @@ pub use crate::server::clients::inspector_session::{PATH, SUBPROTOCOL};
 use crate::ws::handshake;
 use crate::ws::http::RequestHead;
 
-/// Whether a request is for `/wire`, of the server or of a room.
+/// Whether a request is an upgrade to `/wire`, of the server or of a room.
 pub fn is_inspector_request(head: &RequestHead) -> bool {
     split_room_path(head.path()).1 == PATH && head.has_upgrade_headers()
 }
 
-/// Serves a watcher in the thread of its connection; `rest` is the bytes after its request.
+/// Serves an inspector in the thread of its connection. `rest` is the bytes after its request.
 ///
 /// # Errors
-/// The refusal, if it may not watch.
+/// The refusal, if the handshake is invalid, access is denied or no slot is free.
 pub fn serve(
     host: &ServerState,
     stream: &TcpStream,

@@ -1,4 +1,4 @@
-//! One connection of a relay: two sockets, a link between them, one thread.
+//! One connection of the netem proxy: two sockets, an emulated link between them, one thread.
 
 use std::io::{self, ErrorKind, Read as _, Write as _};
 use std::net::{Shutdown, TcpStream};
@@ -10,38 +10,38 @@ use crate::limits;
 use crate::util::netem::{Arrival, DelayedStream, DuplexLink, SegmentCounts};
 use crate::util::os::{self, PollInterest};
 
-/// One direction.
+/// One direction of a connection.
 struct OneWay<'a> {
     from: &'a TcpStream,
     to: &'a TcpStream,
     stream: DelayedStream,
-    /// Changes the bytes that are read.
+    /// Adds `X-Forwarded-For` to the bytes read; `None` for the server's bytes.
     forward: Option<Forward>,
-    /// Bytes that have arrived and that `to` has not accepted.
+    /// Delivered bytes that `to` has not accepted yet.
     out: Vec<u8>,
-    /// `from` sends nothing more.
+    /// Whether the end of `from` has been read.
     has_ended: bool,
-    /// It has not closed its connection, but reset it.
+    /// Whether `from` ended with a reset.
     is_reset: bool,
-    /// Its end was passed on.
+    /// Whether the end has been passed on to `to`.
     is_over: bool,
 }
 
-/// What a step of a direction has done.
+/// The result of one step of a direction.
 #[derive(Default)]
 struct ForwardStep {
     bytes: usize,
     delay: Option<Duration>,
-    /// `to` has gone.
+    /// Whether `to` is closed.
     is_broken: bool,
 }
 
-/// Carries bytes between a client and a server, both non-blocking, until both have ended. The client's
-/// bytes pass through `forward`. The end of one side is passed on behind its bytes, as a half-close or as a
-/// reset. `told` is called with the direction, the bytes, the losses and the delay of each delivery.
+/// Carries bytes between a client and a server, both non-blocking, until both have ended. The
+/// client's bytes pass through `forward`. The end of one side follows its bytes, as a half-close or
+/// as a reset. Each delivery calls `told` with the direction, the bytes, the losses and the delay.
 ///
 /// # Errors
-/// One side has reset its connection, which was passed on; or waiting failed.
+/// One side has reset its connection, and the reset was passed on; or polling failed.
 pub fn forward_bytes(
     [client, server]: [&TcpStream; 2],
     link: DuplexLink,
@@ -74,7 +74,8 @@ pub fn forward_bytes(
                 ways[1 - direction].abort(began.elapsed());
             }
         }
-        // The last end wakes no socket: a wait here would keep the connection's place for a while.
+        // The last end wakes no socket, so waiting here would occupy the connection's slot for a
+        // while.
         if ways.iter().any(|way| !way.is_over) {
             wait(&mut ways, began)?;
         }
@@ -82,7 +83,7 @@ pub fn forward_bytes(
     Ok(())
 }
 
-/// Whether this is the error of a connection that one side has reset.
+/// Whether this error means that one side has reset the connection.
 pub fn is_reset(error: &io::Error) -> bool {
     error.kind() == ErrorKind::ConnectionReset
 }
@@ -92,7 +93,7 @@ impl OneWay<'_> {
         !self.has_ended && self.stream.writable_bytes(now) > 0
     }
 
-    /// Reads once, if there is space.
+    /// Reads once, if the link has space.
     fn read(&mut self, now: Duration, buffer: &mut [u8]) {
         if !self.can_read(now) {
             return;
@@ -116,7 +117,7 @@ impl OneWay<'_> {
         self.stream.write(&changed, now);
     }
 
-    /// `from` has reset its connection, or accepts nothing more.
+    /// Ends the direction: `from` has reset its connection or accepts no more bytes.
     fn abort(&mut self, now: Duration) {
         self.is_reset = true;
         if !std::mem::replace(&mut self.has_ended, true) {
@@ -124,7 +125,7 @@ impl OneWay<'_> {
         }
     }
 
-    /// Writes what has arrived, and passes on the end.
+    /// Writes delivered bytes and passes on the end.
     fn deliver(&mut self, now: Duration) -> io::Result<ForwardStep> {
         let mut done = ForwardStep::default();
         if self.is_over {
@@ -160,7 +161,8 @@ impl OneWay<'_> {
         Ok(done)
     }
 
-    /// How long nothing happens here unless a socket becomes ready.
+    /// Returns the time until the next delivery or free space, unless a socket becomes ready
+    /// earlier.
     fn rest(&mut self, now: Duration) -> Duration {
         let arrives = if self.is_over || !self.out.is_empty() { None } else { self.stream.next() };
         let is_full = !self.has_ended && self.stream.writable_bytes(now) == 0;
@@ -170,7 +172,7 @@ impl OneWay<'_> {
     }
 }
 
-/// Waits until a socket is ready for what one of the directions needs, or until bytes arrive.
+/// Waits until a socket is ready for one of the directions, or until bytes are due for delivery.
 fn wait(ways: &mut [OneWay<'_>; 2], began: Instant) -> io::Result<()> {
     let now = began.elapsed();
     let time = ways.iter_mut().map(|way| way.rest(now)).min().unwrap_or_default();
@@ -178,7 +180,7 @@ fn wait(ways: &mut [OneWay<'_>; 2], began: Instant) -> io::Result<()> {
     for direction in 0..ways.len() {
         let reads = ways[direction].can_read(now);
         let writes = !ways[1 - direction].out.is_empty();
-        // A socket whose peer has gone is ready all the time, and must not be asked without need.
+        // A closed socket is always ready, so it is polled only if needed.
         if reads || writes {
             sockets.push(PollInterest { stream: ways[direction].from, reads, writes });
         }
@@ -194,7 +196,7 @@ mod tests {
     use super::*;
     use crate::util::netem::Conditions;
 
-    /// Two ends of a connection; the second one does not block.
+    /// Returns two ends of a connection; the second one is non-blocking.
     fn pair() -> (TcpStream, TcpStream) {
         let listener = TcpListener::bind("127.0.0.1:0").expect("a free port");
         let near = TcpStream::connect(listener.local_addr().expect("an address")).expect("a connection");

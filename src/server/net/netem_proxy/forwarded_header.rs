@@ -1,27 +1,29 @@
-//! Adds an `X-Forwarded-For` line to the head of a remote client's request.
+//! Adds an `X-Forwarded-For` line to the request head of a remote client.
 //!
 //! ```text
 //!  GET /wire HTTP/1.1 ⏎  Host: … ⏎          ⏎ frames
 //!                                  └ X-Forwarded-For: 192.168.1.20 ⏎
 //! ```
 //!
-//! The relay connects from this machine, so without the line the server would take every client for one on
-//! this machine ([`access`](crate::server::net::access)). The line is the last of the head, because a server that trusts
-//! the relay reads the addresses from the right, and what the client itself has sent stands further left.
+//! The proxy connects from this machine. Without the line, the server would take every client for a
+//! local one ([`access`](crate::server::net::access)). The line is the last of the head, because a
+//! server that trusts the proxy reads the addresses from the right, so lines from the client itself
+//! are further left.
 //!
-//! A connection to a tickwire server carries one request: the server closes it after the response, or the
-//! upgrade turns it into frames. So one head is changed, and every byte after it stays the same.
+//! A connection to a tickwire server carries one request: the server closes it after the response,
+//! or the upgrade turns it into frames. So only the first head is changed, and all later bytes are
+//! unchanged.
 
 use std::net::IpAddr;
 
-/// The bytes of one client's request, on their way to the server.
+/// Rewrites the bytes of one client on their way to the server.
 #[derive(Debug)]
 pub struct Forward {
     line: Vec<u8>,
     at: At,
 }
 
-/// The place of the next byte.
+/// Position of the next byte.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum At {
     /// Before the request line.
@@ -35,21 +37,22 @@ enum At {
 }
 
 impl Forward {
-    /// The change for a client at this address. A client on this machine needs none.
+    /// Creates a rewriter for a client at this address. Bytes of a client on this machine are
+    /// unchanged.
     pub fn new(client: IpAddr) -> Forward {
         let client = client.to_canonical();
         let at = if client.is_loopback() { At::Rest } else { At::Start };
         Forward { line: format!("X-Forwarded-For: {client}\r\n").into_bytes(), at }
     }
 
-    /// Appends the bytes to `into`, with the line before the empty line of the head.
+    /// Appends the bytes to `into`, with the added line before the empty line of the head.
     pub fn pass(&mut self, bytes: &[u8], into: &mut Vec<u8>) {
         for (place, &byte) in bytes.iter().enumerate() {
             self.at = match (self.at, byte) {
                 (At::Rest, _) => return into.extend_from_slice(&bytes[place..]),
-                // Servers skip empty lines before a request (RFC 9112 section 2.2).
+                // Servers skip empty lines before a request (RFC 9112, section 2.2).
                 (At::Start, b'\r' | b'\n') => At::Start,
-                // TLS, for example, begins with a control character: no request can be changed.
+                // Not HTTP: TLS, for example, starts with a control character.
                 (At::Start, _) if !byte.is_ascii_graphic() => At::Rest,
                 (At::LineStart, b'\r' | b'\n') => {
                     into.append(&mut self.line);
@@ -70,7 +73,8 @@ mod tests {
     use crate::server::net::access::is_local_request;
     use crate::ws::http::HeadReader;
 
-    /// What the server receives of a client's bytes, however they are cut.
+    /// Returns the bytes that the server receives, and checks that splitting the input changes
+    /// nothing.
     fn passed(client: &str, bytes: &[u8]) -> Vec<u8> {
         let forward = || Forward::new(client.parse().expect("an address"));
         let (mut whole, mut cut) = (Vec::new(), Vec::new());

@@ -1,14 +1,14 @@
-//! `tickwire net`: passes connections on to a server under other network conditions.
+//! `tickwire net`: forwards connections to a server under emulated network conditions.
 //!
 //! ```text
-//!  client ◄──► relay: up ─► [link] ─► down, a thread for each client ◄──► server
+//!  client ◄──► proxy: up ─► [link] ─► down, one thread per client ◄──► server
 //! ```
 //!
-//! Each connection of a client is one connection to the server, over a [`link`](crate::util::netem) of its
-//! own. The request of a remote client gets a line that names its address ([`forwarded_header`]); no other byte
-//! is changed. On Linux, with a server on this machine, each client keeps
-//! an address of its own ([`own_address`]), so that the server's limits per address hold as without
-//! the relay.
+//! Each connection of a client has its own connection to the server, over its own
+//! [`link`](crate::util::netem). The request of a remote client gets a line with its address
+//! ([`forwarded_header`]); no other byte is changed. On Linux, with a server on this machine, each
+//! client connects from its own loopback address ([`own_address`]), so that the server's limits per
+//! address still apply.
 
 mod forward;
 mod forwarded_header;
@@ -32,37 +32,37 @@ use crate::util::netem::{Conditions, DelayHistogram, DuplexLink, SegmentCounts};
 use crate::util::os;
 use crate::util::sync::Mutex;
 
-/// What a relay does.
+/// Settings of a netem proxy.
 #[derive(Debug, Clone, Copy)]
 pub struct ProxyConfig {
-    /// Where it listens; port 0 for a free one.
+    /// Address to listen on; port 0 for any free port.
     pub listen: SocketAddr,
-    /// The server.
+    /// Address of the server.
     pub to: SocketAddr,
-    /// The conditions of each connection.
+    /// Network conditions of each connection.
     pub conditions: Conditions,
-    /// Determines what is lost, and the delays within the jitter.
+    /// Seed for losses and jitter.
     pub seed: u64,
 }
 
-/// What a relay has carried.
+/// Statistics of a netem proxy.
 #[derive(Debug, Clone, Default)]
 pub struct ProxyStats {
-    /// Connections accepted.
+    /// Accepted connections.
     pub connections: u64,
-    /// Of these, connections that were reset because there were too many.
+    /// Accepted connections that were reset because there were too many.
     pub refused: u64,
-    /// Of these, connections that were reset because the server could not be reached.
+    /// Accepted connections that were reset because the server could not be reached.
     pub failed: u64,
-    /// Bytes delivered to the server and to clients.
+    /// Delivered bytes: `[to the server, to clients]`.
     pub bytes: [u64; 2],
     /// Segments and losses of both directions.
     pub counts: SegmentCounts,
-    /// The time from reading to delivering, of each delivery.
+    /// Time from reading to delivery, for each delivery.
     pub delays: DelayHistogram,
 }
 
-/// A running relay. Dropping it without [`NetemProxy::stop`] leaves its threads running.
+/// A running netem proxy. Its threads continue if it is dropped without [`NetemProxy::stop`].
 #[derive(Debug)]
 pub struct NetemProxy {
     shared: Arc<ProxyState>,
@@ -71,19 +71,19 @@ pub struct NetemProxy {
     accepting: JoinHandle<()>,
 }
 
-/// What all threads share.
+/// State shared by all threads.
 #[derive(Debug)]
 struct ProxyState {
     options: ProxyConfig,
     most: usize,
     is_stopping: AtomicBool,
     totals: Mutex<ProxyStats>,
-    /// The sockets of all connections, so that a stop can cut them.
+    /// Sockets of all connections, which a stop shuts down.
     connections: Registry<Arc<TcpStream>>,
 }
 
 impl NetemProxy {
-    /// Listens.
+    /// Starts the proxy.
     ///
     /// # Errors
     /// The machine supports too few connections, the address cannot be bound, or a thread cannot be
@@ -95,7 +95,7 @@ impl NetemProxy {
         let address = listener.local_addr()?;
         let shared = Arc::new(ProxyState {
             options,
-            // Two sockets each.
+            // Each client needs two sockets.
             most: limits::NETEM_PROXY_MAX_CLIENTS.min(connections / 2),
             is_stopping: AtomicBool::new(false),
             totals: Mutex::default(),
@@ -108,12 +108,13 @@ impl NetemProxy {
         Ok(NetemProxy { shared, listener, address, accepting })
     }
 
-    /// The address on which it listens, with the actual port if port 0 was requested.
+    /// Returns the address on which the proxy listens, with the actual port if port 0 was
+    /// requested.
     pub fn address(&self) -> SocketAddr {
         self.address
     }
 
-    /// Accepts no new connections and cuts all others. Returns what it has carried.
+    /// Accepts no new connections and shuts down all others. Returns the statistics.
     pub fn stop(self) -> ProxyStats {
         self.shared.is_stopping.store(true, Ordering::Release);
         os::wake_acceptor(&self.listener);
@@ -126,20 +127,20 @@ impl NetemProxy {
     }
 }
 
-/// Whether clients of a relay to this server keep addresses of their own.
+/// Whether each client of a proxy to this server gets its own source address.
 pub fn preserves_addresses(to: SocketAddr) -> bool {
     os::CAN_BIND_SOURCE && matches!(to.ip(), IpAddr::V4(ip) if ip.is_loopback())
 }
 
-/// The address of this machine that stands for a client: that of a client on this machine itself, or
-/// 127 and the last three parts of its IPv4 address, or of a hash of its IPv6 /64.
+/// Returns the loopback address that represents a client: for a loopback client its own address,
+/// otherwise 127 followed by the last three bytes of its IPv4 address or of a hash of its IPv6 /64.
 pub fn loopback_address_for(client: IpAddr) -> Ipv4Addr {
     let bits = match client.to_canonical() {
         IpAddr::V4(ip) => ip.to_bits(),
         IpAddr::V6(ip) if ip.is_loopback() => Ipv4Addr::LOCALHOST.to_bits(),
         IpAddr::V6(ip) => (Rng::from_state((ip.to_bits() >> 64) as u64).next_u64() >> 32) as u32,
     };
-    // Neither the network itself nor its broadcast address.
+    // Neither the network address nor the broadcast address.
     let host = (bits & 0x00ff_ffff).clamp(1, 0x00ff_fffe);
     Ipv4Addr::from_bits(0x7f00_0000 | host)
 }
@@ -179,11 +180,12 @@ impl ProxyState {
         }
     }
 
-    /// A connection's thread.
+    /// Runs the thread of a connection.
     fn serve(&self, client: &TcpStream, address: SocketAddr, number: u64) {
         let ProxyConfig { to, conditions, seed, .. } = self.options;
         let from = preserves_addresses(to).then(|| IpAddr::V4(loopback_address_for(address.ip())));
-        // A small receive buffer: the server's sends stop soon after this program stops reading.
+        // A small receive buffer: the server's sends then block soon after this proxy stops
+        // reading.
         let server = match os::connect(to, from, Some(limits::NETEM_QUEUE_BYTES)) {
             Ok(server) => Arc::new(server),
             Err(error) => {
@@ -194,7 +196,7 @@ impl ProxyState {
             }
         };
         if os::configure_accepted(client).and_then(|()| client.set_nonblocking(true)).is_err() {
-            return; // The client has gone already.
+            return; // The client has already disconnected.
         }
         self.connections.add(2 * number + 1, Arc::clone(&server));
         let link = DuplexLink::new(&conditions, Rng::from_state(seed ^ number << 32).next_u64());
@@ -213,7 +215,7 @@ impl ProxyState {
     }
 }
 
-/// Takes the sockets of a connection off the list when its thread ends, also by a panic.
+/// Unregisters the sockets of a connection when its thread ends or panics.
 struct ConnectionGuard {
     shared: Arc<ProxyState>,
     number: u64,

@@ -1,7 +1,6 @@
-//! The tab edition at `/tab/`: the pages whose server runs in the browser. They are served from the
-//! same embedded files as the other pages.
+//! The browser edition at `/tab/`: the same embedded pages, with a server that runs in the browser.
 //!
-//! `scripts/build-wasm.sh` writes the same files into a folder for any static host;
+//! `scripts/build-wasm.sh` writes the same files into a directory for any static host;
 //! `tests/browser/tab.mjs` compares the two.
 
 use std::borrow::Cow;
@@ -9,20 +8,20 @@ use std::fmt::Write as _;
 
 use sha1_smol::Sha1;
 
-/// Names and bytes of the embedded files.
+/// Names and contents of the embedded files.
 pub type Files = &'static [(&'static str, &'static [u8])];
 
-/// The path of the folder; without its last slash it leads there.
+/// Path of the edition. Without the last slash it redirects there.
 pub const PATH_PREFIX: &str = "/tab/";
 
-/// The list of files for the service worker, made here.
+/// Generated list of files for the service worker.
 const FILE_LIST: &str = "tab-files.js";
 
-/// The module that says which edition the pages are, and the one that the tab edition has in its place.
+/// The module that names the edition, and its replacement in the browser edition.
 const EDITION: &str = "wasm/edition.js";
 const BROWSER_EDITION: &str = "wasm/edition-browser.js";
 
-/// A file of the edition by its name in the folder.
+/// Returns a file of the edition by its name below [`FOLDER`].
 pub fn find(files: Files, name: &str) -> Option<Cow<'static, [u8]>> {
     if name == FILE_LIST {
         return Some(Cow::Owned(list(files).into_bytes()));
@@ -32,14 +31,14 @@ pub fn find(files: Files, name: &str) -> Option<Cow<'static, [u8]>> {
     files.iter().find(|(known, _)| *known == name).map(|(_, bytes)| Cow::Borrowed(*bytes))
 }
 
-/// Whether a file is not part of the edition: the operator's page, and what is there under another
+/// Whether a file is not part of the edition: the operator's page, or a file served under another
 /// name.
 fn is_excluded(name: &str) -> bool {
     name.starts_with("admin.") || name.starts_with("admin/") || name == BROWSER_EDITION
 }
 
-/// All files but the service worker, which the browser keeps by itself, and a version that changes
-/// with any of them.
+/// Generates the list of all files, except the service worker, which the browser itself stores. The
+/// list's version changes when any of them changes.
 fn list(files: Files) -> String {
     let mut names: Vec<&str> = files.iter().map(|(name, _)| *name).collect();
     names.retain(|name| !is_excluded(name) && *name != "service-worker.js");

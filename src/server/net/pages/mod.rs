@@ -1,9 +1,11 @@
-//! Requests without an upgrade: the pages and their files, embedded in the binary, and `/metrics`. A
-//! room has the same pages below its path; [`room_pages`] has those about rooms.
+//! Requests without an upgrade: embedded pages and their files, and `/metrics`. A room has the same
+//! pages below its path; [`room_pages`] has the pages about rooms.
 //!
-//! Each request head gets one whole response. No response contains a file from the machine's disk,
-//! and internal pages are served only to requests that pass every check for being local, or carry
-//! the token. Pages of other origins may read everything else if their origin may play.
+//! Each request head gets one complete response. No response contains a file from the machine's
+//! disk. `/metrics` is served only to requests that pass every check for a local request, or carry
+//! the operator's token. The pages at `/wire` and `/admin` contain no data of the server and prompt
+//! for the token. Pages of other origins may read everything else if their origin is allowed to
+//! play.
 
 pub mod browser_edition;
 pub mod page_response;
@@ -32,7 +34,7 @@ macro_rules! files {
     };
 }
 
-/// Everything in `src/web/` that a browser asks for: name and bytes.
+/// Files of `src/web/` that browsers request: name and contents.
 const FILES: browser_edition::Files = files! {
     "admin.html"
     "codes.json" "favicon.svg"
@@ -83,7 +85,7 @@ const FILES: browser_edition::Files = files! {
     "wasm/worker-host.js" "wasm/worker-socket.js"
 };
 
-/// The type of a file, by the end of its name.
+/// Returns the content type for a file name's extension.
 fn kind(name: &str) -> &'static str {
     match name.rsplit('.').next() {
         Some("css") => "text/css; charset=utf-8",
@@ -96,23 +98,23 @@ fn kind(name: &str) -> &'static str {
     }
 }
 
-/// The policy of a game's own page, in which script and style may stand: the page is one file of the
-/// program, and nothing that a client says gets into it.
+/// Content security policy of a game's own page, which may contain inline scripts and styles. The
+/// page is one embedded file, and no client data is inserted into it.
 const PAGE_POLICY: &str = "default-src 'self'; script-src 'self' 'unsafe-inline' 'wasm-unsafe-eval'; connect-src 'self' ws: wss:; \
                            img-src 'self' data:; style-src 'self' 'unsafe-inline'; \
                            object-src 'none'; base-uri 'none'; form-action 'none'; frame-ancestors 'self'";
 
-/// A response in two parts, so that the page's files need not be copied for each request.
+/// A response in two parts, so that embedded files need not be copied for each request.
 pub struct Response {
-    /// The status in the head.
+    /// Status of the response.
     pub status: u16,
-    /// The head, including its empty line.
+    /// Response head, including its empty line.
     pub head: Vec<u8>,
-    /// The body; empty for `HEAD`.
+    /// Body; empty for `HEAD`.
     pub body: Cow<'static, [u8]>,
 }
 
-/// The response to a request.
+/// Returns the response to a request.
 pub fn respond(host: &ServerState, head: &RequestHead, address: SocketAddr) -> Response {
     let is_head = head.method == "HEAD";
     let found = if head.method == "GET" || is_head {
@@ -128,7 +130,7 @@ pub fn respond(host: &ServerState, head: &RequestHead, address: SocketAddr) -> R
     Response { status, head, body }
 }
 
-/// The head, with these headers besides its own, and the body of a response.
+/// Encodes a response as head and body, with the additional headers `also`.
 pub fn response(
     found: PageResponse,
     is_head: bool,
@@ -141,31 +143,32 @@ pub fn response(
     (head, if is_head { Cow::default() } else { body })
 }
 
-/// The packet tables in force. The file of this name has the built-in ones, which are those of the
-/// server in the tab edition.
+/// The packet tables in force. The embedded file of this name has the built-in tables, for the
+/// browser edition.
 pub const TABLES_FILE: &str = "codes.json";
-/// The rules of the room's game. The file of this name is for the tab edition as well.
+/// The rules of the room's game. The embedded file of this name is for the browser edition.
 pub const RULES_FILE: &str = "rules.json";
 const METRICS_PATH: &str = "/metrics";
 const METRICS_CONTENT_TYPE: &str = "application/openmetrics-text; version=1.0.0; charset=utf-8";
 
-/// The headers of a page.
+/// Returns the headers of a page.
 pub fn headers<'a>(policy: &'a str, more: (&'a str, &'a str)) -> [(&'a str, &'a str); 5] {
     [
         more,
         ("X-Content-Type-Options", "nosniff"),
         ("Referrer-Policy", "no-referrer"),
-        // A page that opened this one cannot steer it, such as by another fragment.
+        // Prevents a page that opened this one from controlling it, for example by changing its
+        // fragment.
         ("Cross-Origin-Opener-Policy", "same-origin"),
         ("Content-Security-Policy", policy),
     ]
 }
 
 const ALLOW_ORIGIN: &str = "Access-Control-Allow-Origin";
-/// Paths whose answers only pages of this server read, in a room as well.
+/// Paths that only pages of this server may read, also in a room.
 const OWN_PAGES_ONLY: [&str; 3] = [inspector::PATH, http_admin::PATH, METRICS_PATH];
 
-/// The headers by which a browser lets pages of other origins read the answer to this request: the origins whose pages may play.
+/// Returns the CORS headers, which let pages of the allowed origins read the response.
 fn sharing(head: &RequestHead, allowed: &[String]) -> Vec<(&'static str, String)> {
     if OWN_PAGES_ONLY.contains(&routes::split_room_path(head.path()).1) {
         return Vec::new();
@@ -173,7 +176,7 @@ fn sharing(head: &RequestHead, allowed: &[String]) -> Vec<(&'static str, String)
     if allowed.is_empty() {
         return vec![(ALLOW_ORIGIN, "*".to_owned())];
     }
-    // The answer to another origin has other headers, which a cache must not mix up.
+    // The response depends on the origin, so caches must distinguish it.
     let mut headers = vec![("Vary", "Origin".to_owned())];
     if let (Some(origin), Ok(())) = (head.header("Origin"), handshake::check_origin(head, allowed)) {
         headers.push((ALLOW_ORIGIN, origin.to_owned()));
@@ -192,14 +195,14 @@ fn find(host: &ServerState, head: &RequestHead, address: SocketAddr) -> PageResp
         let name = if name.is_empty() { "index.html" } else { name };
         return found(200, name, browser_edition::find(FILES, name));
     }
-    // A room has the pages for its players, and they ask for their files below its path.
+    // A room has its own pages, and they request their files below its path.
     let (room, path) = routes::split_room_path(head.path());
     let name = match path {
         "/" => "index.html",
         inspector::PATH => "inspector.html",
         http_admin::PATH if room.is_empty() => "admin.html",
         METRICS_PATH if room.is_empty() => return metrics(host, head, address),
-        // The path as it is: `//main.js` is another one, and a proxy's rule for `/metrics` does not hold for `//metrics`.
+        // Uses the path as it is, because a proxy's rule for `/metrics` does not cover `//metrics`.
         path => path.strip_prefix('/').unwrap_or(path),
     };
     let in_room =
@@ -213,8 +216,8 @@ fn find(host: &ServerState, head: &RequestHead, address: SocketAddr) -> PageResp
     if let Some(page) = about.and_then(|about| game_page(name, about)) {
         return page;
     }
-    // A client that may not watch gets the page all the same, which asks for the token; the status
-    // says that it is needed.
+    // An unauthorized request still gets the page, which prompts for the token. The status
+    // indicates that it is needed.
     let status = if path == inspector::PATH { access::status(host, head, address) } else { 200 };
     if name == TABLES_FILE {
         return found(
@@ -230,23 +233,23 @@ fn find(host: &ServerState, head: &RequestHead, address: SocketAddr) -> PageResp
     found(status, name, file(name))
 }
 
-/// The page of a game that has its own, if its name is asked for.
+/// Returns the game's own page, if it has one and `name` is the index.
 fn game_page(name: &str, about: &GameInfo) -> Option<PageResponse> {
     let page = about.page.filter(|_| name == "index.html")?;
     Some(PageResponse { policy: PAGE_POLICY, ..found(200, name, Some(page.as_bytes().into())) })
 }
 
-/// The page of a game, or a file for it.
+/// Returns the page of a game, or a file for it.
 pub fn game_page_or_file(name: &str, about: &GameInfo) -> PageResponse {
     game_page(name, about).unwrap_or_else(|| found(200, name, file(name)))
 }
 
-/// A file of `src/web/`.
+/// Returns a file of `src/web/`.
 fn file(name: &str) -> Option<Cow<'static, [u8]>> {
     FILES.iter().find(|(known, _)| *known == name).map(|(_, bytes)| Cow::Borrowed(*bytes))
 }
 
-/// A file, or 404 if there is none.
+/// Returns a response with this file, or 404 if it does not exist.
 pub fn found(status: u16, name: &str, file: Option<Cow<'static, [u8]>>) -> PageResponse {
     match file {
         Some(bytes) => PageResponse::new(status, kind(name), bytes),
@@ -254,7 +257,7 @@ pub fn found(status: u16, name: &str, file: Option<Cow<'static, [u8]>>) -> PageR
     }
 }
 
-/// The metrics, for this machine and for requests with the operator's token.
+/// Returns the metrics to requests from this machine or with the operator's token.
 fn metrics(host: &ServerState, head: &RequestHead, address: SocketAddr) -> PageResponse {
     let refused = |status, rule: &'static str| {
         Metrics::count(&host.metrics.refused, "rule", rule);

@@ -1,31 +1,31 @@
-//! The answer to a request for a page, before it is written as a response.
+//! The content of a page's response, before it is encoded.
 
 use std::borrow::Cow;
 
 const TEXT: &str = "text/plain; charset=utf-8";
 
-/// The page's content security policy: it may load from and connect to this server only, and run
+/// Content security policy: a page may load from and connect to this server only, and run
 /// WebAssembly from there.
 pub const CONTENT_SECURITY_POLICY: &str = "default-src 'self'; script-src 'self' 'wasm-unsafe-eval'; connect-src 'self' ws: wss:; \
                       img-src 'self' data:; style-src 'self'; \
                       object-src 'none'; base-uri 'none'; form-action 'none'; frame-ancestors 'self'";
 
-/// See the [module](self).
+/// A page or an error, with its headers.
 pub struct PageResponse {
-    /// The status.
+    /// Status of the response.
     pub status: u16,
-    /// The content type.
+    /// Content type.
     pub kind: &'static str,
-    /// The content security policy.
+    /// Content security policy.
     pub policy: &'static str,
-    /// One header more.
+    /// One additional header.
     pub extra_header: (&'static str, Cow<'static, str>),
-    /// The body.
+    /// Body of the response.
     pub body: Cow<'static, [u8]>,
 }
 
 impl PageResponse {
-    /// What no cache keeps without asking.
+    /// Creates a response that caches must revalidate before each use.
     pub fn new(status: u16, kind: &'static str, body: impl Into<Cow<'static, [u8]>>) -> PageResponse {
         PageResponse {
             status,
@@ -36,12 +36,12 @@ impl PageResponse {
         }
     }
 
-    /// The same, as plain text.
+    /// Creates a plain-text response.
     pub fn text(status: u16, text: String) -> PageResponse {
         PageResponse::new(status, TEXT, text.into_bytes())
     }
 
-    /// A redirect.
+    /// Creates a permanent redirect.
     pub fn redirect(location: String) -> PageResponse {
         let body = format!("this is at {location}\n");
         PageResponse { extra_header: ("Location", location.into()), ..PageResponse::text(308, body) }

@@ -1,9 +1,9 @@
-//! The server of `tickwire replay --serve`: the game's page and one capture file, for whoever is at
-//! this machine. There is no game behind it: no endpoint, no `/wire`, no `/admin`, and every other path
+//! The server of `tickwire replay --serve`: serves the game's page and one capture file to this
+//! machine. It runs no game: no WebSocket endpoint, no `/wire`, no `/admin`, and every other path
 //! is 404.
 //!
-//! A connection has one request. The file is sent as it is read, so its size does not matter; what is
-//! appended to it while it is sent is left out.
+//! A connection carries one request. The file is sent while it is read, so its size is not limited.
+//! Bytes appended to the file during the transfer are not sent.
 
 use std::fs::File;
 use std::io::{self, Read};
@@ -26,22 +26,22 @@ use crate::tools::capture::Untrusted;
 use crate::util::os;
 use crate::ws::http::{self, HeadReader, RequestHead};
 
-/// The path of the capture file below the root.
+/// Name of the capture file below the root.
 const CAPTURE: &str = "capture.pcapng";
 const CAPTURE_TYPE: &str = "application/x-pcapng";
 
-/// What is served.
+/// The content of a playback server.
 #[derive(Debug)]
 pub struct PlaybackContent {
-    /// The capture file.
+    /// Path of the capture file.
     pub file: PathBuf,
-    /// The rooms of the capture that can be watched, by name, with their games.
+    /// Rooms of the capture, by name, with their games.
     pub rooms: Vec<(Untrusted, &'static GameInfo)>,
-    /// The packet tables of the pages.
+    /// Packet tables of the pages.
     pub codes: Arc<PacketTables>,
 }
 
-/// A running server. Dropping it without [`PlaybackServer::stop`] leaves its thread running.
+/// A running server. Its thread continues if it is dropped without [`PlaybackServer::stop`].
 #[derive(Debug)]
 pub struct PlaybackServer {
     shared: Arc<PlaybackState>,
@@ -58,10 +58,10 @@ struct PlaybackState {
 }
 
 impl PlaybackServer {
-    /// Listens.
+    /// Starts the server.
     ///
     /// # Errors
-    /// The address is no loopback address or cannot be bound, or a thread cannot be started.
+    /// The address is not a loopback address or cannot be bound, or a thread cannot be started.
     pub fn start(bind: SocketAddr, served: PlaybackContent) -> io::Result<PlaybackServer> {
         if !bind.ip().is_loopback() {
             let why = "it is not an address of this machine alone, such as 127.0.0.1";
@@ -81,12 +81,13 @@ impl PlaybackServer {
         Ok(PlaybackServer { shared, listener, address, accepting })
     }
 
-    /// The address on which it listens, with the actual port if port 0 was requested.
+    /// Returns the address on which the server listens, with the actual port if port 0 was
+    /// requested.
     pub fn address(&self) -> SocketAddr {
         self.address
     }
 
-    /// Accepts no new connections. A response that is being written ends with the program.
+    /// Accepts no new connections. Responses in progress continue until the program ends.
     pub fn stop(self) {
         self.shared.is_stopping.store(true, Ordering::Release);
         os::wake_acceptor(&self.listener);
@@ -94,7 +95,7 @@ impl PlaybackServer {
     }
 }
 
-/// Each connection gets a thread, up to a bound.
+/// Starts a thread for each connection, up to [`limits::WATCH_CONNECTIONS`].
 fn accept_all(shared: &Arc<PlaybackState>, listener: &TcpListener) {
     let (mut errors, is_stopping) = (AcceptErrors::default(), || shared.is_stopping.load(Ordering::Acquire));
     while let Some((stream, address)) =
@@ -117,7 +118,7 @@ fn accept_all(shared: &Arc<PlaybackState>, listener: &TcpListener) {
     }
 }
 
-/// One request and its answer.
+/// Reads one request and responds to it.
 fn serve(shared: &PlaybackState, stream: &TcpStream, address: SocketAddr) {
     let written = match read_head(stream) {
         Ok(None) => return,
@@ -130,7 +131,8 @@ fn serve(shared: &PlaybackState, stream: &TcpStream, address: SocketAddr) {
     }
 }
 
-/// The head; `Ok(None)` if the peer left before it was complete, or has sent nothing in time.
+/// Reads the head. Returns `Ok(None)` if the peer left before it was complete or sent nothing in
+/// time.
 fn read_head(stream: &TcpStream) -> Result<Option<RequestHead>, Refusal> {
     let deadline = Instant::now() + limits::HEAD_TIMEOUT;
     let (mut reader, mut buffer) = (HeadReader::new(limits::HEAD_LIMITS), [0; limits::READ_BYTES]);
@@ -173,7 +175,8 @@ fn answer(
     write_all(stream, &body, limits::PAGE_WRITE_TIMEOUT)
 }
 
-/// Sends the capture, as long as it is now. A peer that takes no bytes for a while is given up.
+/// Sends the capture up to its current length. Fails if a chunk takes longer than
+/// [`limits::PAGE_WRITE_TIMEOUT`].
 fn send_file(served: &PlaybackContent, stream: &TcpStream, is_head: bool) -> io::Result<()> {
     let opened = File::open(&served.file).and_then(|file| Ok((file.metadata()?.len(), file)));
     let Ok((bytes, mut file)) = opened else {
@@ -188,7 +191,7 @@ fn send_file(served: &PlaybackContent, stream: &TcpStream, is_head: bool) -> io:
         let most = usize::try_from(left).unwrap_or(usize::MAX).min(buffer.len());
         let count = file.read(&mut buffer[..most])?;
         if count == 0 {
-            // It has become shorter: the peer sees that bytes are missing.
+            // The file was truncated. Closing early makes the missing bytes visible to the peer.
             return Err(io::ErrorKind::UnexpectedEof.into());
         }
         write_all(stream, &buffer[..count], limits::PAGE_WRITE_TIMEOUT)?;
@@ -198,11 +201,11 @@ fn send_file(served: &PlaybackContent, stream: &TcpStream, is_head: bool) -> io:
 }
 
 impl PlaybackContent {
-    /// The page of a room, or a file of it.
+    /// Returns the page of a room, or one of its files.
     fn find(&self, head: &RequestHead) -> PageResponse {
         let (room, path) = routes::split_room_path(head.path());
         let (first, known) = (self.rooms.first(), self.rooms.iter().find(|(name, _)| name == room));
-        // The page at the root is that of the default room, or of the first one if there is none.
+        // The root shows the default room, or the first room if the capture has no default room.
         let Some((_, about)) = known.or(first.filter(|_| room.is_empty())) else {
             return PageResponse::text(404, "the capture has no such room\n".to_owned());
         };

@@ -1,5 +1,5 @@
-//! What is answered about rooms: their list at `/rooms`, as a page or as JSON, the redirects of a
-//! room's paths, the page of a room that does not exist, and `/healthz`.
+//! Pages about rooms: their list at `/rooms` as a page or as JSON, redirects of a room's paths, the
+//! page of a missing room, and `/healthz`.
 
 use std::fmt::Write as _;
 use std::net::SocketAddr;
@@ -17,23 +17,23 @@ use crate::util::address_prefix::AddressPrefix;
 use crate::util::plural::count_noun;
 use crate::ws::http::RequestHead;
 
-/// The path of the list of rooms.
+/// Path of the list of rooms.
 pub const LIST_PATH: &str = "/rooms";
-/// The path of the health check.
+/// Path of the health check.
 pub const HEALTH_PATH: &str = "/healthz";
 
-/// Pages that the server has once; a room's pages link to them as if they were below its path.
+/// Pages that exist once per server. Relative links from a room's pages are redirected to them.
 const SERVER_PAGES: [(&str, &str); 4] =
     [("admin", "admin"), ("rooms", "rooms"), ("tab", "tab/"), ("tab/", "tab/")];
 
 const HTML: &str = "text/html; charset=utf-8";
 const JSON: &str = "application/json";
 
-/// Below the list, if a path makes a room.
+/// Shown below the list if rooms on demand are enabled.
 const ON_DEMAND: &str = "<p class=\"more\">A link such as <code>r/our-room/</code> opens a new room, with a name \
                          that you choose. For a private one, press Play with friends in the game.</p>\n";
 
-/// The answer to a request about rooms; `None` for another request.
+/// Returns the response to a request about rooms; `None` for any other request.
 pub fn find(host: &ServerState, head: &RequestHead, address: SocketAddr) -> Option<PageResponse> {
     match head.path() {
         LIST_PATH => return Some(list(host, head)),
@@ -46,7 +46,7 @@ pub fn find(host: &ServerState, head: &RequestHead, address: SocketAddr) -> Opti
         if !rooms_on_demand::can_create(host, name) {
             return Some(unknown_room_page(head, name));
         }
-        // The page's files, and the inspector beside it, may be asked for before the room is made.
+        // Files and the inspector may be requested before the room exists.
         let is_the_page = below == Some("");
         if let (true, Err(refused)) =
             (is_the_page, rooms_on_demand::check(host, AddressPrefix::from_ip(address.ip())))
@@ -61,7 +61,8 @@ pub fn find(host: &ServerState, head: &RequestHead, address: SocketAddr) -> Opti
     Some(PageResponse::redirect(format!("../../{page}{query}")))
 }
 
-/// 200 while every room ticks or sleeps, otherwise 503 with a line for each room that does neither.
+/// Returns 200 while every room ticks or sleeps, otherwise 503 with a line for each room that does
+/// neither.
 fn health(host: &ServerState) -> PageResponse {
     let now = host.now();
     let ails = |room: &RunningRoom| room.health_problem(now).map(|why| format!("{} {why}\n", room.title()));
@@ -119,12 +120,12 @@ fn list(host: &ServerState, head: &RequestHead) -> PageResponse {
     PageResponse::new(200, HTML, page(head, "rooms", &body).into_bytes())
 }
 
-/// The path of a room's page.
+/// Returns the path of a room's page.
 fn path_of(room: &RunningRoom) -> String {
     if room.name().is_empty() { "/".to_owned() } else { format!("{ROOM_PREFIX}{}/", room.name()) }
 }
 
-/// Answers a request for the page of a room that cannot be made now.
+/// Returns the response for a room that cannot be created now.
 fn cannot_create_page(head: &RequestHead, refused: &Refusal) -> PageResponse {
     let rule = refused.rule;
     if !accepts(head, "text/html") {
@@ -143,7 +144,7 @@ fn cannot_create_page(head: &RequestHead, refused: &Refusal) -> PageResponse {
 }
 
 fn unknown_room_page(head: &RequestHead, name: &str) -> PageResponse {
-    // A name that no room may have is not repeated: it may hold anything.
+    // Invalid names are not repeated, because they may contain anything.
     let what = if is_room_name(name) { format!("room {name}") } else { "such room".to_owned() };
     if !accepts(head, "text/html") {
         return PageResponse::text(404, format!("there is no {what}; {LIST_PATH} lists the rooms\n"));
@@ -155,12 +156,12 @@ fn unknown_room_page(head: &RequestHead, name: &str) -> PageResponse {
     PageResponse::new(404, HTML, page(head, "rooms", &body).into_bytes())
 }
 
-/// The relative path from a request's path to the server's root.
+/// Returns the relative path from a request's path to the server's root.
 fn path_to_root(head: &RequestHead) -> String {
     "../".repeat(head.path().matches('/').count().saturating_sub(1))
 }
 
-/// A page in the look of the others, without a script.
+/// Renders a page without a script, in the style of the others.
 fn page(head: &RequestHead, title: &str, body: &str) -> String {
     let up = path_to_root(head);
     format!(

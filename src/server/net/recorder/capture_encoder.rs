@@ -1,16 +1,15 @@
-//! Writes the tap's traffic as a capture, without a file, a clock or a thread, which the recorder
-//! supplies.
+//! Encodes the tap's traffic as a capture. Pure: the recorder supplies file, clock and thread.
 //!
 //! ```text
 //!   opened ─► TCP handshake, request, response   session ─► record 3
 //!   bytes  ─► segments                           world   ─► record 1, then the clients' handshakes
 //!   ended  ─► TCP close                          tick    ─► record 2
-//!   begin  ─► record 6: the packet tables        room    ─► record 7, before anything else of it
+//!   begin  ─► record 6: the packet tables        room    ─► record 7, first record of the room
 //! ```
 //!
-//! The input is [`TapEvent`] values in order, and what was [`Lost`]; the output is blocks. `record 1`
-//! and so on are the records of the world's interface. Bytes of a client whose beginning is unknown
-//! are never written.
+//! The input is [`TapEvent`] values in order and the counts of lost events; the output is pcapng
+//! blocks. `record 1` and so on are records on the capture's world interface. Bytes of a
+//! client are never written before its handshake.
 
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::net::{IpAddr, SocketAddr};
@@ -31,40 +30,40 @@ use crate::tools::capture::world_record::{self, WorldRecord};
 use crate::tools::capture::writer::{CaptureWriter, TcpFlow};
 use crate::ws::frame::Header;
 
-/// One client, as far as the file describes it.
+/// A client, as described in the current file.
 #[derive(Debug)]
 struct CapturedClient {
     opened: Arc<TapEvent>,
     address: SocketAddr,
-    /// `None` as long as the file does not have the client's handshake.
+    /// `None` until the file contains the client's handshake.
     flow: Option<TcpFlow>,
     player: u16,
 }
 
-/// See the [module](self).
+/// Encodes tap events into a capture.
 #[derive(Debug)]
 pub struct CaptureEncoder {
-    /// Has the blocks, and counts the packets.
+    /// Writes the blocks and counts the packets.
     pub writer: CaptureWriter,
-    /// Messages that were reported lost so far.
+    /// Messages reported as lost so far.
     pub lost: u64,
-    /// Whether only packets are written: no records of the world, and no packet tables.
+    /// Whether to write packets only, without records of the world and packet tables.
     pub is_plain: bool,
-    /// Whether a file has begun. Nothing is written before.
+    /// Whether a file has been started. Nothing is written before.
     pub has_begun: bool,
     clients: BTreeMap<u64, CapturedClient>,
-    /// Names of players by room and number, and the addresses that have been given one.
+    /// Player names by room and player number. `named` has the addresses with a name record.
     names: HashMap<(Arc<str>, u16), String>,
     named_addresses: BTreeSet<IpAddr>,
-    /// The rooms of which the file says what is played there.
+    /// Rooms with a game record in the current file.
     rooms: BTreeSet<Arc<str>>,
-    /// The packet tables in force, which each file carries.
+    /// Packet tables, written at the start of each file.
     codes: Arc<PacketTables>,
 }
 
 impl CaptureEncoder {
-    /// A scribe that has seen no traffic yet, of a server with these packet tables, whose clock began
-    /// at this time since 1970.
+    /// Creates an encoder for a server with these packet tables. `epoch` is the time from 1970 to
+    /// the start of the server's clock.
     pub fn new(epoch: Duration, codes: Arc<PacketTables>) -> CaptureEncoder {
         CaptureEncoder {
             writer: CaptureWriter::new(epoch),
@@ -79,7 +78,7 @@ impl CaptureEncoder {
         }
     }
 
-    /// Begins a file with the packet tables, before the first of the worlds that it has.
+    /// Starts a file with the packet tables. The first world must follow.
     pub fn begin_file(&mut self, at: Duration) {
         self.has_begun = true;
         self.named_addresses.clear();
@@ -91,7 +90,7 @@ impl CaptureEncoder {
         }
     }
 
-    /// Writes one event.
+    /// Encodes one event.
     pub fn take(&mut self, seen: &Arc<TapEvent>) {
         match &seen.what {
             EventKind::Opened { address, .. } => {
@@ -122,7 +121,7 @@ impl CaptureEncoder {
         }
     }
 
-    /// Ends the file: without a tick it has no traffic, but is still a valid capture.
+    /// Finishes the file. Without any world it contains no traffic, but is still a valid capture.
     pub fn finish(&mut self) {
         if !self.has_begun {
             self.has_begun = true;
@@ -130,7 +129,7 @@ impl CaptureEncoder {
         }
     }
 
-    /// Writes what is played in a room, before the first of its records and of its clients' bytes.
+    /// Writes the room's game, before the room's first record and the first bytes of its clients.
     fn room(&mut self, room: &Arc<str>, about: &'static GameInfo, at: Duration) {
         if self.has_begun && self.rooms.insert(Arc::clone(room)) {
             let paths =
@@ -140,8 +139,8 @@ impl CaptureEncoder {
         }
     }
 
-    /// Writes that data is missing from here on. Forgets clients that have left; `came` introduces
-    /// clients that arrived meanwhile and are still connected.
+    /// Records that data is missing from here on. Removes clients that have left; `came` has the
+    /// handshakes of clients that connected in the gap and are still connected.
     pub fn write_loss(&mut self, lost: &LostEvents, came: &[Arc<TapEvent>], at: Duration) {
         self.write_missing(lost.missed, "", at);
         self.clients.retain(|client, _| !lost.ended.contains(client));
@@ -160,14 +159,14 @@ impl CaptureEncoder {
         self.record(room, at, &WorldRecord::Lost { messages, bytes, since_tick });
     }
 
-    /// So many bytes of a client's connection are missing: what it sent, what it was sent.
+    /// Skips missing bytes of a client's connection: `[received, sent]`.
     fn skip(&mut self, client: u64, bytes: [u64; 2]) {
         if let Some(flow) = self.clients.get_mut(&client).and_then(|talker| talker.flow.as_mut()) {
             flow.count_missing(bytes);
         }
     }
 
-    /// The handshakes: that of TCP, and the upgrade.
+    /// Writes the TCP handshake, the request and the response of a client.
     fn write_handshake(&mut self, client: u64) {
         let Some(opened) = self.clients.get(&client).map(|talker| Arc::clone(&talker.opened)) else { return };
         let TapEvent { at, tick, ref what, .. } = *opened;
@@ -178,7 +177,7 @@ impl CaptureEncoder {
 
         let format = if *json { " json" } else { "" };
         let about = (at, &*format!("tick={tick} client={client} dialect={dialect}{format}"));
-        // Ports are used again: another connection needs another number to begin with.
+        // Ports are reused, so each connection needs a different initial sequence number.
         let first = (client as u32).wrapping_mul(0x9e37_79b1);
         let mut flow = TcpFlow::open(&mut self.writer, [*address, *local], [first, !first], about);
         flow.bytes(&mut self.writer, TcpSide::Client, request, about);
@@ -188,12 +187,13 @@ impl CaptureEncoder {
         }
     }
 
-    /// A client whose handshake the file has. No record is written of another one: its room has no world in the file.
+    /// Returns a client with a handshake in the file. No record is written for other clients,
+    /// because their room has no world in the file.
     fn introduced(&mut self, client: u64) -> Option<&mut CapturedClient> {
         self.clients.get_mut(&client).filter(|talker| talker.flow.is_some())
     }
 
-    /// What the receiver of a client remembers.
+    /// Writes the receiver state of a client.
     fn write_session(&mut self, seen: &TapEvent, session: &[u8]) {
         let Some(talker) = self.introduced(seen.client) else { return };
         talker.player = seen.player;
@@ -233,18 +233,19 @@ impl CaptureEncoder {
         if let Some(flow) = self.clients.remove(&seen.client).and_then(|talker| talker.flow) {
             flow.end(&mut self.writer, first, (seen.at, &comment));
         }
-        // So that a pipe of rooms that come and go does not grow in memory.
+        // Bounds the memory of a long capture to a pipe, in which many rooms come and go.
         if !self.clients.values().any(|talker| talker.opened.room == seen.room) {
             self.rooms.remove(&seen.room);
         }
     }
 
-    /// The state of a room's world and its connected clients, which a reader needs first.
+    /// Writes a room's world and the handshakes of its connected clients, which must precede other
+    /// data.
     fn world(&mut self, seen: &TapEvent, snapshot: &WorldSnapshot) {
         self.room(&seen.room, snapshot.about, seen.at);
         let WorldSnapshot { identity, code_hash, names, bytes, .. } = snapshot;
         let parts = bytes.chunks(limits::CAPTURE_CHUNK_BYTES);
-        // The bounds of a world keep it far below 65,535 parts.
+        // The limits on a world keep it far below 65,535 parts.
         let count = parts.len() as u16;
         for (part, bytes) in (0..count).zip(parts) {
             let record = WorldRecord::World {
@@ -266,7 +267,7 @@ impl CaptureEncoder {
         self.names.retain(|(room, _), _| *room != seen.room);
         let names = names.iter().map(|(id, name)| ((Arc::clone(&seen.room), id.0), name.clone()));
         self.names.extend(names);
-        // A client that the file has already comes before the first world of its room.
+        // Clients with a handshake in the file may precede the first world of their room.
         let is_missing = |talker: &CapturedClient| talker.opened.run == seen.run && talker.flow.is_none();
         let clients = self.clients.iter().filter(|(_, talker)| is_missing(talker));
         for client in clients.map(|(client, _)| *client).collect::<Vec<_>>() {
@@ -275,7 +276,7 @@ impl CaptureEncoder {
         }
     }
 
-    /// That a client has a body is said before the first bytes that follow.
+    /// Writes a join record before the first bytes of a client with a new player.
     fn write_join(&mut self, seen: &TapEvent) {
         let Some(talker) = self.introduced(seen.client) else { return };
         if talker.player == seen.player || seen.player == 0 {
@@ -307,7 +308,7 @@ impl CaptureEncoder {
         }
     }
 
-    /// Gives a client's address its player's name, if it has none yet.
+    /// Writes the player's name for the client's address, unless the address already has a name.
     fn name(&mut self, client: u64) {
         let Some(talker) = self.clients.get(&client).filter(|_| self.has_begun) else { return };
         let number = (Arc::clone(&talker.opened.room), talker.player);
@@ -340,8 +341,9 @@ impl CaptureEncoder {
     }
 }
 
-/// The bytes in parts of at most [`limits::CAPTURE_SEGMENT_FRAMES`] frames. A client's bytes may begin within a frame; where no header
-/// can be decoded, the rest is one part.
+/// Splits bytes into segments of at most [`limits::CAPTURE_SEGMENT_FRAMES`] frames. A client's
+/// bytes may begin within a frame; from a header that cannot be decoded on, the rest is one
+/// segment.
 fn segments(mut bytes: &[u8], from: Side) -> impl Iterator<Item = &[u8]> {
     std::iter::from_fn(move || {
         let (segment, rest) = bytes.split_at(end_of_frames(bytes, from));
@@ -350,7 +352,7 @@ fn segments(mut bytes: &[u8], from: Side) -> impl Iterator<Item = &[u8]> {
     })
 }
 
-/// The offset after the first [`limits::CAPTURE_SEGMENT_FRAMES`] frames, or after all bytes.
+/// Returns the offset after the first [`limits::CAPTURE_SEGMENT_FRAMES`] frames, or the length.
 fn end_of_frames(bytes: &[u8], from: Side) -> usize {
     let mut end: usize = 0;
     for _ in 0..limits::CAPTURE_SEGMENT_FRAMES {
@@ -367,7 +369,7 @@ mod tests {
     use super::*;
     use crate::ws::frame;
 
-    /// That many frames of a client or a server.
+    /// Encodes `count` frames of a client or a server.
     fn frames(count: usize, from: Side) -> Vec<u8> {
         let key = (from == Side::Client).then_some([0x37, 0xfa, 0x21, 0x3d]);
         let mut bytes = Vec::new();

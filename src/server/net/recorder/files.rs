@@ -1,6 +1,6 @@
 //! The destination of a capture: a sequence of files, or a pipe.
 //!
-//! An existing file is never overwritten, and a pipe is never followed by a second file.
+//! No existing file is overwritten. A pipe has no second file.
 
 use std::fmt;
 use std::fs::OpenOptions;
@@ -13,8 +13,8 @@ use crate::util::os;
 /// The requested destination of a capture.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum CaptureTarget {
-    /// This file, then numbered files beside it when it is full: `a.pcapng`, `a.1.pcapng`. A device
-    /// of this name is written to directly.
+    /// A file, followed by numbered files in the same directory: `a.pcapng`, `a.1.pcapng`. If the
+    /// path is a device, it is written to directly.
     File(PathBuf),
     /// Standard output.
     Stdout,
@@ -31,9 +31,9 @@ impl fmt::Display for CaptureTarget {
 
 /// An open destination.
 pub struct CaptureOutput {
-    /// The first file; `None` for a pipe or a device.
+    /// Path of the first file; `None` for a pipe or a device.
     first: Option<PathBuf>,
-    /// Number of the present file, from 0.
+    /// Number of the current file, from 0.
     number: u32,
     sink: Box<dyn Write + Send>,
     written_bytes: u64,
@@ -43,8 +43,8 @@ impl CaptureOutput {
     /// Opens the first file.
     ///
     /// # Errors
-    /// The file exists; it is a named pipe, which would block until a reader opens it; or any error
-    /// of the disk.
+    /// The file exists; it is a named pipe, which would block until a reader opens it; or an I/O
+    /// error.
     pub fn open(target: CaptureTarget) -> io::Result<CaptureOutput> {
         let (first, sink): (_, Box<dyn Write + Send>) = match target {
             CaptureTarget::Stdout => (None, Box::new(io::stdout())),
@@ -66,21 +66,21 @@ impl CaptureOutput {
         Ok(CaptureOutput { first, number: 0, sink, written_bytes: 0 })
     }
 
-    /// Whether another file can follow; a pipe has no successor.
+    /// Whether the destination is a file, so that another one can follow.
     pub fn is_file(&self) -> bool {
         self.first.is_some()
     }
 
-    /// Bytes in the present file.
+    /// Returns the number of bytes in the current file.
     pub fn written_bytes(&self) -> u64 {
         self.written_bytes
     }
 
-    /// Ends the file and creates the next one, with the next unused number: `a.pcapng` is followed by
-    /// `a.1.pcapng`. Returns its name.
+    /// Closes the file and creates the next one, with the next unused number: `a.pcapng` is
+    /// followed by `a.1.pcapng`. Returns its name.
     ///
     /// # Errors
-    /// There are [`limits::CAPTURE_FILES`] already, or any error of the disk.
+    /// [`limits::CAPTURE_FILES`] files exist already, or an I/O error.
     pub fn next(&mut self) -> io::Result<String> {
         self.sink.flush()?;
         let first = self.first.clone().unwrap_or_default();
@@ -103,7 +103,7 @@ impl CaptureOutput {
     /// Writes bytes through to the file.
     ///
     /// # Errors
-    /// The disk is full, the pipe closed.
+    /// The disk is full or the pipe is closed.
     pub fn write(&mut self, bytes: &[u8]) -> io::Result<()> {
         self.sink.write_all(bytes)?;
         self.sink.flush()?;

@@ -1,14 +1,14 @@
 //! The recorder: a thread that writes the tap's traffic to a capture file.
 //!
 //! ```text
-//!  --capture, "capture on" ─► listener of the tap ─► thread: scribe ─► file, and the next one when it is full
-//!                                                          └─► packets, bytes, what was lost: status, metrics, the file itself
+//!  --capture, "capture on" ─► subscription to the tap ─► thread: encoder ─► file, next file, …
+//!                                                          └─► counts: status, metrics, capture
 //! ```
 //!
 //! The recorder starts and stops on command, and writes files that Wireshark can open; see
 //! PROTOCOL.md, "The capture file". Only the recorder's thread waits for a slow disk: data that
-//! does not fit its queue is lost and counted. A disk error or a closed pipe ends the capture, not
-//! the server. There is never more than one capture at a time, and no existing file is overwritten.
+//! does not fit its queue is dropped and counted. A disk error or a closed pipe ends the capture,
+//! not the server. At most one capture runs at a time, and no existing file is overwritten.
 
 pub mod capture_encoder;
 mod files;
@@ -34,12 +34,12 @@ use capture_encoder::CaptureEncoder;
 use files::CaptureOutput;
 pub use files::CaptureTarget;
 
-/// When a file is full.
+/// Limits at which a capture continues in a new file.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Rotation {
-    /// At this many bytes.
+    /// Maximum size of a file, in bytes.
     pub bytes: u64,
-    /// After this time, if set.
+    /// Maximum age of a file; `None` for no limit.
     pub time: Option<Duration>,
 }
 
@@ -49,54 +49,55 @@ impl Default for Rotation {
     }
 }
 
-/// The requested contents of a capture.
+/// The requested content of a capture.
 #[derive(Debug, Clone, Copy, Default)]
 pub struct Wanted {
-    /// One client; otherwise all of them.
+    /// The only client to capture; `None` for all clients.
     pub only_client: Option<u64>,
-    /// Only packets, for tools that read one link type in a file: no records of the world, so no replay.
+    /// Whether to write packets only, for tools that expect one link type per file. Without records
+    /// of the world, the capture cannot be replayed.
     pub is_plain: bool,
 }
 
-/// See the [module](self).
+/// Starts and stops the capture of a server.
 #[derive(Debug)]
 pub struct Recorder {
     tap: Tap,
     rotation: Rotation,
     metrics: Arc<Metrics>,
-    /// When the server's clock began.
+    /// Start of the server's clock.
     started: Instant,
-    /// The packet tables in force.
+    /// Packet tables, written into each file.
     codes: Arc<PacketTables>,
     capture: Mutex<Option<ActiveCapture>>,
 }
 
-/// A capture that was started, even if it has since ended by itself.
+/// A started capture, possibly already ended by an error.
 #[derive(Debug)]
 struct ActiveCapture {
     shared: Arc<RecorderShared>,
-    /// Disconnected when its thread has nothing more to write.
+    /// Disconnected once the thread has finished writing.
     ended: Receiver<()>,
 }
 
-/// What a capture and its thread share.
+/// State shared between a capture and its thread.
 #[derive(Debug)]
 struct RecorderShared {
     listener: Subscription,
     progress: Mutex<Progress>,
 }
 
-/// The progress of a capture, in all of its files.
+/// Progress of a capture over all of its files.
 #[derive(Debug, Default)]
 struct Progress {
-    /// The last file's name.
+    /// Name of the current file.
     name: String,
-    /// Files that were begun after the first.
+    /// Files started after the first.
     more_files: u64,
     packets: u64,
     bytes: u64,
     lost_items: u64,
-    /// Why it ended by itself.
+    /// The error that ended the capture.
     error: Option<String>,
 }
 
@@ -117,7 +118,7 @@ impl Progress {
 }
 
 impl Recorder {
-    /// A recorder of what this tap sees, with no capture running.
+    /// Creates a recorder for this tap. No capture is running.
     pub fn new(
         tap: Tap,
         rotation: Rotation,
@@ -166,10 +167,11 @@ impl Recorder {
         Ok(name)
     }
 
-    /// Ends the capture, and waits briefly for its last bytes. Returns a summary.
+    /// Ends the capture and waits up to [`limits::CAPTURE_FLUSH_TIMEOUT`] for its last bytes.
+    /// Returns a summary.
     ///
     /// # Errors
-    /// No capture is running, or it cannot end because nothing reads the pipe that it writes to.
+    /// No capture is running, or it cannot end because its pipe is not read.
     pub fn stop(&self) -> Result<String, String> {
         let mut capture = self.capture.lock();
         let ActiveCapture { shared, ended } = capture.as_ref().ok_or("no capture is running")?;
@@ -183,7 +185,7 @@ impl Recorder {
         Ok(text)
     }
 
-    /// Ends the capture if one is running, when the server stops. The log has what could not be written.
+    /// Ends a running capture when the server stops. Logs if the capture is incomplete.
     pub fn finish(&self) {
         let is_running = self.capture.lock().is_some();
         if is_running && let Err(why) = self.stop() {
@@ -191,7 +193,7 @@ impl Recorder {
         }
     }
 
-    /// The progress of the capture.
+    /// Returns the progress of the capture as text.
     pub fn status(&self) -> String {
         let capture = self.capture.lock();
         let text = capture.as_ref().map(|capture| capture.shared.progress.lock().text());
@@ -199,18 +201,19 @@ impl Recorder {
     }
 }
 
-/// The file of a capture that an operator command starts: the command cannot choose a path.
+/// Returns the file of a capture started by an operator command, which cannot choose a path.
 pub fn file_of_tick(folder: &Path, tick: u32) -> CaptureTarget {
     CaptureTarget::File(folder.join(format!("tickwire-{tick}.pcapng")))
 }
 
-/// Time from 1970 to the start of the server's clock, which is monotonic. Read once per file: when the machine's clock is set, the
-/// packets of one file keep their distances, and the next file has the new time unless it is earlier.
+/// Returns the time from 1970 to the start of the server's monotonic clock. Read once per file:
+/// when the system clock is changed, distances within a file remain correct, and the next file uses
+/// the new time unless it is earlier.
 fn epoch(started: Instant) -> Duration {
     SystemTime::UNIX_EPOCH.elapsed().unwrap_or_default().saturating_sub(started.elapsed())
 }
 
-/// What the thread holds.
+/// The state of the recorder's thread.
 struct RecorderThread {
     tap: Tap,
     shared: Arc<RecorderShared>,
@@ -218,17 +221,17 @@ struct RecorderThread {
     rotation: Rotation,
     encoder: CaptureEncoder,
     metrics: Arc<Metrics>,
-    /// When the server's clock began.
+    /// Start of the server's clock.
     started: Instant,
-    /// When something was last seen.
+    /// Time of the last event.
     last: Duration,
 }
 
 impl RecorderThread {
-    /// The thread's life.
+    /// Runs the thread.
     fn run(mut self, _end: Sender<()>) {
         let written = self.write_all();
-        // A listener's queue would fill up if nothing emptied it.
+        // Without a reader the subscription's queue would only fill up.
         self.shared.listener.close();
         let is_error = written.is_err();
         let text = {
@@ -241,7 +244,7 @@ impl RecorderThread {
 
     fn write_all(&mut self) -> io::Result<()> {
         let (mut began, mut awaits_part) = (Duration::ZERO, true);
-        // The rooms whose world a pipe has.
+        // For a pipe: rooms with a world in the stream.
         let mut begun: BTreeSet<Arc<str>> = BTreeSet::new();
         loop {
             let taken = self.shared.listener.take(limits::CAPTURE_POLL_INTERVAL);
@@ -249,7 +252,8 @@ impl RecorderThread {
             for (at, seen) in taken.items.iter().enumerate() {
                 self.last = seen.at;
                 let is_part = parts.next_if_eq(&&at).is_some();
-                // A pipe has no second file: `replay` refuses the records in it of a room that began again.
+                // A pipe has no second file, and `replay` refuses records of a restarted room in
+                // the same file.
                 if is_part && (self.output.is_file() || !self.encoder.has_begun) {
                     self.begin_file(seen.at)?;
                     (began, awaits_part) = (seen.at, false);
@@ -293,7 +297,7 @@ impl RecorderThread {
         Ok(())
     }
 
-    /// Writes what was lost, and finds which clients came or left meanwhile.
+    /// Records lost events, and writes the clients that connected or left in the gap.
     fn record_loss(&mut self, lost: &LostEvents) {
         let (messages, bytes) = (lost.missed.messages, lost.missed.bytes);
         if messages > 0 {
@@ -303,7 +307,7 @@ impl RecorderThread {
     }
 
     fn flush(&mut self) -> io::Result<()> {
-        // Before the write, which may fail or wait.
+        // Updated before the write, which may fail or block.
         let lost = self.encoder.lost;
         self.metrics
             .capture_lost

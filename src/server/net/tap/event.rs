@@ -1,4 +1,4 @@
-//! What a listener of the tap sees: events on the wire and in the world, and what it missed.
+//! Events that the tap delivers, and counts of events that a subscription lost.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::net::SocketAddr;
@@ -12,109 +12,110 @@ use crate::game::GameInfo;
 use crate::server::room::WorldSnapshot;
 use crate::ws::Side;
 
-/// The number of the world among the clients, which count from 1.
+/// Client id of world events. Real clients are numbered from 1.
 pub(super) const WORLD_ID: u64 = 0;
 
-/// A run of a room. A room that ends and begins again has another one.
+/// A run of a room. A restarted room has a new run.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Run {
-    /// The name of the room.
+    /// Name of the room.
     pub room: Arc<str>,
-    /// Unique among the runs of all rooms.
+    /// Number of the run, unique among the runs of all rooms.
     pub number: u64,
 }
 
-/// An event on the wire or in the world.
+/// An event of a connection or of a world.
 #[derive(Debug, Clone, PartialEq)]
 pub struct TapEvent {
-    /// The client's connection; 0 for the world.
+    /// Id of the client; 0 for the world.
     pub client: u64,
-    /// Its body, 0 without one.
+    /// Player number of the client; 0 without a player.
     pub player: u16,
-    /// The name of its room.
+    /// Name of the client's room.
     pub room: Arc<str>,
-    /// The number of the room's run.
+    /// Number of the room's run.
     pub run: u64,
-    /// When, on the server's clock.
+    /// Time on the server's clock.
     pub at: Duration,
-    /// The number of ticks that the room had completed.
+    /// Ticks completed by the room.
     pub tick: u32,
-    /// The event.
+    /// The event itself.
     pub what: EventKind,
 }
 
-/// The amount of a client's traffic skipped after a gap, until a message began.
+/// Traffic of a client that was skipped from a gap to the start of the next message.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct SkippedTraffic {
-    /// Pieces.
+    /// Number of skipped events.
     pub messages: u64,
-    /// Their bytes.
+    /// Bytes in them.
     pub bytes: u64,
-    /// The tick at which the gap began.
+    /// Tick at which the gap began.
     pub since_tick: u32,
 }
 
-/// The kind of event.
+/// The kind of an event.
 #[derive(Debug, Clone, PartialEq)]
 pub enum EventKind {
-    /// A client was upgraded, or was connected before the listener joined.
+    /// A client was upgraded, or was already connected when the subscription began.
     Opened {
-        /// The client's end.
+        /// Address of the client.
         address: SocketAddr,
-        /// Our end.
+        /// Address of the server.
         local: SocketAddr,
-        /// The game of its room.
+        /// Game of the client's room.
         about: &'static GameInfo,
-        /// The dialect that it speaks.
+        /// Dialect of the connection.
         dialect: String,
-        /// Whether it uses JSON.
+        /// Whether the connection uses JSON.
         json: bool,
-        /// The head of its request, secrets overwritten at equal length.
+        /// Request head, with secrets overwritten at equal length.
         request: Vec<u8>,
-        /// The server's response.
+        /// Response of the server.
         response: Vec<u8>,
     },
-    /// The state of its session before the bytes that follow. Sent to a listener that did not
-    /// receive all bytes from the beginning, and only if it also listens to the world. See
+    /// State of the client's receiver before the bytes that follow. Sent to a subscription that
+    /// lacks earlier bytes of the client, and only if it includes the world. See
     /// [`crate::connection::Receiver::save`].
     Session(Vec<u8>),
-    /// Bytes as they travel: whole frames, or the unfinished end of what a client sent.
+    /// Bytes of the connection: whole frames, or the unfinished end of a client's bytes.
     Bytes {
-        /// Who sent them.
+        /// The sending side.
         from: Side,
         /// The bytes.
         bytes: Vec<u8>,
-        /// Whether some of them come from a watcher that proved that the client is its own.
+        /// Whether the bytes include some injected by an inspector with the client's resume key.
         is_injected: bool,
-        /// The slack after a pause of the server by which the rate limits judge them.
+        /// Slack of the rate limits for these bytes, after a pause of the server.
         slack: Duration,
     },
-    /// Bytes of the client that were skipped. The client's next event begins a message, or is its
-    /// end.
+    /// Skipped bytes of the client. The client's next event starts a message or is its end.
     Skipped(SkippedTraffic),
     /// The connection has ended.
     Ended {
-        /// The rule's name, as in the log.
+        /// Name of the rule that ended it, as in the log.
         rule: &'static str,
     },
-    /// The whole world of a run before its next [`EventKind::Tick`]. Sent only to listeners of the world.
+    /// The whole world of a run before its next [`EventKind::Tick`]. Only for subscriptions with
+    /// the world.
     World {
         /// The world.
         snapshot: Arc<WorldSnapshot>,
     },
-    /// A tick of the world begins. Sent only to listeners of the world.
+    /// A tick of the world starts. Only for subscriptions with the world.
     Tick {
-        /// The world's checksum before it.
+        /// Checksum of the world before the tick.
         checksum: u64,
-        /// Its commands, as a command frame.
+        /// Commands of the tick, as a command frame.
         frame: Arc<[u8]>,
-        /// Whom they let in or make leave.
+        /// Players that joined, left or disconnected in the tick.
         changes: Vec<MembershipChange>,
     },
 }
 
 impl EventKind {
-    /// A handshake between these ends, the client's first. Overwrites the secrets of the request.
+    /// Creates the event of an upgrade. `address` is the client's, `local` the server's. Overwrites
+    /// secrets in the request.
     pub fn opened(
         (address, local): (SocketAddr, SocketAddr),
         about: &'static GameInfo,
@@ -123,13 +124,13 @@ impl EventKind {
         mut response: Vec<u8>,
     ) -> EventKind {
         http_head::redact_head(&mut request);
-        // They are kept as long as the client is connected.
+        // Stored while the client is connected.
         request.shrink_to_fit();
         response.shrink_to_fit();
         EventKind::Opened { address, local, about, dialect: dialect.to_owned(), json, request, response }
     }
 
-    /// Bytes that it holds, as bounds count them.
+    /// Returns the payload size in bytes, for the queue limit.
     pub(super) fn bytes(&self) -> usize {
         match self {
             EventKind::Opened { request, response, .. } => request.len() + response.len(),
@@ -142,7 +143,7 @@ impl EventKind {
 }
 
 impl SkippedTraffic {
-    /// This, and then an event that is missed as well.
+    /// Adds an event to the skipped traffic.
     pub(super) fn plus(self, seen: &TapEvent) -> SkippedTraffic {
         let it = match seen.what {
             EventKind::Skipped(missed) => missed,
@@ -153,30 +154,30 @@ impl SkippedTraffic {
     }
 }
 
-/// The events taken from a queue.
+/// Events taken from a queue.
 #[derive(Debug, Default)]
 pub struct TapBatch {
     /// The events, in order.
     pub items: Vec<Arc<TapEvent>>,
-    /// The indices of the worlds with which a part begins, in order. In one part, a room has at most one run, and the events of
-    /// a run follow its world.
+    /// Indices in `items` of the worlds that start a part, in order. Within a part, a room has at
+    /// most one run, and the events of a run follow its world.
     pub parts: Vec<usize>,
-    /// The events missing after them.
+    /// Events lost after `items`.
     pub lost: LostEvents,
-    /// No more events will follow.
+    /// Whether the subscription has ended.
     pub is_closed: bool,
 }
 
-/// The events that a listener missed because its queue was full.
+/// Events that a subscription lost because its queue was full.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct LostEvents {
-    /// All of them.
+    /// Totals over all lost events.
     pub missed: SkippedTraffic,
-    /// Bytes of each client's connection that are missing: what it sent, what it was sent.
+    /// Missing bytes of each client's connection: `[received, sent]`.
     pub connections: BTreeMap<u64, [u64; 2]>,
-    /// Clients that arrived and must be introduced.
+    /// Clients that connected; their handshakes are missing.
     pub opened: BTreeSet<u64>,
-    /// Clients that left. A client that both arrived and left is in neither set.
+    /// Clients that left. A client that connected and left is in neither set.
     pub ended: BTreeSet<u64>,
 }
 

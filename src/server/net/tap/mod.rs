@@ -1,19 +1,18 @@
-//! The tap: passes the traffic between clients and server to listeners.
+//! The tap: copies the traffic between clients and server to subscriptions.
 //!
 //! ```text
-//!  connection: opened ───┐                                  ┌─► listener ─ bounded queue ─► the recorder's thread
-//!  receiver: messages ───┼─► is anyone listening? ─► shared ┼─► listener ─ bounded queue ─► a watcher's inspector
-//!  sender: our bytes ────┤    one relaxed load              └─► …
+//!  connection: opened ───┐                               ┌─► bounded queue ─► recorder's thread
+//!  receiver: messages ───┼─► any subscription? ─► copy ──┼─► bounded queue ─► an inspector
+//!  sender: our bytes ────┤   one relaxed load            └─► …
 //!  world: ticks ─────────┘
 //! ```
 //!
-//! The tap sees the bytes as they are on the wire. It copies a client's bytes after the frame
-//! reader, one message with all of its frames at a time. It copies the server's bytes when they are
-//! queued, under the queue's lock, so that they have the order of the wire. A listener receives
-//! [`TapEvent`] values through its [`Subscription`]. A listener that joins later first receives a
-//! description of each connected client, and then only whole messages. The tap never waits for a
-//! listener, copies nothing if nobody listens, and never passes on a secret that a request
-//! contains.
+//! The tap copies bytes as they are sent and received. A client's bytes are copied after the frame
+//! reader, one message with all of its frames at a time. The server's bytes are copied when they
+//! are queued, under the queue's lock, and so in the order in which they are sent. A subscriber
+//! takes [`TapEvent`] values from its [`Subscription`]. A later subscription first gets the
+//! handshake of each connected client, and then only whole messages. The tap never waits for a
+//! subscriber, copies nothing without a subscription, and never passes on a secret from a request.
 
 mod event;
 mod queue;
@@ -34,20 +33,20 @@ use event::WORLD_ID;
 pub use event::{EventKind, LostEvents, Run, SkippedTraffic, TapBatch, TapEvent};
 use queue::SubscriberQueue;
 
-/// Stand for the client that is listened to if there is none, or more than one.
+/// Values of [`TapState::wanted`] for no client, and for several clients.
 const NO_CLIENT: u64 = 0;
 const MANY_CLIENTS: u64 = u64::MAX;
 
-/// The origin and time that accompany each event of a client.
+/// Source and time of a client's event.
 #[derive(Debug, Clone, Copy)]
 pub struct EventSource {
-    /// The client's number.
+    /// Id of the client.
     pub client: u64,
-    /// Its body, 0 without one.
+    /// Player number of the client; 0 without a player.
     pub player: u16,
-    /// When, on the server's clock.
+    /// Time on the server's clock.
     pub at: Duration,
-    /// Ticks that the world had completed.
+    /// Ticks completed by the world.
     pub tick: u32,
 }
 
@@ -58,19 +57,19 @@ impl EventSource {
     }
 }
 
-/// See the [module](self). A clone is another handle to the same tap.
+/// Copies traffic to subscriptions. A clone is another handle to the same tap.
 #[derive(Debug, Clone, Default)]
 pub struct Tap {
     inner: Arc<TapState>,
 }
 
-/// Called when a listener waits for the worlds of all rooms.
+/// Called when a subscription needs the worlds of all rooms.
 pub type WorldRequestHook = Box<dyn Fn() + Send + Sync>;
 
 #[derive(Default)]
 struct TapState {
     on_world_requested: OnceLock<WorldRequestHook>,
-    /// The client that is listened to, [`NOBODY`] or [`SEVERAL`].
+    /// The client with a subscription, [`NOBODY`] or [`SEVERAL`].
     subscribed_client: AtomicU64,
     has_world_subscriber: AtomicBool,
     state: Mutex<Subscribers>,
@@ -80,9 +79,9 @@ struct TapState {
 struct Subscribers {
     queues: BTreeMap<u64, SubscriberQueue>,
     next_queue: u64,
-    /// The clients that are there, as they were opened.
+    /// Connected clients, as their [`EventKind::Opened`] events.
     clients: BTreeMap<u64, Arc<TapEvent>>,
-    /// The runs that tick, with the name of their room.
+    /// Room names of the current runs.
     runs: BTreeMap<u64, Arc<str>>,
     is_over: bool,
 }
@@ -94,14 +93,14 @@ impl fmt::Debug for TapState {
 }
 
 impl TapState {
-    /// Has the rooms that sleep show their worlds. Called without the lock.
+    /// Makes sleeping rooms tick, so that they deliver their worlds. Called without the lock.
     fn request_worlds(&self) {
         if let Some(wanted) = self.on_world_requested.get() {
             wanted();
         }
     }
 
-    /// Updates what the threads that have something to show look at.
+    /// Updates the flags that producers of events check without the lock.
     fn set_flags(&self, state: &Subscribers) {
         let present = || state.queues.values().filter(|queue| !queue.is_over);
         let wanted = present().map(|queue| queue.only.unwrap_or(MANY_CLIENTS));
@@ -110,7 +109,7 @@ impl TapState {
         self.has_world_subscriber.store(present().any(|queue| queue.wants_world), Ordering::Relaxed);
     }
 
-    /// Passes an event of a client to the listeners that want it; it is made only if there is one.
+    /// Passes an event of a client to its subscriptions. `seen` is called only if there is one.
     fn dispatch(
         queues: &mut BTreeMap<u64, SubscriberQueue>,
         client: u64,
@@ -126,38 +125,38 @@ impl TapState {
 }
 
 impl Tap {
-    /// Whether there is a listener: one relaxed load.
+    /// Whether there is a subscription. One relaxed load.
     pub fn is_on(&self) -> bool {
         self.inner.subscribed_client.load(Ordering::Relaxed) != NO_CLIENT
     }
 
-    /// Whether a listener may want this client: one relaxed load. Listening to a single client costs
-    /// the other clients nothing more.
+    /// Whether a subscription may include this client. One relaxed load. A subscription to a single
+    /// client costs the other clients nothing more.
     pub fn has_subscriber(&self, client: u64) -> bool {
         [client, MANY_CLIENTS].contains(&self.inner.subscribed_client.load(Ordering::Relaxed))
     }
 
-    /// Whether a listener also wants the world.
+    /// Whether a subscription includes the world.
     pub fn wants_world(&self) -> bool {
         self.inner.has_world_subscriber.load(Ordering::Relaxed)
     }
 
-    /// Starts listening to one client, or to all. At most `bound_bytes` are queued; events beyond
-    /// the limit are lost, and counted.
+    /// Subscribes to one client or to all. Queues at most `bound_bytes`; further events are lost
+    /// and counted.
     pub fn subscribe(&self, only: Option<u64>, bound_bytes: usize) -> Subscription {
         self.add(only, bound_bytes, false)
     }
 
-    /// As [`Tap::listen`], and also to the world: its state before the next tick, and then each
-    /// tick.
+    /// Like [`Tap::listen`], but also subscribes to the world: its state before the next tick, then
+    /// each tick.
     pub fn subscribe_with_world(&self, only: Option<u64>, bound_bytes: usize) -> Subscription {
         let listener = self.add(only, bound_bytes, true);
         self.inner.request_worlds();
         listener
     }
 
-    /// Sets what is called when a listener begins to wait for the worlds of all rooms: those that do
-    /// not tick must then tick once.
+    /// Sets the hook that is called when a subscription needs the worlds of all rooms. Rooms that
+    /// do not tick must then tick once.
     pub fn set_world_request_hook(&self, wanted: WorldRequestHook) {
         let _ = self.inner.on_world_requested.set(wanted);
     }
@@ -178,16 +177,15 @@ impl Tap {
         Subscription { number, filled, tap: Arc::clone(&self.inner) }
     }
 
-    /// For a listener that has lost the handshakes of these clients: introduces the clients that
-    /// are still connected. Later bytes of a client may arrive before this call, but its handshake
-    /// may not.
+    /// Returns the handshakes of these clients if they are still connected, for a subscription that
+    /// has lost them. Later bytes of a client may already be queued, but not its handshake.
     pub fn reintroduce(&self, opened: &BTreeSet<u64>) -> Vec<Arc<TapEvent>> {
         let state = self.inner.state.lock();
         opened.iter().filter_map(|client| state.clients.get(client).map(Arc::clone)).collect()
     }
 
-    /// Records that a client was upgraded, by [`EventKind::opened`]; from now on its bytes are seen.
-    /// Whether it has a player is reported with its next event.
+    /// Records the upgrade of a client, created by [`EventKind::opened`]. From here on its bytes
+    /// are recorded. The next event carries its player number.
     pub fn record_open(&self, who: EventSource, run: &Run, what: EventKind) {
         let seen = Arc::new(who.seen(&run.room, run.number, what));
         let state = &mut *self.inner.state.lock();
@@ -195,7 +193,8 @@ impl Tap {
         state.clients.insert(who.client, seen);
     }
 
-    /// Records that a client's connection has ended, for this reason. Nothing more of it is seen.
+    /// Records the end of a client's connection and its rule. Later events of the client are
+    /// dropped.
     pub fn record_close(&self, who: EventSource, rule: &'static str) {
         let state = &mut *self.inner.state.lock();
         if let Some(opened) = state.clients.remove(&who.client) {
@@ -204,7 +203,7 @@ impl Tap {
         }
     }
 
-    /// Records whole frames queued for a client. Called under the lock of its queue.
+    /// Records whole frames queued for a client. Called under the lock of the client's queue.
     pub fn said(&self, who: EventSource, frames: &[u8]) {
         let bytes = || EventKind::Bytes {
             from: Side::Server,
@@ -215,7 +214,7 @@ impl Tap {
         self.bytes(who, bytes, |queue, seen| _ = queue.put(seen));
     }
 
-    /// Records bytes from a client; `saved` returns the state of its receiver before them.
+    /// Records bytes from a client. `saved` returns the state of its receiver before these bytes.
     pub fn record_received(&self, who: EventSource, piece: ObservedBytes<'_>, saved: &dyn Fn() -> Vec<u8>) {
         let ObservedBytes { bytes, is_injected, slack, .. } = piece;
         let bytes = || EventKind::Bytes { from: Side::Client, bytes: bytes.to_vec(), is_injected, slack };
@@ -242,9 +241,10 @@ impl Tap {
         }
     }
 
-    /// Lists a run of a room, which ticks from now on. A listener of the world waits for its world; if the listener has had the
-    /// world of an earlier run of the room, for the worlds of all rooms, since a file of a capture has one run of each room.
-    /// Called without the lock of the rooms.
+    /// Registers a run of a room, which ticks from now on. A subscription with the world waits for
+    /// the run's world. If it already has the world of an earlier run of the room, it waits for the
+    /// worlds of all rooms, because a capture file has one run per room. Called without the lock of
+    /// the rooms.
     pub fn add_room(&self, run: &Run) {
         {
             let Subscribers { queues, runs, .. } = &mut *self.inner.state.lock();
@@ -256,7 +256,7 @@ impl Tap {
         }
     }
 
-    /// Removes a run, which does not tick any more.
+    /// Removes a run that has ended.
     pub fn remove_room(&self, run: &Run) {
         let Subscribers { queues, runs, .. } = &mut *self.inner.state.lock();
         runs.remove(&run.number);
@@ -266,8 +266,8 @@ impl Tap {
         }
     }
 
-    /// Parts of the next tick of a run that listeners need. The world is needed only while a
-    /// listener lacks it.
+    /// Returns which parts of a run's next tick the subscriptions need. The world is needed only
+    /// while a subscription lacks it.
     pub fn world_request(&self, run: u64) -> TickRequest {
         let wants = self.wants_world();
         let awaits = |queue: &SubscriberQueue| queue.accepts(WORLD_ID) && queue.awaits_world_of(run);
@@ -275,8 +275,8 @@ impl Tap {
         TickRequest { frame: wants, checksum: wants, snapshot }
     }
 
-    /// Records a tick of a run: when it began, and the ticks completed before it. A listener that
-    /// does not have the world yet waits for a tick with a `snapshot`.
+    /// Records a tick of a run: `at` is its start, `tick` the ticks completed before it. A
+    /// subscription without the world waits for a tick with a `snapshot`.
     pub fn record_tick(
         &self,
         (run, at, tick): (&Run, Duration, u32),
@@ -297,7 +297,7 @@ impl Tap {
         );
     }
 
-    /// Records a tick that cannot be shown.
+    /// Records a tick that cannot be encoded as a command frame.
     pub fn record_lost_tick(&self, (run, at, tick): (&Run, Duration, u32)) {
         let what = EventKind::Tick { checksum: 0, frame: Arc::default(), changes: Vec::new() };
         let who = EventSource { client: WORLD_ID, player: 0, at, tick };
@@ -306,7 +306,7 @@ impl Tap {
         TapState::dispatch(&mut self.inner.state.lock().queues, WORLD_ID, || Arc::clone(&seen), lose);
     }
 
-    /// Ends the tap: each listener finds the end after its queued events.
+    /// Ends the tap. Each subscription ends after its queued events.
     pub fn end(&self) {
         let mut state = self.inner.state.lock();
         state.is_over = true;
@@ -318,7 +318,7 @@ impl Tap {
     }
 }
 
-/// The reading end of a queue. The tap removes the queue when this is dropped.
+/// The reading end of a queue. Dropping it removes the queue from the tap.
 #[derive(Debug)]
 pub struct Subscription {
     number: u64,
@@ -327,8 +327,8 @@ pub struct Subscription {
 }
 
 impl Subscription {
-    /// Takes all queued events, after waiting at most this long for the first. A listener to the
-    /// world gets no events before the world.
+    /// Takes all queued events. If there are none, waits for at most `wait`. With the world, no
+    /// event precedes the world.
     pub fn take(&self, wait: Duration) -> TapBatch {
         let mut state = self.tap.state.lock();
         let is_empty = |state: &mut Subscribers| !state.queues[&self.number].is_ready();
@@ -339,14 +339,15 @@ impl Subscription {
         queue.map(SubscriberQueue::take).unwrap_or_default()
     }
 
-    /// Requests the world of each room again: it arrives before the room's next tick, followed by the
-    /// session of each of its clients before that client's next bytes.
+    /// Requests the world of each room again. It arrives before the room's next tick, followed by
+    /// the session of each client before that client's next bytes.
     pub fn request_worlds(&self) {
         self.change(SubscriberQueue::renew);
         self.tap.request_worlds();
     }
 
-    /// Stops listening: the next take finds the end.
+    /// Ends the subscription: the next [`Subscription::take`] returns the remaining events and the
+    /// end.
     pub fn close(&self) {
         self.change(SubscriberQueue::end);
         self.filled.notify_one();
@@ -364,7 +365,7 @@ impl Drop for Subscription {
         let mut state = self.tap.state.lock();
         let queue = state.queues.remove(&self.number);
         self.tap.set_flags(&state);
-        // What it holds is freed after the lock.
+        // Freed after the lock is released.
         drop((state, queue));
     }
 }

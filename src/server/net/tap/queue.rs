@@ -1,17 +1,20 @@
-//! The bounded queue of a listener of the tap, and how far the listener follows each client.
+//! The bounded queue of a subscription, and the gaps in each client's traffic.
 //!
 //! ```text
-//!  events of a run ─┬─ its world is in the present part ─► items, for the listener to take
-//!                   ├─ its world is in a later part ─────► that part, until no run is in one before it
-//!                   └─ it has shown no world yet ────────► held, until its world precedes them
+//!  events of a run ─┬─ its world is in the current part ─► items, ready to be taken
+//!                   ├─ its world is in a later part ─────► that part, until all runs reach it
+//!                   └─ no world yet ─────────────────────► held, until its world precedes them
 //! ```
 //!
-//! Any thread adds events; the listener takes all of them at once as [`TapBatch`]. A listener of the world receives *parts*: in one
-//! part, a room has at most one run, and the events of a run follow its world. A part ends for each run by itself, with the world
-//! that begins the next one. A full queue accepts no more events until it is emptied, so all missing events are later than the
-//! taken events and earlier than the next ones. After bytes of a client are missing, the listener resumes that client at the start
-//! of a message; the number of skipped bytes is reported first, and no other client is affected. The queue never blocks, never
-//! exceeds its limit, and never holds half a message after a gap.
+//! Any thread adds events; the subscriber takes all of them at once as [`TapBatch`]. With the
+//! world, events are divided into *parts*: within a part, a room has at most one run, and the
+//! events of a run follow its world. Each run enters a later part individually, with its next
+//! world.
+//!
+//! A full queue drops all events until it is emptied, so all lost events are later than the taken
+//! events and earlier than the next ones. After bytes of a client were lost, its traffic resumes at
+//! the start of a message, preceded by the number of skipped bytes; other clients are not affected.
+//! The queue never blocks, never exceeds its limit, and never holds half a message after a gap.
 
 use std::collections::{BTreeMap, HashMap, VecDeque};
 use std::mem;
@@ -21,33 +24,33 @@ use super::event::{EventKind, LostEvents, Run, SkippedTraffic, TapBatch, TapEven
 use crate::limits;
 use crate::util::sync::Condvar;
 
-/// See the [module](self).
+/// The queue of one subscription.
 #[derive(Debug, Default)]
 pub(super) struct SubscriberQueue {
     pub(super) only: Option<u64>,
     pub(super) wants_world: bool,
     bound_bytes: usize,
     pub(super) filled: Arc<Condvar>,
-    /// No more events follow.
+    /// Whether the subscription has ended.
     pub(super) is_over: bool,
     items: Vec<Arc<TapEvent>>,
-    /// The indices in the items at which a part begins.
+    /// Indices in `items` at which a part begins.
     begins: Vec<usize>,
-    /// The present part has no world yet.
+    /// Whether the current part has no world yet.
     awaits_first_world: bool,
-    /// Bytes of the items and of those that wait. Worlds do not count: they come only on request.
+    /// Bytes of all queued events. Worlds do not count, because they are sent only on request.
     bytes: usize,
     lost: LostEvents,
-    /// The clients that are followed, with the number of their run: all of their bytes, or, if bytes are missing, those from the
-    /// start of a message on. A client that is not listed is followed from there too.
+    /// Run and state of each client with continuous traffic (`None`) or with a gap up to the start
+    /// of its next message. A client without an entry is also resumed at the start of a message.
     client_positions: HashMap<u64, (u64, Option<SkippedTraffic>)>,
-    /// The number of the present part; the items end in it.
+    /// Number of the current part, in which `items` ends.
     present: u64,
-    /// The parts after the present one.
+    /// The parts after the current one.
     later: VecDeque<Vec<Arc<TapEvent>>>,
-    /// The runs that tick, and those that have ended in a later part.
+    /// Current runs, and ended runs with events in a later part.
     runs: BTreeMap<u64, Followed>,
-    /// The last part of each room that has events of it.
+    /// The last part with a world of each room.
     last_parts: BTreeMap<Arc<str>, u64>,
 }
 
@@ -59,17 +62,17 @@ struct Followed {
     has_ended: bool,
 }
 
-/// Destination of the events of a run.
+/// Destination of a run's events.
 #[derive(Debug)]
 enum Place {
-    /// The run has shown no world yet.
+    /// Held, because the run has no world yet.
     Held(Vec<Arc<TapEvent>>),
-    /// The part with the run's last world.
+    /// The part with the run's latest world.
     Part(u64),
 }
 
 impl SubscriberQueue {
-    /// A queue for a listener that joins while these runs tick.
+    /// Creates a queue for a subscription that begins during these runs.
     pub(super) fn new(
         only: Option<u64>,
         bound_bytes: usize,
@@ -87,13 +90,13 @@ impl SubscriberQueue {
         queue
     }
 
-    /// Whether events of this client are for this listener.
+    /// Whether the subscription includes events of this client.
     pub(super) fn accepts(&self, client: u64) -> bool {
         let is_meant = || self.only.is_none_or(|only| only == client);
         !self.is_over && if client == WORLD_ID { self.wants_world } else { is_meant() }
     }
 
-    /// Whether a take finds something.
+    /// Whether `take` would return something.
     pub(super) fn is_ready(&self) -> bool {
         self.is_over || !self.items.is_empty() || self.lost.missed.messages > 0
     }
@@ -105,7 +108,7 @@ impl SubscriberQueue {
         TapBatch { items, parts, lost, is_closed: self.is_over }
     }
 
-    /// The events that the listener cannot take yet.
+    /// Events that cannot be taken yet.
     fn waiting(&self) -> impl Iterator<Item = &Arc<TapEvent>> {
         let held = self.runs.values().filter_map(|run| match &run.place {
             Place::Held(held) => Some(held),
@@ -114,7 +117,7 @@ impl SubscriberQueue {
         held.chain(&self.later).flatten()
     }
 
-    /// Adds a client that connects now: all of its events follow, unless this one is lost.
+    /// Adds a client that connects now. Its traffic is continuous unless this event is lost.
     pub(super) fn push_open(&mut self, seen: &Arc<TapEvent>) {
         if self.put(seen) {
             self.follow(seen, None);
@@ -129,8 +132,7 @@ impl SubscriberQueue {
         self.put(seen);
     }
 
-    /// Adds bytes of a client if the listener can use them: a listener that lacks the preceding
-    /// bytes waits for the start of a message.
+    /// Adds bytes of a client. After a gap, drops them up to the start of a message.
     pub(super) fn push_bytes(
         &mut self,
         seen: &Arc<TapEvent>,
@@ -141,7 +143,7 @@ impl SubscriberQueue {
             Some((_, None)) => false,
             None if !begins => return,
             None => true,
-            // The queue has room for other clients, so this is no loss of the queue.
+            // The queue still has space for other clients, so the gap is not a loss of the queue.
             Some((_, Some(missed))) if !begins => return self.follow(seen, Some(missed.plus(seen))),
             Some((_, Some(missed))) => {
                 self.push_skipped(seen, *missed);
@@ -151,19 +153,19 @@ impl SubscriberQueue {
         if torn && self.wants_world && self.lost.missed.messages == 0 {
             self.put(&Arc::new(session()));
         }
-        // Nothing is taken after a loss, so the bytes are not taken either if the session was not.
+        // After a loss nothing is queued, so if the session was lost, the bytes are too.
         let is_taken = self.put(seen);
         if torn || !is_taken {
             self.follow(seen, (!is_taken).then(SkippedTraffic::default));
         }
     }
 
-    /// Adds a tick of a run, after the run's `world` if it is awaited.
+    /// Adds a tick of a run, preceded by `world` if the run needs one.
     pub(super) fn tick(&mut self, tick: &Arc<TapEvent>, world: Option<&Arc<TapEvent>>) {
         if self.awaits_world_of(tick.run) {
             match world {
                 Some(world) => self.push_world(world),
-                // A run begins with its first world; the ticks before are of no use.
+                // A run starts with its first world; earlier ticks are useless.
                 None if matches!(self.place(tick.run), Some(Place::Held(_))) => return,
                 None => {}
             }
@@ -171,7 +173,7 @@ impl SubscriberQueue {
         self.put(tick);
     }
 
-    /// Requests the world of each run again, if worlds are wanted at all: a new part begins.
+    /// Requests the world of each run again, in a new part, if the subscription includes the world.
     pub(super) fn renew(&mut self) {
         let is_empty = self.later.back().map_or(self.awaits_first_world, Vec::is_empty);
         if self.wants_world && !is_empty {
@@ -180,7 +182,7 @@ impl SubscriberQueue {
         }
     }
 
-    /// Adds a run of a room. If the newest part has an earlier run of the room, a new part begins.
+    /// Adds a run of a room. Starts a new part if the newest part has an earlier run of the room.
     pub(super) fn run_begins(&mut self, run: &Run) {
         if self.last_parts.get(&run.room).is_some_and(|part| *part == self.newest()) {
             self.renew();
@@ -195,7 +197,7 @@ impl SubscriberQueue {
         }
     }
 
-    /// Notes that a run does not tick any more. Without a world, its events are of no use.
+    /// Records the end of a run. Events held for its world are dropped.
     pub(super) fn run_ends(&mut self, number: u64) {
         let Some(run) = self.runs.get_mut(&number) else { return };
         run.has_ended = true;
@@ -205,7 +207,7 @@ impl SubscriberQueue {
         self.advance();
     }
 
-    /// Whether the run's next tick is to come with its world. Nothing is taken after a loss.
+    /// Whether the run's next tick needs a world. Not after a loss, because nothing is queued then.
     pub(super) fn awaits_world_of(&self, run: u64) -> bool {
         let is_awaited = match self.place(run) {
             Some(Place::Held(_)) => true,
@@ -223,8 +225,8 @@ impl SubscriberQueue {
         self.present + self.later.len() as u64
     }
 
-    /// Moves a run to the newest part. If it comes from an earlier one, sessions follow again, and the rest of a message that a
-    /// client has begun is skipped.
+    /// Moves a run to the newest part. If it had a world before, sessions are sent again, and the
+    /// rest of each unfinished message is skipped.
     fn push_world(&mut self, world: &Arc<TapEvent>) {
         let newest = self.newest();
         let Some(run) = self.runs.get_mut(&world.run) else { return };
@@ -242,7 +244,7 @@ impl SubscriberQueue {
         self.advance();
     }
 
-    /// Makes the next parts the present one, while no run that ticks is in a part before.
+    /// Advances to the next part while no current run has its latest world in an earlier one.
     fn advance(&mut self) {
         let is_in = |run: &Followed, part: u64| matches!(run.place, Place::Part(in_) if in_ <= part);
         while !self.later.is_empty()
@@ -262,7 +264,7 @@ impl SubscriberQueue {
         self.last_parts.retain(|_, part| *part >= present);
     }
 
-    /// Makes all parts available. Events that are held are of no use without a world.
+    /// Makes all parts available. Drops events that are held without a world.
     pub(super) fn end(&mut self) {
         self.is_over = true;
         while !self.later.is_empty() {
@@ -275,7 +277,7 @@ impl SubscriberQueue {
         self.client_positions.insert(seen.client, (seen.run, torn));
     }
 
-    /// Adds the amount of a client's traffic that was skipped, before its next event.
+    /// Adds the skipped traffic of a client before its next event.
     fn push_skipped(&mut self, before: &TapEvent, missed: SkippedTraffic) {
         if missed.messages > 0 {
             let what = EventKind::Skipped(missed);
@@ -283,8 +285,8 @@ impl SubscriberQueue {
         }
     }
 
-    /// Counts an event as lost. If other events wait for a world, their parts become available before the loss, events that are
-    /// held are lost too, and the worlds of all runs are requested again.
+    /// Counts an event as lost. If events wait for a world, makes all parts available before the
+    /// loss, loses held events as well, and requests the worlds of all runs again.
     pub(super) fn drop_event(&mut self, seen: &TapEvent) {
         let is_waiting = self.waiting().next().is_some();
         self.lost.add(seen);
@@ -297,7 +299,7 @@ impl SubscriberQueue {
         for run in self.runs.values_mut() {
             match &mut run.place {
                 Place::Held(held) => held.drain(..).for_each(|seen| self.lost.add(&seen)),
-                // Later events of the run are in the part that reports the loss.
+                // The run's later events belong to the part that reports the loss.
                 Place::Part(part) => *part = self.present,
             }
         }
@@ -305,7 +307,8 @@ impl SubscriberQueue {
         self.advance();
     }
 
-    /// Takes an event, or counts it as lost. Returns whether it was taken. Nothing is taken after a loss.
+    /// Enqueues the event, or counts it as lost if the queue is full or lost one before. Returns
+    /// whether it was enqueued.
     pub(super) fn put(&mut self, seen: &Arc<TapEvent>) -> bool {
         let cost = cost(seen);
         let fits = self.lost.missed.messages == 0 && self.bytes + cost <= self.bound_bytes;
@@ -318,7 +321,7 @@ impl SubscriberQueue {
         fits
     }
 
-    /// Adds an event where the events of its run go.
+    /// Adds an event to the destination of its run.
     fn push(&mut self, seen: &Arc<TapEvent>) {
         match self.runs.get_mut(&seen.run).map(|run| &mut run.place) {
             Some(Place::Held(held)) => held.push(Arc::clone(seen)),
@@ -339,7 +342,7 @@ impl SubscriberQueue {
     }
 }
 
-/// The bytes of an event as the bound counts them.
+/// Size of an event in bytes, for the queue limit.
 fn cost(seen: &TapEvent) -> usize {
     match seen.what {
         EventKind::World { .. } => 0,
