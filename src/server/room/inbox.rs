@@ -121,9 +121,9 @@ impl PlayerQueue {
 }
 
 impl Inbox {
-    /// Creates an inbox for a world whose next tick is `next_tick` and whose last operator command
-    /// has the number `operator_sequence`. Target ticks are limited to `ahead_ticks` after the next
-    /// tick. A command without a target tick is delayed by `delay_ticks`.
+    /// Creates an inbox. `next_tick` is the world's next tick, `operator_sequence` the number of
+    /// its last operator command. Target ticks are limited to `ahead_ticks` after the next tick. A
+    /// command without a target tick is delayed by `delay_ticks`.
     pub fn new(next_tick: u32, operator_sequence: u64, ahead_ticks: u32, delay_ticks: u32) -> Inbox {
         Inbox {
             ahead_ticks,

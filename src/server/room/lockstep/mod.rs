@@ -189,8 +189,8 @@ impl Journal {
         }
     }
 
-    /// Adds a lockstep client. It receives a snapshot as soon as there is one and the server permits
-    /// it.
+    /// Adds a lockstep client. It receives a snapshot as soon as there is one and the server
+    /// permits it.
     pub fn follow(&self, connection: u64, household: AddressPrefix) {
         let mut inner = self.inner.lock();
         let (since, place, told, wants_snapshot) = (u32::MAX, 0, 0, Some(u32::MAX));
