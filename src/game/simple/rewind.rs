@@ -14,13 +14,13 @@ use tickwire_sim::fields::{Field, Malformed, Reader, Sink};
 /// judges every command as it was judged.
 ///
 /// ```
-/// use tickwire::game::simple::Past;
+/// use tickwire::game::simple::RewindBuffer;
 ///
-/// let mut past = Past::<i32, 15>::default();
+/// let mut past = RewindBuffer::<i32, 15>::default();
 /// (100..=120).for_each(|place| past.push(place));
-/// let delay = Past::<i32, 15>::delay(900, Some(896));
+/// let delay = RewindBuffer::<i32, 15>::delay(900, Some(896));
 /// assert_eq!((delay, past.ago(delay)), (4, Some(116)));
-/// assert_eq!(Past::<i32, 15>::delay(900, Some(700)), 15, "bounded");
+/// assert_eq!(RewindBuffer::<i32, 15>::delay(900, Some(700)), 15, "bounded");
 /// ```
 #[derive(Debug, Clone, PartialEq)]
 pub struct RewindBuffer<P, const MOST: u32>(VecDeque<P>);

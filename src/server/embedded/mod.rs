@@ -3,7 +3,7 @@
 //!
 //! ```text
 //!  program: open, receive ─► connection ─► head ─┬─► client ─► room ─► updates ───┐
-//!                                                └─► inspector ◄─ observed bytes ┤
+//!                                                └─► inspector ◄─ observed bytes ─┤
 //!           take ◄────────────────────────────────────────────────────────────────┘
 //!           advance(now) ─► ticks, bots, deadlines
 //! ```
