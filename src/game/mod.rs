@@ -28,7 +28,9 @@
 //! #     fn action(packet: &DecodedPacket<'_>) -> Option<Act> {
 //! #         (packet.row.name == "press").then_some(Act::Press)
 //! #     }
-//! #     fn act(&mut self, _: PlayerId, _: Act, _: &mut TickContext<'_>) -> Result<(), &'static str> {
+//! #     fn act(
+//! #         &mut self, _: PlayerId, _: Act, _: &mut TickContext<'_>,
+//! #     ) -> Result<(), &'static str> {
 //! #         self.count += 1;
 //! #         Ok(())
 //! #     }
@@ -37,7 +39,8 @@
 //! # }
 //!
 //! // The game of the crate's page.
-//! let mut world = SimpleWorld::<Presses>::new(&WorldParams::default_for::<SimpleWorld<Presses>>(1));
+//! let params = WorldParams::default_for::<SimpleWorld<Presses>>(1);
+//! let mut world = SimpleWorld::<Presses>::new(&params);
 //! let (ann, mut stepped) = (PlayerId(1), StepResult::default());
 //! let join = SimpleAction::Join(ann, "Ann".to_owned());
 //! let join = Command { player: PlayerId::OPERATOR, sequence: 1, action: join };
