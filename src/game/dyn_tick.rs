@@ -1,4 +1,4 @@
-//! One tick of a game without its types.
+//! The published result of one tick, without the types of its game.
 
 use std::any::Any;
 use std::fmt::Debug;

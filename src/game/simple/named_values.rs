@@ -7,7 +7,8 @@ use rmpv::encode::write_value;
 
 use crate::packet::{Dialect, Direction};
 
-/// Values by the names of a packet's arguments. Arguments without a value are nil.
+/// Values by the names of a packet's arguments. Arguments without a value are nil; values without
+/// an argument are an error.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct NamedValues(pub(super) Vec<(&'static str, Value)>);
 
@@ -31,7 +32,7 @@ impl NamedValues {
         self.0.push((argument, Value::Array(records.into_iter().flatten().collect())));
     }
 
-    /// Size of the values as MessagePack, approximately that of the message.
+    /// Size of the values as MessagePack, approximately the size of the message.
     pub(super) fn bytes(&self) -> usize {
         let mut counted = Counted::default();
         for (_, value) in &self.0 {

@@ -36,7 +36,7 @@ pub enum LockstepAccess {
     /// Clients with a player token, and clients on the server's own machine.
     #[default]
     Token,
-    /// All.
+    /// All clients.
     Open,
 }
 
