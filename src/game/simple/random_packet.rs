@@ -6,7 +6,7 @@ use crate::game::{BotRng, lockstep_packets};
 use crate::packet::grammar::{Argument, Shape, Type};
 use crate::packet::{Dialect, Direction, Row, Value};
 
-/// Packets of every game in which no player acts.
+/// Packets of every game that are not actions of a player.
 pub const COMMON: [&str; 6] = [
     "hello",
     "enter",

@@ -305,7 +305,7 @@ impl RoomHandle {
     }
 
     /// Registers the keys of a restored world, so that their clients can resume. The players stop,
-    /// and their sequence numbers restart at 1. Seats beyond the limit of an address prefix leave
+    /// and their sequence numbers restart at 1. Players beyond the limit of an address prefix leave
     /// at once.
     pub fn expect(&self, keys: &[KeyedSeat], now: Duration) {
         let intake = &mut *self.intake.lock();
