@@ -1,5 +1,5 @@
-//! The server's own reasons for closing a client: name, close code, sentence. Close frame, log line
-//! and metric take their text from here.
+//! The server's own reasons to close a client: name, close code and text. Close frames, log lines
+//! and metrics use them.
 
 use std::fmt;
 
@@ -7,8 +7,8 @@ use std::fmt;
 use crate::limits;
 use crate::packet::routes::WRONG_FRAME_TYPE;
 
-/// A rule of our own that a client broke, or a reason of the server to close. RFC 6455's rules are
-/// `ws::Violation`s.
+/// A rule of the game protocol that a client broke, or another reason of the server to close a
+/// client. Broken rules of RFC 6455 are `ws::Violation`s.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum CloseReason {
     /// More messages than [`limits::CLIENT_MESSAGES_PER_SECOND`] and its burst allow.
@@ -34,32 +34,31 @@ pub enum CloseReason {
     Kicked,
     /// The operator banned the client's address.
     Banned,
-    /// The server is shutting down, or the operator has ended the room.
+    /// The server is shutting down, or the operator has closed the room.
     GoingAway,
-    /// The server fell behind and gave up events that the client should have received: more than
+    /// The server fell behind and dropped events for the client, because more than
     /// [`limits::MISSED_EVENT_BYTES`] waited.
     Overloaded,
-    /// Another connection has come back to this client's seat with the same key or token.
+    /// Another connection has resumed this client's seat with the same key or token.
     TakenOver,
-    /// The server wants a token from those who play, and this client has none.
+    /// The server requires a player token, and this client has none.
     TokenMissing,
-    /// The client's token is not one of the server's; told after [`limits::WRONG_TOKEN_DELAY`].
+    /// The client's token is unknown. Sent after [`limits::WRONG_TOKEN_DELAY`].
     TokenWrong,
-    /// The client's token is wrong after [`limits::MAX_WRONG_TOKENS`] other wrong ones of its address, or was
-    /// not compared.
+    /// The address has already sent [`limits::MAX_WRONG_TOKENS`] wrong tokens. This token is wrong
+    /// too, or was not compared.
     TooManyTokenAttempts,
-    /// The client's request would make a room, which on a server with tokens needs one in the request.
+    /// The request would create a room. On a server with tokens this requires one in the request.
     RoomTokenMissing,
-    /// The client asks to follow in lockstep, which its server does not offer, or not without a token.
+    /// The client requests lockstep, which the server does not offer, or only with a token.
     LockstepOff,
-    /// The client follows in lockstep a room whose snapshot is larger than
-    /// [`limits::SNAPSHOT_MOST_BYTES`].
+    /// The snapshot of the room of a lockstep client exceeds [`limits::SNAPSHOT_MOST_BYTES`].
     LockstepTooLarge,
-    /// An internal bug.
+    /// A bug of the server.
     InternalError,
 }
 
-/// Each breach with its name, its close code (RFC 6455 7.4.1) and its sentence, in the order of the enum.
+/// Each reason with its name, its close code (RFC 6455, section 7.4.1) and its text, in enum order.
 const ROWS: [(CloseReason, &str, u16, &str); 21] = [
     (CloseReason::MessageRate, "message_rate", 1008, "more messages than a client may send"),
     (CloseReason::ByteRate, "byte_rate", 1008, "more bytes than a client may send"),
@@ -110,7 +109,7 @@ const ROWS: [(CloseReason, &str, u16, &str); 21] = [
 ];
 
 impl CloseReason {
-    /// All of them, for the tests that check PROTOCOL.md against the code.
+    /// All reasons, for the tests that compare PROTOCOL.md with the code.
     pub const ALL: [CloseReason; ROWS.len()] = {
         let (mut all, mut at) = ([CloseReason::MessageRate; ROWS.len()], 0);
         while at < all.len() {
@@ -122,18 +121,18 @@ impl CloseReason {
         all
     };
 
-    /// The rule's name in PROTOCOL.md, log lines, metrics and the close frame's reason.
+    /// The name in PROTOCOL.md, log lines, metrics and close frames.
     pub fn name(self) -> &'static str {
         ROWS[self as usize].1
     }
 
-    /// The close code, RFC 6455 7.4.1.
+    /// The close code, RFC 6455, section 7.4.1.
     pub fn close_code(self) -> u16 {
         ROWS[self as usize].2
     }
 
-    /// Whether the client broke a rule; otherwise the reason is the server's own, as from
-    /// [`CloseReason::Full`] on.
+    /// Returns whether the client broke a rule. From [`CloseReason::Full`] on, the reasons are the
+    /// server's.
     pub fn is_client_fault(self) -> bool {
         (self as u8) < CloseReason::WorldFull as u8
     }

@@ -1,24 +1,24 @@
-//! The packets that answer commands: their names, and what tables must say of them.
+//! The packets that acknowledge commands: their names, and the required rows.
 //!
-//! They are the same in every game. A dialect that has both rows gets answers; in another one, a
-//! client is told by the packet `error` what it did wrong itself, and nothing else.
+//! They are the same in every game. A dialect with both rows has acks. In other dialects, a client
+//! only receives `error` packets for its own faults.
 
 use crate::packet::{Dialect, Direction, Lane, Value};
 
-/// The commands that were executed, and in which tick.
+/// Executed commands, each with its tick.
 pub const ACCEPTED: &str = "command_accepted";
-/// The commands that were not, and why.
+/// Rejected commands, each with the reason.
 pub const REJECTED: &str = "command_rejected";
 
-/// Whether clients of a dialect are told what became of their commands.
+/// Returns whether a dialect has acks.
 pub fn has_command_acks(dialect: &Dialect) -> bool {
     dialect.row(Direction::ToClient, REJECTED).is_some()
 }
 
-/// Checks that a dialect has both packets or none, and that their rows take what the server writes.
+/// Checks that a dialect has both packets or neither, and that their rows fit the server's values.
 ///
 /// # Errors
-/// What does not fit, by name.
+/// Names the wrong row and the rule.
 pub fn check(dialect: &Dialect) -> Result<(), String> {
     let largest = [Value::from(u32::MAX), Value::from(u8::MAX), Value::from(u32::MAX)];
     let reason = [Value::from(u32::MAX), Value::from("a reason's name, which may be long")];

@@ -1,5 +1,5 @@
-//! The values on the wire, as Rust values: a tuple is a record, or the arguments of a packet, in
-//! the order in which they are sent.
+//! Encodes Rust values as wire values. A tuple is a record, or the arguments of a packet, in the
+//! order on the wire.
 
 use std::sync::Arc;
 
@@ -7,12 +7,12 @@ use tickwire_sim::PlayerId;
 
 use crate::packet::msgpack::{write_array_len, write_f64_2dec, write_int, write_nil, write_str, write_uint};
 
-/// One or more values, one after the other.
+/// One or more values in sequence.
 pub trait WireValues {
-    /// The number of values.
+    /// Number of values.
     const COUNT: usize;
 
-    /// Appends them.
+    /// Encodes and appends the values.
     fn write(&self, out: &mut Vec<u8>);
 }
 
@@ -54,7 +54,7 @@ impl<T: WireValues + ?Sized> WireValues for &T {
     }
 }
 
-/// Without the values, nil in place of each.
+/// `None` is encoded as one nil for each value.
 impl<T: WireValues> WireValues for Option<T> {
     const COUNT: usize = T::COUNT;
 

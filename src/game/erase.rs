@@ -1,4 +1,4 @@
-//! A game without its types: the one place where [`GameInfo`], [`DynWorld`] and [`SpectatorWorld`] get them.
+//! Erases the types of a game: implements [`GameInfo`], [`DynWorld`] and [`SpectatorWorld`].
 
 use std::sync::Arc;
 
@@ -14,7 +14,7 @@ use super::packet_handler::JoinRequest;
 use crate::packet::Dialect;
 
 impl GameInfo {
-    /// What there is to know of a game.
+    /// Creates the info of a game.
     pub const fn of<G: Game>() -> GameInfo {
         GameInfo {
             name: G::NAME,
@@ -92,7 +92,7 @@ struct TypedSpectatorWorld<G: Game> {
     scratch: G::Scratch,
     dialect: Arc<Dialect>,
     published: Option<Arc<Published<G>>>,
-    /// Events of ticks that nothing was said of.
+    /// Events of skipped ticks.
     skipped: Vec<Arc<G::Events>>,
 }
 
@@ -111,14 +111,14 @@ impl<G: Game> ClientFeed for TypedClientFeed<G> {
         watched: Option<PlayerId>,
         messages: &mut Messages,
     ) {
-        // Whoever shares a world shares its game.
+        // Cannot fail: both sides use the same game.
         let Some(published) = tick.of::<G>() else { return };
         self.view.set_subject(player, watched);
         self.view.update(&[], published, false, &self.dialect, &mut self.scratch, messages);
     }
 }
 
-/// An onlooker of the world of a snapshot, whose client knows nothing yet.
+/// Restores a world from a snapshot, with the view of a client that has received nothing yet.
 fn new_spectator_world<G: Game>(snapshot: &[u8], dialect: &Arc<Dialect>) -> SpectatorWorldResult {
     let sim = G::Sim::restore(snapshot)?;
     let tick_hz = sim.identity().tick_hz;
@@ -182,7 +182,7 @@ impl<G: Game> TypedSpectatorWorld<G> {
     fn publish(&mut self, commands: &[RawCommand]) -> Published<G> {
         let TypedSpectatorWorld { played, publisher, .. } = self;
         played.step(commands);
-        // How early commands come is known to the server alone: clients do not reckon with this number.
+        // Clients do not use the lead here, and only the server knows it.
         publisher.publish(played.sim(), &|_| i16::MIN)
     }
 }

@@ -1,4 +1,4 @@
-//! The types of a game, and what its room publishes.
+//! The types of a game, and the published result of a tick.
 
 use std::any::Any;
 use std::fmt::Debug;
@@ -18,129 +18,132 @@ use crate::packet::{Dialect, PacketTables};
 /// The action of a game's world.
 pub type ActionOf<G> = <<G as Game>::Sim as Sim>::Action;
 
-/// A game.
+/// A game with its own views of the world for each client.
 pub trait Game: Sized + Debug + Send + Sync + 'static {
-    /// Its name, as in `--game`.
+    /// The name, as in `--game`.
     const NAME: &'static str;
-    /// The paths below a room at which clients play it, each with its dialect; the first is the one
-    /// for new clients.
+    /// The paths below a room at which clients play, each with its dialect. New clients use the
+    /// first.
     const PATHS: &'static [(&'static str, &'static str)];
-    /// What its dialects for clients of another server are called, such as `Example dialects`, if it has
-    /// any: in them the server speaks first, and they have an update rate of their own.
+    /// Name of the dialects for clients of another server, such as `Example dialects`, if there are
+    /// any. In these dialects the server sends the first packet, and updates have their own rate.
     const FOREIGN_DIALECTS: Option<&'static str> = None;
-    /// The packet tables: file names and texts. A dialect's name is unique among all games of a server.
+    /// The packet tables: file names and texts. Names of dialects are unique among all games of a
+    /// server.
     const TABLES: &'static [(&'static str, &'static str)];
-    /// The packets to its clients that the tables must have, besides those of every game.
+    /// Packets to clients that the tables must have, in addition to the ones of every game.
     const REQUIRED_PACKETS: &'static [&'static str] = &[];
-    /// The page at a room's path, if it is not that of the server: one HTML file, in which script and
-    /// style may stand.
+    /// The page at a room's path: one HTML file with inline script and style. `None`: the server's
+    /// page.
     const PAGE: Option<&'static str> = None;
-    /// The rules as JSON, of which its page shows something: served as `rules.json` at a room's path.
+    /// Returns the rules as JSON, served as `rules.json` at a room's path for the page.
     const RULES_JSON: Option<fn() -> String> = None;
-    /// The operator's commands for it.
+    /// The game's own operator commands.
     const OPERATOR_COMMANDS: &'static [OperatorCommand] = &[];
-    /// The packet that tells of a kill: it is marked where a capture is watched again.
+    /// The packet that reports a kill. Playback marks it.
     const KILL_PACKET: Option<KillPacket> = None;
-    /// What bots and the simulator need of it.
+    /// Hooks for bots and the simulator.
     const BOT_HOOKS: BotHooks = BotHooks::NONE;
-    /// What runs a client's own player ahead of the server, for its page.
+    /// Makes the predictor of the own player for the page.
     const PREDICTOR: Option<NewPredictor> = None;
-    /// What the rest of the server knows of it.
+    /// The game's info, which the rest of the server uses.
     const INFO: &'static GameInfo = &GameInfo::of::<Self>();
 
     /// The world.
     type Sim: Sim;
-    /// The events of a tick, which every client concerned must receive.
+    /// The events of a tick. Every client concerned must receive them.
     type Events: Debug + Send + Sync + 'static;
-    /// The state after a tick, of which only the newest counts.
+    /// The state after a tick. A newer one replaces it.
     type State: Debug + Send + Sync + 'static;
     /// Copies events and state out of the world.
     type Publisher: Publisher<Self>;
-    /// What one client is told.
+    /// Encodes the updates of one client.
     type View: View<Self>;
-    /// Buffers that a worker lends to its views in turn.
+    /// Buffers that an update worker reuses for its views.
     type Scratch: Debug + Default + Send;
 
-    /// A hash of everything that decides how the world behaves, so that a replay by other rules is
-    /// refused.
+    /// Returns a hash of everything that determines the behaviour of the world. A replay with other
+    /// rules is refused.
     fn code_hash() -> u64;
 
-    /// Checks what the tables must have besides, when a server starts.
+    /// Checks further requirements on the tables. Called at the start of a server.
     ///
     /// # Errors
-    /// What does not fit, by name.
+    /// Names the missing or wrong row.
     fn check(codes: &PacketTables) -> Result<(), String> {
         let _ = codes;
         Ok(())
     }
 
-    /// The meaning of the packets of a client in this dialect.
+    /// Creates the packet handler of a client in this dialect.
     fn packet_handler(dialect: &Dialect) -> Box<dyn PacketHandler>;
 
-    /// The commands, of the operator, that let a player in.
+    /// Returns the operator commands by which a player joins.
     fn join(player: PlayerId, profile: &JoinRequest) -> Vec<ActionOf<Self>>;
 
-    /// The command, of the operator, that makes a player leave.
+    /// Returns the operator command by which a player leaves.
     fn leave(player: PlayerId) -> ActionOf<Self>;
 
-    /// The command, of the operator, for a player whose connection is gone while its seat waits for
-    /// another ([`Away`](tickwire_sim::MembershipChange::Disconnected)): the body stops, and the player's sequences begin anew.
+    /// Returns the operator command for a player with a suspended seat
+    /// ([`Disconnected`](tickwire_sim::MembershipChange::Disconnected)): the player stops, and its
+    /// sequence numbers restart.
     fn disconnect(player: PlayerId) -> ActionOf<Self>;
 
-    /// Whether some of these events are still to be told to a client that comes back to its player after
-    /// them ([`View::recall`]): they show in no state, and they still matter.
+    /// Returns whether a client that resumes after these events must still receive some of them
+    /// ([`View::recall`]), because the state does not show them.
     fn is_sent_on_resume(events: &Self::Events) -> bool {
         let _ = events;
         false
     }
 
-    /// A command in words, in one line: its packet's name, and its arguments by name.
+    /// Describes an action in one line: name of its packet, and arguments by name.
     fn describe_action(action: &ActionOf<Self>) -> String {
         format!("{action:?}")
     }
 
-    /// The names of the players in a world.
+    /// Returns the names of the players in a world.
     fn names(sim: &Self::Sim) -> Vec<(PlayerId, String)>;
 
-    /// The players, for the operator.
+    /// Returns the list of players for the operator.
     fn roster(published: &Published<Self>) -> Roster;
 }
 
-/// Update rates per second of each kind of client; at most the tick rate.
+/// Tick and update rates of a room. Update rates are at most the tick rate.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct UpdateRates {
     /// Ticks per second.
     pub tick_hz: u32,
-    /// Updates per second of clients that say hello.
+    /// Updates per second of native clients, which begin with `hello`.
     pub update_hz: u32,
-    /// Updates per second of clients of foreign dialects, in which the server speaks first.
+    /// Updates per second of clients with foreign dialects, in which the server sends the first
+    /// packet.
     pub foreign_hz: u32,
 }
 
 impl UpdateRates {
-    /// Whether clients with this rate have a turn in this tick: turns are spread evenly, whatever
-    /// the rates.
+    /// Returns whether clients with the update rate `hz` get an update after this tick. The updates
+    /// are spread evenly for every rate.
     pub fn is_update_due(&self, hz: u32, tick: u32) -> bool {
         let turns = |tick: u32| u64::from(tick) * u64::from(hz) / u64::from(self.tick_hz);
         tick == 0 || turns(tick) != turns(tick - 1)
     }
 }
 
-/// One tick of a game.
+/// The published result of one tick of a game.
 pub struct Published<G: Game> {
     /// Ticks completed.
     pub tick: u32,
-    /// The players in the world after it.
+    /// Number of players after the tick.
     pub players: usize,
-    /// What happened in it.
+    /// The events of the tick.
     pub events: Arc<G::Events>,
-    /// About how many bytes the events take while they wait for a worker.
+    /// Approximate size of the events in memory, counted while they wait for an update worker.
     pub event_bytes: usize,
-    /// The state after it.
+    /// The state after the tick.
     pub state: Arc<G::State>,
 }
 
-// By hand, because derived it would ask the same of `G`.
+// Implemented by hand, because a derive would require `G: Debug`.
 impl<G: Game> Debug for Published<G> {
     fn fmt(&self, out: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         write!(out, "Published(tick {})", self.tick)
@@ -174,53 +177,53 @@ impl<G: Game> DynTick for Published<G> {
 }
 
 impl dyn DynTick {
-    /// The tick as that of its game; `None` if it is of another.
+    /// Returns the tick with its types. `None` if it is of another game.
     pub fn of<G: Game>(&self) -> Option<&Published<G>> {
         (self as &dyn Any).downcast_ref()
     }
 }
 
-/// Publishes a world, tick after tick.
+/// Publishes each tick of a world.
 pub trait Publisher<G: Game>: Debug + Send {
-    /// A publisher for this world.
+    /// Creates the publisher of this world.
     fn new(sim: &G::Sim, rates: UpdateRates) -> Self;
 
-    /// Publishes the world's last tick. `margin` returns how early or late a player's last command
-    /// arrived, in ticks.
+    /// Publishes the world's last tick. `margin` returns the lead of a player's last command in
+    /// ticks.
     fn publish(&mut self, sim: &G::Sim, margin: &dyn Fn(PlayerId) -> i16) -> Published<G>;
 }
 
-/// What became of the state in an update.
+/// The outcome for the state in an update.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum StateOutcome {
-    /// None of the ticks was a turn of the client.
+    /// No update of the client was due in these ticks.
     NotDue,
-    /// The client's messages of this turn were written, if there is anything to say.
+    /// The update was written. It may be empty.
     Written,
-    /// The client is behind, so the state is left to a later turn.
+    /// Older bytes are queued for the client, so the state was deferred to a later update.
     Deferred,
 }
 
-/// One client's view of the world: what it is sent next, and what it knows from then on. A view
-/// belongs to one worker and is never locked.
+/// One client's view of the world: its known set, and the encoder of its updates. Each view belongs
+/// to one update worker and needs no lock.
 pub trait View<G: Game>: Debug + Send {
-    /// The view of a client that knows nothing yet.
+    /// Creates the view of a client that has received nothing yet.
     fn new(dialect: &Dialect) -> Self;
 
-    /// Sets the client's body, if any, and the player that it wants to watch without one.
+    /// Sets the client's player, if any, and the player to spectate without one.
     fn set_subject(&mut self, player: Option<PlayerId>, watched: Option<PlayerId>);
 
-    /// What a client that comes back to its player is still told of the events of a tick that it has
-    /// missed, before its first update.
+    /// After a resume, encodes the events of a missed tick that the client must still receive.
+    /// Called before its first update.
     fn replay_missed(&mut self, events: &G::Events, dialect: &Dialect, messages: &mut Messages) {
         let _ = (events, dialect, messages);
     }
 
-    /// One update: the events of the ticks that the worker has missed, then the newest state, then
+    /// Encodes one update: the events of the ticks since the last pass, then the newest state, then
     /// the events of its tick.
     ///
-    /// The state is left out while the client `is_behind`, that is while anything waits for it:
-    /// what the client is taken to know then stays, and a later update makes up for it.
+    /// The state is deferred while the client `is_behind`, i.e. while older bytes are queued for
+    /// it. The known set then stays, and a later update includes the changes.
     fn update(
         &mut self,
         missed: &[Arc<G::Events>],
@@ -232,7 +235,7 @@ pub trait View<G: Game>: Debug + Send {
     ) -> StateOutcome;
 }
 
-/// A world, and buffers for its steps.
+/// A world with reusable buffers for its steps.
 #[derive(Debug)]
 pub(super) struct TypedWorld<S: Sim> {
     sim: S,
@@ -241,12 +244,12 @@ pub(super) struct TypedWorld<S: Sim> {
 }
 
 impl<S: Sim> TypedWorld<S> {
-    /// A world that goes on.
+    /// Wraps an existing world.
     pub(super) fn new(sim: S) -> TypedWorld<S> {
         TypedWorld { sim, commands: Vec::new(), stepped: StepResult::default() }
     }
 
-    /// The world.
+    /// Returns the world.
     pub(super) fn sim(&self) -> &S {
         &self.sim
     }

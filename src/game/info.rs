@@ -1,4 +1,4 @@
-//! A game without its types: what hosts, sessions, captures and the console use of it.
+//! A game without its types, for rooms, sessions, captures and the console.
 
 use std::fmt::{self, Debug};
 use std::sync::Arc;
@@ -17,7 +17,7 @@ use super::messages::Messages;
 use super::packet_handler::{JoinRequest, PacketHandler};
 use crate::packet::{Dialect, Direction, PacketTables};
 
-/// A game without its types: what hosts, sessions, captures and the console use of it.
+/// The constants and functions of a game, without its types.
 pub struct GameInfo {
     /// As [`Game::NAME`](super::Game::NAME).
     pub name: &'static str,
@@ -39,9 +39,9 @@ pub struct GameInfo {
     pub kill_packet: Option<KillPacket>,
     /// As [`Game::BOTS`](super::Game::BOTS).
     pub bot_hooks: BotHooks,
-    /// The options of its world.
+    /// The options of the world.
     pub options: &'static [OptionSpec],
-    /// The tick rates with which it works, in Hz; the first is the default.
+    /// The supported tick rates in Hz. The first is the default.
     pub tick_rates: &'static [u32],
     /// As [`Game::code_hash`](super::Game::code_hash).
     pub code_hash: fn() -> u64,
@@ -55,45 +55,45 @@ pub struct GameInfo {
     pub leave: fn(PlayerId) -> EncodedAction,
     /// As [`Game::away`](super::Game::away).
     pub disconnect: fn(PlayerId) -> EncodedAction,
-    /// The identity with the defaults of its options.
+    /// Returns the parameters of a world with this seed and the default options.
     pub identity: fn(u32) -> WorldParams,
-    /// Reads a command frame of the game.
+    /// Decodes a command frame of the game.
     pub frame: fn(&[u8]) -> Result<CommandFrame<EncodedAction>, Malformed>,
-    /// Whom an action of the operator lets in or makes leave.
+    /// Returns the player that joins, leaves or disconnects by an operator's action.
     pub membership: fn(&EncodedAction) -> Option<MembershipChange>,
-    /// Whether the server gives an action with the join of a player, not the operator.
+    /// Returns whether the server issues this action together with the player's join.
     pub comes_with_join: fn(&EncodedAction, PlayerId) -> bool,
-    /// An action in words.
+    /// Describes an action in one line.
     pub words: fn(&EncodedAction) -> String,
     /// As [`Sim::is_snapshot`].
     pub recognizes: fn(&[u8]) -> bool,
-    /// A world that begins.
+    /// Creates a new world.
     pub begin: fn(&WorldParams) -> Box<dyn DynWorld>,
-    /// A world that goes on from a snapshot, or why it cannot, in words.
+    /// Restores a world from a snapshot.
     pub restore: fn(&[u8]) -> DynWorldResult,
-    /// The world of a snapshot, and what a client of this dialect would be told of it.
+    /// Restores a world from a snapshot, with the view of one client of this dialect.
     pub look: fn(&[u8], &Arc<Dialect>) -> SpectatorWorldResult,
 }
 
-/// The packet that tells everybody that a player was killed: names of its arguments.
+/// The packet that reports a kill to all clients: names of its arguments.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct KillPacket {
-    /// The packet.
+    /// Name of the packet.
     pub packet: &'static str,
-    /// The argument that is true if it was a kill; `None` if the packet tells nothing else.
+    /// The argument that is true for a kill. `None` if the packet reports kills only.
     pub only_if: Option<&'static str>,
-    /// The player who was killed: its number, or its name.
+    /// The killed player: number or name.
     pub victim: &'static str,
-    /// The player who killed, likewise; nil if nobody did.
+    /// The killer: number or name. Nil without one.
     pub killer: &'static str,
 }
 
 impl GameInfo {
-    /// Checks that tables have what the game needs: its dialects, and in each of them that has a hello,
-    /// the packets without which nobody can play.
+    /// Checks that the tables have the game's dialects, and that each dialect with `hello` has the
+    /// packets without which no client can play.
     ///
     /// # Errors
-    /// The first that is missing, by name.
+    /// Names the first missing row.
     pub fn check_tables(&self, codes: &PacketTables) -> Result<(), String> {
         for (_, name) in self.paths {
             let Some(dialect) = codes.dialect(name) else {
@@ -133,10 +133,10 @@ impl PartialEq for GameInfo {
 impl Eq for GameInfo {}
 
 impl GameInfo {
-    /// Checks a tick rate.
+    /// Checks that the game supports a tick rate.
     ///
     /// # Errors
-    /// The game does not work with it.
+    /// Lists the supported rates.
     pub fn check_tick_hz(&self, hz: u32) -> Result<u32, String> {
         if self.tick_rates.contains(&hz) {
             return Ok(hz);
@@ -144,7 +144,7 @@ impl GameInfo {
         Err(format!("must be {}", self.describe_tick_rates()))
     }
 
-    /// The tick rates in words: `15, 20, 30 or 60`.
+    /// Returns the supported tick rates as text: `15, 20, 30 or 60`.
     pub fn describe_tick_rates(&self) -> String {
         let mut rates = self.tick_rates.to_vec();
         rates.sort_unstable();
@@ -155,10 +155,10 @@ impl GameInfo {
         }
     }
 
-    /// The packet tables of these games, each table once. They have what each of the games needs.
+    /// Merges the packet tables of these games, each table once, and checks their rows.
     ///
     /// # Errors
-    /// A table cannot be used, with its file, line and reason; or what is missing, by name.
+    /// A table is invalid, with its file, line and reason; or the name of a missing row.
     pub fn tables_of(games: &[&GameInfo]) -> Result<PacketTables, String> {
         let mut tables = Vec::new();
         for table in games.iter().flat_map(|about| about.tables) {
@@ -178,12 +178,12 @@ impl Debug for GameInfo {
     }
 }
 
-/// What the operator typed behind the name of a command cannot be used.
+/// The error for invalid arguments of an operator command.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum OperatorCommandError {
-    /// What was expected, in words, or nothing if the usage says it all.
+    /// The expected arguments. Empty if the usage is sufficient.
     Usage(String),
-    /// The reason.
+    /// The reason why the command is impossible.
     Failed(String),
 }
 
@@ -193,20 +193,20 @@ impl From<String> for OperatorCommandError {
     }
 }
 
-/// Finds the player whom the operator names.
+/// Finds a player by the number or name that the operator typed.
 pub type PlayerLookup<'a> = &'a dyn Fn(&str) -> Result<PlayerId, OperatorCommandError>;
 
-/// What an order makes of its arguments: the action, and what is answered once it has been executed.
+/// The action of an operator command, and the reply after its execution.
 pub type ParsedCommand = Result<(EncodedAction, String), OperatorCommandError>;
 
-/// A command of the operator that a game adds.
+/// An operator command that a game adds.
 #[derive(Clone, Copy)]
 pub struct OperatorCommand {
-    /// Its name and arguments.
+    /// Name and arguments.
     pub usage: &'static str,
-    /// Its effect.
+    /// Description of the effect.
     pub help: &'static str,
-    /// Reads the arguments.
+    /// Parses the arguments.
     pub parse: fn(&str, PlayerLookup<'_>) -> ParsedCommand,
 }
 
@@ -216,10 +216,10 @@ impl Debug for OperatorCommand {
     }
 }
 
-/// A world that goes on, or why it cannot, in words.
+/// A restored world, or the reason why that is impossible.
 pub type DynWorldResult = Result<Box<dyn DynWorld>, String>;
 
-/// A world of any game that is stepped again.
+/// A world of any game, for replays and checks.
 pub trait DynWorld: Debug {
     /// As [`Sim::tick`].
     fn tick(&self) -> u32;
@@ -229,30 +229,30 @@ pub trait DynWorld: Debug {
     fn checksum(&self) -> u64;
     /// As [`Sim::snapshot`].
     fn snapshot(&self) -> Vec<u8>;
-    /// Every scalar of its state, with its place.
+    /// Returns every scalar of the state with its path.
     fn state(&self) -> StateTree;
-    /// Changes one scalar.
+    /// Changes one scalar, for tests of desyncs. Returns the difference.
     fn corrupt(&mut self, seed: u64) -> Option<FieldDiff>;
     /// As [`Sim::players`].
     fn players(&self) -> Vec<PlayerId>;
-    /// Runs one tick with these commands. An action that cannot be read is left out: whoever made
-    /// the commands has read them.
+    /// Executes one tick with these commands. Actions that do not decode are skipped; the commands
+    /// must have been decoded once before.
     fn step(&mut self, commands: &[Command<EncodedAction>]);
 }
 
-/// A world that is stepped again, and what one client would be told of it.
+/// A world that is replayed, with the view of one client.
 ///
-/// A client in lockstep, and whoever watches a recording, has the world but draws what a server tells.
-/// An onlooker is the server's end of that: the game's own publisher and view, after each tick.
+/// A lockstep client, and a playback, have the world but draw the packets of a server. This type
+/// produces these packets with the game's own publisher and view after each tick.
 pub trait SpectatorWorld: Debug + Send {
-    /// The world.
+    /// Returns the world.
     fn world(&self) -> &dyn DynWorld;
 
-    /// The world, to change it by other means than commands.
+    /// Returns the world, for changes other than by commands.
     fn world_mut(&mut self) -> &mut dyn DynWorld;
 
-    /// Runs one tick with these commands, and appends what the client is told after it: that of this
-    /// player, or a spectator of the watched one, or of the leader.
+    /// Executes one tick with these commands, and appends the client's update: for this player, or
+    /// for a spectator of `watched` or of the leader.
     fn step(
         &mut self,
         commands: &[RawCommand],
@@ -261,24 +261,23 @@ pub trait SpectatorWorld: Debug + Send {
         messages: &mut Messages,
     );
 
-    /// Runs one tick with these commands, and says nothing yet: what happens in it is told with the next
-    /// step, and the state after that step alone.
+    /// Executes one tick without an update. The next update includes its events.
     fn step_without_update(&mut self, commands: &[RawCommand]);
 
-    /// The players in the world, and their names.
+    /// Returns the players in the world, with their names.
     fn names(&self) -> Vec<(PlayerId, String)>;
 
-    /// The client's part, which from now on is told by itself: another client begins here.
+    /// Moves the view out, as an independent feed. A new view starts here.
     fn detach_feed(&mut self) -> Box<dyn ClientFeed>;
 
-    /// What was published of the last tick that [`SpectatorWorld::step`] ran; `None` before the first.
+    /// Returns the published result of the last [`SpectatorWorld::step`]. `None` before the first.
     fn published(&self) -> Option<Arc<dyn DynTick>>;
 }
 
-/// What one client is told of the ticks of a world that somebody else steps.
+/// Updates of one client for a world that is stepped elsewhere.
 pub trait ClientFeed: Debug + Send {
-    /// Appends what the client is told after this tick, which follows the one before: that of this player,
-    /// or a spectator of the watched one, or of the leader.
+    /// Appends the client's update for the next tick: for this player, or for a spectator of
+    /// `watched` or of the leader.
     fn append_update(
         &mut self,
         tick: &dyn DynTick,
@@ -288,5 +287,5 @@ pub trait ClientFeed: Debug + Send {
     );
 }
 
-/// An onlooker, or why the bytes are no snapshot, in words.
+/// A restored world with a view, or the reason why that is impossible.
 pub type SpectatorWorldResult = Result<Box<dyn SpectatorWorld>, String>;

@@ -1,32 +1,32 @@
-//! The packets of lockstep: their names, and what tables must say of them.
+//! The packets of lockstep: their names, and the required rows.
 //!
-//! They are the same in every game. A dialect that has these rows lets its clients follow a room in
-//! lockstep: they run the room's world themselves, from a snapshot and the commands of each tick.
-//! `hello` asks for it with [`MODE`].
+//! They are the same in every game. A client of a dialect with these rows can join in lockstep: it
+//! runs the room's world itself, from a snapshot and the commands of each tick. It requests this in
+//! `hello` with [`MODE`].
 
 use crate::limits;
 use crate::packet::grammar::format_arguments;
 use crate::packet::{Dialect, Direction, Lane};
 
-/// The bit of the mode in `hello` that asks for lockstep; the lowest bit asks for a body.
+/// Bit of the mode in `hello` that requests lockstep. The lowest bit requests a player.
 pub const MODE_LOCKSTEP: u8 = 2;
 
-/// To the client: a snapshot follows, from which its world begins, or begins again.
+/// To the client: a snapshot follows, from which its world starts or restarts.
 pub const STATE_SYNC: &str = "state_sync";
-/// To the client: the world before a tick, or a part of it ([`snapshot_parts`]).
+/// To the client: the snapshot before a tick, or a part of it ([`snapshot_parts`]).
 pub const SNAPSHOT: &str = "snapshot";
 /// To the client: the commands of a tick, as a command frame.
 pub const COMMAND_FRAME: &str = "command_frame";
-/// To the client: the worlds of some participants differ from that of the server.
+/// To the client: some participants' worlds differ from the server's.
 pub const DESYNC_REPORT: &str = "desync_report";
-/// To the server: asks for a snapshot.
+/// To the server: requests a snapshot.
 pub const STATE_SYNC_REQUEST: &str = "state_sync_request";
 /// To the server: the checksum of the client's world at a checksum tick.
 pub const CHECKSUM: &str = "checksum";
-/// To the server: what differed in the client's world, as it found when it began again.
+/// To the server: differing fields of the client's world, found at its restart from a snapshot.
 pub const DESYNC_DETAILS: &str = "desync_details";
 
-/// The rows, each with its arguments as the server writes and reads them.
+/// The rows, each with the arguments that the server uses.
 const REQUIRED_ROWS: [(Direction, &str, &str); 7] = [
     (
         Direction::ToClient,
@@ -50,8 +50,8 @@ const REQUIRED_ROWS: [(Direction, &str, &str); 7] = [
     ),
 ];
 
-/// The parts of a snapshot, each the state of one packet. Only the last one is shorter than
-/// [`limits::SNAPSHOT_PART_BYTES`]; it is empty if the snapshot's length is a multiple of that.
+/// Splits a snapshot into the parts of its packets. Only the last part is shorter than
+/// [`limits::SNAPSHOT_PART_BYTES`]. It is empty if the length is a multiple of that.
 pub fn snapshot_parts(state: &[u8]) -> impl Iterator<Item = &[u8]> {
     let size = limits::SNAPSHOT_PART_BYTES;
     (0..=state.len() / size).map(move |part| &state[part * size..state.len().min((part + 1) * size)])
@@ -60,16 +60,17 @@ pub fn snapshot_parts(state: &[u8]) -> impl Iterator<Item = &[u8]> {
 /// Reassembles a snapshot from its parts.
 #[derive(Debug, Default)]
 pub struct SnapshotParts {
-    /// The tick of the unfinished snapshot, and its bytes.
+    /// Tick and bytes of the unfinished snapshot.
     unfinished: Option<(u32, Vec<u8>)>,
 }
 
 impl SnapshotParts {
-    /// Adds a part. Returns the whole state after the last part. A first part longer than
-    /// [`limits::SNAPSHOT_PART_BYTES`] is a whole snapshot: earlier servers, and their captures, sent it as one packet.
+    /// Adds a part. Returns the whole snapshot after the last part. A first part longer than
+    /// [`limits::SNAPSHOT_PART_BYTES`] is a whole snapshot: earlier servers, and their captures,
+    /// sent it as one packet.
     ///
     /// # Errors
-    /// The part does not continue the unfinished snapshot, which is dropped; the text has both.
+    /// The part does not continue the unfinished snapshot, which is dropped. The text names both.
     pub fn add(&mut self, tick: u32, part: &[u8]) -> Result<Option<Vec<u8>>, String> {
         let size = limits::SNAPSHOT_PART_BYTES;
         let (own, mut bytes) = self.unfinished.take().unwrap_or((tick, Vec::new()));
@@ -95,10 +96,10 @@ impl SnapshotParts {
         Ok(Some(bytes))
     }
 
-    /// Checks that no snapshot is unfinished when another packet of lockstep comes.
+    /// Checks that no snapshot is unfinished when another lockstep packet arrives.
     ///
     /// # Errors
-    /// The last part is missing; the unfinished snapshot is dropped.
+    /// The last part is missing. The unfinished snapshot is dropped.
     pub fn interrupt(&mut self, packet: &str) -> Result<(), String> {
         self.unfinished.take().map_or(Ok(()), |(tick, bytes)| {
             let length = bytes.len();
@@ -109,15 +110,15 @@ impl SnapshotParts {
     }
 }
 
-/// Whether clients of a dialect can follow in lockstep.
+/// Returns whether clients of a dialect can join in lockstep.
 pub fn has_lockstep(dialect: &Dialect) -> bool {
     dialect.row(Direction::ToClient, COMMAND_FRAME).is_some()
 }
 
-/// Checks that a dialect has all of the rows or none, and that they are as the server uses them.
+/// Checks that a dialect has all of the rows or none, with the arguments that the server uses.
 ///
 /// # Errors
-/// What does not fit, by name.
+/// Names the wrong row and the rule.
 pub fn check(dialect: &Dialect) -> Result<(), String> {
     let name = dialect.name();
     let rows = REQUIRED_ROWS

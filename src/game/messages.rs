@@ -1,13 +1,13 @@
-//! A list of whole messages in one buffer: one client's messages of a turn.
+//! A list of whole messages in one buffer: the messages of one update.
 //!
-//! The buffer keeps its memory between turns, so the steady state allocates nothing.
+//! The buffer is reused between updates, so in the long run nothing is allocated.
 
 use super::encode_values::WireValues;
 use super::records::RecordList;
 use crate::packet::msgpack::write_array_len;
 use crate::packet::{Dialect, Direction, Lane};
 
-/// Messages in one buffer, one after the other.
+/// Consecutive messages in one buffer.
 #[derive(Debug, Default)]
 pub struct Messages {
     bytes: Vec<u8>,
@@ -15,17 +15,17 @@ pub struct Messages {
     misfits: Vec<Misfit>,
 }
 
-/// A packet that a game made and that does not fit its table, so that it is not sent.
+/// A packet of the game that does not fit its table and is therefore not sent.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Misfit {
-    /// The packet.
+    /// Name of the packet.
     pub packet: &'static str,
-    /// The value and the rule.
+    /// The wrong value, and the rule.
     pub why: String,
 }
 
 impl Messages {
-    /// Forgets all messages and keeps the memory.
+    /// Removes all messages and retains the memory.
     pub fn clear(&mut self) {
         self.bytes.clear();
         self.ends.clear();
@@ -37,24 +37,24 @@ impl Messages {
         std::mem::take(&mut self.misfits)
     }
 
-    /// A writer of messages of one lane in this dialect.
+    /// Returns a writer for packets of one lane.
     pub fn writer<'a>(&'a mut self, dialect: &'a Dialect, lane: Lane) -> MessageWriter<'a> {
         MessageWriter { messages: self, dialect, lane }
     }
 
-    /// Whether there are no messages.
+    /// Returns whether there are no messages.
     pub fn is_empty(&self) -> bool {
         self.ends.is_empty()
     }
 
-    /// The messages in order.
+    /// Iterates over the messages in order.
     pub fn iter(&self) -> impl Iterator<Item = &[u8]> {
         let starts = std::iter::once(0).chain(self.ends.iter().copied());
         starts.zip(&self.ends).map(|(start, end)| &self.bytes[start..*end])
     }
 }
 
-/// Appends messages of one lane. A packet that the dialect does not have is left out.
+/// Appends packets of one lane. A packet without a row in the dialect is dropped.
 #[derive(Debug)]
 pub struct MessageWriter<'a> {
     messages: &'a mut Messages,
@@ -68,7 +68,8 @@ impl MessageWriter<'_> {
         self.send_raw(name, V::COUNT, |out| arguments.write(out));
     }
 
-    /// Appends a packet whose only argument is this list, unless it is empty, and empties the list.
+    /// Appends a packet with this list as its only argument, and clears the list. An empty list is
+    /// not sent.
     pub fn send_list(&mut self, name: &str, records: &mut RecordList) {
         if !records.is_empty() {
             self.send(name, &*records);
@@ -76,8 +77,8 @@ impl MessageWriter<'_> {
         }
     }
 
-    /// Appends a packet unless its arguments are the `last` that were sent, and remembers them.
-    /// Returns whether they are new.
+    /// Appends a packet if its encoded arguments differ from `last`, and stores them there. Returns
+    /// whether they differ.
     pub fn send_if_changed<V: WireValues>(&mut self, name: &str, last: &mut Vec<u8>, arguments: V) -> bool {
         let start = self.bytes();
         arguments.write(&mut self.messages.bytes);
@@ -93,7 +94,7 @@ impl MessageWriter<'_> {
         is_new
     }
 
-    /// Appends a packet: its envelope, the number of arguments, then the output of `write`.
+    /// Appends a packet: its prefix, the number of arguments, then the output of `write`.
     pub fn send_raw(&mut self, name: &str, arguments: usize, write: impl FnOnce(&mut Vec<u8>)) {
         let Some((envelope, lane)) = self.dialect.prefix(Direction::ToClient, name) else { return };
         self.check_lane(name, lane);
@@ -104,8 +105,8 @@ impl MessageWriter<'_> {
         ends.push(bytes.len());
     }
 
-    /// Appends a packet that `write` encodes whole, if the dialect has it; `write` returns whether it
-    /// has written it.
+    /// Appends a packet that `write` encodes completely, if the dialect has it. `write` returns
+    /// whether it has written the packet.
     pub fn send_encoded(&mut self, name: &str, write: impl FnOnce(&Dialect, &mut Vec<u8>) -> bool) {
         let Some(row) = self.dialect.row(Direction::ToClient, name) else { return };
         self.check_lane(name, row.lane);
@@ -114,19 +115,19 @@ impl MessageWriter<'_> {
         }
     }
 
-    /// Appends the packet `error` in place of a packet that does not fit its table.
+    /// Appends an `error` packet in place of a packet that does not fit its table.
     pub fn misfit(&mut self, packet: &'static str, why: &str) {
         self.send("error", ("misfit", why));
         self.messages.misfits.push(Misfit { packet, why: why.to_owned() });
     }
 
-    /// The total size of all messages so far, in bytes.
+    /// Total size of all messages in bytes.
     pub fn bytes(&self) -> usize {
         self.messages.bytes.len()
     }
 
-    /// What the table promises of a row holds only if the row is made in its lane. Tables with other
-    /// lanes are refused when the server starts.
+    /// Checks that a packet is sent in the lane of its row, because the guarantees of the lane
+    /// depend on it. The server refuses tables with other lanes at its start.
     fn check_lane(&self, name: &str, lane: Lane) {
         debug_assert_eq!(lane, self.lane, "{name} is sent in another lane than its row has: change the row");
     }

@@ -1,15 +1,15 @@
-//! The traits that a game implements: [`SimpleGame`], or [`Game`].
+//! The traits that a game implements: [`SimpleGame`] or [`Game`].
 //!
-//! If everybody sees the same, implement [`SimpleGame`]: [`Simple`] makes a [`Game`] of it. If each
-//! client sees its own part of the world, implement [`Game`] itself. [`bots`] is for bots that play a
-//! game.
+//! If all clients see the same, implement [`SimpleGame`]: [`Simple`] makes a [`Game`] of it. If
+//! each client sees only a part of the world, implement [`Game`] itself. [`bots`] contains the
+//! hooks for bots.
 //!
-//! A test of a game needs no server: it steps the world.
+//! A test of a game needs no server. It steps the world directly:
 //!
 //! ```
-//! use tickwire::game::simple::{Deed, Row, SimpleGame, Turns, World};
-//! use tickwire::packet::Decoded;
-//! use tickwire::sim::{Command, Identity, PlayerId, Sim, Stepped, fields};
+//! use tickwire::game::simple::{NamedValues, SimpleAction, SimpleGame, SimpleWorld, TickContext};
+//! use tickwire::packet::DecodedPacket;
+//! use tickwire::sim::{Command, PlayerId, Sim, StepResult, WorldParams, fields};
 //! # #[derive(Clone, Debug, PartialEq)]
 //! # struct Presses { count: u32 }
 //! # fields!(Presses: count: u32);
@@ -22,42 +22,50 @@
 //! #     const TABLE: (&'static str, &'static str) = ("presses.tsv", "");
 //! #     const PAGE: &'static str = "";
 //! #     type Action = Act;
-//! #     fn new(_: &Identity) -> Presses { Presses { count: 0 } }
-//! #     fn join(&mut self, _: PlayerId, _: &str, _: &mut Turns<'_>) {}
+//! #     fn new(_: &WorldParams) -> Presses { Presses { count: 0 } }
+//! #     fn join(&mut self, _: PlayerId, _: &str, _: &mut TickContext<'_>) {}
 //! #     fn leave(&mut self, _: PlayerId) {}
-//! #     fn action(packet: &Decoded<'_>) -> Option<Act> { (packet.row.name == "press").then_some(Act::Press) }
-//! #     fn act(&mut self, _: PlayerId, _: Act, _: &mut Turns<'_>) -> Result<(), &'static str> {
+//! #     fn action(packet: &DecodedPacket<'_>) -> Option<Act> {
+//! #         (packet.row.name == "press").then_some(Act::Press)
+//! #     }
+//! #     fn act(
+//! #         &mut self, _: PlayerId, _: Act, _: &mut TickContext<'_>,
+//! #     ) -> Result<(), &'static str> {
 //! #         self.count += 1;
 //! #         Ok(())
 //! #     }
-//! #     fn tick(&mut self, _: &mut Turns<'_>) {}
-//! #     fn show(&self, row: &mut Row) { row.set("count", self.count); }
+//! #     fn tick(&mut self, _: &mut TickContext<'_>) {}
+//! #     fn show(&self, row: &mut NamedValues) { row.set("count", self.count); }
 //! # }
 //!
 //! // The game of the crate's page.
-//! let mut world = World::<Presses>::new(&Identity::default_for::<World<Presses>>(1));
-//! let (ann, mut stepped) = (PlayerId(1), Stepped::default());
-//! let join = Deed::Join(ann, "Ann".to_owned());
+//! let params = WorldParams::default_for::<SimpleWorld<Presses>>(1);
+//! let mut world = SimpleWorld::<Presses>::new(&params);
+//! let (ann, mut stepped) = (PlayerId(1), StepResult::default());
+//! let join = SimpleAction::Join(ann, "Ann".to_owned());
 //! let join = Command { player: PlayerId::OPERATOR, sequence: 1, action: join };
 //! world.step(&mut vec![join], &mut stepped);
-//! let press = Command { player: ann, sequence: 1, action: Deed::Act(Act::Press) };
+//! let press = Command { player: ann, sequence: 1, action: SimpleAction::Act(Act::Press) };
 //! world.step(&mut vec![press], &mut stepped);
 //! assert_eq!(world.game().count, 1);
 //!
-//! // A world goes on from its snapshot.
-//! assert_eq!(World::restore(&world.snapshot())?, world);
+//! // A snapshot restores the world.
+//! assert_eq!(SimpleWorld::restore(&world.snapshot())?, world);
 //! # Ok::<(), String>(())
 //! ```
 //!
 //! # The parts of a `Game`
 //!
 //! ```text
-//!   packets ─► Verbs ─► actions ─► Game::Sim ─► Game::Publisher ─► View of each client ─► Messages
+//!   packets ─► PacketHandler ─► actions ─► Game::Sim ─► Game::Publisher ─► View of each client
+//!                                                                           │
+//!                                                                           ▼
+//!                                                                       Messages
 //! ```
 //!
-//! [`Game`] names the types of a game. Everything around it (connections, rooms, captures, the
-//! console) uses its [`GameInfo`], which has no type of the game in it: a room is erased once, and what
-//! is asked of a game for each packet goes through one `dyn` [`PacketHandler`].
+//! [`Game`] names the types of a game. The rest of the server (connections, rooms, captures,
+//! console) uses its [`GameInfo`], which contains none of these types. Each room is erased once,
+//! and each packet is handled through one `dyn` [`PacketHandler`].
 
 pub mod bots;
 pub mod client_authority;
@@ -76,8 +84,8 @@ pub mod prediction;
 mod records;
 pub mod simple;
 
-/// The rule by which a client is told that the player to which it would have come back has left, so that
-/// it begins anew.
+/// Rule of the `error` packet to a client that could not resume, because its player has left. The
+/// client gets a new player.
 pub const PLAYER_GONE: &str = "player_gone";
 
 pub use crate::game::bots::rng::BotRng;

@@ -1,22 +1,22 @@
-//! Records: each thing encoded once per layout, then copied into each client's messages.
+//! Records: entities encoded once per layout, and copied into each client's messages.
 //!
-//! Encoding costs a fraction of a microsecond per thing, and copying less; without sharing, 100
-//! players who see one another would be encoded 10,000 times per turn.
+//! Encoding an entity takes a fraction of a microsecond, and copying its record less. Without
+//! records, 100 players in view of one another would be encoded 10,000 times per update.
 
 use super::encode_values::WireValues;
 use crate::packet::msgpack::write_array_len;
 
-/// The encoded things, one after the other, found by index.
+/// Encoded entities, found by index.
 #[derive(Debug)]
 pub struct Records {
     bytes: Vec<u8>,
     ends: Vec<u32>,
-    /// Values of each record.
+    /// Number of values in each record.
     values: usize,
 }
 
 impl Records {
-    /// Encodes each thing in order; one without a record has no bytes.
+    /// Encodes each entity in order. `None` becomes an empty record.
     pub fn new<R: WireValues>(records: impl Iterator<Item = Option<R>>) -> Records {
         let (mut bytes, mut ends) = (Vec::new(), Vec::new());
         for record in records {
@@ -35,7 +35,7 @@ impl Records {
     }
 }
 
-/// A list of records under construction; as a value, an array of all their values.
+/// A list of records under construction. Encoded as an array of all their values.
 #[derive(Debug, Default)]
 pub struct RecordList {
     /// The encoded records.
@@ -44,18 +44,18 @@ pub struct RecordList {
 }
 
 impl RecordList {
-    /// Forgets the records and keeps the memory.
+    /// Removes the records and retains the memory.
     pub fn clear(&mut self) {
         self.bytes.clear();
         self.values = 0;
     }
 
-    /// Whether there are no records.
+    /// Returns whether there are no records.
     pub fn is_empty(&self) -> bool {
         self.values == 0
     }
 
-    /// Copies the record of the thing at `index`, if it has one.
+    /// Copies the record at `index`, unless it is empty.
     #[inline]
     pub fn copy(&mut self, records: &Records, index: usize) {
         let record = records.get(index);
@@ -65,7 +65,7 @@ impl RecordList {
         }
     }
 
-    /// Encodes a record.
+    /// Encodes and appends a record.
     pub fn push<R: WireValues>(&mut self, record: R) {
         record.write(&mut self.bytes);
         self.values += R::COUNT;

@@ -1,36 +1,39 @@
-//! Entities that their owner's client simulates. The client spawns them, moves them by whatever it
-//! computes, and reports; the world validates each report, and everybody sees the entity in the world.
+//! Entities that their owner's client simulates. The client spawns and moves an entity and reports
+//! its state. The world validates each report, and all clients see the accepted state.
 //!
 //! ```text
-//!   owner's client ─ spawn, report, remove ─► command ─► Entities: possible? in time? not too far?
-//!                  ◄─ command_rejected, and where the ─┘    │ yes: the entity is as reported
-//!                     world has the entity                  ▼
-//!                                          state ─► all clients; without news, Kind::run_on
+//!   owner's client ─ spawn, report, remove ─► command ─► OwnedEntities: possible? in time? near?
+//!                  ◄─ command_rejected and the world's ◄─┘ no     │ yes: the reported state
+//!                     state of the entity                         ▼
+//!                                          state ─► all clients; without reports: run_on
 //! ```
 //!
-//! What a client says of its own entity is a command like any other: it is in the journal, in captures and in
-//! command frames, so the world stays a function of its commands, whatever the client computes with.
+//! A report is an ordinary command: it is in the journal, in captures and in command frames. So the
+//! world remains a function of its commands, no matter how the client computes its reports.
 //!
-//! A game keeps [`OwnedEntities`] in its state, implements [`OwnedState`] for what is reported, and calls
-//! [`spawn`](OwnedEntities::spawn), [`report`](OwnedEntities::report) and [`remove`](OwnedEntities::remove) in its `act`,
-//! [`tick`](OwnedEntities::tick) once in each tick, [`away`](OwnedEntities::away) and [`leave`](OwnedEntities::leave). When a report
-//! is refused, the game tells its client the state of the entity, from which it goes on:
-//! `examples/kites.rs` is a whole game.
+//! A game stores [`OwnedEntities`] in its state and implements [`OwnedState`] for the reported
+//! data. Its `act` calls [`spawn`](OwnedEntities::spawn), [`report`](OwnedEntities::report) and
+//! [`remove`](OwnedEntities::remove). It also calls [`tick`](OwnedEntities::tick) once per tick,
+//! [`away`](OwnedEntities::away) and [`leave`](OwnedEntities::leave). When it rejects a report, it
+//! sends the entity's state to the owner, which continues from there. `examples/kites.rs` is a
+//! complete game.
 //!
-//! # What is validated, and what cannot be
+//! # Validation and trust
 //!
-//! The owner is the issuer of the command, never a number in the packet, so nobody acts on another's entity. A
-//! state is possible, by the game's own function. What is reported never goes farther in any stretch of time than the
-//! speed allows in that time, and in [`AuthorityRules::slack_ticks`] more. Within these bounds the world believes the owner: it
-//! cannot know whether the wind blew so. What must not be believed, such as who hits whom, is for the game to decide by
-//! the states that it has accepted.
+//! The owner is the issuer of the command, never a number in the packet, so a player can only act
+//! on its own entities. The game checks whether a state is possible ([`OwnedState::is_possible`]).
+//! In any period, an entity moves no farther than its speed allows in that time plus
+//! [`AuthorityRules::slack_ticks`]. Within these bounds the world trusts the owner, because it
+//! cannot know more, for example about the wind. A game must decide everything else, such as hits,
+//! from the accepted states.
 //!
 //! # The clock of an entity
 //!
-//! Reports come late, in bunches, or not at all. Each entity therefore has a clock. A report moves it on by the time
-//! that the motion takes at full speed, and by [`AuthorityRules::report_ticks`] at least; it never passes that of
-//! the world ([`ReportError::TooFast`], [`ReportError::TooSoon`]) and is never more than the slack behind it. So reports that
-//! arrive at once after a stall as long as the slack are accepted, and a longer jump is not.
+//! Reports arrive late, in bursts, or not at all. Each entity therefore has a clock. A report
+//! advances it by the time that the motion takes at full speed, and at least by
+//! [`AuthorityRules::report_ticks`]. The clock must not pass the world's ([`ReportError::TooFast`],
+//! [`ReportError::TooSoon`]), and it never falls behind by more than the slack. So reports delayed
+//! by a stall up to the slack are accepted at once, and a longer jump is not.
 
 use std::fmt::Debug;
 
@@ -38,79 +41,79 @@ use tickwire_sim::PlayerId;
 use tickwire_sim::fields::{Field, Malformed, Reader, Sink};
 use tickwire_sim::fixed::square_root;
 
-/// What a client reports of an entity of its own: a type with [`fields!`](tickwire_sim::fields!).
+/// The state that a client reports for its own entity: a type with
+/// [`fields!`](tickwire_sim::fields!).
 pub trait OwnedState: Field + Clone + Debug + PartialEq {
-    /// What its owners may do.
+    /// Limits for the owners.
     const RULES: AuthorityRules;
 
-    /// Whether an entity can be so at all: within the map, and no field beyond its bounds.
+    /// Returns whether this state is valid: within the map, and each field within its bounds.
     fn is_valid(&self) -> bool;
 
-    /// Where it is, in units of the game.
+    /// Returns the position, in units of the game.
     fn place(&self) -> (i32, i32);
 
-    /// The controller: one tick without news of its owner. The entity stays as it is if the result is
-    /// not possible, or too far for its speed. A client in Rust may run the same.
+    /// Extrapolates one tick without a report. The result is discarded if it is invalid or too far
+    /// for the speed. A client in Rust may call the same function.
     fn extrapolate(&mut self);
 }
 
-/// What the owners of a kind may do.
+/// Limits for the owners of one kind of entity.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct AuthorityRules {
-    /// Entities of one owner, at most.
+    /// Maximum number of entities per owner.
     pub max_per_player: u8,
-    /// Ticks between two spawns of an owner, at least: otherwise removing and spawning would be a way to
-    /// jump.
+    /// Minimum ticks between two spawns of an owner. Otherwise removing and spawning would allow
+    /// jumps.
     pub spawn_ticks: u32,
-    /// Ticks between two reports of an entity, at least. Those that come late may come at once.
+    /// Minimum ticks between two reports of an entity. Delayed reports may arrive at once.
     pub report_ticks: u32,
-    /// Units of [`OwnedState::place`] that an entity goes in a tick, at most; at least 1.
+    /// Maximum speed in units of [`OwnedState::place`] per tick. 0 counts as 1.
     pub speed: u32,
-    /// The lag that is tolerated, in ticks: an entity without reports may make up for so much time at
-    /// once. At least `report_ticks`, whatever is said here.
+    /// Tolerated lag in ticks: after that time without reports, an entity may move the whole
+    /// distance at once. Less than `report_ticks` counts as `report_ticks`.
     pub slack_ticks: u32,
-    /// Ticks without news for which the world runs an entity on; no more than the slack, so that its owner can
-    /// always go on from there.
+    /// Ticks without a report during which the world extrapolates an entity. Limited to the slack,
+    /// so that the owner can always continue from the extrapolated state.
     pub extrapolation_ticks: u32,
-    /// Ticks without news for which an entity lives.
+    /// Ticks without a report until the timeout.
     pub timeout_ticks: u32,
-    /// What becomes of it then.
+    /// Effect of the timeout.
     pub on_timeout: TimeoutAction,
-    /// What becomes of it when the connection of its owner is gone, and its seat waits for another. When
-    /// the owner leaves, it is gone.
+    /// Effect when the owner's seat is suspended. When the owner leaves, its entities are removed.
     pub on_disconnect: TimeoutAction,
 }
 
-/// What becomes of an entity without news.
+/// The effect of a missing owner on an entity.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum TimeoutAction {
-    /// It stands where it is, until its owner reports again.
+    /// It stays at its position until its owner reports again.
     Freeze,
-    /// It is gone.
+    /// It is removed.
     Despawn,
 }
 
-/// Why an owner may not do something. Nothing has changed then.
+/// The reason why an owner's command is rejected. The entities are unchanged.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum ReportError {
-    /// The entity is another player's.
+    /// The entity belongs to another player.
     NotYours,
-    /// There is no such entity.
+    /// The entity does not exist.
     Unknown,
-    /// The owner has an entity of this number.
+    /// The owner already has an entity with this number.
     Taken,
-    /// The owner has [`AuthorityRules::most_each`].
+    /// The owner has [`AuthorityRules::most_each`] entities.
     TooMany,
-    /// [`OwnedState::is_possible`] says no.
+    /// [`OwnedState::is_possible`] returned false.
     OutOfBounds,
-    /// [`AuthorityRules::spawn_ticks`] or [`AuthorityRules::report_ticks`] have not passed.
+    /// [`AuthorityRules::spawn_ticks`] or [`AuthorityRules::report_ticks`] have not elapsed.
     TooSoon,
-    /// The entity cannot have come so far in the time.
+    /// The distance is too long for the elapsed time.
     TooFast,
 }
 
 impl ReportError {
-    /// All of them.
+    /// All reasons.
     pub const ALL: [ReportError; 7] = [
         ReportError::NotYours,
         ReportError::Unknown,
@@ -121,7 +124,7 @@ impl ReportError {
         ReportError::TooFast,
     ];
 
-    /// Its name, as the reason in `command_rejected`.
+    /// The name, used as the reason in `command_rejected`.
     pub const fn name(self) -> &'static str {
         match self {
             ReportError::NotYours => "not_yours",
@@ -141,47 +144,47 @@ impl From<ReportError> for &'static str {
     }
 }
 
-/// The number of an entity in the world: that of its owner, and behind it the one that the owner has
-/// chosen. So the owner knows it before the server has answered.
+/// Returns the id of an entity: the owner's number in the upper half, and a number chosen by the
+/// owner in the lower half. So the owner knows the id before the server's ack.
 pub const fn id(owner: PlayerId, number: u16) -> u32 {
     (owner.0 as u32) << 16 | number as u32
 }
 
-/// The owner of the entity with this number.
+/// Returns the owner of the entity with this id.
 pub const fn owner_of(id: u32) -> PlayerId {
     PlayerId((id >> 16) as u16)
 }
 
-/// An entity.
+/// An entity and its clock.
 #[derive(Clone, Debug, PartialEq)]
 pub struct OwnedEntity<K> {
-    /// Its number in the world: see [`id`].
+    /// The id; see [`id`].
     pub id: u32,
-    /// How it is: as reported last, and run on since.
+    /// The current state: the last reported one, extrapolated since.
     pub state: K,
-    /// As reported last.
+    /// The last reported state.
     said: K,
-    /// Its own time: see the [module](self). In 1/65,536 of a tick.
+    /// The entity's clock (see the [module](self)) in 1/65,536 tick.
     clock: u64,
-    /// Ticks since the last news; [`AWAY`] if none is expected.
+    /// Ticks since the last report. [`AWAY`] while the owner's seat is suspended.
     silent_ticks: u32,
 }
 
-/// The owner has no connection.
+/// Value of `silent_ticks` while the owner has no connection.
 const OWNER_DISCONNECTED: u32 = u32::MAX;
 
-/// Ticks on the clock of an entity.
+/// Converts ticks to the unit of an entity's clock.
 const fn clock(ticks: u32) -> u64 {
     (ticks as u64) << 16
 }
 
 impl<K: OwnedState> OwnedEntity<K> {
-    /// Its owner, who alone may act on it.
+    /// Returns the owner. Only the owner may act on the entity.
     pub fn owner(&self) -> PlayerId {
         owner_of(self.id)
     }
 
-    /// How far its clock may be behind that of the world.
+    /// Returns the maximum lag of its clock.
     fn slack() -> u64 {
         clock(K::RULES.slack_ticks.max(K::RULES.report_ticks))
     }
@@ -198,7 +201,7 @@ impl<K: OwnedState> OwnedEntity<K> {
         Ok(())
     }
 
-    /// One tick; whether it lives on.
+    /// Advances the entity by one tick. Returns whether it continues to exist.
     fn tick(&mut self) -> bool {
         let AuthorityRules {
             extrapolation_ticks, slack_ticks, timeout_ticks, on_timeout: lapsed, speed, ..
@@ -212,7 +215,7 @@ impl<K: OwnedState> OwnedEntity<K> {
         if (1..=extrapolation_ticks.min(slack_ticks)).contains(&self.silent_ticks) {
             let mut next = self.state.clone();
             next.extrapolate();
-            // Its owner can always go on from here: it could have come so far by itself.
+            // The owner can always continue from here, because it could have moved this far itself.
             let most = u64::from(speed) * u64::from(self.silent_ticks);
             if next.is_valid() && way(self.said.place(), next.place()) <= most {
                 self.state = next;
@@ -223,7 +226,7 @@ impl<K: OwnedState> OwnedEntity<K> {
     }
 }
 
-/// The length of a way, rounded up: nobody is faster on a slant.
+/// Returns the distance, rounded up, so that diagonal motion gains nothing.
 fn way((x, y): (i32, i32), (to_x, to_y): (i32, i32)) -> u64 {
     let square = |side: u32| u64::from(side) * u64::from(side);
     let whole = square(x.abs_diff(to_x)).saturating_add(square(y.abs_diff(to_y)));
@@ -231,23 +234,23 @@ fn way((x, y): (i32, i32), (to_x, to_y): (i32, i32)) -> u64 {
     root + u64::from(root.saturating_mul(root) < whole)
 }
 
-/// When an owner may spawn again.
+/// The next time at which an owner may spawn.
 #[derive(Clone, Debug, PartialEq)]
 struct SpawnCooldown {
     player: PlayerId,
-    /// Not before this tick.
+    /// The earliest tick of the next spawn.
     tick: u32,
 }
 
 tickwire_sim::fields!(SpawnCooldown: player: PlayerId, tick: u32);
 
-/// The entities of a kind, of all owners: part of the state of a game. At most [`AuthorityRules::most_each`] for
-/// each player, whatever their clients say.
+/// All entities of one kind, stored in the state of a game. At most [`AuthorityRules::most_each`]
+/// for each player.
 #[derive(Clone, Debug, PartialEq)]
 pub struct OwnedEntities<K> {
-    /// By id, and so by owner.
+    /// Sorted by id, and so by owner.
     list: Vec<OwnedEntity<K>>,
-    /// By player: those who have spawned something since they came.
+    /// Players that have spawned an entity since their join, sorted by number.
     spawners: Vec<SpawnCooldown>,
 }
 
@@ -258,27 +261,27 @@ impl<K> Default for OwnedEntities<K> {
 }
 
 impl<K: OwnedState> OwnedEntities<K> {
-    /// All of them, in the order of their ids.
+    /// Iterates over all entities in the order of their ids.
     pub fn iter(&self) -> impl Iterator<Item = &OwnedEntity<K>> {
         self.list.iter()
     }
 
-    /// Those of one owner.
+    /// Iterates over the entities of one owner.
     pub fn owned_by(&self, player: PlayerId) -> impl Iterator<Item = &OwnedEntity<K>> {
         let begin = self.list.partition_point(|one| one.owner() < player);
         self.list[begin..].iter().take_while(move |one| one.owner() == player)
     }
 
-    /// The entity with this id.
+    /// Returns the entity with this id.
     pub fn get(&self, id: u32) -> Option<&OwnedEntity<K>> {
         self.find(id).ok().map(|at| &self.list[at])
     }
 
-    /// A player spawns an entity, under a number that it chooses among its own; returns its [`id`]. Where
-    /// it may do so, besides what is possible, is for the game to say beforehand.
+    /// Spawns an entity of a player, with a number that the player chooses. Returns its [`id`]. The
+    /// game must check beforehand whether the player may spawn there.
     ///
     /// # Errors
-    /// The rule that it would break; nothing has changed.
+    /// The violated rule.
     pub fn spawn(&mut self, player: PlayerId, number: u16, state: K, tick: u32) -> Result<u32, ReportError> {
         let id = id(player, number);
         let Err(at) = self.find(id) else { return Err(ReportError::Taken) };
@@ -297,17 +300,17 @@ impl<K: OwnedState> OwnedEntities<K> {
             Ok(at) => self.spawners[at] = next,
             Err(at) => self.spawners.insert(at, next),
         }
-        // Its first reports may come with it, if the line has held it back.
+        // The first reports may arrive together with the spawn, after a network stall.
         let clock = clock(tick).saturating_sub(OwnedEntity::<K>::slack());
         let said = state.clone();
         self.list.insert(at, OwnedEntity { id, state, said, clock, silent_ticks: 0 });
         Ok(id)
     }
 
-    /// A player reports how its entity is.
+    /// Applies a player's report for its own entity.
     ///
     /// # Errors
-    /// The rule that it would break; nothing has changed.
+    /// The violated rule.
     pub fn report(&mut self, player: PlayerId, id: u32, state: K, tick: u32) -> Result<(), ReportError> {
         let at = self.own(player, id)?;
         if !state.is_valid() {
@@ -316,23 +319,23 @@ impl<K: OwnedState> OwnedEntities<K> {
         self.list[at].apply_report(state, tick)
     }
 
-    /// A player removes its entity.
+    /// Removes a player's own entity.
     ///
     /// # Errors
-    /// The rule that it would break; nothing has changed.
+    /// The violated rule.
     pub fn remove(&mut self, player: PlayerId, id: u32) -> Result<(), ReportError> {
         let at = self.own(player, id)?;
         self.list.remove(at);
         Ok(())
     }
 
-    /// One tick passes, after the commands of all players: entities without news are run on, stand, or
-    /// are gone.
+    /// Advances all entities by one tick. Call it after the commands of all players. Entities
+    /// without reports are extrapolated, stopped or removed.
     pub fn tick(&mut self) {
         self.list.retain_mut(OwnedEntity::tick);
     }
 
-    /// The connection of a player is gone, and its seat waits for another: [`AuthorityRules::away`].
+    /// Applies [`AuthorityRules::away`] to the entities of a player with a suspended seat.
     pub fn disconnect(&mut self, player: PlayerId) {
         let is_gone = K::RULES.on_disconnect == TimeoutAction::Despawn;
         self.list.retain(|one| !is_gone || one.owner() != player);
@@ -340,7 +343,7 @@ impl<K: OwnedState> OwnedEntities<K> {
         own.for_each(|one| one.silent_ticks = OWNER_DISCONNECTED);
     }
 
-    /// A player leaves, and its entities are gone.
+    /// Removes all entities of a player that has left.
     pub fn leave(&mut self, player: PlayerId) {
         self.list.retain(|one| one.owner() != player);
         self.spawners.retain(|one| one.player != player);

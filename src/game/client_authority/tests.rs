@@ -5,7 +5,7 @@ use tickwire_sim::{Rng, fields};
 
 use super::*;
 
-/// On a line of 1,000 units; `speed` is what the world runs it on by, in units a tick.
+/// A bead on a line of 1,000 units. `speed` is its extrapolated motion in units per tick.
 #[derive(Clone, Debug, PartialEq)]
 struct Bead {
     x: i32,
@@ -48,7 +48,7 @@ fn at(x: i32) -> Bead {
     Bead { x, speed: 0 }
 }
 
-/// Ann has a bead at 500 in tick 100, whose clock is not behind.
+/// Returns Ann's bead at position 500 in tick 100, without lag of its clock.
 fn one() -> OwnedEntities<Bead> {
     let mut beads = OwnedEntities::default();
     assert_eq!(beads.spawn(ANN, 7, at(440), 100), Ok(MINE));
@@ -123,7 +123,7 @@ fn reports_that_a_line_held_back_are_accepted_at_once_up_to_the_slack() {
     assert_eq!(beads.report(ANN, MINE, at(560), 106), Err(ReportError::TooSoon));
     assert_eq!(beads.report(ANN, MINE, at(581), 108), Err(ReportError::TooFast));
     assert_eq!(beads.report(ANN, MINE, at(580), 108), Ok(()));
-    // Time that nobody needed is lost.
+    // Unused time beyond the slack is lost.
     for (x, answer) in [(600, Ok(())), (620, Ok(())), (640, Ok(())), (640, Err(ReportError::TooSoon))] {
         assert_eq!(beads.report(ANN, MINE, at(x), 500), answer, "{x}");
     }
@@ -139,7 +139,7 @@ fn without_news_an_entity_is_run_on_and_then_stands_and_then_is_gone() {
             places(&beads).first().copied()
         })
         .collect();
-    // The tick of the report shows what was reported.
+    // Extrapolation starts in the tick after the report.
     let mut expected = [510, 514, 518, 522, 526].map(Some).to_vec();
     expected.resize(21, Some(530));
     expected.push(None);
@@ -201,13 +201,13 @@ fn the_entities_of_an_owner_wait_while_it_is_away_and_go_when_it_leaves() {
     assert_eq!(beads.spawn(ANN, 7, at(0), 101), Ok(MINE), "the next player of that number");
 }
 
-/// Four clients that say anything, of their own entities and of those of others.
+/// Four clients send random commands for their own and for other entities.
 #[test]
 fn contradicting_reports_change_nothing_of_others_and_keep_every_bound() {
     for seed in 0..40 {
         let mut random = Rng::new(seed, 3);
         let (mut beads, mut again) = (OwnedEntities::<Bead>::default(), OwnedEntities::<Bead>::default());
-        // What was reported of each entity: the tick, and the way to there since it was spawned.
+        // For each entity: tick of each report, and distance travelled since the spawn.
         let mut ways = std::collections::BTreeMap::<u32, Vec<(u32, i64)>>::new();
         let (mut accepted, mut refused) = (0, 0);
         for tick in 0..600 {

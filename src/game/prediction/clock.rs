@@ -1,62 +1,62 @@
-//! The server's ticks in the client's time, and how far ahead of them the client must be.
+//! The server clock: maps the client's time to server ticks, and computes the client's lead.
 
 use std::collections::VecDeque;
 use std::time::Duration;
 
 use crate::limits;
 
-/// Updates by which the clock is set: half a second at 30 a second.
+/// Number of updates in the offset estimate: half a second at 30 Hz.
 const ORIGIN_WINDOW: usize = 16;
-/// Updates after which the longest of their delays counts for the lead.
+/// Number of updates after which their longest delay becomes an offset sample.
 const DELAY_WINDOW: usize = 48;
-/// A delay counts for longer if there were so many as long.
+/// A delay counts for the whole window once this many samples are as long.
 const MIN_REPEATS: usize = 3;
-/// A lead is longer than what was needed by this part of the jitter beyond a tick: the next loss may take a
-/// little longer than the last ones.
+/// The lead exceeds the measured need by 1/10 of the jitter beyond one tick, because the next loss
+/// may take a little longer.
 const LEAD_MARGIN_DIVISOR: i64 = 10;
-/// Updates after which the line counts as known: ten seconds at 30 a second.
+/// Number of updates after which a connection is no longer new: ten seconds at 30 Hz.
 const STARTUP_UPDATES: usize = 300;
-/// Pings that wait for their pong.
+/// Maximum number of pings that wait for their pong.
 const PINGS: usize = 16;
-/// Part of the elapsed time by which the client may catch up with a longer lead, and by which it may
-/// wait for a shorter one.
+/// The offset grows by at most 1/5 and shrinks by at most 1/20 of the elapsed time.
 const SPEED_UP_DIVISOR: i64 = 5;
 const SLOW_DOWN_DIVISOR: i64 = 20;
-/// The same for others, who are shown later or earlier.
+/// The offset of remote players changes by at most 1/12 of the elapsed time.
 const RENDER_SLEW_DIVISOR: i64 = 12;
-/// A lead that is off by more jumps, in nanoseconds.
+/// A larger deviation of an offset, in nanoseconds, is corrected at once.
 const SNAP_NS: i64 = 1_000_000_000;
 
-/// The least time that had to be added to the client's for something to be in time.
+/// The smallest offset from client time to server time with which a message would have been in
+/// time.
 #[derive(Debug, Clone, Copy)]
 struct OffsetSample {
     sent_ns: i64,
     offset_ns: i64,
-    /// Whether it was measured, not concluded from the delays of updates.
+    /// Whether it comes from a ping or an ack, not from the delays of updates.
     is_measured: bool,
 }
 
-/// The server's ticks in the client's time, and how far ahead of them the client is.
+/// The server clock of a client, and its lead.
 #[derive(Debug, Clone, Default)]
 pub struct ServerClock {
     tick_ns: i64,
     update_ns: i64,
-    /// For each of the last updates the time at which tick 0 would have arrived.
+    /// The time of tick 0 according to each of the last updates.
     origins: VecDeque<i64>,
-    /// What each of the last commands and pings needed.
+    /// The offset samples of recent commands, pings and delays.
     offset_samples: VecDeque<OffsetSample>,
-    /// How late the last updates were against the fastest.
+    /// Delays of recent updates compared with the fastest one.
     delays: Vec<i64>,
     target_lead_ns: Option<i64>,
-    /// How late all but the latest twentieth of them were.
+    /// 95th percentile of these delays.
     jitter_ns: i64,
     pings: VecDeque<(u32, i64)>,
     rtt_ns: Option<i64>,
-    /// What is added to the client's time to have the time of its predicted world.
+    /// Offset from the client's time to the time of the predicted world.
     offset_ns: Option<i64>,
-    /// The same for the time at which others are shown.
+    /// Offset from the client's time to the render time of remote players.
     render_offset_ns: Option<i64>,
-    /// Updates heard, up to [`FIRST`].
+    /// Number of updates received, up to [`FIRST`].
     measured: usize,
     advanced_ns: i64,
     last_received_ns: i64,
@@ -67,24 +67,24 @@ fn nanos(time: Duration) -> i64 {
 }
 
 impl ServerClock {
-    /// A clock of a server with so many ticks and updates per second.
+    /// Creates a clock for a server with these rates per second.
     pub fn new(tick_hz: u32, update_hz: u32) -> ServerClock {
         let period = |hz: u32| 1_000_000_000 / i64::from(hz.max(1));
         let tick_ns = period(tick_hz);
         ServerClock { tick_ns, update_ns: period(update_hz).max(tick_ns), ..ServerClock::default() }
     }
 
-    /// Ticks from one update to the next.
+    /// Returns the number of ticks per update.
     pub fn update_ticks(&self) -> u32 {
         u32::try_from(self.update_ns / self.tick_ns.max(1)).unwrap_or(1).max(1)
     }
 
-    /// Something has arrived.
+    /// Records that a packet has arrived.
     pub(super) fn on_received(&mut self, now: Duration) {
         self.last_received_ns = nanos(now);
     }
 
-    /// An update of this tick has arrived.
+    /// Records the arrival of an update of this tick.
     pub(super) fn on_update(&mut self, tick: u32, now: Duration) {
         self.measured = (self.measured + 1).min(STARTUP_UPDATES);
         self.origins.push_back(nanos(now) - i64::from(tick) * self.tick_ns);
@@ -103,7 +103,8 @@ impl ServerClock {
         }
     }
 
-    /// A line that delays what it brings delays what it takes as well.
+    /// Turns the longest recent delay into an offset sample, because a connection that delays
+    /// received packets also delays sent ones.
     fn count_update_delays(&mut self, now: i64) {
         self.delays.sort_unstable();
         self.jitter_ns = self.delays[self.delays.len() * 19 / 20];
@@ -114,7 +115,7 @@ impl ServerClock {
         }
     }
 
-    /// A ping leaves.
+    /// Records a sent ping.
     pub(super) fn ping(&mut self, nonce: Option<u32>, now: Duration) {
         let Some(nonce) = nonce else { return };
         self.pings.push_back((nonce, nanos(now)));
@@ -123,7 +124,7 @@ impl ServerClock {
         }
     }
 
-    /// The answer to a ping: the server had completed so many ticks.
+    /// Processes a pong. `tick` is the number of ticks that the server had completed.
     pub(super) fn pong(&mut self, nonce: Option<u32>, tick: Option<u32>, now: Duration) {
         let Some(at) = self.pings.iter().position(|(own, _)| Some(*own) == nonce) else { return };
         let Some((_, sent)) = self.pings.remove(at) else { return };
@@ -135,14 +136,14 @@ impl ServerClock {
         self.add_sample(i64::from(tick) + 1, sent);
     }
 
-    /// A command that was sent for this tick arrived so many ticks early.
+    /// Processes an ack: a command for this tick arrived `margin_ticks` early.
     pub(super) fn on_ack(&mut self, tick: u32, margin_ticks: i16, sent: Duration) {
         if margin_ticks != i16::MIN && margin_ticks != i16::MAX {
             self.add_sample(i64::from(tick) - i64::from(margin_ticks), nanos(sent));
         }
     }
 
-    /// What was sent then could have been for this tick at the earliest.
+    /// Adds a sample: a message sent then could have named this tick at the earliest.
     fn add_sample(&mut self, tick: i64, sent_ns: i64) {
         self.remember(OffsetSample { sent_ns, offset_ns: tick * self.tick_ns - sent_ns, is_measured: true });
     }
@@ -158,7 +159,7 @@ impl ServerClock {
         self.target_lead_ns = self.required_offset();
     }
 
-    /// What was measured in the last seconds.
+    /// Returns the samples of the last [`limits::LEAD_RECENT`].
     fn recent(&self) -> impl Iterator<Item = &OffsetSample> {
         let newest = self.offset_samples.back().map_or(0, |newest| newest.sent_ns);
         let recent = newest - limits::LEAD_RECENT.as_nanos() as i64;
@@ -173,8 +174,8 @@ impl ServerClock {
         self.origins.iter().copied().min()
     }
 
-    /// What should be added to the client's time: what the last seconds needed, and what was needed
-    /// repeatedly before. A hiccup of the client's own is soon forgotten.
+    /// Returns the target offset. It covers the maximum of the recent samples, and older samples
+    /// only if they were repeated. So a single hiccup of the client is soon forgotten.
     fn required_offset(&self) -> Option<i64> {
         let least = self.min_recent()?;
         let delay = self.delays.iter().copied().max().unwrap_or(0);
@@ -188,14 +189,15 @@ impl ServerClock {
         Some(least + jitter.min(limits::MAX_LEAD_JITTER.as_nanos() as i64))
     }
 
-    /// How long a loss may take on a line that is new: nothing has been lost yet, and TCP's timeout is a round trip
-    /// and four times its variation.
+    /// Returns the expected delay of a loss on a new connection, which has had none yet. TCP's
+    /// retransmission timeout is the round trip plus four times its variation (RFC 6298, section
+    /// 2).
     fn startup_margin_ns(&self) -> i64 {
         let is_new = self.measured < STARTUP_UPDATES;
         self.rtt_ns.filter(|_| is_new).map_or(0, |rtt| rtt * 3 / 2)
     }
 
-    /// Time passes: the client's lead approaches the one that it needs.
+    /// Moves the offsets towards their targets.
     pub(super) fn advance(&mut self, now: Duration) {
         let (now, before) = (nanos(now), self.advanced_ns);
         self.advanced_ns = now;
@@ -215,48 +217,49 @@ impl ServerClock {
             Some(offset + (target - offset).clamp(-elapsed / SLOW_DOWN_DIVISOR, elapsed / SPEED_UP_DIVISOR));
     }
 
-    /// The tick that runs in the client's world, with its fraction; `None` before the line was measured.
+    /// Returns the current predicted tick with its fraction. `None` before the first offset sample.
     pub(super) fn predicted_tick(&self, now: Duration) -> Option<(u32, u16)> {
         let at = nanos(now) + self.offset_ns?;
         let tick = u32::try_from(at.div_euclid(self.tick_ns.max(1))).ok()?;
         Some((tick, (at.rem_euclid(self.tick_ns.max(1)) * 65_536 / self.tick_ns.max(1)) as u16))
     }
 
-    /// So much time in ticks.
+    /// Converts a duration to ticks.
     pub(super) fn ticks(&self, time: Duration) -> u32 {
         u32::try_from(nanos(time) / self.tick_ns.max(1)).unwrap_or(u32::MAX)
     }
 
-    /// The tick at which others are shown, in 1/65,536 tick: behind the newest update by two and a half
-    /// updates, and more on a line whose updates come at unequal times.
+    /// Returns the render tick of remote players, in 1/65,536 tick. It lags the newest update by
+    /// two and a half updates, and by more with jitter.
     pub fn others(&self, now: Duration) -> Option<i64> {
         let at = nanos(now) + self.render_offset_ns?;
         Some((i128::from(at) * 65_536 / i128::from(self.tick_ns.max(1))) as i64)
     }
 
-    /// What is added to the client's time to have the time at which others should be shown.
+    /// Returns the target offset for remote players.
     fn target_render_offset(&self) -> Option<i64> {
         let delay = (self.update_ns * 5 / 2).max(self.update_ns * 5 / 4 + self.jitter_ns * 5 / 4);
         Some(-self.origin_ns()? - delay.min(limits::MAX_INTERPOLATION_DELAY.as_nanos() as i64))
     }
 
-    /// Whether the lead is known: a ping or a command was answered.
+    /// Returns whether the lead is known: a ping or a command was acknowledged.
     pub fn is_measured(&self) -> bool {
         self.offset_ns.is_some()
     }
 
-    /// How far the client is ahead of the newest update that has arrived as fast as the fastest.
+    /// Returns the client's lead over the newest update, if that arrived as fast as the fastest
+    /// one.
     pub fn lead(&self) -> Duration {
         let ahead = self.offset_ns.zip(self.origin_ns()).map_or(0, |(offset, origin)| offset + origin);
         Duration::from_nanos(ahead.max(0).unsigned_abs())
     }
 
-    /// The round trip of the last ping.
+    /// Returns the round trip of the last ping.
     pub fn round_trip(&self) -> Option<Duration> {
         self.rtt_ns.map(|rtt| Duration::from_nanos(rtt.max(0).unsigned_abs()))
     }
 
-    /// Time since the server was heard last.
+    /// Returns the time since the last received packet.
     pub fn time_since_received(&self, now: Duration) -> Duration {
         Duration::from_nanos((nanos(now) - self.last_received_ns).max(0).unsigned_abs())
     }
@@ -268,7 +271,7 @@ mod tests {
 
     const TICK_MS: u64 = 50;
 
-    /// A server of 20 ticks a second on a line; `late` is by how much its ticks are late.
+    /// Simulates a server with 20 ticks per second. `late` is the delay of its ticks.
     fn pass(clock: &mut ServerClock, from_ms: u64, to_ms: u64, trip_ms: u64, late_ms: u64) {
         for now in (from_ms..to_ms).filter(|now| now % TICK_MS == 0) {
             let at = Duration::from_millis(now);

@@ -1,4 +1,4 @@
-//! Corrections: how far the server's news moved what was predicted, counted and smoothed.
+//! Corrections: distances between predicted and received positions, counted and blended.
 
 use std::collections::VecDeque;
 use std::time::Duration;
@@ -6,31 +6,31 @@ use std::time::Duration;
 use super::position::Position;
 use crate::limits;
 
-/// How far the server's news moved what was predicted: counted, and shown over a few frames.
+/// Corrections of the own player: statistics, and the offset that is still to be blended.
 #[derive(Debug, Clone, Default)]
 pub struct Corrections {
-    /// What is still to be made up, in 1/65,536 px.
+    /// Remaining offset in 1/65,536 px.
     offset: (i64, i64),
     decayed: Duration,
-    /// How many updates moved the own player.
+    /// Number of updates that moved the own player.
     pub count: u64,
-    /// How many updates were compared.
+    /// Number of updates compared.
     pub compared: u64,
-    /// The last distances in 1/65,536 px, the newest at the end; 0 where both agreed.
+    /// Recent corrections in 1/65,536 px, newest last. 0 if the prediction was right.
     recent: VecDeque<u32>,
-    /// The greatest since it was taken.
+    /// The largest correction since the last [`Corrections::take_greatest`].
     max: Option<u32>,
 }
 
 impl Corrections {
-    /// An update has moved the own player from one place to another.
+    /// Counts an update that moved the own player from `before` to `after`, or confirmed it.
     pub(super) fn correct(&mut self, before: Position, after: Position) {
         let off = |a: i32, b: i32| i64::from(a) - i64::from(b);
         let (dx, dy) = (off(before.0, after.0), off(before.1, after.1));
         let far = u32::try_from(dx.unsigned_abs().pow(2).saturating_add(dy.unsigned_abs().pow(2)).isqrt());
         let far = far.unwrap_or(u32::MAX);
         if far > (limits::CORRECTION_SMOOTHED_PX << 16) as u32 {
-            // Another body, or a jump: nothing that was predicted.
+            // A new player or a teleport, which no prediction covers.
             return self.reset();
         }
         self.compared += 1;
@@ -46,20 +46,21 @@ impl Corrections {
         }
     }
 
-    /// News between two updates has moved the own player, or has not.
+    /// As [`Corrections::correct`], for a packet between two updates. Not counted if nothing moved.
     pub(super) fn correct_between_updates(&mut self, before: Position, after: Position) {
         if before != after {
             self.correct(before, after);
         }
     }
 
-    /// The greatest correction since the last call, in 1/65,536 px; `None` if nothing was compared. After a
-    /// stall many updates arrive in one frame, and the last of them may correct nothing.
+    /// Returns the largest correction since the last call, in 1/65,536 px, or `None` if nothing was
+    /// compared. After a stall many updates arrive in one frame, and the last of them may correct
+    /// nothing.
     pub fn take_max(&mut self) -> Option<u32> {
         self.max.take()
     }
 
-    /// Time passes: what is to be made up becomes less.
+    /// Reduces the remaining offset by the elapsed time.
     pub(super) fn decay(&mut self, now: Duration) {
         let whole = limits::CORRECTION_TIME.as_micros() as i64;
         let passed = (now.saturating_sub(self.decayed).as_micros() as i64).min(whole);
@@ -69,23 +70,23 @@ impl Corrections {
         self.offset = (near(less(self.offset.0)), near(less(self.offset.1)));
     }
 
-    /// Nothing is to be made up any more: there is another body.
+    /// Drops the remaining offset, because there is another player or none.
     pub(super) fn reset(&mut self) {
         self.offset = (0, 0);
     }
 
-    /// A place as it is shown.
+    /// Returns the rendered position.
     pub(super) fn smoothed(&self, at: Position) -> Position {
         let add = |a: i32, b: i64| i32::try_from(i64::from(a) + b).unwrap_or(a);
         (add(at.0, self.offset.0), add(at.1, self.offset.1))
     }
 
-    /// The last correction in 1/65,536 px; 0 if both agreed.
+    /// The last correction in 1/65,536 px. 0 if the prediction was right.
     pub fn last(&self) -> u32 {
         self.recent.back().copied().unwrap_or(0)
     }
 
-    /// The correction, in 1/65,536 px, that so many per cent of the last updates did not exceed.
+    /// Returns a percentile of the recent corrections, in 1/65,536 px.
     pub fn percentile(&self, percent: usize) -> u32 {
         let mut sorted: Vec<u32> = self.recent.iter().copied().collect();
         sorted.sort_unstable();

@@ -1,5 +1,4 @@
-//! Prediction without the game's types: bytes in, numbers out. For a page, which has it as
-//! WebAssembly.
+//! Prediction without the game's types: bytes in, numbers out. Used by pages through WebAssembly.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -9,28 +8,29 @@ use super::position::Position;
 use super::prediction::{Prediction, PredictionFeatures};
 use crate::packet::{Dialect, Direction};
 
-/// The [`Prediction`] of any game, in a dialect.
+/// The [`Prediction`] of any game, for one dialect.
 pub trait Predictor: Send {
-    /// Takes a message of the server. Returns whether it is a packet.
+    /// Processes a received message. Returns whether it is a packet.
     fn on_received(&mut self, message: &[u8], now: Duration) -> bool;
 
-    /// Takes a message that the client sends. Returns whether it is a packet.
+    /// Processes a message that the client sends. Returns whether it is a packet.
     fn on_sent(&mut self, message: &[u8], now: Duration) -> bool;
 
-    /// Advances to `now`, and appends the numbers of the state to render, in the order of this file's list.
+    /// Advances to `now`, and appends the numbers of the rendered state, in the order of this
+    /// file's list.
     fn advance(&mut self, now: Duration, out: &mut Vec<i32>);
 
-    /// As [`LocalWorld::walk_on`]; the place itself before `welcome`.
+    /// As [`LocalWorld::walk_on`]. Returns `from` before `welcome`.
     fn walk_on(&self, from: Position, velocity: Position, ticks: u32) -> Position;
 
     /// As [`Prediction::switch`].
     fn set_features(&mut self, switches: PredictionFeatures);
 }
 
-/// Makes the predictor of a game.
+/// Creates the predictor of a game for a dialect.
 pub type NewPredictor = fn(Arc<Dialect>) -> Box<dyn Predictor>;
 
-/// The predictor of a game whose client's world this is.
+/// Creates the predictor of the game with this [`LocalWorld`].
 pub fn start<W: LocalWorld + 'static>(dialect: Arc<Dialect>) -> Box<dyn Predictor> {
     Box::new(PredictorExport::<W> {
         prediction: Prediction::new(&dialect),
@@ -40,28 +40,28 @@ pub fn start<W: LocalWorld + 'static>(dialect: Arc<Dialect>) -> Box<dyn Predicto
     })
 }
 
-/// [`Predictor::advance`] appends, as numbers of 32 bits:
+/// [`Predictor::advance`] appends these 32-bit numbers:
 ///
 /// ```text
-///   0  whether there is an own player       6  the round trip of the last ping, µs
-///   1  the running tick                     7  updates compared
+///   0  whether there is an own player       6  round trip of the last ping, µs
+///   1  the current predicted tick           7  updates compared
 ///   2  its fraction, 1/65,536               8  updates that moved the own player
-///   3  x, 4  y, in 1/65,536 px              9  the greatest correction since the last call in which
-///                                              an update was compared, 1/65,536 px
-///   5  the lead, µs                        10  the correction that 99 % did not exceed, 1/65,536 px
+///   3  x, 4  y, in 1/65,536 px              9  the largest correction since the previous call with
+///                                              a compared update, 1/65,536 px
+///   5  the lead, µs                        10  99th percentile of the corrections, 1/65,536 px
 ///  11  the number of events, and each of them as two numbers;
-///      then what the game shows besides (`LocalWorld::numbers`)
+///      then further numbers of the game (`LocalWorld::numbers`)
 /// ```
 struct PredictorExport<W: LocalWorld> {
     dialect: Arc<Dialect>,
     prediction: Prediction<W>,
-    /// How many updates were compared when the percentile was computed, and the percentile.
+    /// Number of updates compared when the percentile was computed, and the percentile.
     p99: (u64, u32),
-    /// The greatest correction of the last updates that arrived together.
+    /// Largest correction of the last updates, which may have arrived together.
     greatest: u32,
 }
 
-/// Updates after which the percentile is computed again.
+/// Number of updates after which the percentile is recomputed.
 const PERCENTILE_EVERY: u64 = 30;
 
 fn number(value: u64) -> i32 {

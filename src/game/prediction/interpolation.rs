@@ -1,19 +1,19 @@
-//! Where somebody else was at which tick, and where it is in between (interpolation) and behind the
-//! last news (dead reckoning).
+//! Recent positions of a remote entity: interpolation between two of them, and extrapolation (dead
+//! reckoning) after the newest one.
 
 use std::collections::VecDeque;
 
 use super::position::Position;
 use crate::limits;
 
-/// Samples of one other player, or of anything else that moves.
+/// Position samples of a remote player or another moving entity.
 #[derive(Debug, Clone, Default)]
 pub struct PositionHistory {
-    /// Ticks and places, oldest first.
+    /// Ticks and positions, oldest first.
     samples: VecDeque<(u32, Position)>,
 }
 
-/// A part of the way from one place to another, in 1/65,536.
+/// Interpolates between two positions. `part` is in 1/65,536.
 fn lerp(from: Position, to: Position, part: i64) -> Position {
     let one = |a: i32, b: i32| {
         (i64::from(a) + ((i128::from(b) - i128::from(a)) * i128::from(part) / 65_536) as i64) as i32
@@ -22,7 +22,7 @@ fn lerp(from: Position, to: Position, part: i64) -> Position {
 }
 
 impl PositionHistory {
-    /// Adds where it was after a tick. An older tick than the newest one has no effect.
+    /// Adds the position after a tick. Ignored unless the tick is newer than the newest sample.
     pub fn push(&mut self, tick: u32, place: Position) {
         if self.samples.back().is_some_and(|(last, _)| *last >= tick) {
             return;
@@ -33,21 +33,21 @@ impl PositionHistory {
         }
     }
 
-    /// There was news of a tick that did not name it: it stands where it was. Without a sample just before
-    /// that, it would seem to begin its next step long before.
+    /// Records that an update of `tick` did not mention the entity, so it has not moved. Without
+    /// this sample, its next movement would be interpolated from a much older tick.
     pub fn hold_until(&mut self, tick: u32) {
         if let Some((_, place)) = self.samples.back().copied() {
             self.push(tick, place);
         }
     }
 
-    /// Whether a tick, in 1/65,536 tick, is behind the newest sample.
+    /// Returns whether a tick, in 1/65,536 tick, is newer than the newest sample.
     pub(super) fn is_past_newest(&self, tick: i64) -> bool {
         self.samples.back().is_some_and(|(last, _)| tick > i64::from(*last) << 16)
     }
 
-    /// Where it was at a tick, in 1/65,536 tick; the newest place behind the newest sample. `None`
-    /// without samples.
+    /// Returns the position at a tick, in 1/65,536 tick. After the newest sample it is the newest
+    /// position. Returns `None` without samples.
     pub fn interpolate(&self, tick: i64) -> Option<Position> {
         let fixed = |tick: u32| i64::from(tick) << 16;
         let next = self.samples.iter().position(|(at, _)| fixed(*at) > tick);
@@ -61,11 +61,11 @@ impl PositionHistory {
         }
     }
 
-    /// The same, but behind the newest sample it is run on by its controller, for at most
+    /// As [`at`](Self::at), but extrapolates after the newest sample, for at most
     /// [`limits::MAX_EXTRAPOLATION`].
     ///
-    /// `walk_on` is that of [`LocalWorld`](super::LocalWorld), and there are so many ticks in a second
-    /// and between two updates.
+    /// `walk_on` is the function of [`LocalWorld`](super::LocalWorld). `tick_hz` is in ticks per
+    /// second, `update_ticks` in ticks per update.
     pub fn extrapolate(
         &self,
         tick: i64,

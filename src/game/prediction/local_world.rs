@@ -1,4 +1,4 @@
-//! What a game says of the world of one client.
+//! The world of one client, as a game implements it for prediction.
 
 use std::fmt::Debug;
 
@@ -9,54 +9,55 @@ use super::remote_players::RemotePlayers;
 use crate::game::packet_handler::PacketHandler;
 use crate::packet::{DecodedPacket, Dialect};
 
-/// What the server says of the commands of the own player.
+/// The server's ack for the commands of the own player.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Acked {
-    /// The sequence of the last command that it has applied.
+    /// Sequence number of the last command that the server has applied.
     pub sequence: u64,
-    /// How many ticks early (positive) or late that command arrived.
+    /// Lead of that command in ticks. Negative: it was late.
     pub margin_ticks: i16,
 }
 
-/// The world as one client knows it, run by the rules of the game.
+/// The world as one client knows it, simulated by the rules of the game.
 pub trait LocalWorld: Sized + Debug + Send {
-    /// What the own player does.
+    /// The actions of the own player.
     type Action: Action;
-    /// All that a step changes: the own player, and what its commands lead to.
+    /// All state that a step changes: the own player, and the effects of its commands.
     type State: Clone + Debug + Send;
-    /// What the client shows once, such as a swing.
+    /// One-time effects to render, such as a swing.
     type Event: Clone + Debug + Send;
 
-    /// The name of the packet that tells the state after a tick, which its argument `tick` names.
+    /// Name of the packet with the state after a tick. Its argument `tick` names that tick.
     const UPDATE: &'static str;
 
-    /// The world that `welcome` announces; `None` if this program does not have its rules.
+    /// Creates the world that `welcome` describes. Returns `None` if this program has other rules.
     fn new(welcome: &DecodedPacket<'_>) -> Option<Self>;
 
-    /// Ticks per second.
+    /// Returns the ticks per second.
     fn tick_hz(&self) -> u32;
 
-    /// What the packets of a client mean.
+    /// Creates the packet handler of a client.
     fn packet_handler(dialect: &Dialect) -> Box<dyn PacketHandler>;
 
-    /// Whether an action runs before the server has confirmed it.
+    /// Returns whether an action is simulated before the server's ack.
     fn is_predicted(action: &Self::Action) -> bool;
 
-    /// What an update says of the own player's commands, if it says something.
+    /// Returns the ack that an update contains, if any.
     fn acked(update: &DecodedPacket<'_>) -> Option<Acked>;
 
-    /// Takes a packet of the server. `state` is the confirmed state, `None` while there is no own
-    /// player; with an update it has been run up to the update's tick, and the packet corrects it.
+    /// Applies a received packet. `state` is the confirmed state, `None` without an own player. For
+    /// an update, it has been simulated up to the update's tick, and the packet corrects it.
     /// Returns whether anything changed.
     fn apply_packet(&mut self, packet: &DecodedPacket<'_>, state: &mut Option<Self::State>) -> bool;
 
-    /// Notes what a packet says of others.
+    /// Records the positions of remote players that a packet contains.
     fn collect_remote_players(&self, packet: &DecodedPacket<'_>, others: &mut RemotePlayers);
 
-    /// The own player's number.
+    /// Returns the number of the own player.
     fn own_player(&self) -> Option<PlayerId>;
 
-    /// Runs one tick, and empties the list of commands. Returns the events of the own player.
+    /// Executes one tick, and clears the list of commands. Returns the event of the own player, if
+    /// any.
     fn step(
         &mut self,
         tick: u32,
@@ -64,16 +65,16 @@ pub trait LocalWorld: Sized + Debug + Send {
         commands: &mut Vec<Command<Self::Action>>,
     ) -> Option<Self::Event>;
 
-    /// Where the own player is.
+    /// Returns the position of the own player.
     fn position(state: &Self::State) -> Position;
 
-    /// What a page shows of the own player besides its place: appends numbers.
+    /// Appends further numbers of the own player for the page.
     fn export_numbers(state: &Self::State, out: &mut Vec<i32>);
 
-    /// An event as numbers, for a page.
+    /// Converts an event to numbers for the page.
     fn event_numbers(event: &Self::Event) -> [i32; 2];
 
-    /// Where somebody who moves from a place, with a velocity in 1/65,536 px per tick, is so many
-    /// ticks later if nothing new happens (dead reckoning).
+    /// Extrapolates (dead reckoning): returns the position after `ticks`, if the entity continues
+    /// with this velocity in 1/65,536 px per tick.
     fn extrapolate(&self, from: Position, velocity: Position, ticks: u32) -> Position;
 }

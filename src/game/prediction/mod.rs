@@ -1,20 +1,20 @@
-//! Prediction: a client runs its own player by the game's own rules, ahead of the server.
+//! Prediction: a client simulates its own player by the game's rules, before the server's answer.
 //!
 //! ```text
-//!   server's packets ─► hear ─► confirmed state of tick T ─┐ reconcile: the commands that the
-//!   own packets ──────► say ──► pending commands ──────────┤ server has not applied run again
-//!                time ─► advance ─────────────────────────►└► state now, ahead by the lead
+//!   received packets ─► on_packet ─► confirmed state of tick T ─┐ reconcile: pending commands are
+//!   sent packets ─────► on_sent ───► pending commands ──────────┤ re-simulated
+//!   time ─────────────► advance ─────────────────────────────►└► predicted state, ahead by lead
 //! ```
 //!
-//! The client is ahead by the **lead**: a command that leaves now for the predicted tick reaches the
-//! server just before the server runs that tick. The lead is measured from the server's answers, and
-//! includes the delays of the last [`LEAD_WINDOW`](crate::limits::LEAD_WINDOW), so that on a line with jitter commands
-//! still arrive in time: then both ends run the same commands in the same ticks, and the server's news
-//! confirm what is shown. Where they differ, the difference is the **correction**: it is counted, and
-//! shown over a few frames.
+//! The client is ahead of the server by the **lead**: a command sent now for the predicted tick
+//! reaches the server just before the server executes that tick. The lead is computed from the
+//! server's acks. It covers the delays of the last [`LEAD_WINDOW`](crate::limits::LEAD_WINDOW), so
+//! that commands arrive in time despite jitter. Then both ends execute the same commands in the
+//! same ticks, and received states confirm the prediction. A difference is a **correction**: it is
+//! counted, and blended over a few frames.
 //!
-//! A game implements [`LocalWorld`]; [`Prediction`] is the same for all. Times are durations since any
-//! moment of the client's choice. This module reads no clock.
+//! A game implements [`LocalWorld`]; [`Prediction`] is the same for all games. Times are durations
+//! since an arbitrary epoch of the client. This module reads no clock.
 
 mod clock;
 mod corrections;

@@ -1,4 +1,4 @@
-//! The commands that the server has not applied, as far as is known.
+//! Commands that the server has not applied yet, as far as the client knows.
 
 use std::collections::VecDeque;
 use std::time::Duration;
@@ -8,25 +8,25 @@ use tickwire_sim::{Command, PlayerId};
 use crate::limits;
 use crate::packet::{DecodedPacket, Value};
 
-/// A command that the server has not applied yet, as far as is known.
+/// A command that the server has not applied yet, as far as the client knows.
 #[derive(Debug, Clone)]
 pub struct PendingCommand<A> {
     pub sequence: u64,
-    /// The tick that it was sent for, and the one in which it runs.
+    /// The tick that the command named, and the tick in which it is simulated.
     pub target_tick: u32,
     pub tick: u32,
     pub sent: Duration,
     pub action: Option<A>,
 }
 
-/// See the [module](self).
+/// The pending commands of the own player, in order of sequence numbers.
 #[derive(Debug)]
 pub struct PendingCommands<A> {
     list: VecDeque<PendingCommand<A>>,
 }
 
 impl<A: Clone> PendingCommands<A> {
-    /// No commands.
+    /// Creates an empty list.
     pub fn new() -> PendingCommands<A> {
         PendingCommands { list: VecDeque::new() }
     }
@@ -35,7 +35,7 @@ impl<A: Clone> PendingCommands<A> {
         self.list.clear();
     }
 
-    /// A command leaves. Beyond [`limits::PREDICTED_COMMANDS`], the oldest is given up.
+    /// Adds a sent command. Beyond [`limits::PREDICTED_COMMANDS`], the oldest one is dropped.
     pub fn push(&mut self, one: PendingCommand<A>) {
         if self.list.len() >= limits::PREDICTED_COMMANDS {
             self.list.pop_front();
@@ -43,17 +43,18 @@ impl<A: Clone> PendingCommands<A> {
         self.list.push_back(one);
     }
 
-    /// The command with this sequence.
+    /// Returns the command with this sequence number.
     pub fn find(&self, sequence: u64) -> Option<&PendingCommand<A>> {
         self.list.iter().find(|one| one.sequence == sequence)
     }
 
-    /// Keeps those behind this sequence.
+    /// Removes the commands up to this sequence number.
     pub fn drop_acked(&mut self, acked: u64) {
         self.list.retain(|one| one.sequence > acked);
     }
 
-    /// The ticks in which commands ran: the sequence of the first, how many in a row, and their tick.
+    /// Sets the ticks of executed commands from the server's ack. Each group has the first sequence
+    /// number, the count of consecutive commands, and the tick.
     pub fn accept(&mut self, packet: &DecodedPacket<'_>) {
         for [first, count, tick] in groups(packet, "commands") {
             let Ok(tick) = u32::try_from(tick) else { continue };
@@ -65,14 +66,14 @@ impl<A: Clone> PendingCommands<A> {
         }
     }
 
-    /// Commands that did not run.
+    /// Removes rejected commands.
     pub fn reject(&mut self, packet: &DecodedPacket<'_>) {
         for [sequence, _] in groups(packet, "commands") {
             self.list.retain(|one| i64::try_from(one.sequence) != Ok(sequence));
         }
     }
 
-    /// Collects those that have an effect before they are confirmed, in order.
+    /// Collects the due commands with an action, in order.
     pub fn collect(
         &self,
         player: Option<PlayerId>,
@@ -88,7 +89,7 @@ impl<A: Clone> PendingCommands<A> {
     }
 }
 
-/// The groups of numbers in a list of a packet; what is no number is 0.
+/// Splits the list argument of a packet into groups of `N` numbers. Other values become 0.
 fn groups<const N: usize>(packet: &DecodedPacket<'_>, name: &str) -> Vec<[i64; N]> {
     let list = packet.get(name).and_then(Value::as_array).map(Vec::as_slice).unwrap_or_default();
     let numbers: Vec<i64> = list.iter().map(|value| value.as_i64().unwrap_or(0)).collect();

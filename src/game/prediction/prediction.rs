@@ -14,59 +14,60 @@ use crate::game::packet_handler::{PacketEffect, PacketHandler};
 use crate::limits;
 use crate::packet::{DecodedPacket, Dialect, Direction, PacketError};
 
-/// The last tick that is predicted: what is ahead of it still has a number.
+/// The maximum predicted tick, so that tick numbers ahead of it do not overflow.
 const LAST_TICK: u32 = u32::MAX - (1 << 16);
 
-/// What the own player does now, ahead of the server.
+/// The predicted state of the own player.
 #[derive(Debug)]
 struct PredictedStep<S> {
-    /// The tick that runs now: [`PredictedStep::from`] is before it, [`PredictedStep::to`] after it.
+    /// The current predicted tick: [`PredictedStep::from`] is before it, [`PredictedStep::to`]
+    /// after it.
     tick: u32,
     from: S,
     to: S,
 }
 
-/// What is shown of the own player in a frame.
+/// The rendered state of the own player in one frame.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct RenderedState {
-    /// The tick that runs, with its fraction in 1/65,536.
+    /// The current predicted tick, and its fraction in 1/65,536.
     pub tick: (u32, u16),
-    /// The position, smoothed, in 1/65,536 px.
+    /// The blended position in 1/65,536 px.
     pub at: Position,
 }
 
-/// Which parts are on; all of them at first. For comparison and for teaching.
+/// Switches of prediction, for comparisons and teaching. All are on by default.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct PredictionFeatures {
-    /// Whether the own player's commands run before the server has confirmed them.
+    /// Whether the own player's commands are simulated before the server's ack.
     pub prediction: bool,
-    /// Whether what the server says replaces what was predicted.
+    /// Whether received states replace predicted ones.
     pub reconciliation: bool,
 }
 
-/// See the [module](super).
+/// Predicts the own player of one client, and renders remote ones.
 pub struct Prediction<W: LocalWorld> {
     world: Option<W>,
     verbs: Box<dyn PacketHandler>,
     clock: ServerClock,
-    /// The state after the ticks that the server has confirmed.
+    /// The number of ticks that the server has confirmed, and the state after them.
     confirmed: Option<(u32, W::State)>,
     pending: PendingCommands<W::Action>,
     acked: u64,
     predicted: Option<PredictedStep<W::State>>,
     is_stale: bool,
-    /// The tick of the last event, so that a tick that runs again tells it only once.
+    /// The tick of the last event, so that a re-simulated tick does not repeat it.
     event_tick: u32,
     events: Vec<W::Event>,
     corrections: Corrections,
-    /// The others in view, if the client wants them from here.
+    /// The remote players in view, if they are tracked.
     others: Option<RemotePlayers>,
     switches: PredictionFeatures,
     commands: Vec<Command<W::Action>>,
 }
 
 impl<W: LocalWorld> Prediction<W> {
-    /// Before `welcome`.
+    /// Creates a prediction, which starts with `welcome`.
     pub fn new(dialect: &Dialect) -> Prediction<W> {
         Prediction {
             world: None,
@@ -86,7 +87,7 @@ impl<W: LocalWorld> Prediction<W> {
         }
     }
 
-    /// Takes a packet of the server that has arrived now.
+    /// Processes a received packet.
     pub fn on_packet(&mut self, packet: &DecodedPacket<'_>, now: Duration) {
         self.clock.on_received(now);
         match packet.row.name.as_str() {
@@ -118,13 +119,13 @@ impl<W: LocalWorld> Prediction<W> {
         others.glide(&shown, &moment);
     }
 
-    /// From now on, notes where others are.
+    /// Starts tracking remote players.
     pub fn track_remote_players(&mut self) -> &mut RemotePlayers {
         self.others.get_or_insert_with(RemotePlayers::new)
     }
 
-    /// Where others are shown now, by number: between two updates, and behind the newest one
-    /// run on by their controllers. Empty before [`Prediction::follow_others`].
+    /// Returns the rendered positions of the remote players by number: interpolated between two
+    /// updates, extrapolated after the newest one. Empty before [`Prediction::follow_others`].
     pub fn others(&self, now: Duration) -> Vec<(u32, Position)> {
         let known = self.others.as_ref().zip(self.world.as_ref());
         let shown = known.map(|(others, world)| {
@@ -142,7 +143,7 @@ impl<W: LocalWorld> Prediction<W> {
         self.reset();
     }
 
-    /// There is no own player.
+    /// Drops the own player and everything predicted.
     fn reset(&mut self) {
         self.confirmed = None;
         self.predicted = None;
@@ -152,7 +153,7 @@ impl<W: LocalWorld> Prediction<W> {
         self.corrections.reset();
     }
 
-    /// What the server says between two updates belongs to the newest of them.
+    /// Applies a packet between two updates to the newest confirmed state.
     fn apply_late_packet(&mut self, packet: &DecodedPacket<'_>) {
         let Some(world) = &mut self.world else { return };
         let (tick, state) = self.confirmed.take().map_or((0, None), |(tick, state)| (tick, Some(state)));
@@ -166,7 +167,7 @@ impl<W: LocalWorld> Prediction<W> {
     }
 
     fn update(&mut self, packet: &DecodedPacket<'_>, now: Duration) {
-        // No world runs for the two years that such a tick takes at 60 Hz.
+        // At 60 Hz, a world takes over two years to reach this tick.
         let Some(tick) = packet.integer::<u32>("tick").filter(|tick| *tick < LAST_TICK) else { return };
         self.clock.on_update(tick, now);
         if !self.switches.reconciliation && self.predicted.is_some() {
@@ -197,7 +198,7 @@ impl<W: LocalWorld> Prediction<W> {
         }
     }
 
-    /// The confirmed state, run up to a tick with the commands that the server has applied.
+    /// Simulates the confirmed state up to a tick, with the commands that the server has applied.
     fn advance_confirmed(&mut self, tick: u32) -> Option<W::State> {
         let (from, mut state) = self.confirmed.take()?;
         let world = self.world.as_mut()?;
@@ -211,7 +212,7 @@ impl<W: LocalWorld> Prediction<W> {
         Some(state)
     }
 
-    /// Runs the pending commands again from the confirmed state, up to the tick that is shown.
+    /// Re-simulates the pending commands from the confirmed state up to the current predicted tick.
     fn resimulate(&mut self) {
         self.is_stale = false;
         if !self.switches.reconciliation && self.predicted.is_some() {
@@ -233,11 +234,11 @@ impl<W: LocalWorld> Prediction<W> {
         self.predicted = Some(PredictedStep { tick: at, from, to });
     }
 
-    /// Runs a predicted tick. Commands that are late run in the first one.
+    /// Simulates one predicted tick. Overdue commands are simulated in the first one.
     fn step(&mut self, first: u32, at: u32, state: &mut W::State) {
         let Some(world) = &mut self.world else { return };
         let is_on = self.switches.prediction;
-        // One that is not answered for so long was rejected, or its line has failed.
+        // A command without an ack after this time was rejected, or its connection has failed.
         let late = self.clock.ticks(limits::PREDICTED_UNANSWERED);
         let is_due = |one: &PendingCommand<_>| {
             is_on && one.tick.max(first) == at && one.tick.saturating_add(late) > first
@@ -253,7 +254,7 @@ impl<W: LocalWorld> Prediction<W> {
         }
     }
 
-    /// Takes a packet that the client sends now. Call it after [`Prediction::advance`].
+    /// Processes a packet that the client sends now. Call it after [`Prediction::advance`].
     ///
     /// # Errors
     /// The bytes are not a packet of the dialect.
@@ -284,7 +285,7 @@ impl<W: LocalWorld> Prediction<W> {
         Ok(())
     }
 
-    /// Runs the tick again that is shown now: a command was added to it.
+    /// Re-simulates the current tick after a new command.
     fn resimulate_current_tick(&mut self) {
         let Some(PredictedStep { tick, from, .. }) = self.predicted.take() else { return };
         let mut to = from.clone();
@@ -293,7 +294,7 @@ impl<W: LocalWorld> Prediction<W> {
         self.predicted = Some(PredictedStep { tick, from, to });
     }
 
-    /// Moves on to `now`, and returns what is to be shown; `None` without an own player.
+    /// Advances to `now`, and returns the state to render. Returns `None` without an own player.
     pub fn advance(&mut self, now: Duration) -> Option<RenderedState> {
         self.clock.advance(now);
         let (tick, part) = self.clock.predicted_tick(now)?;
@@ -304,7 +305,8 @@ impl<W: LocalWorld> Prediction<W> {
             self.resimulate();
         }
         if self.is_stale {
-            // News between two updates, such as where another tank is, corrects as an update does.
+            // A packet between two updates, such as another tank's position, corrects as an update
+            // does.
             let before = self.position_now();
             self.resimulate();
             if let (Some(before), Some(after)) = (before, self.position_now()) {
@@ -331,7 +333,7 @@ impl<W: LocalWorld> Prediction<W> {
         Some(RenderedState { at: self.corrections.smoothed(at), ..shown })
     }
 
-    /// The place between the state before the running tick and the one after it.
+    /// Interpolates the position within the current tick.
     fn interpolate_at(&self, part: u16) -> Option<Position> {
         let ahead = self.predicted.as_ref()?;
         let ((x, y), (to_x, to_y)) = (W::position(&ahead.from), W::position(&ahead.to));
@@ -340,50 +342,50 @@ impl<W: LocalWorld> Prediction<W> {
         Some((mix(x, to_x), mix(y, to_y)))
     }
 
-    /// The place at the end of the running tick, by which corrections are measured.
+    /// Returns the position after the current tick. Corrections are measured by it.
     fn position_now(&self) -> Option<Position> {
         self.predicted.as_ref().map(|ahead| W::position(&ahead.to))
     }
 
-    /// The tick that a command sent now is for, once the line is measured: the one that runs. `None` also
-    /// without prediction: then a command is for whatever tick it arrives in.
+    /// Returns the target tick for a command sent now: the current predicted tick. Returns `None`
+    /// before the first offset sample, and without prediction: then commands name no tick.
     pub fn command_tick(&self) -> Option<u32> {
         (self.clock.is_measured() && self.switches.prediction)
             .then(|| self.predicted.as_ref().map(|ahead| ahead.tick))
             .flatten()
     }
 
-    /// The events of the own player since the last call.
+    /// Takes the events of the own player since the last call.
     pub fn take_events(&mut self) -> Vec<W::Event> {
         std::mem::take(&mut self.events)
     }
 
-    /// The world, as it is known.
+    /// Returns the world. `None` before `welcome`.
     pub fn world(&self) -> Option<&W> {
         self.world.as_ref()
     }
 
-    /// The own player's state at the end of the running tick.
+    /// Returns the own player's state after the current tick.
     pub fn state(&self) -> Option<&W::State> {
         self.predicted.as_ref().map(|ahead| &ahead.to)
     }
 
-    /// The clock, with the lead.
+    /// Returns the server clock, which includes the lead.
     pub fn clock(&self) -> &ServerClock {
         &self.clock
     }
 
-    /// What was corrected.
+    /// Returns the corrections.
     pub fn corrections(&self) -> &Corrections {
         &self.corrections
     }
 
-    /// The greatest correction since the last call, in 1/65,536 px: as [`Corrections::take_greatest`].
+    /// As [`Corrections::take_greatest`].
     pub fn take_max_correction(&mut self) -> Option<u32> {
         self.corrections.take_max()
     }
 
-    /// Turns parts off or on.
+    /// Changes the switches, and re-simulates.
     pub fn switch(&mut self, switches: PredictionFeatures) {
         self.switches = switches;
         self.resimulate();

@@ -1,4 +1,4 @@
-//! The others that a client sees: where each is shown.
+//! The remote players in view of a client, and their rendered positions.
 
 use std::collections::BTreeMap;
 use std::time::Duration;
@@ -8,26 +8,26 @@ use super::interpolation::PositionHistory;
 use super::position::Position;
 use crate::limits;
 
-/// One of the others.
+/// A remote player.
 #[derive(Debug, Clone, Default)]
 struct RemotePlayer {
-    /// The newest place heard.
+    /// The last received position.
     at: Position,
     track: PositionHistory,
     start_blend: ErrorBlend,
 }
 
-/// How far somebody was shown, when news came, from where it is: what dead reckoning got wrong, and what the
-/// screen makes up for little by little.
+/// The offset from a player's true position to its rendered one, which fades after an update. It is
+/// the error of the extrapolation.
 #[derive(Debug, Clone, Copy, Default)]
 struct ErrorBlend {
-    /// In 1/65,536 px, when the news came.
+    /// The initial offset in 1/65,536 px.
     off: (i64, i64),
     began: Duration,
 }
 
 impl ErrorBlend {
-    /// A place as it is shown.
+    /// Adds the remaining offset to a position.
     fn apply(&self, place: Position, now: Duration) -> Position {
         let whole = limits::EXTRAPOLATION_BLEND_TIME.as_micros() as i64;
         let left = whole - (now.saturating_sub(self.began).as_micros() as i64).min(whole);
@@ -35,7 +35,8 @@ impl ErrorBlend {
         (add(place.0, self.off.0), add(place.1, self.off.1))
     }
 
-    /// From where somebody was shown until now to where it is; a jump is shown as one.
+    /// Starts at the position rendered so far. An error beyond [`limits::CORRECTION_SMOOTHED_PX`]
+    /// snaps.
     fn start(shown: Position, place: Position, now: Duration) -> ErrorBlend {
         let off = [(shown.0, place.0), (shown.1, place.1)].map(|(a, b)| i64::from(a) - i64::from(b));
         let is_jump = off.iter().any(|off| off.abs() > limits::CORRECTION_SMOOTHED_PX << 16);
@@ -43,7 +44,7 @@ impl ErrorBlend {
     }
 }
 
-/// When others are shown, and how they are run on.
+/// Time and parameters for computing rendered positions.
 pub(super) struct RenderTime<'a, F> {
     pub clock: &'a ServerClock,
     pub now: Duration,
@@ -51,30 +52,31 @@ pub(super) struct RenderTime<'a, F> {
     pub walk_on: F,
 }
 
-/// The others in view, by number.
+/// The remote players in view, by number.
 #[derive(Debug, Clone, Default)]
 pub struct RemotePlayers {
     all: BTreeMap<u32, RemotePlayer>,
-    /// Whether they move between two updates, and whether they are run on without news. Both at first.
+    /// Whether positions between two updates are interpolated. On by default.
     pub interpolation_enabled: bool,
-    /// See [`RemotePlayers::is_interpolated`].
+    /// Whether positions after the newest update are extrapolated. On by default; needs
+    /// [`RemotePlayers::is_interpolated`].
     pub extrapolation_enabled: bool,
 }
 
 impl RemotePlayers {
-    /// Nobody yet.
+    /// Creates an empty set.
     pub fn new() -> RemotePlayers {
         RemotePlayers { interpolation_enabled: true, extrapolation_enabled: true, ..RemotePlayers::default() }
     }
 
-    /// Somebody is at a place after a tick.
+    /// Records the position of a player after a tick.
     pub fn push(&mut self, number: u32, tick: u32, place: Position) {
         let other = self.all.entry(number).or_default();
         other.at = place;
         other.track.push(tick, place);
     }
 
-    /// Somebody has moved by a vector, as of this tick.
+    /// Records that a player has moved by a vector, as of this tick.
     pub fn apply_delta(&mut self, number: u32, tick: u32, (dx, dy): Position) {
         if let Some(RemotePlayer { at, track, .. }) = self.all.get_mut(&number) {
             *at = (at.0.saturating_add(dx), at.1.saturating_add(dy));
@@ -82,27 +84,27 @@ impl RemotePlayers {
         }
     }
 
-    /// Somebody is out of view.
+    /// Removes a player that has left the view.
     pub fn remove(&mut self, number: u32) {
         self.all.remove(&number);
     }
 
-    /// Only these are in view.
+    /// Removes the players for which `keeps` returns false.
     pub fn retain(&mut self, mut keeps: impl FnMut(u32) -> bool) {
         self.all.retain(|number, _| keeps(*number));
     }
 
-    /// Nobody is in view.
+    /// Removes all players.
     pub fn clear(&mut self) {
         self.all.clear();
     }
 
-    /// There was news of a tick: whoever was not named stands where it was.
+    /// Records that players without news of this tick have not moved.
     pub(super) fn on_update(&mut self, tick: u32) {
         self.all.values_mut().for_each(|other| other.track.hold_until(tick));
     }
 
-    /// The numbers of those in view, and where each is shown.
+    /// Returns the numbers and rendered positions of all players in view.
     pub(super) fn positions(
         &self,
         at: &RenderTime<'_, impl Fn(Position, Position, u32) -> Position>,
@@ -120,8 +122,8 @@ impl RemotePlayers {
         self.extrapolation_enabled && self.interpolation_enabled
     }
 
-    /// Where those are shown of whom the newest news is older than what is shown: what they are told now may
-    /// be elsewhere.
+    /// Returns the rendered positions of the players that are extrapolated at present. Call it
+    /// before a packet is applied, and [`glide`](Self::glide) afterwards.
     pub(super) fn extrapolate(
         &self,
         at: &RenderTime<'_, impl Fn(Position, Position, u32) -> Position>,
@@ -132,7 +134,7 @@ impl RemotePlayers {
         behind.filter_map(|(number, other)| Some((*number, shown(other)?))).collect()
     }
 
-    /// There was news: whoever was run on until now glides from where it was shown.
+    /// Starts the error blends from the positions rendered before the packet.
     pub(super) fn glide(
         &mut self,
         shown: &[(u32, Position)],
@@ -164,8 +166,8 @@ mod tests {
 
     const PX: i32 = 1 << 16;
 
-    /// Somebody who walks to the right by 4 px a tick, 20 ticks a second, of whom there is no news after the
-    /// first second; half a second later it is heard that it has turned back.
+    /// A player walks to the right at 4 px per tick and 20 ticks per second. No update names it
+    /// after the first second. Half a second later an update reports that it has turned back.
     #[test]
     fn whoever_was_run_on_glides_to_where_it_is() {
         let (mut others, mut clock) = (RemotePlayers::new(), ServerClock::new(20, 20));

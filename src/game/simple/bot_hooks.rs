@@ -1,4 +1,4 @@
-//! Simple games in crowds and in the simulator.
+//! Bot hooks of simple games, for load tests and the simulator.
 
 use tickwire_sim::PlayerId;
 
@@ -10,10 +10,10 @@ use crate::game::bots::{Agent, BotHooks, BotSpec, StressPacket};
 use crate::game::{BotRng, DynTick};
 use crate::packet::{Dialect, Direction, Value};
 
-/// The number of an argument that the server sets by itself.
+/// The argument that the server sets itself.
 const TICK_ARGUMENT: &str = "tick";
 
-/// What bots and the simulator need of a simple game.
+/// Returns the hooks of a simple game.
 pub const fn bot_hooks<S: SimpleGame>() -> BotHooks {
     BotHooks {
         agent: agent::<S>,
@@ -29,7 +29,7 @@ fn agent<S: SimpleGame>(part: &BotSpec) -> Option<Box<dyn Agent>> {
     Some(Box::new(RandomBot::<S>::new(part)))
 }
 
-/// What the agent was told of the state is the row that was published.
+/// Checks that the values of the agent's last `state` packet equal the published ones.
 fn compare_view<S: SimpleGame>(
     agent: &dyn Agent,
     player: Option<PlayerId>,
@@ -71,7 +71,7 @@ fn nuisance(dialect: &Dialect, nuisance: StressPacket) -> Vec<u8> {
     packet.unwrap_or_default()
 }
 
-/// Of the packets that tell the client of a player of a tick's events.
+/// Returns the marks of the events of a tick for the client of a player.
 fn marks(tick: &dyn DynTick, player: Option<PlayerId>, dialect: &Dialect) -> Vec<u32> {
     let events = tick.events();
     let Some(events) = events.downcast_ref::<SimpleEvents>() else { return Vec::new() };

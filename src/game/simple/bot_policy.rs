@@ -1,4 +1,4 @@
-//! How the bots of a simple game play.
+//! The policy of a simple game's bots.
 
 use tickwire_sim::PlayerId;
 
@@ -7,23 +7,23 @@ use crate::game::BotRng;
 use crate::game::bots::{AgentOutput, BotStats};
 use crate::packet::DecodedPacket;
 
-/// How the bots of a game play, if random packets are not enough.
+/// Decides how a bot plays, if random packets are not enough.
 pub trait BotPolicy: Send {
-    /// A packet of the game has arrived. Appends what is wrong with it.
+    /// Processes a received packet. Appends the faults that it finds.
     fn on_packet(&mut self, packet: &DecodedPacket<'_>, out: &mut AgentOutput) {
         let _ = (packet, out);
     }
 
-    /// What the bot of this player sends now, if anything: a packet's name and its values. The
-    /// sequence is set by the bot. Called about ten times a second.
+    /// Returns the next packet of this player, if any: its name and its values. The bot sets the
+    /// sequence number. Called about ten times a second.
     fn act(&mut self, own: PlayerId, dice: &mut BotRng) -> Option<(&'static str, NamedValues)>;
 
-    /// How many other players it sees.
+    /// Returns the number of other players in view.
     fn others(&self) -> usize {
         0
     }
 
-    /// What it has seen its player do since the last call.
+    /// Takes the statistics of its player since the last call.
     fn take_deeds(&mut self) -> BotStats {
         BotStats::default()
     }

@@ -1,14 +1,14 @@
-//! Games of one file: a state and a few functions, and everyone sees the whole state.
+//! Games in one file: a state, a few functions, and no hidden information.
 //!
 //! ```text
 //!   packet ─► SimpleGame::action ─► room ─► act, tick ─► show ─► the packet `state`,
 //!                                                                encoded once for all
 //! ```
 //!
-//! The [crate's page](crate) has such a game, and that of [`game`](crate::game) a test of it.
-//! [`Simple`] makes a [`Game`] of a [`SimpleGame`]: joins and leaves, sequences, snapshot, checksum,
-//! and a view that sends the packet `state` of the game's table to every client whenever it changed.
-//! A game in which clients see different things implements [`Game`] itself.
+//! The [crate's page](crate) has an example, and [`game`](crate::game) a test of it. [`Simple`]
+//! makes a [`Game`] of a [`SimpleGame`]. It adds joins and leaves, sequence numbers, snapshots and
+//! checksums, and a view that sends the packet `state` to every client after each change. A game
+//! with different views for its clients implements [`Game`] itself.
 
 mod bot_hooks;
 mod bot_policy;
@@ -50,16 +50,17 @@ use super::prediction::NewPredictor;
 use crate::limits;
 use crate::packet::{DecodedPacket, Dialect, Direction, Lane, PacketTables};
 
-/// The packet that tells one client the exact state of its player.
+/// The packet with the exact state of a client's own player.
 const OWN_STATE_PACKET: &str = "own";
 
-/// The packets of lane `latest`: what replaces an older one. Every other packet to clients is an event.
+/// Packets of the lane `latest`, in which a newer one replaces an older one. All other packets to
+/// clients are events.
 const LATEST: [&str; 3] = ["state", OWN_STATE_PACKET, "spawned"];
 
-/// What an event takes besides its encoded values: its packet, its receiver, the names of its arguments.
+/// Estimated size of an event without its encoded values: packet, receiver and names of arguments.
 const EVENT_BYTES: usize = 256;
 
-/// A [`Game`] made of a [`SimpleGame`].
+/// The [`Game`] that implements a [`SimpleGame`].
 #[derive(Debug)]
 pub struct Simple<S>(PhantomData<S>);
 
@@ -84,8 +85,8 @@ impl<S: SimpleGame> Game for Simple<S> {
         code_hash::<S>()
     }
 
-    /// Every packet of a player carries a sequence, every packet to clients has the lane in which it is sent,
-    /// and the state of a new world fits its row.
+    /// Checks that every packet of a player has a sequence number, that every packet to clients has
+    /// its lane, and that the state of a new world fits its row.
     fn check(codes: &PacketTables) -> Result<(), String> {
         let Some(dialect) = codes.dialect(S::DIALECT) else { return Ok(()) };
         let mut packets = dialect.rows(Direction::ToServer);
@@ -142,12 +143,12 @@ impl<S: SimpleGame> Game for Simple<S> {
     }
 }
 
-/// What the packets of a client mean.
+/// Handles the packets of one client.
 #[derive(Debug)]
 struct SimplePacketHandler<S>(PhantomData<S>);
 
 impl<S: SimpleGame> PacketHandler for SimplePacketHandler<S> {
-    /// A name without control characters; spaces at its ends do not count.
+    /// Removes surrounding spaces and control characters from the name.
     fn join_request(&self, packet: &DecodedPacket<'_>) -> JoinRequest {
         let said = packet.text("name").unwrap_or_default();
         let name: String = said.trim().chars().filter(|sign| !sign.is_control()).collect();
@@ -221,13 +222,13 @@ impl<S: SimpleGame> Publisher<Simple<S>> for SimplePublisher {
 #[derive(Debug)]
 pub struct SimpleView {
     player: Option<PlayerId>,
-    /// The body of which the client has been told.
+    /// The player of the last `spawned` packet.
     spawned: Option<PlayerId>,
-    /// The version of the state that the client has; 0 for none.
+    /// The version of the state that the client has. 0 for none.
     version: u64,
-    /// What was sent of the own player last.
+    /// The values of the last `own` packet.
     own: NamedValues,
-    /// Whether it is told in another way what became of its commands.
+    /// Whether the dialect has acks, so that rejected commands need no `error` packet.
     is_answered: bool,
 }
 
@@ -258,7 +259,8 @@ impl<S: SimpleGame> View<Simple<S>> for SimpleView {
         let SimpleState { rates, players, own, row, version, encoded } = &*newest.state;
         let is_there = |player: &PlayerId| players.binary_search_by_key(player, |(own, _)| *own).is_ok();
         let body = self.player.filter(is_there);
-        // The handler of an event may read the player and the state, so a client without them gets them at once.
+        // Event handlers of a client may read the player and the state, so a client without them
+        // gets them at once.
         let is_new = self.version == 0 || body != self.spawned;
         let mut ticks = missed.iter().map(|events| events.tick).chain([newest.tick]);
         let turn = match is_new || ticks.any(|tick| rates.is_update_due(rates.update_hz, tick)) {
@@ -309,7 +311,7 @@ impl<S: SimpleGame> View<Simple<S>> for SimpleView {
 }
 
 impl SimpleView {
-    /// Writes the events of a tick that are meant for the client, if they are of this kind.
+    /// Encodes the events for this client that satisfy `is_of_kind`.
     fn write_events(
         &self,
         events: &SimpleEvents,
@@ -353,7 +355,7 @@ fn check_lanes(dialect: &Dialect) -> Result<(), String> {
     Ok(())
 }
 
-/// What each client alone is told of its player, if the game has prediction.
+/// Returns the values of `own` for each player. Empty for a game without prediction.
 fn own_rows<S: SimpleGame>(
     world: &SimpleWorld<S>,
     margin: &dyn Fn(PlayerId) -> i16,
@@ -378,7 +380,8 @@ mod tests {
 
     type Played = Simple<Tanks>;
 
-    /// A tick of tanks at 60 Hz with updates at 30 Hz: player 2 is there, and an event names it.
+    /// Returns a tick of tanks at 60 Hz, with updates at 30 Hz. Player 2 is present, and an event
+    /// names it.
     fn published(tick: u32, version: u64) -> Published<Played> {
         let mut row = NamedValues::default();
         for (name, value) in [("tick", tick), ("round", 1), ("left_s", 9)] {
@@ -426,7 +429,8 @@ mod tests {
             });
             (turn, names.collect::<Vec<_>>().join(" "))
         };
-        // With updates at 30 Hz, an odd tick is no turn; a client without the state gets it nevertheless.
+        // With updates at 30 Hz, no update is due in odd ticks. A client without the state gets one
+        // anyway.
         for (player, tick, version, is_behind, turn, names) in [
             (None, 61, 1, false, StateOutcome::Written, "state hit"),
             (Some(2), 63, 1, false, StateOutcome::Written, "spawned hit"),

@@ -1,4 +1,4 @@
-//! Values by the names of a table's arguments.
+//! Values by the names of a packet's arguments.
 
 use std::io;
 
@@ -7,8 +7,8 @@ use rmpv::encode::write_value;
 
 use crate::packet::{Dialect, Direction};
 
-/// Values by the names of a table's arguments. One without an argument is left out, and an argument
-/// without a value is nil.
+/// Values by the names of a packet's arguments. Arguments without a value are nil; values without
+/// an argument are an error.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct NamedValues(pub(super) Vec<(&'static str, Value)>);
 
@@ -23,7 +23,7 @@ impl NamedValues {
         self.0.push((argument, value.map_or(Value::Nil, Into::into)));
     }
 
-    /// Sets an argument that is a list of groups: a record for each thing.
+    /// Sets a list argument with a record for each entity.
     pub fn list<const N: usize>(
         &mut self,
         argument: &'static str,
@@ -32,7 +32,7 @@ impl NamedValues {
         self.0.push((argument, Value::Array(records.into_iter().flatten().collect())));
     }
 
-    /// The bytes of its values as MessagePack: about those of the message.
+    /// Size of the values as MessagePack, approximately the size of the message.
     pub(super) fn bytes(&self) -> usize {
         let mut counted = Counted::default();
         for (_, value) in &self.0 {
@@ -41,10 +41,10 @@ impl NamedValues {
         counted.0
     }
 
-    /// The message of a packet with these values.
+    /// Encodes a packet with these values.
     ///
     /// # Errors
-    /// What does not fit the table, by name.
+    /// Names the value that does not fit the table.
     pub fn encode(&self, dialect: &Dialect, packet: &str) -> Result<Vec<u8>, String> {
         let row = dialect.row(Direction::ToClient, packet);
         let row = row.ok_or_else(|| format!("there is no packet {packet} to clients"))?;
@@ -58,7 +58,7 @@ impl NamedValues {
     }
 }
 
-/// Counts bytes that are written.
+/// Counts written bytes.
 #[derive(Default)]
 struct Counted(usize);
 

@@ -1,4 +1,4 @@
-//! Prediction in simple games: the state as a client knows it, run by the game's own rules.
+//! Prediction in simple games: the world as a client knows it, simulated by the game's own rules.
 
 use std::sync::Arc;
 
@@ -11,20 +11,20 @@ use crate::game::packet_handler::PacketHandler;
 use crate::game::prediction::{Acked, LocalWorld, Position, RemotePlayers};
 use crate::packet::{DecodedPacket, Dialect};
 
-/// A simple game whose clients run their own player ahead of the server. The table has a packet `own`,
-/// and [`SimpleGame::own`] sets its values.
+/// A simple game with prediction of the own player. Its table must have the packet `own`, and
+/// [`SimpleGame::own`] sets its values.
 ///
-/// Set [`SimpleGame::PREDICTOR`] to `Some(predict::start::<Local<Self>>)` for pages, and use
-/// `Prediction::<Local<Self>>` in a client in Rust.
+/// Set [`SimpleGame::PREDICTOR`] to `Some(prediction::start::<SimpleLocalWorld<Self>>)` for pages,
+/// and use `Prediction::<SimpleLocalWorld<Self>>` in a client in Rust.
 pub trait PredictedGame: SimpleGame {
-    /// Takes what the server says into the state of the client of this player: the packet `own`, whose
-    /// tick has passed, and all others. Returns whether anything changed.
+    /// Applies a received packet to the state of this player's client: `own`, after the tick that
+    /// it names, or any other packet. Returns whether anything changed.
     fn apply_packet(&mut self, packet: &DecodedPacket<'_>, own: PlayerId) -> bool;
 
-    /// Where a player is, in 1/65,536 px.
+    /// Returns the position of a player in 1/65,536 px.
     fn place(&self, player: PlayerId) -> Option<Position>;
 
-    /// What a page shows of its player besides: appends numbers.
+    /// Appends further numbers of the own player for the page.
     fn numbers(&self, player: PlayerId, out: &mut Vec<i32>);
 
     /// As [`LocalWorld::others`].
@@ -32,7 +32,7 @@ pub trait PredictedGame: SimpleGame {
         let _ = (packet, own, others);
     }
 
-    /// As [`LocalWorld::walk_on`]: by default, straight on.
+    /// As [`LocalWorld::walk_on`]. The default continues in a straight line.
     fn walk_on(&self, from: Position, velocity: Position, ticks: u32) -> Position {
         let ticks = i32::try_from(ticks).unwrap_or(i32::MAX);
         let on = |at: i32, by: i32| at.saturating_add(by.saturating_mul(ticks));
@@ -45,7 +45,7 @@ pub trait PredictedGame: SimpleGame {
 pub struct SimpleLocalWorld<S> {
     tick_hz: u32,
     own: Option<PlayerId>,
-    /// The world at the beginning, in which nobody is.
+    /// A new world without players.
     start: SimpleWorld<S>,
     stepped: StepResult,
 }
@@ -147,7 +147,7 @@ impl<S: PredictedGame> LocalWorld for SimpleLocalWorld<S> {
 }
 
 impl<S: PredictedGame> SimpleLocalWorld<S> {
-    /// The world with the own player alone, as it comes.
+    /// Creates a world with only the own player, just after its join.
     fn enter(&self, own: PlayerId) -> LocalState<S> {
         let mut world = self.start.clone();
         let mut told = Vec::new();

@@ -1,4 +1,4 @@
-//! What the room of a simple game publishes of a tick.
+//! The published state and events of a simple game.
 
 use std::borrow::Cow;
 use std::sync::{Arc, OnceLock};
@@ -10,10 +10,10 @@ use super::simple_game::OutgoingEvent;
 use crate::game::UpdateRates;
 use crate::packet::Dialect;
 
-/// A message, or what does not fit the table.
+/// An encoded message, or the rule that the values violate.
 pub type EncodedMessage = Result<Vec<u8>, String>;
 
-/// The events of a tick, encoded for the first client that is told of them.
+/// The events of a tick. They are encoded for the first client that receives them.
 #[derive(Debug)]
 pub struct SimpleEvents {
     pub(super) tick: u32,
@@ -21,20 +21,21 @@ pub struct SimpleEvents {
     pub(super) encoded: OnceLock<(String, Vec<EncodedMessage>)>,
 }
 
-/// The state after a tick.
+/// The state after a tick, encoded for the first client that receives it.
 #[derive(Debug)]
 pub struct SimpleState {
     pub(super) rates: UpdateRates,
     pub(super) players: Vec<(PlayerId, Arc<str>)>,
-    /// What each client alone is told of its player; empty without prediction.
+    /// The values of `own` for each player. Empty without prediction.
     pub(super) own: Vec<(PlayerId, NamedValues)>,
     pub(super) row: NamedValues,
-    /// Counts the changes of `row`; its argument `tick` does not count.
+    /// Number of changes of `row`. Its argument `tick` is not compared.
     pub(super) version: u64,
     pub(super) encoded: OnceLock<(String, EncodedMessage)>,
 }
 
-/// Encoded by the first that asks, and again only in another dialect, which no game of one file has.
+/// Returns the cached encoding, or encodes on the first call. Another dialect would be encoded on
+/// every call, but a simple game has only one.
 pub fn encode_once<'c, T: Clone>(
     cell: &'c OnceLock<(String, T)>,
     dialect: &Dialect,

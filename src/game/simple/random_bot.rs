@@ -1,6 +1,6 @@
-//! The bots of simple games. Every game has them for nothing: they send random packets by the table,
-//! keep the newest row of each packet that they are told, and judge what any client can judge. A
-//! game may give them better [`BotPolicy`].
+//! The default bots of simple games. They send random packets of the table, store the newest values
+//! of each received packet, and check what any client can check. A game may supply a better
+//! [`BotPolicy`].
 
 use std::any::Any;
 use std::collections::{BTreeMap, VecDeque};
@@ -20,16 +20,16 @@ use crate::game::command_acks::{ACCEPTED, REJECTED, has_command_acks};
 use crate::game::{BotRng, lockstep_packets};
 use crate::packet::{DecodedPacket, Dialect, Direction, Lane, Value};
 
-/// Time between two pings.
+/// Interval between two pings.
 const PING_EVERY: Duration = Duration::from_millis(2_500);
-/// Time between two random packets of a bot.
+/// Minimum and maximum interval between two random packets of a bot.
 const PAUSE: [Duration; 2] = [Duration::from_millis(100), Duration::from_millis(600)];
-/// Of so many packets of a bot that plays, one has absurd values.
+/// One in this many packets of a playing bot has extreme values.
 const ABSURD_ONE_IN: u32 = 16;
-/// What the names of bots begin with.
+/// Prefix of the names of bots.
 const NAME: &str = "bot ";
-/// Rules of `error` packets that no bot gives a reason for. The others are the game's, or are about
-/// absurd values.
+/// Rules of `error` packets that no bot should cause. Other rules are the game's, or concern
+/// extreme values.
 const UNEXPECTED_ERRORS: [&str; 6] =
     ["misfit", "repeated", "already_playing", "unknown_issuer", "message_rate", "byte_rate"];
 /// Packets to clients that are no events of the game.
@@ -46,7 +46,7 @@ const NON_EVENT_PACKETS: [&str; 10] = [
     lockstep_packets::DESYNC_REPORT,
 ];
 
-/// See the [module](self).
+/// A bot for any simple game.
 pub struct RandomBot<S> {
     pub(super) dialect: Arc<Dialect>,
     name: String,
@@ -54,7 +54,7 @@ pub struct RandomBot<S> {
     checks: bool,
     dice: BotRng,
     tactics: Option<Box<dyn BotPolicy>>,
-    /// Its player, as it was told.
+    /// Its player, according to `spawned`.
     pub(super) player: Option<PlayerId>,
     /// The values of the newest packet of each name.
     pub(super) last_packets: BTreeMap<String, Vec<Value>>,
@@ -67,9 +67,9 @@ pub struct RandomBot<S> {
     nonce: u32,
     pinged: Option<Duration>,
     sequence: u32,
-    /// Its commands, if it is told what becomes of them.
+    /// Its commands, if the dialect has acks.
     asked: Option<AckChecker>,
-    /// `error` packets that no packet of its own can have caused yet.
+    /// Number of sent packets that may still cause an `error` packet.
     errors: u32,
     acts: Duration,
     is_late: bool,
@@ -77,7 +77,7 @@ pub struct RandomBot<S> {
 }
 
 impl<S: SimpleGame> RandomBot<S> {
-    /// The agent of a part.
+    /// Creates the bot of this specification.
     pub fn new(part: &BotSpec) -> RandomBot<S> {
         let mut dice = BotRng::new(part.seed);
         let acts = dice.between(Duration::ZERO, PAUSE[1]);
@@ -111,7 +111,7 @@ impl<S: SimpleGame> RandomBot<S> {
         out.packets.extend(row.and_then(|row| random_packet::packet(dialect, row, values, dice, is_absurd)));
     }
 
-    /// One of the packets by which players of the game act.
+    /// Sends one random packet by which players act.
     fn act_at_random(&mut self, now: Duration, out: &mut AgentOutput) {
         if now < self.acts {
             return;
@@ -140,7 +140,7 @@ impl<S: SimpleGame> RandomBot<S> {
         }
     }
 
-    /// What any client can judge.
+    /// Checks what any client can check.
     fn check_packet(&mut self, packet: &DecodedPacket<'_>, out: &mut AgentOutput) {
         let name = packet.row.name.as_str();
         if (name == "welcome") == self.welcomed {
@@ -182,7 +182,7 @@ impl<S: SimpleGame> RandomBot<S> {
 
     fn judge_error(&mut self, packet: &DecodedPacket<'_>, out: &mut AgentOutput) {
         let rule = packet.text("rule").unwrap_or_default();
-        // A line that stood still delivers at once what was within the limits over time.
+        // After a network stall, packets within the rate limit arrive at once.
         let is_excused = self.is_late && rule.ends_with("_rate");
         let is_wrong = UNEXPECTED_ERRORS.contains(&&*rule) || self.errors == 0;
         if is_wrong && !is_excused {
@@ -199,7 +199,7 @@ impl<S: SimpleGame> Agent for RandomBot<S> {
 
     fn on_open(&mut self, out: &mut AgentOutput) {
         let name = Value::from(self.name.as_str());
-        // A bot's token is in its URL, and it has never been here before.
+        // The token of a bot is in its URL, and a bot never resumes.
         let (token, since) = (Value::Nil, Value::Nil);
         let who = [("version", 1.into()), ("mode", 1.into()), ("name", name)];
         let values = [&who[..], &[("token", token), ("since", since)]].concat();
@@ -242,7 +242,7 @@ impl<S: SimpleGame> Agent for RandomBot<S> {
             if let Some((name, NamedValues(values))) = tactics.act(own, &mut self.dice) {
                 self.send(name, values, false, out);
             }
-            // Besides, what no player of the game would send.
+            // In addition, sends extreme values from time to time, as no player would.
             if self.manner != BotBehavior::Play || self.dice.below(ABSURD_ONE_IN) != 0 {
                 return;
             }
@@ -278,24 +278,24 @@ impl<S: SimpleGame> Agent for RandomBot<S> {
 }
 
 impl<S: SimpleGame> RandomBot<S> {
-    /// The agent as that of this game, if it is one.
+    /// Returns the agent as a bot of this game, if it is one.
     pub(super) fn of(agent: &dyn Agent) -> Option<&RandomBot<S>> {
         (agent as &dyn Any).downcast_ref()
     }
 }
 
-/// Whether a packet tells of an event of the game.
+/// Returns whether a packet is an event of the game.
 pub(super) fn is_event(packet: &DecodedPacket<'_>) -> bool {
     packet.row.lane == Lane::Reliable && !NON_EVENT_PACKETS.contains(&&*packet.row.name)
 }
 
-/// The mark of a packet: FNV-1a of its message.
+/// Returns the mark of a packet: FNV-1a of its message.
 fn packet_hash(dialect: &Dialect, packet: &DecodedPacket<'_>) -> Option<u32> {
     let message = dialect.encode(Direction::ToClient, &packet.row.name, &packet.values).ok()?;
     Some(message_hash(&message))
 }
 
-/// The mark of a message.
+/// Returns the mark of a message.
 pub(super) fn message_hash(message: &[u8]) -> u32 {
     message.iter().fold(0x811c_9dc5, |hash, byte| (hash ^ u32::from(*byte)).wrapping_mul(0x0100_0193))
 }
@@ -311,7 +311,7 @@ mod tests {
     const WELCOME: &str = r#"["welcome",[1,"0",7,60,60,"0",5]]"#;
     const STATE: &str = r#"["state",[6,1,false,100,null,[],[]]]"#;
 
-    /// The rules that an agent finds broken in these packets, after what it says at its beginning.
+    /// Returns the rules that a bot finds violated by these packets.
     fn broken(packets: &[&str]) -> Vec<&'static str> {
         let codes = PacketTables::from_texts(Simple::<Tanks>::TABLES).expect("its table");
         let dialect = codes.dialect("tanks").expect("its dialect");

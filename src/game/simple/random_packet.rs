@@ -1,4 +1,4 @@
-//! Random packets by a table: the right types, and now and then absurd values of them.
+//! Random packets by a table: values of the right types, some of them extreme.
 
 use std::f64::consts::TAU;
 
@@ -6,7 +6,7 @@ use crate::game::{BotRng, lockstep_packets};
 use crate::packet::grammar::{Argument, Shape, Type};
 use crate::packet::{Dialect, Direction, Row, Value};
 
-/// Packets that every game has, and in which no player acts.
+/// Packets of every game that are not actions of a player.
 pub const COMMON: [&str; 6] = [
     "hello",
     "enter",
@@ -15,15 +15,15 @@ pub const COMMON: [&str; 6] = [
     lockstep_packets::CHECKSUM,
     lockstep_packets::DESYNC_DETAILS,
 ];
-/// Entries of a random list, at most.
+/// Maximum entries of a random list.
 const MAX_LIST_ENTRIES: u32 = 4;
-/// Letters of a random text, at most.
+/// Maximum letters of a random text.
 const MAX_TEXT_CHARS: usize = 12;
-/// The signs of absurd texts.
+/// The characters of extreme texts.
 const HOSTILE_CHARS: [char; 6] = ['\0', '\u{7f}', ' ', '"', '\u{202e}', '\u{1f600}'];
 
-/// The message of a packet to the server with these values by name, and random ones otherwise.
-/// `None` if the table cannot encode what was drawn.
+/// Encodes a packet to the server with the `given` values by name, and random values otherwise.
+/// Returns `None` if the table cannot encode the values.
 pub fn packet(
     dialect: &Dialect,
     row: &Row,
@@ -75,7 +75,7 @@ fn value(kind: &Type, dice: &mut BotRng, is_absurd: bool) -> Value {
     }
 }
 
-/// Half of the numbers are near zero, where those that mean something often are.
+/// Half of the numbers are near zero, because small numbers often have a meaning.
 fn whole(least: i64, most: i64, dice: &mut BotRng, is_absurd: bool) -> i64 {
     if is_absurd && dice.below(2) == 0 {
         return [least, most][dice.below(2) as usize];

@@ -1,26 +1,27 @@
-//! Where things were a few ticks ago, for lag compensation.
+//! Recent values of an entity, for lag compensation.
 
 use std::collections::VecDeque;
 
 use tickwire_sim::fields::{Field, Malformed, Reader, Sink};
 
-/// The values that something had after each of the last ticks, such as its place: now, and up to `MOST`
-/// ticks ago.
+/// The values of an entity, such as its position, after each of the last ticks: the current one,
+/// and up to `MOST` earlier ones.
 ///
-/// A client shows the others as they were some ticks before the tick in which its commands run. A game
-/// that judges a command by what its player saw has an argument `seen:u32.tick|nil` in the packet:
-/// clients fill it in. [`RewindBuffer::delay`] makes a number of ticks of it, at most `MOST`, and [`RewindBuffer::ago`]
-/// says where a target was. As part of the state, a past is in snapshots and checksums, and a replay
-/// judges every command as it was judged.
+/// A client shows remote players as they were some ticks before the tick that executes its
+/// commands. To judge a command by what its player saw, a game adds the argument
+/// `seen:u32.tick|nil` to the packet, and clients fill it in. [`RewindBuffer::delay`] converts it
+/// to a number of ticks, at most `MOST`, and [`RewindBuffer::ago`] returns the target's value at
+/// that time. The buffer is part of the state and so of snapshots and checksums. A replay therefore
+/// judges every command in the same way.
 ///
 /// ```
-/// use tickwire::game::simple::Past;
+/// use tickwire::game::simple::RewindBuffer;
 ///
-/// let mut past = Past::<i32, 15>::default();
+/// let mut past = RewindBuffer::<i32, 15>::default();
 /// (100..=120).for_each(|place| past.push(place));
-/// let delay = Past::<i32, 15>::delay(900, Some(896));
+/// let delay = RewindBuffer::<i32, 15>::delay(900, Some(896));
 /// assert_eq!((delay, past.ago(delay)), (4, Some(116)));
-/// assert_eq!(Past::<i32, 15>::delay(900, Some(700)), 15, "bounded");
+/// assert_eq!(RewindBuffer::<i32, 15>::delay(900, Some(700)), 15, "bounded");
 /// ```
 #[derive(Debug, Clone, PartialEq)]
 pub struct RewindBuffer<P, const MOST: u32>(VecDeque<P>);
@@ -32,14 +33,14 @@ impl<P, const MOST: u32> Default for RewindBuffer<P, MOST> {
 }
 
 impl<P: Copy, const MOST: u32> RewindBuffer<P, MOST> {
-    /// How many ticks before `tick`, in which a command runs, its client showed the others: `seen` is the
-    /// number of ticks after which they were as shown. At least 0 and at most `MOST`, whatever the
-    /// client says; 0 if it says nothing.
+    /// Returns how many ticks before the executing tick `tick` the client showed other entities.
+    /// `seen` is the number of completed ticks of the shown state. The result is limited to `MOST`;
+    /// it is 0 without `seen`.
     pub fn rewind_ticks(tick: u32, seen: Option<u32>) -> u32 {
         seen.map_or(0, |seen| tick.saturating_sub(seen).min(MOST))
     }
 
-    /// A tick has passed, after which the value is this. The one of `MOST + 1` ticks ago is forgotten.
+    /// Adds the value after a tick. Drops the one of `MOST + 1` ticks ago.
     pub fn push(&mut self, value: P) {
         if self.0.len() > MOST as usize {
             self.0.pop_front();
@@ -47,13 +48,14 @@ impl<P: Copy, const MOST: u32> RewindBuffer<P, MOST> {
         self.0.push_back(value);
     }
 
-    /// The value of so many ticks ago, 0 for the newest one; `None` if that was before the first one.
+    /// Returns the value of `ticks` ticks ago, 0 for the newest one. Returns `None` for a time
+    /// before the first value.
     pub fn at_ticks_ago(&self, ticks: u32) -> Option<P> {
         let at = self.0.len().checked_sub(1 + ticks as usize)?;
         self.0.get(at).copied()
     }
 
-    /// Forgets all values, for something that comes anew: nobody hits it where it was before.
+    /// Clears the history on respawn, so that no command hits the old position.
     pub fn clear(&mut self) {
         self.0.clear();
     }
@@ -73,7 +75,7 @@ impl<P: Field, const MOST: u32> Field for RewindBuffer<P, MOST> {
 
     fn read(reader: &mut Reader<'_>) -> Result<RewindBuffer<P, MOST>, Malformed> {
         let mut values = Vec::<P>::read(reader)?;
-        // A state that is carried over may be of a program that kept more.
+        // A migrated state may come from a program with a larger `MOST`.
         let old = values.len().saturating_sub(MOST as usize + 1);
         values.drain(..old);
         Ok(RewindBuffer(values.into()))

@@ -1,4 +1,4 @@
-//! What the author of a simple game writes.
+//! The trait of a simple game.
 
 use std::fmt::Debug;
 
@@ -13,62 +13,62 @@ use crate::game::prediction::NewPredictor;
 use crate::limits;
 use crate::packet::DecodedPacket;
 
-/// A game whose clients all see the same.
+/// A game in which all clients see the same.
 ///
 /// The state is the type itself. It is deterministic: integers only, no clock, no hash maps; random
-/// numbers come from [`TickContext::random`]. The table must have the packets that every game has (`hello`,
-/// `enter` and `ping`; `welcome`, `spawned`, `pong` and `error`), and `state`. With `command_accepted`
-/// and `command_rejected` in it, clients are told what became of each command.
+/// numbers come from [`TickContext::random`]. The table must have the packets of every game
+/// (`hello`, `enter` and `ping`; `welcome`, `spawned`, `pong` and `error`), and `state`. If it has
+/// `command_accepted` and `command_rejected`, clients receive an ack for each command.
 pub trait SimpleGame: Field + Clone + Debug + PartialEq + Send + Sync + 'static {
-    /// Its name, as in `--game`: a few of a-z, 0-9 and -.
+    /// The name, as in `--game`: a few of a-z, 0-9 and -.
     const NAME: &'static str;
-    /// The packet table: the name of its file, and its text. Its first dialect is the game's.
+    /// The packet table: file name and text. The game uses its first dialect.
     const TABLE: (&'static str, &'static str);
-    /// The name of that dialect.
+    /// Name of that dialect.
     const DIALECT: &'static str;
     /// The page of the game, as HTML.
     const PAGE: &'static str;
-    /// The version of its rules: raised with every change of them, so that a replay by other rules is
+    /// Version of the rules. Increase it with every change, so that replays with other rules are
     /// refused.
     const VERSION: u32 = 1;
-    /// Ticks per second; the first is the default.
+    /// Supported ticks per second. The first is the default.
     const TICK_RATES: &'static [u32] = &[60, 30];
-    /// Options of the game.
+    /// Options of the world.
     const OPTIONS: &'static [OptionSpec] = &[];
 
-    /// What a player can do: a struct with [`fields!`](tickwire_sim::fields!).
+    /// An action of a player: a type with [`fields!`](tickwire_sim::fields!).
     type Action: Field + Clone + Debug + Ord + Send + 'static;
 
-    /// The packet that tells everybody of a kill: it is marked where a capture is watched again.
+    /// The packet that reports a kill. Playback marks it.
     const KILL_PACKET: Option<KillPacket> = None;
-    /// What runs a client's own player ahead of the server, for its page: see
-    /// [`PredictedGame`](super::PredictedGame). The table then has the packet `own`, with the arguments `tick`,
-    /// `sequence` and `margin`, which the server sets, and those of [`SimpleGame::own`].
+    /// Makes the predictor of the own player for the page; see
+    /// [`PredictedGame`](super::PredictedGame). The table must then have the packet `own`, with the
+    /// arguments `tick`, `sequence` and `margin`, which the server sets, and the ones that
+    /// [`SimpleGame::own`] sets.
     const PREDICTOR: Option<NewPredictor> = None;
 
-    /// The state at the beginning.
+    /// Creates the initial state.
     fn new(identity: &WorldParams) -> Self;
 
-    /// What a packet asks for; `None` if it asks for nothing.
+    /// Converts a packet to an action. Returns `None` if the packet has no effect.
     fn action(packet: &DecodedPacket<'_>) -> Option<Self::Action>;
 
-    /// A player comes. Its name has at most [`limits::NAME_CHARS`] characters.
+    /// Adds a player. The name has at most [`limits::NAME_CHARS`] characters.
     fn join(&mut self, player: PlayerId, name: &str, turns: &mut TickContext<'_>);
 
-    /// A player goes.
+    /// Removes a player.
     fn leave(&mut self, player: PlayerId);
 
-    /// A player's connection is gone; another one may come back to the player in a while. Whatever the
-    /// player did ends here.
+    /// Stops a player with a suspended seat. A client may resume it later.
     fn disconnect(&mut self, player: PlayerId) {
         let _ = player;
     }
 
-    /// Carries out what a player asks for, before the tick passes.
+    /// Executes a player's action. Called before [`SimpleGame::tick`].
     ///
     /// # Errors
-    /// A rule's name: the player may not do this, and nothing has changed. Its client is told so by the
-    /// packet `command_rejected`, or if the table lacks it, by `error`.
+    /// Name of the violated rule; the state must be unchanged. The client receives it in
+    /// `command_rejected`, or in `error` if the table lacks that packet.
     fn apply(
         &mut self,
         player: PlayerId,
@@ -76,52 +76,54 @@ pub trait SimpleGame: Field + Clone + Debug + PartialEq + Send + Sync + 'static 
         turns: &mut TickContext<'_>,
     ) -> Result<(), &'static str>;
 
-    /// One tick passes, after the actions of all players.
+    /// Executes one tick, after the actions of all players.
     fn tick(&mut self, turns: &mut TickContext<'_>);
 
-    /// The values of the packet `state`, by the names of its arguments.
+    /// Sets the values of the packet `state`, by the names of its arguments.
     fn write_state(&self, row: &mut NamedValues);
 
-    /// The values of the packet `own`: the exact state of a player, for its own client.
+    /// Sets the values of the packet `own`: the exact state of a player, for its own client.
     fn own(&self, player: PlayerId, row: &mut NamedValues) {
         let _ = (player, row);
     }
 
-    /// How its bots play. Without this they send random packets of the table.
+    /// Creates the policy of a bot. With `None`, bots send random packets of the table.
     fn bot_policy() -> Option<Box<dyn BotPolicy>> {
         None
     }
 }
 
-/// What a game may use in a tick.
+/// Context of a game's functions in a tick.
 #[derive(Debug)]
 pub struct TickContext<'a> {
-    /// The number of this tick, from 0.
+    /// Number of this tick, from 0.
     pub tick: u32,
     /// Ticks per second.
     pub tick_hz: u32,
-    /// The generator of the world, whose state is part of it.
+    /// The random number generator of the world. Its state is part of the world.
     pub random: &'a mut Rng,
     pub(super) events: &'a mut Vec<OutgoingEvent>,
 }
 
 impl TickContext<'_> {
-    /// Tells every client of an event: a packet of the table, in its reliable lane.
+    /// Sends an event to all clients: a packet of the table in its reliable lane.
     pub fn broadcast(&mut self, packet: &'static str, values: impl FnOnce(&mut NamedValues)) {
         self.push_event(None, packet, values);
     }
 
-    /// The same for the client of one player alone.
+    /// Sends an event to the client of one player.
     pub fn send_to(&mut self, player: PlayerId, packet: &'static str, values: impl FnOnce(&mut NamedValues)) {
         self.push_event(Some(player), packet, values);
     }
 
-    /// Tells the client of a player, by the packet `error`, that something was refused by this rule.
+    /// Sends an `error` packet to the client of a player, because an action was refused by this
+    /// rule.
     pub fn send_error(&mut self, player: PlayerId, rule: &str) {
         self.push_error(player, rule);
     }
 
-    /// The same for a command that is rejected: a dialect with `command_rejected` has its own answer.
+    /// As [`TickContext::refuse`], for a rejected command. Not sent to dialects with
+    /// `command_rejected`.
     pub(super) fn reject(&mut self, player: PlayerId, rule: &str) {
         self.push_error(player, rule);
         if let Some(told) = self.events.last_mut() {
@@ -149,21 +151,22 @@ impl TickContext<'_> {
     }
 }
 
-/// An event.
+/// A packet to one or all clients.
 #[derive(Debug, Clone, PartialEq)]
 pub struct OutgoingEvent {
-    /// The player whose client is told; `None` for all clients.
+    /// The player of the receiving client. `None` for all clients.
     pub to: Option<PlayerId>,
-    /// Its name.
+    /// Name of the packet.
     pub packet: &'static str,
-    /// Its values.
+    /// Values of the packet.
     pub row: NamedValues,
-    /// Whether it says that a command was rejected.
+    /// Whether it reports that a command was rejected.
     pub is_answer: bool,
 }
 
 impl OutgoingEvent {
-    /// Whether one player alone is told, and it is no answer: it is told also if it comes back later.
+    /// Returns whether the event is for one client only and does not answer a command. Such events
+    /// are also sent after a resume.
     pub(super) fn is_private(&self) -> bool {
         self.to.is_some() && !self.is_answer
     }

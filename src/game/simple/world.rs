@@ -1,4 +1,4 @@
-//! The world of a simple game: its state, and who is in it.
+//! The world of a simple game: its state and its players.
 
 use std::fmt::Debug;
 use std::sync::Arc;
@@ -12,16 +12,16 @@ use tickwire_sim::{
 
 use super::simple_game::{OutgoingEvent, SimpleGame, TickContext};
 
-/// What happens in the world of a simple game: who comes and goes, and what players do.
+/// Actions in the world of a simple game: joins, leaves, and the game's own actions.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
 pub enum SimpleAction<A> {
-    /// A player comes, with its name.
+    /// A player joins with this name.
     Join(PlayerId, String),
-    /// A player goes.
+    /// A player leaves.
     Leave(PlayerId),
-    /// A player's connection is gone, and its seat waits for another.
+    /// A player's seat is suspended.
     Disconnect(PlayerId),
-    /// A player does something.
+    /// An action of a player.
     Act(A),
 }
 
@@ -70,38 +70,38 @@ impl<A: Field + Clone + Debug + Ord + Send + 'static> Action for SimpleAction<A>
     }
 }
 
-/// A player of a simple game, as its world knows it.
+/// A player in the world of a simple game.
 #[derive(Debug, Clone, PartialEq)]
 pub struct PlayerEntry {
-    /// Its number.
+    /// The player number.
     pub player: PlayerId,
-    /// Its name.
+    /// The name.
     pub name: Arc<str>,
-    /// The sequence of its last command.
+    /// Sequence number of its last command.
     pub(super) sequence: u64,
 }
 
 tickwire_sim::fields!(PlayerEntry: player: PlayerId, name: Arc<str>, sequence: u64);
 
-/// The world of a simple game: its state, and what every world has.
+/// The world of a simple game: the game's state, and the fields of every world.
 #[derive(Debug, Clone, PartialEq)]
 pub struct SimpleWorld<S> {
     identity: WorldParams,
     pub(super) tick: u32,
     operator_sequence: u64,
     pub(super) random: Rng,
-    /// In the order of their numbers.
+    /// Sorted by number.
     pub(super) players: Vec<PlayerEntry>,
     pub(super) game: S,
-    /// The events of the last tick, which are no part of the state.
+    /// The events of the last tick. They are not part of the state.
     pub(super) told: Vec<OutgoingEvent>,
 }
 
-/// What snapshots of all simple games begin with; the name of the game follows.
+/// First bytes of the snapshots of all simple games. The game's name follows.
 const MAGIC: &[u8] = b"TWSG";
 
 impl<S: SimpleGame> SimpleWorld<S> {
-    /// The state of the game.
+    /// Returns the state of the game.
     pub fn game(&self) -> &S {
         &self.game
     }
@@ -110,8 +110,10 @@ impl<S: SimpleGame> SimpleWorld<S> {
         self.players.binary_search_by_key(&player, |seat| seat.player)
     }
 
+    /// Executes a command. Returns the player that has left, if any.
+    ///
     /// # Errors
-    /// The rule that the command breaks.
+    /// The rule that the command violates.
     fn apply(&mut self, command: Command<SimpleAction<S::Action>>) -> Result<Option<PlayerId>, &'static str> {
         let Command { player, sequence, action } = command;
         if player == PlayerId::OPERATOR {
@@ -226,7 +228,7 @@ impl<S: SimpleGame> Sim for SimpleWorld<S> {
         self.tick = self.tick.wrapping_add(1);
     }
 
-    /// The fields of the game are fields of the state, beside those of every world.
+    /// The fields of the game and of every world are on one level of the state.
     fn write(&self, sink: &mut impl Sink) {
         sink.enter("identity");
         field(sink, "seed", &self.identity.seed);
@@ -328,7 +330,8 @@ fn read<S: SimpleGame>(reader: &mut Reader<'_>) -> Result<SimpleWorld<S>, Malfor
     if is_sorted { Ok(world) } else { Err(Malformed::Value("order of the players")) }
 }
 
-/// FNV-1a over what names the rules: a game changes its name or its table when it changes them.
+/// FNV-1a over everything that identifies the rules. A game must change its name, table or version
+/// together with its rules.
 pub fn code_hash<S: SimpleGame>() -> u64 {
     let bytes = S::NAME.bytes().chain(S::TABLE.1.bytes()).chain(S::VERSION.to_le_bytes());
     bytes.fold(0xcbf2_9ce4_8422_2325, |hash, byte| (hash ^ u64::from(byte)).wrapping_mul(0x0100_0000_01b3))

@@ -1,5 +1,5 @@
-//! The ticks that a room has published since a worker's last turn: all events and answers in
-//! order, up to [`limits::MISSED_EVENT_BYTES`], and only the newest state.
+//! The ticks of a room since an update worker's last pass: all events and acks in order, up to
+//! [`limits::MISSED_EVENT_BYTES`], and only the newest state.
 
 use std::any::Any;
 use std::sync::Arc;
@@ -8,22 +8,22 @@ use crate::game::DynTick;
 use crate::limits;
 pub use crate::server::room::CommandAcks;
 
-/// What one room has published since the worker looked last.
+/// The ticks that a room has published since the worker's last pass.
 #[derive(Debug)]
 pub struct Backlog {
-    /// The events of the ticks before the newest, as [`DynTick::events`] returns them.
+    /// The events of the ticks before the newest one, as [`DynTick::events`] returns them.
     pub missed_events: Vec<Arc<dyn Any + Send + Sync>>,
     /// The newest tick.
     pub newest: Arc<dyn DynTick>,
-    /// Whether there were more events than the bound allows: then all of `missed` is given up.
+    /// Whether the events and acks exceeded the limit. Then `missed` and `answers` are empty.
     pub has_overflowed: bool,
-    /// The answers that all these ticks bring, in order.
+    /// The acks of all these ticks, in order.
     pub answers: Vec<Arc<CommandAcks>>,
     missed_bytes: usize,
 }
 
 impl Backlog {
-    /// The backlog that begins with this tick.
+    /// Creates a backlog with one tick.
     pub fn new(newest: Arc<dyn DynTick>, answers: Option<Arc<CommandAcks>>) -> Backlog {
         let answers = answers.into_iter().collect();
         Backlog { missed_events: Vec::new(), newest, has_overflowed: false, answers, missed_bytes: 0 }

@@ -1,5 +1,5 @@
-//! A client: a connection that is in a room, over an abstract [`Transport`]. All threads that send to it
-//! or close it do so through its [`Sender`]. Every field is fixed, atomic, or has a lock of its own.
+//! A client: a connection in a room, over an abstract [`Transport`]. All threads send to it and
+//! close it through its [`Sender`]. Every field is immutable, atomic, or has its own lock.
 
 use core::net::SocketAddr;
 use std::fmt::Debug;
@@ -24,74 +24,77 @@ use crate::util::address_prefix::AddressPrefix;
 use crate::util::sync::Mutex;
 use crate::ws::frame;
 
-/// What carries a client's bytes: a socket, or a model of one.
+/// Carries a client's bytes: a socket, or a model of one.
 pub trait Transport: Debug + Send + Sync + Sized + 'static {
-    /// Sends as much as the other end takes now; `Ok(0)` if that is nothing.
+    /// Sends as much as the other end accepts now. Returns the number of bytes; 0 if it accepts
+    /// nothing.
     ///
     /// # Errors
-    /// The peer is gone.
+    /// The connection is lost.
     fn send<'a>(&self, slices: impl Iterator<Item = &'a [u8]>) -> io::Result<usize>;
 
-    /// Notes frames that were queued, in the order of the wire. Called under the queue's lock.
+    /// Called with each batch of queued frames, in the order of the wire, while the queue is
+    /// locked.
     fn on_queued(&self, client: &Client<Self>, frames: &[u8], now: Duration);
 
-    /// The time in which the machine was suspended since the connection began, as far as it is known.
+    /// Total time that the machine was suspended since the connection started, as far as it is
+    /// known.
     fn suspended(&self) -> Duration {
         Duration::ZERO
     }
 
-    /// Ends the connection immediately; its reader wakes.
+    /// Closes the connection immediately, which wakes its reader.
     fn abort(&self);
 }
 
-/// See the [module](self).
+/// One client of a room, shared by its reader and the update workers.
 #[derive(Debug)]
 pub struct Client<L> {
-    /// The number of the connection, unique within this run of the server.
+    /// Number of the connection, unique within this run of the server.
     pub id: u64,
-    /// The other end.
+    /// Address of the other end.
     pub address: SocketAddr,
-    /// When its handshake completed, on the host's clock.
+    /// Time when its handshake completed, on the server's clock.
     pub connected_at: Duration,
-    /// The room that it is in.
+    /// Its room.
     pub room: Arc<RoomHandle>,
     /// Its dialect and format.
     pub endpoint: WireFormat,
-    /// What carries its bytes: read by its own reader only, written as `sender` asks only.
+    /// Its transport. Only the client's reader reads from it; writes go through `sender`.
     pub line: L,
-    /// All state that its bytes can change. Its own reader holds the lock while it handles what it
-    /// has read; a watcher that passes on bytes as the client's holds it for these.
+    /// All state that received bytes can change. The reader locks it while it processes bytes, and
+    /// an inspector while it injects bytes.
     pub receiver: Mutex<Receiver>,
-    /// What waits to be sent, why the connection ends, and its deadlines.
+    /// The send queue, the disconnect reason and the deadlines.
     pub sender: Sender,
-    /// The key by which a page proves at `/wire` that the client is its own.
+    /// Key by which a page proves at `/wire` that the client is its own.
     pub resume_key: Option<ResumeKey>,
-    /// The token in its request.
+    /// The token in the upgrade request.
     pub token: Option<OfferedToken>,
-    /// Whether it comes from the server's own machine.
+    /// Whether it connects from the server's own machine.
     pub is_local: bool,
-    /// What it may do, once that was judged.
+    /// Its permission. `None` until the authentication.
     permission: Mutex<Option<Permission>>,
-    /// The number of its player in the lower half, 0 without one; in the upper half the ticks completed
-    /// from which on the player's state is of this connection.
+    /// Lower half: its player number, 0 without one. Upper half: the number of ticks from which the
+    /// player's published state reflects this connection.
     player: AtomicU64,
-    /// If it has come back to its player: one more than the last tick of which it was told; 0 once it has
-    /// been told what it has missed.
+    /// After a resume: the last tick that the client received, plus 1. 0 once the gap has been
+    /// sent.
     resume_tick: AtomicU32,
-    /// The name with which it entered last.
+    /// The name of its last join.
     name: Mutex<String>,
-    /// The player that it wants to watch, 0 for the leader.
+    /// The player that it spectates, 0 for the leader.
     spectated: AtomicU32,
-    /// 0 until it gets updates; then one more than the ticks that were completed when it began.
+    /// 0 until updates start; then the number of ticks completed at that time, plus 1.
     updates_from: AtomicU32,
-    /// Whether it follows in lockstep.
+    /// Whether it is in lockstep.
     lockstep: AtomicBool,
-    /// Its reader is over.
+    /// Whether its reader has ended.
     reader_ended: AtomicBool,
 }
 
 impl<L: Transport> Client<L> {
-    /// A newly upgraded client.
+    /// Creates a client after its upgrade.
     pub fn new((id, address): (u64, SocketAddr), line: L, entry: AcceptedClient, now: Duration) -> Client<L> {
         let AcceptedClient { room, endpoint, resume_key, token, is_local, .. } = entry;
         let hello = endpoint.dialect.row(Direction::ToServer, "hello");
@@ -121,52 +124,52 @@ impl<L: Transport> Client<L> {
         }
     }
 
-    /// Its address as limits count it.
+    /// Returns its address prefix.
     pub fn household(&self) -> AddressPrefix {
         AddressPrefix::from_ip(self.address.ip())
     }
 
-    /// Another receiver for the same bytes.
+    /// Creates another receiver for the same bytes.
     pub fn clone_receiver(&self) -> Receiver {
         receiver(&self.room, &self.endpoint, self.connected_at)
     }
 
-    /// The time of what its reader reads `now`.
+    /// Returns the time stamp of bytes that the reader receives `now`.
     pub fn at(&self, now: Duration) -> ReadTime {
         let pauses = &self.sender.life.pauses;
         pauses.note_suspended(self.line.suspended());
         ReadTime { now, tick: self.room.tick(), slack: pauses.slack(now) }
     }
 
-    /// What it may do; `None` before that was judged.
+    /// Returns its permission. `None` before the authentication.
     pub fn pass(&self) -> Option<Permission> {
         self.permission.lock().clone()
     }
 
-    /// Sets what it may do.
+    /// Stores its permission.
     pub fn set_pass(&self, pass: Permission) {
         *self.permission.lock() = Some(pass);
     }
 
-    /// Its player in the world, if it has one.
+    /// Returns its player, if it has one.
     pub fn player(&self) -> Option<PlayerId> {
         player(self.player.load(Ordering::Acquire) as u32)
     }
 
-    /// Its player as it is after so many ticks; `None` while that may still be what an earlier connection
-    /// has left of it.
+    /// Returns its player if the state after `tick` ticks reflects this connection. `None` while
+    /// that state may still result from an earlier connection.
     pub fn player_as_of(&self, tick: u32) -> Option<PlayerId> {
         let one = self.player.load(Ordering::Acquire);
         player(one as u32).filter(|_| (one >> 32) as u32 <= tick)
     }
 
-    /// The name of its player; empty without one.
+    /// Returns the name of its player. Empty without a player.
     pub fn name(&self) -> String {
         if self.player().is_some() { self.name.lock().clone() } else { String::new() }
     }
 
-    /// Sets its player and the player's name. A client that comes back may say `since` which tick it has
-    /// missed what happened.
+    /// Stores its player and the player's name. After a resume, `since` is the last tick that the
+    /// client received.
     pub fn set_player(&self, entered: JoinOutcome, name: &str, since: Option<u32>) {
         let JoinOutcome { player, is_resumed, from_tick, taken_at_tick: taken_at } = entered;
         name.clone_into(&mut self.name.lock());
@@ -175,29 +178,29 @@ impl<L: Transport> Client<L> {
         self.player.store(u64::from(from_tick) << 32 | u64::from(player.0), Ordering::Release);
     }
 
-    /// The last tick of which it was told, if it has come back and has not been told what it has missed.
-    /// That is returned once.
+    /// Returns the last tick that the client received before it resumed. Returns it once, and only
+    /// if the client has requested the gap.
     pub fn take_resume_tick(&self) -> Option<u32> {
         self.resume_tick.swap(0, Ordering::AcqRel).checked_sub(1)
     }
 
-    /// The player that it wants to watch while it has none of its own.
+    /// Returns the player that it spectates while it has no player itself. `None` is the leader.
     pub fn watched(&self) -> Option<PlayerId> {
         player(self.spectated.load(Ordering::Acquire))
     }
 
-    /// Sets the player that it wants to watch.
+    /// Stores the player that it spectates.
     pub fn set_spectated(&self, player: Option<PlayerId>) {
         self.spectated.store(player.map_or(0, |player| player.0.into()), Ordering::Release);
     }
 
-    /// Whether it follows in lockstep.
+    /// Returns whether it is in lockstep.
     pub fn is_in_lockstep(&self) -> bool {
         self.lockstep.load(Ordering::Acquire)
     }
 
-    /// Begins the updates, in lockstep or as a stream: the client's earlier answers are queued. The events
-    /// before are not told: a client that comes back may have been told them already.
+    /// Starts the updates, in lockstep or as a stream. Earlier replies must be queued before.
+    /// Events of earlier ticks are not sent, because a resumed client may already have them.
     pub fn start_updates(&self, lockstep: bool) {
         if lockstep {
             self.room.lockstep.add_follower(self.id, self.household());
@@ -206,12 +209,12 @@ impl<L: Transport> Client<L> {
         self.updates_from.store(self.room.tick().saturating_add(1), Ordering::Release);
     }
 
-    /// The ticks that were completed when its updates began; `None` if it gets none.
+    /// Returns the number of ticks completed when its updates started. `None` before.
     pub fn updates_from_tick(&self) -> Option<u32> {
         self.updates_from.load(Ordering::Acquire).checked_sub(1)
     }
 
-    /// Queues whole frames that must arrive; closes the client if there is no room.
+    /// Queues whole frames that must arrive. Closes the client if the queue is full.
     pub fn send(&self, frames: Frames<'_>, now: Duration) {
         match self.sender.enqueue(frames, |frames| self.line.on_queued(self, frames, now)) {
             EnqueueResult::Send(batch) => self.transmit(batch, now),
@@ -220,14 +223,15 @@ impl<L: Transport> Client<L> {
         }
     }
 
-    /// Sends what waits, as far as the kernel takes it.
+    /// Sends queued bytes, as far as the transport accepts them.
     pub fn flush(&self, now: Duration) {
         if let Some(batch) = self.sender.waiting() {
             self.transmit(batch, now);
         }
     }
 
-    /// The loop of the one sender.
+    /// Sends batches until the queue is empty or the transport accepts no more. [`Sender`] lets
+    /// only one thread at a time do so.
     fn transmit(&self, batch: Batch<'_>, now: Duration) {
         let taken = self.line.send(batch.slices());
         let mut next = self.sender.on_sent(batch, taken, now);
@@ -245,14 +249,15 @@ impl<L: Transport> Client<L> {
         }
     }
 
-    /// Closes a client that has lost its seat to another connection: it is not told what that one does.
+    /// Closes the client if another connection has taken its seat, so that it receives no updates
+    /// about the other connection's player.
     pub fn close_taken_over(&self, now: Duration) {
         if self.room.has_lost_seat(self.id) {
             self.close(DisconnectReason::Breach(CloseReason::TakenOver), now);
         }
     }
 
-    /// Does what is due: pings an idle client, closes a lost or slow one, and cuts a connection
+    /// Polls the deadlines: pings an idle client, closes a lost or slow one, and cuts a connection
     /// that does not end.
     pub fn check_deadlines(&self, now: Duration) {
         self.sender.life.pauses.note_suspended(self.line.suspended());
@@ -265,7 +270,7 @@ impl<L: Transport> Client<L> {
         }
     }
 
-    /// Takes the client's body out of the world: nobody moves it any more.
+    /// Removes the client from the world: ends lockstep, and suspends or releases its seat.
     pub fn leave_world(&self, now: Duration) {
         if self.is_in_lockstep() {
             self.room.lockstep.remove_follower(self.id);
@@ -279,18 +284,18 @@ impl<L: Transport> Client<L> {
         }
     }
 
-    /// Records that its reader has ended: its worker then forgets it.
+    /// Records that the reader has ended. The update worker then drops the client.
     pub fn mark_reader_ended(&self) {
         self.reader_ended.store(true, Ordering::Release);
     }
 
-    /// Whether its reader has ended.
+    /// Returns whether the reader has ended.
     pub fn has_reader_ended(&self) -> bool {
         self.reader_ended.load(Ordering::Acquire)
     }
 }
 
-/// The receiver of a client of this room and endpoint.
+/// Creates the receiver of a client in this room.
 fn receiver(room: &RoomHandle, endpoint: &WireFormat, now: Duration) -> Receiver {
     let facts = RoomInfo {
         about: room.about,

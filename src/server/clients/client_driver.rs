@@ -1,8 +1,8 @@
-//! The [`Driver`] of a client's [`Receiver`]: carries out what the client's packets ask of its host
-//! and room.
+//! The [`Driver`] of a client's [`Receiver`]: executes what the client's packets request from its
+//! server and room.
 //!
-//! Rate limits per address apply here, outside the receiver, so that a replay of the bytes gives the
-//! same result without them.
+//! Rate limits per address prefix apply here, outside the receiver, so that a replay of the bytes
+//! does not depend on them.
 
 use std::time::Duration;
 
@@ -20,32 +20,31 @@ use crate::server::admission::tokens::{Authenticator, OfferedToken, Permission};
 use crate::server::room::lockstep::{FieldDiff, LockstepAccess};
 use crate::server::room::{JoinAttempt, JoinOutcome, SeatKey};
 
-/// What a spectator is told that asks for a body.
+/// Error text when a spectator tries to join.
 const SPECTATOR_ONLY_TEXT: &str =
     "to play, connect with a token from the operator of this server; without one you watch";
 
-/// What a client is told whose player has left.
+/// Error text when a resumed player no longer exists.
 const PLAYER_GONE_TEXT: &str = "the player that you had has left the world: you begin anew";
 
-/// See the [module](self).
+/// Driver for one batch of received bytes of a client.
 pub struct ClientDriver<'a, L> {
-    /// The client that asks.
+    /// The client.
     pub client: &'a Client<L>,
-    /// Rate limits per address.
+    /// Rate limits per address prefix.
     pub budgets: &'a AddressRateLimits,
-    /// Knows who may play.
+    /// Checks tokens.
     pub guard: &'a Authenticator,
-    /// Where it is noted.
+    /// Observer of the connection's events.
     pub books: &'a dyn ConnectionEvents,
-    /// When the bytes at hand were read.
+    /// When the bytes were received.
     pub at: ReadTime,
 }
 
-/// Passes bytes of a client on to its receiver. Bytes of a closing client are ignored, whoever is
-/// closing it.
+/// Passes received bytes to the client's receiver. Bytes of a closing client are ignored.
 ///
 /// # Errors
-/// The connection ends, or is ending.
+/// The connection is closing, or must close for this reason.
 pub fn receive<L: Transport>(
     client: &Client<L>,
     bytes: &[u8],
@@ -74,11 +73,11 @@ fn receive_locked<L: Transport>(
     sender.ending().map_or(Ok(()), Err)
 }
 
-/// Passes bytes on as those of a client, exactly as they are, for a watcher that proved that the
-/// client is its own. Only where a message may begin, so that the client's own messages stay whole.
+/// Injects bytes into a client's input, unchanged, for an inspector that has proved that the client
+/// is its own. Possible only between messages, so that the client's own messages stay whole.
 ///
 /// # Errors
-/// Why the bytes were not passed on.
+/// The reason why the bytes were not injected.
 pub fn inject<L: Transport>(
     client: &Client<L>,
     bytes: &[u8],
@@ -100,8 +99,8 @@ pub fn inject<L: Transport>(
 }
 
 impl<L: Transport> ClientDriver<'_, L> {
-    /// The key of the client's seat, if it has one: that of its token or, where everyone plays, of its
-    /// page.
+    /// Returns the key of the client's seat, if it has one: the token's key or, without player
+    /// tokens, the page's key.
     fn resume_key(&self) -> Result<Option<SeatKey>, Denial> {
         match self.client.pass() {
             Some(Permission::Holder(holder)) => Ok(Some(holder.seat)),
@@ -116,7 +115,7 @@ impl<L: Transport> ClientDriver<'_, L> {
         }
     }
 
-    /// Whether a client with this pass may follow in lockstep, which shows it the whole world.
+    /// Returns whether this permission allows lockstep, which reveals the whole world.
     fn may_use_lockstep(&self, pass: &Permission) -> bool {
         match self.client.room.lockstep.rules().access {
             LockstepAccess::Off => false,
@@ -125,7 +124,7 @@ impl<L: Transport> ClientDriver<'_, L> {
         }
     }
 
-    /// Tells a client that would have come back why its player is a new one.
+    /// Sends an error to a client that tried to resume but got a new player.
     fn send_player_gone(&self) {
         let (endpoint, mut frames) = (&self.client.endpoint, Vec::new());
         let values = [("rule", PLAYER_GONE.into()), ("detail", PLAYER_GONE_TEXT.into())];
@@ -133,7 +132,7 @@ impl<L: Transport> ClientDriver<'_, L> {
         self.client.send(Frames::Borrowed(&frames), self.at.now);
     }
 
-    /// Takes a token of the budget of this address.
+    /// Takes a token of the address prefix's rate limit.
     fn charge(&self, spending: LimitedAction) -> Result<(), Denial> {
         self.budgets.take_late(self.client.household(), spending, self.at.now, self.at.slack).map_err(|_| {
             self.books.on_command_rejected(spending.rule());
@@ -151,7 +150,7 @@ impl<L: Transport> Driver for ClientDriver<'_, L> {
         self.guard.has_tokens()
     }
 
-    /// A token in the hello goes before one in the request.
+    /// A token in `hello` takes precedence over one in the upgrade request.
     fn authenticate(&mut self, token: Option<&str>, lockstep: bool) -> Result<(), Denial> {
         let of_request = self.client.token.as_ref().map(|OfferedToken(said)| said.as_str());
         let said = token.filter(|said| !said.is_empty()).or(of_request);
@@ -203,7 +202,7 @@ impl<L: Transport> Driver for ClientDriver<'_, L> {
         );
     }
 
-    /// A client whose address joins too often goes on watching, and may try again.
+    /// A client with an exhausted rate limit of joins remains a spectator and may retry.
     fn join(&mut self, profile: JoinRequest, since: Option<u32>) -> Result<PlayerId, Denial> {
         let key = self.resume_key()?;
         self.charge(LimitedAction::Join)?;

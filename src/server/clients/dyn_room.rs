@@ -1,4 +1,4 @@
-//! A room as its driver sees it, whatever game it plays: the one place where a game's types end.
+//! A room without the types of its game. No other module of the server erases them.
 
 use std::fmt::Debug;
 use std::sync::Arc;
@@ -17,16 +17,16 @@ use crate::limits;
 use crate::server::room::SavedRoom;
 use crate::server::room::{Room, RoomConfig, RoomHandle, TickRequest, TickResult};
 
-/// A room whose clients have lines of this kind.
+/// A room of any game, with clients on this transport.
 pub trait DynRoom<L: Transport>: Debug + Send {
-    /// The half that other threads use.
+    /// Returns the half that other threads use.
     fn handle(&self) -> &Arc<RoomHandle>;
 
-    /// Runs one tick at this time of the host's clock.
+    /// Executes one tick. `now` is on the server's clock.
     fn tick(&mut self, now: Duration, wants: TickRequest) -> TickResult;
 
-    /// A room with the same name, options and identity, whose world begins anew: for a driver whose
-    /// room has panicked. It relies on nothing that a tick changes.
+    /// Creates a room with the same name, options and parameters and a new world. The driver calls
+    /// it after the room has panicked, so it reads nothing that a tick changes.
     fn restarted(&self, epoch: String) -> Box<dyn DynRoom<L>>;
 }
 
@@ -44,31 +44,30 @@ impl<G: Game, L: Transport> DynRoom<L> for Room<G> {
     }
 }
 
-/// The settings of a room whose world has these parameters.
+/// Computes the settings of a room from the parameters of its world.
 pub type ConfigFor<'a> = &'a dyn Fn(&WorldParams) -> RoomConfig;
 
-/// A room that goes on, or why it cannot, in words.
+/// A room restored from a snapshot, or the reason why that is impossible.
 pub type ResumedRoom<L> = Result<Box<dyn DynRoom<L>>, String>;
 
-/// A room that goes on with other rules, and what became of its fields; or why it cannot, in words.
+/// A room migrated to other rules, with notes on its fields; or the reason why that is impossible.
 #[cfg(not(target_family = "wasm"))]
 pub type MigratedRoom<L> = Result<(Box<dyn DynRoom<L>>, Vec<String>), String>;
 
-/// A game as a host with lines of this kind starts it.
+/// Makes rooms of one game for a server with this transport.
 #[derive(Debug)]
 pub struct GameFactory<L: 'static> {
-    /// What there is to know of the game.
+    /// The game's info.
     pub about: &'static GameInfo,
-    /// A room whose world begins.
+    /// Creates a room with a new world.
     pub begin: fn(&WorldParams, RoomConfig) -> Box<dyn DynRoom<L>>,
-    /// A room whose world goes on from a snapshot, with options for that world; or why it cannot, in
-    /// words.
+    /// Restores a room from a snapshot. The settings are computed from the restored world.
     pub resume_room: fn(&[u8], ConfigFor<'_>) -> ResumedRoom<L>,
-    /// A room whose world was kept by another run of the server, perhaps with other rules; also, what
-    /// became of its fields.
+    /// Restores a saved room of another run, possibly with other rules. Also returns notes on its
+    /// fields.
     #[cfg(not(target_family = "wasm"))]
     pub migrate_room: fn(&WorldParams, &SavedRoom, RoomConfig) -> MigratedRoom<L>,
-    /// Makes an audience of a room, one for each worker that has clients in it.
+    /// Creates the update group of a room, one for each update worker with clients in it.
     pub new_update_group: fn() -> Box<dyn UpdateGroup<L>>,
 }
 
@@ -81,25 +80,25 @@ impl<L> Clone for GameFactory<L> {
 impl<L> Copy for GameFactory<L> {}
 
 impl<L: Transport> GameFactory<L> {
-    /// All games of this project. The first is the default.
+    /// Returns all built-in games. The first is the default.
     pub fn all() -> Vec<GameFactory<L>> {
         let mut kinds = Vec::new();
         games::visit(&mut kinds);
         kinds
     }
 
-    /// The default game. It names no other game, so that a program that calls only this one does not
-    /// contain the others.
+    /// Returns the default game. References no other game, so that a program that calls only this
+    /// function does not contain the others.
     pub fn default_game() -> GameFactory<L> {
         GameFactory::of::<games::Default>()
     }
 
-    /// The game of a room, among those of a host.
+    /// Finds the game of a room in this list.
     pub fn find(games: &[GameFactory<L>], about: &GameInfo) -> Option<GameFactory<L>> {
         games.iter().find(|game| game.about.name == about.name).copied()
     }
 
-    /// A game by its type.
+    /// Creates the factory of a game from its type.
     pub const fn of<G: Game>() -> GameFactory<L> {
         GameFactory {
             about: G::INFO,
@@ -146,12 +145,12 @@ fn carry<G: Game, L: Transport>(
     check(&world)?;
     let now = NamedState::new(&world.save_named()).map_err(|error| error.to_string())?;
     let room = Room::<G>::new(world, options);
-    // The host's clock begins with it.
+    // The server's clock is at zero: rooms are migrated at its start.
     room.handle().expect(&kept.keys, Duration::ZERO);
     Ok((Box::new(room), saved.migration_notes(&now)))
 }
 
-/// Whether a host can go on with a world that it has not begun.
+/// Checks that the server can continue a restored world.
 fn check(world: &impl Sim) -> Result<(), String> {
     if world.players().any(|player| player.0 > limits::PLAYERS) {
         return Err(format!("a player's number is greater than {}", limits::PLAYERS));

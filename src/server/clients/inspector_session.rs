@@ -1,9 +1,10 @@
-//! The conversation with one watcher of `/wire`, without I/O: its requests, and the messages that
-//! it receives. PROTOCOL.md, "The inspector", lists them.
+//! The session with one inspector at `/wire`, without I/O: its requests and the messages that it
+//! receives. PROTOCOL.md, "The inspector", lists them.
 //!
-//! The driver passes in bytes and the time, carries out each [`InspectorRequest`], calls [`InspectorSession::turn`] about
-//! [`limits::INSPECTOR_SEND_INTERVAL`] after the last turn, and sends the output after each call. An error is the
-//! reason why the conversation ends; the close frame is then in the output.
+//! The driver passes in bytes and the time and executes each [`InspectorRequest`]. It calls
+//! [`InspectorSession::turn`] every [`limits::INSPECTOR_SEND_INTERVAL`], and sends the output after
+//! each call. An error is the reason for the end of the session; the close frame is then in the
+//! output.
 
 use std::time::Duration;
 
@@ -18,39 +19,39 @@ use crate::packet::PacketTables;
 use crate::ws::close::CloseCode;
 use crate::ws::connection::{Connection, Event, Role};
 
-/// The path of the page and of the endpoint.
+/// Path of the page and of its WebSocket.
 pub const PATH: &str = "/wire";
 
-/// The subprotocol of watchers.
+/// Subprotocol of inspectors.
 pub const SUBPROTOCOL: &str = "tickwire.wire";
 
-/// The answer to [`InspectorRequest::Inject`] for a key that no client has.
+/// Error for [`InspectorRequest::Inject`] with a key of no client.
 pub const UNKNOWN_KEY_TEXT: &str = "no connected client has this key";
 
-/// A watcher's request.
+/// A request of an inspector.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum InspectorRequest {
-    /// Watch this client, or none.
+    /// Selects the client to observe, or none.
     Select(Option<u64>),
-    /// Which client has this key.
+    /// Queries which client has this key.
     FindOwn(ResumeKey),
-    /// Pass these bytes to the client with this key, as if they had come from it.
+    /// Injects these bytes as if the client with this key had sent them.
     Inject(ResumeKey, Vec<u8>),
 }
 
-/// See the [module](self).
+/// One inspector's WebSocket, deadlines and list state.
 #[derive(Debug)]
 pub struct InspectorSession {
     conn: Connection,
     life: Deadlines,
-    /// The lists of clients, and of ended ones, that were sent last.
+    /// The lists of connected and of ended clients, as sent last.
     listed: [String; 2],
     list_due: Duration,
 }
 
 impl InspectorSession {
-    /// A watcher whose upgrade is granted. Its first message is what an explainer needs: the packet
-    /// tables in force, and the time of day at which the host's clock stood at zero.
+    /// Creates the session after the upgrade. Its first message contains what a decoder needs: the
+    /// packet tables in use, and the time of day at zero of the server's clock (`began_us`).
     pub fn new(codes: &PacketTables, epoch: &str, began_us: u64, now: Duration) -> InspectorSession {
         let mut conn = Connection::new(Role::Server, limits::CLIENT_MESSAGE_LIMITS);
         let tables: Vec<[&str; 2]> = codes.texts().into_iter().map(<[&str; 2]>::from).collect();
@@ -59,10 +60,10 @@ impl InspectorSession {
         InspectorSession { conn, life: Deadlines::new(false, now), listed: Default::default(), list_due: now }
     }
 
-    /// Takes bytes of the watcher; adds its requests to `requests`.
+    /// Processes received bytes; adds the inspector's requests to `requests`.
     ///
     /// # Errors
-    /// Why the conversation ends.
+    /// The reason for the end of the session.
     pub fn receive(
         &mut self,
         bytes: &[u8],
@@ -72,7 +73,8 @@ impl InspectorSession {
         self.conn.receive(bytes);
         loop {
             let event = self.conn.next_event();
-            // Whole messages and pongs are signs of life; bytes of an unfinished frame are not.
+            // Whole messages and control frames prove that the inspector is alive; bytes of an
+            // unfinished frame do not.
             if matches!(event, Ok(Some(_))) {
                 self.life.alive(now);
             }
@@ -92,12 +94,12 @@ impl InspectorSession {
         }
     }
 
-    /// Answers [`InspectorRequest::Own`].
+    /// Sends the result of [`InspectorRequest::Own`].
     pub fn own(&mut self, client: Option<u64>) {
         self.conn.send_text(&json!({ "own": client }).to_string());
     }
 
-    /// Answers [`InspectorRequest::Inject`]: the client, or why its bytes were not passed on.
+    /// Sends the result of [`InspectorRequest::Inject`]: the client, or an error.
     pub fn answer_inject(&mut self, passed: Result<u64, &'static str>) {
         let answer = match passed {
             Ok(client) => json!({ "injected": client }),
@@ -106,16 +108,16 @@ impl InspectorSession {
         self.conn.send_text(&answer.to_string());
     }
 
-    /// Sends observed bytes: a message in the format of the inspector's `observed`.
+    /// Sends a message of observed bytes, in the inspector's format `observed`.
     pub fn send_observed(&mut self, message: &[u8]) {
         self.conn.send_binary(message);
     }
 
-    /// The watcher's turn: sends the lists of clients and of ended clients that are due and have
-    /// changed, and pings.
+    /// Sends the lists of connected and ended clients, if the interval has passed and they have
+    /// changed. Also polls the deadlines.
     ///
     /// # Errors
-    /// Why the conversation ends.
+    /// The reason for the end of the session.
     pub fn turn(&mut self, now: Duration, lists: impl FnOnce() -> [String; 2]) -> Result<(), &'static str> {
         if now >= self.list_due {
             self.list_due = now + limits::INSPECTOR_CLIENT_LIST_INTERVAL;
@@ -138,12 +140,12 @@ impl InspectorSession {
         Ok(())
     }
 
-    /// Closes the conversation because the server stops.
+    /// Closes the session because the server stops.
     pub fn going_away(&mut self) {
         self.conn.close(CloseCode::GOING_AWAY, "going_away");
     }
 
-    /// Whether there are bytes to send.
+    /// Returns whether there are bytes to send.
     pub fn has_output(&self) -> bool {
         self.conn.has_output()
     }
@@ -154,7 +156,7 @@ impl InspectorSession {
     }
 }
 
-/// A request, or `None` if the text is none.
+/// Parses a request. Returns `None` if the text is not a valid one.
 fn read(text: &str) -> Option<InspectorRequest> {
     let object: Map<String, Json> = serde_json::from_str(text).ok()?;
     let key = |name: &str| ResumeKey::parse(object.get(name)?.as_str()?);
@@ -173,7 +175,7 @@ fn read(text: &str) -> Option<InspectorRequest> {
     }
 }
 
-/// At most [`limits::MAX_INJECTED_BYTES`] bytes of an even number of hex digits.
+/// Decodes an even number of hex digits, at most [`limits::MAX_INJECTED_BYTES`] bytes.
 fn parse_hex(digits: &str) -> Option<Vec<u8>> {
     let digit = |byte: u8| char::from(byte).to_digit(16).map(|digit| digit as u8);
     let is_short = digits.len() <= 2 * limits::MAX_INJECTED_BYTES && digits.len().is_multiple_of(2);
@@ -181,14 +183,15 @@ fn parse_hex(digits: &str) -> Option<Vec<u8>> {
     is_short.then(|| pairs.map(|pair| Some(digit(pair[0])? << 4 | digit(pair[1])?)).collect())?
 }
 
-/// `{"clients":[…]}`: the newest of these clients, which are in the order of their numbers.
+/// Encodes `{"clients":[…]}` with the newest clients, at most
+/// [`limits::MAX_INSPECTOR_LISTED_CLIENTS`]. `clients` is sorted by number.
 pub fn list<'a, L: Transport + 'a>(clients: impl DoubleEndedIterator<Item = &'a Client<L>>) -> String {
     let mut newest: Vec<Json> = clients.rev().take(limits::MAX_INSPECTOR_LISTED_CLIENTS).map(entry).collect();
     newest.reverse();
     json!({ "clients": newest }).to_string()
 }
 
-/// A client's entry in the list.
+/// Encodes a client's entry in the list.
 pub fn entry<L: Transport>(client: &Client<L>) -> Json {
     let dialect = client.endpoint.dialect.name();
     let dialect = if client.endpoint.is_json { format!("{dialect} as JSON") } else { dialect.to_owned() };

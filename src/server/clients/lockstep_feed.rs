@@ -1,8 +1,9 @@
-//! The updates of a client in lockstep: instead of what it sees, the parts of its room's journal.
+//! Updates of lockstep clients: the entries of the room's journal instead of a view of the world.
 //!
-//! A client that is behind is sent nothing new: its place in the journal stays, and once it has fallen
-//! behind what the room keeps, it begins again at a snapshot. A snapshot is never queued behind
-//! anything else, and the [`AddressRateLimits`] say when a client may have one.
+//! While older bytes are queued for a client, no entry is sent and its journal position stays. Once
+//! the room has dropped the entry at that position, the client restarts from a snapshot. A snapshot
+//! is sent only while nothing else is queued, and [`AddressRateLimits`] decides when a client may
+//! have one.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -21,18 +22,18 @@ use crate::server::admission::sync_scheduler::SyncRequest;
 use crate::server::room::RoomHandle;
 use crate::server::room::lockstep::{DesyncReport, EntryContent, FormatKey, JournalEntry, NextEntries};
 
-/// One client's way through the journal. Its worker has it.
+/// A client's position in the journal and its wire format. Owned by an update worker.
 #[derive(Debug)]
 pub struct LockstepFeed {
     format_key: FormatKey,
-    /// The player that the client was told is its own.
+    /// The player number that the client was sent last.
     announced_player: Option<PlayerId>,
-    /// When it was sent its last snapshot.
+    /// Time of its last snapshot.
     last_sync: Option<Duration>,
 }
 
 impl LockstepFeed {
-    /// The relay of a client that knows nothing yet.
+    /// Creates the feed of a client that has received nothing yet.
     pub fn new(endpoint: &WireFormat) -> LockstepFeed {
         LockstepFeed {
             format_key: (endpoint.dialect.name().into(), endpoint.is_json),
@@ -41,9 +42,10 @@ impl LockstepFeed {
         }
     }
 
-    /// Appends to `frames` what the client is sent next; a snapshot is sent at once, with what is before
-    /// it. Only for a client for which nothing waits, and only what the room had after `until` ticks, whose
-    /// answers were sent. Without a token of the budgets for a snapshot, the client waits for it.
+    /// Appends the next entries to `frames`. A snapshot is sent at once, after the bytes that
+    /// `frames` contains. Call it only while nothing is queued for the client. Includes only the
+    /// journal of the first `until` ticks, because the client has received the acks up to there.
+    /// Without a token of the snapshot rate limit, the client waits.
     pub fn write<L: Transport>(
         &mut self,
         client: &Client<L>,
@@ -79,8 +81,8 @@ impl LockstepFeed {
         client.room.lockstep.on_sent(client.id, &next, place);
     }
 
-    /// Appends the parts as far as they are within [`limits::LOCKSTEP_UPDATE_BYTES`]. One that is longer by
-    /// itself is sent at once, if it is the first. Returns the place behind them.
+    /// Appends entries up to [`limits::LOCKSTEP_UPDATE_BYTES`]. If the first entry alone exceeds
+    /// this limit, it is sent at once. Returns the position after them.
     fn append<L: Transport>(
         &self,
         client: &Client<L>,
@@ -106,8 +108,8 @@ impl LockstepFeed {
         next.end
     }
 
-    /// What follows for a connection without a client, such as the server's own: as [`LockstepFeed::write`], but a
-    /// snapshot is appended as well, and costs no budget.
+    /// Like [`LockstepFeed::write`], for a lockstep connection without a [`Client`], such as the
+    /// server's own one. A snapshot is appended as well and is exempt from the rate limit.
     pub fn take(&self, (room, connection): (&RoomHandle, u64), endpoint: &WireFormat, frames: &mut Vec<u8>) {
         let next = room.lockstep.next(connection, limits::LOCKSTEP_UPDATE_BYTES, |_| true);
         if let Some(snapshot) = &next.snapshot {
@@ -124,7 +126,7 @@ impl LockstepFeed {
     }
 }
 
-/// The packet before a snapshot.
+/// Encodes the `state_sync` packet, which precedes a snapshot.
 fn sync(
     (room, player): (&RoomHandle, Option<PlayerId>),
     endpoint: &WireFormat,
@@ -142,7 +144,7 @@ fn sync(
     endpoint.write_packet(frames, STATE_SYNC, &values);
 }
 
-/// A part as whole frames.
+/// Encodes an entry as whole frames.
 fn encode(content: &EntryContent, endpoint: &WireFormat) -> Vec<u8> {
     let mut out = Vec::new();
     match content {

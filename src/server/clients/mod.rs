@@ -1,9 +1,9 @@
 //! The clients of a room, without I/O.
 //!
-//! [`client`] is a connection that has joined a room, [`client_driver`] decides what its packets ask of
-//! the room, [`backlog`] holds ticks that wait for a worker, [`update_group`] encodes updates, and
-//! [`lockstep_feed`] sends commands and snapshots to clients in lockstep. A request for `/wire` becomes
-//! an [`inspector_session`]. [`dyn_room`] is a room whose game's types are erased.
+//! [`client`] is a connection in a room. [`client_driver`] executes what its packets request,
+//! [`backlog`] holds ticks until an update worker processes them, [`update_group`] encodes updates,
+//! and [`lockstep_feed`] sends commands and snapshots to lockstep clients. A connection to `/wire`
+//! becomes an [`inspector_session`]. [`dyn_room`] erases the types of a room's game.
 
 pub mod backlog;
 pub mod client;

@@ -1,4 +1,4 @@
-//! The answers to a client's commands, from the ticks that executed them to the client's next update.
+//! Acks of a client's commands, queued until the client's next update.
 
 use crate::game::List;
 use crate::game::Messages;
@@ -7,25 +7,25 @@ use crate::packet::{Dialect, Lane};
 use crate::server::room::CommandAcks;
 use crate::server::room::acks::AckOutcome;
 
-/// Answers that wait for the client's next turn. Their number is bounded by that of the client's
-/// messages, each of which has one answer.
+/// Acks for the client's next update. The rate limit of the client's messages bounds their number,
+/// because each command has one ack.
 #[derive(Debug, Default)]
 pub struct PendingAcks {
-    /// Whether the client's dialect has answers.
+    /// Whether the client's dialect has acks.
     has_ack_packets: bool,
-    /// The first sequence, how many in a row, and their tick.
+    /// First sequence number, count of consecutive commands, and tick.
     accepted: Vec<(u32, u8, u32)>,
-    /// The sequence, and the reason's name.
+    /// Sequence number and name of the reason.
     rejected: Vec<(u32, &'static str)>,
 }
 
 impl PendingAcks {
-    /// No answers, for a client of this dialect.
+    /// Creates an empty list for a client of this dialect.
     pub fn new(dialect: &Dialect) -> PendingAcks {
         PendingAcks { has_ack_packets: has_command_acks(dialect), ..PendingAcks::default() }
     }
 
-    /// Adds the answers to a connection that a tick has brought.
+    /// Adds a tick's acks for this connection.
     pub fn take(&mut self, answers: &CommandAcks, connection: u64) {
         if !self.has_ack_packets {
             return;
@@ -38,7 +38,7 @@ impl PendingAcks {
         }
     }
 
-    /// Writes the packets of all that waits, and keeps the memory.
+    /// Encodes and removes all acks. Retains the memory.
     pub fn write(&mut self, dialect: &Dialect, messages: &mut Messages) {
         let mut out = messages.writer(dialect, Lane::Reliable);
         if !self.accepted.is_empty() {

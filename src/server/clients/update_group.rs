@@ -1,12 +1,13 @@
-//! The updates of a room's clients.
+//! Updates of a room's clients.
 //!
 //! ```text
-//!  the ticks since the last turn ─► for each client: view → messages → frames → one push → one send
+//! the ticks since the last pass ─► each client: view → messages → frames → one push → one send
 //! ```
 //!
-//! An [`UpdateGroup`] is erased: its worker knows no game. Its members are those of one game, and each of
-//! them is a client with its known set. While its previous update is unsent, no second state is
-//! queued: the queued bytes are sent, events are kept, and a later update carries the state.
+//! [`UpdateGroup`] has no type of a game, so update workers know no game. Its members are clients
+//! of one game with their known sets. While a client's previous update is unsent, no second state
+//! is queued: the queued bytes are sent first, events are retained, and a later update carries the
+//! state.
 
 use std::fmt::Debug;
 use std::sync::Arc;
@@ -23,11 +24,11 @@ use crate::limits;
 use crate::server::admission::address_rate_limits::AddressRateLimits;
 use crate::server::room::CommandAcks;
 
-/// The clients of one room at one worker.
+/// The clients of one room at one update worker.
 pub trait UpdateGroup<L: Transport>: Debug + Send {
-    /// Begins a visit: closes the members if events that they should have received are lost, then
-    /// takes over new clients. Returns whether it is the members' turn: in a room that does not
-    /// tick, only now and then, for their deadlines.
+    /// Begins an update pass: closes the members if their events were lost, then adds new clients.
+    /// Returns whether [`serve`](Self::serve) is due: after each tick, and otherwise every
+    /// [`limits::WORKER_IDLE_WAKEUP`] for the deadlines.
     fn begin_pass(
         &mut self,
         backlog: Option<&Backlog>,
@@ -35,11 +36,11 @@ pub trait UpdateGroup<L: Transport>: Debug + Send {
         now: Duration,
     ) -> bool;
 
-    /// Takes over a client outside of a visit.
+    /// Adds a client outside of an update pass.
     fn add_client(&mut self, client: Arc<Client<L>>);
 
-    /// Each member's turn: sends what waits, then the update of these ticks, if it follows its room,
-    /// then what is due by its deadlines.
+    /// Updates each member: sends queued bytes, then the update for these ticks if the client
+    /// receives updates, then polls its deadlines.
     fn update_all(
         &mut self,
         backlog: Option<&Backlog>,
@@ -47,59 +48,59 @@ pub trait UpdateGroup<L: Transport>: Debug + Send {
         turns: &mut dyn UpdateRunner<L>,
     );
 
-    /// The number of members.
+    /// Number of members.
     fn len(&self) -> usize;
 
-    /// Whether there is no member.
+    /// Returns whether there is no member.
     fn is_empty(&self) -> bool {
         self.len() == 0
     }
 }
 
-/// Carries out the turns of an audience's members, one after the other.
+/// Runs the updates of a group's members, one after the other.
 pub trait UpdateRunner<L> {
-    /// The host's clock.
+    /// Returns the time on the server's clock.
     fn now(&self) -> Duration;
 
-    /// Carries out a client's turn, by the budgets of the host. Returns whether it came to its end; if
-    /// not, the buffers are made anew.
+    /// Runs a client's update with the rate limits of the server. Returns whether it completed.
+    /// After a panic it has not, and the caller replaces the buffers.
     fn run(&mut self, client: &Client<L>, turn: &mut UpdateFn<'_>) -> bool;
 }
 
-/// One client's turn.
+/// The update of one client.
 pub type UpdateFn<'a> = dyn FnMut(&AddressRateLimits) -> Option<UpdateResult> + 'a;
 
-/// The members of a game.
+/// The clients of one game at one update worker.
 #[derive(Debug)]
 pub struct TypedUpdateGroup<G: Game, L> {
-    /// Each with its known set.
+    /// The members, each with its known set.
     pub members: Vec<ClientUpdates<G, L>>,
     scratch: G::Scratch,
     last_pass: Duration,
 }
 
-/// A client, its known set, and the answers that wait for its next turn.
+/// A client, its known set, and the acks for its next update.
 #[derive(Debug)]
 pub struct ClientUpdates<G: Game, L> {
     /// The client.
     pub client: Arc<Client<L>>,
     view: G::View,
-    /// Instead of the view, in lockstep.
+    /// Replaces the view in lockstep.
     lockstep_feed: LockstepFeed,
     answers: PendingAcks,
-    /// Whether it has had an update.
+    /// Whether its updates have started.
     has_begun: bool,
 }
 
-/// Tells a client that has come back to its player what lasts of what it has missed, before the ticks
-/// of a turn: those that its worker has `missed`, and `tick`.
+/// After a resume, sends the missed events that the game retains. They end before the ticks of this
+/// pass: `missed` ticks and then `tick`.
 fn replay_missed_events<G: Game, L: Transport>(
     client: &Client<L>,
     view: &mut G::View,
     (missed, tick): (usize, u32),
     messages: &mut Messages,
 ) {
-    // It has this player now, not only soon.
+    // Waits until the state reflects this connection.
     let Some(since) = client.player_as_of(tick).and_then(|_| client.take_resume_tick()) else { return };
     let until = tick.saturating_sub(missed as u32 + 1);
     for events in client.room.recent(since, until) {
@@ -109,7 +110,7 @@ fn replay_missed_events<G: Game, L: Transport>(
     }
 }
 
-/// The buffers that a worker lends to each client in turn.
+/// Buffers that an update worker reuses for each client.
 #[derive(Debug, Default)]
 pub struct EncodeBuffers {
     answers: Messages,
@@ -117,12 +118,12 @@ pub struct EncodeBuffers {
     frames: Vec<u8>,
 }
 
-/// What became of one client's update.
+/// The outcome of one client's update.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct UpdateResult {
-    /// Of the state in it.
+    /// The outcome for the state.
     pub turn: StateOutcome,
-    /// The sends that it took; `None` if there was nothing to say.
+    /// Number of sends. `None` if the update was empty.
     pub send_calls: Option<u64>,
     /// Packets of the game that do not fit their tables.
     pub misfits: Vec<Misfit>,
@@ -136,7 +137,8 @@ struct TypedBacklog<'a, G: Game> {
 }
 
 impl<'a, G: Game> TypedBacklog<'a, G> {
-    /// `None` if the ticks are of another game, which no host does.
+    /// Restores the types. Returns `None` if the ticks are of another game, which is a programming
+    /// error.
     fn of(backlog: &'a Backlog) -> Option<TypedBacklog<'a, G>> {
         let missed = backlog.missed_events.iter().map(|events| Arc::clone(events).downcast().ok());
         Some(TypedBacklog {
@@ -146,8 +148,8 @@ impl<'a, G: Game> TypedBacklog<'a, G> {
         })
     }
 
-    /// The events of the ticks before the newest and after the first `from`; `None` if the newest is one of
-    /// those.
+    /// Returns the events of the ticks after the first `from` ticks, without the newest tick.
+    /// Returns `None` if the newest tick itself is among the first `from`.
     fn since(&self, from: u32) -> Option<&[Arc<G::Events>]> {
         let new = self.newest.tick.checked_sub(from).filter(|new| *new > 0)? as usize;
         Some(&self.missed[self.missed.len().saturating_sub(new - 1)..])
@@ -206,7 +208,7 @@ impl<G: Game, L: Transport> UpdateGroup<L> for TypedUpdateGroup<G, L> {
 }
 
 impl<G: Game, L: Transport> ClientUpdates<G, L> {
-    /// A client that knows nothing yet.
+    /// Creates a member that has received nothing yet.
     fn new(client: Arc<Client<L>>) -> ClientUpdates<G, L> {
         let dialect = &client.endpoint.dialect;
         let relay = LockstepFeed::new(&client.endpoint);
@@ -231,16 +233,16 @@ impl<G: Game, L: Transport> ClientUpdates<G, L> {
         served
     }
 
-    /// Whether it has updates by the state after this tick: a client that has come back to its player
-    /// begins with what is its own of it, rather than watch for a moment.
+    /// Returns whether the client is updated after this tick. A resumed client waits until the
+    /// state reflects its connection; otherwise it would spectate for a moment.
     fn is_started(&mut self, tick: u32) -> bool {
         let client = &self.client;
         self.has_begun |= client.player().is_none() || client.player_as_of(tick).is_some();
         self.has_begun
     }
 
-    /// The events of all these ticks, and the newest state. If it is the client's turn, what became
-    /// of its commands comes first.
+    /// Encodes the events of all these ticks and the newest state. If the client's update is due,
+    /// the acks of its commands come first.
     fn update(
         &mut self,
         (TypedBacklog { newest, answers: brought, .. }, missed): (&TypedBacklog<'_, G>, &[Arc<G::Events>]),
@@ -278,8 +280,7 @@ impl<G: Game, L: Transport> ClientUpdates<G, L> {
         UpdateResult { turn, send_calls: Some(client.sender.sends() - sends_before), misfits }
     }
 
-    /// What became of the commands of a client in lockstep, and what comes next in the journal of its
-    /// room.
+    /// Sends the acks of a lockstep client's commands, then the next entries of the room's journal.
     fn relay(
         &mut self,
         about: (usize, u32),

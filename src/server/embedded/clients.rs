@@ -1,4 +1,4 @@
-//! The clients of the embedded server, and what they are told of each tick.
+//! The clients of the embedded server and their updates.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -13,19 +13,19 @@ use crate::server::clients::update_group::{EncodeBuffers, UpdateFn, UpdateGroup,
 use crate::server::room::TickResult;
 use crate::tools::inspector::observed_format::Handshake;
 
-/// A client, and its handshake for a watcher who comes later.
+/// A client, and its handshake for inspectors that select it later.
 pub struct ListedClient {
     /// The client.
     pub client: Arc<Client<MemoryTransport>>,
-    /// Its handshake, without secrets.
+    /// Its handshake, with secrets redacted.
     pub opened: Handshake,
 }
 
-/// See the [module](self).
+/// All clients, and the buffers of their updates.
 pub struct Clients {
     /// In the order of their numbers.
     pub listed: Vec<ListedClient>,
-    /// What watchers see.
+    /// Observed bytes for inspectors.
     pub inspector_queues: InspectorQueues,
     audience: Box<dyn UpdateGroup<MemoryTransport>>,
     buffers: EncodeBuffers,
@@ -33,7 +33,8 @@ pub struct Clients {
     last: u64,
 }
 
-/// Turns at one time. A panic ends the program, as it would anywhere else in it.
+/// Runs updates with one fixed time. Does not catch panics, because the program has no other thread
+/// to continue.
 struct DirectRunner<'a>(Duration, &'a AddressRateLimits);
 
 impl UpdateRunner<MemoryTransport> for DirectRunner<'_> {
@@ -48,19 +49,19 @@ impl UpdateRunner<MemoryTransport> for DirectRunner<'_> {
 }
 
 impl Clients {
-    /// No clients, of a room with this audience.
+    /// Creates an empty list for a room with this update group.
     pub fn new(audience: Box<dyn UpdateGroup<MemoryTransport>>) -> Clients {
         let (listed, sight, desk) = (Vec::new(), InspectorQueues::default(), EncodeBuffers::default());
         Clients { listed, inspector_queues: sight, audience, buffers: desk, players: 0, last: 0 }
     }
 
-    /// A number for a new client.
+    /// Returns the number of a new client.
     pub fn next_number(&mut self) -> u64 {
         self.last += 1;
         self.last
     }
 
-    /// Adds a client, which follows the room as soon as it wants to.
+    /// Adds a client. It receives updates once it requests them.
     pub fn add(&mut self, client: &Arc<Client<MemoryTransport>>, opened: Handshake) {
         self.listed.push(ListedClient { client: Arc::clone(client), opened });
         self.audience.add_client(Arc::clone(client));
@@ -71,28 +72,28 @@ impl Clients {
         self.listed.retain(|listed| listed.client.id != number);
     }
 
-    /// The number of clients.
+    /// Number of clients.
     pub fn len(&self) -> usize {
         self.listed.len()
     }
 
-    /// The number of players after the last tick.
+    /// Number of players after the last tick.
     pub fn players(&self) -> usize {
         self.players
     }
 
-    /// The newest client with this key.
+    /// Returns the newest client with this key.
     pub fn own(&self, key: ResumeKey) -> Option<&Arc<Client<MemoryTransport>>> {
         let own = self.listed.iter().rfind(|listed| listed.client.resume_key == Some(key));
         own.map(|listed| &listed.client)
     }
 
-    /// The list that watchers are sent.
+    /// Returns the list of clients for inspectors.
     pub fn list(&self) -> String {
         inspector_session::list(self.listed.iter().map(|listed| &*listed.client))
     }
 
-    /// Sends each client the update of a tick, and does what is due by its deadlines.
+    /// Sends each client the update of a tick, and polls its deadlines.
     pub fn send_updates(&mut self, ticked: TickResult, budgets: &AddressRateLimits, now: Duration) {
         self.players = ticked.published.players();
         let backlog = Backlog::new(ticked.published, ticked.answers);

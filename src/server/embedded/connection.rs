@@ -1,7 +1,7 @@
-//! One connection of the embedded server: a head, then a client or a watcher.
+//! One connection of the embedded server: a request head, then a client or an inspector.
 //!
-//! Its stages correspond to modules of `net`: `Head` to `connection`, `Client` to `conversation`,
-//! and `Watcher` to `wire`.
+//! Its stages correspond to modules of `server::net`: `Head` to `connection`, `Client` to
+//! `client_thread`, and `Watcher` to `inspector`.
 
 use core::net::SocketAddr;
 use std::sync::Arc;
@@ -28,13 +28,13 @@ use crate::util::sync::Mutex;
 use crate::ws::http::{HeadReader, RequestHead};
 use crate::ws::{Side, handshake};
 
-/// See the [module](self).
+/// One connection, from its first byte to its end.
 pub struct EmbeddedConnection {
     address: SocketAddr,
     began: Duration,
     permit: Permit,
     stage: ConnectionStage,
-    /// Bytes for the other end that are not a client's.
+    /// Bytes for the other end, except a client's.
     out: Vec<u8>,
 }
 
@@ -49,12 +49,12 @@ enum ConnectionStage {
         turn: Duration,
         number: u32,
     },
-    /// The server's last bytes are queued, or sent: over at this time, or when the other end closes.
+    /// The server's last bytes are queued or sent. Ends at this time, or when the other end closes.
     Ended(Option<Arc<Client<MemoryTransport>>>, Duration),
     Over,
 }
 
-/// Shows a client's bytes to its watchers.
+/// Passes a client's bytes to its inspectors.
 struct ObservedEvents<'a> {
     client: u64,
     sight: &'a InspectorQueues,
@@ -82,7 +82,8 @@ impl ConnectionEvents for ObservedEvents<'_> {
 }
 
 impl EmbeddedConnection {
-    /// A connection from this address; `None` if there is no place for it.
+    /// Creates a connection from this address. Returns `None` if no slot is free or the rate limit
+    /// is exhausted.
     pub fn new(address: SocketAddr, host: &EmbeddedState) -> Option<EmbeddedConnection> {
         let household = AddressPrefix::from_ip(address.ip());
         host.budgets.take(household, LimitedAction::Connection, host.now).ok()?;
@@ -92,7 +93,7 @@ impl EmbeddedConnection {
         Some(EmbeddedConnection { address, began: host.now, permit, stage, out: Vec::new() })
     }
 
-    /// Takes bytes of the other end.
+    /// Processes bytes from the other end.
     pub fn receive(&mut self, bytes: &[u8], host: &mut EmbeddedState) {
         match &mut self.stage {
             ConnectionStage::Head { reader, raw } => {
@@ -124,7 +125,7 @@ impl EmbeddedConnection {
         }
     }
 
-    /// Makes a client or a watcher of a request.
+    /// Answers a request: upgrades to a client or an inspector.
     fn answer(
         &mut self,
         head: &RequestHead,
@@ -199,7 +200,7 @@ impl EmbeddedConnection {
         }
     }
 
-    /// Ends a client: it is told why, and leaves the world.
+    /// Closes a client for this reason and removes it from the world.
     fn end(
         &mut self,
         client: &Arc<Client<MemoryTransport>>,
@@ -230,7 +231,7 @@ impl EmbeddedConnection {
         self.stage = ConnectionStage::Ended(None, host.now + limits::CLOSE_TIMEOUT);
     }
 
-    /// The other end is gone.
+    /// Handles the loss of the connection at the other end.
     pub fn on_disconnected(&mut self, host: &mut EmbeddedState) {
         if let ConnectionStage::Client(client) = &self.stage {
             let client = Arc::clone(client);
@@ -240,7 +241,7 @@ impl EmbeddedConnection {
         self.finish(host);
     }
 
-    /// Forgets a client whose connection has ended.
+    /// Removes a client after the end of its connection.
     fn finish(&mut self, host: &mut EmbeddedState) {
         if let ConnectionStage::Ended(Some(client), _) = &self.stage {
             let rule = client.sender.ending().as_ref().map_or("peer_lost", DisconnectReason::name);
@@ -256,7 +257,7 @@ impl EmbeddedConnection {
         self.stage = ConnectionStage::Over;
     }
 
-    /// What is due, once a tick.
+    /// Polls the deadlines and an inspector's queue. Called once per tick.
     pub fn turn(&mut self, host: &mut EmbeddedState) {
         match &mut self.stage {
             ConnectionStage::Head { reader, .. } if host.now > self.began + limits::HEAD_TIMEOUT => {
@@ -269,7 +270,7 @@ impl EmbeddedConnection {
             }
             ConnectionStage::Client(client) => {
                 let client = Arc::clone(client);
-                // An operator, a deadline or a watcher has closed it.
+                // An operator, a deadline or an injection has closed it.
                 if let Some(ending) = client.sender.ending() {
                     self.end(&client, &ending, host);
                 }
@@ -298,7 +299,7 @@ impl EmbeddedConnection {
         }
     }
 
-    /// Keeps what a client was sent last.
+    /// Collects a client's last bytes.
     fn save_output(&mut self) {
         if let ConnectionStage::Client(client) | ConnectionStage::Ended(Some(client), _) = &self.stage {
             self.out.append(&mut client.line.out.lock());
@@ -314,12 +315,12 @@ impl EmbeddedConnection {
         into.append(&mut self.out);
     }
 
-    /// Whether it is a watcher's.
+    /// Returns whether it is an inspector's connection.
     pub fn is_inspector(&self) -> bool {
         matches!(self.stage, ConnectionStage::Inspector { .. })
     }
 
-    /// Whether the server has ended it, and everything was taken.
+    /// Returns whether the server has closed it and all bytes were taken.
     pub fn is_over(&self) -> bool {
         matches!(self.stage, ConnectionStage::Over) && self.out.is_empty()
     }

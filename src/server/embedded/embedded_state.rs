@@ -1,4 +1,4 @@
-//! What the connections of an embedded server share.
+//! State that the connections of an embedded server share.
 
 use core::net::Ipv4Addr;
 use std::sync::Arc;
@@ -11,33 +11,33 @@ use crate::server::admission::address_rate_limits::AddressRateLimits;
 use crate::server::admission::tokens::Authenticator;
 use crate::server::room::RoomHandle;
 
-/// The address of the program's own connections, and of the server.
+/// The address of the program's own connections and of the server.
 pub const LOCAL_ADDRESS: Ipv4Addr = Ipv4Addr::LOCALHOST;
-/// The port that the server seems to have.
+/// The port that the server reports. It does not listen.
 pub const PORT: u16 = 3000;
 
-/// See the [module](self).
+/// The state of an embedded server, except its connections.
 pub struct EmbeddedState {
-    /// The clock.
+    /// The current time.
     pub now: Duration,
     /// The room.
     pub room: Arc<RoomHandle>,
     /// The packet tables.
     pub codes: Arc<PacketTables>,
-    /// The places.
+    /// The slots for connections.
     pub admission: Arc<Admission>,
-    /// Rate limits per address.
+    /// Rate limits per address prefix.
     pub budgets: AddressRateLimits,
-    /// Knows who may play: everyone.
+    /// Permits all clients, because it has no tokens.
     pub guard: Authenticator,
     /// The clients.
     pub clients: Clients,
-    /// The time of day at which the clock stood at zero, in microseconds since 1970.
+    /// The time of day at time zero of the clock, in microseconds since 1970.
     pub began_us: u64,
 }
 
 impl EmbeddedState {
-    /// Sets the clock, which never goes back.
+    /// Sets the clock. An earlier time is ignored.
     pub fn set_now(&mut self, now: Duration) {
         self.now = self.now.max(now);
     }

@@ -1,5 +1,5 @@
-//! A bot inside the program: a client like any other, over a connection of its own. It leaves
-//! visitors alone, who may be looking at their bytes instead of at the game.
+//! A bot inside the program: a client with its own connection. It does not attack visitors, because
+//! they may be inspecting their bytes instead of playing.
 
 use core::net::Ipv4Addr;
 use std::sync::Arc;
@@ -12,35 +12,35 @@ use crate::game::GameInfo;
 use crate::game::bots::{Agent, BotBehavior, BotSpec, BotStats};
 use crate::packet::PacketTables;
 
-/// Time between two looks of a bot at its picture.
+/// Interval between two decisions of a bot.
 const ACT_EVERY: Duration = Duration::from_millis(100);
-/// How long a bot whose connection ended stays away.
+/// Delay before a bot reconnects.
 const RECONNECT_DELAY: Duration = Duration::from_secs(5);
-/// Every bot has an address of its own, so that they share no rate limit: documentation addresses,
-/// RFC 5737.
+/// Address of the first bot. Each bot has its own, so that they share no rate limit. From a
+/// documentation range, RFC 5737, section 3.
 const FIRST: Ipv4Addr = Ipv4Addr::new(198, 51, 100, 1);
-/// See the [module](self).
+/// A bot of an embedded server.
 pub struct LocalBot {
-    /// Its connection, if it has one.
+    /// The number of its connection, if it has one.
     pub connection: Option<u32>,
     game: &'static GameInfo,
     codes: Arc<PacketTables>,
     number: usize,
-    /// Its own seed, the number of bots, and the seed that all share.
+    /// Its own seed, the number of bots, and the seed shared by all bots.
     seeds: (u64, usize, u64),
     keys: fn() -> ConnectionKeys,
     bot: Option<Bot<Box<dyn Agent>>>,
     acts_at: Duration,
     connects_at: Duration,
-    /// Whether it checks what it is told, which also counts what it does.
+    /// Whether it checks received packets, which also enables its statistics.
     pub checks: bool,
-    /// What it did over connections that have ended.
+    /// Statistics of its closed connections.
     deeds: BotStats,
 }
 
 impl LocalBot {
-    /// The bot with this number of a game: its own seed, the number of bots, and the seed that all
-    /// of them share decide what it does.
+    /// Creates the bot with this number. `seeds` are its own seed, the number of bots, and the seed
+    /// shared by all bots; they determine its decisions.
     pub fn new(
         (game, codes): (&'static GameInfo, Arc<PacketTables>),
         number: usize,
@@ -63,17 +63,17 @@ impl LocalBot {
         }
     }
 
-    /// Its address.
+    /// Returns its address.
     pub fn ip(&self) -> Ipv4Addr {
         Ipv4Addr::from_bits(FIRST.to_bits() + self.number as u32)
     }
 
-    /// Whether it stays away for a while.
+    /// Returns whether it still waits before a reconnect.
     pub fn is_waiting(&self, now: Duration) -> bool {
         now < self.connects_at
     }
 
-    /// Takes bytes of the server, which ended the connection unless it `goes_on`.
+    /// Processes bytes from the server. `goes_on` is false if the server has closed the connection.
     pub fn receive(&mut self, bytes: &[u8], goes_on: bool, now: Duration) {
         if self.bot.is_none() {
             self.bot = self.begin();
@@ -85,7 +85,7 @@ impl LocalBot {
         }
     }
 
-    /// Acts if it is time to, and puts its bytes for the server at the end of `out`.
+    /// Lets the bot act if its interval has passed, and appends its bytes for the server to `out`.
     pub fn act(&mut self, now: Duration, out: &mut Vec<u8>) {
         let Some(bot) = &mut self.bot else { return };
         if now >= self.acts_at {
@@ -95,7 +95,7 @@ impl LocalBot {
         bot.drain_output(out);
     }
 
-    /// Adds what it has done since the last call.
+    /// Adds its statistics since the last call.
     pub fn add_deeds(&mut self, all: &mut BotStats) {
         all.add(&self.deeds);
         self.deeds = BotStats::default();
@@ -104,12 +104,12 @@ impl LocalBot {
         }
     }
 
-    /// Whether its connection is no longer usable.
+    /// Returns whether its connection is no longer usable.
     pub fn is_over(&self) -> bool {
         self.bot.as_ref().is_some_and(|bot| bot.stage() == BotStage::Closed)
     }
 
-    /// Comes again after a while, on another connection.
+    /// Drops its connection, and schedules the reconnect.
     pub fn reconnect_later(&mut self, now: Duration) {
         if let Some(mut bot) = self.bot.take() {
             self.deeds.add(&bot.agent.take_stats());
@@ -129,7 +129,7 @@ impl LocalBot {
             seed,
             crowd_seed,
             behavior: BotBehavior::Play,
-            // Who checks is among bots alone.
+            // A checking bot plays among bots only.
             spares_visitors: !self.checks,
             is_checking: self.checks,
             dialect: Arc::clone(&dialect),
@@ -137,8 +137,8 @@ impl LocalBot {
         Some(Bot::new(link, dialect, agent, ()))
     }
 
-    /// The path and the dialect: every other bot is at the game's first path, and the others are at
-    /// the rest of them in turn.
+    /// Returns the path and the dialect. Every other bot uses the game's first path; the rest cycle
+    /// through its other paths.
     fn place(&self) -> (&'static str, &'static str) {
         let (half, paths) = (self.number / 2, self.game.paths);
         match self.number % 2 {

@@ -1,4 +1,4 @@
-//! What carries a client's bytes inside the program, and shows them to watchers.
+//! The in-memory transport of an embedded server's clients, and the queues of its inspectors.
 
 use std::collections::BTreeMap;
 use std::io;
@@ -24,7 +24,7 @@ struct InspectorQueue {
 }
 
 impl InspectorQueues {
-    /// From now on this watcher sees this client, or none.
+    /// Selects the client that an inspector observes, or none.
     pub fn select(&self, watcher: u32, client: Option<u64>) {
         let mut all = self.0.lock();
         all.remove(&watcher);
@@ -33,12 +33,13 @@ impl InspectorQueues {
         }
     }
 
-    /// Whether a watcher sees this client.
+    /// Returns whether an inspector observes this client.
     pub fn is_inspected(&self, client: u64) -> bool {
         self.0.lock().values().any(|watched| watched.client == client)
     }
 
-    /// Shows an event of a client to its watchers, or to `only` one.
+    /// Queues a record for the inspectors of a client, or for the inspector `only`. A full queue
+    /// counts it as lost.
     pub fn push(&self, client: u64, only: Option<u32>, record: &ObservedRecord<'_>) {
         for (watcher, watched) in self.0.lock().iter_mut() {
             if watched.client != client || only.is_some_and(|only| only != *watcher) {
@@ -52,7 +53,7 @@ impl InspectorQueues {
         }
     }
 
-    /// What a watcher has not been sent, if there is something.
+    /// Takes the queued message of an inspector. Returns `None` if it has no records.
     pub fn take(&self, watcher: u32, now: Duration, tick: u32) -> Option<Vec<u8>> {
         let mut all = self.0.lock();
         let watched = all.get_mut(&watcher)?;
@@ -68,14 +69,14 @@ impl InspectorQueues {
     }
 }
 
-/// See the [module](self).
+/// Carries a client's bytes in memory.
 #[derive(Debug)]
 pub struct MemoryTransport {
-    /// Bytes for the other end. Always taken whole, so that nothing ever waits in the sender.
+    /// Bytes for the other end, at most [`limits::SEND_QUEUE_BYTES`].
     pub out: Mutex<Vec<u8>>,
-    /// The connection ends immediately.
+    /// Whether the connection was closed immediately.
     pub is_cut: AtomicBool,
-    /// Who watches.
+    /// Queues of the inspectors.
     pub sight: InspectorQueues,
 }
 
@@ -83,7 +84,7 @@ impl Transport for MemoryTransport {
     fn send<'a>(&self, slices: impl Iterator<Item = &'a [u8]>) -> io::Result<usize> {
         let mut out = self.out.lock();
         let before = out.len();
-        // Beyond the bound the other end does not read: the sender then keeps its own bounds.
+        // If the other end does not read, the sender queues the rest within its own limits.
         let room = limits::SEND_QUEUE_BYTES.saturating_sub(before);
         for slice in slices {
             let left = room.saturating_sub(out.len() - before);

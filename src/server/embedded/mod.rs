@@ -1,17 +1,17 @@
 //! A whole server inside another program, such as a page in a browser: one room with its game,
-//! connections whose bytes the program carries, bots, and `/wire`.
+//! connections over memory, bots, and `/wire`.
 //!
 //! ```text
-//!  program: open, receive ─► connection ─► head ─┬─► client ─► room ─► updates ─┐
-//!                                                └─► watcher ◄─ observed bytes ─┤
-//!           take ◄──────────────────────────────────────────────────────────────┘
+//!  program: open, receive ─► connection ─► head ─┬─► client ─► room ─► updates ───┐
+//!                                                └─► inspector ◄─ observed bytes ─┤
+//!           take ◄────────────────────────────────────────────────────────────────┘
 //!           advance(now) ─► ticks, bots, deadlines
 //! ```
 //!
-//! The code is that of the server with sockets: `host`, `peer`, `room`. There is no clock and no
-//! thread: the program calls [`EmbeddedServer::advance`] when the next tick is due, and then takes the
-//! bytes for each of its connections. A bot is a client like any other, over a connection of its
-//! own.
+//! It shares its code with the server with sockets: `admission`, `clients`, `connection` and
+//! `room`. It has neither clock nor threads. The program calls [`EmbeddedServer::advance`] when the
+//! next tick is due, and then takes the bytes for each of its connections. A bot is an ordinary
+//! client with its own connection.
 
 mod clients;
 mod connection;
@@ -46,22 +46,22 @@ use crate::server::room::lockstep::{LockstepAccess, LockstepConfig};
 use crate::server::room::{RoomConfig as RoomOptions, TickRequest};
 use crate::util::netem::Conditions;
 
-/// Updates per second of clients of foreign dialects.
+/// Updates per second of clients with foreign dialects.
 const FOREIGN_HZ: u32 = 10;
 
-/// A game as an embedded server starts it.
+/// Makes rooms of one game for an embedded server.
 pub type EmbeddedGameFactory = KindOf<MemoryTransport>;
 
-/// The game of the program, if it has one of its own.
+/// The game that the program has registered.
 static REGISTERED: OnceLock<EmbeddedGameFactory> = OnceLock::new();
 
-/// Makes a game that of the program. Only the first call counts.
+/// Registers the program's own game. Only the first call has an effect.
 pub fn register<G: Game>() {
     let _ = REGISTERED.set(EmbeddedGameFactory::of::<G>());
 }
 
-/// The game of this name: the program's own, or a built-in one. Without a name, the program's own, or
-/// else the default.
+/// Returns the game of this name: the registered one or a built-in one. Without a name, returns the
+/// registered one, or else the default.
 pub fn game(name: Option<&str>) -> Option<EmbeddedGameFactory> {
     let own = REGISTERED.get().copied();
     match name {
@@ -70,52 +70,52 @@ pub fn game(name: Option<&str>) -> Option<EmbeddedGameFactory> {
     }
 }
 
-/// The settings of a server.
+/// Settings of an embedded server.
 #[derive(Debug, Clone)]
 pub struct Options {
     /// The game.
     pub game: EmbeddedGameFactory,
-    /// The seed of the map and of the bots.
+    /// Seed of the world and of the bots.
     pub seed: u32,
-    /// Number of bots; at most [`limits::EMBEDDED_BOTS`] are made.
+    /// Number of bots, limited to [`limits::EMBEDDED_BOTS`].
     pub bots: usize,
-    /// The time of day at which the program's clock stood at zero, in microseconds since 1970.
+    /// The time of day at time zero of the program's clock, in microseconds since 1970.
     pub began_us: u64,
     /// Makes the keys of each bot's connection.
     pub keys: fn() -> ConnectionKeys,
-    /// The network conditions between the program's own connections and the server.
+    /// Simulated network conditions of the program's own connections.
     pub net: Conditions,
 }
 
-/// Counters, for a display.
+/// Counters for display.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct Stats {
-    /// Ticks that the world has completed.
+    /// Ticks completed.
     pub tick: u32,
-    /// Connections that are clients, bots included.
+    /// Connected clients, including bots.
     pub clients: usize,
     /// Players in the world.
     pub players: usize,
-    /// Ticks that were given up because the program called too late.
+    /// Ticks skipped because the program called too late.
     pub skipped_ticks: u64,
 }
 
-/// A tick that was run, for whoever compares worlds.
+/// A recorded tick, for comparing worlds.
 #[derive(Debug)]
 pub struct TickRecord {
-    /// Ticks completed before it.
+    /// Ticks completed before this one.
     pub tick: u32,
-    /// The checksum of the world before it.
+    /// The checksum of the world before the tick.
     pub checksum: u64,
-    /// Its commands, as a command frame.
+    /// The commands of the tick, as a command frame.
     pub frame: Arc<[u8]>,
-    /// The world before it.
+    /// The snapshot before the tick.
     pub snapshot: Arc<[u8]>,
-    /// What was published after it.
+    /// The published state and events after the tick.
     pub published: Arc<dyn DynTick>,
 }
 
-/// See the [module](self).
+/// A server driven by its program: no threads, sockets or clock.
 pub struct EmbeddedServer {
     host: EmbeddedState,
     room: Box<dyn DynRoom<MemoryTransport>>,
@@ -123,20 +123,20 @@ pub struct EmbeddedServer {
     last_connection: u32,
     bots: Vec<LocalBot>,
     net: ConnectionNetem,
-    /// The time of the first tick that is not skipped, and the ticks since.
+    /// Start of the schedule, and the number of ticks since. Restarts after skipped ticks.
     schedule: (Duration, u32),
-    /// Ticks and updates per second.
+    /// Ticks per second. Native clients get as many updates.
     tick_hz: u32,
     stats: Stats,
-    /// The ticks since they were taken, if they are recorded.
+    /// Ticks recorded since the last call of `take_recorded`. `None` if recording is off.
     recorded: Option<Vec<TickRecord>>,
 }
 
 impl EmbeddedServer {
-    /// A server whose clock stands at `now`.
+    /// Creates a server with its clock at `now`.
     ///
     /// # Errors
-    /// The packet tables of the game cannot be used: the reason in words.
+    /// Describes why the packet tables of the game are unusable.
     pub fn new(options: &Options, now: Duration) -> Result<EmbeddedServer, String> {
         let game = options.game;
         let codes = PacketTables::from_texts(game.about.tables).map_err(|error| error.to_string())?;
@@ -187,8 +187,9 @@ impl EmbeddedServer {
         })
     }
 
-    /// Opens a connection of the program, which begins with an HTTP request. Returns its number, or
-    /// `None` beyond [`limits::EMBEDDED_CONNECTIONS`].
+    /// Opens a connection of the program; its first bytes must be an HTTP request. Returns its
+    /// number. Returns `None` beyond [`limits::EMBEDDED_CONNECTIONS`] or if the connection is
+    /// refused.
     pub fn open(&mut self) -> Option<u32> {
         let number = self.open_from(LOCAL_ADDRESS)?;
         self.net.open(number);
@@ -201,13 +202,13 @@ impl EmbeddedServer {
         }
         self.last_connection += 1;
         let number = self.last_connection;
-        // Ports of clients that an operating system would choose.
+        // The ephemeral port range of RFC 6335, section 6.
         let address = SocketAddr::from((ip, 49_152 + (number % 16_384) as u16));
         self.connections.insert(number, EmbeddedConnection::new(address, &self.host)?);
         Some(number)
     }
 
-    /// Takes bytes that the other end of a connection sent.
+    /// Processes bytes from the other end of a connection.
     pub fn receive(&mut self, connection: u32, bytes: &[u8], now: Duration) {
         self.host.set_now(now);
         if let Some(link) = self.net.link(connection) {
@@ -218,14 +219,13 @@ impl EmbeddedServer {
         }
     }
 
-    /// Changes the network conditions of the program's connections for everything that is sent from now
-    /// on.
+    /// Changes the network conditions of the program's connections for all bytes sent from now on.
     pub fn set_netem(&mut self, conditions: Conditions) {
         self.net.change(conditions);
     }
 
-    /// Gives the server what has arrived on the link of a connection, and the link what the server has
-    /// sent.
+    /// Moves arrived bytes from a connection's link to the server, and the server's bytes to the
+    /// link.
     fn transfer(&mut self, number: u32) {
         let now = self.host.now;
         let Some(link) = self.net.link(number) else { return };
@@ -238,7 +238,7 @@ impl EmbeddedServer {
         if connection.is_inspector() {
             self.net.set_inspector(number);
         }
-        // The conditions may be perfect now, and then the connection keeps its bytes itself.
+        // Without a link, because the conditions are ideal, the bytes stay in the connection.
         let Some(link) = self.net.link(number) else { return };
         if link.down.writable_bytes(now) > 0 {
             bytes.clear();
@@ -247,7 +247,7 @@ impl EmbeddedServer {
         }
     }
 
-    /// The other end of a connection is gone.
+    /// Closes a connection at the other end. Bytes in transit to the server still arrive.
     pub fn close(&mut self, connection: u32, now: Duration) {
         self.host.set_now(now);
         let rest = self.net.close(connection);
@@ -259,8 +259,8 @@ impl EmbeddedServer {
         }
     }
 
-    /// Moves the bytes for the other end of a connection to the end of `into`. Returns whether more
-    /// may follow; if not, the connection has ended.
+    /// Moves the bytes for the other end of a connection to the end of `into`. Returns false if the
+    /// connection has ended and no bytes remain.
     pub fn take(&mut self, connection: u32, into: &mut Vec<u8>) -> bool {
         self.transfer(connection);
         let Some(found) = self.connections.get_mut(&connection) else { return false };
@@ -276,14 +276,14 @@ impl EmbeddedServer {
         !is_over
     }
 
-    /// Whether a connection has not ended, or bytes of it were not taken.
+    /// Returns whether a connection is open or has bytes left to take.
     pub fn is_open(&self, connection: u32) -> bool {
         let is_over = |found: &EmbeddedConnection| found.is_over() && self.net.is_drained(connection);
         self.connections.get(&connection).is_some_and(|found| !is_over(found))
     }
 
-    /// Runs what is due: ticks, bots, deadlines, turns of watchers, bytes that arrive. Returns the time
-    /// until something is due again.
+    /// Runs everything that is due: ticks, bots, deadlines, inspectors and arriving bytes. Returns
+    /// the time until the next call is due.
     pub fn advance(&mut self, now: Duration) -> Duration {
         self.host.set_now(now);
         let now = self.host.now;
@@ -295,7 +295,8 @@ impl EmbeddedServer {
             self.tick();
         }
         if self.next_tick() <= now {
-            // The program was away, such as a laptop that slept: the world goes on from where it stood.
+            // The program was suspended, for example on a sleeping laptop. The world continues
+            // without the skipped ticks.
             let late = now.saturating_sub(self.next_tick());
             self.stats.skipped_ticks += 1 + late.as_nanos() as u64 * u64::from(self.tick_hz) / 1_000_000_000;
             self.schedule = (now, 1);
@@ -306,23 +307,23 @@ impl EmbeddedServer {
         self.net.next(now).map_or(self.next_tick(), |next| next.min(self.next_tick())).saturating_sub(now)
     }
 
-    /// Records each tick from now on. Its bots check what they are told, and count what they do.
+    /// Starts recording ticks. Also makes the bots check received packets and collect statistics.
     pub fn record(&mut self) {
         self.recorded.get_or_insert_default();
         self.bots.iter_mut().for_each(|bot| bot.checks = true);
     }
 
-    /// Takes the ticks that were recorded since the last call.
+    /// Takes the ticks recorded since the last call.
     pub fn take_recorded(&mut self) -> Vec<TickRecord> {
         self.recorded.as_mut().map(std::mem::take).unwrap_or_default()
     }
 
-    /// The operator does this in the next tick.
+    /// Queues an operator command for the next tick.
     pub fn queue_operator_action(&self, action: EncodedAction) {
         self.host.room.push_operator(vec![action]);
     }
 
-    /// A bot loses its connection, and comes again after a while.
+    /// Drops a bot's connection. The bot reconnects after a delay.
     pub fn disconnect_bot(&mut self, which: usize) {
         let (now, count) = (self.host.now, self.bots.len().max(1));
         let Some(bot) = self.bots.get_mut(which % count) else { return };
@@ -333,14 +334,14 @@ impl EmbeddedServer {
         }
     }
 
-    /// What the bots have done since the last call.
+    /// Takes the statistics of the bots since the last call.
     pub fn take_stats(&mut self) -> BotStats {
         let mut all = BotStats::default();
         self.bots.iter_mut().for_each(|bot| bot.add_deeds(&mut all));
         all
     }
 
-    /// The counters.
+    /// Returns the counters.
     pub fn stats(&self) -> Stats {
         let players = self.host.clients.players();
         Stats { tick: self.host.room.tick(), clients: self.host.clients.len(), players, ..self.stats }
@@ -369,7 +370,7 @@ impl EmbeddedServer {
         }
     }
 
-    /// Each bot reads, acts and writes, as a client in another program would.
+    /// Lets each bot receive, act and send.
     fn step_bots(&mut self) {
         let mut bots = std::mem::take(&mut self.bots);
         let now = self.host.now;

@@ -1,5 +1,5 @@
-//! Network conditions of the program's own connections: each has a [`DuplexLink`]. Bots have none, and a
-//! watcher's conditions are perfect, since it looks at the server and does not play.
+//! Simulated network conditions of the program's own connections, each with a [`DuplexLink`]. Bots
+//! have none. Inspectors have ideal conditions, because they observe the server and do not play.
 
 use std::collections::BTreeMap;
 use std::time::Duration;
@@ -11,7 +11,7 @@ struct ConnectionLink {
     is_inspector: bool,
 }
 
-/// See the [module](self).
+/// The links of all connections.
 pub struct ConnectionNetem {
     conditions: Conditions,
     seed: u32,
@@ -19,7 +19,7 @@ pub struct ConnectionNetem {
 }
 
 impl ConnectionNetem {
-    /// Without connections.
+    /// Creates an empty set. The seed determines the jitter and loss of all links.
     pub fn new(conditions: Conditions, seed: u32) -> ConnectionNetem {
         ConnectionNetem { conditions, seed, lines: BTreeMap::new() }
     }
@@ -33,19 +33,19 @@ impl ConnectionNetem {
         );
     }
 
-    /// The link of a connection, if bytes have to go over it.
+    /// Returns the link of a connection. `None` if its conditions are ideal and the link is empty.
     pub fn link(&mut self, number: u32) -> Option<&mut DuplexLink> {
         let line = self.lines.get_mut(&number)?;
         let is_perfect = self.conditions.is_ideal() || line.is_inspector;
         (!is_perfect || !line.link.is_empty()).then_some(&mut line.link)
     }
 
-    /// Whether nothing is on its way to the program.
+    /// Returns whether the link carries no more bytes to the program.
     pub fn is_drained(&self, number: u32) -> bool {
         self.lines.get(&number).is_none_or(|line| line.link.down.is_empty())
     }
 
-    /// Changes the conditions of everything that is sent from now on.
+    /// Changes the conditions for all bytes sent from now on.
     pub fn change(&mut self, conditions: Conditions) {
         self.conditions = conditions;
         for line in self.lines.values_mut().filter(|line| !line.is_inspector) {
@@ -53,7 +53,7 @@ impl ConnectionNetem {
         }
     }
 
-    /// A connection turns out to be a watcher's.
+    /// Marks a connection as an inspector's, which gets ideal conditions.
     pub fn set_inspector(&mut self, number: u32) {
         if let Some(line) = self.lines.get_mut(&number) {
             line.is_inspector = true;
@@ -61,7 +61,7 @@ impl ConnectionNetem {
         }
     }
 
-    /// Removes a connection; returns the bytes that were on their way to the server.
+    /// Removes a connection. Returns the bytes in transit to the server.
     pub fn close(&mut self, number: u32) -> Vec<u8> {
         let mut bytes = Vec::new();
         if let Some(mut line) = self.lines.remove(&number) {
@@ -70,12 +70,12 @@ impl ConnectionNetem {
         bytes
     }
 
-    /// The numbers of all connections.
+    /// Returns the numbers of all connections.
     pub fn numbers(&self) -> Vec<u32> {
         self.lines.keys().copied().collect()
     }
 
-    /// When bytes arrive next, on either end of any connection.
+    /// Returns the time of the next arrival, at either end of any connection.
     pub fn next(&self, now: Duration) -> Option<Duration> {
         let ends = self.lines.values().flat_map(|line| [line.link.up.next(), line.link.down.next()]);
         ends.flatten().filter(|next| *next > now).min()

@@ -1,4 +1,4 @@
-//! A page's client, a watcher and bots at an embedded server.
+//! A page's client, an inspector and bots on an embedded server.
 
 use super::*;
 use crate::client::bots::{Bot, BotStage};
@@ -66,7 +66,7 @@ impl Page {
     }
 }
 
-/// A watcher at `/wire`.
+/// An inspector at `/wire`.
 struct Watcher {
     connection: u32,
     conn: Connection,
@@ -121,7 +121,7 @@ impl Watcher {
     }
 }
 
-/// Runs a server with these for some ticks.
+/// Runs a server with these connections for some ticks.
 fn run(
     server: &mut EmbeddedServer,
     mut page: Option<&mut Page>,
@@ -202,7 +202,7 @@ fn injected_bytes_reach_the_client_that_has_the_key_exactly_as_given() {
     let refused = r#"{"injected":null,"error":"no connected client has this key"}"#;
     assert!(watcher.texts.iter().any(|text| json(text) == json(refused)), "{:?}", watcher.texts);
     assert_eq!(page.bot.stage(), BotStage::Playing);
-    // A frame without a mask.
+    // A frame without a mask violates RFC 6455, section 5.1.
     watcher.say(&mut server, &format!(r#"{{"inject":"{KEY}","bytes":"8200"}}"#));
     run(&mut server, Some(&mut page), Some(&mut watcher), 10);
     assert!(watcher.texts.contains(&format!(r#"{{"injected":{own}}}"#)), "{:?}", watcher.texts);
@@ -254,7 +254,7 @@ fn json(text: &str) -> serde_json::Value {
     serde_json::from_str(text).expect("JSON")
 }
 
-/// The number of the client whose key is the page's.
+/// Returns the number of the client with the page's key.
 fn page_number(server: &EmbeddedServer) -> u64 {
     let key = crate::connection::resume_key::ResumeKey::parse(KEY).expect("a key");
     server.host.clients.own(key).expect("the page's client").id
@@ -269,7 +269,7 @@ fn another_game_is_played_by_bots_at_its_own_rate_and_an_unknown_one_is_none() {
     assert!(game(Some("chess")).is_none());
 }
 
-/// Steps a page 30 times a second until something is true of it; returns the time.
+/// Steps a page 30 times a second until the condition holds. Returns the elapsed time.
 fn wait(server: &mut EmbeddedServer, page: &mut Page, is_so: impl Fn(&Page) -> bool) -> Duration {
     let from = server.host.now;
     while !is_so(page) {
@@ -287,7 +287,7 @@ fn a_page_plays_under_network_conditions_that_can_change_at_any_time() {
     let mut server = server(2);
     server.set_netem("delay=150ms,jitter=30ms,loss=2%".parse().expect("conditions"));
     let mut page = Page::new(&mut server);
-    // A request and its response, then `hello` and its answer: two round trips.
+    // Upgrade and response, then `hello` and `welcome`: two round trips.
     let took = wait(&mut server, &mut page, |page| page.bot.stage() == BotStage::Playing);
     assert!(took >= ms(2 * 240) && took < ms(5_000), "{took:?}");
     assert_eq!(server.stats().clients, 3, "bots have no conditions");
@@ -296,7 +296,7 @@ fn a_page_plays_under_network_conditions_that_can_change_at_any_time() {
     let walked = wait(&mut server, &mut page, |page| x_px(page).is_some_and(|x| x > start + 200.0));
     assert!(walked < ms(10_000), "{walked:?}");
     server.set_netem(Conditions::default());
-    // What is on its way arrives, and nothing is delayed after it.
+    // Bytes in transit arrive; later ones are not delayed.
     for _ in 0..150 {
         let now = server.host.now + ms(33);
         server.advance(now);

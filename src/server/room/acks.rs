@@ -1,67 +1,67 @@
-//! The answers to commands: what became of each one, for the connection that sent it.
+//! Acks: the outcome of each command, for the connection that sent it.
 //!
 //! ```text
-//!   rejected by the inbox, before tick T ─┐
-//!   executed in T, or rejected by the world ─► Answers of T: connection 7 ─► 12, 13, 14 accepted
+//!   rejected by the inbox before tick T ──────┐
+//!   executed in T, or rejected by the world ──┴─► acks of T: connection 7 ─► 12, 13, 14 accepted
 //!                                                                            15 rejected, too_dear
 //! ```
 //!
-//! Answers belong to a connection, not to a player: another connection that takes the player over is
-//! not told of commands that it did not send.
+//! Acks belong to a connection, not to a player. A connection that takes the player over receives
+//! no acks for commands that it did not send.
 
 use std::sync::Arc;
 
 use tickwire_sim::{PlayerId, RawCommand, StepResult};
 
-/// What became of a command, or of some in a row.
+/// The outcome of a command, or of several accepted in sequence.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub enum AckOutcome {
-    /// The world executed the command of this sequence and of the following ones, so many in all.
+    /// The world executed this many commands with consecutive sequence numbers.
     Accepted(u8),
-    /// It was not executed: the reason's name.
+    /// The command was not executed. Contains the name of the reason.
     Rejected(&'static str),
 }
 
-/// An answer to a connection.
+/// An ack for one connection.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub struct CommandAck {
     /// The number of the connection.
     pub connection: u64,
-    /// The sequence of the command. Clients' own sequences have 32 bits.
+    /// Sequence number of the first command. Sequence numbers of clients have 32 bits.
     pub sequence: u32,
-    /// What became of it.
+    /// The outcome.
     pub verdict: AckOutcome,
 }
 
 impl CommandAck {
-    /// The answer to a command that is not executed.
+    /// Creates the ack of a rejected command.
     pub fn rejected(connection: u64, sequence: u64, reason: &'static str) -> CommandAck {
         CommandAck { connection, sequence: in_32_bits(sequence), verdict: AckOutcome::Rejected(reason) }
     }
 }
 
-/// The answers that a tick brings.
+/// All acks of one tick.
 #[derive(Debug, PartialEq, Eq)]
 pub struct CommandAcks {
-    /// The tick in which the accepted commands ran, by the number that commands name.
+    /// The tick in which the accepted commands were executed, as commands name it.
     pub tick: u32,
-    /// In order.
+    /// Sorted by connection, then by sequence number.
     list: Vec<CommandAck>,
 }
 
-/// The commands of a tick, and what else the room must know of those who sent some.
+/// The commands of a tick and the data for their acks.
 #[derive(Debug, Default)]
 pub struct TickCommands {
-    /// Those of the operator, then those of each player in the order in which they came.
+    /// The operator's commands, then each player's in order of arrival.
     pub commands: Vec<RawCommand>,
-    /// The connections of the players in that order, and how many of the commands each sent.
+    /// For each player in that order: the connection, and how many commands it sent.
     pub senders: Vec<(u64, usize)>,
-    /// Answers to commands that were rejected before.
+    /// Acks of commands that were rejected before the tick.
     pub rejected: Vec<CommandAck>,
 }
 
 impl TickCommands {
-    /// Forgets everything and keeps the memory.
+    /// Removes all entries and retains the memory.
     pub fn clear(&mut self) {
         self.commands.clear();
         self.senders.clear();
@@ -70,7 +70,7 @@ impl TickCommands {
 }
 
 impl CommandAcks {
-    /// The answers of a tick, which has executed this batch; `None` if there are none.
+    /// Collects the acks of a tick that has executed this batch. Returns `None` if there are none.
     pub fn for_tick(tick: u32, batch: &TickCommands, stepped: &StepResult) -> Option<Arc<CommandAcks>> {
         let mut list = batch.rejected.clone();
         let mut reasons: Vec<(PlayerId, u64, &'static str)> =
@@ -90,20 +90,20 @@ impl CommandAcks {
         (!list.is_empty()).then(|| Arc::new(CommandAcks { tick, list }))
     }
 
-    /// The answers to a connection, in the order of their sequences.
+    /// Returns the acks for a connection, in order of sequence numbers.
     pub fn to(&self, connection: u64) -> &[CommandAck] {
         let from = self.list.partition_point(|answer| answer.connection < connection);
         let own = &self.list[from..];
         &own[..own.partition_point(|answer| answer.connection == connection)]
     }
 
-    /// About how many bytes they take while they wait for a worker.
+    /// Approximate size in memory, counted while the acks wait for an update worker.
     pub fn bytes(&self) -> usize {
         size_of_val(&*self.list)
     }
 }
 
-/// Adds a command to those before it if its sequence follows theirs.
+/// Extends the last ack if this command has the next sequence number, or adds an ack.
 fn accept(list: &mut Vec<CommandAck>, connection: u64, sequence: u32) {
     if let Some(CommandAck { connection: own, sequence: first, verdict: AckOutcome::Accepted(count) }) =
         list.last_mut()

@@ -1,8 +1,8 @@
-//! The half of a room that other threads use while the room steps: readers queue commands and take
-//! seats; the operator queues commands and asks questions.
+//! The half of a room that other threads use while the room steps. Readers queue commands and take
+//! seats; the operator queues commands and queries.
 //!
-//! One lock guards all of this state; the room never holds it during a step. A question is answered
-//! when the next tick has run; at most [`limits::MAX_ROOM_QUERIES`] questions wait.
+//! One lock guards all of this state; the room never holds it during a step. A query is answered
+//! after the next tick. At most [`limits::MAX_ROOM_QUERIES`] queries are queued.
 
 use std::any::Any;
 use std::collections::BTreeSet;
@@ -28,43 +28,44 @@ use crate::util::sync::Mutex;
 /// The settings of a room.
 #[derive(Debug, Clone)]
 pub struct RoomConfig {
-    /// Its name, which is part of its paths and of a capture; empty for a host's default room.
+    /// The name, which is part of the room's paths and of captures. Empty for the default room.
     pub name: Arc<str>,
-    /// Distinguishes this run of the room from earlier runs: 16 hex digits.
+    /// Distinguishes this run of the room from earlier ones: 16 hex digits.
     pub epoch: String,
     /// Update rates.
     pub rates: UpdateRates,
-    /// Delay, in ticks, of a command that names no tick.
+    /// Delay in ticks of a command without a target tick.
     pub delay_ticks: u32,
-    /// How long the seat of a client with a key outlives its connection.
+    /// How long a keyed seat stays suspended after its connection has closed.
     pub resume_time: Duration,
-    /// Absent seats of one address. `usize::MAX`: all of [`limits::MAX_SUSPENDED_SEATS`].
+    /// Maximum suspended seats of one address prefix. `usize::MAX`: all of
+    /// [`limits::MAX_SUSPENDED_SEATS`].
     pub absent_per_address: usize,
-    /// Clients in the room at once, those that only watch included.
+    /// Maximum clients in the room, including spectators.
     pub max_clients: usize,
-    /// Lockstep.
+    /// Lockstep settings.
     pub lockstep: lockstep::LockstepConfig,
 }
 
-/// See the [module](self).
+/// The shared state of a room.
 #[derive(Debug)]
 pub struct RoomHandle {
-    /// The game that is played.
+    /// The game.
     pub about: &'static GameInfo,
     /// The settings.
     pub options: RoomConfig,
-    /// The parameters from which the world was made.
+    /// The parameters of the world.
     pub identity: WorldParams,
-    /// What clients in lockstep follow.
+    /// The journal for lockstep clients.
     pub lockstep: Journal,
     tick: AtomicU32,
     has_ended: AtomicBool,
-    /// Connections that have lost their seats to others, and have not been closed yet.
+    /// Number of connections that lost their seats to others and are not closed yet.
     lost_seats: AtomicU32,
     intake: Mutex<HandleState>,
-    /// Whether a client was in the room that may ask for recent events.
+    /// Whether any client so far can request missed events.
     keeps_events: AtomicBool,
-    /// What clients that come back are still told.
+    /// Recent events for clients that resume.
     missed_events: Mutex<MissedEvents>,
 }
 
@@ -72,15 +73,14 @@ pub struct RoomHandle {
 struct HandleState {
     inbox: Inbox,
     seats: Seats,
-    /// The keys of seats.
     keys: SeatKeys,
     evicted: BTreeSet<u64>,
     queries: Vec<RoomQuery>,
 }
 
 impl HandleState {
-    /// A seat has no connection any more: it waits for [`RoomConfig::seat_time`], if it has a key and its
-    /// address may have another absent seat. Otherwise its player leaves.
+    /// Suspends a seat for [`RoomConfig::seat_time`] if it has a key and its address prefix may
+    /// have another suspended seat. Otherwise the player leaves.
     fn suspend_seat(&mut self, player: PlayerId, now: Duration, options: &RoomConfig, about: &GameInfo) {
         if !self.keys.mark_suspended(player, options.absent_per_address) {
             self.keys.remove(player);
@@ -99,45 +99,45 @@ impl HandleState {
     }
 }
 
-/// A client that asks for a player.
+/// A client that joins with a player.
 #[derive(Debug, Clone, Copy)]
 pub struct JoinAttempt {
-    /// With which it may come back; `None` if it never does.
+    /// The key for a later resume. `None` if the client cannot resume.
     pub key: Option<SeatKey>,
-    /// Its connection.
+    /// The number of its connection.
     pub connection: u64,
-    /// The address of the connection.
+    /// The address prefix of the connection.
     pub from: AddressPrefix,
 }
 
-/// The player that a client gets.
+/// The player that a client got.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct JoinOutcome {
-    /// Its number.
+    /// The player number.
     pub player: PlayerId,
-    /// Whether the client has come back to it.
+    /// Whether the client has resumed the player.
     pub is_resumed: bool,
-    /// Ticks completed from which on what is published of the player is this connection's own: before,
-    /// commands of an earlier connection may still count.
+    /// Number of ticks from which the published player reflects this connection. Before, queued
+    /// commands of an earlier connection may still be executed.
     pub from_tick: u32,
-    /// Ticks completed when its seat was taken.
+    /// Ticks completed when the seat was taken.
     pub taken_at_tick: u32,
 }
 
-/// A question, and where its answer goes.
+/// A query and the sender for its result.
 #[derive(Debug)]
 pub(crate) enum RoomQuery {
     /// The players after the next tick.
     Roster(Sender<Roster>),
-    /// The whole world as bytes.
+    /// The snapshot of the world.
     Snapshot(Sender<Arc<WorldSnapshot>>),
-    /// The world with the names of its fields, and who may come back to it.
+    /// The world with the names of its fields, and the seat keys.
     SavedRoom(Sender<SavedRoom>),
     /// The outcome of an operator command.
     Outcome(CommandTicket, Sender<Result<(), &'static str>>),
 }
 
-/// The world as bytes, and what is in it.
+/// A snapshot with its metadata.
 #[derive(Debug, PartialEq, Eq)]
 pub struct WorldSnapshot {
     /// The game.
@@ -150,20 +150,20 @@ pub struct WorldSnapshot {
     pub code_hash: u64,
     /// The names of the players.
     pub names: Vec<(PlayerId, String)>,
-    /// As [`Sim::restore`] takes them.
+    /// The bytes for [`Sim::restore`].
     pub bytes: Arc<[u8]>,
 }
 
-/// A world that goes on in another run of the server, perhaps with other rules.
+/// A world that another run of the server continues, possibly with other rules.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct SavedRoom {
-    /// As [`Sim::named`] writes it.
+    /// The output of [`Sim::save_named`].
     pub state: Vec<u8>,
-    /// The seats whose players may come back.
+    /// The seats that can be resumed.
     pub keys: Vec<KeyedSeat>,
 }
 
-/// [`limits::MAX_ROOM_QUERIES`] questions are waiting.
+/// The limit of [`limits::MAX_ROOM_QUERIES`] queued queries is reached.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct QueryQueueFull;
 
@@ -173,19 +173,19 @@ impl fmt::Display for QueryQueueFull {
     }
 }
 
-/// How far ahead of the next tick a command's tick may be.
+/// Returns the maximum lead of a command's target tick over the next tick.
 pub fn max_lead_ticks(tick_hz: u32) -> u32 {
     (limits::MAX_COMMAND_LEAD_MS * tick_hz).div_ceil(1000)
 }
 
 impl RoomHandle {
-    /// The handle of a room in which this world of a game goes on.
+    /// Creates the handle of a room for an existing world.
     pub fn new(about: &'static GameInfo, world: &impl Sim, options: RoomConfig) -> RoomHandle {
         let identity = world.identity();
         let ahead = max_lead_ticks(identity.tick_hz);
         let intake = HandleState {
             inbox: Inbox::new(world.tick(), world.operator_sequence(), ahead, options.delay_ticks),
-            // Without a key nobody can come back to them.
+            // These seats have no keys yet, so no client can resume them.
             seats: Seats::restore(world.players(), Duration::ZERO),
             keys: SeatKeys::default(),
             evicted: BTreeSet::new(),
@@ -205,28 +205,28 @@ impl RoomHandle {
         }
     }
 
-    /// Ticks completed.
+    /// Returns the number of ticks completed.
     pub fn tick(&self) -> u32 {
         self.tick.load(Ordering::Relaxed)
     }
 
-    /// Whether the room has ended: it never ticks again, and takes no connection.
+    /// Returns whether the room is closed. A closed room does not tick and accepts no connection.
     pub fn is_over(&self) -> bool {
         self.has_ended.load(Ordering::Acquire)
     }
 
-    /// Records that the room has ended, and drops its questions without an answer.
+    /// Marks the room as closed, and drops its queries without a result.
     pub fn mark_ended(&self) {
         self.has_ended.store(true, Ordering::Release);
         self.intake.lock().queries.clear();
     }
 
-    /// Queues a player's command from this connection; see [`Inbox::push`], and [`Inbox::make_room`] for
-    /// the `slack` after a pause.
+    /// Queues a player's command from this connection with [`Inbox::push`]. If the server has just
+    /// paused (`slack` is not zero), calls [`Inbox::make_room`] first.
     ///
     /// # Errors
-    /// [`InboxRejection`] when a bound is reached, or another connection has the seat; the command is then
-    /// lost, and the connection gets an answer.
+    /// [`InboxRejection`] when a limit is reached, or another connection has the seat. The command
+    /// is then dropped, and the connection receives an ack with the reason.
     pub fn push(
         &self,
         from: (AddressPrefix, u64),
@@ -246,26 +246,27 @@ impl RoomHandle {
         Err(reason)
     }
 
-    /// Answers a command of this connection, which the room is not asked to execute: it is rejected
-    /// for the reason of this name.
+    /// Queues the ack of a command that was rejected before it reached the inbox.
     pub fn reject(&self, from: (AddressPrefix, u64), sequence: u64, reason: &'static str) {
         self.intake.lock().inbox.reject(from, sequence, reason);
     }
 
-    /// Queues operator commands that belong together: no client sees the first without the others.
+    /// Queues related operator commands for the same tick, so that no client sees only some of
+    /// them.
     pub fn push_operator(&self, actions: Vec<EncodedAction>) {
         self.intake.lock().inbox.push_operator(actions);
     }
 
-    /// A client enters: it comes back to the seat of its key, if the player there has not left, or else
-    /// gets a new one, and what `entered` returns is queued, the join. `None` if there is no number left.
+    /// Joins a client. It resumes the seat of its key unless that player has left; otherwise it
+    /// takes a new seat, and the commands that `entered` returns, including the join, are queued.
+    /// Returns `None` if no player number is free.
     ///
-    /// All of that is one step for other threads: two connections with one key never get two seats, and
-    /// nobody finds a seat whose join is not queued. `entered` is called in between, for what has to be
-    /// known before the next tick; it must not use the room.
+    /// The operation is atomic for other threads: two connections with one key never get two seats,
+    /// and no thread sees a seat without its queued join. `entered` is called under the lock to
+    /// store values that must be set before the next tick. It must not use the room.
     ///
-    /// A connection that still has the seat, such as one whose end nobody has noticed, loses it: it is
-    /// [evicted](Handle::is_evicted).
+    /// A connection that still has the resumed seat, for example a dead one, loses it and is
+    /// [evicted](RoomHandle::is_evicted).
     pub fn join(
         &self,
         client: JoinAttempt,
@@ -307,13 +308,14 @@ impl RoomHandle {
         Some(player)
     }
 
-    /// The clients that may come back to the seats of this world, which wait for them. Their players stop,
-    /// and count sequences from 1. Seats of which an address has too many do not wait.
+    /// Registers the keys of a restored world, so that their clients can resume. The players stop,
+    /// and their sequence numbers restart at 1. Players beyond the limit of an address prefix leave
+    /// at once.
     pub fn expect(&self, keys: &[KeyedSeat], now: Duration) {
         let intake = &mut *self.intake.lock();
         for keyed in keys {
             let player = keyed.player;
-            // A key of a player who is not in the world is ignored.
+            // Keys of players that are not in the world are ignored.
             if matches!(intake.seats.get(player), Some(Seat::Suspended { .. })) {
                 intake.keys.insert(*keyed, self.tick());
                 intake.suspend_seat(player, now, &self.options, self.about);
@@ -321,26 +323,26 @@ impl RoomHandle {
         }
     }
 
-    /// Whether a connection has lost its seat to another; it then has to be closed.
+    /// Returns whether a connection has lost its seat to another one and must be closed.
     pub fn has_lost_seat(&self, connection: u64) -> bool {
         self.lost_seats.load(Ordering::Relaxed) > 0 && self.intake.lock().evicted.contains(&connection)
     }
 
-    /// Makes a player leave at once, whether or not a connection plays it, and nobody comes back to it.
-    /// Returns the seat as it was; `None` if there is no such player.
+    /// Makes a player leave in the next tick, connected or not, and invalidates its key. Returns
+    /// the previous seat, or `None` if there is no such player.
     pub fn dismiss(&self, player: PlayerId, now: Duration) -> Option<Seat> {
         self.intake.lock().remove_player(player, now)
     }
 
-    /// The same for the player of this connection, unless another one plays it already. Returns whether
-    /// it was so.
+    /// Makes the player of this connection leave, unless another connection has its seat. Returns
+    /// whether it leaves.
     pub fn remove_player_of(&self, connection: u64, player: PlayerId, now: Duration) -> bool {
         let intake = &mut *self.intake.lock();
         let is_its = intake.seats.get(player) == Some(Seat::Connected(connection));
         is_its && intake.remove_player(player, now).is_some()
     }
 
-    /// The same for all players without a connection whose last one was from this address.
+    /// Makes all suspended players of an address prefix leave.
     pub fn remove_suspended(&self, from: AddressPrefix, now: Duration) {
         let intake = &mut *self.intake.lock();
         for player in intake.keys.suspended_of(from) {
@@ -348,7 +350,7 @@ impl RoomHandle {
         }
     }
 
-    /// The client of this connection does not come back to its seat.
+    /// Removes the key of this connection's seat, so that it cannot be resumed.
     pub fn forget_key(&self, player: PlayerId, connection: u64) {
         let mut intake = self.intake.lock();
         if intake.seats.get(player) == Some(Seat::Connected(connection)) {
@@ -356,8 +358,8 @@ impl RoomHandle {
         }
     }
 
-    /// Takes a connection off its seat, and drops the commands that the player has queued. The player
-    /// stops; if it has a key, its seat waits for another connection, otherwise it leaves.
+    /// Removes a connection from its seat, and drops the player's queued commands. With a key, the
+    /// seat is suspended; otherwise the player leaves.
     pub fn disconnect(&self, player: PlayerId, connection: u64, now: Duration) {
         let intake = &mut *self.intake.lock();
         if intake.evicted.remove(&connection) {
@@ -370,39 +372,41 @@ impl RoomHandle {
         intake.suspend_seat(player, now, &self.options, self.about);
     }
 
-    /// The seat of a player.
+    /// Returns the seat of a player.
     pub fn seat(&self, player: PlayerId) -> Option<Seat> {
         self.intake.lock().seats.get(player)
     }
 
-    /// The seats as [`Seats::counts`] has them, and the commands of players that wait.
+    /// Returns [`Seats::counts`], and the number of queued players' commands.
     pub fn seat_counts_and_queue(&self) -> ([usize; 4], usize) {
         let intake = self.intake.lock();
         (intake.seats.counts(), intake.inbox.waiting())
     }
 
-    /// Whether a tick would have nothing to do: no seat is taken, and no command or question waits.
+    /// Returns whether a tick would do nothing: no seat is taken, and no command or query is
+    /// queued.
     pub fn is_idle(&self) -> bool {
         let intake = self.intake.lock();
         let [taken, ..] = intake.seats.counts();
         taken == 0 && intake.queries.is_empty() && intake.inbox.is_empty()
     }
 
-    /// Time on the host's clock up to which the room needs no tick: nothing waits, and no client plays.
-    /// It is when the first absent player leaves, or [`Duration::MAX`]. `None` if a tick is due.
+    /// Returns the time on the server's clock before which the room needs no tick: the deadline of
+    /// the first suspended seat, or [`Duration::MAX`]. Returns `None` if a client plays or
+    /// something is queued.
     pub fn idle_until(&self) -> Option<Duration> {
         let intake = self.intake.lock();
         let has_nothing = intake.queries.is_empty() && intake.inbox.is_empty();
         has_nothing.then(|| intake.seats.idle_until()).flatten()
     }
 
-    /// Recent events are kept from now on: a client is in the room that may ask for them later.
+    /// Enables the storage of missed events. Called when a client joins that can request them.
     pub fn keep_events(&self) {
         self.keeps_events.store(true, Ordering::Relaxed);
     }
 
-    /// Keeps the events of a tick, because a client that comes back is still told some of them. Nothing is
-    /// kept that no client can ask for: none is in the room that may, or no player has a key.
+    /// Stores the events of a tick for clients that resume. Does nothing if no client can request
+    /// them: none in the room supports it, seats are not suspended, or no seat has a key.
     pub(crate) fn record_missed_events(&self, tick: &dyn DynTick) {
         let may_come_back = || self.intake.lock().keys.iter().next().is_some();
         if !self.keeps_events.load(Ordering::Relaxed)
@@ -415,45 +419,46 @@ impl RoomHandle {
         self.missed_events.lock().push(tick, seat_ticks);
     }
 
-    /// The events that were kept of the ticks after the first of these, up to the second.
+    /// Returns the stored events of the ticks after `since`, up to and including `until`.
     pub fn recent(&self, since: u32, until: u32) -> Vec<Arc<dyn Any + Send + Sync>> {
         self.missed_events.lock().between(since, until)
     }
 
-    /// Asks for the players after the next tick.
+    /// Queries the players after the next tick.
     ///
     /// # Errors
-    /// [`QueryQueueFull`].
+    /// [`QueryQueueFull`] when the limit of queued queries is reached.
     pub fn roster(&self) -> Result<Receiver<Roster>, QueryQueueFull> {
         self.query(|_, answer| RoomQuery::Roster(answer))
     }
 
-    /// Asks for the world before the next tick.
+    /// Queries the snapshot before the next tick.
     ///
     /// # Errors
-    /// [`QueryQueueFull`].
+    /// [`QueryQueueFull`] when the limit of queued queries is reached.
     pub fn snapshot(&self) -> Result<Receiver<Arc<WorldSnapshot>>, QueryQueueFull> {
         self.query(|_, answer| RoomQuery::Snapshot(answer))
     }
 
-    /// Asks for the world before the next tick, with the names of its fields, and the keys of its seats.
+    /// Queries the world before the next tick with the names of its fields, and the seat keys.
     ///
     /// # Errors
-    /// [`QueryQueueFull`].
+    /// [`QueryQueueFull`] when the limit of queued queries is reached.
     pub fn kept(&self) -> Result<Receiver<SavedRoom>, QueryQueueFull> {
         self.query(|_, answer| RoomQuery::SavedRoom(answer))
     }
 
-    /// The keys of seats that are taken.
+    /// Returns the keys of taken seats.
     pub(crate) fn keys(&self) -> Vec<KeyedSeat> {
         let intake = self.intake.lock();
         intake.keys.iter().filter(|keyed| intake.seats.get(keyed.player).is_some()).collect()
     }
 
-    /// Queues an operator command, and asks whether the world rejects it: the reason's name.
+    /// Queues an operator command, and queries its outcome: `Err` with the name of the reason if it
+    /// is rejected.
     ///
     /// # Errors
-    /// [`QueryQueueFull`].
+    /// [`QueryQueueFull`] when the limit of queued queries is reached.
     pub fn command(
         &self,
         action: EncodedAction,
@@ -474,8 +479,8 @@ impl RoomHandle {
         Ok(answered)
     }
 
-    /// A tick begins: moves its commands into `batch`, and returns the questions that can be
-    /// answered after it. Players whose seat has been without a connection for too long leave in it.
+    /// Begins a tick: moves its commands into `batch`, and returns the queries to answer after it.
+    /// Players of expired seats leave in this tick.
     pub(crate) fn begin(
         &self,
         tick: u32,
@@ -495,8 +500,8 @@ impl RoomHandle {
         asked
     }
 
-    /// A tick has run: `tick` are completed now. The numbers of players that left or were not let in
-    /// are given back.
+    /// Ends a tick, after which `tick` ticks are completed. Releases the numbers of departed
+    /// players and of rejected joins.
     pub(crate) fn end(&self, tick: u32, stepped: &StepResult, now: Duration) {
         let rejected = stepped.rejected.iter().filter_map(|rejected| rejected.joining);
         let mut over = stepped.departed.iter().copied().chain(rejected).peekable();

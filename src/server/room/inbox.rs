@@ -1,21 +1,22 @@
-//! The inbox of a room: commands, ordered by the tick that will execute them.
+//! The inbox of a room: queued commands, ordered by target tick.
 //!
-//! Three limits hold for players' commands: per player and tick, in count and bytes; in total; and
-//! per address. What is too much for a tick moves to the next one, as after a stall of the line, which
-//! delivers at once what was said over seconds; it is rejected when the ticks ahead are full. The
-//! limit of an address is a dynamic threshold: an address that has `k` commands waiting may add
-//! another only while `k` is less than the number of free entries. So an address with no command
-//! waiting can take at most half of the free entries (rounded up), and can add a command unless the
-//! inbox is full. A player's queued commands are discarded when the player leaves.
+//! Players' commands are limited per player and tick (count and bytes), in total, and per address
+//! prefix. A command that exceeds the limit of its tick moves to the next tick, because after a
+//! network stall the commands of several seconds arrive at once. It is rejected if the last
+//! possible tick is full. The limit per prefix is a dynamic threshold: a prefix with `k` queued
+//! commands may add another only while `k` is less than the number of free entries. So a prefix
+//! without queued commands can take at most half of the free entries (rounded up), and can add a
+//! command unless the inbox is full. The queued commands of a player are dropped when the player
+//! leaves.
 //!
-//! A player's commands run in the order in which they came: none has an earlier tick than the one
-//! before it. Otherwise a later command would run first, and the world would reject the earlier one
-//! as repeated.
+//! A player's commands are executed in order of arrival: no target tick is earlier than the one
+//! before. Otherwise a later command would be executed first, and the world would reject the
+//! earlier one as repeated.
 //!
-//! Operator commands (including joins and leaves) are never rejected here: a tick takes
+//! Operator commands (including joins and leaves) are never rejected here. A tick executes up to
 //! [`limits::OPERATOR_COMMANDS_PER_TICK`] of them, and the others move to the next tick in order.
-//! This limit and the total for players together fit one command frame, so a capture has every
-//! command of a tick.
+//! This limit and the total limit for players together fit one command frame, so a capture contains
+//! every command of a tick.
 
 use std::collections::{BTreeMap, HashMap};
 
@@ -30,25 +31,25 @@ const _: () = assert!(
     "a command frame holds all commands of a tick"
 );
 
-/// Why a command was rejected.
+/// The reason why the inbox rejected a command.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum InboxRejection {
-    /// [`limits::INBOX_COMMANDS`] are waiting.
+    /// [`limits::INBOX_COMMANDS`] commands are queued.
     Full,
-    /// The address has as many commands waiting as there is room left.
+    /// The address prefix has as many queued commands as there are free entries.
     AddressShare,
-    /// [`limits::COMMANDS_PER_PLAYER_TICK`] of this player are waiting for that tick, and it is the
-    /// last.
+    /// The player has [`limits::COMMANDS_PER_PLAYER_TICK`] commands queued for the last possible
+    /// tick.
     PlayerTick,
-    /// With it, those of this player would have more than [`limits::COMMAND_BYTES_PER_PLAYER_TICK`]
-    /// in that tick, and it is the last; or it has more by itself.
+    /// The player's commands would exceed [`limits::COMMAND_BYTES_PER_PLAYER_TICK`] in the last
+    /// possible tick, or this command exceeds it alone.
     PlayerBytes,
     /// Another connection has the player's seat.
     TakenOver,
 }
 
 impl InboxRejection {
-    /// The reason's name in metrics.
+    /// The name of the reason in metrics and acks.
     pub fn name(self) -> &'static str {
         match self {
             InboxRejection::Full => "inbox_full",
@@ -60,32 +61,33 @@ impl InboxRejection {
     }
 }
 
-/// Identifies an operator command and the tick that runs it, so that its outcome can be found.
+/// Identifies an operator command and its tick, so that its outcome can be found.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct CommandTicket {
-    /// The tick in which it is stepped.
+    /// The tick that executes it.
     pub tick: u32,
-    /// Its sequence.
+    /// Its sequence number.
     pub sequence: u64,
 }
 
-/// See the [module](self).
+/// Queues commands by target tick, and collects acks of rejected ones.
 #[derive(Debug)]
 pub struct Inbox {
     max_lead_ticks: u32,
     delay_ticks: u32,
     next_tick: u32,
     slots: BTreeMap<u32, TickQueue>,
-    /// Commands of players, in all and by address. An address without any has no entry.
+    /// Number of queued players' commands, in total and by address prefix. Prefixes with none have
+    /// no entry.
     queued: usize,
     by_address: HashMap<AddressPrefix, usize>,
     operator_sequence: u64,
-    /// The tick of the operator's last command: later ones are not before it.
+    /// Target tick of the operator's last command. Later ones are not earlier than it.
     operator_tick: u32,
-    /// The same for each player that has commands waiting.
+    /// Target tick of the last command of each player with queued commands.
     last_ticks: HashMap<PlayerId, u32>,
     margins: HashMap<PlayerId, i16>,
-    /// The answers to commands that were rejected since the last tick, and how many of each address.
+    /// Acks of commands rejected since the last tick, and their number by address prefix.
     rejected: Vec<CommandAck>,
     rejected_of: HashMap<AddressPrefix, usize>,
 }
@@ -97,18 +99,18 @@ struct TickQueue {
     operator: Vec<RawCommand>,
 }
 
-/// What one player has queued for one tick.
+/// The commands of one player for one tick.
 #[derive(Debug)]
 struct PlayerQueue {
     address: AddressPrefix,
     connection: u64,
     commands: Vec<RawCommand>,
-    /// Of their actions.
+    /// Total bytes of the actions.
     bytes: usize,
 }
 
 impl PlayerQueue {
-    /// Whether one more command with an action of so many bytes has room.
+    /// Checks whether one more command with an action of `bytes` bytes fits.
     fn check_capacity(&self, bytes: usize) -> Result<(), InboxRejection> {
         if self.commands.len() >= limits::COMMANDS_PER_PLAYER_TICK {
             return Err(InboxRejection::PlayerTick);
@@ -119,9 +121,9 @@ impl PlayerQueue {
 }
 
 impl Inbox {
-    /// An inbox for a world whose next tick is `next_tick`, and whose last operator command has
-    /// `operator_sequence`. A command may name a tick at most `ahead_ticks` later; a command that
-    /// names no tick waits `delay_ticks`.
+    /// Creates an inbox. `next_tick` is the world's next tick, `operator_sequence` the number of
+    /// its last operator command. Target ticks are limited to `ahead_ticks` after the next tick. A
+    /// command without a target tick is delayed by `delay_ticks`.
     pub fn new(next_tick: u32, operator_sequence: u64, ahead_ticks: u32, delay_ticks: u32) -> Inbox {
         Inbox {
             max_lead_ticks: ahead_ticks,
@@ -139,12 +141,13 @@ impl Inbox {
         }
     }
 
-    /// Queues a player's command for `max(intended, next)`, at most `ahead_ticks` ahead, and not
-    /// before the player's previous command; for the tick after that if it is full. The connection is
-    /// the one that has the player's seat, with its address.
+    /// Queues a player's command for `max(intended, next)`, at most `ahead_ticks` ahead and not
+    /// before the player's previous command. If that tick is full, the command moves to the
+    /// following one. `from` is the connection that has the player's seat, with its address prefix.
     ///
     /// # Errors
-    /// [`InboxRejection`] when a bound is reached; the command is then lost, and the next tick answers so.
+    /// [`InboxRejection`] when a limit is reached. The command is then dropped, and the next tick
+    /// brings an ack with the reason.
     pub fn push(
         &mut self,
         from: (AddressPrefix, u64),
@@ -156,9 +159,10 @@ impl Inbox {
         queued.inspect_err(|reason| self.reject(from, sequence, reason.name()))
     }
 
-    /// Makes room for a command that may have waited during a pause of the server. The client named ticks
-    /// as if the world had gone on, so the last tick ahead may be full while earlier ones are not: then
-    /// the player's waiting commands move to the first ticks with room, in order, even before their own.
+    /// Makes space for a command that was delayed by a pause of the server. The client chose target
+    /// ticks as if the world had continued, so the last possible tick may be full while earlier
+    /// ones are not. In this case the player's queued commands move, in order, to the first ticks
+    /// with space, even before their target ticks.
     pub fn make_room(&mut self, command: &RawCommand) {
         let (player, bytes) = (command.player, command.action.bytes().len());
         let latest = self.next_tick.saturating_add(self.max_lead_ticks);
@@ -179,7 +183,7 @@ impl Inbox {
         }
     }
 
-    /// Queues a command in this tick, after the other commands of its player.
+    /// Queues a command for this tick, after the other commands of its player.
     fn add(
         &mut self,
         player: PlayerId,
@@ -195,9 +199,9 @@ impl Inbox {
         self.last_ticks.insert(player, tick);
     }
 
-    /// Notes the answer to a command that is not executed: the next tick has it. Of the
-    /// [`limits::COMMAND_REJECTIONS`] of a tick an address may have as many as there is room left, as of
-    /// the commands that wait; beyond that there is no answer.
+    /// Queues the ack of a rejected command for the next tick. The acks of a tick are limited to
+    /// [`limits::COMMAND_REJECTIONS`]; an address prefix may use as many as are still free. Beyond,
+    /// the ack is dropped.
     pub fn reject(
         &mut self,
         (address, connection): (AddressPrefix, u64),
@@ -229,7 +233,7 @@ impl Inbox {
         let tick = match self.check_player_tick(player, tick, bytes) {
             Ok(()) => tick,
             Err(reason) if tick >= latest => return Err(reason),
-            // None of the player's commands waits for a later tick than its last one.
+            // The player has no command for a later tick, so the following tick has space for it.
             Err(_) => self.check_player_tick(player, tick + 1, bytes).map(|()| tick + 1)?,
         };
         self.add(player, tick, (address, connection), command);
@@ -243,17 +247,17 @@ impl Inbox {
         Ok(())
     }
 
-    /// The players' commands that wait.
+    /// Returns the number of queued players' commands.
     pub fn waiting(&self) -> usize {
         self.queued
     }
 
-    /// Whether no command waits, of players or of the operator.
+    /// Returns whether no command is queued, neither of players nor of the operator.
     pub fn is_empty(&self) -> bool {
         self.slots.is_empty()
     }
 
-    /// Drops a player's waiting commands. The next one runs as if it were the first.
+    /// Drops a player's queued commands. Its next command is not bound to their order.
     pub fn drop_player_commands(&mut self, player: PlayerId) {
         let queued: Vec<PlayerQueue> =
             self.slots.values_mut().filter_map(|slot| slot.players.remove(&player)).collect();
@@ -262,8 +266,8 @@ impl Inbox {
         self.last_ticks.remove(&player);
     }
 
-    /// Moves the commands of `tick` and the answers that wait for it into `batch`, and the new margins
-    /// into `margins`, by player number. Later pushes go to later ticks.
+    /// Moves the commands of `tick` and the queued acks into `batch`, and the new leads into
+    /// `margins`, indexed by player number. Commands queued afterwards get later ticks.
     pub fn drain(&mut self, tick: u32, batch: &mut TickCommands, margins: &mut [i16]) {
         self.next_tick = tick + 1;
         batch.clear();
@@ -274,7 +278,7 @@ impl Inbox {
             batch.commands.extend(slot.operator);
             for (player, queued) in slot.players {
                 self.uncount(&queued);
-                // A later tick holds more of them, or the next command is not bound to any tick.
+                // Otherwise a later tick still has commands of this player.
                 if self.last_ticks.get(&player).is_some_and(|last| *last <= tick) {
                     self.last_ticks.remove(&player);
                 }
@@ -289,7 +293,8 @@ impl Inbox {
         }
     }
 
-    /// Whether one more command of this player, with an action of so many bytes, has room in a tick.
+    /// Checks whether one more command of this player, with an action of `bytes` bytes, fits a
+    /// tick.
     fn check_player_tick(&self, player: PlayerId, tick: u32, bytes: usize) -> Result<(), InboxRejection> {
         match self.slots.get(&tick).and_then(|slot| slot.players.get(&player)) {
             Some(queued) => queued.check_capacity(bytes),
@@ -298,7 +303,7 @@ impl Inbox {
         }
     }
 
-    /// Whether one more command of this address has room.
+    /// Checks whether one more command of this address prefix fits.
     fn has_room(&self, address: AddressPrefix) -> Result<(), InboxRejection> {
         let room = limits::INBOX_COMMANDS - self.queued;
         let own = self.by_address.get(&address).copied().unwrap_or(0);
@@ -309,7 +314,7 @@ impl Inbox {
         }
     }
 
-    /// Forgets what no longer waits.
+    /// Subtracts these commands from the counts.
     fn uncount(&mut self, queued: &PlayerQueue) {
         let count = queued.commands.len();
         self.queued -= count;
@@ -321,13 +326,15 @@ impl Inbox {
         }
     }
 
-    /// Ticks completed after which all operator commands that are queued now have run.
+    /// Returns the number of ticks after which all operator commands queued so far have been
+    /// executed.
     pub fn settled_tick(&self) -> u32 {
         self.operator_tick + 1
     }
 
-    /// Queues commands of issuer 0 that belong together, so that no client sees the first without the
-    /// others, for the first tick that has room for all of them, not before any queued earlier.
+    /// Queues related operator commands for the same tick, so that no client sees only some of
+    /// them. Takes the first tick with space for all of them that is not before the operator's
+    /// previous one.
     pub fn push_operator(&mut self, actions: Vec<EncodedAction>) -> CommandTicket {
         self.operator_tick = self.operator_tick.max(self.next_tick);
         let waiting = self.slots.get(&self.operator_tick).map_or(0, |slot| slot.operator.len());

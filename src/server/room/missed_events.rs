@@ -1,7 +1,7 @@
-//! Events of the last ticks that a client is still told when it comes back to its player.
+//! Events of recent ticks that are sent to a client after it resumes.
 //!
-//! Most of what happened meanwhile is over, or shows in the state. A game says which events are neither
-//! ([`Game::lasts`](crate::game::Game::lasts)): what the operator has said to everyone, for example.
+//! Most events of the gap are obsolete or visible in the state. A game marks ticks with other
+//! events ([`Game::lasts`](crate::game::Game::lasts)), for example an operator's announcement.
 
 use std::any::Any;
 use std::collections::VecDeque;
@@ -10,7 +10,7 @@ use std::sync::Arc;
 use crate::game::DynTick;
 use crate::limits;
 
-/// The ticks with such events, the oldest first.
+/// Recent ticks with such events, oldest first. Bounded in age and bytes.
 #[derive(Debug, Default)]
 pub struct MissedEvents {
     ticks: VecDeque<TickEvents>,
@@ -25,8 +25,8 @@ struct TickEvents {
 }
 
 impl MissedEvents {
-    /// Keeps the events of a tick, and forgets those that are older than a seat waits (`seat_ticks`), or
-    /// too many.
+    /// Stores the events of a tick. Drops events older than `seat_ticks`, because no seat is
+    /// suspended for longer, and the oldest ones beyond [`limits::RECENT_EVENT_BYTES`].
     pub fn push(&mut self, tick: &dyn DynTick, seat_ticks: u32) {
         let (now, bytes) = (tick.tick(), tick.event_bytes());
         self.ticks.push_back(TickEvents { tick: now, events: tick.events(), bytes });
@@ -38,7 +38,7 @@ impl MissedEvents {
         }
     }
 
-    /// The events of the ticks after `since`, up to `until`.
+    /// Returns the events of the ticks after `since`, up to and including `until`.
     pub fn between(&self, since: u32, until: u32) -> Vec<Arc<dyn Any + Send + Sync>> {
         let is_meant = |kept: &&TickEvents| kept.tick > since && kept.tick <= until;
         self.ticks.iter().filter(is_meant).map(|kept| Arc::clone(&kept.events)).collect()

@@ -1,17 +1,18 @@
 //! A room: one running game, without I/O.
 //!
 //! ```text
-//!  readers  ─ commands, seats ─────►┐                    ┌─► the published tick
-//!  operator ─ commands, questions ─►┼─► Handle ─► Room ──┼─► command frame, checksum, snapshot, if wanted
-//!                                   └── answers ◄────────┼─► rejected commands
-//!                                                        └─► answers to commands, by connection
+//!  readers  ─ commands, seats ───►┐                    ┌─► the published tick
+//!  operator ─ commands, queries ─►┼─► handle ─► Room ──┼─► command frame, checksum, snapshot
+//!                                 │                    │   (each only if requested)
+//!                                 └── results ◄────────┼─► rejected commands
+//!                                                      └─► acks, by connection
 //! ```
 //!
-//! The game is a type of the room, and of nothing else here.
+//! Only [`Room`] is generic over the game.
 //!
-//! A room has two halves, because readers push commands while the world steps. The readers and the
-//! operator use the [`RoomHandle`], whose only lock is never held during a step. [`Room`] owns the
-//! game. A room has no access to other rooms, and knows connections only by number.
+//! A room has two halves, because readers queue commands while the world steps. The readers and the
+//! operator use the [`RoomHandle`]; its only lock is never held during a step. [`Room`] owns the
+//! game. A room has no access to other rooms and identifies connections by number.
 
 pub mod acks;
 pub mod handle;
@@ -41,45 +42,46 @@ use tickwire_sim::{
 use crate::game::{ActionOf, DynTick, Game, Publisher as _};
 use crate::limits;
 
-/// What the driver of a room asks of one tick besides the tick itself: nothing of this is made
-/// unless it is wanted.
+/// Optional outputs of one tick. An output is computed only if its flag is set.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct TickRequest {
     /// The commands of the tick as a command frame.
     pub frame: bool,
     /// The checksum of the world before the tick.
     pub checksum: bool,
-    /// The world before the tick as bytes.
+    /// The snapshot of the world before the tick.
     pub snapshot: bool,
 }
 
 /// The result of one tick.
 #[derive(Debug)]
 pub struct TickResult {
-    /// Ticks completed before it: the number in its command frame.
+    /// Ticks completed before this one: the number in its command frame.
     pub tick: u32,
-    /// The published state and events, for the views.
+    /// The published state and events.
     pub published: Arc<dyn DynTick>,
-    /// What became of commands, for those who sent them.
+    /// Acks for commands, by connection.
     pub answers: Option<Arc<CommandAcks>>,
-    /// See [`TickRequest`]; also `None` if the commands do not fit a frame, which the inbox prevents.
+    /// The command frame, if requested. Also `None` if the commands exceed a frame, which the inbox
+    /// prevents.
     pub frame: Option<Arc<[u8]>>,
-    /// Whom the commands let in or make leave; of interest to whoever wants the frame.
+    /// Players that joined, left or disconnected in this tick. Filled only if a command frame was
+    /// requested.
     pub membership_changes: Vec<MembershipChange>,
-    /// See [`TickRequest`].
+    /// The checksum, if requested.
     pub checksum: Option<u64>,
-    /// See [`TickRequest`]; also made for an operator's `save`.
+    /// The snapshot, if requested or needed for an operator's `save`.
     pub snapshot: Option<Arc<WorldSnapshot>>,
-    /// The commands that the world rejected: their issuer, and the reason's name.
+    /// The commands that the world rejected: issuer and name of the reason.
     pub rejected: Vec<(PlayerId, &'static str)>,
 }
 
-/// See the [module](self).
+/// Owns the world of one game and executes its ticks.
 #[derive(Debug)]
 pub struct Room<G: Game> {
     world: G::Sim,
     publisher: G::Publisher,
-    /// How early or late each player's last command arrived, by player number.
+    /// Lead of each player's last command in ticks, indexed by player number. Negative: too late.
     margins: Vec<i16>,
     batch: TickCommands,
     commands: Vec<Command<ActionOf<G>>>,
@@ -88,7 +90,8 @@ pub struct Room<G: Game> {
 }
 
 impl<G: Game> Room<G> {
-    /// A room in which this world goes on. The world's players have a seat without a connection.
+    /// Creates a room for an existing world. The players of the world get seats without a
+    /// connection.
     pub fn new(world: G::Sim, options: RoomConfig) -> Room<G> {
         Room {
             publisher: G::Publisher::new(&world, options.rates),
@@ -101,19 +104,19 @@ impl<G: Game> Room<G> {
         }
     }
 
-    /// The half that other threads use.
+    /// Returns the half that other threads use.
     pub fn handle(&self) -> &Arc<RoomHandle> {
         &self.handle
     }
 
-    /// A room with the same name, options and identity, whose world begins anew: for a driver whose
-    /// room has panicked. It relies on nothing that a tick changes.
+    /// Creates a room with the same name, options and parameters and a new world. The driver calls
+    /// it after the room has panicked, so it reads nothing that a tick changes.
     pub fn restarted(&self, epoch: String) -> Room<G> {
         let options = RoomConfig { epoch, ..self.handle.options.clone() };
         Room::new(G::Sim::new(&self.handle.identity), options)
     }
 
-    /// Runs one tick at this time of the host's clock.
+    /// Executes one tick. `now` is on the server's clock.
     pub fn tick(&mut self, now: Duration, wants: TickRequest) -> TickResult {
         let tick = self.world.tick();
         let asked = self.handle.begin(tick, now, &mut self.batch, &mut self.margins);
@@ -127,7 +130,7 @@ impl<G: Game> Room<G> {
         let is_kept = cfg!(not(target_family = "wasm"))
             && asked.iter().any(|question| matches!(question, RoomQuery::SavedRoom(_)));
         let kept = is_kept.then(|| SavedRoom { state: self.world.save_named(), keys: self.handle.keys() });
-        // The game has made these bytes, so none is lost.
+        // Every action decodes, because the game itself encoded it.
         self.commands.extend(self.batch.commands.iter().filter_map(RawCommand::decoded));
         let changes = self.commands.iter().filter(|_| wants.frame).filter_map(|one| one.action.membership());
         let changes = changes.collect();
@@ -184,7 +187,7 @@ impl<G: Game> Room<G> {
         kept: Option<&SavedRoom>,
     ) {
         for question in asked {
-            // It is no error if the operator no longer waits for the answer.
+            // The send fails if the operator no longer waits for the result, which is no error.
             match question {
                 RoomQuery::Roster(answer) => drop(answer.send(published.roster())),
                 RoomQuery::Snapshot(answer) => drop(snapshot.map(|one| answer.send(Arc::clone(one)))),

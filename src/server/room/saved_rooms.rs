@@ -1,13 +1,13 @@
-//! The worlds of a server that go on in its next run: the file of `--keep`.
+//! The file of `--keep`: worlds that the next run of the server continues.
 //!
 //! ```text
 //! "TWK2" · then for each room
-//!   name: length u8, bytes · world: length u32, bytes · keys: count u16, of each the key (16 bytes), the player u16, and the
-//!   address of its last connection as one of IPv6 (16 bytes)
+//!   name: length u8, bytes · world: length u32, bytes · keys: count u16, for each
+//!   the key (16 bytes), the player u16, the last connection's address as IPv6 (16 bytes)
 //! ```
-//! Numbers are little-endian. The world is as [`carry`](tickwire_sim::migrate) writes it.
+//! Numbers are little-endian. The world is encoded by [`migrate`](tickwire_sim::migrate).
 
-// `core`: an address is a value.
+// `core`, because an address is a plain value here: no network access.
 use core::net::{IpAddr, Ipv6Addr};
 
 use tickwire_sim::{Malformed, PlayerId, Reader};
@@ -16,12 +16,12 @@ use super::SavedRoom;
 use super::seat_keys::KeyedSeat;
 use crate::util::address_prefix::AddressPrefix;
 
-/// How every file of kept worlds begins. A digit follows, the version of the format.
+/// First bytes of every version of the file. A digit, the format version, follows.
 pub const MARK: &[u8; 3] = b"TWK";
-/// The mark and the present version.
+/// First bytes of the current version.
 pub const MAGIC: &[u8; 4] = b"TWK2";
 
-/// Writes the worlds of these rooms.
+/// Encodes the saved rooms with their names.
 pub fn write(rooms: &[(String, SavedRoom)]) -> Vec<u8> {
     let mut out = MAGIC.to_vec();
     for (name, SavedRoom { state: named, keys }) in rooms {
@@ -41,10 +41,10 @@ pub fn write(rooms: &[(String, SavedRoom)]) -> Vec<u8> {
     out
 }
 
-/// Reads the worlds of rooms, by the names of the rooms.
+/// Decodes the saved rooms with their names.
 ///
 /// # Errors
-/// The bytes are not those of [`write()`].
+/// The bytes are not an output of [`write()`].
 pub fn read(bytes: &[u8]) -> Result<Vec<(String, SavedRoom)>, Malformed> {
     let mut reader = Reader::new(bytes);
     if reader.array()? != *MAGIC {

@@ -1,7 +1,8 @@
-//! The keys of seats: with its key a client comes back to its seat from another connection.
+//! Keys of seats. A client resumes its seat from another connection by sending the key.
 //!
-//! A seat without a connection is *absent*. Absent seats count against the address of their last
-//! connection, so that nobody can hold seats by coming and going, nor by waiting for a restart.
+//! A seat without a connection is *suspended*. Suspended seats count against the address prefix of
+//! their last connection, even across a restart, so that a client cannot occupy seats by
+//! reconnecting.
 
 use std::collections::BTreeMap;
 
@@ -10,36 +11,36 @@ use tickwire_sim::PlayerId;
 use crate::limits;
 use crate::util::address_prefix::AddressPrefix;
 
-/// A key by which a client comes back to its seat.
+/// Key with which a client resumes its seat.
 pub type SeatKey = [u8; 16];
 
-/// The key of a seat, and the address of the seat's last connection.
+/// The key of a seat and the address prefix of the seat's last connection.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct KeyedSeat {
     /// The key.
     pub key: SeatKey,
-    /// The seat.
+    /// The player number of the seat.
     pub player: PlayerId,
-    /// The address.
+    /// Address prefix of the last connection.
     pub from: AddressPrefix,
 }
 
-/// See the [module](self).
+/// Maps keys to seats and counts the suspended seats.
 #[derive(Debug, Default)]
 pub struct SeatKeys {
     players: BTreeMap<SeatKey, PlayerId>,
-    /// The key of each seat that has one, and whether it is absent.
+    /// Keyed seats by player. The flag is set while the seat is suspended.
     seats: BTreeMap<PlayerId, (KeyedSeat, bool)>,
-    /// Ticks completed when each of them was taken.
+    /// Ticks completed when each keyed seat was taken.
     taken: BTreeMap<PlayerId, u32>,
-    /// Absent seats by address, and in all. An address without any has no entry.
+    /// Number of suspended seats by address prefix and in total. Prefixes with none have no entry.
     by_address: BTreeMap<AddressPrefix, usize>,
     absent: usize,
 }
 
 impl SeatKeys {
-    /// Gives a seat, whose connection is from this address, a key. A key has one seat, and a seat one key.
-    /// The seat is taken after `tick` ticks.
+    /// Assigns a key to the seat of a connection. Removes an earlier key of the seat and an earlier
+    /// seat of the key. `tick` is the number of ticks completed when the seat was taken.
     pub fn insert(&mut self, keyed: KeyedSeat, tick: u32) {
         self.remove(keyed.player);
         if let Some(before) = self.player(keyed.key) {
@@ -50,7 +51,7 @@ impl SeatKeys {
         self.taken.insert(keyed.player, tick);
     }
 
-    /// Forgets the seat of a player who has left.
+    /// Removes the key of a player that has left.
     pub fn remove(&mut self, player: PlayerId) {
         self.taken.remove(&player);
         if let Some((keyed, is_absent)) = self.seats.remove(&player) {
@@ -61,25 +62,26 @@ impl SeatKeys {
         }
     }
 
-    /// The seat of a key.
+    /// Returns the seat of a key.
     pub fn player(&self, key: SeatKey) -> Option<PlayerId> {
         self.players.get(&key).copied()
     }
 
-    /// Ticks completed when a seat with a key was taken.
+    /// Returns the number of ticks completed when a keyed seat was taken.
     pub fn taken_at(&self, player: PlayerId) -> Option<u32> {
         self.taken.get(&player).copied()
     }
 
-    /// All keys with their seats, by the seats' numbers.
+    /// Iterates over all keyed seats in the order of player numbers.
     pub fn iter(&self) -> impl Iterator<Item = KeyedSeat> {
         self.seats.values().map(|(keyed, _)| *keyed)
     }
 
-    /// The connection of a seat has ended. Returns whether the seat may wait. It needs a key, a free one of
-    /// [`limits::MAX_SUSPENDED_SEATS`], fewer than `per_address` absent seats of its address, and fewer of these
-    /// than are free in all: addresses with many leave some for addresses with none. `usize::MAX` lifts
-    /// both limits per address.
+    /// Suspends the seat of a closed connection. Returns whether the seat stays reserved. It needs
+    /// a key, a free one of [`limits::MAX_SUSPENDED_SEATS`], and an address prefix with fewer than
+    /// `per_address` suspended seats and fewer than the total that is still free. The last
+    /// condition reserves seats for prefixes without any. `usize::MAX` lifts both limits per
+    /// prefix.
     pub fn mark_suspended(&mut self, player: PlayerId, per_address: usize) -> bool {
         let Some((KeyedSeat { from, .. }, is_absent)) = self.seats.get_mut(&player) else { return false };
         if *is_absent {
@@ -95,13 +97,13 @@ impl SeatKeys {
         true
     }
 
-    /// The absent seats of an address.
+    /// Returns the suspended seats of an address prefix.
     pub fn suspended_of(&self, from: AddressPrefix) -> Vec<PlayerId> {
         let absent = self.seats.values().filter(|(keyed, is_absent)| *is_absent && keyed.from == from);
         absent.map(|(keyed, _)| keyed.player).collect()
     }
 
-    /// The seat has a connection again, from this address.
+    /// Marks the seat as connected from this address prefix.
     pub fn mark_connected(&mut self, player: PlayerId, from: AddressPrefix) {
         let Some((keyed, is_absent)) = self.seats.get_mut(&player) else { return };
         let (before, was_absent) = (std::mem::replace(&mut keyed.from, from), std::mem::take(is_absent));
@@ -110,7 +112,7 @@ impl SeatKeys {
         }
     }
 
-    /// An absent seat of this address fewer.
+    /// Subtracts one suspended seat of this address prefix.
     fn uncount(&mut self, from: AddressPrefix) {
         self.absent -= 1;
         if let Some(count) = self.by_address.get_mut(&from) {
@@ -122,7 +124,8 @@ impl SeatKeys {
     }
 }
 
-/// Whether an address with so many absent seats may have another, with so many `free` in all.
+/// Returns whether an address prefix with `of_address` suspended seats may have another, if `free`
+/// are free in total.
 pub fn may_wait(of_address: usize, free: usize, per_address: usize) -> bool {
     let is_within_share = of_address == 0 || of_address < free || per_address == usize::MAX;
     free > 0 && of_address < per_address && is_within_share
@@ -182,7 +185,7 @@ mod tests {
         assert_eq!((keys.absent, keys.by_address.len(), keys.players.len()), (0, 0, 0));
     }
 
-    /// Keys with `each` absent seats of so many addresses, as far as the rule allows.
+    /// Suspends up to `each` seats for each address, as far as the limits allow.
     fn absent_of_each(addresses: u32, each: u32, per_address: usize) -> SeatKeys {
         let mut keys = SeatKeys::default();
         for number in 0..addresses * each {

@@ -1,10 +1,10 @@
-//! The seats: which player numbers are taken, and by which connections.
+//! Seats: which player numbers are taken, and by which connections.
 //!
-//! A seat is a player as the room knows it; it may outlive its connection for a while, and another
-//! connection may then take it. A join takes the lowest free number, because small numbers take one
-//! byte on the wire. After a player has left, its number is not reused for a while, so that a late
-//! packet about the old player cannot be attributed to a new one. The wait is shorter if no other
-//! number is free.
+//! A seat is a player as the room knows it. It outlives its connection for a while, and another
+//! connection can take it over. A join takes the lowest free number, because small numbers take one
+//! byte on the wire. The number of a player that left is reused only after a cooldown, so that a
+//! late packet about the old player is not attributed to a new one. The cooldown is shorter if no
+//! other number is free.
 
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::time::Duration;
@@ -16,22 +16,23 @@ use crate::limits;
 /// The state of a seat.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Seat {
-    /// The connection of this number plays.
+    /// Played by the connection with this number.
     Connected(u64),
-    /// No connection plays. At `until` the player leaves, unless a connection has taken the seat.
+    /// Suspended. The player leaves at `until` unless a connection takes the seat before.
     Suspended {
-        /// On the host's clock.
+        /// Time on the server's clock.
         until: Duration,
     },
     /// The player's leave is queued.
     Leaving,
 }
 
-/// See the [module](self).
+/// All player numbers of a room, with their seats.
 #[derive(Debug, Default)]
 pub struct Seats {
     taken: BTreeMap<u16, Seat>,
-    /// Seats without a connection, by their time. A seat that was taken again is still here.
+    /// Suspended seats by their deadline. Entries of seats that were resumed meanwhile stay until
+    /// they expire.
     waiting: BTreeSet<(Duration, u16)>,
     free: BTreeSet<u16>,
     cooling_down: VecDeque<(Duration, u16)>,
@@ -39,7 +40,7 @@ pub struct Seats {
 }
 
 impl Seats {
-    /// The seats of these players, which have no connection and wait until this time. The numbers
+    /// Creates suspended seats for these players, all with the deadline `until`. The numbers
     /// between them are free.
     pub fn restore(players: impl Iterator<Item = PlayerId>, until: Duration) -> Seats {
         let taken: BTreeMap<u16, Seat> =
@@ -54,8 +55,8 @@ impl Seats {
         }
     }
 
-    /// Takes the lowest free number for this connection; `None` if all [`limits::PLAYERS`] numbers
-    /// are taken or were given back too recently.
+    /// Takes the lowest free number for this connection. Returns `None` if all [`limits::PLAYERS`]
+    /// numbers are taken or in cooldown.
     pub fn take(&mut self, connection: u64, now: Duration) -> Option<PlayerId> {
         self.end_cooldowns(now, limits::PLAYER_ID_COOLDOWN);
         if self.free.is_empty() && self.highest >= limits::PLAYERS {
@@ -73,7 +74,7 @@ impl Seats {
         Some(PlayerId(number))
     }
 
-    /// Makes a seat wait until this time, without a connection.
+    /// Suspends a seat until this time.
     pub fn wait(&mut self, player: PlayerId, until: Duration) {
         if let Some(seat @ (Seat::Connected(_) | Seat::Suspended { .. })) = self.taken.get_mut(&player.0) {
             *seat = Seat::Suspended { until };
@@ -81,14 +82,15 @@ impl Seats {
         }
     }
 
-    /// Gives a seat that has not been left to this connection, and returns the one that had it. `None`
-    /// if its player leaves already.
+    /// Assigns a seat to this connection and returns its previous state. Returns `None` if the
+    /// player's leave is queued already.
     pub fn take_over(&mut self, player: PlayerId, connection: u64) -> Option<Seat> {
         let seat = self.taken.get_mut(&player.0).filter(|seat| **seat != Seat::Leaving)?;
         Some(std::mem::replace(seat, Seat::Connected(connection)))
     }
 
-    /// The next player whose seat has waited long enough; the caller queues its leave.
+    /// Returns the next player with an expired seat, and marks it as leaving. The caller queues the
+    /// leave.
     pub fn next_expired(&mut self, now: Duration) -> Option<PlayerId> {
         while let Some((until, number)) = self.waiting.first().copied().filter(|(until, _)| *until <= now) {
             self.waiting.pop_first();
@@ -103,8 +105,8 @@ impl Seats {
         None
     }
 
-    /// How long no seat needs a tick: until the first absent player leaves, or for ever without players.
-    /// `None` if a player is connected or leaves.
+    /// Returns the deadline of the first suspended seat, or [`Duration::MAX`] without players. No
+    /// seat needs a tick before. Returns `None` if a player is connected or leaving.
     pub fn idle_until(&self) -> Option<Duration> {
         self.taken.values().try_fold(Duration::MAX, |least, seat| match seat {
             Seat::Suspended { until } => Some(least.min(*until)),
@@ -112,17 +114,17 @@ impl Seats {
         })
     }
 
-    /// The seat of a player.
+    /// Returns the seat of a player.
     pub fn get(&self, player: PlayerId) -> Option<Seat> {
         self.taken.get(&player.0).copied()
     }
 
-    /// Counts the numbers: taken, free, resting, and given so far.
+    /// Counts of player numbers: taken, free, in cooldown, and the highest used so far.
     pub fn counts(&self) -> [usize; 4] {
         [self.taken.len(), self.free.len(), self.cooling_down.len(), self.highest.into()]
     }
 
-    /// Gives a number back. It can be reused after [`limits::PLAYER_ID_COOLDOWN`] or, if no other
+    /// Releases a number. It can be reused after [`limits::PLAYER_ID_COOLDOWN`] or, if no other
     /// number is free, after [`limits::MIN_PLAYER_ID_COOLDOWN`].
     pub fn release(&mut self, player: PlayerId, now: Duration) {
         if self.taken.remove(&player.0).is_some() {
@@ -130,7 +132,7 @@ impl Seats {
         }
     }
 
-    /// Frees the numbers that have rested for so long.
+    /// Frees the numbers after a cooldown of `rest`.
     fn end_cooldowns(&mut self, now: Duration, rest: Duration) {
         while let Some((_, number)) =
             self.cooling_down.pop_front_if(|(since, _)| now.saturating_sub(*since) >= rest)

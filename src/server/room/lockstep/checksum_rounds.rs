@@ -1,8 +1,8 @@
-//! The checksums of a room's participants by tick, and the reports of those that differ.
+//! Checksums of a room's lockstep clients by tick, and the reports of desyncs.
 //!
-//! A round holds what the present participants have said of one tick, at most once each. Of those that
-//! have left, it holds only what is still to be reported: they had a world, so the budget of snapshots
-//! bounds them.
+//! A round stores at most one checksum of each present participant for one tick. Of departed
+//! participants it stores only unreported desyncs. They had a world, so the rate limit of snapshots
+//! bounds their number.
 
 use std::collections::BTreeMap;
 
@@ -10,7 +10,7 @@ use super::journal_entry::{DesyncReport, FieldDiff};
 use crate::limits;
 use crate::util::address_prefix::AddressPrefix;
 
-/// See the [module](self).
+/// All rounds by tick.
 #[derive(Debug, Default)]
 pub(super) struct ChecksumRounds(BTreeMap<u32, ChecksumRound>);
 
@@ -19,59 +19,60 @@ pub(super) struct ChecksumRounds(BTreeMap<u32, ChecksumRound>);
 struct ChecksumRound {
     room: Option<u64>,
     claims: BTreeMap<u64, ChecksumClaim>,
-    /// Since when a world is known to differ.
+    /// The tick at which the first desync was found.
     differing_since: Option<u32>,
     is_reported: bool,
 }
 
-/// What a participant has said of its world.
+/// A participant's checksum of its world.
 #[derive(Debug)]
 pub(super) struct ChecksumClaim {
-    /// The participant in words.
+    /// Description of the participant.
     pub label: String,
-    /// Its address.
+    /// Its address prefix.
     pub household: AddressPrefix,
-    /// Since when it has a world.
+    /// The tick of its first snapshot.
     pub world_since_tick: u32,
     /// The checksum.
     pub checksum: u64,
-    /// What differs; it is asked for if it begins again at a snapshot.
+    /// The differing fields. The participant reports them after it has restarted from a snapshot.
     pub fields: Option<Vec<FieldDiff>>,
 }
 
 impl ChecksumRounds {
-    /// Whether there is a round of this tick.
+    /// Returns whether the tick has a round.
     pub fn has(&self, tick: u32) -> bool {
         self.0.contains_key(&tick)
     }
 
-    /// Whether a participant has said its checksum of this tick.
+    /// Returns whether a participant has sent its checksum for the tick.
     pub fn has_claim(&self, tick: u32, connection: u64) -> bool {
         self.0.get(&tick).is_some_and(|round| round.claims.contains_key(&connection))
     }
 
-    /// A participant's checksum. Returns that of the room, if it is known.
+    /// Stores a participant's checksum. Returns the room's checksum if it is known.
     pub fn claim(&mut self, tick: u32, connection: u64, claim: ChecksumClaim) -> Option<u64> {
         let round = self.0.entry(tick).or_default();
         round.claims.insert(connection, claim);
         round.room
     }
 
-    /// The room's checksum. Returns those that participants said before.
+    /// Stores the room's checksum. Returns the checksums that participants sent before it.
     pub fn set_room_checksum(&mut self, tick: u32, checksum: u64) -> Vec<(u64, u64)> {
         let round = self.0.entry(tick).or_default();
         round.room = Some(checksum);
         round.claims.iter().map(|(one, claim)| (*one, claim.checksum)).collect()
     }
 
-    /// A world is found to differ now.
+    /// Records that a desync was found at tick `now`.
     pub fn mark_differing(&mut self, tick: u32, now: u32) {
         if let Some(round) = self.0.get_mut(&tick) {
             round.differing_since.get_or_insert(now);
         }
     }
 
-    /// What a participant found different: taken only from one whose world differs, and before the report.
+    /// Stores the differing fields of a participant. Ignored after the report, or if its checksum
+    /// was correct.
     pub fn details(&mut self, connection: u64, tick: u32, mut fields: Vec<FieldDiff>) {
         let Some(round) = self.0.get_mut(&tick).filter(|round| !round.is_reported) else { return };
         let Some(claim) = round.claims.get_mut(&connection) else { return };
@@ -81,7 +82,7 @@ impl ChecksumRounds {
         }
     }
 
-    /// A participant has left.
+    /// Drops the checksums of a departed participant, except those with a pending report.
     pub fn leave(&mut self, connection: u64) {
         for round in self.0.values_mut() {
             let is_due = round.is_due();
@@ -93,13 +94,14 @@ impl ChecksumRounds {
         }
     }
 
-    /// Whether a report is due now or later.
+    /// Returns whether a report is pending.
     pub fn is_any_due(&self) -> bool {
         self.0.values().any(ChecksumRound::is_due)
     }
 
-    /// The reports of the rounds of which everything is known, or that waited for one interval, and for
-    /// details, by this tick; `since` says of each participant since when it has a world.
+    /// Returns the reports of the rounds that are complete or have timed out. A round waits for one
+    /// checksum interval (`every`) and, after the desync was found, for `details_ticks`. `since`
+    /// maps each present participant to the tick of its first snapshot.
     pub fn report(
         &mut self,
         now: u32,
@@ -117,7 +119,8 @@ impl ChecksumRounds {
             let latest = tick.saturating_add(every).max(differs.saturating_add(details_ticks));
             if now >= latest || since.iter().all(is_known) {
                 reports.push(round.report(*tick, room));
-                // Who has said something is still known, for a second checksum would count as another one.
+                // Checksums of present participants stay, so that a second one for this tick is not
+                // accepted.
                 round.is_reported = true;
                 round.claims.retain(|one, _| since.contains_key(one));
                 for claim in round.claims.values_mut() {
@@ -128,7 +131,8 @@ impl ChecksumRounds {
         reports
     }
 
-    /// Forgets the rounds before a tick, and the oldest of too many, except those that are to be reported.
+    /// Drops the rounds before `oldest`, and the oldest ones beyond
+    /// [`limits::LOCKSTEP_MAX_CHECKSUM_ROUNDS`]. Rounds with a pending report stay.
     pub fn forget_before(&mut self, oldest: u32) {
         self.0.retain(|tick, round| *tick >= oldest || round.is_due());
         let mut surplus = self.0.len().saturating_sub(limits::LOCKSTEP_MAX_CHECKSUM_ROUNDS);
@@ -147,7 +151,7 @@ impl ChecksumRound {
         self.differing_since.is_some() && !self.is_reported
     }
 
-    /// What there is to report, if the room has this checksum.
+    /// Creates the report. `room` is the room's checksum.
     fn report(&self, tick: u32, room: u64) -> DesyncReport {
         let (same, differing): (Vec<_>, Vec<_>) =
             self.claims.iter().partition(|(_, claim)| claim.checksum == room);
@@ -169,7 +173,7 @@ impl ChecksumRound {
             }
             listed.push(claim);
         }
-        // One field of each, then another one of each.
+        // Lists the first field of each participant, then the second one of each, and so on.
         let nth = |at: usize| {
             let own = listed.iter().filter(|claim| claim.checksum != room);
             own.filter_map(move |claim| Some((claim.label.clone(), claim.fields.as_ref()?.get(at)?.clone())))
@@ -179,8 +183,8 @@ impl ChecksumRound {
     }
 }
 
-/// The order in which a report lists participants: one of each address in turn, and the one first that has
-/// had a world for longest. So one address cannot crowd out the others.
+/// Sorts participants for a report: one of each address prefix in turn, the one with the oldest
+/// world first. So one prefix cannot crowd out the others.
 fn interleave_by_address<'a>(claims: Vec<(&u64, &'a ChecksumClaim)>) -> Vec<&'a ChecksumClaim> {
     let mut claims = claims;
     claims.sort_by_key(|(connection, claim)| (claim.world_since_tick, **connection));
@@ -193,7 +197,7 @@ fn interleave_by_address<'a>(claims: Vec<(&u64, &'a ChecksumClaim)>) -> Vec<&'a 
             (*rank, claim)
         })
         .collect();
-    // Stable: those of one rank stay in their order.
+    // The sort is stable: participants of one rank stay in their order.
     ranked.sort_by_key(|(rank, _)| *rank);
     ranked.into_iter().map(|(_, claim)| claim).collect()
 }

@@ -1,4 +1,4 @@
-//! The parts of a room's journal, and the report of worlds that differ.
+//! Entries of a room's journal, and the report of a desync.
 
 use std::sync::Arc;
 
@@ -6,35 +6,35 @@ use crate::limits;
 use crate::util::escape;
 use crate::util::sync::Mutex;
 
-/// One piece of the log, and its encodings.
+/// A journal entry with its cached encodings.
 #[derive(Debug)]
 pub struct JournalEntry {
-    /// What it is.
+    /// The content.
     pub content: EntryContent,
     encoded: Mutex<Vec<(FormatKey, Arc<[u8]>)>>,
 }
 
-/// What a part is.
+/// The content of a journal entry.
 #[derive(Debug)]
 pub enum EntryContent {
-    /// The world before this tick, as `Sim::restore` takes it.
+    /// The snapshot before this tick, as `Sim::restore` reads it.
     Snapshot(u32, Arc<[u8]>),
     /// The commands of a tick, as a command frame.
     Frame(Arc<[u8]>),
-    /// Worlds differ.
+    /// The report of a desync.
     Report(DesyncReport),
 }
 
-/// How a client is spoken to: the name of its dialect, and whether as JSON.
+/// Key of a cached encoding: name of the dialect, and whether the format is JSON.
 pub type FormatKey = (Arc<str>, bool);
 
 impl JournalEntry {
-    /// A part that is not encoded yet.
+    /// Creates an entry without encodings.
     pub(super) fn new(content: EntryContent) -> Arc<JournalEntry> {
         Arc::new(JournalEntry { content, encoded: Mutex::default() })
     }
 
-    /// The part in this form: made at most once.
+    /// Returns the entry in this format. Calls `make` only on the first use of the format.
     pub fn encoded(&self, form: &FormatKey, make: impl FnOnce(&EntryContent) -> Vec<u8>) -> Arc<[u8]> {
         let mut encoded = self.encoded.lock();
         if let Some((_, bytes)) = encoded.iter().find(|(own, _)| own == form) {
@@ -45,7 +45,7 @@ impl JournalEntry {
         bytes
     }
 
-    /// The bytes of its content: fewer than any encoding has.
+    /// Size of the content in bytes. Every encoding is longer.
     pub fn bytes(&self) -> usize {
         match &self.content {
             EntryContent::Snapshot(_, bytes) | EntryContent::Frame(bytes) => bytes.len(),
@@ -54,21 +54,21 @@ impl JournalEntry {
     }
 }
 
-/// The worlds of some participants differ from the room's.
+/// A desync: some participants' worlds differ from the room's.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct DesyncReport {
     /// Ticks completed.
     pub tick: u32,
-    /// The checksums, the room's own first, each with the participants that have it.
+    /// The checksums, each with its participants. The room's own is first.
     pub groups: Vec<(u64, Vec<String>)>,
-    /// Participants that are not listed.
+    /// Number of participants that are not listed.
     pub omitted: usize,
-    /// What participants found different.
+    /// Differing fields, each with the participant that found it.
     pub fields: Vec<(String, FieldDiff)>,
 }
 
 impl DesyncReport {
-    /// The bytes of its texts.
+    /// Total bytes of the texts.
     fn bytes(&self) -> usize {
         let groups = self.groups.iter().flat_map(|(_, labels)| labels).map(String::len);
         let texts = self.fields.iter().flat_map(|(label, field)| {
@@ -79,22 +79,22 @@ impl DesyncReport {
     }
 }
 
-/// A field that differs, as a participant says it.
+/// A differing field, as a participant reports it.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct FieldDiff {
     /// The entity: `players[17]`.
     pub entity: String,
-    /// The path of the field in it: `body.x`.
+    /// The path of the field in the entity: `body.x`.
     pub field: String,
-    /// The value in the room; `None` if it has none there.
+    /// The value in the room. `None` if the field does not exist there.
     pub room: Option<String>,
-    /// The participant's own value.
+    /// The participant's value. `None` if the field does not exist there.
     pub own: Option<String>,
 }
 
 impl FieldDiff {
-    /// The field as others are shown it: without hidden characters, and each text cut to
-    /// [`limits::LOCKSTEP_FIELD_CHARS`].
+    /// Escapes control characters and truncates each text to [`limits::LOCKSTEP_FIELD_CHARS`],
+    /// because the report is sent to other clients.
     pub(super) fn shown(self) -> FieldDiff {
         let shown = |text: String| -> String {
             escape::escape_line(&text).chars().take(limits::LOCKSTEP_FIELD_CHARS).collect()

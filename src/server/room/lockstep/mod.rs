@@ -1,17 +1,18 @@
-//! What clients in lockstep need of a room: a snapshot, everything since, and whether their worlds
-//! agree with it.
+//! The journal of a room for lockstep clients: snapshots, all later command frames, and the
+//! comparison of checksums.
 //!
 //! ```text
-//!   snapshot ─► frame frame frame report frame …        the log: a client has a place in it
+//!   snapshot ─► frame frame frame report frame …        the journal; a client has a position in it
 //!      tick 600     600   601   602          603
 //! ```
 //!
-//! Nothing is kept while nobody follows. A client begins at a snapshot and then gets every [`JournalEntry`]
-//! behind it, once and in order; each part is encoded once for all clients that speak alike. At each
-//! checksum tick a client sends the checksum of its world. One that differs from the room's begins
-//! again at a snapshot, says which fields differ, and all are sent a [`Report`].
+//! The journal records nothing while the room has no lockstep client. A client begins with a
+//! snapshot and then receives every later [`JournalEntry`] once and in order. Each entry is encoded
+//! once for all clients with the same wire format. At each checksum tick a client sends the
+//! checksum of its world. If it differs from the room's, the client restarts from a snapshot and
+//! reports the differing fields; all lockstep clients then receive a [`DesyncReport`].
 //!
-//! Whether a client may have a snapshot now is up to the host, whose rooms share a budget.
+//! The server decides when a client may have a snapshot, because its rooms share a rate limit.
 
 mod checksum_rounds;
 mod journal_entry;
@@ -27,22 +28,22 @@ use crate::limits;
 use crate::util::address_prefix::AddressPrefix;
 use crate::util::sync::Mutex;
 
-/// Which clients may follow a room in lockstep: it shows them the whole world.
+/// Which clients may join in lockstep. Lockstep reveals the whole world.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub enum LockstepAccess {
     /// None.
     Off,
-    /// Those with a player's token, and those on the server's own machine.
+    /// Clients with a player token, and clients on the server's own machine.
     #[default]
     Token,
-    /// All.
+    /// All clients.
     Open,
 }
 
-/// The settings.
+/// Lockstep settings of a room.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct LockstepConfig {
-    /// Which clients may follow.
+    /// Which clients may join in lockstep.
     pub access: LockstepAccess,
     /// Ticks between two snapshots.
     pub snapshot_ticks: u32,
@@ -60,33 +61,34 @@ impl Default for LockstepConfig {
     }
 }
 
-/// What a client is sent next.
+/// The entries to send to a client next.
 #[derive(Debug, Default)]
 pub struct NextEntries {
-    /// The snapshot with which it begins, or begins again.
+    /// The snapshot with which the client starts or restarts.
     pub snapshot: Option<Arc<JournalEntry>>,
-    /// The parts behind its place, each with its number: at least as many as fit what was asked for.
+    /// The entries after its position, each with its number. They reach the requested total size
+    /// unless the journal ends first.
     pub parts: Vec<(u64, Arc<JournalEntry>)>,
-    /// Its place once it is sent all of them.
+    /// The client's position once all of them are sent.
     pub end: u64,
 }
 
-/// Counts since the room began.
+/// Counts since the start of the room.
 #[derive(Debug, Default, Clone, Copy, PartialEq, Eq)]
 pub struct LockstepCounts {
-    /// Clients that follow in lockstep now.
+    /// Lockstep clients at present.
     pub followers: u64,
-    /// Snapshots that clients were sent.
+    /// Snapshots sent.
     pub syncs: u64,
-    /// Checksums of clients that were compared.
+    /// Client checksums compared.
     pub checksums: u64,
-    /// Of these, those that differed.
+    /// Client checksums that differed.
     pub desyncs: u64,
-    /// Clients that were closed because the snapshot is larger than a message may be.
+    /// Clients closed because the snapshot exceeds the maximum size.
     pub too_large: u64,
 }
 
-/// See the [module](self).
+/// Entries and checksums of a room for its lockstep clients.
 #[derive(Debug)]
 pub struct Journal {
     rules: LockstepConfig,
@@ -105,17 +107,17 @@ struct JournalState {
     tick_hz: u32,
     /// Ticks completed.
     tick: u32,
-    /// Whether the present tick is kept.
+    /// Whether the current tick is recorded.
     is_on: bool,
-    /// The log: each part with the ticks that were completed when it was added. The first part has the number
-    /// `first`.
+    /// The entries, each with the number of ticks completed when it was added. The first entry has
+    /// the number `first`.
     entries: VecDeque<(u32, Arc<JournalEntry>)>,
     first: u64,
-    /// Of the parts behind the newest snapshot.
+    /// Total bytes of the entries after the newest snapshot.
     bytes: usize,
-    /// With the tick before which it was taken, and the number of the part behind it.
+    /// Each with the tick before which it was taken, and the number of the entry after it.
     snapshots: VecDeque<(u32, u64, Arc<JournalEntry>)>,
-    /// The tick of the last snapshot, even if it is forgotten.
+    /// The tick of the last snapshot, even if that was dropped.
     last_snapshot_tick: Option<u32>,
     rounds: ChecksumRounds,
 }
@@ -123,30 +125,31 @@ struct JournalState {
 #[derive(Debug)]
 struct FollowerState {
     household: AddressPrefix,
-    /// Since when it sends checksums.
+    /// The tick of its first snapshot. It sends checksums from then on. `u32::MAX` before.
     since: u32,
-    /// The number of its next part.
+    /// The number of its next entry.
     place: u64,
-    /// Reports before this part were told, or were of others before it came.
+    /// Reports before this entry were already sent, or were recorded before the client joined.
     reports_from: u64,
-    /// It begins again at a snapshot not after this tick.
+    /// It waits for a snapshot, if possible one not after this tick.
     requested_not_after: Option<u32>,
 }
 
 impl FollowerState {
-    /// Whether it has a world.
+    /// Returns whether the client has received a snapshot.
     fn has_world(&self) -> bool {
         self.since != u32::MAX
     }
 
-    /// It begins again at a snapshot not after this tick, nor after one that it waits for.
+    /// Requests a snapshot not after this tick. An earlier request remains if it is for an older
+    /// one.
     fn request_snapshot(&mut self, not_after: u32) {
         self.requested_not_after =
             Some(self.requested_not_after.map_or(not_after, |tick| tick.min(not_after)));
     }
 }
 
-/// What a tick is to make for those who follow.
+/// Outputs of a tick that the journal needs.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct TickRequest {
     /// The command frame.
@@ -158,7 +161,7 @@ pub struct TickRequest {
 }
 
 impl Journal {
-    /// The journal of a room whose world has this tick rate.
+    /// Creates the journal of a room with this tick rate.
     pub fn new(rules: LockstepConfig, tick_hz: u32) -> Journal {
         Journal {
             rules,
@@ -171,12 +174,12 @@ impl Journal {
         }
     }
 
-    /// The settings.
+    /// Returns the settings.
     pub fn rules(&self) -> LockstepConfig {
         self.rules
     }
 
-    /// Counts, for the metrics.
+    /// Returns the counts for the metrics.
     pub fn counts(&self) -> LockstepCounts {
         LockstepCounts {
             followers: self.followers.load(Ordering::Relaxed) as u64,
@@ -187,8 +190,8 @@ impl Journal {
         }
     }
 
-    /// A connection follows from now on: it is sent a snapshot as soon as there is one and its host lets
-    /// it have it.
+    /// Adds a lockstep client. It receives a snapshot as soon as there is one and the server
+    /// permits it.
     pub fn add_follower(&self, connection: u64, household: AddressPrefix) {
         let mut inner = self.inner.lock();
         let (since, place, told, requested_not_after) = (u32::MAX, 0, 0, Some(u32::MAX));
@@ -199,7 +202,7 @@ impl Journal {
         self.followers.store(inner.followers.len(), Ordering::Relaxed);
     }
 
-    /// A connection no longer follows. What it has said is forgotten, unless a report of it is due.
+    /// Removes a lockstep client and its checksums, except those with a pending report.
     pub fn remove_follower(&self, connection: u64) {
         let mut inner = self.inner.lock();
         inner.followers.remove(&connection);
@@ -207,7 +210,7 @@ impl Journal {
         self.followers.store(inner.followers.len(), Ordering::Relaxed);
     }
 
-    /// A connection asks for a snapshot. Several requests are one until it is sent.
+    /// Requests a snapshot for a connection. Requests before it is sent count as one.
     pub fn request_snapshot(&self, connection: u64) {
         let mut inner = self.inner.lock();
         if let Some(follower) = inner.followers.get_mut(&connection) {
@@ -215,15 +218,15 @@ impl Journal {
         }
     }
 
-    /// A participant's checksum of its world after `tick` ticks. Only the first one of each tick counts,
-    /// and only of a checksum tick since it has a world, and from the oldest snapshot that is kept to one
-    /// interval from now.
+    /// Stores a participant's checksum of its world after `tick` ticks, and compares it. Ignored
+    /// unless `tick` is a checksum tick, not before the participant's first snapshot or the room's
+    /// oldest one, and at most one interval ahead. Only the first checksum of a tick counts.
     pub fn checksum(&self, connection: u64, label: impl FnOnce() -> String, tick: u32, checksum: u64) {
         let inner = &mut *self.inner.lock();
         let every = self.rules.checksum_ticks;
         let oldest = inner.snapshots.front().map_or(u32::MAX, |(tick, ..)| *tick);
         let is_due = tick.is_multiple_of(every) && (oldest..=inner.tick + every).contains(&tick);
-        // The rounds that are over, and that are still kept, have the room's checksum.
+        // For a past tick, only an existing round has the room's checksum.
         let is_kept = tick >= inner.tick || inner.rounds.has(tick);
         let Some(follower) = inner.followers.get(&connection) else { return };
         if !is_due || !is_kept || tick < follower.since || inner.rounds.has_claim(tick, connection) {
@@ -248,13 +251,13 @@ impl Journal {
         }
     }
 
-    /// What a participant whose world differed after `tick` ticks found different. The first ones count,
-    /// and only until that tick is reported.
+    /// Stores the differing fields of a participant for `tick`. Only the first call counts, and
+    /// only before the report.
     pub fn add_desync_details(&self, connection: u64, tick: u32, fields: Vec<FieldDiff>) {
         self.inner.lock().rounds.details(connection, tick, fields);
     }
 
-    /// A tick begins: what it is to make.
+    /// Begins a tick. Returns the outputs that the journal needs.
     pub(crate) fn begin(&self, tick: u32) -> TickRequest {
         let mut inner = self.inner.lock();
         inner.tick = tick;
@@ -270,15 +273,15 @@ impl Journal {
         let least = limits::LOCKSTEP_MIN_SNAPSHOT_INTERVAL.as_secs() as u32 * inner.tick_hz;
         let is_old = match inner.snapshots.back() {
             Some((newest, ..)) => is_past(*newest, self.rules.snapshot_ticks),
-            // Whoever comes and goes has one made no more often than this.
+            // Limits the snapshots that are made when lockstep clients repeatedly join and leave.
             None => inner.last_snapshot_tick.is_none_or(|made| is_past(made, least)),
         };
         let snapshot = is_old || inner.bytes > limits::LOCKSTEP_JOURNAL_BYTES;
         TickRequest { frame: true, checksum: tick.is_multiple_of(self.rules.checksum_ticks), snapshot }
     }
 
-    /// A tick has run: the world before it as bytes and its checksum, if they were due, and the tick's
-    /// commands.
+    /// Ends a tick: stores the snapshot and the checksum of the world before it, if requested, and
+    /// the command frame.
     pub(crate) fn end(&self, snapshot: Option<Arc<[u8]>>, checksum: Option<u64>, frame: Option<Arc<[u8]>>) {
         let inner = &mut *self.inner.lock();
         if !inner.is_on {
@@ -294,7 +297,7 @@ impl Journal {
         }
         match frame {
             Some(frame) => inner.push(inner.tick + 1, EntryContent::Frame(frame)),
-            // Whoever follows begins again at the next snapshot.
+            // Without the frame the journal has a gap. All clients restart from the next snapshot.
             None => {
                 inner.first += inner.entries.len() as u64 + 1;
                 inner.entries.clear();
@@ -305,9 +308,10 @@ impl Journal {
         inner.report(self.rules.checksum_ticks);
     }
 
-    /// What a connection is sent now: parts that have so many bytes when they are encoded, or more. Whether it
-    /// begins at a snapshot that it lacks is asked for with that snapshot. Its place stays what it is, or moves
-    /// to the snapshot, until it is [`sent`](Self::sent) something.
+    /// Returns the entries to send to a connection now, of at least `bytes` bytes in total when
+    /// encoded. If the client needs a snapshot, `may_sync` is called with it and decides whether it
+    /// is returned. The client's position moves to the snapshot; otherwise it changes only in
+    /// [`sent`](Self::sent).
     pub fn next(
         &self,
         connection: u64,
@@ -317,9 +321,9 @@ impl Journal {
         self.next_until(connection, u32::MAX, bytes, may_sync)
     }
 
-    /// The same, as far as the journal was after `until` ticks. The room may be ahead of a worker, which has
-    /// the answers to the commands of these ticks and not those of later ones: a client gets the answer to a
-    /// command before the frame in which it runs.
+    /// Like [`next`](Self::next), but only with the entries that existed after `until` ticks. The
+    /// room may be ahead of an update worker, which has the acks up to that tick only. So a client
+    /// receives the ack of a command before the frame that executes it.
     pub fn next_until(
         &self,
         connection: u64,
@@ -362,7 +366,8 @@ impl Journal {
         next
     }
 
-    /// A connection was sent the snapshot of this, if there is one, and the parts before a place.
+    /// Records that a connection was sent the snapshot of `next`, if any, and the entries before
+    /// `place`.
     pub fn on_sent(&self, connection: u64, next: &NextEntries, place: u64) {
         self.syncs.fetch_add(u64::from(next.snapshot.is_some()), Ordering::Relaxed);
         let mut inner = self.inner.lock();
@@ -372,26 +377,26 @@ impl Journal {
         }
     }
 
-    /// A client is closed because the snapshot is larger than a message may be.
+    /// Counts a client that is closed because the snapshot exceeds the maximum size.
     pub fn count_too_large(&self) {
         self.too_large.fetch_add(1, Ordering::Relaxed);
     }
 }
 
 impl JournalState {
-    /// The number of the part that comes next.
+    /// Returns the number of the next entry.
     fn end(&self) -> u64 {
         self.first + self.entries.len() as u64
     }
 
-    /// Adds a part, complete after so many ticks.
+    /// Adds an entry that is complete after this many ticks.
     fn push(&mut self, completed: u32, content: EntryContent) {
         let part = JournalEntry::new(content);
         self.bytes += part.bytes();
         self.entries.push_back((completed, part));
     }
 
-    /// Keeps a snapshot of the present tick, and forgets what is before the oldest one.
+    /// Stores a snapshot of the current tick, and drops the entries before the oldest snapshot.
     fn add_snapshot(&mut self, bytes: Arc<[u8]>) {
         let place = self.end();
         self.last_snapshot_tick = Some(self.tick);
@@ -409,16 +414,16 @@ impl JournalState {
         self.first = oldest;
     }
 
-    /// Of the snapshots that were made within `until` ticks: the newest that is not after a tick, or the newest
-    /// of all.
+    /// Returns the newest snapshot not after the tick `not_after`, or else the newest one.
+    /// Considers only snapshots of the first `until` ticks.
     fn snapshot(&self, not_after: u32, until: u32) -> Option<(u64, Arc<JournalEntry>)> {
         let newest_first = || self.snapshots.iter().rev().filter(|(tick, ..)| *tick <= until);
         let found = newest_first().find(|(tick, ..)| *tick <= not_after).or_else(|| newest_first().next());
         found.map(|(_, place, part)| (*place, Arc::clone(part)))
     }
 
-    /// Reports the differences of which everything is known, or that waited for one interval and for
-    /// details, and forgets the rounds before the oldest snapshot.
+    /// Adds the reports of the rounds that are complete or have timed out, and drops the rounds
+    /// before the oldest snapshot.
     fn report(&mut self, every: u32) {
         let details_ticks = limits::LOCKSTEP_DETAILS_TIMEOUT.as_secs() as u32 * self.tick_hz;
         let since: BTreeMap<u64, u32> = match self.rounds.is_any_due() {
