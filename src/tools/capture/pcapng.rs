@@ -10,6 +10,7 @@
 //!    interface           1   link type, time resolution
 //!    names               4   address, name
 //!    packet              6   interface, time, bytes, options
+//! ```
 //!
 //! The reader skips blocks of other kinds, as the format requires, and checks every length. The
 //! writer uses little-endian order and nanoseconds.

@@ -2,8 +2,8 @@
 //!
 //! ```text
 //!  bytes ─► packets ─► connections ─► pieces in packet order ─┬─► entries of the list
-//!                                      a few at a time, brief   │
-//!                                                               └─► checkpoints ─► one frame
+//!                                     a few at a time, brief  │
+//!                                                             └─► checkpoints ─► one frame
 //! ```
 //!
 //! The bytes of the file stay in memory. For each frame, only its `FrameEntry` is stored. To show a

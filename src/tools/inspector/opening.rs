@@ -1,8 +1,8 @@
 //! Opens a capture file in slices, so that the page can draw in between.
 //!
 //! ```text
-//!  bytes ─► packets ─► segments by connection        until the end of the file
-//!                     connections ─► pieces, in order   until all are reassembled ─► CaptureFile
+//!  bytes ─► packets ─► segments by connection           until the end of the file
+//!                      connections ─► pieces, in order  until all are reassembled ─► CaptureFile
 //! ```
 
 use core::net::IpAddr;
