@@ -6,8 +6,9 @@
 //!   from client             the sender
 //!   x > 7000                the value of a field: = != < <= > >=, and ~ for "contains"
 //!   move.direction > 7000   a field of a packet
-//!   name = "Ann"            text; bytes > 100 is the size of the frame;
-//!                           connection = 7 is one of a capture
+//!   name = "Ann"            a text field
+//!   bytes > 100             the size of the frame in bytes
+//!   connection = 7          the number of the connection in a capture
 //!   "hello"                 text anywhere in the frame
 //!   hex 81 85               bytes, as sent or unmasked
 //!   move x > 3 or chat      all terms before `or`, or all terms after it

@@ -2,8 +2,8 @@
 //! a game.
 //!
 //! ```text
-//!  bytes of the file ─► records ─► command frames by room ─┬─► index: verifies each tick once
-//!                                                         └─► screen: updates of a spectator
+//!   bytes of the file ─► records ─► command frames by room ─┬─► index: verifies each tick once
+//!                                                          └─► screen: updates of a spectator
 //! ```
 //!
 //! [`Playback`] receives the bytes of the file, and stores only the records of the rooms.

@@ -1,7 +1,7 @@
 //! Replays a capture in one pass over the file. The bytes arrive in parts and are not stored.
 //!
 //! ```text
-//!   file ─► StreamingReplay ─┬─ client bytes, replies ─► commands ─────────┬─► all equal? ─► reports
+//!   file ─► StreamingReplay ─┬─ client bytes, replies ─► commands ─────────┬─► equal? ─► reports
 //!                            └─ world records ─► WorldRunner ─► checksums ─┘
 //! ```
 //!
@@ -91,7 +91,7 @@ impl StreamingReplay {
     /// must start with the unused bytes.
     ///
     /// # Errors
-    /// [`NeedsFullReplay`].
+    /// [`NeedsFullReplay`]: [`replay`](super::replay) must read the file.
     pub fn receive(&mut self, bytes: &[u8]) -> Result<usize, NeedsFullReplay> {
         let mut arriving = std::mem::take(&mut self.arriving);
         let mut taken = Ok(());
@@ -157,7 +157,7 @@ impl StreamingReplay {
     /// [`replay`](super::replay) does. `ran` waits until [`WorldRunner`] has run all records.
     ///
     /// # Errors
-    /// [`NeedsFullReplay`].
+    /// [`NeedsFullReplay`]: [`replay`](super::replay) must read the file.
     pub fn finish(
         mut self,
         rest: usize,
@@ -226,7 +226,7 @@ fn agreed(recording: Recording<'_>, mut decoded: DecodedCommands) -> Result<Repo
 /// Replays a complete file in one call, on the current thread.
 ///
 /// # Errors
-/// [`NeedsFullReplay`].
+/// [`NeedsFullReplay`]: [`replay`](super::replay) must read the file.
 pub fn at_once(
     bytes: &[u8],
     games: &[&'static GameInfo],
