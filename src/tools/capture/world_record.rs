@@ -92,7 +92,7 @@ pub enum WorldRecord<'a> {
         player: u16,
         /// The sequence number of its last command.
         sequence: u64,
-        /// [`FLAG_AWAITS_HELLO`] and [`FLAG_JSON`].
+        /// Bit 0: the client has not sent `hello` yet. Bit 1: it uses JSON in text frames.
         flags: u8,
         /// The encoded state of the session, before the client's later packets in the capture.
         session: &'a [u8],

@@ -79,8 +79,7 @@ impl WorldRunner {
         if let RoomReplay::Coming(records) = room {
             records.push(Arc::clone(kept));
         }
-        // Other records after the first tick are read by
-        // [`StreamingReplay`](super::StreamingReplay).
+        // `StreamingReplay` reads other records after the first tick.
         let WorldRecord::Tick { checksum, frame } = record else { return Ok(()) };
         if let RoomReplay::Coming(records) = room {
             let records = records.iter().map(|kept| ((kept.number, kept.at_ns), &kept.bytes[..]));
