@@ -1,5 +1,5 @@
-//! What reads traffic: captures, explanations, the inspector's frame list, replay and playback. Nothing here
-//! knows a server, a client or the list of games.
+//! Tools that read traffic: captures, explanations, the inspector's frame list, replay and
+//! playback. They depend on no server, client or list of games.
 
 pub mod capture;
 pub mod explain;

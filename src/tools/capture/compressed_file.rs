@@ -1,15 +1,15 @@
-//! Packed files, by their first bytes: captures are often kept so.
+//! Detects compressed files by their magic numbers, because captures are often stored compressed.
 
 use std::fmt;
 
-/// A format of packed files.
+/// A compression format.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Packed {
-    /// Its first bytes. No frame and no HTTP head begins with them.
+    /// The magic number. No frame or HTTP head begins with it.
     magic: &'static [u8],
     /// Its name.
     name: &'static str,
-    /// The command that writes the contents of a file to standard output.
+    /// The command that decompresses a file to standard output.
     command: &'static str,
 }
 
@@ -23,10 +23,10 @@ const PACKED: [Packed; 7] = [
     Packed { magic: b"7z\xbc\xaf\x27\x1c", name: "7-Zip", command: "7z x -so" },
 ];
 
-/// Bytes of the longest magic number of a packed file.
+/// The length of the longest magic number, in bytes.
 pub const MAGIC_BYTES: usize = 6;
 
-/// The format of a packed file, as captures often are; `None` if it is not packed.
+/// Returns the compression format of a file; `None` if it is not compressed.
 pub fn format(contents: &[u8]) -> Option<Packed> {
     PACKED.into_iter().find(|packed| contents.starts_with(packed.magic))
 }

@@ -1,38 +1,39 @@
-//! The items of a capture file, its possible defects, and a cursor over its bytes.
+//! The contents of a capture file, its possible defects, and a cursor over its bytes.
 
 use core::net::IpAddr;
 use std::fmt;
 
 use crate::util::escape::Untrusted;
 
-/// A packet as stored in the file.
+/// A packet of the file.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Packet<'a> {
     /// The packet's number in the file, from 1, as in Wireshark.
     pub number: usize,
-    /// When it was captured, in nanoseconds since 1970.
+    /// Time of capture, in nanoseconds since 1970.
     pub at_ns: u64,
-    /// The type of its first header: a LINKTYPE number.
+    /// The link type: a LINKTYPE number, which determines the first header.
     pub link: u32,
-    /// Its bytes, as far as they were captured.
+    /// The captured bytes of the packet.
     pub bytes: &'a [u8],
-    /// The packet's original size in bytes.
+    /// The original size of the packet in bytes.
     pub original_length: usize,
-    /// Whether the machine received the packet (`Some(true)`) or sent it, if the file says so.
+    /// Whether the capturing machine received (`Some(true)`) or sent the packet; `None` if the file
+    /// does not record it.
     pub inbound: Option<bool>,
     /// The packet's comments.
     pub comments: Vec<Untrusted<&'a str>>,
 }
 
-/// A capture that was read.
+/// The contents of a capture file.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Capture<'a> {
-    /// All packets, in the order of the file.
+    /// All packets in file order.
     pub packets: Vec<Packet<'a>>,
-    /// Names that the file gives to addresses.
+    /// Names of addresses.
     pub names: Vec<(IpAddr, Untrusted<&'a str>)>,
-    /// The offset at which the file ends in the middle of a block, if it does: its writer was
-    /// interrupted. Everything before it is read.
+    /// The offset of an incomplete block at the end of the file, in bytes. Everything before it is
+    /// read.
     pub truncated_at: Option<usize>,
 }
 
@@ -45,22 +46,22 @@ pub struct CaptureError {
     pub rule: FormatRule,
 }
 
-/// The rules of the formats that a file can break.
+/// The rules of the file formats.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum FormatRule {
     /// The file begins neither as pcapng nor as pcap.
     NotACapture,
-    /// The byte-order magic of a section is neither way round.
+    /// A section has an invalid byte-order magic.
     ByteOrder,
     /// The version of the format is not supported.
     Version(u16),
-    /// A block's length is below 12, or no multiple of 4.
+    /// The length of a block is below 12, or not a multiple of 4.
     BlockLength(u32),
-    /// The length at the end of a block differs from the one at its beginning.
+    /// The second length of a block differs from the first.
     BlockEnd(u32),
-    /// A block, an option or a packet ends before its content does.
+    /// A block, an option or a packet is shorter than its fields.
     Truncated,
-    /// A packet refers to an interface that was not described.
+    /// A packet refers to an undescribed interface.
     Interface(u32),
 }
 
@@ -90,18 +91,18 @@ impl fmt::Display for CaptureError {
 
 impl std::error::Error for CaptureError {}
 
-/// The order of the bytes of a number.
+/// The byte order of numbers.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum ByteOrder {
     Little,
     Big,
 }
 
-/// Takes numbers and bytes off the front of a part of a file.
+/// Takes numbers and bytes from the front of a part of a file.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Cursor<'a> {
     pub(super) bytes: &'a [u8],
-    /// The offset in the file of the first of `bytes`.
+    /// The file offset of the first byte of `bytes`.
     pub(super) offset: usize,
     pub(super) order: ByteOrder,
 }
@@ -116,7 +117,7 @@ impl<'a> Cursor<'a> {
         Ok(taken)
     }
 
-    /// The next bytes, and those after them up to a multiple of four.
+    /// Takes `count` bytes, and skips the padding to a multiple of four.
     pub(super) fn take_padded(&mut self, count: usize) -> Result<&'a [u8], CaptureError> {
         let taken = self.take(count)?;
         self.take(count.wrapping_neg() % 4)?;

@@ -1,21 +1,21 @@
-//! Captures: files of packets, written for Wireshark and read back, by [`read`].
+//! Captures: packet files in the format of Wireshark. [`read`] reads them.
 //!
 //! ```text
 //!   file    pcapng, pcap ──► packets with time and comment              ──► pcapng
 //!   packet  link, IPv4 or IPv6, TCP ──► a segment                       ──► LINKTYPE_RAW
 //!   stream  segments ──► connections: both directions in sequence order
 //!   record  LINKTYPE_USER0 ──► the world, its commands and checksums    ──► bytes
-//!   tables  records ──► the packet tables with which the traffic was made
+//!   tables  records ──► the packet tables of the server
 //!   writer                                    connections and records ──► blocks
 //! ```
 //!
 //! ```
-//! use tickwire::capture::{self, End};
+//! use tickwire::capture::{self, TcpSide};
 //!
 //! let file = std::fs::read("scripts/wireshark/samples/packets.pcapng")?;
 //! let capture = capture::read(&file)?;
 //! for connection in capture.connections() {
-//!     let of_client = connection.pieces.iter().filter(|piece| piece.from == End::Client);
+//!     let of_client = connection.pieces.iter().filter(|piece| piece.from == TcpSide::Client);
 //!     let bytes: usize = of_client.map(|piece| piece.bytes.len()).sum();
 //!     println!("{} sent {bytes} bytes to {}", connection.client, connection.server);
 //! }
@@ -23,9 +23,10 @@
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
 //!
-//! [`explain::captured`](crate::tools::explain::capture_walk) explains them. Reading gives the packets of a file, borrowed from its bytes; its TCP connections; and its world
-//! records. Writing goes block by block. The reader never allocates for a length that was only
-//! declared, never panics on a damaged file, and never fills in missing bytes: a gap stays a gap.
+//! Reading returns the packets of a file, borrowed from its bytes, its TCP connections, and its
+//! world records. [`capture_walk`](crate::tools::explain::capture_walk) explains them. Writing
+//! appends block by block. The reader never allocates by a declared length, never panics on a
+//! damaged file, and reports missing bytes as a gap.
 
 use std::collections::BTreeMap;
 
@@ -56,25 +57,26 @@ pub use world_record::{WorldRecord, WorldRecordError};
 pub use crate::util::escape::Untrusted;
 
 impl<'a> Capture<'a> {
-    /// The TCP connections, in the order in which they begin.
+    /// The TCP connections, in order of first packets.
     pub fn connections(&self) -> Vec<TcpConnection<'a>> {
         reassembly::connections(&self.packets)
     }
 
-    /// The packets without a TCP segment and without a record, counted by their content in words; `None` if there are none.
+    /// Describes the packets that contain neither a TCP segment nor a record, with counts by
+    /// content; `None` if there are none.
     pub(crate) fn unread(&self) -> Option<String> {
         let mut unread = Unread::default();
         self.packets.iter().for_each(|packet| unread.add(packet));
         unread.words()
     }
 
-    /// Whether the capture has a TCP segment or a record.
+    /// Whether the capture contains a TCP segment or a record.
     pub(crate) fn is_readable(&self) -> bool {
         let mut packets = self.packets.iter();
         packets.any(|packet| packet.link == packet::LINK_WORLD || packet::segment(packet).is_ok())
     }
 
-    /// The server's records, each with the packet that holds it and the name of its room.
+    /// The world records, each with its packet and the name of its room.
     pub fn records(
         &self,
     ) -> impl Iterator<Item = (&Packet<'a>, Result<(Untrusted<&'a str>, WorldRecord<'a>), WorldRecordError>)>
@@ -84,12 +86,12 @@ impl<'a> Capture<'a> {
     }
 }
 
-/// Counts the packets without a TCP segment and without a record, by their content in words.
+/// Counts packets that contain neither a TCP segment nor a record, by content.
 #[derive(Debug, Default)]
 pub(crate) struct Unread(BTreeMap<String, usize>);
 
 impl Unread {
-    /// Counts the packet, unless it can be read.
+    /// Counts the packet, unless it contains a TCP segment or a record.
     pub fn add(&mut self, packet: &Packet<'_>) {
         if packet.link == packet::LINK_WORLD {
             return;
@@ -102,7 +104,7 @@ impl Unread {
         *self.0.entry(content).or_default() += 1;
     }
 
-    /// The counts in words; `None` if every packet can be read.
+    /// Describes the counts; `None` if there are none.
     pub fn words(&self) -> Option<String> {
         let all: usize = self.0.values().sum();
         let named: Vec<String> = self.0.iter().map(|(content, one)| format!("{one} of {content}")).collect();
@@ -110,11 +112,10 @@ impl Unread {
     }
 }
 
-/// Reads a whole capture file: pcapng or pcap, in either byte order.
+/// Reads a complete capture file: pcapng or pcap, in either byte order.
 ///
 /// # Errors
-/// [`CaptureError`] gives the offset at which the file becomes invalid, and the rule that it breaks
-/// there.
+/// [`CaptureError`] gives the offset of the defect and the violated rule.
 pub fn read(bytes: &[u8]) -> Result<Capture<'_>, CaptureError> {
     let mut reader = Reader::new(bytes)?;
     while reader.left() > 0 {

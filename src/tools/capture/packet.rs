@@ -1,12 +1,12 @@
-//! Packets to TCP segments, and back.
+//! Decodes packets to TCP segments, and encodes segments to packets.
 //!
 //! ```text
-//!   link header, if the link has one ─► VLAN, PPPoE, MPLS ─► IPv4 or IPv6, also in one another ─► TCP ─► payload
+//!   link header, if any ─► VLAN, PPPoE, MPLS ─► IPv4 or IPv6, nested or not ─► TCP ─► payload
 //! ```
 //!
-//! Decoding names what a packet has instead of TCP, as a [`Foreign`]. Encoding writes no link header.
-//! Checksums are written correctly but not checked: in a capture on the sender's own machine they
-//! are not filled in. IP fragments are not reassembled; other tunnels are not opened.
+//! For a packet without TCP, decoding returns its content as a [`Foreign`]. Encoding writes no link
+//! header. Checksums are written but not checked, because captures on the sender's machine often
+//! lack them. IP fragments are not reassembled, and other tunnels are not decoded.
 
 use core::fmt;
 use core::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
@@ -14,9 +14,9 @@ use core::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
 use super::Packet;
 use crate::limits::CAPTURE_SEGMENT_BYTES;
 
-/// Packets of this link are IPv4 or IPv6 without anything before them.
+/// LINKTYPE_RAW: packets begin with an IPv4 or IPv6 header.
 pub const LINK_RAW: u32 = 101;
-/// Packets of this link are records of the world; see [`super::world_record`].
+/// LINKTYPE_USER0: packets are records of the world; see [`super::world_record`].
 pub const LINK_WORLD: u32 = 147;
 const LINK_LOOPBACK: u32 = 0;
 const LINK_ETHERNET: u32 = 1;
@@ -28,13 +28,13 @@ const LINK_IPV4: u32 = 228;
 const LINK_IPV6: u32 = 229;
 const LINK_LINUX_COOKED_2: u32 = 276;
 
-/// The sender sends no more.
+/// The sender has finished sending.
 pub const FIN: u8 = 0b0000_0001;
-/// The sender begins; its sequence number is the one before its first byte.
+/// Opens the connection. The first byte has the next sequence number.
 pub const SYN: u8 = 0b0000_0010;
-/// The sender resets the connection.
+/// Resets the connection.
 pub const RST: u8 = 0b0000_0100;
-/// The receiver should pass the data on at once.
+/// The receiver should deliver the data at once.
 pub const PSH: u8 = 0b0000_1000;
 /// The acknowledgement number is valid.
 pub const ACK: u8 = 0b0001_0000;
@@ -44,39 +44,39 @@ const ETHERTYPE_ARP: u16 = 0x0806;
 const ETHERTYPE_IPV6: u16 = 0x86dd;
 const ETHERTYPE_PPPOE_DISCOVERY: u16 = 0x8863;
 const ETHERTYPE_PPPOE: u16 = 0x8864;
-/// Below, the field is a length: an LLC header follows (IEEE 802.3).
+/// The smallest EtherType. A smaller value is a length, and an LLC header follows (IEEE 802.3).
 const ETHERTYPE_FIRST: u16 = 0x0600;
-/// The tags of IEEE 802.1Q and 802.1ad, and the one in use before.
+/// The tags of IEEE 802.1Q and 802.1ad, and the older tag for two VLAN tags.
 const ETHERTYPE_VLAN: [u16; 3] = [0x8100, 0x88a8, 0x9100];
-/// For one receiver, and for several (RFC 5332).
+/// Unicast and multicast MPLS (RFC 5332).
 const ETHERTYPE_MPLS: [u16; 2] = [0x8847, 0x8848];
-/// Version, type, code, session and length, before the protocol number of PPP (RFC 2516).
+/// Version, type, code, session and length (RFC 2516). The protocol number of PPP follows.
 const PPPOE_HEADER_BYTES: usize = 6;
 const PPP_IPV4: u16 = 0x0021;
 const PPP_IPV6: u16 = 0x0057;
 const MPLS_LABEL_BYTES: usize = 4;
-/// Headers of tags and tunnels before TCP. Beyond: the packet is not read.
+/// Maximum number of nested tags and tunnels before TCP. A packet with more is not decoded.
 const NESTED_HEADERS: usize = 16;
 const PROTOCOL_IPV4: u8 = 4;
 const PROTOCOL_UDP: u8 = 17;
 const PROTOCOL_IPV6: u8 = 41;
 const PROTOCOL_IPV6_FRAGMENT: u8 = 44;
-/// Offset and "more fragments" of IPv6; an atomic fragment has neither (RFC 6946).
+/// The fragment offset and the "more fragments" bit of IPv6. Both are 0 in an atomic fragment (RFC
+/// 6946).
 const IPV6_FRAGMENT: u16 = 0b1111_1111_1111_1001;
 const PROTOCOL_TCP: u8 = 6;
-/// Extension headers of IPv6 that may precede TCP: hop-by-hop, routing, destination options.
+/// IPv6 extension headers that may precede TCP: hop-by-hop options, routing, destination options.
 const IPV6_EXTENSIONS: [u8; 3] = [0, 43, 60];
 const IPV4_HEADER_BYTES: usize = 20;
 const IPV6_HEADER_BYTES: usize = 40;
 const TCP_HEADER_BYTES: usize = 20;
-/// More fragments, or an offset: either marks a packet as a fragment.
+/// The fragment offset and the "more fragments" bit of IPv4. A fragment has at least one of them.
 const IPV4_FRAGMENT: u16 = 0b0011_1111_1111_1111;
 const IPV4_DO_NOT_FRAGMENT: u16 = 0b0100_0000_0000_0000;
 const HOPS: u8 = 64;
-/// The largest window, and the largest factor for it, announced with the SYN: no reader sees a full
-/// window.
+/// The largest window. With the largest scale in [`SYN_OPTIONS`], no reader reports a full window.
 const WINDOW: u16 = u16::MAX;
-/// Options of a SYN: segments up to 65,495 bytes, nothing, a window scale of 14.
+/// Options of a SYN: maximum segment size 65,495 bytes, no-operation, window scale 14.
 const SYN_OPTIONS: [u8; 8] = [2, 4, 0xff, 0xd7, 1, 3, 3, 14];
 
 /// The addresses and the TCP header of a segment.
@@ -86,11 +86,11 @@ pub struct SegmentHeader {
     pub from: SocketAddr,
     /// The receiver.
     pub to: SocketAddr,
-    /// Number of the first byte of the payload.
+    /// Sequence number of the first payload byte.
     pub sequence: u32,
-    /// Number of the next byte that the sender expects.
+    /// Acknowledgement number: the next sequence number that the sender expects.
     pub acknowledged: u32,
-    /// [`SYN`] and the other flags.
+    /// TCP flags, such as [`SYN`].
     pub flags: u8,
 }
 
@@ -99,13 +99,13 @@ pub struct SegmentHeader {
 pub struct Segment<'a> {
     /// The addresses and the TCP header.
     pub head: SegmentHeader,
-    /// Its payload, as far as it was captured.
+    /// The captured payload.
     pub payload: &'a [u8],
-    /// Bytes at the end of the payload that were not captured.
+    /// The number of payload bytes missing at the end, because they were not captured.
     pub missing_bytes: usize,
 }
 
-/// Whether packets of this link are read: for TCP, or as records of the world.
+/// Whether packets of this link type are decoded, as TCP or as world records.
 pub fn is_supported_link(link: u32) -> bool {
     matches!(
         link,
@@ -123,14 +123,14 @@ pub fn is_supported_link(link: u32) -> bool {
     )
 }
 
-/// The content of a packet that has no TCP segment which can be read.
+/// The content of a packet without a readable TCP segment.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Foreign {
-    /// By its name.
+    /// Content with a well-known name.
     Named(&'static str),
-    /// An Ethernet type.
+    /// An unknown EtherType.
     EtherType(u16),
-    /// A protocol number of IP.
+    /// An unknown IP protocol number.
     Protocol(u8),
 }
 
@@ -144,25 +144,25 @@ impl fmt::Display for Foreign {
     }
 }
 
-/// A packet that ends before its headers do, or whose headers contradict its length.
+/// The content of a packet with truncated or contradictory headers.
 const SHORT: Foreign = Foreign::Named("incomplete headers");
 
-/// The TCP segment in a packet; `None` if there is none that can be read.
+/// Decodes the TCP segment of a packet; `None` if it has no readable one.
 pub fn decode<'a>(packet: &Packet<'a>) -> Option<Segment<'a>> {
     segment(packet).ok()
 }
 
-/// The TCP segment in a packet.
+/// Decodes the TCP segment of a packet.
 ///
 /// # Errors
-/// The content of a packet without one.
+/// The content of a packet without a readable TCP segment.
 pub fn segment<'a>(packet: &Packet<'a>) -> Result<Segment<'a>, Foreign> {
     let bytes = packet.bytes;
     let within = Within { missing: packet.original_length.saturating_sub(bytes.len()), depth: 0 };
     match packet.link {
         LINK_RAW | LINK_RAW_BSD | LINK_RAW_OPENBSD | LINK_IPV4 | LINK_IPV6 => within.ip(bytes),
-        // Four bytes name the family, in some machine's byte order: the version in the IP header
-        // gives it as well.
+        // The four bytes of the address family are skipped, because the IP header has the version
+        // too.
         LINK_LOOPBACK | LINK_LOOPBACK_OPENBSD => within.ip(bytes.get(4..).ok_or(SHORT)?),
         LINK_ETHERNET => within.ethernet(bytes, 12, 14),
         LINK_LINUX_COOKED => within.ethernet(bytes, 14, 16),
@@ -174,9 +174,9 @@ pub fn segment<'a>(packet: &Packet<'a>) -> Result<Segment<'a>, Foreign> {
 /// A position among the headers of a packet.
 #[derive(Clone, Copy)]
 struct Within {
-    /// Bytes at the packet's end that were not captured.
+    /// The number of bytes at the end of the packet that were not captured.
     missing: usize,
-    /// Headers of tags and tunnels before.
+    /// The number of tags and tunnels decoded so far.
     depth: usize,
 }
 
@@ -190,13 +190,13 @@ impl Within {
         }
     }
 
-    /// The payload at an index, whose Ethernet type is at another one.
+    /// Decodes the payload at offset `payload` by the EtherType at offset `at`.
     fn ethernet(self, bytes: &[u8], at: usize, payload: usize) -> Result<Segment<'_>, Foreign> {
         let kind = u16_at(bytes, at).ok_or(SHORT)?;
         let bytes = bytes.get(payload..).ok_or(SHORT)?;
         match kind {
             ETHERTYPE_IPV4 | ETHERTYPE_IPV6 => self.ip(bytes),
-            // The tag is followed by the type of what it marks.
+            // A tag is followed by the EtherType of its content.
             _ if ETHERTYPE_VLAN.contains(&kind) => self.deeper()?.ethernet(bytes, 2, 4),
             _ if ETHERTYPE_MPLS.contains(&kind) => self.mpls(bytes),
             ETHERTYPE_PPPOE => {
@@ -213,7 +213,8 @@ impl Within {
         }
     }
 
-    /// Reads MPLS labels. The last label has the lowest bit of its third byte set (RFC 3032).
+    /// Decodes an MPLS label stack. The lowest bit of the third byte marks the last label (RFC
+    /// 3032).
     fn mpls(self, bytes: &[u8]) -> Result<Segment<'_>, Foreign> {
         let is_last = *bytes.get(2).ok_or(SHORT)? & 1 != 0;
         let payload = bytes.get(MPLS_LABEL_BYTES..).ok_or(SHORT)?;
@@ -241,7 +242,7 @@ impl Within {
         if u16_at(bytes, 6).ok_or(SHORT)? & IPV4_FRAGMENT != 0 {
             return Err(Foreign::Named("IPv4 fragments"));
         }
-        // A packet that the network card will split later has no length yet.
+        // The length is 0 if segmentation is offloaded to the network card.
         let length = match usize::from(u16_at(bytes, 2).ok_or(SHORT)?) {
             0 => bytes.len() + self.missing,
             length => length,
@@ -280,7 +281,7 @@ impl Within {
         self.transport(next, bytes.get(at..).ok_or(SHORT)?, length, (from, to))
     }
 
-    /// Reads the payload of an IP packet. Its end may be missing, and padding may follow.
+    /// Decodes the payload of an IP packet. The payload may be truncated, or followed by padding.
     fn transport(
         self,
         protocol: u8,
@@ -304,7 +305,8 @@ impl Within {
     }
 }
 
-/// The name of a UDP datagram, by its destination port: a tunnel is named, as it may contain TCP.
+/// Names a UDP datagram by its destination port. Tunnels have their own names, because they may
+/// contain TCP.
 fn udp_name(bytes: &[u8]) -> &'static str {
     match u16_at(bytes, 2) {
         Some(4789) => "VXLAN",
@@ -313,7 +315,7 @@ fn udp_name(bytes: &[u8]) -> &'static str {
     }
 }
 
-/// A segment with that many bytes, some of which may be missing; padding may follow.
+/// Decodes a segment of `length` bytes, possibly truncated, or followed by padding.
 fn tcp(bytes: &[u8], length: usize, from: IpAddr, to: IpAddr) -> Option<Segment<'_>> {
     let bytes = &bytes[..bytes.len().min(length)];
     let header_bytes = usize::from(*bytes.get(12)? >> 4) * 4;
@@ -342,9 +344,9 @@ fn u32_at(bytes: &[u8], at: usize) -> Option<u32> {
     bytes.get(at..)?.first_chunk().map(|bytes| u32::from_be_bytes(*bytes))
 }
 
-/// Appends a packet of [`LINK_RAW`] with as much of the payload as fits, at most
-/// [`CAPTURE_SEGMENT_BYTES`], and returns how much that is. IPv4 addresses written as IPv6 become
-/// IPv4, if both are.
+/// Appends a packet of [`LINK_RAW`] with up to [`CAPTURE_SEGMENT_BYTES`] of the payload, and
+/// returns the number of payload bytes written. IPv4-mapped IPv6 addresses are written as IPv4, if
+/// both addresses can be.
 pub fn encode(out: &mut Vec<u8>, head: &SegmentHeader, payload: &[u8]) -> usize {
     let payload = &payload[..payload.len().min(CAPTURE_SEGMENT_BYTES)];
     let options: &[u8] = if head.flags & SYN != 0 { &SYN_OPTIONS } else { &[] };
@@ -377,7 +379,7 @@ fn as_ipv6(address: IpAddr) -> Ipv6Addr {
     }
 }
 
-/// Returns the sum of the addresses, which TCP's checksum covers.
+/// Writes an IPv4 header, and returns the sum of the addresses for the TCP checksum.
 fn write_ipv4(out: &mut Vec<u8>, from: Ipv4Addr, to: Ipv4Addr, segment_bytes: usize) -> u64 {
     let begin = out.len();
     let length = (IPV4_HEADER_BYTES + segment_bytes) as u16;
@@ -402,7 +404,7 @@ fn write_ipv6(out: &mut Vec<u8>, from: Ipv6Addr, to: Ipv6Addr, segment_bytes: us
     sum(&from.octets()) + sum(&to.octets())
 }
 
-/// The sum of the bytes as numbers of 16 bits (RFC 1071), not folded yet.
+/// Sums the bytes as 16-bit numbers, without folding carries (RFC 1071).
 fn sum(bytes: &[u8]) -> u64 {
     let (pairs, last) = bytes.as_chunks::<2>();
     let pairs: u64 = pairs.iter().map(|pair| u64::from(u16::from_be_bytes(*pair))).sum();

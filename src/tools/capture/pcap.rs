@@ -1,40 +1,41 @@
-//! The older format, pcap, as tcpdump writes it: read only.
+//! The older format pcap, as tcpdump writes it. It is only read.
 //!
 //! ```text
-//!   magic 4 · version 2+2 · time zone 4 · accuracy 4 · snapshot length 4 · link type 4     then, for each packet:
+//!   magic 4 · version 2+2 · time zone 4 · accuracy 4 · snapshot length 4 · link type 4
+//!   for each packet:
 //!   seconds 4 · micro- or nanoseconds 4 · captured length 4 · original length 4 · captured bytes
 //! ```
 //!
-//! A file of this format begins with one of four magic numbers. A packet that is shorter than it
-//! declares is not returned; the capture ends before it.
+//! A file begins with one of four magic numbers. The capture ends before a truncated packet.
 
 use super::file::{ByteOrder, CaptureError, Cursor, FormatRule, Packet};
 
-/// The format as given by the first four bytes.
+/// The byte order and time unit, determined by the magic number.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct PcapFormat {
     order: ByteOrder,
-    /// Nanoseconds per unit of the fraction of a second.
+    /// Nanoseconds per unit of the fractional seconds.
     unit_ns: u64,
 }
 
 impl PcapFormat {
-    /// The order of the bytes of its numbers.
+    /// The byte order of numbers.
     pub(super) fn order(self) -> ByteOrder {
         self.order
     }
 }
 
-/// The magic of files in microseconds, most significant byte first.
+/// The magic number of files in microseconds, in big-endian order.
 const MICROSECONDS: [u8; 4] = [0xa1, 0xb2, 0xc3, 0xd4];
-/// The magic of files in nanoseconds.
+/// The magic number of files in nanoseconds, in big-endian order.
 const NANOSECONDS: [u8; 4] = [0xa1, 0xb2, 0x3c, 0x4d];
-/// The only version written since 1998.
+/// The major version of the format, unchanged since 1998.
 const MAJOR: u16 = 2;
-/// The link's number is the lower half; the upper half may describe checksums after packets.
+/// The link type is the lower half of its field. The upper half may declare checksums after
+/// packets.
 const LINK_TYPE_MASK: u32 = 0xffff;
 
-/// The format of a file by its first bytes; `None` if it is not pcap.
+/// Determines the format by the magic number; `None` if the file is not pcap.
 pub(super) fn format(bytes: &[u8]) -> Option<PcapFormat> {
     let magic: [u8; 4] = *bytes.first_chunk()?;
     let mut swapped = magic;
@@ -48,10 +49,10 @@ pub(super) fn format(bytes: &[u8]) -> Option<PcapFormat> {
     big.or_else(|| by(swapped).map(|unit_ns| PcapFormat { order: ByteOrder::Little, unit_ns }))
 }
 
-/// The bytes before the first packet.
+/// The size of the file header in bytes.
 pub(super) const HEADER_BYTES: usize = 24;
 
-/// Reads the header of the file; returns the link of its packets.
+/// Decodes the file header, and returns the link type.
 pub(super) fn header(cursor: &mut Cursor<'_>, format: PcapFormat) -> Result<u32, CaptureError> {
     cursor.order = format.order;
     cursor.take(MICROSECONDS.len())?;
@@ -64,7 +65,7 @@ pub(super) fn header(cursor: &mut Cursor<'_>, format: PcapFormat) -> Result<u32,
     Ok(cursor.u32()? & LINK_TYPE_MASK)
 }
 
-/// Takes the next packet; an error if the bytes end before it does.
+/// Takes the next packet; fails if it is truncated.
 pub(super) fn packet<'a>(
     cursor: &mut Cursor<'a>,
     format: PcapFormat,

@@ -1,15 +1,19 @@
-//! pcapng: blocks to packets, and packets to blocks.
+//! The format pcapng: decodes blocks to packets, and encodes packets to blocks.
 //!
 //! ```text
 //!    0       4        8                          n-4      n
-//!    +-------+--------+--------------------------+--------+     section  0x0a0d0d0a   byte order, version
-//!    | kind  | length | body, padded to 4 bytes  | length |     interface         1   link, resolution of time
-//!    +-------+--------+--------------------------+--------+     names             4   address, name
-//!                                                               packet            6   interface, time, bytes, options
+//!    +-------+--------+--------------------------+--------+
+//!    | kind  | length | body, padded to 4 bytes  | length |
+//!    +-------+--------+--------------------------+--------+
+//!
+//!    section    0x0a0d0d0a   byte order, version
+//!    interface           1   link type, time resolution
+//!    names               4   address, name
+//!    packet              6   interface, time, bytes, options
 //! ```
 //!
 //! The reader skips blocks of other kinds, as the format requires, and checks every length. The
-//! writer puts the least significant byte first and counts time in nanoseconds.
+//! writer uses little-endian order and nanoseconds.
 
 use core::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 
@@ -24,13 +28,13 @@ const SIMPLE_PACKET_BLOCK: u32 = 3;
 const NAME_RESOLUTION_BLOCK: u32 = 4;
 const ENHANCED_PACKET_BLOCK: u32 = 6;
 
-/// The number by which a section shows its byte order.
+/// The byte-order magic of a section.
 const BYTE_ORDER: u32 = 0x1a2b_3c4d;
-/// The supported version.
+/// The supported major version.
 const MAJOR: u16 = 1;
-/// Kind and length before the body, length after it.
+/// The size of kind and length before the body, and of the length after it, in bytes.
 const FRAME_BYTES: usize = 12;
-/// A section length that means unknown.
+/// The section length that means "not specified".
 const UNKNOWN_LENGTH: u64 = u64::MAX;
 
 const OPTION_END: u16 = 0;
@@ -47,17 +51,17 @@ const NAME_IPV6: u16 = 2;
 const FLAG_DIRECTION: u32 = 0b11;
 const FLAG_INBOUND: u32 = 0b01;
 const FLAG_OUTBOUND: u32 = 0b10;
-/// Units of time in a second: 10 to this power; with the top bit, 2 to the power of the others.
+/// A time resolution of 10^-9 seconds. With the top bit set, the other bits are a power of 2.
 const NANOSECONDS: u8 = 9;
 const RESOLUTION_OF_TWO: u8 = 0b1000_0000;
 const MICROSECONDS: u8 = 6;
 
-/// Whether a file begins as this format does.
+/// Whether a file starts like pcapng.
 pub(super) fn is_pcapng(bytes: &[u8]) -> bool {
     bytes.starts_with(&SECTION_HEADER_BLOCK.to_le_bytes())
 }
 
-/// The properties of an interface that its packets depend on.
+/// The properties of an interface that apply to its packets.
 #[derive(Debug, Clone, Copy)]
 struct Interface {
     link: u32,
@@ -67,7 +71,7 @@ struct Interface {
 }
 
 impl Interface {
-    /// Converts units of this interface since 1970 to nanoseconds, saturating.
+    /// Converts a time in units of this interface since 1970 to nanoseconds, saturating.
     fn nanoseconds(&self, units: u64) -> u64 {
         let (units, power) = (u128::from(units), u32::from(self.resolution & !RESOLUTION_OF_TWO));
         let ns = if self.resolution & RESOLUTION_OF_TWO != 0 {
@@ -83,17 +87,17 @@ impl Interface {
     }
 }
 
-/// What a block has for a reader.
+/// The content of a block.
 pub(super) enum Block<'a> {
-    /// A packet, not numbered yet.
+    /// A packet without a number.
     Packet(Packet<'a>),
-    /// Names of addresses.
+    /// A list of addresses and names.
     Names(Cursor<'a>),
-    /// Nothing.
+    /// Nothing to read.
     Other,
 }
 
-/// What a reader remembers from block to block.
+/// The byte order and interfaces of the current section.
 #[derive(Debug)]
 pub(super) struct Blocks {
     order: ByteOrder,
@@ -101,13 +105,13 @@ pub(super) struct Blocks {
 }
 
 impl Blocks {
-    /// Before the first block.
+    /// Creates the state before the first block.
     pub(super) fn new() -> Blocks {
         Blocks { order: ByteOrder::Little, interfaces: Vec::new() }
     }
 
-    /// Takes the next block; `None` if the bytes end in the middle of it, and then nothing is taken. The
-    /// comments of a packet go to `room`, which is empty.
+    /// Takes the next block; `None` if the bytes end within it, and then no bytes are taken. `room`
+    /// is an empty vector, reused for the comments of a packet.
     pub(super) fn next<'a>(
         &mut self,
         cursor: &mut Cursor<'a>,
@@ -139,8 +143,8 @@ impl Blocks {
     }
 }
 
-/// The byte order of the section that begins here, if one does. It applies from the section's own
-/// length on.
+/// Determines the byte order of a section that starts here, if any. It applies from the section's
+/// own length field.
 fn section_order(mut cursor: Cursor<'_>) -> Result<Option<ByteOrder>, CaptureError> {
     if !is_pcapng(cursor.bytes) {
         return Ok(None);
@@ -156,7 +160,7 @@ fn section_order(mut cursor: Cursor<'_>) -> Result<Option<ByteOrder>, CaptureErr
     }
 }
 
-/// The next block's kind and body; `None` if the file ends in the middle of it.
+/// Takes the kind and body of the next block; `None` if the file ends within it.
 fn block<'a>(cursor: &mut Cursor<'a>) -> Result<Option<(u32, Cursor<'a>)>, CaptureError> {
     if cursor.bytes.len() < FRAME_BYTES {
         return Ok(None);
@@ -188,7 +192,7 @@ fn section(mut body: Cursor<'_>) -> Result<(), CaptureError> {
     }
 }
 
-/// The next option: its number and value; `None` after the last one.
+/// Takes the number and value of the next option; `None` after the last one.
 fn option<'a>(body: &mut Cursor<'a>) -> Result<Option<(u16, Cursor<'a>)>, CaptureError> {
     if body.bytes.is_empty() {
         return Ok(None);
@@ -226,7 +230,7 @@ fn interface(mut body: Cursor<'_>) -> Result<Interface, CaptureError> {
     Ok(interface)
 }
 
-/// The packet of a block; the caller numbers it.
+/// Decodes a packet without its number.
 fn packet<'a>(
     kind: u32,
     mut body: Cursor<'a>,
@@ -277,8 +281,8 @@ fn packet<'a>(
     Ok(packet)
 }
 
-/// The names of a block. A record ends with one or more names, each terminated by a zero; the first
-/// is used.
+/// Decodes a names block. A record ends with one or more names, each terminated by a zero byte;
+/// only the first is used.
 pub(super) fn names<'a>(
     mut body: Cursor<'a>,
     names: &mut Vec<(IpAddr, Untrusted<&'a str>)>,
@@ -295,7 +299,7 @@ pub(super) fn names<'a>(
     Ok(())
 }
 
-/// Appends the block that begins a file, with the name of the application.
+/// Appends a section header, which starts a file, with the name of the application.
 pub fn write_section(out: &mut Vec<u8>, application: &str) {
     write_block(out, SECTION_HEADER_BLOCK, |out| {
         out.extend_from_slice(&BYTE_ORDER.to_le_bytes());
@@ -307,8 +311,8 @@ pub fn write_section(out: &mut Vec<u8>, application: &str) {
     });
 }
 
-/// Appends the description of an interface whose packets begin with this link's header, and whose times are in nanoseconds. The first
-/// one has number 0.
+/// Appends an interface with this link type and a time resolution of nanoseconds. Interfaces are
+/// numbered from 0.
 pub fn write_interface(out: &mut Vec<u8>, link: u16, name: &str) {
     write_block(out, INTERFACE_DESCRIPTION_BLOCK, |out| {
         out.extend_from_slice(&link.to_le_bytes());
@@ -320,8 +324,8 @@ pub fn write_interface(out: &mut Vec<u8>, link: u16, name: &str) {
     });
 }
 
-/// Appends a name for an address. A zero would end the name, so the text from the first zero on is
-/// left out.
+/// Appends a name for an address. The name is truncated at a zero byte, because zero terminates
+/// names.
 pub fn write_name(out: &mut Vec<u8>, address: IpAddr, name: &str) {
     let name = name.split('\0').next().unwrap_or_default();
     write_block(out, NAME_RESOLUTION_BLOCK, |out| {
@@ -336,25 +340,25 @@ pub fn write_name(out: &mut Vec<u8>, address: IpAddr, name: &str) {
     });
 }
 
-/// The metadata of a packet to write.
+/// The metadata of a packet.
 #[derive(Debug, Clone, Copy)]
 pub struct PacketMeta<'a> {
-    /// Number of the interface.
+    /// The number of the interface.
     pub interface: u32,
-    /// Nanoseconds since 1970.
+    /// Time of capture, in nanoseconds since 1970.
     pub at_ns: u64,
-    /// Whether the machine received or sent the packet, if either.
+    /// Whether the machine received or sent the packet; `None` if unknown.
     pub inbound: Option<bool>,
-    /// A comment; none if it is empty.
+    /// A comment; not written if empty.
     pub comment: &'a str,
 }
 
-/// Appends a packet, whole.
+/// Appends a complete packet.
 pub fn write_packet(out: &mut Vec<u8>, about: &PacketMeta<'_>, bytes: &[u8]) {
     write_part(out, about, bytes, bytes.len());
 }
 
-/// Appends the beginning of a packet of `whole_bytes`.
+/// Appends the captured part of a packet of `whole_bytes` bytes.
 pub fn write_part(out: &mut Vec<u8>, about: &PacketMeta<'_>, bytes: &[u8], original_length: usize) {
     write_block(out, ENHANCED_PACKET_BLOCK, |out| {
         out.extend_from_slice(&about.interface.to_le_bytes());
@@ -387,7 +391,7 @@ fn write_block(out: &mut Vec<u8>, kind: u32, body: impl FnOnce(&mut Vec<u8>)) {
     out.extend_from_slice(&length.to_le_bytes());
 }
 
-/// Appends an option; a value beyond 65,535 bytes, which only a text can be, is cut.
+/// Appends an option. A value longer than 65,535 bytes is truncated; only text can be that long.
 fn write_option(out: &mut Vec<u8>, number: u16, value: &[u8]) {
     let value = &value[..value.len().min(u16::MAX.into())];
     out.extend_from_slice(&number.to_le_bytes());

@@ -1,10 +1,10 @@
-//! A capture file, packet by packet: pcapng or pcap, in either byte order.
+//! Reads a complete capture file packet by packet: pcapng or pcap, in either byte order.
 
 use super::file::{ByteOrder, Capture, CaptureError, Cursor, FormatRule};
 use super::pcapng::{self, Block, Blocks};
 use super::{Packet, pcap};
 
-/// Reads the packets of a file whose bytes are all there. The caller decides how many at a time.
+/// Reads the packets of a file in memory. The caller decides how many at a time.
 #[derive(Debug)]
 pub(crate) struct Reader<'a> {
     format: FileFormat,
@@ -15,7 +15,7 @@ pub(crate) struct Reader<'a> {
 #[derive(Debug)]
 enum FileFormat {
     Pcapng(Blocks),
-    /// pcap, with the link type of its packets.
+    /// pcap, with the link type of all packets.
     Classic(pcap::PcapFormat, u32),
 }
 
@@ -23,7 +23,7 @@ impl<'a> Reader<'a> {
     /// Reads the header of the file.
     ///
     /// # Errors
-    /// [`CaptureError`]: the file is no capture, or its header is damaged.
+    /// [`CaptureError`]: the file is not a capture, or its header is damaged.
     pub fn new(bytes: &'a [u8]) -> Result<Reader<'a>, CaptureError> {
         let mut cursor = Cursor { bytes, offset: 0, order: ByteOrder::Little };
         let format = if pcapng::is_pcapng(bytes) {
@@ -36,10 +36,10 @@ impl<'a> Reader<'a> {
         Ok(Reader { format, cursor, capture: Capture::default() })
     }
 
-    /// Reads the next block of the file; returns its packet, if it has one.
+    /// Reads the next block, and returns its packet, if it has one.
     ///
     /// # Errors
-    /// [`CaptureError`] gives the offset at which the file becomes invalid, and the broken rule.
+    /// [`CaptureError`] gives the offset of the defect and the violated rule.
     pub fn step(&mut self) -> Result<Option<&Packet<'a>>, CaptureError> {
         let Reader { format, cursor, capture } = self;
         let (begin, number) = (*cursor, capture.packets.len() + 1);
@@ -49,7 +49,8 @@ impl<'a> Reader<'a> {
         let packet = match format {
             FileFormat::Classic(format, link) => pcap::packet(cursor, *format, *link, number).ok(),
             FileFormat::Pcapng(blocks) => match blocks.next(cursor, Vec::new())? {
-                // The first block shows whether the file is a capture at all.
+                // An incomplete first block is an error, because the file may not be a capture at
+                // all.
                 None if begin.offset == 0 => return Err(begin.error(FormatRule::Truncated)),
                 None => None,
                 Some(Block::Packet(packet)) => Some(Packet { number, ..packet }),
@@ -69,12 +70,12 @@ impl<'a> Reader<'a> {
         Ok(capture.packets.last())
     }
 
-    /// The number of bytes that are still to be read.
+    /// The number of unread bytes.
     pub fn left(&self) -> usize {
         self.cursor.bytes.len()
     }
 
-    /// What was read.
+    /// Returns the packets and names read so far.
     pub fn finish(self) -> Capture<'a> {
         self.capture
     }

@@ -1,14 +1,14 @@
-//! Segments to connections: the bytes of each end, once, in the order of its sequence numbers.
+//! Reassembles segments to connections: the bytes of each direction once, in sequence order.
 //!
 //! ```text
-//!   segments as captured      5..9   1..5   3..9   12..14             of one direction
-//!   pieces                    1..5   5..9   hole   12..14             each with the packet that brought it first
+//!   captured segments         5..9   1..5   3..9   12..14             of one direction
+//!   pieces                    1..5   5..9   gap    12..14             each with its first packet
 //! ```
 //!
-//! The packets of a capture become [`TcpConnection`]s with their [`StreamPiece`]s. A piece is placed where a
-//! receiver could have read it: after every earlier piece of its direction, and among the pieces of
-//! the other direction by packet order. Of repeated bytes, only the first copy counts. Missing
-//! bytes are never filled in.
+//! The packets of a capture become [`TcpConnection`]s of [`StreamPiece`]s. A piece is placed where
+//! its receiver could read it: after all earlier bytes of its direction, and ordered by packet
+//! relative to the other direction. Of repeated bytes, only the first copy is used. Missing bytes
+//! become gaps.
 
 use core::net::SocketAddr;
 use std::collections::hash_map::Entry;
@@ -29,30 +29,29 @@ pub enum TcpSide {
     Server,
 }
 
-/// Bytes that one end sent, as one packet brought them.
+/// Bytes that one end sent in one packet.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct StreamPiece<'a> {
     /// The sender.
     pub from: TcpSide,
-    /// When their packet was captured, nanoseconds since 1970.
+    /// Time of capture of the packet, in nanoseconds since 1970.
     pub at_ns: u64,
-    /// Their packet's number in the file, from 1.
+    /// The number of the packet in the file, from 1.
     pub packet: usize,
     /// The bytes.
     pub bytes: &'a [u8],
-    /// Whether bytes are missing between this end's previous piece and this one;
-    /// [`TcpConnection::holes`] gives their number.
+    /// Whether bytes are missing before this piece; [`TcpConnection::holes`] has their number.
     pub gap_before: bool,
 }
 
-/// Bytes that one end sent and that are not in the capture.
+/// A range of bytes that one end sent and the capture lacks.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Gap {
     /// The sender.
     pub from: TcpSide,
-    /// When the hole was noticed, nanoseconds since 1970.
+    /// Time of capture of `packet`, in nanoseconds since 1970.
     pub at_ns: u64,
-    /// The first packet after the hole; the last one of the connection if nothing follows.
+    /// The first packet after the gap, or the last packet of the connection.
     pub packet: usize,
     /// The number of missing bytes.
     pub bytes: u64,
@@ -61,38 +60,37 @@ pub struct Gap {
 /// A TCP connection of a capture.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct TcpConnection<'a> {
-    /// The end that opened the connection. Without its beginning, the end that sent a request; or
-    /// else the end with the higher port.
+    /// The end that opened the connection. If the capture lacks the handshake, the end that sent a
+    /// request, otherwise the end with the higher port.
     pub client: SocketAddr,
-    /// The end that accepted it.
+    /// The end that accepted the connection.
     pub server: SocketAddr,
-    /// Its first packet's number in the file.
+    /// The number in the file of the first packet.
     pub first_packet: usize,
-    /// Whether the capture has the beginning, so that the first piece of each end is its first
-    /// data.
+    /// Whether the capture includes the handshake.
     pub has_begin: bool,
-    /// Whether the capture has the end: both ends sent FIN, or one reset the connection.
+    /// Whether the capture includes the end: both ends sent FIN, or one reset the connection.
     pub has_end: bool,
-    /// The data, in the order in which it could be read.
+    /// The data, in the order in which the receivers could read it.
     pub pieces: Vec<StreamPiece<'a>>,
-    /// The missing bytes.
+    /// The gaps, in packet order.
     pub holes: Vec<Gap>,
 }
 
-/// The connections of these packets, in the order in which they begin.
+/// Reassembles the connections of these packets, in order of first packets.
 pub(super) fn connections<'a>(packets: &[Packet<'a>]) -> Vec<TcpConnection<'a>> {
     let mut assembly = Assembly::default();
     packets.iter().for_each(|packet| assembly.receive(packet));
     assembly.finish().collect()
 }
 
-/// Connections of a chunk of the [`Assembly`].
+/// Connections per chunk of the [`Assembly`].
 const CHUNK: usize = 1024;
 
-/// Connections under construction, which receive the packets of a capture one by one.
+/// Reassembles connections while it receives packets one by one.
 #[derive(Default)]
 pub(crate) struct Assembly<'a> {
-    /// In chunks of [`CHUNK`]: one vector would copy all connections whenever it grows.
+    /// In chunks of [`CHUNK`], because a single vector would copy all connections when it grows.
     chunks: Vec<Vec<ConnectionBuilder<'a>>>,
     count: usize,
     current: HashMap<ConnectionKey, usize, FastHashState>,
@@ -122,13 +120,13 @@ impl<'a> Assembly<'a> {
         chunks[at / CHUNK][at % CHUNK].receive(packet, &segment);
     }
 
-    /// The connections, each put together when it is taken.
+    /// Returns the connections. Each is completed when the iterator returns it.
     pub fn finish(self) -> Assembled<'a> {
         Assembled { talks: self.chunks.into_iter().flatten(), left: self.count }
     }
 }
 
-/// The connections of a capture, in the order in which they begin.
+/// The reassembled connections, in order of first packets.
 pub(crate) struct Assembled<'a> {
     talks: Flatten<IntoIter<Vec<ConnectionBuilder<'a>>>>,
     left: usize,
@@ -196,13 +194,13 @@ impl<'a> ConnectionBuilder<'a> {
     }
 }
 
-/// The data of one end.
+/// The data of one direction.
 #[derive(Default)]
 struct DirectionBuilder<'a> {
-    /// Received chunks, by the offsets of their first bytes; no two overlap. A map, since segments in any order must not cost more
-    /// than n log n.
+    /// Received chunks by the offset of their first byte, without overlap. A map limits the cost to
+    /// n log n for segments in any order.
     chunks: BTreeMap<i64, Chunk<'a>>,
-    /// Chunks that were looked at or moved while others were placed.
+    /// The number of chunks visited while others were inserted.
     #[cfg(test)]
     steps: usize,
 }
@@ -215,7 +213,7 @@ struct Chunk<'a> {
 }
 
 impl<'a> DirectionBuilder<'a> {
-    /// Keeps the new part of a chunk.
+    /// Stores the bytes of a chunk that were not received before.
     fn add(&mut self, offset: i64, chunk: Chunk<'a>) {
         let end = offset + chunk.bytes.len() as i64;
         let mut at = offset;
@@ -237,7 +235,7 @@ impl<'a> DirectionBuilder<'a> {
         }
     }
 
-    /// The pieces, each with the packet after which it could be read, and the holes.
+    /// Appends the pieces, each with the packet after which it could be read, and the gaps.
     fn finish(
         self,
         line: &SequenceTracker,
@@ -250,7 +248,8 @@ impl<'a> DirectionBuilder<'a> {
         let Some(mut at) = line.begin.or(first) else { return };
         let mut readable = 0;
         for (offset, chunk) in self.chunks {
-            // Nothing was sent before the first byte: a keep-alive repeats the byte before.
+            // Bytes before the first one are dropped, because a keep-alive repeats the preceding
+            // byte.
             let skipped = (at - offset).clamp(0, chunk.bytes.len() as i64);
             let (offset, bytes) = (offset + skipped, &chunk.bytes[skipped as usize..]);
             if bytes.is_empty() {
@@ -276,7 +275,7 @@ impl<'a> DirectionBuilder<'a> {
 mod tests {
     use super::*;
 
-    /// The steps that place chunks of one byte at these offsets.
+    /// The number of steps to store one-byte chunks at these offsets.
     fn steps(offsets: impl Iterator<Item = i64>) -> usize {
         let mut flow = DirectionBuilder::default();
         offsets.for_each(|offset| flow.add(offset, Chunk { at_ns: 0, packet: 1, bytes: b"x" }));

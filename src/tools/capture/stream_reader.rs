@@ -1,17 +1,17 @@
-//! A capture file whose bytes come piece by piece, as over a network.
+//! Reads a capture file from bytes that arrive in parts, for example over a network.
 
 use super::file::{ByteOrder, CaptureError, Cursor, FormatRule, Packet};
 use super::{pcap, pcapng};
 use crate::util::escape::Untrusted;
 
-/// The bytes that show the format.
+/// The length of the magic number in bytes.
 const MAGIC_BYTES: usize = 4;
 
-/// Takes packets off the front of a file. The caller keeps the bytes that are not used yet.
+/// Decodes packets incrementally. The caller stores the unused bytes.
 #[derive(Debug, Default)]
 pub struct StreamReader {
     format: Option<FileFormat>,
-    /// Where in the file the next bytes stand.
+    /// The file offset of the next byte.
     offset: usize,
     packets: usize,
 }
@@ -23,21 +23,21 @@ enum FileFormat {
 }
 
 impl StreamReader {
-    /// How many bytes of the file were used.
+    /// The number of bytes used so far.
     pub fn offset(&self) -> usize {
         self.offset
     }
 
-    /// How many packets there were.
+    /// The number of packets so far.
     pub fn packets(&self) -> usize {
         self.packets
     }
 
-    /// Passes on the packets that are complete. Returns how many of these bytes were used; the next
-    /// call begins with the others.
+    /// Passes complete packets to `each`, and returns the number of bytes used. The next call must
+    /// start with the unused bytes.
     ///
     /// # Errors
-    /// The file is no capture, or is damaged, at the offset in the error.
+    /// The file is not a capture, or is damaged at the returned offset.
     pub fn receive<'a>(
         &mut self,
         bytes: &'a [u8],
@@ -47,7 +47,7 @@ impl StreamReader {
         if self.format.is_none() && !self.begin(&mut cursor)? {
             return Ok(0);
         }
-        // Nearly every packet has a comment, and room for it is made once.
+        // The vector for comments is reused, because nearly every packet has a comment.
         let mut room = Vec::new();
         while let Some(packet) = self.next(&mut cursor, std::mem::take(&mut room))? {
             if let Some(mut packet) = packet {
@@ -63,7 +63,7 @@ impl StreamReader {
         Ok(used)
     }
 
-    /// Finds the format, if enough bytes are there.
+    /// Determines the format. Returns `false` if more bytes are needed.
     fn begin(&mut self, cursor: &mut Cursor<'_>) -> Result<bool, CaptureError> {
         if cursor.bytes.len() < MAGIC_BYTES {
             return Ok(false);
@@ -80,7 +80,7 @@ impl StreamReader {
         Ok(true)
     }
 
-    /// The next item: `None` if the bytes end in the middle of it, nothing in it if it is no packet.
+    /// Decodes the next item: `None` if it is incomplete, `Some(None)` if it is not a packet.
     fn next<'a>(
         &mut self,
         cursor: &mut Cursor<'a>,
@@ -92,7 +92,7 @@ impl StreamReader {
                 None => Ok(None),
                 Some(pcapng::Block::Packet(packet)) => Ok(Some(Some(packet))),
                 Some(pcapng::Block::Names(body)) => {
-                    // Nobody asks for them, but a damaged file is damaged.
+                    // The names are not used, but decoded to detect damage.
                     pcapng::names(body, &mut Vec::new())?;
                     Ok(Some(None))
                 }

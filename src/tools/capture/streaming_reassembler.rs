@@ -1,9 +1,9 @@
-//! Connections as they pass: the payload of each segment is handed on at once, and nothing is kept.
+//! Reassembles connections without storing data: the payload of each segment is returned at once.
 //!
-//! That works for segments which come in order and without a gap, as our own recorder writes them. With
-//! any other, or if a later segment shows that the ends were mistaken for each other, there is
-//! [`OutOfOrder`]: [`super::Capture::connections`], which looks at all segments, has to read the file.
-//! Without disorder the two find the same.
+//! This works only for segments in order and without gaps, as the recorder writes them. Otherwise,
+//! or if a later segment shows that the client was mistaken for the server, the result is
+//! [`OutOfOrder`], and [`super::Capture::connections`] must reassemble the file. Both give the same
+//! result for ordered segments.
 
 use std::collections::HashMap;
 use std::collections::hash_map::Entry;
@@ -12,32 +12,32 @@ use super::packet::{self, Segment};
 use super::tcp_endpoints::{ConnectionKey, FastHashState, REQUEST, RESPONSE, TcpEndpoints};
 use super::{Packet, TcpConnection, TcpSide};
 
-/// Segments that do not come in order, or not all of them.
+/// The segments are not in order, or have gaps, or the client was mistaken for the server.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct OutOfOrder;
 
-/// See the [module](self).
+/// Reassembles connections from ordered segments.
 #[derive(Debug, Default)]
 pub struct StreamingReassembler {
     connections: Vec<StreamedConnection>,
     current: HashMap<ConnectionKey, usize, FastHashState>,
 }
 
-/// A connection so far.
+/// The state of a connection.
 #[derive(Debug)]
 struct StreamedConnection {
     ends: TcpEndpoints,
-    /// The end that is taken for the client since there is data.
+    /// The index of the end that was assumed to be the client at the first data.
     client: Option<usize>,
     sides: [DirectionProgress; 2],
 }
 
-/// The data of one end.
+/// The received data of one end.
 #[derive(Debug, Default)]
 struct DirectionProgress {
-    /// The offsets of its first byte, and after its last one.
+    /// The offsets of the first byte and after the last byte.
     data: Option<(i64, i64)>,
-    /// Whether it begins as a request does, and as a response does.
+    /// Whether the data starts like a request, and like a response.
     is_request: bool,
     is_response: bool,
 }
@@ -45,19 +45,19 @@ struct DirectionProgress {
 /// The payload of a segment.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct PayloadChunk<'a> {
-    /// The number of its connection, from 0, in the order in which they begin.
+    /// The number of the connection, from 0, in order of first packets.
     pub connection: usize,
     /// The sender.
     pub from: TcpSide,
-    /// The payload: not empty.
+    /// The payload; never empty.
     pub bytes: &'a [u8],
 }
 
 impl StreamingReassembler {
-    /// Takes the next packet. Returns the payload of a segment with payload.
+    /// Receives the next packet, and returns its payload, if any.
     ///
     /// # Errors
-    /// [`OutOfOrder`]: the file has to be read by other means.
+    /// [`OutOfOrder`]: [`super::Capture::connections`] must reassemble the file.
     pub fn receive<'a>(&mut self, packet: &Packet<'a>) -> Result<Option<PayloadChunk<'a>>, OutOfOrder> {
         let Some(segment) = packet::decode(packet) else { return Ok(None) };
         let connection = match self.current.entry(ConnectionKey::of(&segment)) {
@@ -74,7 +74,7 @@ impl StreamingReassembler {
         Ok(from.map(|from| PayloadChunk { connection, from, bytes: segment.payload }))
     }
 
-    /// The connections, without their pieces.
+    /// Returns the connections, without their pieces.
     ///
     /// # Errors
     /// [`OutOfOrder`], as for [`receive`](Self::receive).
@@ -154,7 +154,7 @@ pub(super) mod tests {
     use super::super::{Capture, StreamPiece};
     use super::*;
 
-    /// The connections of a file, from its segments as they pass.
+    /// Reassembles the connections of a capture incrementally.
     fn passed<'a>(capture: &Capture<'a>) -> Result<Vec<TcpConnection<'a>>, OutOfOrder> {
         let (mut passing, mut pieces) = (StreamingReassembler::default(), Vec::<Vec<StreamPiece<'a>>>::new());
         for packet in &capture.packets {
@@ -168,7 +168,8 @@ pub(super) mod tests {
         Ok(connections.into_iter().zip(pieces).map(|(one, pieces)| TcpConnection { pieces, ..one }).collect())
     }
 
-    /// Whether the segments of a file come in order. Then they make the same connections as they pass.
+    /// Whether the segments of a capture are in order. Checks that both ways of reassembly give the
+    /// same result.
     pub fn is_orderly(capture: &Capture<'_>) -> bool {
         let passed = passed(capture);
         if let Ok(connections) = &passed {
@@ -177,7 +178,8 @@ pub(super) mod tests {
         passed.is_ok()
     }
 
-    /// Whether these segments come in order: whether the client sends each, its flags, numbers and payload.
+    /// Whether these segments are in order. Each has: sent by the client, flags, sequence number,
+    /// acknowledgement number, payload.
     fn are_orderly(segments: &[(bool, u8, u32, u32, &[u8])]) -> bool {
         let ends = ["192.0.2.7:50000", "198.51.100.1:3000"].map(|end| end.parse().expect("an address"));
         let encoded = |(is_client, flags, sequence, acknowledged, payload): &(bool, _, _, _, &[u8])| {
@@ -211,7 +213,8 @@ pub(super) mod tests {
         ] {
             assert_eq!(are_orderly(&[&begin, more].concat()), expected, "{more:?}");
         }
-        // By the ports it is the client that comes first; its words, or its handshake, come later and say otherwise.
+        // By the ports, the sender of the first segment is the server. A later request agrees; a
+        // later response or handshake contradicts.
         let first = (false, ACK, 1, 5, &b"?"[..]);
         assert!(are_orderly(&[first, (true, ACK, 5, 2, b"GET /")]));
         assert!(!are_orderly(&[first, (true, ACK, 5, 2, b"HTTP/1.1 101")]));

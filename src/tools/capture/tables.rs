@@ -1,4 +1,4 @@
-//! The packet tables that a capture carries, put together from their records.
+//! The packet tables in a capture, reassembled from their records.
 
 use std::collections::BTreeMap;
 
@@ -6,13 +6,14 @@ use super::Capture;
 use super::packet::LINK_WORLD;
 use super::world_record::{self, WorldRecord};
 
-/// Tables as file name and text; paths with their dialects.
+/// File names with texts, or paths with dialects.
 type NamedTexts = Vec<(String, String)>;
 
-/// Paths of a room that are read: as many as one record has. Beyond: they are ignored.
+/// Maximum number of paths per room, equal to the capacity of one record. Further paths are
+/// ignored.
 const PATHS_PER_ROOM: usize = 255;
 
-/// Tables that are read: the number of the next table and of its next part, and the bytes so far.
+/// Reassembles tables: the expected table and part numbers, and the bytes so far.
 #[derive(Default)]
 struct TableAssembler {
     next: (u16, u16),
@@ -20,7 +21,7 @@ struct TableAssembler {
 }
 
 impl Capture<'_> {
-    /// The paths of the rooms that the capture names, and the dialects spoken there.
+    /// The paths of the captured rooms, with their dialects.
     pub fn paths(&self) -> BTreeMap<String, NamedTexts> {
         let mut rooms = BTreeMap::<_, NamedTexts>::new();
         for (_, record) in self.records() {
@@ -35,20 +36,20 @@ impl Capture<'_> {
         rooms
     }
 
-    /// Whether the capture left out a part of a packet with packet tables.
+    /// Whether the snapshot length cut off a part of the packet tables.
     pub(crate) fn has_truncated_tables(&self) -> bool {
         let of_world = self.packets.iter().filter(|packet| packet.link == LINK_WORLD);
         of_world.filter(|packet| packet.bytes.len() < packet.original_length).any(|packet| {
-            // A table's record is known by its first two bytes.
+            // The kind of a record is in its first two bytes.
             matches!(world_record::kind_of(packet.bytes), Some(world_record::TABLE))
         })
     }
 
-    /// The packet tables with which the traffic was made, as file name and text; `None` if the
-    /// capture carries none.
+    /// Returns the packet tables of the server as file names and texts; `None` if the capture has
+    /// none.
     ///
     /// # Errors
-    /// One line: the tables are not complete, or the capture has two different sets of them.
+    /// One line: the tables are incomplete, or the capture has two different sets.
     pub fn tables(&self) -> Result<Option<NamedTexts>, String> {
         let (mut found, mut reading): (Option<NamedTexts>, Option<TableAssembler>) = (None, None);
         for packet in self.packets.iter().filter(|packet| packet.link == LINK_WORLD) {
@@ -106,7 +107,7 @@ mod tests {
     use crate::tools::capture::pcapng::{PacketMeta, write_interface, write_packet, write_section};
     use crate::tools::capture::{Untrusted, read};
 
-    /// A capture with records of tables: number, count, part, count, text.
+    /// Writes a capture with table records: table, number of tables, part, number of parts, text.
     fn with_tables(records: &[(u16, u16, u16, u16, &str)]) -> Vec<u8> {
         let mut out = Vec::new();
         write_section(&mut out, "a test");

@@ -1,4 +1,4 @@
-//! The two ends of a TCP connection, as the headers of its segments tell of them.
+//! The two ends of a TCP connection, derived from segment headers.
 
 use core::net::SocketAddr;
 use std::collections::hash_map::RandomState;
@@ -6,17 +6,17 @@ use std::hash::{BuildHasher, Hasher};
 
 use super::packet::{ACK, FIN, RST, SYN, Segment};
 
-/// Two addresses with their ports, whichever of them sends: what a connection is found by.
+/// The two addresses and ports of a connection, independent of direction.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub(super) enum ConnectionKey {
-    /// Two IPv4 addresses in one number, which is hashed at once.
+    /// Two IPv4 addresses and ports in one number, which is hashed in one step.
     V4(u128),
-    /// Others.
+    /// Other addresses.
     Other(SocketAddr, SocketAddr),
 }
 
 impl ConnectionKey {
-    /// The key of the connection that a segment belongs to.
+    /// Returns the key of the connection of a segment.
     pub(super) fn of(segment: &Segment<'_>) -> ConnectionKey {
         let number = |ip: core::net::Ipv4Addr, port: u16| u64::from(ip.to_bits()) << 16 | u64::from(port);
         match (segment.head.from, segment.head.to) {
@@ -29,23 +29,24 @@ impl ConnectionKey {
     }
 }
 
-/// Hashes [`ConnectionKey`]s: each packet of a file has one, and nearly all are a single number.
+/// Hashes [`ConnectionKey`]s quickly, because each packet of a file needs one hash, usually of one
+/// number.
 #[derive(Debug, Clone)]
 pub(super) struct FastHashState {
     seed: u64,
 }
 
-/// A hash so far.
+/// The state of one hash.
 pub(super) struct FastHasher {
     state: u64,
     seed: u64,
 }
 
-/// The fraction of the golden ratio, odd: nothing up its sleeve.
+/// The fractional part of the golden ratio, rounded to an odd number.
 const MULTIPLIER: u64 = 0x9e37_79b9_7f4a_7c15;
 
 impl Default for FastHashState {
-    /// With a seed that no file knows.
+    /// Uses a random seed, so that no file can provoke collisions.
     fn default() -> FastHashState {
         FastHashState { seed: RandomState::new().hash_one(MULTIPLIER) }
     }
@@ -79,39 +80,40 @@ impl Hasher for FastHasher {
     }
 }
 
-/// A connection, by its headers alone; `lines[0]` is what `addresses[0]` sends.
+/// The state of a connection without its data. `lines[i]` has the sequence numbers of
+/// `addresses[i]`.
 #[derive(Debug)]
 pub(super) struct TcpEndpoints {
     pub(super) addresses: [SocketAddr; 2],
     pub(super) first_packet: usize,
     pub(super) lines: [SequenceTracker; 2],
     is_desynchronized: bool,
-    /// The end that opened the connection, if a SYN shows it.
+    /// The index of the end that opened the connection, if a SYN shows it.
     requester: Option<usize>,
 }
 
 impl TcpEndpoints {
-    /// A connection that begins with this segment, which is still to be received.
+    /// Creates the connection of this segment, which must still be passed to `receive`.
     pub(super) fn new(segment: &Segment<'_>, first_packet: usize) -> TcpEndpoints {
         let (addresses, lines) = ([segment.head.from, segment.head.to], Default::default());
         TcpEndpoints { addresses, first_packet, lines, is_desynchronized: false, requester: None }
     }
 
-    /// The index of the end that sent a segment. A connection from an address to itself has only
-    /// one end.
+    /// The index of the sender of a segment. A connection from an address to itself has only index
+    /// 0.
     fn side(&self, segment: &Segment<'_>) -> usize {
         usize::from(segment.head.from != self.addresses[0])
     }
 
-    /// Whether a segment opens another connection between the same two ends.
+    /// Whether a segment opens a new connection between the same two ends.
     pub(super) fn is_new_connection(&self, segment: &Segment<'_>) -> bool {
         let asks = segment.head.flags & (SYN | ACK) == SYN;
         let line = &self.lines[self.side(segment)];
         asks && line.last.is_some() && line.first_sequence != Some(segment.head.sequence)
     }
 
-    /// Takes a segment. Returns the end that sent it, and the offset of its payload; none for a reset,
-    /// which has no payload.
+    /// Receives a segment. Returns the index of its sender, and the offset of its payload; `None`
+    /// for a reset, which has no payload.
     pub(super) fn receive(&mut self, segment: &Segment<'_>) -> (usize, Option<i64>) {
         let (side, head) = (self.side(segment), &segment.head);
         self.is_desynchronized |= head.flags & RST != 0;
@@ -124,48 +126,48 @@ impl TcpEndpoints {
         (side, self.lines[side].receive(segment))
     }
 
-    /// The end that opened the connection. Without its beginning, the end that sent a request; or else the
-    /// end with the higher port. `begins` says whether the data of an end begins with these bytes.
+    /// The index of the client: the end that opened the connection. If the capture lacks the
+    /// handshake, the end that sent a request, otherwise the end with the higher port. `begins`
+    /// returns whether the data of an end starts with these bytes.
     pub(super) fn client(&self, begins: impl Fn(usize, &[u8]) -> bool) -> usize {
         let by_words = || (0..2).find(|side| begins(*side, REQUEST) || begins(1 - side, RESPONSE));
         let by_port = || usize::from(self.addresses[1].port() > self.addresses[0].port());
         self.requester.or_else(by_words).unwrap_or_else(by_port)
     }
 
-    /// Whether the capture has the beginning.
+    /// Whether the capture includes the handshake.
     pub(super) fn has_start(&self) -> bool {
         self.lines.iter().all(|line| line.first_sequence.is_some())
     }
 
-    /// Whether the capture has the end.
+    /// Whether the capture includes the end.
     pub(super) fn has_end(&self) -> bool {
         self.is_desynchronized || self.lines.iter().all(|line| line.fin.is_some())
     }
 }
 
-/// How the data of a client begins.
+/// The start of a client's data.
 pub(super) const REQUEST: &[u8] = b"GET ";
-/// How that of a server does.
+/// The start of a server's data.
 pub(super) const RESPONSE: &[u8] = b"HTTP/1.";
 
-/// The sequence numbers of one end. Offsets count its bytes; they keep growing when sequence numbers wrap
-/// to 0.
+/// The sequence numbers of one end, converted to offsets, which do not wrap.
 #[derive(Debug, Default)]
 pub(super) struct SequenceTracker {
-    /// The sequence number of its SYN.
+    /// The sequence number of the SYN.
     first_sequence: Option<u32>,
     /// The offset of the first byte, if a SYN gives it.
     pub(super) begin: Option<i64>,
-    /// The last sequence number seen, and its offset.
+    /// The last sequence number, and its offset.
     last: Option<(u32, i64)>,
-    /// The offset after the last byte known to have been sent.
+    /// The offset after the last byte that is known to have been sent.
     known: i64,
-    /// The offset of its FIN.
+    /// The offset of the FIN.
     fin: Option<i64>,
 }
 
 impl SequenceTracker {
-    /// The offset of a sequence number: the candidate nearest to the last offset.
+    /// Converts a sequence number to the nearest offset to the last one.
     fn offset(&mut self, sequence: u32) -> i64 {
         let (last, offset) = *self.last.get_or_insert((sequence, 0));
         let offset = offset + i64::from(sequence.wrapping_sub(last) as i32);
@@ -173,8 +175,8 @@ impl SequenceTracker {
         offset
     }
 
-    /// The other end has received everything before this sequence number. One more than was seen
-    /// may be the FIN.
+    /// Records that the other end received everything before `sequence`. One number beyond the
+    /// known data may be the FIN, which is not data.
     fn acknowledge(&mut self, sequence: u32) {
         if let Some(before) = self.last {
             let offset = self.offset(sequence);
@@ -189,7 +191,7 @@ impl SequenceTracker {
         let mut sequence = segment.head.sequence;
         if segment.head.flags & SYN != 0 {
             self.first_sequence = Some(sequence);
-            // The SYN counts as one.
+            // The SYN takes one sequence number.
             sequence = sequence.wrapping_add(1);
             let begin = self.offset(sequence);
             self.begin = Some(begin);
@@ -204,7 +206,8 @@ impl SequenceTracker {
         if is_first {
             self.known = end;
         } else if end > self.known + i64::from(is_empty) {
-            // Sequence numbers after a FIN are one higher, as an acknowledgement shows.
+            // An empty segment after the FIN is numbered 1 higher, because the FIN takes one
+            // number.
             self.known = end;
         }
         if segment.head.flags & FIN != 0 {
@@ -213,7 +216,7 @@ impl SequenceTracker {
         Some(offset)
     }
 
-    /// The offset after the last byte that was sent, as far as the capture shows it.
+    /// The offset after the last byte that was sent, according to the capture.
     pub(super) fn sent(&self) -> i64 {
         self.fin.unwrap_or(self.known)
     }

@@ -1,4 +1,4 @@
-//! Tests: captures written and read back, damaged captures, and streams with packets in any order.
+//! Tests of captures: writing and reading, damaged files, and segments in any order.
 
 use core::net::{IpAddr, SocketAddr};
 
@@ -28,7 +28,7 @@ fn answer(flags: u8, sequence: u32, acknowledged: u32) -> SegmentHeader {
     SegmentHeader { from: address(SERVER), to: address(CLIENT), sequence, acknowledged, flags }
 }
 
-/// A file with the two interfaces of the server's captures and these segments, 1 µs apart.
+/// Encodes a capture with the two interfaces of a server's capture and these segments, 1 µs apart.
 fn file(segments: &[(SegmentHeader, &[u8])]) -> Vec<u8> {
     let mut out = Vec::new();
     write_section(&mut out, "tickwire");
@@ -44,7 +44,7 @@ fn file(segments: &[(SegmentHeader, &[u8])]) -> Vec<u8> {
     out
 }
 
-/// The bytes of each end, with `_` for each hole, and the packets that carried them.
+/// Returns the bytes of client and server, with `_` for each gap, and the packets of the pieces.
 fn told(bytes: &[u8]) -> (String, String, Vec<usize>) {
     let capture = read(bytes).expect("a capture");
     let connections = capture.connections();
@@ -87,7 +87,7 @@ fn written_captures_are_read_back() {
 
 #[test]
 fn both_families_have_correct_checksums_and_round_trip() {
-    // The sums of RFC 1071 over a packet and what its pseudo-header adds come to zero.
+    // The checksum of a packet with its pseudo-header is 0 (RFC 1071).
     let folded = |bytes: &[u8]| {
         let sum: u32 =
             bytes.chunks(2).map(|pair| u32::from(pair[0]) << 8 | u32::from(*pair.get(1).unwrap_or(&0))).sum();
@@ -130,7 +130,7 @@ fn both_families_have_correct_checksums_and_round_trip() {
             assert_eq!((segment.head.from, segment.head.to), (canonical(from), canonical(to)));
             assert_eq!(segment.payload, payload);
             for end in 0..original_length {
-                // However little was captured: a segment with less of its payload, or none at all.
+                // A truncated packet yields a segment with a shorter payload, or none.
                 let cut = packet::decode(&Packet { bytes: &bytes[..end], ..packet.clone() });
                 assert!(cut.is_none_or(|cut| cut.head == segment.head && payload.starts_with(cut.payload)));
             }
@@ -246,7 +246,7 @@ fn without_a_handshake_the_roles_follow_from_the_bytes_or_the_ports() {
     }
 }
 
-/// A pcapng file as a machine writes it whose most significant byte comes first, made by hand: milliseconds, a cooked packet, and a
+/// A pcapng file in big-endian order, encoded by hand: milliseconds, a Linux cooked packet, and a
 /// block of an unknown kind.
 fn big_endian() -> Vec<u8> {
     let mut segment = Vec::new();
@@ -281,7 +281,7 @@ fn the_other_byte_order_and_other_links_are_read() {
     assert_eq!(capture.connections()[0].pieces.len(), 2);
 }
 
-/// A pcap file of one packet in either order; the fraction of its second is 5.
+/// A pcap file of one packet in either byte order; the fractional seconds are 5 units.
 fn classic(big: bool, magic: u32, link: u32, packet: &[u8], whole: u32) -> Vec<u8> {
     let n = |number: u32| if big { number.to_be_bytes() } else { number.to_le_bytes() };
     let version = if big { [0, 2, 0, 4] } else { [2, 0, 4, 0] };
@@ -350,13 +350,13 @@ fn damage_has_a_place_and_a_rule() {
     );
 }
 
-/// Where the last block of a file begins.
+/// The offset of the last block of a file.
 fn packet_offset(bytes: &[u8]) -> usize {
     let length: [u8; 4] = *bytes.last_chunk().expect("a length");
     bytes.len() - u32::from_le_bytes(length) as usize
 }
 
-/// Reads all there is in a file, which must not panic; an error lies within the file.
+/// Reads everything in a file. Must not panic; the offset of an error is within the file.
 fn exhaust(bytes: &[u8]) {
     match read(bytes) {
         Err(error) => assert!(error.offset <= bytes.len(), "{error}"),
@@ -408,7 +408,8 @@ proptest! {
         }
     }
 
-    /// Whatever the order, and however often a part comes: everything comes out once and in order, if it came at all.
+    /// Every received byte is returned once and in order, whatever the order and repetition of
+    /// segments.
     #[test]
     fn any_order_of_segments_gives_the_same_result(
         begin in any::<u32>(),

@@ -1,41 +1,42 @@
-//! The records on a capture's second interface: the world itself, so that its ticks can be
-//! replayed.
+//! The records on the second interface of a capture: the world, so that its ticks can be replayed.
 //!
-//! A packet of [`super::packet::LINK_WORLD`] is decoded to the name of a room (empty for the
-//! default room) and a [`WorldRecord`], and encoded from them. Snapshots and command frames stay opaque
-//! here; the world reads them.
+//! A packet of [`super::packet::LINK_WORLD`] contains the name of a room (empty for the default
+//! room) and a [`WorldRecord`]. Snapshots and command frames are opaque here.
 //!
 //! ```text
 //!    0         1      2
 //!    +---------+------+------+---------------
-//!    | version | kind | room | fields of the kind       numbers: least significant byte first
+//!    | version | kind | room | fields of the kind       numbers: little-endian
 //!    | u8 = 4  | u8   | text |                          text: length u8, UTF-8
 //!    +---------+------+------+---------------
 //!
-//!    kind 1 world   seed u32, tick_hz u32, options, code_hash u64, tick u32, part u16, parts u16, bytes of the snapshot
+//!    kind 1 world   seed u32, tick_hz u32, options, code_hash u64, tick u32, part u16, parts u16,
+//!                   bytes of the snapshot
 //!         2 tick    checksum u64 of the world before it, command frame
-//!         3 client  client u64, address text, dialect text, player u16, sequence u64, flags u8, session
+//!         3 client  client u64, address text, dialect text, player u16, sequence u64, flags u8,
+//!                   session
 //!         4 lost    messages u32, bytes u64, since tick u32
 //!         5 join    client u64, player u16, port u16, address text
 //!         6 table   table u16, tables u16, part u16, parts u16, file text, bytes of the table
 //!         7 room    game text, paths
 //!
-//!    options: count u8, then name text, value u32 of each;  paths: count u8, then path text, dialect text of each
+//!    options: count u8, then name text and value u32 of each
+//!    paths:   count u8, then path text and dialect text of each
 //! ```
 //!
-//! Layout 3 had no record 7, and in record 1 a `map_size_px u32` between seed and tick rate in place of the options.
-//! It is still read.
+//! Layout 3 is also read. It has no record 7, and in record 1 a `map_size_px u32` between seed and
+//! tick rate instead of the options.
 
 use crate::util::escape::Untrusted;
 use crate::util::plural::count_noun;
 use std::fmt;
 
-/// A text of a record.
+/// A text field of a record.
 type Text<'a> = Untrusted<&'a str>;
 
-/// The layout that is written and read here.
+/// The layout that is written.
 const VERSION: u8 = 4;
-/// The layout before it, which is read as well.
+/// The previous layout, which is still read.
 const PREVIOUS_VERSION: u8 = 3;
 const WORLD: u8 = 1;
 const TICK: u8 = 2;
@@ -45,27 +46,27 @@ const JOIN: u8 = 5;
 pub(super) const TABLE: u8 = 6;
 const ROOM: u8 = 7;
 
-/// Among the flags of [`WorldRecord::Client`]: the client still has to send `hello`.
+/// Flag of [`WorldRecord::Client`]: the client has not sent `hello` yet.
 pub const FLAG_AWAITS_HELLO: u8 = 0b001;
-/// A client that speaks JSON in text frames.
+/// Flag of [`WorldRecord::Client`]: the client uses JSON in text frames.
 pub const FLAG_JSON: u8 = 0b010;
 
-/// One record.
+/// A decoded record.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum WorldRecord<'a> {
-    /// A part of the snapshot with which the capture begins. All parts together are the snapshot.
+    /// A part of the snapshot at the start of the capture.
     World {
-        /// Seed of the world.
+        /// The seed of the world.
         seed: u32,
-        /// The world's ticks per second.
+        /// The tick rate in ticks per second.
         tick_hz: u32,
-        /// The options of its game, by name.
+        /// The options of the game, by name.
         options: Vec<(Text<'a>, u32)>,
-        /// The hash of the world's rules.
+        /// The hash of the rules of the world.
         code_hash: u64,
-        /// Ticks completed.
+        /// The number of completed ticks.
         tick: u32,
-        /// Number of this part, from 0.
+        /// The number of this part, from 0.
         part: u16,
         /// The number of parts.
         parts: u16,
@@ -76,86 +77,84 @@ pub enum WorldRecord<'a> {
     Tick {
         /// The world's checksum before the tick.
         checksum: u64,
-        /// The commands of the tick, as a command frame.
+        /// The command frame of the tick.
         frame: &'a [u8],
     },
-    /// A client whose beginning is not in the capture.
+    /// A client that connected before the capture began.
     Client {
-        /// Its number.
+        /// The number of the client.
         client: u64,
-        /// Its address and port.
+        /// The address and port of the client.
         address: Text<'a>,
-        /// The dialect it speaks.
+        /// The dialect of the client.
         dialect: Text<'a>,
-        /// Its body, 0 without one.
+        /// The number of its player; 0 without a player.
         player: u16,
-        /// The sequence of its last command.
+        /// The sequence number of its last command.
         sequence: u64,
-        /// Bit 0: it has not said hello. Bit 1: it speaks JSON.
+        /// Bit 0: the client has not sent `hello` yet. Bit 1: it uses JSON in text frames.
         flags: u8,
-        /// The session's state, in the session's own form; the client's later packets in the
-        /// capture follow it.
+        /// The encoded state of the session, before the client's later packets in the capture.
         session: &'a [u8],
     },
-    /// Data is missing from here on: the capture could not keep up.
+    /// Data is missing from here on, because the recorder fell behind.
     Lost {
-        /// The number of missing messages, ticks among them.
+        /// The number of missing messages, including ticks.
         messages: u32,
-        /// Their bytes.
+        /// The size of the missing messages in bytes.
         bytes: u64,
-        /// The tick at which the loss began.
+        /// The tick at which the gap starts.
         since_tick: u32,
     },
-    /// A client has a body from here on.
+    /// A client has a player from here on.
     Join {
-        /// Its number.
+        /// The number of the client.
         client: u64,
-        /// The body's number.
+        /// The number of the player.
         player: u16,
         /// The client's port.
         port: u16,
-        /// Its address and port.
+        /// The address and port of the client.
         address: Text<'a>,
     },
-    /// A part of one of the packet tables with which the traffic was made. All tables together
-    /// precede the traffic.
+    /// A part of one of the server's packet tables. All tables precede the traffic.
     Table {
-        /// Number of this table, from 0.
+        /// The number of this table, from 0.
         table: u16,
         /// The number of tables.
         tables: u16,
-        /// Number of this part, from 0.
+        /// The number of this part, from 0.
         part: u16,
-        /// The number of the table's parts.
+        /// The number of parts of the table.
         parts: u16,
-        /// The name of the table's file.
+        /// The file name of the table.
         file: Text<'a>,
-        /// This part of the table's text.
+        /// This part of the text.
         bytes: &'a [u8],
     },
-    /// What is played in the room. It precedes the room's other records and its traffic.
+    /// The game of the room. Precedes the other records and the traffic of the room.
     Room {
-        /// The game's name.
+        /// The name of the game.
         game: Text<'a>,
-        /// The paths below the room, and the dialects spoken there.
+        /// The paths below the room, with their dialects.
         paths: Vec<(Text<'a>, Text<'a>)>,
     },
 }
 
-/// Why bytes are not a record.
+/// The reason why bytes are not a valid record.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum WorldRecordError {
-    /// A layout of another version.
+    /// The layout is unknown.
     Version(u8),
-    /// There is no record of this kind.
+    /// The kind is unknown.
     Kind(u8),
-    /// The bytes end before the record does.
+    /// The record is truncated.
     Truncated,
-    /// Bytes follow the record.
+    /// This many bytes follow the record.
     Trailing(usize),
     /// A text is not UTF-8.
     Text,
-    /// The number of the part, or of the table, is not below their number.
+    /// The number of the part or table is not below their total.
     Chunk(u16),
 }
 
@@ -181,7 +180,7 @@ impl fmt::Display for WorldRecordError {
 
 impl std::error::Error for WorldRecordError {}
 
-/// Appends a record of this room. A text beyond 255 bytes is cut at a character.
+/// Appends a record of this room. Texts are truncated to 255 bytes, at a character boundary.
 pub fn encode(out: &mut Vec<u8>, room: &str, record: &WorldRecord<'_>) {
     let kind = match record {
         WorldRecord::World { .. } => WORLD,
@@ -239,7 +238,8 @@ pub fn encode(out: &mut Vec<u8>, room: &str, record: &WorldRecord<'_>) {
     }
 }
 
-/// Their count in a byte, then name and value of each. No game has 256 of them.
+/// Appends the number of pairs as one byte, then each pair. At most 255 pairs are written; games
+/// have fewer.
 fn write_pairs<T: Copy>(out: &mut Vec<u8>, pairs: &[(Text<'_>, T)], write: impl Fn(&mut Vec<u8>, T)) {
     let count = u8::try_from(pairs.len()).unwrap_or(u8::MAX);
     out.push(count);
@@ -256,16 +256,16 @@ fn write_text(out: &mut Vec<u8>, text: Text<'_>) {
     out.extend(&text.as_bytes()[..end]);
 }
 
-/// The kind of the record that begins so; `None` if the layout is unknown.
+/// Returns the kind of a record; `None` if its layout is unknown.
 pub(super) fn kind_of(bytes: &[u8]) -> Option<u8> {
     let [version, kind, ..] = bytes else { return None };
     [PREVIOUS_VERSION, VERSION].contains(version).then_some(*kind)
 }
 
-/// Decodes the name of a room and its record.
+/// Decodes a record, and the name of its room.
 ///
 /// # Errors
-/// The bytes are not exactly one record.
+/// The bytes are not exactly one valid record.
 pub fn decode(bytes: &[u8]) -> Result<(Untrusted<&str>, WorldRecord<'_>), WorldRecordError> {
     let mut reader = RecordReader { bytes };
     let version = u8::from_le_bytes(reader.array()?);

@@ -1,13 +1,13 @@
-//! Writes a capture: the connections of clients as TCP, and the records of the world beside them.
+//! Writes a capture: the connections of clients as TCP, and the world records.
 //!
 //! ```text
-//!   opened ─► SYN, SYN/ACK, ACK      bytes ─► segments, each acknowledging the other's      ended ─► FIN, FIN, ACK
+//!   open ─► SYN, SYN/ACK, ACK    bytes ─► segments, with acknowledgements    end ─► FIN, FIN, ACK
 //! ```
 //!
-//! The output is blocks of pcapng. Sequence numbers count all bytes, including lost bytes, so a
-//! loss shows as a gap. Times are durations since the start of the writer's clock, which is monotonic,
-//! and each packet has exactly its own time: a replay judges rate limits by it. Packets of several
-//! threads, and the handshake of a client that a file introduces late, may be older than the packet before.
+//! The output is pcapng blocks. Sequence numbers include lost bytes, so that a loss appears as a
+//! gap. Times are relative to the start of the writer's monotonic clock. Each packet has its exact
+//! time, because a replay applies rate limits by it. Timestamps may decrease: between packets of
+//! different threads, and at the handshake of a client that is written late to a new file.
 
 use core::net::{IpAddr, SocketAddr};
 use core::time::Duration;
@@ -21,34 +21,35 @@ use super::world_record::{self, WorldRecord};
 use crate::limits;
 use crate::util::escape::Untrusted;
 
-/// Number of the interface with the connections, and of the interface with the world's records.
+/// Numbers of the interfaces for connections and for world records.
 const CLIENTS: u32 = 0;
 const WORLD: u32 = 1;
 
-/// See the [module](self).
+/// Writes pcapng blocks to a buffer.
 #[derive(Debug)]
 pub struct CaptureWriter {
-    /// The blocks, for the caller to take away.
+    /// The written blocks. The caller removes them.
     pub blocks: Vec<u8>,
-    /// Packets written so far.
+    /// The number of packets written so far.
     pub packets: u64,
-    /// From 1970 to the start of the clock.
+    /// The start of the clock, as time since 1970.
     epoch: Duration,
     packet: Vec<u8>,
 }
 
 impl CaptureWriter {
-    /// A writer whose clock began at this time since 1970.
+    /// Creates a writer for a clock that started at `epoch`, a time since 1970.
     pub fn new(epoch: Duration) -> CaptureWriter {
         CaptureWriter { blocks: Vec::new(), packets: 0, epoch, packet: Vec::new() }
     }
 
-    /// Takes another time for the start of the clock, if it is later: the machine's clock was set forward, or the machine slept.
+    /// Moves the start of the clock to a later time, because the system clock was set forward or
+    /// the machine was suspended. An earlier time is ignored.
     pub fn set_epoch(&mut self, epoch: Duration) {
         self.epoch = self.epoch.max(epoch);
     }
 
-    /// Begins a file: an interface for connections, and perhaps one for records of the world.
+    /// Starts a file with an interface for connections and, if `has_world`, one for world records.
     pub fn begin(&mut self, has_world: bool) {
         pcapng::write_section(&mut self.blocks, concat!("tickwire ", env!("CARGO_PKG_VERSION")));
         pcapng::write_interface(&mut self.blocks, LINK_RAW as u16, "clients");
@@ -57,22 +58,22 @@ impl CaptureWriter {
         }
     }
 
-    /// Gives an address a name.
+    /// Writes a name for an address.
     pub fn name(&mut self, address: IpAddr, name: &str) {
         pcapng::write_name(&mut self.blocks, address, name);
     }
 
-    /// Writes a record of the world of this room.
+    /// Writes a record of the world of a room.
     pub fn record(&mut self, room: &str, at: Duration, record: &WorldRecord<'_>) {
         self.packet.clear();
         world_record::encode(&mut self.packet, room, record);
         self.packet(WORLD, at, None, "");
     }
 
-    /// Writes the packet tables, as file name and text, in the world's interface: before everything
-    /// else, so that a reader has them in time.
+    /// Writes the packet tables, as file names and texts, to the world interface. They must precede
+    /// everything else, because a reader needs them first.
     pub fn tables(&mut self, at: Duration, tables: &[(&str, &str)]) {
-        // The bounds of the tables keep both numbers far below 65,535.
+        // The limits on tables keep both numbers far below 65,535.
         let count = tables.len() as u16;
         for (table, (file, text)) in (0..count).zip(tables) {
             let pieces = text.as_bytes().chunks(limits::CAPTURE_CHUNK_BYTES);
@@ -96,10 +97,11 @@ impl CaptureWriter {
 }
 
 impl Capture<'_> {
-    /// The packets without the records of the world, as a file with one link type, which also the tools of libpcap read.
+    /// Returns the packets without the world records, as a file with one link type, which libpcap
+    /// tools can read.
     ///
     /// # Errors
-    /// One line: there are no such packets, or they have different link types.
+    /// One line: there are no such packets, or their link types differ.
     pub(crate) fn packets_alone(&self) -> Result<Vec<u8>, String> {
         let packets = || self.packets.iter().filter(|packet| packet.link != LINK_WORLD);
         let links: BTreeSet<u32> = packets().map(|packet| packet.link).collect();
@@ -130,20 +132,20 @@ impl Capture<'_> {
     }
 }
 
-/// One connection while it is written.
+/// Writes one connection.
 #[derive(Debug)]
 pub struct TcpFlow {
-    /// The client's address, and ours.
+    /// The addresses of client and server.
     ends: [SocketAddr; 2],
-    /// Number of the next byte of each direction: what the client sends, what it is sent.
+    /// The next sequence numbers of client and server.
     next: [u32; 2],
-    /// Bytes that are missing before the next packet.
+    /// The number of bytes lost before the next packet.
     lost_bytes: u64,
 }
 
 impl TcpFlow {
-    /// Writes the handshake of TCP between these ends, the client's first. The sequence numbers of
-    /// both begin with `next`.
+    /// Writes the TCP handshake between `ends`, client first. `next` has the initial sequence
+    /// numbers.
     pub fn open(
         writer: &mut CaptureWriter,
         ends: [SocketAddr; 2],
@@ -157,7 +159,7 @@ impl TcpFlow {
         flow
     }
 
-    /// Writes bytes, in as many segments as they need.
+    /// Writes bytes in one or more segments.
     pub fn bytes(
         &mut self,
         writer: &mut CaptureWriter,
@@ -171,7 +173,7 @@ impl TcpFlow {
         }
     }
 
-    /// Counts bytes as missing: what the client sent, what it was sent.
+    /// Counts lost bytes that the client and the server sent.
     pub fn count_missing(&mut self, bytes: [u64; 2]) {
         for (next, bytes) in self.next.iter_mut().zip(bytes) {
             *next = next.wrapping_add(bytes as u32);
@@ -179,7 +181,7 @@ impl TcpFlow {
         }
     }
 
-    /// Writes the end of both directions.
+    /// Writes the closing handshake. `first` closes first.
     pub fn end(mut self, writer: &mut CaptureWriter, first: TcpSide, (at, comment): (Duration, &str)) {
         let second = if first == TcpSide::Client { TcpSide::Server } else { TcpSide::Client };
         for (from, flags) in [(first, FIN | ACK), (second, FIN | ACK), (first, ACK)] {
@@ -187,7 +189,7 @@ impl TcpFlow {
         }
     }
 
-    /// Returns how many bytes of the payload fitted the segment.
+    /// Writes one segment, and returns the number of payload bytes that fit.
     fn segment(
         &mut self,
         writer: &mut CaptureWriter,

@@ -1,10 +1,9 @@
-//! A capture as conversations: every head and frame of every connection, with the packet that
-//! completed it.
+//! Explains a capture: every HTTP head and frame of every connection, with the number of the packet
+//! that completed it.
 //!
-//! Items are reported in the order of the packets over all connections. A connection without its
-//! beginning is read from the first frame that makes sense, and so is a connection after a hole;
-//! the bytes before that frame are reported as unread. At most one unfinished message per side is
-//! kept.
+//! Items of all connections are reported in packet order. In a connection without its beginning,
+//! and after a gap, explaining starts at the first plausible frame; the bytes before it are
+//! reported as unread. At most one unfinished message per side is stored.
 
 use core::net::SocketAddr;
 use std::sync::Arc;
@@ -17,61 +16,61 @@ use crate::tools::capture::{self, Capture, Gap, StreamPiece, TcpConnection, TcpS
 use crate::util::plural::count_noun;
 use crate::ws::Side;
 
-/// A finding in a connection.
+/// A head, frame or gap of one connection, or its beginning.
 #[derive(Debug)]
 pub struct CaptureItem<'c> {
-    /// The connection's number, from 1, in the order in which connections begin.
+    /// The connection's number, from 1, in order of first packets.
     pub client: usize,
-    /// The packet's number in the file, from 1.
+    /// The number in the file of the packet that completed the item, from 1.
     pub packet: usize,
-    /// When it was captured, nanoseconds since 1970.
+    /// Time of capture, in nanoseconds since 1970.
     pub at_ns: u64,
-    /// The finding.
+    /// The content of the item.
     pub what: CaptureItemKind<'c>,
 }
 
-/// The kinds of findings.
+/// The content of a [`CaptureItem`].
 #[derive(Debug)]
 pub enum CaptureItemKind<'c> {
-    /// The connection begins, or the capture does.
+    /// The beginning of the connection, or of the capture within the connection.
     Begin {
-        /// The evidence for the dialect, if the capture has no request that selects it.
+        /// The evidence for the dialect, if no captured request selects it.
         guess: Option<DialectGuess<'c>>,
-        /// The end that opened the connection.
+        /// The address of the end that opened the connection.
         client: SocketAddr,
-        /// The end that accepted it.
+        /// The address of the end that accepted it.
         server: SocketAddr,
-        /// Whether the capture has its beginning.
+        /// Whether the capture includes the beginning of the connection.
         is_whole: bool,
     },
     /// A head or a frame.
     Item(Explanation<'c>),
-    /// Bytes that one side sent and that the capture lacks.
+    /// A gap: the sender of the missing bytes, and their number.
     Gap(Side, u64),
 }
 
-/// The summary of a connection at its end.
+/// Totals of one connection.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct ConnectionSummary {
-    /// Its dialect; empty if the connection is not one of tickwire.
+    /// The dialect's name; empty if the connection uses another protocol than tickwire's.
     pub dialect: String,
-    /// Whether the dialect is a guess, because the capture has no request that names it.
+    /// Whether the dialect is a guess, because no captured request selects it.
     pub is_guess: bool,
-    /// Frames of the client and of the server.
+    /// Frames sent by the client and by the server.
     pub frames: [usize; 2],
-    /// Bytes of the client and of the server, heads included.
+    /// Bytes sent by the client and by the server, including heads.
     pub bytes: [usize; 2],
-    /// Frames and heads that break a rule.
+    /// The number of frames and heads that break a rule.
     pub broken: usize,
-    /// The number of missing bytes.
+    /// The number of bytes missing from the capture.
     pub missing_bytes: u64,
 }
 
-/// The packet tables by which a capture is read: [its own](PacketTables::for_capture) if it carries any, with
-/// the paths of its rooms. Tables of which the capture left out a part are not used.
+/// Returns the packet tables for a capture: [its own](PacketTables::for_capture) if it has complete
+/// ones, otherwise `given` or the built-in tables. The paths of the captured rooms are added.
 ///
 /// # Errors
-/// One line: the tables cannot be used, or others were given.
+/// One line: the capture's tables are invalid, or differ from `given`.
 pub fn codes(capture: &Capture<'_>, given: Option<Arc<PacketTables>>) -> Result<Arc<PacketTables>, String> {
     let tables = if capture.has_truncated_tables() { None } else { capture.tables()? };
     let (codes, paths) = (PacketTables::for_capture(tables, given)?, capture.paths());
@@ -81,7 +80,7 @@ pub fn codes(capture: &Capture<'_>, given: Option<Arc<PacketTables>>) -> Result<
     Ok(Arc::new(Arc::unwrap_or_clone(codes).with_room_paths(paths)))
 }
 
-/// A connection being read, piece by piece.
+/// Explains one connection piece by piece.
 #[derive(Clone, Debug)]
 pub(crate) struct ConnectionReader<'c> {
     number: usize,
@@ -91,15 +90,15 @@ pub(crate) struct ConnectionReader<'c> {
     conversation: Conversation<'c>,
     has_begun: bool,
     pieces_left: usize,
-    /// Which of its holes have been reported.
+    /// For each gap, whether it has been reported.
     reported_gaps: Vec<bool>,
     tally: ConnectionSummary,
 }
 
-/// Reads the [connections](Capture::connections) of a capture; all, or one by its number. The dialect is `dialect` if
-/// given, else the dialect of the request's path; a connection without a request is read twice, so
-/// that its dialect is [guessed](DialectGuess) from all of it. Returns the tallies of all connections
-/// read, with their numbers.
+/// Explains the [connections](Capture::connections) of a capture: all, or only number `only`. The
+/// dialect is `dialect` if given, otherwise the path of the request selects it. A connection
+/// without a request is read twice, because its dialect is [guessed](DialectGuess) from all its
+/// messages. Returns the totals of each connection, with its number.
 pub fn walk<'c>(
     connections: &[TcpConnection<'_>],
     codes: &'c PacketTables,
@@ -124,8 +123,9 @@ pub fn walk<'c>(
     readings.into_iter().map(|reading| (reading.number, reading.tally)).collect()
 }
 
-/// The pieces of connections in the order in which they could be read: each as the packet after
-/// which it could, the index of its connection, and its index there.
+/// Returns the pieces of all connections in the order in which their receivers could read them: the
+/// number of the packet that made the piece readable, the index of the connection, and the index of
+/// the piece in it.
 pub(crate) fn merge_pieces<'a, 'b: 'a>(
     connections: impl Iterator<Item = &'a TcpConnection<'b>>,
 ) -> Vec<(usize, usize, usize)> {
@@ -137,14 +137,14 @@ pub(crate) fn merge_pieces<'a, 'b: 'a>(
             order.push((readable, index, at));
         }
     }
-    // Within a connection the pieces are already in order.
+    // A stable sort keeps the order within a connection.
     order.sort_by_key(|(readable, ..)| *readable);
     order
 }
 
-/// The conversation of a connection before its first piece, in the dialect that its request will
-/// name, or that is guessed from all of its pieces. Of `connection` only the beginning and the holes
-/// are used.
+/// Creates the conversation of a connection, before its first piece. The dialect comes from the
+/// request, or is guessed from all `pieces`. Only the beginning and the gaps of `connection` are
+/// used.
 pub(crate) fn conversation<'a, 'c>(
     connection: &TcpConnection<'_>,
     pieces: impl Iterator<Item = StreamPiece<'a>>,
@@ -158,7 +158,7 @@ pub(crate) fn conversation<'a, 'c>(
     conversation_with(connection, survey.and_then(Survey::finish), codes, otherwise)
 }
 
-/// The conversation of a connection, with the result of a [`Survey`].
+/// Creates the conversation of a connection from the result of a [`Survey`].
 pub(crate) fn conversation_with<'c>(
     connection: &TcpConnection<'_>,
     guess: Option<DialectGuess<'c>>,
@@ -180,16 +180,16 @@ fn start_midstream<'c>(
     conversation
 }
 
-/// Collects the evidence for a connection's dialect, piece by piece.
+/// Collects evidence for the dialect of one connection, piece by piece.
 #[derive(Debug)]
 pub(crate) struct Survey<'c> {
     conversation: Conversation<'c>,
-    /// Pieces received.
+    /// The number of pieces received.
     read: usize,
 }
 
 impl<'c> Survey<'c> {
-    /// Begins before the first piece; `None` if the connection needs no guess.
+    /// Creates a survey; `None` if the connection needs no guess.
     pub fn new(
         connection: &TcpConnection<'_>,
         codes: &'c PacketTables,
@@ -208,7 +208,7 @@ impl<'c> Survey<'c> {
         self.read
     }
 
-    /// Receives the next piece; returns whether later ones cannot change the result.
+    /// Receives the next piece. Returns whether the result is final.
     pub fn receive(&mut self, piece: &StreamPiece<'_>) -> bool {
         self.read += 1;
         let (conversation, from) = (&mut self.conversation, side(piece.from));
@@ -219,7 +219,7 @@ impl<'c> Survey<'c> {
         conversation.is_settled() || conversation.guess().is_some_and(DialectGuess::is_decided)
     }
 
-    /// The guess; `None` if a request names the dialect.
+    /// Returns the guess; `None` if a request selects the dialect.
     pub fn finish(self) -> Option<DialectGuess<'c>> {
         let mut conversation = self.conversation;
         if conversation.is_settled() {
@@ -230,8 +230,8 @@ impl<'c> Survey<'c> {
     }
 }
 
-/// The items that a piece completes, without the holes between: what [`ConnectionReader::receive`] reports of
-/// them.
+/// Reports the items that a piece completes, as [`ConnectionReader::receive`] does, but without
+/// gaps.
 pub(crate) fn items<'c>(
     conversation: &mut Conversation<'c>,
     piece: &StreamPiece<'_>,
@@ -249,7 +249,7 @@ pub(crate) fn items<'c>(
     }
 }
 
-/// Words about the packets that are not read, with the supported link types if the capture has another one.
+/// Appends the list of supported link types if a packet has an unsupported one.
 pub(crate) fn with_links(mut words: String, capture: &Capture<'_>) -> String {
     if capture.packets.iter().any(|packet| !packet::is_supported_link(packet.link)) {
         words += " (of the link types, only Ethernet, Linux cooked, loopback and raw IP are supported)";
@@ -257,7 +257,7 @@ pub(crate) fn with_links(mut words: String, capture: &Capture<'_>) -> String {
     words
 }
 
-/// How much of the packets was left out when they were captured, in words; `None` if they are whole.
+/// Describes the bytes that the snapshot length cut off; `None` if all packets are complete.
 pub(crate) fn truncated(capture: &Capture<'_>) -> Option<String> {
     let missing = |packet: &capture::Packet<'_>| packet.original_length.saturating_sub(packet.bytes.len());
     let (packets, bytes) = capture
@@ -278,12 +278,12 @@ pub(crate) fn truncated(capture: &Capture<'_>) -> Option<String> {
     })
 }
 
-/// The end of a file in the middle of a block, in words; `None` if the file is whole.
+/// Describes where the file ends within a block; `None` if it is complete.
 pub(crate) fn truncation_note(capture: &Capture<'_>) -> Option<String> {
     capture.truncated_at.map(|offset| format!("the file ends in the middle of the block at byte {offset}"))
 }
 
-/// The side that an end is.
+/// Converts the end of a TCP connection to the side of a WebSocket connection.
 pub(crate) fn side(end: TcpSide) -> Side {
     match end {
         TcpSide::Client => Side::Client,
@@ -291,8 +291,8 @@ pub(crate) fn side(end: TcpSide) -> Side {
     }
 }
 
-/// The size of the hole before a piece, which is then marked as reported. Holes are in the order of
-/// their packets.
+/// Returns the size of the gap before a piece, and marks the gap as reported. `holes` is sorted by
+/// packet number.
 fn gap_before(holes: &[Gap], piece: &StreamPiece<'_>, told: &mut [bool]) -> u64 {
     let first = holes.partition_point(|hole| hole.packet < piece.packet);
     let here = holes.iter().enumerate().skip(first).take_while(|(_, hole)| hole.packet == piece.packet);
@@ -305,7 +305,7 @@ fn gap_before(holes: &[Gap], piece: &StreamPiece<'_>, told: &mut [bool]) -> u64 
 }
 
 impl<'c> ConnectionReader<'c> {
-    /// Starts at the first byte of the connection with this number.
+    /// Creates a reader before the first byte of connection `number`.
     pub fn new(
         number: usize,
         connection: &TcpConnection<'_>,
@@ -327,17 +327,18 @@ impl<'c> ConnectionReader<'c> {
         }
     }
 
-    /// The conversation so far.
+    /// The conversation up to the last received piece.
     pub fn conversation(&mut self) -> &mut Conversation<'c> {
         &mut self.conversation
     }
 
-    /// The summary so far.
+    /// The totals up to the last received piece.
     pub fn tally(&self) -> &ConnectionSummary {
         &self.tally
     }
 
-    /// Reports what a piece completes, which could be read after this packet.
+    /// Reports the items that `piece` completes. `packet` is the number of the packet that made it
+    /// readable.
     pub fn receive(
         &mut self,
         packet: usize,
@@ -368,7 +369,7 @@ impl<'c> ConnectionReader<'c> {
         self.tally.is_guess = self.conversation.guess().is_some();
     }
 
-    /// Reports the leftover bytes, and the holes that nothing follows.
+    /// Reports the leftover bytes, and the gaps at the end.
     fn end(&mut self, tell: &mut impl FnMut(CaptureItemKind<'c>)) {
         for end in [TcpSide::Client, TcpSide::Server] {
             for item in self.conversation.finish(side(end)) {

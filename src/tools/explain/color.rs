@@ -1,22 +1,22 @@
 //! Terminal colours, one for each kind of byte.
 //!
-//! Text is returned between the ECMA-48 sequences that colour it, or unchanged. The caller decides
-//! whether to colour: this module never looks at the terminal.
+//! Text is returned with or without the escape sequences of ECMA-48. The caller decides whether to
+//! colour, because this module does not inspect the terminal.
 
-/// Whether there are colours.
+/// Whether text is coloured.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum ColorMode {
-    /// Text as it is.
+    /// Unchanged text.
     #[default]
     Plain,
-    /// With colours.
+    /// Text within colour sequences.
     Coloured,
 }
 
-/// The kind of a text.
+/// The kind of text, which determines its colour.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum ColorRole {
-    /// Bits of a frame header; the names in a head.
+    /// Bits of a frame header, or names in an HTTP head.
     Header,
     /// The length of a payload.
     Length,
@@ -31,7 +31,7 @@ pub enum ColorRole {
 }
 
 impl ColorRole {
-    /// The number of its colour.
+    /// The parameter of the SGR sequence.
     fn sgr(self) -> &'static str {
         match self {
             ColorRole::Header => "36",
@@ -45,7 +45,7 @@ impl ColorRole {
 }
 
 impl ColorMode {
-    /// The text in its colour.
+    /// Returns the text in the colour of its role.
     pub fn color(self, ink: ColorRole, text: &str) -> String {
         match self {
             ColorMode::Coloured if !text.trim().is_empty() => format!("\x1b[{}m{text}\x1b[0m", ink.sgr()),

@@ -1,41 +1,41 @@
-//! Guesses the dialect of a connection whose upgrade was not seen, from the messages that decode.
+//! Guesses the dialect of a connection without its upgrade from the messages that decode.
 //!
-//! The algorithm is shared with the Wireshark dissector (`scripts/wireshark/parts/8-dissect.lua`):
+//! The Wireshark dissector (`scripts/wireshark/parts/8-dissect.lua`) uses the same algorithm:
 //!
-//! 1. A **message** is whole: a text or a binary frame, or its fragments joined. Control frames are
+//! 1. A **message** is a complete text or binary message; fragments are joined. Control frames are
 //!    no evidence.
-//! 2. A dialect **reads** a message if it is a packet of that dialect in that direction: its code
-//!    is in the table and its arguments have the right types. A binary message is read as
-//!    MessagePack, a text message as JSON.
-//! 3. Each message of either side counts for every dialect that reads it. A message that no dialect
-//!    reads counts for none, so that a broken packet rules out no dialect.
-//! 4. The **candidates** are the dialects that read the most messages. Until a message is read,
+//! 2. A dialect **reads** a message if the message is a packet of that dialect and direction: the
+//!    table has its code, and its arguments have the right types. Binary messages are decoded as
+//!    MessagePack, text messages as JSON.
+//! 3. Each message counts for every dialect that reads it, in both directions. A message that no
+//!    dialect reads counts for none, so that a broken packet excludes no dialect.
+//! 4. The **candidates** are the dialects that read the most messages. Before the first message,
 //!    every dialect is a candidate.
-//! 5. The **best guess** is the first of the candidates in the order of [`LIKELY`]. The format is
-//!    that of most messages that were read.
-//! 6. A dialect that has read [`DIALECT_GUESS_MAX_DEFICIT`](limits::DIALECT_GUESS_MAX_DEFICIT) messages fewer
-//!    than the best is no longer tried.
-//! 7. A message **reads alike** if all candidates read it as the same packet with the same values,
-//!    or none of them reads it. Its content is then certain. Otherwise the best guess is shown, and
-//!    marked as a guess.
+//! 5. The **best guess** is the first candidate in the order of [`LIKELY`]. The format is the one
+//!    of most read messages.
+//! 6. A dialect that has read [`DIALECT_GUESS_MAX_DEFICIT`](limits::DIALECT_GUESS_MAX_DEFICIT)
+//!    messages fewer than the best is no longer tried.
+//! 7. A message **reads alike** if all candidates decode it to the same packet with the same
+//!    values, or none decodes it. Its content is then certain. Otherwise the explanation uses the
+//!    best guess and is marked as a guess.
 //!
-//! The order of the messages matters only for rule 6. `tests/fixtures/dialect_guess.tsv` has cases
-//! that both programs run.
+//! The order of messages matters only for rule 6. Both programs run the cases in
+//! `tests/fixtures/dialect_guess.tsv`.
 
 use crate::limits;
 use crate::packet::{DecodedPacket, Dialect, Direction, PacketError, PacketTables};
 use crate::ws::Side;
 use crate::ws::frame::Opcode;
 
-/// The dialects from most to least likely. Dialects of other tables follow in table order.
+/// Dialects from most to least likely. Dialects of other tables follow, in table order.
 pub const DIALECTS_BY_LIKELIHOOD: [&str; 5] = ["native", "letters", "legacy", "letters-2024", "letters-2023"];
 
 /// The evidence for the dialect of a connection without its upgrade.
 #[derive(Clone, Debug)]
 pub struct DialectGuess<'c> {
-    /// In the order of [`LIKELY`].
+    /// The dialects still tried, in the order of [`LIKELY`].
     tried: Vec<Candidate<'c>>,
-    /// Messages that some dialect read as MessagePack, and as JSON.
+    /// The number of messages that some dialect read as MessagePack, and as JSON.
     formats: [usize; 2],
     is_final: bool,
 }
@@ -43,12 +43,12 @@ pub struct DialectGuess<'c> {
 #[derive(Clone, Copy, Debug)]
 struct Candidate<'c> {
     dialect: &'c Dialect,
-    /// Messages that this dialect read.
+    /// The number of messages that this dialect read.
     read: usize,
 }
 
 impl<'c> DialectGuess<'c> {
-    /// Every dialect of the tables, before any message.
+    /// Creates a guess with every dialect of the tables, before any message.
     pub fn new(codes: &'c PacketTables) -> DialectGuess<'c> {
         let mut tried: Vec<_> =
             codes.dialects().map(|dialect| Candidate { dialect: dialect.as_ref(), read: 0 }).collect();
@@ -58,8 +58,8 @@ impl<'c> DialectGuess<'c> {
         DialectGuess { tried, formats: [0; 2], is_final: false }
     }
 
-    /// The same guess, fixed against later messages: for the second pass over a connection that was
-    /// read to its end.
+    /// Ignores later messages. Used for the second pass over a connection, after the first has read
+    /// all of it.
     pub fn finalized(mut self) -> DialectGuess<'c> {
         let best = self.max_read();
         self.tried.retain(|one| one.read == best);
@@ -67,7 +67,7 @@ impl<'c> DialectGuess<'c> {
         self
     }
 
-    /// Adds a message as evidence.
+    /// Counts a message as evidence.
     pub fn add_evidence(&mut self, from: Side, opcode: Opcode, message: &[u8]) {
         if self.is_final {
             return;
@@ -88,7 +88,7 @@ impl<'c> DialectGuess<'c> {
         self.tried.iter().map(|one| one.read).max().unwrap_or_default()
     }
 
-    /// The dialects that read the most messages, the likelier first.
+    /// The dialects that read the most messages, in the order of [`LIKELY`].
     pub fn candidates(&self) -> Vec<&'c Dialect> {
         let best = self.max_read();
         self.tried.iter().filter(|one| one.read == best).map(|one| one.dialect).collect()
@@ -99,23 +99,24 @@ impl<'c> DialectGuess<'c> {
         self.is_final || self.tried.len() == 1
     }
 
-    /// The dialects still tried: the candidates and those that may become one.
+    /// The dialects still tried: the candidates, and dialects that may become one.
     pub fn remaining_candidates(&self) -> Vec<&'c Dialect> {
         self.tried.iter().map(|one| one.dialect).collect()
     }
 
-    /// The first candidate; `None` if the tables have no dialect.
+    /// The best guess; `None` if the tables have no dialect.
     pub fn best(&self) -> Option<&'c Dialect> {
         self.candidates().first().copied()
     }
 
-    /// Whether packets travel as JSON; `None` before a packet was read.
+    /// Whether packets are JSON; `None` before the first read message.
     pub fn is_json(&self) -> Option<bool> {
         let [binary, text] = self.formats;
         (binary + text > 0).then_some(text > binary)
     }
 
-    /// The candidates that read a message differently from the best guess; none if it reads alike.
+    /// The candidates that decode a message differently from the best guess; empty if it reads
+    /// alike.
     pub fn differing_candidates(&self, from: Side, opcode: Opcode, message: &[u8]) -> Vec<&'c Dialect> {
         let candidates = self.candidates();
         let Some((best, others)) = candidates.split_first().filter(|(_, others)| !others.is_empty()) else {
@@ -132,7 +133,7 @@ impl<'c> DialectGuess<'c> {
         others.iter().filter(is_other).copied().collect()
     }
 
-    /// The guess in words, printed once per connection.
+    /// Describes the guess; printed once per connection.
     pub fn words(&self) -> String {
         let names = join_names(&self.candidates(), "or");
         let format = if self.is_json() == Some(true) { ", as JSON" } else { "" };
@@ -140,7 +141,7 @@ impl<'c> DialectGuess<'c> {
     }
 }
 
-/// Lists the names of dialects, with a word before the last.
+/// Joins the names of dialects with commas, and `word` before the last.
 pub fn join_names(dialects: &[&Dialect], word: &str) -> String {
     let names: Vec<&str> = dialects.iter().map(|dialect| dialect.name()).collect();
     match names.split_last() {
@@ -149,7 +150,7 @@ pub fn join_names(dialects: &[&Dialect], word: &str) -> String {
     }
 }
 
-/// A message in a dialect; `None` if its frames carry no packets.
+/// Decodes a message in a dialect; `None` if frames of this opcode carry no packets.
 fn decode<'c>(
     dialect: &'c Dialect,
     from: Side,
@@ -167,7 +168,7 @@ fn decode<'c>(
     }
 }
 
-/// Whether two dialects read the same packet: equal names, and values of equal names and types.
+/// Whether two dialects decode to the same packet: equal name, arguments and values.
 fn is_alike(one: &DecodedPacket<'_>, other: &DecodedPacket<'_>) -> bool {
     one.row.name == other.row.name && one.row.arguments == other.row.arguments && one.values == other.values
 }

@@ -1,9 +1,8 @@
-//! Encodes an explanation back to its bytes, from its leaves alone.
+//! Encodes an explanation to its bytes, from its leaves alone.
 //!
-//! A header field is written as its value, in the number of bits of the field; a value of the
-//! packet is written in the encoding that was found; the payload is masked again with the key from
-//! the key's leaf. The original bytes are never consulted, so equal output proves that the
-//! explanation covers every byte.
+//! A header field is written as a number in the bits of the field, and a value of the packet in its
+//! recorded encoding. The payload is masked with the key from the key's leaf. The original bytes
+//! are not used, so equal output proves that the explanation covers every byte.
 
 use super::explanation::{Explanation, PAYLOAD_FIELD};
 use super::parse::frame_header::field;
@@ -13,14 +12,14 @@ use super::tree::{BYTE, Node};
 use crate::packet::Value;
 use crate::ws::frame::{self, MASK_KEY_BYTES};
 
-/// The bytes that the leaves describe; `None` if a leaf is incomplete.
+/// Encodes the leaves to bytes; `None` if a leaf lacks its value.
 pub fn encode(explanation: &Explanation<'_>) -> Option<Vec<u8>> {
     let mut out = Bits::default();
     explanation.frames.iter().try_for_each(|frame| out.frame(&frame.tree))?;
     (out.free == 0).then_some(out.bytes)
 }
 
-/// A byte buffer that grows by bits.
+/// A byte buffer with bits appended at its end.
 #[derive(Default)]
 struct Bits {
     bytes: Vec<u8>,
@@ -60,7 +59,7 @@ impl Bits {
         self.whole(&bytes)
     }
 
-    /// Appends the lowest `count` bits of a number, the most significant one first.
+    /// Appends the lowest `count` bits of a number, most significant bit first.
     fn number(&mut self, number: u64, count: usize) -> Option<()> {
         for place in (0..count).rev() {
             if self.free == 0 {
@@ -74,7 +73,7 @@ impl Bits {
         Some(())
     }
 
-    /// Appends bytes; only if the last byte is full.
+    /// Appends bytes; `None` if the last byte is not full.
     fn whole(&mut self, bytes: &[u8]) -> Option<()> {
         self.bytes.extend_from_slice(bytes);
         (self.free == 0).then_some(())

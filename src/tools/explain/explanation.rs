@@ -1,4 +1,4 @@
-//! The parts of an explanation, and its line for each frame.
+//! The parts of an explanation, and the summary line of each frame.
 
 use std::fmt;
 use std::ops::Range;
@@ -14,57 +14,55 @@ use crate::ws::frame::{Header, MASK_KEY_BYTES, Opcode};
 use crate::ws::violation::ViolationResponse;
 use crate::ws::{Side, Violation};
 
-/// The name of the field that is the payload of a frame.
+/// The name of the payload field of a frame.
 pub const PAYLOAD_FIELD: &str = "payload";
 
-/// The name of unread bytes: a body, and everything after the end.
+/// The name of undecoded bytes: a body, or the bytes after the end.
 pub const UNREAD_FIELD: &str = "rest";
 
-/// The explanation of some bytes of one direction.
+/// The explanation of bytes of one direction.
 #[derive(Debug)]
 pub struct Explanation<'a> {
     /// The input bytes.
     pub bytes: Vec<u8>,
     /// The sender.
     pub from: Side,
-    /// The dialect in which its packets were looked up.
+    /// The dialect in which packets were decoded.
     pub dialect: &'a Dialect,
-    /// Whether the connection is not one of tickwire: its messages are shown as they are.
+    /// Whether the connection uses another protocol, so that messages are not decoded as packets.
     pub is_foreign: bool,
-    /// All possible dialects, if the upgrade was not seen and the dialect is a guess. Otherwise
-    /// empty.
+    /// All possible dialects, if the dialect is a guess. Otherwise empty.
     pub candidates: Vec<&'a Dialect>,
-    /// The frames in order, preceded by the head of the request or response, if any. The bytes
-    /// after a close frame, or after an error that makes the other end close, form one more frame
-    /// that is not read.
+    /// The frames in order, after the head of the request or response, if any. The bytes after a
+    /// close frame or a violation form one more frame, which is not decoded.
     pub frames: Vec<ExplainedFrame<'a>>,
 }
 
-/// One frame, possibly incomplete; or the head of a request or response.
+/// One frame, possibly incomplete, or the head of a request or response.
 #[derive(Debug)]
 pub struct ExplainedFrame<'a> {
-    /// The frame's range of bytes.
+    /// The byte range of the frame in the input.
     pub place: Range<usize>,
-    /// The header, if it is complete and breaks no rule.
+    /// The header, if it is complete and valid.
     pub header: Option<Header>,
     /// The fields, down to the values of the packet.
     pub tree: Node,
     /// The masking key of the payload.
     pub key: Option<[u8; MASK_KEY_BYTES]>,
-    /// The payload, unmasked, as far as it is present.
+    /// The unmasked payload; only the received part if the frame is incomplete.
     pub payload: Vec<u8>,
-    /// The content of the payload; for a last fragment, the content of the whole message.
+    /// The content of the payload; for a final fragment, the content of the whole message.
     pub content: Content<'a>,
-    /// The message that this frame completes, if it is a last fragment.
+    /// The message that this frame completes, if it is a final fragment.
     pub whole: Option<ReassembledMessage>,
     /// The problem, if any.
     pub problem: Option<Problem>,
-    /// If the dialect is a guess: the other candidates that read the packet differently.
+    /// If the dialect is a guess: the candidates that decode the packet differently.
     pub alternatives: Vec<&'a Dialect>,
 }
 
 impl ExplainedFrame<'_> {
-    /// An item of which only the place is known.
+    /// Creates an undecoded frame.
     pub(super) fn new(place: Range<usize>, tree: Node) -> Self {
         let (header, key, payload, content) = (None, None, Vec::new(), Content::Unread);
         ExplainedFrame {
@@ -81,60 +79,61 @@ impl ExplainedFrame<'_> {
     }
 }
 
-/// A message that came in several frames.
+/// A message that was sent in several frames.
 #[derive(Debug)]
 pub struct ReassembledMessage {
     /// The number of frames.
     pub frames: usize,
     /// The opcode of the first frame.
     pub opcode: Opcode,
-    /// Their payloads, unmasked and joined.
+    /// The payloads, unmasked and joined.
     pub payload: Vec<u8>,
-    /// Its tree. Bits count from the front of the joined payload.
+    /// The tree of the message. Bit positions count from the start of the joined payload.
     pub tree: Node,
 }
 
 /// The content of a payload.
 #[derive(Debug)]
 pub enum Content<'a> {
-    /// No frame: the head of a request or response, in one line.
+    /// The head of a request or response: its summary line.
     Head(String),
-    /// Could not be read.
+    /// Not decoded.
     Unread,
-    /// Bytes that mean nothing here: of a ping, a pong, or a fragment.
+    /// Bytes without further meaning, of a ping, a pong or a fragment.
     Bytes,
     /// The text of a text message.
     Text(String),
-    /// The body of a close frame, in one line.
+    /// The body of a close frame: its summary line.
     Close(String),
-    /// A compressed message, or another that an extension has changed.
+    /// A message that is compressed or otherwise changed by an extension.
     Compressed,
-    /// A message on a connection that is not one of tickwire, in one line.
+    /// A message of another protocol: its summary line.
     Foreign(String),
-    /// A packet: its row of the packet tables, if the dialect has it, and its one-line form, if it
+    /// A packet: its row of the packet tables, if the dialect has one, and its summary line, if it
     /// is valid.
     Packet(Option<&'a Row>, Option<String>),
 }
 
-/// A problem of a frame.
+/// A broken rule, or missing bytes.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Problem {
     /// A rule is broken.
     Violation {
         /// The rule's name, as in close frames, logs and metrics.
         rule: &'static str,
-        /// The section that defines the rule.
+        /// The section that defines the rule, or the document.
         address: String,
-        /// The rule, in one sentence.
+        /// The description of the rule.
         description: String,
-        /// The other end's reaction.
+        /// The response of the other end.
         answer: String,
-        /// The bits that break the rule, from the front of the input.
+        /// The bits that break the rule. Positions count from the start of the input.
         bits: Range<usize>,
     },
-    /// The frame is incomplete, and nothing is wrong with it so far.
+    /// The frame is incomplete, and valid so far.
     Incomplete {
-        /// The number of bytes still to come, if known.
+        /// The number of missing payload bytes; `None` if the header, or the HTTP head, is
+        /// incomplete.
         missing: Option<u64>,
     },
 }
@@ -150,18 +149,18 @@ impl Problem {
         Problem::Violation { rule, address, description: violation.to_string(), answer, bits }
     }
 
-    /// Whether the other end closes the connection and so reads nothing more.
+    /// Whether the other end closes the connection.
     pub(super) fn closes_connection(&self) -> bool {
         matches!(self, Problem::Violation { answer, .. } if answer.starts_with("close "))
     }
 
-    /// The code with which the other end closes the connection, if it does.
+    /// The close code of the other end's response, if it closes the connection.
     pub fn close_code(&self) -> Option<u16> {
         let Problem::Violation { answer, .. } = self else { return None };
         answer.strip_prefix("close ")?.split(' ').next()?.parse().ok()
     }
 
-    /// The same problem at another place.
+    /// Moves the problem to other bits.
     pub(super) fn at(mut self, place: impl FnOnce(Range<usize>) -> Range<usize>) -> Problem {
         if let Problem::Violation { bits, .. } = &mut self {
             *bits = place(bits.clone());
@@ -171,13 +170,13 @@ impl Problem {
 }
 
 impl Explanation<'_> {
-    /// The whole tree: a node for each frame. Its leaves tile the bytes.
+    /// Returns the whole tree, with a node for each frame. Its leaves cover the input without gaps.
     pub fn tree(&self) -> Node {
         Node::parent("input", 0, self.frames.iter().map(|frame| frame.tree.clone()).collect())
     }
 
-    /// The names that can select this frame: those of its packet and code, of its opcode, and of
-    /// the rule that it breaks; for a close frame also its code and its reason.
+    /// The names by which a filter selects this explanation: packet and code, opcode, and broken
+    /// rule; for a close frame also the close code and reason.
     pub fn names(&self) -> Vec<String> {
         let mut names = Vec::new();
         for frame in &self.frames {
@@ -201,27 +200,27 @@ impl Explanation<'_> {
         names
     }
 
-    /// The problem, if any.
+    /// The first problem, if any.
     pub fn problem(&self) -> Option<&Problem> {
         self.frames.iter().find_map(|frame| frame.problem.as_ref())
     }
 
-    /// The values of the packet, and the masking key, if the first frame is a whole binary packet of a
-    /// client.
+    /// Decodes the packet, and returns it with the masking key, if the first frame is a complete
+    /// binary packet of a client.
     pub fn decoded(&self) -> Option<(DecodedPacket<'_>, Option<[u8; MASK_KEY_BYTES]>)> {
         let frame = self.frames.first().filter(|_| self.from == Side::Client)?;
         frame.header.filter(|header| header.fin && header.opcode == Opcode::Binary)?;
         Some((self.dialect.decode(Direction::ToServer, &frame.payload).ok()?, frame.key))
     }
 
-    /// One line for each frame, with its sender.
+    /// One line for each frame, with the sender.
     #[doc(hidden)]
     pub fn said(&self, paint: ColorMode) -> String {
         self.frames.iter().map(|frame| frame.said(self.from, paint)).collect()
     }
 }
 
-/// One line a frame.
+/// One line for each frame.
 impl fmt::Display for Explanation<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let lines: Vec<String> = self.frames.iter().map(ExplainedFrame::to_string).collect();
@@ -236,18 +235,18 @@ impl fmt::Display for ExplainedFrame<'_> {
 }
 
 impl ExplainedFrame<'_> {
-    /// The frame in one line, with its sender.
+    /// The summary line with the sender.
     pub(crate) fn said(&self, from: Side, paint: ColorMode) -> String {
         let mark = if from == Side::Client { '>' } else { '<' };
         format!("{mark} {}\n", self.line(paint))
     }
 
-    /// The bytes of the message that the frame is or ends.
+    /// The payload of the message that the frame is or completes.
     fn message(&self) -> &[u8] {
         self.whole.as_ref().map_or(&self.payload, |whole| &whole.payload)
     }
 
-    /// The frame in one line: its header, then its content or its problem.
+    /// The summary line: the header, then the content or the problem.
     pub(crate) fn line(&self, paint: ColorMode) -> String {
         let mut before: Vec<String> = self.header.iter().map(ToString::to_string).collect();
         if let Some(ReassembledMessage { frames, opcode, payload, .. }) = &self.whole {

@@ -1,12 +1,12 @@
-//! Parses hexadecimal text as people paste it.
+//! Parses and prints hexadecimal text.
 //!
-//! Digits may stand alone or in groups, separated by spaces, line ends, colons or commas, each
-//! group with or without `0x`. A missing digit is an error, never guessed.
+//! Digits are accepted without separators or in groups, separated by white space, colons or commas,
+//! each group with or without the prefix `0x`. A group with an odd number of digits is an error.
 
-/// Parses the text to bytes.
+/// Parses hexadecimal text.
 ///
 /// # Errors
-/// One line that says what is wrong with the text, safe for a terminal.
+/// One line that describes the invalid text, safe for a terminal.
 pub fn parse(text: &str) -> Result<Vec<u8>, String> {
     let mut bytes = Vec::with_capacity(text.len() / 2);
     let groups = text.split(|sign: char| sign.is_whitespace() || sign == ':' || sign == ',');
@@ -25,13 +25,13 @@ pub fn parse(text: &str) -> Result<Vec<u8>, String> {
     if bytes.is_empty() { Err("no bytes to explain".to_owned()) } else { Ok(bytes) }
 }
 
-/// Bytes as groups of two digits with a space between.
+/// Formats bytes as two digits each, separated by spaces.
 pub fn print(bytes: &[u8]) -> String {
     let groups: Vec<String> = bytes.iter().map(|byte| format!("{byte:02x}")).collect();
     groups.join(" ")
 }
 
-/// Bytes as digits.
+/// Formats bytes as digits without separators.
 pub fn digits(bytes: &[u8]) -> String {
     bytes.iter().map(|byte| format!("{byte:02x}")).collect()
 }

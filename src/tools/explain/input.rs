@@ -1,12 +1,14 @@
 //! The input to explain: a capture, hexadecimal text, or raw bytes.
 //!
-//! The contents of a file or of standard input become pieces, each with its sender if the input
-//! names it. A capture begins with its magic number. Text is hexadecimal if it contains only
-//! digits, white space, colons, commas and `0x`; a line may begin with `>` for bytes of a client
-//! and `<` for bytes of a server, and `#` begins a comment, up to the line's end. Other text is
-//! rejected, unless it is an HTTP head. Text may begin with a byte order mark, and may be UTF-16 with one. Everything else is raw bytes. No valid frame and no HTTP
-//! head can be mistaken for such text: the first byte of a valid frame never occurs in it, and
-//! neither `GET` nor `HTTP` is hexadecimal.
+//! The contents of a file or of standard input are split into pieces, each with its sender if the
+//! input marks it. A capture starts with a magic number. Hexadecimal text consists of digits, white
+//! space, colons, commas and `0x`. A line may start with `>` for bytes of a client or `<` for bytes
+//! of a server, and `#` starts a comment. A byte order mark is skipped, and text with a UTF-16 mark
+//! is converted. Other ASCII text is rejected, unless it starts like an HTTP head. Everything else
+//! is raw bytes.
+//!
+//! No valid frame or HTTP head is misread as hexadecimal text: the first byte of a valid frame
+//! never occurs in such text, and neither `GET` nor `HTTP` is hexadecimal.
 
 use std::borrow::Cow;
 
@@ -14,16 +16,17 @@ use super::hex;
 use super::parse::http_head;
 use crate::ws::Side;
 
-/// Bytes of one side.
+/// Consecutive bytes of one side.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct InputPiece {
-    /// The sender, if the input names it.
+    /// The sender; `None` if the input does not mark it.
     pub from: Option<Side>,
     /// The bytes.
     pub bytes: Vec<u8>,
 }
 
-/// First bytes of a capture: pcapng, and pcap in either byte order, with micro- or nanoseconds.
+/// The magic numbers of captures: pcapng, and pcap in either byte order, in microseconds or
+/// nanoseconds.
 const MAGICS: [[u8; 4]; 5] = [
     [0x0a, 0x0d, 0x0d, 0x0a],
     [0xa1, 0xb2, 0xc3, 0xd4],
@@ -37,14 +40,14 @@ pub fn is_capture(contents: &[u8]) -> bool {
     MAGICS.iter().any(|magic| contents.starts_with(magic))
 }
 
-/// The byte order mark of UTF-8. No frame and no HTTP head begins with a mark.
+/// The byte order mark of UTF-8. No frame or HTTP head begins with a byte order mark.
 const UTF_8_MARK: &[u8] = b"\xef\xbb\xbf";
-/// The byte order marks of UTF-16, and how a unit is read.
+/// Decodes a UTF-16 code unit.
 type Unit = fn([u8; 2]) -> u16;
 const UTF_16_MARKS: [(&[u8], Unit); 2] =
     [(b"\xff\xfe", u16::from_le_bytes), (b"\xfe\xff", u16::from_be_bytes)];
 
-/// The contents without their byte order mark, as UTF-8.
+/// Returns the contents without their byte order mark, as UTF-8.
 fn unmarked(contents: &[u8]) -> Result<Cow<'_, [u8]>, String> {
     if let Some(rest) = contents.strip_prefix(UTF_8_MARK) {
         return Ok(rest.into());
@@ -63,7 +66,7 @@ fn unmarked(contents: &[u8]) -> Result<Cow<'_, [u8]>, String> {
 /// Splits hexadecimal text or raw bytes into pieces.
 ///
 /// # Errors
-/// One line that says what is wrong with the text, safe for a terminal.
+/// One line that describes the invalid text, safe for a terminal.
 pub fn read(contents: &[u8]) -> Result<Vec<InputPiece>, String> {
     if contents.is_empty() {
         return Err("no bytes to explain".to_owned());
@@ -86,12 +89,12 @@ fn is_hex_char(sign: char) -> bool {
     sign.is_ascii_hexdigit() || sign.is_ascii_whitespace() || ":,xX".contains(sign)
 }
 
-/// Whether a person typed the input: no frame looks like that.
+/// Whether the text is printable ASCII; a valid frame never is.
 fn looks_typed(text: &str) -> bool {
     text.chars().all(|sign| matches!(sign, ' '..='~' | '\t' | '\r' | '\n'))
 }
 
-/// Describes the first line that is not hexadecimal.
+/// Describes the first character that is not hexadecimal.
 fn first_bad_line(text: &str) -> String {
     let mut lines = text.lines().enumerate();
     let wrong = lines.find_map(|(index, line)| {
@@ -101,7 +104,7 @@ fn first_bad_line(text: &str) -> String {
     wrong.unwrap_or_default()
 }
 
-/// The sender of a line, and the rest of the line without its comment.
+/// Splits off the sender of a line, and removes its comment.
 fn parse_sender_mark(line: &str) -> (Option<Side>, &str) {
     let line = line.split('#').next().unwrap_or_default().trim();
     match (line.strip_prefix('>'), line.strip_prefix('<')) {
@@ -111,7 +114,7 @@ fn parse_sender_mark(line: &str) -> (Option<Side>, &str) {
     }
 }
 
-/// Parses the text; a line without a mark continues the piece of the line before.
+/// Parses the text. A line without a sender mark continues the previous piece.
 fn read_text(text: &str) -> Result<Vec<InputPiece>, String> {
     let mut pieces: Vec<(Option<Side>, String)> = Vec::new();
     for line in text.lines() {
@@ -122,7 +125,7 @@ fn read_text(text: &str) -> Result<Vec<InputPiece>, String> {
             _ => pieces.push((from, digits.to_owned())),
         }
     }
-    // A mark with nothing after it makes no piece.
+    // A sender mark without digits is not a piece.
     pieces.retain(|(_, digits)| !digits.trim().is_empty());
     if pieces.is_empty() {
         return Err("no bytes to explain".to_owned());

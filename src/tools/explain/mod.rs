@@ -1,26 +1,25 @@
-//! Explains any bytes as a tree of named ranges: the meaning of each bit, and the rule that is
-//! broken.
+//! Explains bytes as a tree of named bit ranges: the meaning of each bit, and the broken rule, if
+//! any.
 //!
-//! The input is bytes of one direction of a connection: its upgrade, frames, or both. A
-//! [`Conversation`] takes the bytes of both directions as they arrive. The result is an
-//! [`Explanation`], whose leaves tile the bytes: [`Display`](std::fmt::Display) prints it in one
-//! line, [`Explanation::report`] as a report for people, [`Explanation::json`] for programs, and
-//! [`Explanation::encode`] reconstructs the bytes from the leaves. [`ws`](crate::ws) and
-//! [`packet`](crate::packet) themselves judge the bytes, so the verdict on a frame is the server's
-//! own.
+//! The input is bytes of one direction of a connection: the upgrade, frames, or both. A
+//! [`Conversation`] receives the bytes of both directions incrementally. The result is an
+//! [`Explanation`]; its leaves cover the bytes without gaps: [`Display`](std::fmt::Display) prints
+//! one line per frame, [`Explanation::report`] a report for people, [`Explanation::json`] JSON for
+//! programs, and [`Explanation::encode`] reconstructs the bytes from the leaves. The rules are
+//! checked by [`ws`](crate::ws) and [`packet`](crate::packet), as in the server.
 //!
 //! ```text
-//!   hex ──► bytes ──head──► lines                                                      ┌► drawing, report, line
-//!             └──header──► fields ──unmask──► payload ──packet──► values with names ──► tree ──► JSON
-//!                                                └──► message of several frames        └► the same bytes
+//!   hex ─► bytes ─head──► lines                                             ┌► drawing, report
+//!            └──header──► fields ─unmask─► payload ─packet─► values ─► tree ─► JSON
+//!                                            └► reassembled message         └► the same bytes
 //! ```
 //!
 //! ```
 //! use tickwire::explain::{explain, hex};
-//! use tickwire::packet::Codes;
+//! use tickwire::packet::PacketTables;
 //!
 //! let bytes = hex::parse("81 85 37 fa 21 3d 7f 9f 4d 51 58")?;
-//! let dialect = Codes::builtin().dialect("native").ok_or("no such dialect")?;
+//! let dialect = PacketTables::builtin().dialect("native").ok_or("no such dialect")?;
 //! let explained = explain(&bytes, &dialect, None);
 //! println!("{}", explained.report());
 //! assert!(explained.report().contains("\"Hello\""));
@@ -28,9 +27,9 @@
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
 //!
-//! The limits of our server apply to a client's messages only if the path of the upgrade is unique
-//! to our server. The limits of any other endpoint are unknown, so messages to it are never
-//! reported as too long.
+//! The limits of the server apply to a client's messages only if the path of the upgrade is unique
+//! to tickwire servers. On other paths the limits are unknown, so no message is reported as too
+//! long.
 
 pub mod capture_walk;
 pub(crate) mod color;
@@ -55,20 +54,20 @@ pub use explanation::{
     Content, ExplainedFrame, Explanation, PAYLOAD_FIELD, Problem, ReassembledMessage, UNREAD_FIELD,
 };
 
-/// Explains bytes that `from` sent; `None` infers the sender from the bytes.
+/// Explains bytes of one side. If `from` is `None`, the sender is inferred from the bytes.
 pub fn explain<'a>(bytes: &[u8], dialect: &'a Dialect, from: Option<Side>) -> Explanation<'a> {
     Conversation::in_dialect(dialect).explain(from.unwrap_or_else(|| guess_side(bytes)), bytes)
 }
 
-/// The output of `tickwire explain`: the report on bytes given as hexadecimal.
+/// Returns the output of `tickwire explain` for hexadecimal text.
 ///
 /// # Errors
-/// One line that says what is wrong with the hexadecimal text.
+/// One line that describes the invalid text.
 pub fn run(text: &str, dialect: &Dialect, from: Option<Side>) -> Result<String, String> {
     Ok(explain(&hex::parse(text)?, dialect, from).report())
 }
 
-/// Infers the sender: a client masks, a server does not; fewer than two bytes do not show it.
+/// Infers the sender from an HTTP head or the mask bit. The default is the client.
 pub fn guess_side(bytes: &[u8]) -> Side {
     match bytes.get(1) {
         _ if crate::tools::explain::parse::http_head::may_become_head(bytes, Side::Client) => {
@@ -80,23 +79,22 @@ pub fn guess_side(bytes: &[u8]) -> Side {
 }
 
 impl Explanation<'_> {
-    /// Reconstructs the bytes from the leaves; `None` if a leaf is incomplete, which would be a bug
-    /// of ours.
+    /// Reconstructs the bytes from the leaves. `None` would be a bug: a leaf lacks its value.
     pub fn encode(&self) -> Option<Vec<u8>> {
         encode::encode(self)
     }
 
-    /// Everything as one line of JSON; PROTOCOL.md defines the format.
+    /// Formats the explanation as one line of JSON; PROTOCOL.md defines the format.
     pub fn json(&self) -> String {
         crate::tools::explain::print::json::print(self)
     }
 
-    /// Everything, drawn and written out, for a terminal of 100 columns.
+    /// Formats the explanation as a report with drawings, for a terminal of 100 columns.
     pub fn report(&self) -> String {
         self.painted(ColorMode::Plain)
     }
 
-    /// The same in colours.
+    /// Like `report`, in colours.
     #[doc(hidden)]
     pub fn painted(&self, paint: ColorMode) -> String {
         crate::tools::explain::print::report::report(self, paint)

@@ -1,9 +1,9 @@
-//! Words that several outputs share.
+//! Truncates long values in one-line output.
 
-/// The maximum number of characters of one value in a line.
+/// Maximum number of characters of one value in a line.
 const CHARS_SHOWN: usize = 60;
 
-/// Cuts a text to the length that fits in a line.
+/// Truncates a text to [`CHARS_SHOWN`] characters, and appends `…`.
 pub(super) fn truncate(text: &str) -> String {
     match text.char_indices().nth(CHARS_SHOWN) {
         None => text.to_owned(),

@@ -1,9 +1,9 @@
-//! Counts bytes by packet and by field, from the explainer's trees.
+//! Counts bytes by packet and by field, from explanations.
 //!
-//! The input is explanations of single frames; the output is, for each packet, its count, its
-//! bytes, and the bytes of each field. It holds at most [`limits::INSPECTOR_PACKET_KINDS`] packets, and as many
-//! fields per packet. Names invented by a client are never used: bytes without a name in a table
-//! are counted as `payload`.
+//! The input is explanations of single frames. The output has, for each packet, the number of
+//! frames, their bytes, and the bytes of each field. At most [`limits::INSPECTOR_PACKET_KINDS`]
+//! packets are counted separately, with as many fields each. All names come from the packet tables,
+//! never from a client: bytes without a name are counted as `payload`.
 
 use serde_json::{Value as Json, json};
 
@@ -13,17 +13,17 @@ use crate::tools::explain::tree::{BYTE, Node};
 use crate::tools::explain::{Explanation, PAYLOAD_FIELD};
 use crate::ws::Side;
 
-/// The name under which everything beyond the limit is counted.
+/// The name for everything beyond the limit.
 const OTHER_NAME: &str = "other";
-/// Fields of the frame header, except the key.
+/// The name for the fields of the frame header, except the masking key.
 const HEADER: &str = "header";
 const KEY: &str = "masking_key";
-/// The packet's code, and the arrays around code and arguments.
+/// The name for the code of a packet, and for the heads of the arrays around code and arguments.
 const CODE: &str = "code";
-/// Depth of a name: `own.x`, and no further.
+/// Maximum depth of a field name: `own.x` has 2.
 const DEPTH: usize = 2;
 
-/// See the [module](self).
+/// Byte counts by packet and field.
 #[derive(Debug, Default)]
 pub struct ByteCounts {
     kinds: Vec<PacketBytes>,
@@ -37,7 +37,7 @@ struct PacketBytes {
     bits: NamedBits,
 }
 
-/// Bits by name, in the order in which the names came.
+/// Bits by name, in order of first use.
 #[derive(Debug, Default)]
 struct NamedBits(Vec<(String, u64)>);
 
@@ -57,7 +57,7 @@ impl NamedBits {
 }
 
 impl ByteCounts {
-    /// Counts a frame.
+    /// Counts the bytes of a frame.
     pub fn add(&mut self, explained: &Explanation<'_>) {
         let Some(frame) = explained.frames.first() else { return };
         let packet = frame_json::packet(explained);
@@ -96,7 +96,7 @@ impl ByteCounts {
         &mut self.kinds[at]
     }
 
-    /// A list of everything since the last call.
+    /// Returns the counts since the last call as a JSON list.
     pub fn take(&mut self) -> String {
         let kinds = std::mem::take(&mut self.kinds).into_iter();
         Json::from(kinds.map(PacketBytes::json).collect::<Vec<_>>()).to_string()
@@ -119,7 +119,8 @@ impl PacketBytes {
     }
 }
 
-/// `[code, [arguments…]]`: what is not within an argument is the code's.
+/// Counts an envelope, `[code, [arguments…]]`. Everything outside the arguments is counted as the
+/// code.
 fn envelope(node: &Node, bits: &mut NamedBits) {
     let arguments = node.children.iter().position(|child| child.name == "arguments");
     let Some(at) = arguments else { return bits.add(PAYLOAD_FIELD, node.bits.len() as u64) };
@@ -138,10 +139,10 @@ fn envelope(node: &Node, bits: &mut NamedBits) {
     }
 }
 
-/// The leaf with which a container begins.
+/// The name of the first leaf of a container.
 const HEAD: &str = "head";
 
-/// Counts the leaves below a node under its path; places in a list are no part of it.
+/// Counts the leaves of a node under its path. List indices are not part of the path.
 fn walk(node: &Node, path: &str, depth: usize, bits: &mut NamedBits) {
     if node.children.is_empty() {
         return bits.add(path, node.bits.len() as u64);
@@ -199,7 +200,8 @@ mod tests {
 
     #[test]
     fn groups_are_counted_by_their_arguments_and_other_frames_by_what_they_are() {
-        // update: tick 1, own nil, no leaves, enters or full, two of moved; then a ping, and a frame that should be masked.
+        // Tick 1, own nil, empty `leaves`, `enters` and `full`, two groups of `moved`; then a ping,
+        // and an invalid frame without a mask.
         let told = count(&["820f92029601c090909096070101080202", "8902abcd", "8a80"]);
         let update = named(&told[0]);
         assert_eq!(update.iter().map(|(_, bytes)| bytes).sum::<f64>(), 17.0);

@@ -1,13 +1,13 @@
-//! A capture file in the inspector: the frames and verdicts of `tickwire explain FILE`.
+//! A capture file in the inspector, with the same frames and problems as `tickwire explain FILE`.
 //!
 //! ```text
-//!  bytes ─► packets ─► connections ─► pieces in the order of their packets ─┬─► entries of the list
-//!                                                     a few at a time, brief │
-//!                                                                            └─► checkpoints ─► one frame, explained
+//!  bytes ─► packets ─► connections ─► pieces in packet order ─┬─► entries of the list
+//!                                     a few at a time, brief  │
+//!                                                             └─► checkpoints ─► one frame
 //! ```
 //!
-//! The file stays in memory as it is. What is kept of a frame is its `FrameEntry`; the frame is
-//! explained again when it is shown, starting at the last checkpoint before it.
+//! The bytes of the file stay in memory. For each frame, only its `FrameEntry` is stored. To show a
+//! frame, it is explained again, starting at the last checkpoint before it.
 
 use core::net::IpAddr;
 use std::collections::BTreeMap;
@@ -25,43 +25,45 @@ use crate::tools::explain::capture_walk::{self, CaptureItemKind, ConnectionReade
 use crate::tools::explain::{Content, Conversation, Explanation};
 use crate::ws::frame::Opcode;
 
-/// See the [module](self).
+/// A capture file in the inspector.
 #[derive(Debug)]
 pub struct CaptureFile {
     codes: &'static PacketTables,
-    /// The connections with data, by their numbers. Of others, which can be very many, only the number is kept.
+    /// The connections with data, by number. Connections without data are only counted, because
+    /// there may be very many.
     connections: Vec<FileConnection>,
     connection_count: usize,
-    /// All pieces: the packet after which one could be read, the index of its conversation, its index there.
+    /// All pieces in packet order: the packet after which a piece was readable, the index of its
+    /// connection, and its index in the connection.
     order: Vec<(u32, u32, u32)>,
-    /// How many of them were read.
+    /// The number of pieces read.
     read: usize,
     packets: usize,
     begin_ns: u64,
     list: FrameList,
-    /// Notes on the whole file.
+    /// Notes about the file as a whole.
     notes: Vec<String>,
     is_full: bool,
 }
 
-/// A connection of the file.
+/// A connection of the file, with data.
 #[derive(Debug)]
 pub(super) struct FileConnection {
-    /// Among all connections, from 1.
+    /// The number among all connections, from 1.
     number: usize,
     about: TcpConnection<'static>,
     name: Option<String>,
-    /// Collects the evidence for the dialect, before the reading begins.
+    /// Collects evidence for the dialect, before the first piece is read.
     survey: Option<Box<Survey<'static>>>,
     reading: Option<Box<ConnectionReader<'static>>>,
     pairs: PingPairs,
     checkpoints: Vec<Checkpoint>,
-    /// Where an explanation ended, for the next one.
+    /// The state after the last explained piece, from which the next explanation may continue.
     cursor: Option<Box<Checkpoint>>,
     since_checkpoint: (usize, usize),
 }
 
-/// A conversation before one of its pieces.
+/// The state of a conversation before one of its pieces.
 #[derive(Debug, Clone)]
 struct Checkpoint {
     piece: usize,
@@ -69,8 +71,8 @@ struct Checkpoint {
 }
 
 impl CaptureFile {
-    /// A file before its first frame is read: the connections with data, the number of all connections,
-    /// the pieces in their order, the number of packets, and the time of the first.
+    /// Creates a file before its first piece is read: the connections with data, the number of all
+    /// connections, the pieces in order, the number of packets, and the time of the first.
     pub(super) fn new(
         codes: &'static PacketTables,
         (conversations, connections): (Vec<FileConnection>, usize),
@@ -93,8 +95,8 @@ impl CaptureFile {
         }
     }
 
-    /// Reads on until so many bytes were looked at; first what is new, then what the filter asks for.
-    /// Says whether something is left.
+    /// Processes about `bytes` bytes: unread pieces first, then frames that the filter must test.
+    /// Returns whether work remains.
     pub fn advance(&mut self, bytes: usize) -> bool {
         let mut left = bytes as i64;
         while left > 0 && self.read < self.order.len() && !self.is_full {
@@ -107,7 +109,7 @@ impl CaptureFile {
         (self.read < self.order.len() && !self.is_full) || self.list.next_to_explain().is_some()
     }
 
-    /// Reads the next piece, or one step of the survey before it. Returns the cost in bytes.
+    /// Reads the next piece, or does one step of the survey before it. Returns the cost in bytes.
     fn read_piece(&mut self) -> i64 {
         let (readable, index, at) = self.order[self.read];
         let (list, begin_ns) = (&mut self.list, self.begin_ns);
@@ -150,7 +152,7 @@ impl CaptureFile {
         cost
     }
 
-    /// Judges the entries of the piece of this one; returns what it cost.
+    /// Tests the entries of the piece of entry `n` against the filter. Returns the cost in bytes.
     fn filter_piece(&mut self, n: u64) -> i64 {
         let Some((client, place)) = self.list.get(n).map(|entry| (entry.client, entry.place)) else {
             return 1;
@@ -166,12 +168,13 @@ impl CaptureFile {
         cost
     }
 
-    /// The index of the conversation with this number.
+    /// The index of the connection with this number.
     fn index(&self, client: u32) -> Option<usize> {
         self.connections.binary_search_by_key(&(client as usize), |talk| talk.number).ok()
     }
 
-    /// Explains the items of a piece, with everything before that matters; returns what it cost.
+    /// Explains the items of a piece, from the nearest stored state before it. Returns the cost in
+    /// bytes.
     fn explain_piece(
         &mut self,
         client: u32,
@@ -204,7 +207,7 @@ impl CaptureFile {
         cost
     }
 
-    /// A frame, explained.
+    /// Explains frame `n`.
     fn explanation(&mut self, n: u64) -> Option<Explanation<'static>> {
         let entry = self.list.get(n).filter(|entry| !entry.is_gap())?;
         let (client, (piece, wanted)) = (entry.client, entry.place);
@@ -217,12 +220,12 @@ impl CaptureFile {
         found
     }
 
-    /// The frame with this number as JSON, as [`Inspector::explain`](super::Inspector::explain) has it.
+    /// Explains frame `n` as JSON, like [`Inspector::explain`](super::Inspector::explain).
     pub fn explain(&mut self, n: u64) -> String {
         self.explanation(n).map_or_else(|| frame_json::gone_json(n), |item| frame_json::item(n, &item))
     }
 
-    /// What changed since the previous frame of the same packet, as JSON.
+    /// The changes since the previous frame of the same packet, as JSON.
     pub fn difference(&mut self, n: u64) -> String {
         let mut difference = || {
             let before = self.list.previous(n)?.n;
@@ -232,10 +235,10 @@ impl CaptureFile {
         difference().unwrap_or_else(|| json!({})).to_string()
     }
 
-    /// The frame with this number as a [link](super::share_link), as JSON.
+    /// Returns frame `n` as a [link](super::share_link).
     ///
     /// # Errors
-    /// Why it cannot be one.
+    /// The reason why there is no link.
     pub fn link(&mut self, n: u64) -> Result<String, String> {
         let mut before = Vec::new();
         for n in self.earlier_fragments(n) {
@@ -265,7 +268,7 @@ impl CaptureFile {
         .print()
     }
 
-    /// The earlier frames of the message that this frame goes on with.
+    /// The earlier frames of the message that frame `n` continues.
     fn earlier_fragments(&self, n: u64) -> Vec<u64> {
         let Some(entry) = self.list.get(n).filter(|entry| entry.opcode == Some(Opcode::Continuation)) else {
             return Vec::new();
@@ -289,17 +292,17 @@ impl CaptureFile {
         earlier
     }
 
-    /// The list that the page shows.
+    /// The list of frames.
     pub fn list(&self) -> &FrameList {
         &self.list
     }
 
-    /// Asks for something else.
+    /// Sets the scope and the filter of the list.
     pub fn filter(&mut self, wish: &ListRequest) {
         self.list.apply(wish);
     }
 
-    /// How far the file was read, its notes, and its connections as far as they are known.
+    /// The progress of reading, the notes, and the known connections, as JSON.
     pub fn about(&self) -> Json {
         let listed = self.connections.iter().take(limits::INSPECTOR_FILE_CONNECTIONS);
         json!({
@@ -312,19 +315,20 @@ impl CaptureFile {
         })
     }
 
-    /// How far the file was read.
+    /// The progress of reading, as JSON.
     pub fn progress(&self) -> Json {
         json!({ "pieces": self.order.len(), "read": self.read })
     }
 }
 
-/// Whether a checkpoint is due: after so many frames, unless it would hold more than was read since.
+/// Whether a checkpoint is due: after a number of frames, unless it would store more bytes than
+/// were read since the last one.
 fn is_due((frames, bytes): (usize, usize), conversation: &Conversation<'_>) -> bool {
     frames >= limits::INSPECTOR_CHECKPOINT_FRAMES && conversation.buffered_bytes() <= bytes
 }
 
 impl FileConnection {
-    /// Starts at the first byte of the connection with this number.
+    /// Creates a connection before its first piece.
     pub(super) fn new(number: usize, about: TcpConnection<'static>) -> FileConnection {
         let (pairs, checkpoints) = (PingPairs::default(), Vec::new());
         let (name, survey, reading, cursor) = (None, None, None, None);
@@ -341,7 +345,7 @@ impl FileConnection {
         }
     }
 
-    /// Surveys one more piece, or starts the reading after the last. Returns the cost in bytes.
+    /// Surveys one more piece, or starts reading after the last one. Returns the cost in bytes.
     fn prepare(&mut self, codes: &'static PacketTables) -> i64 {
         let otherwise = codes.default_dialect().expect("every table has a dialect");
         let about = &self.about;
@@ -361,7 +365,7 @@ impl FileConnection {
         64
     }
 
-    /// Takes the name of the client's address, if it has one.
+    /// Sets the name of the client's address, if the file has one.
     pub(super) fn take_name(&mut self, names: &BTreeMap<IpAddr, &str>) {
         self.name = names.get(&self.about.client.ip().to_canonical()).map(|name| (*name).to_owned());
     }

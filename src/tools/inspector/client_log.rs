@@ -1,4 +1,4 @@
-//! What the inspector keeps of one client: its handshake, its newest frames, and their list.
+//! The stored state of one inspected client: its handshake, its newest frames, and their list.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -14,42 +14,42 @@ use crate::tools::explain::{Conversation, Explanation};
 use crate::ws::Side;
 use crate::ws::frame::Header;
 
-/// See the [module](self).
+/// The stored state of one inspected client.
 #[derive(Debug)]
 pub struct ClientLog {
-    /// The client's number; 0 for frames that came with a link.
+    /// The number of the client; 0 for a frame from a link.
     pub client: u64,
-    /// How the conversation began.
+    /// The start of the conversation; `None` before the server has sent it.
     pub start: Option<LogStart>,
-    /// The client's bytes of an unfinished message.
+    /// The frames of the client's unfinished message.
     unfinished: Vec<u8>,
     pub ring: Ring,
     pub list: FrameList,
     pairs: PingPairs,
-    /// When the last bytes came.
+    /// The time of the last bytes.
     last: Duration,
-    /// Whether it was not watched since.
+    /// Whether the client has not been inspected since.
     is_not_inspected: bool,
 }
 
-/// How a conversation began.
+/// The start of a conversation.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum LogStart {
-    /// With this handshake, at this time.
+    /// A handshake at this time.
     Handshake(Handshake, Duration),
-    /// Before the frames that are there: this is all that is known of it.
+    /// No handshake: only the wire format is known.
     Frames {
         /// The dialect.
         dialect: String,
-        /// Whether packets are JSON, if known.
+        /// Whether packets are JSON; `None` if unknown.
         json: Option<bool>,
-        /// Whether the server is one of ours, so that its limits apply.
+        /// Whether the limits of a tickwire server apply.
         is_ours: bool,
     },
 }
 
 impl ClientLog {
-    /// Nothing was seen of this client.
+    /// Creates an empty log.
     pub fn new(client: u64) -> ClientLog {
         ClientLog {
             client,
@@ -63,19 +63,20 @@ impl ClientLog {
         }
     }
 
-    /// It is no longer watched.
+    /// Ends the inspection of the client, for now.
     pub fn stop_inspecting(&mut self) {
         self.is_not_inspected = !self.ring.is_empty();
         self.forget_unfinished();
     }
 
-    /// Bytes are missing before those that come next.
+    /// Drops the unfinished message, because bytes before the next ones are missing.
     pub fn forget_unfinished(&mut self) {
         self.unfinished.clear();
         self.pairs.clear();
     }
 
-    /// A piece, behind the unfinished message that it goes on with; and where the piece begins.
+    /// Prepends the unfinished message to a piece. Returns the bytes, and the offset of the piece
+    /// in them.
     pub fn piece(&mut self, from: Side, bytes: &[u8]) -> (Arc<[u8]>, usize) {
         if from == Side::Server {
             return (Arc::from(bytes), 0);
@@ -89,7 +90,8 @@ impl ClientLog {
         (piece, begin)
     }
 
-    /// The gap before bytes of this time, if it was not watched in between.
+    /// Adds an entry for the gap before `at`, if the client was not inspected in the meantime.
+    /// Returns whether it did.
     pub fn resume_inspecting(&mut self, n: u64, from: Side, at: Duration) -> bool {
         let is_resumed = std::mem::take(&mut self.is_not_inspected);
         if is_resumed {
@@ -108,7 +110,7 @@ impl ClientLog {
         is_resumed
     }
 
-    /// Keeps a frame; says how many lines of the list had to go.
+    /// Stores a frame. Returns the number of visible entries that were removed from the list.
     pub fn add_frame(&mut self, kept: RetainedFrame, explained: &Explanation<'_>) -> usize {
         let at_us = kept.at.as_micros() as u64;
         let entry = FrameEntry::new(kept.n, self.client as u32, explained, &mut self.list.names);
@@ -126,12 +128,12 @@ impl ClientLog {
         gone
     }
 
-    /// The client's bytes of an unfinished message.
+    /// The frames of the client's unfinished message.
     pub fn unfinished(&self) -> &[u8] {
         &self.unfinished
     }
 
-    /// The dialect of the connection; `None` before the server has told it.
+    /// The dialect of the connection; `None` before the server has sent it.
     pub fn dialect<'c>(&self, codes: &'c PacketTables) -> Option<&'c Dialect> {
         let name = match self.start.as_ref()? {
             LogStart::Handshake(opened, _) => &opened.dialect,
@@ -140,7 +142,7 @@ impl ClientLog {
         codes.dialects().find(|dialect| dialect.name() == name).map(|dialect| &**dialect)
     }
 
-    /// The conversation before its handshake; `None` before the server has told it.
+    /// The conversation before its handshake; `None` before the server has sent the dialect.
     pub fn begin<'c>(&self, codes: &'c PacketTables) -> Option<Conversation<'c>> {
         let dialect = self.dialect(codes)?;
         Some(match self.start {
@@ -171,7 +173,7 @@ impl ClientLog {
         Some(talk)
     }
 
-    /// A frame that is still kept, explained after the earlier frames of its message.
+    /// Explains a stored frame, after the earlier frames of its message.
     pub fn explanation<'c>(
         &self,
         n: u64,
@@ -189,14 +191,15 @@ impl ClientLog {
     }
 }
 
-/// Whether a message of a client goes on behind these frames.
+/// Whether the last message of a client is unfinished.
 fn is_unfinished(frames: &[u8]) -> bool {
     let places = frames_of(frames, Side::Client).into_iter();
     let mut headers = places.filter_map(|(at, _)| Header::decode(&frames[at..], Side::Client).ok().flatten());
     headers.rfind(|(header, _)| !header.opcode.is_control()).is_some_and(|(header, _)| !header.fin)
 }
 
-/// The frames of a piece, each as its begin and its end: bytes that are no whole frame are the last.
+/// Splits a piece into frames. Returns the start and end of each; bytes that are not a complete
+/// frame are the last one.
 pub fn frames_of(bytes: &[u8], from: Side) -> Vec<(usize, usize)> {
     let (mut frames, mut at) = (Vec::new(), 0);
     while at < bytes.len() {

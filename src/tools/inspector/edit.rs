@@ -1,6 +1,6 @@
-//! Edited bytes: explains bytes that a user might send, and writes a kept packet with other values.
+//! Explains bytes that a user has edited, and encodes a stored packet with other values.
 //!
-//! This module sends nothing, and does not change what the inspector keeps.
+//! This module sends nothing, and does not change the stored frames.
 
 use serde_json::Value as Json;
 
@@ -10,17 +10,16 @@ use crate::tools::explain::{Conversation, Explanation, hex};
 use crate::ws::Side;
 use crate::ws::frame::{self, Opcode};
 
-/// The argument that numbers the commands of a client: the server drops a packet that repeats a
-/// number.
+/// The argument with the sequence number of a command. The server drops a repeated number.
 const SEQUENCE: &str = "sequence";
 
 impl Inspector {
-    /// Explains bytes as the next ones of the watched connection, after its unfinished message. The
-    /// input is `{"from":"client"|"server","bytes":HEX}`. With `"dialect":NAME`, and `"json":true`
-    /// if packets are JSON, the bytes stand alone, after an upgrade.
+    /// Explains bytes as the next ones of the inspected connection, after its unfinished message.
+    /// The input is `{"from":"client"|"server","bytes":HEX}`. With `"dialect":NAME` the bytes are
+    /// explained independently, after an upgrade; `"json":true` means that packets are JSON.
     ///
     /// # Errors
-    /// One line that says what is wrong with the input.
+    /// One line that describes the invalid input.
     pub fn explain_bytes(&self, input: &str) -> Result<String, String> {
         let input = object(input)?;
         let bytes = hex::parse(text(&input, "bytes")?)?;
@@ -50,13 +49,13 @@ impl Inspector {
         Ok(frame_json::bytes(&bytes, &talk.explain(from, &bytes)))
     }
 
-    /// The bytes of a kept packet of the client with other values, under the same masking key. The
-    /// input is `{"n":FRAME,"set":{ARGUMENT:VALUE}}`; with `"next":true` the packet gets the
-    /// sequence number that the server expects next, so that it is not dropped as repeated. The
-    /// result is `{"bytes":HEX}`.
+    /// Encodes a stored packet of the client with other values, under the same masking key. The
+    /// input is `{"n":FRAME,"set":{ARGUMENT:VALUE}}`. With `"next":true` the packet gets the next
+    /// sequence number, so that the server does not drop it as repeated. The result is
+    /// `{"bytes":HEX}`.
     ///
     /// # Errors
-    /// One line that says why there is no such packet.
+    /// One line that describes why the packet cannot be encoded.
     pub fn rewrite(&self, input: &str) -> Result<String, String> {
         let input = object(input)?;
         let n = input["n"].as_u64().ok_or("n: the number of a frame is missing")?;
@@ -83,7 +82,7 @@ impl Inspector {
         Ok(format!("{{\"bytes\":\"{}\"}}", hex::digits(&bytes)))
     }
 
-    /// One more than the highest sequence number that the client has sent in the frames that are kept.
+    /// The highest sequence number in the stored frames of the client, plus 1.
     fn next_sequence(&self) -> u64 {
         let Some(log) = self.log() else { return 1 };
         let numbers = log.ring.iter().filter(|kept| kept.from == Side::Client).filter_map(|kept| {
@@ -103,7 +102,7 @@ fn text<'a>(input: &'a Json, name: &str) -> Result<&'a str, String> {
     input[name].as_str().ok_or_else(|| format!("{name}: text is missing"))
 }
 
-/// A value of a packet from JSON; `None` for lists and objects.
+/// Converts a JSON value to a packet value; `None` for lists and objects.
 fn scalar(value: &Json) -> Option<Value> {
     match value {
         Json::Null => Some(Value::Nil),

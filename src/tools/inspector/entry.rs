@@ -1,5 +1,5 @@
-//! An entry of the list: what is kept of each frame, so that a million of them can be listed and
-//! filtered without being explained again.
+//! An entry of the frame list. It stores what listing and filtering need, so that a million frames
+//! need not be explained again.
 
 use serde_json::{Value as Json, json};
 
@@ -9,35 +9,35 @@ use crate::util::plural::count_noun;
 use crate::ws::Side;
 use crate::ws::frame::Opcode;
 
-/// See the [module](self).
+/// An entry of the frame list.
 #[derive(Debug, Clone, PartialEq)]
 pub struct FrameEntry {
     /// The number of the frame in its list.
     pub n: u64,
-    /// The watched client's number, or that of the capture's connection.
+    /// The number of the inspected client, or of the connection in a capture.
     pub client: u32,
-    /// The side that sent it.
+    /// The sender.
     pub from: Side,
-    /// What it is.
+    /// The kind of the entry.
     pub kind: EntryKind,
-    /// The opcode, if it could be read.
+    /// The opcode, if the header was decoded.
     pub opcode: Option<Opcode>,
-    /// The packet.
+    /// The name of the packet.
     pub packet: NameId,
-    /// The broken rule.
+    /// The name of the broken rule.
     pub rule: NameId,
-    /// On the server's clock, or since the first packet of the capture; in microseconds.
+    /// Time in microseconds, on the server's clock, or since the first packet of the capture.
     pub at_us: u64,
-    /// The tick that was running; of a capture, the packet that completed the frame.
+    /// The current tick; in a capture, the number of the packet that completed the frame.
     pub tick: u32,
-    /// Bytes as they travelled.
+    /// The size in bytes, as sent.
     pub bytes: u32,
-    /// Of a capture: the piece of its connection that completed it, and its place among the items of
-    /// the piece.
+    /// In a capture: the index of the piece that completed the frame, and the index among the items
+    /// of the piece.
     pub place: (u32, u32),
-    /// The other one of a ping and its pong, and the time between them in microseconds.
+    /// For a ping or pong: the number of its counterpart, and the round trip in microseconds.
     pub ping_pair: Option<(u64, u32)>,
-    /// Whether the inspector's page sent it in the client's name.
+    /// Whether an inspector injected it.
     pub is_injected: bool,
 }
 
@@ -46,24 +46,24 @@ pub struct FrameEntry {
 pub enum EntryKind {
     /// A frame.
     Frame,
-    /// A head of the handshake, or bytes that are not read.
+    /// A head of the handshake, or undecoded bytes.
     Other(&'static str),
-    /// The client was not watched for so many microseconds.
+    /// The client was not inspected for this many microseconds.
     NotInspected(u64),
-    /// The capture lacks so many bytes of this side.
+    /// The capture lacks this many bytes of this side.
     Gap(u64),
 }
 
-/// The number of a name in [`NameTable`]; 0 is none.
+/// The index of a name in [`NameTable`], from 1; 0 for no name.
 pub type NameId = u16;
 
-/// The names of packets and rules, each once. They come from tables and from our rules, never from
-/// a peer, so there are few.
+/// Interned names of packets and rules. There are few, because they come from the tables and the
+/// rules, never from a peer.
 #[derive(Debug, Clone, Default)]
 pub struct NameTable(Vec<String>);
 
 impl NameTable {
-    /// The number of a name.
+    /// Returns the id of a name, and adds the name if it is new.
     pub fn of(&mut self, name: Option<&str>) -> NameId {
         let Some(name) = name else { return 0 };
         let at = self.0.iter().position(|known| known == name).unwrap_or_else(|| {
@@ -73,7 +73,7 @@ impl NameTable {
         NameId::try_from(at + 1).unwrap_or(0)
     }
 
-    /// The name with this number.
+    /// The name with this id.
     pub fn name(&self, name: NameId) -> Option<&str> {
         self.0.get(usize::from(name).checked_sub(1)?).map(String::as_str)
     }
@@ -85,7 +85,7 @@ impl NameTable {
 }
 
 impl FrameEntry {
-    /// The entry of a frame that was explained.
+    /// Creates the entry of an explained frame.
     pub fn new(n: u64, client: u32, explained: &Explanation<'_>, names: &mut NameTable) -> FrameEntry {
         let frame = explained.frames.first();
         let is_head = frame.is_some_and(|frame| matches!(frame.content, Content::Head(_)));
@@ -115,7 +115,7 @@ impl FrameEntry {
         }
     }
 
-    /// An entry that is no frame.
+    /// Creates an entry for a gap.
     pub fn new_gap(n: u64, client: u32, from: Side, kind: EntryKind, at_us: u64) -> FrameEntry {
         let (opcode, packet, rule, tick, bytes, place, pair) = (None, 0, 0, 0, 0, (0, 0), None);
         let is_injected = false;
@@ -136,18 +136,18 @@ impl FrameEntry {
         }
     }
 
-    /// Whether it is one of the pings and pongs that programs send by themselves.
+    /// Whether it is a ping or pong, which programs send automatically.
     pub fn is_automatic(&self, names: &NameTable) -> bool {
         matches!(self.opcode, Some(Opcode::Ping | Opcode::Pong))
             || matches!(names.name(self.packet), Some("ping" | "pong"))
     }
 
-    /// Whether it marks a gap, and is no frame.
+    /// Whether it marks a gap instead of a frame.
     pub fn is_gap(&self) -> bool {
         matches!(self.kind, EntryKind::NotInspected(_) | EntryKind::Gap(_))
     }
 
-    /// The name of its opcode, or of what it is instead.
+    /// The name of the opcode, or of the kind of an entry without one.
     pub fn kind_name(&self) -> Option<&'static str> {
         match (self.opcode, self.kind) {
             (Some(opcode), _) => Some(opcode.name()),
@@ -156,7 +156,7 @@ impl FrameEntry {
         }
     }
 
-    /// The entry as the page's list shows it.
+    /// The entry as JSON, for a row of the list.
     pub fn json(&self, names: &NameTable) -> Json {
         let mut entry = json!({
             "n": self.n,

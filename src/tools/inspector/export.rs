@@ -1,8 +1,8 @@
-//! Writes the frames in the ring as a capture that Wireshark can open.
+//! Encodes the stored frames as a capture for Wireshark.
 //!
-//! The input is a client's handshake and frames in order; the output is the bytes of a pcapng file,
-//! not the file itself. The capture has the connection from its SYN, the handshake, and the frames
-//! as if no other frames had come between them, so that Wireshark reads one stream without a gap.
+//! The input is the handshake and frames of a client in order; the output is the bytes of a pcapng
+//! file. The connection starts with the TCP handshake. Frames that are no longer stored are skipped
+//! in the sequence numbers, so that Wireshark reads one stream without a gap.
 
 use std::time::Duration;
 
@@ -15,17 +15,18 @@ use crate::tools::capture::world_record::WorldRecord;
 use crate::tools::capture::writer::{CaptureWriter, TcpFlow};
 use crate::ws::Side;
 
-/// The client of a connection.
+/// The player of a client.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ExportedClient {
-    /// Its player, 0 without one.
+    /// The number of the player; 0 without a player.
     pub player: u16,
-    /// Its player's name, empty without one.
+    /// The name of the player; empty without a player.
     pub name: String,
 }
 
-/// The capture of a connection opened at this time. `began` is the time of day at which the server's
-/// clock stood at zero, `codes` the packet tables of the server, which the capture carries.
+/// Encodes a capture of a connection that was opened at `at`. `began` is the start of the server's
+/// clock, as time since 1970, and `codes` are the server's packet tables, which the capture
+/// includes.
 pub fn capture<'a>(
     (opened, at): (&Handshake, Duration),
     whose: &ExportedClient,
@@ -36,7 +37,7 @@ pub fn capture<'a>(
     writer.begin(true);
     writer.tables(at, &codes.texts());
     room(&mut writer, opened, at);
-    // If both ends have the same address, its name would be the server's as well.
+    // If both ends have the same address, the name would apply to the server too.
     if !whose.name.is_empty() && opened.address.ip() != opened.local.ip() {
         writer.name(opened.address.ip(), &whose.name);
     }
@@ -55,8 +56,8 @@ pub fn capture<'a>(
     writer.blocks
 }
 
-/// Writes which dialect the connection's path speaks, unless its query says it. The page does not know
-/// the other paths of the room.
+/// Writes the dialect of the connection's path, unless the query selects the dialect. Other paths
+/// of the room are unknown to the page.
 fn room(writer: &mut CaptureWriter, opened: &Handshake, at: Duration) {
     let line = opened.request.split(|byte| *byte == b'\r').next().unwrap_or_default();
     let Some(target) = str::from_utf8(line).ok().and_then(|line| line.split(' ').nth(1)) else { return };

@@ -1,15 +1,17 @@
-//! Parses the filter that the user types above the list.
+//! Parses the filter of the frame list.
 //!
 //! ```text
-//!   move aim                frames of these names: of packets, opcodes or rules, or parts of names
-//!   -ping   not broken      but not these
-//!   from client             a direction
-//!   x > 7000                a field's value: = != < <= > >=, and ~ for "contains"; move.direction names its packet
-//!   name = "Ann"            text; bytes > 100 is the size of the frame;
-//!                           connection = 7 is one of a capture
+//!   move aim                frames with one of these names or parts of names: packet, opcode, rule
+//!   -ping   not broken      excludes frames
+//!   from client             the sender
+//!   x > 7000                the value of a field: = != < <= > >=, and ~ for "contains"
+//!   move.direction > 7000   a field of a packet
+//!   name = "Ann"            a text field
+//!   bytes > 100             the size of the frame in bytes
+//!   connection = 7          the number of the connection in a capture
 //!   "hello"                 text anywhere in the frame
-//!   hex 81 85               bytes, as they travel or unmasked
-//!   move x > 3 or chat      all parts hold; or those after `or`
+//!   hex 81 85               bytes, as sent or unmasked
+//!   move x > 3 or chat      all terms before `or`, or all terms after it
 //! ```
 
 use std::ops::Range;
@@ -18,46 +20,46 @@ use crate::limits;
 use crate::tools::explain::hex;
 use crate::ws::Side;
 
-/// A filter that was typed: alternatives, each of which is parts that all have to hold.
+/// A parsed filter: alternatives of terms. A frame passes if all terms of one alternative match.
 #[derive(Debug, Clone, PartialEq, Default)]
 pub struct Filter {
-    /// The alternatives; none lets everything pass.
+    /// The alternatives. If empty, every frame passes.
     pub alternatives: Vec<Vec<FilterTerm>>,
 }
 
-/// One part of a filter.
+/// One term of a filter.
 #[derive(Debug, Clone, PartialEq)]
 pub struct FilterTerm {
-    /// Whether it must not hold.
+    /// Whether the term is negated.
     pub is_negated: bool,
-    /// What has to hold.
+    /// The test.
     pub test: Test,
-    /// The part as it was typed.
+    /// The term as typed.
     pub text: String,
 }
 
-/// What a part asks of a frame.
+/// The test of a filter term.
 #[derive(Debug, Clone, PartialEq)]
 pub enum Test {
-    /// One of these is in a name of the frame, in lower case.
+    /// A name of the frame contains one of these texts, in lower case.
     Named(Vec<String>),
     /// The sender.
     From(Side),
-    /// It breaks a rule.
+    /// The frame breaks a rule.
     Broken,
     /// The size of the frame in bytes.
     Size(Operator, f64),
-    /// The number of the connection in a capture.
+    /// The number of the connection in the capture.
     Connection(Operator, f64),
-    /// A field's value.
+    /// The value of a field, given by its path.
     Field(Vec<String>, Operator, ExpectedValue),
-    /// These bytes, as they travel or unmasked.
+    /// These bytes, as sent or unmasked.
     Bytes(Vec<u8>),
     /// This text, in lower case.
     Text(String),
 }
 
-/// How a field is compared.
+/// A comparison operator.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Operator {
     Equal,
@@ -69,43 +71,43 @@ pub enum Operator {
     Contains,
 }
 
-/// The value to compare with.
+/// The value to compare a field with.
 #[derive(Debug, Clone, PartialEq)]
 pub enum ExpectedValue {
-    /// A number, and the unit if one was given.
+    /// A number, with its unit, if given.
     Number(f64, Option<Unit>),
     /// A text.
     Text(String),
 }
 
-/// The units that a number may have.
+/// The unit of a number.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Unit {
     Px,
     Degrees,
 }
 
-/// What is wrong with a filter, and where, in characters.
+/// A syntax error of a filter.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct FilterError {
-    /// One sentence.
+    /// The error in one sentence.
     pub message: String,
-    /// The place.
+    /// The range of the error, in characters.
     pub place: Range<usize>,
 }
 
 impl Test {
-    /// Whether the frame's explanation is needed, and not only its entry.
+    /// Whether the test needs the explanation of the frame, and not only its entry.
     pub fn needs_explanation(&self) -> bool {
         matches!(self, Test::Field(..) | Test::Bytes(_) | Test::Text(_))
     }
 }
 
 impl Filter {
-    /// Reads a filter.
+    /// Parses a filter.
     ///
     /// # Errors
-    /// What is wrong, and where.
+    /// The error and its position.
     pub fn parse(text: &str) -> Result<Filter, FilterError> {
         let chars: Vec<char> = text.chars().collect();
         if chars.len() > limits::INSPECTOR_FILTER_CHARS {
@@ -131,7 +133,7 @@ impl Filter {
                 None => continue,
             }
         }
-        // What is half typed, such as `move or`, asks for nothing yet.
+        // An incomplete filter, such as `move or`, must not exclude everything.
         filter.alternatives.retain(|parts| !parts.is_empty());
         for parts in &mut filter.alternatives {
             parts.sort_by_key(|part| part.test.needs_explanation());
@@ -139,13 +141,13 @@ impl Filter {
         Ok(filter)
     }
 
-    /// Whether explanations are needed.
+    /// Whether a term needs explanations.
     pub fn is_deep(&self) -> bool {
         self.alternatives.iter().flatten().any(|part| part.test.needs_explanation())
     }
 }
 
-/// Adds a part; names side by side are alternatives of each other.
+/// Adds a term. Adjacent names become alternatives of one term.
 fn add(parts: &mut Vec<FilterTerm>, part: FilterTerm) {
     if let (Test::Named(names), false) = (&part.test, part.is_negated)
         && let Some(before) =
@@ -244,12 +246,12 @@ impl<'a> FilterParser<'a> {
         self.tokens.get(self.at)
     }
 
-    /// The place behind everything, where something is missing.
+    /// The position after the end, for an error about missing text.
     fn end(&self) -> Range<usize> {
         self.chars.len()..self.chars.len() + 1
     }
 
-    /// The next part; `None` for what says nothing, such as `and`.
+    /// Parses the next term; `None` for words without effect, such as `and`.
     fn part(&mut self) -> Result<Option<FilterTerm>, FilterError> {
         let Some(token) = self.peek() else { return Ok(None) };
         self.at += 1;
@@ -372,7 +374,7 @@ fn number(text: &str) -> Option<ExpectedValue> {
     };
     let number = match digits.strip_prefix("0x") {
         Some(digits) => u64::from_str_radix(digits, 16).ok()? as f64,
-        // Without words such as `nan`.
+        // Excludes words such as `nan`.
         None if digits.starts_with(|sign: char| sign.is_ascii_digit() || "+-.".contains(sign)) => {
             digits.parse().ok()?
         }

@@ -1,8 +1,7 @@
-//! Which frames a filter lets through and, if it lets none through, why.
+//! Matches frames against a filter and, if none passes, describes why.
 //!
-//! The values are those of the explainer's tree: a field is found by the name that the drawing and the
-//! tree show. A number without a unit means pixels if the field is a position, and otherwise the
-//! number on the wire.
+//! Fields are found by their names in the explanation's tree. A number without a unit is compared
+//! in pixels if the field is a position, otherwise with the encoded number.
 
 use super::entry::{FrameEntry, NameTable};
 use super::filter::{ExpectedValue, Filter, FilterTerm, Operator, Test, Unit};
@@ -10,43 +9,43 @@ use crate::tools::explain::Explanation;
 use crate::tools::explain::tree::Node;
 use crate::util::plural::count_noun;
 
-/// A filter at work: it counts what each part lets through.
+/// Applies a filter, and counts the matches of each term.
 #[derive(Debug, Clone, Default)]
 pub struct FilterMatcher {
     filter: Filter,
     tallies: Vec<Vec<TermStats>>,
 }
 
-/// What one part was asked, and let through.
+/// The number of frames that one term tested, and that passed it.
 #[derive(Debug, Clone, Default)]
 struct TermStats {
     asked: usize,
     passed: usize,
-    /// Frames without the field.
+    /// The number of frames without the field.
     without: usize,
-    /// The smallest and the largest number that was found.
+    /// The smallest and the largest value found.
     range: Option<(f64, f64)>,
 }
 
 impl FilterMatcher {
-    /// Nothing was asked yet.
+    /// Creates a matcher without counts.
     pub fn new(filter: Filter) -> FilterMatcher {
         let tallies =
             filter.alternatives.iter().map(|parts| vec![TermStats::default(); parts.len()]).collect();
         FilterMatcher { filter, tallies }
     }
 
-    /// Whether explanations are needed.
+    /// Whether the filter needs explanations.
     pub fn needs_explanation(&self) -> bool {
         self.filter.is_deep()
     }
 
-    /// Whether the filter asks for nothing.
+    /// Whether the filter has no terms.
     pub fn is_empty(&self) -> bool {
         self.filter.alternatives.is_empty()
     }
 
-    /// Whether an entry may pass, as far as can be said without its explanation.
+    /// Whether an entry may pass. Terms that need the explanation are assumed to match.
     pub fn may_pass(&self, entry: &FrameEntry, names: &NameTable) -> bool {
         let passes = |part: &FilterTerm| {
             part.test.needs_explanation() || matches_entry(part, entry, names) != part.is_negated
@@ -54,7 +53,7 @@ impl FilterMatcher {
         self.is_empty() || self.filter.alternatives.iter().any(|parts| parts.iter().all(passes))
     }
 
-    /// Whether a frame passes. Without an explanation, a part that needs one does not hold.
+    /// Whether a frame passes. Without an explanation, tests that need one fail.
     pub fn passes(
         &mut self,
         entry: &FrameEntry,
@@ -78,7 +77,7 @@ impl FilterMatcher {
         is_wanted
     }
 
-    /// Why no frame passed, in one sentence; empty if the filter asks for nothing.
+    /// Describes in one sentence why no frame passed; empty if the filter has no terms.
     pub fn explain_no_match(&self, names: &NameTable) -> String {
         let why = |(parts, tallies): (&Vec<FilterTerm>, &Vec<TermStats>)| {
             let at = tallies.iter().position(|tally| tally.passed == 0).unwrap_or_default();
@@ -100,7 +99,7 @@ fn frames(number: usize) -> String {
     count_noun(number, "frame")
 }
 
-/// What the frames have instead.
+/// Describes the values that were found instead.
 fn detail(part: &FilterTerm, tally: &TermStats, names: &NameTable) -> String {
     match &part.test {
         Test::Field(path, ..) => {
@@ -130,7 +129,7 @@ fn detail(part: &FilterTerm, tally: &TermStats, names: &NameTable) -> String {
     }
 }
 
-/// A part that the entry answers.
+/// Tests an entry without its explanation.
 fn matches_entry(part: &FilterTerm, entry: &FrameEntry, names: &NameTable) -> bool {
     match &part.test {
         Test::Named(wanted) => {
@@ -197,7 +196,7 @@ fn compare(operator: Operator, number: f64, wanted: f64) -> bool {
     }
 }
 
-/// A search for a field in a tree.
+/// Searches a tree for a field.
 struct FieldSearch<'a> {
     path: &'a [String],
     operator: Operator,
@@ -221,7 +220,7 @@ impl FieldSearch<'_> {
         above.pop();
     }
 
-    /// Whether the path ends with this name and its other names are above, in their order.
+    /// Whether the path ends with this name, and its other names occur above in the same order.
     fn matches_path(&self, name: &str, above: &[&str]) -> bool {
         let Some((last, before)) = self.path.split_last() else { return false };
         let mut above = above.iter();
@@ -250,7 +249,7 @@ impl FieldSearch<'_> {
     }
 }
 
-/// The number of a leaf: in the unit asked for, or else in pixels if it is a position.
+/// The number of a leaf: in `unit` if given, otherwise in pixels if it is a position.
 fn number(node: &Node, unit: Option<Unit>) -> Option<f64> {
     let told = node.value.rsplit(" = ").next().unwrap_or_default();
     let of = |end: &str| told.strip_suffix(end).and_then(|number| number.trim().parse::<f64>().ok());
@@ -267,7 +266,7 @@ mod tests {
     use crate::packet::{Direction, PacketTables, Value};
     use crate::tools::explain::{explain, hex};
 
-    /// Frames of the native dialect: those that pass, and why none does.
+    /// Returns the native frames that pass a filter, and the reason if none passes.
     fn judge(filter: &str, frames: &[Vec<u8>]) -> (Vec<usize>, String) {
         let codes = PacketTables::builtin();
         let dialect = codes.dialect("native").expect("built in");

@@ -1,4 +1,4 @@
-//! The page's data for a frame: an entry of its list, and the whole explanation.
+//! JSON for the page: the entry of a frame, and its whole explanation.
 
 use serde_json::{Value as Json, json};
 
@@ -6,7 +6,7 @@ use super::ring::RetainedFrame;
 use crate::tools::explain::{Content, Explanation, Problem, hex};
 use crate::ws::Side;
 
-/// An entry of the list: a frame in one line.
+/// The entry of a frame, with its summary line.
 pub fn entry(client: u64, kept: &RetainedFrame, explained: &Explanation<'_>) -> Json {
     let frame = explained.frames.first();
     let line = frame.map(ToString::to_string).unwrap_or_default();
@@ -32,7 +32,7 @@ pub fn entry(client: u64, kept: &RetainedFrame, explained: &Explanation<'_>) -> 
     entry
 }
 
-/// The explainer's JSON, with the frame's number and its bytes as they travelled; a head also as
+/// The explanation as JSON, with the number and the bytes of the frame as sent; for a head also its
 /// text.
 pub fn frame_json(kept: &RetainedFrame, explained: &Explanation<'_>) -> String {
     let (n, raw, rest) = (kept.n, hex::digits(kept.bytes()), explained.json());
@@ -45,14 +45,15 @@ pub fn frame_json(kept: &RetainedFrame, explained: &Explanation<'_>) -> String {
     format!("{{\"n\":{n},\"raw\":\"{raw}\",{text}{rest}")
 }
 
-/// The explainer's JSON for bytes that are in no frame of the list, with the bytes themselves.
+/// The explanation of edited bytes as JSON, with the bytes.
 pub fn bytes(bytes: &[u8], explained: &Explanation<'_>) -> String {
     let (raw, rest) = (hex::digits(bytes), explained.json());
     let rest = rest.strip_prefix('{').unwrap_or("}");
     format!("{{\"raw\":\"{raw}\",{rest}")
 }
 
-/// The explainer's JSON of one item, with its number and its bytes as they travelled.
+/// The explanation of an item as JSON, with its number and its bytes as sent; for a head also its
+/// text.
 pub fn item(n: u64, explained: &Explanation<'_>) -> String {
     let (raw, rest) = (hex::digits(&explained.bytes), explained.json());
     let rest = rest.strip_prefix('{').unwrap_or("}");
@@ -64,7 +65,7 @@ pub fn item(n: u64, explained: &Explanation<'_>) -> String {
     format!("{{\"n\":{n},\"raw\":\"{raw}\",{text}{rest}")
 }
 
-/// For a frame that is no longer kept.
+/// The JSON for a frame that is no longer stored.
 pub fn gone_json(n: u64) -> String {
     json!({ "n": n, "gone": true }).to_string()
 }
@@ -77,7 +78,7 @@ pub fn side(side: Side) -> &'static str {
     }
 }
 
-/// The packet's name, if its row is known.
+/// The name of the packet, if a table has it.
 pub fn packet<'a>(explained: &'a Explanation<'_>) -> Option<&'a str> {
     match &explained.frames.first()?.content {
         Content::Packet(row, _) => row.map(|row| row.name.as_str()),

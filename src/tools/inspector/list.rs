@@ -1,8 +1,8 @@
-//! The list of frames that the page scrolls: entries in order, and which of them are shown.
+//! The frame list: all entries in order, and the visible ones.
 //!
-//! An entry is judged once, in order, by the scope (a client, a direction, no automatic frames) and
-//! the filter. A filter that needs explanations is applied from the front, a few frames at a time,
-//! while new entries arrive.
+//! Each entry is tested once, in order, by the scope (client, direction, automatic frames) and by
+//! the filter. If the filter needs explanations, entries are tested from the front, a few at a
+//! time, while new ones arrive.
 
 use std::collections::VecDeque;
 
@@ -17,7 +17,7 @@ use crate::tools::explain::Explanation;
 use crate::util::plural::count_noun;
 use crate::ws::Side;
 
-/// See the module docs.
+/// The frame list.
 #[derive(Debug, Clone, Default)]
 pub struct FrameList {
     entries: VecDeque<FrameEntry>,
@@ -25,26 +25,26 @@ pub struct FrameList {
     pub(super) names: NameTable,
     scope: Scope,
     matcher: FilterMatcher,
-    /// Numbers of the entries that are seen.
+    /// Numbers of the visible entries.
     seen: VecDeque<u64>,
-    /// How many entries from the front were judged.
+    /// The number of entries tested, from the front.
     judged: usize,
-    /// Frames that the scope hides: another direction, and automatic ones.
+    /// The number of frames that the scope hides: by direction, and as automatic.
     hidden: [usize; 2],
 }
 
-/// What the page hides by its buttons.
+/// The restrictions that the page's buttons select.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct Scope {
-    /// Only this client or connection.
+    /// Only this client or connection, if set.
     pub client: Option<u32>,
-    /// Only frames from this side.
+    /// Only frames of this sender, if set.
     pub from: Option<Side>,
-    /// No pings and pongs.
+    /// Whether pings and pongs are hidden.
     pub is_hiding_automatic: bool,
 }
 
-/// What the page asks to see: a scope and a filter.
+/// A request of the page: a scope and a filter.
 #[derive(Debug, Clone, Default)]
 pub struct ListRequest {
     /// The scope.
@@ -54,10 +54,10 @@ pub struct ListRequest {
 }
 
 impl ListRequest {
-    /// Reads `{"text":…,"from":"client"|"server"|"","client":N|null,"automatic":bool}`.
+    /// Parses `{"text":…,"from":"client"|"server"|"","client":N|null,"automatic":bool}`.
     ///
     /// # Errors
-    /// What is wrong with the filter's text, and where.
+    /// The syntax error of the filter.
     pub fn read(wish: &Json) -> Result<ListRequest, FilterError> {
         let from = match wish["from"].as_str() {
             Some("client") => Some(Side::Client),
@@ -72,7 +72,7 @@ impl ListRequest {
 }
 
 impl FrameList {
-    /// All entries, the oldest first.
+    /// All entries, oldest first.
     pub fn entries(&self) -> &VecDeque<FrameEntry> {
         &self.entries
     }
@@ -86,7 +86,8 @@ impl FrameList {
         self.entries.binary_search_by_key(&n, |entry| entry.n).ok()
     }
 
-    /// Adds an entry, whose number is higher than all before. With an explanation it is judged at once.
+    /// Adds an entry, which must have the highest number. With an explanation, it is tested at
+    /// once.
     pub fn push(&mut self, entry: FrameEntry, explained: Option<&Explanation<'_>>) {
         let is_next = self.judged == self.entries.len();
         self.entries.push_back(entry);
@@ -95,7 +96,7 @@ impl FrameList {
         }
     }
 
-    /// Notes that a ping and its pong belong together.
+    /// Links the entries of a ping and its pong.
     pub fn pair(&mut self, pong: u64, (ping, us): (u64, u32)) {
         for (n, other) in [(pong, ping), (ping, pong)] {
             if let Some(entry) = self.find(n).and_then(|at| self.entries.get_mut(at)) {
@@ -104,8 +105,8 @@ impl FrameList {
         }
     }
 
-    /// Removes the entry of a frame that is no longer kept, and gaps that nothing is left before.
-    /// Says how many of them were shown.
+    /// Removes the entry of a dropped frame, and gaps at the front of the list. Returns how many of
+    /// them were visible.
     pub fn remove(&mut self, n: u64) -> usize {
         let mut gone = self.find(n).map_or(0, |at| self.remove_at(at));
         while self.entries.front().is_some_and(FrameEntry::is_gap) {
@@ -125,7 +126,7 @@ impl FrameList {
         self.seen.binary_search(&entry.n).map_or(0, |place| usize::from(self.seen.remove(place).is_some()))
     }
 
-    /// Asks for something else.
+    /// Sets the scope and the filter, and tests the entries again.
     pub fn apply(&mut self, wish: &ListRequest) {
         self.scope = wish.scope.clone();
         self.matcher = FilterMatcher::new(wish.filter.clone());
@@ -136,7 +137,7 @@ impl FrameList {
         }
     }
 
-    /// The next entry to be judged needs its explanation.
+    /// Whether the test of the next entry needs its explanation.
     fn needs_explanation(&self) -> bool {
         let Some(entry) = self.entries.get(self.judged) else { return false };
         self.matcher.needs_explanation()
@@ -145,7 +146,7 @@ impl FrameList {
             && self.matcher.may_pass(entry, &self.names)
     }
 
-    /// Judges all entries that need no explanation; returns the first that does.
+    /// Tests entries until one needs its explanation, and returns that one.
     pub fn next_to_explain(&mut self) -> Option<u64> {
         while self.judged < self.entries.len() {
             if self.needs_explanation() {
@@ -156,7 +157,7 @@ impl FrameList {
         None
     }
 
-    /// Judges the next entry.
+    /// Tests the next entry.
     pub fn judge_next(&mut self, explained: Option<&Explanation<'_>>) {
         let Some(entry) = self.entries.get(self.judged) else { return };
         self.judged += 1;
@@ -168,7 +169,7 @@ impl FrameList {
                 }
                 false
             }
-            // Gaps are seen with everything around them.
+            // Gaps are visible only without a filter.
             None if entry.is_gap() => self.matcher.is_empty(),
             None => self.matcher.passes(entry, &self.names, explained),
         };
@@ -177,7 +178,7 @@ impl FrameList {
         }
     }
 
-    /// Why the scope hides an entry: 0 its direction, 1 that it is automatic, 2 its client.
+    /// The restriction that hides an entry: 0 for direction, 1 for automatic, 2 for client.
     fn hidden_reason(&self, entry: &FrameEntry) -> Option<usize> {
         let Scope { client, from, is_hiding_automatic } = &self.scope;
         if client.is_some_and(|client| client != entry.client) {
@@ -189,8 +190,7 @@ impl FrameList {
         }
     }
 
-    /// How many entries there are and are seen, whether some are still to be judged; and if none is
-    /// seen, why.
+    /// The number of all entries, of visible and of tested ones; the reason if none is visible.
     pub fn count(&self) -> Json {
         let is_done = self.judged == self.entries.len();
         let mut count = json!({ "all": self.entries.len(), "seen": self.seen.len(), "judged": self.judged });
@@ -215,14 +215,15 @@ impl FrameList {
         if parts.is_empty() { String::new() } else { parts.join(". ") + "." }
     }
 
-    /// The seen entries from this place on, as JSON.
+    /// The visible entries from index `first` on, as JSON.
     pub fn rows(&self, first: usize, count: usize) -> Json {
         let wanted = self.seen.iter().skip(first).take(count.min(limits::INSPECTOR_ROWS));
         let rows = wanted.filter_map(|n| self.get(*n)).map(|entry| entry.json(&self.names));
         Json::from(rows.collect::<Vec<_>>())
     }
 
-    /// The place of an entry among those that are seen; if it is not, `-1 - place` of the next one.
+    /// The index of an entry among the visible ones; if it is not visible, -1 minus the index of
+    /// the next one.
     pub fn place(&self, n: u64) -> i64 {
         match self.seen.binary_search(&n) {
             Ok(at) => at as i64,
@@ -230,7 +231,7 @@ impl FrameList {
         }
     }
 
-    /// The entry before this one with the same packet, from the same side of the same client.
+    /// The previous entry with the same packet, sender and client.
     pub fn previous(&self, n: u64) -> Option<&FrameEntry> {
         let at = self.find(n)?;
         let entry = &self.entries[at];
@@ -239,12 +240,12 @@ impl FrameList {
         };
         (entry.packet != 0).then_some(())?;
         let before = self.entries.range(..at).rev().take(limits::INSPECTOR_SEARCH_ENTRIES);
-        // Across a gap the difference would be to a frame that is not the one before.
+        // Stops at a gap, because frames are missing there.
         before.take_while(|before| !before.is_gap() || before.client != entry.client).find(is_same)
     }
 
-    /// The updates of one client up to a frame, and those after it if these are few: their numbers,
-    /// times, gaps, bytes, and the ticks since the update before, the newest last.
+    /// The updates of a client up to frame `until`, and later ones if these are fewer than `count`:
+    /// number, time, interval, bytes, and ticks since the previous update, newest last.
     pub fn timeline(&self, client: u32, until: u64, count: usize) -> Json {
         let end = self.entries.partition_point(|entry| entry.n <= until);
         let saw_update = |entry: &&FrameEntry| {
@@ -273,7 +274,7 @@ impl FrameList {
         json!({ "normal_ms": normal, "updates": shown.collect::<Vec<_>>() })
     }
 
-    /// The entry as JSON, or `gone`.
+    /// The entry as JSON, or `gone` if it is not in the list.
     pub fn entry(&self, n: u64) -> String {
         self.get(n).map_or_else(|| frame_json::gone_json(n), |entry| entry.json(&self.names).to_string())
     }

@@ -1,20 +1,20 @@
-//! The inspector without I/O: its input is the observed bytes of one client, its output everything
-//! that the page shows of them.
+//! The inspector without I/O. Its input is the observed bytes of one client, its output the content
+//! of the page.
 //!
 //! ```text
-//!  server: tap ─► observed ─► WebSocket ─► observed ─┬─► frames ─► ring ─► explain ─┬─► entries of the list
-//!                                                    │               │              └─► bytes by packet and field
-//!                                                    │               └─► one frame explained, a capture of all
-//!                                                    └─► lost, ended
+//!   server: tap ─► observed ─► WebSocket ─► observed ─┬─► frames ─► ring ─► explain ─┬─► list
+//!                                                     │               │              └─► counts
+//!                                                     │               └─► one frame, a capture
+//!                                                     └─► lost, ended
 //! ```
 //!
-//! The same list, filters and explanations also serve a [capture file](capture_file) and a frame that came
-//! with a [link](share_link).
+//! A [capture file](capture_file) and a frame from a [link](share_link) have the same list, filters
+//! and explanations.
 //!
-//! The server only writes [`observed_format`] messages. The rest runs in the browser, as WebAssembly
-//! (`src/wasm/`), so that each frame is explained by the server's own code and the server spends
-//! nothing on it. Each frame is explained together with the handshake and the earlier frames of its
-//! message, so the inspector reports the same violations as the connection itself.
+//! The server only writes [`observed_format`] messages. Everything else runs in the browser, as
+//! WebAssembly (`src/wasm/`), so that the server's own code explains each frame without load on the
+//! server. A frame is explained after the handshake and the earlier frames of its message, so the
+//! inspector reports the same violations as the connection.
 
 mod byte_counts;
 pub mod capture_file;
@@ -50,24 +50,24 @@ pub use list::{FrameList, ListRequest};
 use observed_format::ObservedKind;
 use ring::RetainedFrame;
 
-/// See the [module](self).
+/// The inspector of the clients of one server.
 #[derive(Debug)]
 pub struct Inspector {
     codes: Arc<PacketTables>,
-    /// The time of day at which the server's clock stood at zero.
+    /// The start of the server's clock, as time since 1970.
     began: Duration,
-    /// What is kept of each client that was watched; the one watched last is the last.
+    /// Stored clients, in order of selection. The last one is the inspected client.
     logs: Vec<ClientLog>,
     has_selection: bool,
     next_n: u64,
-    /// While paused, frames are counted and not kept.
+    /// The number of frames counted while paused; `None` while not paused.
     paused_frames: Option<u64>,
     fields: ByteCounts,
     request: ListRequest,
 }
 
 impl Default for Inspector {
-    /// Without a server: the tables are the built-in ones.
+    /// Creates an inspector without a server, with the built-in tables.
     fn default() -> Inspector {
         Inspector {
             codes: PacketTables::builtin(),
@@ -83,11 +83,11 @@ impl Default for Inspector {
 }
 
 impl Inspector {
-    /// An inspector that watches no client. `welcome` is the server's first message: it has the code
-    /// tables in force.
+    /// Creates an inspector without a client. `welcome` is the server's first message, which has
+    /// the packet tables.
     ///
     /// # Errors
-    /// One line that says what is wrong with the message.
+    /// One line that describes the invalid message.
     pub fn new(welcome: &str) -> Result<Inspector, String> {
         let message: Json = serde_json::from_str(welcome).map_err(|error| error.to_string())?;
         let welcome = &message["welcome"];
@@ -102,8 +102,9 @@ impl Inspector {
         Ok(Inspector { codes, began, ..Inspector::default() })
     }
 
-    /// From now on this client is watched; messages about another one are skipped. What was kept of it
-    /// before is there again; of the clients watched longest ago everything is forgotten.
+    /// Selects the inspected client; messages about other clients are ignored. Frames stored before
+    /// are available again. Beyond [`limits::INSPECTOR_CLIENTS`] clients, the one selected longest
+    /// ago is dropped.
     pub fn select_client(&mut self, client: Option<u64>) {
         if let Some(log) = self.logs.last_mut().filter(|_| self.has_selection) {
             log.stop_inspecting();
@@ -120,7 +121,7 @@ impl Inspector {
         }
     }
 
-    /// Everything that is kept of the watched client.
+    /// The stored state of the inspected client.
     fn log(&self) -> Option<&ClientLog> {
         self.logs.last().filter(|_| self.has_selection)
     }
@@ -129,16 +130,17 @@ impl Inspector {
         self.logs.last_mut().filter(|_| self.has_selection)
     }
 
-    /// Pauses: the frames that come are counted and not kept. Or goes on.
+    /// Pauses or continues. While paused, frames are counted but not stored.
     pub fn pause(&mut self, is_paused: bool) {
         self.paused_frames = is_paused.then(|| self.paused_frames.unwrap_or(0));
     }
 
-    /// Takes a message of the server: `{"frames":[…]}` of the frames that are new, with `lost`,
-    /// `missed` and `ended` if there is something to tell; and `gone`, how many lines left the list.
+    /// Receives a message of the server. Returns `{"frames":[…]}` with the new frames; also `lost`,
+    /// `missed`, `ended`, and `gone` for the number of visible entries removed from the list, if
+    /// any.
     ///
     /// # Errors
-    /// One line that says where the message is invalid.
+    /// One line with the offset of the invalid record.
     pub fn receive(&mut self, message: &[u8]) -> Result<String, String> {
         let (client, records) =
             observed_format::read(message).map_err(|at| format!("a message is invalid at byte {at}"))?;
@@ -175,7 +177,7 @@ impl Inspector {
                         ..kept(from, Arc::from(&head[..]), 0, head.len())
                     });
                     let start = Some(LogStart::Handshake(opened, record.at));
-                    // A client that is watched again is told with its handshake again.
+                    // The server sends the handshake again when a client is selected again.
                     let is_known = log.start == start;
                     log.start = start;
                     talk = log.conversation(&codes);
@@ -204,8 +206,8 @@ impl Inspector {
         Ok(told.to_string())
     }
 
-    /// Takes a piece of bytes: keeps its frames, and adds an entry for each; returns how many lines left
-    /// the list.
+    /// Stores the frames of a piece, and adds an entry for each. Returns the number of visible
+    /// entries removed from the list.
     fn take(
         &mut self,
         from: Side,
@@ -228,7 +230,8 @@ impl Inspector {
         self.add_frames(cut, talk.as_mut(), entries)
     }
 
-    /// Keeps the frames of a piece, and adds an entry for each; returns how many lines left the list.
+    /// Explains and stores frames, and adds an entry for each. Returns the number of visible
+    /// entries removed from the list.
     fn add_frames(
         &mut self,
         cut: impl IntoIterator<Item = RetainedFrame>,
@@ -254,8 +257,7 @@ impl Inspector {
         gone
     }
 
-    /// The frame with this number as JSON: the explainer's, with the frame's bytes as they travelled;
-    /// or `gone` if it is no longer kept.
+    /// Explains frame `n` as JSON, with its bytes as sent; `gone` if it is no longer stored.
     pub fn explain(&self, n: u64) -> String {
         let explained = self.log().and_then(|log| log.explanation(n, &self.codes));
         explained.map_or_else(
@@ -264,7 +266,7 @@ impl Inspector {
         )
     }
 
-    /// What changed since the previous frame of the same packet, as JSON.
+    /// The changes since the previous frame of the same packet, as JSON.
     pub fn difference(&self, n: u64) -> String {
         let difference = || {
             let log = self.log()?;
@@ -275,7 +277,7 @@ impl Inspector {
         difference().unwrap_or_else(|| json!({})).to_string()
     }
 
-    /// The frame with this number as a [link](share_link), as JSON.
+    /// Returns frame `n` as a [link](share_link).
     pub fn link(&self, n: u64) -> Result<String, String> {
         let log = self.log().ok_or("no client is watched")?;
         let kept = log.ring.get(n).ok_or("this frame is no longer kept")?;
@@ -291,10 +293,10 @@ impl Inspector {
             .print()
     }
 
-    /// Shows the frame of a [link](share_link), and nothing else.
+    /// Opens a [link](share_link), and shows only its frame.
     ///
     /// # Errors
-    /// One sentence that says what is wrong with the link.
+    /// One sentence that describes the problem.
     pub fn open_link(&mut self, text: &str) -> Result<(), String> {
         let link = share_link::ShareLink::read(text)?;
         let codes = Arc::clone(&self.codes);
@@ -333,12 +335,12 @@ impl Inspector {
         Ok(())
     }
 
-    /// The list that the page shows; `None` while no client is watched.
+    /// The list of frames; `None` while no client is inspected.
     pub fn list(&self) -> Option<&FrameList> {
         self.log().map(|log| &log.list)
     }
 
-    /// Asks for something else.
+    /// Sets the scope and the filter of the list.
     pub fn filter(&mut self, wish: ListRequest) {
         self.request = wish;
         if let Some(log) = self.logs.last_mut().filter(|_| self.has_selection) {
@@ -346,8 +348,8 @@ impl Inspector {
         }
     }
 
-    /// Judges frames that are kept until so many of their bytes were explained. Says whether some are
-    /// left.
+    /// Tests stored frames against the filter, until about `bytes` bytes were explained. Returns
+    /// whether work remains.
     pub fn advance(&mut self, bytes: usize) -> bool {
         let (codes, mut left) = (Arc::clone(&self.codes), bytes as i64);
         let Some(log) = self.log_mut() else { return false };
@@ -362,12 +364,12 @@ impl Inspector {
         false
     }
 
-    /// The bytes by packet and field since the last call, as a JSON list.
+    /// The byte counts by packet and field since the last call, as a JSON list.
     pub fn fields(&mut self) -> String {
         self.fields.take()
     }
 
-    /// The frames that are kept, as a pcapng file; `None` without a handshake.
+    /// Encodes the stored frames as a pcapng file; `None` without a handshake.
     pub fn save(&self, whose: &ExportedClient) -> Option<Vec<u8>> {
         let log = self.log()?;
         let Some(LogStart::Handshake(opened, at)) = &log.start else { return None };

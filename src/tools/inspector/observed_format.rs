@@ -1,20 +1,23 @@
-//! The messages that carry the observed bytes of a client from the server to a watcher: as they
-//! were on the wire, and unexplained.
+//! The messages that send the observed bytes of a client to an inspector, as they were on the wire.
 //!
 //! ```text
 //!   client u64 │ record │ record │ …
 //!
 //!    0      1          5            13         17
-//!    +------+----------+------------+----------+------+     kind  1  opened: addresses, dialect, both heads
-//!    | kind | tick u32 | at_us u64  | size u32 | body |           2  bytes of the client
-//!    +------+----------+------------+----------+------+           3  bytes of the server
-//!                                                                 4  lost: how many pieces, u64
-//!                                                                 5  ended: the name of the rule
-//!                                                                 6  bytes of the client that a watcher injected
+//!    +------+----------+------------+----------+------+
+//!    | kind | tick u32 | at_us u64  | size u32 | body |
+//!    +------+----------+------------+----------+------+
+//!
+//!    kind  1  opened: addresses, dialect, both heads
+//!          2  bytes of the client
+//!          3  bytes of the server
+//!          4  lost: the number of pieces, u64
+//!          5  ended: the name of the rule
+//!          6  bytes of the client that an inspector injected
 //! ```
 //!
-//! Numbers have the most significant byte first. The body of `opened` is a line of text, `ADDRESS
-//! LOCAL DIALECT msgpack|json REQUEST_BYTES`, and then the heads of request and response.
+//! Numbers are big-endian. The body of `opened` is a line of text, `ADDRESS LOCAL DIALECT
+//! msgpack|json REQUEST_BYTES`, followed by the heads of request and response.
 
 use core::net::SocketAddr;
 use std::time::Duration;
@@ -28,35 +31,35 @@ const LOST: u8 = 4;
 const ENDED: u8 = 5;
 const INJECTED: u8 = 6;
 
-/// One observation.
+/// One record of a message.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ObservedRecord<'a> {
-    /// When, on the server's clock; in microseconds.
+    /// Time on the server's clock, in microseconds.
     pub at: Duration,
-    /// The number of ticks that the client's room had completed.
+    /// The number of completed ticks of the client's room.
     pub tick: u32,
-    /// The observation.
+    /// The content of the record.
     pub what: ObservedKind<'a>,
 }
 
-/// The kinds of observations.
+/// The content of a record.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum ObservedKind<'a> {
-    /// The handshake: comes before anything else of the client.
+    /// The handshake; the first record of a client.
     Opened(Handshake),
-    /// Bytes as they travelled, and who sent them: whole frames, unless they are the unfinished end
-    /// of what a client sent.
+    /// The sender, and bytes as sent: complete frames, except that the last one of a client may be
+    /// incomplete.
     Bytes(Side, &'a [u8]),
-    /// Bytes of the client, some of which a watcher sent as the client.
+    /// Bytes of the client that an inspector injected, at least in part.
     Injected(&'a [u8]),
-    /// So many pieces were left out. The next bytes begin a message.
+    /// The number of dropped pieces. The next bytes start at a message boundary.
     Lost(u64),
-    /// The connection has ended by this rule.
+    /// The connection ended by this rule.
     Ended(&'a str),
 }
 
 impl<'a> ObservedKind<'a> {
-    /// Bytes as they travelled, and who sent them.
+    /// The sender and the bytes, if it is a record of bytes.
     pub fn bytes(&self) -> Option<(Side, &'a [u8])> {
         match self {
             ObservedKind::Bytes(from, bytes) => Some((*from, bytes)),
@@ -69,26 +72,26 @@ impl<'a> ObservedKind<'a> {
 /// The handshake of a client.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Handshake {
-    /// The client's end.
+    /// The address of the client.
     pub address: SocketAddr,
-    /// Our end.
+    /// The address of the server.
     pub local: SocketAddr,
     /// The dialect.
     pub dialect: String,
     /// Whether packets are JSON.
     pub json: bool,
-    /// Head of the request, without secrets.
+    /// The head of the request, redacted.
     pub request: Vec<u8>,
-    /// Head of the response.
+    /// The head of the response.
     pub response: Vec<u8>,
 }
 
-/// A message without records.
+/// Creates a message without records.
 pub fn begin(client: u64) -> Vec<u8> {
     client.to_be_bytes().to_vec()
 }
 
-/// Adds a record to a message.
+/// Appends a record to a message.
 pub fn write(out: &mut Vec<u8>, record: &ObservedRecord<'_>) {
     let (kind, body): (u8, [&[u8]; 3]) = match &record.what {
         ObservedKind::Opened(opened) => {
@@ -115,7 +118,7 @@ fn put(out: &mut Vec<u8>, record: &ObservedRecord<'_>, kind: u8, body: [&[u8]; 3
     body.iter().for_each(|part| out.extend_from_slice(part));
 }
 
-/// Reads a message: the number of the client, and its records.
+/// Parses a message: the number of the client, and the records.
 ///
 /// # Errors
 /// The offset of the first invalid record.
@@ -157,7 +160,7 @@ fn read_opened(body: &[u8]) -> Option<Handshake> {
     Some(Handshake { address, local, dialect, json, request: request.to_vec(), response: response.to_vec() })
 }
 
-/// The next number, of so many bytes.
+/// Takes the next number of `bytes` bytes.
 fn number(rest: &mut &[u8], bytes: usize) -> Option<u64> {
     let taken = rest.split_off(..bytes)?;
     Some(taken.iter().fold(0, |number, byte| number << 8 | u64::from(*byte)))

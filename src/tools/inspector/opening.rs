@@ -1,8 +1,8 @@
-//! A capture file that is being opened, a few packets at a time, so that a page can draw in between.
+//! Opens a capture file in slices, so that the page can draw in between.
 //!
 //! ```text
-//!  bytes ─► packets ─► segments of their connections      until the file ends
-//!                      connections ─► pieces, in order    until every connection is put together ─► CaptureFile
+//!  bytes ─► packets ─► segments by connection           until the end of the file
+//!                      connections ─► pieces, in order  until all are reassembled ─► CaptureFile
 //! ```
 
 use core::net::IpAddr;
@@ -15,15 +15,16 @@ use crate::tools::capture::{self, Assembled, Assembly, Capture, CaptureError, Re
 use crate::tools::explain::capture_walk;
 use crate::util::plural::count_noun;
 
-/// Fixed cost of a block, as the number of bytes that take the same time.
+/// The fixed cost of a block, in bytes of equal processing time.
 const BLOCK_COST: usize = 64;
-/// Cost of a connection, or of one of its pieces.
+/// The cost of a connection, or of one of its pieces, in bytes of equal processing time.
 const CONNECTION_COST: usize = 256;
 
-/// Opens a file in one call: finds its packets and connections, and reads none of the frames yet.
+/// Opens a file in one call: decodes its packets and reassembles its connections, but explains no
+/// frames.
 ///
 /// # Errors
-/// The rule that the file breaks, and the byte offset.
+/// One sentence that describes why the file cannot be read.
 pub fn open(bytes: Vec<u8>) -> Result<CaptureFile, String> {
     let mut opening = Opening::new(bytes)?;
     loop {
@@ -33,10 +34,10 @@ pub fn open(bytes: Vec<u8>) -> Result<CaptureFile, String> {
     }
 }
 
-/// See the [module](self).
+/// A capture file that is being opened.
 pub struct Opening {
-    /// Bytes of the file. They stay in memory as long as the page's copy of this code, which ends with
-    /// the file.
+    /// The size of the file. Its bytes are leaked, because the WebAssembly instance serves only
+    /// this file.
     bytes: usize,
     stage: Stage,
 }
@@ -47,14 +48,14 @@ enum Stage {
     Ended,
 }
 
-/// The first half: the packets are read.
+/// The first stage: decodes packets.
 struct Packets {
     reader: Reader<'static>,
     assembly: Assembly<'static>,
     unread: Unread,
 }
 
-/// The second half: the packets are read, and the connections are put together.
+/// The second stage: reassembles connections.
 struct Connections {
     capture: Capture<'static>,
     codes: &'static PacketTables,
@@ -63,15 +64,15 @@ struct Connections {
     notes: Vec<String>,
     talks: Vec<FileConnection>,
     order: Vec<(u32, u32, u32)>,
-    /// Connections of each client address.
+    /// The number of connections by client address.
     clients: BTreeMap<IpAddr, usize>,
 }
 
 impl Opening {
-    /// Begins with the header of the file.
+    /// Decodes the file header.
     ///
     /// # Errors
-    /// The rule that the file breaks, and the byte offset.
+    /// One sentence that describes why the file cannot be read.
     pub fn new(bytes: Vec<u8>) -> Result<Opening, String> {
         if let Some(packed) = capture::compressed_file::format(&bytes) {
             return Err(format!("The file cannot be read: {packed}."));
@@ -82,13 +83,13 @@ impl Opening {
         Ok(Opening { bytes, stage: Stage::Packets(Box::new(packets)) })
     }
 
-    /// Goes on until about so many bytes were looked at. Returns the file once it is open.
+    /// Processes about `bytes` bytes. Returns the file once it is open.
     ///
     /// # Errors
-    /// As [`Opening::new`]. The opening has ended then.
+    /// As [`Opening::new`]. After an error, the opening cannot continue.
     pub fn work(&mut self, bytes: usize) -> Result<Option<CaptureFile>, String> {
         let mut left = bytes as i64;
-        // An error leaves the stage as ended.
+        // After an error, the stage is `Ended`.
         self.stage = match std::mem::replace(&mut self.stage, Stage::Ended) {
             Stage::Packets(mut packets) => match packets.work(&mut left)? {
                 false => Stage::Packets(packets),
@@ -105,7 +106,7 @@ impl Opening {
         Ok(None)
     }
 
-    /// The share that is done, in percent.
+    /// The progress in percent.
     pub fn percent(&self) -> usize {
         let share = |done: usize, all: usize| 50 * done / all.max(1);
         match &self.stage {
@@ -117,7 +118,7 @@ impl Opening {
 }
 
 impl Packets {
-    /// Reads packets at this cost; returns whether none is left.
+    /// Decodes packets up to this cost. Returns whether all are decoded.
     fn work(&mut self, cost: &mut i64) -> Result<bool, String> {
         let Packets { reader, assembly, unread } = self;
         while *cost > 0 && reader.left() > 0 {
@@ -159,7 +160,7 @@ impl Connections {
         Ok(Connections { capture, codes, all: left.len(), left, notes, talks, order, clients })
     }
 
-    /// Puts connections together at this cost; returns whether none is left.
+    /// Reassembles connections up to this cost. Returns whether all are reassembled.
     fn work(&mut self, mut cost: i64) -> bool {
         while cost > 0 {
             let Some(one) = self.left.next() else { return true };
@@ -179,7 +180,7 @@ impl Connections {
     }
 
     fn finish(mut self) -> CaptureFile {
-        // An address with one client has the name that the file gives to it.
+        // A name applies only to an address with a single client.
         let known = self.capture.names.iter().filter(|(address, _)| self.clients.get(address) == Some(&1));
         let names: BTreeMap<IpAddr, &str> = known.map(|(address, name)| (*address, name.raw())).collect();
         self.talks.iter_mut().for_each(|talk| talk.take_name(&names));
@@ -187,7 +188,7 @@ impl Connections {
             let without = count_noun(self.all - self.talks.len(), "connection");
             self.notes.push(format!("{without} without data: not in the menu"));
         }
-        // Within a connection the pieces are already in order.
+        // A stable sort keeps the order within a connection.
         self.order.sort_by_key(|(readable, ..)| *readable);
         let packets = &self.capture.packets;
         let (begin_ns, packets) = (packets.first().map_or(0, |packet| packet.at_ns), packets.len());
@@ -199,8 +200,8 @@ fn damaged(error: CaptureError) -> String {
     format!("The file cannot be read: {error}.")
 }
 
-/// The packet tables that a file carries, otherwise the built-in ones. Others than those stay in
-/// memory as long as the page's copy of this code, which ends with the file.
+/// The packet tables of a file, or the built-in ones. Other tables are leaked, because the
+/// WebAssembly instance serves only this file.
 fn codes_of(found: &Capture<'_>) -> Result<&'static PacketTables, String> {
     let codes = capture_walk::codes(found, None);
     let codes = codes.map_err(|why| format!("The file cannot be explained: {why}."))?;
@@ -217,7 +218,7 @@ mod tests {
     use crate::tools::capture::TcpSide;
     use crate::tools::capture::writer::{CaptureWriter, TcpFlow};
 
-    /// A capture of connections, every other one with a frame.
+    /// A capture of connections; every second one has a frame.
     fn file(connections: usize) -> Vec<u8> {
         let mut writer = CaptureWriter::new(core::time::Duration::ZERO);
         writer.begin(false);

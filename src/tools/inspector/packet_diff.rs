@@ -1,8 +1,8 @@
-//! What changed between two frames of the same packet: the fields whose values differ.
+//! The fields that changed between two frames of the same packet.
 //!
-//! A value is found again by its path in the tree. A group in a list is identified by its first
-//! value if that is an identity, so `moved` of player 3 is compared with `moved` of player 3,
-//! wherever it is in the list.
+//! Values are matched by their path in the tree. A group in a list is identified by its first value
+//! if it is an id: `moved` of player 3 is compared with `moved` of player 3, whatever their list
+//! indices.
 
 use std::collections::BTreeMap;
 
@@ -12,8 +12,8 @@ use crate::limits;
 use crate::tools::explain::tree::Node;
 use crate::tools::explain::{Explanation, PAYLOAD_FIELD};
 
-/// The difference as JSON: the frame before, how many fields are equal, and the first of those that
-/// differ, each with its value before and after; `null` where there was none.
+/// The difference as JSON: the earlier frame, the number of equal fields, and the first changed
+/// fields with their values before and after; `null` for a missing value.
 pub fn json(before: u64, old: &Explanation<'_>, new: &Explanation<'_>) -> Json {
     let [old, new] = [old, new].map(values);
     let old_by_path: BTreeMap<&str, &str> = old.iter().map(|(path, value)| (&path[..], &value[..])).collect();
@@ -33,7 +33,7 @@ pub fn json(before: u64, old: &Explanation<'_>, new: &Explanation<'_>) -> Json {
     json!({ "before": before, "same": same, "count": count, "changed": changed })
 }
 
-/// The values of the packet by their paths, in the order of the frame.
+/// The values of the packet by path, in frame order.
 fn values(explained: &Explanation<'_>) -> Vec<(String, String)> {
     let mut values = Vec::new();
     let Some(frame) = explained.frames.first() else { return values };
@@ -44,9 +44,9 @@ fn values(explained: &Explanation<'_>) -> Vec<(String, String)> {
     values
 }
 
-/// Name of the node that holds the arguments.
+/// The name of the node that contains the arguments.
 const ARGUMENTS: &str = "arguments";
-/// Leaves of the encoding, which are no values.
+/// Names of leaves that are not values.
 const NO_VALUES: [&str; 3] = ["head", "key", "sign"];
 
 fn walk(node: &Node, above: &str, values: &mut Vec<(String, String)>) {
@@ -64,10 +64,10 @@ fn walk(node: &Node, above: &str, values: &mut Vec<(String, String)>) {
     node.children.iter().for_each(|child| walk(child, &path, values));
 }
 
-/// First values that say whose group it is.
+/// Names of first values that identify a group.
 const ID_ARGUMENTS: [&str; 4] = ["player", "id", "sid", "object"];
 
-/// The place of a group: whose it is, if its first value says so.
+/// The path element of a group: its id if it has one, otherwise its index.
 fn place(node: &Node) -> String {
     let first = node.children.iter().find(|child| !NO_VALUES.contains(&child.name.as_str()));
     match first.filter(|first| ID_ARGUMENTS.contains(&first.name.as_str())) {
@@ -86,7 +86,8 @@ mod tests {
     fn values_are_compared_by_their_names_and_groups_by_whose_they_are() {
         let codes = PacketTables::builtin();
         let dialect = codes.dialect("native").expect("built in");
-        // update: tick, own nil, no leaves, enters or full; moved of players 7 and 8, then 8 and 9.
+        // update: tick, own nil, empty `leaves`, `enters` and `full`; `moved` of players 7 and 8,
+        // then of 8 and 9.
         let of = |text: &str| explain(&hex::parse(text).expect("hex"), &dialect, None);
         let old = of("820f 9202 96 01 c0 90 90 90 96 070101 080202");
         let new = of("820f 9202 96 02 c0 90 90 90 96 080203 090101");

@@ -1,7 +1,7 @@
-//! Pairs each pong with its ping: WebSocket frames by their payload, packets by their nonce.
+//! Matches pongs to pings: WebSocket frames by payload, packets by nonce.
 //!
-//! The time between the two is the round trip as the observer of the bytes sees it. At most
-//! [`limits::INSPECTOR_PINGS`] pings wait for their pong.
+//! The time between them is the round trip, measured where the bytes are observed. At most
+//! [`limits::INSPECTOR_PINGS`] pings wait for their pongs.
 
 use std::collections::VecDeque;
 
@@ -11,11 +11,11 @@ use crate::tools::explain::{Content, Explanation};
 use crate::ws::Side;
 use crate::ws::frame::Opcode;
 
-/// The packets that answer each other.
+/// The names of the ping and pong packets.
 const PING: &str = "ping";
 const PONG: &str = "pong";
 
-/// See the [module](self).
+/// The pings of a connection that wait for their pongs.
 #[derive(Debug, Clone, Default)]
 pub struct PingPairs {
     waiting: VecDeque<Ping>,
@@ -24,7 +24,7 @@ pub struct PingPairs {
 #[derive(Debug, Clone)]
 struct Ping {
     from: Side,
-    /// Whether it is a packet of the game.
+    /// Whether it is a packet, not a WebSocket ping.
     is_packet: bool,
     key: Vec<u8>,
     n: u64,
@@ -32,8 +32,8 @@ struct Ping {
 }
 
 impl PingPairs {
-    /// Takes the next frame of the connection; if it is a pong, returns the number of its ping and the
-    /// time between them in microseconds.
+    /// Receives the next frame of the connection. For a pong, returns the number of its ping and
+    /// the round trip in microseconds.
     pub fn take(&mut self, n: u64, at_us: u64, explained: &Explanation<'_>) -> Option<(u64, u32)> {
         let (is_ping, is_packet, key) = read(explained)?;
         let from = explained.from;
@@ -50,13 +50,14 @@ impl PingPairs {
         Some((ping.n, u32::try_from(at_us.saturating_sub(ping.at_us)).unwrap_or(u32::MAX)))
     }
 
-    /// Forgets the waiting pings: what follows is not what came next.
+    /// Drops the waiting pings, because frames are missing.
     pub fn clear(&mut self) {
         self.waiting.clear();
     }
 }
 
-/// Whether it is a ping, whether it is a packet, and what its pong repeats; `None` for other frames.
+/// Returns whether it is a ping, whether it is a packet, and the key that the pong repeats; `None`
+/// for other frames.
 fn read(explained: &Explanation<'_>) -> Option<(bool, bool, Vec<u8>)> {
     let frame = explained.frames.first().filter(|frame| frame.problem.is_none())?;
     let opcode = frame.header?.opcode;
@@ -102,7 +103,8 @@ mod tests {
         assert_eq!(take(3, 450, "8205 9207920609"), Some((2, 250)));
         assert_eq!(take(4, 500, "8205 9207920509"), Some((1, 400)));
         assert_eq!(take(5, 600, "8205 9207920509"), None);
-        // Frames: the server's ping, answered by the client; a server does not answer itself.
+        // Frames: the client answers the server's ping. A pong from the server itself does not
+        // match.
         assert_eq!(take(6, 700, "8902 abcd"), None);
         assert_eq!(take(7, 800, "8a02 abcd"), None);
         assert_eq!(take(8, 900, "8a82 00000000 abcd"), Some((6, 200)));

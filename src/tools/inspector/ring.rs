@@ -1,7 +1,8 @@
-//! The frames that can still be explained: the newest frames of one client's connection, by number.
+//! The frames that can still be explained: the newest frames of one client, by number.
 //!
-//! The ring never holds more than [`limits::INSPECTOR_FRAMES`] frames or [`limits::INSPECTOR_RING_BYTES`]
-//! bytes of each side, so that the server's many frames do not displace the client's few.
+//! For each sender, the ring stores at most [`limits::INSPECTOR_FRAMES`] frames and
+//! [`limits::INSPECTOR_RING_BYTES`] bytes, so that the many frames of the server do not displace
+//! the few of the client.
 
 use std::collections::VecDeque;
 use std::sync::Arc;
@@ -10,44 +11,45 @@ use std::time::Duration;
 use crate::limits;
 use crate::ws::Side;
 
-/// One frame, or one head of the handshake.
+/// A stored frame, or a head of the handshake.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct RetainedFrame {
     /// The number of the frame.
     pub n: u64,
-    /// The side that sent it.
+    /// The sender.
     pub from: Side,
-    /// When, on the server's clock.
+    /// Time on the server's clock.
     pub at: Duration,
-    /// The tick that was running.
+    /// The current tick.
     pub tick: u32,
-    /// The bytes with which it came, from the beginning of its message on; shared by their frames.
+    /// The bytes from the start of the message to the end of the piece, shared by the frames of the
+    /// piece.
     pub piece: Arc<[u8]>,
-    /// Where the frame begins in them.
+    /// The offset of the frame in `piece`.
     pub begin: usize,
-    /// Where it ends.
+    /// The offset after the frame in `piece`.
     pub end: usize,
     /// Whether it is a head of the handshake.
     pub is_head: bool,
-    /// Whether a watcher sent it as the client.
+    /// Whether an inspector injected it.
     pub is_injected: bool,
 }
 
 impl RetainedFrame {
-    /// The bytes as they travelled.
+    /// The bytes as sent.
     pub fn bytes(&self) -> &[u8] {
         &self.piece[self.begin..self.end]
     }
 }
 
-/// See the [module](self).
+/// The newest frames of one client.
 #[derive(Debug, Default)]
 pub struct Ring {
     client: SideRing,
     server: SideRing,
 }
 
-/// The frames of one side.
+/// The frames of one sender.
 #[derive(Debug, Default)]
 struct SideRing {
     kept: VecDeque<RetainedFrame>,
@@ -66,8 +68,8 @@ impl SideRing {
 }
 
 impl Ring {
-    /// Keeps a frame, whose number must be higher than all before it. If its side has no room, drops
-    /// the oldest frames of that side, and calls `gone` with their numbers.
+    /// Stores a frame, which must have the highest number. If the limit of its sender is exceeded,
+    /// drops its oldest frames, and calls `gone` with their numbers.
     pub fn push(&mut self, frame: RetainedFrame, mut gone: impl FnMut(u64)) {
         let half = match frame.from {
             Side::Client => &mut self.client,
@@ -82,17 +84,17 @@ impl Ring {
         }
     }
 
-    /// Whether no frame is kept.
+    /// Whether no frame is stored.
     pub fn is_empty(&self) -> bool {
         self.iter().next().is_none()
     }
 
-    /// The frame with this number, if it is still kept.
+    /// The frame with this number, if it is stored.
     pub fn get(&self, n: u64) -> Option<&RetainedFrame> {
         self.client.get(n).or_else(|| self.server.get(n))
     }
 
-    /// All kept frames of both sides, oldest first.
+    /// All stored frames, oldest first.
     pub fn iter(&self) -> impl Iterator<Item = &RetainedFrame> {
         let (mut client, mut server) =
             (self.client.kept.iter().peekable(), self.server.kept.iter().peekable());

@@ -1,12 +1,12 @@
-//! A frame in the fragment of a URL, so that any page of the inspector can explain it from a link:
+//! A frame in the fragment of a URL, so that any inspector page can explain it:
 //!
 //! ```text
 //!   #frame=828a37fa…&dialect=native&from=client&format=msgpack&server=tickwire
 //! ```
 //!
-//! `format` and `server` are left out where they are not known. `before` has the earlier frames of an
-//! unfinished message; `head=1` marks the head of a handshake. `tables` has the hash of the server's
-//! packet tables if they are not the built-in ones: only a reader with the same tables takes the link.
+//! `format` and `server` are omitted if unknown. `before` has the earlier frames of the message,
+//! and `head=1` marks the head of a handshake. `tables` has the hash of the dialect's packets if
+//! they differ from the built-in ones; the link then works only in a page with the same tables.
 
 use crate::limits;
 use crate::packet::PacketTables;
@@ -14,38 +14,39 @@ use crate::tools::explain::hex;
 use crate::ws::Side;
 use crate::ws::frame::Header;
 
-/// See the [module](self).
+/// A frame in a link.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ShareLink {
-    /// The frame as it travelled.
+    /// The frame as sent.
     pub bytes: Vec<u8>,
-    /// The earlier frames of its message.
+    /// The earlier frames of the message.
     pub before: Vec<u8>,
     /// The dialect.
     pub dialect: String,
     /// The sender.
     pub from: Side,
-    /// Whether packets are JSON, if known.
+    /// Whether packets are JSON; `None` if unknown.
     pub json: Option<bool>,
-    /// Whether the server is one of ours, so that its limits apply.
+    /// Whether the limits of a tickwire server apply.
     pub is_own_server: bool,
     /// Whether it is the head of a handshake.
     pub is_head: bool,
-    /// The [hash](Codes::dialect_hash) of the dialect's packets, unless they are the built-in ones.
+    /// The [hash](PacketTables::dialect_hash) of the dialect's packets; `None` if they are the
+    /// built-in ones.
     pub tables: Option<String>,
 }
 
-/// The [`ShareLink::tables`] of frames of a dialect in these tables.
+/// Returns [`ShareLink::tables`] for a dialect of these tables.
 pub fn tables(codes: &PacketTables, dialect: &str) -> Option<String> {
     let hash = codes.dialect_hash(dialect);
     (hash != PacketTables::builtin_ref().dialect_hash(dialect)).then(|| format!("{hash:016x}"))
 }
 
 impl ShareLink {
-    /// The fragment, without `#`.
+    /// Formats the fragment, without `#`.
     ///
     /// # Errors
-    /// The frame is too long for an address.
+    /// The frame is too long for a link.
     pub fn print(&self) -> Result<String, String> {
         let bytes = self.bytes.len() + self.before.len();
         if bytes > limits::INSPECTOR_LINK_BYTES {
@@ -74,10 +75,10 @@ impl ShareLink {
         Ok(out)
     }
 
-    /// Reads a fragment, without `#`.
+    /// Parses a fragment, without `#`.
     ///
     /// # Errors
-    /// One sentence that says what is wrong with it.
+    /// One sentence that describes the problem.
     pub fn read(text: &str) -> Result<ShareLink, String> {
         let find = |name: &str| {
             text.split('&')
@@ -117,7 +118,7 @@ impl ShareLink {
     }
 }
 
-/// The frames of the unfinished message at the end of these.
+/// The frames of the unfinished message at the end of `frames`.
 pub fn of_message(frames: &[u8], from: Side) -> Vec<u8> {
     let mut begin = frames.len();
     for (at, end) in super::client_log::frames_of(frames, from) {

@@ -1,4 +1,4 @@
-//! The inspector, given what a server observes: handshakes, frames whole and in pieces, gaps, ends.
+//! Tests of the inspector with observed handshakes, frames in one or more pieces, gaps and ends.
 
 use super::*;
 use crate::packet::Direction;
@@ -16,7 +16,7 @@ fn welcome() -> String {
     json!({ "welcome": { "began_us": 1_000_000, "codes": tables } }).to_string()
 }
 
-/// An inspector that watches the client, after its handshake at this path.
+/// Creates an inspector of a client, after the handshake at this path.
 fn opened(path: &str, dialect: &str, json: bool) -> Inspector {
     let mut inspector = Inspector::new(&welcome()).expect("a welcome");
     inspector.select_client(Some(CLIENT));
@@ -61,7 +61,7 @@ fn server(bytes: &[u8]) -> ObservedKind<'_> {
     ObservedKind::Bytes(Side::Server, bytes)
 }
 
-/// One field of each entry.
+/// One field of each frame in the result.
 fn listed(told: &Json, name: &str) -> Vec<Json> {
     told["frames"].as_array().into_iter().flatten().map(|entry| entry[name].clone()).collect()
 }
@@ -109,7 +109,7 @@ fn a_message_is_explained_with_its_earlier_frames_and_by_the_rules_of_its_connec
     let mut begun = masked(Opcode::Binary, first);
     begun[0] &= !frame::FIN;
     let ends = masked(Opcode::Continuation, last);
-    // In one piece, and in two with a ping between, whose message is not finished.
+    // The message in one piece; then in two, with a ping in between.
     let told = receive(&mut inspector, [client(&[&begun[..], &ends].concat())]);
     assert_eq!(listed(&told, "packet"), [Json::Null, json!("chat")], "{told}");
     let ping = masked(Opcode::Ping, b"");
@@ -175,7 +175,7 @@ fn another_clients_messages_are_skipped_and_each_client_keeps_its_own_frames() {
     assert_eq!(receive(&mut inspector, [client(&ping)]), json!({}));
     assert_eq!((explained(&inspector, &n)["gone"].clone(), seen(&inspector)), (json!(true), Some(json!(0))));
     assert_eq!(inspector.save(&ExportedClient { player: 0, name: String::new() }), None);
-    // Back again: its frames are there, and a line where it was not watched.
+    // After the client is selected again, its frames are available, and an entry marks the gap.
     inspector.select_client(Some(CLIENT));
     assert_eq!(explained(&inspector, &n)["frames"][0]["opcode"], "ping");
     receive(&mut inspector, [client(&ping)]);
@@ -286,7 +286,7 @@ fn a_link_of_a_server_with_other_tables_is_refused_by_name_elsewhere() {
     Inspector::new(&other).expect("a welcome").open_link(&link).expect("the same tables");
     let error = Inspector::default().open_link(&link).expect_err("other tables");
     assert!(error.contains("other packet tables"), "{error}");
-    // The tables of another game beside those of the dialect make no other dialect.
+    // Tables of another game do not change the hash of the dialect.
     let mut both: Json = serde_json::from_str(&welcome()).expect("JSON");
     let tanks = ["tanks.tsv", include_str!("../../../packet_codes/tanks/tanks.tsv")];
     both["welcome"]["codes"].as_array_mut().expect("tables").push(json!(tanks));
@@ -336,14 +336,14 @@ fn edited_bytes_get_the_verdict_of_the_connection_and_change_nothing() {
     let told = verdict(&inspector, unmasked.clone());
     assert_eq!(told["frames"][0]["problem"]["rule"], "mask_missing", "{told}");
     assert_eq!(told["raw"], unmasked["bytes"]);
-    // An unfinished message before it counts.
+    // An unfinished message before the edited bytes affects the result.
     let mut begun = masked(Opcode::Binary, b"\x92");
     begun[0] &= !frame::FIN;
     let n = receive(&mut inspector, [client(&begun)])["frames"][0]["n"].clone();
     let whole = json!({ "from": "client", "bytes": "828a37fa213da5f9b22cfafe91f077fa" });
     assert_eq!(verdict(&inspector, whole.clone())["frames"][0]["problem"]["rule"], "message_interrupted");
     assert_eq!(explained(&inspector, &n)["frames"][0]["problem"], Json::Null);
-    // On their own they stand after an upgrade.
+    // Independent bytes are explained after an upgrade.
     let alone = json!({ "from": "client", "bytes": whole["bytes"], "dialect": "native" });
     assert_eq!(verdict(&inspector, alone.clone())["frames"][0]["packet"], "move");
     let fresh = Inspector::new(&welcome()).expect("a welcome");

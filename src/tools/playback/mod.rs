@@ -1,14 +1,15 @@
-//! A capture that is watched again: its rooms, while the file is still coming, and one of them played.
+//! Plays back a capture: lists its rooms while the file is still arriving, and shows one of them as
+//! a game.
 //!
 //! ```text
-//!  bytes of the file ─► records ─► command frames by room ─┬─► index: each tick once, checked, with snapshots
-//!                                                          └─► screen: from a snapshot, what a client would be told
+//!   bytes of the file ─► records ─► command frames by room ─┬─► index: verifies each tick once
+//!                                                          └─► screen: updates of a spectator
 //! ```
 //!
-//! [`Playback`] takes the bytes of the file as they come, and keeps the records of the rooms alone.
-//! [`RoomPlayback`] plays one room. The clients' bytes are not decoded again: `tickwire replay` does that.
-//! What is watched are the recorded command frames, and the checksum of each tick is compared with
-//! the recorded one.
+//! [`Playback`] receives the bytes of the file, and stores only the records of the rooms.
+//! [`RoomPlayback`] plays one room. The recorded command frames are executed, and the checksum of
+//! each tick is compared with the recorded one. The clients' bytes are not decoded; `tickwire
+//! replay` does that.
 
 mod recorded_ticks;
 mod room_playback;
@@ -28,43 +29,43 @@ use crate::tools::capture::{self, CaptureError, Packet, StreamReader, Untrusted,
 use crate::util::plural::count_noun;
 pub use room_playback::{ChecksumMismatch, MarkerKind, RoomPlayback, TimelineMarker, WorkResult};
 
-/// How the file ended.
+/// The end of the file.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum FileEnd {
-    /// At the end of a block.
+    /// At a block boundary.
     Whole,
-    /// In the middle of the block at this byte.
+    /// Within the block at this byte offset.
     Truncated(usize),
-    /// It cannot be read from a byte on: why, in words.
+    /// The file cannot be read beyond some byte: a description.
     Damaged(String),
 }
 
-/// See the [module](self).
+/// A capture that is played back.
 #[derive(Debug)]
 pub struct Playback {
     games: Vec<&'static GameInfo>,
     arriving: StreamReader,
-    /// Bytes of a block that is not complete.
+    /// The bytes of an incomplete block.
     pending: Vec<u8>,
-    /// The time of the first packet, nanoseconds since 1970.
+    /// The time of the first packet, in nanoseconds since 1970.
     begin_ns: Option<u64>,
     rooms: BTreeMap<Untrusted, PlaybackRoom>,
     end: Option<FileEnd>,
 }
 
-/// A room of the file.
+/// A room of the capture.
 #[derive(Debug)]
 pub enum PlaybackRoom {
-    /// Its first tick has not come: its records so far, each with the number and time of its packet.
+    /// Before the first tick: the records so far, each with the number and time of its packet.
     Buffering(Vec<((usize, u64), Vec<u8>)>),
-    /// It can be watched.
+    /// The room can be played.
     Ready(Box<RoomPlayback>),
-    /// It cannot be watched: why, in words.
+    /// The room cannot be played: the reason.
     Failed(Untrusted),
 }
 
 impl Playback {
-    /// A file of these games whose bytes are to come.
+    /// Creates a playback before the first byte of the file.
     pub fn new(games: Vec<&'static GameInfo>) -> Playback {
         let rooms = BTreeMap::new();
         Playback {
@@ -77,7 +78,7 @@ impl Playback {
         }
     }
 
-    /// Takes the next bytes of the file. After its end, and after damage, they are ignored.
+    /// Receives the next bytes of the file. After the end or damage, they are ignored.
     pub fn feed(&mut self, bytes: &[u8]) {
         if self.end.is_some() {
             return;
@@ -110,7 +111,7 @@ impl Playback {
             Some(FileEnd::Damaged(packed.map_or_else(|| error.to_string(), |packed| packed.to_string())));
     }
 
-    /// All bytes have come.
+    /// Ends the file.
     pub fn finish(&mut self) {
         let at = self.arriving.offset();
         let is_none = self.arriving.packets() == 0 && (at == 0 || self.pending.is_empty());
@@ -122,22 +123,22 @@ impl Playback {
         self.pending = Vec::new();
     }
 
-    /// How the file ended; `None` while bytes are to come.
+    /// The end of the file; `None` while more bytes are expected.
     pub fn end(&self) -> Option<&FileEnd> {
         self.end.as_ref()
     }
 
-    /// How many bytes of the file were read, in whole blocks.
+    /// The number of bytes read so far, in complete blocks.
     pub fn bytes(&self) -> usize {
         self.arriving.offset()
     }
 
-    /// The rooms by name, that of the default room first.
+    /// The rooms by name, the default room first.
     pub fn rooms(&self) -> &BTreeMap<Untrusted, PlaybackRoom> {
         &self.rooms
     }
 
-    /// The show of a room; `None` while it cannot be watched.
+    /// The playback of a room; `None` if it cannot be played, or not yet.
     pub fn room_playback(&mut self, room: &str) -> Option<&mut RoomPlayback> {
         match self.rooms.get_mut(room)? {
             PlaybackRoom::Ready(show) => Some(show),
@@ -145,12 +146,12 @@ impl Playback {
         }
     }
 
-    /// The time of the first packet, nanoseconds since 1970; 0 before it.
+    /// The time of the first packet, in nanoseconds since 1970; 0 before it.
     pub fn begin_ns(&self) -> u64 {
         self.begin_ns.unwrap_or_default()
     }
 
-    /// Why no room can be watched, in words, once that is known.
+    /// The reason why no room can be played; `None` if one can, or may still become playable.
     pub fn unavailable_reason(&self) -> Option<String> {
         if let Some(FileEnd::Damaged(why)) = &self.end
             && self.rooms.is_empty()
@@ -177,14 +178,14 @@ fn room_message(name: &Untrusted, why: &Untrusted) -> String {
     if name.is_empty() { why.to_string() } else { format!("room {name}: {why}") }
 }
 
-/// Takes a record of the world.
+/// Adds a world record to its room.
 fn add_record(
     rooms: &mut BTreeMap<Untrusted, PlaybackRoom>,
     games: &[&'static GameInfo],
     packet: &Packet<'_>,
 ) {
     let decoded = world_record::decode(packet.bytes);
-    // What is not known here is not of the world's ticks, except where they cannot be trusted any more.
+    // An invalid record ends all rooms, because it may be of any of them.
     let (name, record) = match decoded {
         Ok(decoded) => decoded,
         Err(error) => return rooms.values_mut().for_each(|room| room.end(&error.to_string())),
@@ -214,7 +215,7 @@ fn add_record(
 }
 
 impl PlaybackRoom {
-    /// A record before the first tick.
+    /// Adds a record before the first tick.
     fn add_head_record(&mut self, packet: &Packet<'_>) {
         match self {
             PlaybackRoom::Buffering(records) => {
@@ -250,7 +251,7 @@ impl PlaybackRoom {
         }
     }
 
-    /// Nothing more can be watched of the room.
+    /// Ends the playable part of the room.
     fn end(&mut self, why: &str) {
         match self {
             PlaybackRoom::Buffering(_) => *self = PlaybackRoom::Failed(why.into()),

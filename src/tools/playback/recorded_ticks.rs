@@ -1,22 +1,22 @@
-//! The recorded ticks of a room: command frames and checksums, one after the other.
+//! The recorded ticks of a room: command frames and checksums.
 
 use tickwire_sim::RawCommand;
 
 use crate::game::GameInfo;
 use crate::limits;
 
-/// What a tick takes beside its command frame.
+/// The size of a tick without its command frame, in bytes.
 const TICK_BYTES: usize = size_of::<StoredTick>();
 
-/// See the [module](self).
+/// The recorded ticks of a room, consecutive.
 #[derive(Debug)]
 pub struct RecordedTicks {
     /// The game.
     pub about: &'static GameInfo,
-    /// The ticks that the world had completed when the recording began.
+    /// The number of completed ticks at the start of the recording.
     pub first: u32,
     ticks: Vec<StoredTick>,
-    /// All command frames.
+    /// All command frames, concatenated.
     frames: Vec<u8>,
 }
 
@@ -24,27 +24,27 @@ pub struct RecordedTicks {
 #[derive(Debug, Clone, Copy)]
 struct StoredTick {
     at_ns: u64,
-    /// Of the world before it.
+    /// The checksum of the world before the tick.
     checksum: u64,
-    /// Where its command frame ends.
+    /// The offset after the command frame in `frames`.
     end: usize,
 }
 
 impl RecordedTicks {
-    /// An empty one.
+    /// Creates an empty recording.
     pub fn new(about: &'static GameInfo, first: u32) -> RecordedTicks {
         RecordedTicks { about, first, ticks: Vec::new(), frames: Vec::new() }
     }
 
-    /// Ticks completed after the last tick.
+    /// The number of completed ticks after the last recorded tick.
     pub fn last(&self) -> u32 {
         self.first + self.ticks.len() as u32
     }
 
-    /// Adds a tick; returns its commands.
+    /// Adds a tick, and returns its commands.
     ///
     /// # Errors
-    /// Why it cannot follow the last one, in words.
+    /// The reason why it cannot follow the last tick.
     pub fn add(
         &mut self,
         tick: u32,
@@ -70,27 +70,27 @@ impl RecordedTicks {
         Some((at, self.ticks.get(at)?))
     }
 
-    /// The commands of the tick that runs when so many are completed; `None` behind the end.
+    /// The commands executed after `tick` completed ticks; `None` past the end of the recording.
     pub fn commands(&self, tick: u32) -> Option<Vec<RawCommand>> {
         let (at, StoredTick { end, .. }) = self.tick(tick)?;
         let begin = at.checked_sub(1).map_or(0, |before| self.ticks[before].end);
-        // It was read before it was kept.
+        // Cannot fail, because `add` has decoded the frame.
         (self.about.frame)(&self.frames[begin..*end]).ok().map(|frame| frame.commands)
     }
 
-    /// The recorded checksum of the world with so many ticks completed, if it was recorded.
+    /// The recorded checksum after `tick` completed ticks; `None` if none was recorded.
     pub fn checksum(&self, tick: u32) -> Option<u64> {
         self.tick(tick).map(|(_, tick)| tick.checksum)
     }
 
-    /// When the tick was recorded that runs when so many are completed, nanoseconds since 1970; for
-    /// another that of the last one.
+    /// The time of the tick after `tick` completed ticks, in nanoseconds since 1970; the time of
+    /// the last tick if there is none.
     pub fn at_ns(&self, tick: u32) -> u64 {
         let found = self.tick(tick).map(|(_, tick)| tick);
         found.or(self.ticks.last()).map_or(0, |tick| tick.at_ns)
     }
 
-    /// The ticks completed at a time, nanoseconds since 1970.
+    /// The number of ticks completed at a time in nanoseconds since 1970.
     pub fn tick_at(&self, at_ns: u64) -> u32 {
         self.first + self.ticks.partition_point(|tick| tick.at_ns <= at_ns) as u32
     }

@@ -1,4 +1,5 @@
-//! One room of a capture, played: seek, play, and meanwhile run each tick once and compare it.
+//! Plays one room of a capture: seeks, steps, and in the background runs each tick once and
+//! verifies it.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -12,95 +13,95 @@ use crate::game::{DynWorld, GameInfo, KillPacket, Messages, SpectatorWorld};
 use crate::limits;
 use crate::packet::{DecodedPacket, Dialect, Direction, Value};
 
-/// The epoch in the welcome of a world that is watched again.
+/// The epoch in the welcome of a playback.
 const PLAYBACK_EPOCH: &str = "watch";
-/// Ticks of the index of which is told together: a kill is marked so exactly.
+/// The index generates an update every 8 ticks. Kill markers have this resolution.
 const INDEX_EVENT_TICKS: u32 = 8;
 
-/// See the [module](self).
+/// The playback of one room.
 #[derive(Debug)]
 pub struct RoomPlayback {
     tape: RecordedTicks,
     identity: WorldParams,
-    /// The world before the first tick.
+    /// The snapshot before the first tick.
     begin: Vec<u8>,
-    /// Why no more ticks can be watched, if there is a reason besides the end of the file.
+    /// The reason why no more ticks can be played, other than the end of the file.
     ended: Option<String>,
     names: BTreeMap<PlayerId, String>,
     markers: Vec<TimelineMarker>,
     open: Option<OpenPlayback>,
 }
 
-/// What is worth a mark on the time line.
+/// An event on the timeline.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct TimelineMarker {
-    /// The ticks completed when it has happened.
+    /// The number of completed ticks after the event.
     pub tick: u32,
-    /// What.
+    /// The kind of event.
     pub kind: MarkerKind,
-    /// Who.
+    /// The name of the player.
     pub name: String,
-    /// Who killed; empty for the others, and if nobody did.
+    /// The name of the killer; empty for other events, and without a killer.
     pub killer: String,
 }
 
-/// What a mark is of.
+/// The kind of a timeline event.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum MarkerKind {
     /// A player joined.
     Joined,
     /// A player left.
     Left,
-    /// A player lost its connection; its body stays.
+    /// A player lost its connection, and its seat was suspended.
     Disconnected,
     /// A player was killed.
     Killed,
 }
 
-/// A checksum that differs.
+/// The first difference between a recorded and a computed checksum.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct ChecksumMismatch {
-    /// The ticks completed.
+    /// The number of completed ticks.
     pub tick: u32,
     /// The recorded checksum.
     pub recorded: u64,
-    /// That of the world as this program runs it.
+    /// The checksum that this program computes.
     pub replayed: u64,
 }
 
-/// What is left to do, and what was done.
+/// The result of [`RoomPlayback::work`].
 #[derive(Debug, Default, PartialEq, Eq)]
 pub struct WorkResult {
-    /// Whether something is left.
+    /// Whether work remains.
     pub more: bool,
-    /// If a seek has come to its end, the welcome with which a client begins anew.
+    /// The welcome packet after a completed seek.
     pub welcome: Option<Vec<u8>>,
 }
 
-/// What watching needs, once it has begun.
+/// The state of an opened playback.
 #[derive(Debug)]
 struct OpenPlayback {
     dialect: Arc<Dialect>,
     store: SnapshotCache,
-    /// Runs each tick once.
+    /// Runs each tick once, to verify it.
     index: Box<dyn SpectatorWorld>,
     first_mismatch: Option<ChecksumMismatch>,
-    /// What is seen.
+    /// The displayed world.
     display_world: Option<Box<dyn SpectatorWorld>>,
     followed: Option<PlayerId>,
     seek: Option<Seek>,
 }
 
-/// A seek under way.
+/// A seek in progress.
 #[derive(Debug)]
 struct Seek {
     target_tick: u32,
-    /// The world on its way there, once it has begun.
+    /// The world on its way to `goal`; `None` before it is restored.
     world: Option<Box<dyn DynWorld>>,
 }
 
 impl RoomPlayback {
-    /// A room that begins with this world.
+    /// Creates the playback of a room that starts with this world.
     pub(super) fn new(about: &'static GameInfo, world: &dyn DynWorld) -> RoomPlayback {
         RoomPlayback {
             tape: RecordedTicks::new(about, world.tick()),
@@ -113,7 +114,7 @@ impl RoomPlayback {
         }
     }
 
-    /// Adds a tick, which has to follow the last one.
+    /// Adds a tick, which must follow the last one.
     pub(super) fn add(&mut self, tick: u32, at_ns: u64, checksum: u64, frame: &[u8]) {
         if self.ended.is_some() {
             return;
@@ -142,7 +143,7 @@ impl RoomPlayback {
         mark(&mut self.markers, TimelineMarker { tick, kind, name, killer: String::new() });
     }
 
-    /// Nothing more can be watched.
+    /// Ends the playable part of the recording.
     pub(super) fn end(&mut self, why: &str) {
         self.ended.get_or_insert_with(|| why.to_owned());
     }
@@ -157,41 +158,41 @@ impl RoomPlayback {
         &self.identity
     }
 
-    /// Ticks completed when the recording began.
+    /// The number of completed ticks at the start of the recording.
     pub fn first(&self) -> u32 {
         self.tape.first
     }
 
-    /// Ticks completed after the last tick that has come.
+    /// The number of completed ticks after the last tick received.
     pub fn last(&self) -> u32 {
         self.tape.last()
     }
 
-    /// Why no more ticks can be watched, in words, if there is a reason besides the end of the file.
+    /// The reason why no more ticks can be played, other than the end of the file.
     pub fn ended(&self) -> Option<&str> {
         self.ended.as_deref()
     }
 
-    /// The marks so far, in no order: joins and leaves of the ticks that have come, kills of those that
-    /// were run.
+    /// The markers so far, unordered: joins and leaves of all received ticks, kills of the indexed
+    /// ticks.
     pub fn marks(&self) -> &[TimelineMarker] {
         &self.markers
     }
 
-    /// When the tick was recorded that runs when so many are completed, nanoseconds since 1970.
+    /// The time of the tick after `tick` completed ticks, in nanoseconds since 1970.
     pub fn at_ns(&self, tick: u32) -> u64 {
         self.tape.at_ns(tick)
     }
 
-    /// The ticks completed at a time, nanoseconds since 1970.
+    /// The number of ticks completed at a time in nanoseconds since 1970.
     pub fn tick_at(&self, at_ns: u64) -> u32 {
         self.tape.tick_at(at_ns)
     }
 
-    /// Begins to watch, as a client of this dialect.
+    /// Opens the playback for a client of this dialect.
     ///
     /// # Errors
-    /// The game has no such client, in words.
+    /// The game has no such client.
     pub fn open(&mut self, dialect: &Arc<Dialect>) -> Result<(), String> {
         if dialect.row(Direction::ToClient, "welcome").is_none() {
             return Err(format!("the dialect {} has no welcome", dialect.name()));
@@ -200,7 +201,7 @@ impl RoomPlayback {
         for (player, name) in index.names() {
             self.names.entry(player).or_insert(name);
         }
-        // The index runs from the beginning, and finds the kills again.
+        // The index starts again, and finds the kills again.
         self.markers.retain(|mark| mark.kind != MarkerKind::Killed);
         let first = (self.tape.first, self.begin.clone());
         self.open = Some(OpenPlayback {
@@ -215,20 +216,20 @@ impl RoomPlayback {
         Ok(())
     }
 
-    /// Asks for the world after so many ticks, or the nearest of those that have come.
-    /// [`RoomPlayback::work`] goes there.
+    /// Starts a seek to the world after `tick` completed ticks, clamped to the received ticks.
+    /// [`RoomPlayback::work`] continues it.
     pub fn seek(&mut self, tick: u32) {
         let goal = tick.clamp(self.first() + 1, self.last().max(self.first() + 1));
         self.open.iter_mut().for_each(|open| open.seek = Some(Seek { target_tick: goal, world: None }));
     }
 
-    /// Follows a player, from the next tick on; `None` for the leader.
+    /// Selects the spectated player from the next tick on; `None` for the leader.
     pub fn follow(&mut self, player: Option<PlayerId>) {
         self.open.iter_mut().for_each(|open| open.followed = player);
     }
 
-    /// Runs about so many ticks: of a seek first, then of the index. At the end of a seek, appends what a
-    /// client that has just come is told after its welcome.
+    /// Runs about `ticks` ticks, of a seek first, then of the index. At the end of a seek, appends
+    /// the messages that a new client receives after its welcome.
     pub fn work(&mut self, ticks: u32, messages: &mut Messages) -> WorkResult {
         let RoomPlayback { tape, identity, markers: marks, names, open: Some(open), .. } = self else {
             return WorkResult::default();
@@ -241,8 +242,9 @@ impl RoomPlayback {
         WorkResult { more: open.seek.is_some() || open.indexed() < tape.last(), welcome }
     }
 
-    /// Runs what is seen on by so many ticks, at most [`limits::PLAYBACK_MAX_TICKS_PER_CALL`] of those that have come,
-    /// and appends what the client is told of them. Returns how many it were.
+    /// Runs the displayed world for up to `ticks` received ticks, at most
+    /// [`limits::PLAYBACK_MAX_TICKS_PER_CALL`], and appends one update. Returns the number of ticks
+    /// run.
     pub fn play(&mut self, ticks: u32, messages: &mut Messages) -> u32 {
         let RoomPlayback { tape, open: Some(open), .. } = self else { return 0 };
         let Some(screen) = &mut open.display_world else { return 0 };
@@ -259,37 +261,37 @@ impl RoomPlayback {
         ticks
     }
 
-    /// The ticks completed of what is seen; `None` before the first seek has come to its end.
+    /// The completed ticks of the displayed world; `None` before the first seek is complete.
     pub fn tick(&self) -> Option<u32> {
         self.screen().map(|screen| screen.world().tick())
     }
 
-    /// The checksum of what is seen.
+    /// The checksum of the displayed world.
     pub fn checksum(&self) -> Option<u64> {
         self.screen().map(|screen| screen.world().checksum())
     }
 
-    /// The recorded checksum after so many ticks; `None` if none was recorded.
+    /// The recorded checksum after `tick` completed ticks; `None` if none was recorded.
     pub fn recorded(&self, tick: u32) -> Option<u64> {
         self.tape.checksum(tick)
     }
 
-    /// The players that are there in what is seen, with their names.
+    /// The players in the displayed world, with their names.
     pub fn players(&self) -> Vec<(PlayerId, String)> {
         self.screen().map(|screen| screen.names()).unwrap_or_default()
     }
 
-    /// The ticks completed up to which every checksum was compared.
+    /// The number of completed ticks up to which every checksum has been compared.
     pub fn indexed(&self) -> u32 {
         self.open.as_ref().map_or(self.first(), OpenPlayback::indexed)
     }
 
-    /// The first checksum that differs.
+    /// The first checksum mismatch.
     pub fn differs(&self) -> Option<ChecksumMismatch> {
         self.open.as_ref().and_then(|open| open.first_mismatch)
     }
 
-    /// How many snapshots are kept, and their bytes.
+    /// The number of stored snapshots, and their size in bytes.
     pub fn snapshots(&self) -> (usize, usize) {
         self.open.as_ref().map_or((0, 0), |open| open.store.size())
     }
@@ -305,7 +307,7 @@ fn mark(marks: &mut Vec<TimelineMarker>, mark: TimelineMarker) {
     }
 }
 
-/// The welcome of a server that has completed so many ticks.
+/// Encodes the welcome of a server that has completed `tick` ticks.
 fn welcome(dialect: &Dialect, about: &GameInfo, identity: &WorldParams, tick: u32) -> Option<Vec<u8>> {
     let row = dialect.row(Direction::ToClient, "welcome")?;
     let value = |name: &str| match name {
@@ -326,7 +328,8 @@ impl OpenPlayback {
         self.index.world().tick()
     }
 
-    /// Goes on with a seek. At its end, returns the ticks completed before the one that is shown.
+    /// Continues a seek. At its end, returns the number of completed ticks before the displayed
+    /// one.
     fn continue_seek(
         &mut self,
         tape: &RecordedTicks,
@@ -337,7 +340,7 @@ impl OpenPlayback {
         let mut seek = self.seek.take()?;
         let before = seek.target_tick - 1;
         if self.indexed() < before {
-            // The way there is run once, by the index.
+            // The index runs the ticks up to the goal, so that they are run only once.
             self.continue_index(tape, left, Some(before), marks);
         }
         if self.indexed() >= before && seek.world.is_none() {
@@ -358,7 +361,7 @@ impl OpenPlayback {
         Some(before)
     }
 
-    /// Goes on with the index, for so many ticks, or until so many are completed.
+    /// Runs the index for at most `left` ticks, and at most until `until` ticks are completed.
     fn continue_index(
         &mut self,
         tape: &RecordedTicks,
@@ -401,13 +404,13 @@ impl OpenPlayback {
     }
 }
 
-/// Where marks go, and the names of the players.
+/// The marker list, and the names of the players.
 struct MarkerSink<'a> {
     marks: &'a mut Vec<TimelineMarker>,
     names: &'a BTreeMap<PlayerId, String>,
 }
 
-/// Who was killed by whom, if a packet tells of a kill: their names, empty if there is none.
+/// The names of victim and killer, if the packet reports a kill; empty if unknown.
 fn parse_kill(
     kill: KillPacket,
     packet: &DecodedPacket<'_>,

@@ -1,4 +1,5 @@
-//! Snapshots of a recorded world, to seek from: a bounded number of bytes, at even distances.
+//! Snapshots of a recorded world at regular intervals, as starting points of seeks. Their size is
+//! bounded.
 
 /// Snapshots by tick, oldest first.
 #[derive(Debug)]
@@ -6,13 +7,13 @@ pub struct SnapshotCache {
     snapshots: Vec<(u32, Vec<u8>)>,
     bytes: usize,
     max_bytes: usize,
-    /// Ticks between two of them.
+    /// The interval between snapshots in ticks.
     every: u32,
 }
 
 impl SnapshotCache {
-    /// A store of at most so many bytes, with a snapshot each `every` ticks; and the first snapshot,
-    /// which it always keeps.
+    /// Creates a cache of at most `most_bytes` bytes, with a snapshot every `every` ticks. The
+    /// first snapshot is always retained.
     pub fn new(first: (u32, Vec<u8>), every: u32, most_bytes: usize) -> SnapshotCache {
         SnapshotCache {
             bytes: first.1.len(),
@@ -22,14 +23,14 @@ impl SnapshotCache {
         }
     }
 
-    /// Whether a snapshot at this tick is wanted.
+    /// Whether a snapshot at this tick is needed.
     pub fn needs_snapshot(&self, tick: u32) -> bool {
         let (first, _) = self.snapshots[0];
         let newest = self.snapshots.last().map_or(first, |(newest, _)| *newest);
         tick > newest && (tick - first).is_multiple_of(self.every)
     }
 
-    /// Keeps a snapshot. While there are too many bytes, each second one is dropped.
+    /// Stores a snapshot. While the size exceeds the limit, every second snapshot is dropped.
     pub fn insert(&mut self, tick: u32, snapshot: Vec<u8>) {
         self.bytes += snapshot.len();
         self.snapshots.push((tick, snapshot));
@@ -41,14 +42,14 @@ impl SnapshotCache {
         }
     }
 
-    /// The newest snapshot at or before a tick, or else the first one.
+    /// The newest snapshot at or before a tick; the first one if there is none.
     pub fn before(&self, tick: u32) -> (u32, &[u8]) {
         let behind = self.snapshots.partition_point(|(known, _)| *known <= tick);
         let (known, snapshot) = &self.snapshots[behind.saturating_sub(1)];
         (*known, snapshot)
     }
 
-    /// How many snapshots there are, and their bytes.
+    /// The number of snapshots, and their size in bytes.
     pub fn size(&self) -> (usize, usize) {
         (self.snapshots.len(), self.bytes)
     }

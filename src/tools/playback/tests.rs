@@ -1,4 +1,4 @@
-//! A recording is made here: a small world in which two players walk, and one leaves.
+//! Tests with a generated recording: a small world in which two players walk, and one leaves.
 
 #[cfg(test)]
 mod cases {
@@ -41,7 +41,8 @@ mod cases {
         }
     }
 
-    /// The checksums after each tick, from 0 on; the records of a room, from a tick on; each with the tick.
+    /// Returns the checksums after each tick, from 0 on, and the records of a room from tick
+    /// `first` on, each with its tick.
     fn played(room: &str, seed: u32, first: u32) -> (Vec<u64>, Vec<(u32, Vec<u8>)>) {
         let mut world = World::new(Identity { seed, map_size_px: 2_000, tick_hz: TickHz::Hz30 });
         let (mut checksums, mut records) = (vec![world.checksum()], Vec::new());
@@ -87,7 +88,7 @@ mod cases {
         (checksums, records)
     }
 
-    /// The records of rooms as a capture file, in the order of their ticks.
+    /// A capture file with the records of rooms, in tick order.
     fn file(rooms: &[Vec<(u32, Vec<u8>)>]) -> Vec<u8> {
         let mut all: Vec<_> = rooms.iter().flatten().collect();
         all.sort_by_key(|(tick, _)| *tick);
@@ -101,7 +102,7 @@ mod cases {
         out
     }
 
-    /// The same records in the older format.
+    /// The same records as a pcap file.
     fn classic(records: &[(u32, Vec<u8>)]) -> Vec<u8> {
         let mut out = Vec::new();
         for number in [0xa1b2_c3d4, 0x0004_0002, 0, 0, 65_535, LINK_WORLD] {
@@ -126,7 +127,7 @@ mod cases {
         PacketTables::builtin().dialect("native").expect("built in")
     }
 
-    /// Seeks, in slices of so many ticks; returns what was told, the welcome first.
+    /// Seeks in slices of `slice` ticks. Returns the messages, the welcome first.
     fn seek(show: &mut RoomPlayback, tick: u32, slice: u32) -> Vec<Vec<u8>> {
         show.seek(tick);
         for _ in 0..10 * TICKS {
@@ -172,7 +173,7 @@ mod cases {
                 "{names:?}"
             );
         }
-        // What lies outside is the nearest tick.
+        // A tick outside of the recording is clamped to the nearest one.
         for (asked, found) in [(0, 1), (TICKS + 99, TICKS)] {
             seek(show, asked, 100);
             assert_eq!(show.tick(), Some(found));
@@ -281,7 +282,7 @@ mod cases {
             let names: Vec<String> = show.players().into_iter().map(|(_, name)| name).collect();
             assert_eq!(names, players, "tick {tick}");
         }
-        // One who was there when the capture began is known by name when it leaves.
+        // The name of a player from before the recording is in the snapshot.
         let (_, late) = played("", 1, 250);
         let mut watch = read(&file(&[late]), 9_999);
         let show = opened(&mut watch, "");

@@ -1,5 +1,5 @@
-//! Where two recordings of what should be the same world part: in the commands, in the worlds that this
-//! program makes of them, or in the recorded checksums.
+//! Finds where two recordings of the same world diverge: in the commands, in the worlds that this
+//! program computes from them, or in the recorded checksums.
 
 use tickwire_sim::state_tree::FieldDiff as Place;
 use tickwire_sim::{RawCommand, WorldParams};
@@ -9,31 +9,32 @@ use super::recording::{RecordedTick, Recording};
 use crate::game::{DynWorld, GameInfo};
 use crate::tools::capture::Untrusted;
 
-/// Two captures beside each other.
+/// The comparison of two captures.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct BisectReport {
-    /// The rooms of both, and where they part.
+    /// The rooms that both captures have, with their divergences.
     pub rooms: Vec<(Untrusted, Divergence)>,
-    /// The rooms that only one of them has: the first, the second.
+    /// The rooms that only the first, and only the second capture has.
     pub unmatched_rooms: [Vec<Untrusted>; 2],
-    /// The offsets at which they end in the middle of a block, if they do.
+    /// For each capture, the offset of an incomplete block at the end of the file, in bytes.
     pub cut_at: [Option<usize>; 2],
-    /// The first packet of each that the capture has truncated, if any: the packets before it are compared.
+    /// For each capture, the first packet truncated by the snapshot length. The packets before it
+    /// are compared.
     pub truncated_at: [Option<usize>; 2],
 }
 
 impl BisectReport {
-    /// Whether they have the same rooms, and nothing in them differs.
+    /// Whether both captures have the same rooms, and no room diverges.
     pub fn is_same(&self) -> bool {
         self.unmatched_rooms.iter().all(Vec::is_empty)
             && self.rooms.iter().all(|(_, parting)| parting.is_same())
     }
 }
 
-/// A recorded checksum that is not that of the world to which the recorded frames lead.
+/// A recorded checksum that this program does not compute from the recorded command frames.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct ForeignChecksum {
-    /// The first tick after which it is so.
+    /// The first tick after which the checksums differ.
     pub tick: u32,
     /// The recorded checksum.
     pub recorded: u64,
@@ -41,30 +42,32 @@ pub struct ForeignChecksum {
     pub computed: u64,
 }
 
-/// Where two recordings of what should be the same world part.
+/// The divergence of two recordings of one room.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Divergence {
-    /// The first tick that both have.
+    /// The first tick that both recordings have.
     pub first_tick: u32,
-    /// Ticks that were compared.
+    /// The number of compared ticks.
     pub ticks: u32,
-    /// The ticks that each has completed at its end.
+    /// The completed ticks at the end of each recording.
     pub ends: [u32; 2],
-    /// What makes them different worlds from the beginning, in words: the seed, the tick rate, an option.
+    /// The differing world parameters, as text: seed, tick rate, options. If there are any, no tick
+    /// is compared.
     pub identity: Vec<String>,
-    /// Of the first and of the second: where the recorded checksums leave the world that is computed from
-    /// the recorded frames, up to the end of what was compared.
+    /// For each recording, the first recorded checksum that differs from the computed one, within
+    /// the compared ticks.
     pub recorded: [Option<ForeignChecksum>; 2],
-    /// The first tick whose commands differ, and those that only one of them has, in words: of the
-    /// first, and of the second.
+    /// The first tick with different commands, and the commands that only the first, and only the
+    /// second recording has, as text.
     pub commands: Option<(u32, [Vec<Untrusted>; 2])>,
-    /// The first tick after which the worlds differ, their checksums, and the places: `ours` is the first
-    /// recording. The tick before the first one if they differ from the beginning.
+    /// The first tick after which the worlds differ, their checksums, and the differing fields;
+    /// `ours` is the first recording. If the first common worlds already differ, the tick before
+    /// them.
     pub worlds: Option<(u32, [u64; 2], Vec<Place>)>,
 }
 
 impl Divergence {
-    /// Whether nothing differs.
+    /// Whether the recordings do not diverge.
     pub fn is_same(&self) -> bool {
         self.commands.is_none()
             && self.worlds.is_none()
@@ -76,7 +79,7 @@ impl Divergence {
 /// Compares two recordings, up to the first tick after which the worlds differ.
 ///
 /// # Errors
-/// They are of different games, or have no tick in common, in words.
+/// The recordings are of different games, or have no tick in common.
 pub(super) fn part(ours: Recording<'_>, theirs: Recording<'_>) -> Result<Divergence, String> {
     if ours.about != theirs.about {
         return Err(format!("one is of {}, the other of {}", ours.about.name, theirs.about.name));
@@ -127,7 +130,7 @@ pub(super) fn part(ours: Recording<'_>, theirs: Recording<'_>) -> Result<Diverge
     }
 }
 
-/// In what two worlds are not the same from the beginning, in words.
+/// The differing parameters of two worlds, as text.
 fn param_differences(ours: &WorldParams, theirs: &WorldParams) -> Vec<String> {
     let numbers = |identity: &WorldParams| {
         let own = [("seed", identity.seed), ("tick_hz", identity.tick_hz)];
@@ -137,7 +140,7 @@ fn param_differences(ours: &WorldParams, theirs: &WorldParams) -> Vec<String> {
     differing.map(|((name, ours), (_, theirs))| format!("{name} {ours}, the second {theirs}")).collect()
 }
 
-/// The commands of a tick that another lacks, in words.
+/// The commands of `tick` that `other` lacks, as text.
 fn commands_only_in(about: &GameInfo, tick: &RecordedTick, other: &RecordedTick) -> Vec<Untrusted> {
     let mut left: Vec<&RawCommand> = other.frame.commands.iter().collect();
     let mut only = Vec::new();
@@ -154,7 +157,7 @@ fn commands_only_in(about: &GameInfo, tick: &RecordedTick, other: &RecordedTick)
     only
 }
 
-/// One of two recordings, run by its frames.
+/// Runs one recording by its command frames.
 struct RecordingRun {
     world: Box<dyn DynWorld>,
     ticks: Vec<RecordedTick>,
@@ -171,12 +174,12 @@ impl RecordingRun {
         self.ticks.get(self.at)
     }
 
-    /// The ticks that are completed at its end.
+    /// The completed ticks at the end of the recording.
     fn end(&self) -> u32 {
         self.world.tick() + (self.ticks.len() - self.at) as u32
     }
 
-    /// Holds the world against the checksum that is recorded before its next tick.
+    /// Compares the checksum of the world with the one recorded before its next tick.
     fn check_checksum(&mut self) {
         let (Some(tick), None) = (self.ticks.get(self.at), self.foreign) else { return };
         let (recorded, computed) = (tick.checksum, self.world.checksum());
@@ -213,7 +216,8 @@ mod tests {
     use crate::games::moo::world::{Action, Angle, Identity, TickHz, World};
     use tickwire_sim::command_frame::CommandFrame;
 
-    /// Ticks of a world in which a player walks, from one tick on another way.
+    /// A recording from tick `first` on, in which a player walks, and changes its direction at a
+    /// tick if `turns` is set.
     fn recording(first: usize, turns: Option<(u32, u16)>) -> Recording<'static> {
         let about = Moo::INFO;
         let world = World::new(Identity { seed: 1, map_size_px: 2_000, tick_hz: TickHz::Hz30 });
@@ -272,7 +276,8 @@ mod tests {
             recording.ticks[at].checksum ^= 1;
             recording
         };
-        // Before and after the first tick of both, in the first and in the second.
+        // The wrong checksum is after or before the first common tick, in the first or second
+        // recording.
         for (side, parting, tick) in [
             (0, part(with(recording(0, None), 17), recording(5, None)), 16),
             (1, part(recording(0, None), with(recording(5, None), 17)), 21),
@@ -284,7 +289,7 @@ mod tests {
             assert_eq!((foreign.tick, foreign.recorded ^ foreign.computed), (tick, 1));
             assert_eq!((parting.recorded[1 - side], parting.worlds, parting.ticks), (None, None, 35));
         }
-        // The last tick has a checksum that only the longer recording has.
+        // Only the longer recording has a checksum after the last common tick.
         let mut shorter = recording(0, None);
         shorter.ticks.truncate(39);
         let parting = part(with(recording(0, None), 39), shorter).expect("of one game");

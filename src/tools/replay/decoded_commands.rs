@@ -1,4 +1,5 @@
-//! The commands of a room's clients, decoded from their bytes, and held against those of the ticks.
+//! The commands of a room's clients, decoded from their bytes, and matched with the commands of the
+//! ticks.
 
 use core::net::SocketAddr;
 use std::collections::HashMap;
@@ -15,31 +16,31 @@ use crate::game::{DynWorld, GameInfo};
 use crate::limits;
 use crate::tools::capture::TcpConnection;
 
-/// The commands of all clients.
+/// The decoded commands of all clients of a room.
 #[derive(Default)]
 pub(super) struct DecodedCommands {
-    /// How many clients there are.
+    /// The number of clients.
     clients: usize,
-    /// By player.
+    /// Commands by player.
     commands: HashMap<PlayerId, PlayerCommands>,
-    /// The owners of each player number that are in the capture.
+    /// The captured clients that had each player id.
     owners: HashMap<PlayerId, Vec<PlayerIdOwner>>,
-    /// The packet of the tick in which the last owner of a number left: earlier commands are not
-    /// the next owner's.
+    /// The packet of the tick in which the last owner of a player id left. Earlier commands belong
+    /// to that owner.
     left: HashMap<PlayerId, usize>,
-    /// Answers that are the same, and the first that differs.
+    /// The number of equal replies, and the first different one.
     answers: usize,
     answer: Option<(SocketAddr, ReplyDiff)>,
 }
 
-/// The commands that were decoded for a player number.
+/// The commands decoded for one player id.
 struct PlayerCommands {
-    /// By sequence, and then in the order in which they were heard: a number has successive owners, so there
-    /// may be several of one sequence.
+    /// Sorted by sequence number, then by packet. Successive owners of a player id may use the same
+    /// sequence number.
     said: Vec<DecodedCommand>,
-    /// Which of them ran in a tick.
+    /// Whether each command was matched with a tick.
     is_taken: Vec<bool>,
-    /// The one after the last that was taken: usually the next.
+    /// The index after the last matched command, which is usually the next match.
     next: usize,
 }
 
@@ -49,7 +50,7 @@ impl PlayerCommands {
         PlayerCommands { is_taken: vec![false; said.len()], said, next: 0 }
     }
 
-    /// Takes the last one with this sequence among these packets that was not taken.
+    /// Removes the last unmatched command with this sequence number in the packet range.
     fn take(&mut self, sequence: u64, packets: &Range<usize>) -> Option<RawCommand> {
         let is_next = |at: usize| self.said.get(at).is_some_and(|said| said.command.sequence == sequence);
         let end = if is_next(self.next) && !is_next(self.next + 1) {
@@ -63,31 +64,31 @@ impl PlayerCommands {
         Some(self.said[at].command.clone())
     }
 
-    /// Those that ran in no tick.
+    /// The commands without a tick.
     fn left(&self) -> impl Iterator<Item = &DecodedCommand> {
         self.said.iter().zip(&self.is_taken).filter(|(_, is_taken)| !**is_taken).map(|(said, _)| said)
     }
 }
 
-/// A client of the capture that had a body.
+/// A captured client that had a player.
 struct PlayerIdOwner {
-    /// The first packet at which the client has the body.
+    /// The first packet at which the client has the player.
     from_packet: usize,
-    /// The sequence up to which its commands were sent before the capture.
+    /// The last sequence number that the client used before the capture.
     before: u64,
 }
 
 impl DecodedCommands {
-    /// Hears the clients of a room, given its recording and their connections.
+    /// Decodes the commands of all clients of a room.
     ///
     /// # Errors
-    /// [`ReplayError`]: a client cannot be heard.
+    /// [`ReplayError`]: the bytes of a client cannot be replayed.
     pub(super) fn of_room<'a>(
         hearing: &ReplayContext<'_>,
         recording: &Recording<'_>,
         connections: impl Iterator<Item = &'a TcpConnection<'a>>,
     ) -> Result<DecodedCommands, ReplayError> {
-        // In the order in which they got their bodies: a player may go to a connection that is older.
+        // In order of joining, because a player may be taken over by an older connection.
         let mut connections: Vec<_> = connections.collect();
         connections.sort_by_key(|one| {
             let joined = recording.clients.get(&one.first_packet).and_then(|about| about.joined);
@@ -120,39 +121,41 @@ impl DecodedCommands {
             let from_packet = about.joined.map_or(connection.first_packet, |(packet, _)| packet);
             self.owners.entry(player).or_default().push(PlayerIdOwner { from_packet, before: heard.before });
         }
-        // A client has one body at a time.
+        // A client has one player at a time.
         for said in heard.said.chunk_by(|one, next| one.command.player == next.command.player) {
             by_player.entry(said[0].command.player).or_default().extend_from_slice(said);
         }
         Ok(())
     }
 
-    /// What is known of the room before its first tick, with the world then.
+    /// Creates the report of a room before its first tick.
     pub(super) fn report(&mut self, world: &dyn DynWorld) -> Report {
         let (answers, answer) = (self.answers, self.answer.take());
         let (first_tick, clients) = (world.tick(), self.clients);
         Report { first_tick, clients, answers, answer, ..Report::default() }
     }
 
-    /// The packets of the present owner of this number, before the packet of a tick.
+    /// The packet range in which the current owner of a player id may have sent the commands of
+    /// `tick`.
     fn packets(&self, player: PlayerId, tick: &RecordedTick) -> Range<usize> {
         self.left.get(&player).map_or(0, |left| left + 1)..tick.packet
     }
 
-    /// The last command of this number's owner with this sequence, before the tick that ran it.
+    /// Removes the last command of the current owner with this sequence number, before the tick
+    /// that executed it.
     fn take(&mut self, recorded: &RawCommand, tick: &RecordedTick) -> Option<RawCommand> {
         let packets = self.packets(recorded.player, tick);
         self.commands.get_mut(&recorded.player)?.take(recorded.sequence, &packets)
     }
 
-    /// The client that has this number now, if it is in the capture.
+    /// The captured client that has this player id at `tick`.
     fn owner(&self, player: PlayerId, tick: &RecordedTick) -> Option<&PlayerIdOwner> {
         let packets = self.packets(player, tick);
         self.owners.get(&player)?.iter().find(|owner| packets.contains(&owner.from_packet))
     }
 
-    /// Records the players that leave in a tick, or lose their connections: from then on their numbers
-    /// belong to other owners. A client that comes back may have sent commands before that tick.
+    /// Ends the ownership of the players that leave or disconnect in a tick. A client that resumes
+    /// may have sent commands before that tick.
     pub(super) fn record_leaves(&mut self, about: &GameInfo, tick: &RecordedTick) {
         for player in leaves(about, tick) {
             let packets = self.packets(player, tick);
@@ -165,7 +168,7 @@ impl DecodedCommands {
     }
 }
 
-/// The players that leave in a tick, or whose connections are gone.
+/// The players that leave or disconnect in a tick.
 fn leaves<'a>(about: &'a GameInfo, tick: &'a RecordedTick) -> impl Iterator<Item = PlayerId> + 'a {
     tick.frame.commands.iter().filter_map(|command| match (about.membership)(&command.action) {
         Some(MembershipChange::Left(player) | MembershipChange::Disconnected(player)) => Some(player),
@@ -173,10 +176,11 @@ fn leaves<'a>(about: &'a GameInfo, tick: &'a RecordedTick) -> impl Iterator<Item
     })
 }
 
-/// How many commands of a tick the server itself gave (joins, leaves, and gifts), and how many the operator, under the same number. A
-/// gift is given with the join of a client that asks for it, so it stands right behind the join.
+/// Counts the commands of a tick from the server (joins, leaves and gifts) and from the operator.
+/// Both have the same player id. A gift is issued with a join, so it has the next sequence number
+/// after the join.
 pub(super) fn count_issued(about: &GameInfo, commands: &[RawCommand]) -> [usize; 2] {
-    // The player who joined last, and the sequence that its next gift has.
+    // The player that joined last, and the sequence number of its next gift.
     let mut gift: Option<(PlayerId, u64)> = None;
     let mut counts = [0; 2];
     for command in commands.iter().filter(|command| command.player == PlayerId::OPERATOR) {
@@ -200,8 +204,9 @@ pub(super) fn count_issued(about: &GameInfo, commands: &[RawCommand]) -> [usize;
     counts
 }
 
-/// The source of a tick's command: the client's bytes, or the recording if it is no client's or
-/// older than the capture. `None` if its client is in the capture and never sent it.
+/// Returns the command to execute for a recorded one: the decoded command or, if it is not from a
+/// client, or was sent before the capture or by a client that is not captured, the recorded one.
+/// `None` if a captured client never sent it.
 pub(super) fn explain(
     recorded: &RawCommand,
     tick: &RecordedTick,
@@ -223,8 +228,8 @@ pub(super) fn explain(
     Some(recorded.clone())
 }
 
-/// Counts the decoded commands that are in no tick. A command waits for a second at most, so an
-/// older one was dropped.
+/// Counts the decoded commands without a tick. A command waits at most
+/// [`limits::MAX_COMMAND_LEAD_MS`], so an older one was dropped.
 pub(super) fn count_unmatched(
     about: &GameInfo,
     ticks: &[RecordedTick],
@@ -300,7 +305,8 @@ mod tests {
         };
         let mut decoded = DecodedCommands::default();
         decoded.owners.insert(ann, vec![PlayerIdOwner { from_packet: 1, before: 0 }]);
-        // The second command ran in no tick, and is not the one of that sequence that the next owner gives.
+        // The second command has no tick. It must not match the next owner's command with the same
+        // sequence number.
         let turned = walk(2, Some(Angle(7)));
         let said = [(step(1), 2), (turned, 4)].map(|(command, packet)| DecodedCommand { command, packet });
         decoded.commands.insert(ann, PlayerCommands::new(said.into()));

@@ -1,4 +1,4 @@
-//! Why a capture cannot be replayed, and where in the file.
+//! The reason why a capture cannot be replayed, and its position in the file.
 
 use core::net::SocketAddr;
 use std::fmt;
@@ -6,19 +6,19 @@ use std::time::Duration;
 
 use crate::tools::capture::{Capture, Untrusted};
 
-/// The reason, and the place of the problem.
+/// The reason why a capture cannot be replayed, and its position in the file.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ReplayError {
-    /// The reason in words.
+    /// The reason, as text.
     pub reason: Untrusted,
-    /// The packet at which the problem shows, from 1, and its time since the first packet.
+    /// The number of the packet, from 1, and its time since the first packet.
     pub place: Option<(usize, Duration)>,
-    /// The client whose bytes are concerned.
+    /// The client, if the error is in its bytes.
     pub client: Option<SocketAddr>,
 }
 
 impl ReplayError {
-    /// A problem at a packet, given by its number and time.
+    /// Creates an error at a packet, given by number and time.
     pub fn at(
         capture: &Capture<'_>,
         (packet, at_ns): (usize, u64),

@@ -1,41 +1,42 @@
-//! Which entities and fields differ between a replay and its recording.
+//! The entities and fields that differ between a replay and its recording.
 
 use tickwire_sim::state_tree::FieldDiff as Place;
 
 use super::recording::RecordedTick;
 use crate::game::{DynWorld, GameInfo};
 
-/// Places that are named.
+/// Maximum number of reported fields.
 pub(super) const MAX_REPORTED_FIELDS: usize = 16;
 
-/// The fields in which the world of the decoded commands differs from that of the recorded command
-/// frames, both run by this program from the world at the beginning of the capture.
+/// The differences between the world of the decoded commands and the world of the recorded command
+/// frames. This program runs both from the snapshot at the start of the capture.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct FieldDiffs {
-    /// The first tick after which they differ; `None` if they never do.
+    /// The first tick after which the worlds differ; `None` if they never do.
     pub tick: Option<u32>,
-    /// What differs after it: `ours` is recorded, `theirs` replayed.
+    /// The differing fields after that tick: `ours` is recorded, `theirs` is replayed.
     pub diffs: Vec<Place>,
-    /// The first tick after which the recorded frames lead to another checksum than the recorded one:
-    /// the recording is of another program, and its state after that tick cannot be known.
+    /// The first tick after which the computed checksum of the recorded frames differs from the
+    /// recorded one. The recording is then of another program, and its state after that tick is
+    /// unknown.
     pub first_foreign_tick: Option<u32>,
 }
 
-/// Runs the recorded frames beside a replay.
+/// Runs the recorded command frames during a replay.
 pub(super) struct RecordedWorld {
     world: Box<dyn DynWorld>,
-    /// What was found so far.
+    /// The differences so far.
     pub found: FieldDiffs,
 }
 
 impl RecordedWorld {
-    /// Begins with the world of a recording.
+    /// Creates the world from the snapshot of a recording.
     pub fn new(about: &GameInfo, world: &dyn DynWorld) -> Option<RecordedWorld> {
         let world = (about.restore)(&world.snapshot()).ok()?;
         Some(RecordedWorld { world, found: FieldDiffs::default() })
     }
 
-    /// The replay has run this tick, and the next one begins with this recorded checksum.
+    /// Runs a tick that the replay has just run. `recorded` is the checksum recorded after it.
     pub fn step(&mut self, tick: &RecordedTick, recorded: Option<u64>, replayed: &dyn DynWorld) {
         self.world.step(&tick.frame.commands);
         let (checksum, at) = (self.world.checksum(), tick.frame.tick);

@@ -1,4 +1,4 @@
-//! The result of a replay as JSON, for `tickwire replay --json` and for a page.
+//! Formats the result of a replay as JSON, for `tickwire replay --json` and for the page.
 
 use std::sync::Arc;
 
@@ -14,15 +14,15 @@ use crate::game::GameInfo;
 use crate::packet::PacketTables;
 use crate::tools::capture::{self, Untrusted};
 
-/// Bytes of an answer that are shown.
+/// Maximum number of bytes shown of a reply.
 const SHOWN_BYTES: usize = 64;
 
-/// Replays the bytes of a capture file: the reports of its rooms, or why it cannot be replayed. The
-/// given packet tables are those of a file that carries none; without them, the built-in ones are.
-/// `games` as in [`replay`].
+/// Replays the bytes of a capture file. Returns the reports of its rooms, or the reason why it
+/// cannot be replayed. `given` are the packet tables for a file that has none; the default is the
+/// built-in ones. `games` is as in [`replay`].
 ///
 /// # Errors
-/// One line that says why the file cannot be read.
+/// One line that describes why the file cannot be read.
 pub fn of_file(
     bytes: &[u8],
     games: &[&'static GameInfo],
@@ -40,7 +40,7 @@ pub fn of_file(
     Ok(replayed.map_or_else(|reason| error_json(&reason), |reports| rooms(&reports)))
 }
 
-/// The counts of a report: name in JSON, name in text, value.
+/// The counts of a report: JSON key, label, value.
 pub fn counts(report: &Report) -> [(&'static str, &'static str, usize); 11] {
     [
         ("ticks", "ticks", report.ticks as usize),
@@ -57,7 +57,7 @@ pub fn counts(report: &Report) -> [(&'static str, &'static str, usize); 11] {
     ]
 }
 
-/// The reports of all rooms. That of a default room alone stands alone.
+/// The reports of all rooms. If there is only the default room, its report is not in a list.
 pub fn rooms(rooms: &[(Untrusted, Report)]) -> Value {
     if let [(name, report)] = rooms
         && name.is_empty()
@@ -129,7 +129,7 @@ fn report_json(report: &Report) -> Value {
     all
 }
 
-/// Places, as in a report.
+/// Formats differing fields.
 fn places(places: &[Place]) -> Vec<Value> {
     let place = |Place { entity, field, ours, theirs }: &Place| json!([entity, field, ours, theirs]);
     places.iter().map(place).collect()
@@ -139,7 +139,7 @@ fn raw(texts: &[Untrusted]) -> Vec<&str> {
     texts.iter().map(Untrusted::raw).collect()
 }
 
-/// Two recordings beside each other.
+/// Formats the comparison of two captures.
 pub fn bisect_json(bisected: &BisectReport) -> Value {
     let verdict = |is_same| if is_same { "same" } else { "differs" };
     let hex = |checksum: u64| format!("{checksum:016x}");
@@ -175,7 +175,7 @@ pub fn bisect_json(bisected: &BisectReport) -> Value {
     })
 }
 
-/// The first bytes of a frame, in hexadecimal.
+/// Formats the first bytes of a frame in hexadecimal.
 pub fn hex(frame: &Option<ReplyFrame>) -> String {
     let Some(ReplyFrame { bytes, .. }) = frame else { return "nothing".to_owned() };
     let shown = &bytes[..bytes.len().min(SHOWN_BYTES)];
@@ -183,7 +183,7 @@ pub fn hex(frame: &Option<ReplyFrame>) -> String {
     if shown.len() < bytes.len() { format!("{hex}… of {} bytes", bytes.len()) } else { hex }
 }
 
-/// Why there is no report.
+/// Formats the reason why a capture cannot be replayed.
 pub fn error_json(refused: &ReplayError) -> Value {
     json!({
         "verdict": "not replayable",

@@ -1,17 +1,16 @@
-//! Replays a captured session: decodes the clients' bytes again, steps the world with the resulting
-//! commands, and checks each tick against the recorded one.
+//! Replays a captured session: decodes the clients' bytes, steps the world with the resulting
+//! commands, and compares the checksum after each tick with the recorded one.
 //!
 //! ```text
 //!   capture ─┬─ clients' bytes ─► frames, packets, session ─► commands ─┐  by player and sequence
-//!            └─ world's records ─► snapshot, command frames ────────────┴─► world ─► checksum of each tick
+//!            └─ world records ─► snapshot, command frames ──────────────┴─► world ─► checksums
 //! ```
 //!
-//! The result is a [`Report`] of each room, or the reason why the capture cannot be replayed
-//! ([`ReplayError`]). The world is stepped with the commands that were **decoded** from the
-//! clients' bytes; the recorded commands say only which tick each belongs to. Recorded commands are
-//! used as they are if they come from the server or the operator, or if the capture cannot contain
-//! their bytes because they were sent before the capture began or by a client that it leaves out.
-//! Missing data is never guessed.
+//! The result is a [`Report`] for each room, or a [`ReplayError`]. The world is stepped with the
+//! commands that were **decoded** from the clients' bytes; the recorded commands only determine the
+//! tick of each. A recorded command is executed itself if it is from the server or the operator,
+//! was sent before the capture began, or is from a client that is not captured. Missing data is
+//! never guessed.
 
 mod bisect;
 mod decoded_commands;
@@ -48,10 +47,11 @@ pub use streaming::{
     NeedsFullReplay, StoredRecord, StreamingReplay, WorldResults, WorldRunner, replay_whole_file,
 };
 
-/// The packet tables by which a capture is replayed: [its own](Codes::for_capture), if it carries any.
+/// Returns the packet tables for a capture: [its own](PacketTables::for_capture) if it has any,
+/// otherwise `given` or the built-in tables.
 ///
 /// # Errors
-/// [`ReplayError`]: they cannot be used, or others were given.
+/// [`ReplayError`]: the capture's tables are invalid, or differ from `given`.
 pub fn codes(
     capture: &Capture<'_>,
     given: Option<Arc<PacketTables>>,
@@ -60,12 +60,13 @@ pub fn codes(
     codes.map_err(|reason| ReplayError { reason: reason.into(), place: None, client: None })
 }
 
-/// Replays a capture, each room by itself: returns their names and reports. A room's game is the one of
-/// `games` that recognizes its world. `find` returns what a request asks for; `None` if it is for no
-/// game.
+/// Replays each room of a capture independently, and returns the names of the rooms with their
+/// reports. The game of a room is the recorded one or, if the capture lacks its name, the first of
+/// `games` that recognizes the snapshot. `find` returns the wire format that a request selects;
+/// `None` if it is not for the game.
 ///
 /// # Errors
-/// [`ReplayError`]: data is missing, or the capture is not of a server with this code's rules.
+/// [`ReplayError`]: data is missing, or the rules of the recorded world differ from this program's.
 pub fn replay(
     capture: &Capture<'_>,
     games: &[&'static GameInfo],
@@ -101,7 +102,7 @@ pub fn replay(
 /// Compares the rooms of two captures by their command frames and checksums.
 ///
 /// # Errors
-/// [`ReplayError`]: one of them lacks data; or there is nothing to compare.
+/// [`ReplayError`]: a capture lacks data, or the captures have nothing in common.
 pub fn bisect(
     ours: &Capture<'_>,
     theirs: &Capture<'_>,
@@ -135,8 +136,8 @@ pub fn bisect(
     Ok(bisected)
 }
 
-/// The packets before the first that the capture has truncated, and its number; `None` if all are whole. Packets of the world are
-/// needed whole, and TCP's as far as they carry data.
+/// Returns the packets before the first truncated one, and the number of that packet; `None` if no
+/// packet is truncated. World records must be complete, TCP packets only in their payload.
 fn before_truncation<'a>(capture: &Capture<'a>) -> (Option<Capture<'a>>, Option<usize>) {
     let is_truncated = |packet: &Packet<'_>| {
         packet.bytes.len() < packet.original_length
@@ -149,7 +150,7 @@ fn before_truncation<'a>(capture: &Capture<'a>) -> (Option<Capture<'a>>, Option<
     (Some(Capture { packets, names, truncated_at: capture.truncated_at }), Some(number))
 }
 
-/// The refusal of a capture of which nothing can be replayed before its first truncated packet.
+/// The error if no room can be replayed before the first truncated packet.
 fn beginning_truncated(packet: usize) -> ReplayError {
     let reason = format!(
         "the capture truncated packet {packet} (snapshot length), and the packets before it are no beginning of a session: \
@@ -158,7 +159,7 @@ fn beginning_truncated(packet: usize) -> ReplayError {
     ReplayError { reason: reason.into(), place: None, client: None }
 }
 
-/// Refuses a tick that none of the recordings comes to.
+/// Fails if no recording includes the tick.
 fn check_tick_recorded(
     tick: u32,
     recordings: &BTreeMap<Untrusted<&str>, Recording<'_>>,

@@ -1,7 +1,7 @@
-//! The records of a capture: the world at its beginning, its ticks, and its clients.
+//! Reads the world records of a capture: the initial world, its ticks, and its clients.
 //!
-//! The result is a [`Recording`] of each room, without gaps and with its ticks in order, or the
-//! reason why there is none.
+//! The result is a [`Recording`] for each room, with consecutive ticks, or the reason why there is
+//! none.
 
 use core::net::SocketAddr;
 use core::ops::RangeInclusive;
@@ -16,48 +16,48 @@ use crate::game::{DynWorld, GameInfo as Game};
 use crate::tools::capture::{Capture, TcpConnection, Untrusted, WorldRecord, world_record};
 use crate::util::plural::count_noun;
 
-/// See the [module](self).
+/// The recording of one room.
 pub struct Recording<'a> {
     /// The game.
     pub about: &'static Game,
     /// The world before the first tick.
     pub world: Box<dyn DynWorld>,
-    /// The ticks, one after the other.
+    /// The ticks, consecutive.
     pub ticks: Vec<RecordedTick>,
-    /// What is known of each client, by the first packet of its connection: ports are used again.
+    /// The clients, by the first packet of their connections, because ports are reused.
     pub clients: HashMap<usize, ClientRecord<'a>>,
 }
 
 /// A recorded tick.
 pub struct RecordedTick {
-    /// Its packet's number.
+    /// The number of its packet.
     pub packet: usize,
-    /// The checksum before it.
+    /// The checksum of the world before the tick.
     pub checksum: u64,
-    /// Its commands.
+    /// The commands of the tick.
     pub frame: CommandFrame<EncodedAction>,
 }
 
-/// What is known of one client.
+/// The recorded data of one client.
 #[derive(Clone, Copy, Default)]
 pub struct ClientRecord<'a> {
-    /// Its body.
+    /// The player of the client.
     pub player: Option<PlayerId>,
-    /// The packet of the record that says it has a body, and the body; none if it had the body
-    /// before the capture, whenever the capture first said so.
+    /// The packet of the join record, and the player; `None` if the client had the player before
+    /// the capture.
     pub joined: Option<(usize, PlayerId)>,
-    /// The saved session, if the client was connected before the capture.
+    /// The saved session, if the client connected before the capture.
     pub resumed: Option<ResumedSession<'a>>,
 }
 
-/// A session that resumes.
+/// A saved session at the start of a capture.
 #[derive(Clone, Copy)]
 pub struct ResumedSession<'a> {
-    /// The record's packet.
+    /// The number of the packet of the record.
     pub packet: usize,
-    /// Its time.
+    /// The time of the record, in nanoseconds since 1970.
     pub at_ns: u64,
-    /// The saved session.
+    /// The encoded state of the session.
     pub session: &'a [u8],
 }
 
@@ -74,13 +74,13 @@ impl<'a> ClientRecord<'a> {
 }
 
 impl Recording<'_> {
-    /// The ticks that its world has completed, from the beginning to the end.
+    /// The range of completed ticks, from the initial world to the end.
     pub fn range(&self) -> RangeInclusive<u32> {
         let first = self.world.tick();
         first..=first + self.ticks.len() as u32
     }
 
-    /// What a client may know of the room, as far as the records tell it.
+    /// The properties of the room that affect its replies, as far as they are recorded.
     pub fn room_info(&self) -> RoomInfo {
         let (about, identity) = (self.about, self.world.identity());
         RoomInfo { about, epoch: String::new(), identity, update_hz: 0 }
@@ -90,19 +90,19 @@ impl Recording<'_> {
 /// The records of one room read so far.
 #[derive(Default)]
 struct RoomRecords<'a> {
-    /// The parts of the snapshot read so far, the number of the next one, and how many there are.
+    /// The parts of the snapshot so far, the number of the next part, and the number of parts.
     snapshot: Vec<u8>,
     next_part: u16,
     parts: u16,
-    /// The name of its game, if the capture says it.
+    /// The name of the game, if recorded.
     game: Option<Untrusted<&'a str>>,
-    /// The fields of the world records, the same in each of them.
+    /// The fields of the world records, which are equal in each part.
     says: WorldFields<'a>,
     ticks: Vec<RawTick<'a>>,
     clients: HashMap<usize, ClientRecord<'a>>,
 }
 
-/// A tick whose commands are not read yet.
+/// A tick with an encoded command frame.
 #[derive(Clone, Copy)]
 struct RawTick<'a> {
     packet: usize,
@@ -112,7 +112,8 @@ struct RawTick<'a> {
     frame: &'a [u8],
 }
 
-/// The fields of a record beside its part of the snapshot, by their names in PROTOCOL.md, and the options.
+/// The fields of a world record without the snapshot, by their names in PROTOCOL.md, and the
+/// options.
 type WorldFields<'a> = Vec<(Untrusted<&'a str>, u64)>;
 
 fn fields<'a>(
@@ -128,13 +129,13 @@ fn fields<'a>(
     numbers.chain([(Untrusted::new("code_hash"), code_hash)]).collect()
 }
 
-/// Reads the records of all rooms, and of their clients with these connections.
+/// Reads the records of all rooms. Client records are assigned to the connections of their address.
 pub fn read<'a>(
     capture: &Capture<'a>,
     games: &[&'static Game],
     connections: &[TcpConnection<'_>],
 ) -> Result<BTreeMap<Untrusted<&'a str>, Recording<'a>>, ReplayError> {
-    // Of each client, in the order of the file.
+    // The first packets of the connections of each address, in file order.
     let mut begins: HashMap<SocketAddr, Vec<usize>> = HashMap::new();
     for connection in connections {
         begins.entry(connection.client).or_default().push(connection.first_packet);
@@ -149,7 +150,7 @@ pub fn read<'a>(
             )));
         }
         let (name, record) = record.map_err(|error| refuse(error.to_string()))?;
-        // The tables are of all rooms; the replay has read them.
+        // Tables apply to all rooms, and are read elsewhere.
         if matches!(record, WorldRecord::Table { .. }) {
             continue;
         }
@@ -161,14 +162,14 @@ pub fn read<'a>(
             .raw()
             .parse()
             .map_err(|_| refuse(format!("{address:?} is not an address with a port")))?;
-        // It belongs to the last connection of that address that has begun.
+        // The record belongs to the address's latest connection that has already begun.
         let known = begins.get(&address).map_or(&[][..], Vec::as_slice);
         let begun = known.partition_point(|first| *first < packet.number);
         if let Some(first) = begun.checked_sub(1).map(|last| known[last]) {
             room.clients.entry(first).or_default().add(about);
         }
     }
-    // Of such a room the capture has only what is played there.
+    // Drops rooms with only a record of their game.
     rooms.retain(|_, room| room.parts > 0 || !room.ticks.is_empty() || !room.clients.is_empty());
     if rooms.is_empty() {
         rooms.insert(Untrusted::default(), RoomRecords::default());
@@ -176,7 +177,8 @@ pub fn read<'a>(
     let recording = |(name, room): (Untrusted<&'a str>, RoomRecords<'a>)| {
         let (about, world) = room.world(games).map_err(|reason| {
             let reason = if name.is_empty() { reason } else { format!("room {name}: {reason}") };
-            // A capture of another program has no world, and may have its TCP in packets that are not read.
+            // Without world records, the capture may be of another program, or may contain packets
+            // that cannot be decoded.
             let unread = if room.parts == 0 { capture.unread() } else { None };
             let reason = unread.map_or(reason.clone(), |unread| format!("{reason}; {unread}"));
             ReplayError { reason: reason.into(), place: None, client: None }
@@ -193,11 +195,11 @@ pub fn read<'a>(
     rooms.into_iter().map(recording).collect()
 }
 
-/// The game and the world of a room, from its records up to the first tick: each with the number and time
-/// of its packet.
+/// Restores the initial world of a room from its records up to the first tick, each with the number
+/// and time of its packet. Returns the game and the world.
 ///
 /// # Errors
-/// Why the room cannot be replayed.
+/// The reason why the room cannot be replayed.
 pub fn read_start<'a>(
     records: impl Iterator<Item = ((usize, u64), &'a [u8])>,
     games: &[&'static Game],
@@ -211,8 +213,8 @@ pub fn read_start<'a>(
 }
 
 impl<'a> RoomRecords<'a> {
-    /// Adds a record, of a packet with this number and time. Returns what it says of the client at
-    /// an address, if it is of a client.
+    /// Adds a record from a packet with this number and time. For a client record, returns the
+    /// client's address and data.
     fn add(
         &mut self,
         record: WorldRecord<'a>,
@@ -254,7 +256,7 @@ impl<'a> RoomRecords<'a> {
                 Ok(Some((address, ClientRecord { player, joined, resumed: None })))
             }
             WorldRecord::Room { game, .. } => {
-                // A page that saves a capture knows the paths alone.
+                // A capture saved by an inspector page has the paths, but not the game.
                 self.game = Some(game).filter(|game| !game.is_empty());
                 Ok(None)
             }
@@ -262,7 +264,8 @@ impl<'a> RoomRecords<'a> {
         }
     }
 
-    /// The world of all parts, and its game; the first tick has to follow it.
+    /// Restores the world from all parts of the snapshot, and checks that the first tick follows
+    /// it.
     fn world(&self, games: &[&'static Game]) -> Result<(&'static Game, Box<dyn DynWorld>), String> {
         let first = self.ticks.first();
         if let (0, Some(first)) = (self.parts, first) {
@@ -307,7 +310,7 @@ impl<'a> RoomRecords<'a> {
     }
 }
 
-/// Checks that two records agree on the world; the error names the first field that differs.
+/// Checks that two records have the same fields. The error names the first differing one.
 fn check_equal(one: &str, says: &WorldFields<'_>, other: &str, also: &WorldFields<'_>) -> Result<(), String> {
     if says.len() != also.len() {
         return Err(format!("{one} has other options than {other}"));

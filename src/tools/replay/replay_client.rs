@@ -1,9 +1,9 @@
-//! One client of a capture: passes its bytes to a [`Receiver`], as the server did.
+//! Replays one client of a capture: passes its bytes to a [`Receiver`], as the server did.
 //!
-//! The input is the pieces of the client's side in order, each with its time, its tick and, if the
-//! server then granted a join, its player; and the saved receiver from the capture, if any. The
-//! output is the commands ([`DecodedCommand`]) and the server's answers. The replayed client ends for the
-//! same reason as on the server; later bytes are ignored.
+//! The input is the client's pieces in order, each with its time and tick and, if the server
+//! granted a join, the player; and the saved session, if any. The output is the commands
+//! ([`DecodedCommand`]) and the server's replies. The replayed connection ends for the same reason
+//! as on the server; later bytes are ignored.
 
 use std::time::Duration;
 
@@ -20,39 +20,40 @@ use crate::packet::routes;
 use crate::tools::capture::{Capture, TcpConnection, TcpSide, Untrusted};
 use crate::ws::http::{HeadReader, RequestHead};
 
-/// Returns what a request asks for in a room of a game; `None` if it is for no game.
+/// Returns the wire format that a request selects in a room of a game; `None` if it is not for the
+/// game.
 pub type RouteFn<'a> = &'a dyn Fn(&GameInfo, &RequestHead) -> Option<WireFormat>;
 
-/// A command that a client asked for.
+/// A command decoded from a client's bytes.
 #[derive(Debug, Clone, PartialEq)]
 pub struct DecodedCommand {
     /// The command.
     pub command: RawCommand,
-    /// The number of the packet that completed it.
+    /// The number of the packet that completed the command.
     pub packet: usize,
 }
 
-/// The client's commands, and the server's answers.
+/// The commands of a client, and the comparison of the server's replies.
 pub struct ClientReplay {
     pub said: Vec<DecodedCommand>,
-    /// The answers that are the same, and the first that differs.
+    /// The number of equal replies, and the first different one.
     pub answers: usize,
     pub differing: Option<ReplyDiff>,
-    /// The sequence of its last command before the capture.
+    /// The sequence number of the last command before the capture.
     pub before: u64,
 }
 
-/// What clients are heard with.
+/// The inputs of a replay that apply to all clients.
 pub struct ReplayContext<'a> {
     /// The capture.
     pub capture: &'a Capture<'a>,
-    /// What a request asks for.
+    /// Returns the wire format that a request selects.
     pub find: RouteFn<'a>,
-    /// The ticks that the room had completed when a packet was captured.
+    /// Returns the number of completed ticks and the slack, when a packet was captured.
     pub time_of: &'a dyn Fn(usize) -> (u32, Duration),
 }
 
-/// Hears all bytes of a client of this room.
+/// Replays all bytes of a client of this room.
 pub fn replay_client(
     hearing: &ReplayContext<'_>,
     connection: &TcpConnection<'_>,
@@ -77,11 +78,12 @@ pub fn replay_client(
                 );
                 return Err(ReplayError { client: Some(connection.client), ..refused });
             };
-            // Answers before it are not known.
+            // Replies before the saved session are unknown.
             (before, asked.answers) = (restored.sequence(), ServerReplies::from_packet(past.packet));
             receiver = Some(restored);
         }
-        // The server may reject a join. The record of a join comes before the client's next bytes.
+        // The server may reject a join. A join record is in the file before the client's next
+        // bytes.
         let next = pieces.get(at + 1).map_or(usize::MAX, |next| next.packet);
         let joins = about.joined.filter(|(packet, _)| (piece.packet..next).contains(packet));
         (asked.packet, asked.joins) = (piece.packet, joins.map(|(_, player)| player));
@@ -119,7 +121,7 @@ pub fn replay_client(
     Ok(ClientReplay { said: asked.said, answers, differing, before })
 }
 
-/// The name of the room that the request of a connection asks for.
+/// The name of the room that the request of a connection selects.
 pub fn room_of(connection: &TcpConnection<'_>) -> Untrusted {
     let mut reader = HeadReader::new(limits::HEAD_LIMITS);
     let mut pieces = connection.pieces.iter().filter(|piece| piece.from == TcpSide::Client);
@@ -127,14 +129,14 @@ pub fn room_of(connection: &TcpConnection<'_>) -> Untrusted {
     head.map_or_else(Untrusted::default, |head| routes::split_room_path(head.path()).0.into())
 }
 
-/// The ticks that the room had completed when a packet was captured, and the slack by which the server has
-/// judged its bytes.
+/// Returns the number of completed ticks when a packet was captured, and the slack that the server
+/// applied to its bytes.
 pub fn time_of(capture: &Capture<'_>, packet: usize) -> (u32, Duration) {
     capture.packets.get(packet - 1).map_or((0, Duration::ZERO), |packet| said_time(&packet.comments))
 }
 
-/// The ticks that the room had completed and the slack, as the comments of a packet say; 0 if none does.
-/// The slack follows the tick: the same word in a player's name is none.
+/// Parses the number of completed ticks and the slack from the comments of a packet; 0 if missing.
+/// The slack must follow the tick directly, because a player's name may contain the same text.
 pub fn said_time(comments: &[Untrusted<&str>]) -> (u32, Duration) {
     let mut words = comments.iter().flat_map(|comment| comment.raw().split(' '));
     let tick = words.find_map(|word| word.strip_prefix("tick=")?.parse().ok());
@@ -142,13 +144,14 @@ pub fn said_time(comments: &[Untrusted<&str>]) -> (u32, Duration) {
     (tick.unwrap_or_default(), slack.map_or(Duration::ZERO, Duration::from_millis))
 }
 
-/// What the client's bytes ask for, as the recording grants it.
+/// Executes the client's requests as recorded.
 #[derive(Default)]
 struct RecordedDriver {
-    /// The packet of the bytes, and the player of a join that the server granted for them.
+    /// The packet of the current bytes, and the player of a join that the server granted for them.
     packet: usize,
     joins: Option<PlayerId>,
-    /// The server did not greet the client, by a token that the recording does not have.
+    /// Whether the server rejected the client's `hello`. The decision depends on data that the
+    /// recording lacks.
     is_turned_away: bool,
     said: Vec<DecodedCommand>,
     answers: ServerReplies,
@@ -165,7 +168,7 @@ impl Driver for RecordedDriver {
 
     fn start_updates(&mut self, _lockstep: bool) {}
 
-    /// A join that the server rejected leaves the client watching, and the recording has the answer.
+    /// The client of a rejected join remains a spectator. The recording has the reply.
     fn join(&mut self, _profile: JoinRequest, _since: Option<u32>) -> Result<PlayerId, Denial> {
         self.joins.ok_or(Denial::Silent)
     }

@@ -1,4 +1,4 @@
-//! The result of a replay, and what is asked of one.
+//! The result of a replay, and the options of a replay.
 
 use core::net::SocketAddr;
 
@@ -11,90 +11,92 @@ use crate::tools::capture::Untrusted;
 /// The result of a replay.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Report {
-    /// The first tick.
+    /// The first replayed tick.
     pub first_tick: u32,
-    /// Ticks that were run.
+    /// The number of replayed ticks.
     pub ticks: u32,
-    /// Connections of clients.
+    /// The number of client connections.
     pub clients: usize,
-    /// Commands of ticks that were decoded from a client's bytes.
+    /// The number of tick commands that were decoded from a client's bytes.
     pub matched: usize,
-    /// Commands of the server itself: joins, leaves, and the gifts of a join.
+    /// The number of the server's own commands: joins, leaves, and gifts with a join.
     pub server: usize,
-    /// Commands of the operator.
+    /// The number of operator commands.
     pub operator: usize,
-    /// Commands of ticks that were sent before the capture began: their sequence is not above the one that the session remembered.
+    /// The number of tick commands sent before the capture: up to the sequence number in the saved
+    /// session.
     pub sent_before: usize,
-    /// Commands of ticks whose client is not in the capture.
+    /// The number of tick commands of clients that are not captured.
     pub not_captured: usize,
-    /// Decoded commands that no tick has because their client left before their tick.
+    /// The number of decoded commands without a tick, because the client left before their tick.
     pub dropped_on_leave: usize,
-    /// Decoded commands that no tick has although the capture went on and their client stayed: the inbox dropped them, the budget of
-    /// the client's address was spent, or the client was being closed.
+    /// The number of decoded commands without a tick although the client stayed. The inbox or a
+    /// rate limit of the address dropped them, or the client was being closed.
     pub dropped_while_connected: usize,
-    /// Decoded commands whose tick is after the end of the capture.
+    /// The number of decoded commands for ticks after the end of the capture.
     pub after_end: usize,
-    /// Answers of the server that are the same: pongs, replies, close frames.
+    /// The number of equal server replies: pongs, reply packets, close frames.
     pub answers: usize,
-    /// The first answer that differs, and its client.
+    /// The first different reply, and its client.
     pub answer: Option<(SocketAddr, ReplyDiff)>,
-    /// The offset at which the file ends in the middle of a block, if it does: only the part before
-    /// it was replayed.
+    /// The offset of an incomplete block at the end of the file, in bytes. Everything before it was
+    /// replayed.
     pub ends_at_byte: Option<usize>,
-    /// The first packet that the capture has truncated, if any: the packets before it were replayed.
+    /// The first packet truncated by the snapshot length. The packets before it were replayed.
     pub truncated_at: Option<usize>,
-    /// The ticks completed at the end of the recording, if a tick was asked for to which it does not come, or
-    /// from which on it begins later.
+    /// The completed ticks at the end of the recording, if [`ReplayOptions::to_tick`] is outside of
+    /// it.
     pub last_tick: Option<u32>,
-    /// The world's checksum after the last tick that was run.
+    /// The checksum of the world after the last replayed tick.
     pub checksum: u64,
-    /// The first difference, if any.
+    /// The first difference.
     pub difference: Option<ReplayDiff>,
-    /// The fields that differ, if they were asked for.
+    /// The differing fields, if requested.
     pub fields: Option<FieldDiffs>,
-    /// The state at the end, if it was asked for.
+    /// The final state, if requested.
     pub state: Option<StateListing>,
 }
 
-/// A state: each entity, with its fields and their values in words.
+/// A state: the name of each entity, with its fields and their values as text.
 pub type StateListing = Vec<(String, Vec<(String, String)>)>;
 
-/// What is asked of a replay besides.
+/// The options of a replay.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct ReplayOptions {
-    /// Which fields differ. The replay then goes on to the first tick after which any does.
+    /// Whether to find the differing fields.
     pub fields: bool,
-    /// Stop after so many ticks of the world.
+    /// The number of completed ticks at which the replay stops.
     pub to_tick: Option<u32>,
-    /// The state at the end.
+    /// Whether to return the final state.
     pub state: bool,
 }
 
 impl Report {
-    /// Whether the replay came out as it was recorded.
+    /// Whether the replay matches the recording.
     pub fn is_same(&self) -> bool {
         self.difference.is_none() && self.answer.is_none()
     }
 }
 
-/// The point at which a replay and the capture diverge.
+/// The first difference between a replay and its recording.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ReplayDiff {
-    /// The first tick after which the world differs, or whose commands differ.
+    /// The first tick after which the worlds differ, or with different commands.
     pub tick: u32,
-    /// The first command that differs, and its tick, if one does.
+    /// The first different command, and its tick.
     pub command: Option<(u32, CommandDiff)>,
-    /// The checksums after that tick, recorded and replayed; none if they are the same, or if the capture has none after it.
+    /// The recorded and replayed checksums after `tick`; `None` if they are equal, or the capture
+    /// ends there.
     pub checksums: Option<(u64, u64)>,
 }
 
-/// A command that differs.
+/// A difference between a recorded and a decoded command.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct CommandDiff {
-    /// Its player and sequence.
+    /// The player and sequence number of the command.
     pub command: (PlayerId, u64),
-    /// As it was recorded, in words.
+    /// The recorded command, as text.
     pub recorded: Untrusted,
-    /// The command in the client's bytes, in words; `None` if they do not contain it.
+    /// The decoded command, as text; `None` if the client's bytes do not contain it.
     pub decoded: Option<Untrusted>,
 }

@@ -1,9 +1,9 @@
-//! Compares the server's answers to one client in a capture with those in a replay.
+//! Compares the server's replies to one client in a capture and in a replay.
 //!
-//! An answer is a frame that follows from the client's own bytes: a pong, the packets of
-//! [`PACKETS`], and the close frame. Updates of the room are not answers. Some answers depend on
-//! facts that a replay does not know, such as the rate limits of an address, a ban or a shutdown:
-//! for these the replay takes the recorded answer ([`is_external`]).
+//! A reply is a frame that follows from the client's own bytes: a pong, one of the packets in
+//! [`PACKETS`], or the close frame. Updates are not replies. Some replies depend on data that a
+//! replay lacks, such as the rate limits of an address, a ban or a shutdown ([`is_external`]): for
+//! these, the recorded reply is accepted.
 
 use std::sync::Arc;
 
@@ -16,60 +16,61 @@ use crate::ws::Side;
 use crate::ws::close;
 use crate::ws::frame::{Header, Opcode};
 
-/// Packets that answer a client.
+/// Names of reply packets.
 const REPLY_PACKETS: [&str; 6] = ["io_init", "init_data", "welcome", "pong", "error", "disconnect"];
-/// Those of them that a client may get without a greeting.
+/// Names of reply packets that a client may receive before the welcome.
 const REJECTION_PACKETS: [&str; 2] = ["error", "disconnect"];
-/// Why a client gets no greeting.
+/// Reasons to close a client before the welcome that depend on data outside the capture.
 const REJECTION_REASONS: [CloseReason; 4] = [
     CloseReason::TokenMissing,
     CloseReason::TokenWrong,
     CloseReason::TooManyTokenAttempts,
     CloseReason::LockstepOff,
 ];
-/// How the names of the rules of an address begin.
+/// The name prefix of rules about an address.
 const ADDRESS: &str = "address_";
-/// The answers of a replay, from a packet on.
+/// The replies of a replay, from a packet on.
 #[derive(Debug, Default)]
 pub struct ServerReplies {
     from_packet: usize,
     frames: Vec<ReplyFrame>,
 }
 
-/// One frame of the server.
+/// A frame of the server.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ReplyFrame {
-    /// The packet that brought its end, or that of the bytes that it answers.
+    /// The packet that completed the frame or, in a replay, the packet of the client's bytes that
+    /// it replies to.
     pub packet: usize,
     /// The frame.
     pub bytes: Vec<u8>,
 }
 
-/// An answer that differs.
+/// A different reply.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ReplyDiff {
     /// The recorded frame; `None` if there is none.
     pub recorded: Option<ReplyFrame>,
-    /// The frame of the replay; `None` if there is none.
+    /// The replayed frame; `None` if there is none.
     pub replayed: Option<ReplyFrame>,
 }
 
 impl ServerReplies {
-    /// Answers of which those before this packet are not known.
+    /// Creates an empty list. Replies before this packet are unknown.
     pub fn from_packet(packet: usize) -> ServerReplies {
         ServerReplies { from_packet: packet, frames: Vec::new() }
     }
 
-    /// Adds whole frames that answer the bytes of a packet.
+    /// Adds complete frames that reply to the bytes of a packet.
     pub fn add(&mut self, packet: usize, frames: &[u8]) {
         self.frames.extend(split_frames(&mut frames.to_vec(), packet));
     }
 
-    /// Holds the answers against those of the connection. Returns how many are the same, and the
-    /// first that differs.
+    /// Compares with the replies of a captured connection. Returns the number of equal replies, and
+    /// the first different one.
     ///
-    /// A capture may end between a client's bytes and their answers, and a connection may end
-    /// before them: then answers to the last bytes may be missing in the recording.
+    /// Replies to the last bytes of a client may be missing in the recording, because the capture
+    /// or the connection ended before them.
     pub fn compare(
         &self,
         connection: &TcpConnection<'_>,
@@ -101,8 +102,8 @@ impl ServerReplies {
     }
 }
 
-/// Learns from the recorded answers the room's epoch and the update rate of native clients. Returns
-/// the number of the client, which the MooMoo dialects name.
+/// Sets the epoch of the room and the update rate of native clients from the first recorded reply.
+/// Returns the number of the client, which the MooMoo dialects send.
 pub fn infer_room_info(connection: &TcpConnection<'_>, endpoint: &WireFormat, facts: &mut RoomInfo) -> u64 {
     let Some(frame) = frames(connection).next() else { return 0 };
     let Some(ReplyKind::Packet(packet)) = ReplyMatcher::new(endpoint).kind(&frame.bytes) else { return 0 };
@@ -117,7 +118,8 @@ pub fn infer_room_info(connection: &TcpConnection<'_>, endpoint: &WireFormat, fa
     0
 }
 
-/// Whether the server has not greeted a client because of its token or its mode, as far as the recording goes.
+/// Whether the server rejected the client's `hello` because of its token or lockstep mode,
+/// according to the recording.
 pub fn was_rejected(connection: &TcpConnection<'_>, endpoint: &WireFormat) -> bool {
     let known = ReplyMatcher::new(endpoint);
     for frame in frames(connection) {
@@ -125,7 +127,7 @@ pub fn was_rejected(connection: &TcpConnection<'_>, endpoint: &WireFormat) -> bo
             Some(ReplyKind::Packet(packet)) if !REJECTION_PACKETS.contains(&packet.row.name.as_str()) => {
                 return false;
             }
-            // Without a reason, it answers the client's own.
+            // A close frame without a reason replies to the client's own close frame.
             Some(ReplyKind::Close(reason)) => {
                 return reason.is_empty() || REJECTION_REASONS.iter().any(|breach| breach.name() == reason);
             }
@@ -135,7 +137,7 @@ pub fn was_rejected(connection: &TcpConnection<'_>, endpoint: &WireFormat) -> bo
     endpoint.is_native
 }
 
-/// What an answer is.
+/// The kind of a reply.
 enum ReplyKind<'a> {
     Pong,
     Packet(DecodedPacket<'a>),
@@ -143,10 +145,10 @@ enum ReplyKind<'a> {
     Close(String),
 }
 
-/// How answers are told from updates, of which there are a hundred times as many.
+/// Distinguishes replies from updates, which are a hundred times as frequent.
 struct ReplyMatcher<'a> {
     endpoint: &'a WireFormat,
-    /// How the packets that answer begin.
+    /// The first bytes of reply packets.
     prefixes: Vec<&'a [u8]>,
 }
 
@@ -156,7 +158,7 @@ impl<'a> ReplyMatcher<'a> {
         ReplyMatcher { endpoint, prefixes: REPLY_PACKETS.iter().filter_map(prefix).collect() }
     }
 
-    /// Whether a frame may be an answer, at a glance.
+    /// Whether a frame may be a reply. Checks only its first bytes.
     fn may_be(&self, header: &Header, payload: &[u8]) -> bool {
         match header.opcode {
             Opcode::Binary => self.prefixes.iter().any(|prefix| payload.starts_with(prefix)),
@@ -165,7 +167,7 @@ impl<'a> ReplyMatcher<'a> {
         }
     }
 
-    /// What an answer is; `None` for a frame that is no answer.
+    /// Returns the kind of a reply; `None` if the frame is not one.
     fn kind(&self, frame: &[u8]) -> Option<ReplyKind<'a>> {
         let (header, at) = Header::decode(frame, Side::Server).ok()??;
         let (dialect, payload) = (&self.endpoint.dialect, &frame[at..]);
@@ -185,23 +187,23 @@ impl<'a> ReplyMatcher<'a> {
     }
 }
 
-/// Tells which pieces of servers are needed to find their answers, without knowing the endpoints.
+/// Selects the server's pieces that may contain replies, without knowing the wire format.
 pub struct ReplyFilter {
-    /// How the packets that answer begin in any of the dialects: four bytes, and which of their bits count.
+    /// The first four bytes of reply packets of all dialects, and the mask of the bits to compare.
     prefixes: Vec<(u32, u32)>,
 }
 
-/// The bytes of a server so far.
+/// The parser state of one server's bytes.
 #[derive(Debug, Default)]
 pub struct FilterProgress {
-    /// Those of a head or a frame that is not complete.
+    /// The bytes of an incomplete head or frame.
     rest: Vec<u8>,
     is_open: bool,
     has_frame: bool,
 }
 
 impl ReplyFilter {
-    /// For endpoints of these packet tables.
+    /// Creates a filter for all dialects of these packet tables.
     pub fn new(codes: &PacketTables) -> ReplyFilter {
         let prefix = |dialect: &Arc<Dialect>, name: &str| {
             let (prefix, _) = dialect.prefix(Direction::ToClient, name)?;
@@ -215,8 +217,8 @@ impl ReplyFilter {
         ReplyFilter { prefixes }
     }
 
-    /// Whether the next piece of a server is needed: it has the first frame, or one that may be an answer,
-    /// or is not just whole frames.
+    /// Whether the next piece of a server is needed: it has the first frame, a frame that may be a
+    /// reply, or an incomplete head or frame.
     pub fn is_needed(&self, sifted: &mut FilterProgress, piece: &[u8]) -> bool {
         let FilterProgress { rest, is_open, has_frame } = sifted;
         let mut is_needed = !*has_frame;
@@ -238,7 +240,8 @@ impl ReplyFilter {
         true
     }
 
-    /// At least what [`ReplyMatcher::may_be`] finds.
+    /// Whether a frame may be a reply. True at least for every frame for which
+    /// [`ReplyMatcher::may_be`] is.
     fn may_be(&self, header: &Header, payload: &[u8]) -> bool {
         let begin = first_four(payload);
         match header.opcode {
@@ -249,7 +252,7 @@ impl ReplyFilter {
     }
 }
 
-/// The first four bytes as a number; zeros for those that are not there.
+/// The first four bytes as a big-endian number, padded with zeros.
 fn first_four(bytes: &[u8]) -> u32 {
     if let Some(four) = bytes.first_chunk() {
         return u32::from_be_bytes(*four);
@@ -257,8 +260,8 @@ fn first_four(bytes: &[u8]) -> u32 {
     bytes.iter().zip([24, 16, 8]).fold(0, |number, (byte, shift)| number | u32::from(*byte) << shift)
 }
 
-/// Whether an answer follows from what a replay does not know: the limits of an address, a deadline,
-/// a slow reader, the operator, the end of the server.
+/// Whether a reply depends on data that a replay lacks: the rate limits of an address, a timeout, a
+/// slow reader, the operator, a shutdown.
 fn is_nondeterministic(answer: &ReplyKind<'_>) -> bool {
     let is_external = |rule: &str| {
         let of_time = [CloseReason::HelloLate, CloseReason::SlowClient, CloseReason::IdleTimeout];
@@ -277,7 +280,7 @@ fn is_nondeterministic(answer: &ReplyKind<'_>) -> bool {
     }
 }
 
-/// The server's frames of a connection that may be answers, in order.
+/// The server's frames of a connection that may be replies, in order.
 fn answers(connection: &TcpConnection<'_>, known: &ReplyMatcher<'_>) -> Vec<ReplyFrame> {
     let (mut found, mut rest, mut is_open) = (Vec::new(), Vec::new(), false);
     for piece in connection.pieces.iter().filter(|piece| piece.from == TcpSide::Server) {
@@ -286,7 +289,7 @@ fn answers(connection: &TcpConnection<'_>, known: &ReplyMatcher<'_>) -> Vec<Repl
                 found.push(ReplyFrame { packet: piece.packet, bytes: frame.to_vec() });
             }
         };
-        // Nearly every piece is whole frames, which need no copy.
+        // Most pieces consist of complete frames, which need no copy.
         if is_open && rest.is_empty() {
             let used = whole(piece.bytes, &mut each);
             rest.extend_from_slice(&piece.bytes[used..]);
@@ -302,14 +305,14 @@ fn answers(connection: &TcpConnection<'_>, known: &ReplyMatcher<'_>) -> Vec<Repl
     found
 }
 
-/// Takes the head of the response off the server's bytes, if it is complete.
+/// Removes the head of the response from the server's bytes. Returns whether it was complete.
 fn strip_head(bytes: &mut Vec<u8>) -> bool {
     let Some(end) = bytes.windows(4).position(|four| four == b"\r\n\r\n") else { return false };
     bytes.drain(..end + 4);
     true
 }
 
-/// The server's frames of a connection, in order.
+/// All frames of the server in a connection, in order.
 fn frames<'a>(connection: &'a TcpConnection<'_>) -> impl Iterator<Item = ReplyFrame> + 'a {
     let (mut bytes, mut is_open) = (Vec::new(), false);
     let pieces = connection.pieces.iter().filter(|piece| piece.from == TcpSide::Server);
@@ -320,7 +323,7 @@ fn frames<'a>(connection: &'a TcpConnection<'_>) -> impl Iterator<Item = ReplyFr
     })
 }
 
-/// Cuts whole frames off the server's bytes, which this packet brought.
+/// Splits complete frames off the server's bytes. `packet` is the packet that completed them.
 fn split_frames(bytes: &mut Vec<u8>, packet: usize) -> Vec<ReplyFrame> {
     let mut frames = Vec::new();
     let used = whole(bytes, &mut |_, _, frame| frames.push(ReplyFrame { packet, bytes: frame.to_vec() }));
@@ -328,8 +331,8 @@ fn split_frames(bytes: &mut Vec<u8>, packet: usize) -> Vec<ReplyFrame> {
     frames
 }
 
-/// Calls for each whole frame at the front of the server's bytes, with its header and where its payload
-/// begins. Returns how many bytes these are.
+/// Calls `each` for each complete frame at the start of the server's bytes, with its header and the
+/// offset of its payload. Returns the size of these frames in bytes.
 fn whole(bytes: &[u8], each: &mut dyn FnMut(&Header, usize, &[u8])) -> usize {
     let mut start = 0;
     while let Ok(Some((header, at))) = Header::decode(&bytes[start..], Side::Server)

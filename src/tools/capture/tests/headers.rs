@@ -1,4 +1,5 @@
-//! Tests: headers of links and tunnels before TCP, the names of other packets, and files for other tools.
+//! Tests of link and tunnel headers before TCP, of the names of other packets, and of exported
+//! files.
 
 use super::super::packet::{ACK, PSH};
 use super::super::pcapng::{PacketMeta, write_packet};
@@ -6,12 +7,12 @@ use super::super::writer::{CaptureWriter, TcpFlow};
 use super::super::*;
 use super::{address, file, head};
 
-/// A packet on Ethernet, with these bytes after the two addresses.
+/// An Ethernet packet with these bytes after its two addresses.
 fn on_ethernet(parts: &[&[u8]]) -> Vec<u8> {
     [&[&[2; 12][..]], parts].concat().concat()
 }
 
-/// The payload of a packet, or the name of what the packet has instead of TCP.
+/// The payload of a packet, or the name of its content if it is not TCP.
 fn content(link: u32, bytes: &[u8]) -> String {
     let (comments, original_length) = (Vec::new(), bytes.len());
     let packet = Packet { number: 1, at_ns: 1, link, bytes, original_length, inbound: None, comments };
@@ -21,7 +22,7 @@ fn content(link: u32, bytes: &[u8]) -> String {
     }
 }
 
-/// A header of IPv4 or IPv6 with this protocol, before these bytes.
+/// An IPv4 or IPv6 packet with this protocol and payload.
 fn in_ip(version: u8, protocol: u8, payload: &[u8]) -> Vec<u8> {
     let mut header = if version == 4 { vec![0x45; 20] } else { vec![0x60; 40] };
     match version {
@@ -145,9 +146,9 @@ fn each_packet_has_its_own_time_and_a_clock_that_is_set_back_moves_no_file() {
     writer.begin(true);
     let ends = [address(super::CLIENT), address(super::SERVER)];
     let mut flow = TcpFlow::open(&mut writer, ends, [1, 1], (second(5), ""));
-    // A client that came before the file began is introduced later.
+    // A client that connected before the file began is written later.
     let _ = TcpFlow::open(&mut writer, [ends[1], ends[0]], [1, 1], (second(2), ""));
-    // The clock is set back, then forward, between files.
+    // Between files, the clock is set back, then forward.
     for (epoch, at) in [(100, 6), (9_000, 7), (1_000, 8)] {
         writer.set_epoch(second(epoch));
         flow.bytes(&mut writer, TcpSide::Client, b"x", (second(at), ""));

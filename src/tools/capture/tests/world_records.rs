@@ -1,4 +1,4 @@
-//! Tests: records of worlds in captures.
+//! Tests of world records in captures.
 
 use super::super::*;
 use super::*;

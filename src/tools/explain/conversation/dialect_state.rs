@@ -1,7 +1,7 @@
-//! The dialect and the format of a conversation, and how certain they are.
+//! The dialect and format of a conversation, and how they were determined.
 //!
-//! There are three cases: the user has named the dialect, the path of the request selects it, or it
-//! is a [`DialectGuess`] from the messages, and is reported as a guess.
+//! Either the user selects the dialect, or the path of the request does, or it is a
+//! [`DialectGuess`] from the messages and reported as a guess.
 
 use super::upgrade_request::{Asked, KNOWN};
 use crate::packet::routes::{self, RouteError};
@@ -11,33 +11,34 @@ use crate::tools::explain::parse::payload::{self, ExplainedPayload, SenderFormat
 use crate::ws::Side;
 use crate::ws::frame::Opcode;
 
-/// See the [module](self).
+/// The dialect and format of a conversation, and how they were determined.
 #[derive(Clone, Debug)]
 pub struct DialectState<'c> {
-    /// The tables that map a path to its dialect; without them the dialect is fixed.
+    /// Maps paths to dialects. `None`: the user selected the dialect.
     codes: Option<&'c PacketTables>,
     dialect: &'c Dialect,
-    /// Whether packets are JSON in text messages, if known.
+    /// Whether packets are JSON in text messages; `None` if unknown.
     json: Option<bool>,
-    /// The path is unique to our server.
+    /// Whether the path is unique to tickwire servers.
     is_own_server: bool,
-    /// The connection is not one of tickwire: its path or its subprotocol belongs to another protocol.
+    /// Whether the path or the subprotocol belongs to another protocol.
     is_foreign: bool,
-    /// The user or a path named the dialect.
+    /// Whether the user or a path selected the dialect.
     is_settled: bool,
-    /// Whether only names and verdicts are asked for.
+    /// Whether payloads are explained without a tree, by name and problem only.
     is_brief: bool,
-    /// The evidence from the messages, if the request was not seen.
+    /// The evidence from the messages, if the request is missing.
     guess: Option<DialectGuess<'c>>,
 }
 
 impl<'c> DialectState<'c> {
-    /// The path of the request will select the dialect; until then it is `dialect`.
+    /// Creates a state in which the path of the request selects the dialect. `dialect` applies
+    /// until then.
     pub fn from_path(codes: &'c PacketTables, dialect: &'c Dialect) -> DialectState<'c> {
         DialectState { codes: Some(codes), is_settled: false, ..DialectState::fixed(dialect) }
     }
 
-    /// Uses this dialect, whatever the path.
+    /// Creates a state with a fixed dialect.
     pub fn fixed(dialect: &'c Dialect) -> DialectState<'c> {
         DialectState {
             codes: None,
@@ -56,76 +57,77 @@ impl<'c> DialectState<'c> {
         self.json = Some(json);
     }
 
-    /// Sets whether only names and verdicts are asked for.
+    /// Sets whether payloads are explained without a tree, by name and problem only.
     pub fn set_brief(&mut self, is_brief: bool) {
         self.is_brief = is_brief;
     }
 
-    /// Records that the server is ours, whatever the path.
+    /// Applies the limits of a tickwire server, whatever the path.
     pub fn set_own_server(&mut self) {
         self.is_own_server = true;
     }
 
-    /// The dialect, as far as it is known.
+    /// The known, guessed or default dialect.
     pub fn dialect(&self) -> &'c Dialect {
         self.dialect
     }
 
-    /// Whether the dialect is known rather than guessed.
+    /// Whether the user or a path selected the dialect.
     pub fn is_settled(&self) -> bool {
         self.is_settled
     }
 
-    /// The evidence for the dialect, if the request was not seen.
+    /// The evidence for the dialect, if the request is missing.
     pub fn guess(&self) -> Option<&DialectGuess<'c>> {
         self.guess.as_ref()
     }
 
-    /// The candidates of the guess; none if the dialect is known.
+    /// The candidates of the guess; empty if there is no guess.
     pub fn candidates(&self) -> Vec<&'c Dialect> {
         self.guess.as_ref().map(DialectGuess::candidates).unwrap_or_default()
     }
 
-    /// Records that the request was not seen.
+    /// Starts a guess, because the request is missing.
     pub fn start_guessing(&mut self) {
         if let (Some(codes), false, None) = (self.codes, self.is_settled, &self.guess) {
             self.set_guess(DialectGuess::new(codes));
         }
     }
 
-    /// Sets the guess that applies until a request names the dialect.
+    /// Sets the guess. It applies until a request selects the dialect.
     pub fn set_guess(&mut self, guess: DialectGuess<'c>) {
         self.dialect = guess.best().unwrap_or(self.dialect);
         self.guess = Some(guess);
     }
 
-    /// The dialects in which a frame may make sense.
+    /// The dialects in which a plausible frame is searched.
     pub fn search_dialects(&self) -> Vec<&'c Dialect> {
         self.guess.as_ref().map_or_else(|| vec![self.dialect], DialectGuess::remaining_candidates)
     }
 
-    /// Whether packets are JSON in text messages, if known.
+    /// Whether packets are JSON in text messages; `None` if unknown.
     pub fn json(&self) -> Option<bool> {
         self.json
     }
 
-    /// Whether the path is unique to our server, so that its limits are known.
+    /// Whether the path is unique to tickwire servers, so that their limits apply.
     pub fn is_ours(&self) -> bool {
         self.is_own_server
     }
 
-    /// Whether the connection is not one of tickwire.
+    /// Whether the connection uses another protocol.
     pub fn is_foreign(&self) -> bool {
         self.is_foreign
     }
 
-    /// Whether a path may be one of tickwire: it is an endpoint, or the user has named the dialect.
+    /// Whether a tickwire server may serve the path: it is an endpoint, or the user selected the
+    /// dialect.
     pub fn may_serve(&self, path: &str) -> bool {
         let asked = |codes| routes::find_by_room_tables(codes, path, None, None);
         self.is_own_server || self.codes.is_none_or(|codes| !matches!(asked(codes), Err(RouteError::Path)))
     }
 
-    /// Applies the subprotocol on which both ends agreed.
+    /// Applies the negotiated subprotocol.
     pub fn agree(&mut self, subprotocol: &str) {
         if self.codes.is_some() {
             self.is_foreign = !KNOWN.contains(&subprotocol);
@@ -133,13 +135,12 @@ impl<'c> DialectState<'c> {
         }
     }
 
-    /// Applies the target of a request.
+    /// Applies the target of an upgrade request.
     pub fn apply_request(&mut self, asked: &Asked) {
         let (dialect, format) = (asked.dialect.as_deref(), asked.format.as_deref());
         self.is_foreign = !self.may_serve(&asked.path);
         let spoken = self.codes.map(|codes| routes::find_by_room_tables(codes, &asked.path, dialect, format));
-        // A path that is not ours, or that every server has, does not imply that texts are
-        // rejected.
+        // An unknown path, or `/`, does not imply that text messages are rejected.
         self.json = (format == Some("json")).then_some(true);
         if let Some(Ok((dialect, json))) = spoken {
             (self.dialect, self.is_settled, self.guess) = (dialect, true, None);
@@ -148,7 +149,8 @@ impl<'c> DialectState<'c> {
         }
     }
 
-    /// Explains the payload of a control frame or of a whole message, which begins at byte `begin` of the input.
+    /// Explains the payload of a control frame or of a complete message, which begins at byte
+    /// `begin` of the input.
     pub fn explain(
         &mut self,
         payload: &[u8],

@@ -3,10 +3,10 @@
 use super::resync::Resync;
 use super::unfinished_message::UnfinishedMessage;
 
-/// One direction.
+/// The state of one direction.
 #[derive(Clone, Debug, Default)]
 pub(super) struct DirectionState {
-    /// Bytes that do not form a whole item yet.
+    /// Bytes of the incomplete item.
     pub(super) waiting: Vec<u8>,
     pub(super) stage: DirectionStage,
     pub(super) open: UnfinishedMessage,
@@ -18,12 +18,12 @@ pub(super) enum DirectionStage {
     #[default]
     Begin,
     Frames,
-    /// Anywhere: the first frame that makes sense has to be found.
+    /// The position within a frame is unknown: a plausible frame is searched.
     Seek,
-    /// The bytes after a head that is not an upgrade.
+    /// After a head that is not part of an upgrade: the bytes are a body.
     Body,
-    /// After a close frame: later bytes are not read.
+    /// After a close frame: later bytes are not decoded.
     Closed,
-    /// After a violation: later bytes are not read.
+    /// After a violation: later bytes are not decoded.
     Over,
 }

@@ -1,20 +1,20 @@
-//! A conversation of two sides, byte by byte: the upgrade, then frames and their messages.
+//! Explains both directions of a connection incrementally: the upgrade, then frames and messages.
 //!
-//! Bytes of either side may be cut anywhere; each whole head or frame yields an explanation, and
-//! leftover bytes are explained at the end. Earlier items inform later ones: the path of the
-//! request selects the dialect, its key determines the right answer, and a last fragment is
-//! explained with the whole message.
+//! Input may be split at any byte. Each complete head or frame yields an explanation; leftover
+//! bytes are explained at the end. Earlier items affect later ones: the path of the request selects
+//! the dialect, its key determines the expected accept key, and a final fragment is explained with
+//! the whole message.
 //!
 //! ```text
-//!   begin ──head that asks for or grants the upgrade──► frames ──broken rule, close──► over
+//!   begin ──upgrade request or response────────────────► frames ──violation, close───► over
 //!     ├──────────────── no head: mid-stream ───────────►│
 //!     └──any other head──► body                         │
-//!                            seek ──what makes sense───►┘
+//!                            seek ──plausible frame────►┘
 //! ```
 //!
-//! Mid-stream, a continuation frame is accepted. After missing bytes, [`resync`] finds the next frame. A
-//! side has at most one unfinished item and one unfinished message. The limits of the server apply only
-//! if the path is unique to our server.
+//! Mid-stream, a continuation frame is accepted. After missing bytes, [`resync`] finds the next
+//! frame. Each side stores at most one unfinished item and one unfinished message. The limits of
+//! the server apply only if the path is unique to tickwire servers.
 
 pub(super) mod dialect_state;
 mod direction;
@@ -42,34 +42,36 @@ use crate::ws::frame::{self, Header, Opcode};
 use crate::ws::message::Limits;
 use crate::ws::utf8::Utf8Validator;
 
-/// A conversation of two sides: bytes go in, and explanations of whole heads and frames come out.
+/// Explains a connection: receives the bytes of both sides, and returns explanations of complete
+/// heads and frames.
 #[derive(Clone, Debug)]
 pub struct Conversation<'c> {
     spoken: DialectState<'c>,
-    /// The target of the request, once seen.
+    /// The target of the upgrade request, once received.
     asked: Option<Asked>,
-    /// The extensions on which both ends agreed.
+    /// The negotiated extensions.
     extensions: Extensions,
     client: DirectionState,
     server: DirectionState,
-    /// Whether the frames of the server are read by a client of ours, with its limits.
+    /// Whether the limits of a tickwire client apply to frames of the server.
     is_our_client: bool,
 }
 
 impl<'c> Conversation<'c> {
-    /// A conversation whose dialect comes from the request's path; without a request it is `dialect`.
+    /// Creates a conversation in which the path of the request selects the dialect. `dialect`
+    /// applies without a request.
     pub fn new(codes: &'c PacketTables, dialect: &'c Dialect) -> Conversation<'c> {
         Conversation { spoken: DialectState::from_path(codes, dialect), ..Conversation::in_dialect(dialect) }
     }
 
-    /// A conversation in this dialect, whatever its path says.
+    /// Creates a conversation in this dialect, whatever the path.
     pub fn in_dialect(dialect: &'c Dialect) -> Conversation<'c> {
         let (client, server) = (DirectionState::default(), DirectionState::default());
         let (spoken, extensions) = (DialectState::fixed(dialect), Extensions::None);
         Conversation { spoken, asked: None, extensions, client, server, is_our_client: false }
     }
 
-    /// Records that the upgrade came before: no message is unfinished.
+    /// Skips the upgrade: both sides continue with frames, and no message is unfinished.
     pub fn start_after_upgrade(&mut self, json: bool) {
         self.spoken.set_json(json);
         for half in [&mut self.client, &mut self.server] {
@@ -78,85 +80,86 @@ impl<'c> Conversation<'c> {
         }
     }
 
-    /// Applies the limits of our server, whatever the path.
+    /// Applies the limits of a tickwire server, whatever the path.
     pub fn set_own_server(&mut self) {
         self.spoken.set_own_server();
     }
 
-    /// Records that the client is ours, so that its limits apply to the frames of the server.
+    /// Applies the limits of a tickwire client to the frames of the server.
     pub fn with_our_client(&mut self) {
         self.is_our_client = true;
     }
 
-    /// Whether a side has broken a rule after which nothing more of it is read.
+    /// Whether a side has broken a rule, after which its bytes are not decoded.
     pub fn has_failed(&self, from: Side) -> bool {
         let half = if from == Side::Client { &self.client } else { &self.server };
         half.stage == DirectionStage::Over
     }
 
-    /// Whether trees have a payload as one leaf, which is several times as fast.
+    /// Sets whether each payload is a single leaf, which is several times faster.
     pub fn set_brief(&mut self, is_brief: bool) {
         self.spoken.set_brief(is_brief);
     }
 
-    /// Whether packets travel as JSON, if known.
+    /// Whether packets are JSON in text messages; `None` if unknown.
     pub fn json(&self) -> Option<bool> {
         self.spoken.json()
     }
 
-    /// Whether the path is unique to our server, so that its limits are known.
+    /// Whether the path is unique to tickwire servers, so that their limits apply.
     pub fn is_ours(&self) -> bool {
         self.spoken.is_ours()
     }
 
-    /// Whether the path or the subprotocol of the connection is not one of tickwire, so that its messages are no packets.
+    /// Whether the path or the subprotocol belongs to another protocol, so that messages are not
+    /// decoded as packets.
     pub fn is_foreign(&self) -> bool {
         self.spoken.is_foreign()
     }
 
-    /// Bytes that the conversation holds: unfinished items and messages.
+    /// The size of the unfinished items and messages, in bytes.
     pub fn buffered_bytes(&self) -> usize {
         let held = |half: &DirectionState| half.waiting.len() + half.open.bytes();
         held(&self.client) + held(&self.server)
     }
 
-    /// Whether both sides are past the upgrade, and neither has broken a rule that ends the
-    /// connection. Also true after a close frame, because it requires an answer.
+    /// Whether both sides have completed the upgrade and broken no rule that ends the connection.
+    /// Remains true after a close frame, because it requires a response.
     pub fn is_open(&self) -> bool {
         [&self.client, &self.server]
             .iter()
             .all(|half| matches!(half.stage, DirectionStage::Frames | DirectionStage::Closed))
     }
 
-    /// The dialect, as far as it is known.
+    /// The known, guessed or default dialect.
     pub fn dialect(&self) -> &'c Dialect {
         self.spoken.dialect()
     }
 
-    /// Whether the dialect is known: the user or the path of a request named it.
+    /// Whether the user or the path of a request selected the dialect.
     pub fn is_settled(&self) -> bool {
         self.spoken.is_settled()
     }
 
-    /// The evidence for the dialect, if the upgrade was not seen.
+    /// The evidence for the dialect, if the upgrade is missing.
     pub fn guess(&self) -> Option<&DialectGuess<'c>> {
         self.spoken.guess()
     }
 
-    /// Sets the guess that applies until a request names the dialect.
+    /// Sets the guess. It applies until a request selects the dialect.
     pub fn set_guess(&mut self, guess: DialectGuess<'c>) {
         self.spoken.set_guess(guess);
     }
 
-    /// Takes bytes of a side, and explains each head and each frame that they complete. The bits of
-    /// each count from its own front.
+    /// Receives bytes of a side, and explains each head and frame that they complete. Bit positions
+    /// count from the start of each item.
     pub fn receive(&mut self, from: Side, bytes: &[u8]) -> Vec<Explanation<'c>> {
         let mut items = Vec::new();
         self.receive_each(from, bytes, |item| items.push(item));
         items
     }
 
-    /// Like `receive`, but hands over each explanation as it is made, so that at most one is kept.
+    /// Like `receive`, but passes each explanation to `each`, so that at most one is stored.
     pub fn receive_each(&mut self, from: Side, bytes: &[u8], each: impl FnMut(Explanation<'c>)) {
         let mut input = mem::take(&mut self.half(from).waiting);
         input.extend_from_slice(bytes);
@@ -165,8 +168,7 @@ impl<'c> Conversation<'c> {
         self.half(from).waiting = input;
     }
 
-    /// Explains a side's leftover bytes: an incomplete item, preceded by any bytes not yet
-    /// searched.
+    /// Explains the leftover bytes of a side: the bytes not yet searched, then the incomplete item.
     pub fn finish(&mut self, from: Side) -> Vec<Explanation<'c>> {
         let mut items = Vec::new();
         let input = mem::take(&mut self.half(from).waiting);
@@ -178,7 +180,7 @@ impl<'c> Conversation<'c> {
         items
     }
 
-    /// Explains all whole items, and returns their size in bytes.
+    /// Explains all complete items, and returns their size in bytes.
     fn explain_whole(
         &mut self,
         from: Side,
@@ -194,8 +196,7 @@ impl<'c> Conversation<'c> {
         at
     }
 
-    /// Records that the beginning was not seen, and that the first bytes may lie anywhere, unless
-    /// they are a head.
+    /// Starts both sides in the middle of the stream: a head or a plausible frame is searched.
     pub fn start_midstream(&mut self) {
         self.spoken.start_guessing();
         for half in [&mut self.client, &mut self.server] {
@@ -203,14 +204,14 @@ impl<'c> Conversation<'c> {
         }
     }
 
-    /// Discards the unfinished item and message, because bytes of the side are missing, and seeks a
-    /// frame in the next bytes. Bytes after a broken rule still remain unread.
+    /// Drops the unfinished item and message, because bytes of the side are missing, and searches
+    /// for a plausible frame. After a violation or a close frame, bytes remain unread.
     pub fn skip_gap(&mut self, from: Side) -> Vec<Explanation<'c>> {
         let before = self.half(from).stage;
         let given_up = self.finish(from);
         let half = self.half(from);
         half.open = UnfinishedMessage::Unknown;
-        // A truncated head shows no upgrade request, but there may have been one.
+        // A truncated head is no evidence against an upgrade.
         let is_over = matches!(half.stage, DirectionStage::Closed | DirectionStage::Over);
         if matches!(before, DirectionStage::Begin | DirectionStage::Frames) && !is_over {
             half.stage = DirectionStage::Seek;
@@ -219,14 +220,14 @@ impl<'c> Conversation<'c> {
         given_up
     }
 
-    /// Explains independent bytes of one side. Bits count from the front of all of them.
+    /// Explains bytes of one side as a single input. Bit positions count from its start.
     pub fn explain(&mut self, from: Side, bytes: &[u8]) -> Explanation<'c> {
         let mut frames = Vec::new();
         self.explain_each(from, bytes, |frame| frames.push(frame));
         self.explanation(bytes, from, frames)
     }
 
-    /// Like `explain`, but hands over each frame as it is found.
+    /// Like `explain`, but passes each frame to `each`.
     pub(super) fn explain_each(
         &mut self,
         from: Side,
@@ -252,7 +253,7 @@ impl<'c> Conversation<'c> {
         Explanation { bytes: bytes.to_vec(), from, dialect, is_foreign, candidates, frames }
     }
 
-    /// The limits of the end that receives the frames of a side, if known.
+    /// The limits of the receiver of a side's frames, if known.
     fn limits(&self, from: Side) -> Option<Limits> {
         match from {
             Side::Client => self.spoken.is_ours().then_some(limits::CLIENT_MESSAGE_LIMITS),
@@ -267,7 +268,8 @@ impl<'c> Conversation<'c> {
         }
     }
 
-    /// The size of the next item, once it is whole. After a broken rule, all remaining bytes.
+    /// Returns the size of the next item, once it is complete. After a violation, this is all
+    /// remaining bytes.
     fn next_size(&mut self, from: Side, input: &[u8], is_all: bool) -> Option<usize> {
         if self.half(from).stage == DirectionStage::Seek && !input.is_empty() {
             match self.seek(from, input, is_all) {
@@ -300,8 +302,8 @@ impl<'c> Conversation<'c> {
         }
     }
 
-    /// The number of bytes before the first frame that makes sense. At zero, the side stops
-    /// seeking. `is_all` means that no more bytes will come, so there is nothing to wait for.
+    /// Returns the number of bytes before the first plausible frame; at zero, the search ends.
+    /// `is_all` means that no more bytes will arrive.
     fn seek(&mut self, from: Side, input: &[u8], is_all: bool) -> Option<usize> {
         if http_head::is_of_upgrade(input) {
             self.half(from).stage = DirectionStage::Begin;
@@ -325,7 +327,7 @@ impl<'c> Conversation<'c> {
         }
     }
 
-    /// The head or the frame that begins at byte `start`, possibly incomplete.
+    /// Explains the head or frame at byte `start`, possibly incomplete.
     fn item(&mut self, bytes: &[u8], start: usize, from: Side) -> ExplainedFrame<'c> {
         match self.half(from).stage {
             DirectionStage::Begin if http_head::may_become_head(&bytes[start..], from) => {
@@ -396,8 +398,8 @@ impl<'c> Conversation<'c> {
             }
             _ => (self.unfinished(&payload, begin, header, missing, from), None),
         };
-        // A broken packet rule closes the connection too, but the frame boundaries stay intact: the
-        // later frames can be read.
+        // A packet violation also closes the connection, but later frames can still be decoded,
+        // because the frame boundaries are intact.
         let is_of_packets = matches!(inside.content, Content::Packet(..));
         if !is_of_packets && inside.problem.as_ref().is_some_and(Problem::closes_connection) {
             self.half(from).stage = DirectionStage::Over;
@@ -421,8 +423,8 @@ impl<'c> Conversation<'c> {
         }
     }
 
-    /// An incomplete payload. As in the server, a text that can no longer be UTF-8 is rejected
-    /// before its end arrives.
+    /// Explains an incomplete payload. Invalid UTF-8 is reported at once, because the server also
+    /// rejects it before the end arrives.
     fn unfinished(
         &mut self,
         payload: &[u8],
@@ -446,7 +448,7 @@ impl<'c> Conversation<'c> {
             .unwrap_or_else(|| ExplainedPayload::bytes(payload, begin).with(Some(incomplete)))
     }
 
-    /// A complete payload: its own content, and the message that it completes.
+    /// Explains a complete payload, and the message that it completes.
     fn payload(
         &mut self,
         payload: &[u8],
@@ -484,7 +486,7 @@ impl<'c> Conversation<'c> {
     }
 }
 
-/// A frame whose header ends the connection or is incomplete: nothing after it is read.
+/// A frame with a broken or incomplete header: the bytes after the header are not decoded.
 fn unread<'c>(
     bytes: &[u8],
     start: usize,

@@ -1,15 +1,15 @@
-//! Finds the first frame in bytes that begin anywhere: in a capture begun mid-stream, or after a
-//! hole.
+//! Finds the first frame in bytes that start at an unknown position: in a capture that started
+//! mid-stream, or after a gap.
 //!
 //! The search returns the offset of the first plausible frame. A frame is plausible if it is
-//! complete, breaks no rule, is no longer than the frames of our server and its clients, and holds
-//! a packet of one of the dialects with valid arguments, or a close; and if the bytes after it, as
-//! far as present, begin like a frame. Fragments are plausible if their message is.
+//! complete, breaks no rule, is no longer than the frames of tickwire servers and clients, and
+//! contains a close or a packet with valid arguments in one of the dialects. Any bytes after it
+//! must be a valid start of a frame header. Fragments are plausible if their message is.
 //!
-//! Usually the first bytes are the beginning of a frame. So nothing after them is examined while
-//! they may be a frame that is still arriving. A ping or pong counts as a first frame only there,
-//! and only if a plausible frame follows it; elsewhere it is too weak as evidence. A [`Resync`]
-//! remembers how far the last look got, so that the total work of all looks is linear in the bytes.
+//! Usually the first byte is the start of a frame. Therefore, the search waits while the first
+//! bytes may be an incomplete frame. A ping or pong counts as a first frame only there, and only if
+//! a plausible frame follows it; elsewhere it is too weak as evidence. A [`Resync`] stores the
+//! progress of the last pass, so that the total work is linear in the bytes.
 
 use crate::limits;
 use crate::packet::Dialect;
@@ -17,28 +17,28 @@ use crate::tools::explain::parse::payload::SenderFormat;
 use crate::ws::frame::{self, Header, Opcode};
 use crate::ws::{Side, close};
 
-/// Another look needs this fraction of new bytes, so that all looks together do work in proportion
-/// to the bytes.
+/// A pass needs at least 1/4 new bytes, so that the total work of all passes is linear in the
+/// bytes.
 const NEW_BYTES_DIVISOR: usize = 4;
 
-/// Dialects in which a frame may make sense, and whether packets are JSON, if known.
+/// The dialects to try, and whether packets are JSON; `None` if unknown.
 type CandidateFormats<'t, 'c> = (&'t [&'c Dialect], Option<bool>);
 
-/// The progress of one side's search. Places count from the front of the waiting bytes.
+/// The search progress of one side. Offsets count from the first waiting byte.
 #[derive(Clone, Debug, Default)]
 pub struct Resync {
-    /// No plausible frame begins before this position, whatever follows.
+    /// No plausible frame begins before this offset.
     from: usize,
-    /// The number of bytes at the last look.
+    /// The number of bytes at the last pass.
     looked_at: usize,
-    /// The size of the frame that may begin at the front, while it is incomplete.
+    /// The size of the frame that may begin at offset 0, while it is incomplete.
     front: Option<usize>,
-    /// Whether the last look ended at its bound.
+    /// Whether the last pass ended at its decoding limit.
     is_budget_spent: bool,
 }
 
 impl Resync {
-    /// Whether `length` bytes include enough new ones for another look.
+    /// Whether `length` bytes include enough new ones for another pass.
     pub fn is_due(&self, length: usize) -> bool {
         match self.front {
             Some(whole) => length >= whole,
@@ -46,7 +46,8 @@ impl Resync {
         }
     }
 
-    /// The offset of the first frame that makes sense. `is_all` says that no more bytes will come.
+    /// Returns the offset of the first plausible frame. `is_all` means that no more bytes will
+    /// arrive.
     pub fn first_frame(
         &mut self,
         input: &[u8],
@@ -82,9 +83,10 @@ impl Resync {
         None
     }
 
-    /// Discards waiting bytes before `length`, because there are too many, and returns how many:
-    /// those at which no frame begins; but half of all if there are none, or if the bound of the
-    /// search left out places that would be examined again and again.
+    /// Discards some of `length` waiting bytes, because there are too many, and returns their
+    /// number: the bytes at which no frame can begin. Discards half of them if there are none, or
+    /// if the last pass ended at its decoding limit, because the same offsets would be tried
+    /// repeatedly.
     pub fn discard(&mut self, length: usize) -> usize {
         let size = if self.is_budget_spent || self.from == 0 { length / 2 } else { self.from };
         self.from = self.from.saturating_sub(size);
@@ -94,17 +96,17 @@ impl Resync {
     }
 }
 
-/// The verdict on a place.
+/// Whether a plausible frame begins at an offset.
 enum Plausibility {
-    /// No frame that could count as a beginning starts here.
+    /// No plausible frame begins here.
     Implausible,
-    /// The bytes could be the front of such a frame.
+    /// More bytes are needed.
     Unknown,
-    /// A frame that makes sense, or a frame that such a frame follows.
+    /// A plausible frame begins here, or a control frame before one.
     Plausible,
 }
 
-/// The longest payload that this side sends.
+/// The longest payload that tickwire sends from this side, in bytes.
 fn longest(from: Side) -> usize {
     match from {
         Side::Client => limits::MESSAGE_BYTES,
@@ -112,7 +114,7 @@ fn longest(from: Side) -> usize {
     }
 }
 
-/// The size of the incomplete frame at the front, if there may be one.
+/// Returns the size of the incomplete frame that may begin at offset 0; `None` if there is none.
 fn unfinished_front(input: &[u8], from: Side) -> Option<usize> {
     let (header, size) = match Header::decode(input, from) {
         Err(_) => return None,
@@ -124,21 +126,21 @@ fn unfinished_front(input: &[u8], from: Side) -> Option<usize> {
     (is_beginning && input.len() < size + length).then_some(size + length)
 }
 
-/// One look: its target, and its remaining decoding budget.
+/// One pass of the search, with its remaining decoding limit.
 struct SearchPass<'t, 'c> {
     from: Side,
     formats: CandidateFormats<'t, 'c>,
-    /// Bytes.
+    /// The number of bytes that may still be decoded.
     left: usize,
     is_budget_spent: bool,
 }
 
 impl SearchPass<'_, '_> {
-    /// The verdict on the front of `input`; `is_front` means that it is the front of all waiting
-    /// bytes.
+    /// Checks for a plausible frame at the start of `input`. `is_front` means that no waiting bytes
+    /// precede it.
     fn at(&mut self, input: &[u8], is_front: bool) -> Plausibility {
         let mut at = 0;
-        // The unfinished message: its opcode, and its payload so far.
+        // Opcode and payload of the unfinished message.
         let mut begun: Option<(Opcode, Vec<u8>)> = None;
         for _ in 0..limits::MESSAGE_FRAGMENTS {
             let (header, size) = match Header::decode(&input[at..], self.from) {
@@ -186,7 +188,8 @@ impl SearchPass<'_, '_> {
         Plausibility::Implausible
     }
 
-    /// Whether a payload of that length may still be decoded in every dialect.
+    /// Whether a payload of `length` bytes may still be decoded in every dialect. Consumes the
+    /// decoding limit.
     fn may_decode(&mut self, length: usize) -> bool {
         let cost = length * self.formats.0.len();
         self.is_budget_spent |= cost > self.left;
@@ -194,7 +197,7 @@ impl SearchPass<'_, '_> {
         !self.is_budget_spent
     }
 
-    /// Whether a whole message makes sense in one of the dialects.
+    /// Checks a complete message in each dialect.
     fn verdict(&self, opcode: Opcode, message: &[u8]) -> Plausibility {
         let (dialects, json) = self.formats;
         let makes_sense = |dialect: &&Dialect| {

@@ -1,5 +1,5 @@
-//! The unfinished message of one side, how a frame continues it, and whether a frame may: RFC 6455 section 5.4, and
-//! the limits of the receiving end.
+//! The unfinished message of one side, and the rules for the next frame (RFC 6455, section 5.4, and
+//! the limits of the receiver).
 
 use std::mem;
 
@@ -11,10 +11,10 @@ use crate::ws::frame::{Header, Opcode};
 use crate::ws::message::Limits;
 use crate::ws::utf8::Utf8Validator;
 
-/// The unfinished message.
+/// The unfinished message of one side.
 #[derive(Clone, Debug, Default)]
 pub(crate) enum UnfinishedMessage {
-    /// Unknown, because the beginning of the stream was not seen.
+    /// Unknown, because the beginning of the stream is missing.
     #[default]
     Unknown,
     None,
@@ -28,13 +28,13 @@ pub(crate) enum UnfinishedMessage {
 }
 
 impl UnfinishedMessage {
-    /// Bytes of the unfinished message.
+    /// The size of the unfinished message in bytes.
     pub(crate) fn bytes(&self) -> usize {
         if let UnfinishedMessage::Started { payload, .. } = self { payload.len() } else { 0 }
     }
 
-    /// Whether a frame may follow: RFC 6455 section 5.4, and the limits of the receiving end, if
-    /// known.
+    /// Checks whether a frame may follow (RFC 6455, section 5.4, and the limits of the receiver, if
+    /// known).
     pub(crate) fn check_next_frame(&self, header: Header, limits: Option<Limits>) -> Result<(), Violation> {
         let (fragments, bytes) = match (header.opcode, self) {
             (Opcode::Continuation, UnfinishedMessage::None) => {
@@ -58,7 +58,7 @@ impl UnfinishedMessage {
     }
 }
 
-/// A continuation: a part of a message, or its end.
+/// Explains a continuation frame, and the message if the frame completes it.
 pub(crate) fn continue_message<'c>(
     open: &mut UnfinishedMessage,
     payload: &[u8],
@@ -83,7 +83,7 @@ pub(crate) fn continue_message<'c>(
     *open = UnfinishedMessage::None;
     let message =
         if is_compressed { ExplainedPayload::compressed(&joined, 0) } else { explain(&joined, 0, opcode) };
-    // A problem of the message is shown at its place in this frame, or at the frame's front.
+    // The problem is reported at its bits within this frame, clamped to the payload.
     let end = (begin + payload.len()) * BYTE;
     let here = |bit: usize| ((bit + begin * BYTE).saturating_sub(before * BYTE)).clamp(begin * BYTE, end);
     let problem = message.problem.map(|problem| problem.at(|bits| here(bits.start)..here(bits.end)));
@@ -92,8 +92,7 @@ pub(crate) fn continue_message<'c>(
     (ExplainedPayload { node, content, problem, otherwise }, Some(whole))
 }
 
-/// A single fragment. A text that can no longer be UTF-8 is rejected at the first bytes that show
-/// it.
+/// Explains a single fragment. Invalid UTF-8 is reported at its first byte.
 pub(crate) fn explain_fragment<'c>(
     payload: &[u8],
     begin: usize,

@@ -1,21 +1,21 @@
-//! The target of a request for the upgrade, and what it offers.
+//! The target and the offers of an upgrade request.
 
-/// Subprotocols that our server accepts.
+/// The subprotocols that a tickwire server accepts.
 pub const KNOWN: [&str; 1] = ["tickwire.v1"];
 
-/// The target of a request.
+/// The target and the offers of an upgrade request.
 #[derive(Clone, Debug)]
 pub struct Asked {
     /// The path.
     pub path: String,
-    /// `?dialect=`
+    /// The query parameter `dialect`.
     pub dialect: Option<String>,
-    /// `?format=`
+    /// The query parameter `format`.
     pub format: Option<String>,
-    /// The key, from which the answer follows.
+    /// The key, which determines the accept key of the response.
     pub key: String,
-    /// The subprotocols on offer.
+    /// The offered subprotocols.
     pub offered: Vec<String>,
-    /// The names of the extensions on offer.
+    /// The names of the offered extensions.
     pub extensions: Vec<String>,
 }

@@ -1,10 +1,10 @@
-//! The encodings of MessagePack: the name of each, and values written in a named encoding.
+//! The encodings of MessagePack: their names, and values written in a given encoding.
 //!
-//! This module never chooses an encoding: which one the sender chose is part of the explanation.
+//! This module never selects an encoding, because the sender's choice is part of the explanation.
 
 use crate::packet::Value;
 
-/// The MessagePack name of the encoding that a first byte begins.
+/// The MessagePack name of the encoding with this first byte.
 pub fn name(first: u8) -> &'static str {
     match first {
         0x00..=0x7f => "positive fixint",
@@ -40,8 +40,8 @@ pub fn name(first: u8) -> &'static str {
     }
 }
 
-/// Appends a value in this encoding; for a container only its head, for which the value is the
-/// number of its values or pairs. `None` if the value cannot be written in this encoding.
+/// Appends a value in this encoding. For a container, only the head is written, and `value` is its
+/// number of elements or pairs. Returns `None` if the encoding cannot represent the value.
 pub fn write(out: &mut Vec<u8>, name: &str, value: &Value) -> Option<()> {
     match name {
         "nil" => out.push(0xc0),
@@ -86,7 +86,7 @@ pub fn write(out: &mut Vec<u8>, name: &str, value: &Value) -> Option<()> {
     Some(())
 }
 
-/// The bytes of a text or of a byte string.
+/// The bytes of a string or byte string.
 pub fn content(value: &Value) -> Option<&[u8]> {
     match value {
         Value::String(text) => Some(text.as_bytes()),
@@ -96,7 +96,8 @@ pub fn content(value: &Value) -> Option<&[u8]> {
 }
 
 /// The number of bytes before the content of a value in this encoding: its first byte and its
-/// length field. 0 if a single byte is both, and for encodings other than MessagePack.
+/// length field. Returns 0 if the first byte is also the content, and for other encodings than
+/// MessagePack.
 pub fn header_length(name: &str) -> usize {
     match name {
         "fixstr" | "uint 8" | "uint 16" | "uint 32" | "uint 64" => 1,
@@ -108,7 +109,7 @@ pub fn header_length(name: &str) -> usize {
     }
 }
 
-/// Appends a first byte, and that many low bytes of a number, the most significant one first.
+/// Appends a first byte and the lowest `width` bytes of a number, most significant byte first.
 fn number(out: &mut Vec<u8>, first: u8, width: usize, value: u64) {
     out.push(first);
     out.extend_from_slice(&value.to_be_bytes()[size_of::<u64>() - width..]);

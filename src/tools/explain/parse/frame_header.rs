@@ -1,8 +1,8 @@
-//! Splits a frame header into its fields, in the order of the bytes.
+//! Splits a frame header into its fields (RFC 6455, section 5.2).
 //!
-//! The input is bytes; the output is one node per field, as far as the bytes go. This module does
-//! not validate the header: [`Header::decode`] does that. [`culprit`] finds the field that breaks
-//! the rule, so that a broken header is drawn like any other.
+//! The output has one node for each field that is present. This module does not validate the
+//! header: [`Header::decode`] does that. [`culprit`] finds the field that breaks the rule, so that
+//! a broken header is drawn like a valid one.
 //!
 //! [`Header::decode`]: crate::ws::frame::Header::decode
 
@@ -14,7 +14,7 @@ use crate::ws::frame::{
 };
 use crate::ws::{Side, Violation};
 
-/// Names of the fields, as RFC 6455 section 5.2 has them.
+/// Names of the fields (RFC 6455, section 5.2).
 pub mod field {
     pub const FIN: &str = "fin";
     pub const RSV1: &str = "rsv1";
@@ -27,20 +27,21 @@ pub mod field {
     pub const KEY: &str = "masking_key";
 }
 
-/// The extensions on which both ends agreed, which decide what reserved bits may be set.
+/// The negotiated extensions, which determine the reserved bits that may be set.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Extensions {
     /// None: every reserved bit is 0.
     #[default]
     None,
-    /// permessage-deflate alone: RSV1 marks the first frame of a compressed message (RFC 7692 section 6).
+    /// Only permessage-deflate: RSV1 marks the first frame of a compressed message (RFC 7692,
+    /// section 6).
     Deflate,
-    /// Others, whose bits are unknown here.
+    /// Other extensions: any reserved bit may be set.
     Unknown,
 }
 
 impl Extensions {
-    /// The extensions that a response names, without their parameters.
+    /// Parses the extension names of a response, without parameters.
     pub fn of<'n>(names: impl Iterator<Item = &'n str>) -> Extensions {
         names.fold(Extensions::None, |found, name| match found {
             Extensions::None if name.eq_ignore_ascii_case(DEFLATE) => Extensions::Deflate,
@@ -58,15 +59,16 @@ impl Extensions {
     }
 }
 
-/// The extension of RFC 7692.
+/// The name of the extension of RFC 7692.
 const DEFLATE: &str = "permessage-deflate";
-/// The first of the reserved bits.
+/// The mask of the first reserved bit.
 const RSV1: u8 = 0b0100_0000;
 
-/// Decodes a header, as [`Header::decode`] does, where these extensions may set reserved bits; and returns whether one is set.
+/// Decodes a header as [`Header::decode`] does, except that the extensions permit reserved bits.
+/// Also returns whether a permitted bit is set.
 ///
 /// # Errors
-/// The rule that the header breaks.
+/// The violated rule.
 pub fn decode(
     bytes: &[u8],
     from: Side,
@@ -83,20 +85,20 @@ pub fn decode(
     Ok(Header::decode(&plain[..length], from)?.map(|(header, size)| (header, size, true)))
 }
 
-/// Where the fields of one header lie, and what follows from them.
+/// The fields of a header, and the values derived from them.
 #[derive(Debug)]
 pub struct HeaderLayout {
-    /// The fields that are there, in order; the last one may be cut.
+    /// The fields that are present, in order; the last one may be truncated.
     pub fields: Vec<Node>,
-    /// The first byte after the header, or the end of the input.
+    /// The offset after the header, or the end of the input.
     pub end: usize,
-    /// Bytes of payload that are declared; `None` if the length is not all there.
+    /// The declared payload length in bytes; `None` if the length field is truncated.
     pub length: Option<u64>,
-    /// The key, if the payload is masked and the key is all there.
+    /// The masking key; `None` if the payload is not masked or the key is truncated.
     pub key: Option<[u8; MASK_KEY_BYTES]>,
 }
 
-/// Lays out the header of a frame of this side that begins at byte `start`.
+/// Splits the header that begins at byte `start`, of a frame sent by `from`.
 pub fn parse_header(bytes: &[u8], start: usize, from: Side) -> HeaderLayout {
     let mut layout = HeaderLayout { fields: Vec::new(), end: start, length: None, key: None };
     let Some(&first) = bytes.get(start) else { return layout };
@@ -133,7 +135,8 @@ pub fn parse_header(bytes: &[u8], start: usize, from: Side) -> HeaderLayout {
     layout
 }
 
-/// The next `size` bytes, as many as there are, and whether these are all.
+/// Takes up to `size` bytes. Returns their range, and whether there were enough; `None` if there
+/// are none.
 fn take(bytes: &[u8], at: &mut usize, size: usize) -> Option<(Range<usize>, bool)> {
     let place = *at..bytes.len().min(*at + size);
     *at = place.end;
@@ -176,7 +179,7 @@ fn second_byte(byte: u8, at: usize, from: Side) -> [Node; 2] {
     ]
 }
 
-/// The bits of the field that breaks a rule of the header.
+/// Returns the bits of the field that breaks a rule of the header.
 pub fn blamed_range(violation: Violation, bytes: &[u8], start: usize, layout: &HeaderLayout) -> Range<usize> {
     let place =
         |name| layout.fields.iter().find(|node: &&Node| node.name == name).map(|node| node.bits.clone());

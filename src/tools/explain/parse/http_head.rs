@@ -1,8 +1,9 @@
-//! The head of an HTTP request or response: how a connection becomes a WebSocket.
+//! Explains the head of an HTTP request or response, and the WebSocket upgrade (RFC 6455, section
+//! 4).
 //!
-//! The head becomes a tree of lines, each header with its meaning for the handshake;
-//! [`ws::http`](crate::ws::http) and [`ws::handshake`](crate::ws::handshake) decide what is wrong with
-//! it. The body is not read.
+//! The head becomes a tree of lines, with the meaning of each header for the handshake. The rules
+//! are checked by [`ws::http`](crate::ws::http) and [`ws::handshake`](crate::ws::handshake). The
+//! body is not decoded.
 
 use std::ops::Range;
 
@@ -18,42 +19,42 @@ use crate::util::plural;
 use crate::ws::http::{HeadReader, Headers, Refusal, RequestHead, ResponseHead, ResponseReader};
 use crate::ws::{HeadLimits, Side, Violation, handshake};
 
-/// The start of an upgrade request; WebSocket uses no other method.
+/// The start of an upgrade request, which always uses GET (RFC 6455, section 4.1).
 const REQUEST: &[u8] = b"GET ";
 /// The start of a response.
 const RESPONSE: &[u8] = b"HTTP/";
 const LINE_END: &[u8] = b"\r\n";
 const HEAD_END: &[u8] = b"\r\n\r\n";
-/// What a response agrees to.
+/// The negotiated terms of an upgrade response.
 #[derive(Debug)]
 pub struct Granted {
     /// The extensions.
     pub extensions: Extensions,
-    /// The subprotocol, if it names one.
+    /// The subprotocol, if the response names one.
     pub subprotocol: Option<String>,
 }
 
-/// A head and its consequences.
+/// An explained head.
 #[derive(Debug)]
 pub struct Head<'a> {
     /// The head as an item of the stream.
     pub frame: ExplainedFrame<'a>,
     /// Whether frames follow.
     pub is_upgrade: bool,
-    /// The target, if the head is an upgrade request.
+    /// The target and the offers, if the head is an upgrade request.
     pub asked: Option<Asked>,
-    /// What the head agrees to, if it grants an upgrade.
+    /// The negotiated terms, if the head is a valid upgrade response.
     pub granted: Option<Granted>,
 }
 
-/// Whether the bytes are a head of the upgrade, wherever they are found.
+/// Whether the bytes start like a head of an upgrade.
 pub fn is_of_upgrade(bytes: &[u8]) -> bool {
     bytes.starts_with(REQUEST) || bytes.starts_with(RESPONSE)
 }
 
-/// Whether a side's first bytes are a head, as far as they go. A client may use any method, which
-/// is upper-case letters up to a blank. No frame begins like that: in an upper-case letter a
-/// reserved bit is set.
+/// Whether the first bytes of a side are a head. A request method consists of upper-case letters,
+/// followed by a space. No valid frame begins with an upper-case letter, because a reserved bit
+/// would be set.
 pub fn is_head(bytes: &[u8], from: Side) -> bool {
     let letters = letters(bytes);
     is_of_upgrade(bytes) || from == Side::Client && letters > 0 && bytes.get(letters) == Some(&b' ')
@@ -64,20 +65,20 @@ fn letters(bytes: &[u8]) -> usize {
     bytes.iter().take_while(|byte| byte.is_ascii_uppercase()).count()
 }
 
-/// The sender of a head, or of bytes that begin like a head.
+/// The sender of a head, or of bytes that may become one.
 pub fn side(head: &[u8]) -> Side {
     let is_response = head.starts_with(RESPONSE) || RESPONSE.starts_with(head);
     if is_response { Side::Server } else { Side::Client }
 }
 
-/// Whether the bytes are a head, or could become one with more bytes.
+/// Whether the bytes are a head, or may become one with more bytes.
 pub fn may_become_head(bytes: &[u8], from: Side) -> bool {
     let is_method = || from == Side::Client && letters(bytes) == bytes.len();
     let is_front = || REQUEST.starts_with(bytes) || RESPONSE.starts_with(bytes) || is_method();
     is_head(bytes, from) || !bytes.is_empty() && is_front()
 }
 
-/// The size of the head, once it is complete or has broken a rule.
+/// Returns the size of the head, once it is complete or breaks a rule.
 pub fn size(bytes: &[u8], from: Side, spoken: &DialectState<'_>) -> Option<usize> {
     let end = bytes.windows(HEAD_END.len()).position(|window| window == HEAD_END);
     let is_broken = || {
@@ -92,15 +93,15 @@ pub fn size(bytes: &[u8], from: Side, spoken: &DialectState<'_>) -> Option<usize
     end.map(|end| end + HEAD_END.len()).or_else(|| is_broken().then_some(bytes.len()))
 }
 
-/// The bounds within which the head of another protocol is read.
+/// The limits for the heads of other protocols.
 const FOREIGN_HEAD: HeadLimits = HeadLimits {
     bytes: limits::EXPLAIN_HEAD_BYTES,
     headers: limits::EXPLAIN_HEAD_BYTES,
     target_bytes: limits::EXPLAIN_HEAD_BYTES,
 };
 
-/// Whether a violation counts for a head. Plain HTTP, and an upgrade to another protocol, need not observe the limits
-/// of our server, nor what else it asks beyond the RFCs.
+/// Whether a violation is reported. Plain HTTP and upgrades to other protocols are exempt from the
+/// limits of the server, and from its rules beyond the RFCs.
 fn counts(violation: Violation, head: &[u8], spoken: &DialectState<'_>) -> bool {
     let is_limit = matches!(
         violation,
@@ -126,13 +127,13 @@ fn counts(violation: Violation, head: &[u8], spoken: &DialectState<'_>) -> bool 
     }
 }
 
-/// What a head shows without its rules being checked.
+/// The properties of a head that are found without validation.
 struct Glance<'h> {
     /// The path of a request.
     path: Option<&'h str>,
-    /// A request that asks for the upgrade, or a response that grants it.
+    /// Whether it is an upgrade request or a response with status 101.
     is_of_upgrade: bool,
-    /// A response in HTTP/1.0.
+    /// Whether it is a response in HTTP/1.0.
     is_old_response: bool,
 }
 
@@ -157,8 +158,8 @@ impl<'h> Glance<'h> {
     }
 }
 
-/// Explains the head that begins at byte `start`. `asked` is the target of the request, if this
-/// head is its answer.
+/// Explains the head that begins at byte `start`. `asked` is the request that a response belongs
+/// to.
 pub fn explain<'a>(
     bytes: &[u8],
     start: usize,
@@ -193,7 +194,7 @@ pub fn explain<'a>(
     Head { is_upgrade, frame, asked: judged.asked, granted: judged.granted.filter(|_| is_upgrade) }
 }
 
-/// The content of a head: the verdict, and the meanings of its headers.
+/// The parsed content of a head, and its first violation.
 #[derive(Debug, Default)]
 struct HeadVerdict {
     line: String,
@@ -201,7 +202,7 @@ struct HeadVerdict {
     is_upgrade: bool,
     asked: Option<Asked>,
     granted: Option<Granted>,
-    /// Headers by their names in lower case.
+    /// The meanings of headers, by lower-case header name.
     meanings: Vec<(&'static str, String)>,
 }
 
@@ -259,7 +260,7 @@ fn asked(request: &RequestHead) -> Asked {
     }
 }
 
-/// The names of the extensions that a head lists, without their parameters.
+/// The names of the extensions in a head, without parameters.
 fn extensions(headers: &Headers) -> impl Iterator<Item = &str> {
     let listed = headers.list("Sec-WebSocket-Extensions");
     listed.map(|extension| extension.split(';').next().unwrap_or_default().trim())
@@ -298,8 +299,8 @@ fn check_response(head: &[u8], asked: Option<&Asked>, spoken: &DialectState<'_>)
     HeadVerdict { line, violation, is_upgrade: true, asked: None, granted: Some(granted), meanings }
 }
 
-/// The verdict on an answer, and the text about its accept key. Without the request there is no key
-/// to check it against.
+/// Checks a response, and describes its accept key. Without the request, the accept key is not
+/// checked.
 fn check(response: &ResponseHead, asked: Option<&Asked>) -> (Option<Violation>, String) {
     let Some(asked) = asked else {
         let violation = handshake::check_response(response, "", &KNOWN).err();
@@ -315,7 +316,8 @@ fn check(response: &ResponseHead, asked: Option<&Asked>) -> (Option<Violation>, 
     (violation, words)
 }
 
-/// As our client checks a response, except that it may name the extensions that this request offered.
+/// Checks a response as the client does, except that it may accept extensions that the request
+/// offered.
 fn check_offered(response: &ResponseHead, asked: &Asked) -> Result<(), Violation> {
     let offered: Vec<&str> = asked.offered.iter().map(String::as_str).collect();
     let is_offered = |name: &str| asked.extensions.iter().any(|offered| offered.eq_ignore_ascii_case(name));
@@ -331,7 +333,7 @@ fn check_offered(response: &ResponseHead, asked: &Asked) -> Result<(), Violation
     handshake::check_response(response, &asked.key, &offered).map(drop)
 }
 
-/// The lines of a head that lies at byte `start` of the input. They tile it.
+/// Splits a head at byte `start` of the input into lines, without gaps.
 fn lines(head: &[u8], start: usize, meanings: &[(&str, String)]) -> Vec<Node> {
     let mut parts = Vec::new();
     let mut at = 0;
@@ -350,14 +352,14 @@ fn lines(head: &[u8], start: usize, meanings: &[(&str, String)]) -> Vec<Node> {
     parts
 }
 
-/// One line with its end.
+/// One line with its line end.
 struct HeadLine<'a> {
     bytes: &'a [u8],
     start: usize,
 }
 
 impl HeadLine<'_> {
-    /// Bytes of the line as a leaf. Bytes that are not text stay bytes.
+    /// Creates a leaf from bytes of the line: text if they are UTF-8, otherwise bytes.
     fn leaf(&self, name: &str, place: Range<usize>) -> Node {
         let bytes = &self.bytes[place.clone()];
         let at = self.start + place.start;
@@ -371,12 +373,12 @@ impl HeadLine<'_> {
         }
     }
 
-    /// Bytes of the line without its line end.
+    /// The length of the line in bytes, without the line end.
     fn length(&self) -> usize {
         self.bytes.strip_suffix(LINE_END).unwrap_or(self.bytes).len()
     }
 
-    /// The words of the first line, and the gaps between them.
+    /// Splits the first line into words and spaces.
     fn first(&self) -> Node {
         let names = if self.bytes.starts_with(RESPONSE) {
             ["version", "status", "reason"]
@@ -387,7 +389,7 @@ impl HeadLine<'_> {
         let (mut at, end) = (0, self.length());
         for (index, name) in names.into_iter().enumerate() {
             let blank = self.bytes[at..end].iter().position(|byte| *byte == b' ');
-            // The last word may contain blanks, especially the reason.
+            // The last word may contain spaces, for example a reason phrase.
             let to = blank.filter(|_| index < 2).map_or(end, |blank| at + blank);
             parts.push(self.leaf(name, at..to));
             at = (to + 1).min(end);
@@ -396,7 +398,7 @@ impl HeadLine<'_> {
         self.finish("start_line", parts)
     }
 
-    /// A header: its name, its value and its meaning.
+    /// Splits a header into its name and value, and adds its meaning.
     fn header(&self, meanings: &[(&str, String)]) -> Node {
         let end = self.length();
         let Some(colon) = self.bytes[..end].iter().position(|byte| *byte == b':') else {
@@ -417,7 +419,7 @@ impl HeadLine<'_> {
         self.finish(&name.escape_debug().to_string(), parts).valued(meaning.unwrap_or_default())
     }
 
-    /// The line's node, with the line end as a leaf.
+    /// Creates the node of the line, with the line end as its last leaf.
     fn finish(&self, name: &str, mut parts: Vec<Node>) -> Node {
         parts.push(self.leaf(PUNCTUATION, self.length()..self.bytes.len()));
         parts.retain(|part| !part.bits.is_empty());
@@ -425,7 +427,7 @@ impl HeadLine<'_> {
     }
 }
 
-/// The part of a head that breaks a rule; the whole head if something is missing.
+/// Returns the bits that break a rule; the whole head if something is missing.
 fn blamed_range(violation: Violation, head: &Node) -> Range<usize> {
     let name = match violation {
         Violation::MethodNotGet => "method",

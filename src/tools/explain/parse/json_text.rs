@@ -1,9 +1,8 @@
-//! Explains a JSON text: its values, named by the packet's row of the packet tables, as
+//! Explains a JSON text: its values, named by the row of the packet tables, as
 //! [`packet`](super::packet) does for MessagePack.
 //!
-//! A text that the packet layer has read becomes a tree whose leaves are values, keys, brackets and
-//! the punctuation between them. If the walk cannot continue, the rest is one leaf, so the leaves
-//! always tile the text.
+//! The text becomes a tree with leaves for values, keys, brackets and punctuation. If the walk
+//! cannot continue, the rest is one leaf, so that the leaves always cover the text.
 
 use super::packet::{ARGUMENTS, HEAD, KEY, PUNCTUATION, UNREAD};
 use super::units;
@@ -12,12 +11,12 @@ use crate::packet::{Direction, Row, Value, json};
 use crate::tools::explain::tree::{Node, bits};
 use crate::util::plural;
 
-/// The encoding of a value that is written as our own writer would.
+/// The encoding of a value in the form that the JSON writer produces.
 const JSON: &str = "JSON";
-/// Prefix of the encoding of a value written in another way, such as `JSON as 1.50`.
+/// Prefix of the encoding of a value in another form, such as `JSON as 1.50`.
 const JSON_AS: &str = "JSON as ";
 
-/// The parts of the text, which begins at byte `start` of the input.
+/// Explains the text, which begins at byte `start` of the input.
 pub fn explain(text: &str, start: usize, row: Option<&Row>) -> Vec<Node> {
     let mut walk = TextWalker { text, start, at: 0 };
     let mut parts = Vec::new();
@@ -33,7 +32,7 @@ pub fn explain(text: &str, start: usize, row: Option<&Row>) -> Vec<Node> {
     parts
 }
 
-/// Appends a value in an encoding of this module; `None` for any other encoding.
+/// Appends a value in one of the encodings above; `None` for other encodings.
 pub fn write(out: &mut Vec<u8>, encoding: &str, value: &Value) -> Option<()> {
     let text = match encoding.strip_prefix(JSON_AS) {
         Some(text) => text.to_owned(),
@@ -44,21 +43,21 @@ pub fn write(out: &mut Vec<u8>, encoding: &str, value: &Value) -> Option<()> {
     Some(())
 }
 
-/// The source of the names for a container's values.
+/// The source of names for the values in a container.
 #[derive(Clone, Copy)]
 enum ValueNames<'a> {
-    /// None: the positions serve as names.
+    /// Positions serve as names.
     Any,
-    /// The envelope: code and arguments.
+    /// The envelope of a packet: its code and arguments.
     Envelope(&'a Row),
-    /// Names for the positions, or for the keys of a map.
+    /// Names by position.
     Members(&'a [Argument]),
-    /// The container's type.
+    /// Names by the type of the container.
     Shape(&'a Shape),
 }
 
 impl<'a> ValueNames<'a> {
-    /// The name and the type of the value at a place.
+    /// The name and type of the value at an index.
     fn place(self, index: usize) -> (String, ValueNames<'a>) {
         let member = |members: &'a [Argument]| match members.get(index) {
             Some(member) => (member.name.clone(), ValueNames::Shape(&member.ty.shape)),
@@ -88,7 +87,7 @@ impl<'a> ValueNames<'a> {
     }
 }
 
-/// A walk over the text from the front; `start` is its place in the input.
+/// Walks over the text; `start` is its offset in the input.
 struct TextWalker<'a> {
     text: &'a str,
     start: usize,
@@ -100,7 +99,7 @@ impl<'a> TextWalker<'a> {
         self.text.as_bytes().get(self.at).copied()
     }
 
-    /// A leaf of the next `size` bytes.
+    /// Takes a leaf of the next `size` bytes.
     fn take(&mut self, name: &str, size: usize) -> (Node, &'a str) {
         let place = self.at..self.at + size;
         self.at = place.end;
@@ -108,7 +107,7 @@ impl<'a> TextWalker<'a> {
         (Node::leaf(name, bits(self.start + place.start..self.start + place.end), text).raw(text), text)
     }
 
-    /// Takes the punctuation between two values: commas, colons and white space.
+    /// Takes the separators between two values: commas, colons and white space.
     fn gap(&mut self, into: &mut Vec<Node>) {
         let is_value = |sign: char| !(sign.is_ascii_whitespace() || sign == ',' || sign == ':');
         let rest = &self.text[self.at..];
@@ -118,7 +117,7 @@ impl<'a> TextWalker<'a> {
         }
     }
 
-    /// Any value. The text was read before, so its nesting is within the bound of a packet.
+    /// Explains one value. The recursion is bounded, because the text has been parsed before.
     fn value(&mut self, name: &str, names: ValueNames<'_>) -> Node {
         match (self.next(), names) {
             (Some(b'['), ValueNames::Shape(Shape::Groups { members, .. })) => self.groups(name, members),
@@ -138,8 +137,8 @@ impl<'a> TextWalker<'a> {
         }
     }
 
-    /// An array or an object: its bracket, the result of `each` for each index, the closing
-    /// bracket.
+    /// Explains an array or an object: the opening bracket, the nodes that `each` adds for each
+    /// index, and the closing bracket.
     fn container(
         &mut self,
         name: &str,
@@ -169,7 +168,7 @@ impl<'a> TextWalker<'a> {
         Node::parent(name, begin, children)
     }
 
-    /// Flat groups: a node for each group. A comma before a group is not part of it.
+    /// Explains flat groups: a node for each group. The comma before a group is not part of it.
     fn groups(&mut self, name: &str, members: &[Argument]) -> Node {
         let mut node = self.container(name, b']', |walk, index, children| {
             let member = &members[index % members.len()];
@@ -209,7 +208,7 @@ impl<'a> TextWalker<'a> {
     }
 }
 
-/// The offset after the string at the front of the text.
+/// Returns the offset after the string at the start of the text.
 fn end_of_string(text: &str) -> usize {
     let mut is_escaped = false;
     for (at, sign) in text.bytes().enumerate().skip(1) {

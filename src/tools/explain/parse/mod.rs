@@ -1,4 +1,4 @@
-//! Parts of a stream as trees of bits: HTTP heads, frame headers, payloads, packets.
+//! Parses parts of a stream to trees of bits: HTTP heads, frame headers, payloads, packets.
 
 pub(super) mod encoding;
 pub(super) mod frame_header;

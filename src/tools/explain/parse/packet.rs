@@ -1,8 +1,8 @@
-//! Explains a MessagePack payload: its values, named by the packet's row of the packet tables.
+//! Explains a MessagePack payload: its values, named by the row of the packet tables.
 //!
-//! An unmasked payload becomes a tree with one leaf for each value, even if no table knows the
-//! packet. If the bytes become malformed, the rest is one leaf that says so. The depth of recursion
-//! is bounded, because [`msgpack::check`] has already scanned the bytes.
+//! An unmasked payload becomes a tree with one leaf for each value, even if no table has the
+//! packet. Malformed bytes form one leaf up to the end. The recursion is bounded, because
+//! [`msgpack::check`] scans the bytes first.
 
 use super::encoding;
 use super::units;
@@ -14,15 +14,15 @@ use crate::tools::explain::tree::{BYTE, Node};
 use crate::util::plural;
 use crate::ws::CloseCode;
 
-/// Name of the node that holds the arguments.
+/// The name of the node that contains the arguments.
 pub const ARGUMENTS: &str = "arguments";
-/// Name of the leaf that begins a container: its type and its number of values.
+/// The name of the first leaf of a container: its type and its number of elements.
 pub const HEAD: &str = "head";
-/// Name of the leaf that is the key of the value after it.
+/// The name of the leaf of a map key, before the leaf of its value.
 pub const KEY: &str = "key";
-/// Name of a leaf of punctuation: commas and brackets of JSON, line ends of HTTP.
+/// The name of a leaf of punctuation: commas and brackets of JSON, separators of HTTP.
 pub const PUNCTUATION: &str = "sign";
-/// Name of the leaf of unread bytes.
+/// The name of the leaf of undecoded bytes.
 pub const UNREAD: &str = "not_read";
 
 /// An explained payload.
@@ -32,7 +32,7 @@ pub struct ExplainedPacket<'a> {
     pub node: Node,
     /// The row of the packet, if the dialect has it.
     pub row: Option<&'a Row>,
-    /// The packet in one line, if it is valid.
+    /// The summary line, if the packet is valid.
     pub line: Option<String>,
     /// The problem, if any.
     pub problem: Option<Problem>,
@@ -53,7 +53,7 @@ pub fn explain<'a>(
         }
         Err(error) => (None, None, Some(error)),
     };
-    // Bytes beyond a bound are not read, so that no packet can make the tree deep.
+    // Decoding stops where a limit is exceeded, so that no packet can make the tree deep.
     let stop = match msgpack::check(payload, direction) {
         Ok(()) => payload.len(),
         Err(broken) => broken.offset,
@@ -70,7 +70,7 @@ pub fn explain<'a>(
     ExplainedPacket { node, row, line, problem }
 }
 
-/// The tree of a payload that is one value of MessagePack, and no packet.
+/// Explains a payload that is one MessagePack value and not a packet.
 pub fn explain_value(payload: &[u8], start: usize) -> Node {
     let mut walk = PayloadWalker { payload, start, at: 0, stop: payload.len() };
     let value = walk.value("value", None);
@@ -78,7 +78,7 @@ pub fn explain_value(payload: &[u8], start: usize) -> Node {
     Node::parent(PAYLOAD_FIELD, start * BYTE, vec![value]).valued(words)
 }
 
-/// Converts a packet's error to a problem with a place in `node`, the payload that begins at byte
+/// Converts a packet error to a problem. `node` is the tree of the payload, which begins at byte
 /// `start` and has `length` bytes.
 pub fn problem_of(error: &PacketError, node: &Node, start: usize, length: usize) -> Problem {
     let code = node.find("code").map(|code| code.bits.clone());
@@ -110,13 +110,12 @@ pub fn problem_of(error: &PacketError, node: &Node, start: usize, length: usize)
     }
 }
 
-/// A walk over the payload from the front; `at` and `stop` are offsets in it, `start` is its place
-/// in the input.
+/// Walks over the payload. `at` and `stop` are offsets in it; `start` is its offset in the input.
 struct PayloadWalker<'a> {
     payload: &'a [u8],
     start: usize,
     at: usize,
-    /// The offset at which the bytes become malformed.
+    /// The offset at which decoding stops.
     stop: usize,
 }
 
@@ -125,7 +124,7 @@ impl PayloadWalker<'_> {
         (self.start + from) * BYTE..(self.start + to) * BYTE
     }
 
-    /// `[code, [arguments…]]`
+    /// Explains the envelope, `[code, [arguments…]]`.
     fn envelope(&mut self, row: Option<&Row>) -> Node {
         let name = row.map_or("packet", |row| row.name.as_str());
         if !msgpack::read_head(self.payload, self.at).is_ok_and(|token| token.kind == ValueKind::Array) {
@@ -141,7 +140,7 @@ impl PayloadWalker<'_> {
         })
     }
 
-    /// Any value. `shape` names its parts.
+    /// Explains one value. `shape` names its elements.
     fn value(&mut self, name: &str, shape: Option<&Shape>) -> Node {
         let Ok(token) = msgpack::read_head(self.payload, self.at) else { return self.missing_node(name) };
         match (token.kind, shape) {
@@ -168,7 +167,7 @@ impl PayloadWalker<'_> {
         self.value(name, Some(&kind.shape))
     }
 
-    /// The value at a position that the row may or may not name.
+    /// Explains the element at `index`. Arguments beyond the row are named `ignored_…`.
     fn member(&mut self, member: Option<&Argument>, index: usize) -> Node {
         match member {
             Some(member) => self.typed(&member.name, &member.ty),
@@ -176,7 +175,7 @@ impl PayloadWalker<'_> {
         }
     }
 
-    /// An array or a map: its head, then the result of `each` for each index.
+    /// Explains an array or a map: its head, then the nodes that `each` adds for each index.
     fn container(&mut self, name: &str, mut each: impl FnMut(&mut Self, usize, &mut Vec<Node>)) -> Node {
         let begin = self.at;
         let token = msgpack::read_head(self.payload, begin).ok().filter(|_| begin < self.stop);
@@ -213,7 +212,7 @@ impl PayloadWalker<'_> {
         })
     }
 
-    /// Flat groups: a node for each group, which has no bytes of its own.
+    /// Explains flat groups: a node for each group, without bytes of its own.
     fn groups(&mut self, name: &str, members: &[Argument]) -> Node {
         let mut node = self.container(name, |walk, index, children| {
             let member = &members[index % members.len()];
@@ -249,7 +248,7 @@ impl PayloadWalker<'_> {
         }
     }
 
-    /// A node for a missing value; its bytes go to the leaf of unread bytes.
+    /// Creates a node for a missing value; its bytes belong to the leaf of undecoded bytes.
     fn missing_node(&self, name: &str) -> Node {
         Node::leaf(name, self.bits(self.at, self.at), "nothing that can be decoded")
     }

@@ -1,7 +1,7 @@
 //! Explains the payload of a frame or of a message.
 //!
-//! Unmasked bytes and their opcode become a node of the tree, a [`Content`], and a problem, if any. The
-//! verdict is that of the layers that would read the payload. Earlier frames are not considered.
+//! An unmasked payload and its opcode become a node of the tree, a [`Content`] and a problem, if
+//! any. The layers that would decode the payload check it. Earlier frames are not considered.
 
 use super::{json_text, packet};
 use crate::packet::{Dialect, Direction, PacketError, Value, json, msgpack, routes};
@@ -14,23 +14,23 @@ use crate::ws::{CloseCode, Event, Side, Violation, close};
 /// The encoding of a text.
 pub const UTF_8: &str = "UTF-8";
 
-/// The sender, and the encoding of its packets.
+/// The sender of a payload, and the wire format of its packets.
 #[derive(Clone, Copy, Debug)]
 pub struct SenderFormat<'a> {
     /// The sender.
     pub from: Side,
     /// The dialect of the connection.
     pub dialect: &'a Dialect,
-    /// Whether its packets are JSON in text messages, if known.
+    /// Whether packets are JSON in text messages; `None` if unknown.
     pub json: Option<bool>,
-    /// Whether only names and verdicts are asked for, and no tree of the payload.
+    /// Whether the payload is explained without a tree, by name and problem only.
     pub is_brief: bool,
-    /// Whether the connection is not one of tickwire, so that its messages are no packets.
+    /// Whether the connection uses another protocol, so that messages are not decoded as packets.
     pub is_foreign: bool,
 }
 
 impl SenderFormat<'_> {
-    /// The direction of its packets.
+    /// The direction of the packets.
     pub fn direction(self) -> Direction {
         match self.from {
             Side::Client => Direction::ToServer,
@@ -41,13 +41,13 @@ impl SenderFormat<'_> {
 
 /// An explained payload.
 pub struct ExplainedPayload<'a> {
-    /// The payload's part of the tree.
+    /// The node of the payload.
     pub node: Node,
     /// The content.
     pub content: Content<'a>,
     /// The problem, if any.
     pub problem: Option<Problem>,
-    /// If the dialect is a guess: the other candidates that read the payload differently.
+    /// If the dialect is a guess: the candidates that decode the payload differently.
     pub otherwise: Vec<&'a Dialect>,
 }
 
@@ -56,25 +56,25 @@ impl<'a> ExplainedPayload<'a> {
         ExplainedPayload { node, content, problem, otherwise: Vec::new() }
     }
 
-    /// Bytes that mean nothing here.
+    /// Creates a payload of bytes without further meaning.
     pub fn bytes(payload: &[u8], begin: usize) -> ExplainedPayload<'a> {
         let node = Node::of_bytes(PAYLOAD_FIELD, begin, payload, count_noun(payload.len(), "byte"));
         ExplainedPayload::new(node, Content::Bytes, None)
     }
 
-    /// A message that an extension has changed.
+    /// Creates the payload of a message that an extension has changed.
     pub fn compressed(payload: &[u8], begin: usize) -> ExplainedPayload<'a> {
         let words = format!("{}, compressed", count_noun(payload.len(), "byte"));
         ExplainedPayload::new(Node::of_bytes(PAYLOAD_FIELD, begin, payload, words), Content::Compressed, None)
     }
 
-    /// The same with a problem.
+    /// Sets the problem.
     pub fn with(mut self, problem: Option<Problem>) -> ExplainedPayload<'a> {
         self.problem = problem;
         self
     }
 
-    /// A text that is not a packet, as far as known.
+    /// Creates the payload of a text that is not known to be a packet.
     pub fn text(text: &str, begin: usize) -> ExplainedPayload<'a> {
         let node = Node::leaf(PAYLOAD_FIELD, bits(begin..begin + text.len()), format!("{text:?}")).raw(text);
         let node = node.encoded(UTF_8);
@@ -82,7 +82,8 @@ impl<'a> ExplainedPayload<'a> {
     }
 }
 
-/// Explains the payload of a control frame or of a whole message, which begins at byte `begin` of the input.
+/// Explains the payload of a control frame or of a complete message, which begins at byte `begin`
+/// of the input.
 pub fn explain<'a>(
     payload: &[u8],
     begin: usize,
@@ -109,7 +110,8 @@ pub fn explain<'a>(
     }
 }
 
-/// A binary message of another protocol: JSON or MessagePack if all of it is a list or a map, otherwise bytes.
+/// Explains a binary message of another protocol: as JSON or MessagePack if it is one list or map,
+/// otherwise as bytes.
 fn foreign<'a>(payload: &[u8], begin: usize, speaker: SenderFormat<'a>) -> ExplainedPayload<'a> {
     let is_container = |value: &Value| matches!(value, Value::Array(_) | Value::Map(_));
     if speaker.is_brief {
@@ -131,7 +133,7 @@ fn foreign<'a>(payload: &[u8], begin: usize, speaker: SenderFormat<'a>) -> Expla
     }
 }
 
-/// A packet's name, or its problem, without a tree.
+/// Explains a packet by name and problem only, without a tree.
 fn explain_briefly<'a>(
     payload: &[u8],
     begin: usize,
@@ -144,7 +146,7 @@ fn explain_briefly<'a>(
     ExplainedPayload::new(node, Content::Packet(row, None), problem)
 }
 
-/// A message that the connection rejects for its type, whatever its content.
+/// Marks a message that the connection rejects for its frame type, text or binary.
 fn wrong_frame_type(inside: ExplainedPayload<'_>) -> ExplainedPayload<'_> {
     let (rule, sentence, code) = routes::WRONG_FRAME_TYPE;
     let (address, sentence, answer) =
@@ -154,8 +156,8 @@ fn wrong_frame_type(inside: ExplainedPayload<'_>) -> ExplainedPayload<'_> {
     ExplainedPayload { content: Content::Packet(None, None), ..inside.with(Some(problem)) }
 }
 
-/// A text message; in a connection with `?format=json` it is a packet. If the format is unknown, a
-/// text that no table knows is plain text without a problem.
+/// Explains a text message; with `?format=json` it is a packet. If the format is unknown, a text
+/// that is not a packet is plain text without a problem.
 fn explain_text<'a>(payload: &[u8], begin: usize, speaker: SenderFormat<'a>) -> ExplainedPayload<'a> {
     let text = match std::str::from_utf8(payload) {
         Ok(text) => text,
@@ -199,15 +201,15 @@ fn explain_text<'a>(payload: &[u8], begin: usize, speaker: SenderFormat<'a>) -> 
     ExplainedPayload::new(node, Content::Packet(row, line), problem)
 }
 
-/// The row of the packet whose arguments are wrong.
+/// The row of a packet with wrong arguments.
 fn row_of_error<'a>(speaker: SenderFormat<'a>, error: &PacketError) -> Option<&'a crate::packet::Row> {
     let PacketError::WrongArguments { packet, .. } = error else { return None };
     speaker.dialect.row(speaker.direction(), packet)
 }
 
-/// The body of a close frame: section 5.5.1.
+/// Explains the body of a close frame (RFC 6455, section 5.5.1).
 fn explain_close<'a>(payload: &[u8], begin: usize) -> ExplainedPayload<'a> {
-    /// Bytes of the code.
+    /// The size of the close code in bytes.
     const CODE: usize = 2;
     let end = begin + payload.len();
     match close::decode(payload) {

@@ -1,14 +1,14 @@
-//! Values as people read them: with their unit, and also in a familiar unit.
+//! Formats values with their units, and converted to pixels or degrees.
 //!
-//! The text is short and safe for a terminal: text from the wire is quoted and escaped.
+//! The text is safe for a terminal: received text is quoted and escaped.
 
 use crate::packet::Value;
 use crate::packet::grammar::{Shape, Unit};
 use crate::packet::msgpack::typed_text;
 use crate::util::plural::count_noun;
 
-/// The value as text; the type gives its unit. A flag prints as 1 or 0 and a bool as true or false,
-/// regardless of the form on the wire.
+/// Formats a value; the type determines its unit. A flag is printed as 1 or 0 and a bool as true or
+/// false, whichever of these was received.
 pub fn print(value: &Value, shape: Option<&Shape>) -> String {
     match (shape, as_bool(value)) {
         (Some(Shape::Flag), Some(truth)) => return u8::from(truth).to_string(),
@@ -32,7 +32,7 @@ pub fn print(value: &Value, shape: Option<&Shape>) -> String {
     }
 }
 
-/// The truth value of a boolean or of the number 1 or 0.
+/// The value of a boolean, or of the number 1 or 0.
 fn as_bool(value: &Value) -> Option<bool> {
     match (value, value.as_f64()) {
         (Value::Boolean(truth), _) => Some(*truth),
@@ -50,7 +50,7 @@ fn unit_name(unit: Unit) -> &'static str {
     }
 }
 
-/// The same number in pixels or degrees, if its unit is neither.
+/// The number converted to pixels or degrees, if its unit is neither.
 fn convert_unit(number: f64, unit: Unit) -> String {
     let degrees = |turns: f64| format!(" = {}°", round(turns * 360.0, 10.0));
     match unit {

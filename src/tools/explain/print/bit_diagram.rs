@@ -1,7 +1,7 @@
-//! Draws a frame as in RFC 6455 section 5.2, with its bits filled in.
+//! Draws a frame like the diagram in RFC 6455, section 5.2, with the values of its bits.
 //!
-//! The drawing has 32 bits per row and two columns per bit, like those of the RFCs. A header that
-//! breaks a rule is drawn like any other, with the rule's name under the bits that break it.
+//! The drawing has 32 bits per row and two columns per bit. A broken header is drawn like a valid
+//! one, with the rule's name under the bits that break it.
 
 use std::ops::Range;
 
@@ -16,9 +16,10 @@ use crate::ws::frame::{LENGTH, LENGTH_MARKER_16, LENGTH_MARKER_64, OPCODE, Opcod
 
 /// Bits in a row.
 const ROW: usize = 32;
-/// Rows of payload that are drawn after the row in which the header ends.
+/// Maximum number of payload rows after the row in which the header ends.
 const PAYLOAD_ROWS: usize = 2;
-/// Label lines in a row of single bits: the longest name of a single bit has four letters.
+/// Label lines of a row with single bits, because the longest name of a single bit has four
+/// letters.
 const LETTER_LINES: usize = 4;
 
 const RULER: [&str; 2] = [
@@ -26,10 +27,11 @@ const RULER: [&str; 2] = [
     " 0 1 2 3 4 5 6 7 8 9 0 1 2 3 4 5 6 7 8 9 0 1 2 3 4 5 6 7 8 9 0 1",
 ];
 
-/// A box of the drawing: part of a field that lies in one row. Bits count from the front of the frame.
+/// A box of the drawing: the part of a field in one row. Bit positions count from the start of the
+/// frame.
 struct DiagramBox {
     bits: Range<usize>,
-    /// The label, under the bits.
+    /// The label below the bits.
     label: String,
     value: String,
     ink: ColorRole,
@@ -40,7 +42,7 @@ impl DiagramBox {
         self.bits.len()
     }
 
-    /// Columns between its bars.
+    /// The number of columns between the borders.
     fn columns(&self) -> usize {
         2 * self.width() - 1
     }
@@ -49,7 +51,7 @@ impl DiagramBox {
         self.bits.start / ROW
     }
 
-    /// One line of the label.
+    /// Line `number` of the label.
     fn line(&self, number: usize) -> String {
         if self.width() == 1 {
             return self.label.chars().nth(number).unwrap_or(' ').to_string();
@@ -88,7 +90,7 @@ pub fn draw_frame(frame: &ExplainedFrame<'_>, input: &[u8], paint: ColorMode) ->
     lines
 }
 
-/// The boxes of a frame, and how many bytes at its end are not drawn.
+/// The boxes of a frame, and the number of bytes at its end that are not drawn.
 fn cells(frame: &ExplainedFrame<'_>, bytes: &[u8]) -> (Vec<DiagramBox>, usize) {
     let origin = frame.place.start * BYTE;
     let mut cells = Vec::new();
@@ -133,7 +135,7 @@ fn cell(node: &Node, bits: Range<usize>, goes_on: bool, bytes: &[u8]) -> Diagram
     DiagramBox { bits, label: label.unwrap_or_default(), value, ink }
 }
 
-/// The kind of a field of a frame.
+/// The colour role of a field.
 pub fn color_role(field: &Node) -> ColorRole {
     match field.name.as_str() {
         field::LENGTH | field::EXTENDED => ColorRole::Length,
@@ -145,7 +147,7 @@ pub fn color_role(field: &Node) -> ColorRole {
     }
 }
 
-/// The name of an opcode in seven columns.
+/// Formats an opcode in at most seven columns.
 fn short_opcode(byte: u8) -> String {
     match Opcode::new(byte & OPCODE) {
         Some(Opcode::Continuation) => "contin.".to_owned(),
@@ -154,7 +156,7 @@ fn short_opcode(byte: u8) -> String {
     }
 }
 
-/// Describes the seven bits of the length, in 13 columns.
+/// Formats the seven bits of the length in at most 13 columns.
 fn short_length(byte: u8) -> String {
     match byte & LENGTH {
         LENGTH_MARKER_16 => format!("{LENGTH_MARKER_16}: 16 bits"),
@@ -163,7 +165,7 @@ fn short_length(byte: u8) -> String {
     }
 }
 
-/// The line between two rows: a plus wherever a box of either row begins or ends.
+/// The line between two rows, with `+` wherever a box of either row begins or ends.
 fn border(above: &[&DiagramBox], below: &[&DiagramBox]) -> String {
     let end = above.iter().chain(below).map(|cell| cell.bits.end - cell.row() * ROW).max().unwrap_or(0);
     let mut line = String::new();
@@ -180,7 +182,7 @@ fn border(above: &[&DiagramBox], below: &[&DiagramBox]) -> String {
     line
 }
 
-/// The bits of a row and their labels.
+/// The lines of a row: its bits, then its labels.
 fn content(cells: &[&DiagramBox], bytes: &[u8], paint: ColorMode) -> Vec<String> {
     let has_letters = cells.iter().any(|cell| cell.width() == 1);
     let framed = |text: &dyn Fn(&DiagramBox) -> String| {
@@ -195,7 +197,7 @@ fn content(cells: &[&DiagramBox], bytes: &[u8], paint: ColorMode) -> Vec<String>
     lines
 }
 
-/// The line that points at the bits that break a rule, under the row in which they begin.
+/// The line that marks the bits that break a rule, below the row in which they begin.
 fn underline(frame: &ExplainedFrame<'_>, row: usize) -> Option<String> {
     let Some(Problem::Violation { rule, bits, .. }) = &frame.problem else { return None };
     let origin = frame.place.start * BYTE + row * ROW;

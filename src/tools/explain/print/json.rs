@@ -1,7 +1,7 @@
-//! An explanation as one line of JSON, for programs.
+//! Formats an explanation as one line of JSON.
 //!
-//! PROTOCOL.md defines the format. The order of the keys is fixed, so that two explanations can be
-//! compared as text. The JSON contains nothing that the [`Explanation`] does not.
+//! PROTOCOL.md defines the format. The order of keys is fixed, so that explanations can be compared
+//! as text. All information comes from the [`Explanation`].
 
 use std::fmt::Write as _;
 
@@ -23,7 +23,7 @@ use crate::ws::frame::Opcode;
 /// The text after the frames.
 pub const FOOTER: &str = "]}";
 
-/// The whole explanation.
+/// Formats the whole explanation.
 pub fn print(explanation: &Explanation<'_>) -> String {
     let mut out = begin(explanation);
     for (index, frame) in explanation.frames.iter().enumerate() {
@@ -32,7 +32,7 @@ pub fn print(explanation: &Explanation<'_>) -> String {
     out + FOOTER
 }
 
-/// One frame; its index says whether another precedes it.
+/// Formats one frame, after a comma if `index` is not 0.
 pub fn one(explanation: &Explanation<'_>, frame: &ExplainedFrame<'_>, index: usize) -> String {
     let comma = if index > 0 { "," } else { "" };
     comma.to_owned() + &print_frame(explanation, frame)
@@ -65,7 +65,7 @@ fn print_frame(explanation: &Explanation<'_>, frame: &ExplainedFrame<'_>) -> Str
         quoted(if is_head || frame.tree.name == UNREAD_FIELD { &frame.tree.name } else { "frame" }),
     );
     entry("line", quoted(&frame.to_string()));
-    // As far as the header goes, even if a rule is broken.
+    // The header fields are read from the tree, because a broken header is not decoded.
     let of_header =
         |name| if is_head { None } else { frame.tree.children.iter().find(|node| node.name == name) };
     let raw = |name| of_header(name).and_then(|node| node.raw.as_ref());
@@ -109,7 +109,7 @@ fn print_frame(explanation: &Explanation<'_>, frame: &ExplainedFrame<'_>) -> Str
     out
 }
 
-/// Names of dialects under a key; nothing if there are none.
+/// Formats the names of dialects under `key`; empty if there are none.
 fn names(key: &str, dialects: &[&Dialect]) -> String {
     if dialects.is_empty() {
         return String::new();
@@ -134,8 +134,7 @@ fn print_node(out: &mut String, node: &Node) {
     out.push_str("]}");
 }
 
-/// Converts a value to JSON. Bytes become hexadecimal text, and numbers that JSON lacks become
-/// words.
+/// Converts a value to JSON: bytes to hexadecimal text, infinity and NaN to strings.
 fn json(value: &Value) -> Json {
     match value {
         Value::Nil | Value::Ext(..) | Value::Array(_) | Value::Map(_) => Json::Null,
@@ -184,7 +183,7 @@ fn quoted(text: &str) -> String {
     printed(&Json::from(text))
 }
 
-/// Prints a value as JSON, with escapes for characters that a terminal would not show.
+/// Formats JSON, with escapes for characters that are unsafe for a terminal.
 fn printed(value: &Json) -> String {
     escape::escape_line(&value.to_string()).into_owned()
 }

@@ -1,4 +1,4 @@
-//! Explanations as text: bit diagrams, reports, JSON, and a stream printed while it arrives.
+//! Formats explanations: bit diagrams, reports, JSON, and frame by frame.
 
 pub(super) mod bit_diagram;
 pub(super) mod json;

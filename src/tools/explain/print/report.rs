@@ -1,8 +1,7 @@
-//! An explanation as a report for people: a drawing, the unmasking, the fields, the meaning, and
-//! the problem.
+//! Formats an explanation as a report: a drawing, the unmasking, the fields, the meaning, and the
+//! problem.
 //!
-//! The report fits a terminal of 100 columns and contains nothing that the [`Explanation`] does
-//! not.
+//! The report fits a terminal of 100 columns. All information comes from the [`Explanation`].
 
 use std::fmt::Write as _;
 use std::ops::Range;
@@ -23,26 +22,26 @@ use crate::util::plural::count_noun;
 use crate::ws::Side;
 use crate::ws::frame::MASK_KEY_BYTES;
 
-/// Bytes of the unmasking that are shown.
+/// Maximum number of bytes shown in the unmasking.
 const UNMASKED_SHOWN: usize = 16;
-/// Bytes of one value that are shown: a float with its first byte fits.
+/// Maximum number of bytes shown per value; a float with its first byte fits.
 const VALUE_BYTES_SHOWN: usize = 9;
 
-/// Columns of the bytes in the table of fields.
+/// Width of the bytes column in the field table.
 const BYTES_COLUMNS: usize = 28;
-/// Columns of a line of the report.
+/// Maximum width of a line.
 const COLUMNS: usize = 100;
 /// Columns before the values of an argument.
 const INDENT: usize = 16;
 
-/// The whole report.
+/// Formats the whole report.
 pub fn report(explanation: &Explanation<'_>, paint: ColorMode) -> String {
     let many = explanation.frames.len();
     let frames = explanation.frames.iter().enumerate();
     frames.map(|(index, frame)| one(explanation, frame, (index, many), paint)).collect()
 }
 
-/// The section of one frame, with its number and the total.
+/// Formats the section of one frame. `many` is the total number of frames.
 pub fn one(
     explanation: &Explanation<'_>,
     frame: &ExplainedFrame<'_>,
@@ -85,7 +84,7 @@ fn sender_line(explanation: &Explanation<'_>, frame: &ExplainedFrame<'_>) -> Str
     }
 }
 
-/// The first bytes of the payload under the key, and the first byte bit by bit.
+/// Prints the unmasking of the first bytes of the payload, and of the first byte bit by bit.
 fn unmasking(out: &mut String, frame: &ExplainedFrame<'_>, paint: ColorMode) {
     let (Some(key), Some(&plain)) = (frame.key, frame.payload.first()) else { return };
     out.push_str(
@@ -119,7 +118,7 @@ fn is_shown(byte: u8) -> bool {
     byte.is_ascii_graphic() || byte == b' '
 }
 
-/// One line for each node of the tree that has bytes.
+/// Prints one line for each node of the tree.
 fn fields(out: &mut String, explanation: &Explanation<'_>, frame: &ExplainedFrame<'_>, paint: ColorMode) {
     let masked = if frame.key.is_some() && !frame.payload.is_empty() { ", the payload unmasked" } else { "" };
     let _ = writeln!(out, "\nFields{masked}\n\n  byte  {:<28}{:<26}value", "bits or bytes", "field");
@@ -139,13 +138,12 @@ fn fields(out: &mut String, explanation: &Explanation<'_>, frame: &ExplainedFram
     }
 }
 
-/// The lines of a tree's nodes, and their bytes: those of the input, except that payload bytes are
-/// shown unmasked.
+/// Prints the nodes of a tree with their bytes from the input. Payload bytes are printed unmasked.
 struct FieldTable<'a> {
     out: &'a mut String,
     input: &'a [u8],
     payload: &'a [u8],
-    /// Where the payload begins in the input.
+    /// The offset of the payload in the input.
     payload_at: usize,
     /// The bits that break a rule.
     broken: Range<usize>,
@@ -155,7 +153,7 @@ struct FieldTable<'a> {
 impl FieldTable<'_> {
     fn lines(&mut self, node: &Node, depth: usize) {
         let name = format!("{}{}", "  ".repeat(depth), escape::escape_line(&node.name));
-        // A parent that has bytes of its own has a head; its line is the head's.
+        // A parent with a head shares one line with it.
         let head = node.children.first().filter(|child| child.name == HEAD);
         let shown = match head {
             Some(head) => self.bytes(head),
@@ -175,7 +173,8 @@ impl FieldTable<'_> {
         below.filter(|child| child.name != PUNCTUATION).for_each(|child| self.lines(child, depth + 1));
     }
 
-    /// The bytes of a leaf in hexadecimal, or its bits in their places; in colours, and as wide as their column.
+    /// Formats the bytes of a leaf in hexadecimal, or its bits at their positions, in colour and
+    /// padded to the column width.
     fn bytes(&self, leaf: &Node) -> String {
         let shown = format!("{:<BYTES_COLUMNS$}", self.plain(leaf));
         let is_broken = leaf.bits.start < self.broken.end && self.broken.start < leaf.bits.end;
@@ -184,7 +183,7 @@ impl FieldTable<'_> {
             HEAD => ColorRole::Head,
             _ => bit_diagram::color_role(leaf),
         };
-        // A byte has three columns: two digits and a blank.
+        // A byte takes three columns: two digits and a space.
         let head = 3 * encoding::header_length(&leaf.encoding);
         let (head, value) = shown.split_at(if is_broken { 0 } else { head });
         self.paint.color(ColorRole::Head, head) + &self.paint.color(ink, value)
@@ -214,7 +213,7 @@ impl FieldTable<'_> {
     }
 }
 
-/// The meaning of the frame, if it was understood.
+/// Prints the meaning of the frame, if it was decoded.
 fn write_meaning(out: &mut String, frame: &ExplainedFrame<'_>, from: Side) {
     match &frame.content {
         Content::Unread | Content::Bytes | Content::Head(_) => {}
@@ -257,7 +256,7 @@ fn packet(out: &mut String, frame: &ExplainedFrame<'_>, row: &Row, from: Side) {
     }
 }
 
-/// An argument by name: a line, or one for each of its groups.
+/// Prints an argument by name: one line, or one for each of its groups.
 fn argument_lines(out: &mut String, node: &Node) {
     let parts: Vec<&Node> = values(node).collect();
     let lines: Vec<String> = match parts.iter().any(|part| !part.children.is_empty()) {
@@ -271,12 +270,12 @@ fn argument_lines(out: &mut String, node: &Node) {
     }
 }
 
-/// The children that are values: no heads, keys or punctuation.
+/// The children that are values, without heads, keys and punctuation.
 fn values(node: &Node) -> impl Iterator<Item = &Node> {
     node.children.iter().filter(|child| ![HEAD, KEY, PUNCTUATION].contains(&child.name.as_str()))
 }
 
-/// A node in one line.
+/// Formats a node in one line.
 fn inline(node: &Node) -> String {
     if node.children.is_empty() {
         return escape::escape_line(&node.value).into_owned();
@@ -290,7 +289,7 @@ fn inline(node: &Node) -> String {
     if parts.is_empty() { "empty".to_owned() } else { parts.join(", ") }
 }
 
-/// A line in pieces that fit beside their label, broken after commas.
+/// Wraps a line after commas, to the width that remains after the label.
 fn wrap(line: &str) -> Vec<String> {
     let mut lines = vec![String::new()];
     for part in line.split_inclusive(", ") {
@@ -304,7 +303,7 @@ fn wrap(line: &str) -> Vec<String> {
     lines.iter().map(|line| line.trim_end().to_owned()).collect()
 }
 
-/// The words with a capital at the front and a full stop at the end.
+/// Capitalizes the first letter, and ends the text with a full stop.
 fn as_sentence(words: &str) -> String {
     let mut signs = words.chars();
     let first: String = signs.next().into_iter().flat_map(char::to_uppercase).collect();

@@ -1,9 +1,9 @@
-//! Writes an explanation frame by frame, because the tree of a frame needs a thousand times the
-//! memory of the frame.
+//! Formats an explanation frame by frame, because the tree of a frame takes about a thousand times
+//! the memory of its bytes.
 //!
-//! The output is handed over in parts, which together equal the output of one [`Explanation`] of
-//! all bytes of one side. A first pass counts the frames and finds the final dialect. At most one
-//! tree is kept.
+//! The output is passed to the caller in parts, which together equal the output for one
+//! [`Explanation`] of all bytes. A first pass counts the frames and determines the dialect. At most
+//! one tree is stored.
 
 use super::{json, report};
 use crate::tools::explain::Conversation;
@@ -14,16 +14,16 @@ use crate::ws::Side;
 /// The output format of an explanation.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum OutputFormat {
-    /// One line per frame, with its sender.
+    /// One line for each frame, with the sender.
     Line,
-    /// Everything, drawn and written out.
+    /// The report.
     Full,
-    /// Everything, as one line of JSON.
+    /// One line of JSON.
     Json,
 }
 
-/// Explains independent bytes of one side, in conversations that `begin` makes, and hands over the
-/// text in parts.
+/// Explains bytes of one side, in two conversations that `begin` creates, and passes the output in
+/// parts to `out`.
 pub fn write<'c>(
     begin: impl Fn() -> Conversation<'c>,
     (from, bytes): (Side, &[u8]),

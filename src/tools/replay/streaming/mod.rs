@@ -1,17 +1,18 @@
-//! A replay in one pass over the file, whose bytes come piece by piece and are not kept.
+//! Replays a capture in one pass over the file. The bytes arrive in parts and are not stored.
 //!
 //! ```text
-//!   file ─► Pass ─┬─ bytes of clients, answers ─────────► commands ─┬─► all the same? ─► reports
-//!                 └─ world's records ─► Worlds ─► checksums ────────┘
+//!   file ─► StreamingReplay ─┬─ client bytes, replies ─► commands ─────────┬─► equal? ─► reports
+//!                            └─ world records ─► WorldRunner ─► checksums ─┘
 //! ```
 //!
-//! Nearly all of a capture is updates, which a replay does not look at: [`StreamingReplay`] leaves them as they go by.
-//! The worlds need not wait for the commands in the clients' bytes: [`WorldRunner`] runs the **recorded** ones, on
-//! another thread if the caller has one. Afterwards each of them is held against the decoded one. If none differs,
-//! the worlds of both are the same, and so is the report that [`replay`](super::replay) gives.
+//! Nearly all bytes of a capture are updates, which a replay does not need: [`StreamingReplay`]
+//! drops them. [`WorldRunner`] runs the worlds with the **recorded** commands, possibly on another
+//! thread, without waiting for the clients' bytes. At the end, the recorded commands are compared
+//! with the decoded ones. If all are equal, the result is the same as from
+//! [`replay`](super::replay).
 //!
-//! If anything differs, or cannot be replayed, or does not come in order, this pass is [`NeedsFullReplay`]:
-//! [`replay`](super::replay) has to read the file, and says what it is.
+//! If anything differs, is invalid or is out of order, the result is [`NeedsFullReplay`]:
+//! [`replay`](super::replay) must read the file, and reports the reason.
 
 mod needs_full_replay;
 mod worlds;
@@ -38,23 +39,23 @@ use crate::ws::http::RequestHead;
 pub use needs_full_replay::NeedsFullReplay;
 pub use worlds::{StoredRecord, WorldResults, WorldRunner};
 
-/// See the [module](self).
+/// A replay in one pass over the file.
 pub struct StreamingReplay {
     games: Vec<&'static GameInfo>,
     given: Option<Arc<PacketTables>>,
     arriving: StreamReader,
     passing: StreamingReassembler,
-    /// The packet tables, as soon as there is traffic.
+    /// The packet tables and the filter made from them, once traffic has been received.
     codes: Option<(Arc<PacketTables>, ReplyFilter)>,
     records: Vec<Arc<StoredRecord>>,
-    /// How many of the records were taken for the worlds.
+    /// The number of records that [`StreamingReplay::records`] has returned.
     taken: usize,
     talks: Vec<BufferedConnection>,
-    /// By the number of a packet of a client, the ticks that the room had completed, and the slack; 0 for others.
+    /// Completed ticks and slack by packet number. 0 for packets that are not from clients.
     times: Vec<(u32, Duration)>,
 }
 
-/// What is kept of a connection.
+/// The stored pieces of one connection.
 #[derive(Default)]
 struct BufferedConnection {
     bytes: Vec<u8>,
@@ -70,7 +71,8 @@ struct BufferedPiece {
 }
 
 impl StreamingReplay {
-    /// A file whose bytes are to come. `games` as in [`replay`](super::replay), `given` as in [`codes`].
+    /// Creates a replay before the first byte of the file. `games` is as in
+    /// [`replay`](super::replay), `given` as in [`codes`].
     pub fn new(games: &[&'static GameInfo], given: Option<Arc<PacketTables>>) -> StreamingReplay {
         StreamingReplay {
             games: games.to_vec(),
@@ -85,11 +87,11 @@ impl StreamingReplay {
         }
     }
 
-    /// Takes the next bytes of the file. Returns how many of them were used; the next call begins with
-    /// the others.
+    /// Receives the next bytes of the file, and returns the number of bytes used. The next call
+    /// must start with the unused bytes.
     ///
     /// # Errors
-    /// [`NeedsFullReplay`].
+    /// [`NeedsFullReplay`]: [`replay`](super::replay) must read the file.
     pub fn receive(&mut self, bytes: &[u8]) -> Result<usize, NeedsFullReplay> {
         let mut arriving = std::mem::take(&mut self.arriving);
         let mut taken = Ok(());
@@ -139,23 +141,23 @@ impl StreamingReplay {
         Ok(())
     }
 
-    /// The records of the world that came since the last call, for [`WorldRunner::run`].
+    /// The world records received since the last call, for [`WorldRunner::run`].
     pub fn records(&mut self) -> Vec<Arc<StoredRecord>> {
         let new = self.records[self.taken..].to_vec();
         self.taken = self.records.len();
         new
     }
 
-    /// The records of the world as a capture.
+    /// The world records as a capture.
     fn world(&self) -> Capture<'_> {
         Capture { packets: self.records.iter().map(|kept| kept.packet()).collect(), ..Capture::default() }
     }
 
-    /// All bytes have come; `rest` of them are not used. Returns the reports, as
-    /// [`replay`](super::replay) does. `ran` waits until the worlds of all records have run.
+    /// Ends the file; its last `rest` bytes were not used. Returns the reports, as
+    /// [`replay`](super::replay) does. `ran` waits until [`WorldRunner`] has run all records.
     ///
     /// # Errors
-    /// [`NeedsFullReplay`].
+    /// [`NeedsFullReplay`]: [`replay`](super::replay) must read the file.
     pub fn finish(
         mut self,
         rest: usize,
@@ -195,7 +197,7 @@ impl StreamingReplay {
 }
 
 impl BufferedConnection {
-    /// The connection with what was kept of it.
+    /// Restores a connection with its stored pieces.
     fn rebuild_connection<'a>(&'a self, ended: TcpConnection<'static>) -> TcpConnection<'a> {
         let piece = |part: &BufferedPiece| {
             let BufferedPiece { from, at_ns, packet, ref bytes } = *part;
@@ -205,7 +207,7 @@ impl BufferedConnection {
     }
 }
 
-/// The report of a room whose recorded commands and answers are those of its clients.
+/// The report of a room, if the recorded commands and replies match its clients' bytes.
 fn matching_report(
     recording: Recording<'_>,
     mut decoded: DecodedCommands,
@@ -227,10 +229,10 @@ fn matching_report(
     if report.is_same() { Ok(report) } else { Err(NeedsFullReplay) }
 }
 
-/// Replays a file that is all there, one thing after the other.
+/// Replays a complete file in one call, on the current thread.
 ///
 /// # Errors
-/// [`NeedsFullReplay`].
+/// [`NeedsFullReplay`]: [`replay`](super::replay) must read the file.
 pub fn replay_whole_file(
     bytes: &[u8],
     games: &[&'static GameInfo],

@@ -1,9 +1,9 @@
-//! Why a pass over a file is not enough: one of many reasons, which need not be told apart.
+//! The error of a streaming replay. It has no reason, because the full replay reports it.
 
 use crate::tools::capture::{CaptureError, OutOfOrder};
 use crate::tools::replay::error::ReplayError;
 
-/// The file needs [`replay`](super::super::replay).
+/// The capture must be replayed by [`replay`](super::super::replay).
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct NeedsFullReplay;
 

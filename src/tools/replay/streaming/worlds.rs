@@ -1,4 +1,4 @@
-//! The worlds of a file's rooms, run by the recorded commands as the records come.
+//! Runs the worlds of a capture's rooms with the recorded commands, while records arrive.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -9,7 +9,7 @@ use crate::tools::capture::packet::LINK_WORLD;
 use crate::tools::capture::{Packet, WorldRecord, world_record};
 use crate::tools::replay::recording;
 
-/// A record of the world.
+/// A stored world record.
 #[derive(Debug)]
 pub struct StoredRecord {
     pub(super) number: usize,
@@ -18,7 +18,7 @@ pub struct StoredRecord {
 }
 
 impl StoredRecord {
-    /// Its packet.
+    /// The record as a packet of a capture.
     pub(super) fn packet(&self) -> Packet<'_> {
         Packet {
             number: self.number,
@@ -32,14 +32,14 @@ impl StoredRecord {
     }
 }
 
-/// See the [module](self).
+/// Runs the worlds of a capture's rooms.
 pub struct WorldRunner {
     games: Vec<&'static GameInfo>,
     rooms: BTreeMap<String, RoomReplay>,
 }
 
 enum RoomReplay {
-    /// Its first tick has not come: its records so far.
+    /// Before the first tick: the records so far.
     Buffering(Vec<Arc<StoredRecord>>),
     Running {
         about: &'static GameInfo,
@@ -48,27 +48,27 @@ enum RoomReplay {
     },
 }
 
-/// What came out: of each room the ticks that were run, and the checksum after them.
+/// For each room, the number of ticks run, and the final checksum.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct WorldResults(BTreeMap<String, (u32, u64)>);
 
 impl WorldRunner {
-    /// Without rooms.
+    /// Creates a runner without rooms.
     pub fn new(games: &[&'static GameInfo]) -> WorldRunner {
         WorldRunner { games: games.to_vec(), rooms: BTreeMap::new() }
     }
 
-    /// Takes the next records, and runs their ticks.
+    /// Runs the ticks of the next records.
     ///
     /// # Errors
-    /// [`NeedsFullReplay`]: a world cannot be run, or has another checksum than the recorded one.
+    /// [`NeedsFullReplay`]: a world cannot be run, or its checksum differs from the recorded one.
     pub fn run(&mut self, records: &[Arc<StoredRecord>]) -> Result<(), NeedsFullReplay> {
         records.iter().try_for_each(|kept| self.take(kept))
     }
 
     fn take(&mut self, kept: &Arc<StoredRecord>) -> Result<(), NeedsFullReplay> {
         let (name, record) = world_record::decode(&kept.bytes).map_err(|_| NeedsFullReplay)?;
-        // As in the replay, the tables are of all rooms.
+        // Tables apply to all rooms.
         if matches!(record, WorldRecord::Table { .. }) {
             return Ok(());
         }
@@ -79,7 +79,7 @@ impl WorldRunner {
         if let RoomReplay::Buffering(records) = room {
             records.push(Arc::clone(kept));
         }
-        // What else there is later, the replay reads.
+        // `StreamingReplay` reads other records after the first tick.
         let WorldRecord::Tick { checksum, frame } = record else { return Ok(()) };
         if let RoomReplay::Buffering(records) = room {
             let records = records.iter().map(|kept| ((kept.number, kept.at_ns), &kept.bytes[..]));
@@ -96,7 +96,7 @@ impl WorldRunner {
         Ok(())
     }
 
-    /// What came out so far.
+    /// The results so far.
     pub fn results(&self) -> WorldResults {
         let ran = self.rooms.iter().filter_map(|(name, room)| match room {
             RoomReplay::Buffering(_) => None,
@@ -107,7 +107,7 @@ impl WorldRunner {
 }
 
 impl WorldResults {
-    /// The checksum of a room after so many ticks.
+    /// The checksum of a room after exactly `ticks` ticks.
     pub(super) fn checksum(&self, room: &str, ticks: u32) -> Result<u64, NeedsFullReplay> {
         self.0
             .get(room)
