@@ -225,8 +225,8 @@ pub enum StressPacket {
     Watch,
     /// Sends a harmless command. The values are its sequence number and random bits.
     Act(u32, u64),
-    /// Sends a command that is visible to other clients, and therefore limited per address. The values
-    /// are its sequence number, and whether it starts or ends something.
+    /// Sends a command that is visible to other clients, and therefore limited per address. The
+    /// values are its sequence number, and whether it starts or ends something.
     Share(u32, bool),
     /// Spectates a player; `None` for the leader.
     Follow(Option<u16>),
