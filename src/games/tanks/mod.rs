@@ -6,7 +6,6 @@
 //! ```
 //! docs/tanks.md lists the rules; `rules.rs` has the constants. Tanks act in ascending order of
 //! player ID, shells in the order in which they were fired.
-//! players' numbers, and shells in the order in which they were fired.
 
 mod bot;
 mod map;

@@ -171,7 +171,6 @@ impl DisconnectCounts {
 ///
 /// # Errors
 /// The server is not on this machine, or cannot be reached.
-/// The server is not on this machine, or cannot be reached.
 pub fn rounds(
     kind: Misbehavior,
     url: &Url,
@@ -195,7 +194,6 @@ pub fn rounds(
 /// the end of the connection. For idle clients see [`idle`].
 ///
 /// # Errors
-/// The server is not on this machine, or cannot be reached.
 /// The server is not on this machine, or cannot be reached.
 pub fn once(kind: Misbehavior, url: &Url, from: IpAddr, seed: u64, time: Duration) -> io::Result<String> {
     let deadline = Instant::now() + time;

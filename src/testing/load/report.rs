@@ -140,8 +140,8 @@ impl Measurements {
         (self.all_in, self.all_out)
     }
 
-    /// Adds the messages that `tally` has counted since `before`: the messages of leaving, which
-    /// are not part of the measured time.
+    /// Adds the messages that `tally` has counted since `before`. These messages belong to
+    /// leaving, after the measured time.
     pub fn count_since(&mut self, before: (u64, u64), tally: &Measurements) {
         self.all_in += tally.all_in - before.0;
         self.all_out += tally.all_out - before.1;

@@ -38,7 +38,7 @@ pub struct ClientEnd {
     pub who: ClientKind,
     /// Whether network faults have occurred for which the server may close the connection.
     pub is_troubled: bool,
-    /// Whether the client has stopped to read and write.
+    /// Whether the client no longer reads and writes.
     pub is_gone: bool,
     /// Whether the same client opens a second connection, as after duplicating a browser tab.
     pub wants_another: bool,

@@ -29,7 +29,7 @@ use crate::packet::Dialect;
 const HOSTILE: u32 = 7;
 /// Number of slots per address.
 const PER_ADDRESS: usize = 6;
-/// One in this many bots only walks, as in a crowd of the second number.
+/// One in this many bots only walks; and the size of the crowd that such a bot assumes.
 const WALKERS: (u32, usize) = (4, 100);
 /// Maximum number of connections of a slot that have not ended yet.
 const MOST_SESSIONS: usize = 3;

@@ -234,7 +234,7 @@ impl ConnectionPair {
     /// over an earlier connection.
     ///
     /// # Errors
-    /// It did not.
+    /// An event was lost, repeated or out of order.
     pub fn check(&self, host: &SimServer) -> Result<(), InvariantFailure> {
         let bot = self.client_end.as_ref().and_then(ClientEnd::bot);
         let Some((bot, client)) = bot.zip(self.client()) else { return Ok(()) };

@@ -204,7 +204,7 @@ impl LockstepBot {
             let fields = ["players[1]", "body.x", "1", "2"].map(Value::from).to_vec();
             let details = |tick: u32| encode(DESYNC_DETAILS, &[tick.into(), Value::Array(fields.clone())]);
             let Some(tick) = tick.filter(|_| self.dice.below(2) == 0) else {
-                // Details of a tick on which the worlds agree are false as well.
+                // Also sends details of ticks on which the worlds agree.
                 out.packets.push(message);
                 out.packets.extend(tick.filter(|_| self.dice.below(4) == 0).and_then(details));
                 continue;

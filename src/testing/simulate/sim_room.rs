@@ -322,7 +322,7 @@ impl SimRoom {
     /// Checks that each occupied seat belongs to an open connection.
     ///
     /// # Errors
-    /// A seat does not.
+    /// The connection of an occupied seat has ended.
     pub fn check_seats(&self, is_there: impl Fn(u64) -> bool) -> Result<(), InvariantFailure> {
         for player in self.shadow.players() {
             if let Some(Seat::Connected(number)) = self.handle.seat(player)
@@ -338,7 +338,7 @@ impl SimRoom {
     /// Checks that everything has been released.
     ///
     /// # Errors
-    /// Something has not.
+    /// Something is still in use.
     pub fn check_end(&self) -> Result<(), InvariantFailure> {
         let ([taken, ..], waiting) = self.handle.load();
         let players = self.shadow.players().len();

@@ -412,7 +412,7 @@ impl SimServer {
     /// Checks that each occupied seat belongs to a client.
     ///
     /// # Errors
-    /// A seat does not.
+    /// The client of an occupied seat has left.
     pub fn check_seats(&self) -> Result<(), InvariantFailure> {
         self.games.iter().try_for_each(|game| game.check_seats(|number| self.clients.contains_key(&number)))
     }
@@ -420,7 +420,7 @@ impl SimServer {
     /// Checks that everything has been released.
     ///
     /// # Errors
-    /// Something has not.
+    /// Something is still in use.
     pub fn check_end(&self) -> Result<(), InvariantFailure> {
         self.check(0)?;
         if self.admission.held(SlotKind::Pending) != 0 {

@@ -187,7 +187,7 @@ impl ResourceLedger {
         let forgiven = common.picture.is_dead || is_first || returned;
         for (kind, account) in self.accounts.iter_mut().enumerate() {
             let (risen, earned) = (std::mem::take(&mut account.risen), std::mem::take(&mut account.earned));
-            // Windmills, kills and hunts did not pay what a resumed player had before.
+            // A resumed player had these resources before, so no windmill, kill or hunt paid them.
             let (mut risen, mut bounty) = (if returned { 0 } else { risen }, 0);
             if kind == rules::Resource::Gold as usize {
                 // Kills are first, because their gold is due now; the income of windmills may be

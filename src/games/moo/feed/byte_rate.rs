@@ -13,7 +13,7 @@ use crate::limits;
 pub struct ByteRateLimit {
     /// First tick in which the rate allows another message.
     free_tick: u32,
-    /// First tick in which the next news may be sent.
+    /// First tick in which the next list of clan changes may be sent.
     news_tick: u32,
 }
 
@@ -23,7 +23,7 @@ impl ByteRateLimit {
         self.free_tick <= tick
     }
 
-    /// Whether the rate allows a message, and the last news are at least
+    /// Whether the rate allows a message, and the last list of clan changes is at least
     /// [`limits::CLAN_NEWS_INTERVAL`] old.
     pub fn is_news_due(self, tick: u32) -> bool {
         self.is_free(tick) && self.news_tick <= tick
@@ -41,7 +41,7 @@ impl ByteRateLimit {
         self.free_tick = self.free_tick.max(tick).saturating_add(ticks(ms, tick_hz));
     }
 
-    /// Records that news were sent in this tick.
+    /// Records that a list of clan changes is sent in this tick.
     pub fn sent_news(&mut self, tick: u32, tick_hz: u32) {
         self.news_tick = tick.saturating_add(ticks(limits::CLAN_NEWS_INTERVAL.as_millis() as u64, tick_hz));
     }

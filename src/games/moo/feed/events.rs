@@ -60,7 +60,7 @@ pub struct ShotFired {
     pub id: EntityId,
     /// An ID of [`PROJECTILES`](crate::games::moo::world::rules::PROJECTILES).
     pub kind: u8,
-    /// The entity that fired it: a player's or a turret.
+    /// The entity that fired it: a player or a turret.
     pub by: EntityId,
     /// The turret, if a turret fired it.
     pub turret: Option<ObjectRef>,

@@ -12,7 +12,7 @@ use super::published_state::{ClanTag, PublicState};
 use crate::games::moo::world::ClanId;
 use crate::games::moo::world::clan::Clan;
 
-/// Ended and founded clans since the last news.
+/// Clans that ended or were founded since the last list of clan changes.
 #[derive(Debug, Default)]
 pub struct ClanChanges {
     pub ended: Vec<Clan>,
@@ -45,8 +45,8 @@ impl KnownClans {
         self.pace.has_credit(state.tick, state.tick_hz) || clan == self.own.map(|(clan, _)| clan)
     }
 
-    /// Whether this update may send the members and applicants of the client's own clan. Without a
-    /// pause if the client has just joined (`has_joined`).
+    /// Whether this update may send the members and applicants of the client's own clan. No pause
+    /// is required if the client has just joined (`has_joined`).
     pub fn may_send_people(&self, tag: &ClanTag, has_joined: bool, state: &PublicState) -> bool {
         let is_free = self.pace.is_free(state.tick);
         self.own == Some((tag.id, tag.is_owner))
@@ -67,8 +67,8 @@ impl KnownClans {
         }
     }
 
-    /// Returns the ended and founded clans since the last news, if news are due. The flag is `true`
-    /// for the first list, which contains all clans and is not charged.
+    /// Returns the clan changes since the last list, if a list is due. The flag is `true` for the
+    /// first list, which contains all clans and is not charged.
     pub fn take_news(&mut self, state: &PublicState) -> (ClanChanges, bool) {
         let is_first = self.version.is_none();
         if self.version == Some(state.clans.version) || !self.are_news_due(state) {

@@ -12,7 +12,8 @@
 //! The state is a function of an [`Identity`] and the commands of each tick. Equal identities and
 //! equal commands give equal worlds: in debug and release, on every machine, and in the browser.
 //! For this reason, the world uses only integers, stores entities in ascending order of ID, has its
-//! own random generator, and has no clock, no globals, no hash maps and no dependencies.
+//! own random generator, and has no clock, no globals, no hash maps and no dependencies except
+//! `tickwire-sim`.
 //!
 //! The modules, in the order of the flow: [`rules`], [`spawn::map`], [`command`], [`entity`],
 //! [`controller`], [`terrain`], [`World`], [`snapshot`]. They are built on [`fixed`], [`trig`],

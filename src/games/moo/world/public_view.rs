@@ -126,7 +126,7 @@ pub struct ProjectileView<'a> {
     pub kind: u8,
     /// Position, velocity and owner.
     pub body: &'a Body,
-    /// The entity that fired it: a player's or a turret.
+    /// The entity that fired it: a player or a turret.
     pub by: EntityId,
     /// Remaining range.
     pub left: Fixed,

@@ -14,7 +14,7 @@ use crate::trig::{cosine, sine};
 pub struct Shot {
     /// The kind: an ID of [`crate::rules::PROJECTILES`].
     pub kind: u8,
-    /// The entity that fired it: a player's or a turret.
+    /// The entity that fired it: a player or a turret.
     pub by: EntityId,
     /// Remaining range.
     pub left: Fixed,

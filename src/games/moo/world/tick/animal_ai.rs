@@ -293,7 +293,7 @@ impl Animal {
     }
 }
 
-/// A random duration between two bounds in milliseconds, in thirds of a millisecond.
+/// Returns a random duration in thirds of a millisecond. The bounds are in milliseconds.
 fn time_between([least_ms, most_ms]: [i32; 2], rng: &mut Rng) -> u32 {
     3 * rng.between(least_ms, most_ms).unsigned_abs()
 }
