@@ -67,7 +67,7 @@ struct Worker {
 pub struct SimServer {
     /// Virtual time.
     pub clock: VirtualClock,
-    /// Slots.
+    /// Slots of pending requests and clients.
     pub admission: Arc<Admission>,
     /// Rate limits per address.
     pub budgets: AddressRateLimits,

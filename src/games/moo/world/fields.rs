@@ -1,4 +1,4 @@
-//! The field lists of this world: see [`tickwire_sim::fields`].
+//! The field lists of this world: see [`mod@tickwire_sim::fields`].
 
 pub(crate) use tickwire_sim::fields::{ByteSink, Field, Malformed, Reader, Sink};
 pub(crate) use tickwire_sim::{fields, scalar};
