@@ -1,4 +1,4 @@
-//! The games: a folder for each, and the list of them.
+//! The games: one directory per game, and their list.
 
 use std::sync::{Arc, OnceLock};
 
@@ -7,13 +7,13 @@ use crate::game::simple::Simple;
 use crate::game::{Game, GameInfo};
 use crate::packet::PacketTables;
 
-/// Receives the types of games from [`visit`].
+/// A visitor of the types of all games; see [`visit`].
 pub trait Visitor {
     /// Called once for each game.
     fn game<G: Game>(&mut self);
 }
 
-/// Declares the games: each is the module of its folder, and its type.
+/// Declares the games: each is the module of its directory, and its type.
 macro_rules! games {
     ($first:ident: $default:ty, $($other:ident: $game:ty,)*) => {
         pub mod $first;
@@ -22,7 +22,7 @@ macro_rules! games {
         /// The default game.
         pub type Default = $default;
 
-        /// Visits the type of each game. The first is the default game.
+        /// Visits the type of each game, starting with the default game.
         pub fn visit(visitor: &mut impl Visitor) {
             visitor.game::<$default>();
             $(visitor.game::<$game>();)*
@@ -31,8 +31,9 @@ macro_rules! games {
         /// Names, rates and options of the games, in the order of [`visit`].
         pub const INFO: &[&GameInfo] = &[<$default as Game>::INFO, $(<$game as Game>::INFO),*];
 
-        /// What runs a client's own player ahead of the server in the game of this name, if the game has
-        /// prediction. It refers to no more of a game than that.
+        /// Starts the prediction of the game with this name; `None` if the game has no prediction.
+        /// Refers to no other item of a game, so that a build with prediction only contains no
+        /// more.
         pub fn predictor(name: &str) -> Option<NewPredictor> {
             match name {
                 <$default as Game>::NAME => <$default as Game>::PREDICTOR,
@@ -43,14 +44,14 @@ macro_rules! games {
     };
 }
 
-// A game is registered here and nowhere else: one line. Rustfmt does not follow modules into a macro:
+// Each game is registered here only, with one line. Rustfmt does not follow modules into a macro:
 // `rustfmt src/games/*/mod.rs` formats the games.
 games! {
     moo: moo::Moo,
     tanks: Simple<tanks::Tanks>,
 }
 
-/// The packet tables of all games.
+/// The packet tables of all games, parsed on first use.
 pub fn codes() -> Arc<PacketTables> {
     static CODES: OnceLock<Arc<PacketTables>> = OnceLock::new();
     let tables = || INFO.iter().flat_map(|about| about.tables.iter().copied()).collect::<Vec<_>>();

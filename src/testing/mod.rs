@@ -1,14 +1,16 @@
-//! Tests of a server: simulations in virtual time, and bots that check what they receive over a network.
+//! Tests of a server: simulations in virtual time, and bots that check what they receive over a
+//! network.
 //!
 //! ```text
-//!  checking_bot ──► crowd ──► report          misbehavior ──► attack        sink
-//!  a bot and its    many      what they       one client      many          a server that
-//!  measurements     at once   measured                        at once       drops all input
+//!   checking_bot ──► crowd ──► report        misbehavior ──► attack     sink
+//!   a bot and its    many      results       one client      many       a server that
+//!   measurements     at once                                 at once    drops all input
 //! ```
 //!
-//! `simulate` runs a server and its clients in virtual time, and [`synctest`] finds what a snapshot lacks; both
-//! are pure. `load` and `abuse` use sockets and clocks; a bot's agent judges the server's packets, and
-//! `load::checking_bot` counts faults and measures traffic. `source_addresses` chooses their source addresses.
+//! `simulate` runs a server and its clients in virtual time, and [`synctest`] finds what a snapshot
+//! lacks; both are pure. `load` and `abuse` use sockets and clocks. A bot's agent checks the
+//! server's packets; `load::checking_bot` counts faults and measures traffic. `source_addresses`
+//! chooses the source addresses of clients.
 
 #[cfg(not(target_family = "wasm"))]
 pub mod abuse;

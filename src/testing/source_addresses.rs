@@ -1,8 +1,9 @@
-//! Source addresses of clients: a pattern that spreads many clients over many addresses of this
+//! Source addresses of clients: a pattern that distributes many clients over many addresses of this
 //! machine.
 //!
-//! A server limits the clients of one address. All of `127.0.0.0/8` is this machine, so a crowd of
-//! bots can use many addresses: in a pattern such as `127.0.x.y`, `x` and `y` are replaced.
+//! A server limits the clients per address. All of `127.0.0.0/8` is this machine, so a crowd of
+//! bots can use many addresses. In a pattern such as `127.0.x.y`, `x` and `y` are replaced by
+//! numbers.
 
 use std::fmt;
 use std::net::IpAddr;
@@ -10,22 +11,22 @@ use std::str::FromStr;
 
 /// Clients per address: a quarter of a server's limit, so that several crowds can run at once.
 const CLIENTS_PER_ADDRESS: usize = 16;
-/// The first value of `y`: 1 is left to human players, at `127.0.0.1`.
+/// The first value of `y`. 1 is reserved for human players, at `127.0.0.1`.
 const FIRST: usize = 2;
 /// Number of values of `y`, up to 254.
 const NUMBERS: usize = 253;
 
-/// See the [module](self).
+/// A pattern for source addresses.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct SourceAddresses(String);
 
 impl SourceAddresses {
-    /// The address of the client with this index, counted from 0.
+    /// The address of the client with this index, starting at 0.
     pub fn address(&self, index: usize) -> IpAddr {
         self.group_address(index / CLIENTS_PER_ADDRESS)
     }
 
-    /// The address with this number, counted from 0; after 64,768 the addresses repeat.
+    /// The address with this index, starting at 0. After 64,768 the addresses repeat.
     pub fn group_address(&self, group: usize) -> IpAddr {
         let y = FIRST + group % NUMBERS;
         let x = group / NUMBERS % 256;

@@ -1,4 +1,5 @@
-//! What a checking bot expects of the answers to its commands: each has one, in order and in time.
+//! Checks the acks of a bot's commands: each command has exactly one ack, in order and not before
+//! its target tick.
 
 use std::collections::VecDeque;
 
@@ -7,7 +8,7 @@ use crate::packet::{DecodedPacket, Value};
 use super::{BotStats, Tolerance};
 use crate::game::command_acks::{ACCEPTED, REJECTED};
 
-/// Reasons that a client gets only if it, or the server, has done something wrong.
+/// Reasons of rejection that a correct client receives only from a faulty server.
 const UNEXPECTED_REASONS: [&str; 8] = [
     "repeated",
     "unknown_issuer",
@@ -19,49 +20,51 @@ const UNEXPECTED_REASONS: [&str; 8] = [
     "taken_over",
 ];
 
-/// Of so many commands of a bot, one names a tick, up to [`AHEAD`] ticks after the newest it knows.
+/// One in this many commands of a bot has a target tick, less than [`AHEAD`] ticks after the newest
+/// known tick.
 const TARGET_TICK_ONE_IN: u32 = 16;
 const TARGET_TICK_LEAD: u32 = 4;
 
-/// The tick that a bot names in its command of this sequence.
+/// The target tick of the command with this sequence number; `None` without one.
 pub fn choose_target_tick(sequence: u32, newest: Option<u32>) -> Option<u32> {
     let ahead = sequence / TARGET_TICK_ONE_IN % TARGET_TICK_LEAD;
     newest.filter(|_| sequence.is_multiple_of(TARGET_TICK_ONE_IN)).map(|tick| tick.saturating_add(ahead))
 }
 
-/// The commands of a connection that have no answer yet, and the last one that was accepted.
+/// The unacknowledged commands of a connection, and the last accepted one.
 #[derive(Debug, Default)]
 pub struct AckChecker {
-    /// By sequence, with the tick that it names.
+    /// Sequence numbers and target ticks of the commands without an ack.
     waiting: VecDeque<(u32, Option<u32>)>,
-    /// Its sequence and its tick.
+    /// Sequence number and tick of the last accepted command.
     accepted: Option<(u32, u32)>,
-    /// How many commands were sent, accepted and rejected, since they were taken last.
+    /// Numbers of commands sent, accepted and rejected since the last [`AckChecker::take_deeds`].
     counts: [u64; 3],
-    /// Whether what it said over time may arrive at once, and whether others use its address.
+    /// Whether the network may deliver commands late and all at once, and whether other clients use
+    /// the same address.
     is_late: bool,
     shares_address: bool,
 }
 
 impl AckChecker {
-    /// The client sends a command.
+    /// Records a command that the client sends.
     pub fn on_sent(&mut self, sequence: u32, tick: Option<u32>) {
         self.waiting.push_back((sequence, tick));
         self.counts[0] += 1;
     }
 
-    /// From now on, this excuses the server.
+    /// Tolerates faults with this cause from now on.
     pub fn excuse(&mut self, excuse: Tolerance) {
         self.is_late |= excuse == Tolerance::Network;
         self.shares_address |= excuse == Tolerance::SharedAddress;
     }
 
-    /// The sequence of the last command that was accepted; 0 before the first.
+    /// Sequence number of the last accepted command; 0 before the first.
     pub fn last(&self) -> u32 {
         self.accepted.map_or(0, |(sequence, _)| sequence)
     }
 
-    /// How many commands were sent, accepted and rejected, since the last call.
+    /// Returns the numbers of commands sent, accepted and rejected since the last call.
     pub fn take_deeds(&mut self) -> BotStats {
         let [sent, accepted, rejected] = std::mem::take(&mut self.counts);
         BotStats(vec![
@@ -71,10 +74,10 @@ impl AckChecker {
         ])
     }
 
-    /// Judges a packet, if it is one that answers commands.
+    /// Checks a server packet. Packets without acks are accepted.
     ///
     /// # Errors
-    /// What is wrong with it.
+    /// A description of the fault.
     pub fn on_packet(&mut self, packet: &DecodedPacket<'_>) -> Result<(), String> {
         let name = packet.row.name.as_str();
         let stride = match name {
@@ -98,10 +101,11 @@ impl AckChecker {
         })
     }
 
-    /// A state has arrived: whatever was sent before the last accepted command has its answer.
+    /// Checks that all commands before the last accepted one have an ack. Called for each received
+    /// state.
     ///
     /// # Errors
-    /// A command has none.
+    /// A command has no ack.
     pub fn on_state(&self) -> Result<(), String> {
         match self.waiting.front() {
             Some((sequence, _)) if *sequence < self.last() => {
@@ -111,7 +115,7 @@ impl AckChecker {
         }
     }
 
-    /// `None` if it is wrong.
+    /// Checks an accepted run of commands; `None` for a fault.
     fn accept(&mut self, first: u32, count: u32, tick: u32) -> Option<()> {
         for sequence in (0..count.max(1)).map(|number| first.saturating_add(number)) {
             let named = self.answer(sequence)?;
@@ -133,7 +137,8 @@ impl AckChecker {
         self.answer(sequence).filter(|_| !is_wrong).map(drop)
     }
 
-    /// A command has its answer: the tick that it named. `None` if it waits for none.
+    /// Removes a command from the list, and returns its target tick. The outer `None` if the
+    /// command is not in the list.
     fn answer(&mut self, sequence: u32) -> Option<Option<u32>> {
         let at = self.waiting.iter().position(|(own, _)| *own == sequence)?;
         self.waiting.remove(at).map(|(_, tick)| tick)
@@ -145,7 +150,7 @@ mod tests {
     use super::*;
     use crate::packet::{Direction, PacketTables};
 
-    /// Whether the answers to commands 1 to 6, of which the fourth names tick 20, are right.
+    /// Whether the acks of commands 1 to 6 are correct. The fourth has the target tick 20.
     fn is_right(packets: &[&str]) -> bool {
         let dialect = PacketTables::builtin().dialect("native").expect("built in");
         let mut asked = AckChecker::default();

@@ -1,13 +1,13 @@
-//! What plays a game from outside: an agent, without I/O and without a clock.
+//! Interfaces for bots that play a game as clients, without I/O and without a clock.
 //!
 //! ```text
 //!   packets of the server ─► Agent::on_packet ─► faults, by rule
 //!                  time   ─► Agent::act  ─► packets to send
 //! ```
 //!
-//! An agent receives packets, checks them, and decides which packets to send. [`client::bots`](crate::client::bots)
-//! connects it to a server; `tickwire bots`, `tickwire simulate` and the server in a browser run several. A
-//! game provides [`Bots`].
+//! An agent receives packets, checks them, and decides which packets to send.
+//! [`client::bots`](crate::client::bots) connects it to a server. `tickwire bots`, `tickwire
+//! simulate` and the server in a browser run several agents. A game provides [`BotHooks`].
 
 pub(crate) mod ack_checker;
 pub(super) mod rng;
@@ -23,67 +23,67 @@ use self::rng::BotRng;
 use super::dyn_tick::DynTick;
 use crate::packet::{DecodedPacket, Dialect};
 
-/// A packet of a client, as a game types it.
+/// A typed client packet of a game.
 pub trait EncodePacket {
-    /// Encodes the packet in a dialect; empty if the dialect does not have it.
+    /// Encodes the packet in a dialect. Empty if the dialect lacks the packet.
     fn encode(&self, dialect: &Dialect) -> Vec<u8>;
 }
 
 /// A rule that the server broke.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ServerFault {
-    /// The rule's name.
+    /// Name of the rule.
     pub rule: &'static str,
-    /// The packet and what is wrong with it, in a few words.
+    /// The packet and the fault, in one line.
     pub detail: String,
 }
 
-/// What an agent does in one call. The caller empties it.
+/// The results of one call of an agent. The caller empties it.
 #[derive(Debug, Default)]
 pub struct AgentOutput {
-    /// Packets to send, as MessagePack, in order.
+    /// Packets to send, in order, as MessagePack.
     pub packets: Vec<Vec<u8>>,
-    /// Broken rules.
+    /// Rules that the server broke.
     pub faults: Vec<ServerFault>,
-    /// Whether the packet was an update of the state.
+    /// Whether the received packet was an update of the state.
     pub saw_update: bool,
 }
 
 impl AgentOutput {
-    /// Adds a broken rule.
+    /// Appends a broken rule.
     pub fn add_fault(&mut self, rule: &'static str, detail: impl Into<String>) {
         self.faults.push(ServerFault { rule, detail: detail.into() });
     }
 }
 
-/// What an agent sees.
+/// Statistics of an agent's view.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct ViewStats {
-    /// Other players in view.
+    /// Number of other players in view.
     pub visible_players: usize,
-    /// Whether it is sent no updates for now, such as a dead player.
+    /// Whether it receives no updates at the moment, for example because its player is dead.
     pub is_waiting: bool,
 }
 
-/// Why what an agent is told may look wrong although the server is right.
+/// A reason for a checking bot to tolerate an apparent fault of the server.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Tolerance {
-    /// Its address is shared with clients that misbehave.
+    /// The address is shared with misbehaving clients.
     SharedAddress,
-    /// Its connection had faults: packets may arrive late.
+    /// The connection had faults, so packets may arrive late.
     Network,
-    /// The operator gave its player something.
+    /// The operator granted resources to the player.
     OperatorGift,
-    /// Its client has come back: its player may have things from the beginning.
+    /// The client has resumed, so its player may already have possessions.
     Resumed,
 }
 
-/// Counts of what a player did: a name, the words for people, and the count.
+/// Statistics of a bot: name, description and count of each kind of action.
 #[derive(Clone, Default, PartialEq, Eq)]
 pub struct BotStats(pub Vec<(&'static str, &'static str, u64)>);
 
 impl BotStats {
-    /// Adds other counts.
+    /// Adds the counts of `other`.
     pub fn add(&mut self, other: &BotStats) {
         for (name, words, more) in &other.0 {
             match self.0.iter_mut().find(|(own, ..)| own == name) {
@@ -93,7 +93,7 @@ impl BotStats {
         }
     }
 
-    /// Whether there is nothing to count.
+    /// Whether all counts are 0.
     pub fn is_empty(&self) -> bool {
         self.0.iter().all(|(.., count)| *count == 0)
     }
@@ -107,37 +107,37 @@ impl fmt::Debug for BotStats {
     }
 }
 
-/// See the [module](self).
+/// A bot: receives packets, checks them, and decides which packets to send.
 pub trait Agent: Any + Send {
-    /// The name under which it plays.
+    /// The player's name.
     fn name(&self) -> &str;
 
-    /// The connection is open.
+    /// Called when the connection is open.
     fn on_open(&mut self, out: &mut AgentOutput);
 
-    /// A packet has arrived.
+    /// Called for each received packet.
     fn on_packet(&mut self, packet: &DecodedPacket<'_>, now: Duration, out: &mut AgentOutput);
 
-    /// Time has passed. Called about ten times a second or more often, once it plays.
+    /// Called at least about ten times per second while the agent plays.
     fn act(&mut self, now: Duration, out: &mut AgentOutput);
 
-    /// Whether it has a body, or had one.
+    /// Whether its player has, or had, a body.
     fn is_playing(&self) -> bool;
 
-    /// What it sees.
+    /// Statistics of its view.
     fn view_stats(&self) -> ViewStats;
 
-    /// From now on, this excuses the server.
+    /// Tolerates faults with this cause from now on.
     fn tolerate(&mut self, excuse: Tolerance) {
         let _ = excuse;
     }
 
-    /// What it did since the last call.
+    /// Returns the statistics since the last call.
     fn take_stats(&mut self) -> BotStats {
         BotStats::default()
     }
 
-    /// Marks of the reliable packets that it was told, in order: see [`BotHooks::marks`].
+    /// Marks of the received reliable packets, in order; see [`BotHooks::marks`].
     fn reliable_hashes(&self) -> &[u32] {
         &[]
     }
@@ -181,104 +181,104 @@ impl Agent for Box<dyn Agent> {
     }
 }
 
-/// The behaviour of an agent.
+/// The behaviour of a bot.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum BotBehavior {
-    /// It stands still and says nothing.
+    /// Does not move or chat.
     Still,
-    /// It moves about.
+    /// Moves about.
     Walk,
-    /// It does all that players do.
+    /// Performs all actions of a player.
     Play,
 }
 
-/// The part of an agent in a crowd.
+/// The parameters of one agent in a crowd.
 #[derive(Debug, Clone)]
 pub struct BotSpec {
-    /// Its number in the crowd, from 0.
+    /// Index in the crowd, starting at 0.
     pub index: usize,
-    /// The size of the crowd.
+    /// Size of the crowd.
     pub count: usize,
-    /// Its own seed.
+    /// Seed of this agent.
     pub seed: u64,
-    /// The seed of the crowd.
+    /// Seed shared by the crowd.
     pub crowd_seed: u64,
-    /// Its behaviour.
+    /// Behaviour.
     pub behavior: BotBehavior,
-    /// Whether it leaves players alone that are not of the crowd.
+    /// Whether it attacks players outside the crowd only in retaliation.
     pub spares_visitors: bool,
-    /// Whether it judges what it is told, as far as this build can.
+    /// Whether it checks the received packets, if this build can.
     pub is_checking: bool,
-    /// What it speaks.
+    /// Dialect.
     pub dialect: Arc<Dialect>,
 }
 
-/// How a bot of a simulation speaks: the dialect, the path, and whether as JSON.
+/// A client variant in a simulation: the dialect, the path, and whether it uses JSON.
 pub type ClientVariant = (&'static str, &'static str, bool);
 
-/// What a client sends that is a nuisance, or that uses its limits to the full.
+/// A packet of a misbehaving client, or of a client that uses its limits to the full.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum StressPacket {
-    /// It comes to play, with the name of another.
+    /// Joins as a player, with the name of another player.
     Enter,
-    /// It comes to watch.
+    /// Joins as a spectator.
     Spectate,
-    /// It acts, harmlessly; the sequence, and random bits.
+    /// Sends a harmless command. The values are its sequence number and random bits.
     Act(u32, u64),
-    /// It does what reaches others, for which addresses have a budget; the sequence, and whether it
-    /// begins or ends.
+    /// Sends a command that is visible to other clients, and therefore limited per address. The
+    /// values are its sequence number, and whether it starts or ends something.
     Share(u32, bool),
-    /// It watches a player.
+    /// Spectates a player; `None` for the leader.
     Follow(Option<u16>),
 }
 
-/// What the operator of a simulation does.
+/// An action of the operator in a simulation.
 #[derive(Debug, Clone, PartialEq)]
 pub struct OperatorEvent {
-    /// The name under which it is counted.
+    /// Name under which it is counted.
     pub name: &'static str,
     /// The command.
     pub action: EncodedAction,
-    /// Whether it gives the player something: [`Tolerance::Gift`].
+    /// Whether it grants resources to the player; see [`Tolerance::Gift`].
     pub is_gift: bool,
-    /// Whether every client is told of the number of the notice: it is one of its marks.
+    /// Whether it sends a numbered notice to every client. The number is one of the client's marks.
     pub is_notice: bool,
 }
 
-/// What the operator of a simulation may do something with: a draw below 400, of which 0 to 6 are
-/// taken; a player; the number of the next notice; and the last tick.
+/// Input for an operator action: a random number below 400, excluding the reserved 0 to 6; a
+/// player; the number of the next notice; and the last published tick.
 pub type OperatorInput<'a> = (u32, Option<PlayerId>, u32, Option<&'a dyn DynTick>);
 
-/// Compares what the agent of a player was told with what was published: see [`BotHooks::agrees`].
+/// Compares an agent's world model with the published state; see [`BotHooks::agrees`].
 pub type CompareView = fn(&dyn Agent, Option<PlayerId>, &dyn DynTick) -> Result<bool, String>;
 
-/// Compares what a player has before and after an absence: see [`BotHooks::keeps`].
+/// Compares a player's possessions before and after a suspension; see [`BotHooks::keeps`].
 pub type CompareAbsence = fn(&dyn DynTick, &dyn DynTick, PlayerId) -> Result<bool, String>;
 
-/// What bots, crowds and the simulator need of a game.
+/// Hooks of a game for bots, load tests and the simulator.
 #[derive(Clone, Copy)]
 pub struct BotHooks {
-    /// An agent for a part; `None` if the game has none.
+    /// Creates an agent; `None` if the game has none.
     pub agent: fn(&BotSpec) -> Option<Box<dyn Agent>>,
-    /// How the bots of a simulation speak, in turn; empty for the game's first path, as MessagePack
-    /// and as JSON.
+    /// Client variants of a simulation, assigned to its bots in turn. Empty for the game's first
+    /// path with MessagePack and with JSON.
     pub variants: &'static [ClientVariant],
-    /// Whether what the agent of this player was told is what was published; `false` if there is
-    /// nothing to compare. The error says what differs.
+    /// Compares the world model of a player's agent with the published state. Returns `false` if
+    /// there is nothing to compare. The error describes the difference.
     pub compare_view: CompareView,
-    /// Whether a player has after an absence what it had before, at these two ticks; `false` if there is
-    /// nothing to compare. The error says what differs.
+    /// Compares a player before and after a suspension, at these two ticks. Returns `false` if
+    /// there is nothing to compare. The error describes the difference.
     pub compare_absence: CompareAbsence,
-    /// What the operator does with a draw.
+    /// Chooses the operator's action for an input.
     pub operator_event: fn(OperatorInput<'_>, &mut BotRng) -> Option<OperatorEvent>,
-    /// The packet of a nuisance; empty if the game has none.
+    /// Encodes a stress packet; empty if the game has none.
     pub stress_packet: fn(&Dialect, StressPacket) -> Vec<u8>,
-    /// Marks of the reliable packets by which the client of a player is told of a tick's events.
+    /// Marks of the reliable packets with which a player's client receives the events of a tick.
     pub event_hashes: fn(&dyn DynTick, Option<PlayerId>, &Dialect) -> Vec<u32>,
 }
 
 impl BotHooks {
-    /// No bots.
+    /// The hooks of a game without bots.
     pub const NONE: BotHooks = BotHooks {
         agent: |_| None,
         variants: &[],

@@ -1,20 +1,20 @@
-//! Random numbers for bots: a small seeded generator, so that a run can be repeated.
+//! Random numbers for bots: a small seeded generator (SplitMix64), so that a run can be repeated.
 //!
-//! SplitMix64. Not for secrets: mask keys and upgrade keys come from the kernel, see `client::dial`.
+//! Not for secrets: mask keys and upgrade keys come from the kernel, see `client::dial`.
 
 use std::time::Duration;
 
-/// A small seeded generator of random numbers for bots, so that a run can be repeated. Not for secrets.
+/// A small seeded random generator for bots. Not for secrets.
 #[derive(Debug, Clone)]
 pub struct BotRng(u64);
 
 impl BotRng {
-    /// A generator that gives the same numbers for the same seed.
+    /// Creates a generator. Equal seeds give equal numbers.
     pub fn new(seed: u64) -> BotRng {
         BotRng(seed)
     }
 
-    /// The next 64 bits.
+    /// Returns the next 64 bits.
     pub fn bits(&mut self) -> u64 {
         self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
         let mut mixed = self.0;
@@ -23,15 +23,15 @@ impl BotRng {
         mixed ^ (mixed >> 31)
     }
 
-    /// A number from 0 to below `bound`.
+    /// Returns a number in `0..bound`.
     ///
     /// # Panics
-    /// If `bound` is 0.
+    /// `bound` is 0.
     pub fn below(&mut self, bound: u32) -> u32 {
         (self.bits() % u64::from(bound)) as u32
     }
 
-    /// A time from `least` to `most`, in whole milliseconds.
+    /// Returns a duration from `least` to `most`, in whole milliseconds.
     pub fn between(&mut self, least: Duration, most: Duration) -> Duration {
         let span = most.saturating_sub(least).as_millis() as u32;
         least + Duration::from_millis(self.below(span + 1).into())

@@ -1,4 +1,4 @@
-//! What bots, crowds and the simulator need of this game.
+//! Hooks of this game for bots, load tests and the simulator.
 
 use super::bot::agent::MooAgent;
 use super::bot::play_policy::{MeetingPoints, PlayPolicy};
@@ -6,11 +6,11 @@ use super::bot::policy::{Policy, StandPolicy, WanderPolicy};
 use super::bot::world_model::WorldModel;
 use crate::game::bots::{Agent, BotBehavior, BotHooks, BotSpec};
 
-/// See the [module](self). In a browser, agents check nothing.
+/// The hooks of this game. In a browser, agents check nothing.
 #[cfg(target_family = "wasm")]
 pub const BOTS: BotHooks = BotHooks { agent, ..BotHooks::NONE };
 
-/// See the [module](self).
+/// The hooks of this game.
 #[cfg(not(target_family = "wasm"))]
 pub const BOTS: BotHooks = BotHooks { agent, ..super::simulation_hooks::BOT_HOOKS };
 

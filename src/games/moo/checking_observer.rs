@@ -1,4 +1,4 @@
-//! An observer that checks what an agent of this game is told.
+//! An observer that checks the packets that an agent of this game receives.
 
 use std::time::Duration;
 
@@ -9,25 +9,25 @@ use super::checker::{CheckRule, Fault, MooBotStats as Counted, PacketChecker};
 use crate::game::bots::{AgentOutput, BotStats, Tolerance};
 use crate::games::moo::client_packet::ClientPacket;
 
-/// The prefix of the operator's lines whose numbers are marks.
+/// Prefix of operator messages that carry a number, so that a test can check their order.
 pub const NOTICE_PREFIX: &str = "notice ";
 
-/// See the [module](self).
+/// Checks all received packets of an agent, and counts its statistics.
 #[derive(Debug)]
 pub struct CheckingObserver {
     check: PacketChecker,
     deeds: Counted,
-    /// The numbers of the operator's lines.
+    /// The received numbers of operator messages.
     notices: Vec<u32>,
     shares_address: bool,
-    /// Packets without a tick may arrive late.
+    /// Whether network faults may delay packets without a tick.
     had_network_fault: bool,
-    /// It has more than it earned.
+    /// Whether the operator may have granted it resources.
     got_operator_gift: bool,
 }
 
 impl CheckingObserver {
-    /// The checks of an agent of this layout.
+    /// Creates the observer of an agent, for the native or the MooMoo layout.
     pub fn new(is_native: bool) -> CheckingObserver {
         CheckingObserver {
             check: PacketChecker::new(is_native),
@@ -39,15 +39,14 @@ impl CheckingObserver {
         }
     }
 
-    /// Whether the circumstances, and not the server, cause this fault.
+    /// Whether a fault is tolerated, because the circumstances caused it and not the server.
     fn is_tolerated(&self, Fault { rule, detail }: &Fault) -> bool {
         let is_moomoo = !self.picture().is_native;
         match rule {
-            // A packet without a tick is dated by its time of arrival, which network faults
-            // distort.
+            // A packet without a tick is dated by its arrival time, which network faults distort.
             CheckRule::TooFast => self.had_network_fault && is_moomoo,
             CheckRule::GainUnearned => self.got_operator_gift || self.had_network_fault && is_moomoo,
-            // A stalled connection delivers at once what was sent over time.
+            // A stalled connection delivers at once what was sent over a longer time.
             CheckRule::ServerError => {
                 self.shares_address && detail.starts_with("address_")
                     || self.had_network_fault && detail.contains("_too_soon")

@@ -1,78 +1,78 @@
-//! Typed client packets: one enum for all dialects, so that [`verbs`](super::packet_handler) do not
-//! depend on any dialect.
+//! Typed client packets: one enum for all dialects, so that
+//! [`packet_handler`](super::packet_handler) does not depend on a dialect.
 //!
-//! A [`DecodedPacket`] packet becomes a [`ClientPacket`], in which radians are converted to binary angles,
-//! and the map of a MooMoo `enter_game` becomes the same variant as the native list. The reverse, which only clients
-//! need, is in `client::said`. Arguments are found by name in the table, never by position; `packet::needs`
-//! checks that the table has the arguments that each packet requires.
+//! A [`DecodedPacket`] is converted to a [`ClientPacket`]: radians become binary angles, and the
+//! map of a MooMoo `enter_game` becomes the same variant as the native list. The reverse, which
+//! only clients need, is in `bot::encode`. Arguments are found by name in the table, never by
+//! position. `row_check` checks that a table has the arguments that each packet requires.
 
 use crate::packet::{DecodedPacket, Row};
 
 /// The mode that a native client requests.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Mode {
-    /// 0: watch without a body.
+    /// 0: spectate without a body.
     Spectate,
     /// 1: play.
     Play,
 }
 
-/// A clan command. Names are as typed, at most 7 characters; a player is given by its number.
+/// A clan command. Names are as typed, at most 7 characters. `player` is a player ID.
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[allow(missing_docs, reason = "name and player are described once, for all variants")]
 pub enum ClanAction {
-    /// Found a clan.
+    /// Founds a clan.
     Create { name: String },
-    /// Leave the player's own clan, or disband it if the player owns it.
+    /// Leaves the player's own clan; dissolves it if the player owns it.
     Leave,
-    /// Ask to join a clan.
+    /// Requests to join a clan.
     Request { name: String },
-    /// Accept or decline a player who asks to join; player 0 is the first in the queue.
+    /// Accepts or declines the request of a player; 0 selects the first applicant.
     Answer { player: u32, accept: bool },
-    /// Remove a member from the clan.
+    /// Removes a member from the clan.
     Kick { player: u32 },
 }
 
-/// A client packet. Angles are binary: 65,536 steps per turn, 0 right, a quarter down. `sequence`
-/// is the command's number and `tick` the one for which it is meant, in dialects that carry them.
-/// Names and texts are as typed; of the skins 0 to 9 exist.
+/// A client packet. Angles are binary: 65,536 steps per turn, 0 is right, a quarter turn is down.
+/// `sequence` is the command's sequence number and `tick` its target tick, in dialects that have
+/// them. Names and texts are as typed. Valid skins are 0 to 9.
 #[derive(Debug, Clone, PartialEq)]
 #[allow(missing_docs, reason = "fields are described once, for all variants")]
 pub enum ClientPacket<'a> {
-    /// The first packet of a native client, with the protocol version that it speaks.
+    /// The first packet of a native client, with its protocol version.
     Hello { version: u16, mode: Mode, name: Option<String>, skin: Option<u8> },
-    /// The client asks for a body; `moofoll` also for resources, as the MooMoo dialects can.
+    /// Requests a body; with `moofoll` also resources, as the MooMoo dialects can.
     EnterGame { name: Option<String>, skin: Option<u8>, moofoll: bool },
-    /// The player starts walking; without a direction it stops.
+    /// Walks in a direction; without a direction it stops.
     Move { sequence: Option<u32>, tick: Option<u32>, direction: Option<u16> },
-    /// The player turns to a heading.
+    /// Sets the direction of view.
     Aim { sequence: Option<u32>, tick: Option<u32>, heading: u16 },
-    /// The player starts or stops attacking, or places the item in hand. Some dialects give the
-    /// heading of the attack.
+    /// Starts or stops attacking, or uses the item in hand. Some dialects include the heading of
+    /// the attack.
     Attack { sequence: Option<u32>, tick: Option<u32>, state: bool, heading: Option<u16> },
-    /// The player selects a weapon or an item; a missing argument means an item.
+    /// Selects a weapon or an item. A missing `is_weapon` means an item.
     Select { sequence: Option<u32>, tick: Option<u32>, id: u16, is_weapon: bool },
-    /// The player chooses an upgrade of the current age: weapons below 16, then items.
+    /// Chooses an upgrade of the current age: weapons below 16, then items.
     Upgrade { sequence: Option<u32>, tick: Option<u32>, choice: u16 },
-    /// The player sends a chat message of at most 30 characters.
+    /// Sends a chat message of at most 30 characters.
     Chat { sequence: Option<u32>, tick: Option<u32>, text: String },
-    /// A clan command of the player.
+    /// Executes a clan command.
     Clan { sequence: Option<u32>, tick: Option<u32>, action: ClanAction },
-    /// The player shows its position to its clan.
+    /// Sends the player's position to its clan.
     MapPing { sequence: Option<u32>, tick: Option<u32> },
-    /// The MooMoo dialects' auto-attack switch: attack without holding a button, or stop doing so.
+    /// Starts or stops auto-attack, which attacks without a held button. MooMoo dialects only.
     ToggleAttack,
-    /// The client measures the round-trip time; the pong echoes the nonce.
+    /// Measures the round-trip time. The pong repeats the nonce.
     Ping { nonce: Option<u32> },
-    /// A watcher chooses the player to follow; `None` is the leader.
+    /// Chooses the player to spectate; `None` is the leader.
     Follow { player: Option<u16> },
-    /// A known packet that the world does not use.
+    /// A known packet that has no effect in this game.
     Unused(&'a Row),
 }
 
 impl<'a> ClientPacket<'a> {
-    /// Converts a decoded packet. Optional arguments that the table lacks are left out; a packet
-    /// without a required argument is unused.
+    /// Converts a decoded packet. Optional arguments that the table lacks are `None`. A packet
+    /// without a required argument is [`ClientPacket::Unused`].
     pub fn from_decoded(decoded: &DecodedPacket<'a>) -> Self {
         Self::try_from_decoded(decoded).unwrap_or(Self::Unused(decoded.row))
     }
@@ -104,7 +104,7 @@ impl<'a> ClientPacket<'a> {
             "upgrade" => Self::Upgrade { sequence, tick, choice: from.integer("choice")? },
             "chat" => Self::Chat { sequence, tick, text: from.text("text")? },
             "map_ping" => Self::MapPing { sequence, tick },
-            // The other switch locks the direction, which the client handles alone.
+            // The other switch locks the direction of view, which the client handles itself.
             "toggle" if from.bool_value("what") == Some(true) => Self::ToggleAttack,
             "ping" => Self::Ping { nonce: from.integer("nonce") },
             "follow" => Self::Follow { player: from.integer("player") },
@@ -122,7 +122,7 @@ impl ClanAction {
             "clan_request" => ClanAction::Request { name: from.text("name")? },
             "clan_answer" => match from.bool_value("accept") {
                 Some(accept) => ClanAction::Answer { player: player()?, accept },
-                // An answer without a player applies to the first in the queue.
+                // An answer without a player applies to the first applicant.
                 None => ClanAction::Answer { player: 0, accept: player()? != 0 },
             },
             "clan_kick" => ClanAction::Kick { player: player()? },

@@ -1,5 +1,5 @@
-//! Compares the picture that a bot has assembled from all its messages with the published state
-//! that the last message describes.
+//! Compares a bot's world model, built from all received messages, with the published state of the
+//! last message.
 
 use std::collections::BTreeSet;
 
@@ -9,11 +9,11 @@ use crate::games::moo::feed::interest::Located;
 use crate::games::moo::world::{EntityId, Fixed, PlayerId};
 use crate::limits;
 
-/// Compares a picture with the state that its client was sent. A client without a living body is
-/// not compared.
+/// Compares a world model with the state that was sent to its client. Returns `false` without a
+/// comparison if the client has no living body.
 ///
 /// # Errors
-/// What differs.
+/// The first difference.
 pub fn compare_to_published(
     picture: &WorldModel,
     own: Option<PlayerId>,

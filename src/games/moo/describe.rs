@@ -1,15 +1,14 @@
-//! A command of the world in words: its packet's name in PROTOCOL.md and its arguments, as
-//! `tickwire explain` prints them.
+//! A one-line description of a command of the world: the packet's name in PROTOCOL.md and its
+//! arguments, as `tickwire explain` prints them.
 //!
-//! For example `move direction=16384 (90°)`, with text quoted and escaped. A command is always one
-//! line.
+//! For example `move direction=16384 (90°)`. Text is quoted and escaped.
 
 use crate::games::moo::world::{Action, Angle, Selection, Spawned, rules};
 
-/// Degrees of a whole turn, and the units of a whole turn in an [`Angle`].
+/// A whole turn in degrees, and in units of an [`Angle`].
 const TURN: (f64, f64) = (360.0, 65_536.0);
 
-/// The command in words.
+/// Describes a command.
 pub fn words(action: &Action) -> String {
     match action {
         Action::Join { player, name, skin } => format!("join player={} name={name:?} skin={skin}", player.0),
@@ -54,7 +53,7 @@ fn degrees(Angle(parts): Angle) -> String {
     format!("{parts} ({}°)", (degrees * 10.0).round() / 10.0)
 }
 
-/// The choices of an age: weapons first, then items.
+/// The name of an upgrade: weapons first, then items.
 fn describe_choice(choice: u8) -> String {
     choice.checked_sub(rules::CHOICE_ITEMS).map_or_else(|| weapon(choice), item)
 }

@@ -1,8 +1,8 @@
-//! The game's types, and the choice between its two layouts: their shared publisher, and one
+//! The types of this game, and the choice between its two layouts: a shared publisher, and one
 //! client's view in either layout.
 //!
-//! The published state of a tick is created once and shared by the views of all workers; each
-//! layout's records are created when its first view needs them.
+//! The published state of a tick is created once and shared by the views of all workers. The
+//! records of a layout are encoded when the first view needs them.
 
 use std::sync::Arc;
 
@@ -69,7 +69,7 @@ impl Game for Moo {
         Box::<MooPacketHandler>::default()
     }
 
-    /// A client of the MooMoo dialects may ask for resources with its body.
+    /// A MooMoo client may request resources when it joins.
     fn join(player: PlayerId, profile: &JoinRequest) -> Vec<Action> {
         let JoinData { skin, gift } = JoinData::of(profile);
         let amount = rules::MOOFOLL_GIFT;
@@ -113,12 +113,12 @@ fn hz(layout: UpdateLayout, rates: &UpdateRates) -> u32 {
     }
 }
 
-/// Publishes the world, tick after tick.
+/// Publishes the world after each tick.
 #[derive(Debug)]
 pub struct MooPublisher {
     rates: UpdateRates,
     reader: WorldReader,
-    /// The state of the last turn of native clients, from which the next turn counts differences.
+    /// State of the last native update, the base of the differences of the next one.
     turn: Option<Arc<PublicState>>,
 }
 
@@ -140,8 +140,7 @@ impl game::Publisher<Moo> for MooPublisher {
     }
 }
 
-/// Buffers of a worker, shared by its views one after the other, so that the steady state allocates
-/// nothing.
+/// Buffers of a worker, reused by its views in turn, so that the steady state allocates nothing.
 #[derive(Debug, Default)]
 pub struct MooScratch {
     native: NativeScratch,
@@ -151,9 +150,9 @@ pub struct MooScratch {
 /// One client's view of the world.
 #[derive(Debug)]
 pub enum MooView {
-    /// Of a native client.
+    /// The view of a native client.
     Native(NativeView),
-    /// Of a MooMoo client.
+    /// The view of a MooMoo client.
     Moomoo(MoomooView),
 }
 
@@ -167,7 +166,7 @@ impl game::View<Moo> for MooView {
     }
 
     fn replay_missed(&mut self, events: &Events, dialect: &Dialect, messages: &mut Messages) {
-        // Nobody comes back in a MooMoo dialect.
+        // MooMoo dialects have no resume.
         if matches!(self, MooView::Native(_)) {
             let out = &mut messages.writer(dialect, Lane::Reliable);
             events.notices().for_each(|text| out.send("say", text));

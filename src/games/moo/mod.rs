@@ -1,4 +1,4 @@
-//! The game of this server: a MooMoo-like world, in its own dialect and four foreign ones.
+//! The default game: a world like MooMoo.io, in its own dialect and four MooMoo dialects.
 
 pub mod bot;
 mod bot_entry;

@@ -1,4 +1,4 @@
-//! The operator's commands for this game.
+//! The operator commands of this game.
 
 use tickwire_sim::Action as _;
 
@@ -6,7 +6,7 @@ use crate::game::{OperatorCommand, OperatorCommandError as No, ParsedCommand, Pl
 use crate::games::moo::world::rules::{ANIMALS, Group, ITEMS};
 use crate::games::moo::world::{Action, Resource, Spawned};
 
-/// See the [module](self).
+/// The operator commands of this game, added to the built-in ones.
 pub const OPERATOR_COMMANDS: [OperatorCommand; 3] = [
     OperatorCommand { usage: "say TEXT", help: "tell everyone", parse: announce },
     OperatorCommand {
@@ -40,7 +40,7 @@ fn spawn(rest: &str, _: PlayerLookup<'_>) -> ParsedCommand {
 }
 
 fn grant(rest: &str, find: PlayerLookup<'_>) -> ParsedCommand {
-    // A name may contain spaces, so the line is split from its end.
+    // The line is split from its end, because a player name may contain spaces.
     let mut words = rest.rsplitn(3, char::is_whitespace);
     let (Some(amount), Some(resource), Some(who)) = (words.next(), words.next(), words.next()) else {
         return Err(usage(""));
@@ -55,7 +55,7 @@ fn grant(rest: &str, find: PlayerLookup<'_>) -> ParsedCommand {
     Ok((Action::Grant { player, resource, amount }.encoded(), done))
 }
 
-/// An animal, or an item that stands on the map, with `_` for spaces.
+/// An animal, or an item that can stand on the map. Its name has `_` for spaces.
 fn parse_spawned(kind: &str) -> Result<Spawned, No> {
     let animals = ANIMALS.iter().map(|animal| (animal.name.to_owned(), Spawned::Animal(animal.kind)));
     let items = ITEMS.iter().filter(|item| item.group != Group::Food);

@@ -1,4 +1,5 @@
-//! What a client's packets ask for: moves, attacks, chat and clans become actions of its own player.
+//! Converts client packets such as moves, attacks, chat and clan commands to actions of the
+//! client's own player.
 
 use std::time::Duration;
 
@@ -12,10 +13,10 @@ use crate::games::moo::world::{Action, Angle, PlayerId, Selection, rules};
 use crate::limits;
 use crate::packet::DecodedPacket;
 
-/// Why a packet has no effect: a name for the metrics, and what the client is answered, if anything.
+/// Why a packet is rejected: the reason in metrics, and the text for the client, if any.
 type IgnoredPacket = (&'static str, Option<&'static str>);
 
-/// What a client may do once in an interval; the rule otherwise, and its remedy.
+/// Minimum interval of rate-limited actions, with the reason of the rejection and the remedy.
 const ACTION_INTERVALS: [(Duration, &str, &str); 3] = [
     (limits::CHAT_INTERVAL, "chat_too_soon", "wait half a second between two chat lines"),
     (limits::MAP_PING_INTERVAL, "map_ping_too_soon", "wait a second between two map pings"),
@@ -25,17 +26,17 @@ const CHAT: usize = 0;
 const MAP_PING: usize = 1;
 const CLAN: usize = 2;
 
-/// A choice that no age offers.
+/// An upgrade that no age offers.
 const NO_CHOICE: u8 = u8::MAX;
 
-/// What the clients of one address may do together, by the same numbers as [`PACES`].
+/// The limits shared by all clients of an address, with the same indices as [`PACES`].
 static SHARED_RATE_LIMITS: [SharedRateLimit; ACTION_INTERVALS.len()] = [
     shared(CHAT, "address_chat_rate", "too many chat messages from your address: wait a second"),
     shared(MAP_PING, "address_map_ping_rate", "too many map pings from your address: wait a second"),
     shared(CLAN, "address_clan_rate", "too many clan commands from your address: wait a second"),
 ];
 
-/// As often as some clients may do it that each wait in between.
+/// Allows [`limits::ADDRESS_ACTION_RATE_FACTOR`] times the rate of a single client.
 const fn shared(slot: usize, rule: &'static str, detail: &'static str) -> SharedRateLimit {
     let burst = limits::ADDRESS_ACTION_RATE_FACTOR;
     let every = Duration::from_nanos(ACTION_INTERVALS[slot].0.as_nanos() as u64 / burst as u64);
@@ -47,26 +48,28 @@ const _: () = {
     assert!(limits::CHAT_CHARS == rules::CHAT_CHARS, "the packet tables and the world agree on the maximum");
 };
 
-/// See the [module](self).
+/// Converts the packets of one client to actions, and limits their rate.
 #[derive(Debug, Default)]
 pub struct MooPacketHandler {
-    /// When the client last did what [`PACES`] limits; earlier for what waited during a pause of the server.
+    /// Time of the client's last action of each kind in [`PACES`]. Earlier than the actual time for
+    /// an action that waited during a pause of the server.
     last_action_at: [Option<Duration>; ACTION_INTERVALS.len()],
-    /// The slack that each of them was credited, once for each pause. It is not saved.
+    /// Slack already credited for each kind, so that each pause counts once. Not saved.
     credited: [Duration; ACTION_INTERVALS.len()],
-    /// Whether the client attacks without holding a button.
+    /// Whether auto-attack is on.
     attacks: bool,
-    /// The bytes of an action.
+    /// Buffer for an encoded action.
     buffer: Vec<u8>,
 }
 
 impl MooPacketHandler {
-    /// Records an action that is limited to one per interval. An action that waited during a pause is
-    /// recorded at the earliest time within `slack` that keeps the interval.
+    /// Records a rate-limited action, or rejects it within the interval. An action that waited
+    /// during a pause is recorded at the earliest time within `slack` that respects the interval.
     fn check_interval(&mut self, what: usize, now: Duration, slack: Duration) -> Result<(), IgnoredPacket> {
         let (interval, rule, detail) = ACTION_INTERVALS[what];
         let earliest = now.saturating_sub(slack);
-        // A clock that stood still in a suspended machine has counted less than the slack since then.
+        // On a suspended machine the clock may stop, so less time than the slack may have passed
+        // since the last action.
         let credit = slack.saturating_sub(self.credited[what]);
         self.credited[what] = slack;
         let done = self.last_action_at[what].map_or(earliest, |before| {
@@ -85,7 +88,7 @@ impl MooPacketHandler {
         self.check_interval(CHAT, now, slack).map(|()| Action::Chat { text })
     }
 
-    /// Names are cleaned as chat is; the world rejects the empty rest of a name of only spaces.
+    /// Clan names are cleaned like chat. The world rejects a name that is empty after cleaning.
     fn clan(&mut self, action: ClanAction, now: Duration, slack: Duration) -> Result<Action, IgnoredPacket> {
         self.check_interval(CLAN, now, slack)?;
         let cleaned = |name: &str| text::clean_clan_name(name).unwrap_or_default();
@@ -104,7 +107,7 @@ impl MooPacketHandler {
     }
 }
 
-/// The budget that the clients of an address share for an action.
+/// The shared limit of an action; `None` if the action has none.
 fn shared_rate_limit_of(action: &Action) -> Option<&'static SharedRateLimit> {
     let slot = match action {
         Action::Chat { .. } => CHAT,
@@ -137,7 +140,7 @@ impl GameVerbs for MooPacketHandler {
         JoinRequest { name, game_data: JoinData { skin, gift }.encoded() }
     }
 
-    /// The world decides whether the player is dead: it rejects a respawn of a living player.
+    /// The world rejects a respawn of a living player.
     fn rejoin(&mut self, profile: &JoinRequest) -> PacketEffect {
         self.attacks = false;
         let JoinData { skin, .. } = JoinData::of(profile);
@@ -159,11 +162,12 @@ impl GameVerbs for MooPacketHandler {
             ClientPacket::Move { direction, .. } => Ok(Action::Move { direction: direction.map(Angle) }),
             ClientPacket::Aim { heading, .. } => Ok(Action::Aim { heading: Angle(heading) }),
             ClientPacket::Attack { sequence, state, heading, .. } => {
-                // An attack with a heading, as in the dialects without sequences, first turns the player there.
+                // An attack with a heading, as in the dialects without sequence numbers, first sets
+                // the direction of view.
                 if let Some(heading) = heading.filter(|_| sequence.is_none()).map(Angle) {
                     asks.push(self.act(&Action::Aim { heading }));
                 }
-                // Auto-attack continues when a button is released.
+                // Auto-attack continues when the button is released.
                 Ok(Action::Attack { on: state || self.attacks })
             }
             ClientPacket::ToggleAttack => {
@@ -174,8 +178,8 @@ impl GameVerbs for MooPacketHandler {
                 let what = if is_weapon { Selection::Weapon } else { Selection::Item };
                 number(id).map(|id| Action::Select { what: what(id) })
             }
-            // The world answers a choice that it does not offer, which clients without answers to
-            // commands get as a line of chat.
+            // The world replies to an upgrade that is not offered. Clients without acks receive the
+            // reply as a chat message.
             ClientPacket::Upgrade { sequence: None, choice, .. } => {
                 Ok(Action::Upgrade { choice: number(choice).unwrap_or(NO_CHOICE) })
             }
@@ -205,29 +209,29 @@ impl GameVerbs for MooPacketHandler {
     }
 }
 
-/// What a client chooses besides its name.
+/// The choices of a joining client, in addition to its name.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct JoinData {
-    /// 0 to 9.
+    /// Colour index, 0 to 9.
     pub skin: u8,
-    /// Whether the client asks for resources at the start, as the MooMoo dialects can.
+    /// Whether the client requests resources at the start, as the MooMoo dialects can.
     pub gift: bool,
 }
 
 impl JoinData {
-    /// The bytes in a [`JoinRequest`].
+    /// Encodes the choices for a [`JoinRequest`].
     pub fn encoded(self) -> EncodedAction {
         EncodedAction::new(&[self.skin, u8::from(self.gift)])
     }
 
-    /// What a profile says.
+    /// Decodes the choices of a join request; the default if they are malformed.
     pub fn of(profile: &JoinRequest) -> JoinData {
         let [skin, gift] = profile.game_data.bytes().try_into().unwrap_or_default();
         JoinData { skin, gift: gift != 0 }
     }
 }
 
-/// No number of the game is above 255.
+/// Converts an ID. All IDs of the game are at most 255.
 fn number(number: u16) -> Result<u8, IgnoredPacket> {
     u8::try_from(number).map_err(|_| ("unknown_number", None))
 }

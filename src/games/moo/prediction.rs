@@ -1,5 +1,5 @@
-//! Prediction of this game: the own player in the world that its client knows, by the rules of the
-//! world itself.
+//! Prediction of this game: the own player in the client's world, simulated with the rules of the
+//! world.
 
 use crate::game;
 use crate::game::prediction::{Acked, LocalWorld, Position, RemotePlayers};
@@ -9,31 +9,32 @@ use crate::games::moo::world::{Action, Angle, Fixed, Identity, PlayerId, TickHz,
 use crate::packet::{DecodedPacket, Dialect, Value};
 use tickwire_sim::Command;
 
-/// See the [module](self).
+/// The world of one client, with the values that the server has sent for its player.
 #[derive(Debug)]
 pub struct MooLocalWorld {
     local: ClientWorld,
     tick_hz: u32,
     own: Option<PlayerId>,
-    /// The last exact record: an update without one repeats it.
+    /// The last exact record. It remains valid if an update contains none.
     exact: Option<OwnRecord>,
     own_state: OwnPlayerState,
 }
 
-/// What the server says of the own player only when it changes, also across its death.
+/// Values of the own player that the server sends only when they change. They are retained across
+/// its death.
 #[derive(Debug, Clone, Default)]
 struct OwnPlayerState {
     resources: Option<[u32; 4]>,
-    /// The weapon, and the item in its place.
+    /// The weapon, and the item held in its place.
     hand: Option<(u8, Option<u8>)>,
     weapons: Vec<u8>,
     items: Vec<u8>,
-    /// Structures by group.
+    /// Structure counts by group.
     counts: Vec<(usize, u8)>,
 }
 
 impl OwnPlayerState {
-    /// Applies what is known to the own player.
+    /// Applies the known values to the own player.
     fn apply(&self, state: &mut OwnState) {
         let Some(player) = state.player_mut() else { return };
         player.resources = self.resources.unwrap_or(player.resources);
@@ -48,7 +49,7 @@ impl OwnPlayerState {
         }
     }
 
-    /// Takes a packet of the server. Returns whether it says something of the own player.
+    /// Applies a server packet. Returns whether it contained values of the own player.
     fn apply_packet(&mut self, packet: &DecodedPacket<'_>, own: Option<PlayerId>) -> bool {
         let is_own = |id: Option<i64>| own.is_some() && player(id) == own;
         let ids = |name| groups(packet, name).filter_map(|[id]| u8::try_from(id?).ok()).collect::<Vec<u8>>();
@@ -76,10 +77,10 @@ impl OwnPlayerState {
     }
 }
 
-/// The weapon of a swing, and whether the swing hits something that its client knows.
+/// The weapon of a swing, and whether the swing hits an entity known to the client.
 pub type Swing = (u8, bool);
 
-/// The groups of a list in a packet.
+/// The groups of `N` values in a list argument of a packet.
 fn groups<const N: usize>(packet: &DecodedPacket<'_>, name: &str) -> impl Iterator<Item = [Option<i64>; N]> {
     let list = packet.get(name).and_then(Value::as_array).cloned().unwrap_or_default();
     let numbers: Vec<Option<i64>> = list.iter().map(Value::as_i64).collect();
@@ -104,7 +105,7 @@ fn pixels(value: Option<i64>) -> Option<Fixed> {
     i16::try_from(value?).ok().map(|px| Fixed::from_px(px.into()))
 }
 
-/// The exact record in an update, and its margin.
+/// The exact record in an update, and the margin of the last command.
 fn own(update: &DecodedPacket<'_>) -> Option<(OwnRecord, i16)> {
     let [sequence, margin, x, y, vx, vy, heading, direction] = groups(update, "own").next()?;
     let exact = OwnRecord {
@@ -234,8 +235,8 @@ impl LocalWorld for MooLocalWorld {
         (x.0, y.0)
     }
 
-    /// The heading in 1/65,536 turn, the weapon, the item in the hand or -1; then each structure that the
-    /// server has not confirmed: item, x, y in px, heading.
+    /// Writes the heading in 1/65,536 turn, the weapon, and the item in the hand or -1. Then, for
+    /// each unconfirmed structure: item, x and y in px, heading.
     fn export_numbers(state: &OwnState, out: &mut Vec<i32>) {
         out.push(state.heading().0.into());
         let (weapon, item) = state.hand();
@@ -263,8 +264,8 @@ impl MooLocalWorld {
             self.exact = Some(exact);
         }
         let (Some(own), Some(exact)) = (self.own, &self.exact) else { return };
-        // The hand and the rest are told behind the update in which they change. An update that applies
-        // no further command changes none of them, so what was told last holds.
+        // The hand and the other values follow the update in which they change. An update that
+        // acknowledges no further command does not change them, so the last values are still valid.
         let is_quiet = before == Some(exact.sequence);
         match state {
             Some(state) => {

@@ -1,4 +1,4 @@
-//! What the room of this game publishes of a tick.
+//! The published state of a tick in a room of this game.
 
 use std::ops::Deref;
 use std::sync::Arc;
@@ -6,7 +6,7 @@ use std::sync::Arc;
 use crate::game::UpdateRates;
 use crate::games::moo::feed::{PublicState, TurnDelta};
 
-/// The state after a tick, and what its updates need besides.
+/// The state after a tick, and the additional data for its updates.
 #[derive(Debug)]
 pub struct PublishedState {
     pub(super) state: Arc<PublicState>,

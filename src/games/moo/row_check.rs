@@ -1,13 +1,13 @@
 //! Checks that a row fits the server: it must have the arguments that the server reads, and types
-//! that can hold the values that the server writes. Otherwise packets would be dropped or misread
-//! later, with no error to explain why.
+//! that can hold the values that the server writes. Without this check, packets would be dropped or
+//! misread later without an error.
 
 use rmpv::Value;
 
 use crate::packet::grammar::{Shape, Unit};
 use crate::packet::{Code, Direction, Row, coerce_arguments, json};
 
-/// Whether a type can hold what the server needs.
+/// A test whether a type can hold a required value.
 type ShapeTest = fn(&Shape) -> bool;
 
 const IS_INTEGER: ShapeTest = |shape| matches!(shape, Shape::Int { .. });
@@ -20,7 +20,8 @@ const IS_ANGLE: ShapeTest = |shape| match shape {
     _ => false,
 };
 
-/// Packets from clients and the arguments that they require; `|` separates dialects' names.
+/// Arguments that the server requires in client packets. `|` separates the names in different
+/// dialects.
 const REQUIRED_ARGUMENTS: [(&str, &str, ShapeTest); 17] = [
     ("hello", "version", IS_INTEGER),
     ("hello", "mode", IS_INTEGER),
@@ -41,7 +42,7 @@ const REQUIRED_ARGUMENTS: [(&str, &str, ShapeTest); 17] = [
     ("follow", "player", IS_INTEGER),
 ];
 
-/// What stands for the largest values in the arguments below.
+/// Placeholders for the largest values in the samples below.
 const LARGEST_SAMPLES: [(&str, &str); 5] = [
     ("ID", "65535"),
     ("FAR", "2147483647"),
@@ -50,7 +51,7 @@ const LARGEST_SAMPLES: [(&str, &str); 5] = [
     ("NAME", r#""fifteen letters""#),
 ];
 
-/// Typed packets to clients and the largest arguments that the server writes.
+/// Typed server packets, each with the largest arguments that the server writes.
 const TYPED_SAMPLES: &[(&str, &str)] = &[
     ("io_init", "[HEX]"),
     ("init_data", r#"[{"teams":[]}]"#),
@@ -131,7 +132,7 @@ const NATIVE_SAMPLES: &[(&str, &str)] = &[
     ("command_rejected", "[[ALL,NAME]]"),
 ];
 
-/// Checks a row against what the server reads or writes in it.
+/// Checks a row against the values that the server reads or writes in it.
 pub fn check_row(row: &Row) -> Result<(), String> {
     match row.direction {
         Direction::ToServer => check_read(row),
@@ -155,7 +156,7 @@ fn check_read(row: &Row) -> Result<(), String> {
     Ok(())
 }
 
-/// The arguments that the server writes in a packet of this row.
+/// The sample arguments of all packets that the server writes with this row.
 fn samples(row: &Row) -> impl Iterator<Item = &'static str> {
     let is_native = |(dialect, _): &(String, Code)| dialect == "native";
     let feeds = [
@@ -175,7 +176,7 @@ fn check_written(row: &Row, sample: &str) -> Result<(), String> {
         return Err(format!("the sample {text} of {name} is not a list"));
     };
     if name == "pong" {
-        // The MooMoo dialects have no arguments for it.
+        // In the MooMoo dialects, `pong` has no arguments.
         values.truncate(row.arguments.len());
     }
     let count = values.len();

@@ -1,4 +1,4 @@
-//! The rules as JSON: what the page shows of them. It is served as `rules.json`.
+//! The rules as JSON for the web page, served as `rules.json`.
 
 use serde_json::{Value as Json, json};
 
@@ -7,7 +7,7 @@ use crate::games::moo::world::rules::{
     self, ANIMALS, AnimalSpecies, CHOICE_ITEMS, Group, ITEMS, Item, PROJECTILES, Projectile, WEAPONS, Weapon,
 };
 
-/// Weapons, items and their groups, projectiles and animals, a line for each, and a few figures.
+/// Weapons, items and their groups, projectiles and animals, one per line, and some constants.
 pub fn json() -> String {
     let tables = [
         ("groups", lines(&Group::ALL, group)),

@@ -1,5 +1,5 @@
-//! This game in the simulator: what its operator does, what misbehaving clients send, and whether
-//! what a client was told is what was published.
+//! The hooks of this game for the simulator: operator commands, packets of misbehaving clients, and
+//! the comparison of a client's world model with the published state.
 
 use tickwire_sim::{Action as _, PlayerId};
 
@@ -16,7 +16,7 @@ use crate::games::moo::world::rules::{self, AnimalKind};
 use crate::games::moo::world::{Action, Fixed, Resource, Spawned};
 use crate::packet::Dialect;
 
-/// All but the agents.
+/// All hooks except the one for agents.
 pub const BOT_HOOKS: BotHooks = BotHooks {
     variants: &CLIENT_VARIANTS,
     compare_view: compare_view,
@@ -26,7 +26,8 @@ pub const BOT_HOOKS: BotHooks = BotHooks {
     ..BotHooks::NONE
 };
 
-/// How far a player may be pushed in an absence without being hurt, by bodies that walk into it: less than it would walk in 4 s.
+/// Maximum distance by which walking bodies may push a suspended player that is not hurt, in px. It
+/// is less than a walk of 4 s.
 const MAX_ABSENT_PUSH_PX: i32 = 1_200;
 
 const CLIENT_VARIANTS: [ClientVariant; 10] = [
@@ -52,8 +53,8 @@ fn compare_view(agent: &dyn Agent, own: Option<PlayerId>, published: &dyn DynTic
     compare_to_published::compare_to_published(picture, own, state)
 }
 
-/// An absent player keeps its name and, while it lives, what it has. It can be pushed, its windmills pay,
-/// and its arrows and traps may still kill.
+/// Checks that a suspended player retains its name and, while it is alive, its possessions. It may
+/// be pushed; its windmills pay; and its projectiles and traps may still kill.
 fn compare_absence(before: &dyn DynTick, after: &dyn DynTick, player: PlayerId) -> Result<bool, String> {
     let states =
         (before.state().downcast_ref::<PublishedState>(), after.state().downcast_ref::<PublishedState>());
@@ -73,7 +74,7 @@ fn compare_absence(before: &dyn DynTick, after: &dyn DynTick, player: PlayerId) 
         return Err(format!("player {} had {was:?} and has {is:?}", player.0));
     }
     let is_untouched = (was.health, was.score) == (is.health, is.score);
-    // The river carries along x.
+    // The river carries bodies along the x axis, so only y is compared.
     let way_px = (was.body.y.to_px() - is.body.y.to_px()).abs();
     if is_untouched && way_px > MAX_ABSENT_PUSH_PX {
         return Err(format!("player {} was moved by {way_px} px", player.0));

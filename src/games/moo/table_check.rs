@@ -1,5 +1,6 @@
-//! Checks that a server can serve the game with tables: the packets without which nobody can play,
-//! what the server reads and writes in each row, and what the feed takes from the built-in tables.
+//! Checks that a server can serve the game with given tables: the packets required to play, the
+//! values that the server reads and writes in each row, and the arguments that the feed takes from
+//! the built-in tables.
 
 use super::row_check;
 use crate::packet::Direction::{self, ToClient, ToServer};
@@ -7,7 +8,7 @@ use crate::packet::PacketTables;
 use crate::packet::grammar::{Argument, Shape};
 use crate::packet::tables::Table;
 
-/// The packets that a client of the native dialect cannot do without.
+/// The packets that the native dialect requires.
 const NATIVE_REQUIRED: [(Direction, &str); 5] = [
     (ToServer, "hello"),
     (ToServer, "enter"),
@@ -15,17 +16,17 @@ const NATIVE_REQUIRED: [(Direction, &str); 5] = [
     (ToClient, "update"),
     (ToClient, "spawned"),
 ];
-/// The same for the MooMoo dialects.
+/// The packets that the MooMoo dialects require.
 const MOOMOO_REQUIRED: [(Direction, &str); 4] =
     [(ToServer, "enter_game"), (ToClient, "setup"), (ToClient, "add_player"), (ToClient, "update_players")];
 
-/// Checks that the dialects of these tables that are built in have the packets that the game
-/// needs, and that each packet to a client has the lane and the names of arguments, in order, with
-/// which the server makes it: those of the built-in tables. Any argument may have another type
-/// that holds its values, and more arguments may follow.
+/// Checks all dialects of these tables that are also built in. Each must have the packets that the
+/// game requires. Each server packet must have the lane of the built-in tables, and the same
+/// argument names in the same order. An argument may have another type that can hold its values,
+/// and more arguments may follow.
 ///
 /// # Errors
-/// The first packet that does not fit, by its file and name.
+/// The first packet that does not fit, with its file and name.
 pub fn check(codes: &PacketTables) -> Result<(), String> {
     for table in &codes.tables {
         check_rows(table)?;
@@ -34,12 +35,12 @@ pub fn check(codes: &PacketTables) -> Result<(), String> {
     Ok(())
 }
 
-/// Checks what the server reads and writes in each row of a table with a dialect of the game.
+/// Checks each row of a table that contains a dialect of the game.
 fn check_rows(table: &Table) -> Result<(), String> {
     if !table.dialects.iter().any(|dialect| PacketTables::builtin_ref().dialect(dialect).is_some()) {
         return Ok(());
     }
-    // The heading is line 1.
+    // Line 1 is the heading.
     for (line, row) in (2..).zip(&table.rows) {
         row_check::check_row(row).map_err(|reason| format!("{}:{line}: {reason}", table.file))?;
     }
@@ -80,7 +81,7 @@ fn check_dialect(codes: &PacketTables, table: &Table, name: &str) -> Result<(), 
     Ok(())
 }
 
-/// The names of arguments, each with those of its members.
+/// The names of arguments, each with the names of its members.
 fn names(arguments: &[Argument]) -> Vec<String> {
     let name = |argument: &Argument| match &argument.ty.shape {
         Shape::Map(members) | Shape::Tuple(members) | Shape::Groups { members, .. } => {

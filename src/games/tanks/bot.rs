@@ -1,8 +1,8 @@
-//! A bot that plays tanks, and checks what it is told by the rules of the game.
+//! A bot that plays tanks, and checks the received packets against the rules of the game.
 //!
-//! It drives about, aims at the nearest tank and fires whenever it can. It judges every tank that it
-//! sees: no tank drives faster than it can, fires before it has reloaded, or loses health without a
-//! hit.
+//! It drives about, aims at the nearest tank and fires whenever it can. For each visible tank it
+//! checks that the tank does not exceed the maximum speed, fire before it has reloaded, or lose
+//! health without a hit.
 
 use std::collections::BTreeMap;
 use std::f64::consts::TAU;
@@ -16,19 +16,22 @@ use crate::game::bots::{AgentOutput, BotStats};
 use crate::game::simple::{BotPolicy, NamedValues};
 use crate::packet::{DecodedPacket, Value};
 
-/// Half pixels that a tank drives in a tick, rounded up, and by which others may push it besides.
+/// Maximum distance that a tank drives per tick, in half px, rounded up; and the distance by which
+/// other tanks may push it in addition.
 const MAX_STEP_HPX: i64 = 4;
 const MAX_PUSH_HPX: i64 = 40;
-/// Places of a tank's centre on the map, in half pixels: a tile and a radius from its ends.
+/// Valid coordinates of a tank's centre, in half px: at least a tile and a radius from the edges of
+/// the map.
 const VALID_POSITIONS_HPX: RangeInclusive<i64> = 139..=5861;
-/// Numbers of a tank in a state: its player, and those of [`VisibleTank`].
+/// Number of values per tank in a `state` packet: its player ID, and the values of [`VisibleTank`].
 const NUMBERS: usize = 9;
-/// Two states further apart than this are not compared, in ticks.
+/// Maximum number of ticks between two states that are compared.
 const MAX_COMPARE_TICKS: i64 = 60;
-/// Ticks between two controls.
+/// Minimum and maximum number of ticks between two `control` packets.
 const STEER_INTERVAL_TICKS: [u32; 2] = [10, 50];
 
-/// A tank in a state: x, y, hull, turret, health, regular shells, armour-piercing ones, reload.
+/// The values of a tank in a `state` packet: x, y, hull, turret, health, regular shells,
+/// armour-piercing shells, reload.
 type VisibleTank = [i64; NUMBERS - 1];
 
 /// A change of a tank's health between two states.
@@ -36,27 +39,27 @@ type VisibleTank = [i64; NUMBERS - 1];
 struct HealthChange {
     from: i64,
     to: i64,
-    /// Most health that it can have regained.
+    /// Maximum health that the tank can have regained.
     repaired: i64,
-    /// Damage that was reported before the state, so that the state must show it.
+    /// Damage reported before the state, which the state must therefore include.
     due: i64,
 }
 
-/// See the [module](self).
+/// Plays tanks, and checks the states and hits that it receives.
 #[derive(Debug, Default)]
 pub struct TanksBotPolicy {
     tick: i64,
     round: i64,
     tanks: BTreeMap<i64, VisibleTank>,
-    /// Damage of `hit` packets that no state has shown yet, by player.
+    /// Damage of `hit` packets that no state has included yet, by player.
     damage: BTreeMap<i64, i64>,
-    /// Changes of health in the last state, by player. They are checked at the next state, because the
-    /// hits of an update come after its state.
+    /// Changes of health in the last state, by player. They are checked at the next state, because
+    /// the hits of an update follow its state.
     changes: BTreeMap<i64, HealthChange>,
-    /// The earliest ticks in which the last shots can have been, by player.
+    /// Earliest possible tick of each player's last shot.
     fired: BTreeMap<i64, i64>,
     steers: i64,
-    /// Shots, hits and destroyed tanks that it has seen, of all players.
+    /// Numbers of visible shots, hits and destroyed tanks, of all players.
     shots: u64,
     hits: u64,
     kills: u64,
@@ -137,8 +140,8 @@ impl TanksBotPolicy {
         (self.tick, self.round, self.tanks) = (tick, round, tanks);
     }
 
-    /// Checks the changes of health in the last state against the hits that were reported for it. Hits
-    /// beyond a change came without a state, and belong to the next one.
+    /// Checks the changes of health in the last state against the reported hits. Damage beyond a
+    /// change was sent without a state, and is retained for the next state.
     fn settle(&mut self, out: &mut AgentOutput) {
         let reported = std::mem::take(&mut self.damage);
         for (player, HealthChange { from, to, repaired, due }) in std::mem::take(&mut self.changes) {
@@ -153,7 +156,8 @@ impl TanksBotPolicy {
         }
     }
 
-    /// What cannot happen to a tank within so many ticks: a rule, and what is wrong.
+    /// Checks the values of a tank, and its changes in `passed` ticks. Returns the broken rule and
+    /// a detail.
     fn check(
         &mut self,
         (player, tank): (i64, &VisibleTank),
@@ -173,7 +177,8 @@ impl TanksBotPolicy {
         let Some([old_x, old_y, .., old_health, old_regular, old_piercing, _]) = before else {
             return Ok(());
         };
-        // A tank that is destroyed stays so for three seconds. One that is as new may be another's.
+        // A destroyed tank stays destroyed for three seconds. A tank in its initial state may
+        // belong to another player.
         let is_whole = (health, reload) == (rules::HEALTH.into(), 0);
         if old_health == 0 || passed > MAX_COMPARE_TICKS || is_whole && passed > 1 {
             return Ok(());
@@ -186,7 +191,8 @@ impl TanksBotPolicy {
         self.changes.insert(player, HealthChange { from: old_health, to: health, repaired, due });
         if regular + piercing < old_regular + old_piercing {
             self.shots += 1;
-            // The shot came after the state before, and so did the one of which an earlier state told.
+            // The shot was fired after the previous state; the recorded tick is also the earliest
+            // possible one.
             let last = self.fired.insert(player, tick - passed + 1);
             if last.is_some_and(|last| tick - last < i64::from(rules::RELOAD_TICKS)) {
                 return Err(("reload", format!("fires {} ticks after a shot", tick - last.unwrap_or(tick))));
@@ -195,7 +201,7 @@ impl TanksBotPolicy {
         Ok(())
     }
 
-    /// The way to the nearest tank, in 1/65,536 of a turn.
+    /// The direction to the nearest tank, in 1/65,536 of a turn.
     fn aim(&self, own: PlayerId) -> u16 {
         let own = i64::from(own.0);
         let Some([x, y, ..]) = self.tanks.get(&own) else { return 0 };

@@ -1,8 +1,8 @@
-//! The map: walls and depots, made from the seed alone.
+//! The map: walls and depots, generated from the seed alone.
 //!
-//! The page makes the same map from the seed in `welcome`, with the same steps in the same order
-//! (`makeMap` in `page.html`); a test compares the two. No two walls touch, not even at a corner, so
-//! walls never enclose a place.
+//! The page generates the same map from the seed in `welcome`, with the same steps in the same
+//! order (`makeMap` in `page.html`). A test compares the two. No two walls touch, not even at a
+//! corner, so walls never enclose an area.
 
 use tickwire_sim::Rng;
 use tickwire_sim::fields::{Field, Malformed, Reader, Sink};
@@ -10,16 +10,16 @@ use tickwire_sim::fixed::Fixed;
 
 use super::rules::{DEPOT_REACH, TILE_PX, TILES, WALL_LENGTH, WALL_TRIES};
 
-/// The purpose of the map's generator: its numbers have nothing to do with those of the game.
+/// Purpose of the map's random generator, so that the game uses unrelated random numbers.
 const MAP_RNG_STREAM: u32 = 1;
-/// Depots, in tiles: in the middle, and in each quarter.
+/// Depots, in tiles: one in the middle, and one in each quarter.
 const DEPOTS: [(i32, i32); 5] = [(30, 30), (14, 14), (45, 14), (14, 45), (45, 45)];
 
-/// Which tiles are wall. Its state is the seed.
+/// The wall tiles of a map. Only the seed is part of the state.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Map {
     seed: u32,
-    /// A bit for each tile of a row, for each row.
+    /// One bit per tile, by row.
     walls: [u64; TILES as usize],
 }
 
@@ -36,7 +36,7 @@ impl Field for Map {
 }
 
 impl Map {
-    /// The map of this seed.
+    /// Generates the map of a seed.
     pub fn new(seed: u32) -> Map {
         let mut map = Map { seed, walls: [0; TILES as usize] };
         let mut random = Rng::new(seed, MAP_RNG_STREAM);
@@ -54,7 +54,7 @@ impl Map {
         map
     }
 
-    /// A map whose edge is its only wall.
+    /// A map without walls except its edge.
     #[cfg(test)]
     pub fn empty() -> Map {
         let mut map = Map { seed: 0, walls: [0; TILES as usize] };
@@ -75,7 +75,7 @@ impl Map {
         self.walls[y as usize] |= 1 << x;
     }
 
-    /// Whether a wall here would touch neither a wall nor a depot.
+    /// Whether a wall at this position would touch neither a wall nor a depot.
     fn is_free_around(&self, (left, top): (i32, i32), (wide, high): (i32, i32)) -> bool {
         let touches =
             |x: i32, y: i32| (left - 1..=left + wide).contains(&x) && (top - 1..=top + high).contains(&y);
@@ -84,7 +84,7 @@ impl Map {
         !DEPOTS.iter().any(is_near) && !around.any(|(x, y)| self.is_wall(x, y))
     }
 
-    /// Whether a tile is wall, as everything beyond the map is.
+    /// Whether a tile is a wall. All tiles off the map are.
     pub fn is_wall(&self, x: i32, y: i32) -> bool {
         let row = usize::try_from(y).ok().and_then(|y| self.walls.get(y));
         !(0..TILES).contains(&x) || row.is_none_or(|row| row >> x & 1 == 1)
@@ -107,7 +107,7 @@ impl Map {
         })
     }
 
-    /// Whether a tank here is supplied.
+    /// Whether a tank at this position is supplied by a depot.
     pub fn is_at_depot(x: Fixed, y: Fixed) -> bool {
         DEPOTS.iter().any(|(column, row)| {
             let middle = |tile: i32| Fixed::from_px(tile * TILE_PX + TILE_PX / 2);
@@ -121,14 +121,14 @@ impl Map {
         let middle = |tile: i32| Fixed::from_px(tile * TILE_PX + TILE_PX / 2);
         loop {
             let (x, y) = (random.between(1, TILES - 2), random.between(1, TILES - 2));
-            // Far more than half of the tiles are free.
+            // Most tiles are free, so the loop ends soon.
             if !self.is_wall(x, y) {
                 return (middle(x), middle(y));
             }
         }
     }
 
-    /// A hash of the walls, to compare the map of the page with.
+    /// A hash of the walls, compared with the hash of the page's map.
     #[cfg(test)]
     pub fn hash(&self) -> u32 {
         let tiles = (0..TILES * TILES).map(|at| u32::from(self.is_wall(at % TILES, at / TILES)));

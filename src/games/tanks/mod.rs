@@ -1,12 +1,11 @@
-//! Tanks: everybody against everybody on a map with walls, in rounds.
+//! Tanks: a free-for-all on a map with walls, in rounds.
 //!
 //! ```text
-//!   packet `control` ─► what the player asks of the own tank
-//!   a tick: tanks drive ─► push each other apart ─► fire ─► shells fly and hit ─► supplies, returns, clock
+//!   packet `control` ─► controls of the player's own tank
+//!   a tick: tanks drive ─► are pushed apart ─► fire ─► shells fly, hit ─► supply, clock, respawn
 //! ```
-//!
-//! docs/tanks.md has the rules by number; `rules.rs` has their numbers. Tanks act in the order of their
-//! players' numbers, and shells in the order in which they were fired.
+//! docs/tanks.md lists the rules; `rules.rs` has the constants. Tanks act in ascending order of
+//! player ID, shells in the order in which they were fired.
 
 mod bot;
 mod map;
@@ -33,17 +32,17 @@ use shell::{Shell, ShellHit};
 pub use tank::Control;
 use tank::{Tank, TankHistory};
 
-/// The whole state of the game.
+/// The complete state of the game.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Tanks {
     map: Map,
     round: Round,
-    /// In the order of their players' numbers.
+    /// Tanks, in ascending order of player ID.
     tanks: Vec<Tank>,
-    /// In the order in which they were fired.
+    /// Shells in flight, in the order in which they were fired.
     shells: Vec<Shell>,
     next_shell: u16,
-    /// Ticks since the list of players was sent, and whether it has changed since.
+    /// Ticks since the list of players was last sent, and whether it has changed since then.
     ticks_since_roster: u32,
     roster_changed: bool,
 }
@@ -177,7 +176,7 @@ impl SimpleGame for Tanks {
     }
 }
 
-/// A shell that has hit a tank.
+/// A hit of a shell on a tank.
 #[derive(Clone, Copy, Debug, PartialEq)]
 struct Hit {
     player: PlayerId,
@@ -192,7 +191,7 @@ impl Tanks {
         self.tanks.get(at)
     }
 
-    /// A player comes; its tank appears in the same tick.
+    /// Adds a player. Its tank spawns in the same tick.
     fn enter(&mut self, player: PlayerId, name: &str) {
         if let Err(at) = self.tanks.binary_search_by_key(&player, |tank| tank.player) {
             self.tanks.insert(at, Tank::new(player, name));
@@ -200,14 +199,14 @@ impl Tanks {
         }
     }
 
-    /// Sets what a player's tank does from this tick on.
+    /// Sets the controls of a player's tank, starting with this tick.
     fn steer(&mut self, player: PlayerId, control: Control, tick: u32) -> Result<(), &'static str> {
         let own = self.tanks.iter_mut().find(|tank| tank.player == player).ok_or("no_tank")?;
         (own.control, own.delay) = (control, TankHistory::rewind_ticks(tick, control.seen));
         Ok(())
     }
 
-    /// A tick of the game; returns what was hit.
+    /// Executes one tick of the game. Returns the hits.
     fn step(&mut self, tick: u32, random: &mut Rng) -> Vec<Hit> {
         let mut hits = Vec::new();
         if self.round.is_over() {
@@ -225,7 +224,7 @@ impl Tanks {
         hits
     }
 
-    /// A tick of a round; returns what was hit.
+    /// Executes one tick of a round. Returns the hits.
     fn run_round_tick(&mut self, tick: u32) -> Vec<Hit> {
         for tank in self.tanks.iter_mut().filter(|tank| tank.is_alive()) {
             tank.drive(&self.map);
@@ -240,7 +239,7 @@ impl Tanks {
         hits
     }
 
-    /// Two tanks that overlap are pushed apart, half of the way each, and no tank into a wall.
+    /// Pushes overlapping tanks apart, each by half the overlap, but not into a wall.
     fn push_apart(&mut self) {
         for first in 0..self.tanks.len() {
             for second in first + 1..self.tanks.len() {
@@ -271,7 +270,7 @@ impl Tanks {
         }
     }
 
-    /// Shells fly; those that meet something are gone.
+    /// Moves all shells, and removes the shells that hit something. Returns the hits on tanks.
     fn fly(&mut self) -> Vec<Hit> {
         let Tanks { map, tanks, shells, .. } = self;
         let mut hits = Vec::new();
@@ -285,7 +284,7 @@ impl Tanks {
         hits
     }
 
-    /// Tanks at a depot are supplied and repaired.
+    /// Repairs and supplies the tanks at depots.
     fn resupply_at_depots(&mut self, tick: u32) {
         if !tick.is_multiple_of(rules::SUPPLY_EVERY) {
             return;
@@ -300,7 +299,7 @@ impl Tanks {
         }
     }
 
-    /// Tanks that are due come (back), where they are farthest from the others.
+    /// Spawns the tanks that are due, each at the candidate position farthest from all other tanks.
     fn spawn_due_tanks(&mut self, random: &mut Rng) {
         for at in 0..self.tanks.len() {
             if self.tanks[at].is_alive() || self.tanks[at].respawn > 0 {
@@ -320,7 +319,7 @@ impl Tanks {
         }
     }
 
-    /// All tanks come anew, without points.
+    /// Starts a round: resets all tanks and scores. The tanks spawn in this tick.
     fn start_round(&mut self) {
         self.shells.clear();
         for tank in &mut self.tanks {
@@ -330,7 +329,7 @@ impl Tanks {
         self.roster_changed = true;
     }
 
-    /// The list of players.
+    /// Writes the list of players.
     fn list(&self, row: &mut NamedValues) {
         row.list(
             "players",
@@ -342,13 +341,13 @@ impl Tanks {
     }
 }
 
-/// The length of a vector, in the parts of [`Fixed`].
+/// The length of a vector, in the fractions of [`Fixed`].
 fn length(dx: Fixed, dy: Fixed) -> i64 {
     let square = square(dx.0.unsigned_abs()) + square(dy.0.unsigned_abs());
     tickwire_sim::fixed::square_root(square) as i64
 }
 
-/// A shell hits the tank at this place of the list.
+/// Applies a hit of a shell to the tank at this index.
 fn apply_hit(tanks: &mut [Tank], at: usize, shell: &Shell) -> Hit {
     let target = &mut tanks[at];
     let damage = shell.kind.shells().damage.min(target.health);

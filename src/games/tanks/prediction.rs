@@ -1,4 +1,4 @@
-//! Prediction: the own tank in the game as its client knows it, by the rules of the game.
+//! Prediction of the own tank: a client's copy of the game, simulated with the server's rules.
 
 use tickwire_sim::PlayerId;
 use tickwire_sim::fixed::{Angle, Fixed};
@@ -10,10 +10,10 @@ use crate::game::prediction::{Position, RemotePlayers};
 use crate::game::simple::PredictedGame;
 use crate::packet::{DecodedPacket, Value};
 
-/// Other tanks within this distance are part of the client's game: they could be run into before the
-/// next news.
+/// Maximum distance per axis of other tanks that are part of the client's game. The own tank can
+/// run into them before the next update.
 const NEAR: Fixed = Fixed::from_px(300);
-/// Ticks until a destroyed tank returns: that is for the server to say.
+/// Respawn timer of tanks in the client's game, because only the server respawns tanks.
 const NEVER: u16 = u16::MAX;
 
 impl PredictedGame for Tanks {
@@ -36,9 +36,10 @@ impl PredictedGame for Tanks {
         self.tank(player).map(|tank| (tank.x.0, tank.y.0))
     }
 
-    /// The hull and the turret in 1/65,536 turn, ticks until it can fire, its health; then each of its shells
-    /// in flight: its number, x, y in 1/65,536 px, its way in 1/65,536 turn, its kind. They fly up to a
-    /// wall: whom they hit is for the server to say.
+    /// Writes the hull and the turret in 1/65,536 turn, the ticks until the tank can fire, and its
+    /// health. Then, for each of its shells in flight: ID, x and y in 1/65,536 px, direction in
+    /// 1/65,536 turn, kind. Predicted shells stop only at walls, because the server decides about
+    /// hits.
     fn numbers(&self, player: PlayerId, out: &mut Vec<i32>) {
         let Some(tank) = self.tank(player) else { return };
         let figures = [tank.hull.0, tank.turret.0, tank.reload.into(), tank.health.into()];
@@ -84,7 +85,7 @@ impl Tanks {
         Some(())
     }
 
-    /// The tanks around the own one, as they stand; each is run on by the server alone.
+    /// Replaces the tanks around the own one. The client does not predict their movement.
     fn apply_others(&mut self, packet: &DecodedPacket<'_>, own: PlayerId) {
         let Some(mine) = self.tank(own).cloned() else { return };
         let (x, y) = (mine.x, mine.y);
@@ -102,7 +103,7 @@ impl Tanks {
     }
 }
 
-/// A tank of the packet `state`.
+/// Decodes a tank of the packet `state`.
 fn other(group: &[Value]) -> Option<Tank> {
     let number = |at: usize| group.get(at).and_then(Value::as_i64);
     let half_px = |at: usize| Some(Fixed(i32::try_from(number(at)?).ok()?.checked_mul(1 << 15)?));

@@ -6,24 +6,24 @@ use super::rules::{ROUND_PAUSE_TICKS, TICK_HZ};
 use super::tank::Tank;
 use crate::game::simple::NamedValues;
 
-/// The round that is played, or that is over.
+/// The current round, or the pause after it.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Round {
-    /// Of every round, in ticks.
+    /// Length of each round, in ticks.
     length: u32,
-    /// From 1.
+    /// Number of the round, starting at 1.
     number: u16,
     is_over: bool,
-    /// Ticks until the round is over, or until the next one begins.
+    /// Ticks until the end of the round, or until the next round starts.
     left: u32,
-    /// Of the round that is over.
+    /// Winner of the ended round.
     winner: Option<PlayerId>,
 }
 
 fields!(Round: length: u32, number: u16, is_over: bool, left: u32, winner: Option<PlayerId>);
 
 impl Round {
-    /// The first round, of so many seconds.
+    /// The first round. All rounds last `seconds`.
     pub fn first(seconds: u32) -> Round {
         let length = seconds * TICK_HZ;
         Round { length, number: 1, is_over: false, left: length, winner: None }
@@ -33,12 +33,13 @@ impl Round {
         self.is_over
     }
 
-    /// A client hears whether the round is over; when that changes, it hears again.
+    /// Applies a server update to a client's copy. The clock is disabled, because the server ends
+    /// and starts rounds.
     pub fn apply_update(&mut self, is_over: bool) {
         (self.is_over, self.left) = (is_over, u32::MAX);
     }
 
-    /// A tick of the round passes. Whether the round is over now.
+    /// Advances the clock of the round by one tick. Returns whether the round is over now.
     pub fn run(&mut self, tanks: &[Tank]) -> bool {
         self.left = self.left.saturating_sub(1);
         if self.left == 0 {
@@ -47,7 +48,7 @@ impl Round {
         self.is_over
     }
 
-    /// A tick of the pause passes. Whether the next round begins now.
+    /// Advances the pause by one tick. Returns whether the next round starts now.
     pub fn wait(&mut self) -> bool {
         self.left = self.left.saturating_sub(1);
         if self.left == 0 {
@@ -57,7 +58,8 @@ impl Round {
         !self.is_over
     }
 
-    /// The number, whether it is over, seconds until its end or the next one, and who has won.
+    /// The number of the round, whether it is over, the seconds until its end or the next start,
+    /// and the winner.
     pub fn clock(&self) -> (u16, bool, u32, Option<PlayerId>) {
         (self.number, self.is_over, self.left.div_ceil(TICK_HZ), self.winner)
     }
@@ -71,8 +73,8 @@ impl Round {
     }
 }
 
-/// Who has the most points; of several, who has lost the fewest tanks; nobody, if that is equal too
-/// or nobody has a point.
+/// The player with the most points; of several, the one with the fewest lost tanks. `None` for a
+/// tie, or if no player has a point.
 fn winner(tanks: &[Tank]) -> Option<PlayerId> {
     let rank = |tank: &Tank| (tank.score, u16::MAX - tank.deaths);
     let best = tanks.iter().max_by_key(|tank| rank(tank)).filter(|tank| tank.score > 0)?;

@@ -1,4 +1,4 @@
-//! A shell: how it flies, and what it meets.
+//! A shell: its flight and its hits.
 
 use tickwire_sim::PlayerId;
 use tickwire_sim::fields;
@@ -12,30 +12,31 @@ use super::tank::{Tank, TankPosition};
 /// A shell in flight.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Shell {
-    /// Unlike that of any other shell in flight.
+    /// ID, unique among the shells in flight.
     pub id: u16,
     pub owner: PlayerId,
     pub x: Fixed,
     pub y: Fixed,
     pub way: Angle,
     pub kind: ShellKind,
-    /// It meets other tanks where they were so many ticks ago, as on the screen of its player.
+    /// Rewind of lag compensation, in ticks: the shell is tested against the positions that its
+    /// player saw.
     pub delay: u32,
 }
 
 fields!(Shell: id: u16, owner: PlayerId, x: Fixed, y: Fixed, way: Angle, kind: ShellKind, delay: u32);
 
-/// What a shell meets in a tick.
+/// The result of one tick of a shell's flight.
 #[derive(Debug, PartialEq)]
 pub enum ShellHit {
     Nothing,
     Wall,
-    /// A tank, at this place of the list.
+    /// A tank, by index.
     Tank(usize),
 }
 
 impl Shell {
-    /// A shell that leaves the muzzle of a tank.
+    /// A shell at the muzzle of a tank.
     pub fn fired(id: u16, tank: &Tank, kind: ShellKind) -> Shell {
         let Tank { player: owner, x, y, turret: way, delay, .. } = *tank;
         let mut shell = Shell { id, owner, x, y, way, kind, delay };
@@ -48,7 +49,7 @@ impl Shell {
         self.y = self.y.saturating_add(length.scaled(sine(self.way)));
     }
 
-    /// The controller: one tick of flight, in steps, up to what the shell meets.
+    /// Flies for one tick, in steps, until the shell hits something.
     pub fn fly(&mut self, map: &Map, tanks: &[Tank]) -> ShellHit {
         let speed = self.kind.shells().speed_px;
         let steps = speed / (TICK_HZ as i32 * STEP_PX) + 1;

@@ -1,4 +1,4 @@
-//! A tank: what its player asks for, and how it moves. It looks at no other tank.
+//! A tank: its controls and its movement. It does not depend on other tanks.
 
 use std::sync::Arc;
 
@@ -13,28 +13,27 @@ use super::rules::{
 };
 use crate::game::simple::{NamedValues, RewindBuffer};
 
-/// What a player asks of the own tank, until it asks for something else. It names no tank, no place
-/// and no speed.
+/// The controls of a player's tank, valid until the next `control` packet. They contain no tank ID,
+/// position or speed.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Control {
-    /// Forwards (1), backwards (-1) or not at all.
+    /// Drive: forwards (1), backwards (-1) or stop (0).
     pub drive: i8,
-    /// Which way the hull turns: right (1), left (-1) or not at all.
+    /// Turn of the hull: right (1), left (-1) or none (0).
     pub turn: i8,
-    /// Where the turret shall point.
+    /// Target direction of the turret, in 1/65,536 turn.
     pub aim: u16,
     /// Whether the tank fires whenever it has reloaded.
     pub fires: bool,
-    /// The kind of its next shell.
+    /// Preferred kind of the next shell.
     pub kind: ShellKind,
-    /// The ticks after which the other tanks were as the player saw them; `None` without lag
-    /// compensation.
+    /// The tick at which the player sees the other tanks; `None` without lag compensation.
     pub seen: Option<u32>,
 }
 
 fields!(Control: drive: i8, turn: i8, aim: u16, fires: bool, kind: ShellKind, seen: Option<u32>);
 
-/// A place.
+/// Position of a tank.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct TankPosition {
     pub x: Fixed,
@@ -43,30 +42,30 @@ pub struct TankPosition {
 
 fields!(TankPosition: x: Fixed, y: Fixed);
 
-/// Where a tank was after each of the last ticks in which it could be hit.
+/// Positions of a tank after each of the last ticks, for lag compensation.
 pub type TankHistory = RewindBuffer<TankPosition, MAX_REWIND_TICKS>;
 
-/// The tank of a player.
+/// A player's tank.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Tank {
     pub player: PlayerId,
     pub name: Arc<str>,
     pub control: Control,
-    /// How many ticks before its own time its player saw the others when it asked for that.
+    /// Rewind of lag compensation for shots, in ticks, as of the last `control` packet.
     pub delay: u32,
-    /// Its centre.
+    /// Coordinates of the centre.
     pub x: Fixed,
     pub y: Fixed,
     pub history: TankHistory,
     pub hull: Angle,
     pub turret: Angle,
-    /// 0 for a destroyed tank.
+    /// Health points; 0 for a destroyed tank.
     pub health: u8,
-    /// What it carries of each kind of shell.
+    /// Number of shells of each kind.
     pub shells: [u8; 2],
     /// Ticks until it can fire.
     pub reload: u8,
-    /// Ticks until it returns, if it is destroyed.
+    /// Ticks until a destroyed tank respawns.
     pub respawn: u16,
     pub score: u16,
     pub kills: u16,
@@ -78,7 +77,7 @@ fields!(Tank: player: PlayerId, name: Arc<str>, control: Control, delay: u32, x:
     deaths: u16);
 
 impl Tank {
-    /// The tank of a player who comes. It has no place yet.
+    /// The tank of a new player. It has no position until it spawns.
     pub fn new(player: PlayerId, name: &str) -> Tank {
         Tank {
             player,
@@ -100,8 +99,8 @@ impl Tank {
         }
     }
 
-    /// Puts a whole tank, fully supplied, at a place. Its turret points like its hull until its player
-    /// asks for something.
+    /// Spawns the tank at a position, with full health and supply. The turret points in the
+    /// direction of the hull until the first `control` packet.
     pub fn spawn(&mut self, (x, y): (Fixed, Fixed), heading: Angle) {
         (self.x, self.y, self.hull, self.turret) = (x, y, heading, heading);
         (self.health, self.reload, self.respawn) = (HEALTH, 0, 0);
@@ -116,7 +115,7 @@ impl Tank {
         self.health > 0
     }
 
-    /// The values of the packet `own`.
+    /// Writes the values of the packet `own`.
     pub fn show(&self, row: &mut NamedValues) {
         row.set("x", self.x.0);
         row.set("y", self.y.0);
@@ -129,7 +128,7 @@ impl Tank {
         row.set("piercing", piercing);
     }
 
-    /// The controller: one tick of turning, driving and reloading.
+    /// Turns, drives and reloads for one tick.
     pub fn drive(&mut self, map: &Map) {
         let Control { drive, turn, aim, .. } = self.control;
         self.hull = match turn {
@@ -147,15 +146,15 @@ impl Tank {
         self.reload = self.reload.saturating_sub(1);
     }
 
-    /// Notes where it is, so that shells meet it there later. A tank that a client knows from the server's
-    /// news is never hit there: the server says who was.
+    /// Records the position for lag compensation. In a client's copy, tanks have no history
+    /// and cannot be hit, because only the server decides about hits.
     pub fn record_position(&mut self) {
         if self.is_alive() && self.respawn == 0 {
             self.history.push(TankPosition { x: self.x, y: self.y });
         }
     }
 
-    /// Moves along each axis on its own, so that a tank slides along a wall.
+    /// Moves along each axis separately, so that the tank slides along walls.
     pub fn move_by(&mut self, map: &Map, dx: Fixed, dy: Fixed) {
         if !map.is_blocked(self.x.saturating_add(dx), self.y, TANK_RADIUS) {
             self.x = self.x.saturating_add(dx);
@@ -165,8 +164,8 @@ impl Tank {
         }
     }
 
-    /// Takes a shell if the tank fires now, and begins to reload. The kind is the other one if none
-    /// of the wanted kind is left.
+    /// Fires if possible: removes a shell and restarts the reload timer. Uses the other kind if no
+    /// shell of the preferred kind is left.
     pub fn fire(&mut self) -> Option<ShellKind> {
         let wanted = self.control.kind;
         if !self.control.fires || !self.is_alive() || self.reload > 0 {
@@ -178,14 +177,14 @@ impl Tank {
         Some(kind)
     }
 
-    /// Adds shells of a kind, up to what a tank can carry.
+    /// Adds shells of a kind, up to the maximum per tank.
     pub fn add_shells(&mut self, kind: ShellKind, count: u8) {
         let own = &mut self.shells[kind as usize];
         *own = own.saturating_add(count).min(kind.shells().most);
     }
 }
 
-/// An angle that has turned towards another one, the short way round and at most so far.
+/// Turns an angle towards another one, the short way round and by at most `most`.
 fn rotate_towards(from: Angle, to: Angle, most: u16) -> Angle {
     let off = to.0.wrapping_sub(from.0);
     Angle(match off {

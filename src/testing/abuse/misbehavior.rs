@@ -1,8 +1,9 @@
-//! Clients that misbehave, one after another ([`idle`]: all at once), to show how the server treats
+//! Clients that misbehave one after another ([`idle`]: all at once), to show how the server treats
 //! them and its other clients.
 //!
-//! A [`Misbehavior`] runs against a server on this machine; the result is how the server ended each
-//! connection, and after how long. [`rounds`] and [`idle`] refuse any address that is not loopback.
+//! A [`Misbehavior`] runs against a server on this machine. The result is the way in which the
+//! server ended each connection, and the time until then. [`rounds`] and [`idle`] refuse any
+//! address that is not loopback.
 
 use std::collections::BTreeMap;
 use std::io::{self, ErrorKind, Read, Write};
@@ -26,28 +27,28 @@ use crate::util::os::{self, PollInterest};
 use crate::ws::frame::{self, Header, Opcode};
 use crate::ws::http::ResponseReader;
 
-/// A client of the default game that waits for answers.
+/// A client of the default game that waits for responses.
 pub type MooTestClient = blocking_client::BlockingClient<ServerPacket>;
 
-/// Pause between two rounds: the test is about the harm of one client, not about the connection
-/// rate.
+/// Pause between two rounds, because the test measures the harm of one client and not of the
+/// connection rate.
 const PAUSE: Duration = Duration::from_millis(100);
-/// Receive buffer of a client that does not read, small so that it fills soon.
+/// Receive buffer of a client that does not read, in bytes. Small, so that it fills soon.
 const SMALL_ROOM_BYTES: usize = 4 * 1024;
-/// The key of all hostile frames. It need not be secret.
+/// The masking key of all frames. It need not be secret.
 pub(crate) const KEY: [u8; 4] = [0x37, 0xfa, 0x21, 0x3d];
-/// Pings a second of a client that does not read the pongs: below a server's rate limit for one
+/// Pings per burst of a client that does not read the pongs. Below the server's rate limit for a
 /// client.
 const PINGS_UNREAD: usize = 100;
-/// Time between two such bursts.
+/// Time between two bursts.
 const BURST_EVERY: Duration = Duration::from_secs(1);
-/// Frames in the block that a flood repeats.
+/// Number of frames in the block that a flood repeats.
 const BLOCK_FRAMES: usize = 64;
 
 /// The kind of misbehaviour.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Misbehavior {
-    /// Joins, pings a hundred times a second, and never reads.
+    /// Joins, sends a hundred pings per second, and never reads.
     ReadsNothing,
     /// Sends small messages as fast as the server accepts them.
     MessageFlood,
@@ -55,11 +56,11 @@ pub enum Misbehavior {
     PingFlood,
     /// Sends messages of 4 KB as fast as the server accepts them.
     ByteFlood,
-    /// Sends one message in fragments of one byte that never end.
+    /// Sends an endless message in one-byte fragments.
     FragmentFlood,
     /// Sends random bytes after the upgrade.
     Garbage,
-    /// Connects and sends nothing at all.
+    /// Connects and sends nothing.
     Idle,
 }
 
@@ -75,7 +76,7 @@ impl Misbehavior {
         Misbehavior::Idle,
     ];
 
-    /// The name on the command line and in reports.
+    /// Name on the command line and in reports.
     pub fn name(self) -> &'static str {
         match self {
             Misbehavior::ReadsNothing => "reads-nothing",
@@ -129,14 +130,14 @@ impl Misbehavior {
     }
 }
 
-/// A ping with 4,000 bytes after its argument, which are dropped.
+/// A ping with 4,000 extra bytes, which the server drops.
 fn long_packet() -> Vec<u8> {
     let mut bytes = vec![0x92, 6, 0x92, 1, 0xda, 0x0f, 0xa0];
     bytes.resize(bytes.len() + 4_000, b'x');
     bytes
 }
 
-/// A native packet as a whole masked frame.
+/// A native packet in a masked frame.
 pub(crate) fn packet(packet: &ClientPacket<'_>) -> Vec<u8> {
     let mut bytes = Vec::new();
     frame::write(&mut bytes, Opcode::Binary, Some(KEY), &packet.encode(&native()));
@@ -152,7 +153,7 @@ pub(crate) fn hello() -> Vec<u8> {
     packet(&ClientPacket::Hello { version: NATIVE_VERSION, mode: Mode::Play, name, skin: None })
 }
 
-/// How connections ended: the count of each ending, and its shortest and longest time.
+/// Ends of connections: the count of each, and its shortest and longest time.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct DisconnectCounts(pub BTreeMap<String, (u64, Duration, Duration)>);
 
@@ -165,8 +166,8 @@ impl DisconnectCounts {
     }
 }
 
-/// Clients misbehave one after the other, for `time` in all. A client that is still connected at
-/// the end counts as `still open`.
+/// Runs misbehaving clients one after the other, for `time` in total. A client that is still
+/// connected at the end counts as `still open`.
 ///
 /// # Errors
 /// The server is not on this machine, or cannot be reached.
@@ -189,8 +190,8 @@ pub fn rounds(
     Ok(endings)
 }
 
-/// One client misbehaves until the server ends its connection, for `time` at most; returns how it
-/// ended. Idle clients: see [`idle`].
+/// Runs one misbehaving client until the server ends its connection, at most for `time`. Returns
+/// the end of the connection. For idle clients see [`idle`].
 ///
 /// # Errors
 /// The server is not on this machine, or cannot be reached.
@@ -215,7 +216,7 @@ pub(crate) fn check_local(url: &Url) -> io::Result<SocketAddr> {
     ))
 }
 
-/// One connection, from the upgrade to its end; returns how it ended.
+/// Runs one connection from the upgrade to its end. Returns the end.
 fn round(
     kind: Misbehavior,
     mut stream: &TcpStream,
@@ -255,8 +256,8 @@ fn round(
     Ok("still open".to_owned())
 }
 
-/// Joins and then does not read. Its pings keep the answers coming; a failing ping also reveals the
-/// end of the connection, which the other kinds learn by reading.
+/// Joins and then does not read. The pings cause further responses, and a failed ping reveals the
+/// end of the connection, which other kinds detect by reading.
 fn never_read(stream: TcpStream, url: &Url, deadline: Instant) -> io::Result<String> {
     let mut talk = MooTestClient::start(stream, url, native())?;
     let mut burst = Vec::new();
@@ -271,7 +272,7 @@ fn never_read(stream: TcpStream, url: &Url, deadline: Instant) -> io::Result<Str
     Ok(sent.map_or_else(|error| error.kind().to_string(), |()| "still open".to_owned()))
 }
 
-/// The result of polling the link.
+/// The result of polling a connection.
 pub(crate) enum PollResult {
     Nothing,
     Opened,
@@ -280,7 +281,7 @@ pub(crate) enum PollResult {
 
 pub(crate) fn poll_end(link: &mut ClientConnection) -> PollResult {
     let told = next_told(link);
-    // A misbehaving client answers no ping and no close; the answers would wait without end.
+    // A misbehaving client sends no pong and no close frame; they would accumulate.
     link.drain_output(&mut Vec::new());
     told
 }
@@ -312,7 +313,7 @@ pub(crate) fn read(mut stream: &TcpStream, link: &mut ClientConnection) -> io::R
     Ok(())
 }
 
-/// Many connections at once that send nothing, for `time` at most.
+/// Opens many connections that send nothing, at most for `time`.
 ///
 /// # Errors
 /// The server is not on this machine, or cannot be reached.
@@ -346,7 +347,7 @@ pub fn idle(
     Ok(endings)
 }
 
-/// The status of a response without a request.
+/// The status of a response to a connection without a request.
 fn answer(stream: &mut TcpStream, reader: &mut ResponseReader) -> Option<String> {
     let mut buffer = [0; 1024];
     match stream.read(&mut buffer) {

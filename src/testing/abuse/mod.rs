@@ -1,4 +1,4 @@
-//! Clients that break rules, alone and in masses, and a server that drops all input.
+//! Clients that break rules, alone and in large numbers, and a server that drops all input.
 
 pub mod attack;
 pub mod misbehavior;

@@ -1,8 +1,8 @@
-//! A plain sink: it accepts connections on this machine, grants every upgrade, and drops all
+//! A plain sink: it accepts connections on this machine, accepts every upgrade, and drops all
 //! further bytes.
 //!
-//! It shows what an attacker alone costs the machine, for comparison with its cost to the server.
-//! It knows no rule of the game, and never closes a connection before the peer does.
+//! It shows the cost of an attack to the machine without a server, for comparison. It does not
+//! implement the game, and never closes a connection before the client does.
 
 use std::io::{self, ErrorKind, Read, Write};
 use std::net::{SocketAddr, TcpListener, TcpStream};
@@ -13,12 +13,12 @@ use crate::util::os;
 use crate::ws::handshake;
 use crate::ws::http::HeadReader;
 
-/// Stack of a connection's thread, which does almost nothing.
+/// Stack size of a connection's thread, which does almost nothing.
 const STACK_BYTES: usize = 64 * 1024;
-/// Bytes dropped at once.
+/// Maximum number of bytes per read.
 const BUFFER_BYTES: usize = 16 * 1024;
 
-/// A listener for [`run`].
+/// Opens a listener for [`run`].
 ///
 /// # Errors
 /// The address is not on this machine, or cannot be bound.
@@ -27,13 +27,13 @@ pub fn bind(to: SocketAddr) -> io::Result<TcpListener> {
         return Err(io::Error::new(ErrorKind::PermissionDenied, "a sink may only listen on this machine"));
     }
     let listener = TcpListener::bind(to)?;
-    // The 128 of `std` would delay an attacker that the server does not delay.
+    // The default backlog of 128 in `std` would delay an attacker more than the server does.
     os::widen_backlog(&listener)?;
     Ok(listener)
 }
 
-/// Accepts connections forever, each with a thread. A connection without a thread or descriptor is
-/// dropped.
+/// Accepts connections forever, each with its own thread. A connection is dropped if no thread or
+/// descriptor is available.
 pub fn run(listener: &TcpListener) {
     for stream in listener.incoming() {
         match stream {
@@ -45,7 +45,7 @@ pub fn run(listener: &TcpListener) {
     }
 }
 
-/// Reads one connection until it ends, for whatever reason.
+/// Reads one connection until it ends.
 fn discard_all(mut stream: &TcpStream) {
     let (mut reader, mut buffer) = (Some(HeadReader::new(crate::limits::HEAD_LIMITS)), [0; BUFFER_BYTES]);
     while let Ok(count @ 1..) = stream.read(&mut buffer) {

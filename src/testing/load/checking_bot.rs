@@ -1,4 +1,4 @@
-//! A bot that measures what it is sent, and counts what its agent finds wrong.
+//! A bot that measures its traffic, and counts the faults that its agent finds.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -12,23 +12,23 @@ use crate::packet::Dialect;
 /// A bot that checks what it receives.
 pub type CheckingBot = Bot<Box<dyn Agent>, MeasuringObserver>;
 
-/// See the [module](self).
+/// Observer of a bot: measures traffic and counts faults.
 #[derive(Debug)]
 pub struct MeasuringObserver {
     /// The bot's name, for the details of faults.
     name: String,
-    /// When the last update arrived, unless none are sent since.
+    /// Arrival time of the last update; `None` while no updates are expected.
     updated: Option<Duration>,
-    /// Whether the server has ended the connection because it stops: the bot may come back to the next one.
+    /// Whether the server closed the connection because it stops, so that the bot may reconnect.
     pub is_server_away: bool,
-    /// Its measurements.
+    /// The measurements of the bot.
     pub measurements: Measurements,
 }
 
-/// The ending of a connection whose server stops.
+/// Recorded end of a connection to a server that stops.
 pub const SERVER_AWAY: &str = "1001 going_away";
 
-/// The bot of this agent on a new link.
+/// Creates a bot with this agent on a new connection.
 pub fn bot(link: ClientConnection, dialect: Arc<Dialect>, agent: Box<dyn Agent>) -> CheckingBot {
     let checked = MeasuringObserver {
         name: agent.name().to_owned(),
@@ -39,7 +39,8 @@ pub fn bot(link: ClientConnection, dialect: Arc<Dialect>, agent: Box<dyn Agent>)
     Bot::new(link, dialect, agent, checked)
 }
 
-/// The bot of this agent on a new link, with the measurements of the bot that it replaces.
+/// Creates a bot with this agent on a new connection, with the measurements of the bot that it
+/// replaces.
 pub fn returning(
     link: ClientConnection,
     dialect: Arc<Dialect>,
@@ -54,11 +55,11 @@ pub fn returning(
     bot
 }
 
-/// Starts the measured time: earlier measurements do not count, but errors do.
+/// Starts the measured time. Earlier measurements are cleared; errors are retained.
 pub fn begin(bot: &mut CheckingBot) {
     let MeasuringObserver { measurements: tally, updated, .. } = &mut bot.observer;
     tally.begin();
-    // A bot that gets no update because nothing changes still has players in view.
+    // A bot that receives no update because nothing changes still has players in view.
     tally.view(bot.agent.view_stats().visible_players);
     *updated = None;
     bot.agent.take_stats();
@@ -84,7 +85,7 @@ impl BotObserver for MeasuringObserver {
             self.measurements.update(gap, sight.visible_players);
         }
         if sight.is_waiting {
-            // A dead bot gets no updates, so a gap over that time would mean nothing.
+            // A dead bot receives no updates, so this gap is not measured.
             self.updated = None;
         }
     }

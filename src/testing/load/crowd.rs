@@ -1,14 +1,14 @@
-//! Many bots on few threads: one [`Poller`] per thread over sockets that do not block.
+//! Many bots on few threads, with one [`Poller`] per thread over non-blocking sockets.
 //!
 //! ```text
-//!   dial, a few at a time ─► all connected (or timed out) ─► settle ─► measure ─► say goodbye
+//!    dial, a few at a time ─► all connected (or timed out) ─► settle ─► measure ─► leave
 //! ```
 //!
-//! A bot whose server stops comes back to the next server, as after a restart by `tickwire dev`. Other bots do
-//! not reconnect: when the last connection has ended, so does the measurement.
+//! A bot reconnects if its server stops, for example at a restart by `tickwire dev`. Otherwise bots
+//! do not reconnect: the measurement ends when the last connection has ended.
 //!
-//! The load generator must cost little, or it measures itself: no thread per bot, and no waiting
-//! for a single bot. It runs a [`CrowdPlan`], and returns a [`CrowdReport`] for each dialect.
+//! The load generator must be cheap, or it measures itself: it has no thread per bot, and never
+//! waits for a single bot. It runs a [`CrowdPlan`], and returns a [`CrowdReport`] for each dialect.
 
 use std::io::{self, ErrorKind, Read};
 use std::net::{SocketAddr, TcpStream};
@@ -34,54 +34,56 @@ use crate::packet::Dialect;
 use crate::testing::source_addresses::SourceAddresses;
 use crate::util::os::Poller;
 
-/// Bots per thread.
+/// Maximum number of bots per thread, unless [`THREADS`] is reached.
 const BOTS_PER_THREAD: usize = 500;
-/// Threads at most.
+/// Maximum number of threads.
 const THREADS: usize = 4;
-/// Time that all bots have to start playing.
+/// Time within which all bots must start to play.
 const CONNECT_TIMEOUT: Duration = Duration::from_secs(10);
-/// Time between the last bot's arrival and the measured time: newcomers cost more than players.
+/// Time between the last bot's start and the measured time, because joining costs more than
+/// playing.
 const WARMUP_TIME: Duration = Duration::from_secs(1);
 /// Time between two calls of [`Bot::act`](crate::client::bots::Bot::act).
 const ACT_EVERY: Duration = Duration::from_millis(50);
-/// Time for goodbyes.
+/// Maximum time for the close handshakes.
 const LEAVE_TIMEOUT: Duration = Duration::from_secs(3);
-/// Time between two tries to come back to a server that has stopped.
+/// Time between two attempts to reconnect to a server that has stopped.
 const RETURN_EVERY: Duration = Duration::from_millis(250);
-/// Time that a server has to come back. Beyond: the connection counts as ended by the server.
+/// Time within which the server must be available again. Afterwards the connection counts as ended
+/// by the server.
 const RETURN_TIME: Duration = Duration::from_secs(10);
-/// Connections made before a thread serves its existing ones again.
+/// Maximum number of connections made before a thread serves its existing ones.
 const DIALS_AT_ONCE: usize = 8;
-/// Bytes read at once.
+/// Maximum number of bytes per read.
 const READ_BYTES: usize = 64 * 1024;
-/// Not set yet.
+/// Value of `begins_ms` before it is set.
 const UNSET: u64 = u64::MAX;
 
 /// The plan of a crowd.
 #[derive(Debug, Clone)]
 pub struct CrowdPlan {
-    /// The server; each bot goes to the endpoint of its dialect.
+    /// The server. Each bot connects to the endpoint of its dialect.
     pub url: Url,
-    /// The game that is played there.
+    /// The game of the server.
     pub game: &'static GameInfo,
-    /// The dialects, in turn: bot 0 speaks the first, bot 1 the second, and so on around.
+    /// The dialects, assigned to bots in turn.
     pub dialects: Vec<Arc<Dialect>>,
     /// Number of bots.
     pub count: usize,
     /// The measured time.
     pub time: Duration,
-    /// Source addresses; `None` leaves them to the system.
+    /// Source addresses; `None` leaves the choice to the system.
     pub source: Option<SourceAddresses>,
     /// The behaviour of the bots.
     pub manner: BotBehavior,
     /// Seed of the bots' random choices.
     pub seed: u64,
-    /// Whether the bots follow in lockstep.
+    /// Whether the bots use lockstep.
     pub lockstep: bool,
 }
 
 impl CrowdPlan {
-    /// The index, in the list of dialects, of the dialect of the bot with this index.
+    /// Index of a bot's dialect in the list of dialects.
     fn dialect(&self, index: usize) -> usize {
         index % self.dialects.len()
     }
@@ -108,23 +110,23 @@ impl CrowdPlan {
 /// State shared by the threads of a crowd.
 struct CrowdState<'a> {
     plan: &'a CrowdPlan,
-    /// The worlds of its bots in lockstep.
+    /// The worlds of bots in lockstep.
     worlds: Arc<SharedWorlds>,
     to: SocketAddr,
     started: Instant,
-    /// Bots that have started to play, or never will.
+    /// Number of bots that have started to play, or never will.
     ready: AtomicUsize,
-    /// Bots whose connection is over.
+    /// Number of bots with a finished connection.
     over: AtomicUsize,
-    /// When the measured time begins, ms since the start.
+    /// Start of the measured time, in ms since `started`.
     begins_ms: AtomicU64,
 }
 
-/// Runs a crowd to its end; returns a report for each dialect, in their order.
+/// Runs a crowd to its end. Returns a report for each dialect, in the order of the plan.
 ///
 /// # Errors
-/// There is no dialect, the game has no bots (`Unsupported`), the host has no address, or the system cannot create a [`Poller`]. Failures
-/// of single bots are in the reports.
+/// The plan has no dialect, the game has no bots (`Unsupported`), the URL cannot be resolved, or
+/// the system cannot create a [`Poller`]. Failures of single bots are part of the reports.
 pub fn run(plan: &CrowdPlan) -> io::Result<Vec<CrowdReport>> {
     if plan.dialects.is_empty() {
         return Err(ErrorKind::InvalidInput.into());
@@ -155,7 +157,7 @@ pub fn run(plan: &CrowdPlan) -> io::Result<Vec<CrowdReport>> {
     Ok(reports)
 }
 
-/// A report for each dialect, with no bots and no measurements yet.
+/// Creates an empty report for each dialect.
 fn empty_reports(plan: &CrowdPlan, time: Duration) -> Vec<CrowdReport> {
     let report = |dialect: &Arc<Dialect>| CrowdReport {
         dialect: dialect.name().to_owned(),
@@ -169,17 +171,17 @@ fn empty_reports(plan: &CrowdPlan, time: Duration) -> Vec<CrowdReport> {
 
 struct CrowdBot {
     bot: CheckingBot,
-    /// The index of its dialect in the plan.
+    /// Index of the dialect in the plan.
     dialect: usize,
-    /// Its index in the crowd.
+    /// Index in the crowd.
     index: usize,
-    /// While its server is away: the time of the next try, and of the last one.
+    /// While the server is stopped: the time of the next attempt to reconnect, and of the last one.
     returns: Option<(Duration, Duration)>,
-    /// `None` once it is over.
+    /// The connection; `None` once it has ended.
     stream: Option<Arc<TcpStream>>,
     unsent: Outgoing,
     is_ready: bool,
-    /// Whether it is counted as over.
+    /// Whether it is counted in [`CrowdState::over`].
     is_over: bool,
 }
 
@@ -187,7 +189,7 @@ struct CrowdBot {
 struct BotThread<'a> {
     shared: &'a CrowdState<'a>,
     poller: Poller,
-    /// Bots that have not connected yet, the next one last.
+    /// Bots that have not connected yet, in reverse order.
     unconnected: Vec<usize>,
     members: Vec<CrowdBot>,
     acted: Duration,
@@ -207,7 +209,7 @@ impl<'a> BotThread<'a> {
         })
     }
 
-    /// Runs the thread's bots to the end; returns their measurements for each dialect.
+    /// Runs the bots of the thread to the end. Returns their measurements for each dialect.
     fn run(mut self) -> io::Result<Vec<CrowdReport>> {
         let begins = loop {
             self.turn()?;
@@ -228,7 +230,7 @@ impl<'a> BotThread<'a> {
         let measured = self.now().min(ends).saturating_sub(begins);
         let away = self.members.iter_mut().filter(|member| member.returns.is_some());
         away.for_each(|member| member.bot.observer.measurements.disconnect(SERVER_AWAY));
-        // The measurement ends here: leaving is not part of the traffic of play.
+        // The measurement ends here, because leaving is not part of the traffic of play.
         let mut reports = empty_reports(self.shared.plan, measured);
         for (member, played) in self.members.iter_mut().zip(played) {
             let report = &mut reports[member.dialect];
@@ -250,13 +252,13 @@ impl<'a> BotThread<'a> {
         self.shared.started.elapsed()
     }
 
-    /// Whether no bot of the crowd has a connection left.
+    /// Whether all connections of the crowd have ended.
     fn are_all_over(&self) -> bool {
         self.shared.over.load(Ordering::Acquire) >= self.shared.plan.count
     }
 
-    /// When the measured time begins, once known: soon after all bots have arrived, or their time
-    /// is over.
+    /// Start of the measured time, once it is known: shortly after all bots play, or after
+    /// [`COMING_TIME`].
     fn begins(&self) -> Option<Duration> {
         let CrowdState { plan, ready, begins_ms, .. } = self.shared;
         let all_here = ready.load(Ordering::Acquire) >= plan.count;
@@ -268,7 +270,8 @@ impl<'a> BotThread<'a> {
         (begins != UNSET).then(|| Duration::from_millis(begins))
     }
 
-    /// Connects some bots, reads all that has arrived, and lets bots act when it is time.
+    /// Connects some bots, reads all bytes that have arrived, and lets the bots act when it is
+    /// time.
     fn turn(&mut self) -> io::Result<()> {
         for _ in 0..DIALS_AT_ONCE {
             if let Some(index) = self.unconnected.pop() {
@@ -322,7 +325,7 @@ impl<'a> BotThread<'a> {
         Ok(())
     }
 
-    /// Lets the bots whose server is away try to connect again, a few at a time.
+    /// Reconnects bots after a stop of their server, a few at a time.
     fn bring_back(&mut self) -> io::Result<()> {
         let (CrowdState { plan, to, .. }, now) = (self.shared, self.now());
         let is_due = |member: &CrowdBot| member.returns.is_some_and(|(at, _)| at <= now);
@@ -354,7 +357,7 @@ impl<'a> BotThread<'a> {
         Ok(())
     }
 
-    /// Waits for bytes, at most for this long, and passes them to their bots.
+    /// Waits at most `wait` for bytes, and passes them to their bots.
     fn receive(&mut self, wait: Duration) -> io::Result<()> {
         for number in self.poller.wait(wait)? {
             self.members[number].read(&mut self.buffer, self.shared);
@@ -389,8 +392,8 @@ impl CrowdBot {
         }
     }
 
-    /// Sends as much as the kernel accepts; the rest waits for the next turn. Also records the
-    /// bot's stage.
+    /// Sends as many bytes as the kernel accepts; the rest is retained. Also records the bot's
+    /// stage.
     fn flush(&mut self, shared: &CrowdState<'_>) {
         self.bot.drain_output(self.unsent.bytes());
         if let Some(stream) = self.stream.as_deref()
@@ -415,7 +418,7 @@ impl CrowdBot {
         }
     }
 
-    /// The server does not come back.
+    /// Ends the attempts to reconnect.
     fn give_up(&mut self, shared: &CrowdState<'_>) {
         self.bot.observer.measurements.disconnect(SERVER_AWAY);
         self.flush(shared);

@@ -1,4 +1,4 @@
-//! Many bots that check what they receive, and measurements of them.
+//! Many bots that check what they receive, and their measurements.
 
 pub mod checking_bot;
 pub mod crowd;

@@ -1,7 +1,7 @@
 //! The measurements of bots: gaps between updates, traffic, players in view, errors.
 //!
-//! The measurements of all bots are merged into a [`CrowdReport`], as text for people or as JSON for
-//! scripts. Memory is bounded, however long a run takes.
+//! The measurements of all bots are merged into a [`CrowdReport`], printed as text or as JSON. The
+//! memory use is bounded, regardless of the duration of a run.
 
 use std::collections::BTreeMap;
 use std::fmt;
@@ -12,14 +12,14 @@ use crate::util::plural::count_noun;
 
 /// Width of a histogram class of gaps.
 const BUCKET_WIDTH: Duration = Duration::from_micros(100);
-/// Number of classes; longer gaps fall into the last one, and show in the greatest gap.
+/// Number of classes. Longer gaps fall into the last class; the greatest gap is stored exactly.
 const BUCKETS: usize = 50_000;
 /// Number of distinct counts of players in view.
 const VIEWS: usize = 1_024;
-/// Errors of one name whose details are kept.
+/// Maximum number of stored details per error name.
 const EXAMPLES: usize = 3;
 
-/// A histogram of values. It grows with the values, up to a bound.
+/// A histogram of values. It grows with the values, up to a limit.
 #[derive(Debug, Clone)]
 struct Histogram {
     classes: Vec<u64>,
@@ -49,7 +49,7 @@ impl Histogram {
         self.greatest = self.greatest.max(other.greatest);
     }
 
-    /// The value that this share of all values does not exceed; 0 when there are none.
+    /// The value that this share of all values does not exceed; 0 without values.
     fn quantile(&self, share: f64) -> usize {
         let all: u64 = self.classes.iter().sum();
         let wanted = (all as f64 * share).ceil().max(1.0) as u64;
@@ -62,28 +62,28 @@ impl Histogram {
     }
 }
 
-/// See the [module](self).
+/// The measurements of one or several bots.
 #[derive(Debug, Clone)]
 pub struct Measurements {
     gaps: Histogram,
     views: Histogram,
-    /// Bytes from the server after the connection was made.
+    /// Bytes received from the server after the connection was made.
     pub bytes_in: u64,
-    /// Bytes to the server.
+    /// Bytes sent to the server.
     pub bytes_out: u64,
-    /// Messages from the server.
+    /// Number of messages from the server.
     pub messages_in: u64,
-    /// Messages to the server.
+    /// Number of messages to the server.
     pub messages_out: u64,
-    /// Messages from the server since the connection was made, measured or not.
+    /// Number of messages from the server since the connection was made, including unmeasured time.
     all_in: u64,
-    /// Messages to the server since then.
+    /// Number of messages to the server since the connection was made.
     all_out: u64,
-    /// Updates from the server.
+    /// Number of updates from the server.
     pub updates: u64,
-    /// The player's deeds and losses.
+    /// Statistics of the bots.
     pub stats: BotStats,
-    /// Connections made after the server had ended the one before because it stopped.
+    /// Number of reconnects after a stop of the server.
     pub returns: u64,
     errors: BTreeMap<String, Errors>,
     disconnects: BTreeMap<String, u64>,
@@ -96,7 +96,7 @@ struct Errors {
 }
 
 impl Measurements {
-    /// An empty tally.
+    /// Creates empty measurements.
     pub fn new() -> Measurements {
         Measurements {
             gaps: Histogram::new(BUCKETS),
@@ -115,7 +115,7 @@ impl Measurements {
         }
     }
 
-    /// Clears the measurements, but no errors: the measured time begins.
+    /// Starts the measured time: clears the measurements, but not the errors.
     pub fn begin(&mut self) {
         let before = std::mem::take(self);
         (self.all_in, self.all_out) = (before.all_in, before.all_out);
@@ -135,20 +135,20 @@ impl Measurements {
         self.all_out += 1;
     }
 
-    /// Messages from the server and to it since the connection was made.
+    /// Numbers of messages from and to the server since the connection was made.
     pub fn all(&self) -> (u64, u64) {
         (self.all_in, self.all_out)
     }
 
-    /// Adds the messages that `tally` counted since `before`: those of leaving, which no measured
-    /// time includes.
+    /// Adds the messages that `tally` has counted since `before`. These messages belong to
+    /// leaving, after the measured time.
     pub fn count_since(&mut self, before: (u64, u64), tally: &Measurements) {
         self.all_in += tally.all_in - before.0;
         self.all_out += tally.all_out - before.1;
     }
 
-    /// Records an update with the number of other players in view, and the time since the previous
-    /// one.
+    /// Records an update: the number of other players in view, and the time since the previous
+    /// update.
     pub fn update(&mut self, gap: Option<Duration>, others_in_view: usize) {
         self.updates += 1;
         self.view(others_in_view);
@@ -171,12 +171,12 @@ impl Measurements {
         }
     }
 
-    /// Records a connection that ended before the bots wanted it to.
+    /// Records a connection that ended before the bot closed it.
     pub fn disconnect(&mut self, reason: &str) {
         *self.disconnects.entry(reason.to_owned()).or_default() += 1;
     }
 
-    /// Adds another tally.
+    /// Adds other measurements.
     pub fn merge(&mut self, other: &Measurements) {
         self.gaps.merge(&other.gaps);
         self.views.merge(&other.views);
@@ -207,23 +207,23 @@ impl Default for Measurements {
     }
 }
 
-/// The results of a whole crowd.
+/// The results of all bots of one dialect.
 #[derive(Debug, Clone)]
 pub struct CrowdReport {
     /// The dialect.
     pub dialect: String,
     /// Number of bots.
     pub bots: usize,
-    /// Bots that had a body when the measured time began.
+    /// Number of bots that had a body at the start of the measured time.
     pub playing: usize,
-    /// The measured time: as long as planned, or until the server had ended the last connection.
+    /// The measured time: as planned, or until the server had ended the last connection.
     pub time: Duration,
-    /// The measurements of that time; errors and disconnects are those of the whole run.
+    /// The measurements of this time. Errors and disconnects include the whole run.
     pub tally: Measurements,
 }
 
 impl CrowdReport {
-    /// Adds the results of other bots of the same dialect over the same time.
+    /// Adds the results of other bots of the same dialect in the same time.
     pub fn merge(&mut self, other: &CrowdReport) {
         self.time = self.time.max(other.time);
         self.bots += other.bots;
@@ -236,22 +236,22 @@ impl CrowdReport {
         self.tally.errors.values().map(|errors| errors.count).sum()
     }
 
-    /// Total number of connections that ended before the bots wanted it.
+    /// Total number of connections that ended before the bots closed them.
     pub fn disconnects(&self) -> u64 {
         self.tally.disconnects.values().sum()
     }
 
-    /// How connections ended before the bots wanted it, with the count of each.
+    /// Number of these connections by the way in which they ended.
     pub fn disconnects_by_reason(&self) -> &BTreeMap<String, u64> {
         &self.tally.disconnects
     }
 
-    /// Whether the run succeeded: every bot came to play, no error, no disconnect.
+    /// Whether the run succeeded: every bot played, without errors and disconnects.
     pub fn passed(&self) -> bool {
         self.playing == self.bots && self.errors() == 0 && self.disconnects() == 0
     }
 
-    /// A gap between two updates that this share of all gaps does not exceed, in milliseconds.
+    /// The gap between two updates that this share of all gaps does not exceed, in milliseconds.
     pub fn gap_ms(&self, share: f64) -> f64 {
         (self.tally.gaps.quantile(share) as u32 * BUCKET_WIDTH).as_secs_f64() * 1e3
     }
@@ -261,17 +261,17 @@ impl CrowdReport {
         self.tally.gaps.greatest as f64 * BUCKET_WIDTH.as_secs_f64() * 1e3
     }
 
-    /// The median of the number of others in view, over all updates.
+    /// The median number of other players in view, over all updates.
     pub fn in_view(&self) -> usize {
         self.tally.views.quantile(0.5)
     }
 
-    /// A total as a rate: per second and bot.
+    /// Converts a total to a rate per second and bot.
     pub fn rate(&self, total: u64) -> f64 {
         total as f64 / self.time.as_secs_f64().max(1e-9) / self.bots.max(1) as f64
     }
 
-    /// One line of JSON.
+    /// Formats the report as one line of JSON.
     pub fn json(&self) -> String {
         let Measurements { bytes_in, bytes_out, messages_in, messages_out, updates, .. } = self.tally;
         let errors: BTreeMap<_, _> =

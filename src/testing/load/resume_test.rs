@@ -1,13 +1,13 @@
-//! Clients that lose their connections and come back by their keys, so many a second: each must get
-//! its own player, and no other.
+//! Clients that lose their connections and resume with their keys, a given number per second. Each
+//! must receive its own player, and no other.
 //!
 //! ```text
-//!   all come ─► the next in turn: lost without a close frame ─► connects anew with its key ─► spawned:
-//!               (or closed with 1001, or still open beside it)                                its own?
+//!    all connect ─► next client in turn: lost without a close frame ─► reconnects ─► spawned:
+//!                   (or closed with 1001, or left open)                with key      own player?
 //! ```
 //!
-//! One thread runs all of them, each from an address of its own. They stand still; one that has died
-//! begins again.
+//! One thread runs all clients, each with its own address. The players do not move; a dead player
+//! respawns.
 
 use std::collections::BTreeSet;
 use std::fmt::Write as _;
@@ -28,11 +28,11 @@ use crate::testing::source_addresses::SourceAddresses;
 use crate::util::os::{self, PollInterest};
 use crate::ws::close::CloseCode;
 
-/// Time between two looks at all clients.
+/// Maximum time of one poll of all clients.
 const POLL_INTERVAL: Duration = Duration::from_millis(2);
-/// Time that all have to come for the first time.
+/// Time within which all clients must connect for the first time.
 const COMING_TIME: Duration = Duration::from_secs(10);
-/// Time that a client waits for its player.
+/// Time for which a client waits for its player.
 const PLAYER_TIMEOUT: Duration = Duration::from_secs(5);
 
 /// The plan of a run.
@@ -40,43 +40,44 @@ const PLAYER_TIMEOUT: Duration = Duration::from_secs(5);
 pub struct Plan {
     /// The server, on this machine.
     pub url: Url,
-    /// The source addresses, one for each client.
+    /// The source addresses, one per client.
     pub source: SourceAddresses,
     /// Number of clients.
     pub count: usize,
-    /// Clients a second that lose their connection, as far as the server answers in time: the next client
-    /// in turn loses its connection only after it has its player.
+    /// Number of clients per second that lose their connection. The actual number is lower if the
+    /// server is slow, because the next client in turn loses its connection only after it has
+    /// received its player.
     pub per_second: u32,
-    /// The duration, once all have come.
+    /// Duration, after all clients have connected.
     pub time: Duration,
 }
 
-/// What became of the clients.
+/// The results of a run.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct ResumeReport {
-    /// Clients that got a player at their first coming.
+    /// Number of clients that received a player at their first connection.
     pub came: usize,
-    /// Connections with which clients came back.
+    /// Number of attempts to resume.
     pub returns: u64,
-    /// Of these, those that got their own player; and how long each took.
+    /// Durations of the attempts that returned the client's own player.
     pub same: Vec<Duration>,
-    /// Those that got another player.
+    /// Number of attempts that returned another player.
     pub lost: u64,
-    /// Those that got none within [`PATIENCE`], and why.
+    /// Reasons of the attempts that returned no player within [`PATIENCE`].
     pub unanswered: Vec<String>,
-    /// Clients that died, and began again.
+    /// Number of deaths, each followed by a respawn.
     pub died: u64,
-    /// Clients that have the player of another one, at the end.
+    /// Number of clients that share a player with another client at the end.
     pub duplicates: usize,
 }
 
 impl ResumeReport {
-    /// Whether all got what is theirs.
+    /// Whether there was an attempt, and every attempt returned the client's own player.
     pub fn passed(&self) -> bool {
         self.lost == 0 && self.unanswered.is_empty() && self.duplicates == 0 && self.returns > 0
     }
 
-    /// The time within which this share of the clients had its player, ms.
+    /// The time within which this share of the successful attempts received its player, in ms.
     fn quantile_ms(&self, share: f64) -> f64 {
         let mut times = self.same.clone();
         times.sort_unstable();
@@ -84,7 +85,7 @@ impl ResumeReport {
         times.get(at.saturating_sub(1)).map_or(0.0, |time| time.as_secs_f64() * 1e3)
     }
 
-    /// As a line of JSON.
+    /// Formats the report as a line of JSON.
     pub fn json(&self) -> String {
         let ResumeReport { came, returns, lost, died, duplicates: doubled, .. } = self;
         let line = serde_json::json!({
@@ -95,7 +96,7 @@ impl ResumeReport {
         format!("{line}\n")
     }
 
-    /// As text for people.
+    /// Formats the report as text.
     pub fn text(&self) -> String {
         let ResumeReport { came, returns, lost, died, duplicates: doubled, .. } = self;
         let mut text = format!(
@@ -116,21 +117,21 @@ impl ResumeReport {
     }
 }
 
-/// A connection, and since when.
+/// A connection, and its start time.
 struct TestConnection {
     stream: TcpStream,
     link: ClientConnection,
     unsent: Outgoing,
     since: Instant,
     is_first: bool,
-    /// Whether it has its player, or will never have one.
+    /// Whether it has received its player, or has failed.
     is_settled: bool,
 }
 
 struct ResumingClient {
     player: Option<u16>,
     line: Option<TestConnection>,
-    /// The connection before, which the client has not closed.
+    /// The previous connection, if the client has not closed it.
     older: Option<TcpStream>,
 }
 
@@ -188,7 +189,7 @@ impl ResumeTest<'_> {
         Ok(())
     }
 
-    /// The next client in turn loses its connection and comes back.
+    /// Lets the next client in turn lose its connection and resume.
     fn drop_and_resume(&mut self, number: usize) -> io::Result<()> {
         let index = number % self.plan.count;
         let client = &mut self.clients[index];
@@ -199,7 +200,7 @@ impl ResumeTest<'_> {
                 1 => client.older = Some(line.stream),
                 _ => {
                     line.link.close_with(CloseCode::GOING_AWAY);
-                    // The connection ends here, whether the server reads or not.
+                    // The connection ends here, whether or not the server reads the bytes.
                     let _ = line.flush();
                 }
             }
@@ -208,7 +209,8 @@ impl ResumeTest<'_> {
         self.connect(index, false)
     }
 
-    /// Whether the next client in turn has got an answer to its last return; it is waited for.
+    /// Whether the next client in turn has received a result of its last attempt. The test waits
+    /// for it.
     fn is_next_settled(&self) -> bool {
         let next = &self.clients[self.done.returns as usize % self.plan.count];
         next.line.as_ref().is_none_or(|line| line.is_settled)
@@ -225,7 +227,7 @@ impl ResumeTest<'_> {
         Ok(())
     }
 
-    /// All clients read what has arrived, and send what they have to say.
+    /// Lets all clients read what has arrived, and send their pending bytes.
     fn poll_all(&mut self) -> io::Result<()> {
         let lines = self.clients.iter().filter_map(|client| client.line.as_ref());
         let sockets: Vec<_> = lines.map(|line| PollInterest::readable(&line.stream)).collect();
@@ -247,7 +249,7 @@ impl ResumeTest<'_> {
         Ok(())
     }
 
-    /// All leave for good.
+    /// Disconnects all clients.
     fn end(mut self) -> io::Result<ResumeReport> {
         let players: Vec<u16> = self.clients.iter().filter_map(|client| client.player).collect();
         let distinct: BTreeSet<u16> = players.iter().copied().collect();
@@ -262,7 +264,7 @@ impl ResumeTest<'_> {
 }
 
 impl TestConnection {
-    /// Sends as much as the kernel takes.
+    /// Sends as many bytes as the kernel accepts.
     fn flush(&mut self) -> Result<(), Unread> {
         self.link.drain_output(self.unsent.bytes());
         self.unsent.write_to(&self.stream)
@@ -274,7 +276,7 @@ impl TestConnection {
         }
     }
 
-    /// Reads what has arrived; `player` is the one that the client has.
+    /// Reads and processes the bytes that have arrived. `player` is the client's player.
     fn receive(&mut self, player: &mut Option<u16>, dialect: &Dialect, done: &mut ResumeReport) {
         if let Err(error) = misbehavior::read(&self.stream, &mut self.link) {
             return self.give_up(&error.kind().to_string(), done);

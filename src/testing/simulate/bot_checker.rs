@@ -1,18 +1,18 @@
-//! Collects everything that a bot of the simulation finds wrong.
+//! Collects the faults that a bot of the simulation finds.
 
 use std::time::Duration;
 
 use crate::client::bots::BotObserver;
 use crate::game::bots::{ServerFault, ViewStats};
 
-/// See the [module](self).
+/// Observer of a bot: collects its faults and counts its messages.
 #[derive(Debug, Default)]
 pub struct BotChecker {
     /// Rules that the server broke, with details.
     pub faults: Vec<(String, String)>,
-    /// Why the connection ended before the bot wanted it to.
+    /// Reason why the connection ended before the bot closed it.
     pub ending: Option<String>,
-    /// Messages received.
+    /// Number of messages received.
     pub messages: u64,
 }
 

@@ -1,5 +1,4 @@
-//! The client's end of one connection: a checking bot or a misbehaving client, and the faults
-//! of its network.
+//! The client's end of one connection: a checking bot or a misbehaving client, with network faults.
 
 use std::any::Any;
 use std::sync::Arc;
@@ -15,35 +14,35 @@ use crate::client::bots::{Bot, BotStage};
 use crate::game::BotRng;
 use crate::game::bots::{Agent, Tolerance};
 
-/// Time between two looks of a bot at its picture.
+/// Interval at which a bot decides on its actions.
 const ACT_EVERY: Duration = Duration::from_millis(66);
-/// Maximum number of bytes that a slow reader takes in one step.
+/// Maximum number of bytes that a slow reader reads in one step.
 const SLOW_BYTES: u32 = 40;
 
-/// A bot that checks everything.
+/// A bot that checks all packets.
 pub type SimCheckingBot = Bot<Box<dyn Agent>, BotChecker>;
 
 /// The kind of client.
 pub enum ClientKind {
-    /// A bot that checks everything.
+    /// A bot that checks all packets.
     Bot(Box<SimCheckingBot>),
     /// A client that misbehaves.
     Hostile(Box<MisbehavingClient>),
 }
 
-/// See the [module](self).
+/// The client's end of one connection.
 pub struct ClientEnd {
-    /// Its connection.
+    /// The connection.
     pub tcp: Arc<VirtualTcp>,
-    /// Its kind.
+    /// The kind of client.
     pub kind: ClientKind,
-    /// Whether it had network faults for which the server may close it.
+    /// Whether network faults have occurred for which the server may close the connection.
     pub has_network_fault: bool,
-    /// It neither reads nor writes any more.
+    /// Whether the client no longer reads and writes.
     pub has_finished: bool,
-    /// Another connection of the same client begins, as if its tab was copied.
+    /// Whether the same client opens a second connection, as after duplicating a browser tab.
     pub should_reconnect: bool,
-    /// When its connection is cut, if the client has a key with which it can come back.
+    /// Time at which the connection is cut; set for a client with a resume key.
     cut_at: Option<Duration>,
     dice: BotRng,
     out: Vec<u8>,
@@ -55,7 +54,7 @@ pub struct ClientEnd {
 }
 
 impl ClientEnd {
-    /// A client that begins at `now` and sends these bytes first.
+    /// Creates a client that starts at `now` and first sends `out`.
     pub fn new(wire: Arc<VirtualTcp>, who: ClientKind, out: Vec<u8>, seed: u64, now: Duration) -> ClientEnd {
         let mut dice = BotRng::new(seed);
         let seconds = |dice: &mut BotRng, least, most| {
@@ -78,7 +77,7 @@ impl ClientEnd {
         }
     }
 
-    /// Its connection will be cut, from this time on.
+    /// Schedules a cut of the connection.
     pub fn schedule_disconnect(&mut self, now: Duration) {
         self.cut_at = Some(now + self.dice.between(Duration::from_secs(1), Duration::from_secs(20)));
     }
@@ -105,7 +104,7 @@ impl ClientEnd {
         self.collect_faults(counts)
     }
 
-    /// Closes its connection in an orderly way.
+    /// Closes the connection in an orderly way.
     pub fn leave(&mut self) {
         self.leaves = Duration::ZERO;
         self.slow_until = Duration::ZERO;
@@ -139,7 +138,7 @@ impl ClientEnd {
         }
     }
 
-    /// Cuts the connection in one of the ways in which clients lose theirs.
+    /// Cuts the connection in one of the ways in which clients lose their connections.
     fn disconnect(&mut self, counts: &mut SimulationCounts) {
         match self.dice.below(6) {
             0 | 1 => {
@@ -180,7 +179,7 @@ impl ClientEnd {
         self.tcp.close();
     }
 
-    /// Its connection delays bytes so much that the server may close it.
+    /// Marks the connection as so slow that the server may close it.
     pub fn cause_stall(&mut self) {
         self.has_network_fault = true;
         if let ClientKind::Bot(bot) = &mut self.kind {
@@ -207,8 +206,8 @@ impl ClientEnd {
             }
             3 => {
                 counts.add("vanished");
-                // With small buffers the server's sends block; with large ones it only notices
-                // silence.
+                // With a small buffer the server's sends block; with a large one it notices only
+                // the silence.
                 if self.dice.below(2) == 0 {
                     self.tcp.set_buffer(SLOW_BUFFER_BYTES);
                 }
@@ -238,7 +237,7 @@ impl ClientEnd {
             let most = self.dice.below(SLOW_BYTES) as usize;
             return if most > 0 { self.read_once(most, now).map(drop) } else { Ok(()) };
         }
-        // Splits a few messages at any byte, and sends the rest whole.
+        // Splits a few messages at arbitrary bytes, and then reads the rest.
         let cuts = if self.dice.below(8) == 0 { self.dice.below(6) } else { 0 };
         for _ in 0..cuts {
             let most = 1 + self.dice.below(120) as usize;
@@ -250,16 +249,16 @@ impl ClientEnd {
         self.read_all(now)
     }
 
-    /// Reads everything that has arrived.
+    /// Reads all bytes that have arrived.
     ///
     /// # Errors
-    /// The bytes are not those that were queued.
+    /// The bytes differ from the queued ones.
     pub fn read_all(&mut self, now: Duration) -> Result<(), InvariantFailure> {
         while self.read_once(BUFFER_BYTES, now)? {}
         Ok(())
     }
 
-    /// Returns whether there were any bytes.
+    /// Reads once. Returns whether any bytes had arrived.
     fn read_once(&mut self, most: usize, now: Duration) -> Result<bool, InvariantFailure> {
         if self.has_finished {
             return Ok(false);
@@ -291,7 +290,7 @@ impl ClientEnd {
         Ok(true)
     }
 
-    /// The faults that the bot found.
+    /// Reports the first fault that the bot found.
     fn collect_faults(&mut self, counts: &mut SimulationCounts) -> Result<(), InvariantFailure> {
         let ClientKind::Bot(bot) = &mut self.kind else { return Ok(()) };
         counts.messages += std::mem::take(&mut bot.observer.messages);
@@ -303,13 +302,13 @@ impl ClientEnd {
         }
     }
 
-    /// The bot, if it follows in lockstep.
+    /// The bot, if it is a lockstep client.
     pub fn lockstep_bot(&mut self) -> Option<&mut LockstepBot> {
         let ClientKind::Bot(bot) = &mut self.kind else { return None };
         (&mut *bot.agent as &mut dyn Any).downcast_mut()
     }
 
-    /// The checking bot, if it is one and still reads.
+    /// The checking bot, if the client is one and still reads.
     pub fn bot(&self) -> Option<&SimCheckingBot> {
         match &self.kind {
             ClientKind::Bot(bot) if !self.has_finished => Some(bot),

@@ -1,6 +1,6 @@
-//! A slot for one client at a time. When its connection has ended, the slot begins another: for the
-//! same client, which comes back with its key, or for a new one. A client that comes back does not
-//! wait until the server has noticed the end of its earlier connection.
+//! A slot for one client at a time. When a connection has ended, the slot opens another one: for
+//! the same client, which resumes with its key, or for a new client. A client that resumes does not
+//! wait until the server has noticed the end of the earlier connection.
 
 use core::net::{Ipv4Addr, SocketAddr};
 use std::collections::BTreeSet;
@@ -27,52 +27,52 @@ use crate::packet::Dialect;
 
 /// One in this many clients misbehaves.
 const MISBEHAVING_ONE_IN: u32 = 7;
-/// Number of connections per address.
+/// Number of slots per address.
 const PER_ADDRESS: usize = 6;
-/// One in this many bots only walks, as in a crowd of so many.
+/// One in this many bots only walks; and the size of the crowd that such a bot assumes.
 const WALKER_ONE_IN: (u32, usize) = (4, 100);
-/// Connections of one client that the server has not ended yet.
+/// Maximum number of connections of a slot that have not ended yet.
 const MAX_CONNECTIONS: usize = 3;
-/// One in this many clients that come back does so from another address.
+/// One in this many resuming clients has another address.
 const ROAMING_ONE_IN: u32 = 3;
-/// Seats that a client takes one after the other, if it wants to hold many.
+/// Number of seats that a seat holder takes one after the other.
 const HELD_SEATS: u32 = 48;
 
-/// One client, which may come back.
+/// A client, which may resume.
 #[derive(Debug, Clone)]
 struct ClientVisit {
     index: usize,
     spoken: ClientVariant,
     target: String,
     has_key: bool,
-    /// How it behaves in lockstep, if its dialect can follow so.
+    /// Its behaviour in lockstep, if its dialect has lockstep.
     lockstep: Option<lockstep_bot::LockstepBehavior>,
-    /// Marks that it has been told.
+    /// Marks that it has received.
     told: BTreeSet<u32>,
 }
 
-/// See the [module](self).
+/// A slot for one client at a time.
 pub struct ClientSlot {
     number: usize,
-    /// The size and the seed of the crowd.
+    /// Size and seed of the crowd.
     crowd: (usize, u64),
     rooms: usize,
     address: SocketAddr,
     dice: BotRng,
-    /// The connections that are not over, the newest last.
+    /// The connections that have not ended, the newest last.
     sessions: Vec<ConnectionPair>,
     /// The client of the newest connection.
     visit: Option<ClientVisit>,
-    /// Whether the next connection is of the same client.
+    /// Whether the next connection is from the same client.
     is_resume: bool,
     next: Duration,
     generation: usize,
-    /// Seats still to take, by a client that wants to hold many.
+    /// Number of seats that a seat holder still takes.
     seats: u32,
 }
 
 impl ClientSlot {
-    /// A slot whose first connection begins soon.
+    /// Creates a slot. Its first connection starts within 5 s.
     pub fn new((number, count, crowd_seed): (usize, usize, u64), rooms: usize, seed: u64) -> ClientSlot {
         let mut dice = BotRng::new(seed);
         let ip = Ipv4Addr::from_bits(0x0a00_0001 + (number / PER_ADDRESS) as u32);
@@ -91,7 +91,7 @@ impl ClientSlot {
         }
     }
 
-    /// Runs one step of all connections, and may begin another.
+    /// Runs one step of all connections, and may open another.
     ///
     /// # Errors
     /// An invariant is broken.
@@ -126,7 +126,7 @@ impl ClientSlot {
         Ok(())
     }
 
-    /// Decides whether a client that has lost its connection comes back, and when.
+    /// Decides whether a client that has lost its connection resumes, and when.
     fn schedule_resume(&mut self, LostConnection { marks }: LostConnection, now: Duration) {
         let Some(visit) = self.visit.as_mut().filter(|visit| visit.has_key) else { return };
         visit.told = marks;
@@ -147,38 +147,38 @@ impl ClientSlot {
         self.sessions.is_empty()
     }
 
-    /// Whether one of its connections is this client's.
+    /// Whether one of the connections belongs to this client.
     pub fn has(&self, client: u64) -> bool {
         self.sessions.iter().any(|session| session.client() == Some(client))
     }
 
-    /// Number of its connections that hold a client's place.
+    /// Number of connections that hold a client slot.
     pub fn clients(&self) -> usize {
         self.sessions.iter().filter(|session| session.client().is_some()).count()
     }
 
-    /// The clients disconnect: bots with a close frame, other clients without.
+    /// Disconnects the clients: bots with a close frame, other clients without.
     pub fn leave(&mut self) {
         self.sessions.iter_mut().for_each(ConnectionPair::leave);
     }
 
-    /// The clients close their sockets.
+    /// Closes the sockets of the clients.
     pub fn close(&mut self) {
         self.sessions.iter_mut().for_each(ConnectionPair::close);
     }
 
-    /// The client disconnects, and the next one begins at this time.
+    /// Disconnects the client, and starts the next one at `time`.
     pub fn reconnect_at(&mut self, time: Duration) {
         self.leave();
         self.next = time;
     }
 
-    /// Plants a fault on its connections.
+    /// Injects a bug: the connections lose bytes.
     pub fn lose_bytes(&self) {
         self.sessions.iter().for_each(ConnectionPair::lose_bytes);
     }
 
-    /// Compares what this client was told with the published state: see [`ConnectionPair::compare`].
+    /// Compares the client's world model with the published state; see [`ConnectionPair::compare`].
     ///
     /// # Errors
     /// They differ.
@@ -191,7 +191,7 @@ impl ClientSlot {
     /// See [`ConnectionPair::check`].
     ///
     /// # Errors
-    /// As there.
+    /// A check failed.
     pub fn check(&self, host: &SimServer) -> Result<(), InvariantFailure> {
         self.sessions.iter().try_for_each(|session| session.check(host))
     }
@@ -249,7 +249,7 @@ impl ClientSlot {
         Ok(())
     }
 
-    /// How the next client misbehaves, if it does.
+    /// Chooses the misbehaviour of the next client; `None` for a bot.
     fn hostile(&mut self) -> Option<SimMisbehavior> {
         if self.seats > 0 {
             self.seats -= 1;
@@ -272,12 +272,13 @@ impl ClientSlot {
         SocketAddr::from((Ipv4Addr::from_bits(0x0a40_0000 + place), 20_000))
     }
 
-    /// An address of its own: false checksums cost the snapshots of their address.
+    /// A separate address, because false checksums reduce the snapshots that an address may
+    /// receive.
     fn separate_address(&self) -> SocketAddr {
         SocketAddr::from((Ipv4Addr::from_bits(0x0a80_0000 + self.number as u32), 30_000))
     }
 
-    /// A new client.
+    /// Creates a new client.
     fn visit(&mut self, host: &SimServer, kind: Option<SimMisbehavior>) -> ClientVisit {
         let spoken = host.spoken[(self.number + self.generation) % host.spoken.len()];
         let (name, path, is_json) = spoken;
@@ -326,7 +327,8 @@ impl ClientSlot {
             crowd_seed,
             behavior: manner,
             spares_visitors,
-            // What it is told is what it tells itself: its world is held against the room's.
+            // The packets that a lockstep client passes to its agent are generated by itself. Its
+            // world is compared with the room's instead.
             is_checking: lockstep.is_none(),
             dialect: Arc::clone(&dialect),
         };
@@ -343,7 +345,7 @@ impl ClientSlot {
     }
 }
 
-/// Whether a client follows in lockstep, and how it behaves.
+/// Chooses whether a client uses lockstep, and its behaviour.
 fn in_lockstep(dice: &mut BotRng) -> Option<lockstep_bot::LockstepBehavior> {
     match dice.below(12) {
         0 | 1 => Some(lockstep_bot::LockstepBehavior::Honest),

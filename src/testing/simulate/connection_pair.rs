@@ -1,4 +1,4 @@
-//! One connection with both of its ends, and what is checked of it.
+//! One connection with both of its ends, and the checks of it.
 
 use core::net::SocketAddr;
 use std::collections::BTreeSet;
@@ -15,30 +15,31 @@ use crate::connection::DisconnectReason;
 use crate::game::CloseReason;
 use crate::game::bots::{Agent as _, ClientVariant, Tolerance};
 
-/// What a client takes along when it loses its connection.
+/// The data that a client retains when it loses its connection.
 #[derive(Debug, Default)]
 pub struct LostConnection {
-    /// The marks that it was told; empty if it still reads.
+    /// The marks that it received; empty if it still reads.
     pub marks: BTreeSet<u32>,
 }
 
-/// See the [module](self).
+/// One connection with both of its ends.
 pub struct ConnectionPair {
     client_end: Option<ClientEnd>,
     connection: Option<SimConnection>,
     spoken: ClientVariant,
     lost: Option<LostConnection>,
     has_parted: bool,
-    /// Marks that the client was told over earlier connections.
+    /// Marks that the client received over earlier connections.
     received_hashes: BTreeSet<u32>,
-    /// How far the world of its client in lockstep was behind the room's since it was changed, in ticks.
+    /// Maximum lag of a lockstep client's world relative to the room since its last corruption, in
+    /// ticks.
     ticks_behind: u32,
-    /// Whether its client has begun another connection with the same key.
+    /// Whether the client has opened another connection with the same key.
     pub is_followed: bool,
 }
 
 impl ConnectionPair {
-    /// A connection from this address.
+    /// Opens a connection from an address.
     pub fn new(
         (client_end, address, seed): (ClientEnd, SocketAddr, u64),
         spoken: ClientVariant,
@@ -84,7 +85,7 @@ impl ConnectionPair {
         self.end(host, counts)
     }
 
-    /// Holds what a client in lockstep has noted against its room.
+    /// Compares the observations of a lockstep client with its room.
     fn compare_with_room(
         &mut self,
         host: &mut SimServer,
@@ -139,8 +140,8 @@ impl ConnectionPair {
         Ok(())
     }
 
-    /// Whether a changed field must be named: the intervals of the room are longer than round trips, and
-    /// the connection had no faults.
+    /// Whether a corrupted field must be named in time: the room's intervals are longer than round
+    /// trips, and the connection had no faults.
     fn must_be_reported(&self, tick_hz: u32) -> bool {
         let talk = self.connection.as_ref().and_then(SimConnection::talk);
         let Some(rules) = talk.map(|talk| talk.client.room.lockstep.rules()) else { return false };
@@ -149,7 +150,7 @@ impl ConnectionPair {
             && self.client_end.as_ref().is_some_and(|client_end| !client_end.has_network_fault)
     }
 
-    /// Notes that the client has lost its connection, or wants another one besides.
+    /// Records that the client has lost its connection, or opens another one.
     fn part(&mut self) {
         let Some(client_end) = &self.client_end else { return };
         if self.has_parted || !client_end.has_finished && !client_end.should_reconnect {
@@ -164,22 +165,22 @@ impl ConnectionPair {
         self.lost = Some(LostConnection { marks });
     }
 
-    /// Whether its client has just lost the connection, or wants another one besides.
+    /// Returns the data of a client that has just lost its connection or opens another one.
     pub fn take_parting(&mut self) -> Option<LostConnection> {
         self.lost.take()
     }
 
-    /// Whether both ends are over.
+    /// Whether both ends are finished.
     pub fn is_over(&self) -> bool {
         self.client_end.is_none() && self.connection.is_none()
     }
 
-    /// The number of the client, if the connection holds a client's place.
+    /// The client ID, if the connection holds a client slot.
     pub fn client(&self) -> Option<u64> {
         self.connection.as_ref()?.talk().map(|talk| talk.client.id)
     }
 
-    /// The client disconnects: a bot with a close frame, other clients without.
+    /// Disconnects the client: a bot with a close frame, other clients without.
     pub fn leave(&mut self) {
         let Some(client_end) = &mut self.client_end else { return };
         match client_end.kind {
@@ -188,7 +189,7 @@ impl ConnectionPair {
         }
     }
 
-    /// The client closes its socket.
+    /// Closes the client's socket.
     pub fn close(&mut self) {
         if let Some(client_end) = &mut self.client_end {
             client_end.has_finished = true;
@@ -196,15 +197,15 @@ impl ConnectionPair {
         }
     }
 
-    /// Plants a fault on its connection.
+    /// Injects a bug: the connection loses bytes.
     pub fn lose_bytes(&self) {
         if let Some(client_end) = self.client_end.as_ref().filter(|_| self.client().is_some()) {
             client_end.tcp.lose_next();
         }
     }
 
-    /// Delivers all bytes on their way, and compares the bot's picture with the published state.
-    /// Returns whether there was something to compare.
+    /// Delivers all bytes in transit, and compares the bot's world model with the published state.
+    /// Returns `false` if there is nothing to compare.
     ///
     /// # Errors
     /// They differ.
@@ -229,11 +230,11 @@ impl ConnectionPair {
         })
     }
 
-    /// Checks that the bot was told of every event in order, each once, and of none that it was told
+    /// Checks that the bot received each event once and in order, and no event that it received
     /// over an earlier connection.
     ///
     /// # Errors
-    /// It did not.
+    /// An event was lost, repeated or out of order.
     pub fn check(&self, host: &SimServer) -> Result<(), InvariantFailure> {
         let bot = self.client_end.as_ref().and_then(ClientEnd::bot);
         let Some((bot, client)) = bot.zip(self.client()) else { return Ok(()) };
@@ -254,7 +255,7 @@ impl ConnectionPair {
         }
     }
 
-    /// Removes ended ends.
+    /// Removes finished ends.
     fn end(&mut self, host: &SimServer, counts: &mut SimulationCounts) -> Result<(), InvariantFailure> {
         let is_over = self.connection.as_ref().is_none_or(SimConnection::is_over);
         if is_over && let Some(connection) = self.connection.take() {
@@ -300,7 +301,7 @@ impl ConnectionPair {
         let by_trouble = [CloseReason::SlowClient, CloseReason::IdleTimeout, CloseReason::HelloLate];
         let is_right = match ending {
             DisconnectReason::PeerClosed(_) | DisconnectReason::PeerLost => true,
-            // A stalled connection delivers at once what was within the budget over time.
+            // A stalled connection delivers at once what was within the rate limit over time.
             DisconnectReason::Breach(CloseReason::MessageRate) => client_end.has_network_fault || !is_lawful,
             DisconnectReason::Breach(CloseReason::TakenOver) => self.is_followed,
             DisconnectReason::Breach(breach) if by_operator.contains(breach) => true,

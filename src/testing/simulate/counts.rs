@@ -1,4 +1,4 @@
-//! The counts of a simulation: the faults that it injects, and their effects.
+//! Counts of a simulation: the injected faults, and their effects.
 
 use std::collections::BTreeMap;
 use std::time::Duration;
@@ -9,20 +9,20 @@ use crate::game::bots::BotStats;
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct SimulationCounts {
     by_name: BTreeMap<&'static str, u64>,
-    /// Total time that players spent in worlds, in ticks.
+    /// Total time of all players in their worlds, in ticks.
     pub player_ticks: u64,
     /// Ticks per second.
     pub tick_hz: u64,
-    /// Messages that bots received and checked.
+    /// Number of messages that bots received and checked.
     pub messages: u64,
-    /// The actions of the bots.
+    /// Statistics of the bots.
     pub deeds: BotStats,
-    /// A hash of everything that was compared: the same seed gives the same hash.
+    /// Hash of all compared values. Equal seeds give equal hashes.
     pub hash: u64,
 }
 
 impl SimulationCounts {
-    /// No counts, in worlds of so many ticks per second.
+    /// Creates empty counts for worlds with `tick_hz` ticks per second.
     pub fn new(tick_hz: u64) -> SimulationCounts {
         SimulationCounts { tick_hz, ..SimulationCounts::default() }
     }
@@ -37,7 +37,7 @@ impl SimulationCounts {
         *self.by_name.entry(name).or_default() += count;
     }
 
-    /// Mixes a value into the hash.
+    /// Adds a value to the hash.
     pub fn mix(&mut self, value: u64) {
         self.hash = (self.hash ^ value).wrapping_mul(0x0100_0000_01b3).rotate_left(23);
     }
@@ -52,7 +52,7 @@ impl SimulationCounts {
         self.mix(other.hash);
     }
 
-    /// Total time that players spent in worlds.
+    /// Total time of all players in their worlds.
     pub fn player_time(&self) -> Duration {
         Duration::from_nanos(self.player_ticks * 1_000_000_000 / self.tick_hz.max(1))
     }
@@ -62,7 +62,7 @@ impl SimulationCounts {
         self.by_name.iter().map(|(name, count)| (*name, *count))
     }
 
-    /// The count of a name.
+    /// The count with this name; 0 if it does not exist.
     pub fn of(&self, name: &str) -> u64 {
         self.by_name.get(name).copied().unwrap_or(0)
     }

@@ -1,5 +1,5 @@
-//! What clients in lockstep say of their worlds, held against the rooms' own: the checksum of every
-//! tick, and reports, which name only participants whose worlds differed.
+//! Compares the worlds of lockstep clients with the rooms' worlds: the checksum of every tick, and
+//! desync reports, which must name only clients with different worlds.
 
 use std::collections::BTreeMap;
 
@@ -11,7 +11,7 @@ use crate::server::clients::client::Client;
 const SAME_WORLD_RULE: &str = "a world in lockstep is that of the room after each tick";
 const REPORT_RULE: &str = "a report names only worlds that differ";
 
-/// What a client said of its world.
+/// A checksum that a client sent.
 #[derive(Debug)]
 struct ClientChecksum {
     label: String,
@@ -21,22 +21,23 @@ struct ClientChecksum {
 /// One run of a room.
 #[derive(Debug, Default)]
 struct RoomRun {
-    /// The checksums of its world by ticks completed, while clients follow.
+    /// Checksums of the room's world by number of completed ticks, while lockstep clients are
+    /// connected.
     worlds: BTreeMap<u32, u64>,
     claims: BTreeMap<u32, Vec<ClientChecksum>>,
 }
 
-/// See the [module](self).
+/// The expected state of the worlds of all lockstep clients.
 #[derive(Debug, Default)]
 pub struct DesyncModel {
-    /// By epoch.
+    /// Runs by epoch.
     runs: BTreeMap<String, RoomRun>,
-    /// By client: the first and the last tick of worlds in which a field was changed.
+    /// By client: the first and the last tick of each period in which its world is corrupted.
     changed: BTreeMap<u64, Vec<(u32, u32)>>,
 }
 
 impl DesyncModel {
-    /// The world of a room after a tick.
+    /// Records the checksum of a room's world after a tick.
     pub fn set_room_checksum(&mut self, epoch: &str, tick: u32, checksum: u64) {
         if !self.runs.contains_key(epoch) {
             self.runs.insert(epoch.to_owned(), RoomRun::default());
@@ -51,11 +52,11 @@ impl DesyncModel {
         self.runs.get(epoch)?.worlds.keys().next_back().copied()
     }
 
-    /// A client has this world after a tick. Returns whether there was something to compare: clients run
-    /// the last tick of a room that is then begun again.
+    /// Compares a client's world after a tick with the room's. Returns `false` if there is nothing
+    /// to compare, because clients execute the last tick of a room that then restarts.
     ///
     /// # Errors
-    /// The room had another one.
+    /// The room's world has another checksum.
     pub fn compare(&self, epoch: &str, tick: u32, checksum: u64) -> Result<bool, InvariantFailure> {
         let known = self.runs.get(epoch).and_then(|run| run.worlds.get(&tick));
         match known {
@@ -72,28 +73,28 @@ impl DesyncModel {
         }
     }
 
-    /// A client changes a field of its own world before it says the checksum of this tick, or lies from
-    /// then on.
+    /// Records that a client corrupts a field of its world before it sends the checksum of this
+    /// tick, or sends false checksums from this tick on.
     pub fn mark_changed(&mut self, client: u64, tick: u32) {
         self.changed.entry(client).or_default().push((tick, u32::MAX));
     }
 
-    /// A client begins again; the last tick of its world before.
+    /// Records that a client restores a snapshot. `tick` is the last tick of its corrupted world.
     pub fn mark_restored(&mut self, client: u64, tick: u32) {
         if let Some((_, last)) = self.changed.get_mut(&client).and_then(|all| all.last_mut()) {
             *last = tick;
         }
     }
 
-    /// Whether a client has changed anything.
+    /// Whether a client has ever corrupted its world or sent false checksums.
     pub fn has_changed(&self, client: u64) -> bool {
         self.changed.contains_key(&client)
     }
 
-    /// The server is told a checksum.
+    /// Records a checksum that the server receives from a client.
     ///
     /// # Errors
-    /// It is not the room's, and the client has changed nothing.
+    /// It differs from the room's, although the client's world is not corrupted.
     pub fn said(
         &mut self,
         client: &Client<ServerTransport>,
@@ -116,10 +117,10 @@ impl DesyncModel {
         Ok(())
     }
 
-    /// A client is sent a report.
+    /// Checks a desync report that a client receives.
     ///
     /// # Errors
-    /// It names someone who has not said that, or whose world was right.
+    /// It names a participant that has not sent this checksum, or that agrees with the room.
     pub fn check_report(&self, epoch: &str, report: &DesyncReport) -> Result<(), InvariantFailure> {
         let broken =
             |detail: String| Err(InvariantFailure::new(REPORT_RULE, format!("{detail}: {report:?}")));

@@ -1,36 +1,36 @@
-//! The failures that a simulation can report, each a broken invariant with a name; and the faults
-//! that tests plant.
+//! Failures that a simulation can report: broken invariants, each with a name. Also the bugs that
+//! tests inject.
 
-/// A fault that a test plants in order to check that the simulation finds it.
+/// A bug that a test injects, in order to check that the simulation finds it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum InjectedBug {
-    /// A token is not returned to an address if there was no place.
+    /// A token is not returned to an address after a refusal for lack of a slot.
     BudgetNotCharged,
     /// A seat is not released when its connection ends.
     SeatLeaked,
-    /// A client's key is forgotten when its connection ends.
+    /// A client's key is removed when its connection ends.
     BodyLost,
-    /// A worker that missed ticks forgets their events, which are reliable messages.
+    /// A worker that missed ticks drops their events, which are reliable messages.
     MessageDropped,
-    /// Bytes of the queue are lost on the way to the kernel.
+    /// Bytes of the send queue are lost on the way to the kernel.
     BytesLost,
-    /// A client in lockstep is not sent a frame.
+    /// A lockstep client does not receive a command frame.
     FrameSkipped,
-    /// A client in lockstep is sent a snapshot with another value in it.
+    /// A lockstep client receives a snapshot with a changed value.
     SnapshotWrong,
 }
 
-/// A broken invariant: its name, and what was observed.
+/// A broken invariant: its name, and the observation.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct InvariantFailure {
-    /// The invariant, or the rule that the bots check.
+    /// Name of the invariant, or of the rule that a bot checks.
     pub rule: String,
     /// The observation.
     pub detail: String,
 }
 
 impl InvariantFailure {
-    /// Reports a broken invariant; `detail` is what was observed.
+    /// Creates a failure from the name of an invariant and the observation.
     pub fn new(rule: &str, detail: impl Into<String>) -> InvariantFailure {
         InvariantFailure { rule: rule.to_owned(), detail: detail.into() }
     }

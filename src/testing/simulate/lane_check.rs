@@ -7,10 +7,10 @@ use crate::packet::{Direction, Lane};
 use crate::ws::Side;
 use crate::ws::frame::{Header, Opcode};
 
-/// Checks frames that were queued behind others.
+/// Checks frames that were queued after others.
 ///
 /// # Errors
-/// A packet has the lane `latest`, or the bytes are not a frame of the server.
+/// A packet has the lane `latest`, or the bytes are not server frames.
 pub fn check(endpoint: &WireFormat, mut frames: &[u8]) -> Result<(), InvariantFailure> {
     let rule = "no state is queued while older bytes wait";
     while !frames.is_empty() {

@@ -1,6 +1,6 @@
-//! A client in lockstep: an agent that follows by its own copy of the world. It notes what the
-//! simulation holds against the room ([`worlds`](super::desync_model)); some change a field of their world, and
-//! some lie about it.
+//! A lockstep client: an agent that runs its own copy of the world. It records observations, which
+//! the simulation compares with the room ([`desync_model`](super::desync_model)). Some clients
+//! corrupt a field of their world, and some send false checksums.
 
 use std::collections::BTreeSet;
 use std::time::Duration;
@@ -18,41 +18,42 @@ use crate::game::{BotRng, GameInfo};
 use crate::limits;
 use crate::packet::{DecodedPacket, Direction, Value};
 
-/// Shortest and longest time between two changes of the own world.
+/// Minimum and maximum time between two corruptions of the client's world.
 const CORRUPTS_EVERY: [Duration; 2] = [Duration::from_secs(4), Duration::from_secs(20)];
-/// One frame in so many is skipped, if that fault is planted.
+/// One in this many frames is skipped, if this bug is injected.
 const SKIPPED: u32 = 200;
 
-/// The behaviour of a client in lockstep.
+/// The behaviour of a lockstep client.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum LockstepBehavior {
-    /// It says what its world is.
+    /// Sends the checksums of its world.
     Honest,
-    /// It changes a field of its own world now and then.
+    /// Corrupts a field of its world from time to time.
     Corrupts,
-    /// It sends false checksums, of other ticks too, and false details, also where it agrees, and asks
-    /// for snapshots.
+    /// Sends false checksums, also of other ticks, and false details, also where its world agrees;
+    /// and requests snapshots.
     FalseChecksums,
 }
 
-/// What a client in lockstep has noted.
+/// An observation of a lockstep client.
 #[derive(Debug)]
 pub enum Observation {
-    /// Its world after so many ticks, with the checksum unless it has changed a field.
+    /// Its world after a number of completed ticks, with the checksum unless its world is
+    /// corrupted.
     World(u32, Option<u64>),
-    /// It has changed a field before it said its checksum of this tick.
+    /// It corrupted a field before it sent the checksum of this tick.
     Corrupted(u32),
-    /// It has begun again at a snapshot; the last tick of its world before.
+    /// It restored a snapshot. The value is the last tick of the previous world.
     Restored(u32),
-    /// It was sent a report.
+    /// It received a desync report.
     Report(DesyncReport),
-    /// Its own world was changed at this tick, and was not named within two intervals.
+    /// Its world was corrupted at this tick, and was not named and restored within two intervals.
     Unnamed(u32),
-    /// The field that it had changed was named.
+    /// A report named the field that it had corrupted.
     Named,
 }
 
-/// A change of its own world.
+/// A corruption of the client's own world.
 #[derive(Debug)]
 struct Corruption {
     tick: u32,
@@ -61,29 +62,29 @@ struct Corruption {
     is_named: bool,
 }
 
-/// See the [module](self).
+/// A bot in lockstep, with injected corruptions, lies and bugs.
 pub struct LockstepBot {
     about: &'static GameInfo,
     part: BotSpec,
     inner: LockstepAgent<Box<dyn Agent>>,
-    /// Its behaviour.
+    /// The behaviour.
     pub kind: LockstepBehavior,
     planted: Option<InjectedBug>,
     dice: BotRng,
     corrupt_at: Option<Duration>,
     corruption: Option<Corruption>,
-    /// The tick of the frame that must come next.
+    /// The expected tick of the next command frame.
     next: Option<u32>,
     /// Ticks between two checksums.
     every: u32,
-    /// The run of its room, once it was told.
+    /// Epoch of its room; empty until it is received.
     pub epoch: String,
     seen: Vec<Observation>,
     reported: BTreeSet<u32>,
 }
 
 impl LockstepBot {
-    /// A client with this part.
+    /// Creates a client with the parameters of a bot.
     pub fn new(
         about: &'static GameInfo,
         part: BotSpec,
@@ -109,18 +110,18 @@ impl LockstepBot {
         }
     }
 
-    /// Takes what it has noted since the last call.
+    /// Returns the observations since the last call.
     pub fn take_observations(&mut self) -> Vec<Observation> {
         std::mem::take(&mut self.seen)
     }
 
-    /// Snapshots from which it began, and checksums that it sent.
+    /// Numbers of restored snapshots and of sent checksums.
     pub fn counts(&mut self) -> [u64; 2] {
         let counts = self.inner.follower().counts();
         [counts.syncs, counts.checksums]
     }
 
-    /// Looks at a packet before its world does: frames come once and in order, and reports once.
+    /// Checks a packet before it is applied: frames are unique and in order, reports are unique.
     fn inspect_packet(&mut self, packet: &DecodedPacket<'_>, out: &mut AgentOutput) {
         match packet.row.name.as_str() {
             STATE_SYNC => {
@@ -160,7 +161,8 @@ impl LockstepBot {
         }
     }
 
-    /// Notes what a packet did to its world, whose tick and snapshots were these.
+    /// Records the effect of a packet on the world. The arguments are the tick and the number of
+    /// snapshots before it.
     fn record_progress(&mut self, (tick, syncs): (u32, u64)) {
         let follower = self.inner.follower();
         let Some(world) = follower.world() else { return };
@@ -190,7 +192,7 @@ impl LockstepBot {
         }
     }
 
-    /// Makes false what is to be sent.
+    /// Falsifies the packets to be sent.
     fn falsify_output(&mut self, out: &mut AgentOutput) {
         let dialect = &self.part.dialect;
         let encode = |name, values: &[Value]| dialect.encode(Direction::ToServer, name, values).ok();
@@ -202,7 +204,7 @@ impl LockstepBot {
             let fields = ["players[1]", "body.x", "1", "2"].map(Value::from).to_vec();
             let details = |tick: u32| encode(DESYNC_DETAILS, &[tick.into(), Value::Array(fields.clone())]);
             let Some(tick) = tick.filter(|_| self.dice.below(2) == 0) else {
-                // Details of a tick at which it agrees are false as well.
+                // Also sends details of ticks on which the worlds agree.
                 out.packets.push(message);
                 out.packets.extend(tick.filter(|_| self.dice.below(4) == 0).and_then(details));
                 continue;
@@ -221,7 +223,7 @@ impl LockstepBot {
         }
     }
 
-    /// Planted fault: the values of a snapshot with one field changed.
+    /// Injected bug: the values of a snapshot with one changed field.
     fn corrupted_snapshot(&mut self, packet: &DecodedPacket<'_>) -> Option<Vec<Value>> {
         let at = packet.row.argument("state")?;
         let mut world = (self.about.restore)(packet.values.get(at)?.as_slice()?).ok()?;
@@ -232,7 +234,7 @@ impl LockstepBot {
     }
 }
 
-/// A difference as a report has it.
+/// Truncates a difference to the limits of a report.
 fn cut(FieldDiff { entity, field, ours, theirs }: &FieldDiff) -> FieldDiff {
     let cut = |text: &String| text.chars().take(limits::LOCKSTEP_FIELD_CHARS).collect::<String>();
     FieldDiff {
@@ -270,7 +272,7 @@ impl Agent for LockstepBot {
         let follower = self.inner.follower();
         let before = (follower.world().map_or(u32::MAX, |world| world.tick()), follower.counts().syncs);
         self.inner.on_packet(packet, now, out);
-        // The simulation judges who is named.
+        // The simulation checks which clients are named.
         out.faults.retain(|fault| fault.rule != "desync");
         self.record_progress(before);
         if self.kind == LockstepBehavior::FalseChecksums {

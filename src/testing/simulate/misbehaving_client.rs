@@ -16,26 +16,26 @@ pub enum SimMisbehavior {
     Garbage,
     /// Sends malformed MessagePack, unknown codes and wrong arguments in valid frames.
     BrokenPackets,
-    /// Sends more messages than its budget allows.
+    /// Sends more messages than its rate limit allows.
     Flood,
-    /// Sends nearly as many messages as its budget allows.
+    /// Sends nearly as many messages as its rate limit allows.
     AtBudget,
     /// Stops in the middle of a frame.
     HalfFrame,
     /// Never sends `hello`.
     NoHello,
-    /// Sends `hello` late, but in time.
+    /// Sends `hello` late, but before the deadline.
     LateHello,
     /// Stops in the middle of its request.
     HalfRequest,
-    /// Disconnects as soon as it has connected, and connects again.
+    /// Disconnects directly after connecting, and connects again.
     Storm,
-    /// Plays under a name that other players have, and does what reaches others, such as founding
-    /// clans, as fast as its limits allow.
+    /// Plays under a name that other players have, and sends commands that are visible to others,
+    /// such as founding clans, as fast as its limits allow.
     Spam,
-    /// Watches without a body.
+    /// Spectates without a body.
     Watcher,
-    /// Takes a seat with a key of its own and disconnects, again and again, so that many seats wait.
+    /// Repeatedly takes a seat with a new key and disconnects, so that many seats are suspended.
     SeatHolder,
 }
 
@@ -56,7 +56,7 @@ impl SimMisbehavior {
         SimMisbehavior::SeatHolder,
     ];
 
-    /// The name in the summary.
+    /// Name in the summary.
     pub fn name(self) -> &'static str {
         match self {
             SimMisbehavior::Garbage => "hostile: garbage",
@@ -74,14 +74,14 @@ impl SimMisbehavior {
         }
     }
 
-    /// Whether it breaks no rule, so that the server must not close it for one.
+    /// Whether it breaks no rule, so that the server must not close it.
     pub fn breaks_no_rule(self) -> bool {
         use SimMisbehavior::{AtBudget, LateHello, SeatHolder, Spam, Storm, Watcher};
         matches!(self, AtBudget | LateHello | Storm | Spam | Watcher | SeatHolder)
     }
 }
 
-/// See the [module](self).
+/// A misbehaving client.
 #[derive(Debug)]
 pub struct MisbehavingClient {
     /// The behaviour.
@@ -90,17 +90,17 @@ pub struct MisbehavingClient {
     dialect: Arc<Dialect>,
     dice: BotRng,
     began: Duration,
-    /// When the response arrived.
+    /// Time at which the response arrived.
     opened: Option<Duration>,
     next: Duration,
     sequence: u32,
-    /// Whether it has begun what it can end again.
+    /// Whether it has started something that it can end again.
     has_begun: bool,
     has_said_hello: bool,
 }
 
 impl MisbehavingClient {
-    /// A client that begins at `now`.
+    /// Creates a client that starts at `now`.
     pub fn new(
         kind: SimMisbehavior,
         (game, dialect): (&'static GameInfo, Arc<Dialect>),
@@ -131,12 +131,12 @@ impl MisbehavingClient {
         request
     }
 
-    /// Handles received bytes, which begin with the response.
+    /// Handles received bytes, which start with the response.
     pub fn on_received(&mut self, now: Duration) {
         self.opened.get_or_insert(now);
     }
 
-    /// Appends what the client sends now; returns whether it disconnects.
+    /// Appends the bytes that the client sends now. Returns whether it disconnects.
     pub fn act(&mut self, now: Duration, out: &mut Vec<u8>) -> bool {
         let Some(opened) = self.opened else { return now > self.began + Duration::from_secs(20) };
         if now < self.next {
@@ -184,7 +184,7 @@ impl MisbehavingClient {
         }
     }
 
-    /// Comes, once.
+    /// Joins, once.
     fn hello(&mut self, how: StressPacket, out: &mut Vec<u8>) {
         if !std::mem::replace(&mut self.has_said_hello, true) {
             self.send(how, out);
@@ -196,7 +196,7 @@ impl MisbehavingClient {
         self.sequence
     }
 
-    /// One harmless message.
+    /// Sends one harmless command.
     fn step(&mut self, out: &mut Vec<u8>) {
         self.hello(StressPacket::Enter, out);
         let nuisance = StressPacket::Act(self.next_sequence(), self.dice.bits());

@@ -1,21 +1,28 @@
-//! A whole server in virtual time, in one thread: host, rooms, and many connections with
-//! checking bots, misbehaving clients and network faults.
+//! A whole server in virtual time, in one thread: rooms, and many connections with checking bots,
+//! misbehaving clients and network faults.
 //!
 //! ```text
-//!   client ──► wire ──► connection ──► room ──► worker ──► wire ──► client
-//!   bot or     delays,  the same code as `net` drives:                checks
-//!   hostile    cuts     `host`, `peer`, `room`                        everything
+//!     client ──► TCP ──► connection ──► room ──► worker ──► TCP ──► client
+//!     bot or     delays, the same code as `server::net` drives:     checks
+//!     hostile    cuts    `server`, `connection`                     everything
 //! ```
 //!
-//! The seed determines everything: there is no clock, socket or thread, and the same seed gives the
-//! same run. `run` ends with the name of the first broken invariant, or with the [`SimulationCounts`] of
-//! injected faults and their effects. After each tick and each second the simulation compares
-//! received bytes with queued bytes (`wire`), queued states with waiting bytes (`lanes`), each
-//! client's picture with the published state (`slot`), a second world with the first (`game`),
-//! a second receiver with the first (`twin`), seats with players (`game`), the players of clients that
-//! lose their connections and come back with a model of the rules (`seats`), the worlds of clients in
-//! lockstep (`peer`) with the rooms' after each tick (`worlds`), and rate limits and places with their use
-//! (`host`); and each bot checks what it receives (`checker`).
+//! The seed determines everything: there is no clock, socket or thread, and equal seeds give equal
+//! runs. [`run`] ends with the name of the first broken invariant, or with the [`SimulationCounts`]
+//! of injected faults and their effects. After each tick or each second the simulation compares:
+//!
+//! - received bytes with queued bytes (`virtual_tcp`), and queued states with waiting bytes
+//!   (`lane_check`);
+//! - each client's world model with the published state (`connection_pair`);
+//! - a second world with the first, and seats with players (`sim_room`);
+//! - a second receiver with the first (`receiver_twin`);
+//! - the players of clients that lose their connections and resume with a model of the rules
+//!   (`seat_model`);
+//! - the worlds of lockstep clients (`lockstep_bot`) with the rooms' worlds after each tick
+//!   (`desync_model`);
+//! - rate limits and slots with their use (`sim_server`).
+//!
+//! Each bot also checks the packets that it receives (`bot_checker`).
 
 mod bot_checker;
 mod client_end;
@@ -54,7 +61,7 @@ pub struct SimulationFailure {
     pub broken: InvariantFailure,
     /// The virtual time.
     pub at: Duration,
-    /// The connection, if one is concerned.
+    /// The slot of the connection, if the failure belongs to one.
     pub connection: Option<usize>,
 }
 
@@ -66,13 +73,13 @@ impl fmt::Display for SimulationFailure {
     }
 }
 
-/// Time for all clients to leave at the end, and for absent players to be gone.
+/// Time at the end in which all clients leave and all suspended players expire.
 const LEAVE_TIMEOUT: Duration = Duration::from_secs(10 + MAX_ABSENCE.as_secs());
-/// When all have closed their sockets.
+/// Time after which all clients close their sockets.
 const CLOSING_TIME: Duration = Duration::from_secs(5);
-/// One in this many updates of a client that knows the whole state is compared with that state.
+/// One in this many complete updates of a client is compared with the published state.
 const COMPARE_ONE_IN: u32 = 40;
-/// Maximum number of connections that begin in one tick.
+/// Maximum number of connections that restart in one tick.
 const BURST: usize = 20;
 
 /// Runs a simulation to its end, or to the first broken invariant.
@@ -80,7 +87,7 @@ pub fn run(plan: &SimulationPlan) -> (SimulationCounts, Option<SimulationFailure
     run_with(plan, None)
 }
 
-/// The same, with a planted fault.
+/// Runs a simulation with an injected bug.
 pub fn run_with(
     plan: &SimulationPlan,
     planted: Option<InjectedBug>,
@@ -106,11 +113,11 @@ struct Simulation {
     counts: SimulationCounts,
     dice: BotRng,
     steps: u64,
-    /// Ticks per second of virtual time.
+    /// Steps per second of virtual time.
     step_hz: u64,
     burst: Duration,
     planted: Option<InjectedBug>,
-    /// The connection being processed.
+    /// The slot being processed.
     at: Option<usize>,
 }
 
@@ -137,7 +144,7 @@ impl Simulation {
         while self.now() < time {
             self.step(true)?;
         }
-        // Bots close in an orderly way; the other clients then close their sockets.
+        // Bots close in an orderly way. Later the other clients close their sockets.
         self.slots.iter_mut().for_each(ClientSlot::leave);
         self.host.is_ending = true;
         while self.now() < time + LEAVE_TIMEOUT && !self.is_empty() {
@@ -155,7 +162,7 @@ impl Simulation {
         Ok(())
     }
 
-    /// Whether everybody has left.
+    /// Whether all clients have left and everything was released.
     fn is_empty(&self) -> bool {
         self.slots.iter().all(ClientSlot::is_empty) && self.host.check_end().is_ok()
     }
@@ -195,7 +202,7 @@ impl Simulation {
         Ok(())
     }
 
-    /// Ends several connections and starts them again in one tick.
+    /// Ends several connections and restarts them in one tick.
     fn begin_burst(&mut self, now: Duration) {
         self.burst = now + self.dice.between(Duration::from_secs(12), Duration::from_secs(40));
         self.counts.add("burst of joins");
@@ -207,7 +214,7 @@ impl Simulation {
         }
     }
 
-    /// Compares clients' pictures with the published state.
+    /// Compares a client's world model with the published state.
     fn compare(&mut self, served: &UpdatedClient) -> Result<(), InvariantFailure> {
         let Some(number) = self.slots.iter().position(|slot| slot.has(served.client.id)) else {
             return Ok(());
@@ -219,7 +226,7 @@ impl Simulation {
         Ok(())
     }
 
-    /// The checks of each second.
+    /// Executes the checks that run once per second.
     fn check(&mut self) -> Result<(), InvariantFailure> {
         self.host.check_seats()?;
         for (number, slot) in self.slots.iter().enumerate() {

@@ -6,10 +6,10 @@ use super::virtual_tcp::ServerTransport;
 use crate::server::clients::dyn_room;
 use crate::util::netem::Conditions;
 
-/// Longest time for which players stay without a connection.
+/// Maximum time for which players stay suspended.
 pub const MAX_ABSENCE: Duration = Duration::from_secs(30);
 
-/// A game as a simulation starts it.
+/// The game that a simulation runs.
 pub type SimGameFactory = dyn_room::GameFactory<ServerTransport>;
 
 /// The parameters of a simulation.
@@ -17,14 +17,14 @@ pub type SimGameFactory = dyn_room::GameFactory<ServerTransport>;
 pub struct SimulationPlan {
     /// The game.
     pub game: SimGameFactory,
-    /// The seed, which determines everything.
+    /// The seed, which determines the whole run.
     pub seed: u64,
     /// Number of concurrent connections.
     pub peers: usize,
-    /// Virtual time to simulate; all clients then leave within a few more seconds.
+    /// Virtual time to simulate. Afterwards all clients leave.
     pub time: Duration,
     /// Number of rooms.
     pub rooms: usize,
-    /// The conditions of every connection, in place of delays of up to 100 ms.
+    /// Network conditions of every connection, instead of delays of up to 100 ms.
     pub net: Option<Conditions>,
 }

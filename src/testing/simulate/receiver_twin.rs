@@ -1,6 +1,6 @@
-//! A second receiver for each connection, which receives the same bytes at the same times, but
-//! split differently. It must make the same requests as the first, which are then granted or denied
-//! as for the first, and must give the same answers.
+//! A second receiver for each connection, which receives the same bytes at the same times but split
+//! differently. It must make the same calls to its driver as the first receiver, and send the same
+//! bytes. The driver replays the results of the first receiver's calls.
 
 use std::collections::VecDeque;
 
@@ -13,7 +13,7 @@ use crate::connection::{Driver, Receiver};
 use crate::game::{BotRng, JoinRequest, SharedRateLimit};
 use crate::server::clients::client::{Client, Transport};
 
-/// A request of a receiver to its driver, and what was granted.
+/// A call of a receiver to its driver, with its result.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum DriverCall {
     /// [`Driver::admit`].
@@ -36,16 +36,16 @@ pub enum DriverCall {
     Spectate(Option<PlayerId>),
 }
 
-/// Records what a receiver requests of the driver behind it.
+/// Records the calls of a receiver and forwards them to its driver.
 pub struct RecordingDriver<'d> {
     driver: &'d mut dyn Driver,
-    /// The requests, in order.
+    /// The recorded calls, in order.
     pub calls: Vec<DriverCall>,
     answers: Vec<u8>,
 }
 
 impl<'d> RecordingDriver<'d> {
-    /// An empty record.
+    /// Starts an empty record.
     pub fn new(driver: &'d mut dyn Driver) -> RecordingDriver<'d> {
         RecordingDriver { driver, calls: Vec::new(), answers: Vec::new() }
     }
@@ -111,7 +111,7 @@ impl Driver for RecordingDriver<'_> {
     }
 }
 
-/// See the [module](self).
+/// A second receiver that runs on the recorded input of the first.
 #[derive(Debug)]
 pub struct ReceiverTwin {
     receiver: Receiver,
@@ -119,26 +119,26 @@ pub struct ReceiverTwin {
 }
 
 impl ReceiverTwin {
-    /// The twin of this client's receiver.
+    /// Creates the twin of a client's receiver.
     pub fn new<L: Transport>(client: &Client<L>, seed: u64) -> ReceiverTwin {
         ReceiverTwin { receiver: client.clone_receiver(), dice: BotRng::new(seed) }
     }
 
-    /// Begins like the receiver.
+    /// Starts the twin.
     ///
     /// # Errors
-    /// It began differently.
+    /// Its calls or its output differ from the record.
     pub fn begin(&mut self, client: u64, noted: RecordingDriver<'_>) -> Result<(), InvariantFailure> {
         let mut again = ReplayingDriver::new(noted.calls);
-        // The same ending as that of the receiver, which the caller has.
+        // The disconnect reason equals the receiver's, which the caller has.
         let _ = self.receiver.begin(client, &mut again);
         again.end(&noted.answers)
     }
 
-    /// Receives the bytes that the receiver received, split differently.
+    /// Receives the same bytes as the receiver, split differently.
     ///
     /// # Errors
-    /// It made another request or gave another answer.
+    /// Its calls or its output differ from the record.
     pub fn receive(
         &mut self,
         bytes: &[u8],
@@ -159,7 +159,7 @@ impl ReceiverTwin {
     }
 }
 
-/// Grants what the receiver was granted.
+/// Replays the results of the recorded calls.
 struct ReplayingDriver {
     calls: VecDeque<DriverCall>,
     answers: Vec<u8>,

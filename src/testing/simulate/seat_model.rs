@@ -1,13 +1,13 @@
-//! What is expected of the seats of clients with a key: a model of the room's own rules.
+//! The expected state of the seats of clients with a key: a model of the room's rules.
 //!
 //! ```text
-//!   playing ──connection ends──► absent ──its time is over──► gone
-//!      ▲  └──another connection──┐  │ ▲                        ▲
-//!      └──────────────◄──────────┴──┘ └─ 32 of an address ─────┘
+//!     playing ──connection ends──► suspended ──timeout──► removed
+//!        ▲  └─another connection─┐   │ ▲                    ▲
+//!        └───────────◄───────────┴───┘ └─ 32 per address ───┘
 //! ```
 //!
-//! A client with a key that comes in time gets its own player, and no other; in between, that player
-//! stays in the world without a command of its own. After its time, or after a kick, it is gone.
+//! A client with a key that resumes in time receives its own player. Until then the player stays in
+//! the world and has no commands. After the timeout, or after a kick, it is removed.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -24,23 +24,23 @@ use crate::limits;
 use crate::server::room::{KeyedSeat, SeatKey};
 use crate::util::address_prefix::AddressPrefix;
 
-/// Ticks within which a queued join or leave is executed.
+/// Maximum number of ticks until a queued join or leave is executed.
 const QUEUED_TICKS: u32 = 2;
-/// Absent seats of one address. Few, so that the simulation reaches the limit.
+/// Maximum number of suspended seats per address. Small, so that the simulation reaches the limit.
 pub const ABSENT_PER_ADDRESS: usize = 32;
 const RESUMES_OWN_PLAYER: &str = "a client that comes back in time gets its own player";
 const ABSENT_STAYS: &str = "an absent player stays in the world until its time is over";
 const EXPIRED_IS_REMOVED: &str = "a player whose time is over is gone";
 const ABSENT_IS_IDLE: &str = "an absent player does nothing";
 
-/// When something happened, and the newest state then.
+/// The time of an event, and the newest state at that time.
 #[derive(Clone)]
 pub struct EventTime {
-    /// On the host's clock.
+    /// Time on the server's clock.
     pub now: Duration,
-    /// Ticks completed.
+    /// Number of completed ticks.
     pub tick: u32,
-    /// The newest state.
+    /// The newest published state.
     pub published: Option<Arc<dyn DynTick>>,
 }
 
@@ -49,47 +49,47 @@ pub struct EventTime {
 pub struct SeatHolder {
     /// The key.
     pub key: SeatKey,
-    /// The number of its connection.
+    /// ID of the connection.
     pub connection: u64,
-    /// Its address.
+    /// Address prefix of the connection.
     pub from: AddressPrefix,
 }
 
 struct ExpectedSeat {
     player: PlayerId,
-    /// The connection that plays.
+    /// The current connection; `None` while the seat is suspended.
     connection: Option<u64>,
-    /// The address of its last connection.
+    /// Address prefix of the last connection.
     from: AddressPrefix,
-    /// While there is no connection: its end.
+    /// While the seat is suspended: the time at which it expires.
     until: Duration,
-    /// Whether the world has gone on in another run since the connection.
+    /// Whether the room has been restarted since the last connection.
     is_restarted: bool,
-    /// When the join was queued.
+    /// Tick in which the join was queued.
     joined: u32,
-    /// The state when the connection ended; `None` once the player was given something.
+    /// The state at the end of the connection; `None` if resources were granted since then.
     before: Option<Arc<dyn DynTick>>,
 }
 
-/// See the [module](self).
+/// The expected state of all seats with a key.
 pub struct SeatModel {
     time: Duration,
     compare_absence: CompareAbsence,
     held: BTreeMap<SeatKey, ExpectedSeat>,
-    /// Players that have to leave, and since which tick.
+    /// Players that must leave, and the tick of their removal.
     gone: BTreeMap<PlayerId, u32>,
 }
 
 impl SeatModel {
-    /// No seats; absent players stay for `time`.
+    /// Creates an empty model. Suspended players expire after `time`.
     pub fn new(time: Duration, keeps: CompareAbsence) -> SeatModel {
         SeatModel { time, compare_absence: keeps, held: BTreeMap::new(), gone: BTreeMap::new() }
     }
 
-    /// A client has got this player.
+    /// Records that a client received a player.
     ///
     /// # Errors
-    /// It is not the right one.
+    /// It is not the expected player.
     pub fn joined(
         &mut self,
         holder: SeatHolder,
@@ -143,7 +143,7 @@ impl SeatModel {
         Ok(())
     }
 
-    /// A client's connection has ended in this way; its player was this one.
+    /// Records that the connection of a client ended.
     pub fn left(
         &mut self,
         holder: SeatHolder,
@@ -169,7 +169,7 @@ impl SeatModel {
         }
     }
 
-    /// Whether an address may have no further absent player.
+    /// Whether no further player of an address may be suspended.
     fn is_full(&self, from: AddressPrefix) -> bool {
         let absent = || self.held.values().filter(|held| held.connection.is_none());
         let of_address = absent().filter(|held| held.from == from).count();
@@ -190,29 +190,30 @@ impl SeatModel {
         over.len() as u64
     }
 
-    /// The operator has removed a player.
+    /// Records that the operator removed a player.
     pub fn dismissed(&mut self, player: PlayerId, tick: u32) {
         self.release_where(tick, |held| held.player == player);
     }
 
-    /// The operator has removed the absent players of an address.
+    /// Records that the operator removed the suspended players of an address.
     pub fn dismissed_absent(&mut self, from: AddressPrefix, tick: u32) {
         self.release_where(tick, |held| held.connection.is_none() && held.from == from);
     }
 
-    /// A player was given something: what it has may change while it is absent.
+    /// Records that resources were granted to a player, so that its possessions may change while it
+    /// is suspended.
     pub fn on_gift(&mut self, player: PlayerId) {
         self.held.values_mut().filter(|held| held.player == player).for_each(|held| held.before = None);
     }
 
-    /// A tick begins now: the time of some players is over.
+    /// Removes the seats that have expired before a tick.
     pub fn expire(&mut self, now: Duration, tick: u32, counts: &mut SimulationCounts) {
         let over = self.release_where(tick, |held| held.connection.is_none() && held.until <= now);
         counts.add_many("resume: its time was over", over);
     }
 
-    /// The world goes on in another run after this tick, with these players; all their clients are closed.
-    /// Returns the keys of those who may come back, in the order in which their seats begin to wait.
+    /// Records a restart of the room after a tick, with these players. All their clients are
+    /// closed. Returns the keys that may resume, in the order in which their seats are suspended.
     pub fn on_room_restart(&mut self, players: &[PlayerId], now: Duration, tick: u32) -> Vec<KeyedSeat> {
         self.gone.clear();
         let mut before = std::mem::take(&mut self.held);
@@ -235,10 +236,10 @@ impl SeatModel {
         keys
     }
 
-    /// Checks a tick: its commands, its changes, and the players after it.
+    /// Checks a tick: its commands, its membership changes, and the players after it.
     ///
     /// # Errors
-    /// A player is lost, was not removed, or did something while it was absent.
+    /// A player is missing, was not removed, or had a command while it was suspended.
     pub fn check(
         &mut self,
         commands: &[Command<EncodedAction>],

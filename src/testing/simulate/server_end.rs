@@ -21,26 +21,27 @@ use crate::server::clients::client::{Client, Transport};
 use crate::server::clients::client_driver::{self, ClientDriver};
 use crate::ws::http::{self, HeadReader, RequestHead};
 
-/// An established connection.
+/// A connection after the upgrade.
 pub struct ServerSession {
     /// The client.
     pub client: Arc<Client<ServerTransport>>,
     twin_receiver: ReceiverTwin,
-    /// After its end: the deadline for the last bytes, and the number of bytes dropped since.
+    /// After the end of the session: the deadline for the last bytes, and the number of bytes
+    /// dropped since then.
     last: Option<(Duration, usize)>,
-    /// Why it ended.
+    /// Reason for the end of the session.
     pub ending: Option<DisconnectReason>,
 }
 
 enum SimConnectionStage {
     Head(Box<HeadReader>),
-    /// Refused: waits for the peer to close, at most until this time.
+    /// Refused. Waits until this time for the client to close.
     Refused(Duration),
     Talking(Box<ServerSession>),
     Over,
 }
 
-/// See the [module](self).
+/// The server's end of one connection.
 pub struct SimConnection {
     address: SocketAddr,
     wire: Arc<VirtualTcp>,
@@ -51,7 +52,7 @@ pub struct SimConnection {
 }
 
 impl SimConnection {
-    /// A connection that the listener has accepted, or `None` if no thread is available for it.
+    /// Accepts a connection as the listener does. `None` if no slot is available.
     pub fn accept(
         address: SocketAddr,
         wire: &Arc<VirtualTcp>,
@@ -86,7 +87,7 @@ impl SimConnection {
         }
     }
 
-    /// The conversation, if it has begun.
+    /// The session, if the upgrade is complete.
     pub fn talk(&self) -> Option<&ServerSession> {
         match &self.stage {
             SimConnectionStage::Talking(talk) => Some(talk),
@@ -94,7 +95,7 @@ impl SimConnection {
         }
     }
 
-    /// Whether its thread would have ended.
+    /// Whether the connection's thread would have ended.
     pub fn is_over(&self) -> bool {
         matches!(self.stage, SimConnectionStage::Over)
     }
@@ -137,7 +138,7 @@ impl SimConnection {
         }
     }
 
-    /// Enforces deadlines, and ends a conversation that another thread has closed.
+    /// Enforces deadlines, and ends a session that another thread has closed.
     fn check_deadlines(&mut self, now: Duration, host: &mut SimServer, counts: &mut SimulationCounts) {
         if let SimConnectionStage::Head(reader) = &self.stage
             && now >= self.opened + limits::HEAD_TIMEOUT
@@ -258,7 +259,7 @@ impl SimConnection {
         Ok(())
     }
 
-    /// Ends the thread and releases everything that it holds.
+    /// Ends the thread, and releases everything that it holds.
     fn finish(&mut self, host: &mut SimServer, counts: &mut SimulationCounts) {
         if let SimConnectionStage::Talking(talk) = &self.stage {
             talk.leave_world(host, counts);
@@ -324,7 +325,7 @@ impl ServerSession {
     }
 }
 
-/// The name under which an ending is counted.
+/// The name under which a disconnect reason is counted.
 fn disconnect_counter(ending: &DisconnectReason) -> &'static str {
     match ending {
         DisconnectReason::PeerClosed(_) => "ended: the peer closed",
@@ -348,7 +349,7 @@ fn disconnect_counter(ending: &DisconnectReason) -> &'static str {
     }
 }
 
-/// The player that a call brought.
+/// The player that a call obtained.
 fn joined_player(call: &DriverCall) -> Option<PlayerId> {
     match call {
         DriverCall::Join(.., granted) => granted.ok(),
@@ -356,7 +357,7 @@ fn joined_player(call: &DriverCall) -> Option<PlayerId> {
     }
 }
 
-/// The checksum of a client in lockstep that a call brought.
+/// The checksum that a call reported.
 fn reported_checksum(call: &DriverCall) -> Option<(u32, u64)> {
     match call {
         DriverCall::Checksum(tick, checksum) => Some((*tick, *checksum)),
@@ -364,7 +365,7 @@ fn reported_checksum(call: &DriverCall) -> Option<(u32, u64)> {
     }
 }
 
-/// The budget from which a call takes.
+/// The rate limit that a call consumed.
 fn charged_action(call: &DriverCall) -> Option<LimitedAction> {
     let is_spent = |granted: &Result<(), Denial>| !matches!(granted, Err(Denial::Rejected(..)));
     match call {

@@ -1,5 +1,5 @@
-//! One room of the simulation: its ticks, a second world that executes the same command frames,
-//! and the operator's commands.
+//! One room of the simulation: its ticks, a second world that executes the same command frames, and
+//! the operator's commands.
 
 use std::sync::Arc;
 use std::sync::mpsc::Receiver;
@@ -21,62 +21,62 @@ use crate::server::room::seats::Seat;
 use crate::server::room::{CommandAcks, RoomConfig, RoomHandle, TickRequest, TickResult};
 use crate::util::address_prefix::AddressPrefix;
 
-/// Updates per second of clients of foreign dialects.
+/// Updates per second of clients with foreign dialects.
 const FOREIGN_HZ: u32 = 10;
-/// Shortest and longest time for which players stay without a connection.
+/// Minimum and maximum time for which players stay suspended.
 const SEAT_TIME: [Duration; 2] = [Duration::from_secs(12), MAX_ABSENCE];
-/// Shortest and longest time between two actions of the operator in a room.
+/// Minimum and maximum time between two operator actions in a room.
 const OPERATOR_INTERVAL: [Duration; 2] = [Duration::from_millis(100), Duration::from_millis(1_200)];
 
-/// A query of the operator, and the channel for its answer.
+/// A query of the operator, and the channel for its result.
 struct PendingQuery {
     answer: Receiver<Result<(), &'static str>>,
-    /// The number of its notice, if it is one.
+    /// Number of the notice, if the query is one.
     notice: Option<u32>,
     asked: u32,
 }
 
-/// An action of the operator that the host must perform.
+/// An operator action that the server must perform.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum OperatorAction {
     /// Nothing.
     None,
-    /// Close the client of this player.
+    /// Closes the client of this player.
     Kick(PlayerId),
-    /// Ban the address of this player's client for a while.
+    /// Bans the address of this player's client for a while.
     Ban(PlayerId),
-    /// Nothing: the grant to this player is already queued.
+    /// Nothing, because the grant to this player is already queued.
     Granted(PlayerId),
-    /// End the room, and restart it from its snapshot.
+    /// Restarts the room from its snapshot.
     Restart,
 }
 
-/// A tick, and what it answers.
+/// A published tick, and the acks of its commands.
 pub type TickAcks = (Arc<dyn DynTick>, Option<Arc<CommandAcks>>);
 
-/// See the [module](self).
+/// One room with a second world.
 pub struct SimRoom {
     kind: SimGameFactory,
     tick_hz: u32,
     room: Box<dyn DynRoom<ServerTransport>>,
-    /// The half that connections use.
+    /// The handle that connections use.
     pub handle: Arc<RoomHandle>,
     replica_world: Box<dyn DynWorld>,
     published: Option<Arc<dyn DynTick>>,
     dice: BotRng,
     operates_at: Duration,
     questions: Vec<PendingQuery>,
-    /// The notices that the operator sent to everyone: the tick after which each was sent, and its
+    /// Notices that the operator sent to all players: the tick after which each was sent, and its
     /// number.
     pub notices: Vec<(u32, u32)>,
     next_notice: u32,
     wants_restart: bool,
-    /// What is expected of the seats of clients with a key.
+    /// The expected seats of clients with a key.
     pub seats: SeatModel,
 }
 
 impl SimRoom {
-    /// A room with this name and a map of its own.
+    /// Creates a room with its own map.
     pub fn new(kind: SimGameFactory, name: &str, seed: u64) -> SimRoom {
         let mut dice = BotRng::new(seed);
         let identity = (kind.about.identity)(dice.bits() as u32);
@@ -111,7 +111,7 @@ impl SimRoom {
         }
     }
 
-    /// Runs one tick, which brings answers to commands.
+    /// Runs one tick. Returns the published tick and the acks.
     ///
     /// # Errors
     /// The second world differs, or the room broke an invariant.
@@ -143,7 +143,7 @@ impl SimRoom {
         Ok((published, ticked.answers))
     }
 
-    /// Ends the room; another with the same name continues from this snapshot.
+    /// Ends the room. A new room with the same name continues from the snapshot.
     fn restart_from_snapshot(&mut self, snapshot: &[u8], now: Duration) -> Result<(), InvariantFailure> {
         self.handle.mark_ended();
         let mut dice = self.dice.clone();
@@ -159,7 +159,7 @@ impl SimRoom {
         Ok(())
     }
 
-    /// Steps the second world with the command frame.
+    /// Executes the command frame in the second world.
     fn step_replica(
         &mut self,
         ticked: &TickResult,
@@ -204,8 +204,8 @@ impl SimRoom {
         })
     }
 
-    /// Checks that seats and commands are within their bounds, and that there are as many seats as
-    /// players.
+    /// Checks that seats and commands are within their limits, and that the number of seats equals
+    /// the number of players.
     fn check_load(&self, players: usize, now: Duration) -> Result<(), InvariantFailure> {
         let ([taken, free, resting, highest], waiting) = self.handle.seat_counts_and_queue();
         if taken != players || taken + free + resting != highest {
@@ -226,7 +226,7 @@ impl SimRoom {
         Ok(())
     }
 
-    /// Occasionally performs an action of the operator.
+    /// Performs an operator action if one is due.
     pub fn operate(
         &mut self,
         now: Duration,
@@ -264,8 +264,8 @@ impl SimRoom {
         }
     }
 
-    /// The run of the room, the ticks completed, and the checksum of its world then, if clients follow in
-    /// lockstep.
+    /// The epoch, the number of completed ticks and the checksum of the world; `None` without
+    /// lockstep clients.
     pub fn world(&self) -> Option<(&str, u32, u64)> {
         let is_followed = self.handle.lockstep.counts().followers > 0;
         let world =
@@ -273,41 +273,41 @@ impl SimRoom {
         is_followed.then(world)
     }
 
-    /// This moment of the room.
+    /// The current tick and state of the room.
     pub fn now(&self, now: Duration) -> EventTime {
         EventTime { now, tick: self.handle.tick(), published: self.published.clone() }
     }
 
-    /// The operator removes a player.
+    /// Removes a player for the operator.
     pub fn dismiss(&mut self, player: PlayerId, now: Duration) {
         self.handle.dismiss(player, now);
         self.seats.dismissed(player, self.handle.tick());
     }
 
-    /// The operator removes the player of a connection.
+    /// Removes the player of a connection for the operator.
     pub fn dismiss_of(&mut self, connection: u64, player: PlayerId, now: Duration) {
         if self.handle.remove_player_of(connection, player, now) {
             self.seats.dismissed(player, self.handle.tick());
         }
     }
 
-    /// The operator removes the absent players of an address.
+    /// Removes the suspended players of an address for the operator.
     pub fn dismiss_absent(&mut self, from: AddressPrefix, now: Duration) {
         self.handle.remove_suspended(from, now);
         self.seats.dismissed_absent(from, self.handle.tick());
     }
 
-    /// Whether this is the number of a notice.
+    /// Whether a mark is the number of a notice.
     pub fn is_notice(&self, mark: u32) -> bool {
         (1..=self.next_notice).contains(&mark)
     }
 
-    /// The dialect in which clients are told of every event.
+    /// The dialect in which clients receive every event.
     pub fn dialect(&self) -> &'static str {
         self.kind.about.paths[0].1
     }
 
-    /// The marks of the reliable messages by which the client of this player must be told of a tick.
+    /// The marks of the reliable messages that the client of a player must receive for a tick.
     pub fn marks(&self, tick: &dyn DynTick, player: Option<PlayerId>, dialect: &Dialect) -> Vec<u32> {
         let at = tick.tick();
         let newest = self.notices.iter().rev().take_while(|(tick, _)| *tick >= at);
@@ -318,16 +318,16 @@ impl SimRoom {
     }
 
     fn ask(&mut self, action: EncodedAction, notice: Option<u32>) {
-        // The room was busy, so the query was not queued.
+        // If the room is busy, the query is not queued.
         if let Ok(answer) = self.handle.command(action) {
             self.questions.push(PendingQuery { answer, notice, asked: self.handle.tick() });
         }
     }
 
-    /// Checks that each taken seat belongs to an open connection.
+    /// Checks that each occupied seat belongs to an open connection.
     ///
     /// # Errors
-    /// A seat does not.
+    /// The connection of an occupied seat has ended.
     pub fn check_seats(&self, is_there: impl Fn(u64) -> bool) -> Result<(), InvariantFailure> {
         for player in self.replica_world.players() {
             if let Some(Seat::Connected(number)) = self.handle.seat(player)
@@ -343,7 +343,7 @@ impl SimRoom {
     /// Checks that everything has been released.
     ///
     /// # Errors
-    /// Something has not.
+    /// Something is still in use.
     pub fn check_end(&self) -> Result<(), InvariantFailure> {
         let ([taken, ..], waiting) = self.handle.seat_counts_and_queue();
         let players = self.replica_world.players().len();
@@ -355,7 +355,7 @@ impl SimRoom {
     }
 }
 
-/// The settings of a room of this name.
+/// The configuration of a room.
 fn options(name: &str, identity: &WorldParams, dice: &mut BotRng) -> RoomConfig {
     let tick_hz = identity.tick_hz;
     let bits = dice.bits();
@@ -380,7 +380,7 @@ fn epoch(dice: &mut BotRng) -> String {
     format!("{:016x}", dice.bits())
 }
 
-/// All rejections are counted together: the world's own tests distinguish them.
+/// All rejections are counted together, because the world's own tests distinguish them.
 fn rejected(_: &str) -> &'static str {
     "command rejected by the world"
 }

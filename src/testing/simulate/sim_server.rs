@@ -1,4 +1,4 @@
-//! The host of the simulation: places, rate limits, rooms, and the workers that send the updates.
+//! The server of the simulation: slots, rate limits, rooms, and the workers that send updates.
 
 use core::net::SocketAddr;
 use std::collections::{BTreeMap, BTreeSet};
@@ -35,13 +35,13 @@ use crate::util::address_prefix::AddressPrefix;
 use crate::util::netem::Conditions;
 use crate::ws::http::RequestHead;
 
-/// Maximum number of clients per address: fewer than the connections per address, so that some are
-/// refused.
+/// Maximum number of clients per address. It is less than the number of connections per address, so
+/// that some are refused.
 const PER_ADDRESS: usize = 5;
-/// Number of threads that send updates to clients.
+/// Number of update workers.
 const WORKERS: usize = 2;
 
-/// A client that was just sent the newest state, and could receive all of it.
+/// A client that was just sent the complete newest state.
 pub struct UpdatedClient {
     /// The client.
     pub client: Arc<Client<ServerTransport>>,
@@ -49,7 +49,7 @@ pub struct UpdatedClient {
     pub published: Arc<dyn DynTick>,
 }
 
-/// A worker's view of one room.
+/// A worker's part of one room.
 struct RoomWorker {
     audience: Box<dyn UpdateGroup<ServerTransport>>,
     backlog: Option<Backlog>,
@@ -63,53 +63,53 @@ struct Worker {
     desk: EncodeBuffers,
 }
 
-/// See the [module](self).
+/// The server of the simulation.
 pub struct SimServer {
     /// Virtual time.
     pub clock: VirtualClock,
-    /// The places.
+    /// Slots of pending requests and clients.
     pub admission: Arc<Admission>,
     /// Rate limits per address.
     pub budgets: AddressRateLimits,
-    /// Knows who may play: everyone.
+    /// Permissions: every client may play.
     pub guard: Authenticator,
     /// The game.
     pub game: SimGameFactory,
-    /// How its bots speak, in turn.
+    /// Client variants, assigned to bots in turn.
     pub spoken: Vec<ClientVariant>,
     /// Ticks per second.
     pub tick_hz: u32,
-    /// The conditions of every connection.
+    /// Network conditions of every connection.
     pub net: Option<Conditions>,
     /// The rooms.
     pub games: Vec<SimRoom>,
-    /// The marks of the reliable messages that each client must receive, by the client's number.
+    /// Marks of the reliable messages that each client must receive, by client ID.
     pub marks: BTreeMap<u64, Vec<u32>>,
-    /// The numbers of the clients to which the operator granted resources.
+    /// IDs of the clients to which the operator granted resources.
     pub granted: BTreeSet<u64>,
     /// The packet tables.
     pub codes: Arc<PacketTables>,
-    /// The worlds of clients in lockstep.
+    /// The expected worlds of lockstep clients.
     pub worlds: DesyncModel,
-    /// A fault of which a client in lockstep is the victim.
+    /// The injected bug.
     pub planted: Option<InjectedBug>,
-    /// Whether all clients leave: no room is restarted.
+    /// Whether all clients are leaving, so that no room is restarted.
     pub is_ending: bool,
     handles: Vec<Arc<RoomHandle>>,
     workers: Vec<Worker>,
     clients: BTreeMap<u64, Arc<Client<ServerTransport>>>,
     next_client: u64,
-    /// When each bucket is full again, computed from the observed spending.
+    /// Time at which each token bucket is full again, computed from the observed requests.
     spent: BTreeMap<(AddressPrefix, &'static str), (LimitedAction, Duration)>,
     bans: Vec<(Duration, SocketAddr)>,
     dice: BotRng,
 }
 
 impl SimServer {
-    /// The host of a simulation.
+    /// Creates the server of a simulation.
     ///
     /// # Errors
-    /// The tables of the game cannot be used, or it has no bots.
+    /// The tables of the game are invalid.
     pub fn new(
         plan: &SimulationPlan,
         seed: u64,
@@ -161,21 +161,21 @@ impl SimServer {
         })
     }
 
-    /// The unit in which limits count this address.
+    /// The address prefix for which limits count this address.
     pub fn household(address: SocketAddr) -> AddressPrefix {
         AddressPrefix::from_ip(address.ip())
     }
 
-    /// A number for a new client.
+    /// A new client ID.
     pub fn next_client(&mut self) -> u64 {
         self.next_client += 1;
         self.next_client
     }
 
-    /// Admits or refuses a request.
+    /// Accepts or refuses a request.
     ///
     /// # Errors
-    /// It is refused.
+    /// The request is refused.
     pub fn enter(
         &mut self,
         head: &RequestHead,
@@ -212,10 +212,10 @@ impl SimServer {
         self.workers[worker].parts[room].audience.add_client(Arc::clone(client));
     }
 
-    /// A client has got this player.
+    /// Records that a client received a player.
     ///
     /// # Errors
-    /// It is not the right one.
+    /// It is not the expected player.
     pub fn joined(
         &mut self,
         client: &Client<ServerTransport>,
@@ -229,7 +229,7 @@ impl SimServer {
         game.seats.joined(holder, player, &moment, counts)
     }
 
-    /// A client's connection has ended: its player waits for another one, or leaves.
+    /// Handles the end of a client's connection: its player is suspended or leaves.
     pub fn leave_world(&mut self, client: &Client<ServerTransport>, counts: &mut SimulationCounts) {
         let now = self.clock.now();
         let game = self.games.iter_mut().find(|game| Arc::ptr_eq(&game.handle, &client.room));
@@ -245,12 +245,12 @@ impl SimServer {
         client.leave_world(now);
     }
 
-    /// Planted fault: whether this client's seat is leaked.
+    /// Injected bug: whether the seat of this client is not released.
     pub fn leaks_this_seat(&self, client: &Client<ServerTransport>) -> bool {
         self.planted == Some(InjectedBug::SeatLeaked) && client.id.is_multiple_of(3)
     }
 
-    /// Runs the operator's commands and a tick of every room.
+    /// Performs the operator's actions, and runs a tick of every room.
     ///
     /// # Errors
     /// An invariant is broken.
@@ -265,7 +265,7 @@ impl SimServer {
                 self.worlds.set_room_checksum(epoch, tick, checksum);
             }
             if !Arc::ptr_eq(&self.handles[room], &self.games[room].handle) {
-                // The room was restarted: the clients of its previous run are closed.
+                // The room was restarted, so the clients of its previous run are closed.
                 let over = std::mem::replace(&mut self.handles[room], Arc::clone(&self.games[room].handle));
                 for client in self.clients.values().filter(|client| Arc::ptr_eq(&client.room, &over)) {
                     client.close(DisconnectReason::Breach(CloseReason::GoingAway), now);
@@ -336,7 +336,8 @@ impl SimServer {
         });
     }
 
-    /// Runs the turns of the workers that are awake. Returns the clients that were sent everything.
+    /// Runs the update passes of the workers that are awake. Returns the clients that were sent the
+    /// complete state.
     ///
     /// # Errors
     /// An invariant is broken.
@@ -380,15 +381,15 @@ impl SimServer {
         Ok(served)
     }
 
-    /// Records a token that was spent.
+    /// Records a token that was consumed.
     pub fn spent(&mut self, address: SocketAddr, spending: LimitedAction) {
         let (key, now) = ((SimServer::household(address), spending.rule()), self.clock.now());
         let (_, full_at) = self.spent.entry(key).or_insert((spending, Duration::ZERO));
         *full_at = (*full_at).max(now) + spending.rate().every;
     }
 
-    /// Compares budgets and places with the observations. A bucket that is full now counts as full,
-    /// whenever it became so.
+    /// Compares rate limits and slots with the observations. A bucket that is full now counts as
+    /// full, regardless of when it became full.
     ///
     /// # Errors
     /// They differ.
@@ -413,10 +414,10 @@ impl SimServer {
         Ok(())
     }
 
-    /// Checks that each taken seat belongs to a client.
+    /// Checks that each occupied seat belongs to a client.
     ///
     /// # Errors
-    /// A seat does not.
+    /// The client of an occupied seat has left.
     pub fn check_seats(&self) -> Result<(), InvariantFailure> {
         self.games.iter().try_for_each(|game| game.check_seats(|number| self.clients.contains_key(&number)))
     }
@@ -424,7 +425,7 @@ impl SimServer {
     /// Checks that everything has been released.
     ///
     /// # Errors
-    /// Something has not.
+    /// Something is still in use.
     pub fn check_end(&self) -> Result<(), InvariantFailure> {
         self.check(0)?;
         if self.admission.in_use(SlotKind::Pending) != 0 {
@@ -435,13 +436,13 @@ impl SimServer {
     }
 }
 
-/// A client as the holder of a seat, if it has a key.
+/// The seat holder of a client; `None` if it has no key.
 fn seat_holder(client: &Client<ServerTransport>) -> Option<SeatHolder> {
     let key = client.resume_key?.bytes();
     Some(SeatHolder { key, connection: client.id, from: client.household() })
 }
 
-/// Adds the marks of the messages by which a client must be told of these ticks.
+/// Appends the marks of the messages that a client must receive for these ticks.
 fn expect(
     expected: &mut Vec<u32>,
     client: &Client<ServerTransport>,
@@ -457,12 +458,12 @@ fn expect(
     }
 }
 
-/// Turns whose sends are checked.
+/// Runs update passes and checks the sends.
 struct CheckedRunner<'a> {
     now: Duration,
     budgets: &'a AddressRateLimits,
     counts: &'a mut SimulationCounts,
-    /// The clients that were informed of the ticks, and whether they know the whole state.
+    /// Clients that were sent the ticks, and whether they were sent the complete state.
     informed: Vec<(u64, bool)>,
     broken: Option<InvariantFailure>,
 }
@@ -482,8 +483,8 @@ impl UpdateRunner<ServerTransport> for CheckedRunner<'_> {
 }
 
 impl CheckedRunner<'_> {
-    /// Runs one client's turn. `None` if it was not informed of the ticks; otherwise whether it knows
-    /// the whole state.
+    /// Runs the update of one client. `None` if it was not sent the ticks; otherwise whether it was
+    /// sent the complete state.
     fn check(
         &mut self,
         client: &Client<ServerTransport>,

@@ -1,4 +1,4 @@
-//! Simulations from a few seeds, and planted faults that they find.
+//! Simulations with a few seeds, and the injected bugs that they find.
 
 use std::sync::atomic::{AtomicU16, Ordering};
 
@@ -27,7 +27,7 @@ fn plan_of<G: Game>(seed: u64, peers: usize, seconds: u64) -> SimulationPlan {
     }
 }
 
-/// The faults that a simulation of a few minutes injects, and their required effects.
+/// Faults that a simulation of a few minutes injects, and their required effects.
 const INJECTED: [&str; 63] = [
     "bot: json",
     "bot: msgpack",
@@ -166,19 +166,19 @@ fn each_planted_fault_is_found_in_a_simple_game() {
         let failure = run_with(&plan_of::<Simple<Tanks>>(1, 10, 60), Some(planted)).1;
         let failure = failure.unwrap_or_else(|| panic!("{planted:?} is not found"));
         println!("{planted:?}: {failure}");
-        // A lost hit may be missed by the rules of the game before the next event arrives.
+        // The rules of the game may reveal a lost hit before the next event arrives.
         let is_early = planted == InjectedBug::MessageDropped && failure.broken.rule == "health";
         assert!(failure.broken.rule == rule || is_early, "{planted:?}: {failure}");
     }
 }
 
-/// A game whose author has made a mistake.
+/// A game with a mistake of its author.
 #[derive(Debug, Clone, PartialEq)]
 struct Mistaken<const WHICH: u8> {
     steps: u16,
 }
 
-/// What a rule must not look at.
+/// State outside the world, which a rule must not read.
 static OUTSIDE: AtomicU16 = AtomicU16::new(0);
 
 impl<const WHICH: u8> Field for Mistaken<WHICH> {

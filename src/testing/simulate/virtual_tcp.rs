@@ -1,15 +1,14 @@
 //! A model of one TCP connection: two byte streams with bounded buffers, delays and cuts.
 //!
 //! ```text
-//!   client ─ write ─► up:   sent, on its way, arrived ─► server_read ─► server
-//!   client ◄─ read ── down: arrived, on its way, sent ◄─ Line::send ─── server
+//!     client ─ write ─► up:   sent, in transit, arrived ─► server_read ────── server
+//!     client ◄─ read ── down: arrived, in transit, sent ◄─ Transport::send ── server
 //! ```
 //!
-//! Bytes arrive in order, after a delay, unless the connection stalls; under [`Conditions`], when their
-//! segments do. A client may vanish without
-//! a FIN, or leave the connection half open: a reset then answers the first bytes that are sent to it. The model
-//! also keeps the frames that the server has queued for the client, and compares every received
-//! byte with them.
+//! Bytes arrive in order, after a delay or a stall; under [`Conditions`], when their segments
+//! arrive. A client may vanish without a FIN, or leave the connection half open: the first bytes
+//! sent to it are then answered by a reset. The model also stores the frames that the server has
+//! queued for the client, and compares every received byte with them.
 
 use std::collections::VecDeque;
 use std::io::{self, ErrorKind};
@@ -27,17 +26,17 @@ pub const BUFFER_BYTES: usize = 64 * 1024;
 /// The same for a slow reader.
 pub const SLOW_BUFFER_BYTES: usize = 3 * 1024;
 
-/// Virtual time, shared by the host and the connections.
+/// Virtual time, shared by the server and the connections.
 #[derive(Debug, Clone, Default)]
 pub struct VirtualClock(Arc<AtomicU64>);
 
 impl VirtualClock {
-    /// Time since the simulation began.
+    /// Time since the start of the simulation.
     pub fn now(&self) -> Duration {
         Duration::from_nanos(self.0.load(Ordering::Relaxed))
     }
 
-    /// Advances to this time.
+    /// Sets the time.
     pub fn set(&self, now: Duration) {
         self.0.store(now.as_nanos() as u64, Ordering::Relaxed);
     }
@@ -46,25 +45,25 @@ impl VirtualClock {
 /// The result of a read.
 #[derive(Debug, PartialEq, Eq)]
 pub enum ReadResult {
-    /// Nothing yet.
+    /// No bytes have arrived.
     Nothing,
-    /// Bytes, never none.
+    /// Bytes, at least one.
     Bytes(Vec<u8>),
-    /// The other end will send nothing more.
+    /// The other end has closed its writing half.
     End,
-    /// The connection broke.
+    /// The connection was reset.
     Reset,
 }
 
 /// One direction of a connection.
 #[derive(Debug)]
 struct OneWayStream {
-    /// Determines when bytes arrive, if the connection has conditions.
+    /// Schedules segments, if the connection has conditions.
     channel: Option<SegmentScheduler>,
     pieces: VecDeque<(Duration, Vec<u8>)>,
     bytes: usize,
     capacity: usize,
-    /// When the last piece arrives: pieces never overtake each other.
+    /// Arrival time of the last piece. Pieces never overtake each other.
     last: Duration,
     has_ended: bool,
 }
@@ -91,7 +90,8 @@ impl OneWayStream {
         self.pieces.push_back((self.last, bytes));
     }
 
-    /// Sends bytes that arrive after the delay, or else under the conditions of the connection.
+    /// Sends bytes. They arrive after the delay or, if the connection has conditions, when their
+    /// segments arrive.
     fn send(&mut self, bytes: Vec<u8>, (now, delay, stalled): (Duration, Duration, Duration)) {
         let Some(mut channel) = self.channel.take() else {
             return self.push(bytes, (now + delay).max(stalled));
@@ -105,7 +105,7 @@ impl OneWayStream {
         self.channel = Some(channel);
     }
 
-    /// Takes at most `most` bytes that have arrived.
+    /// Returns at most `most` bytes that have arrived.
     fn take_arrived(&mut self, now: Duration, most: usize) -> ReadResult {
         let mut taken = Vec::new();
         while taken.len() < most
@@ -133,7 +133,7 @@ impl OneWayStream {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum ClientState {
     Here,
-    /// It closed its socket: bytes sent to it break the connection.
+    /// It closed its socket, so bytes sent to it reset the connection.
     Closed,
     /// Its machine vanished silently.
     Vanished,
@@ -163,14 +163,14 @@ struct Inner {
     expected: ExpectedBytes,
     /// Frames queued since [`VirtualTcp::note`].
     recorded_frames: Option<Vec<u8>>,
-    /// Planted fault: the next send of whole frames is lost although the kernel accepted it.
+    /// Injected bug: the next send is lost although the kernel accepted it.
     loses_next: bool,
     partial_sends: u64,
-    /// When the kernel accepted only a part; it accepts nothing more at that time.
+    /// Time at which the kernel accepted only a part. It accepts nothing more at this time.
     full_at: Option<Duration>,
 }
 
-/// See the [module](self).
+/// One virtual TCP connection.
 #[derive(Debug)]
 pub struct VirtualTcp {
     clock: VirtualClock,
@@ -178,7 +178,7 @@ pub struct VirtualTcp {
 }
 
 impl VirtualTcp {
-    /// A new connection with delays in this range, or else under these conditions.
+    /// Creates a connection with delays in a range, or with conditions.
     pub fn new(
         clock: &VirtualClock,
         seed: u64,
@@ -206,9 +206,9 @@ impl VirtualTcp {
         Arc::new(VirtualTcp { clock: clock.clone(), inner: Mutex::new(inner) })
     }
 
-    // ---- the client's end -----------------------------------------------------------------------
+    // ---- the client's end ----
 
-    /// Writes as many bytes as the buffers accept; returns the number.
+    /// Writes as many bytes as the buffers accept. Returns their number.
     pub fn write(&self, bytes: &[u8]) -> usize {
         let inner = &mut *self.inner.lock();
         let count = bytes.len().min(inner.up.space());
@@ -232,7 +232,7 @@ impl VirtualTcp {
         read
     }
 
-    /// Closes the writing half.
+    /// Closes the client's writing half.
     pub fn end(&self) {
         self.inner.lock().up.has_ended = true;
     }
@@ -244,12 +244,12 @@ impl VirtualTcp {
         inner.client = ClientState::Closed;
     }
 
-    /// The client vanishes silently: it neither reads nor writes any more.
+    /// Makes the client vanish silently: it neither reads nor writes any more.
     pub fn disappear(&self, is_half_open: bool) {
         self.inner.lock().client = if is_half_open { ClientState::HalfOpen } else { ClientState::Vanished };
     }
 
-    /// Delays all bytes in both directions until this time.
+    /// Delays all bytes in both directions until `until`.
     pub fn stall_until(&self, until: Duration) {
         let inner = &mut *self.inner.lock();
         inner.stalled_until = inner.stalled_until.max(until);
@@ -264,14 +264,14 @@ impl VirtualTcp {
         self.inner.lock().down.capacity = bytes;
     }
 
-    /// Delivers all bytes on their way to the client.
+    /// Delivers all bytes in transit to the client.
     pub fn deliver_now(&self) {
         let (now, inner) = (self.clock.now(), &mut *self.inner.lock());
         inner.down.pieces.iter_mut().for_each(|(arrives, _)| *arrives = (*arrives).min(now));
         inner.down.last = inner.down.last.min(now);
     }
 
-    // ---- the server's end -----------------------------------------------------------------------
+    // ---- the server's end ----
 
     /// Reads at most `most` bytes from the client.
     pub fn server_read(&self, most: usize) -> ReadResult {
@@ -289,7 +289,7 @@ impl VirtualTcp {
         self.inner.lock().down.has_ended = true;
     }
 
-    /// Writes the response to a request, which always fits, since it is sent first.
+    /// Writes the response to a request. It always fits, because it is sent first.
     pub fn respond(&self, response: &[u8]) {
         let inner = &mut *self.inner.lock();
         inner.expected.queued(response);
@@ -297,34 +297,34 @@ impl VirtualTcp {
         inner.down.send(response.to_vec(), when);
     }
 
-    // ---- what is checked ------------------------------------------------------------------------
+    // ---- checks ----
 
-    /// The position of the first received byte that differs from the queued one.
+    /// Position of the first received byte that differs from the queued one.
     pub fn mismatch(&self) -> Option<usize> {
         self.inner.lock().expected.mismatch
     }
 
-    /// The number of bytes that were queued and have not arrived.
+    /// Number of queued bytes that have not arrived.
     pub fn missing(&self) -> usize {
         self.inner.lock().expected.missing()
     }
 
-    /// Starts to keep the queued frames for [`VirtualTcp::noted`].
+    /// Starts to record the queued frames.
     pub fn start_recording(&self) {
         self.inner.lock().recorded_frames = Some(Vec::new());
     }
 
-    /// The frames queued since [`VirtualTcp::note`].
+    /// Returns the frames queued since [`VirtualTcp::note`].
     pub fn noted(&self) -> Vec<u8> {
         self.inner.lock().recorded_frames.take().unwrap_or_default()
     }
 
-    /// Plants a fault: the next send is lost.
+    /// Injects a bug: the next send is lost.
     pub fn lose_next(&self) {
         self.inner.lock().loses_next = true;
     }
 
-    /// What the conditions have done to segments.
+    /// Counts of the segments under the connection's conditions.
     pub fn segments(&self) -> SegmentCounts {
         let inner = &*self.inner.lock();
         let mut counts = SegmentCounts::default();
@@ -335,14 +335,14 @@ impl VirtualTcp {
         counts
     }
 
-    /// The number of sends that the kernel accepted only in part.
+    /// Number of sends that the kernel accepted only in part.
     pub fn partial_sends(&self) -> u64 {
         self.inner.lock().partial_sends
     }
 }
 
 impl Inner {
-    /// The time, the delay, and the time before which nothing arrives.
+    /// The current time, the delay, and the time before which nothing arrives.
     fn sample_timing(&mut self, now: Duration) -> (Duration, Duration, Duration) {
         (now, self.dice.between(self.delay[0], self.delay[1]), self.stalled_until)
     }
@@ -371,7 +371,7 @@ impl ExpectedBytes {
     }
 }
 
-/// The server's end of a connection, as a client's line.
+/// The server's end of a connection, as the transport of a client.
 #[derive(Debug)]
 pub struct ServerTransport(pub Arc<VirtualTcp>);
 
@@ -392,7 +392,7 @@ impl Transport for ServerTransport {
         if inner.full_at == Some(now) {
             space = 0;
         } else if inner.dice.below(50) == 0 {
-            // A kernel may accept any part, and then accepts nothing more at once.
+            // A kernel may accept any part, and then accepts nothing more for the moment.
             space = space.min(inner.dice.below(400) as usize);
             inner.full_at = Some(now);
         }

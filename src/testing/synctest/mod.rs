@@ -1,16 +1,16 @@
-//! Runs a world beside copies of itself that were restored from snapshots: what a snapshot lacks shows
-//! as a difference.
+//! Runs a world and copies of it that were restored from snapshots. State that a snapshot lacks
+//! causes a difference.
 //!
 //! ```text
-//!   bots ─► server ─► world ─────────────────────────────► checksum of each tick
-//!             │ command frames ─► the same world again ──►  the same?
-//!             │ snapshots ─► restored, some ticks back ──►  the same?
-//!             └ one snapshot ─► restored, runs to the end ─► the same?
+//!    bots ─► server ─► world ─────────────────────────────► checksum of each tick
+//!              │ command frames ─► the same world again ──►  equal?
+//!              │ snapshots ─► restored, some ticks ago ───►  equal?
+//!              └ one snapshot ─► restored, runs to the end ─► equal?
 //! ```
 //!
-//! The bots are those of the game, over connections of their own, so that commands of every kind come
-//! and their packets go through the whole server. Now and then the operator does what the game has for
-//! it, a player is absent, and a bot loses its connection and comes again.
+//! The bots are the game's own, each with its own connection, so that commands of every kind occur
+//! and all packets pass through the whole server. From time to time the operator performs an action
+//! of the game, a player is suspended, and a bot loses its connection and reconnects.
 
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::fmt;
@@ -26,54 +26,56 @@ use crate::game::{BotRng, DynWorld, Game, GameInfo};
 use crate::server::embedded::{EmbeddedGameFactory, EmbeddedServer, Options, TickRecord};
 use crate::util::netem::Conditions;
 
-/// Differing fields that are named.
+/// Maximum number of differing fields in a report.
 const MAX_REPORTED_FIELDS: usize = 4;
 /// Ticks between two comparisons of the copy that runs to the end.
 const TAIL_EVERY: u32 = 100;
-/// Ticks of a window in which players that act are counted.
+/// Length of a window in which acting players are counted, in ticks.
 pub const WINDOW: u32 = 300;
-/// Ticks between two actions of the operator, between two absences, and between two lost connections.
+/// Ticks between two operator actions, between two suspensions, and between two lost connections.
 const OPERATOR_EVERY: u32 = 25;
 const DISCONNECT_INTERVAL_TICKS: u32 = 430;
 const LOST_CONNECTION_INTERVAL_TICKS: u32 = 700;
-/// Draws of the operator ([`Bots::operate`](crate::game::bots::Bots::operate)); the first ones are for a host.
+/// Range of the random numbers of the operator
+/// ([`BotHooks::operate`](crate::game::bots::BotHooks::operate)). Smaller numbers are reserved for
+/// actions of the server.
 const OPERATOR_ROLLS: [u32; 2] = [7, 400];
 
-/// What is run.
+/// The parameters of a synctest.
 #[derive(Debug, Clone)]
 pub struct SynctestPlan {
     /// The game.
     pub game: EmbeddedGameFactory,
-    /// Ticks.
+    /// Number of ticks.
     pub ticks: u32,
     /// Seed of the world and of the bots.
     pub seed: u32,
-    /// Bots that play.
+    /// Number of bots.
     pub players: usize,
-    /// How many ticks back the snapshots are.
+    /// Age of the restored snapshots, in ticks.
     pub check_distance: u32,
 }
 
-/// What was run, and that all worlds stayed the same.
+/// The result of a synctest in which all worlds stayed equal.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct SynctestReport {
-    /// Ticks.
+    /// Number of ticks.
     pub ticks: u32,
-    /// Copies that were restored and compared.
+    /// Number of restored and compared copies.
     pub copies: u64,
-    /// The checksum at the end.
+    /// The checksum of the world at the end.
     pub checksum: u64,
-    /// Commands by kind, those of the server included.
+    /// Number of commands by kind, including the server's own.
     pub commands: BTreeMap<String, u64>,
-    /// What the bots did.
+    /// Statistics of the bots.
     pub deeds: BotStats,
-    /// The fewest players with a command of their own in a whole [`WINDOW`] behind the first, in which they
-    /// join; `None` if there was none.
+    /// Minimum number of players with a command in a complete [`WINDOW`], excluding the first one,
+    /// in which they join. `None` without such a window.
     pub min_acting_players: Option<usize>,
 }
 
 impl SynctestReport {
-    /// Adds another run; the checksum is that of the last one.
+    /// Adds another run. The checksum is replaced by the other run's.
     pub fn add(&mut self, other: &SynctestReport) {
         self.ticks += other.ticks;
         self.copies += other.copies;
@@ -90,16 +92,16 @@ impl SynctestReport {
     }
 }
 
-/// Where worlds differ that should be equal.
+/// A difference between worlds that should be equal.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Desync {
     /// The seed.
     pub seed: u32,
-    /// Ticks completed.
+    /// Number of completed ticks.
     pub tick: u32,
-    /// What differs from the world that was run from its beginning.
+    /// The world that differs from the reference world, which ran from the start.
     pub what: &'static str,
-    /// The first fields that differ: the value of the world that was run from its beginning first.
+    /// The first differing fields, with the reference world's values first.
     pub fields: Vec<FieldDiff>,
 }
 
@@ -116,12 +118,12 @@ impl fmt::Display for Desync {
 
 impl std::error::Error for Desync {}
 
-/// Why a test did not come to its end, or not to a good one.
+/// Failure of a synctest.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum SynctestError {
     /// Worlds differ.
     Desync(Desync),
-    /// The server cannot be started, or a snapshot not be restored: why, in words.
+    /// The server cannot be started, or a snapshot cannot be restored. Contains the reason.
     Failed(String),
 }
 
@@ -142,19 +144,22 @@ impl From<String> for SynctestError {
     }
 }
 
-/// Lets eight bots play a game for so many ticks, and compares its world in each tick with one that
-/// runs from the same commands, and with one restored from a snapshot eight ticks back. For a test of
-/// a game:
+/// Lets eight bots play a game for `ticks` ticks. In each tick, compares its world with a world
+/// that executes the same commands, and with one restored from a snapshot eight ticks ago. As a
+/// test of a game:
 ///
 /// ```no_run
+/// # use tickwire::game::simple::{NamedValues, TickContext};
+/// # use tickwire::packet::DecodedPacket;
+/// # use tickwire::sim::{Malformed, PlayerId, Reader, WorldParams, fields};
 /// # type MyGame = tickwire::game::Simple<MyRules>;
 /// # #[derive(Clone, Debug, PartialEq)] struct MyRules {}
-/// # tickwire::sim::fields!(enum Act: Press {});
+/// # fields!(enum Act: Press {});
 /// # #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)] enum Act { Press }
-/// # impl tickwire::sim::fields::Field for MyRules {
+/// # impl fields::Field for MyRules {
 /// #     const MIN_BYTES: usize = 0;
-/// #     fn write(&self, _: &mut impl tickwire::sim::fields::Sink) {}
-/// #     fn read(_: &mut tickwire::sim::Reader<'_>) -> Result<MyRules, tickwire::sim::Malformed> { Ok(MyRules {}) }
+/// #     fn write(&self, _: &mut impl fields::Sink) {}
+/// #     fn read(_: &mut Reader<'_>) -> Result<MyRules, Malformed> { Ok(MyRules {}) }
 /// # }
 /// # impl tickwire::game::SimpleGame for MyRules {
 /// #     const NAME: &'static str = "presses";
@@ -162,19 +167,22 @@ impl From<String> for SynctestError {
 /// #     const TABLE: (&'static str, &'static str) = ("presses.tsv", "");
 /// #     const PAGE: &'static str = "";
 /// #     type Action = Act;
-/// #     fn new(_: &tickwire::sim::Identity) -> MyRules { MyRules {} }
-/// #     fn join(&mut self, _: tickwire::sim::PlayerId, _: &str, _: &mut tickwire::game::simple::Turns<'_>) {}
-/// #     fn leave(&mut self, _: tickwire::sim::PlayerId) {}
-/// #     fn action(_: &tickwire::packet::Decoded<'_>) -> Option<Act> { None }
-/// #     fn act(&mut self, _: tickwire::sim::PlayerId, _: Act, _: &mut tickwire::game::simple::Turns<'_>) -> Result<(), &'static str> { Ok(()) }
-/// #     fn tick(&mut self, _: &mut tickwire::game::simple::Turns<'_>) {}
-/// #     fn show(&self, _: &mut tickwire::game::simple::Row) {}
+/// #     fn new(_: &WorldParams) -> MyRules { MyRules {} }
+/// #     fn join(&mut self, _: PlayerId, _: &str, _: &mut TickContext<'_>) {}
+/// #     fn leave(&mut self, _: PlayerId) {}
+/// #     fn action(_: &DecodedPacket<'_>) -> Option<Act> { None }
+/// #     fn act(
+/// #         &mut self, _: PlayerId, _: Act, _: &mut TickContext<'_>,
+/// #     ) -> Result<(), &'static str> { Ok(()) }
+/// #     fn tick(&mut self, _: &mut TickContext<'_>) {}
+/// #     fn show(&self, _: &mut NamedValues) {}
 /// # }
 /// tickwire::synctest::<MyGame>(10_000, 1).expect("the same in every copy");
 /// ```
 ///
 /// # Errors
-/// Worlds differ: the seed, the tick, and the first fields. Or the game cannot be started.
+/// Worlds differ: the error contains the seed, the tick and the first fields. Or the game cannot be
+/// started.
 pub fn synctest<G: Game>(ticks: u32, seed: u32) -> Result<SynctestReport, SynctestError> {
     run(
         &SynctestPlan { game: EmbeddedGameFactory::of::<G>(), ticks, seed, players: 8, check_distance: 8 },
@@ -182,10 +190,10 @@ pub fn synctest<G: Game>(ticks: u32, seed: u32) -> Result<SynctestReport, Syncte
     )
 }
 
-/// Runs a plan, and shows each tick to `see`.
+/// Runs a plan, and passes each tick to `see`.
 ///
 /// # Errors
-/// As of [`synctest`]; or a plan in which no copy would be compared.
+/// See [`synctest`]. Also a plan that would compare no copy.
 pub fn run(plan: &SynctestPlan, see: &mut dyn FnMut(&TickRecord)) -> Result<SynctestReport, SynctestError> {
     let about = plan.game.about;
     if plan.ticks <= plan.check_distance {
@@ -229,17 +237,17 @@ pub fn run(plan: &SynctestPlan, see: &mut dyn FnMut(&TickRecord)) -> Result<Sync
     Ok(beside.report)
 }
 
-/// The worlds beside the server's.
+/// The worlds that are compared with the server's world.
 struct ComparedWorlds<'a> {
     plan: &'a SynctestPlan,
     about: &'static GameInfo,
-    /// Run from its beginning.
+    /// The reference world, which ran from the start.
     world: Box<dyn DynWorld>,
-    /// The last ticks: the snapshot before each, and its commands.
+    /// The last ticks: the snapshot before each tick, and its commands.
     past: VecDeque<(Arc<[u8]>, Vec<RawCommand>)>,
-    /// Restored after a quarter of the ticks, and run from there.
+    /// A copy that was restored after a quarter of the ticks, and runs to the end.
     tail: Option<Box<dyn DynWorld>>,
-    /// Players that have acted in this [`WINDOW`].
+    /// Players that have acted in the current [`WINDOW`].
     acting: BTreeSet<PlayerId>,
     report: SynctestReport,
 }
@@ -269,7 +277,7 @@ impl ComparedWorlds<'_> {
         Ok(())
     }
 
-    /// Holds all worlds against the server's before a tick, or after the last one.
+    /// Compares all worlds with the server's before a tick, or after the last one.
     fn compare_all(&mut self, recorded: &TickRecord) -> Result<(), SynctestError> {
         let TickRecord { tick, checksum, snapshot, .. } = recorded;
         let (tick, checksum) = (*tick, *checksum);
@@ -284,7 +292,7 @@ impl ComparedWorlds<'_> {
         self.compare_tail(tick, checksum)
     }
 
-    /// The world in a snapshot that was taken after so many ticks.
+    /// Restores the world of a snapshot, which was taken after `tick` ticks.
     fn restored(&self, tick: u32, snapshot: &[u8]) -> Result<Box<dyn DynWorld>, SynctestError> {
         (self.about.restore)(snapshot).map_err(|reason| self.failed(tick, "the snapshot", &reason))
     }
@@ -296,7 +304,7 @@ impl ComparedWorlds<'_> {
         ))
     }
 
-    /// Restores the oldest snapshot and runs the ticks since.
+    /// Restores the oldest snapshot and executes the ticks since then.
     fn compare(&mut self, tick: u32, checksum: u64) -> Result<(), SynctestError> {
         let Some((snapshot, _)) = self.past.front() else { return Ok(()) };
         let mut copy = self.restored(tick - self.past.len() as u32, snapshot)?;
@@ -326,16 +334,16 @@ impl ComparedWorlds<'_> {
     }
 }
 
-/// What comes to a game besides its players' commands.
+/// Injects disturbances: operator actions, suspensions and lost connections.
 struct DisturbanceInjector {
     about: &'static GameInfo,
     dice: BotRng,
-    /// Notices of the operator so far.
+    /// Number of the operator's notices so far.
     notices: u32,
 }
 
 impl DisturbanceInjector {
-    /// After a tick: for the next one.
+    /// Injects disturbances after a tick, for the next one.
     fn inject(&mut self, recorded: &TickRecord, world: &dyn DynWorld, server: &mut EmbeddedServer) {
         let (tick, mut players) = (recorded.tick, world.players());
         players.sort_unstable();
@@ -358,7 +366,7 @@ impl DisturbanceInjector {
     }
 }
 
-/// The kind of an action: the first word that says more than who acts.
+/// The kind of an action: the first word of its description that is not just `Act`.
 fn kind(about: &GameInfo, action: &EncodedAction) -> String {
     let words = (about.words)(action);
     let mut names =

@@ -1,4 +1,4 @@
-//! Sound games stay equal, and mistakes of a game's author are named.
+//! Sound games stay equal, and mistakes of a game's author are reported.
 
 use std::sync::atomic::{AtomicU16, Ordering};
 
@@ -24,7 +24,7 @@ fn is_sound<G: Game>(seed: u32, kinds: &[&str]) {
     };
     let (report, frames) = run();
     assert_eq!((report.ticks, report.copies, frames.len()), (900, 897, 900));
-    // One of the eight may be away for five seconds.
+    // One of the eight bots may be disconnected for five seconds.
     assert!(report.min_acting_players.is_some_and(|least| least >= 6), "{:?}", report.min_acting_players);
     for kind in kinds {
         assert!(report.commands.get(*kind).is_some_and(|count| *count > 0), "{kind}: {:?}", report.commands);
@@ -53,7 +53,7 @@ fn a_run_that_would_compare_no_copy_is_refused() {
 
 #[test]
 fn the_world_after_the_last_tick_is_compared_too() {
-    // The mistake decides something in tick 333, the last one.
+    // The mistake takes effect in tick 333, the last one.
     for ticks in [333, 334] {
         let ran = run(&plan::<Simple<Mistaken<AT_ONCE>>>(1, ticks), &mut |_| {});
         assert_eq!(ran.is_err(), ticks == 334, "{ticks} ticks: {ran:?}");
@@ -69,24 +69,24 @@ fn a_snapshot_that_cannot_be_restored_is_named_with_its_seed_and_tick() {
     assert!(words.starts_with("seed 5, after tick 0: the snapshot cannot be read: "), "{words}");
 }
 
-/// A game whose author has made a mistake.
+/// A game with a mistake of its author.
 #[derive(Debug, Clone, PartialEq)]
 struct Mistaken<const WHICH: u8> {
     steps: u16,
     sums: Vec<u16>,
-    /// Part of the state, but left out of it.
+    /// A part of the state that is missing in its field list.
     hidden: u16,
 }
 
-/// Nothing is wrong.
+/// No mistake.
 const SOUND: u8 = 0;
-/// Commands look at what is not of the world.
+/// Commands read a value outside the world.
 const OUTSIDE: u8 = 1;
-/// A field that is not in the list decides something at once.
+/// A missing field takes effect early.
 const AT_ONCE: u8 = 2;
-/// The same after a long time.
+/// A missing field takes effect after a long time.
 const LATER: u8 = 3;
-/// A state cannot be read.
+/// A state cannot be decoded.
 const UNREADABLE: u8 = 4;
 
 static COUNTER: AtomicU16 = AtomicU16::new(0);
@@ -159,7 +159,7 @@ impl<const WHICH: u8> SimpleGame for Mistaken<WHICH> {
         if WHICH == AT_ONCE && turns.tick == 333 {
             self.sums[2] = self.hidden;
         }
-        // Ticks since the beginning, in a field that is not in the state.
+        // Ticks since the start, in a field that is missing in the field list.
         self.hidden = self.hidden.saturating_add(1);
         if WHICH == LATER && turns.tick == 777 {
             self.sums[2] = u16::from((300..600).contains(&self.hidden));
@@ -171,7 +171,7 @@ impl<const WHICH: u8> SimpleGame for Mistaken<WHICH> {
     }
 }
 
-/// Where a run of this game differs.
+/// The difference in a run of this game.
 fn desync<G: Game>(back: u32) -> Desync {
     match run(&SynctestPlan { check_distance: back, ..plan::<G>(1, 900) }, &mut |_| {}) {
         Err(SynctestError::Desync(desync)) => desync,
@@ -194,7 +194,7 @@ fn a_mistake_of_a_games_author_is_named_with_its_tick_and_field() {
     );
     assert_eq!(at_once.fields.len(), 1, "{words}");
 
-    // Only the copy that runs to the end comes so far.
+    // Only the copy that runs to the end reaches this tick.
     let later = desync::<Simple<Mistaken<LATER>>>(4);
     assert_eq!((later.tick, later.fields.len()), (800, 1), "{later}");
     assert_eq!(later.fields[0].path(), "sums [2]");

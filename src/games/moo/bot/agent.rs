@@ -1,7 +1,7 @@
 //! The agent of this game: a dialect, an observer and a policy.
 //!
-//! The observer sees every packet and keeps the [`WorldModel`] that the policy reads; a `WorldModel` alone
-//! is an observer.
+//! The observer receives every packet and maintains the [`WorldModel`] on which the policy decides.
+//! A `WorldModel` alone is an observer.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -16,45 +16,45 @@ use crate::game::command_acks::has_command_acks;
 use crate::games::moo::client_packet::{ClientPacket, Mode};
 use crate::packet::{DecodedPacket, Dialect};
 
-/// Time between two pings.
+/// Interval between two pings.
 const PING_EVERY: Duration = Duration::from_millis(2_500);
-/// Shortest time that a dead bot waits before it enters again. It must not be zero: a player who
-/// returns within one update cannot be told from one who never died.
+/// Minimum time between the death of a bot and its respawn. It must not be zero, because a respawn
+/// within one update cannot be distinguished from survival.
 const RESPAWN_DELAY: Duration = Duration::from_millis(1_000);
-/// Added to that for each of the next bots, up to [`MOURNERS`].
+/// Additional waiting time of each next bot, up to [`MOURNERS`] steps.
 const RESPAWN_DELAY_STEP: Duration = Duration::from_millis(250);
 /// Number of different waiting times.
 const RESPAWN_DELAYS: usize = 8;
-/// Skin colours that a bot chooses from.
+/// Number of skin colours of bots.
 const SKINS: usize = 10;
 
-/// Observes an agent's traffic.
+/// Observes the packets of an agent.
 pub trait PacketObserver: Send + 'static {
-    /// The picture of the world.
+    /// The current model of the world.
     fn picture(&self) -> &WorldModel;
 
-    /// The agent sends a packet.
+    /// Called when the agent sends a packet.
     fn said(&mut self, packet: &ClientPacket<'_>);
 
-    /// The server has sent a packet, which arrived `now`; appends the rules that it breaks.
+    /// Called when a server packet arrives at time `now`. Appends the faults that it finds.
     fn on_packet(&mut self, heard: &ServerPacket, now: Duration, out: &mut AgentOutput);
 
-    /// Whether it judges what it hears.
+    /// Whether the observer checks the packets.
     fn checks(&self) -> bool {
         false
     }
 
-    /// As [`Agent::excuse`].
+    /// See [`Agent::excuse`].
     fn excuse(&mut self, excuse: Tolerance) {
         let _ = excuse;
     }
 
-    /// As [`Agent::take_deeds`].
+    /// See [`Agent::take_deeds`].
     fn take_deeds(&mut self) -> BotStats {
         BotStats::default()
     }
 
-    /// As [`Agent::marks`].
+    /// See [`Agent::marks`].
     fn marks(&self) -> &[u32] {
         &[]
     }
@@ -74,15 +74,15 @@ impl PacketObserver for WorldModel {
     }
 }
 
-/// What the names of bots begin with.
+/// Prefix of the names of bots.
 const NAME: &str = "bot ";
 
-/// Whether a bot would have this name.
+/// Whether a name is the name of a bot.
 pub fn is_bot_name(name: &str) -> bool {
     name.strip_prefix(NAME).is_some_and(|number| number.parse::<usize>().is_ok())
 }
 
-/// See the [module](self).
+/// Plays this game as a client, and lets an observer record or check its packets.
 pub struct MooAgent<O> {
     dialect: Arc<Dialect>,
     is_native: bool,
@@ -90,23 +90,24 @@ pub struct MooAgent<O> {
     skin: u8,
     policy: Box<dyn Policy>,
     respawn_delay: Duration,
-    /// When a dead bot enters again.
+    /// When a dead bot respawns.
     respawns_at: Option<Duration>,
     sequence: u32,
-    /// Its commands, if it judges what it hears, and is told what becomes of them.
+    /// Checks the acks of the agent's commands. `None` if the observer checks nothing, or the
+    /// dialect has no acks.
     asked: Option<AckChecker>,
-    /// The newest tick that it knows.
+    /// The newest known tick.
     tick: Option<u32>,
     nonce: u32,
     last_ping: Option<Duration>,
     intents: Vec<Intent>,
-    /// The observer.
+    /// The observer of the agent's packets.
     pub observer: O,
 }
 
 impl<O: PacketObserver> MooAgent<O> {
-    /// The agent with this index, counted from 0: name, colour and waiting time after death follow
-    /// from the index.
+    /// Creates the agent with this index, starting at 0. Name, colour and waiting time after death
+    /// depend on the index.
     pub fn new(index: usize, dialect: Arc<Dialect>, policy: Box<dyn Policy>, observer: O) -> MooAgent<O> {
         let is_native = dialect.name() == "native";
         let has_ack_packets = is_native && observer.checks() && has_command_acks(&dialect);
@@ -128,12 +129,12 @@ impl<O: PacketObserver> MooAgent<O> {
         }
     }
 
-    /// Waits, and enters again.
+    /// Respawns after the waiting time.
     fn respawn_when_due(&mut self, now: Duration, out: &mut AgentOutput) {
         let returns = *self.respawns_at.get_or_insert(now + self.respawn_delay);
         if now >= returns {
             self.respawns_at = None;
-            // Entering again is a command like any other, and uses a sequence implicitly.
+            // A respawn is a command like any other, and uses a sequence number implicitly.
             self.sequence += 1;
             self.asked.iter_mut().for_each(|asked| asked.on_sent(self.sequence, None));
             let (name, skin) = (Some(self.name.clone()), Some(self.skin));
@@ -168,7 +169,7 @@ impl<O: PacketObserver> MooAgent<O> {
         }
     }
 
-    /// Judges what the server says of commands.
+    /// Checks the acks of commands in a server packet.
     fn check_acks(&mut self, packet: &DecodedPacket<'_>, heard: &ServerPacket, out: &mut AgentOutput) {
         let Some(asked) = &mut self.asked else { return };
         let judged = asked.on_packet(packet).and_then(|()| match heard {
@@ -229,7 +230,7 @@ impl<O: PacketObserver> Agent for MooAgent<O> {
         out.saw_update = matches!(heard, ServerPacket::Update(_) | ServerPacket::Players(_));
     }
 
-    /// Pings, respawns, and carries out the policy's intents.
+    /// Pings, respawns, and executes the policy's intents.
     fn act(&mut self, now: Duration, out: &mut AgentOutput) {
         if self.last_ping.is_none_or(|before| now.saturating_sub(before) >= PING_EVERY) {
             self.last_ping = Some(now);
@@ -288,7 +289,7 @@ mod tests {
 
     const NOW: Duration = Duration::from_secs(1);
 
-    /// A bot whose upgrade is done, and the server's end of its connection.
+    /// A bot that has completed its upgrade, and the server's end of its connection.
     fn connected(dialect: &str) -> (Bot<MooAgent<WorldModel>>, Connection, Arc<Dialect>) {
         connected_with(&PacketTables::builtin(), dialect)
     }
@@ -310,7 +311,7 @@ mod tests {
         (bot, Connection::new(Role::Server, limits::CLIENT_MESSAGE_LIMITS), dialect)
     }
 
-    /// The packets that the bot has sent since.
+    /// The packets that the bot has sent since the last call.
     fn said(bot: &mut Bot<MooAgent<WorldModel>>, conn: &mut Connection, dialect: &Dialect) -> Vec<String> {
         let (mut bytes, mut packets) = (Vec::new(), Vec::new());
         bot.drain_output(&mut bytes);
@@ -330,7 +331,7 @@ mod tests {
         bot.receive(&bytes, NOW);
     }
 
-    /// Gives the bot a body, and lets it act.
+    /// Gives the bot a body, and lets it act once.
     fn enter(bot: &mut Bot<MooAgent<WorldModel>>, conn: &mut Connection, dialect: &Dialect) {
         let json = [
             r#"["welcome",[1,"0",1,14400,30,30,"0",5]]"#,

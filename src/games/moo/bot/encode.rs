@@ -14,12 +14,13 @@ impl EncodePacket for ClientPacket<'_> {
 }
 
 impl ClientPacket<'_> {
-    /// Encodes the packet in a dialect; empty if the dialect does not have it.
+    /// Encodes the packet in a dialect. Empty if the dialect lacks the packet.
     pub fn encode(&self, dialect: &Dialect) -> Vec<u8> {
         self.draft(dialect).map_or_else(Vec::new, PacketDraft::encode)
     }
 
-    /// Whether the dialect has the packet: tables may lack those that nobody needs.
+    /// Whether the dialect has the packet. Tables may lack packets that the server does not
+    /// require.
     pub fn is_in(&self, dialect: &Dialect) -> bool {
         self.draft(dialect).is_some_and(|draft| draft.row.is_some())
     }
@@ -58,7 +59,7 @@ impl ClientPacket<'_> {
             }
             Self::Chat { sequence, tick, text } => command("chat", sequence, tick).set("text", text.as_str()),
             Self::Clan { sequence, tick, action } => action.fill(|name| command(name, sequence, tick)),
-            // There is only one kind of ping.
+            // There is only one kind of map ping.
             Self::MapPing { sequence, tick } => command("map_ping", sequence, tick).set("kind", 1),
             Self::ToggleAttack => draft("toggle").set("what", 1),
             Self::Ping { nonce } => draft("ping").set("nonce", or_nil(*nonce)),
@@ -83,8 +84,8 @@ impl ClanAction {
     }
 }
 
-/// A packet under construction: a value for each argument of its row. What the dialect lacks, the
-/// packet or an argument of it, is left out.
+/// A packet under construction, with a value for each argument of its row. Arguments that the row
+/// lacks are dropped; without a row, the packet is empty.
 struct PacketDraft<'d> {
     dialect: &'d Dialect,
     row: Option<&'d Row>,
@@ -97,7 +98,7 @@ impl<'d> PacketDraft<'d> {
         PacketDraft { dialect, row, values: vec![Value::Nil; row.map_or(0, |row| row.arguments.len())] }
     }
 
-    /// Sets an argument, or a key of an argument that is a map.
+    /// Sets an argument, or a key of a map argument.
     fn set(mut self, name: &str, value: impl Into<Value>) -> Self {
         let arguments = self.row.map_or(&[][..], |row| &row.arguments);
         for (argument, slot) in arguments.iter().zip(&mut self.values) {

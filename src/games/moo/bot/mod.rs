@@ -1,13 +1,13 @@
-//! Bots of this game, and the typed packets of both sides that they use.
+//! Bots of this game, and the typed packets that they receive and send.
 //!
 //! ```text
 //!  message ──► received ──► world_model ──► policy ──► encode ──► packet
 //! ```
 //!
-//! The modules, in the order of the flow: [`received`] (a server's packets, typed, all dialects),
+//! The modules in the order of the flow: [`received`] (typed server packets of all dialects),
 //! [`world_model`] (the client's knowledge of the world), [`policy`] (decides what the player does,
-//! without knowing packets), [`play_policy`] (a policy that meets other bots, builds and fights), and
-//! [`agent`] (all of these together: the agent).
+//! independently of packets), [`play_policy`] (a policy that meets other bots, builds and fights),
+//! and [`agent`] (combines them).
 
 pub mod agent;
 mod encode;

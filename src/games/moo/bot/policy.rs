@@ -1,8 +1,7 @@
-//! Decides where a bot walks and looks, and what it says, from the [`WorldModel`] of the world and the
-//! time.
+//! Policies decide how a bot moves, looks and chats, from the [`WorldModel`] and the time.
 //!
-//! The result is a list of [`Intent`]s, which [`super::agent`] turns into packets. A policy knows
-//! nothing of packets, sockets or rules of the protocol, and reads no clock.
+//! The result is a list of [`Intent`]s, which [`super::agent`] converts to packets. A policy does
+//! not depend on packets, sockets or protocol rules, and reads no clock.
 
 use std::f64::consts::TAU;
 use std::time::Duration;
@@ -11,45 +10,45 @@ use super::world_model::{ModelPlayer, WorldModel};
 use crate::game::BotRng;
 use crate::games::moo::client_packet::ClanAction;
 
-/// What a body should do.
+/// An action that a policy wants its body to perform.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Intent {
-    /// Walk in this direction, a binary angle; `None` stands still.
+    /// Walks in a direction, a binary angle; `None` stops.
     Walk(Option<u16>),
-    /// Look in this direction, a binary angle.
+    /// Looks in a direction, a binary angle.
     Aim(u16),
-    /// Start or stop attacking repeatedly in this direction, a binary angle.
+    /// Starts or stops attacking repeatedly in a direction, a binary angle.
     Attack {
-        /// Whether to start.
+        /// Whether to start or stop.
         on: bool,
-        /// The direction.
+        /// The direction of the attack.
         heading: u16,
     },
-    /// Select this weapon or item; an item that is already selected is put away.
+    /// Selects a weapon or an item. Selecting the selected item again returns to the weapon.
     Select {
-        /// A number of `rules::WEAPONS` or `rules::ITEMS`.
+        /// An ID of `rules::WEAPONS` or `rules::ITEMS`.
         id: u8,
         /// Whether it is a weapon.
         is_weapon: bool,
     },
-    /// Take an upgrade that an age offers: weapons, then items from `rules::CHOICE_ITEMS` on.
+    /// Chooses an upgrade: a weapon ID, or an item ID plus `rules::CHOICE_ITEMS`.
     Upgrade(u8),
-    /// Issue a clan command.
+    /// Executes a clan command.
     Clan(ClanAction),
-    /// Show the bot's position to its clan.
+    /// Sends the bot's position to its clan.
     Ping,
-    /// Send this chat line.
+    /// Sends a chat message.
     Chat(String),
 }
 
-/// Decides for one body.
+/// Decides the actions of one body.
 pub trait Policy: Send {
-    /// Called as soon as there is a body, and then at least about ten times a second. Intents are
-    /// carried out in order.
+    /// Called as soon as the body exists, and then at least about ten times per second. Intents are
+    /// executed in order.
     fn decide(&mut self, picture: &WorldModel, now: Duration, intents: &mut Vec<Intent>);
 }
 
-/// Stands still and says nothing.
+/// Never moves and never sends a chat message.
 #[derive(Debug, Default)]
 pub struct StandPolicy;
 
@@ -57,45 +56,47 @@ impl Policy for StandPolicy {
     fn decide(&mut self, _: &WorldModel, _: Duration, _: &mut Vec<Intent>) {}
 }
 
-/// Time between two changes of direction.
+/// Minimum and maximum time between two changes of direction.
 const STRIDE_TIME: [Duration; 2] = [Duration::from_millis(300), Duration::from_secs(2)];
-/// Time between two lines of chat. Two hundred bots then send about five lines a second.
+/// Minimum and maximum time between two chat messages. Two hundred bots then send about five
+/// messages per second.
 const CHAT_INTERVAL: [Duration; 2] = [Duration::from_secs(20), Duration::from_secs(60)];
 /// One in this many strides is a rest.
 const REST_ONE_IN: u32 = 8;
-/// How far a bot strays from its home, px: well within a window of 1,248 × 702 px to each side.
+/// Maximum distance of a bot from its home, in px: well within a window of 1,248 × 702 px to each
+/// side.
 const STRAY_PX: f64 = 350.0;
-/// With fewer other players in view, a bot walks to where others are.
+/// Number of other players in view below which a bot walks to its gathering point.
 const MIN_COMPANY: usize = 12;
 /// One eighth of a turn.
 const EIGHTH: u16 = 1 << 13;
-/// The bots' chat lines.
+/// The chat messages of bots.
 const LINES: [&str; 6] = ["hello", "nice day", "which way?", "over here", "wait for me", "so many trees"];
 
-/// Walks about in changing directions, in company: it stays near its home. That is where it was
-/// born, or, if it is lonely there, the nearest of the gathering points that all wanderers of a
-/// crowd share.
+/// Wanders in changing directions, near a home position: the position at which it spawned or, if
+/// too few players are there, the nearest of the gathering points that all wanderers of a crowd
+/// share.
 #[derive(Debug)]
 pub struct WanderPolicy {
     dice: BotRng,
-    /// Gathering points along each side of the map.
+    /// Number of gathering points along each side of the map.
     points_per_side: u32,
     home: Option<(f64, f64)>,
     stride_ends: Duration,
     tongue: Chatter,
 }
 
-/// When a bot talks, and what it says.
+/// Sends random chat messages.
 #[derive(Debug, Default)]
 pub(super) struct Chatter {
     silence_ends: Option<Duration>,
 }
 
 impl Chatter {
-    /// Talks now and then.
+    /// Appends a chat message if one is due.
     pub(super) fn maybe_chat(&mut self, dice: &mut BotRng, now: Duration, intents: &mut Vec<Intent>) {
-        // The first line comes at a random time of the first silence, so that a crowd does not talk
-        // all at once.
+        // The first message is sent at a random time within the first interval, so that the bots of
+        // a crowd do not all chat at once.
         let first = dice.between(Duration::from_secs(2), CHAT_INTERVAL[1]);
         let silence_ends = *self.silence_ends.get_or_insert(now + first);
         if now >= silence_ends {
@@ -107,9 +108,10 @@ impl Chatter {
 }
 
 impl WanderPolicy {
-    /// A wanderer in a crowd of `count`. The same seed makes the same decisions in the same world.
+    /// Creates the policy of a bot in a crowd of `count`. Equal seeds and equal worlds give equal
+    /// decisions.
     pub fn new(seed: u64, count: usize) -> WanderPolicy {
-        // About fifty bots per point: enough company, and room to walk.
+        // About fifty bots per point: enough company, and space to walk.
         let points_per_side = (count as f64 / 50.0).sqrt().round().max(1.0) as u32;
         let dice = BotRng::new(seed);
         WanderPolicy {
@@ -121,7 +123,7 @@ impl WanderPolicy {
         }
     }
 
-    /// The gathering point nearest to a position.
+    /// The gathering point nearest to the bot.
     fn gathering(&self, map_size_px: f64, me: &ModelPlayer) -> (f64, f64) {
         let cell_px = map_size_px / f64::from(self.points_per_side);
         let middle = |at_px: f64| {
@@ -177,7 +179,7 @@ mod tests {
         WorldModel { own_player_id: Some(1), players, others_in_view, ..WorldModel::new() }
     }
 
-    /// Carries out the intents at walking speed for `seconds`; returns the final position.
+    /// Executes the intents at walking speed for `seconds`. Returns the final position.
     fn walk(wanderer: &mut WanderPolicy, mut picture: WorldModel, seconds: u64) -> (f64, f64) {
         let mut direction = None;
         for tenth in 0..seconds * 10 {

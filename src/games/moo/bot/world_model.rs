@@ -1,9 +1,9 @@
-//! A client's knowledge of the world, assembled from the server's packets of any dialect.
+//! A client's knowledge of the world, built from server packets of any dialect.
 //!
-//! [`WorldModel::apply`] takes what a server sends and [`WorldModel::said`] what the client itself sends,
-//! in order; policies read the result. Positions are the last known ones, in pixels. If a packet
-//! contradicts the picture, the picture applies as much of it as makes sense;
-//! [`testkit`](crate::testing) reports the contradiction.
+//! [`WorldModel::apply`] applies the packets of the server and [`WorldModel::said`] the client's
+//! own packets, in order. Policies decide on the result. Positions are the last known ones, in px.
+//! If a packet contradicts the model, the model applies the consistent part; the `checker` reports
+//! the contradiction.
 
 use std::collections::BTreeMap;
 
@@ -17,15 +17,15 @@ use crate::games::moo::world::rules::{self, CHOICE_ITEMS, Group};
 /// A known player.
 #[derive(Debug, Clone, PartialEq)]
 pub struct ModelPlayer {
-    /// Its name; untrusted text.
+    /// Name; untrusted text.
     pub name: String,
-    /// Pixels from the left.
+    /// x coordinate, in px from the left edge.
     pub x_px: f64,
-    /// Pixels from the top.
+    /// y coordinate, in px from the top edge.
     pub y_px: f64,
-    /// Binary angle, 65,536 a turn.
+    /// Direction of view, as a binary angle: 65,536 per turn.
     pub heading: u16,
-    /// Whether it is in view now. In the MooMoo dialects, players out of view stay known.
+    /// Whether the player is in view. In the MooMoo dialects, players out of view stay known.
     pub in_view: bool,
     /// Health points.
     pub health: u32,
@@ -33,25 +33,25 @@ pub struct ModelPlayer {
     pub max_health: u32,
 }
 
-/// Clans, as far as the client knows them.
+/// The client's knowledge of clans.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct ClanState {
-    /// All clans and their owners.
+    /// All clans: name and owner.
     pub clans: BTreeMap<String, u32>,
-    /// The clans of the known players.
+    /// The clan names of the known players.
     pub tags: BTreeMap<u32, String>,
-    /// The client's own clan.
+    /// Name of the client's own clan.
     pub own: Option<String>,
-    /// Whether the client owns it.
+    /// Whether the client's player owns it.
     pub is_owner: bool,
-    /// Its members.
+    /// Members of the own clan.
     pub members: Vec<u32>,
-    /// Players who ask to join it; sent only to its owner.
+    /// Applicants to the own clan. Known only to its owner.
     pub join_requests: Vec<u32>,
 }
 
 impl ClanState {
-    /// The client founds, joins or leaves a clan. The members follow in a packet of their own.
+    /// Sets the client's own clan. The members follow in another packet.
     fn set_own_clan(&mut self, name: Option<String>, is_owner: bool) {
         if name.is_none() || !is_owner {
             self.join_requests.clear();
@@ -66,48 +66,48 @@ impl ClanState {
     }
 }
 
-/// See the [module](self).
+/// A client's model of the world.
 #[derive(Debug, Clone, PartialEq)]
 pub struct WorldModel {
     /// The client's own player, once it is in the world.
     pub own_player_id: Option<u32>,
-    /// Whether the client's player is dead, until it enters again.
+    /// Whether the client's player is dead. Reset by its respawn.
     pub is_dead: bool,
-    /// All known players, its own included.
+    /// All known players, including the own one.
     pub players: BTreeMap<u32, ModelPlayer>,
-    /// All known objects, in view or not.
+    /// All known objects, including objects out of view.
     pub objects: BTreeMap<u32, Object>,
-    /// Wood, food, stone, gold.
+    /// Resources: wood, food, stone, gold.
     pub stock: [u32; 4],
-    /// The client's weapons and items.
+    /// The client's weapons, items and structure counts.
     pub kit: Kit,
-    /// The upgrades that it may choose.
+    /// The upgrades that the client may choose.
     pub offers: Offers,
-    /// Its age in this life, as far as known.
+    /// Age in the current life; 0 if unknown.
     pub age: u32,
-    /// Every animal in view.
+    /// The animals in view.
     pub animals: BTreeMap<u32, Animal>,
     /// Clan membership.
     pub clan_state: ClanState,
-    /// Side of the map, px. The MooMoo dialects do not send it: there it is the default.
+    /// Side length of the map, in px. The default for the MooMoo dialects, which do not send it.
     pub map_size_px: f64,
-    /// The client's last command that the world applied, in the native dialect.
+    /// Native: sequence number of the client's last command that the world applied.
     pub applied_sequence: u32,
-    /// Number of updates so far.
+    /// Number of received updates.
     pub updates: u64,
     /// Number of other players in view.
     pub others_in_view: usize,
-    /// Native: the client's body that was announced and has not entered yet.
+    /// Native: the player of a `spawned` packet, until it enters in an update.
     pub(crate) announced: Option<u32>,
-    /// MooMoo: the player of each id.
+    /// MooMoo: player ID of each identifier.
     pub(crate) ids: BTreeMap<String, u32>,
-    /// Native: the names of clans by their numbers.
+    /// Native: clan names by clan ID.
     pub(crate) clan_names: BTreeMap<u32, String>,
     pub(crate) is_native: bool,
 }
 
 impl WorldModel {
-    /// An empty picture, with the default map size.
+    /// An empty model, with the default map size.
     pub fn new() -> WorldModel {
         WorldModel {
             own_player_id: None,
@@ -131,19 +131,19 @@ impl WorldModel {
         }
     }
 
-    /// The client's own player, once in the world.
+    /// The client's own player, once it is in the world.
     pub fn own(&self) -> Option<&ModelPlayer> {
         self.players.get(&self.own_player_id?)
     }
 
-    /// Records a packet that the client sends.
+    /// Applies a packet that the client sends.
     pub fn said(&mut self, packet: &ClientPacket<'_>) {
         if let ClientPacket::Clan { action: ClanAction::Answer { player, .. }, .. } = packet {
             self.clan_state.join_requests.retain(|asks| asks != player);
         }
     }
 
-    /// Applies a packet of the server.
+    /// Applies a server packet.
     pub fn apply(&mut self, heard: &ServerPacket) {
         match heard {
             ServerPacket::Welcome(welcome) => {
@@ -236,7 +236,7 @@ impl WorldModel {
         }
     }
 
-    /// The name of the client's own clan, or its number while the name is unknown.
+    /// The name of the client's own clan; its ID while the name is unknown.
     pub(crate) fn name_of(&self, own: &OwnClan) -> Option<String> {
         own.id.map(|id| self.clan_names.get(&id).cloned().unwrap_or_else(|| id.to_string()))
     }
@@ -245,13 +245,13 @@ impl WorldModel {
         for player in &update.leaves {
             self.players.remove(player);
             self.clan_state.tags.remove(player);
-            // Sequences continue: the next life belongs to the same player.
+            // Sequence numbers continue, because the next life belongs to the same player.
             self.own_player_id = self.own_player_id.filter(|me| me != player);
         }
         for EnteredPlayer { pose, name, .. } in &update.enters {
             let health = u32::from(rules::PLAYER_HEALTH);
             self.add_player(pose, name, true, (health, health));
-            // An entering player has no clan until its tag says otherwise.
+            // An entering player has no clan until its tag is received.
             self.clan_state.tags.remove(&pose.player);
             if self.announced == Some(pose.player) {
                 self.announced = None;
@@ -305,7 +305,7 @@ impl WorldModel {
     }
 
     fn die(&mut self) {
-        // The next life begins young, before any other packet about it.
+        // Resets the age before any packet about the next life.
         (self.is_dead, self.age) = (true, 0);
         if self.is_native {
             return;
@@ -314,7 +314,8 @@ impl WorldModel {
             self.players.remove(&me);
             self.ids.retain(|_, player| *player != me);
         }
-        // No player is seen until the client's own is back; a player who dies meanwhile may then be anywhere.
+        // Until the respawn no player is in view. The last positions become unreliable, because
+        // players may respawn elsewhere.
         self.players.values_mut().for_each(|known| known.in_view = false);
     }
 
@@ -345,7 +346,8 @@ impl WorldModel {
     }
 }
 
-/// The upgrades that an offer allows with this equipment: the numbers of weapons, then those of items from [`CHOICE_ITEMS`] on.
+/// The upgrades that an offer allows with this kit: weapon IDs, then item IDs plus
+/// [`CHOICE_ITEMS`].
 pub(crate) fn choices(kit: &Kit, told: &Offers) -> Vec<u8> {
     if told.points == 0 {
         return Vec::new();

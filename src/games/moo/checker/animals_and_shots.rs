@@ -1,8 +1,8 @@
 //! Checks projectiles and animals.
 //!
-//! A shot is announced when it begins and when it ends; its number may then be reused. MooMoo
-//! servers list all animals in view each turn, the native dialect those that changed and those that
-//! are gone.
+//! A projectile is sent when it is fired and when it ends; its ID may then be reused. MooMoo
+//! servers send all animals in view with each update, the native dialect only changed and removed
+//! animals.
 
 use std::collections::BTreeMap;
 use std::time::Duration;
@@ -12,34 +12,35 @@ use super::rule::CheckRule;
 use crate::games::moo::bot::received::{Animal, ServerPacket, Shot, ShotEnd, ShotPlace};
 use crate::games::moo::world::rules::{self, AnimalKind};
 
-/// Greatest distance, px, of one of the player's own shots from the player when it is announced:
-/// the known position is slightly old, and the shot has flown for a tick.
+/// Maximum distance between the player and its own projectile when it is received, in px. The known
+/// position is slightly old, and the projectile has flown for a tick.
 const OWN_PX: f64 = 250.0;
-/// Greatest difference between its direction and the player's at that time: 2 degrees.
+/// Maximum difference between the projectile's direction and the player's: 2 degrees.
 const MAX_AIM_ERROR: u16 = 364;
-/// Ends and beginnings are rounded, px.
+/// Tolerance for rounded start and end positions, in px.
 const ROUNDED_PX: f64 = 3.0;
-/// The shortest time assumed for one turn: a delayed turn arrives right before the next one.
+/// Minimum time assumed between two updates, because a delayed update may arrive directly before
+/// the next one.
 const MIN_UPDATE_INTERVAL: Duration = Duration::from_millis(200);
 
-/// State of the check that the picture does not hold.
+/// State of these checks in addition to the world model.
 #[derive(Debug, Default)]
 pub(super) struct AnimalAndShotChecks {
     flying: BTreeMap<u32, Shot>,
-    /// Whether the next shot was announced as a turret's.
+    /// Whether the next projectile was announced as a turret's.
     is_turrets: bool,
-    /// The player's own weapon, as a MooMoo server shows it.
+    /// MooMoo: the weapon of the client's own player.
     weapon: u8,
-    /// When each animal in view was last reported: by arrival, and by the tick.
+    /// Last report of each animal in view: its arrival time, and the time of its tick.
     last_seen: BTreeMap<u32, [Duration; 2]>,
-    /// The player's own shots.
+    /// Number of the player's own shots.
     pub(super) shots: u64,
 }
 
 impl AnimalAndShotChecks {
-    /// Records a packet; `now` is its time of arrival, and that of the tick where packets name it.
-    /// `is_all` says that the packet lists all animals in view. Returns the food of each animal that
-    /// is gone now, dead or not.
+    /// Checks a packet. `now` is its arrival time, and the time of its tick in dialects with ticks.
+    /// `is_all` states that an animal list is complete. Returns the food of each animal that was
+    /// removed, dead or out of view.
     pub(super) fn check_packet(
         &mut self,
         heard: &ServerPacket,
@@ -90,8 +91,8 @@ impl AnimalAndShotChecks {
         self.shots += u64::from(is_own_swing);
     }
 
-    /// MooMoo servers do not name the shooter: assume a player with such a weapon who is near and
-    /// looks that way.
+    /// Whether a projectile may be the player's own. MooMoo servers do not name the shooter, so the
+    /// weapon, the distance and the direction must match.
     fn may_be_own_shot(&self, shot: &Shot, common: &CheckState) -> bool {
         let shoots = rules::weapon(self.weapon).and_then(|weapon| weapon.shoots);
         common.picture.own().is_some_and(|me| {
@@ -126,8 +127,8 @@ impl AnimalAndShotChecks {
         let before = common.picture.animals.get(&id).copied();
         let Some((told, before)) = told.zip(before) else { return };
         let way_px = (x_px - before.x_px).hypot(y_px - before.y_px);
-        // A state that was held back arrives right after the one before it; and not every turn
-        // names its tick.
+        // A deferred state arrives directly before the next one, and not every update has a tick,
+        // so the longer of both intervals counts.
         let passed = now[0].saturating_sub(told[0]).max(now[1].saturating_sub(told[1]));
         let time_s = (passed + MIN_UPDATE_INTERVAL).as_secs_f64();
         if way_px > reach_px(time_s) {
@@ -186,8 +187,8 @@ mod tests {
         ServerPacket::Value { what: MoomooValue::Resource(1), amount }
     }
 
-    /// Receives `more` a tenth of a second apart after a birth with a bow; returns the broken
-    /// rules, and the deeds.
+    /// Spawns a player with a bow, and checks `more` at intervals of a tenth of a second. Returns
+    /// the broken rules and the statistics.
     fn heard(more: &[ServerPacket]) -> (Vec<CheckRule>, MooBotStats) {
         let mut check = PacketChecker::new(false);
         let (id, name, health) = ("1".to_owned(), String::new(), 100);

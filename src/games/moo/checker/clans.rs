@@ -1,10 +1,10 @@
 //! Checks clan packets.
 //!
-//! In the native dialect, clans have numbers, and all are listed once, then the changes; MooMoo
-//! servers announce each change by name. Only the native dialect states the cause of a player's
-//! death, so only there is it checked that clan mates spare each other. Other events are announced
-//! at once, but a server may announce clan changes together and later. A contradiction of the known
-//! clans is therefore a fault only if it persists for a while.
+//! In the native dialect clans have IDs; all are listed once, and then the changes. MooMoo servers
+//! send each change by name. Only the native dialect states the cause of a player's death, so the
+//! rule that clan mates do not harm each other is checked only there. Other events are sent
+//! immediately, but a server may collect and delay clan changes. A contradiction to the known clans
+//! is therefore a fault only if it persists for a while.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::time::Duration;
@@ -14,31 +14,32 @@ use super::rule::CheckRule;
 use crate::games::moo::bot::received::{Clan, Mate, MoomooPlayer, ServerPacket};
 use crate::games::moo::bot::world_model::ClanState;
 
-/// State of the check that the picture does not hold.
+/// State of these checks in addition to the world model.
 #[derive(Debug, Default)]
 pub(super) struct ClanChecks {
-    /// Contradictions, and when each began.
+    /// Contradictions, with their start times.
     pending_faults: Vec<(Duration, PendingFault)>,
-    /// Players who show an unlisted clan, or another clan than listed, and since when.
+    /// MooMoo: players with an unlisted clan or with a wrong owner flag, and the start time of this
+    /// state.
     unlisted: BTreeMap<u32, Duration>,
     /// Number of clans that the client's player founded or joined.
     pub(super) joined: u64,
 }
 
-/// Time within which a server announces a clan change, however many there are.
+/// Maximum delay of a clan change, regardless of the number of changes.
 const ANNOUNCE_TIMEOUT: Duration = Duration::from_secs(10);
 
-/// A contradiction, unless the client learns later that the player is in the clan.
+/// A contradiction that a later clan change may resolve.
 #[derive(Debug, Clone, Copy)]
 enum PendingFault {
-    /// A player outside the clan shows its position.
+    /// A player outside the own clan sent a ping to it.
     Ping(u32),
-    /// A clan member killed another.
+    /// A clan member killed another one.
     Kill(u32, u32),
 }
 
 impl ClanChecks {
-    /// Records a packet.
+    /// Checks a packet.
     pub(super) fn check_packet(&mut self, heard: &ServerPacket, now: Duration, common: &mut CheckState) {
         let society = &common.picture.clan_state;
         match heard {
@@ -80,8 +81,8 @@ impl ClanChecks {
         }
     }
 
-    /// At the end of a turn: drops resolved suspicions, and reports those that are too old as
-    /// faults.
+    /// Drops the resolved contradictions after an update, and reports the ones that are older than
+    /// [`PATIENCE`].
     fn settle_pending(&mut self, now: Duration, common: &mut CheckState) {
         self.pending_faults.retain(|(since, suspicion)| {
             let is_mate = |player: u32| common.picture.clan_state.is_mate(player);
@@ -116,7 +117,7 @@ impl ClanChecks {
         }
     }
 
-    /// A MooMoo server's record of all players in view.
+    /// Checks the clan tags of all players in view in a MooMoo update.
     fn shown(&mut self, players: &[MoomooPlayer], now: Duration, common: &mut CheckState) {
         let before = std::mem::take(&mut self.unlisted);
         for MoomooPlayer { pose, clan, is_owner, .. } in players {
@@ -168,7 +169,7 @@ fn tag(player: u32, clan: Option<u32>, common: &mut CheckState) {
 
 fn own_members(members: &[u32], common: &mut CheckState) {
     let me = common.picture.own_player_id;
-    // A dead player is still in its clan, but does not know its number.
+    // A dead player is still in its clan, but has no known ID.
     if me.is_some_and(|me| !members.contains(&me)) {
         common.fault(CheckRule::ClanMates, format!("this client is {me:?}, which is not among {members:?}"));
     }
@@ -202,7 +203,8 @@ mod tests {
         Pose { player, x_px: 500.0, y_px: 500.0, heading: 0 }
     }
 
-    /// The same with so much time between two packets that a contradiction is a fault in the third.
+    /// Checks packets with an interval of half of [`PATIENCE`], so that a contradiction is a fault
+    /// in the third packet.
     fn hear_slowly(check: &mut PacketChecker, packets: &[ServerPacket]) -> Vec<CheckRule> {
         let timed = packets.iter().zip(0..);
         let faults = timed
@@ -210,7 +212,7 @@ mod tests {
         faults.map(|fault| fault.rule).collect()
     }
 
-    /// Player 1 among 2 and 3, native.
+    /// Native: player 1 with players 2 and 3 in view. Checks `more` packets.
     fn native(more: &[ServerPacket]) -> (Vec<CheckRule>, PacketChecker) {
         let mut check = PacketChecker::new(true);
         let (code_hash, epoch) = (String::new(), String::new());
@@ -236,7 +238,7 @@ mod tests {
         (hear_slowly(&mut check, more), check)
     }
 
-    /// The same by the layout of the MooMoo dialects, each with a clan.
+    /// The same in the layout of the MooMoo dialects.
     fn moomoo(more: &[ServerPacket]) -> (Vec<CheckRule>, PacketChecker) {
         let mut check = PacketChecker::new(false);
         let add = |player: u32| {

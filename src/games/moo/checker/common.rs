@@ -1,4 +1,5 @@
-//! What the checks of both layouts share: the picture, and the faults found in the current packet.
+//! State shared by the checks of both layouts: the world model, and the faults in the current
+//! packet.
 
 use std::collections::{BTreeSet, VecDeque};
 use std::fmt;
@@ -8,27 +9,27 @@ use crate::games::moo::bot::received::{Leaderboard, Object, Pose};
 use crate::games::moo::bot::world_model::WorldModel;
 use crate::games::moo::world::rules;
 
-/// A body's distance from the edge of the map is at least its radius; positions are rounded to at
-/// most a pixel.
+/// Minimum distance between a body's centre and the edge of the map, in px: its radius, minus at
+/// most a pixel of rounding.
 pub(super) const EDGE_PX: f64 = rules::PLAYER_RADIUS_PX as f64 - 1.0;
-/// The greatest sustained speed of a body, pixels per second: nothing is faster than a row of boost
-/// pads.
+/// Maximum sustained speed of a body, in px per second: the speed on a row of boost pads.
 const SPEED_PX_PER_S: f64 = rules::BOOST_PX_PER_S as f64;
-/// The distance by which a collision can push a body in addition, pixels.
+/// Maximum additional distance by which a collision pushes a body, in px.
 const PUSH_PX: f64 = 2.0 * rules::PLAYER_RADIUS_PX as f64;
-/// The speed that hits add to that, pixels per second; and the seconds until friction has consumed
-/// it.
+/// Maximum additional speed by hits, in px per second, and the time until friction has consumed it,
+/// in seconds.
 const KNOCKBACK_PX_PER_S: f64 = 1_000.0;
 const KNOCKBACK_S: f64 = 0.143;
 
-/// A body in a structure is this near to touching it at most, pixels: it moves in the same tick.
+/// Maximum distance at which a body counts as near a structure that may push it, in px. The body
+/// moves in the same tick.
 const TOUCH_PX: f64 = 25.0;
 
-/// The greatest distance that a player can cover in that time, pixels.
+/// Maximum distance that a player can cover in a time, in px.
 pub(super) fn reach_px(time_s: f64) -> f64 {
     SPEED_PX_PER_S * time_s + KNOCKBACK_PX_PER_S * time_s.min(KNOCKBACK_S) + PUSH_PX
 }
-/// Most rows of a leaderboard.
+/// Maximum number of rows of a leaderboard.
 const BOARD_ROWS: usize = 10;
 
 /// A rule that the server broke.
@@ -36,7 +37,7 @@ const BOARD_ROWS: usize = 10;
 pub struct Fault {
     /// The broken rule.
     pub rule: CheckRule,
-    /// The offending packet, in a few words.
+    /// A one-line description of the packet.
     pub detail: String,
 }
 
@@ -46,18 +47,18 @@ impl fmt::Display for Fault {
     }
 }
 
-/// The state that both layouts share: the picture, and the faults found in the current packet.
+/// The world model, and the faults in the current packet.
 #[derive(Debug, Default)]
 pub(super) struct CheckState {
     pub(super) picture: WorldModel,
-    /// Whether the player has a body: it was born, and has not died since.
+    /// Whether the client's player is alive.
     pub(super) is_alive: bool,
-    /// Whether it has asked for a body since its last birth or death. A client that cannot keep up
-    /// may be told of the death of a body that it never saw.
+    /// Whether the client has requested a body since the last spawn or death. A slow client may
+    /// receive the death of a body that it never received.
     pub(super) has_requested_join: bool,
-    /// Nonces of unanswered pings.
+    /// Nonces of pings without a pong.
     pub(super) pings: VecDeque<Option<u32>>,
-    /// The highest sequence sent.
+    /// Highest sequence number sent.
     pub(super) sent_sequence: u32,
     pub(super) faults: Vec<Fault>,
 }
@@ -68,7 +69,7 @@ impl CheckState {
     }
 
     pub(super) fn objects(&mut self, objects: &[Object], is_moomoo: bool) {
-        // The MooMoo dialects show scenery to players only; the native dialect also to watchers.
+        // The MooMoo dialects send objects to players only; the native dialect also to spectators.
         if is_moomoo && self.picture.own_player_id.is_none() {
             self.fault(CheckRule::SpawnOrder, "objects before the client's own player");
         }
@@ -83,7 +84,7 @@ impl CheckState {
 
     pub(super) fn remove_objects(&mut self, objects: &[u32]) {
         for object in objects {
-            // Natural objects cannot be destroyed.
+            // Scenery cannot be destroyed.
             if self.picture.objects.get(object).is_none_or(|gone| gone.structure.is_none()) {
                 self.fault(CheckRule::DestroyedUnknown, format!("object {object}"));
             }
@@ -129,7 +130,7 @@ impl CheckState {
         }
     }
 
-    /// The player's own body appears, for the first time or again; `before` is the body that it had.
+    /// Checks the spawn or respawn of the client's player. `before` is its previous body.
     pub(super) fn on_spawn(&mut self, player: u32, before: Option<u32>) {
         if self.is_alive || before.is_some() {
             self.fault(
@@ -154,8 +155,8 @@ impl CheckState {
         }
     }
 
-    /// A player is at a new place, and had `time_s` seconds to get there; `None` if any distance is
-    /// allowed. `before` is where it was; only a known player may move.
+    /// Checks a new position of a player. `before` is the previous position, which must be known.
+    /// `time_s` is the time of the movement; `None` allows any distance.
     pub(super) fn check_movement(&mut self, pose: &Pose, before: Option<(f64, f64)>, time_s: Option<f64>) {
         let Pose { player, x_px, y_px, .. } = *pose;
         self.check_on_map(&format!("player {player}"), x_px, y_px, EDGE_PX);
@@ -164,7 +165,7 @@ impl CheckState {
             return;
         };
         let way_px = (x_px - before_x_px).hypot(y_px - before_y_px);
-        // Other bodies and objects can push a body into a structure, which then puts it out on its
+        // Other bodies and objects can push a body into a structure, which then moves it to its
         // other side.
         let across_px = |object: &Object| {
             let touch_px = object.scale_px + f64::from(rules::PLAYER_RADIUS_PX);
@@ -181,7 +182,7 @@ impl CheckState {
         }
     }
 
-    /// Where a player was, if it is known.
+    /// The last known position of a player.
     pub(super) fn place(&self, player: u32) -> Option<(f64, f64)> {
         self.picture.players.get(&player).map(|known| (known.x_px, known.y_px))
     }

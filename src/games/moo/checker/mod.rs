@@ -1,15 +1,15 @@
-//! Checks that a server's packets are consistent: a state machine over all packets sent and
-//! received, in order.
+//! Checks that server packets are consistent: a state machine over all packets sent and received,
+//! in order.
 //!
-//! The caller passes in the packets that the client sent ([`PacketChecker::said`]) and received
-//! ([`PacketChecker::check_packet`]) with their time of arrival. A received packet is compared with the [`WorldModel`]
-//! of the packets before it, and then added to the picture. The results are [`Fault`]s, each a
-//! broken [`CheckRule`]. After a fault the check continues as well as it can, so that one cause may show
-//! as several faults. It uses no socket and no clock.
+//! The caller passes the packets that the client sent ([`PacketChecker::said`]) and received
+//! ([`PacketChecker::check_packet`]), with their arrival times. A received packet is compared with
+//! the [`WorldModel`] of the preceding packets, and then applied to the model. The results are
+//! [`Fault`]s, each a broken [`CheckRule`]. After a fault the check continues, so a single cause
+//! may lead to several faults. It uses no socket and no clock.
 //!
-//! Each layout has its own file, `native` and `moomoo`. What both have in common is in `common`, `ledger`
-//! (resources and fighting) with `pay`, `growth` (building and choosing), `wild` (projectiles and animals) and
-//! `clans`. `rule` names the rules.
+//! Each layout has its own file, `native` and `moomoo`. The shared checks are `common`,
+//! `resource_ledger` (resources and fighting) with `gold_income`, `upgrades` (building and
+//! upgrades), `animals_and_shots` and `clans`. `rule` names the rules.
 
 mod animals_and_shots;
 mod clans;
@@ -39,7 +39,7 @@ enum Layout {
     Moomoo(moomoo::MoomooChecks),
 }
 
-/// See the [module](self).
+/// Checks all packets of one connection.
 #[derive(Debug)]
 pub struct PacketChecker {
     common: CheckState,
@@ -50,7 +50,7 @@ pub struct PacketChecker {
 }
 
 impl PacketChecker {
-    /// A check of a new connection.
+    /// Creates the checks of a new connection.
     pub fn new(native: bool) -> PacketChecker {
         let layout = if native {
             Layout::Native(native::NativeChecks::default())
@@ -66,12 +66,12 @@ impl PacketChecker {
         }
     }
 
-    /// The client has come back: its player may have things from the beginning.
+    /// Records that the client has resumed: its player may already have possessions.
     pub fn on_resumed(&mut self) {
         self.ledger.on_resumed();
     }
 
-    /// Takes the deeds recorded since the last call.
+    /// Returns the statistics since the last call.
     pub fn take_deeds(&mut self) -> MooBotStats {
         let mut deeds = self.ledger.take();
         deeds.shots += std::mem::take(&mut self.wild.shots);
@@ -79,7 +79,7 @@ impl PacketChecker {
         deeds
     }
 
-    /// The picture of the world.
+    /// The world model of all packets so far.
     pub fn picture(&self) -> &WorldModel {
         &self.common.picture
     }
@@ -101,7 +101,7 @@ impl PacketChecker {
             ClientPacket::Hello { mode: Mode::Play, .. } => self.common.has_requested_join = true,
             ClientPacket::EnterGame { .. } => {
                 self.common.has_requested_join = true;
-                // Entering again after death carries no sequence, and uses the next one.
+                // A respawn has no sequence argument, and uses the next number.
                 self.common.sent_sequence += u32::from(self.common.picture.is_dead);
             }
             _ => {}
@@ -109,8 +109,8 @@ impl PacketChecker {
         self.common.picture.said(packet);
     }
 
-    /// Checks a packet of the server, received at the time `now` of any clock that does not go
-    /// back, and returns its faults.
+    /// Checks a server packet, and returns its faults. `now` is the arrival time on any monotonic
+    /// clock.
     pub fn check_packet(&mut self, heard: &ServerPacket, now: Duration) -> Vec<Fault> {
         let common = &mut self.common;
         let is_moomoo = matches!(self.layout, Layout::Moomoo(_));
@@ -167,7 +167,7 @@ mod tests {
         faults.iter().map(|fault| fault.rule).collect()
     }
 
-    /// A check that has received the greeting.
+    /// A checker that has received `io_init` and `init_data`.
     fn greeted() -> PacketChecker {
         let mut check = PacketChecker::new(false);
         assert_eq!(check.check_packet(&ServerPacket::IoInit, Duration::ZERO), []);

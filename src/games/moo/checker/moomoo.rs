@@ -1,9 +1,9 @@
-//! The layout of the MooMoo dialects: `io_init`, `init_data`, and after entering, `setup`, the
-//! client's own `add_player`, and in each update all players in view.
+//! Checks of the MooMoo layout: `io_init`, `init_data`, and after joining `setup`, the client's own
+//! `add_player`, and all players in view with each update.
 //!
-//! These dialects carry no tick, so the time between arrivals limits how far a player may have
-//! moved. A player out of view stays known: only `remove_player` ends that. A player who dies is
-//! forgotten only by its own client, and is then set up again.
+//! These dialects have no tick, so the arrival times limit how far a player may have moved. A
+//! player out of view stays known until `remove_player`. When the client's own player dies, the
+//! client forgets it and is set up again.
 
 use std::collections::BTreeSet;
 use std::time::Duration;
@@ -12,11 +12,11 @@ use super::common::{CheckState, EDGE_PX};
 use super::rule::CheckRule;
 use crate::games::moo::bot::received::{AddedPlayer, MoomooPlayer, Pose, ServerPacket};
 
-/// The shortest time assumed for one update. Servers update these dialects about ten times a
-/// second; a delayed update arrives right before the next one, so a shorter gap means nothing.
+/// Minimum time assumed for one update. Servers update these dialects about ten times per second. A
+/// shorter gap means nothing, because a delayed update may arrive directly before the next one.
 const UPDATE_TIME: Duration = Duration::from_millis(200);
 
-/// State of a MooMoo connection that the picture does not hold.
+/// State of a MooMoo connection in addition to the world model.
 #[derive(Debug, Default)]
 pub(super) struct MoomooChecks {
     greeting_packets: usize,
@@ -140,7 +140,7 @@ mod tests {
         ServerPacket::Players(places.iter().map(|(player, x_px)| pose(*player, *x_px).into()).collect())
     }
 
-    /// Hears one packet each tenth of a second, and gives the rules that they broke.
+    /// Checks one packet per tenth of a second. Returns the broken rules.
     fn broken(packets: &[ServerPacket]) -> Vec<CheckRule> {
         let mut check = PacketChecker::new(false);
         let mut faults = Vec::new();
@@ -150,7 +150,7 @@ mod tests {
         faults.iter().map(|fault| fault.rule).collect()
     }
 
-    /// The greeting, the client's own birth as player 1, and then `more`.
+    /// `io_init`, `init_data`, the spawn of player 1 as the client's own, and then `more`.
     fn after_birth(more: &[ServerPacket]) -> Vec<CheckRule> {
         let mut packets = vec![
             ServerPacket::IoInit,

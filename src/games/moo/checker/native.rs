@@ -1,8 +1,8 @@
-//! The native layout: `welcome`, then updates that contain differences.
+//! Checks of the native layout: `welcome`, then updates that contain differences.
 //!
-//! Within an update: leaves, enters, full records, differences, turns. The client's own body is
-//! announced by `spawned` before the update in which it enters, and then occurs only in `own`. When
-//! it dies, it leaves in a turn before or after `died`.
+//! The sections of an update are leaves, enters, full records, moves and turns. The client's own
+//! body is announced by `spawned` before the update in which it enters, and then occurs only in
+//! `own`. When it dies, it leaves in an update before or after `died`.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::time::Duration;
@@ -11,14 +11,14 @@ use super::common::{CheckState, EDGE_PX};
 use super::rule::CheckRule;
 use crate::games::moo::bot::received::{EnteredPlayer, Own, Pose, ServerPacket, Update};
 
-/// State of a native connection that the picture does not hold.
+/// State of a native connection in addition to the world model.
 #[derive(Debug, Default)]
 pub(super) struct NativeChecks {
     welcomed: bool,
-    /// Ticks a second, and ticks from one update to the next at most.
+    /// Ticks per second, and maximum number of ticks between two updates.
     tick_hz: u32,
     ticks_per_update: u32,
-    /// The last update's tick.
+    /// The tick of the last update.
     tick: Option<u32>,
 }
 
@@ -55,7 +55,7 @@ impl NativeChecks {
         }
     }
 
-    /// The time of the last update by its tick.
+    /// The time of the last update, computed from its tick.
     pub(super) fn tick_time(&self) -> Duration {
         Duration::from_secs(self.tick.unwrap_or(0).into()) / self.tick_hz.max(1)
     }
@@ -102,18 +102,18 @@ impl NativeChecks {
     }
 }
 
-/// One update, while it is checked: the picture is still that of the update before.
+/// The state of the check of one update. The world model is still in the state before the update.
 struct UpdateCheck<'a> {
     update: &'a Update,
-    /// The client's body so far.
+    /// The client's own body.
     own_player: Option<u32>,
-    /// Players who entered, and where.
+    /// Positions of the entered players.
     entered: BTreeMap<u32, (f64, f64)>,
     named: BTreeSet<u32>,
 }
 
 impl UpdateCheck<'_> {
-    /// Where a player is so far, if it is known.
+    /// The position of a player at this point of the update, if it is known.
     fn place(&self, player: u32, common: &CheckState) -> Option<(f64, f64)> {
         let before = || common.place(player).filter(|_| !self.update.leaves.contains(&player));
         self.entered.get(&player).copied().or_else(before)
@@ -150,7 +150,7 @@ impl UpdateCheck<'_> {
         }
         let (pose, before) = (own.pose(me), self.place(me, common));
         if let Some(entered) = self.entered.get(&me) {
-            // Rounded to the nearest half pixel, so at most a quarter away.
+            // Rounded to the nearest half pixel, so the error is at most a quarter.
             if (entered.0 - pose.x_px).abs() > 0.25 || (entered.1 - pose.y_px).abs() > 0.25 {
                 common.fault(CheckRule::OwnPositionDiffers, format!("enters at {entered:?}, is at {pose:?}"));
             }
@@ -209,7 +209,7 @@ mod tests {
         Some(Own { sequence, x: x_px << 16, y: 500 << 16, ..Own::default() })
     }
 
-    /// Hears one packet after the other, and gives the rules that they broke.
+    /// Checks the packets in order. Returns the broken rules.
     fn broken(packets: &[ServerPacket]) -> Vec<CheckRule> {
         let mut check = PacketChecker::new(true);
         check.said(&ClientPacket::Move { sequence: Some(5), tick: None, direction: None });
@@ -217,7 +217,7 @@ mod tests {
         faults.map(|fault| fault.rule).collect()
     }
 
-    /// The client's own birth and those of two others, and then `updates`.
+    /// The spawn of the client's player with two other players, and then `updates`.
     fn after_birth(updates: &[Update]) -> Vec<CheckRule> {
         let first = Update { own: own(0, 500), ..enters(10, &[1, 2, 3]) };
         let mut packets = vec![welcome(), ServerPacket::Spawned { player: 1 }, ServerPacket::Update(first)];

@@ -1,14 +1,14 @@
-//! Checks that the player's resources rise only because of what the player did.
+//! Checks that a player's resources rise only as a result of its own actions.
 //!
-//! Strokes are announced when they happen, resources once a turn, and a turn reports its own tick
-//! before that tick's strokes. A rise must therefore be earned by the player's own strokes
-//! announced between the turn before the rise and the turn after it. In the native dialect, the
-//! packet does not say whose stroke shook an object, so every object that shakes together with one
-//! of the player's own hits could be the one that was hit. Gold also comes from theft, which is a
-//! hit on a player; from windmills, each of which pays at most as fast as the best kind; and from
-//! kills and hunts. Food also comes from animals that are gone, and from animals that the player's
-//! spikes and turrets kill out of its view. While the player is dead, and in the first turn of a
-//! life, no rise is a fault: a stroke in the tick of the player's death is announced to no one.
+//! Swings are sent when they happen, resources once per update, and an update reports its resources
+//! before the swings of the same tick. A rise must therefore be earned by the player's own swings
+//! between the update before the rise and the update after it. In the native dialect a `shakes`
+//! packet does not name the attacker, so each object that shakes together with a hit of the player
+//! may be its target. Other sources of gold are theft (a hit on a player), windmills (each pays at
+//! most at the rate of the best kind), kills and hunts. Other sources of food are removed animals,
+//! and animals that the player's spikes and turrets kill out of its view. While the player is dead,
+//! and in the first update of a life, no rise is a fault, because a swing in the tick of the
+//! player's death is not sent to it.
 
 use std::time::Duration;
 
@@ -20,44 +20,45 @@ use super::upgrades;
 use crate::games::moo::bot::received::{MoomooValue, ServerPacket, Swing};
 use crate::games::moo::world::rules;
 
-/// One resource: its amount, and the rises still to be explained.
+/// The amount of one resource, and the rises that are not yet explained.
 #[derive(Debug, Clone, Copy, Default)]
 struct Account {
     amount: u32,
-    /// Rise in the current turn.
+    /// Rise in the current update.
     risen: u32,
-    /// Earned by strokes since the last turn.
+    /// Amount earned by swings since the last update.
     earned: u32,
-    /// Rise in the last turn that was not earned by earlier packets.
+    /// Rise in the last update that earlier packets do not explain.
     owed: u32,
 }
 
-/// Turns in which a resumed client receives its possessions: one turn, which may end in between, and in
-/// the MooMoo dialects the rest of the turn after its first `update_players`.
+/// Number of updates in which a resumed client receives its possessions: one complete update, which
+/// may be interrupted, and in the MooMoo dialects the rest of the update after its first
+/// `update_players`.
 const RESUME_GRACE_UPDATES: u8 = 3;
 /// The same after a spawn, in the MooMoo dialects.
 const FIRST_TURNS: u8 = 2;
 
-/// The books; see the [module](self).
+/// Attributes rises of resources to their sources; see the module documentation.
 #[derive(Debug, Default)]
 pub(super) struct ResourceLedger {
     accounts: [Account; 4],
     income: GoldIncome,
-    /// Food for animals that disappeared in the last turn, and in this one.
+    /// Food of the animals that were removed in the last update, and in the current one.
     carcasses: [Vec<u32>; 2],
-    /// Turns for which the player's spikes and turrets may still have killed an animal out of its
-    /// view.
+    /// Number of updates for which the player's spikes and turrets may have killed an animal out of
+    /// its view.
     guard_kill_turns: u8,
-    /// Gold that kills and hunts may have paid: in the previous turn, and in this one.
+    /// Maximum gold from kills and hunts: in the last update, and in the current one.
     bounty: [u64; 2],
     kills: u32,
-    /// Whether one of the player's own hits was just announced: the next shaking object was hit by
-    /// it.
+    /// Whether a hit of the player was the last packet, so that the next shaking object is its
+    /// target.
     is_own_swing: bool,
-    /// Turns after a spawn in which the client still receives its possessions.
+    /// Number of updates after a spawn in which the client still receives its possessions.
     first: u8,
     died: bool,
-    /// Turns until a client that has come back was told what its player has.
+    /// Number of updates until a resumed client has received its possessions.
     returning: u8,
     deeds: MooBotStats,
 }
@@ -68,12 +69,12 @@ impl ResourceLedger {
         self.returning = RESUME_GRACE_UPDATES;
     }
 
-    /// Takes the deeds recorded since the last call.
+    /// Returns the statistics since the last call.
     pub(super) fn take(&mut self) -> MooBotStats {
         std::mem::take(&mut self.deeds)
     }
 
-    /// Records what a packet says about equipment, before the picture takes it.
+    /// Processes the kit and upgrades of a packet, before it is applied to the world model.
     pub(super) fn record_income(&mut self, heard: &ServerPacket, now: Duration, common: &mut CheckState) {
         let mills = common.picture.kit.counts.get(&(rules::Group::Mill as u8)).copied().unwrap_or(0);
         self.income.earn(mills, now);
@@ -86,8 +87,8 @@ impl ResourceLedger {
         upgrades::check_packet(heard, (self.first > 0, self.returning > 0), common, &mut self.deeds);
     }
 
-    /// Records a packet that the picture has taken, and the food of animals that are `killed` by it,
-    /// by any player.
+    /// Checks a packet that was applied to the world model. `killed` is the food of the animals
+    /// that it removed, regardless of the killer.
     pub(super) fn check_packet(&mut self, heard: &ServerPacket, killed: &[u32], common: &mut CheckState) {
         self.carcasses[1].extend_from_slice(killed);
         if let ServerPacket::Shakes(objects) = heard {
@@ -101,15 +102,15 @@ impl ResourceLedger {
                     self.has(kind, *amount);
                 }
                 self.killed(*kills, common);
-                // The native dialect has all possessions in this packet.
+                // In the native dialect this packet contains all possessions.
                 self.first = self.first.min(1);
                 self.end_update(common);
             }
             ServerPacket::Value { what: MoomooValue::Resource(kind), amount } => self.has(*kind, *amount),
             ServerPacket::Value { what: MoomooValue::Kills, amount } => self.killed(*amount, common),
             ServerPacket::Players(_) => self.end_update(common),
-            // In the native dialect a turn begins with it, so everything that the previous turn
-            // owed must be paid by now.
+            // In the native dialect this packet starts an update, so all rises of the previous
+            // update must be explained by now.
             ServerPacket::Update(_) => self.settle(common),
             ServerPacket::Died => {
                 self.deeds.deaths += 1;
@@ -132,8 +133,8 @@ impl ResourceLedger {
         if hit && common.picture.own_player_id == Some(player) {
             self.is_own_swing = true;
             self.deeds.hits += 1;
-            // The packet does not say which players were hit, and so not from how many gold was
-            // stolen.
+            // The packet does not name the players that were hit, so gold may have been stolen from
+            // each player in view.
             let steals = rules::weapon(weapon).map_or(0, |weapon| weapon.steals);
             let from = common.picture.others_in_view as u32;
             self.accounts[rules::Resource::Gold as usize].earned += steals * from;
@@ -144,7 +145,8 @@ impl ResourceLedger {
         let Some(known) = common.picture.objects.get(&object) else {
             return common.fault(CheckRule::HitUnknown, format!("object {object}"));
         };
-        // What is owed may be the food of a hunt, so that the whole stroke is still to be told.
+        // An unexplained rise may be the food of a hunt; then the gain of this swing is still to
+        // come.
         let hunts = self.carcasses.iter().any(|food| !food.is_empty());
         let account = known.kind.and_then(|kind| self.accounts.get_mut(usize::from(kind)));
         if let Some(account) = account.filter(|_| self.is_own_swing) {
@@ -152,7 +154,7 @@ impl ResourceLedger {
             let gain = max_gathered() + if gold { rules::GOLD_EXTRA } else { 0 };
             let spare = if hunts { gain } else { gain.saturating_sub(account.owed) };
             account.owed = account.owed.saturating_sub(gain);
-            // A rise is told before its stroke, so that windmills may seem to have paid it.
+            // A rise is reported before its swing, so it may have been attributed to windmills.
             let back = if gold { self.income.take_back(spare) } else { 0 };
             account.earned += spare - back;
         }
@@ -175,7 +177,7 @@ impl ResourceLedger {
         self.kills = kills;
     }
 
-    /// A turn has reported the resources.
+    /// Ends an update, after it has reported the resources.
     fn end_update(&mut self, common: &mut CheckState) {
         self.settle(common);
         let is_first = self.first > 0;
@@ -185,10 +187,11 @@ impl ResourceLedger {
         let forgiven = common.picture.is_dead || is_first || returned;
         for (kind, account) in self.accounts.iter_mut().enumerate() {
             let (risen, earned) = (std::mem::take(&mut account.risen), std::mem::take(&mut account.earned));
-            // What its player had already is not paid by windmills, kills and hunts.
+            // A resumed player had these resources before, so no windmill, kill or hunt paid them.
             let (mut risen, mut bounty) = (if returned { 0 } else { risen }, 0);
             if kind == rules::Resource::Gold as usize {
-                // First, since it is due now; what windmills may have paid can be due later.
+                // Kills are first, because their gold is due now; the income of windmills may be
+                // due later.
                 bounty = take_bounty(&mut self.bounty[1], risen.saturating_sub(earned));
                 self.income.paid = self.income.pay(risen.saturating_sub(earned + bounty));
                 risen -= self.income.paid;
@@ -200,7 +203,7 @@ impl ResourceLedger {
                 let is_hunt = self.carcasses.iter().flatten().any(|food| *food <= risen);
                 risen -=
                     claim_carcass_food(&mut self.carcasses, risen.saturating_sub(earned), &mut self.deeds);
-                // Strokes near bushes may seem to have earned the food of a hunt, but not its gold.
+                // Swings at bushes may seem to have earned the food of a hunt, but not its gold.
                 let hunts = (self.deeds.animals - before).max(u64::from(is_hunt));
                 self.bounty[1] += hunts * MAX_ANIMAL_GOLD;
             }
@@ -211,7 +214,7 @@ impl ResourceLedger {
         self.bounty[0] = std::mem::take(&mut self.bounty[1]);
     }
 
-    /// An amount still owed was not earned, unless the player has died.
+    /// Reports the rises that are still unexplained, unless the player has died.
     fn settle(&mut self, common: &mut CheckState) {
         for (kind, account) in self.accounts.iter_mut().enumerate() {
             let mut owed = std::mem::take(&mut account.owed);
@@ -225,7 +228,7 @@ impl ResourceLedger {
             }
             if kind == rules::Resource::Gold as usize {
                 owed -= take_bounty(&mut self.bounty[0], owed);
-                // Resources are reported before standing objects.
+                // Resources are reported before structure counts.
                 owed -= self.income.pay(owed);
                 self.income.refund(&mut self.bounty[0]);
             }
@@ -240,25 +243,26 @@ impl ResourceLedger {
     }
 }
 
-/// The structures that kill animals for their owner, wherever the owner is.
+/// Structures that kill animals for their owner, wherever the owner is.
 const GUARDS: [rules::Group; 2] = [rules::Group::Spikes, rules::Group::Turret];
-/// A structure may fall in the tick of its kill, and its owner learn of it before the food.
+/// A structure may be destroyed in the tick in which it kills, and the destruction may be reported
+/// before the food.
 const GUARD_GRACE_UPDATES: u8 = 3;
 
-/// Whether a rise of food may be that of one animal, or of two.
+/// Whether a rise of food may be the food of one animal or of two.
 fn is_food_of_animals(rise: u32) -> bool {
     let foods = || rules::ANIMALS.iter().map(|animal| animal.food);
     foods().any(|one| one == rise || foods().any(|other| one + other == rise))
 }
 
-/// The most that a kill pays: the victim's age is unknown.
+/// Maximum gold for a kill, because the victim's age is unknown.
 const MAX_KILL_GOLD: u64 = rules::KILL_GOLD as u64 * rules::MAX_AGE as u64;
-/// The most that an animal pays: which of the disappeared animals it was is unknown.
+/// Maximum gold for an animal, because the killed animal is unknown.
 const MAX_ANIMAL_GOLD: u64 = 1_000;
 
-/// Pays for a rise of food from disappeared animals, those with the most food first; each is the
-/// player's own kill if its food is there. Some left the view alive, so the remainder may be part
-/// of another animal's food. Returns the amount paid.
+/// Attributes a rise of food to removed animals, in descending order of food. An animal counts as
+/// the player's kill if the rise covers its food. Some animals left the view alive, so the
+/// remainder may be a part of another animal's food. Returns the attributed amount.
 fn claim_carcass_food(carcasses: &mut [Vec<u32>; 2], rise: u32, deeds: &mut MooBotStats) -> u32 {
     let mut left = rise;
     let mut fattest: Vec<u32> = carcasses.concat();
@@ -274,7 +278,7 @@ fn claim_carcass_food(carcasses: &mut [Vec<u32>; 2], rise: u32, deeds: &mut MooB
         left = 0;
         eaten.push(*part);
     }
-    // Also the part is of an animal that was killed: it pays as well.
+    // An animal that explains only a part of the rise was killed too, and counts.
     deeds.animals += eaten.len() as u64;
     for food in eaten {
         let of = usize::from(!carcasses[0].contains(&food));
@@ -285,7 +289,7 @@ fn claim_carcass_food(carcasses: &mut [Vec<u32>; 2], rise: u32, deeds: &mut MooB
     rise - left
 }
 
-/// The best weapon's yield per stroke.
+/// The maximum yield per swing.
 fn max_gathered() -> u32 {
     rules::WEAPONS.iter().map(|weapon| weapon.gather).max().unwrap_or(0)
 }
@@ -337,12 +341,13 @@ mod tests {
         ServerPacket::Value { what: MoomooValue::Resource(kind), amount }
     }
 
-    /// Hears `more` after a birth, all at once; gives the broken rules, and what was done.
+    /// Spawns a player, and checks `more` without delay. Returns the broken rules and the
+    /// statistics.
     fn heard(more: &[ServerPacket]) -> (Vec<CheckRule>, MooBotStats) {
         heard_each(Duration::ZERO, more)
     }
 
-    /// The same, with so much time before each packet.
+    /// The same with `time` before each packet.
     fn heard_each(time: Duration, more: &[ServerPacket]) -> (Vec<CheckRule>, MooBotStats) {
         let mut check = PacketChecker::new(false);
         let packets = [ServerPacket::IoInit, ServerPacket::InitData]

@@ -1,86 +1,87 @@
-//! The names of the rules that a server must obey towards its clients. They are checked where the
-//! packets are handled.
+//! The rules that a server must obey towards its clients. The checks are in the modules that
+//! process the packets.
 
-/// The rules that a server keeps towards its clients.
+/// A rule that a server must obey towards its clients.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub enum CheckRule {
     /// `welcome`, or `io_init` and `init_data`, come first and once.
     WelcomeOrder,
-    /// `setup`, then the client's own `add_player`, then updates; `spawned`, then the client's own
-    /// enter, then its own record. Once, and again after each death.
+    /// `setup`, then the client's own `add_player`, then updates; or `spawned`, then the client's
+    /// own enter, then its own record. Once, and after each death.
     SpawnOrder,
     /// A living player dies once, and receives nothing about its own body until it respawns.
     Death,
-    /// The tick of an update is above that of the one before.
+    /// The ticks of updates increase.
     TickNotIncreased,
-    /// Only unknown players come into view.
+    /// Only unknown players enter the view.
     EnteredTwice,
-    /// Only known players go out of view.
+    /// Only known players leave the view.
     LeaveUnknown,
-    /// Events concern only known players.
+    /// Events refer to known players only.
     UpdateUnknown,
-    /// No player occurs twice in one update.
+    /// No player occurs twice in an update.
     ListedTwice,
-    /// An update of all players in view includes the client's own.
+    /// A list of all players in view includes the client's own.
     SelfMissing,
     /// Positions are on the map.
     OffMap,
     /// No player moves faster than the rules allow.
     TooFast,
-    /// The client's own record and enter state the same position.
+    /// The client's own record and its enter have the same position.
     OwnPositionDiffers,
-    /// The last applied sequence never goes back.
+    /// The sequence number of the last applied command never decreases.
     AckDecreased,
-    /// No command is applied that was not sent.
+    /// No command is applied before it was sent.
     AckOfUnsent,
-    /// An object is announced once.
+    /// An object is sent once.
     ObjectTwice,
-    /// A leaderboard is sorted, lists no player twice, and ranks the client's own player.
+    /// A leaderboard is sorted, contains no player twice, and ranks the client's own player.
     LeaderboardOrder,
-    /// Only known players talk.
+    /// Only known players chat.
     ChatUnknown,
-    /// Pongs answer pings, in order.
+    /// Each pong matches a ping, in order.
     PongUnsolicited,
-    /// Health belongs to a known player, and is between 0 and its maximum.
+    /// Health belongs to a known player, and does not exceed its maximum.
     Health,
     /// Only known players swing.
     SwingUnknown,
     /// Only known objects are hit.
     HitUnknown,
-    /// Resources rise only by the client's own strokes that hit such an object, by theft, or by
-    /// windmills; see `deeds`.
+    /// Resources rise only by the player's own hits on such objects, by theft, by windmills, or by
+    /// kills and hunts; see `resource_ledger`.
     GainUnearned,
-    /// The number of kills never falls.
+    /// The number of kills never decreases.
     KillsDecreased,
-    /// Only known objects are destroyed.
+    /// Only known structures are destroyed.
     DestroyedUnknown,
-    /// A player has one weapon of a sort and one item of a group, and only existing ones.
+    /// A player has at most one weapon per slot and one item per group, and only existing ones.
     Inventory,
-    /// No player has more objects of a group standing than its limit.
+    /// A player has at most the limit of structures of each group.
     Limit,
-    /// No player has an upgrade that was not offered.
+    /// A player receives only upgrades that were offered.
     UpgradeNotOffered,
-    /// The offered upgrades are those of the rules for that age and equipment.
+    /// The offered upgrades match the rules for this age and kit.
     UpgradeOffers,
-    /// A living player's age never falls.
+    /// The age of a living player never decreases.
     AgeDecreased,
-    /// A projectile is announced once, and is of a known kind.
+    /// A projectile is sent once, and its kind exists.
     ShotTwice,
-    /// Only known projectiles end, and no further away than they can fly.
+    /// Only known projectiles end, within their range.
     ShotEnd,
-    /// Only animals in view disappear or attack.
+    /// Only animals in view are removed or attack.
     AnimalUnknown,
-    /// An animal is of a known kind, and has no more health than that kind.
+    /// The kind of an animal exists, and its health does not exceed the kind's.
     Animal,
     /// A clan is founded once, and its name is unique.
     ClanTwice,
-    /// Players are in existing clans, owned by the stated player.
+    /// Players belong to existing clans, with the stated owner.
     ClanUnlisted,
-    /// The client's player is in its own clan, and only a clan member receives positions of mates.
+    /// The client's player is a member of its own clan, and only members receive positions of
+    /// mates.
     ClanMates,
-    /// Members of one clan do each other no harm.
+    /// Members of a clan do not kill each other.
     ClanMateDamage,
-    /// The server found no fault with the client's packets.
+    /// The server reports no error about the client's packets.
     ServerError,
 }
 

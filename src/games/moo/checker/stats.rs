@@ -1,15 +1,15 @@
-//! Counts of what a player did.
+//! Statistics of a player's actions.
 
 use crate::game::bots;
 
-/// The player's deeds, counted from the received packets.
+/// Statistics of a player's actions, counted from the received packets.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct MooBotStats {
-    /// Melee attacks that hit anything.
+    /// Swings that hit anything.
     pub hits: u64,
-    /// Units of all resources together: gathered, stolen, hunted.
+    /// Units of all resources: gathered, stolen and hunted.
     pub gathered: u64,
-    /// Objects built.
+    /// Structures built.
     pub builds: u64,
     /// Upgrades chosen.
     pub upgrades: u64,
@@ -23,12 +23,12 @@ pub struct MooBotStats {
     pub kills: u64,
     /// The player's own deaths.
     pub deaths: u64,
-    /// Births after a death.
+    /// Respawns after a death.
     pub respawns: u64,
 }
 
 impl MooBotStats {
-    /// Adds another count.
+    /// Adds the counts of `other`.
     pub fn add(&mut self, other: &MooBotStats) {
         self.hits += other.hits;
         self.gathered += other.gathered;
@@ -41,7 +41,7 @@ impl MooBotStats {
         self.deaths += other.deaths;
         self.respawns += other.respawns;
     }
-    /// The same by name, in the order in which people read them.
+    /// The counts with their names, in the order of reports.
     pub fn to_bot_stats(self) -> bots::BotStats {
         bots::BotStats(vec![
             ("hits", "hits", self.hits),

@@ -1,9 +1,8 @@
-//! Checks equipment, upgrades and age, and counts what was built and chosen.
+//! Checks kits, upgrades and age, and counts built structures and chosen upgrades.
 //!
-//! An object was built if the count of its group rises by one. An upgrade was chosen if a new
-//! weapon or item appears that is not part of the initial equipment. In the first turn of a life,
-//! MooMoo servers report the objects that still stand from the previous life: these were not just
-//! built.
+//! A structure was built if the count of its group rises. An upgrade was chosen if a new weapon or
+//! item appears that is not in the initial kit. In the first update of a life, MooMoo servers
+//! report the structures of the previous life, which do not count as built.
 
 use super::common::CheckState;
 use super::rule::CheckRule;
@@ -12,8 +11,8 @@ use crate::games::moo::bot::received::{Kit, Offers, ServerPacket};
 use crate::games::moo::bot::world_model::choices;
 use crate::games::moo::world::rules::{self, Group};
 
-/// Records a packet. `is_first` is the first turn of a life, and `returns` that of a client that comes
-/// back to one.
+/// Checks a packet. `is_first` marks the first update of a life, `returns` the first updates after
+/// a resume.
 pub(super) fn check_packet(
     heard: &ServerPacket,
     (is_first, returns): (bool, bool),
@@ -34,7 +33,8 @@ pub(super) fn check_packet(
         ServerPacket::Offers(told) => check_offers(told, common),
         ServerPacket::Age { age } | ServerPacket::Stats { age, .. } => {
             let before = common.picture.age;
-            // Natively the age after death may be reported right before the death itself.
+            // In the native dialect, the age after a death may be reported directly before the
+            // death.
             if common.picture.own_player_id.is_some() && *age < before {
                 common.fault(CheckRule::AgeDecreased, format!("{before} then {age}"));
             }
@@ -43,7 +43,7 @@ pub(super) fn check_packet(
     }
 }
 
-/// The slot of a weapon or item; each slot holds one. `None` if it does not exist.
+/// The slot of a weapon, or the group of an item; each holds one. `None` if the ID does not exist.
 fn place(id: u8, is_weapon: bool) -> Option<u8> {
     if is_weapon {
         rules::weapon(id).map(|weapon| weapon.slot)
@@ -124,7 +124,7 @@ mod tests {
         [ServerPacket::Setup { player: 1 }, ServerPacket::AddPlayer(added)]
     }
 
-    /// Hears `more` after a birth; gives the broken rules, and what was done.
+    /// Spawns a player, and checks `more`. Returns the broken rules and the statistics.
     fn heard(more: &[ServerPacket]) -> (Vec<CheckRule>, MooBotStats) {
         let mut check = PacketChecker::new(false);
         let packets = [ServerPacket::IoInit, ServerPacket::InitData]

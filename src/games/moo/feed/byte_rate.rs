@@ -1,52 +1,54 @@
-//! Pace: a long-run byte rate for messages to one client about things that other clients
-//! can change without limit.
+//! Limits the long-run byte rate of messages to one client about changes that other clients can
+//! cause without limit.
 //!
-//! After a message of n bytes, there is a pause: the time that n bytes take at this rate. Changes
-//! during the pause are sent together after it, in their latest state, so an idle client never
-//! receives more than this rate, regardless of the other clients. Time is the current tick: the
-//! same ticks give the same messages.
+//! After a message of n bytes there is a pause: the time that n bytes take at this rate. Changes
+//! during the pause are sent together after it, in their latest state. An idle client therefore
+//! never receives more than this rate, regardless of the other clients. Time is the current tick,
+//! so the same ticks give the same messages.
 
 use crate::limits;
 
-/// See the [module](self).
+/// The state of the byte rate limit of one client.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct ByteRateLimit {
-    /// The tick from which the rate has room again.
+    /// First tick in which the rate allows another message.
     next_send_tick: u32,
-    /// The tick from which news may be sent again.
+    /// First tick in which the next list of clan changes may be sent.
     next_changes_tick: u32,
 }
 
 impl ByteRateLimit {
-    /// Whether the rate has room for a message.
+    /// Whether the rate allows a message in this tick.
     pub fn may_send(self, tick: u32) -> bool {
         self.next_send_tick <= tick
     }
 
-    /// Whether the rate has room and the last news were long enough ago.
+    /// Whether the rate allows a message, and the last list of clan changes is at least
+    /// [`limits::CLAN_NEWS_INTERVAL`] old.
     pub fn are_changes_due(self, tick: u32) -> bool {
         self.may_send(tick) && self.next_changes_tick <= tick
     }
 
-    /// Whether a change that the client is waiting for may exceed the rate.
+    /// Whether a change of the client's own player may exceed the rate, up to
+    /// [`limits::CLAN_OWN_CREDIT`].
     pub fn has_credit(self, tick: u32, tick_hz: u32) -> bool {
         self.next_send_tick <= tick.saturating_add(ticks(limits::CLAN_OWN_CREDIT.as_millis() as u64, tick_hz))
     }
 
-    /// Charges a message of so many bytes.
+    /// Charges a message of `bytes` bytes.
     pub fn charge(&mut self, bytes: usize, tick: u32, tick_hz: u32) {
         let ms = (bytes as u64).saturating_mul(1000) / u64::from(limits::CLAN_NEWS_BYTES_PER_SECOND);
         self.next_send_tick = self.next_send_tick.max(tick).saturating_add(ticks(ms, tick_hz));
     }
 
-    /// Records that news were sent.
+    /// Records that a list of clan changes is sent in this tick.
     pub fn on_changes_sent(&mut self, tick: u32, tick_hz: u32) {
         self.next_changes_tick =
             tick.saturating_add(ticks(limits::CLAN_NEWS_INTERVAL.as_millis() as u64, tick_hz));
     }
 }
 
-/// Converts ms to ticks, rounded up.
+/// Converts milliseconds to ticks, rounded up.
 fn ticks(ms: u64, tick_hz: u32) -> u32 {
     u32::try_from(ms.saturating_mul(tick_hz.into()).div_ceil(1000)).unwrap_or(u32::MAX)
 }

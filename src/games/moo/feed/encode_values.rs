@@ -1,4 +1,4 @@
-//! Values of the world on the wire.
+//! Encodes values of the world for the wire.
 
 use crate::game::WireValues;
 use crate::games::moo::world::{Angle, ClanId, EntityId};

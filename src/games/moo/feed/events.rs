@@ -1,8 +1,8 @@
-//! The events of one tick, which must reach the clients concerned even if they miss states.
+//! The events of one tick, which must reach all affected clients even if they miss states.
 //!
-//! Each event carries the positions and names that clients are sent with it, as of the end of its
-//! tick, so that it can still be written when only a newer state is left. Changes that the state
-//! itself shows (health, resources, present players) are not events.
+//! Each event stores the positions and names that are sent with it, as of the end of its tick. It
+//! can therefore still be written when only a newer state is left. Changes that are part of the
+//! state (health, resources, present players) are not events.
 
 use std::sync::Arc;
 
@@ -15,64 +15,64 @@ use crate::games::moo::world::{Angle, ClanId, EntityId, Fixed, PlayerId, World, 
 /// All events of one tick.
 #[derive(Debug, Default)]
 pub struct Events {
-    /// Ticks completed, as in the state of the same tick.
+    /// Number of completed ticks, equal to the tick of the matching state.
     pub tick: u32,
-    /// Everything but pings, in the order in which clients are sent it: chat, then what players and
-    /// animals did, then refused choices, then shots.
+    /// All events except pings, in the order in which they are sent: chat, then actions of players
+    /// and animals, then rejected upgrades, then projectiles.
     pub list: Vec<FeedEvent>,
-    /// The players who show their position to their clan.
+    /// The pings of players to their clans.
     pub pings: Vec<MapPing>,
 }
 
-/// An event, with what clients are sent about it.
+/// An event with the data that is sent to clients.
 #[derive(Debug)]
 pub enum FeedEvent {
-    /// A player said something.
+    /// A player sent a chat message.
     Chat { player: PlayerId, text: String },
-    /// A player swung a weapon, at this place unless it has left.
+    /// A player swung a weapon. `at` is its position; `None` if it has left.
     Swing { player: PlayerId, weapon: u8, hit: bool, at: Option<Circle> },
-    /// An object was struck.
+    /// An object was hit.
     ObjectHit { object: ObjectRef, direction: Angle },
-    /// A player or an animal at this place lost health to a player.
+    /// A player or an animal at this position lost health to a player.
     Hurt { by: PlayerId, at: Circle, amount: u16 },
     /// A player gained health.
     Healed { player: PlayerId, at: Circle, amount: u16 },
-    /// An animal strikes.
+    /// An animal attacked.
     AnimalStruck { animal: EntityId },
-    /// A player died. The names of players who have left are missing.
+    /// A player died. The name of a player that has left is missing.
     Died { player: PlayerId, victim: Option<NamedPlayer>, killer: Option<NamedPlayer> },
-    /// The operator says something to everyone.
+    /// The operator sent a message to all players.
     Said { text: String },
-    /// A player chose what its age does not offer.
+    /// A player chose an upgrade that its age does not offer.
     NotOffered { player: PlayerId },
-    /// A shot was fired and still flies at the end of the tick.
+    /// A projectile was fired and is still in flight at the end of the tick.
     Shot(ShotFired),
-    /// A shot has ended.
+    /// A projectile ended.
     ShotEnded { shot: EntityId, x: Fixed, y: Fixed },
 }
 
-/// A player by number and name.
+/// A player's ID and name.
 pub type NamedPlayer = (PlayerId, Arc<str>);
 
-/// A shot fired in a tick, at its position at the end of the tick.
+/// A projectile fired in a tick, at its position at the end of the tick.
 #[derive(Debug)]
 pub struct ShotFired {
     pub id: EntityId,
-    /// A number of [`PROJECTILES`](crate::games::moo::world::rules::PROJECTILES).
+    /// An ID of [`PROJECTILES`](crate::games::moo::world::rules::PROJECTILES).
     pub kind: u8,
-    /// A player's entity, or the turret.
+    /// The entity that fired it: a player or a turret.
     pub by: EntityId,
-    /// The turret, if one fired.
+    /// The turret, if a turret fired it.
     pub turret: Option<ObjectRef>,
-    /// Exact position, px.
+    /// Exact position, in px.
     pub x: Fixed,
     pub y: Fixed,
     pub heading: Angle,
-    /// The remaining range, px.
+    /// Remaining range, in px.
     pub range_px: i32,
 }
 
-/// A player who shows its position to its clan.
+/// A ping: a player sends its position to its clan.
 #[derive(Debug)]
 pub struct MapPing {
     pub player: PlayerId,
@@ -81,7 +81,7 @@ pub struct MapPing {
 }
 
 impl Events {
-    /// The events of the world's last tick; `state` is the state after it.
+    /// The events of the world's last tick. `state` is the state after this tick.
     pub fn of(world: &World, state: &PublicState) -> Events {
         let happened = &world.outcome().events;
         let mut list: Vec<FeedEvent> = happened.iter().filter_map(|event| of(event, world, state)).collect();
@@ -90,7 +90,7 @@ impl Events {
         Events { tick: state.tick, list, pings }
     }
 
-    /// What the operator has said to everyone.
+    /// Texts of the operator messages.
     pub fn notices(&self) -> impl Iterator<Item = &str> {
         self.list.iter().filter_map(|event| match event {
             FeedEvent::Said { text } => Some(&**text),
@@ -98,7 +98,7 @@ impl Events {
         })
     }
 
-    /// How much memory the events take, in bytes.
+    /// Memory that the events occupy, in bytes.
     pub fn bytes(&self) -> usize {
         let text = |event: &FeedEvent| match event {
             FeedEvent::Chat { text, .. } | FeedEvent::Said { text } => text.len(),
@@ -111,7 +111,7 @@ impl Events {
 }
 
 impl FeedEvent {
-    /// The place of its kind among the events of a tick.
+    /// Rank of the kind in the order of sending.
     fn sort_order(&self) -> u8 {
         match self {
             FeedEvent::Chat { .. } => 0,
@@ -123,8 +123,8 @@ impl FeedEvent {
 }
 
 impl ShotFired {
-    /// Whether the path may cross the window, tested by the square around the path, which errs on
-    /// the side of sending.
+    /// Whether the flight path may cross the window. Tests the bounding box of the path, so the
+    /// result may be `true` without a crossing.
     pub fn crosses(&self, window: ViewWindow) -> bool {
         let way = Fixed::from_px(self.range_px);
         let end_x = self.x.saturating_add(way.scaled(cosine(self.heading))).to_px();
@@ -135,12 +135,13 @@ impl ShotFired {
     }
 }
 
-/// The number of a shot on the wire.
+/// The number of a projectile on the wire.
 pub fn shot_number(id: EntityId) -> u32 {
     id.0.wrapping_sub(EntityId::FIRST_SHOT.0)
 }
 
-/// An event as clients are sent it; `None` if no client is, or if what it concerns is gone.
+/// Converts an event of the world. `None` if no client is sent the event, or its object no longer
+/// exists.
 fn of(event: &WorldEvent, world: &World, state: &PublicState) -> Option<FeedEvent> {
     let place = |player| state.players.find(&player).map(Located::place);
     let named = |player| state.players.find(&player).map(|seen| (player, Arc::clone(&seen.name)));
@@ -157,7 +158,8 @@ fn of(event: &WorldEvent, world: &World, state: &PublicState) -> Option<FeedEven
             FeedEvent::Hurt { by, at: place(player)?, amount }
         }
         WorldEvent::AnimalHurt { animal, by: Some(by), amount } => {
-            // An animal killed by the blow is gone; the number then rises from the attacker.
+            // An animal that was killed is no longer in the state. Its damage number is shown at
+            // the attacker instead.
             let hurt = state.animals.find(&animal).map(Located::place);
             FeedEvent::Hurt { by, at: hurt.or_else(|| place(by))?, amount }
         }

@@ -1,21 +1,21 @@
-//! The first step of an update: find what the client has in view.
+//! The first step of an update: determine the entities in the client's view.
 
 use super::interest::ViewWindow;
 use super::published_state::PublicState;
 
-/// What one client has in view. The lists are used again for the next client.
+/// The entities in one client's view. The lists are reused for the next client.
 #[derive(Debug, Default)]
 pub struct InView {
     pub window: ViewWindow,
-    /// The other players in the window, as indexes in order.
+    /// The other players in the window, as sorted indices.
     pub players: Vec<u32>,
-    /// The animals in it, as indexes in order.
+    /// The animals in the window, as sorted indices.
     pub animals: Vec<u32>,
 }
 
 impl InView {
-    /// Looks from the client's own body, an index of a living player, or from the player that it
-    /// watches.
+    /// Determines the view. `own` is the index of the client's living player; without one, the
+    /// window is around the spectated player.
     pub fn take(&mut self, state: &PublicState, own: Option<usize>, watched: Option<usize>) {
         self.window = state.window(own.or(watched));
         state.players.collect_visible(self.window, &mut self.players);

@@ -1,9 +1,10 @@
-//! The area of interest: which things are near enough to be sent to a client.
+//! The area of interest: determines the entities near enough to be sent to a client.
 //!
-//! A client sees 1,248 px to the left and right of its centre and 702 px above and below it (as in
-//! the MooMoo client: half a screen of 1920 × 1080, times 1.3), and everything whose rim reaches
-//! into this window. A grid finds candidates without scanning every thing. All arithmetic is in
-//! integers, so that two servers with the same world send the same messages.
+//! A client's window extends 1,248 px to the left and right of its centre and 702 px above and
+//! below it (as in the MooMoo client: half a screen of 1920 × 1080, times 1.3). An entity is
+//! visible if its rim reaches into the window. A grid finds candidates without a scan of all
+//! entities. All arithmetic is in integers, so that two servers with the same world send the same
+//! messages.
 
 use std::ops::Deref;
 use std::sync::OnceLock;
@@ -15,83 +16,83 @@ use crate::games::moo::world::Body;
 pub const HALF_WIDTH_PX: i32 = 1248;
 /// Half the height of the window, in px.
 pub const HALF_HEIGHT_PX: i32 = 702;
-/// Side of a grid cell, in px: a window covers about 6 × 4 cells.
+/// Side length of a grid cell, in px. A window covers about 6 × 4 cells.
 const CELL_PX: i32 = 512;
 
-/// The area that one client can see: a window around a point, in px.
+/// The view window of one client: a rectangle around a point, in px.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct ViewWindow {
-    /// Centre, in px from the left.
+    /// x coordinate of the centre, in px from the left edge.
     pub x: i32,
-    /// Centre, in px from the top.
+    /// y coordinate of the centre, in px from the top edge.
     pub y: i32,
 }
 
-/// The position and size of a round thing, in px.
+/// Position and size of a circular entity, in px.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Circle {
-    /// Centre, from the left.
+    /// x coordinate of the centre.
     pub x_px: i32,
-    /// Centre, from the top.
+    /// y coordinate of the centre.
     pub y_px: i32,
     /// Radius.
     pub radius_px: i32,
 }
 
 impl Circle {
-    /// The place of a body.
+    /// Position and size of a body.
     pub fn of(body: &Body) -> Circle {
         Circle { x_px: body.x.to_px(), y_px: body.y.to_px(), radius_px: body.radius_px }
     }
 }
 
 impl ViewWindow {
-    /// Whether a thing reaches into the window.
+    /// Whether a circle reaches into the window.
     pub fn intersects(&self, place: Circle) -> bool {
         self.intersects_with_margin(place, 0)
     }
 
-    /// Whether a thing reaches into the window widened by `margin_px`.
+    /// Whether a circle reaches into the window widened by `margin_px` on each side.
     pub fn intersects_with_margin(&self, Circle { x_px, y_px, radius_px }: Circle, margin_px: i32) -> bool {
         let reach = radius_px + margin_px;
         (x_px - self.x).abs() - reach <= HALF_WIDTH_PX && (y_px - self.y).abs() - reach <= HALF_HEIGHT_PX
     }
 }
 
-/// What stands or lives somewhere on the map.
+/// An entity with a position on the map.
 pub trait Located {
-    /// Its number.
+    /// Type of the entity's ID.
     type Id: Ord;
 
-    /// Its number.
+    /// The entity's ID.
     fn id(&self) -> Self::Id;
 
     /// Its position and size.
     fn place(&self) -> Circle;
 }
 
-/// The layout of a client's messages.
+/// The layout of a client's update messages.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum UpdateLayout {
-    /// Our own: differences, quantised.
+    /// The native layout: quantised changes.
     Native,
-    /// The flat full records of all MooMoo dialects.
+    /// The layout of all MooMoo dialects: flat, full records.
     Moomoo,
 }
 
-/// Things in the order of their numbers, with a grid over their places, and their records in each
-/// layout. Made every tick for things that move, once for those that do not.
+/// Entities in ascending order of ID, with a spatial grid and with their records in each layout.
+/// Rebuilt every tick for entities that move, and only after a change for the others.
 #[derive(Debug)]
 pub struct SpatialIndex<T> {
     list: Vec<T>,
-    /// Cells to each side of the map; 0 without things.
+    /// Number of cells along each side of the map; 0 without entities.
     side: i32,
-    /// The start of each cell in `order`, plus one end entry.
+    /// Start of each cell in `order`, plus one end entry.
     starts: Vec<u32>,
-    /// The indexes of all things, cell by cell.
+    /// Indices of all entities, cell by cell.
     order: Vec<u32>,
-    /// The largest radius of all things, in px: how far outside the window a visible thing may
-    /// stand.
+    /// The largest radius of all entities, in px. The centre of a visible entity is at most this
+    /// far outside the window.
     reach_px: i32,
     records: [OnceLock<Records>; 2],
 }
@@ -105,7 +106,7 @@ impl<T> Deref for SpatialIndex<T> {
 }
 
 impl<T: Located> SpatialIndex<T> {
-    /// Indexes things, which come in the order of their numbers, on a map of `map_size_px`.
+    /// Builds the index of a list that is sorted by ID.
     pub fn new(map_size_px: i32, list: Vec<T>) -> SpatialIndex<T> {
         let side = if list.is_empty() { 0 } else { map_size_px / CELL_PX + 1 };
         let cell_of = |thing: &T| {
@@ -117,7 +118,8 @@ impl<T: Located> SpatialIndex<T> {
         for cell in 1..starts.len() {
             starts[cell] += starts[cell - 1];
         }
-        // These are the ends of the cells; filled from the back, they become the starts.
+        // At this point the entries are the ends of the cells. Filling from the back turns them
+        // into the starts.
         let mut order = vec![0; list.len()];
         for (index, thing) in list.iter().enumerate().rev() {
             let slot = &mut starts[cell_of(thing)];
@@ -128,7 +130,7 @@ impl<T: Located> SpatialIndex<T> {
         SpatialIndex { list, side, starts, order, reach_px, records: Default::default() }
     }
 
-    /// The records of all things in a layout, encoded on first use.
+    /// The records of all entities in a layout, encoded on first use.
     pub(super) fn records<'a, R: WireValues>(
         &'a self,
         layout: UpdateLayout,
@@ -138,17 +140,17 @@ impl<T: Located> SpatialIndex<T> {
         self.records[layout as usize].get_or_init(encode)
     }
 
-    /// The index of a thing.
+    /// The index of the entity with this ID.
     pub fn index_of(&self, id: &T::Id) -> Option<usize> {
         self.binary_search_by(|thing| thing.id().cmp(id)).ok()
     }
 
-    /// Finds a thing.
+    /// The entity with this ID.
     pub fn find(&self, id: &T::Id) -> Option<&T> {
         self.index_of(id).map(|index| &self.list[index])
     }
 
-    /// Calls `found` with the index of each thing that reaches into the window widened by
+    /// Calls `found` with the index of each entity that reaches into the window widened by
     /// `margin_px`, in no particular order.
     pub fn for_each_near(&self, window: ViewWindow, margin_px: i32, mut found: impl FnMut(usize)) {
         if self.side == 0 {
@@ -171,7 +173,7 @@ impl<T: Located> SpatialIndex<T> {
         }
     }
 
-    /// Collects the indexes of the things in the window into `visible`, in order.
+    /// Collects the sorted indices of the entities in the window into `visible`.
     pub fn collect_visible(&self, window: ViewWindow, visible: &mut Vec<u32>) {
         visible.clear();
         self.for_each_near(window, 0, |index| visible.push(index as u32));
@@ -179,7 +181,7 @@ impl<T: Located> SpatialIndex<T> {
     }
 }
 
-/// The row or column of a place.
+/// The row or column of a coordinate.
 fn cell(side: i32, px: i32) -> i32 {
     (px / CELL_PX).clamp(0, side - 1)
 }

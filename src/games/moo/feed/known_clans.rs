@@ -1,10 +1,10 @@
-//! The clans that one client knows, which determine what may be sent next.
+//! The clans known to one client, and limits on the messages about clans.
 //!
-//! Each player can found, join and leave clans up to four times a second, and each change concerns
-//! every client. So a client receives all clans in its first update, and later changes at a
-//! [`ByteRateLimit`]: together, at most once a second, and in the long run within a byte rate. Changes by the
-//! client's own player are sent at once, with the clans that they concern. A message never names a
-//! clan or a mate that the client does not know yet.
+//! Each player can found, join and leave clans up to four times per second, and each change is sent
+//! to every client. A client therefore receives all clans in its first update, and later changes at
+//! a [`ByteRateLimit`]: together, at most once per second, and within a long-run byte rate. Changes
+//! by the client's own player are sent immediately, together with the clans involved. A message
+//! never refers to a clan or member that the client does not know yet.
 
 use super::byte_rate::ByteRateLimit;
 use super::merge_diff::{Change, diff_sorted};
@@ -12,29 +12,29 @@ use super::published_state::{ClanTag, PublicState};
 use crate::games::moo::world::ClanId;
 use crate::games::moo::world::clan::Clan;
 
-/// Clans that ended, and clans that were founded.
+/// Clans that ended or were founded since the last list of clan changes.
 #[derive(Debug, Default)]
 pub struct ClanChanges {
     pub ended: Vec<Clan>,
     pub founded: Vec<Clan>,
 }
 
-/// The clans that one client knows. What an update may send depends on earlier updates alone, so
-/// each charges its bytes when it has written all.
+/// The clans known to one client. The limits depend only on earlier updates, so bytes are charged
+/// after an update is complete.
 #[derive(Debug, Default)]
 pub struct KnownClans {
-    /// The version of the clans that the client knows in full; `None` before its first list.
+    /// Version of the last complete list of clans that was sent; `None` before the first list.
     version: Option<u32>,
-    /// The clans that it knows, in the order of their numbers.
+    /// The known clans, in ascending order of ID.
     list: Vec<Clan>,
-    /// The clan that the client knows as its own, and whether its player owns it.
+    /// The clan that was sent as the client's own, and whether its player owns it.
     own: Option<(ClanId, bool)>,
     pace: ByteRateLimit,
 }
 
 impl KnownClans {
-    /// Whether this update may send the clan of a player in view. A newcomer's clan needs no pause,
-    /// but a clan that the client does not know yet waits for the next news.
+    /// Whether this update may send the clan tag of a player in view. The tag of a player that
+    /// enters the view needs no pause, unless it names a clan that the client does not know yet.
     pub fn may_send_tag(&self, clan: Option<ClanId>, is_newcomer: bool, state: &PublicState) -> bool {
         let is_known = |clan| self.list.binary_search_by_key(&clan, |known| known.id).is_ok();
         self.are_changes_due(state) || is_newcomer && clan.is_none_or(is_known)
@@ -45,8 +45,8 @@ impl KnownClans {
         self.pace.has_credit(state.tick, state.tick_hz) || clan == self.own.map(|(clan, _)| clan)
     }
 
-    /// Whether this update may send the members of this clan, which the client knows as its own,
-    /// and the players who ask to join it; at once if the client `has_joined` just now.
+    /// Whether this update may send the members and applicants of the client's own clan. No pause
+    /// is required if the client has just joined (`has_joined`).
     pub fn may_send_people(&self, tag: &ClanTag, has_joined_now: bool, state: &PublicState) -> bool {
         let is_free = self.pace.may_send(state.tick);
         self.own == Some((tag.id, tag.is_owner))
@@ -58,8 +58,8 @@ impl KnownClans {
         self.pace.charge(bytes, state.tick, state.tick_hz);
     }
 
-    /// Charges the bytes of tags of players that the client already knew. Tags of newcomers are
-    /// free.
+    /// Charges the bytes of tags of players that the client already knew. Tags of entering players
+    /// are free.
     pub fn charge_tags(&mut self, bytes: usize, state: &PublicState) {
         if bytes > 0 {
             self.charge(bytes, state);
@@ -67,8 +67,8 @@ impl KnownClans {
         }
     }
 
-    /// If news are due, the clans that ended and those that were founded since the last ones, and
-    /// whether these are the first, which are all clans and are not charged.
+    /// Returns the clan changes since the last list, if a list is due. The flag is `true` for the
+    /// first list, which contains all clans and is not charged.
     pub fn take_changes(&mut self, state: &PublicState) -> (ClanChanges, bool) {
         let is_first = self.version.is_none();
         if self.version == Some(state.clans.version) || !self.are_changes_due(state) {
@@ -81,8 +81,8 @@ impl KnownClans {
         (self.update(&state.clans.list, |_| true), is_first)
     }
 
-    /// If the client's own player has joined or left a clan, and this update may send it: the clans
-    /// concerned that ended and those that were founded, which the client must know first.
+    /// If the client's own player has joined or left a clan and this update may send it, returns
+    /// the ended and founded clans that the client must receive before.
     pub fn take_own(&mut self, state: &PublicState, tag: Option<&ClanTag>) -> Option<ClanChanges> {
         let (now, before) = (tag.map(|tag| (tag.id, tag.is_owner)), self.own);
         if now == before || !self.pace.has_credit(state.tick, state.tick_hz) {
@@ -91,13 +91,13 @@ impl KnownClans {
         self.own = now;
         let concerned = [before, now].map(|own| own.map(|(clan, _)| clan));
         let name = tag.map(|tag| &tag.name);
-        // The MooMoo dialects identify clans by name alone: an ended clan must be removed before a
-        // new one of the same name is added.
+        // The MooMoo dialects identify clans by name alone, so an ended clan must be removed before
+        // a new clan with the same name is added.
         let is_concerned = |clan: &Clan| concerned.contains(&Some(clan.id)) || name == Some(&clan.name);
         Some(self.update(&state.clans.list, is_concerned))
     }
 
-    /// Whether the client knows this clan as its own, whoever owns it.
+    /// Whether this clan was sent as the client's own, regardless of its owner.
     pub fn is_in(&self, clan: ClanId) -> bool {
         self.own.is_some_and(|(own, _)| own == clan)
     }
@@ -106,8 +106,8 @@ impl KnownClans {
         self.version.is_none() || self.pace.are_changes_due(state.tick)
     }
 
-    /// Updates the list of the clans that `concerns` selects. A clan keeps its name and its owner, so
-    /// comparing numbers is enough.
+    /// Updates the known clans that `concerns` selects. The name and the owner of a clan never
+    /// change, so comparing IDs is enough.
     fn update(&mut self, now: &[Clan], concerns: impl Fn(&Clan) -> bool) -> ClanChanges {
         let mut news = ClanChanges::default();
         let before = std::mem::take(&mut self.list);

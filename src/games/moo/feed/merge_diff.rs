@@ -1,16 +1,16 @@
-//! Compares a client's known set with the current state: one walk over two lists in the same order.
+//! Compares a client's known set with the current state by merging two sorted lists.
 
 use std::cmp::Ordering;
 
-/// What became of one thing since it was last compared.
+/// The result for one entity.
 pub enum Change<K, S> {
-    /// It was known, and is not there now.
+    /// The entity was known and no longer exists.
     Removed(K),
-    /// It is there now; the second is what was known of it, if it was known.
+    /// The entity exists. The second value is its known state, if it was known.
     Present(S, Option<K>),
 }
 
-/// Compares what is `known` with what is there `now`, both in the order of the same numbers.
+/// Compares two lists that are sorted by the same IDs: the known entities and the current ones.
 pub fn diff_sorted<K, S, I: Ord>(
     known: impl IntoIterator<Item = K>,
     known_id: impl Fn(&K) -> I,
@@ -32,7 +32,7 @@ pub fn diff_sorted<K, S, I: Ord>(
     })
 }
 
-/// Whether what is sent once in a period (a second, or a few) is due; true at most once in each.
+/// Whether a message that is sent once per period is due. Returns `true` at most once per period.
 pub fn is_period_due(last: &mut Option<u32>, period: u32) -> bool {
     last.replace(period) != Some(period)
 }

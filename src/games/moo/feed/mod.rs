@@ -1,16 +1,16 @@
-//! The feed: the messages that tell each client about the world.
+//! The feed: the messages that inform each client about the world.
 //!
 //! ```text
-//!  world ──► WorldReader ──► events, state (one a tick, shared) ──┬─► view of client 1 ──► messages
-//!             (room's thread)  records once                        └─► view of client 2 ──► messages
+//!  world ──► WorldReader ──► events, state (shared) ──┬─► view of client 1 ──► messages
+//!             (room's thread)  once per tick          └─► view of client 2 ──► messages
 //! ```
 //!
-//! `publish` copies state and events out of the world after a tick, and does not depend on a
-//! layout. A view brings its client up to date with the state in three steps: `look` finds what is
-//! in view, `known` compares it with the client's known set, and the layout, `native` or `moomoo`,
-//! writes the records and messages for each change. `games::moo` chooses between the two. The output is
-//! whole messages (MessagePack), not frames. The feed uses no socket and no clock, and does not
-//! decide who may play.
+//! `publish` copies state and events out of the world after a tick, independently of the layout. A
+//! view updates its client in three steps: `in_view` determines the entities in view, `known_set`
+//! compares them with the client's known set, and the layout (`native` or `moomoo`) writes records
+//! and messages for each change. `games::moo` chooses the layout. The output is whole MessagePack
+//! messages, not frames. The feed uses no socket and no clock, and does not decide about
+//! permissions.
 
 mod byte_rate;
 mod encode_values;

@@ -1,55 +1,54 @@
-//! Objects: natural objects, which never change, and structures, which players build; and the
-//! objects that one client knows.
+//! Objects on the map (scenery and structures), and the objects known to one client.
 //!
-//! Structures are listed and indexed again only after one was built or destroyed. A client is sent
-//! each object once, when it first comes near the object, so most turns need not look for objects
-//! at all.
+//! The list and index of structures are rebuilt only after a structure was built or destroyed. Each
+//! object is sent once, when the client first comes near it, so most updates need no search for
+//! objects.
 
 use super::interest::{Circle, Located, SpatialIndex, ViewWindow};
 use crate::games::moo::world::{Angle, EntityId, PlayerId, SceneryKind, World};
 
-/// The margin in px by which a turn widens the window for objects, so that another look is needed
-/// only once the centre has moved that far.
+/// Margin in px by which the search for objects widens the window. The next search is needed only
+/// after the centre has moved that far.
 const MARGIN_PX: i32 = 64;
 
-/// A natural object as everyone may see it.
+/// The public state of a scenery object.
 #[derive(Debug, Clone, Copy)]
 pub struct PublicScenery {
     pub id: EntityId,
     pub kind: SceneryKind,
-    /// Its position, and the size of its picture.
+    /// Position, and size of the drawn image.
     pub place: Circle,
 }
 
-/// A structure as everyone may see it.
+/// The public state of a structure.
 #[derive(Debug, Clone, Copy)]
 pub struct PublicStructure {
     pub id: EntityId,
-    /// The number of its item.
+    /// ID of its item.
     pub item: u8,
     pub owner: PlayerId,
-    /// Its position, and the size of its picture.
+    /// Position, and size of the drawn image.
     pub place: Circle,
     /// The direction in which it points.
     pub heading: Angle,
-    /// The tick after which it is gone, if it ends by itself; it never changes.
+    /// Last tick of the structure, if it expires by itself; it never changes.
     pub ends_tick: Option<u32>,
 }
 
-/// What an event needs of the object that it concerns.
+/// An object as referred to by an event.
 #[derive(Debug, Clone, Copy)]
 pub struct ObjectRef {
     pub id: EntityId,
-    /// Its index among the natural objects, if it is one.
+    /// Index in the list of scenery; `None` for a structure.
     pub nature: Option<usize>,
-    /// Its position and size.
+    /// Position and size.
     pub place: Circle,
 }
 
-/// All structures, as of the last change.
+/// All structures as of the last change.
 #[derive(Debug)]
 pub struct Structures {
-    /// Counts the changes.
+    /// Incremented with each change.
     pub version: u32,
     pub index: SpatialIndex<PublicStructure>,
 }
@@ -78,7 +77,7 @@ impl Located for PublicStructure {
     }
 }
 
-/// The natural objects of a world.
+/// The scenery of a world.
 pub fn scenery(world: &World, map_size_px: i32) -> SpatialIndex<PublicScenery> {
     let natural = world.scenery().map(|thing| PublicScenery {
         id: thing.id,
@@ -89,7 +88,7 @@ pub fn scenery(world: &World, map_size_px: i32) -> SpatialIndex<PublicScenery> {
 }
 
 impl Structures {
-    /// The present structures of a world.
+    /// The current structures of a world.
     pub fn of(world: &World, map_size_px: i32, version: u32) -> Structures {
         let built = world.structures().map(|structure| PublicStructure {
             id: structure.id,
@@ -103,7 +102,7 @@ impl Structures {
     }
 }
 
-/// Finds an object of either kind.
+/// Finds a scenery object or a structure by its ID.
 pub fn find(
     nature: &SpatialIndex<PublicScenery>,
     structures: &Structures,
@@ -117,33 +116,33 @@ pub fn find(
     Some(ObjectRef { id, nature: index, place })
 }
 
-/// The objects that one client knows.
+/// The objects known to one client.
 #[derive(Debug, Default)]
 pub struct KnownObjects {
-    /// A bit for each natural object.
+    /// One bit per scenery object.
     nature: Vec<u64>,
-    /// The window at the last look for natural objects.
+    /// Window of the last search for scenery.
     nature_from: Option<ViewWindow>,
-    /// The numbers of the structures, in order.
+    /// IDs of the known structures, in ascending order.
     structures: Vec<EntityId>,
-    /// The version of [`Structures`], and the window, at the last look for structures.
+    /// Version of [`Structures`] in the last search for structures, and its window.
     version: u32,
     structures_from: Option<ViewWindow>,
 }
 
-/// A change of the objects that a client knows.
+/// A change of the known objects.
 #[derive(Debug, Clone, Copy)]
 pub enum ObjectChange {
-    /// The natural object of this index came into range.
+    /// A scenery object, by index, came into range.
     Natural(usize),
-    /// This structure is gone.
+    /// A known structure no longer exists.
     Removed(EntityId),
-    /// The structure of this index came into range.
+    /// A structure, by index, came into range.
     Built(usize),
 }
 
 impl KnownObjects {
-    /// Whether the client knows this object.
+    /// Whether the client knows an object.
     pub fn knows(&self, object: &ObjectRef) -> bool {
         match object.nature {
             Some(index) => self.nature.get(index / 64).is_some_and(|word| word & (1 << (index % 64)) != 0),
@@ -151,7 +150,8 @@ impl KnownObjects {
         }
     }
 
-    /// Calls `tell` with each change since the last update, in the order of [`ObjectChange`].
+    /// Calls `tell` with each change since the last update, in the order of the variants of
+    /// [`ObjectChange`].
     pub fn compare(
         &mut self,
         nature: &SpatialIndex<PublicScenery>,
@@ -193,7 +193,7 @@ impl KnownObjects {
     }
 }
 
-/// Whether the last look, from that window, found everything that this window needs.
+/// Whether a search with window `from` also covers `window`.
 fn covers(from: Option<ViewWindow>, window: ViewWindow) -> bool {
     from.is_some_and(|from| (from.x - window.x).abs() < MARGIN_PX && (from.y - window.y).abs() < MARGIN_PX)
 }

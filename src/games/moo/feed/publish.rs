@@ -1,5 +1,5 @@
-//! The published state of a tick: the public state and the events, copied out of the world once and
-//! shared by all views.
+//! Creates the published state of a tick: the public state and the events, copied out of the world
+//! once and shared by all views.
 
 use std::collections::BTreeMap;
 use std::sync::{Arc, OnceLock};
@@ -10,18 +10,18 @@ use super::objects::{self, PublicScenery, Structures};
 use super::published_state::{Clans, HeldItem, PublicAnimal, PublicPlayer, PublicState};
 use crate::games::moo::world::{PlayerId, PlayerView, World, WorldEvent};
 
-/// Copies the public state out of the world, tick after tick, and shares what has not changed.
+/// Copies the public state out of the world in each tick. Unchanged parts are shared between ticks.
 #[derive(Debug)]
 pub struct WorldReader {
     nature: Arc<SpatialIndex<PublicScenery>>,
     structures: Arc<Structures>,
     clans: Arc<Clans>,
-    /// The tick in which each player last asked to join a clan.
+    /// Tick of each player's last request to join a clan.
     asked: BTreeMap<PlayerId, u32>,
 }
 
 impl WorldReader {
-    /// A reader of this world; indexes what never changes.
+    /// Creates a reader of a world, and indexes its scenery.
     pub fn new(world: &World) -> WorldReader {
         let map_size_px = map_size_px(world);
         WorldReader {
@@ -32,8 +32,8 @@ impl WorldReader {
         }
     }
 
-    /// The events of the world's last tick, and the state after it. `margin` returns how early or
-    /// late a player's last command arrived.
+    /// Returns the events of the world's last tick, and the state after it. `margin` returns the
+    /// margin of a player's last command in ticks; positive values are early.
     pub fn read(&mut self, world: &World, margin: &dyn Fn(PlayerId) -> i16) -> (Events, PublicState) {
         let (tick, map_size_px) = (world.tick(), map_size_px(world));
         self.update_shared(world);
@@ -60,7 +60,7 @@ impl WorldReader {
         (Events::of(world, &state), state)
     }
 
-    /// Takes over the changes that are shared until the next one.
+    /// Rebuilds the shared parts (clans, structures) that changed in this tick.
     fn update_shared(&mut self, world: &World) {
         if let Some(clans) = self.clans.changed(world) {
             self.clans = Arc::new(clans);
@@ -111,7 +111,7 @@ impl WorldReader {
 }
 
 fn set_killers(world: &World, players: &mut [PublicPlayer]) {
-    // Backwards, since the first death counts of a player that died twice in a tick.
+    // In reverse order, because the first death counts if a player died twice in a tick.
     for event in world.outcome().events.iter().rev() {
         if let WorldEvent::Died { player, by } = event
             && let Ok(index) = players.binary_search_by_key(player, |seen| seen.player)

@@ -1,8 +1,8 @@
-//! The public state after a tick, as all clients may see it: players, animals, objects, clans.
+//! The public state after a tick, as clients may see it: players, animals, objects, clans.
 //!
-//! A state holds no reference into the world, which moves on meanwhile, so any number of views can
-//! read it at once. The parts that only some views need (the leaderboard, the members of clans, the
-//! records of things) are created on first use.
+//! A state holds no reference into the world, which continues to change, so any number of views can
+//! read it concurrently. The parts that only some views need (leaderboard, clan members, records)
+//! are created on first use.
 
 use std::sync::{Arc, OnceLock};
 
@@ -12,29 +12,30 @@ use crate::games::moo::world::clan::Clan;
 use crate::games::moo::world::controller::Kit;
 use crate::games::moo::world::{Angle, Body, ClanId, EntityId, PlayerId, World};
 
-/// Rows of a leaderboard.
+/// Number of rows of a leaderboard.
 pub const BOARD_ROWS: usize = 10;
 
-/// A player as everyone may see it.
+/// The public state of a player.
 #[derive(Debug, Clone)]
 pub struct PublicPlayer {
     pub player: PlayerId,
-    /// The tick in which the player joined; distinguishes two owners of one number.
+    /// The tick in which the player joined. Distinguishes players that had the same ID at different
+    /// times.
     pub joined_tick: u32,
     pub name: Arc<str>,
     pub skin: u8,
     pub body: Body,
-    /// The walking direction, if the player walks.
+    /// Direction of movement; `None` if the player is not walking.
     pub direction: Option<Angle>,
-    /// Whether the player is alive; no client sees a dead player.
+    /// Whether the player is alive. A dead player is not sent to clients.
     pub alive: bool,
-    /// The player who killed it in this tick.
+    /// The player that killed it in this tick.
     pub killer: Option<PlayerId>,
     /// Health points; 0 when dead.
     pub health: u16,
     pub max_health: u16,
-    /// The stats sent to the player alone: wood, food, stone and gold, kills, experience since the
-    /// last age, experience that the next age requires (0 at the last), age from 1, score.
+    /// Values sent to the player alone: wood, food, stone and gold; kills; experience since the
+    /// last age; experience for the next age (0 at the last age); age from 1; score.
     pub resources: [u32; 4],
     pub kills: u32,
     pub xp: u32,
@@ -44,13 +45,13 @@ pub struct PublicPlayer {
     pub hand: HeldItem,
     pub kit: Kit,
     pub tag: Option<ClanTag>,
-    /// The clan that the player asks to join, and the tick in which it asked last.
+    /// The clan that the player has requested to join, and the tick of its last request.
     pub join_request: Option<(ClanId, u32)>,
-    /// The number of choices that the player may make now, and their age.
+    /// Number of upgrades that the player may choose now, and their age.
     pub choices: (u8, u8),
-    /// The last sequence that the world applied.
+    /// Sequence number of the last command applied.
     pub sequence: u64,
-    /// How many ticks early (positive) or late its last command came.
+    /// Margin of the player's last command, in ticks; negative if it was late.
     pub margin_ticks: i16,
 }
 
@@ -71,38 +72,38 @@ impl PublicPlayer {
         PlayerIdentity { player: self.player, joined_tick: self.joined_tick }
     }
 
-    /// The number and the name.
+    /// The ID and the name.
     pub fn named(&self) -> (PlayerId, &str) {
         (self.player, &self.name)
     }
 
-    /// The number of its clan.
+    /// The ID of the player's clan.
     pub fn clan(&self) -> Option<ClanId> {
         self.tag.as_ref().map(|tag| tag.id)
     }
 }
 
-/// A player, with the tick in which it joined: a number alone could belong to its next owner.
+/// A player ID, and the tick in which the player joined. IDs are reused, so the ID alone is
+/// ambiguous.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub struct PlayerIdentity {
     pub player: PlayerId,
     pub joined_tick: u32,
 }
 
-/// What a player holds, as everyone sees it.
+/// The weapon or item in a player's hand.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct HeldItem {
     pub weapon: u8,
-    /// The number of the item held instead of the weapon.
+    /// ID of the item held in place of the weapon.
     pub item: Option<u8>,
 }
 
-/// A living animal as everyone may see it. Its intent is never published; clients see only its
-/// actions.
+/// The public state of a living animal. Its goal is never published.
 #[derive(Debug, Clone)]
 pub struct PublicAnimal {
     pub id: EntityId,
-    /// Its kind's number.
+    /// Number of its kind.
     pub kind: u8,
     pub body: Body,
 }
@@ -124,32 +125,32 @@ pub fn animal_number(id: EntityId) -> u32 {
     id.0.wrapping_sub(EntityId::FIRST_ANIMAL.0)
 }
 
-/// The clan that a player shows.
+/// The clan tag of a player.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ClanTag {
     pub id: ClanId,
     pub name: Arc<str>,
-    /// Whether the player owns it.
+    /// Whether the player owns the clan.
     pub is_owner: bool,
 }
 
-/// All clans, as of the last change.
+/// All clans as of the last change.
 #[derive(Debug, Default)]
 pub struct Clans {
-    /// Counts the changes.
+    /// Incremented with each change.
     pub version: u32,
-    /// In the order of their numbers.
+    /// The clans, in ascending order of ID.
     pub list: Vec<Clan>,
 }
 
 impl Clans {
-    /// The present clans; `None` if nothing has changed.
+    /// The current clans of the world; `None` if nothing has changed.
     pub fn changed(&self, world: &World) -> Option<Clans> {
         (self.list != world.clans())
             .then(|| Clans { version: self.version.wrapping_add(1), list: world.clans().to_vec() })
     }
 
-    /// The tag of a player in this clan.
+    /// The tag of a player that is a member of a clan.
     pub fn tag(&self, clan: ClanId, player: PlayerId) -> Option<ClanTag> {
         let place = self.list.binary_search_by_key(&clan, |clan| clan.id).ok()?;
         let Clan { id, name, owner } = &self.list[place];
@@ -157,32 +158,32 @@ impl Clans {
     }
 }
 
-/// The best players, and every player's rank.
+/// The leaderboard, and the rank of each player.
 #[derive(Debug)]
 pub struct Ranking {
-    /// The best, as indexes into [`PublicState::players`].
+    /// The best players, as indices into [`PublicState::players`].
     pub best: Vec<usize>,
-    /// The rank of each player by index, from 1.
+    /// The rank of each player by index, starting at 1.
     pub ranks: Vec<u16>,
 }
 
-/// The players of each clan, as indexes: its members, and then those who ask to join it.
+/// The members (`false`) and applicants (`true`) of each clan, as sorted player indices.
 type ClanRolls = Vec<(ClanId, bool, u32)>;
 
-/// See the [module](self).
+/// The public state of a world after a tick.
 #[derive(Debug)]
 pub struct PublicState {
     pub tick: u32,
     pub tick_hz: u32,
-    /// Side of the map, px.
+    /// Side length of the map, in px.
     pub map_size_px: i32,
-    /// In the order of their numbers.
+    /// Players, in ascending order of ID.
     pub players: SpatialIndex<PublicPlayer>,
     pub nature: Arc<SpatialIndex<PublicScenery>>,
     pub structures: Arc<Structures>,
     pub animals: SpatialIndex<PublicAnimal>,
     pub clans: Arc<Clans>,
-    /// The best player alive, as an index.
+    /// Index of the living player with the highest score.
     pub leader: Option<usize>,
     pub(super) ranking: OnceLock<Ranking>,
     pub(super) rolls: OnceLock<ClanRolls>,
@@ -194,7 +195,7 @@ impl PublicState {
         self.players.index_of(&player?).filter(|index| self.players[*index].alive)
     }
 
-    /// Seconds of the world's time: a leaderboard is due in the first turn of each.
+    /// Seconds of world time. A leaderboard is due in the first update of each second.
     pub fn second(&self) -> u32 {
         self.tick / self.tick_hz
     }
@@ -203,7 +204,7 @@ impl PublicState {
         self.ranking.get_or_init(|| Ranking::new(&self.players))
     }
 
-    /// The rows of the leaderboard: number and name, score.
+    /// The rows of the leaderboard: ID, name and score.
     pub fn board_rows(&self) -> impl Iterator<Item = ((PlayerId, &str), u32)> + Clone {
         let best = self.board().best.iter().map(|index| &self.players[*index]);
         best.map(|seen| (seen.named(), seen.score))
@@ -224,7 +225,7 @@ impl PublicState {
         same.map(|(.., index)| &self.players[*index as usize])
     }
 
-    /// The window around this player, or around the middle of the map.
+    /// The window around a player; without one, around the middle of the map.
     pub fn window(&self, centre: Option<usize>) -> ViewWindow {
         match centre.map(|index| self.players[index].place()) {
             Some(Circle { x_px: x, y_px: y, .. }) => ViewWindow { x, y },
@@ -236,7 +237,7 @@ impl PublicState {
 impl Ranking {
     fn new(players: &[PublicPlayer]) -> Ranking {
         let mut order: Vec<usize> = (0..players.len()).collect();
-        // Equal scores: the lower number first, as the sort is stable.
+        // The sort is stable, so of players with equal scores the lower ID is first.
         order.sort_by_key(|index| std::cmp::Reverse(players[*index].score));
         let mut places = vec![0; players.len()];
         for (place, index) in order.iter().enumerate() {

@@ -1,9 +1,9 @@
-//! Typed packets among a client's messages.
+//! Writes typed packets into a client's messages.
 
 use crate::game::MessageWriter;
 use crate::games::moo::feed::outgoing_packet::OutgoingPacket;
 
-/// Appends typed packets.
+/// Writes typed packets.
 pub trait SendTyped {
     /// Appends a packet.
     fn packet(&mut self, packet: &OutgoingPacket<'_>);

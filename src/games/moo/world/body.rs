@@ -1,5 +1,5 @@
-//! Bodies: the physical part of an entity. A body does nothing by itself; only its controller acts
-//! on it (see [`crate::controller`]).
+//! The physical part of an entity. Only the entity's controller changes a body (see
+//! [`crate::controller`]).
 
 use crate::fields::fields;
 use crate::fixed::{is_within, Angle, Fixed};
@@ -8,26 +8,26 @@ use crate::id::PlayerId;
 /// Position, velocity and health of an entity.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Body {
-    /// Centre, from the left edge of the map.
+    /// x coordinate of the centre, measured from the left edge of the map.
     pub x: Fixed,
-    /// Centre, from the top edge of the map.
+    /// y coordinate of the centre, measured from the top edge of the map.
     pub y: Fixed,
-    /// Velocity to the right, pixels per tick.
+    /// Velocity to the right, in pixels per tick.
     pub vx: Fixed,
-    /// Velocity downwards, pixels per tick.
+    /// Downward velocity, in pixels per tick.
     pub vy: Fixed,
-    /// Direction in which it looks, independent of the direction of movement.
+    /// Direction of view, independent of the direction of movement.
     pub heading: Angle,
-    /// Radius for collisions, pixels.
+    /// Collision radius, in pixels.
     pub radius_px: i32,
     /// Health points; 0 for an entity that cannot be harmed.
     pub health: u16,
-    /// The owner: for a player's body the player, for natural entities nobody (0).
+    /// The owner: the player for a player's body; 0 (`PlayerId::OPERATOR`) for natural entities.
     pub owner: PlayerId,
 }
 
 impl Body {
-    /// Whether the centre of another body is within that distance.
+    /// Whether the centres of both bodies are at most `reach_px` apart.
     pub(crate) fn is_near(&self, other: &Body, reach_px: i32) -> bool {
         is_within(
             self.x.distance(other.x),

@@ -1,25 +1,25 @@
-//! A clan: a number, a name and an owner. Its members are stored with the players; its behaviour is
-//! in `clans`.
+//! Clans: ID, name and owner. The list of members is part of the players' state; the rules of clans
+//! are in `tick::clans`.
 
 use std::sync::Arc;
 
 use crate::fields::{fields, scalar};
 use crate::id::PlayerId;
 
-/// The number of a clan, which is never reused.
+/// ID of a clan. IDs are never reused.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct ClanId(pub u32);
 
 scalar!(ClanId, 4, |value| u64::from(value.0), |raw| Some(ClanId(raw as u32)));
 
-/// A clan. Its members are stored with the players.
+/// A clan. The players' state contains its members.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Clan {
-    /// The number.
+    /// The ID.
     pub id: ClanId,
-    /// The name; unique among clans.
+    /// The name, unique among clans.
     pub name: Arc<str>,
-    /// The owner, who is a member.
+    /// The owner, always a member.
     pub owner: PlayerId,
 }
 

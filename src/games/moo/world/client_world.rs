@@ -1,9 +1,9 @@
-//! The world of one client: the map, the structures that it knows, and its own player, run by the
-//! same rules as on the server.
+//! The world of one client: the map, the structures in view, and the own player, simulated with the
+//! server's rules.
 //!
-//! It has no other players, no animals and no projectiles of others, so a step computes what the
-//! player's own commands lead to while nobody else interferes: movement, collisions, traps and
-//! boost pads, swings, gathering, building. The server's news replace what differs.
+//! Other players, animals and foreign projectiles are missing. A step therefore computes the result
+//! of the own commands as if no other entity interfered: movement, collisions, traps and boost
+//! pads, swings, gathering, building. Updates from the server replace what differs.
 
 use std::collections::BTreeMap;
 
@@ -17,35 +17,37 @@ use crate::state::Identity;
 use crate::terrain::structure_index::PlacedStructure;
 use crate::world::World;
 
-/// The first number of structures that are built here and that the server has not confirmed. The
-/// server does not reach it.
+/// First ID of structures built in the prediction and not yet confirmed. In practice the server
+/// does not reach IDs this high.
 const FIRST_UNCONFIRMED: EntityId = EntityId(EntityId::FIRST_ANIMAL.0 - 0x0100_0000);
 
-/// Whoever is slower than this does not walk: it has let go, or has just begun.
+/// Speed up to which a remote player counts as stopping, in pixels per second: it released the key,
+/// or has just pressed it.
 const MIN_WALK_PX_PER_S: i32 = 100;
 
-/// See the [module](self).
+/// Simulates the own player between two updates of the server.
 #[derive(Debug)]
 pub struct ClientWorld {
     world: World,
-    /// The structures in view, by number, with their owners.
+    /// The structures in view, by ID, with their real owners.
     known: BTreeMap<u32, PlacedStructure>,
-    /// The members of the own player's clan, whose traps and spikes spare it.
+    /// Members of the own player's clan. Their traps and spikes do not affect the own player.
     mates: Vec<PlayerId>,
 }
 
-/// The own player and what depends on its commands: all that a step of a [`ClientWorld`] changes.
+/// The own player and its unconfirmed structures: everything that a step of a [`ClientWorld`]
+/// changes.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct OwnState {
     entity: Entity,
-    /// Structures that were built in a step and that the server has not confirmed.
+    /// Structures built in a step and not yet confirmed by the server.
     pub built: Vec<PlacedStructure>,
 }
 
-/// The exact record of the own player, as the server sends it.
+/// The exact record of the own player in a server update.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct OwnRecord {
-    /// The sequence of the last command that the server has applied.
+    /// Sequence number of the last command that the server applied.
     pub sequence: u64,
     /// Position in 1/65,536 px.
     pub at: (Fixed, Fixed),
@@ -53,18 +55,18 @@ pub struct OwnRecord {
     pub velocity: (Fixed, Fixed),
     /// Direction of view.
     pub heading: Angle,
-    /// Direction of the walk; `None` stands.
+    /// Direction of movement; `None` if the player is not walking.
     pub direction: Option<Angle>,
 }
 
 impl ClientWorld {
-    /// The map of a world, empty of everything that moves.
+    /// Creates the world with its scenery only.
     pub fn new(identity: Identity) -> ClientWorld {
         let world = World::without_animals(identity);
         ClientWorld { world, known: BTreeMap::new(), mates: Vec::new() }
     }
 
-    /// The own player as it appears: at rest, with the initial kit.
+    /// Spawns the own player at rest, with the initial kit.
     pub fn appear(&mut self, id: PlayerId, tick: u32, exact: &OwnRecord) -> OwnState {
         let entity = crate::tick::apply::newcomer(id, "", 0, tick, exact.at);
         self.world.state.players.clear();
@@ -77,7 +79,7 @@ impl ClientWorld {
         state
     }
 
-    /// Replaces what the server has said exactly.
+    /// Replaces the predicted state with the server's record, and discards unconfirmed structures.
     pub fn correct(&self, state: &mut OwnState, exact: &OwnRecord) {
         let OwnState { entity, built } = state;
         built.clear();
@@ -93,14 +95,14 @@ impl ClientWorld {
         }
     }
 
-    /// Whether a trap that is not the player's own holds a body.
+    /// Whether a trap of another owner holds the body.
     fn holds(&self, body: &crate::Body) -> bool {
         let mut near = self.world.terrain.built_near(body.x, body.y).iter();
         let is_trap = |it: &PlacedStructure| it.item.group == Group::Trap && it.owner != body.owner;
         near.any(|standing| is_trap(standing) && standing.is_touched(body))
     }
 
-    /// The members of the own player's clan.
+    /// Sets the members of the own player's clan.
     pub fn set_mates(&mut self, mates: &[PlayerId]) {
         self.mates = mates.to_vec();
         self.rebuild_structures();
@@ -115,7 +117,8 @@ impl ClientWorld {
         self.known = known;
     }
 
-    /// A structure as the own player meets it: one of a mate is like its own.
+    /// The structure with its effective owner: a structure of a clan mate counts as the own
+    /// player's.
     fn seen(&self, standing: PlacedStructure) -> PlacedStructure {
         let own = self.world.state.players.first().and_then(|entity| entity.id.player());
         match own.filter(|_| self.mates.contains(&standing.owner)) {
@@ -124,7 +127,7 @@ impl ClientWorld {
         }
     }
 
-    /// A structure comes into view. An item that these rules lack is left out.
+    /// Adds a structure that came into view. Does nothing if these rules lack the item.
     pub fn add_structure(
         &mut self,
         id: u32,
@@ -142,21 +145,21 @@ impl ClientWorld {
         }
     }
 
-    /// A structure is gone.
+    /// Removes a structure.
     pub fn remove_structure(&mut self, id: u32) {
         if let Some(standing) = self.known.remove(&id) {
             self.world.terrain.take_down(&standing);
         }
     }
 
-    /// The numbers of the structures in view.
+    /// IDs of the structures in view.
     #[cfg(test)]
     pub(crate) fn known_numbers(&self) -> Vec<u32> {
         self.known.keys().copied().collect()
     }
 
-    /// Runs one tick with commands of the own player. Returns the weapon of its swing, and whether
-    /// the swing hit something, if it swung.
+    /// Executes one tick with commands of the own player. If the player swung, returns its weapon
+    /// and whether the swing hit something.
     pub fn step(
         &mut self,
         tick: u32,
@@ -170,7 +173,7 @@ impl ClientWorld {
             commands.clear();
             return None;
         };
-        // Nobody dies here: that is for the server to say.
+        // The player never dies in the prediction, because only the server decides about deaths.
         let health = &mut state.entity.body.health;
         *health = (*health).max(rules::PLAYER_HEALTH - 1);
         std::mem::swap(slot, &mut state.entity);
@@ -193,9 +196,9 @@ impl ClientWorld {
         swung
     }
 
-    /// Moves a body that others see for some ticks, from a position and with a velocity in 1/65,536 px
-    /// per tick: a player who walks goes on in its direction, one that is slower comes to rest. Returns
-    /// the position.
+    /// Extrapolates the position of a remote player by some ticks. `velocity` is in 1/65,536 px per
+    /// tick. A player faster than `WALK_LEAST_PX_PER_S` keeps walking in its direction; a slower
+    /// one comes to rest. Returns the position.
     pub fn extrapolate(&self, at: (Fixed, Fixed), velocity: (Fixed, Fixed), ticks: u32) -> (Fixed, Fixed) {
         let mut entity = crate::tick::apply::newcomer(PlayerId(1), "", 0, 0, at);
         (entity.body.vx, entity.body.vy) = velocity;
@@ -230,7 +233,7 @@ impl OwnState {
         self.entity.body.heading
     }
 
-    /// The weapon, and the item that the hand holds in its place.
+    /// The weapon, and the item held in its place.
     pub fn hand(&self) -> (u8, Option<u8>) {
         match &self.entity.controller {
             Controller::Player(player) => (player.hand.weapon, player.hand.item),
@@ -238,7 +241,7 @@ impl OwnState {
         }
     }
 
-    /// The player itself, to read and to tell what the server has said of it.
+    /// The player's controller, for reading and for applying values of the server.
     pub fn player_mut(&mut self) -> Option<&mut Player> {
         match &mut self.entity.controller {
             Controller::Player(player) => Some(player),
@@ -246,14 +249,14 @@ impl OwnState {
         }
     }
 
-    /// Health points.
+    /// Sets the health points.
     pub fn set_health(&mut self, health: u16) {
         self.entity.body.health = health;
     }
 }
 
-/// Whether a client runs an action before the server has confirmed it. What depends on others, such
-/// as clans, chat and upgrades, waits for the server.
+/// Whether a client predicts an action before the server confirms it. An action with a result that
+/// depends on other players, such as clans, chat and upgrades, is not predicted.
 pub fn is_predicted(action: &Action) -> bool {
     matches!(action, Action::Move { .. } | Action::Aim { .. } | Action::Attack { .. } | Action::Select { .. })
 }

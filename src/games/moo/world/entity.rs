@@ -1,4 +1,4 @@
-//! Entities: an entity is a body and exactly one controller.
+//! Entities: a body and exactly one controller.
 
 pub use crate::body::Body;
 use crate::controller::{Animal, Controller};
@@ -8,22 +8,22 @@ use crate::rules::{Biome, Rates};
 use crate::terrain::structure_index::PlacedStructure;
 use crate::terrain::Terrain;
 
-/// A body and the only controller that may act on it.
+/// A body and the only controller that may change it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Entity {
-    /// The entity's unique number.
+    /// The entity's unique ID.
     pub id: EntityId,
-    /// Its body.
+    /// Position, velocity and health.
     pub body: Body,
-    /// Its controller.
+    /// State and behaviour.
     pub controller: Controller,
 }
 
 fields!(Entity: id: EntityId, body: Body, controller: Controller);
 
 impl Entity {
-    /// Runs its controller for one tick, without commands or other entities. Returns whether it was
-    /// awake.
+    /// Runs the controller for one tick, without commands or interaction with other entities.
+    /// Returns whether the entity was awake.
     pub fn act(&mut self, terrain: &Terrain, rates: &Rates) -> bool {
         let Entity { body, controller, .. } = self;
         let drifts = terrain.bands().biome_at(body.y) == Biome::River && controller.is_carried_by_river(body);
@@ -34,12 +34,12 @@ impl Entity {
         true
     }
 
-    /// Whether it is a living player.
+    /// Whether the entity is a living player.
     pub(crate) fn is_alive(&self) -> bool {
         matches!(&self.controller, Controller::Player(player) if player.alive)
     }
 
-    /// The animal and its body, if it is one.
+    /// The animal and its body; `None` if the entity is not an animal.
     pub(crate) fn animal_mut(&mut self) -> Option<(&mut Animal, &mut Body)> {
         match &mut self.controller {
             Controller::Animal(animal) => Some((animal, &mut self.body)),
@@ -47,7 +47,7 @@ impl Entity {
         }
     }
 
-    /// The structure as stored in the position index, if it is one.
+    /// The structure as stored in the terrain; `None` if the entity is not a structure.
     pub fn standing(&self) -> Option<PlacedStructure> {
         let Entity { id, body, controller } = self;
         Some(PlacedStructure {

@@ -4,7 +4,7 @@ use crate::command::{Command, Rejection, ACTION_KINDS};
 use crate::entity::{EntityId, PlayerId};
 use crate::fixed::{Angle, Fixed};
 
-/// An event that clients may be informed of.
+/// An event of one tick, which may be sent to clients.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum WorldEvent {
     /// A player joined and has a body.
@@ -17,7 +17,7 @@ pub enum WorldEvent {
         /// The player.
         player: PlayerId,
     },
-    /// A player said something.
+    /// A player sent a chat message.
     Chat {
         /// The player.
         player: PlayerId,
@@ -28,12 +28,12 @@ pub enum WorldEvent {
     Swung {
         /// The player.
         player: PlayerId,
-        /// The weapon: a number of [`crate::rules::WEAPONS`].
+        /// The weapon: an ID of [`crate::rules::WEAPONS`].
         weapon: u8,
-        /// Whether it hit anything; the following events give the targets.
+        /// Whether the swing hit anything. Events for the targets follow.
         hit: bool,
     },
-    /// An object was hit and shakes.
+    /// A scenery object or structure was hit. Clients draw it shaking.
     Struck {
         /// The object.
         object: EntityId,
@@ -48,17 +48,17 @@ pub enum WorldEvent {
         player: PlayerId,
         /// The player responsible, if any.
         by: Option<PlayerId>,
-        /// The health actually lost: never more than the player had.
+        /// Health actually lost, at most the player's health before.
         amount: u16,
     },
     /// A player gained health.
     Healed {
         /// The player.
         player: PlayerId,
-        /// The health actually gained.
+        /// Health actually gained.
         amount: u16,
     },
-    /// A player died, and has no body in the game until it respawns.
+    /// A player died. It is no longer part of the game until it respawns.
     Died {
         /// The player.
         player: PlayerId,
@@ -86,13 +86,13 @@ pub enum WorldEvent {
         /// The projectile.
         projectile: EntityId,
     },
-    /// A projectile ended: it hit something, or reached its range.
+    /// A projectile ended: it hit something, left the map, or reached its range.
     ShotEnded {
         /// The projectile.
         projectile: EntityId,
-        /// Horizontal position.
+        /// x coordinate, in pixels from the left edge.
         x: Fixed,
-        /// Vertical position.
+        /// y coordinate, in pixels from the top edge.
         y: Fixed,
     },
     /// An animal attacked.
@@ -106,7 +106,7 @@ pub enum WorldEvent {
         animal: EntityId,
         /// The player responsible, if any.
         by: Option<PlayerId>,
-        /// The health actually lost.
+        /// Health actually lost.
         amount: u16,
     },
     /// An animal died.
@@ -116,39 +116,39 @@ pub enum WorldEvent {
         /// The player responsible, if any.
         by: Option<PlayerId>,
     },
-    /// A player asks to join a clan.
+    /// A player requested to join a clan.
     JoinRequested {
         /// The player.
         player: PlayerId,
         /// The clan's owner.
         owner: PlayerId,
     },
-    /// A player showed its position to its clan.
+    /// A player sent its position to its clan.
     Pinged {
         /// The player.
         player: PlayerId,
     },
-    /// A player may choose an upgrade, but chose one that its age does not offer. The command was
-    /// rejected.
+    /// A command was rejected because the chosen upgrade is not offered, although the player has
+    /// upgrades to choose.
     NotOffered {
         /// The player.
         player: PlayerId,
     },
-    /// A message from the operator to everyone.
+    /// The operator sent a message to all players.
     Announced {
         /// The text.
         text: String,
     },
 }
 
-/// The outcome of one tick's commands. The world keeps one and reuses its memory.
+/// The outcome of one tick. The world reuses its memory for the next tick.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct TickOutcome {
-    /// In chronological order.
+    /// Events in chronological order.
     pub events: Vec<WorldEvent>,
-    /// The rejected commands, with the reasons.
+    /// Rejected commands and the reasons.
     pub rejected: Vec<(Command, Rejection)>,
-    /// The number of executed commands of each kind, by [`crate::Action::kind`].
+    /// Number of executed commands of each kind, by [`crate::Action::kind`].
     pub accepted: [u32; ACTION_KINDS],
 }
 

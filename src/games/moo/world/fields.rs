@@ -1,34 +1,34 @@
-//! The fields of this world: see [`tickwire_sim::fields`].
+//! The field lists of this world: see [`mod@tickwire_sim::fields`].
 
 pub(crate) use tickwire_sim::fields::{ByteSink, Field, Malformed, Reader, Sink};
 pub(crate) use tickwire_sim::{fields, scalar};
 
-/// Why bytes are not a snapshot that this code can restore.
+/// Reason why a snapshot was not restored.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum SnapshotError {
-    /// The bytes do not begin like a snapshot.
+    /// The bytes do not start with the magic bytes of a snapshot.
     NotASnapshot,
-    /// The layout differs from the one that this code writes.
+    /// The snapshot has another layout version.
     Version {
-        /// The layout number in the bytes.
+        /// The layout version in the snapshot.
         found: u16,
     },
-    /// The world was made with other rules.
+    /// The snapshot was made by a program with other rules.
     Code {
-        /// The code hash in the bytes; see [`crate::code_hash`].
+        /// The code hash in the snapshot; see [`crate::code_hash`].
         found: u64,
     },
-    /// The bytes end before the state does.
+    /// The bytes end before the end of the state.
     Truncated,
-    /// Bytes follow the state.
+    /// Extra bytes follow the state.
     Trailing {
-        /// The number of extra bytes.
+        /// Number of extra bytes.
         bytes: usize,
     },
-    /// The name of a value that no world can have.
+    /// A value that no world can have; the text names the field.
     Value(&'static str),
-    /// Each value is possible, but the checksum does not match.
+    /// The checksum does not match the state, although each value is possible.
     Checksum,
 }
 
@@ -37,7 +37,7 @@ impl From<Malformed> for SnapshotError {
         match why {
             Malformed::Truncated => SnapshotError::Truncated,
             Malformed::Value(what) => SnapshotError::Value(what),
-            // A state has no actions.
+            // A state contains no actions, so these errors cannot occur.
             Malformed::TooMany(_) | Malformed::Trailing | Malformed::Kind(_) | Malformed::Text => {
                 SnapshotError::Value("text")
             }

@@ -1,12 +1,12 @@
-//! The numbers of players and entities.
+//! IDs of players and entities.
 
 use crate::fields::scalar;
 
 pub use tickwire_sim::PlayerId;
 
-/// A player's number as that of its entity.
+/// Converts a player ID to an entity ID.
 pub trait Embodied {
-    /// The entity of the player with this number.
+    /// The ID of the player's entity.
     fn entity(self) -> EntityId;
 }
 
@@ -16,21 +16,21 @@ impl Embodied for PlayerId {
     }
 }
 
-/// The number of an entity. A player's entity has the player's number; objects are numbered from
-/// [`EntityId::FIRST_OTHER`], animals from [`EntityId::FIRST_ANIMAL`], projectiles from
+/// ID of an entity. A player's entity has the player's ID. The IDs of scenery and structures start
+/// at [`EntityId::FIRST_OTHER`], of animals at [`EntityId::FIRST_ANIMAL`], of projectiles at
 /// [`EntityId::FIRST_SHOT`].
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct EntityId(pub u32);
 
 impl EntityId {
-    /// The lowest number that does not belong to a player.
+    /// The lowest ID that does not belong to a player.
     pub const FIRST_NON_PLAYER: EntityId = EntityId(65_536);
-    /// The lowest number of an animal; scenery and structures have lower numbers.
+    /// The lowest ID of an animal. Scenery and structures have lower IDs.
     pub const FIRST_ANIMAL: EntityId = EntityId(0x4000_0000);
-    /// The lowest number of a projectile.
+    /// The lowest ID of a projectile.
     pub const FIRST_SHOT: EntityId = EntityId(0x8000_0000);
 
-    /// The player that this entity belongs to, if it is a player's.
+    /// The player of this entity; `None` if it is not a player's entity.
     pub const fn player(self) -> Option<PlayerId> {
         if self.0 > 0 && self.0 < Self::FIRST_NON_PLAYER.0 {
             Some(PlayerId(self.0 as u16))

@@ -3,15 +3,17 @@
 //! ```text
 //!              seed ─► map ─► scenery ─┐
 //!                                      ▼
-//!   commands ─► apply ─► state ─► controllers act on terrain ─► bodies push ─► projectiles fly ─► structures act ─► attacks
+//!   commands ─► apply ─► state ─► controllers act ─► bodies push ─► projectiles fly
+//!                          │          ─► structures affect players ─► attacks ─► turrets
 //!                          │
 //!                          └─► visit of all fields ─► snapshot · checksum · comparison
 //! ```
 //!
 //! The state is a function of an [`Identity`] and the commands of each tick. Equal identities and
 //! equal commands give equal worlds: in debug and release, on every machine, and in the browser.
-//! For this reason, the world uses only integers, keeps entities in the order of their numbers, has
-//! its own random generator, and has no clock, no globals, no hash maps and no dependencies.
+//! For this reason, the world uses only integers, stores entities in ascending order of ID, has its
+//! own random generator, and has no clock, no globals, no hash maps and no dependencies except
+//! `tickwire-sim`.
 //!
 //! The modules, in the order of the flow: [`rules`], [`spawn::map`], [`command`], [`entity`],
 //! [`controller`], [`terrain`], [`World`], [`snapshot`]. They are built on [`fixed`], [`trig`],

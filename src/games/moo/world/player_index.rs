@@ -1,8 +1,8 @@
-//! The positions of living players, by the square cells of a grid.
+//! Index of living players by position: a grid of square cells.
 //!
-//! The index can list the players in a square, cell by cell, lowest number first within each cell,
-//! without visiting empty cells when it is built. It is not part of the state: it is rebuilt in
-//! each tick that needs it, so a restored world has the same index.
+//! Lists the players in a square, cell by cell, in ascending order of player index within each
+//! cell. Building it does not visit empty cells. The index is not part of the state: each tick that
+//! needs it rebuilds it, so a restored world has the same index.
 
 use std::ops::Range;
 
@@ -10,58 +10,57 @@ use crate::entity::{Body, Entity};
 use crate::fixed::{is_shorter, square, Fixed};
 use crate::terrain::grid::{GridShape, Occupied, Stretch};
 
-/// A player's position.
+/// A player in the index.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct IndexedPlayer {
     pub(crate) x: Fixed,
     pub(crate) y: Fixed,
     /// Index in the list of players.
     pub(crate) at: u32,
-    /// Number of the cell that lists it.
+    /// Cell that lists the player.
     cell: u32,
 }
 
 impl IndexedPlayer {
-    /// The square of the distance to a point, with 32 binary places; `None` if it is further away
-    /// than `reach` along one axis.
+    /// The squared distance to a point, with 32 binary places; `None` if the distance along one
+    /// axis is greater than `reach`.
     pub(crate) fn squared_distance(&self, x: Fixed, y: Fixed, reach: Fixed) -> Option<u64> {
         let (dx, dy) = (self.x.distance(x), self.y.distance(y));
         let reach = reach.0.unsigned_abs();
         (dx <= reach && dy <= reach).then(|| square(dx) + square(dy))
     }
 
-    /// Whether the distance to a point is less than that.
+    /// Whether the distance to a point is less than `reach`.
     pub(crate) fn is_nearer(&self, x: Fixed, y: Fixed, reach: Fixed) -> bool {
         is_shorter(self.x.distance(x), self.y.distance(y), reach.0.unsigned_abs())
     }
 }
 
-/// Players by cell.
+/// Living players by cell.
 #[derive(Clone, Debug)]
 pub(crate) struct PlayerIndex {
     shape: GridShape,
-    /// Where in `spots` each cell's list begins and ends; both are 0 for an empty cell.
+    /// Range in `spots` of each cell's players, as start and end; both are 0 for an empty cell.
     lists: Vec<(u32, u32)>,
     occupied: Occupied,
-    /// The players, cell by cell and row by row, so the cells of a row are contiguous.
+    /// The players, cell by cell and row by row, so that adjacent cells of a row are contiguous.
     spots: Vec<IndexedPlayer>,
-    /// The slot in `spots` of each player, by its index in the list of players; `NOWHERE` for a
-    /// dead player.
+    /// Slot in `spots` of each player, by player index; `NOWHERE` for a dead player.
     slots: Vec<u32>,
-    /// The indices of the living players.
+    /// Indices of the living players, in ascending order.
     living: Vec<u32>,
-    /// Players that came to life since the last update.
+    /// Players that spawned since the last update.
     added: Vec<IndexedPlayer>,
     is_current: bool,
 }
 
-/// Marks a dead player, or one that is in no cell.
+/// Slot of a dead player, and cell of a player that is in no cell.
 const NOT_INDEXED: u32 = u32::MAX;
-/// The slot of a player that has none yet.
+/// Slot of a player in `added`.
 const ADDED: u32 = u32::MAX - 1;
 
 impl PlayerIndex {
-    /// An empty index for a map.
+    /// Creates an empty index for a map.
     pub(crate) fn new(map_size_px: u32) -> PlayerIndex {
         let shape = GridShape::new(map_size_px);
         PlayerIndex {
@@ -76,7 +75,7 @@ impl PlayerIndex {
         }
     }
 
-    /// Reserves space for that many players, so that no tick has to allocate.
+    /// Reserves space for `players` players, so that no tick allocates.
     pub(crate) fn reserve(&mut self, players: usize) {
         self.spots.reserve(players.saturating_sub(self.spots.len()));
         self.slots.reserve(players.saturating_sub(self.slots.len()));
@@ -84,7 +83,7 @@ impl PlayerIndex {
         self.added.reserve(players.saturating_sub(self.added.len()));
     }
 
-    /// A player moved, joined, left or came to life: the index is stale.
+    /// Marks the index as stale, because a player moved, joined, left or spawned.
     pub(crate) fn invalidate(&mut self) {
         self.is_current = false;
     }
@@ -115,7 +114,7 @@ impl PlayerIndex {
         }
     }
 
-    /// Counts the players in each cell, and stores each player's cell in place of its slot.
+    /// Counts the players of each cell, and stores each player's cell temporarily in `slots`.
     fn count(&mut self, players: &[Entity]) {
         for cell in self.occupied.each() {
             self.lists[cell] = (0, 0);
@@ -155,8 +154,8 @@ impl PlayerIndex {
         self.stretches_near(x, y, reach).flat_map(move |stretch| &self.spots[self.slots_in(stretch)])
     }
 
-    /// Adds the player at that index, which has just come to life, if the index is up to date. The
-    /// player is in no cell until the next [`PlayerIndex::update`], but in [`PlayerIndex::added`].
+    /// Adds a player that has just spawned, if the index is up to date. Until the next
+    /// [`PlayerIndex::update`] the player is in no cell, only in [`PlayerIndex::added`].
     pub(crate) fn add(&mut self, at: usize, x: Fixed, y: Fixed) {
         if self.is_current {
             let at = at as u32;
@@ -167,7 +166,7 @@ impl PlayerIndex {
         }
     }
 
-    /// The added players.
+    /// Players that spawned since the last update.
     pub(crate) fn added(&self) -> impl Iterator<Item = &IndexedPlayer> {
         self.added.iter()
     }
@@ -177,20 +176,20 @@ impl PlayerIndex {
         &self.living
     }
 
-    /// The slot of the player at that index, if it lives.
+    /// The slot of the player with this index; not valid for a dead player.
     pub(crate) fn slot_of(&self, at: usize) -> usize {
         self.slots[at] as usize
     }
 
-    /// The players in these slots.
+    /// The player in this slot.
     pub(crate) fn spot(&self, slot: usize) -> IndexedPlayer {
         self.spots[slot]
     }
 
-    /// A player was pushed. It stays in the list of its cell until the next [`PlayerIndex::update`]; if
-    /// it has left the cell, the index is stale.
+    /// Updates the position of a player that was pushed. The player stays in the list of its cell
+    /// until the next [`PlayerIndex::update`]. If it left the cell, the index becomes stale.
     pub(crate) fn update_position(&mut self, slot: usize, body: &Body) {
-        // A dead player is in no list.
+        // A dead player has no slot.
         if let Some(spot) = self.spots.get_mut(slot) {
             (spot.x, spot.y) = (body.x, body.y);
             self.is_current &= self.shape.cell(body.x, body.y) == spot.cell as usize;

@@ -1,5 +1,5 @@
-//! The public view of a world: players, scenery and structures as other players may see them. It is
-//! read-only.
+//! The public view of a world: what clients may see of its players, scenery, structures, animals
+//! and projectiles. Read-only.
 
 use std::sync::Arc;
 
@@ -13,63 +13,63 @@ use crate::world::World;
 /// The public view of a player.
 #[derive(Clone, Copy, Debug)]
 pub struct PlayerView<'a> {
-    /// The player's number.
+    /// Player ID.
     pub id: PlayerId,
-    /// Shown above the body; may be empty.
+    /// Name shown above the body; may be empty.
     pub name: &'a Arc<str>,
     /// Colour index.
     pub skin: u8,
-    /// Position.
+    /// Position, velocity, direction of view and health.
     pub body: &'a Body,
     /// The tick in which it joined.
     pub joined_tick: u32,
-    /// Whether it is alive. A dead player is invisible, cannot be hit, and blocks nobody; its body
-    /// stays where it died.
+    /// Whether it is alive. A dead player is invisible, cannot be hit, and does not block others;
+    /// its body stays where it died.
     pub alive: bool,
     /// Health points; 0 when dead.
     pub health: u16,
     /// Maximum health points.
     pub max_health: u16,
-    /// Resources gathered and not spent, by [`Resource`].
+    /// Resources gathered and not yet spent, by [`Resource`].
     pub resources: [u32; 4],
-    /// Experience since its last age.
+    /// Experience gained since the last age.
     pub xp: u32,
     /// Experience needed for the next age; 0 at the last age.
     pub xp_next: u32,
-    /// 1 to [`rules::MAX_AGE`]; reset to 1 by death.
+    /// Age: 1 to [`rules::MAX_AGE`]; reset to 1 by death.
     pub age: u8,
-    /// Players killed.
+    /// Number of players killed.
     pub kills: u32,
-    /// The weapon in its hand: a number of [`rules::WEAPONS`].
+    /// Weapon in the hand: an ID of [`rules::WEAPONS`].
     pub weapon: u8,
-    /// The item that it holds in place of the weapon: a number of [`rules::ITEMS`].
+    /// Item held in place of the weapon: an ID of [`rules::ITEMS`].
     pub item: Option<u8>,
     /// Whether it attacks continuously.
     pub attacking: bool,
-    /// Its weapons and items, and the number of its structures.
+    /// Weapons, items and structure counts.
     pub kit: &'a Kit,
-    /// How many upgrades it may choose now, by [`crate::Action::Upgrade`].
+    /// Number of upgrades that can be chosen now with [`crate::Action::Upgrade`].
     pub choices: u8,
-    /// The age whose upgrades are chosen next: the lowest age reached that still offers something.
+    /// Age of the next upgrade to choose: the lowest age reached that still offers one.
     pub choice_age: u8,
     /// Its clan.
     pub clan: Option<ClanId>,
-    /// The clan that it asks to join.
+    /// The clan that the player has requested to join.
     pub join_request: Option<ClanId>,
     /// Whether it is in a trap.
     pub held: bool,
-    /// Points: the player's gold. In MooMoo.io the two are the same number.
+    /// Score: the player's gold. In MooMoo.io the two are the same number.
     pub score: u32,
-    /// The sequence of the last command applied; 0 before the first.
+    /// Sequence number of the last command applied; 0 before the first.
     pub sequence: u64,
-    /// The direction in which it walks; `None` stands.
+    /// Direction of movement; `None` if the player is not walking.
     pub direction: Option<Angle>,
 }
 
 /// The public view of a scenery object.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct SceneryView {
-    /// The number.
+    /// Entity ID.
     pub id: EntityId,
     /// The kind.
     pub kind: SceneryKind,
@@ -77,7 +77,7 @@ pub struct SceneryView {
     pub x_px: i32,
     /// y coordinate of the centre, in pixels.
     pub y_px: i32,
-    /// Radius of the picture, in pixels.
+    /// Radius of the drawn image, in pixels.
     pub scale_px: i32,
     /// Radius of the solid part, in pixels.
     pub radius_px: i32,
@@ -86,7 +86,7 @@ pub struct SceneryView {
 /// The public view of a structure.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct StructureView {
-    /// The number.
+    /// Entity ID.
     pub id: EntityId,
     /// The item.
     pub item: &'static Item,
@@ -96,18 +96,18 @@ pub struct StructureView {
     pub x_px: i32,
     /// y coordinate of the centre, in pixels.
     pub y_px: i32,
-    /// The direction in which it points: its owner's direction of view when it was built.
+    /// Direction in which it points: the owner's direction of view when it was built.
     pub heading: Angle,
     /// Remaining health points.
     pub health: u16,
-    /// The tick after which it is gone, if it ends by itself; it never changes.
+    /// Last tick of the structure, if it expires by itself; it never changes.
     pub ends_tick: Option<u32>,
 }
 
 /// The public view of an animal.
 #[derive(Clone, Copy, Debug)]
 pub struct AnimalView<'a> {
-    /// The number.
+    /// Entity ID.
     pub id: EntityId,
     /// The kind.
     pub kind: AnimalKind,
@@ -120,21 +120,21 @@ pub struct AnimalView<'a> {
 /// The public view of a projectile.
 #[derive(Clone, Copy, Debug)]
 pub struct ProjectileView<'a> {
-    /// The number.
+    /// Entity ID.
     pub id: EntityId,
-    /// The kind: a number of [`rules::PROJECTILES`].
+    /// The kind: an ID of [`rules::PROJECTILES`].
     pub kind: u8,
     /// Position, velocity and owner.
     pub body: &'a Body,
-    /// The player's entity or the turret that fired it.
+    /// The entity that fired it: a player or a turret.
     pub by: EntityId,
-    /// The remaining range.
+    /// Remaining range.
     pub left: Fixed,
 }
 
 impl PlayerView<'_> {
-    /// The upgrades that it may choose now: numbers for [`crate::Action::Upgrade`]. Empty if it has
-    /// no choice.
+    /// The upgrades that can be chosen now: arguments for [`crate::Action::Upgrade`]. Empty if
+    /// there is nothing to choose.
     pub fn offers(&self) -> impl Iterator<Item = u8> + '_ {
         let choosing = self.choices > 0;
         self.kit.offers(self.choice_age).filter(move |_| choosing)
@@ -142,12 +142,12 @@ impl PlayerView<'_> {
 }
 
 impl World {
-    /// The players, in order of their numbers.
+    /// The players, in ascending order of ID.
     pub fn players(&self) -> impl Iterator<Item = PlayerView<'_>> + '_ {
         self.state.players.iter().filter_map(player_view)
     }
 
-    /// A player, if it has a body.
+    /// The player with this ID, if it has a body.
     pub fn player(&self, id: PlayerId) -> Option<PlayerView<'_>> {
         self.find(id).ok().and_then(|at| player_view(&self.state.players[at]))
     }
@@ -157,38 +157,38 @@ impl World {
         self.state.players.len()
     }
 
-    /// The scenery, in order of its numbers.
+    /// The scenery, in ascending order of ID.
     pub fn scenery(&self) -> impl Iterator<Item = SceneryView> + '_ {
         self.state.others.iter().filter_map(scenery_view)
     }
 
-    /// The structures, in order of their numbers.
+    /// The structures, in ascending order of ID.
     pub fn structures(&self) -> impl Iterator<Item = StructureView> + '_ {
         self.state.structures.iter().filter_map(|entity| self.structure_view(entity))
     }
 
-    /// The living animals, in order of their numbers.
+    /// The living animals, in ascending order of ID.
     pub fn animals(&self) -> impl Iterator<Item = AnimalView<'_>> + '_ {
         self.state.animals.iter().filter_map(animal_view)
     }
 
-    /// The projectiles, in order of their numbers.
+    /// The projectiles, in ascending order of ID.
     pub fn projectiles(&self) -> impl Iterator<Item = ProjectileView<'_>> + '_ {
         self.state.shots.iter().filter_map(projectile_view)
     }
 
-    /// The projectile with that number.
+    /// The projectile with this ID, if it exists.
     pub fn projectile(&self, id: EntityId) -> Option<ProjectileView<'_>> {
         let at = self.state.shots.binary_search_by_key(&id, |entity| entity.id).ok()?;
         projectile_view(&self.state.shots[at])
     }
 
-    /// The clans, in order of their numbers.
+    /// The clans, in ascending order of ID.
     pub fn clans(&self) -> &[Clan] {
         &self.state.clans
     }
 
-    /// The structure with that number, if it exists.
+    /// The structure with this ID, if it exists.
     pub fn structure(&self, id: EntityId) -> Option<StructureView> {
         self.find_structure(id).and_then(|at| self.structure_view(&self.state.structures[at]))
     }

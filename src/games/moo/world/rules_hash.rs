@@ -1,12 +1,12 @@
-//! The hash of the code: of everything that decides what a world computes.
+//! The hash of everything that affects the result of a tick.
 
 use crate::controller::Controller;
 use crate::fields::Sink as _;
 use crate::rules::{self, ITEMS};
 use tickwire_sim::Checksum;
 
-/// A hash of this code: its version and every constant that affects the simulation. Worlds with
-/// equal hashes can execute one another's commands with the same results.
+/// A hash of the code version and of every constant that affects the simulation. Worlds with equal
+/// hashes compute the same result from the same commands.
 pub fn rules_hash() -> u64 {
     let mut hash = Checksum::new();
     rules::visit_constants(|value| hash.put(value as u64, 8));

@@ -1,27 +1,27 @@
-//! Memory that every tick reuses, so that swings allocate nothing.
+//! Buffers that are reused in every tick, so that swings allocate nothing.
 
 use crate::id::EntityId;
 
-/// Buffers that each swing reuses.
+/// Buffers for the targets of a swing.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Scratch {
-    /// The players whose swing is due in this tick, by index.
+    /// Indices of the players with a swing due in this tick.
     pub(crate) swingers: Vec<u32>,
-    /// Scenery hit by a swing, by index.
+    /// Indices of the scenery objects hit by a swing.
     pub(crate) scenery: Vec<u32>,
-    /// Structures hit by a swing.
+    /// IDs of the structures hit by a swing.
     pub(crate) built: Vec<EntityId>,
-    /// Animals hit by a swing, by index.
+    /// Indices of the animals hit by a swing.
     pub(crate) animals: Vec<u32>,
-    /// Players hit by a swing, by index.
+    /// Indices of the players hit by a swing.
     pub(crate) players: Vec<u32>,
 }
 
-/// Targets of a swing for which space is reserved in advance: more than ever occur.
+/// Reserved targets per swing: more than occur in practice.
 const RESERVED_TARGETS: usize = 256;
 
 impl Scratch {
-    /// Reserves space for that many players, so that no tick has to allocate.
+    /// Reserves space for the swings of `players` players, so that no tick allocates.
     pub(crate) fn reserve(&mut self, players: usize) {
         let small = [&mut self.scenery, &mut self.animals, &mut self.players];
         for (list, room) in

@@ -1,4 +1,4 @@
-//! The world as a room drives it: [`tickwire_sim::Sim`].
+//! Implements [`tickwire_sim::Sim`], through which a room runs the world.
 
 use tickwire_sim::migrate::NamedState;
 use tickwire_sim::{OptionSpec, RejectedCommand, Sim, StepResult};
@@ -12,7 +12,7 @@ use crate::snapshot::MAGIC;
 use crate::state::Identity;
 use crate::world::World;
 
-/// The name of the option for the side of the map.
+/// Name of the option for the side length of the map.
 const MAP_SIZE: &str = "map_size_px";
 
 impl From<Identity> for tickwire_sim::WorldParams {

@@ -1,7 +1,8 @@
-//! The state as bytes, and back.
+//! Encodes and decodes snapshots of the state.
 //!
-//! Restoring does not trust the bytes: counts are checked against the remaining bytes before memory
-//! is reserved, values against what a world can have, and the whole against its checksum.
+//! Restoring treats the bytes as untrusted. Counts are checked against the remaining bytes before
+//! memory is reserved, each value against its valid range, and the whole state against its
+//! checksum.
 //!
 //! ```text
 //!    0        4         6                14                        n-8        n
@@ -10,7 +11,7 @@
 //!    |        | u16     | u64            | of the state            | u64      |
 //!    +--------+---------+----------------+-------------------------+----------+
 //! ```
-//! Numbers are little-endian. The identity is seed, map size and tick rate (u32, u32, u8); the rest
+//! Numbers are little-endian. The identity is seed, map size and tick rate (u32, u32, u8). The rest
 //! follows the field lists of the types, from `State` downwards.
 
 use std::fmt;
@@ -27,9 +28,9 @@ use crate::world::World;
 
 /// The first bytes of every snapshot.
 pub(crate) const MAGIC: &[u8; 4] = b"TWSN";
-/// The layout that this code writes and reads.
+/// Layout version that this code writes and reads.
 const VERSION: u16 = 1;
-/// Size of the checksum at the end, in bytes.
+/// Size of the checksum, in bytes.
 const CHECKSUM_BYTES: usize = 8;
 
 impl fmt::Display for SnapshotError {
@@ -59,7 +60,7 @@ impl fmt::Display for SnapshotError {
 impl std::error::Error for SnapshotError {}
 
 impl World {
-    /// Encodes the state, with a header that identifies the format and the rules.
+    /// Encodes the state, after a header with the layout version and the code hash.
     pub fn snapshot(&self) -> Vec<u8> {
         let mut out = ByteSink(MAGIC.to_vec());
         out.put(u64::from(VERSION), 2);
@@ -69,7 +70,7 @@ impl World {
         out.0
     }
 
-    /// Restores the world of a snapshot. It continues exactly like the world that was saved.
+    /// Restores the world of a snapshot. It continues exactly like the saved world.
     ///
     /// # Errors
     /// The bytes were not made by [`World::snapshot`] of the same code.
@@ -86,17 +87,17 @@ impl World {
 }
 
 impl World {
-    /// The state with the names of its fields, for a program whose fields and rules may differ.
+    /// Encodes the state with the names of its fields, for a program with other fields or rules.
     pub fn named(&self) -> Vec<u8> {
         let mut out = NamedWriter::default();
         out.field("world", &self.state);
         out.bytes("moo")
     }
 
-    /// The world of such bytes, as [`tickwire_sim::Sim::migrate`] describes it.
+    /// Migrates a saved state with named fields, as described at [`tickwire_sim::Sim::migrate`].
     ///
     /// # Errors
-    /// With the rules of this program, there is no such world.
+    /// The saved state is not a valid world under the rules of this program.
     pub fn carried(identity: Identity, saved: &NamedState) -> Result<World, SnapshotError> {
         let fresh = World::new(identity);
         let mut state: State = saved.field("world", &fresh.state)?;
@@ -111,7 +112,7 @@ impl World {
     }
 }
 
-/// Decodes the state and the checksum, without checking either.
+/// Decodes the state and the checksum, and validates neither.
 pub(crate) fn read(bytes: &[u8]) -> Result<(State, u64), SnapshotError> {
     if !bytes.starts_with(MAGIC) {
         return Err(SnapshotError::NotASnapshot);

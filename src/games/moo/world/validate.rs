@@ -1,6 +1,6 @@
-//! Checks that a decoded state is one that a world can have.
+//! Validates a decoded state.
 //!
-//! The result names the first impossible value; nothing is repaired.
+//! Returns the first impossible value; nothing is repaired.
 
 use crate::entity::Embodied as _;
 use std::collections::{BTreeMap, BTreeSet};
@@ -16,7 +16,8 @@ use crate::fixed::Fixed;
 use crate::rules::{self, Group};
 use crate::state::State;
 
-/// Checks everything that the rest of the code relies on: order, sizes, positions, speeds.
+/// Validates everything that the rest of the code relies on, such as order, sizes, positions and
+/// speeds.
 pub(crate) fn check(state: &State) -> Result<(), SnapshotError> {
     let size_px = state.identity.map_size_px;
     require((rules::MAP_SIZE_MIN_PX..=rules::MAP_SIZE_MAX_PX).contains(&size_px), "map_size_px")?;
@@ -39,7 +40,7 @@ pub(crate) fn check(state: &State) -> Result<(), SnapshotError> {
     check_shots(state)
 }
 
-/// Checks the clans, and that players and owners agree with them.
+/// Validates the clans, their owners, and the clans and requests of all players.
 fn check_clans(state: &State) -> Result<(), SnapshotError> {
     let (clans, players) = (&state.clans, &state.players);
     require(clans.windows(2).all(|pair| pair[0].id < pair[1].id), "order of clans")?;
@@ -73,7 +74,8 @@ fn check_clans(state: &State) -> Result<(), SnapshotError> {
     Ok(())
 }
 
-/// Checks structures against the item table, and the owners' counts against the structures.
+/// Validates structures against the item table, and each owner's structure counts against its
+/// structures.
 fn check_structures(state: &State) -> Result<(), SnapshotError> {
     let after =
         state.others.last().map_or(EntityId::FIRST_NON_PLAYER, |last| EntityId(last.id.0.saturating_add(1)));
@@ -107,7 +109,7 @@ fn check_structures(state: &State) -> Result<(), SnapshotError> {
     require(counted.is_empty(), "owner of a structure")
 }
 
-/// Checks animals against their table, and their behaviour against what such an animal can do.
+/// Validates animals against their table.
 fn check_animals(state: &State) -> Result<(), SnapshotError> {
     let next = state.next_animal;
     require((EntityId::FIRST_ANIMAL..=EntityId::FIRST_SHOT).contains(&next), "next animal")?;
@@ -152,7 +154,7 @@ fn check_doing(animal: &Animal, body: &Body) -> Result<(), SnapshotError> {
     require(in_time, "timer of an animal")
 }
 
-/// Checks a player's weapons and items against the tables.
+/// Validates a player's weapons and items against the tables.
 fn check_kit(player: &Player) -> Result<(), SnapshotError> {
     let Player { kit, hand, .. } = player;
     for (slot, id) in kit.weapons.iter().enumerate() {
@@ -195,7 +197,7 @@ fn check_player(entity: &Entity) -> Result<(), SnapshotError> {
     check_kit(player)
 }
 
-/// Checks the waiting times of turrets, and the poison of players.
+/// Validates the timers of structures, and the poison of players.
 fn check_turrets_and_poison(state: &State) -> Result<(), SnapshotError> {
     for entity in &state.structures {
         let is_possible = |item| entity.controller.is_possible(item);
@@ -213,7 +215,7 @@ fn check_turrets_and_poison(state: &State) -> Result<(), SnapshotError> {
     Ok(())
 }
 
-/// Checks projectiles against their table, their owners and their origins.
+/// Validates projectiles against their table, their owners and their origins.
 fn check_shots(state: &State) -> Result<(), SnapshotError> {
     let rates = state.identity.tick_hz.rates();
     require(state.shots.len() <= rules::MAX_SHOTS, "number of shots")?;
@@ -239,7 +241,7 @@ fn check_shots(state: &State) -> Result<(), SnapshotError> {
     Ok(())
 }
 
-/// Whether the player is in the world, or is the operator.
+/// Whether the player ID belongs to a player in the world or to the operator.
 fn is_here(state: &State, player: PlayerId) -> bool {
     let place = state.players.binary_search_by_key(&player.entity(), |entity| entity.id);
     player == PlayerId::OPERATOR || place.is_ok()

@@ -1,7 +1,8 @@
 //! The world: the state, and the indices derived from it.
 //!
-//! This file keeps the two consistent and finds players and structures by number. Ticks are
-//! executed in `step`, and the public view is in `view`. Only commands and ticks change the state.
+//! Keeps the indices consistent with the state, and finds players and structures by ID. Ticks are
+//! executed in `tick`; the public view is in `public_view`. Only commands and ticks change the
+//! state.
 
 use crate::controller::{Controller, Player};
 use crate::entity::Embodied as _;
@@ -21,23 +22,23 @@ use tickwire_sim::Checksum;
 #[derive(Clone, Debug)]
 pub struct World {
     pub(crate) state: State,
-    /// The constants of the tick rate.
+    /// Constants of the tick rate.
     pub(crate) rates: Rates,
-    /// The immobile part of the state, by position.
+    /// Scenery and structures, indexed by position.
     pub(crate) terrain: Terrain,
-    /// The positions of the players; rebuilt in each tick that needs them.
+    /// Living players, indexed by position. Rebuilt in each tick that needs it.
     pub(crate) player_index: PlayerIndex,
-    /// The indices of the structures that work ([`Controller::works`]), in ascending order.
+    /// Indices of the structures that act in each tick ([`Controller::works`]), in ascending order.
     pub(crate) active_structures: Vec<u32>,
-    /// Which players acted in this tick, by index.
+    /// Whether each player acted in this tick, by index.
     pub(crate) awake: Vec<bool>,
-    /// Animals by position; rebuilt in each tick that needs them.
+    /// Animals, indexed by position. Rebuilt in each tick that needs it.
     pub(crate) row: SortedIndex,
-    /// Which animals acted in this tick, by index.
+    /// Whether each animal acted in this tick, by index.
     pub(crate) woken_animals: Vec<bool>,
-    /// Buffers for swings.
+    /// Buffers reused by all swings.
     pub(crate) scratch: Scratch,
-    /// The index of each player, by its number.
+    /// Index of each player in the list of players, by player ID.
     pub(crate) index_by_player: Vec<u16>,
     pub(crate) outcome: TickOutcome,
 }
@@ -51,19 +52,17 @@ impl PartialEq for World {
 
 impl Eq for World {}
 
-/// Events per player for which space is reserved from the start: a swing and its effects on a few
-/// targets.
+/// Reserved events per player: a swing and its effects on a few targets.
 const EVENTS_PER_PLAYER: usize = 6;
 
-/// Events per animal for which space is reserved from the start: an attack, its victims, and a few
-/// hits on the animal.
+/// Reserved events per animal: an attack, the damage to its victims, and a few hits on the animal.
 const EVENTS_PER_ANIMAL: usize = 6;
-/// Projectiles for which space is reserved from the start, in addition to one per turret: as many
-/// as the fastest weapon keeps in flight.
+/// Reserved projectiles per player, in addition to one per turret: as many as the fastest weapon
+/// has in flight at once.
 const SHOTS_PER_PLAYER: usize = 4;
 
 impl World {
-    /// A world with that state, and everything derived from it.
+    /// Builds the world of a state, including all indices.
     pub(crate) fn from_state(state: State) -> World {
         let map_size_px = state.identity.map_size_px;
         let obstacle = |entity: &Entity| {
@@ -90,8 +89,7 @@ impl World {
         world
     }
 
-    /// Reserves space for what the present players may do in a tick, so that no tick has to
-    /// allocate.
+    /// Reserves space for the events and projectiles of one tick, so that no tick allocates.
     pub(crate) fn reserve(&mut self) {
         let players = self.state.players.len();
         self.scratch.reserve(players);
@@ -106,7 +104,7 @@ impl World {
         self.state.shots.reserve(shots.saturating_sub(self.state.shots.len()));
     }
 
-    /// The identity from which the world was made.
+    /// The parameters from which the world was generated.
     pub fn identity(&self) -> &Identity {
         &self.state.identity
     }
@@ -116,28 +114,26 @@ impl World {
         self.state.tick
     }
 
-    /// The sequence of the last operator command applied; an operator of a restored world continues
-    /// from here.
+    /// Sequence number of the last operator command applied. After a restore, the operator
+    /// continues from this number.
     pub fn operator_sequence(&self) -> u64 {
         self.state.operator_sequence
     }
 
-    /// The outcome of the last tick's commands: the return value of [`World::step`], for callers
-    /// that also need the world.
+    /// The outcome of the last tick: the return value of [`World::step`], for callers that also
+    /// need the world.
     pub fn outcome(&self) -> &TickOutcome {
         &self.outcome
     }
 
-    /// A checksum over every field of the state. It visits the whole state, so call it only when
-    /// needed.
+    /// Computes a checksum of the whole state. The cost is proportional to the size of the state.
     pub fn checksum(&self) -> u64 {
         let mut checksum = Checksum::new();
         self.state.write(&mut checksum);
         checksum.get()
     }
 
-    /// The obstacles of the map, which a controller needs in order to run alone
-    /// ([`crate::Entity::act`]).
+    /// The obstacles of the map: an argument of [`crate::Entity::act`].
     pub fn terrain(&self) -> &Terrain {
         &self.terrain
     }
@@ -147,7 +143,7 @@ impl World {
         self.terrain.bands()
     }
 
-    /// The index of a player, or the index at which it would be inserted.
+    /// Returns the index of a player, or `Err` with the index at which it would be inserted.
     pub(crate) fn find(&self, id: PlayerId) -> Result<usize, usize> {
         let players = &self.state.players;
         let noted = self.index_by_player.get(usize::from(id.0)).map(|at| usize::from(*at));
@@ -157,7 +153,7 @@ impl World {
         }
     }
 
-    /// Stores the index of each player, so that players can be found without a search.
+    /// Rebuilds the map from player IDs to indices, so that a lookup needs no search.
     pub(crate) fn index_players(&mut self) {
         let last = self.state.players.last().and_then(|entity| entity.id.player());
         self.index_by_player.clear();
@@ -178,12 +174,12 @@ impl World {
         }
     }
 
-    /// The index of a structure.
+    /// The index of the structure with this ID.
     pub(crate) fn find_structure(&self, id: EntityId) -> Option<usize> {
         self.state.structures.binary_search_by_key(&id, |entity| entity.id).ok()
     }
 
-    /// Records the structure just appended to the list, if it works.
+    /// Adds the structure just appended to the list to `workers`, if it acts in each tick.
     pub(crate) fn add_active_structure(&mut self) {
         if self.state.structures.last().is_some_and(is_active) {
             self.active_structures.push(self.state.structures.len() as u32 - 1);
@@ -191,7 +187,8 @@ impl World {
         }
     }
 
-    /// Records that the structure at that index was removed, so that the following ones moved up.
+    /// Updates `workers` after the removal of the structure at `gone`: the following structures
+    /// moved down by one index.
     pub(crate) fn shift_worker_indices(&mut self, gone: usize) {
         self.active_structures.retain(|at| *at as usize != gone);
         for at in self.active_structures.iter_mut().filter(|at| **at as usize > gone) {
@@ -199,13 +196,14 @@ impl World {
         }
     }
 
-    /// An entity moved.
+    /// Marks the position indices as stale, because an entity moved.
     pub(crate) fn invalidate_animal_index(&mut self) {
         self.player_index.invalidate();
         self.row.invalidate();
     }
 
-    /// Rebuilds the positions of all animals, including dead ones, if they are stale.
+    /// Rebuilds the position indices of players and animals if they are stale. The index of animals
+    /// includes dead ones.
     pub(crate) fn update_animal_index(&mut self) {
         let State { players, animals, .. } = &self.state;
         self.player_index.update(players);
@@ -213,7 +211,7 @@ impl World {
     }
 }
 
-/// The indices of the structures that work, in ascending order.
+/// The indices of the structures that act in each tick, in ascending order.
 pub(crate) fn workers_of(state: &State) -> Vec<u32> {
     let places = state.structures.iter().zip(0..).filter(|(entity, _)| is_active(entity));
     places.map(|(_, at)| at).collect()

@@ -1,4 +1,4 @@
-//! A game with one scalar changed, and the report of it.
+//! Reports of a game with one changed scalar.
 
 use tickwire_sim::state_tree::{StateTree, corrupt_one_scalar};
 use tickwire_sim::{Command, Sim as _, StepResult};
@@ -6,7 +6,7 @@ use tickwire_sim::{Command, Sim as _, StepResult};
 use super::*;
 use crate::game::simple::SimpleAction;
 
-/// Eight tanks that drive and fire as chance has it.
+/// A game of eight tanks with random controls, after some ticks.
 fn played(ticks: u32) -> SimpleWorld<Tanks> {
     let mut world = SimpleWorld::<Tanks>::new(&WorldParams::default_for::<SimpleWorld<Tanks>>(5));
     let (mut random, mut stepped) = (Rng::new(5, 9), StepResult::default());
@@ -37,7 +37,7 @@ fn a_thousand_corruptions_are_each_named_rightly_and_alone() {
         let (mut other, changed) =
             corrupt_one_scalar(&world, &mut Rng::new(seed, 1)).expect("something can change");
         assert_eq!(before.differences(&StateTree::of(&other), 100), std::slice::from_ref(&changed));
-        // As many bytes as one scalar has, besides the checksum at the end.
+        // At most the bytes of one scalar differ, apart from the checksum at the end.
         let (ours, theirs) = (world.snapshot(), other.snapshot());
         assert_eq!(ours.len(), theirs.len());
         let differing: Vec<usize> = (0..ours.len() - 8).filter(|at| ours[*at] != theirs[*at]).collect();

@@ -1,4 +1,4 @@
-//! Rule 17: a shell meets other tanks where its player saw them.
+//! Rule 17: a shell is tested against the positions of other tanks as its player saw them.
 
 use tickwire_sim::fields::{ByteSink, Field as _, Reader};
 
@@ -7,8 +7,8 @@ use super::*;
 
 const UP: u16 = 0xc000;
 
-/// Ann at the left, whose turret points to the right; Bo, 24 + 500 + 22 px to the right of her, is of
-/// a mind to drive down, and did so for two seconds.
+/// Ann is at the left and her turret points to the right. Bo is 24 + 500 + 22 px to her right,
+/// drives downwards, and has done so for two seconds.
 fn duel() -> Field {
     let mut field = Field::new(&[(1000, 1000), (1546, 1000)]);
     let bo = &mut field.game.tanks[1];
@@ -18,8 +18,7 @@ fn duel() -> Field {
     field
 }
 
-/// Fires one shell now, whose player saw the others so many ticks ago, and lets it fly for a second.
-/// Returns what Bo lost.
+/// Fires one shell with a rewind of `delay` ticks, and runs one second. Returns the damage to Bo.
 fn fire(field: &mut Field, aim_px: i32, delay: Option<u32>) -> u8 {
     let before = field.tank(BO).health;
     field.game.tanks[0].y = Fixed::from_px(aim_px);
@@ -35,7 +34,7 @@ fn fire(field: &mut Field, aim_px: i32, delay: Option<u32>) -> u8 {
 #[test]
 fn rule_17_a_shell_meets_a_tank_where_its_player_saw_it_and_not_where_it_is() {
     let place = |field: &Field, later: u32| field.place(BO).1 + (later * 100 / 60) as i32;
-    // The shell flies for 30 ticks: aimed at where the tank will be by then on the own screen.
+    // The shell flies for 30 ticks. It is aimed at the position on Ann's screen at that time.
     for delay in [0, 5, 20, MAX_REWIND_TICKS] {
         let mut field = duel();
         let on_screen = place(&field, 30) - (delay * 100 / 60) as i32;
@@ -76,8 +75,9 @@ fn rule_17_no_shell_meets_a_tank_where_it_was_longer_ago_than_the_bound() {
     assert_eq!(field.tank(BO).health, 90, "nobody sees the future: as if it were now");
 }
 
-/// Bo drives to the right, behind a wall that shields it from Ann below. She fires up past the end of
-/// the wall after so many ticks. Returns for how many ticks Bo had been behind the wall when it was hit.
+/// Bo drives to the right, above a wall that protects it from Ann below. Ann fires upwards past the
+/// end of the wall in tick `fired`. Returns the number of ticks between Bo's full cover and the
+/// hit.
 fn hit_behind_a_wall(fired: u32, delay: Option<u32>) -> Option<i64> {
     let mut field = Field::new(&[(1246, 1400), (1200, 1000)]);
     (25..40).for_each(|column| field.game.map.build(column, 22));
@@ -91,7 +91,8 @@ fn hit_behind_a_wall(fired: u32, delay: Option<u32>) -> Option<i64> {
             field.control(ANN, Control { aim: UP, seen, ..FIRES });
         }
         field.run(1);
-        // Whatever passes the end of the wall, at x = 1250, passes a tank here.
+        // Any shell that passes the end of the wall, at x = 1250, no longer reaches the tank in
+        // this position.
         behind = behind.or((field.place(BO).0 > 1246 + 20 + 3).then_some(tick));
         hit = hit.or((field.tank(BO).health < HEALTH).then_some(tick));
     }
@@ -132,12 +133,12 @@ fn rule_17_no_shell_meets_a_tank_where_it_was_in_an_earlier_life() {
     for (delay, lives, lost) in [(24, 0, 0), (24, 10, 10), (0, 0, 10)] {
         let mut field = Field::new(&[(1000, 1000), (1546, 1000)]);
         field.run(100);
-        // It was destroyed, and comes back at the same place.
+        // The tank was destroyed, and respawns at the same position.
         field.game.tanks[1].spawn((Fixed::from_px(1546), Fixed::from_px(1000)), Angle(0));
         field.run(lives);
         let seen = Some(field.tick - delay);
         field.control(ANN, Control { seen, kind: ShellKind::Piercing, ..FIRES });
-        // The shell is there after 20 ticks.
+        // The shell arrives after 20 ticks.
         field.run(22);
         let damage = if lost > 0 { 34 } else { 0 };
         assert_eq!(HEALTH - field.tank(BO).health, damage, "seen {delay} ticks ago, new for {lives}");
@@ -163,7 +164,7 @@ fn rule_17_where_tanks_were_is_part_of_the_state() {
     let field = duel();
     let mut bytes = ByteSink::default();
     field.game.write(&mut bytes);
-    // The map of the test is not that of its seed.
+    // The map of the test differs from the map of its seed.
     let mut again = Tanks::read(&mut Reader::new(&bytes.0)).expect("a whole state");
     again.map = Map::empty();
     assert_eq!(again, field.game);

@@ -1,4 +1,4 @@
-//! The rules of docs/tanks.md, by number.
+//! The rules of docs/tanks.md, in the order of their numbers.
 
 mod corrupted;
 mod lag;
@@ -20,7 +20,7 @@ use crate::packet::{Dialect, Direction};
 const ANN: PlayerId = PlayerId(1);
 const BO: PlayerId = PlayerId(2);
 
-/// A game without inner walls, whose tanks stand where a test puts them.
+/// A game without inner walls, with tanks at positions chosen by the test.
 struct Field {
     game: Tanks,
     random: Rng,
@@ -28,7 +28,7 @@ struct Field {
 }
 
 impl Field {
-    /// Tanks at these places, whose hulls and turrets point to the right.
+    /// Creates a game with tanks at these positions. All hulls and turrets point to the right.
     fn new(places: &[(i32, i32)]) -> Field {
         let mut game = Tanks::new(&WorldParams::default_for::<SimpleWorld<Tanks>>(1));
         game.map = Map::empty();
@@ -65,7 +65,7 @@ const FIRES: Control =
 const PIERCES: Control = Control { kind: ShellKind::Piercing, ..FIRES };
 const DRIVES: Control = Control { drive: 1, fires: false, ..FIRES };
 
-/// All free tiles that can be reached from one of them.
+/// The number of free tiles that can be reached from the tile (1, 1).
 fn reached(map: &Map) -> usize {
     let mut seen = BTreeSet::from([(1, 1)]);
     let mut next = vec![(1, 1)];
@@ -89,7 +89,7 @@ fn rule_1_the_map_follows_from_the_seed_and_encloses_no_place() {
         assert_eq!(map, Map::new(seed));
     }
     assert_ne!(Map::new(1).hash(), Map::new(2).hash());
-    // tests/browser/unit/tanks.test.mjs has the same numbers for the map of the page.
+    // tests/browser/unit/tanks.test.mjs has the same hashes for the map of the page.
     assert_eq!([1, 2, 77].map(|seed| Map::new(seed).hash()), [1_847_946_806, 22_364_261, 1_276_770_070]);
 }
 
@@ -191,7 +191,7 @@ fn rules_5_and_6_a_tank_without_the_wanted_shells_fires_the_others_and_then_none
 #[test]
 fn rule_6_shells_have_their_own_damage_and_speed() {
     for (control, damage, ticks) in [(FIRES, 10, 30), (PIERCES, 34, 20)] {
-        // 500 px from where the shell begins to where it meets the tank.
+        // 500 px from the start of the shell to the point at which it hits the tank.
         let mut field = Field::new(&[(1000, 1000), (1000 + 24 + 500 + 22, 1000)]);
         field.control(ANN, control);
         field.run(ticks - 1);
@@ -254,7 +254,7 @@ fn rule_10_a_depot_supplies_and_repairs_the_tanks_near_it() {
     assert_eq!((field.tank(ANN).health, field.tank(ANN).shells), (HEALTH, [40, 5]));
 }
 
-/// Bytes of a packet of a client, and whether the game makes something of it.
+/// Encodes a client packet, and returns the control that the game decodes from it.
 fn asks(dialect: &Dialect, packet: &str, arguments: &[Value]) -> Result<Option<Control>, String> {
     let bytes = dialect.encode(Direction::ToServer, packet, arguments).map_err(|error| error.to_string())?;
     let decoded = dialect.decode(Direction::ToServer, &bytes);
@@ -283,7 +283,7 @@ fn rule_15_a_client_can_only_say_what_its_own_tank_shall_do() {
     ];
     let expected =
         expected.map(|(name, own)| (name.to_owned(), own.into_iter().map(str::to_owned).collect()));
-    // What a client in lockstep says of its own world.
+    // The packets with which a lockstep client reports on its own world.
     let of_lockstep = [STATE_SYNC_REQUEST, CHECKSUM, DESYNC_DETAILS];
     let play: Vec<_> = all.into_iter().filter(|(name, _)| !of_lockstep.contains(&name.as_str())).collect();
     assert_eq!(play, expected, "no id of a tank or a shell, no place, no speed, no reload");

@@ -1,4 +1,4 @@
-//! Points, rounds, and who comes and goes.
+//! Points, rounds, joins and leaves.
 
 use super::*;
 
@@ -14,7 +14,7 @@ fn rule_11_damage_and_destroyed_tanks_are_points_for_the_player_who_fired() {
     assert_eq!((field.tank(BO).score, field.tank(BO).deaths), (0, 1));
 }
 
-/// The number of the round, whether it is over, seconds left, and who has won.
+/// The number of the round, whether it is over, the seconds left, and the winner.
 fn shown(field: &Field) -> (u16, bool, u32, Option<u16>) {
     let (number, is_over, left_s, winner) = field.game.round.clock();
     (number, is_over, left_s, winner.map(|player| player.0))

@@ -1,4 +1,4 @@
-//! What attackers in lockstep send.
+//! The packets of attackers in lockstep.
 
 use crate::game::lockstep_packets::{CHECKSUM, MODE_LOCKSTEP, STATE_SYNC_REQUEST};
 use crate::limits;
@@ -6,30 +6,31 @@ use crate::packet::{Direction, Value};
 use crate::testing::abuse::misbehavior::{KEY, native};
 use crate::ws::frame::{self, Opcode};
 
-/// Checksums of a block: of the checksum ticks of the first hundreds of seconds.
+/// Number of checksums in a block: for the checksum ticks of the first minutes.
 pub const CHECKSUMS: u32 = 80;
 
-/// A packet of the native dialect, as a frame.
+/// A packet of the native dialect, in a frame.
 fn packet(name: &str, values: &[Value]) -> Vec<u8> {
     let mut bytes = Vec::new();
-    // The built-in table has these packets; if it lacked one, the attacker would send nothing.
+    // The built-in table has these packets. Without one, the attacker would send nothing.
     if let Ok(message) = native().encode(Direction::ToServer, name, values) {
         frame::write(&mut bytes, Opcode::Binary, Some(KEY), &message);
     }
     bytes
 }
 
-/// Asks for lockstep, to watch.
+/// Requests lockstep as a spectator.
 pub fn hello() -> Vec<u8> {
     packet("hello", &[1.into(), MODE_LOCKSTEP.into(), Value::Nil, Value::Nil, Value::Nil])
 }
 
-/// A request for a snapshot.
+/// Requests a snapshot.
 pub fn request() -> Vec<u8> {
     packet(STATE_SYNC_REQUEST, &[])
 }
 
-/// Wrong checksums of all those ticks: whichever is due, the claim is there. Each attacker has others.
+/// False checksums of all these ticks, so that one is always sent before its tick is due. Each
+/// attacker sends different ones.
 pub fn false_checksums(index: usize) -> Vec<u8> {
     let tick = |number: u32| number * limits::LOCKSTEP_CHECKSUM_TICKS;
     let checksum = format!("{:016x}", index + 1);

@@ -1,11 +1,11 @@
-//! Many clients that misbehave at once: the behaviour of each kind of attack, and a summary of the
-//! results.
+//! Many clients that misbehave at the same time: the behaviour of each kind of attack, and a report
+//! of the results.
 //!
 //! An [`Attack`] runs against a server on this machine, or against a [`sink`](super::sink) for
-//! comparison; addresses of other machines are refused. The result is the achieved [`AttackReport`] and
-//! how the connections ended. One thread runs all attackers, each at its own pace, so that the
-//! pressure does not depend on the target. [`super::misbehavior`] instead runs one client after the
-//! other, each as fast as the server lets it.
+//! comparison. Addresses of other machines are refused. The result is an [`AttackReport`] of the
+//! achieved load and of the connections' ends. One thread runs all attackers, each at its own rate,
+//! so that the load does not depend on the target. [`super::misbehavior`] instead runs one client
+//! after the other, each as fast as the server allows.
 
 mod lockstep;
 pub mod msgpack_bombs;
@@ -23,66 +23,69 @@ use crate::games::moo::client_packet::ClientPacket;
 use crate::util::plural;
 use crate::ws::frame::{self, Header, Opcode};
 
-/// Receive buffer of an attacker that reads little or nothing, small so that it fills soon.
+/// Receive buffer of an attacker that reads little or nothing, in bytes. Small, so that it fills
+/// soon.
 const SMALL_ROOM_BYTES: usize = 4 * 1024;
-/// Frames of one byte in a block of them, seven bytes each.
+/// Number of one-byte frames in a block, seven bytes each.
 const TINY_FRAMES: usize = 4096;
-/// The beginning of a request head that never ends.
+/// Start of a request head that never ends.
 const SLOW_HEAD: &[u8] = b"GET / HTTP/1.1\r\nHost: a\r\nX-Slow: ";
 /// A request for the largest page.
 const PAGE: &[u8] = b"GET /wasm/tickwire.wasm HTTP/1.1\r\nHost: a\r\n\r\n";
 /// Longer than a server waits for a client that does not read its page.
 const PAGE_STAY: Duration = Duration::from_secs(13);
-/// Commands of an attacker that sends far too many, a hundred times a second.
+/// Number of commands per block of an attacker that sends far too many, at a hundred blocks per
+/// second.
 const COMMANDS: usize = 64;
-/// Commands that go to and fro before the largest sequence, after which no other is larger.
+/// Number of commands with repeated and decreasing sequence numbers, before the largest possible
+/// number is used.
 const REVERSED_COMMANDS: u32 = 200;
 
-/// The chat line of each reconnecting attacker.
+/// Chat message of each reconnecting attacker.
 const CHAT_LINE: &str = "reconnect";
-/// Time for which an attacker stays that comes again and again, after its line or its join: a tick of any rate, because a
-/// server drops a client's queued commands when it leaves.
+/// Time for which a reconnecting attacker stays after its chat message or join. It is longer than a
+/// tick of any rate, because a server drops the queued commands of a client that leaves.
 const LINGER: Duration = Duration::from_millis(80);
 
-/// The kind of attack.
+/// A kind of attack. Each of the attackers behaves as described.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Attack {
-    /// Each sends a request head, one byte a second, without end.
+    /// Sends a request head, one byte per second, without end.
     Slowloris,
-    /// Each joins, pings a hundred times a second, and never reads.
+    /// Joins, sends a hundred pings per second, and never reads.
     StalledReaders,
-    /// Each joins, and reads 64 bytes ten times a second, which is less than it is sent.
+    /// Joins, and reads 64 bytes ten times per second, which is less than it is sent.
     DripReaders,
-    /// Each joins, and sends 64 pings of 125 bytes a hundred times a second.
+    /// Joins, and sends 64 pings of 125 bytes a hundred times per second.
     PingFlood,
-    /// Each sends one message in fragments of one byte, 4,096 of them a hundred times a second.
+    /// Sends one message in one-byte fragments, 4,096 of them a hundred times per second.
     TinyFragments,
-    /// Each joins and sends commands: every second attacker far too many, the others as many as
-    /// the budget allows.
+    /// Joins and sends commands: every second attacker far too many, the others as many as the rate
+    /// limit allows.
     CommandFlood,
-    /// Each joins and sends as many commands as the budget allows: a third claim ticks far ahead,
-    /// a third jump between the past and the far future, a third have sequences that repeat, go back
-    /// and end with the largest one.
+    /// Joins and sends as many commands as the rate limit allows. A third have target ticks in the
+    /// far future; a third alternate between the past and the far future; a third have sequence
+    /// numbers that repeat, decrease and end with the largest possible one.
     Contradictions,
-    /// Each joins with a key of its own, drops its connection so that its player waits for it, and
-    /// comes again with another key.
+    /// Joins with a new resume key, drops the connection so that its player is suspended, and
+    /// reconnects with another key.
     SeatHolders,
-    /// Each follows in lockstep, and asks for a snapshot a hundred times a second.
+    /// Spectates in lockstep, and requests a hundred snapshots per second.
     SyncFlood,
-    /// Each follows in lockstep, and claims another checksum than that of the world at every tick.
+    /// Spectates in lockstep, and sends a false checksum for every checksum tick.
     FalseChecksums,
-    /// A given number of connections a second, each closed at once: before a request, after it,
-    /// or after joining.
+    /// Connects and disconnects immediately, a given number of times per second: before a request,
+    /// after it, or after joining.
     Churn,
-    /// A given number of connections a second, each of which joins, sends a chat line, and leaves:
-    /// each has the budgets of a new client.
+    /// Connects, joins, sends a chat message and leaves, a given number of times per second. Each
+    /// connection has the rate limits of a new client.
     Reconnect,
-    /// Each sends MessagePack whose headers announce huge or deep values.
+    /// Sends MessagePack with headers of huge or deeply nested values.
     Bombs,
-    /// Each requests a page and reads none of it until the server must have given up; then it
+    /// Requests a page and does not read it until the server must have given up. Then it
     /// reconnects.
     HalfOpenPages,
-    /// Each requests an upgrade, every second one joins, and then they are silent; they do not even
+    /// Requests an upgrade, and every second attacker joins. Then it sends nothing, and does not
     /// close.
     HalfOpen,
 }
@@ -107,7 +110,7 @@ impl Attack {
         Attack::HalfOpen,
     ];
 
-    /// The name on the command line and in reports.
+    /// Name on the command line and in reports.
     pub fn name(self) -> &'static str {
         match self {
             Attack::Slowloris => "slowloris",
@@ -128,7 +131,8 @@ impl Attack {
         }
     }
 
-    /// Whether the count is connections a second, each a new client, rather than clients at once.
+    /// Whether the count is connections per second, each a new client, instead of concurrent
+    /// clients.
     fn is_per_second(self) -> bool {
         matches!(self, Attack::Churn | Attack::Reconnect)
     }
@@ -206,7 +210,7 @@ impl Attack {
     }
 }
 
-/// What an attacker reads after its upgrade.
+/// The amount that an attacker reads after its upgrade.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum ReadMode {
     All,
@@ -214,21 +218,21 @@ enum ReadMode {
     Nothing,
 }
 
-/// The sequences and ticks of an attacker's commands.
+/// The sequence numbers and target ticks of an attacker's commands.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum SequencePattern {
-    /// New sequences, and no tick.
+    /// New sequence numbers, and no target tick.
     New,
-    /// New sequences, and ticks far ahead.
+    /// New sequence numbers, and target ticks in the far future.
     FarAhead,
-    /// New sequences, and ticks of the past and far ahead by turns.
+    /// New sequence numbers, and target ticks alternately in the past and in the far future.
     ToAndFro,
-    /// Sequences that repeat, go back, and in the end the largest one again and again.
+    /// Sequence numbers that repeat and decrease, and finally always the largest possible one.
     Back,
 }
 
 impl SequencePattern {
-    /// The sequence and the tick of the command of this number, from 1.
+    /// The sequence number and target tick of the command with this index, starting at 1.
     fn numbers(self, number: u32) -> (u32, Option<u32>) {
         match self {
             SequencePattern::New => (number, None),
@@ -243,30 +247,30 @@ impl SequencePattern {
 /// The behaviour of one attacker.
 #[derive(Debug)]
 struct Behavior {
-    /// Whether it requests an upgrade and waits for it; if not, it sends at once.
+    /// Whether it requests an upgrade and waits for it. Otherwise it sends immediately.
     upgrades: bool,
     /// The request that it sends without an upgrade.
     request: &'static [u8],
-    /// Whether it does not wait for the answer.
+    /// Whether it requests an upgrade and does not wait for the response.
     closes_after_request: bool,
     /// The bytes that it sends first.
     opening: Vec<u8>,
-    /// The bytes that it sends then, repeatedly.
+    /// The bytes that it then sends repeatedly.
     block: Vec<u8>,
-    /// Commands that it sends after the block.
+    /// Number of commands after each block.
     commands: usize,
     says: SequencePattern,
-    /// Whether it connects with a key, by which it could come back to its player.
+    /// Whether it connects with a resume key.
     has_key: bool,
-    /// Frames in the block, commands among them.
+    /// Number of frames per block, including commands.
     frames: usize,
     /// Time between two blocks.
     every: Duration,
     /// Whether it disconnects once the opening is sent.
     leaves: bool,
-    /// The time after which it disconnects and reconnects, unless the server ends it earlier.
+    /// Time after which it reconnects, unless the server ends the connection earlier.
     stays: Option<Duration>,
-    /// Time for which it stays before disconnecting.
+    /// Time for which it stays before it disconnects.
     lingers: Duration,
     reads: ReadMode,
 }
@@ -298,7 +302,7 @@ impl Behavior {
         self.frames == 0 && self.block.is_empty()
     }
 
-    /// Appends the next block; `number` is that of its last command.
+    /// Appends the next block, and updates `number`, the index of the last command.
     fn write_block(&self, number: &mut u32, out: &mut Vec<u8>) {
         out.extend_from_slice(&self.block);
         for _ in 0..self.commands {
@@ -309,7 +313,7 @@ impl Behavior {
         }
     }
 
-    /// The kernel receive buffer that it requests.
+    /// The kernel receive buffer that it requests, in bytes.
     fn recv_buffer_bytes(&self) -> Option<usize> {
         (self.reads != ReadMode::All).then_some(SMALL_ROOM_BYTES)
     }
@@ -333,27 +337,28 @@ fn tiny_fragments() -> Vec<u8> {
     one.repeat(TINY_FRAMES)
 }
 
-/// A line of chat, as the first command of a client.
+/// A chat message as the first command of a client.
 fn chat() -> Vec<u8> {
     packet(&ClientPacket::Chat { sequence: Some(1), tick: None, text: CHAT_LINE.to_owned() })
 }
 
-/// The pressure that was achieved, and how the connections ended.
+/// The achieved load, and the ends of the connections.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct AttackReport {
-    /// Connections made.
+    /// Number of connections made.
     pub connections: u64,
-    /// Connections that failed.
+    /// Number of connections that failed.
     pub unreachable: u64,
-    /// Most connections at once.
+    /// Maximum number of concurrent connections.
     pub at_once: usize,
-    /// Bytes that the kernel accepted.
+    /// Number of bytes that the kernel accepted.
     pub bytes: u64,
-    /// Frames in these bytes, without those of the openings.
+    /// Number of frames in these bytes, excluding the openings.
     pub frames: u64,
-    /// How connections ended, with the count of each.
+    /// Number of connections by the way in which they ended.
     pub endings: BTreeMap<String, u64>,
-    /// The attackers' chat lines that a client near them received, for [`Attack::Reconnect`].
+    /// Number of the attackers' chat messages that a nearby client received, for
+    /// [`Attack::Reconnect`].
     pub chat_lines_received: Option<u64>,
     /// Duration of the attack.
     pub time: Duration,
@@ -364,7 +369,7 @@ impl AttackReport {
         (count as f64 / self.time.as_secs_f64().max(0.001)).round()
     }
 
-    /// A few lines for people to read.
+    /// Formats the report as text, in several lines.
     pub fn text(&self, attack: Attack) -> String {
         let mut text = format!(
             "{}, {:.1} s\n  connections  {} ({} a second), {} at once, {} unreachable\n  sent         {} frames ({} a second), {} bytes a second\n",
@@ -391,7 +396,7 @@ impl AttackReport {
         text
     }
 
-    /// One line of JSON.
+    /// Formats the report as one line of JSON.
     pub fn json(&self, attack: Attack) -> String {
         let AttackReport {
             connections,
@@ -419,7 +424,8 @@ mod tests {
     use crate::packet::{Direction, PacketTables};
     use crate::ws::connection::{Connection, Event, Role};
 
-    /// How a server processes an attacker's bytes until it refuses them: messages, and the rule.
+    /// Processes an attacker's bytes like a server. Returns the number of messages, and the
+    /// violation if there is one.
     fn taken(attack: Attack, index: usize, blocks: usize) -> (usize, Option<&'static str>) {
         let (manner, mut conn) =
             (attack.behavior(index), Connection::new(Role::Server, limits::CLIENT_MESSAGE_LIMITS));

@@ -1,31 +1,32 @@
-//! MessagePack that claims to be large or deep.
+//! MessagePack that claims to be large or deeply nested.
 //!
-//! Each number selects one such value, in a whole masked frame. The server must close the
-//! connection for each of them.
+//! Each number selects one value, in a whole masked frame. The server must close the connection for
+//! each of them.
 
 use crate::limits;
 use crate::testing::abuse::misbehavior::KEY;
 use crate::ws::frame::{self, Opcode};
 
-/// Number of kinds.
+/// Number of different values.
 pub const COUNT: usize = 8;
 
-/// The bomb with this number, in its frame.
+/// The value with this number, in a frame.
 pub fn frame(number: usize) -> Vec<u8> {
     let mut bytes = Vec::new();
     frame::write(&mut bytes, Opcode::Binary, Some(KEY), &message(number));
     bytes
 }
 
-/// Its bytes.
+/// The bytes of the value with this number.
 pub fn message(number: usize) -> Vec<u8> {
     let full = limits::MESSAGE_BYTES;
     match number % COUNT {
-        // Nested arrays: a recursive reader runs out of stack.
+        // Nested arrays: a recursive reader overflows its stack.
         0 => vec![0x91; full],
         // Nested maps, as keys.
         1 => vec![0x81; full],
-        // Sizes that no client could send: an array, a map, a string, bytes, an extension of 4 GiB.
+        // Sizes that no message can contain: an array, a map, a string, binary data and an
+        // extension of 4 GiB.
         2 => declare_huge(0xdd),
         3 => declare_huge(0xdf),
         4 => declare_huge(0xdb),
@@ -40,7 +41,7 @@ pub fn message(number: usize) -> Vec<u8> {
     }
 }
 
-/// A packet whose arguments are of this kind and claim the greatest possible size.
+/// A packet with arguments of this type that claim the largest possible size.
 fn declare_huge(marker: u8) -> Vec<u8> {
     vec![0x92, 0x06, marker, 0xff, 0xff, 0xff, 0xff, 0x01]
 }

@@ -1,9 +1,9 @@
-//! All attackers together, on one thread.
+//! Runs all attackers on one thread.
 //!
-//! The swarm runs a plan and returns the [`AttackReport`]. It never has more connections at once than
-//! planned, and no connection waits for another. If an attack is defined by connections per second,
-//! at most [`CHURN_SECONDS`] seconds' worth of connections exist at once, in case the server does
-//! not answer.
+//! Executes a plan and returns the [`AttackReport`]. The number of concurrent connections never
+//! exceeds the plan, and no connection waits for another. If an attack is defined by connections
+//! per second, at most [`CHURN_SECONDS`] seconds' worth of connections are open, in case the server
+//! does not respond.
 
 use std::fmt::Write as _;
 use std::io::{self, ErrorKind, Read, Write};
@@ -23,17 +23,17 @@ use crate::util::os::{self, PollInterest, Readiness};
 const POLL_INTERVAL: Duration = Duration::from_millis(5);
 /// Time after which an attacker reconnects when its connection was closed.
 const RECONNECT_DELAY: Duration = Duration::from_millis(50);
-/// Time after which a refused attacker reconnects: constant reconnecting would be a different
+/// Time after which a refused attacker reconnects. Constant reconnecting would be a different
 /// attack.
 const RETRY_AFTER_REFUSAL: Duration = Duration::from_secs(1);
-/// Connections made in one pass, so that existing ones get their turn.
+/// Maximum number of connections made in one pass, so that existing ones are served.
 const CONNECTS_PER_POLL: usize = 64;
-/// Churn connections at once, in seconds of its rate.
+/// Maximum number of concurrent connections of a rate-based attack, in seconds of its rate.
 const CHURN_SECONDS: usize = 4;
-/// The recorded ending for an attacker that reads nothing and sees only that the server ended the
+/// Recorded end for an attacker that reads nothing and observes only that the server ended the
 /// connection.
 const ENDED: &str = "ended by the server";
-/// Bytes that a dripping reader takes at once, and how often.
+/// Bytes per read of a slow reader, and the interval of its reads.
 const DRIP_BYTES: usize = 64;
 const DRIP_EVERY: Duration = Duration::from_millis(100);
 
@@ -46,12 +46,13 @@ pub struct AttackPlan {
     pub url: Url,
     /// The source addresses.
     pub source: SourceAddresses,
-    /// Number of source addresses, used in turn; without it, [`SourceAddresses`] spreads them as for
-    /// clients.
+    /// Number of source addresses, used in turn. `None` distributes attackers like
+    /// [`SourceAddresses::address`].
     pub addresses: Option<usize>,
-    /// Attackers at once; connections a second for [`Attack::Churn`] and [`Attack::Reconnect`].
+    /// Number of concurrent attackers; for [`Attack::Churn`] and [`Attack::Reconnect`], connections
+    /// per second.
     pub count: usize,
-    /// The duration.
+    /// Duration of the attack.
     pub time: Duration,
 }
 
@@ -63,13 +64,13 @@ struct Attacker {
     link: ClientConnection,
     stage: AttackerStage,
     unsent: Vec<u8>,
-    /// The sequence of its last command.
+    /// Index of its last command.
     sequence: u32,
-    /// When it connected.
+    /// Time of its connection or upgrade.
     since: Instant,
-    /// When it sends the next block.
+    /// Time of the next block.
     due: Instant,
-    /// When it reads again, for a dripping reader.
+    /// Time of the next read of a slow reader.
     reads_at: Instant,
 }
 
@@ -77,7 +78,7 @@ struct Attacker {
 enum AttackerStage {
     /// Waits for the response to its request.
     Asking,
-    /// Carries out its attack.
+    /// Executes its attack.
     Busy,
 }
 
@@ -103,8 +104,8 @@ fn misbehave(plan: &AttackPlan, to: SocketAddr) -> io::Result<AttackReport> {
     let mut swarm = Swarm::new(plan, to, started);
     while started.elapsed() < plan.time {
         swarm.dial(Instant::now());
-        // The loop does not wait for ready sockets, since some socket would always be ready: all
-        // attackers get their turn at a fixed interval.
+        // The loop does not wait for ready sockets, because some socket would always be ready. All
+        // attackers are served at a fixed interval.
         thread::sleep(POLL_INTERVAL);
         swarm.turn(Instant::now());
     }
@@ -121,7 +122,7 @@ struct Swarm<'a> {
     to: SocketAddr,
     started: Instant,
     peers: Vec<Attacker>,
-    /// The attackers to connect, and the earliest time for each.
+    /// Attackers to connect, with the earliest time of each.
     absent: Vec<(usize, Instant)>,
     pressure: AttackReport,
 }
@@ -133,7 +134,8 @@ impl<'a> Swarm<'a> {
         Swarm { plan, to, started, peers: Vec::new(), absent, pressure: AttackReport::default() }
     }
 
-    /// Connects the attackers that are due: all absent ones, or as many as churn requires by now.
+    /// Connects the attackers that are due: all unconnected ones, or as many as the rate requires
+    /// by now.
     fn dial(&mut self, now: Instant) {
         if self.plan.attack.is_per_second() {
             let made = (self.pressure.connections + self.pressure.unreachable) as usize;
@@ -158,7 +160,8 @@ impl<'a> Swarm<'a> {
             })
             .map(|(index, _)| index)
             .collect();
-        // An unanswered connection takes long to fail: the others follow in the next pass.
+        // An unanswered connection takes long to fail, so the remaining attackers are deferred to
+        // the next pass.
         let failed = self.pressure.unreachable;
         for index in due {
             match self.pressure.unreachable > failed {
@@ -183,7 +186,7 @@ impl<'a> Swarm<'a> {
         let url = &self.plan.url;
         let mut target = url.target.clone();
         if manner.has_key {
-            // Another one for each connection, so that none comes back.
+            // A new key for each connection, so that no client resumes.
             let sign = if target.contains('?') { '&' } else { '?' };
             let _ = write!(target, "{sign}inspect_key={:016x}{index:016x}", self.pressure.connections);
         }
@@ -199,7 +202,7 @@ impl<'a> Swarm<'a> {
         } else {
             AttackerStage::Busy
         };
-        // Spread over a block's time, as independent clients would be.
+        // Distributed over the time of a block, as independent clients would be.
         let due = now + manner.every.mul_f64(index as f64 * 0.618 % 1.0);
         let (sequence, since, reads_at) = (0, now, now);
         self.peers.push(Attacker {
@@ -223,13 +226,13 @@ impl<'a> Swarm<'a> {
         }
     }
 
-    /// Polls all attackers at once: a read for each would cost more than the attack.
+    /// Polls all attackers at once, because a read for each would cost more than the attack.
     fn poll_all(&self) -> Vec<Readiness> {
         let sockets: Vec<_> = self.peers.iter().map(|peer| PollInterest::readable(&peer.stream)).collect();
         os::poll(&sockets, Duration::ZERO).unwrap_or_else(|_| vec![Readiness::default(); sockets.len()])
     }
 
-    /// Each attacker reads, and sends its next bytes.
+    /// Lets each attacker read and send its next bytes.
     fn turn(&mut self, now: Instant) {
         let (mut ended, happened) = (Vec::new(), self.poll_all());
         for (at, (peer, happened)) in self.peers.iter_mut().zip(happened).enumerate() {
@@ -249,7 +252,7 @@ impl<'a> Swarm<'a> {
 }
 
 impl Attacker {
-    /// Reads and sends; returns how the connection ended, if it did.
+    /// Reads and sends. Returns the end of the connection, if it has ended.
     fn turn(&mut self, now: Instant, happened: Readiness, pressure: &mut AttackReport) -> Option<String> {
         if let Some(ending) = happened.is_ready().then(|| self.receive(now)).flatten() {
             return Some(ending);
@@ -282,7 +285,8 @@ impl Attacker {
                 None
             }
             Err(error) if matches!(error.kind(), ErrorKind::WouldBlock | ErrorKind::Interrupted) => None,
-            // An attacker that reads learns it from its next read, after the server's last bytes.
+            // An attacker that reads receives the error from its next read, after the server's last
+            // bytes.
             Err(_) if self.manner.reads == ReadMode::All => {
                 self.unsent.clear();
                 None

@@ -1,7 +1,7 @@
 //! The victim of [`Attack::Reconnect`](super::Attack::Reconnect): one well-behaved client that
-//! counts the attackers' chat lines it receives.
+//! counts the received chat messages of the attackers.
 //!
-//! It has its own source address, joins the game and stands still; on a small map it is in view of
+//! It has its own source address, joins the game and does not move. On a small map it is in view of
 //! every player.
 
 use std::io::{self, ErrorKind};
@@ -15,14 +15,14 @@ use crate::games::moo::client_packet::{ClientPacket, Mode};
 use crate::packet::PacketTables;
 use crate::testing::abuse::misbehavior::MooTestClient;
 
-/// Its source address, which no pattern gives to an attacker.
+/// Source address that no pattern assigns to an attacker.
 const FROM: IpAddr = IpAddr::V4(Ipv4Addr::LOCALHOST);
 
-/// Plays for this time; returns how many lines with this text arrived: none from a
+/// Plays for `time`. Returns the number of received chat messages with this text; 0 from a
 /// [`sink`](crate::testing::abuse::sink).
 ///
 /// # Errors
-/// The victim was not let in, or was disconnected.
+/// The victim was refused or disconnected.
 pub fn count_chat_lines(url: &Url, text: &str, time: Duration) -> io::Result<u64> {
     let deadline = Instant::now() + time;
     let native = PacketTables::builtin().dialect("native").expect("the built-in tables have it");
@@ -41,7 +41,7 @@ pub fn count_chat_lines(url: &Url, text: &str, time: Duration) -> io::Result<u64
             Err(error) if error.kind() == ErrorKind::TimedOut => return Ok(lines),
             Err(error) => return Err(error),
         }
-        // What has been heard already would not end by itself.
+        // Queued messages could prolong the loop, so the deadline is checked here too.
         if Instant::now() >= deadline {
             return Ok(lines);
         }

@@ -1,8 +1,7 @@
-//! How a bot uses its resources: it chooses upgrades, eats when hurt, and builds where there is
-//! room.
+//! Use of resources: a bot chooses upgrades, eats when hurt, and builds on free ground.
 //!
-//! A sequence of [`Intent`]s begins and ends with the weapon selected, whether or not the server
-//! grants them. A bot attempts nothing that it cannot pay for.
+//! Each sequence of [`Intent`]s starts and ends with the weapon selected, whether or not the server
+//! accepts them. A bot attempts nothing that it cannot pay for.
 
 use std::f64::consts::TAU;
 use std::time::Duration;
@@ -12,17 +11,18 @@ use crate::games::moo::bot::policy::Intent;
 use crate::games::moo::bot::world_model::{ModelPlayer, WorldModel};
 use crate::games::moo::world::rules::{self, Group, Item};
 
-/// Time between two choices, and between two meals: the server needs time to report the result of
-/// the first.
+/// Minimum time between two upgrades, and between two meals, so that the server can report the
+/// result of the first.
 const PAUSE: Duration = Duration::from_secs(1);
-/// Time between two attempts to build.
+/// Minimum and maximum time between two attempts to build.
 const BUILDS: [Duration; 2] = [Duration::from_millis(1_500), Duration::from_secs(4)];
-/// A bot eats when it has less of its health than this, in hundredths.
+/// Health below which a bot eats, in percent.
 const HUNGRY_PERCENT: u32 = 70;
-/// Number of directions tried for a place to build.
+/// Number of directions tried for a structure.
 const DIRECTIONS: u16 = 8;
 
-/// How many objects of a group a bot wants standing: few, or a screen of bots would wall itself in.
+/// Number of structures of a group that a bot builds. It is small, so that a screen of bots does
+/// not wall itself in.
 fn target_count(group: Group) -> u32 {
     match group {
         Group::Wall => 5,
@@ -31,7 +31,7 @@ fn target_count(group: Group) -> u32 {
     }
 }
 
-/// The times of a bot's last actions.
+/// Times of a bot's next upgrade, meal and structure.
 #[derive(Debug, Default)]
 pub(super) struct BuildBehavior {
     chooses: Duration,
@@ -40,8 +40,8 @@ pub(super) struct BuildBehavior {
 }
 
 impl BuildBehavior {
-    /// Adds the current intents; returns the direction in which the bot must look for them. `weapon`
-    /// is selected.
+    /// Appends the current intents. If the bot uses an item, returns the direction of view for it.
+    /// `weapon` is the selected weapon.
     pub(super) fn work(
         &mut self,
         picture: &WorldModel,
@@ -56,7 +56,7 @@ impl BuildBehavior {
             Intent::Aim(heading),
             Intent::Select { id: item.id, is_weapon: false },
             Intent::Attack { on: true, heading },
-            // An item that was not placed would otherwise stay selected.
+            // Without this, an item that was not placed would stay selected.
             Intent::Select { id: weapon, is_weapon: true },
         ]);
         Some(heading)
@@ -67,7 +67,7 @@ impl BuildBehavior {
         if picture.offers.points > 0 && !choices.is_empty() && now >= self.chooses {
             self.chooses = now + PAUSE;
             let any = choices[dice.below(choices.len() as u32) as usize];
-            // Every other bot prefers the best gathering weapon, and so ages faster.
+            // Half of the choices prefer the best gathering weapon, so these bots age faster.
             let gathers = |choice: &&u8| rules::weapon(**choice).map_or(0, |weapon| weapon.gather);
             let best = choices.iter().max_by_key(gathers).filter(|best| gathers(best) > 1);
             let choice = best.copied().filter(|_| dice.below(2) == 0).unwrap_or(any);
@@ -120,7 +120,7 @@ fn can_afford(picture: &WorldModel, item: &Item) -> bool {
     picture.stock.iter().zip(item.cost).all(|(stock, cost)| *stock >= cost)
 }
 
-/// Whether there is room in front of a body, as far as known.
+/// Whether the position in front of a body is free of known objects.
 fn has_space(picture: &WorldModel, me: &ModelPlayer, item: &Item, heading: u16) -> bool {
     let angle = f64::from(heading) / 65_536.0 * TAU;
     let scale_px = f64::from(item.scale_px);
@@ -143,7 +143,7 @@ mod tests {
         ModelPlayer { name: String::new(), x_px, y_px, heading, in_view: true, health, max_health }
     }
 
-    /// The immediate intents of a bot with these resources and this health.
+    /// The immediate intents of a new bot with this world model and health.
     fn intents(picture: &WorldModel, me: &ModelPlayer) -> Vec<Intent> {
         let mut intents = Vec::new();
         BuildBehavior::default().work(picture, me, (0, Duration::ZERO), &mut BotRng::new(1), &mut intents);

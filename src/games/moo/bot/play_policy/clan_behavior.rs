@@ -1,8 +1,8 @@
-//! Clans: some bots create them, the others ask to join, owners admit them while there is room, and
-//! now and then a member shows its position, leaves, or is expelled.
+//! Clans: some bots found them, the others request to join, and owners accept requests while there
+//! is space. Occasionally a member sends its position or leaves, or is kicked.
 //!
-//! The input is the clans of the [`WorldModel`] and the time; the output is at most one [`Intent`] at
-//! a time.
+//! The input is the clan state of the [`WorldModel`] and the time; the output is at most one
+//! [`Intent`] per decision.
 
 use std::time::Duration;
 
@@ -13,18 +13,20 @@ use crate::games::moo::client_packet::ClanAction;
 
 /// One in this many bots founds a clan.
 const FOUNDER_ONE_IN: u32 = 8;
-/// Time between two thoughts of a bot about its clan.
+/// Minimum and maximum time between two decisions of a bot about its clan.
 const THOUGHT: [Duration; 2] = [Duration::from_secs(2), Duration::from_secs(8)];
-/// An owner admits nobody beyond this many members: a screen full of clan mates would be dull.
+/// Number of members from which on an owner declines requests, because a screen full of clan mates
+/// would not fight.
 const MEMBERS: usize = 8;
-/// Of this many thoughts of a clan member, one is to show its position.
+/// One in this many decisions of a clan member is a ping.
 const PING_ONE_IN: u32 = 8;
-/// Of this many thoughts, one is to leave or, for an owner, to expel a member.
+/// One in this many decisions is to leave or, for an owner, to kick a member.
 const LEAVE_ONE_IN: u32 = 40;
-/// Names that bots choose: the letter c and a number below this, which fits the limit.
+/// Number of different clan names. A name is the letter c and a number below this, which fits the
+/// limit.
 const NAMES: u32 = 1_000_000;
 
-/// When a bot thinks of its clan, and whether it founds one.
+/// The schedule of a bot's clan decisions, and whether it founds a clan.
 #[derive(Debug)]
 pub(super) struct ClanBehavior {
     is_founder: bool,
@@ -32,12 +34,12 @@ pub(super) struct ClanBehavior {
 }
 
 impl ClanBehavior {
-    /// A bot that founds a clan, or joins one.
+    /// Chooses at random whether the bot founds a clan or joins one.
     pub(super) fn new(dice: &mut BotRng) -> ClanBehavior {
         ClanBehavior { is_founder: dice.below(FOUNDER_ONE_IN) == 0, thinks: None }
     }
 
-    /// Acts on its clan now and then.
+    /// Appends a clan intent if a decision is due.
     pub(super) fn act(
         &mut self,
         picture: &WorldModel,
@@ -88,7 +90,7 @@ impl ClanBehavior {
 mod tests {
     use super::*;
 
-    /// The intents of a founder, or of another bot, over a hundred thoughts about the same picture.
+    /// The intents of a founder, or of another bot, in a hundred decisions on the same world model.
     fn intents(is_founder: bool, picture: &WorldModel) -> Vec<Intent> {
         let company = ClanBehavior { is_founder, thinks: None };
         (0..100).filter_map(|seed| company.intent(picture, &mut BotRng::new(seed))).collect()

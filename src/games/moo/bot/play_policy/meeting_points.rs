@@ -1,29 +1,29 @@
-//! Meeting points of bots: points on the plains that all bots of a crowd derive from the same seed,
-//! so that they meet without communicating.
+//! Meeting points of bots: positions on the plains that all bots of a crowd derive from the same
+//! seed, so that they meet without communicating.
 //!
 //! No point is in the river, the snow or the desert.
 
 use crate::game::BotRng;
 use crate::games::moo::world::rules;
 
-/// Bots per point: enough for a lively screen, too few for one screen to hold everyone.
+/// Bots per point: enough for a lively screen, too few to bring all bots to one screen.
 const BOTS_PER_POINT: usize = 25;
-/// Points of a small crowd: newcomers appear near each other, so it meets at one point, and no point
-/// is far.
+/// Minimum number of points. Players spawn near each other, so a small crowd meets at one point
+/// anyway, and this way no point is far.
 const MIN_POINTS: usize = 12;
-/// How far a point is from the river, the snow and the desert, px on a map of the usual size.
+/// Distance of a point from the river, the snow and the desert, in px on a map of the default size.
 const MIN_BIOME_DISTANCE_PX: f64 = 450.0;
-/// Steps of the two-dimensional golden ratio, which spread any number of points evenly.
+/// Steps of the two-dimensional golden ratio, which distribute any number of points evenly.
 const GOLDEN_STEPS: (f64, f64) = (0.754_877_666_246_693, 0.569_840_290_998_053);
 
-/// Meeting points, as fractions of the map's side.
+/// Meeting points, as fractions of the map's side length.
 #[derive(Debug, Clone)]
 pub struct MeetingPoints {
     points: Vec<(f64, f64)>,
 }
 
 impl MeetingPoints {
-    /// The points of a crowd of `count`.
+    /// The points of a crowd of `count` bots.
     pub fn new(seed: u64, count: usize) -> MeetingPoints {
         let mut dice = BotRng::new(seed);
         let mut chance = || f64::from(dice.below(1_000)) / 1_000.0;
@@ -36,13 +36,13 @@ impl MeetingPoints {
         MeetingPoints { points: (0..points).map(point).collect() }
     }
 
-    /// One point, as fractions of the map's side.
+    /// A single point, as fractions of the map's side length.
     #[cfg(test)]
     pub(super) fn at(x: f64, y: f64) -> MeetingPoints {
         MeetingPoints { points: vec![(x, y)] }
     }
 
-    /// The point nearest to a position, px.
+    /// The point nearest to a position, in px.
     pub fn nearest(&self, map_size_px: f64, x_px: f64, y_px: f64) -> (f64, f64) {
         let points = self.points.iter().map(|(x, y)| (x * map_size_px, y * map_size_px));
         let way_px = |(x, y): &(f64, f64)| (x - x_px).hypot(y - y_px);
@@ -51,8 +51,8 @@ impl MeetingPoints {
     }
 }
 
-/// A fraction of the way across the plains, north and south of the river, as a fraction of the
-/// map's side.
+/// Maps a fraction of the plains, which are north and south of the river, to a fraction of the
+/// map's side length.
 fn on_the_plains(share: f64) -> f64 {
     let side_px = f64::from(rules::MAP_SIZE_PX);
     let river_px = side_px / 2.0 - f64::from(rules::RIVER_HALF_PX);

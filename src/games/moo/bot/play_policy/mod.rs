@@ -1,9 +1,10 @@
 //! A bot that plays: it walks to a meeting point, gathers, builds, pursues nearby players and
 //! objects, attacks and shoots, and sometimes chats.
 //!
-//! Some bots are hunters; most are settlers, which strike back. The [`WorldModel`] and the time go in,
-//! [`Intent`]s come out. A bot thinks about five times a second, as a human player would. It
-//! handles no packets, reads no clock, and knows only what the picture contains.
+//! Some bots are hunters; most are settlers, which rarely attack first. The input is the
+//! [`WorldModel`] and the time; the output is [`Intent`]s. A bot decides about five times per
+//! second, like a human player. It handles no packets, reads no clock, and knows only the world
+//! model.
 
 mod build_behavior;
 mod clan_behavior;
@@ -27,71 +28,69 @@ use super::world_model::{ModelPlayer, WorldModel};
 use crate::game::BotRng;
 use crate::games::moo::world::rules::{self, AnimalKind};
 
-/// Time between two thoughts.
+/// Minimum and maximum time between two decisions.
 const DECISION_INTERVAL: [Duration; 2] = [Duration::from_millis(150), Duration::from_millis(250)];
-/// How long a bot pursues one goal.
+/// Minimum and maximum time for which a bot pursues one goal.
 const GOAL_TIME: [Duration; 2] = [Duration::from_secs(4), Duration::from_secs(9)];
 /// One in this many bots is a hunter.
 const HUNTER_ONE_IN: u32 = 8;
-/// Of this many choices of a hunter between a nearby player and the next object, one is for the
-/// object.
+/// One in this many choices of a hunter is an object instead of a nearby player.
 const OBJECT_ONE_IN: u32 = 3;
-/// Of this many choices of a settler, one is for a nearby player.
+/// One in this many choices of a settler is a nearby player.
 const ATTACK_ONE_IN: u32 = 40;
-/// Of this many times that a settler is hurt, it strikes back once.
+/// A settler retaliates once per this many times that it is hurt.
 const STRIKE_BACK_ONE_IN: u32 = 4;
-/// A bot pursues players who are nearer than this, px.
+/// Distance within which a bot pursues players, in px.
 const HUNT_PX: f64 = 700.0;
-/// Of this many choices, one is for a nearby animal.
+/// One in this many choices is a nearby animal.
 const ANIMAL_ONE_IN: u32 = 6;
-/// A shooting bot comes no nearer than this, px.
+/// Minimum distance to which a bot with a projectile weapon approaches, in px.
 const SHOOT_NEAR_PX: f64 = 300.0;
-/// It shoots from no further than this, px.
+/// Maximum distance from which a bot shoots, in px.
 const SHOOT_FAR_PX: f64 = 600.0;
-/// A hurt bot strikes back at players who are nearer than this, px.
+/// Distance within which a hurt bot retaliates against players, in px.
 const STRIKE_BACK_PX: f64 = 250.0;
-/// A hurt bot that spares visitors strikes back at a visitor who is nearer than this, px: somebody
-/// who stands further away did not hit it.
+/// The same for visitors, if the bot spares them. A visitor at a greater distance cannot have hit
+/// the bot.
 const VISITOR_PX: f64 = 130.0;
-/// A bot returns to its meeting point when it is further away than this to a side, px.
+/// Maximum distance from the meeting point per axis before a bot returns, in px.
 const MAX_DISTANCE_PX: (f64, f64) = (1_200.0, 800.0);
-/// It has arrived when it is no further away than this, px.
+/// Distance within which the meeting point counts as reached, in px.
 const ARRIVAL_PX: f64 = 300.0;
-/// It gathers from objects no further from there than this to each side, px: players at the point
-/// are still in view.
+/// Maximum distance per axis between the meeting point and an object to gather from, in px, so that
+/// players at the point stay in view.
 const GATHER_PX: (f64, f64) = (1_000.0, 600.0);
-/// It gathers from one of this many nearest objects.
+/// A bot chooses one of this many best objects.
 const CANDIDATE_OBJECTS: usize = 3;
-/// The detour, px, that a bot accepts for each other bot that it then need not share an object
-/// with.
+/// Detour that a bot accepts for each other bot at an object, in px.
 const DETOUR_PER_BOT_PX: f64 = 300.0;
-/// Distance from the rim of an object within which a bot counts as sharing it, px.
+/// Distance from the rim of an object within which another bot counts as using it, in px.
 const SHARE_PX: f64 = 130.0;
-/// Of this many times that a stroke at an object would hit a player, a settler leaves once.
+/// A settler leaves its object once per this many swings that would hit a player.
 const LEAVE_OBJECT_ONE_IN: u32 = 5;
-/// A bot has enough of a resource at this amount.
+/// Amount of each resource that a bot considers enough.
 const RESOURCE_TARGETS: [u32; 4] = [100, 30, 60, 20];
-/// A bot starts to strike when its target is this far out of reach, px.
+/// Distance out of range at which a bot starts to swing, in px.
 const EARLY_STRIKE_PX: f64 = 50.0;
-/// A bot that wants to walk and moves no further than this between two thoughts is blocked, px.
+/// Maximum distance that a blocked bot moves between two decisions, in px.
 const BLOCKED_PX: f64 = 4.0;
-/// How long a bot walks around an obstacle.
+/// Duration of a detour around an obstacle.
 const DETOUR: Duration = Duration::from_millis(700);
 /// A quarter of a turn.
 const QUARTER_TURN: u16 = 1 << 14;
-/// A look direction is updated when it is off by more than this: 2 degrees.
+/// Difference from which on the direction of view is updated: 2 degrees.
 const MIN_TURN: u16 = 364;
 
-/// The goal's position, and how near a bot must be to strike it.
+/// Position and distances of a goal.
 struct GoalTarget {
     x_px: f64,
     y_px: f64,
     reach_px: f64,
-    /// The distance from which to swing, px; below 0 when there is nothing to strike.
+    /// Maximum distance for a swing, in px; negative if there is nothing to hit.
     swing_px: f64,
 }
 
-/// See the [module](self).
+/// Decides for a bot that gathers, builds and fights.
 #[derive(Debug)]
 pub struct PlayPolicy {
     dice: BotRng,
@@ -101,7 +100,7 @@ pub struct PlayPolicy {
     spares_visitors: bool,
     builder: BuildBehavior,
     clan_behavior: ClanBehavior,
-    /// The weapon that it selected last.
+    /// The last selected weapon.
     holds: u8,
     goal: Option<Goal>,
     goal_ends: Duration,
@@ -115,7 +114,7 @@ pub struct PlayPolicy {
 }
 
 impl PlayPolicy {
-    /// A bot that makes the same decisions with the same seed in the same world.
+    /// Creates the policy. Equal seeds and equal worlds give equal decisions.
     pub fn new(seed: u64, meeting: MeetingPoints) -> PlayPolicy {
         let mut dice = BotRng::new(seed);
         let is_hunter = dice.below(HUNTER_ONE_IN) == 0;
@@ -141,7 +140,7 @@ impl PlayPolicy {
         }
     }
 
-    /// The same bot, which attacks players who are not bots only to strike back.
+    /// The same policy, except that players that are not bots are attacked only in retaliation.
     pub fn sparing_visitors(mut self) -> PlayPolicy {
         self.spares_visitors = true;
         self
@@ -151,21 +150,21 @@ impl PlayPolicy {
         self.spares_visitors && !is_bot_name(&known.name)
     }
 
-    /// The nearest player that the bot would attack.
+    /// The nearest player that the bot may attack.
     fn nearest_target(&self, picture: &WorldModel, me: &ModelPlayer) -> Option<(f64, u32)> {
         nearest_enemy(picture, me, |known| !self.spares(known))
     }
 
-    /// The nearest player that may have hurt the bot: a visitor that it spares only if nobody else
-    /// is near.
+    /// The nearest player that may have hurt the bot. A spared visitor is returned only if no other
+    /// player is near.
     fn attacker(&self, picture: &WorldModel, me: &ModelPlayer) -> Option<(f64, u32)> {
         let near = |foe: Option<(f64, u32)>, most_px| foe.filter(|(px, _)| *px < most_px);
         let visitor = || near(nearest_enemy(picture, me, |known| self.spares(known)), VISITOR_PX);
         near(self.nearest_target(picture, me), STRIKE_BACK_PX).or_else(visitor)
     }
 
-    /// Whether a stroke in this direction would hit a player whom the bot does not mean to hurt:
-    /// beside a goal that is no player, a settler means to hurt nobody.
+    /// Whether a swing in this direction would hit a player that the bot does not want to hurt.
+    /// While a settler gathers, it wants to hurt no player.
     fn would_hit_others(&self, picture: &WorldModel, me: &ModelPlayer, look: u16) -> bool {
         let gathers = !self.is_hunter && matches!(self.goal, Some(Goal::Object(_)));
         let is_goal = |known: &ModelPlayer| {
@@ -227,8 +226,8 @@ impl PlayPolicy {
         self.choose_object(picture, me, (x_px, y_px)).or(nearest.map(|(_, player)| Goal::Player(player)))
     }
 
-    /// An object to gather from near the meeting point, with a resource that the bot lacks if
-    /// possible; otherwise the nearest of all.
+    /// Chooses an object to gather from: near the meeting point and with a resource that the bot
+    /// lacks, if possible; otherwise the nearest known object.
     fn choose_object(
         &mut self,
         picture: &WorldModel,
@@ -266,7 +265,7 @@ impl PlayPolicy {
         things.get(chosen).or(things.first()).map(|(_, thing)| Goal::Object(*thing))
     }
 
-    /// The direction to walk, given the way to the goal; leads around obstacles.
+    /// The direction to walk, given the direction of the goal. Leads around obstacles.
     fn way(&mut self, towards: u16, me: &ModelPlayer, now: Duration) -> u16 {
         if self.is_blocked(me) && self.detour.is_none() {
             let side = if self.dice.below(2) == 0 { QUARTER_TURN } else { QUARTER_TURN.wrapping_neg() };
@@ -285,7 +284,7 @@ impl PlayPolicy {
         self.walks.is_some() && distance_px(me, self.place.0, self.place.1) < BLOCKED_PX
     }
 
-    /// Adds intents only for changes to the current behaviour.
+    /// Appends intents only for changes of the current behaviour.
     fn intent(&mut self, walk: Option<u16>, look: u16, attack: bool, intents: &mut Vec<Intent>) {
         if self.walks != walk {
             intents.push(Intent::Walk(walk));
@@ -301,7 +300,7 @@ impl PlayPolicy {
         (self.walks, self.attacks) = (walk, attack);
     }
 
-    /// Selects the weapon that the goal needs.
+    /// Selects the weapon for the current goal.
     fn select_weapon(&mut self, picture: &WorldModel, intents: &mut Vec<Intent>) {
         let arm = self.goal.map_or(self.holds, |goal| weapon_for(picture, goal));
         // An upgrade may have removed the selected weapon.
@@ -311,7 +310,7 @@ impl PlayPolicy {
         }
     }
 
-    /// Reacts to events that are more pressing than the goal.
+    /// Replaces the goal after an event with a higher priority.
     fn react(&mut self, picture: &WorldModel, me: &ModelPlayer, now: Duration) {
         let is_hurt = me.health < std::mem::replace(&mut self.health, me.health);
         let fights = matches!(self.goal, Some(Goal::Player(_) | Goal::Animal(_)));
@@ -352,7 +351,7 @@ impl PlayPolicy {
             target = self.goal.and_then(|goal| self.target(picture, me, goal));
         }
         self.select_weapon(picture, intents);
-        // Without any object or player, the middle of the map is as good as anywhere.
+        // Without any object or player, the bot walks to the middle of the map.
         let middle_px = picture.map_size_px / 2.0;
         let nowhere = GoalTarget { x_px: middle_px, y_px: middle_px, reach_px: 0.0, swing_px: -1.0 };
         let GoalTarget { x_px, y_px, reach_px, swing_px } = target.unwrap_or(nowhere);
@@ -374,7 +373,7 @@ impl PlayPolicy {
 impl Policy for PlayPolicy {
     fn decide(&mut self, picture: &WorldModel, now: Duration, intents: &mut Vec<Intent>) {
         let Some(me) = picture.own() else {
-            // Death ends everything that was under way.
+            // Death ends all actions in progress.
             (self.goal, self.walks, self.looks, self.attacks) = (None, None, None, false);
             self.holds = rules::FIRST_WEAPON;
             return;

@@ -1,14 +1,15 @@
-//! Facts that a bot derives from the [`WorldModel`]: nearby players, obstacles, the suitable weapon for
-//! a goal. These functions decide nothing and keep no state.
+//! Facts that a bot derives from the [`WorldModel`]: nearby players, obstacles, the suitable weapon
+//! for a goal. These functions make no decisions and have no state.
 
 use std::f64::consts::TAU;
 
 use crate::games::moo::bot::world_model::{ModelPlayer, WorldModel};
 use crate::games::moo::world::rules;
 
-/// How much nearer than its reach a bot goes, px: its knowledge is slightly old.
+/// Distance by which a bot approaches closer than its range, in px, because its world model is
+/// slightly old.
 pub(super) const APPROACH_MARGIN_PX: f64 = 15.0;
-/// A built object nearer than this may be the obstacle, px.
+/// Distance within which a structure counts as an obstacle, in px.
 const IN_THE_WAY_PX: f64 = 130.0;
 
 /// A bot's goal.
@@ -23,14 +24,14 @@ pub(super) enum Goal {
 }
 
 impl Goal {
-    /// The player that is pursued.
+    /// The pursued player.
     pub(super) fn player(self) -> Option<u32> {
         if let Goal::Player(player) = self { Some(player) } else { None }
     }
 }
 
-/// The weapon for a goal: a shooting weapon against a foe if the bot can pay for it, otherwise the
-/// first of its weapons.
+/// The weapon for a goal: against a player or animal, a projectile weapon if the bot can pay for a
+/// shot; otherwise the primary weapon.
 pub(super) fn weapon_for(picture: &WorldModel, goal: Goal) -> u8 {
     let weapons = || picture.kit.weapons.iter().filter_map(|id| rules::weapon(*id));
     let is_paid = |cost: [u32; 4]| picture.stock.iter().zip(cost).all(|(stock, cost)| *stock >= cost);
@@ -40,7 +41,7 @@ pub(super) fn weapon_for(picture: &WorldModel, goal: Goal) -> u8 {
     shooter.or_else(first).map_or(rules::FIRST_WEAPON, |weapon| weapon.id)
 }
 
-/// The size of a player as a target of a melee attack, px.
+/// The size of a player as a target of a swing, in px.
 pub(super) fn player_size_px() -> f64 {
     f64::from(rules::PLAYER_RADIUS_PX * rules::TARGET_PERCENT / 100)
 }
@@ -55,7 +56,7 @@ pub(super) fn others(picture: &WorldModel) -> impl Iterator<Item = (u32, &ModelP
     others.map(|(id, known)| (*id, known))
 }
 
-/// Whether a melee attack in that direction would hit, or nearly hit, a player who passes the test.
+/// Whether a swing in a direction would hit, or nearly hit, a player that satisfies `is_meant`.
 pub(super) fn hits_any_player(
     picture: &WorldModel,
     me: &ModelPlayer,
@@ -71,12 +72,12 @@ pub(super) fn hits_any_player(
     })
 }
 
-/// The direction to a place, a binary angle.
+/// The direction to a position, as a binary angle.
 pub(super) fn heading_to(me: &ModelPlayer, x_px: f64, y_px: f64) -> u16 {
     ((y_px - me.y_px).atan2(x_px - me.x_px) / TAU * 65_536.0) as i32 as u16
 }
 
-/// The nearest player in view who is not a clan mate and passes the test.
+/// The nearest player in view that is not a clan mate and satisfies `is_foe`.
 pub(super) fn nearest_enemy(
     picture: &WorldModel,
     me: &ModelPlayer,
@@ -93,7 +94,7 @@ pub(super) fn nearest_animal(picture: &WorldModel, me: &ModelPlayer) -> Option<(
     near.min_by(|one, two| one.0.total_cmp(&two.0))
 }
 
-/// The nearest built object, if it is near enough to be an obstacle.
+/// The nearest structure, if it is near enough to be an obstacle.
 pub(super) fn in_the_way(picture: &WorldModel, me: &ModelPlayer) -> Option<u32> {
     let built = picture.objects.values().filter(|thing| thing.structure.is_some());
     let near = built.map(|thing| (distance_px(me, thing.x_px, thing.y_px), thing.id));

@@ -1,4 +1,4 @@
-//! Tests of a playing bot, thought by thought.
+//! Tests of the playing policy, decision by decision.
 
 use super::*;
 use crate::games::moo::bot::received::Animal;
@@ -6,7 +6,7 @@ use crate::games::moo::bot::received::Animal;
 const TREE: Object =
     Object { id: 70_000, kind: Some(0), x_px: 900.0, y_px: 500.0, scale_px: 150.0, structure: None };
 
-/// A settler whose meeting point is where it stands.
+/// A settler at its meeting point.
 fn player(seed: u64) -> PlayPolicy {
     let mut player = PlayPolicy::new(seed, MeetingPoints::at(720.0 / 14_400.0, 500.0 / 14_400.0));
     player.is_hunter = false;

@@ -1,5 +1,5 @@
-//! Converts a decoded packet to [`ServerPacket`]: projectiles, animals, clans. Arguments are found by
-//! their name in the table, never by position.
+//! Converts decoded packets about projectiles, animals and clans to [`ServerPacket`]s. Arguments
+//! are found by name in the table, never by position.
 
 use super::values::{flag, groups, half_px, text, whole};
 use super::{Animal, Clan, Mate, OwnClan, ServerPacket, Shot, ShotEnd, ShotPlace};
@@ -32,7 +32,7 @@ pub(super) fn typed(decoded: &DecodedPacket<'_>) -> Option<ServerPacket> {
     })
 }
 
-/// How many values the table gives to one animal.
+/// The number of values per animal in the table.
 fn number_of_values(decoded: &DecodedPacket<'_>) -> Option<usize> {
     let arguments = &decoded.row.arguments;
     match &arguments.get(decoded.row.argument("animals")?)?.ty.shape {

@@ -1,5 +1,5 @@
-//! Converts a decoded packet to [`ServerPacket`]. Arguments are found by their name in the table, never by
-//! position.
+//! Converts decoded packets to [`ServerPacket`]s. Arguments are found by name in the table, never
+//! by position.
 
 use super::values::{flag, groups, half_px, text, whole};
 use super::{
@@ -10,8 +10,8 @@ use crate::games::moo::world::rules;
 use crate::packet::{DecodedPacket, Value, angle};
 
 impl ServerPacket {
-    /// The typed packet. A packet without a required argument, which only a loaded table can cause,
-    /// is [`ServerPacket::Other`].
+    /// Converts a decoded packet. A packet without a required argument, which only a loaded table
+    /// can cause, becomes [`ServerPacket::Other`].
     pub fn from_decoded(decoded: &DecodedPacket<'_>) -> ServerPacket {
         decode(decoded).unwrap_or_else(|| ServerPacket::Other(decoded.row.name.clone()))
     }
@@ -71,7 +71,7 @@ fn decode(decoded: &DecodedPacket<'_>) -> Option<ServerPacket> {
     })
 }
 
-/// Weapons, items and available upgrades.
+/// Converts packets about weapons, items and upgrades.
 fn decode_upgrades(decoded: &DecodedPacket<'_>) -> Option<ServerPacket> {
     let number = |name| decoded.get(name).and_then(whole);
     let numbers = |name| groups(decoded.get(name), |[number]: &[Value; 1]| whole::<u8>(number));
@@ -95,7 +95,7 @@ fn decode_upgrades(decoded: &DecodedPacket<'_>) -> Option<ServerPacket> {
     })
 }
 
-/// Melee attacks and their effects.
+/// Converts packets about melee attacks and their effects.
 fn decode_melee(decoded: &DecodedPacket<'_>) -> Option<ServerPacket> {
     let number = |name| decoded.get(name).and_then(whole);
     Some(match decoded.row.name.as_str() {
@@ -201,7 +201,7 @@ fn native_object(values: &[Value; 5]) -> Option<Object> {
 
 fn native_structure(values: &[Value; 6]) -> Option<Object> {
     let [id, item, owner, x, y, _heading] = values;
-    // The packet does not state the size: it follows from the rules.
+    // The packet does not contain the size, which follows from the rules.
     let scale_px = rules::item(whole(item)?).map_or(0.0, |item| f64::from(item.scale_px));
     let built = Some((whole(item)?, whole(owner)?));
     Some(Object { structure: built, ..object(id, None, [x, y], scale_px)? })
@@ -209,7 +209,7 @@ fn native_structure(values: &[Value; 6]) -> Option<Object> {
 
 fn moomoo_object(values: &[Value; 8]) -> Option<Object> {
     let [id, x, y, _direction, scale, kind, item, owner] = values;
-    // The owner of structures that the operator built is -1; in the native dialect it is 0.
+    // The owner of the operator's structures is -1; in the native dialect it is 0.
     let built = whole(item).map(|item| (item, whole(owner).unwrap_or(0)));
     Some(Object { structure: built, ..object(id, whole(kind), [x, y], scale.as_f64()?)? })
 }

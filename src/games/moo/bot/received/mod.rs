@@ -1,9 +1,9 @@
-//! A server's packets, typed: one enum for all dialects.
+//! Typed server packets: one enum for all dialects.
 //!
-//! A decoded packet becomes a [`ServerPacket`], in which radians and 256ths of a turn are converted to
-//! binary angles (65,536 a turn) and positions are pixels. Arguments are found by their name in the
-//! table, never by position. [`WorldModel`](super::world_model::WorldModel) assembles the values. `parts`
-//! defines their components; `read` and `wild` convert them.
+//! A decoded packet is converted to a [`ServerPacket`]. Radians and 256ths of a turn become binary
+//! angles (65,536 per turn), and positions become pixels. Arguments are found by name in the table,
+//! never by position. [`WorldModel`](super::world_model::WorldModel) applies the packets. `parts`
+//! defines their components; `decode` and `animals_and_shots` convert them.
 
 mod animals_and_shots;
 mod decode;
@@ -12,120 +12,120 @@ mod values;
 
 pub use parts::*;
 
-/// A packet of a server.
+/// A server packet. The receiver is the client, or its own player.
 #[derive(Debug, Clone, PartialEq)]
 pub enum ServerPacket {
-    /// Native: the answer to `hello`.
+    /// Native: the response to `hello`.
     Welcome(Welcome),
-    /// Native: what changed in view.
+    /// Native: the changes in view.
     Update(Update),
-    /// Native: the receiver now has a body.
+    /// Native: the receiver has a body now.
     Spawned {
-        /// Its player.
+        /// The receiver's player.
         player: u32,
     },
-    /// Native: the player that a watcher follows.
+    /// Native: the spectated player.
     Watching {
-        /// `None` if the world is empty.
+        /// `None` if the world has no player.
         player: Option<u32>,
     },
-    /// Native: a packet was dropped.
+    /// Native: a packet of the receiver was dropped.
     Error {
-        /// The rule's name.
+        /// Name of the broken rule.
         rule: String,
-        /// Text for people.
+        /// Description for people.
         detail: String,
     },
-    /// Native: commands that were executed: the sequence of the first, how many in a row, their tick.
+    /// Native: accepted commands, as runs: first sequence number, count, tick.
     Accepted(Vec<(u32, u8, u32)>),
-    /// Native: commands that were not executed: their sequences, and the names of the reasons.
+    /// Native: rejected commands: sequence number and name of the reason.
     Rejected(Vec<(u32, String)>),
     /// MooMoo: the first packet.
     IoInit,
     /// MooMoo: the second packet.
     InitData,
-    /// MooMoo: the receiver's player number.
+    /// MooMoo: the receiver's player ID.
     Setup {
-        /// Its player.
+        /// The receiver's player.
         player: u32,
     },
-    /// MooMoo: a player who will appear in updates.
+    /// MooMoo: a player that will be part of updates.
     AddPlayer(AddedPlayer),
-    /// MooMoo: a player has left the game.
+    /// MooMoo: a player left the game.
     RemovePlayer {
         /// As in [`AddedPlayer::id`].
         id: String,
     },
-    /// MooMoo: everyone in view.
+    /// MooMoo: all players in view.
     Players(Vec<MoomooPlayer>),
-    /// Both: natural or built objects that came into view.
+    /// Both: scenery or structures that came into range.
     Objects(Vec<Object>),
-    /// Both: built objects that were destroyed; with MooMoo one at a time.
+    /// Both: destroyed structures; in MooMoo dialects one per packet.
     ObjectsRemoved(Vec<u32>),
     /// Native: the receiver's weapons and items.
     Kit(Kit),
     /// MooMoo: the receiver's weapons, or its items.
     Bar {
-        /// Their numbers.
+        /// IDs of weapons or items.
         ids: Vec<u8>,
         /// Whether they are weapons.
         weapons: bool,
     },
-    /// MooMoo: how many objects of a group the receiver has standing.
+    /// MooMoo: number of the receiver's structures of a group.
     Count {
         /// Number of the group.
         group: u8,
-        /// How many.
+        /// Number of structures.
         count: u32,
     },
-    /// Both: how many upgrades the receiver may choose, and from which.
+    /// Both: the upgrades that the receiver may choose.
     Offers(Offers),
     /// MooMoo: the receiver's age.
     Age {
-        /// The age in years.
+        /// The age.
         age: u32,
     },
     /// Both: the leaderboard.
     Leaderboard(Leaderboard),
-    /// Both: a chat line.
+    /// Both: a chat message.
     Chat {
-        /// The speaker.
+        /// The player that sent it.
         player: u32,
         /// The text; untrusted.
         text: String,
     },
-    /// Native: the operator tells everyone something.
+    /// Native: a message of the operator to all players.
     Notice {
         /// The text.
         text: String,
     },
-    /// Both: the answer to a ping.
+    /// Both: the response to a ping.
     Pong {
         /// Native: the nonce of the ping.
         nonce: Option<u32>,
-        /// Native: ticks completed.
+        /// Native: number of completed ticks.
         tick: Option<u32>,
     },
-    /// Both: a player swings.
+    /// Both: swings of players.
     Swings(Vec<Swing>),
-    /// Both: objects that were hit; with MooMoo one at a time, right after the swing that hit them.
+    /// Both: objects that were hit. In MooMoo dialects one per packet, directly after the swing.
     Shakes(Vec<u32>),
     /// Both: players and their health points.
     Health(Vec<(u32, u32)>),
-    /// Native: the receiver's resources.
+    /// Native: the receiver's resources, kills and age.
     Stats {
         /// Wood, food, stone, gold.
         resources: [u32; 4],
-        /// Players killed.
+        /// Number of players killed.
         kills: u32,
         /// The receiver's age.
         age: u32,
     },
-    /// MooMoo: one of the receiver's counts.
+    /// MooMoo: one of the receiver's values.
     Value {
-        /// Which count.
+        /// The kind of value.
         what: MoomooValue,
-        /// Its value.
+        /// The new amount.
         amount: u32,
     },
     /// Both: the receiver died.
@@ -137,23 +137,23 @@ pub enum ServerPacket {
         /// The victim.
         victim: u32,
     },
-    /// Both: new projectiles; with MooMoo one at a time.
+    /// Both: new projectiles; in MooMoo dialects one per packet.
     Shots(Vec<Shot>),
-    /// Both: projectiles that ended; with MooMoo one at a time.
+    /// Both: ended projectiles; in MooMoo dialects one per packet.
     ShotEnds(Vec<ShotEnd>),
-    /// MooMoo: a turret fires; the next projectile is the turret's.
+    /// MooMoo: a turret fired. The next projectile belongs to the turret.
     TurretShot,
-    /// Native: animals that are new in view or have changed. MooMoo: all animals in view.
+    /// Native: animals that entered the view or changed. MooMoo: all animals in view.
     Animals(Vec<Animal>),
-    /// Native: animals that are dead or out of view.
+    /// Native: animals that died or left the view.
     AnimalsRemoved(Vec<u32>),
     /// Both: animals that attack.
     Strikes(Vec<u32>),
     /// Native: all clans.
     Clans(Vec<Clan>),
-    /// Native: clans that were dissolved, and then clans that were founded.
+    /// Native: dissolved clans and founded clans.
     ClanChanges {
-        /// The numbers of the dissolved clans.
+        /// IDs of the dissolved clans.
         ended: Vec<u32>,
         /// The founded clans.
         founded: Vec<Clan>,
@@ -176,17 +176,17 @@ pub enum ServerPacket {
     },
     /// MooMoo: the members of the receiver's own clan.
     Members(Vec<u32>),
-    /// MooMoo: a player asks to join the receiver's own clan.
+    /// MooMoo: a player requested to join the receiver's clan.
     JoinRequest {
         /// The player.
         player: u32,
     },
     /// Native: the current clans of the players in view.
     Tags(Vec<(u32, Option<u32>)>),
-    /// Both: positions of the receiver's clan mates; with MooMoo without their numbers. `None`
-    /// without a clan.
+    /// Both: positions of the receiver's clan mates, in MooMoo dialects without IDs. `None` without
+    /// a clan.
     Mates(Option<Vec<Mate>>),
-    /// Both: a clan member shows its position; the native dialect names the member.
+    /// Both: a clan member sent its position. Only the native dialect names the member.
     MapPing {
         /// The member.
         player: Option<u32>,
@@ -195,12 +195,12 @@ pub enum ServerPacket {
     Other(String),
 }
 
-/// The counts that MooMoo servers send.
+/// The values in MooMoo `value` packets.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum MoomooValue {
     /// 0 wood, 1 food, 2 stone, 3 gold.
     Resource(usize),
-    /// Players killed.
+    /// Number of players killed.
     Kills,
 }
 
@@ -209,7 +209,7 @@ mod tests {
     use super::*;
     use crate::packet::{Direction, PacketTables};
 
-    /// Converts a packet written as JSON.
+    /// Converts a packet that is written as JSON.
     fn hear(dialect: &str, text: &str) -> ServerPacket {
         let codes = PacketTables::builtin();
         let dialect = codes.dialect(dialect).unwrap();

@@ -1,13 +1,13 @@
-//! The components of a server's packets, the same for all dialects.
+//! Components of server packets, shared by all dialects.
 
 use std::collections::BTreeMap;
 
 /// A melee attack.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Swing {
-    /// The player who swings.
+    /// The player that swings.
     pub player: u32,
-    /// The weapon: a number of `rules::WEAPONS`.
+    /// The weapon: an ID of `rules::WEAPONS`.
     pub weapon: u8,
     /// Whether it hit anything.
     pub hit: bool,
@@ -16,27 +16,27 @@ pub struct Swing {
 /// The receiver's weapons and items.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Kit {
-    /// Numbers of `rules::WEAPONS`.
+    /// IDs of `rules::WEAPONS`.
     pub weapons: Vec<u8>,
-    /// Numbers of `rules::ITEMS`.
+    /// IDs of `rules::ITEMS`.
     pub items: Vec<u8>,
-    /// The number of structures of each group, for groups with any.
+    /// Number of structures of each group; groups without structures are missing.
     pub counts: BTreeMap<u8, u32>,
 }
 
 /// The upgrades that the receiver may choose.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Offers {
-    /// How many may be chosen.
+    /// Number of upgrades that may be chosen.
     pub points: u32,
     /// The age that offers them.
     pub age: u32,
-    /// Native: weapons, then items from `rules::CHOICE_ITEMS` on. MooMoo clients know the choices
-    /// by themselves.
+    /// Native: weapon IDs, and item IDs plus `rules::CHOICE_ITEMS`. MooMoo clients compute the
+    /// upgrades themselves.
     pub choices: Option<Vec<u8>>,
 }
 
-/// The identity of the world.
+/// The parameters of the world.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Welcome {
     /// Version of the protocol.
@@ -45,7 +45,7 @@ pub struct Welcome {
     pub code_hash: String,
     /// Seed of the world.
     pub seed: u32,
-    /// Side of the map, px.
+    /// Side length of the map, in px.
     pub map_size_px: u32,
     /// Ticks per second.
     pub tick_hz: u32,
@@ -53,153 +53,153 @@ pub struct Welcome {
     pub update_hz: u32,
     /// Distinguishes this start of the server from earlier ones.
     pub epoch: String,
-    /// Ticks completed.
+    /// Number of completed ticks.
     pub tick: u32,
 }
 
-/// One update of the native dialect, in the order in which it is to be applied.
+/// An update of the native dialect. The fields are in the order in which they must be applied.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct Update {
-    /// Ticks completed.
+    /// Number of completed ticks.
     pub tick: u32,
-    /// The receiver's own exact state, when it changed.
+    /// The receiver's own exact state, if it changed.
     pub own: Option<Own>,
-    /// Players that went out of view.
+    /// Players that left the view.
     pub leaves: Vec<u32>,
     /// Players that came into view.
     pub enters: Vec<EnteredPlayer>,
-    /// Positions of players for which an update was missed.
+    /// Positions of known players after a missed update.
     pub full: Vec<Pose>,
     /// Displacements of the players that moved.
     pub moved: Vec<PositionDelta>,
-    /// Directions of the players that turned: player and binary angle.
+    /// Directions of view of the players that turned: player ID and binary angle.
     pub turned: Vec<(u32, u16)>,
 }
 
-/// The receiver's own exact state. Lengths are pixels in 16.16.
+/// The receiver's own exact state. Lengths are 16.16 fixed point, in pixels.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct Own {
-    /// The last command applied.
+    /// Sequence number of the last command applied.
     pub sequence: u32,
-    /// How many ticks early (positive) or late it came.
+    /// Margin of the last command, in ticks; negative if it was late.
     pub margin_ticks: i32,
-    /// From the left.
+    /// x coordinate, from the left edge.
     pub x: i32,
-    /// From the top.
+    /// y coordinate, from the top edge.
     pub y: i32,
-    /// Per tick.
+    /// Velocity to the right, per tick.
     pub vx: i32,
-    /// Per tick.
+    /// Downward velocity, per tick.
     pub vy: i32,
-    /// Binary angle.
+    /// Direction of view, as a binary angle.
     pub heading: u16,
-    /// The walking direction, if any.
+    /// Direction of movement; `None` if the player is not walking.
     pub direction: Option<u16>,
 }
 
 impl Own {
-    /// Where the receiver's player is.
+    /// The position and direction of view of the receiver's player.
     pub fn pose(&self, player: u32) -> Pose {
         let px = |fixed: i32| f64::from(fixed) / 65_536.0;
         Pose { player, x_px: px(self.x), y_px: px(self.y), heading: self.heading }
     }
 }
 
-/// A player and its position.
+/// Position and direction of view of a player.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Pose {
-    /// The player.
+    /// Player ID.
     pub player: u32,
-    /// Pixels from the left.
+    /// x coordinate, in px from the left edge.
     pub x_px: f64,
-    /// Pixels from the top.
+    /// y coordinate, in px from the top edge.
     pub y_px: f64,
-    /// Binary angle.
+    /// Direction of view, as a binary angle.
     pub heading: u16,
 }
 
-/// A player who came into view.
+/// A player that came into view.
 #[derive(Debug, Clone, PartialEq)]
 pub struct EnteredPlayer {
-    /// The player and its position.
+    /// Player ID and position.
     pub pose: Pose,
-    /// Its name; untrusted text.
+    /// Name; untrusted text.
     pub name: String,
-    /// Its colour.
+    /// Colour index.
     pub skin: u8,
 }
 
 /// A player's displacement since the previous update.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct PositionDelta {
-    /// The player.
+    /// Player ID.
     pub player: u32,
-    /// Pixels to the right.
+    /// Displacement to the right, in px.
     pub dx_px: f64,
-    /// Pixels down.
+    /// Downward displacement, in px.
     pub dy_px: f64,
 }
 
-/// A player that a MooMoo server announces.
+/// A player of a MooMoo `add_player` packet.
 #[derive(Debug, Clone, PartialEq)]
 pub struct AddedPlayer {
-    /// Identifies the player towards this client.
+    /// Identifier of the player for this client.
     pub id: String,
-    /// The player and its position.
+    /// Player ID and position.
     pub pose: Pose,
-    /// Its name; untrusted text.
+    /// Name; untrusted text.
     pub name: String,
     /// Health points.
     pub health: u32,
     /// Maximum health points.
     pub max_health: u32,
-    /// Whether it is the receiver.
+    /// Whether the player is the receiver's own.
     pub is_you: bool,
 }
 
-/// A natural or built object.
+/// A scenery object or a structure.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Object {
-    /// Its number.
+    /// Object ID.
     pub id: u32,
-    /// 0 tree, 1 bush, 2 rock, 3 gold; `None` for a built object.
+    /// 0 tree, 1 bush, 2 rock, 3 gold; `None` for a structure.
     pub kind: Option<u8>,
-    /// Pixels from the left.
+    /// x coordinate, in px from the left edge.
     pub x_px: f64,
-    /// Pixels from the top.
+    /// y coordinate, in px from the top edge.
     pub y_px: f64,
-    /// Radius of its picture, px.
+    /// Radius of the drawn image, in px.
     pub scale_px: f64,
-    /// For a built object: a number of `rules::ITEMS`, and the player who built it.
+    /// For a structure: an ID of `rules::ITEMS`, and the owner.
     pub structure: Option<(u8, u32)>,
 }
 
 /// The leaderboard.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct Leaderboard {
-    /// Player, name and score, best first.
+    /// Player ID, name and score of each row, best first.
     pub rows: Vec<(u32, String, f64)>,
-    /// Native: the receiver's own place, from 1.
+    /// Native: the receiver's rank, starting at 1.
     pub place: Option<u32>,
-    /// Native: players in all.
+    /// Native: total number of players.
     pub players: Option<u32>,
 }
 
-/// A player in view, as a MooMoo server shows it.
+/// A player in a MooMoo `update_players` packet.
 #[derive(Debug, Clone, PartialEq)]
 pub struct MoomooPlayer {
-    /// The player and its position.
+    /// Player ID and position.
     pub pose: Pose,
-    /// The last chosen weapon: a number of `rules::WEAPONS`.
+    /// The last selected weapon: an ID of `rules::WEAPONS`.
     pub weapon: u8,
-    /// The name of its clan.
+    /// Name of the player's clan.
     pub clan: Option<String>,
     /// Whether the player owns that clan.
     pub is_owner: bool,
 }
 
 impl From<Pose> for MoomooPlayer {
-    /// With the first weapon, and without a clan.
+    /// Adds the initial weapon, and no clan.
     fn from(pose: Pose) -> MoomooPlayer {
         MoomooPlayer { pose, weapon: 0, clan: None, is_owner: false }
     }
@@ -208,19 +208,19 @@ impl From<Pose> for MoomooPlayer {
 /// A projectile.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Shot {
-    /// Its number; reused after it has ended.
+    /// Projectile ID. Reused after the projectile has ended.
     pub id: u32,
-    /// A number of `rules::PROJECTILES`.
+    /// The kind: an ID of `rules::PROJECTILES`.
     pub kind: u8,
-    /// Native: the owner; a player, or the object that is a turret.
+    /// Native: the player or the turret that fired it.
     pub by: Option<u32>,
-    /// Where it is, pixels from the left.
+    /// x coordinate, in px from the left edge.
     pub x_px: f64,
-    /// Where it is, pixels from the top.
+    /// y coordinate, in px from the top edge.
     pub y_px: f64,
-    /// The direction of flight, a binary angle.
+    /// Direction of flight, as a binary angle.
     pub heading: u16,
-    /// The remaining range.
+    /// Remaining range, in px.
     pub range_px: f64,
 }
 
@@ -229,29 +229,29 @@ pub struct Shot {
 pub struct ShotEnd {
     /// The projectile.
     pub id: u32,
-    /// Where it ended, or how far from its announced position.
+    /// Position of the end.
     pub place: ShotPlace,
 }
 
-/// See [`ShotEnd`].
+/// Position at which a projectile ended.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub enum ShotPlace {
-    /// Native: pixels from the left and from the top.
+    /// Native: x and y, in px from the left and the top edge.
     At(f64, f64),
-    /// MooMoo: pixels from its announced position.
+    /// MooMoo: distance from the start position, in px.
     After(f64),
 }
 
 /// An animal.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Animal {
-    /// Its number.
+    /// Animal ID.
     pub id: u32,
-    /// A number of `rules::ANIMALS`.
+    /// The kind: a number of `rules::ANIMALS`.
     pub kind: u8,
-    /// Pixels from the left.
+    /// x coordinate, in px from the left edge.
     pub x_px: f64,
-    /// Pixels from the top.
+    /// y coordinate, in px from the top edge.
     pub y_px: f64,
     /// Health points.
     pub health: u32,
@@ -260,34 +260,34 @@ pub struct Animal {
 /// A clan.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Clan {
-    /// Native: its number.
+    /// Native: clan ID.
     pub id: Option<u32>,
-    /// Its name; untrusted text.
+    /// Name; untrusted text.
     pub name: String,
-    /// Its owner.
+    /// Player ID of the owner.
     pub owner: u32,
 }
 
 /// The receiver's own clan.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct OwnClan {
-    /// Its number; `None` without a clan.
+    /// Clan ID; `None` without a clan.
     pub id: Option<u32>,
     /// Whether the receiver owns it.
     pub is_owner: bool,
-    /// Its members.
+    /// Player IDs of the members.
     pub members: Vec<u32>,
-    /// Players who ask to join; sent only to the owner.
+    /// Player IDs of the applicants. Sent only to the owner.
     pub join_requests: Vec<u32>,
 }
 
 /// The position of a clan member.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Mate {
-    /// Native: the member.
+    /// Native: player ID of the member.
     pub player: Option<u32>,
-    /// Pixels from the left.
+    /// x coordinate, in px from the left edge.
     pub x_px: f64,
-    /// Pixels from the top.
+    /// y coordinate, in px from the top edge.
     pub y_px: f64,
 }

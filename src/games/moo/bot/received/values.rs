@@ -1,14 +1,14 @@
-//! Reads single values of a decoded packet.
+//! Converts single values of a decoded packet.
 
 use crate::packet::Value;
 
-/// A flag is 0 or 1, or a boolean.
+/// Converts a flag: 0, 1 or a boolean.
 pub(super) fn flag(value: &Value) -> Option<bool> {
     value.as_bool().or_else(|| value.as_i64().map(|number| number != 0))
 }
 
-/// The groups of a flat list; an absent list has no groups. `None` if a group is not valid for
-/// `read`.
+/// Converts the groups of a flat list with `read`. An absent list has no groups. `None` if `read`
+/// rejects a group.
 pub(super) fn groups<const N: usize, T>(
     list: Option<&Value>,
     read: impl Fn(&[Value; N]) -> Option<T>,

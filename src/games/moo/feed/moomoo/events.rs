@@ -1,4 +1,4 @@
-//! The events of a tick for a MooMoo client: each in its own packet.
+//! The events of a tick for a MooMoo client: one packet per event.
 
 use super::records::object_number;
 use super::update::MoomooView;
@@ -11,24 +11,24 @@ use crate::games::moo::feed::send_typed::SendTyped as _;
 use crate::games::moo::world::{Fixed, fixed, rules};
 use crate::packet::angle::to_radians_2dec;
 
-/// The number of the text that shows damage.
+/// Kind of the floating text that shows damage.
 const DAMAGE_TEXT: u8 = 1;
 
-/// The reply to a player who chooses an upgrade that is not offered; no longer than a line of chat.
+/// Reply to a player that chose an upgrade that is not offered. At most as long as a chat message.
 const NOT_OFFERED: &str = "This server does not support that";
 
 impl MoomooView {
-    /// Writes the events of a tick that concern what the client knows and sees. `state` is the
-    /// state of the same tick or a newer one.
+    /// Writes the events of a tick that affect entities in the client's known set and view. `state`
+    /// is the state of the same tick or a newer one.
     pub fn events(&mut self, events: &Events, state: &PublicState, out: &mut MessageWriter<'_>) {
         let mut has_refused = false;
         for event in &events.list {
             if !self.known.check_relevance(event) {
                 continue;
             }
-            // MooMoo clients compute the choices of an age from a built-in list that is longer than
-            // this game's. A player who picks a missing one receives a chat line saying so, at most
-            // one per tick, however often they clicked, and the choice again with the next update.
+            // MooMoo clients compute the upgrades of an age from a built-in list that is longer
+            // than this game's. After the choice of a missing one, the client receives a chat
+            // message, at most one per tick, and the upgrades again with the next update.
             if matches!(event, FeedEvent::NotOffered { .. }) {
                 if !has_refused {
                     self.say(NOT_OFFERED, out);
@@ -55,7 +55,7 @@ impl MoomooView {
                 out.send("wiggle", (to_radians_2dec(direction.0), object_number(object.id)));
             }
             FeedEvent::Hurt { at, amount, .. } => write_number(*at, i64::from(*amount), out),
-            // Health regenerates one point at a time, so only healing from food is sent.
+            // Health regenerates one point at a time, so only healing by food is sent.
             FeedEvent::Healed { at, amount, .. } if *amount > 1 => {
                 write_number(*at, -i64::from(*amount), out)
             }
@@ -73,15 +73,16 @@ impl MoomooView {
         }
     }
 
-    /// The MooMoo dialects have no packet for operator messages: the text appears above the
-    /// client's own player, unless it has died: the client has forgotten it.
+    /// Sends a text as a chat message of the client's own player, because the MooMoo dialects have
+    /// no packet for operator messages. Sends nothing if the player has died, because the client
+    /// has removed it.
     fn say(&self, text: &str, out: &mut MessageWriter<'_>) {
         if let Some(own) = self.known.own.filter(|own| !own.died) {
             out.packet(&OutgoingPacket::Chat { player: own.identity.player.0, text });
         }
     }
 
-    /// A shot, and the turret that fired it.
+    /// Writes a projectile, and the shot of the turret that fired it.
     fn shot(&self, shot: &ShotFired, out: &mut MessageWriter<'_>) {
         let direction = to_radians_2dec(shot.heading.0);
         let speed = rules::projectile(shot.kind).map_or(0, |kind| kind.speed_px_per_s);
@@ -89,13 +90,14 @@ impl MoomooView {
             out.send("turret_shot", (object_number(turret.id), direction));
         }
         let (at, speed) = ([shot.x.to_px(), shot.y.to_px()], f64::from(speed) / 1_000.0);
-        // Below platforms, of which there are none.
+        // The layer below platforms, which this game lacks.
         let layer = 0u8;
         let number = shot_number(shot.id);
         out.send("add_projectile", (at, direction, shot.range_px, speed, shot.kind, layer, number));
     }
 
-    /// A ping of the client itself, or of a member of the clan that the client was told is its own.
+    /// Writes a ping of the client's own player, or of a member of the clan that was sent as the
+    /// client's own.
     fn ping(&self, ping: &MapPing, state: &PublicState, out: &mut MessageWriter<'_>) {
         let Some(own) = self.known.own_player(state) else { return };
         let is_mate = |clan| own.clan() == Some(clan) && self.known.clans.is_in(clan);
@@ -105,7 +107,7 @@ impl MoomooView {
     }
 }
 
-/// A number that rises from a place: damage, or healing below 0.
+/// Writes a number that rises from a position: damage, or healing if negative.
 fn write_number(at: Circle, number: i64, out: &mut MessageWriter<'_>) {
     out.send("floating_text", ([at.x_px, at.y_px], number, DAMAGE_TEXT));
 }

@@ -1,4 +1,5 @@
-//! Records of the MooMoo layout: each thing encoded once a tick, for the clients of all dialects.
+//! Records of the MooMoo layout. Each entity is encoded once per tick, for the clients of all
+//! dialects.
 
 use crate::game::WireValues;
 use crate::games::moo::feed::objects::{PublicScenery, PublicStructure};
@@ -7,15 +8,15 @@ use crate::games::moo::world::rules;
 use crate::games::moo::world::{EntityId, Fixed, PlayerId};
 use crate::packet::angle::to_radians_2dec;
 
-/// The names that MooMoo clients choose from for cows and pigs. The other kinds have one name each,
-/// whatever the number.
+/// Number of names that MooMoo clients have for cows and pigs. Each of the other kinds has a single
+/// name.
 const NAMES: u32 = 45;
 
-/// The first number of an item that MooMoo clients do not know. They fail on it.
+/// First ID of items that MooMoo clients do not know. They fail on such an ID.
 const FIRST_UNKNOWN_ITEM: u8 = 23;
 
-/// What MooMoo clients are shown in place of an item that they do not know: a healing pad, a wood wall
-/// or a spawn pad.
+/// The item that MooMoo clients receive in place of an unknown one: a healing pad, a wood wall or a
+/// spawn pad.
 fn substitute_item(id: u8) -> u8 {
     match rules::item(id).map(|item| item.group) {
         _ if id < FIRST_UNKNOWN_ITEM => id,
@@ -30,12 +31,13 @@ pub fn object_number(id: EntityId) -> u32 {
     id.0 - EntityId::FIRST_NON_PLAYER.0
 }
 
-/// Px in 16.16, rounded to the nearest whole px.
+/// Rounds a 16.16 coordinate to the nearest whole px.
 pub fn round_px(at: Fixed) -> i64 {
     (i64::from(at.0) + (1 << 15)) >> 16
 }
 
-/// The 13 values of a player: sid, x, y, dir, build index, weapon, variant, team, is leader, skin, tail, icon, z index.
+/// The 13 values of a player: sid, x, y, dir, build index, weapon, variant, team, is leader, skin,
+/// tail, icon, z index.
 pub fn player(seen: &PublicPlayer) -> impl WireValues {
     let at = [seen.body.x, seen.body.y].map(round_px);
     let (item, variant) = (seen.hand.item.map_or(-1, |item| substitute_item(item).into()), 0u8);
@@ -51,14 +53,14 @@ fn radians(seen: &PublicPlayer) -> f64 {
     to_radians_2dec(seen.body.heading.0)
 }
 
-/// The 8 values of an object: sid, x, y, dir, scale, type, item, owner. A natural object has no
-/// item and no owner.
+/// The 8 values of a scenery object: sid, x, y, dir, scale, type, item, owner. It has no item and
+/// no owner.
 pub fn natural(thing: &PublicScenery) -> impl WireValues + use<> {
     let at = [thing.place.x_px, thing.place.y_px];
     (object_number(thing.id), at, 0u8, thing.place.radius_px, thing.kind as u8, None::<u8>, -1i32)
 }
 
-/// The 8 values of a structure: it has an item and no type. A structure of the operator has no
+/// The 8 values of a structure. It has an item and no type. A structure of the operator has no
 /// owner.
 pub fn built(thing: &PublicStructure) -> impl WireValues + use<> {
     let at = [thing.place.x_px, thing.place.y_px];
@@ -75,7 +77,7 @@ pub fn built(thing: &PublicStructure) -> impl WireValues + use<> {
     )
 }
 
-/// The 7 values of an animal: sid, type, x, y, dir, health, number of its name.
+/// The 7 values of an animal: sid, type, x, y, dir, health, index of its name.
 pub fn animal(animal: &PublicAnimal) -> impl WireValues + use<> {
     let (number, body) = (animal_number(animal.id), &animal.body);
     let at = [body.x.to_px(), body.y.to_px()];

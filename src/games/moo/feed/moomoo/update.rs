@@ -1,5 +1,5 @@
-//! One MooMoo client's update: for each kind of thing, compares the state with the client's known
-//! set, and writes the messages for the changes, in the order in which a client needs them.
+//! The update of one MooMoo client. Compares the state with the client's known set, and writes the
+//! messages for the changes in the order in which clients require them.
 
 use std::mem::{replace, take};
 
@@ -19,51 +19,51 @@ use crate::games::moo::world::controller::Kit;
 use crate::limits;
 use crate::packet::msgpack::write_map_len;
 
-/// Seconds between two maps of the client's clan.
+/// Interval between two minimaps of the client's clan, in seconds.
 const MINIMAP_EVERY_S: u32 = 3;
 
-/// The MooMoo clients' names for wood, food, stone, gold and kills.
+/// Names of wood, food, stone, gold and kills in MooMoo clients.
 const VALUES: [&str; 5] = ["wood", "food", "stone", "points", "kills"];
 
 /// The view of one MooMoo client.
 #[derive(Debug, Default)]
 pub struct MoomooView {
     pub known: KnownSet<()>,
-    /// The last list of the members of its own clan.
+    /// The last list of the members of the client's clan.
     members: Vec<u8>,
-    /// The players whose request to join has been sent, and when each of them asked.
+    /// The applicants that were sent to the client, and the tick of each request.
     asking: Vec<(PlayerId, u32)>,
-    /// Whether any positions of the clan have been sent.
+    /// Whether positions of the clan were sent last.
     has_minimap: bool,
-    /// The periods in which minimap and leaderboard were last sent.
+    /// The periods in which the minimap and the leaderboard were last sent.
     minimap_period: Option<u32>,
     board_second: Option<u32>,
-    /// Resources and kills, experience and age, kit and choices, as last sent.
+    /// Resources and kills, experience and age, kit and upgrades, as last sent.
     values: Option<[u32; 5]>,
     age: Vec<u8>,
     kit: Option<(Kit, (u8, u8))>,
-    /// The client chose what is not offered, and must be shown its choices again.
+    /// Whether the client chose an upgrade that is not offered, so that its upgrades must be sent
+    /// again.
     pub is_refused: bool,
 }
 
-/// Buffers of a worker, shared by its views one after the other, so that the steady state allocates
-/// nothing.
+/// Buffers of a worker, reused by its views in turn, so that the steady state allocates nothing.
 #[derive(Debug, Default)]
 pub struct MoomooScratch {
     look: InView,
-    /// Health and records of players, which follow the other messages about them.
+    /// Health and records of players, which are written after the other messages about them.
     health: Vec<(PlayerId, u16)>,
     players: RecordList,
     list: RecordList,
 }
 
 impl MoomooView {
-    /// Writes everything in this state that the client sees. A client without a body is sent only
-    /// departures, clans and the leaderboard.
+    /// Writes all messages for this state. A client without a body receives only departures, clans
+    /// and the leaderboard.
     ///
-    /// In the turn that sets the client up, what it owns follows `update_players`, as in the original
-    /// game: some clients create their own player only at that packet. In every later turn it comes
-    /// first, so that a client acts on it in the same turn.
+    /// In the update that sets the client up, the possessions follow `update_players`, as in the
+    /// original game, because some clients create their own player only at that packet. In every
+    /// later update they come first, so that a client can act on them in the same update.
     pub fn state(&mut self, state: &PublicState, scratch: &mut MoomooScratch, out: &mut MessageWriter<'_>) {
         let body = state.living(self.known.player);
         self.departures(state, out);
@@ -100,8 +100,8 @@ impl MoomooView {
         self.known.clans.charge(member_bytes, state);
     }
 
-    /// Players who have left the world; players who only go out of view stay known, as in the
-    /// original game.
+    /// Writes the players that have left the world. Players that only left the view stay known, as
+    /// in the original game.
     fn departures(&mut self, state: &PublicState, out: &mut MessageWriter<'_>) {
         let seen = |known: &KnownPlayer<()>| {
             let seen = state.players.find(&known.identity.player);
@@ -115,12 +115,12 @@ impl MoomooView {
             is_here
         };
         self.known.others.retain(&mut is_here);
-        // A client whose player died is set up again when it plays again, as clients expect.
+        // A client is set up again when its player respawns, as clients expect.
         let own = self.known.own.filter(is_here);
         self.known.own = own.filter(|own| !own.died && seen(own).is_some_and(|seen| seen.alive));
     }
 
-    /// Clans that have ended or were founded. Returns the bytes that are charged: none for the first list.
+    /// Writes ended and founded clans. Returns the charged bytes: 0 for the first list.
     fn clans(&mut self, state: &PublicState, out: &mut MessageWriter<'_>) -> usize {
         let bytes_before = out.bytes();
         let (news, is_first) = self.known.clans.take_changes(state);
@@ -128,8 +128,8 @@ impl MoomooView {
         if is_first { 0 } else { out.bytes() - bytes_before }
     }
 
-    /// The client's own clan, requests to join it and its map. Returns the bytes that are charged: all
-    /// but the map.
+    /// Writes the client's own clan, the requests to join it and its minimap. Returns the charged
+    /// bytes, which exclude the minimap.
     fn own_clan(&mut self, state: &PublicState, out: &mut MessageWriter<'_>) -> usize {
         let (own, clans) = (self.known.own_player(state), &mut self.known.clans);
         let bytes_before = out.bytes();
@@ -167,10 +167,9 @@ impl MoomooView {
         charged
     }
 
-    /// The client's own player, the players in view that the client has not received since they
-    /// began to play, and health where it has changed. A player who plays again may have another
-    /// name and colour, so it is removed and added again. Players over the cap are deferred to the
-    /// next update.
+    /// Writes the client's own player, players that entered the view or respawned since the last
+    /// update, and changed health. A respawned player may have another name and colour, so it is
+    /// removed and added again. Enters beyond the limit are deferred to the next update.
     fn players(
         &mut self,
         state: &PublicState,
@@ -219,13 +218,13 @@ impl MoomooView {
         health.drain(..).for_each(|health| out.send("health", health));
     }
 
-    /// Writes the possessions of the client's own player.
+    /// Writes the stats and the kit of the client's own player.
     fn possessions(&mut self, own: &PublicPlayer, out: &mut MessageWriter<'_>) {
         self.stats(own, out);
         self.kit(own, out);
     }
 
-    /// The changed stats of the client's own player, and its age. Gold is called points.
+    /// Writes the changed stats of the client's own player, and its age. Gold is called points.
     fn stats(&mut self, own: &PublicPlayer, out: &mut MessageWriter<'_>) {
         let [wood, food, stone, gold] = own.resources;
         let values = [wood, food, stone, gold, own.kills];
@@ -239,7 +238,7 @@ impl MoomooView {
         out.send_if_changed("age", &mut self.age, (own.xp, own.xp_next, own.age));
     }
 
-    /// The own player's kit, its choices and its structure counts.
+    /// Writes the own player's kit, upgrades and structure counts.
     fn kit(&mut self, own: &PublicPlayer, out: &mut MessageWriter<'_>) {
         let (kit, choices) = (&own.kit, own.choices);
         let shown = |kit: &Kit, choices: (u8, u8)| (choices, kit.built, kit.weapons, kit.items);
@@ -250,7 +249,7 @@ impl MoomooView {
                 out.send("items", (List(numbers.iter().flatten()), are_weapons));
             }
         }
-        // The client computes the list of choices itself, from their number and their age.
+        // The client computes the list of upgrades itself, from their number and age.
         if take(&mut self.is_refused) || is_new {
             out.send("upgrades", choices);
         }
@@ -264,7 +263,7 @@ impl MoomooView {
         }
     }
 
-    /// Writes structures that were destroyed, and collects the objects of either kind that came into range.
+    /// Writes the destroyed structures, and collects the objects that came into range.
     fn objects(
         &mut self,
         state: &PublicState,
@@ -282,8 +281,8 @@ impl MoomooView {
         });
     }
 
-    /// The members of the client's clan. The original client lists them only after both `own_clan`
-    /// and the update have given its own player the clan. Returns the bytes.
+    /// Writes the members of the client's clan. The original client accepts them only after both
+    /// `own_clan` and the update have assigned the clan to its own player. Returns the bytes.
     fn members(&mut self, state: &PublicState, own: &PublicPlayer, out: &mut MessageWriter<'_>) -> usize {
         let bytes_before = out.bytes();
         if let Some(tag) = &own.tag
@@ -298,8 +297,8 @@ impl MoomooView {
         out.bytes() - bytes_before
     }
 
-    /// All animals in view, in each turn; nil if there are none. Clients of the original game act when
-    /// they receive this packet.
+    /// Writes all animals in view in each update; nil if there are none. Clients of the original
+    /// game require this packet in each update.
     fn animals(
         &mut self,
         state: &PublicState,
@@ -322,7 +321,7 @@ impl MoomooView {
     }
 }
 
-/// Each clan that has ended and each that was founded.
+/// Writes each ended and each founded clan.
 fn write_clan_changes(changes: ClanChanges, out: &mut MessageWriter<'_>) {
     for clan in changes.ended {
         out.send("remove_clan", &*clan.name);
@@ -335,7 +334,7 @@ fn write_clan_changes(changes: ClanChanges, out: &mut MessageWriter<'_>) {
     }
 }
 
-/// A player as known from its `add_player`, which holds its health.
+/// A player as known from its `add_player`, which contains its health.
 fn added(seen: &PublicPlayer) -> KnownPlayer<()> {
     KnownPlayer { health: seen.health, ..KnownPlayer::new(seen, ()) }
 }
@@ -360,8 +359,8 @@ fn write_removal(player: PlayerId, out: &mut MessageWriter<'_>) {
     out.packet(&OutgoingPacket::RemovePlayer { id: &id_of(player) });
 }
 
-/// The id string of a player: its number. A number is reused only after its previous owner was
-/// removed.
+/// The id string of a player: its player ID. An ID is reused only after the removal of its previous
+/// owner.
 fn id_of(player: PlayerId) -> String {
     player.0.to_string()
 }

@@ -1,4 +1,5 @@
-//! The events of a tick for a native client: gestures and shots in lists, deaths one by one.
+//! The events of a tick for a native client: swings, shakes and projectiles in lists, deaths one by
+//! one.
 
 use super::records::{half_px, turn8};
 use super::update::{NativeScratch, NativeView, PendingLists};
@@ -9,8 +10,8 @@ use crate::games::moo::feed::published_state::{PublicState, animal_number};
 use crate::games::moo::feed::send_typed::SendTyped as _;
 
 impl NativeView {
-    /// Writes the events of a tick that concern what the client knows and sees. `state` is the
-    /// state of the same tick or a newer one.
+    /// Writes the events of a tick that affect entities in the client's known set and view. `state`
+    /// is the state of the same tick or a newer one.
     pub fn events(
         &mut self,
         events: &Events,
@@ -35,7 +36,7 @@ impl NativeView {
         events.pings.iter().for_each(|ping| self.ping(ping, state, out));
     }
 
-    /// A client that comes back to its player may have missed its death.
+    /// Sends a death that the client may have missed before it resumed.
     fn meet(&mut self, state: &PublicState, out: &mut MessageWriter<'_>) {
         let Some(own) = self.known.own_player(state).filter(|own| self.first_seen_player != Some(own.player))
         else {
@@ -74,12 +75,12 @@ impl NativeView {
                     lists.shot_ends.push((shot_number(*shot), [*x, *y].map(half_px)));
                 }
             }
-            // A native client sees these in the state.
+            // A native client receives these in the state.
             FeedEvent::Hurt { .. } | FeedEvent::Healed { .. } | FeedEvent::NotOffered { .. } => {}
         }
     }
 
-    /// A ping of a member of the client's clan, itself included, that the client was told of.
+    /// Writes a ping of a clan member that the client knows, including its own.
     fn ping(&self, ping: &MapPing, state: &PublicState, out: &mut MessageWriter<'_>) {
         let Some(own) = self.known.own_player(state) else { return };
         let is_mate = |clan| own.clan() == Some(clan) && self.is_known_mate(clan, ping.player);

@@ -1,20 +1,20 @@
-//! The native layout: quantised changes, and no bytes for players who stand still.
+//! The native layout: quantised changes, without bytes for players that do not move.
 //!
 //! ```text
-//!  update [tick, own, leaves, enters, full, moved, turned]     positions in half px, headings in 1/256 turn
-//!          │     │    │       │       │     │      └ id, heading          players that turned since the previous turn
-//!          │     │    │       │       │     └ id, dx, dy                  players that moved since the previous turn
-//!          │     │    │       │       └ id, x, y, heading                 known players, after a missed turn
-//!          │     │    │       └ id, name, skin, x, y, heading             players that came into view
-//!          │     │    └ id                                                players that left the view or the game
-//!          │     └ sequence, margin, x, y, vx, vy, heading, direction     the client's own exact state, if it changed
+//!  update [tick, own, leaves, enters, full, moved, turned]
+//!          │     │    │       │       │     │      └ id, heading        turned players
+//!          │     │    │       │       │     └ id, dx, dy                moved players
+//!          │     │    │       │       └ id, x, y, heading               after a missed update
+//!          │     │    │       └ id, name, skin, x, y, heading           came into view
+//!          │     │    └ id                                              left the view or the game
+//!          │     └ sequence, margin, x, y, vx, vy, heading, direction   own state, if changed
 //!          └ empty fields at the end are omitted; an empty update is not sent
 //! ```
 //!
-//! The base of a difference is the pose of the previous native turn, quantised like the new one, so
-//! that differences add up to the exact quantised pose. A client that missed a turn receives full
-//! records of the players whose pose differs from the last one sent. PROTOCOL.md describes the same
-//! layout.
+//! Positions are in half px, headings in 1/256 turn. The base of a difference is the pose in the
+//! previous native update, quantised like the new one, so that differences add up to the exact
+//! quantised pose. A client that missed an update receives full records of the players with a pose
+//! other than the last one sent. PROTOCOL.md describes the same layout.
 
 mod events;
 mod records;

@@ -1,4 +1,4 @@
-//! Records of the native layout: each thing encoded once a tick, for all native clients.
+//! Records of the native layout. Each entity is encoded once per tick, for all native clients.
 
 use std::sync::{Arc, OnceLock};
 
@@ -8,19 +8,19 @@ use crate::games::moo::feed::objects::{PublicScenery, PublicStructure};
 use crate::games::moo::feed::published_state::{PublicAnimal, PublicPlayer, PublicState, animal_number};
 use crate::games::moo::world::{Angle, Body, Fixed};
 
-/// A pose in the native layout: the position in half px, the heading in 1/256 turn.
+/// A pose in the native layout: position in half px, heading in 1/256 turn.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct Pose {
-    /// Half px from the left.
+    /// x coordinate, in half px from the left edge.
     pub x_hpx: u16,
-    /// Half px from the top.
+    /// y coordinate, in half px from the top edge.
     pub y_hpx: u16,
-    /// 1/256 turn.
+    /// Heading, in 1/256 turn.
     pub heading: u8,
 }
 
 impl Pose {
-    /// Rounds the pose of a body to the nearest units.
+    /// The pose of a body, rounded to the nearest units.
     pub fn of(body: &Body) -> Pose {
         let hpx = |at: Fixed| u16::try_from(half_px(at)).unwrap_or(u16::MAX);
         Pose { x_hpx: hpx(body.x), y_hpx: hpx(body.y), heading: turn8(body.heading) }
@@ -35,17 +35,17 @@ impl WireValues for Pose {
     }
 }
 
-/// A heading in 1/256 turn.
+/// Converts a heading to 1/256 turn, rounded to the nearest.
 pub fn turn8(heading: Angle) -> u8 {
     (heading.0.wrapping_add(128) >> 8) as u8
 }
 
-/// A position in half px.
+/// Converts a coordinate to half px.
 pub fn half_px(at: Fixed) -> u32 {
     at.to_half_px().max(0) as u32
 }
 
-/// What has changed of the players since the previous native turn.
+/// Changes of the players since the previous native update.
 #[derive(Debug)]
 pub struct TurnDelta {
     before: Option<Arc<PublicState>>,
@@ -53,13 +53,13 @@ pub struct TurnDelta {
 }
 
 impl TurnDelta {
-    /// Changes since the state of the previous turn.
+    /// The changes since a state; `None` before the first update.
     pub fn turn(before: Option<Arc<PublicState>>) -> TurnDelta {
         TurnDelta { before, changed: OnceLock::new() }
     }
 
-    /// The records of players who moved and of those who turned, made on first use, for a client
-    /// whose last update was of this tick; `None` if that was not the previous turn.
+    /// The records of moved and of turned players, encoded on first use. `tick` is the tick of the
+    /// client's last update; returns `None` if that was not the previous update.
     pub fn tick(&self, tick: Option<u32>, state: &PublicState) -> Option<&[Records; 2]> {
         let before = self.before.as_ref().filter(|before| tick == Some(before.tick))?;
         Some(self.changed.get_or_init(|| compute_delta(before, state)))
@@ -67,7 +67,7 @@ impl TurnDelta {
 }
 
 fn compute_delta(before: &PublicState, now: &PublicState) -> [Records; 2] {
-    // Each player of now, in order, with its pose then, if it was there.
+    // Each current player, in order, with its previous pose if it existed.
     let poses = || {
         let who = |seen: &&PublicPlayer| seen.who();
         diff_sorted(before.players.iter(), who, now.players.iter(), who).filter_map(|change| match change {
@@ -88,35 +88,36 @@ fn compute_delta(before: &PublicState, now: &PublicState) -> [Records; 2] {
     [Records::new(moved), Records::new(turned)]
 }
 
-/// A player that comes into view: number, name, skin, pose.
+/// A player that enters the view: ID, name, skin, pose.
 pub fn enter(seen: &PublicPlayer) -> impl WireValues {
     (seen.player, &*seen.name, seen.skin, Pose::of(&seen.body))
 }
 
-/// A known player whose previous turn the client missed: number, pose.
+/// A known player after a missed update: ID, pose.
 pub fn full(seen: &PublicPlayer) -> impl WireValues + use<> {
     (seen.player, Pose::of(&seen.body))
 }
 
-/// The client's own player: sequence, margin, exact position and velocity, heading, direction.
+/// The client's own player: sequence number, margin, exact position and velocity, heading,
+/// direction.
 pub fn own(seen: &PublicPlayer) -> impl WireValues {
-    // A native client's own sequences have 32 bits.
+    // Sequence numbers of native clients have 32 bits.
     let sequence = seen.sequence.min(u32::MAX.into());
     let Body { x, y, vx, vy, heading, .. } = &seen.body;
     (sequence, seen.margin_ticks, [x.0, y.0, vx.0, vy.0], *heading, seen.direction)
 }
 
-/// A natural object: id, kind, x, y, scale in px.
+/// A scenery object: ID, kind, x, y, scale in px.
 pub fn natural(thing: &PublicScenery) -> impl WireValues + use<> {
     (thing.id, thing.kind as u8, [thing.place.x_px, thing.place.y_px, thing.place.radius_px])
 }
 
-/// A structure: id, item, owner, x, y in px, heading.
+/// A structure: ID, item, owner, x, y in px, heading.
 pub fn built(thing: &PublicStructure) -> impl WireValues + use<> {
     (thing.id, thing.item, thing.owner, [thing.place.x_px, thing.place.y_px], turn8(thing.heading))
 }
 
-/// An animal: id, kind, pose, health.
+/// An animal: ID, kind, pose, health.
 pub fn animal(animal: &PublicAnimal) -> impl WireValues + use<> {
     (animal_number(animal.id), animal.kind, Pose::of(&animal.body), animal.body.health)
 }

@@ -1,5 +1,5 @@
-//! One native client's update: for each kind of thing, compares the state with the client's known
-//! set, and writes the records of the changes, in the order in which a client needs the messages.
+//! The update of one native client. Compares the state with the client's known set, and writes the
+//! records of the changes in the order in which clients require the messages.
 
 use super::records::{self, Pose, TurnDelta};
 use crate::game::{List, MessageWriter, RecordList, Records, WireValues};
@@ -18,16 +18,16 @@ use crate::games::moo::world::clan::Clan;
 use crate::games::moo::world::{ClanId, PlayerId};
 use crate::limits;
 
-/// What is sent of a player only when it changes, as last sent.
+/// Values of a player that are sent only when they change, as last sent.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct LastSent {
     pose: Pose,
     hand: HeldItem,
-    /// The clan that the player shows.
+    /// The clan of the player's tag.
     clan: Option<ClanId>,
 }
 
-/// An animal as last sent: its pose and its health.
+/// Pose and health of an animal, as last sent.
 type LastAnimal = (Pose, u16);
 
 /// The view of one native client.
@@ -36,16 +36,16 @@ pub struct NativeView {
     pub known: KnownSet<LastSent, LastAnimal>,
     /// The tick of the last update.
     tick: Option<u32>,
-    /// The watched player, while the client has no body.
+    /// The spectated player as last sent; the outer `None` while the client has a body.
     watching: Option<Option<PlayerId>>,
-    /// The members of the client's clan, in order.
+    /// The known members of the client's clan, in ascending order of ID.
     mates: Vec<PlayerId>,
-    /// Whether the positions of any mates were sent last.
+    /// Whether the last list of members' positions was not empty.
     has_mates: bool,
-    /// The seconds in which mates and leaderboard were last sent.
+    /// The seconds in which members' positions and leaderboard were last sent.
     mates_second: Option<u32>,
     board_second: Option<u32>,
-    /// The player of whose life or death the client was told last, as its own.
+    /// The own player with the last life or death that was sent to the client.
     pub first_seen_player: Option<PlayerId>,
     /// The arguments of the last message of each kind.
     own: Vec<u8>,
@@ -56,15 +56,14 @@ pub struct NativeView {
     board: Vec<u8>,
 }
 
-/// Buffers of a worker, shared by its views one after the other, so that the steady state allocates
-/// nothing.
+/// Buffers of a worker, reused by its views in turn, so that the steady state allocates nothing.
 #[derive(Debug, Default)]
 pub struct NativeScratch {
     look: InView,
     pub lists: PendingLists,
 }
 
-/// Records that wait for the others of their message, or for a message before theirs.
+/// Records that are collected until their message is written.
 #[derive(Debug, Default)]
 pub struct PendingLists {
     /// The sections of the packet `update`.
@@ -79,13 +78,13 @@ pub struct PendingLists {
     tags: RecordList,
     /// Bytes of the tags of players that the client already knew.
     known_tag_bytes: usize,
-    /// What is gone, what is here, and what was built, of the kind that is compared now.
+    /// Removed, present and built entities of the kind that is being compared.
     gone: RecordList,
     here: RecordList,
     built: RecordList,
-    /// What is known of the players in view after the update.
+    /// The known set of players in view after the update.
     next: Vec<KnownPlayer<LastSent>>,
-    /// Events that are sent in lists.
+    /// Events that are sent as lists.
     pub swings: RecordList,
     pub shakes: RecordList,
     pub strikes: RecordList,
@@ -93,18 +92,18 @@ pub struct PendingLists {
     pub shots: RecordList,
 }
 
-/// What is compared: the public state, and the client's view of it.
+/// The input of a comparison: the public state, and the client's view of it.
 #[derive(Clone, Copy)]
 struct UpdateInput<'a> {
     state: &'a PublicState,
     look: &'a InView,
-    /// The client's own player, alive or dead, and its body, an index, if it is alive.
+    /// The client's own player, alive or dead, and the index of its body if it is alive.
     own: Option<&'a PublicPlayer>,
     body: Option<usize>,
 }
 
 impl NativeView {
-    /// Writes everything in this state that the client sees and does not know yet.
+    /// Writes everything that is visible to the client and not in its known set.
     pub fn state(
         &mut self,
         state: &PublicState,
@@ -137,8 +136,8 @@ impl NativeView {
         self.tick = Some(state.tick);
     }
 
-    /// The player that a client without a body watches: the requested player, or its killer, or the
-    /// player that it watched before, or the leader.
+    /// The player that a client without a body spectates: the requested player, else its killer,
+    /// else the player spectated before, else the leader.
     fn watched(&self, state: &PublicState) -> Option<usize> {
         let killer = || self.known.own_player(state).and_then(|own| own.killer);
         let living = |player| state.living(player);
@@ -169,7 +168,7 @@ impl NativeView {
         out.send_list("structures", &mut lists.built);
     }
 
-    /// The other players: leaves, enters, and what has changed of those who stay.
+    /// Collects the other players: leaves, enters, and changes of the remaining ones.
     fn players(&mut self, now: UpdateInput<'_>, changed: Option<&[Records; 2]>, lists: &mut PendingLists) {
         let players = &now.state.players;
         let full = players.records(UpdateLayout::Native, records::full);
@@ -192,7 +191,7 @@ impl NativeView {
             let pose = Pose::of(&seen.body);
             match known {
                 None if newcomers == limits::ENTERS_PER_UPDATE => {
-                    continue; // Unknown still, and so a newcomer in the next turn.
+                    continue; // It stays unknown, and enters in the next update.
                 }
                 None => {
                     newcomers += 1;
@@ -221,7 +220,7 @@ impl NativeView {
         std::mem::swap(&mut self.known.others, &mut lists.next);
     }
 
-    /// The client's own body: once when it appears, then its exact state whenever that changes.
+    /// Collects the client's own body: once when it spawns, then its exact state after each change.
     fn own(&mut self, now: UpdateInput<'_>, lists: &mut PendingLists, out: &mut MessageWriter<'_>) {
         let seen = now.body.map(|index| &now.state.players[index]);
         let known = &mut self.known.own;
@@ -249,8 +248,8 @@ impl NativeView {
         }
     }
 
-    /// Clans that began and ended, and the client's own clan. Returns how many of the bytes are
-    /// charged: all but the first list.
+    /// Writes founded and ended clans, and the client's own clan. Returns the charged bytes, which
+    /// exclude the first list.
     fn clans(&mut self, now: UpdateInput<'_>, out: &mut MessageWriter<'_>) -> usize {
         let (state, clans) = (now.state, &mut self.known.clans);
         let (news, is_first) = clans.take_changes(state);
@@ -270,7 +269,7 @@ impl NativeView {
             self.mates.clear();
         }
         if own_changes.is_some() || tag.is_some_and(|tag| clans.may_send_people(tag, false, state)) {
-            // The clan and its members; for its owner, also the players who have asked to join.
+            // The clan and its members; for its owner also the applicants.
             let owned = tag.filter(|tag| tag.is_owner);
             let members = || tag.into_iter().flat_map(|tag| state.members(tag.id));
             let asking = owned
@@ -286,7 +285,8 @@ impl NativeView {
         out.bytes() - bytes_before
     }
 
-    /// Once a second, the positions of the living mates, and an empty list once when none is left.
+    /// Writes the positions of the living members once per second, and an empty list once after the
+    /// last member is gone.
     fn mates(&mut self, now: UpdateInput<'_>, list: &mut RecordList, out: &mut MessageWriter<'_>) {
         let Some((own, tag)) = now.own.and_then(|own| Some((own, own.tag.as_ref()?))) else { return };
         if !is_period_due(&mut self.mates_second, now.state.second()) {
@@ -305,12 +305,12 @@ impl NativeView {
         self.has_mates = has_mates;
     }
 
-    /// Whether the client knows this clan as its own, and the player as a member.
+    /// Whether the client knows this clan as its own, and the player as a member of it.
     pub fn is_known_mate(&self, clan: ClanId, player: PlayerId) -> bool {
         self.known.clans.is_in(clan) && self.mates.binary_search(&player).is_ok()
     }
 
-    /// Animals that are gone, and those that are new or have changed.
+    /// Writes animals that left the view or died, and animals that are new or have changed.
     fn animals(
         &mut self,
         now: UpdateInput<'_>,
@@ -337,7 +337,7 @@ impl NativeView {
         out.send_list("animals", here);
     }
 
-    /// The own player's stats, kit and choices.
+    /// Writes the own player's stats, kit and upgrades.
     fn stats(&mut self, now: UpdateInput<'_>, out: &mut MessageWriter<'_>) {
         let Some(own) = now.own else { return };
         let (kit, (points, age)) = (&own.kit, own.choices);
@@ -362,7 +362,7 @@ impl NativeView {
 }
 
 impl PendingLists {
-    /// Health and hand, where they differ from the ones last sent.
+    /// Collects health and hand if they differ from the values last sent.
     fn deeds(&mut self, known: &mut KnownPlayer<LastSent>, seen: &PublicPlayer) {
         if std::mem::replace(&mut known.health, seen.health) != seen.health {
             self.health.push((seen.player, seen.health));
@@ -372,7 +372,7 @@ impl PendingLists {
         }
     }
 
-    /// The clan that a player shows now; returns the bytes.
+    /// Collects the current clan tag of a player. Returns its bytes.
     fn tag(&mut self, known: &mut KnownPlayer<LastSent>, seen: &PublicPlayer) -> usize {
         let bytes_before = self.tags.bytes.len();
         known.last.clan = seen.clan();
@@ -381,7 +381,8 @@ impl PendingLists {
     }
 }
 
-/// A player that is sent now; a client assumes that a newcomer has the first weapon in hand.
+/// A player that is sent now. Clients assume the initial weapon in the hand of a player that enters
+/// the view.
 fn newcomer(seen: &PublicPlayer) -> KnownPlayer<LastSent> {
     KnownPlayer::new(seen, LastSent { pose: Pose::of(&seen.body), ..LastSent::default() })
 }
@@ -403,7 +404,7 @@ fn write_clan_changes(ClanChanges { ended, founded }: &ClanChanges, out: &mut Me
     }
 }
 
-/// Clans by number, name and owner.
+/// Clans by ID, name and owner.
 fn clan_list(clans: &[Clan]) -> impl WireValues {
     List(clans.iter().map(|clan| (clan.id, &*clan.name, clan.owner)))
 }

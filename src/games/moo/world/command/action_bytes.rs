@@ -1,4 +1,5 @@
-//! The actions as bytes, in a command frame of [`tickwire_sim::command_frame`]: a kind, then its own values.
+//! Encoding of actions in a command frame of [`tickwire_sim::command_frame`]: the kind, then the
+//! fields of that kind.
 //!
 //! ```text
 //!    kind 0 join   player u16, skin u8, name: length u8, UTF-8
@@ -21,7 +22,7 @@
 //!        17 say    text: length u8, UTF-8
 //! ```
 //!
-//! Numbers are little-endian. The same bytes are used in captures and in test fixtures.
+//! Numbers are little-endian. Captures and test fixtures use the same bytes.
 
 pub use tickwire_sim::command_frame::encode as encode_frame;
 use tickwire_sim::command_frame::write_text;
@@ -35,15 +36,16 @@ use crate::rules::{self, AnimalKind, Resource};
 /// The commands of one tick.
 pub type MooCommandFrame = tickwire_sim::command_frame::CommandFrame<Action>;
 
-// The rest of a text that is cut still exceeds every limit on text, so it is rejected just as the whole text would be.
+// Encoding truncates a long text to `MAX_TEXT_BYTES`. The rest still exceeds each limit on text, so
+// it is rejected like the whole text.
 const _: () = assert!(MAX_TEXT_BYTES / 4 > rules::CHAT_CHARS && MAX_TEXT_BYTES / 4 > rules::NAME_CHARS);
 const _: () =
     assert!(MAX_TEXT_BYTES / 4 > rules::CLAN_CHARS && MAX_TEXT_BYTES / 4 > rules::MAX_ANNOUNCEMENT_CHARS);
 
-/// Decodes a frame.
+/// Decodes a command frame.
 ///
 /// # Errors
-/// The bytes are not exactly one frame.
+/// The bytes are not exactly one command frame.
 pub fn decode_frame(bytes: &[u8]) -> Result<MooCommandFrame, Malformed> {
     tickwire_sim::command_frame::decode(bytes)
 }

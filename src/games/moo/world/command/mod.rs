@@ -1,6 +1,7 @@
 //! Commands: the only way to change the world.
 //!
-//! A command says what a player wants. The world validates it when it is applied.
+//! A command describes the wish of a player or the operator. The world validates each command when
+//! it applies it.
 
 pub(super) mod action_bytes;
 pub(super) mod similar_names;
@@ -12,21 +13,21 @@ use crate::fixed::Angle;
 use crate::rules::{AnimalKind, Resource};
 pub use tickwire_sim::{Malformed, MAX_COMMANDS, MAX_TEXT_BYTES};
 
-/// An action, its issuer and its sequence. The order of actions is that of the variants of
-/// [`Action`].
+/// An action with its issuer and sequence number. Actions are ordered by their variants.
 pub type Command = tickwire_sim::Command<Action>;
 
-/// The actions. The order of the variants is the order of their kinds.
+/// The actions of players and the operator. The variants are in ascending order of
+/// [`Action::kind`].
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Action {
     /// Adds a player with a body. Operator only.
     Join {
-        /// The new player's number, 1 or more.
+        /// ID of the new player, 1 or more.
         player: PlayerId,
         /// At most [`crate::rules::NAME_CHARS`] characters without control characters; may be
-        /// empty. If it looks like another player's name, this player's number is appended.
+        /// empty. If it looks like another player's name, the player ID is appended.
         name: String,
-        /// Colour index, which has no effect in the world.
+        /// Colour index. It does not affect the simulation.
         skin: u8,
     },
     /// Removes a player's body. Operator only.
@@ -36,77 +37,78 @@ pub enum Action {
     },
     /// Walks in a direction until the next `Move`.
     Move {
-        /// Any angle; `None` stops.
+        /// Any angle; `None` to stop.
         direction: Option<Angle>,
     },
-    /// Looks in a direction.
+    /// Sets the direction of view.
     Aim {
         /// Any angle.
         heading: Angle,
     },
-    /// Says something to players nearby.
+    /// Sends a chat message to players nearby.
     Chat {
         /// 1 to [`crate::rules::CHAT_CHARS`] characters without control characters.
         text: String,
     },
-    /// Attacks with the weapon in the hand, as soon as it is ready and repeatedly until stopped; or
-    /// uses the item in the hand once: eats it, or builds it in the direction of view.
+    /// Attacks with the weapon in the hand, repeatedly and as often as the weapon allows, until
+    /// stopped. With an item in the hand, uses the item once: eats it, or builds it in the
+    /// direction of view.
     Attack {
-        /// Whether to start or to stop.
+        /// `true` to start, `false` to stop.
         on: bool,
     },
-    /// Respawns after death, with that name and colour.
+    /// Respawns after death, with a name and a colour.
     Respawn {
         /// As in [`Action::Join`].
         name: String,
         /// As in [`Action::Join`].
         skin: u8,
     },
-    /// Gives a player a resource. Operator only.
+    /// Gives resources to a player. Operator only.
     Grant {
         /// The player.
         player: PlayerId,
         /// The resource.
         resource: Resource,
-        /// The amount. Resources saturate at the maximum of a `u32`.
+        /// The amount. The stock saturates at `u32::MAX`.
         amount: u32,
     },
     /// Chooses an upgrade that an age offers.
     Upgrade {
-        /// A weapon's number below [`crate::rules::CHOICE_ITEMS`], or that plus an item's number.
+        /// A weapon ID below [`crate::rules::CHOICE_ITEMS`], or `CHOICE_ITEMS` plus an item ID.
         choice: u8,
     },
-    /// Takes something into the hand. An attack then swings the weapon, or uses the item once.
+    /// Takes a weapon or an item into the hand.
     Select {
-        /// The weapon or item. Selecting the held item puts it away.
+        /// The weapon or item. Selecting the held item again returns to the weapon.
         what: Selection,
     },
-    /// Founds a clan and becomes its owner.
+    /// Founds a clan. The player becomes its owner.
     ClanCreate {
         /// 1 to [`crate::rules::CLAN_CHARS`] characters without control characters; must not look
         /// like another clan's name.
         name: String,
     },
-    /// Leaves the clan, which is dissolved if its owner leaves.
+    /// Leaves the clan. If the owner leaves, the clan is dissolved.
     ClanLeave,
-    /// Asks to join a clan; replaces an earlier request.
+    /// Requests to join a clan. Replaces an earlier request.
     ClanRequest {
         /// The clan's name.
         name: String,
     },
-    /// Answers a request to join the clan. Owner only.
+    /// Accepts or declines a request to join the clan. Clan owner only.
     ClanAnswer {
-        /// The applicant; 0 means the applicant with the lowest number.
+        /// The applicant; 0 selects the applicant with the lowest ID.
         player: PlayerId,
         /// Whether to accept the request.
         accept: bool,
     },
-    /// Removes a member from the clan. Owner only.
+    /// Removes a member from the clan. Clan owner only.
     ClanKick {
         /// The member.
         player: PlayerId,
     },
-    /// Shows the player's position to its clan.
+    /// Sends the player's position to its clan.
     Ping,
     /// Spawns an animal or a structure. Operator only.
     Spawn {
@@ -117,43 +119,43 @@ pub enum Action {
         /// y coordinate of the centre, in pixels.
         y_px: u16,
     },
-    /// Sends a message to everyone. Operator only.
+    /// Sends a message to all players. Operator only.
     Announce {
         /// 1 to [`crate::rules::SAY_CHARS`] characters without control characters.
         text: String,
     },
-    /// The player's connection is gone, and its seat waits for another: the body stops, and sequences
-    /// begin anew. Operator only.
+    /// Suspends a player after its connection was lost: the body stops, and the sequence numbers of
+    /// the next connection start at 1. Operator only.
     Disconnect {
         /// The player.
         player: PlayerId,
     },
 }
 
-/// What the operator can spawn.
+/// An entity that the operator can spawn.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Spawned {
     /// An animal. It does not respawn after death.
     Animal(AnimalKind),
-    /// A structure without an owner: a number of [`crate::rules::ITEMS`].
+    /// A structure without an owner: an ID of [`crate::rules::ITEMS`].
     Item(u8),
 }
 
-/// What a player can take into its hand.
+/// A weapon or item that a player can take into its hand.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Selection {
-    /// A weapon that the player has: a number of [`crate::rules::WEAPONS`].
+    /// A weapon of the player's kit: an ID of [`crate::rules::WEAPONS`].
     Weapon(u8),
-    /// An item that the player has: a number of [`crate::rules::ITEMS`].
+    /// An item of the player's kit: an ID of [`crate::rules::ITEMS`].
     Item(u8),
 }
 
-/// The number of kinds of actions.
+/// Number of action kinds.
 pub const ACTION_KINDS: usize = 19;
 
 impl Action {
-    /// The kind's number: its position in the order, its byte in a command frame, its index in
-    /// counts.
+    /// The number of the kind: its rank in the order of actions, its byte in a command frame, and
+    /// its index in counts.
     pub fn kind(&self) -> u8 {
         match self {
             Action::Join { .. } => 0,
@@ -179,22 +181,22 @@ impl Action {
     }
 }
 
-/// Why a command was rejected. A rejected command leaves no trace in the state.
+/// Reason for the rejection of a command. A rejected command does not change the state.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Rejection {
-    /// The sequence is not higher than that of the last command applied for this issuer.
+    /// The sequence number is not higher than the last one applied for this issuer.
     Repeated,
     /// The issuer has no body in the world.
     UnknownIssuer,
-    /// Only the operator may do this.
+    /// Only the operator may perform this action.
     OperatorOnly,
-    /// Only a player may do this, because it needs a body.
+    /// Only a player may perform this action, because it needs a body.
     PlayerOnly,
-    /// The number 0 is reserved for the operator and cannot join.
+    /// Player ID 0 is reserved for the operator.
     ReservedPlayer,
-    /// This player already has a body.
+    /// The player already has a body.
     AlreadyJoined,
-    /// This player has no body to remove.
+    /// The player has no body.
     UnknownPlayer,
     /// The name has more than [`crate::rules::NAME_CHARS`] characters.
     NameTooLong,
@@ -202,8 +204,8 @@ pub enum Rejection {
     NameForbidden,
     /// The text contains only spaces.
     ChatEmpty,
-    /// The text has more than [`crate::rules::CHAT_CHARS`] characters; an operator message, more
-    /// than [`crate::rules::SAY_CHARS`].
+    /// The text has more than [`crate::rules::CHAT_CHARS`] characters, or more than
+    /// [`crate::rules::SAY_CHARS`] in an operator message.
     ChatTooLong,
     /// The text contains a control character.
     ChatForbidden,
@@ -211,15 +213,16 @@ pub enum Rejection {
     Dead,
     /// The issuer is alive, so it cannot respawn.
     Alive,
-    /// No age that the issuer has reached and not used offers this upgrade.
+    /// No age that the issuer has reached and not yet used offers this upgrade.
     NotOffered,
     /// The issuer does not have this weapon or item.
     NotOwned,
-    /// The issuer cannot pay for the item.
+    /// The issuer lacks the resources for the item.
     TooDear,
-    /// The issuer has the maximum number of structures of this group, or all numbers are used up.
+    /// The maximum number of structures, clans, clan members or animals is reached, or all IDs are
+    /// used up.
     TooMany,
-    /// There is no space in front of the issuer.
+    /// There is no free space at the position.
     NoRoom,
     /// The issuer already has full health.
     Healthy,
@@ -227,25 +230,25 @@ pub enum Rejection {
     InClan,
     /// The issuer is not in a clan.
     NoClan,
-    /// Only the owner of a clan may do this.
+    /// Only the owner of a clan may perform this action.
     ClanOwnerOnly,
-    /// There is no clan with this name.
+    /// No clan has this name.
     UnknownClan,
     /// Another clan has this name, or a name that looks like it.
     ClanNameTaken,
     /// The clan name contains only spaces, has more than [`crate::rules::CLAN_CHARS`] characters,
     /// or contains a control character.
     ClanNameForbidden,
-    /// This player does not ask to join.
+    /// The player has not requested to join the clan.
     NotAsking,
-    /// This player is not another member of the issuer's clan.
+    /// The player is not another member of the issuer's clan.
     NotMember,
-    /// There is nothing with this number that can be spawned.
+    /// No entity with this ID can be spawned.
     UnknownThing,
 }
 
 impl Rejection {
-    /// The reason's name in logs, metrics and the wire's `command_rejected` packet.
+    /// The reason in logs, metrics and `command_rejected` packets.
     pub fn name(self) -> &'static str {
         match self {
             Rejection::Repeated => "repeated",

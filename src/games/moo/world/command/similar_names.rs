@@ -1,11 +1,12 @@
 //! Detects names that look alike: the same letters in another case or width, or letters of other
-//! scripts that look the same.
+//! scripts with the same shape.
 //!
-//! The skeleton of a name is the sequence of letters that a reader sees. Two names look alike if
-//! their skeletons are equal. The table is a small part of Unicode's confusables (Technical
+//! The skeleton of a name is the sequence of letters that a reader perceives. Two names look alike
+//! if their skeletons are equal. The table is a small part of Unicode's confusables (Technical
 //! Standard #39, `confusables.txt`): Cyrillic, Greek and Armenian letters and digits that resemble
-//! Latin letters. It is written out because a compiler's own tables change with its version.
-//! Accents count: `é` is not `e`. Names contain no combining marks (see `text`).
+//! Latin letters. It is part of the source code because the compiler's tables change with its
+//! version. Accents are significant: `é` differs from `e`. Names contain no combining marks (see
+//! `text`).
 
 use crate::command::text::is_space;
 
@@ -18,7 +19,7 @@ fn skeleton(name: &str) -> impl Iterator<Item = char> + '_ {
     name.chars().filter(|char| !is_space(*char)).map(|char| letter(lower(narrow(char))))
 }
 
-/// The regular form of a full-width character.
+/// Maps a full-width character to its regular form.
 fn narrow(char: char) -> char {
     match char {
         '\u{ff01}'..='\u{ff5e}' => offset_char(char, -0xfee0),
@@ -26,10 +27,10 @@ fn narrow(char: char) -> char {
     }
 }
 
-/// The lower-case letter, for the scripts in the table.
+/// Maps a letter to lower case, for the scripts in the table.
 fn lower(char: char) -> char {
     match char {
-        // Capitals that resemble other letters than their lower-case forms do.
+        // Capitals that resemble a different Latin letter than their lower-case forms.
         'Η' => 'h',
         'Ν' => 'n',
         'Υ' => 'y',
@@ -46,7 +47,7 @@ fn offset_char(char: char, by: i32) -> char {
     char::from_u32((char as i32 + by) as u32).unwrap_or(char)
 }
 
-/// The Latin letter that a lower-case letter or a digit resembles, in either case; otherwise the
+/// The Latin letter that a lower-case letter or digit resembles in either case; otherwise the
 /// character itself.
 fn letter(char: char) -> char {
     match char {
@@ -60,7 +61,7 @@ fn letter(char: char) -> char {
         'н' | 'һ' | 'Һ' | 'հ' => 'h',
         'ј' | 'ϳ' => 'j',
         'к' | 'κ' | 'K' => 'k',
-        // All vertical strokes, including the letter i, whose capital is one.
+        // All vertical strokes. The letter i is one of them, because its capital is a stroke.
         'i' | '1' | '|' | 'ı' | 'ɩ' | 'ι' | 'і' | 'ӏ' | 'Ӏ' | 'ǀ' => 'l',
         'м' | 'μ' => 'm',
         'п' | 'η' | 'ո' => 'n',

@@ -1,7 +1,8 @@
-//! Checks names, clan names, chat lines and operator messages, and makes valid ones from any text.
+//! Validates names, clan names, chat messages and operator messages, and converts any text to a
+//! valid one.
 //!
-//! It does not use the compiler's Unicode tables: they change with its version, and then one
-//! machine would reject what another accepts.
+//! The compiler's Unicode tables are not used. They change with its version, so one machine could
+//! reject a text that another accepts.
 
 use crate::command::Rejection;
 use crate::rules::{CHAT_CHARS, CLAN_CHARS, MAX_ANNOUNCEMENT_CHARS, NAME_CHARS};
@@ -30,8 +31,8 @@ pub fn check_clan_name(name: &str) -> Result<(), Rejection> {
     check_line(name, CLAN_CHARS, is_forbidden_in_names).map_err(|_| Rejection::ClanNameForbidden)
 }
 
-/// Checks a chat line: 1 to [`CHAT_CHARS`] characters, not only spaces, without control characters
-/// or invisible characters.
+/// Checks a chat message: 1 to [`CHAT_CHARS`] characters, not only spaces, without control
+/// characters or invisible characters.
 ///
 /// # Errors
 /// [`Rejection::ChatTooLong`], [`Rejection::ChatForbidden`], [`Rejection::ChatEmpty`].
@@ -39,7 +40,7 @@ pub fn check_chat(text: &str) -> Result<(), Rejection> {
     check_line(text, CHAT_CHARS, is_forbidden)
 }
 
-/// Checks an operator message: like [`check_chat`], but up to [`SAY_CHARS`] characters.
+/// Checks an operator message: like [`check_chat`], with up to [`SAY_CHARS`] characters.
 ///
 /// # Errors
 /// [`Rejection::ChatTooLong`], [`Rejection::ChatForbidden`], [`Rejection::ChatEmpty`].
@@ -60,24 +61,24 @@ fn check_line(text: &str, most_chars: usize, is_forbidden: fn(char) -> bool) -> 
     Ok(())
 }
 
-/// Makes a valid name of any text: removes forbidden characters, trims, truncates. May be empty.
+/// Converts any text to a valid name: removes forbidden characters, trims, truncates. May be empty.
 pub fn clean_name(text: &str) -> String {
     clean(text, NAME_CHARS, is_forbidden_in_names)
 }
 
-/// Makes a valid clan name of any text: removes forbidden characters, trims, truncates. `None` if
-/// nothing remains.
+/// Converts any text to a valid clan name: removes forbidden characters, trims, truncates. `None`
+/// if the result is empty.
 pub fn clean_clan_name(text: &str) -> Option<String> {
     clean_line(text, CLAN_CHARS, is_forbidden_in_names)
 }
 
-/// Makes a valid chat line of any text: removes forbidden characters, trims, truncates. `None` if
-/// nothing remains.
+/// Converts any text to a valid chat message: removes forbidden characters, trims, truncates.
+/// `None` if the result is empty.
 pub fn clean_chat(text: &str) -> Option<String> {
     clean_line(text, CHAT_CHARS, is_forbidden)
 }
 
-/// Makes a valid operator message of any text: like [`clean_chat`], but up to [`SAY_CHARS`]
+/// Converts any text to a valid operator message: like [`clean_chat`], with up to [`SAY_CHARS`]
 /// characters.
 pub fn clean_announcement(text: &str) -> Option<String> {
     clean_line(text, MAX_ANNOUNCEMENT_CHARS, is_forbidden)
@@ -93,23 +94,23 @@ fn clean(text: &str, most_chars: usize, is_forbidden: fn(char) -> bool) -> Strin
     cut.trim_end_matches(is_space).to_string()
 }
 
-/// Control characters, line separators and marks that change the direction of the following text:
-/// on a terminal or next to another name they would do more than be displayed. Also invisible
-/// characters, with which two different names would look the same.
+/// Forbidden in every text: control characters, line separators and direction marks, because they
+/// have side effects on a terminal or on neighbouring text; and invisible characters, because they
+/// make different names look the same.
 fn is_forbidden(char: char) -> bool {
     matches!(char, '\0'..='\x1f' | '\x7f'..='\u{9f}' | '\u{2028}' | '\u{2029}') || is_invisible(char)
 }
 
-/// In names also combining marks (U+0300 to U+036F): with them, `é` could be written in two ways
-/// that look the same. A keyboard produces the single character.
+/// Forbidden in names: also combining marks (U+0300 to U+036F), because with them `é` has two
+/// encodings that look the same. Keyboards produce the single character.
 fn is_forbidden_in_names(char: char) -> bool {
     is_forbidden(char) || matches!(char, '\u{300}'..='\u{36f}')
 }
 
-/// Invisible characters without width: those with the property `Default_Ignorable_Code_Point` of
-/// Unicode 15, the other format characters, and two that look empty (the blank Braille pattern and
-/// interlinear annotation characters). Written out because the compiler's own list changes with its
-/// version. An emoji composed of several characters is split into its parts.
+/// Invisible characters without width: the property `Default_Ignorable_Code_Point` of Unicode 15,
+/// the other format characters, the blank Braille pattern, and the interlinear annotation
+/// characters. Listed here because the compiler's tables change with its version. An emoji that is
+/// joined from several characters is split into its parts.
 fn is_invisible(char: char) -> bool {
     matches!(char,
         '\u{ad}' | '\u{34f}' | '\u{600}'..='\u{605}' | '\u{61c}' | '\u{6dd}' | '\u{70f}' | '\u{115f}' | '\u{1160}'
@@ -119,7 +120,7 @@ fn is_invisible(char: char) -> bool {
         | '\u{1d173}'..='\u{1d17a}' | '\u{e0000}'..='\u{e0fff}')
 }
 
-/// Characters that are blank but have width. Written out for the same reason.
+/// Blank characters with a width. Listed here for the same reason.
 pub(crate) fn is_space(char: char) -> bool {
     matches!(
         char,
@@ -127,11 +128,11 @@ pub(crate) fn is_space(char: char) -> bool {
     )
 }
 
-/// The name of players that give none. Any number of players can have it.
+/// Name of players that give none. Any number of players may have it.
 pub const NO_NAME: &str = "unknown";
 
-/// A name with a player's number appended, truncated to fit: for a player whose name looks like
-/// another's. There is one more mark for each player that already took the result as its name.
+/// Appends a player ID to a name, truncated to fit. `marks` is the number of `#` before the ID: one
+/// more for each player that already uses the result as its name.
 pub(crate) fn numbered(name: &str, number: u16, marks: usize) -> String {
     let end = format!("{}{number}", "#".repeat(marks));
     let kept: String = name.chars().take(NAME_CHARS.saturating_sub(end.len())).collect();

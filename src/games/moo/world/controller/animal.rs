@@ -1,7 +1,7 @@
-//! The animal controller: walks where the animal has decided to go.
+//! The animal controller: walks in the direction that the animal has chosen.
 //!
-//! It never looks at another entity. The decisions of an animal, which depend on its surroundings,
-//! are made in `herd`.
+//! It does not depend on other entities. The decisions of an animal, which do, are made in
+//! `tick::animal_ai`.
 
 use crate::controller::walk::walk;
 use crate::entity::{Body, PlayerId};
@@ -13,21 +13,21 @@ use crate::terrain::Terrain;
 /// The goal of an animal.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Mood {
-    /// It wanders and stands about.
+    /// Walks and stands alternately.
     Wanders = 0,
-    /// It stands and ignores everyone, after an unsuccessful hunt.
+    /// Stands and ignores players, after an unsuccessful hunt.
     Rests = 1,
-    /// It flees from its attacker.
+    /// Flees from its attacker.
     Flees = 2,
-    /// It chases its prey.
+    /// Chases its prey.
     Hunts = 3,
 }
 
 impl Mood {
-    /// All moods, in order of their numbers.
+    /// All moods, in ascending order of their numbers.
     pub const ALL: [Mood; 4] = [Mood::Wanders, Mood::Rests, Mood::Flees, Mood::Hunts];
 
-    /// The speed, in hundredths of the wandering speed.
+    /// The speed, in percent of the wandering speed.
     pub const fn pace_percent(self) -> u32 {
         match self {
             Mood::Wanders | Mood::Rests => 100,
@@ -49,30 +49,30 @@ impl Field for Mood {
     }
 }
 
-/// The state of an animal. Times are in thirds of a millisecond.
+/// The state of an animal. Timers are in thirds of a millisecond.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Animal {
     /// The kind of animal.
     pub kind: AnimalKind,
-    /// Whether nature placed it, so that it respawns after death.
+    /// Whether the world generated it. A natural animal respawns after death.
     pub natural: bool,
     /// Its current goal.
     pub mood: Mood,
-    /// Its prey, while it hunts.
+    /// The prey; `None` unless it hunts.
     pub prey: Option<PlayerId>,
-    /// The direction in which it walks; `None` stands.
+    /// Direction of movement; `None` if it stands.
     pub direction: Option<Angle>,
-    /// Time until it changes its goal by itself; for a dead animal, until it respawns.
+    /// Time until the current goal ends; for a dead animal, until it respawns.
     pub wait: u32,
     /// Time until it looks around.
     pub sense_wait: u16,
     /// Time until it can attack.
     pub strike_wait: u16,
-    /// Time until a touch can hurt it again.
+    /// Time until spikes can hurt it again.
     pub touch_wait: u16,
     /// Whether it is in a trap and cannot move.
     pub is_trapped: bool,
-    /// Whether it was pushed or spawned in the last tick, so that it must check its position now.
+    /// Whether it was pushed or spawned in the last tick, so that its position must be checked now.
     pub was_pushed: bool,
 }
 
@@ -91,7 +91,7 @@ fields!(Animal:
 );
 
 impl Animal {
-    /// A newly spawned animal, which stands for that time.
+    /// A newly spawned animal, which stands for `wait`.
     pub(crate) fn new(kind: AnimalKind, natural: bool, wait: u32) -> Animal {
         Animal {
             kind,
@@ -108,14 +108,14 @@ impl Animal {
         }
     }
 
-    /// Whether a tick would change nothing: it is dead, or it stands, is at rest, and was not
-    /// pushed.
+    /// Whether a tick would change nothing: the animal is dead, or it stands, is at rest, and was
+    /// not pushed.
     pub fn is_asleep(&self, body: &Body) -> bool {
         let rests = self.direction.is_none() && body.vx.0 == 0 && body.vy.0 == 0;
         body.health == 0 || rests && !self.was_pushed
     }
 
-    /// Walks for one tick. An animal looks in the direction in which it walks.
+    /// Walks for one tick. The animal looks in the direction in which it walks.
     pub(crate) fn act(&mut self, body: &mut Body, terrain: &Terrain, rates: &Rates) {
         self.was_pushed = false;
         if self.is_trapped {
@@ -127,8 +127,8 @@ impl Animal {
         walk(body, self.direction.map(|angle| (angle, push)), terrain, rates);
     }
 
-    /// Its acceleration, derived from that of a player, whose friction it shares, so that it
-    /// reaches the speed in the table, scaled by its mood.
+    /// Acceleration with which the animal reaches the speed of its kind and mood. It is derived
+    /// from a player's acceleration, because both have the same friction.
     fn push(&self, acceleration: i32) -> i32 {
         let speed = i64::from(self.kind.animal().speed_px_per_s * self.mood.pace_percent());
         (i64::from(acceleration) * speed / i64::from(100 * rules::SPEED_PX_PER_S)) as i32

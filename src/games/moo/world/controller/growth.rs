@@ -1,4 +1,4 @@
-//! A player's growth: experience leads to ages.
+//! Experience and ages of a player.
 
 use crate::fields::fields;
 use crate::rules;
@@ -6,12 +6,12 @@ use crate::rules;
 /// A player's age and experience.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Growth {
-    /// 1 to [`rules::MAX_AGE`].
+    /// Age: 1 to [`rules::MAX_AGE`].
     pub age: u8,
-    /// Experience since the last age; 0 at the last age.
+    /// Experience gained since the last age; 0 at the last age.
     pub xp: u32,
-    /// The lowest age whose upgrade has been neither chosen nor skipped; upgrades of all reached
-    /// ages from it on are pending.
+    /// The first age with a pending upgrade. The upgrades of all reached ages from this one on are
+    /// pending.
     pub choice_age: u8,
 }
 
@@ -23,12 +23,12 @@ impl Growth {
         Growth { age: 1, xp: 0, choice_age: rules::FIRST_CHOICE_AGE }
     }
 
-    /// The ages reached whose upgrade has not been chosen.
+    /// The reached ages with a pending upgrade.
     pub(crate) fn waiting(&self) -> impl Iterator<Item = u8> {
         self.choice_age..=self.age.min(rules::LAST_CHOICE_AGE)
     }
 
-    /// Adds experience and returns the number of ages reached. At the last age experience has no
+    /// Adds experience. Returns the number of ages gained. At the last age, experience has no
     /// effect.
     pub(crate) fn gain(&mut self, xp: u32) -> u8 {
         let before = self.age;

@@ -1,5 +1,5 @@
-//! A player's hand: what it holds, and when it can swing again. `fight` determines what a swing
-//! hits.
+//! A player's hand: the weapon or item in it, and the time until the next swing. `tick::melee`
+//! determines the targets of a swing.
 
 use crate::command::Selection;
 use crate::fields::fields;
@@ -8,29 +8,29 @@ use crate::rules;
 /// The state of a player's hand.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Hand {
-    /// The weapon: a number of [`rules::WEAPONS`].
+    /// The weapon: an ID of [`rules::WEAPONS`].
     pub weapon: u8,
-    /// The item held in place of the weapon: a number of [`rules::ITEMS`].
+    /// The item held in place of the weapon: an ID of [`rules::ITEMS`].
     pub item: Option<u8>,
     /// Whether it attacks continuously: the button is down.
     pub attacking: bool,
-    /// Whether the button was pressed and that press has not led to a swing yet. It counts in its
-    /// tick even if the button was released before, and one tick longer while the weapon still
+    /// Whether a press of the button has not led to a swing yet. A press counts in its tick even if
+    /// the button was released before the swing, and in the next tick too while the weapon still
     /// reloads.
     pub pressed: bool,
-    /// Time until it can swing, in thirds of a millisecond; 0 if it can swing now.
+    /// Time until the next swing, in thirds of a millisecond; 0 if it can swing now.
     pub wait: u16,
 }
 
 fields!(Hand: weapon: u8, item: Option<u8>, attacking: bool, pressed: bool, wait: u16);
 
 impl Hand {
-    /// A hand at rest that holds the initial weapon.
+    /// A hand at rest with the initial weapon.
     pub(crate) fn new() -> Hand {
         Hand { weapon: rules::FIRST_WEAPON, item: None, attacking: false, pressed: false, wait: 0 }
     }
 
-    /// Takes a weapon or item into the hand; selecting the held item puts it away.
+    /// Takes a weapon or item into the hand. Selecting the held item again returns to the weapon.
     pub(crate) fn select(&mut self, what: Selection) {
         match what {
             Selection::Weapon(id) => {
@@ -41,16 +41,16 @@ impl Hand {
         }
     }
 
-    /// The button is pressed or released.
+    /// Handles a press (`on`) or release of the button.
     pub(crate) fn attack(&mut self, on: bool) {
         self.attacking = on;
         self.pressed |= on;
     }
 
     /// Advances the timer by one tick. If the hand can swing in this tick, returns the part of the
-    /// tick beyond the timer, which counts towards the next swing, so that the average interval
-    /// between swings is the weapon's at every tick rate. The part is lost if the hand does not
-    /// swing, so swings cannot be saved up.
+    /// tick after the timer expired. This part counts towards the next swing, so the average
+    /// interval between swings equals the weapon's period at every tick rate. If the hand does not
+    /// swing, the part is lost, so swings cannot be saved up.
     pub(crate) fn tick(&mut self, tick_thirds: u16) -> Option<u16> {
         let waited = self.wait.min(tick_thirds);
         self.wait -= waited;
@@ -62,19 +62,19 @@ impl Hand {
         self.has_pending_press() && self.item.is_none()
     }
 
-    /// Whether its button is down, or a press has not led to a swing yet.
+    /// Whether the button is down, or a press has not led to a swing yet.
     pub(crate) fn has_pending_press(&self) -> bool {
         self.attacking || self.pressed
     }
 
-    /// Ends a tick without a swing. A press is kept only if the weapon will be ready within the
-    /// next tick: a player who clicks as fast as the weapon reloads loses no click to the alignment
-    /// of clicks and ticks, but an earlier click is lost.
+    /// Ends a tick without a swing. A press is retained only if the weapon will be ready within the
+    /// next tick. This way no click is lost to the alignment of clicks and ticks if a player clicks
+    /// exactly as often as the weapon reloads.
     pub(crate) fn rest(&mut self, tick_thirds: u16) {
         self.pressed &= self.wait > 0 && self.wait <= tick_thirds;
     }
 
-    /// Swings; that much of the time until the next swing has already passed.
+    /// Starts a swing. `passed` is the part of the reload time that has already passed.
     pub(crate) fn swing(&mut self, passed: u16) {
         self.pressed = false;
         self.wait = rules::weapon_or_first(self.weapon).period_thirds().saturating_sub(passed);

@@ -1,20 +1,20 @@
-//! A player's kit: weapons, items, and the number of its structures.
+//! A player's kit: weapons, items and structure counts.
 
 use crate::fields::fields;
 use crate::rules::{self, Group, Item, Weapon, CHOICE_ITEMS, GROUPS};
 
-/// What a player can use.
+/// The weapons and items of a player, and the counts of its structures.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Kit {
-    /// The primary and the secondary weapon: numbers of [`rules::WEAPONS`].
+    /// The primary and the secondary weapon: IDs of [`rules::WEAPONS`].
     pub weapons: [Option<u8>; 2],
-    /// One item per group: numbers of [`rules::ITEMS`].
+    /// One item per group: IDs of [`rules::ITEMS`].
     pub items: [Option<u8>; GROUPS],
-    /// The number of structures of each group.
+    /// Number of structures, by group.
     pub built: [u8; GROUPS],
-    /// The income from structures, in half points per second.
+    /// Income from structures, in half points per second.
     pub income_halves: u16,
-    /// The income towards the next point: half points times thirds of a millisecond.
+    /// Progress towards the next point of income, in half points times thirds of a millisecond.
     pub earned: u16,
 }
 
@@ -26,7 +26,7 @@ fields!(Kit:
     earned: u16,
 );
 
-/// The income that makes a point: two half points times the 3,000 thirds of a second.
+/// Value of `earned` that makes one point: two half points times the 3,000 thirds of a second.
 pub(crate) const MAX_EARNED: u16 = 6_000;
 
 /// An upgrade that a player can choose.
@@ -37,7 +37,7 @@ pub(crate) enum Choice {
 }
 
 impl Choice {
-    /// The upgrade with that number, if there is one.
+    /// The upgrade with this number, if it exists.
     pub(crate) fn from_number(number: u8) -> Option<Choice> {
         match number.checked_sub(CHOICE_ITEMS) {
             None => rules::weapon(number).map(Choice::Weapon),
@@ -67,7 +67,7 @@ impl Kit {
         kit
     }
 
-    /// The initial weapons and items, with the current structures.
+    /// Resets weapons and items to the initial ones. Structure counts are retained.
     pub(crate) fn reset(&mut self) {
         self.weapons = [Some(rules::FIRST_WEAPON), None];
         self.items = [None; GROUPS];
@@ -76,14 +76,14 @@ impl Kit {
         }
     }
 
-    /// The numbers of the upgrades that an age offers with this kit.
+    /// The upgrades that an age offers with this kit, by number.
     pub fn offers(&self, age: u8) -> impl Iterator<Item = u8> + '_ {
         let weapons = rules::WEAPONS.iter().map(|weapon| weapon.id);
         let items = rules::ITEMS.iter().map(|item| item.id + CHOICE_ITEMS);
         weapons.chain(items).filter(move |number| self.is_offered(*number, age))
     }
 
-    /// Whether an age offers that upgrade with this kit.
+    /// Whether an age offers an upgrade with this kit.
     pub(crate) fn is_offered(&self, number: u8, age: u8) -> bool {
         Choice::from_number(number).is_some_and(|choice| {
             let has = || match choice {
@@ -94,7 +94,7 @@ impl Kit {
         })
     }
 
-    /// Replaces the previous weapon or item with the chosen one.
+    /// Replaces the weapon of the slot or the item of the group by the chosen one.
     pub(crate) fn take(&mut self, choice: Choice) {
         match choice {
             Choice::Weapon(weapon) => self.weapons[usize::from(weapon.slot)] = Some(weapon.id),
@@ -102,7 +102,7 @@ impl Kit {
         }
     }
 
-    /// Has these weapons and items, as a client is told. Numbers that these rules lack are left out.
+    /// Replaces all weapons and items, for a client's prediction. Unknown IDs are dropped.
     pub fn equip(&mut self, weapons: &[u8], items: &[u8]) {
         (self.weapons, self.items) = ([None; 2], [None; GROUPS]);
         let weapons = weapons.iter().filter_map(|id| rules::weapon(*id));
@@ -111,12 +111,12 @@ impl Kit {
         items.for_each(|item| self.take(Choice::Item(item)));
     }
 
-    /// Whether the kit has this weapon.
+    /// Whether the kit contains this weapon.
     pub fn has_weapon(&self, id: u8) -> bool {
         self.weapons.contains(&Some(id))
     }
 
-    /// Whether the kit has this item.
+    /// Whether the kit contains this item.
     pub fn has_item(&self, id: u8) -> bool {
         self.items.contains(&Some(id))
     }
@@ -127,19 +127,19 @@ impl Kit {
         self.income_halves += item.pays_halves;
     }
 
-    /// Counts a removed structure.
+    /// Uncounts a removed structure.
     pub(crate) fn uncount(&mut self, item: &Item) {
         let built = &mut self.built[item.group as usize];
         *built = built.saturating_sub(1);
         self.income_halves = self.income_halves.saturating_sub(item.pays_halves);
     }
 
-    /// Whether one more structure of the group is allowed.
+    /// Whether the player may build another structure of the group.
     pub(crate) fn may_build(&self, group: Group) -> bool {
         self.built[group as usize] < group.limit()
     }
 
-    /// Advances the income by one tick. Returns the points paid in it.
+    /// Advances the income by one tick. Returns the points paid in this tick.
     pub(crate) fn tick_income(&mut self, tick_thirds: u16) -> u32 {
         let earned = u32::from(self.earned) + u32::from(self.income_halves) * u32::from(tick_thirds);
         self.earned = (earned % u32::from(MAX_EARNED)) as u16;

@@ -1,11 +1,11 @@
 //! Controllers: the code that moves bodies.
 //!
-//! A controller's input is a body, the terrain around it and the constants of the tick rate; its
-//! output is the body one tick later. A controller never looks at another body: interactions are in
-//! `step`.
+//! The input of a controller is a body, the terrain around it and the constants of the tick rate;
+//! its output is the body one tick later. A controller does not depend on other bodies:
+//! interactions are in `tick`.
 //!
-//! So [`crate::Entity::act`] also serves as dead reckoning: a client without news of an entity runs
-//! its controller on the terrain that it knows, with the same code as the server's tick.
+//! [`crate::Entity::act`] therefore also serves as dead reckoning: a client extrapolates an entity
+//! by running its controller on the known terrain, with the same code as the server.
 
 pub mod animal;
 pub mod growth;
@@ -38,9 +38,9 @@ use crate::terrain::Terrain;
 pub enum Controller {
     /// Walks as its player commands.
     Player(Player),
-    /// Stands where the map placed it, and sleeps.
+    /// Scenery, which never acts.
     Scenery(Scenery),
-    /// Stands where it was built.
+    /// A structure: stands where it was built.
     Structure(Structure),
     /// Wanders, flees or hunts.
     Animal(Animal),
@@ -49,12 +49,12 @@ pub enum Controller {
 }
 
 impl Controller {
-    /// The controller of an item that has just been built.
+    /// The controller of a newly built item.
     pub fn built(item: &Item) -> Controller {
         Controller::Structure(Structure { item: item.id, wait: 0 })
     }
 
-    /// The item of a structure, if it is one.
+    /// The item of a structure; `None` for other controllers.
     pub(crate) fn item(&self) -> Option<&'static Item> {
         match self {
             Controller::Structure(structure) => rules::item(structure.item),
@@ -62,7 +62,7 @@ impl Controller {
         }
     }
 
-    /// Runs for one tick.
+    /// Runs the controller for one tick.
     pub(crate) fn act(&mut self, body: &mut Body, terrain: &Terrain, rates: &Rates) {
         match self {
             Controller::Player(player) => player.act(body, terrain, rates),
@@ -84,12 +84,12 @@ impl Controller {
         }
     }
 
-    /// Whether a structure of this item does more than stand, so that each tick runs its controller.
+    /// Whether each tick must run the controller of a structure of this item.
     pub(crate) fn is_active(&self, item: &Item) -> bool {
         !matches!(self, Controller::Structure(_)) || item.group == Group::Turret
     }
 
-    /// Time until a structure ends by itself, in thirds of a millisecond; `None` if it stands until
+    /// Lifetime that remains to a structure, in thirds of a millisecond; `None` if it stands until
     /// it is destroyed.
     pub fn ends_in(&self) -> Option<u16> {
         None
@@ -109,7 +109,7 @@ impl Controller {
         is_in_time && is_ready && discriminant(self) == discriminant(&new)
     }
 
-    /// Whether a river would carry it away, even while it sleeps.
+    /// Whether the river carries the entity away, even while it sleeps.
     pub(crate) fn is_carried_by_river(&self, body: &Body) -> bool {
         match self {
             Controller::Player(player) => player.alive && !player.ground.held,
@@ -119,7 +119,7 @@ impl Controller {
     }
 }
 
-/// The number of each controller in a snapshot, and its type.
+/// Implements [`Field`] for [`Controller`]: the number of each variant in a snapshot, and its type.
 macro_rules! controllers {
     ($($number:literal $kind:ident,)*) => {
         impl Field for Controller {

@@ -1,6 +1,7 @@
 //! The player controller: walks as the player commands.
 //!
-//! It never looks at another entity, so a client can run it for a player without knowing any other.
+//! It does not depend on other entities, so a client can run it for a player without knowing any
+//! other.
 
 use std::sync::Arc;
 
@@ -17,43 +18,43 @@ use crate::terrain::Terrain;
 /// The state of a player.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Player {
-    /// Shown above the body; may be empty.
+    /// Name shown above the body; may be empty.
     pub name: Arc<str>,
     /// Colour index.
     pub skin: u8,
     /// The tick in which it joined.
     pub joined_tick: u32,
-    /// The sequence of the last command applied; 0 before the first.
+    /// Sequence number of the last command applied; 0 before the first.
     pub sequence: u64,
-    /// The direction in which it walks; `None` stands.
+    /// Direction of movement; `None` if the player is not walking.
     pub direction: Option<Angle>,
-    /// Whether it was pushed or spawned in the last tick, so that it must check its position now.
+    /// Whether it was pushed or spawned in the last tick, so that its position must be checked now.
     pub stirred: bool,
-    /// Slowness: the share of its speed that is lost, in parts of [`rules::SLOW_WHOLE`].
+    /// Slowness: the lost share of the speed, in parts of [`rules::SLOW_WHOLE`].
     pub slow: u16,
     /// Whether it is alive.
     pub alive: bool,
-    /// Time until a health point is regained, in thirds of a millisecond. It counts only while
-    /// health is missing.
+    /// Time until the next health point is regained, in thirds of a millisecond. Runs only below
+    /// full health.
     pub heal_wait: u16,
-    /// Its hand.
+    /// Weapon or item in the hand, and the attack timer.
     pub hand: Hand,
-    /// Its weapons, items and structure counts.
+    /// Weapons, items and structure counts.
     pub kit: Kit,
-    /// The effects of structures at its position.
+    /// Effects of the structures at its position.
     pub ground: Ground,
-    /// Its poison.
+    /// Poison; its default if the player is not poisoned.
     pub poison: Poison,
     /// Its clan.
     pub clan: Option<ClanId>,
-    /// The clan that it asks to join.
+    /// The clan that the player has requested to join.
     pub join_request: Option<ClanId>,
-    /// Its age and experience.
+    /// Age and experience.
     pub growth: Growth,
-    /// Resources gathered and not spent, by [`rules::Resource`]. Gold also determines the place on
-    /// the leaderboard.
+    /// Resources gathered and not yet spent, by [`rules::Resource`]. Gold also determines the rank
+    /// on the leaderboard.
     pub resources: [u32; 4],
-    /// Players killed.
+    /// Number of players killed.
     pub kills: u32,
 }
 
@@ -85,18 +86,18 @@ pub struct Ground {
     pub held: bool,
     /// Whether it is on a healing pad.
     pub healing: bool,
-    /// Time until a touch can hurt it again, in thirds of a millisecond.
+    /// Time until spikes can hurt it again, in thirds of a millisecond.
     pub touch_wait: u16,
 }
 
-/// Poison, which hurts repeatedly.
+/// Poison, which deals damage repeatedly.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Poison {
     /// The player responsible.
     pub by: PlayerId,
-    /// The number of times that it will still hurt.
+    /// Number of remaining doses of damage.
     pub doses: u8,
-    /// Time until it hurts next, in thirds of a millisecond.
+    /// Time until the next dose, in thirds of a millisecond.
     pub wait: u16,
 }
 
@@ -113,7 +114,7 @@ impl Player {
             joined_tick: tick,
             sequence: 0,
             direction: None,
-            // It checks its position once, in case there was no space for it.
+            // The position is checked once, because the spawn point may not be free.
             stirred: true,
             slow: 0,
             alive: true,
@@ -130,19 +131,19 @@ impl Player {
         }
     }
 
-    /// The number of ages whose upgrade it may choose now. An age that offers nothing for its kit
-    /// does not count.
+    /// The reached ages with a pending upgrade. Ages that offer nothing for the current kit are
+    /// skipped.
     pub(crate) fn choices(&self) -> impl Iterator<Item = u8> + '_ {
         self.growth.waiting().filter(move |age| self.kit.offers(*age).next().is_some())
     }
 
-    /// The first of these ages; if there are none, the next age.
+    /// The first age of [`Player::choices`]; without choices, the next age.
     pub(crate) fn choice_age(&self) -> u8 {
         let next = self.growth.choice_age.max(self.growth.age.saturating_add(1));
         self.choices().next().unwrap_or(next.min(rules::LAST_CHOICE_AGE + 1))
     }
 
-    /// Takes an upgrade that an age offers. A replaced weapon or item is removed from the hand.
+    /// Applies an upgrade. A replaced weapon or item also leaves the hand.
     pub(crate) fn choose(&mut self, choice: Choice) {
         let hand = &mut self.hand;
         match choice {
@@ -156,8 +157,8 @@ impl Player {
         self.kit.take(choice);
     }
 
-    /// Whether a tick would change nothing: it is dead, or it stands, is at rest, is not slowed,
-    /// and was not pushed.
+    /// Whether a tick would change nothing: the player is dead, or it stands, is at rest, is not
+    /// slowed, and was not pushed.
     pub fn is_asleep(&self, body: &Body) -> bool {
         let rests = self.direction.is_none() && body.vx.0 == 0 && body.vy.0 == 0;
         !self.alive || rests && self.slow == 0 && !self.stirred
@@ -175,7 +176,7 @@ impl Player {
         walk(body, way, terrain, rates);
     }
 
-    /// An acceleration, reduced by slowness and by the weight of the weapon or item in the hand.
+    /// The acceleration, reduced by slowness and by the weight of the weapon or item in the hand.
     fn hindered(&self, acceleration: i32) -> i32 {
         let percent = i64::from(match self.hand.item {
             Some(_) => rules::ITEM_SPEED_PERCENT,

@@ -1,34 +1,34 @@
-//! The controller of scenery, which stands and sleeps. The tick does not visit sleeping entities.
+//! The controller of scenery, which stands and sleeps. Ticks do not visit sleeping entities.
 
 use crate::fields::{fields, scalar};
 use crate::rules::{self, Resource};
 
-/// The kinds of scenery. The numbers are those of the wire.
+/// The kinds of scenery. The numbers are also used on the wire.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum SceneryKind {
-    /// Wood.
+    /// A source of wood.
     Tree = 0,
-    /// Food.
+    /// A source of food.
     Bush = 1,
-    /// Stone.
+    /// A source of stone.
     Rock = 2,
-    /// Gold.
+    /// A source of gold.
     Gold = 3,
 }
 
 scalar!(SceneryKind, 1, |value| *value as u64, |raw| SceneryKind::from_number(raw as u8));
 
 impl SceneryKind {
-    /// All kinds, in order of their numbers.
+    /// All kinds, in ascending order of their numbers.
     pub const ALL: [SceneryKind; 4] =
         [SceneryKind::Tree, SceneryKind::Bush, SceneryKind::Rock, SceneryKind::Gold];
 
-    /// The kind with that number.
+    /// The kind with this number.
     pub fn from_number(number: u8) -> Option<SceneryKind> {
         SceneryKind::ALL.get(usize::from(number)).copied()
     }
 
-    /// The resource that it gives when hit.
+    /// The resource that a hit yields.
     pub fn gives(self) -> Resource {
         match self {
             SceneryKind::Tree => Resource::Wood,
@@ -38,7 +38,7 @@ impl SceneryKind {
         }
     }
 
-    /// The possible sizes: radii of its picture, in pixels.
+    /// The possible radii of the drawn image, in pixels.
     pub fn scales_px(self) -> &'static [i32] {
         match self {
             SceneryKind::Tree => &rules::TREE_SCALES_PX,
@@ -47,7 +47,7 @@ impl SceneryKind {
         }
     }
 
-    /// The radius of the solid part, for a picture with that radius, in pixels.
+    /// The radius of the solid part, for an image of radius `scale_px`; both in pixels.
     pub fn radius_px(self, scale_px: i32) -> i32 {
         match self {
             SceneryKind::Tree | SceneryKind::Bush => scale_px * rules::LEAF_RADIUS_PERCENT / 100,
@@ -61,7 +61,7 @@ impl SceneryKind {
 pub struct Scenery {
     /// The kind.
     pub kind: SceneryKind,
-    /// The size: the radius of the picture, in pixels. The body's radius is that of the solid part.
+    /// Radius of the drawn image, in pixels. The body's radius is the radius of the solid part.
     pub scale_px: i32,
 }
 

@@ -1,7 +1,7 @@
 //! The projectile controller: flies straight until it reaches its range.
 //!
-//! It does not look at obstacles (see `shoot`), so a client that knows a projectile can compute its
-//! position.
+//! It ignores obstacles (see `tick::projectiles`), so a client that knows a projectile can compute
+//! its position.
 
 use crate::entity::{Body, EntityId};
 use crate::fields::fields;
@@ -12,18 +12,18 @@ use crate::trig::{cosine, sine};
 /// The state of a projectile. Its body belongs to a player even if a turret fired it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Shot {
-    /// The kind: a number of [`crate::rules::PROJECTILES`].
+    /// The kind: an ID of [`crate::rules::PROJECTILES`].
     pub kind: u8,
-    /// The player's entity or the turret that fired it.
+    /// The entity that fired it: a player or a turret.
     pub by: EntityId,
-    /// The remaining range.
+    /// Remaining range.
     pub left: Fixed,
 }
 
 fields!(Shot: kind: u8, by: EntityId, left: Fixed);
 
 impl Shot {
-    /// The distance of the next tick.
+    /// The distance that it flies in the next tick.
     pub(crate) fn way(&self, rates: &Rates) -> Fixed {
         let speed = rules::projectile(self.kind).map_or(Fixed::ZERO, |kind| speed(kind, rates));
         speed.min(self.left)
@@ -38,18 +38,19 @@ impl Shot {
     }
 }
 
-/// Pixels per tick. Rounded up, so that a range of a whole number of ticks does not take one more.
+/// The speed in pixels per tick, rounded up, so that a range of a whole number of ticks takes no
+/// additional tick.
 fn speed(kind: &Projectile, rates: &Rates) -> Fixed {
     let (px_per_s, hz) = (i64::from(kind.speed_px_per_s) << 16, i64::from(rates.hz));
     Fixed(((px_per_s + hz - 1) / hz) as i32)
 }
 
-/// The velocity of a projectile that flies in the direction of the body.
+/// The velocity of a projectile in the body's direction of view.
 pub(crate) fn velocity(kind: &Projectile, body: &Body, rates: &Rates) -> (Fixed, Fixed) {
     along(body, speed(kind, rates))
 }
 
-/// A vector in the direction of the body.
+/// A vector of length `way` in the body's direction of view.
 fn along(body: &Body, way: Fixed) -> (Fixed, Fixed) {
     (way.scaled(cosine(body.heading)), way.scaled(sine(body.heading)))
 }

@@ -1,5 +1,5 @@
-//! The controller of structures that only stand, and of turrets, whose timer it advances. Their
-//! effects on other entities are in `touch` and `turret`.
+//! The controller of structures, which only advances the timer of turrets. The effects of
+//! structures on other entities are in `tick::structure_effects` and `tick::turret`.
 
 use crate::fields::fields;
 use crate::rules::{self, Group, Item, Rates};
@@ -7,16 +7,16 @@ use crate::rules::{self, Group, Item, Rates};
 /// The state of a structure.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Structure {
-    /// The item: a number of [`rules::ITEMS`].
+    /// The item: an ID of [`rules::ITEMS`].
     pub item: u8,
-    /// Time until it can shoot, if it is a turret, in thirds of a millisecond.
+    /// For a turret, the time until it can shoot, in thirds of a millisecond; otherwise 0.
     pub wait: u16,
 }
 
 fields!(Structure: item: u8, wait: u16);
 
 impl Structure {
-    /// Advances its timer by one tick.
+    /// Advances the timer by one tick.
     pub(crate) fn act(&mut self, rates: &Rates) {
         self.wait = self.wait.saturating_sub(rates.tick_thirds);
     }

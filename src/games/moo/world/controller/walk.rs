@@ -1,9 +1,7 @@
-//! Walking, as players and animals share it.
+//! Walking, shared by players and animals.
 //!
-//! The speed does not depend on the tick rate.
-//!
-//! The biome has an effect: snow reduces the acceleration by a quarter; the river reduces it by two
-//! thirds and carries everyone to the right.
+//! The speed does not depend on the tick rate. Snow reduces the acceleration by a quarter; the
+//! river reduces it by two thirds and carries bodies to the right.
 
 use crate::entity::Body;
 use crate::fixed::{clamp_i32, square_root, Angle, Fixed};
@@ -11,14 +9,14 @@ use crate::rules::{self, Biome, Rates};
 use crate::terrain::Terrain;
 use crate::trig::{cosine, sine};
 
-/// Walks for one tick: in that direction with that acceleration (in pixels per tick, with 16 binary
-/// places), or not at all.
+/// Walks for one tick, in a direction with an acceleration (in pixels per tick, with 16 binary
+/// places), or lets the body come to rest if `way` is `None`.
 pub(crate) fn walk(body: &mut Body, way: Option<(Angle, i32)>, terrain: &Terrain, rates: &Rates) {
     let (old_vx, old_vy) = (bounded(body.vx), bounded(body.vy));
     (body.vx, body.vy) = (old_vx, old_vy);
     accelerate(body, way, terrain.bands().biome_at(body.y), rates);
-    // The mean of the old and the new speed, so that starting and stopping cover the same distance
-    // at each tick rate.
+    // Uses the mean of the old and the new velocity, so that starting and stopping cover the same
+    // distance at every tick rate.
     if terrain.walk(body, mean(old_vx, body.vx), mean(old_vy, body.vy)) {
         body.vx = body.vx.scaled(rates.contact);
         body.vy = body.vy.scaled(rates.contact);
@@ -40,7 +38,7 @@ fn accelerate(body: &mut Body, way: Option<(Angle, i32)>, land: Biome, rates: &R
     }
 }
 
-/// The acceleration that remains in the biome, in hundredths.
+/// The percentage of the acceleration that remains in a biome.
 fn land_percent(land: Biome) -> i32 {
     match land {
         Biome::Snow => rules::SNOW_SPEED_PERCENT,
@@ -60,12 +58,12 @@ fn mean(a: Fixed, b: Fixed) -> Fixed {
 /// The length of a vector, in 1/65,536 px, rounded down.
 fn length(dx: Fixed, dy: Fixed) -> u32 {
     let square = |at: Fixed| u64::from(at.0.unsigned_abs()) * u64::from(at.0.unsigned_abs());
-    // At most the square root of 2^63, which fits.
+    // At most the square root of 2^63, which fits in a `u32`.
     square_root(square(dx) + square(dy)) as u32
 }
 
-/// A speed that the sub-steps of one tick can follow. At this speed, friction takes more than
-/// walking adds.
+/// Clamps a velocity to the limit that the sub-steps of one tick can follow. At this limit,
+/// friction exceeds the acceleration of walking.
 pub(crate) fn bounded(velocity: Fixed) -> Fixed {
     let most = Fixed::from_px(rules::VELOCITY_MAX_PX);
     velocity.clamp(Fixed(-most.0), most)

@@ -1,10 +1,10 @@
-//! Ages, and the experience that each one needs.
+//! Ages, and the experience that each age needs.
 
 /// The last age.
 pub const MAX_AGE: u8 = 100;
 
-/// Experience from one age to the next, from age 1 on: 300 points, each value 1.2 times the
-/// previous one, rounded to the nearest, at most the maximum of a `u32`.
+/// Experience from each age to the next, starting at age 1: 300 points, then each value 1.2 times
+/// the previous one, rounded to the nearest, at most `u32::MAX`.
 pub const XP_STEPS: [u32; MAX_AGE as usize - 1] = [
     300, 360, 432, 518, 622, 746, 896, 1075, 1290, 1548, 1858, 2229, 2675, 3210, 3852, 4622, 5547, 6656,
     7987, 9584, 11501, 13802, 16562, 19874, 23849, 28619, 34343, 41211, 49453, 59344, 71213, 85455, 102547,
@@ -26,5 +26,6 @@ pub fn xp_next(age: u8) -> u32 {
 pub const FIRST_CHOICE_AGE: u8 = 2;
 /// The last age that offers an upgrade.
 pub const LAST_CHOICE_AGE: u8 = 9;
-/// Upgrades below this number are weapons; from it on they are items, by number from 0.
+/// Number of the first item upgrade. Lower numbers are weapon IDs; this number plus an item ID is
+/// an item.
 pub const CHOICE_ITEMS: u8 = 16;

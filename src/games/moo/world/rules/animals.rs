@@ -1,19 +1,18 @@
-//! The table of animals. `herd` and `controller::animal` implement their behaviour.
+//! The table of animals. `tick::animal_ai` and `controller::animal` implement their behaviour.
 
 use super::Biome;
 use crate::fields::scalar;
 
-/// A kind of animal. The numbers are those of the wire; the missing number belongs to an animal
-/// that this game does not have.
+/// A kind of animal. The numbers are also used on the wire. 3 is an animal that this game lacks.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum AnimalKind {
-    /// Flees.
+    /// Flees from attackers.
     Cow = 0,
-    /// Flees.
+    /// Flees from attackers.
     Pig = 1,
-    /// Attacks.
+    /// Hunts players.
     Bull = 2,
-    /// Attacks.
+    /// Hunts players.
     Wolf = 4,
 }
 
@@ -24,24 +23,24 @@ pub struct AnimalSpecies {
     pub kind: AnimalKind,
     /// The name, in lower case.
     pub name: &'static str,
-    /// The number of animals on a map of [`super::MAP_SIZE_PX`]; on other sizes in proportion to
-    /// the area, so the smallest maps have none.
+    /// Number of animals on a map of [`super::MAP_SIZE_PX`]. For other sizes in proportion to the
+    /// area, so the smallest maps have none.
     pub count: u32,
-    /// Health points.
+    /// Initial health points.
     pub health: u16,
-    /// Speed when it wanders, in pixels per second.
+    /// Wandering speed, in pixels per second.
     pub speed_px_per_s: u32,
-    /// Radius of its picture and its body, in pixels.
+    /// Radius of the drawn image and of the body, in pixels.
     pub radius_px: i32,
-    /// Damage of an attack, in health points; 0 for an animal that flees.
+    /// Damage of an attack, in health points; 0 for a kind that flees.
     pub damage: u16,
-    /// Food for the killer.
+    /// Food that the killer gains.
     pub food: u32,
-    /// Gold for the killer.
+    /// Gold that the killer gains.
     pub gold: u32,
 }
 
-/// All kinds, in order of their numbers.
+/// All kinds, in ascending order of their numbers.
 pub const ANIMALS: [AnimalSpecies; 4] = [
     AnimalSpecies {
         kind: AnimalKind::Cow,
@@ -92,12 +91,12 @@ pub const ANIMALS: [AnimalSpecies; 4] = [
 scalar!(AnimalKind, 1, |value| *value as u64, |raw| AnimalKind::from_number(raw as u8));
 
 impl AnimalKind {
-    /// The kind with that number.
+    /// The kind with this number.
     pub fn from_number(number: u8) -> Option<AnimalKind> {
         ANIMALS.iter().map(|animal| animal.kind).find(|kind| *kind as u8 == number)
     }
 
-    /// The biome in which it lives.
+    /// The biome in which animals of this kind live.
     pub fn home(self) -> Biome {
         match self {
             AnimalKind::Cow | AnimalKind::Pig => Biome::Plains,
@@ -119,7 +118,7 @@ impl AnimalKind {
 }
 
 impl AnimalSpecies {
-    /// All of its properties that affect the simulation.
+    /// All properties that affect the simulation, for [`crate::code_hash`].
     pub(super) fn numbers(&self) -> [i32; 9] {
         let AnimalSpecies { kind, name: _, count, health, speed_px_per_s, radius_px, damage, food, gold } =
             *self;

@@ -1,14 +1,14 @@
 //! The biomes.
 
-/// A biome. The numbers are those of the page.
+/// A biome. The web page uses the same numbers.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Biome {
-    /// The north.
+    /// The northernmost band.
     Snow = 0,
-    /// Everything else.
+    /// The bands between snow and desert, except the river.
     Plains = 1,
-    /// Across the middle.
+    /// The band across the middle.
     River = 2,
-    /// The south.
+    /// The southernmost band.
     Desert = 3,
 }

@@ -1,34 +1,35 @@
-//! The table of items: food and structures. `deeds`, `life` and `touch` implement their effects.
+//! The table of items: food and structures. `tick::use_items`, `tick::health` and
+//! `tick::structure_effects` implement their effects.
 
-/// Items of a group replace each other in a player's kit, and count together towards the group's
-/// limit. The numbers are those of the wire.
+/// A group of items. Items of a group replace each other in a player's kit, and share the group's
+/// limit. The numbers are also used on the wire.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Group {
     /// Food.
     Food = 0,
-    /// Obstacles.
+    /// Blocks the way.
     Wall = 1,
-    /// Hurts players who touch it.
+    /// Hurts players on contact.
     Spikes = 2,
     /// Pays points to its owner.
     Mill = 3,
-    /// Holds players who step on it.
+    /// Holds players that step on it.
     Trap = 5,
-    /// Pushes players who step on it.
+    /// Pushes players that step on it.
     Boost = 6,
     /// Shoots at enemies.
     Turret = 7,
-    /// Heals players who stand on it.
+    /// Heals players that stand on it.
     Heal = 9,
-    /// The place where its owner respawns.
+    /// The position at which its owner respawns.
     Spawn = 10,
 }
 
-/// The number of group numbers, including those that this game does not use.
+/// Number of group numbers, including the ones that this game does not use.
 pub const GROUPS: usize = 14;
 
 impl Group {
-    /// All groups, in order of their numbers.
+    /// All groups, in ascending order of their numbers.
     pub const ALL: [Group; 9] = [
         Group::Food,
         Group::Wall,
@@ -56,12 +57,12 @@ impl Group {
         }
     }
 
-    /// Whether it heals players who touch it.
+    /// Whether it heals players on contact.
     pub const fn heals(self) -> bool {
         matches!(self, Group::Heal)
     }
 
-    /// Whether players run into it or walk over it.
+    /// Whether it blocks players; otherwise they walk over it.
     pub const fn is_solid(self) -> bool {
         matches!(self, Group::Wall | Group::Spikes | Group::Mill | Group::Turret)
     }
@@ -70,36 +71,37 @@ impl Group {
 /// An item.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Item {
-    /// The number on the wire.
+    /// ID, also used on the wire.
     pub id: u8,
     /// The name, in lower case.
     pub name: &'static str,
-    /// What it does, for players; `{health}` and `{damage}` stand for its own.
+    /// Description of the effect, for players. `{health}` and `{damage}` stand for the values of
+    /// this item.
     pub does: &'static str,
     /// The group.
     pub group: Group,
-    /// The age that offers it; `None` if every player has it initially.
+    /// The age that offers it; `None` for an initial item.
     pub age: Option<u8>,
-    /// The item that a player must have to be offered it.
+    /// The item that the kit must contain to be offered this one.
     pub needs: Option<u8>,
     /// The cost, by [`super::Resource`].
     pub cost: [u32; 4],
-    /// Health points of a structure; for food, the health points that it restores.
+    /// Health points of a structure. For food, the health points that it restores.
     pub health: u16,
-    /// Radius of a structure's picture, and of the space that it needs, in pixels.
+    /// Radius of the drawn image and of the space that it needs, in pixels.
     pub scale_px: i32,
-    /// Radius of the part that players run into or step on, in pixels.
+    /// Radius of the part that blocks or affects players, in pixels.
     pub radius_px: i32,
-    /// Damage to enemies that touch it, in health points.
+    /// Damage to enemies on contact, in health points.
     pub damage: u16,
-    /// Income of its owner, in half points per second.
+    /// Income that it pays to its owner, in half points per second.
     pub pays_halves: u16,
-    /// Whether touching it also poisons.
+    /// Whether contact also poisons.
     pub poisons: bool,
 }
 
 impl Item {
-    /// All of its properties that affect the simulation.
+    /// All properties that affect the simulation, for [`crate::code_hash`].
     pub(super) fn numbers(&self) -> [i32; 14] {
         let Item { id, name: _, does: _, group, age, needs, cost, health, scale_px, .. } = *self;
         let Item { radius_px, damage, pays_halves, poisons, .. } = *self;
@@ -124,7 +126,7 @@ impl Item {
     }
 }
 
-/// A food item, with its cost and the health that it restores.
+/// A food item. `cost` is in units of food.
 const fn food(id: u8, name: &'static str, cost: u32, health: u16) -> Item {
     Item {
         group: Group::Food,
@@ -135,7 +137,7 @@ const fn food(id: u8, name: &'static str, cost: u32, health: u16) -> Item {
     }
 }
 
-/// A structure whose solid radius is that of its picture, with its health and size.
+/// A structure that is solid up to the rim of its drawn image.
 const fn built(
     id: u8,
     name: &'static str,
@@ -163,7 +165,7 @@ const fn built(
 
 use Group::{Boost, Heal, Mill, Spawn, Spikes, Trap, Turret, Wall};
 
-/// All items, in order of their numbers. Missing numbers belong to items that this game lacks.
+/// All items, in ascending order of ID. Missing IDs are items that this game lacks.
 pub const ITEMS: [Item; 18] = [
     food(0, "apple", 10, 20),
     Item { age: Some(3), ..food(1, "cookie", 15, 40) },
@@ -280,7 +282,7 @@ pub const ITEMS: [Item; 18] = [
 /// The initial items of every player: apple, wood wall, spikes, windmill.
 pub const FIRST_ITEMS: [u8; 4] = [0, 3, 6, 10];
 
-/// The item with that number, if there is one.
+/// The item with this ID, if it exists.
 pub fn item(id: u8) -> Option<&'static Item> {
     ITEMS.binary_search_by_key(&id, |item| item.id).ok().map(|at| &ITEMS[at])
 }

@@ -1,11 +1,11 @@
 //! Every constant of the game with its unit, and the values derived from it for each tick rate.
 //!
-//! All values are integers. Values that need fractions were computed once and are written out here;
-//! a test computes them again.
+//! All values are integers. Values that need fractions were computed once and are listed as
+//! results; a test computes them again.
 //!
-//! The values are those of MooMoo.io, measured at its 9 ticks a second. There, the speed of a
-//! player depends on the length of a tick; here it must not. So the constants for each tick rate
-//! are chosen such that walking follows the same curve, sampled more or less often.
+//! The values match MooMoo.io, measured at its 9 ticks per second. In MooMoo.io the speed of a
+//! player depends on the length of a tick; here it does not. The constants of each tick rate are
+//! chosen such that walking follows the same curve, sampled more or less often.
 
 use crate::fields::scalar;
 use crate::trig;
@@ -27,39 +27,41 @@ pub use time::thirds;
 pub(crate) use weapons::weapon_or_first;
 pub use weapons::{weapon, Weapon, FIRST_WEAPON, WEAPONS};
 
-/// Raised with each change of the world's behaviour. It is part of [`crate::code_hash`], so that an
-/// old recording or a stale browser is detected instead of computing a different world.
+/// Incremented with each change of the world's behaviour. It is part of [`crate::code_hash`], so
+/// that an old recording or an outdated browser is detected instead of computing a different world.
 pub const CODE_VERSION: u32 = 5;
 
-// ---- texts ---------------------------------------------------------------------------------------------------
+// ---- texts ----
 
 /// Maximum length of a name, in characters.
 pub const NAME_CHARS: usize = 15;
-/// Maximum length of a chat line, in characters.
+/// Maximum length of a chat message, in characters.
 pub const CHAT_CHARS: usize = 30;
 /// Maximum length of a clan's name, in characters.
 pub const CLAN_CHARS: usize = 7;
-/// Maximum number of clans: each client receives all of them in one message.
+/// Maximum number of clans. Each client receives all of them in one message.
 pub const MAX_CLANS: usize = 200;
-/// Maximum number of members of a clan: each member receives all of them in one message.
+/// Maximum number of members of a clan. Each member receives all of them in one message.
 pub const MAX_CLAN_MEMBERS: usize = 50;
-/// Maximum length of an operator message, in characters: it fits a command frame whatever the
+/// Maximum length of an operator message, in characters. It fits in a command frame whatever the
 /// characters.
 pub const MAX_ANNOUNCEMENT_CHARS: usize = 60;
 
-// ---- map -----------------------------------------------------------------------------------------------------
+// ---- map ----
 
-/// Default side length of the map, in pixels. The values below that scale are given for this size.
+/// Default side length of the map, in pixels. The values below that depend on the size of the map
+/// are given for this size.
 pub const MAP_SIZE_PX: u32 = 14_400;
-/// Minimum side length of a map, in pixels: a single area still has space for its scenery.
+/// Minimum side length of a map, in pixels: one area, with enough space for its scenery.
 pub const MAP_SIZE_MIN_PX: u32 = 1_440;
-/// Maximum side length of a map, in pixels: half pixels fit in 16 bits, whole pixels in a `Fixed`.
+/// Maximum side length of a map, in pixels, so that half pixels fit in 16 bits and whole pixels in
+/// a `Fixed`.
 pub const MAP_SIZE_MAX_PX: u32 = 32_000;
 /// Southern edge of the snow on a map of [`MAP_SIZE_PX`], in pixels from the top.
 pub const SNOW_END_PX: u32 = 2_400;
 /// Northern edge of the desert on a map of [`MAP_SIZE_PX`], in pixels from the top.
 pub const DESERT_START_PX: u32 = 12_000;
-/// Half of the river's width on a map of [`MAP_SIZE_PX`], in pixels. It flows across the middle.
+/// Half of the river's width on a map of [`MAP_SIZE_PX`], in pixels. The river crosses the middle.
 pub const RIVER_HALF_PX: u32 = 362;
 /// Number of areas along one side of a map of [`MAP_SIZE_PX`].
 pub const AREAS_PER_SIDE: u32 = 7;
@@ -67,228 +69,230 @@ pub const AREAS_PER_SIDE: u32 = 7;
 pub const TREES_PER_AREA: u32 = 9;
 /// Bushes in each area.
 pub const BUSHES_PER_AREA: u32 = 3;
-/// Rocks on a map of [`MAP_SIZE_PX`]; on other sizes in proportion to the area, at least one.
+/// Rocks on a map of [`MAP_SIZE_PX`]. For other sizes in proportion to the area, at least one.
 pub const ROCKS: u32 = 32;
-/// Gold on a map of [`MAP_SIZE_PX`]; on other sizes in proportion to the area, at least one.
+/// Gold deposits on a map of [`MAP_SIZE_PX`]. For other sizes in proportion to the area, at least
+/// one.
 pub const GOLD: u32 = 7;
-/// Radii of the pictures of trees, pixels.
+/// Radii of the drawn images of trees, in pixels.
 pub const TREE_SCALES_PX: [i32; 4] = [150, 160, 165, 175];
-/// Radii of the pictures of bushes, pixels.
+/// Radii of the drawn images of bushes, in pixels.
 pub const BUSH_SCALES_PX: [i32; 3] = [80, 85, 95];
-/// Radii of the pictures of rocks and gold, pixels.
+/// Radii of the drawn images of rocks and gold, in pixels.
 pub const ROCK_SCALES_PX: [i32; 3] = [80, 85, 90];
-/// Solid radius of a tree or a bush, in hundredths of its picture's radius; rock and gold are
-/// entirely solid.
+/// Solid radius of a tree or bush, in percent of its image's radius. Rocks and gold are entirely
+/// solid.
 pub const LEAF_RADIUS_PERCENT: i32 = 60;
-/// Minimum distance between the rims of two scenery objects, and between them and the edge, in
-/// pixels. It is more than a player's width, so a body never touches two of them at once and cannot
-/// be wedged in.
+/// Minimum distance between the rims of two scenery objects, and between a rim and the edge of the
+/// map, in pixels. It exceeds a player's width, so a player never touches two objects at once and
+/// cannot be wedged in.
 pub const SCENERY_GAP_PX: i32 = 80;
-/// Maximum radius of the picture of a scenery object, in pixels.
+/// Maximum radius of the drawn image of a scenery object, in pixels.
 pub const SCENERY_SCALE_MAX_PX: i32 = 175;
 
-// ---- players -------------------------------------------------------------------------------------------------
+// ---- players ----
 
-/// Radius of a player, pixels.
+/// Radius of a player, in pixels.
 pub const PLAYER_RADIUS_PX: i32 = 35;
-/// Health of a new player, in points.
+/// Initial health of a player, in points.
 pub const PLAYER_HEALTH: u16 = 100;
-/// Speed of a player that walks freely, in pixels per second, as follows from MooMoo.io's constants
-/// at 9 ticks a second.
+/// Walking speed of a player without a load, in pixels per second. It follows from MooMoo.io's
+/// constants at 9 ticks per second.
 pub const SPEED_PX_PER_S: u32 = 328;
-/// A standing player slower than this is considered at rest, in pixels per second.
+/// Speed below which a standing player comes to rest, in pixels per second.
 pub const REST_PX_PER_S: u32 = 10;
-/// Friction: the share of the speed that remains after each millisecond, in thousandths.
+/// Share of the velocity that friction leaves after each millisecond, in thousandths.
 pub const FRICTION_PER_MS_MILLI: u32 = 993;
-/// Contact: the share of the speed that remains after each ninth of a second of contact with
-/// scenery, in hundredths.
+/// Share of the velocity that remains after each ninth of a second of contact with scenery, in
+/// percent.
 pub const CONTACT_PER_NINTH_PERCENT: u32 = 75;
-/// Maximum distance that a body moves between two collision checks, in pixels. Less than the radius
-/// of the smallest obstacle.
+/// Maximum distance that a body moves between two collision checks, in pixels. It is less than the
+/// radius of the smallest obstacle.
 pub const SUB_STEP_PX: i32 = 40;
-/// Maximum speed along one axis, in pixels per tick. Nothing in the game comes near it; it limits
-/// the sub-steps of a tick.
+/// Maximum speed along one axis, in pixels per tick. Limits the number of sub-steps in a tick; no
+/// speed in the game comes near it.
 pub const VELOCITY_MAX_PX: i32 = 320;
 
-// ---- snow and river --------------------------------------------------------------------------------------------
+// ---- snow and river ----
 
-/// Speed of walking in snow, in hundredths of the normal speed.
+/// Walking speed in snow, in percent of the normal speed.
 pub const SNOW_SPEED_PERCENT: i32 = 75;
-/// Speed of walking in the river, in hundredths of the normal speed.
+/// Walking speed in the river, in percent of the normal speed.
 pub const RIVER_SPEED_PERCENT: i32 = 33;
-/// The current, which carries everyone in the river to the right, in sixteenths of the acceleration
-/// of free walking, because MooMoo.io's values are 0.0011 and 0.0016. It drifts at 225 pixels per
-/// second.
+/// Acceleration of the current, which carries bodies in the river to the right, in sixteenths of
+/// the walking acceleration. In MooMoo.io the values are 0.0011 and 0.0016. A drifting body reaches
+/// 225 pixels per second.
 pub const CURRENT_SIXTEENTHS: i32 = 11;
 
-// ---- what is gathered ----------------------------------------------------------------------------------------
+// ---- gathering ----
 
-/// The resources. The numbers are those of the wire, and of the scenery that gives them.
+/// The resources. The numbers are also used on the wire, and equal the numbers of the scenery kinds
+/// that yield them.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Resource {
-    /// From trees.
+    /// Gathered from trees.
     Wood = 0,
-    /// From bushes.
+    /// Gathered from bushes.
     Food = 1,
-    /// From rocks.
+    /// Gathered from rocks.
     Stone = 2,
-    /// From gold.
+    /// Gathered from gold deposits.
     Gold = 3,
 }
 
 impl Resource {
-    /// All resources, in order of their numbers.
+    /// All resources, in ascending order of their numbers.
     pub const ALL: [Resource; 4] = [Resource::Wood, Resource::Food, Resource::Stone, Resource::Gold];
 
-    /// The resource with that number.
+    /// The resource with this number.
     pub fn from_number(number: u8) -> Option<Resource> {
         Resource::ALL.get(usize::from(number)).copied()
     }
 }
 
-/// Amount of each resource for a new player that requests it, as MooMoo.io clients can.
+/// Amount of each resource that a new player receives if it requests it, as MooMoo.io clients can.
 pub const MOOFOLL_GIFT: u32 = 100;
-/// Experience for each unit that a weapon gathers with a hit.
+/// Experience for each unit gathered.
 pub const GATHER_XP: u32 = 4;
-/// Additional gold for a hit, beyond what the weapon gathers.
+/// Additional gold for each hit on a gold deposit.
 pub const GOLD_EXTRA: u32 = 4;
 
-// ---- fighting ------------------------------------------------------------------------------------------------
+// ---- fighting ----
 
 /// Half of the arc of a swing, in 1/65,536 of a turn: a turn / 5.2, which is pi / 2.6.
 pub const ARC: u16 = 12_603;
-/// Size of a player as a target of a swing, in hundredths of its radius.
+/// Size of a player as a target of a swing, in percent of its radius.
 pub const TARGET_PERCENT: i32 = 180;
 /// Knockback of a swing, away from the attacker, in pixels per second.
 pub const KNOCK_PX_PER_S: i32 = 300;
-/// Slowness at which no speed remains. Slowness is counted in these parts; 8 of them are lost in a
-/// third of a millisecond, which is 0.0008 of the whole per millisecond.
+/// Slowness at which no speed remains. The unit is chosen such that the recovery of 0.0008 per
+/// millisecond is an integer number of parts per third of a millisecond.
 pub const SLOW_WHOLE: u16 = 30_000;
-/// Slowness lost in a third of a millisecond.
+/// Slowness lost per third of a millisecond.
 pub const SLOW_RECOVERY: u16 = 8;
-/// Maximum slowness: three tenths of the speed always remain, so that a player that keeps swinging
-/// can still walk.
+/// Maximum slowness. Three tenths of the speed always remain, so that a player can walk while it
+/// keeps swinging.
 pub const MAX_SLOWNESS: u16 = 21_000;
-/// Time from the last damage until health begins to regenerate, in milliseconds.
+/// Time from the last damage until health starts to regenerate, in milliseconds.
 pub const HEAL_DELAY_MS: u16 = 5_000;
-/// Time for regenerating one health point, in milliseconds.
+/// Time in which one health point regenerates, in milliseconds.
 pub const HEAL_PERIOD_MS: u16 = 1_000;
-/// Gold for killing a player, for each age of the victim.
+/// Gold for killing a player, per age of the victim.
 pub const KILL_GOLD: u32 = 100;
 
-// ---- items ---------------------------------------------------------------------------------------------------
+// ---- items ----
 
-/// Speed of a player that holds an item, in hundredths of the normal speed.
+/// Walking speed of a player with an item in its hand, in percent of the normal speed.
 pub const ITEM_SPEED_PERCENT: i32 = 50;
-/// Maximum radius of a structure's picture, in pixels.
+/// Maximum radius of the drawn image of a structure, in pixels.
 pub const BUILT_SCALE_MAX_PX: i32 = 52;
-/// Minimum time between two damages by touch, in milliseconds.
+/// Minimum time between two damages by contact with spikes, in milliseconds.
 pub const TOUCH_PERIOD_MS: u16 = 200;
 /// Knockback of spikes, in pixels per second.
 pub const SPIKE_KNOCK_PX_PER_S: i32 = 1_500;
 /// Speed of a player on a boost pad, in the pad's direction, in pixels per second.
 pub const BOOST_PX_PER_S: i32 = 1_500;
-/// Time for regenerating one point on a healing pad, in thirds of a millisecond: 15 a second.
+/// Time in which one health point regenerates on a healing pad, in thirds of a millisecond: 15
+/// points per second.
 pub const PAD_HEAL_THIRDS: u16 = 200;
 
-// ---- animals -------------------------------------------------------------------------------------------------
+// ---- animals ----
 
-/// Maximum number of animals, including dead ones that will respawn: more than nature places on the
-/// largest map, and few enough that a tick in which all of them hunt stays within its budget.
+/// Maximum number of animals, including dead ones that will respawn. It is more than the largest
+/// map generates, and few enough that a tick in which all of them hunt stays within its time limit.
 pub const MAX_ANIMALS: usize = 256;
-/// Maximum number of structures spawned by the operator: enough for a town, and fewer than players
-/// may build.
+/// Maximum number of structures spawned by the operator. It is fewer than players may build.
 pub const MAX_SPAWNED: usize = 512;
 /// Radius of the largest animal, in pixels. No body is larger.
 pub const ANIMAL_RADIUS_MAX_PX: i32 = 84;
-/// Time between two looks of an animal, in milliseconds. Animals do not look in the same tick.
+/// Interval at which an animal looks around, in milliseconds. Different animals look in different
+/// ticks.
 pub const ANIMAL_SENSE_PERIOD_MS: u16 = 250;
-/// Minimum and maximum time for which an animal wanders, in milliseconds.
+/// Minimum and maximum duration of a walk of a wandering animal, in milliseconds.
 pub const WALK_MS: [i32; 2] = [2_000, 4_000];
 /// Minimum and maximum time for which an animal stands, in milliseconds.
 pub const STAND_MS: [i32; 2] = [3_000, 10_000];
-/// Distance at which a wandering animal notices the end of its biome, in pixels: more than it walks
-/// between two looks.
+/// Distance at which a wandering animal notices the end of its biome, in pixels. It is more than
+/// the animal walks between two looks.
 pub const BIOME_LOOKAHEAD_PX: i32 = 150;
 /// Time for which an animal flees, in milliseconds.
 pub const FLEE_MS: u16 = 3_000;
-/// Speed of a fleeing animal, in hundredths of its wandering speed.
+/// Speed of a fleeing animal, in percent of its wandering speed.
 pub const FLEE_PERCENT: u32 = 150;
-/// Speed of a hunting animal, in hundredths of its wandering speed: slightly above a player's
-/// speed.
+/// Speed of a hunting animal, in percent of its wandering speed. The result is slightly above a
+/// player's speed.
 pub const HUNT_PERCENT: u32 = 175;
-/// Distance within which an animal begins to hunt a player, in pixels between the centres.
+/// Distance within which an animal starts to hunt a player, in pixels between the centres.
 pub const HUNT_BEGIN_PX: i32 = 800;
 /// Distance at which the prey has escaped, in pixels between the centres.
 pub const HUNT_END_PX: i32 = 1_000;
-/// Time without an attack after which an animal ends its hunt, in milliseconds, so that it does not
-/// besiege unreachable prey.
+/// Time without a successful attack after which an animal ends its hunt, in milliseconds, so that
+/// it does not besiege unreachable prey.
 pub const HUNT_MS: u16 = 10_000;
 /// Attack range of a hunting animal, in pixels between the rims.
 pub const STRIKE_PX: i32 = 30;
-/// Time between two attacks of an animal, in milliseconds.
+/// Minimum time between two attacks of an animal, in milliseconds.
 pub const STRIKE_PERIOD_MS: u16 = 1_000;
-/// Knockback of an animal's attack, in pixels per second: it moves the prey by about 17 px, so that
-/// five attacks in a row do not carry away a standing player.
+/// Knockback of an animal's attack, in pixels per second. It moves the prey by about 17 px, so that
+/// five attacks in a row do not carry a standing player away.
 pub const STRIKE_KNOCK_PX_PER_S: i32 = 120;
 /// Time from the death of a natural animal to its respawn, in milliseconds.
 pub const ANIMAL_RESPAWN_MS: u16 = 30_000;
-/// Time until the next attempt if its biome had no space for it, in milliseconds.
+/// Time until the next respawn attempt if the biome had no free space, in milliseconds.
 pub const ANIMAL_RESPAWN_RETRY_MS: u16 = 1_000;
-/// Positions tried for an animal in one attempt.
+/// Positions tried in one respawn attempt.
 pub const ANIMAL_RESPAWN_ATTEMPTS: u32 = 32;
 /// Minimum distance between a spawning animal and any player, in pixels between the centres, so
-/// that it does not attack at once.
+/// that the animal does not attack at once.
 pub const ANIMAL_RESPAWN_CLEARANCE_PX: i32 = 400;
-// ---- shooting ------------------------------------------------------------------------------------------------
+// ---- shooting ----
 
-/// Maximum number of projectiles; while it is reached, nobody can shoot. It suffices for over a
-/// thousand players who shoot continuously with the fastest weapon. Each projectile costs a
-/// collision check along its path in each tick.
+/// Maximum number of projectiles. While it is reached, no player or turret can shoot. It suffices
+/// for over a thousand players that shoot continuously with the fastest weapon. Each projectile
+/// costs a collision check along its path in each tick.
 pub const MAX_SHOTS: usize = 4_096;
 /// Half of the arc that a shield covers, in 1/65,536 of a turn: a turn / 6, which is pi / 3.
 pub const SHIELD_ARC: u16 = 10_923;
-/// The projectile of a turret: a number of [`PROJECTILES`].
+/// The projectile of a turret: an ID of [`PROJECTILES`].
 pub const TURRET_SHOOTS: u8 = 1;
-/// Distance from a turret's centre within which it sees the centre of a player, in pixels: its
-/// range.
+/// Range of a turret, in pixels between its centre and the centre of a player.
 pub const TURRET_RANGE_PX: i32 = 700;
 /// Time between two shots of a turret, in milliseconds.
 pub const TURRET_PERIOD_MS: u16 = 2_200;
-/// Time until a turret that saw no enemy looks again, in milliseconds. It is a whole number of
-/// ticks at each tick rate, like the time between shots.
+/// Time until a turret without a target looks again, in milliseconds. Like the time between shots,
+/// it is a whole number of ticks at each tick rate.
 pub const TURRET_SENSE_PERIOD_MS: u16 = 200;
-/// Damage of poison each time, in health points.
+/// Damage of each dose of poison, in health points.
 pub const POISON_DAMAGE: u16 = 5;
-/// Time from the touch to the first damage by poison, and between two damages, in milliseconds.
+/// Time from the contact to the first dose of poison, and between two doses, in milliseconds.
 pub const POISON_PERIOD_MS: u16 = 1_000;
-/// Number of damages by poison after a touch.
+/// Number of doses of poison after a contact.
 pub const POISON_DOSES: u8 = 5;
 
-// ---- spawning ------------------------------------------------------------------------------------------------
+// ---- spawning ----
 
-/// Maximum horizontal distance at which a player spawns near another, in pixels: on the same
-/// screen.
+/// Maximum horizontal distance at which a player spawns near another, in pixels, so that both are
+/// on the same screen.
 pub const SPAWN_NEAR_X_PX: i32 = 600;
-/// Maximum vertical distance at which a player spawns near another, in pixels: on the same screen.
+/// Maximum vertical distance at which a player spawns near another, in pixels.
 pub const SPAWN_NEAR_Y_PX: i32 = 400;
-/// Number of players in the view around a position from which on no more players spawn there.
+/// Number of players around a position at which the position counts as crowded.
 pub const SPAWN_CROWD: usize = 20;
-/// Half the width of the view in which these players are counted, in pixels.
+/// Half the width of the rectangle in which these players are counted, in pixels.
 pub const SPAWN_VIEW_X_PX: i32 = 1_248;
-/// Half the height of the view in which these players are counted, in pixels.
+/// Half the height of the rectangle in which these players are counted, in pixels.
 pub const SPAWN_VIEW_Y_PX: i32 = 702;
 /// Minimum distance between a new player's centre and the rim of any other entity, in pixels.
 pub const SPAWN_CLEARANCE_PX: i32 = 60;
-/// Minimum distance between a new player's centre and that of any animal that hunts, in pixels, so
-/// that nobody is attacked while spawning.
+/// Minimum distance between a new player's centre and the centre of any animal that hunts, in
+/// pixels, so that no player is attacked while it spawns.
 pub const SPAWN_HUNTER_ROOM_PX: i32 = 400;
-/// Positions near other players that are tried before positions anywhere.
+/// Positions tried near other players before the rest of the map is tried.
 pub const SPAWN_TRIES: u32 = 12;
 
-// ---- tick rates ----------------------------------------------------------------------------------------------
+// ---- tick rates ----
 
-/// The tick rates that have constants.
+/// The supported tick rates.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum TickHz {
     /// 15 ticks per second.
@@ -308,22 +312,20 @@ pub struct Rates {
     pub hz: u32,
     /// Length of a tick in thirds of a millisecond, as an integer.
     pub tick_thirds: u16,
-    /// Added to the velocity in each tick of walking, in pixels per tick: `speed / hz * (1 -
-    /// friction)`.
+    /// Velocity added in each tick of walking, in pixels per tick: `speed / hz * (1 - friction)`.
     pub acceleration: i32,
-    /// The share of the velocity that remains after a tick: `0.993 ^ (1000 / hz)`.
+    /// Share of the velocity that remains after a tick: `0.993 ^ (1000 / hz)`.
     pub friction: i32,
-    /// A standing player slower than this is considered at rest, in pixels per tick: `10 / hz`.
+    /// Speed below which a standing player comes to rest, in pixels per tick: `10 / hz`.
     pub rest: i32,
-    /// The share of the velocity that remains after a tick of contact with scenery: `0.75 ^ (9 /
-    /// hz)`.
+    /// Share of the velocity that remains after a tick of contact with scenery: `0.75 ^ (9 / hz)`.
     pub contact: i32,
 }
 
 scalar!(TickHz, 1, |value| u64::from(value.get()), |raw| TickHz::try_from(raw as u32).ok());
 
 impl TickHz {
-    /// All rates, slowest first.
+    /// All tick rates, in ascending order.
     pub const ALL: [TickHz; 4] = [TickHz::Hz15, TickHz::Hz20, TickHz::Hz30, TickHz::Hz60];
 
     /// Ticks per second.
@@ -336,7 +338,7 @@ impl TickHz {
         }
     }
 
-    /// The constants of this rate.
+    /// The constants of this tick rate.
     pub const fn rates(self) -> Rates {
         let (acceleration, friction, rest, contact) = match self {
             TickHz::Hz15 => (535_875, 41_030, 43_691, 55_146),
@@ -352,14 +354,13 @@ impl TickHz {
 impl TryFrom<u32> for TickHz {
     type Error = u32;
 
-    /// The rate with that many ticks per second; returns the number if there is none.
+    /// Returns the tick rate, or the number itself if it is not supported.
     fn try_from(hz: u32) -> Result<TickHz, u32> {
         TickHz::ALL.into_iter().find(|rate| rate.get() == hz).ok_or(hz)
     }
 }
 
-/// Calls `put` with the version of the code and every constant of these rules that affects the
-/// simulation.
+/// Calls `put` with the code version and every constant of these rules that affects the simulation.
 pub(crate) fn visit_constants(mut put: impl FnMut(i64)) {
     put(i64::from(CODE_VERSION));
     for value in [NAME_CHARS, CHAT_CHARS, CLAN_CHARS, MAX_ANNOUNCEMENT_CHARS, SPAWN_CROWD]

@@ -1,9 +1,9 @@
-//! The table of projectiles. `shoot` implements their behaviour.
+//! The table of projectiles. `tick::projectiles` implements their behaviour.
 
 /// A kind of projectile.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Projectile {
-    /// The number on the wire.
+    /// ID, also used on the wire.
     pub kind: u8,
     /// The name, in lower case.
     pub name: &'static str,
@@ -15,7 +15,7 @@ pub struct Projectile {
     pub range_px: i32,
 }
 
-/// All projectiles, in order of their numbers.
+/// All projectiles, in ascending order of ID.
 pub const PROJECTILES: [Projectile; 5] = [
     Projectile { kind: 0, name: "arrow", damage: 25, speed_px_per_s: 1_600, range_px: 1_000 },
     Projectile { kind: 1, name: "turret bolt", damage: 25, speed_px_per_s: 1_500, range_px: 700 },
@@ -24,13 +24,13 @@ pub const PROJECTILES: [Projectile; 5] = [
     Projectile { kind: 5, name: "bullet", damage: 50, speed_px_per_s: 3_600, range_px: 1_400 },
 ];
 
-/// The projectile with that number, if there is one.
+/// The projectile with this ID, if it exists.
 pub fn projectile(kind: u8) -> Option<&'static Projectile> {
     PROJECTILES.binary_search_by_key(&kind, |projectile| projectile.kind).ok().map(|at| &PROJECTILES[at])
 }
 
 impl Projectile {
-    /// All of its properties that affect the simulation.
+    /// All properties that affect the simulation, for [`crate::code_hash`].
     pub(super) fn numbers(&self) -> [i32; 4] {
         let Projectile { kind, name: _, damage, speed_px_per_s, range_px } = *self;
         [i32::from(kind), i32::from(damage), speed_px_per_s, range_px]

@@ -1,49 +1,49 @@
-//! The table of weapons. `fight` and `shoot` implement their effects.
+//! The table of weapons. `tick::melee` and `tick::projectiles` implement their effects.
 
 use super::time::thirds;
 
 /// A weapon.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Weapon {
-    /// The number on the wire.
+    /// ID, also used on the wire.
     pub id: u8,
     /// The name, in lower case.
     pub name: &'static str,
-    /// What it does, for players.
+    /// Description of the effect, for players.
     pub does: &'static str,
     /// The slot: 0 for a primary weapon, 1 for a secondary weapon.
     pub slot: u8,
-    /// The age that offers it; `None` if every player has it initially.
+    /// The age that offers it; `None` for the initial weapon.
     pub age: Option<u8>,
-    /// The weapon that a player must have to be offered it.
+    /// The weapon that the kit must contain to be offered this one.
     pub needs: Option<u8>,
     /// Damage of a swing, in health points.
     pub damage: u16,
-    /// Reach beyond the rim of the target, in pixels.
+    /// Range up to the rim of the target, in pixels.
     pub range_px: i32,
-    /// Amount of a resource that a hit on scenery gives.
+    /// Units of a resource gained by a hit on scenery.
     pub gather: u32,
     /// Time from one swing to the next, in milliseconds.
     pub period_ms: u16,
-    /// Speed of the player who holds it, in hundredths of the normal speed.
+    /// Walking speed of the holder, in percent of the normal speed.
     pub speed_percent: i32,
     /// Knockback in addition to [`super::KNOCK_PX_PER_S`], in pixels per second.
     pub knock_px_per_s: i32,
     /// Slowness that a swing adds to the attacker, in parts of [`super::SLOW_WHOLE`].
     pub slow: u16,
-    /// Damage to structures, in hundredths of the damage to players.
+    /// Damage to structures, in percent of the damage to players.
     pub built_percent: u16,
-    /// Gold that a hit takes from a player and gives to the attacker.
+    /// Gold that a hit transfers from a player to the attacker.
     pub steals: u32,
-    /// The projectile that it shoots: a number of [`super::PROJECTILES`]; such a weapon does not
-    /// swing.
+    /// The projectile that it shoots: an ID of [`super::PROJECTILES`]. A weapon that shoots does
+    /// not swing.
     pub shoots: Option<u8>,
     /// Cost of a shot, by [`super::Resource`].
     pub shot_cost: [u32; 4],
-    /// Recoil: speed that a shot gives to the shooter, in pixels per second.
+    /// Recoil: speed that a shot adds to the shooter, in pixels per second.
     pub recoil_px_per_s: i32,
-    /// Share of damage from the front that its holder takes, in hundredths. Below 100 it is a
-    /// shield, which cannot attack.
+    /// Share of frontal damage that the holder takes, in percent. Below 100 the weapon is a shield,
+    /// which cannot attack.
     pub shield_percent: u16,
 }
 
@@ -58,7 +58,7 @@ impl Weapon {
         (self.damage as u32 * self.built_percent as u32 / 100) as u16
     }
 
-    /// All of its properties that affect the simulation.
+    /// All properties that affect the simulation, for [`crate::code_hash`].
     pub(super) fn numbers(&self) -> [i32; 20] {
         let Weapon {
             id,
@@ -108,7 +108,7 @@ impl Weapon {
     }
 }
 
-/// The initial weapon, which the other weapons modify.
+/// The initial weapon. The other weapons are defined by their differences from it.
 const HAMMER: Weapon = Weapon {
     id: 0,
     name: "tool hammer",
@@ -131,7 +131,7 @@ const HAMMER: Weapon = Weapon {
     shield_percent: 100,
 };
 
-/// A primary weapon that the second age offers: damage, range, gather, period.
+/// A primary weapon offered at age 2. The last argument is damage, range, gather and period.
 const fn first(
     id: u8,
     name: &'static str,
@@ -141,8 +141,8 @@ const fn first(
     Weapon { id, name, does, age: Some(2), damage, range_px, gather, period_ms, ..HAMMER }
 }
 
-/// A weapon that shoots: the projectile, the cost of a shot, the period, and the speed of its
-/// holder.
+/// A weapon that shoots. The last arguments are the projectile and the cost of a shot, and the
+/// period and the walking speed of the holder.
 const fn shooter(
     id: u8,
     name: &'static str,
@@ -161,7 +161,7 @@ const fn shooter(
     }
 }
 
-/// All weapons, in order of their numbers.
+/// All weapons, in ascending order of ID.
 pub const WEAPONS: [Weapon; 16] = [
     HAMMER,
     first(1, "hand axe", "Gathers twice as much.", (30, 70, 2, 400)),
@@ -248,15 +248,15 @@ pub const WEAPONS: [Weapon; 16] = [
     },
 ];
 
-/// The initial primary weapon of every player.
+/// ID of the initial weapon of every player.
 pub const FIRST_WEAPON: u8 = HAMMER.id;
 
-/// The weapon with that number, if there is one.
+/// The weapon with this ID, if it exists.
 pub fn weapon(id: u8) -> Option<&'static Weapon> {
     WEAPONS.binary_search_by_key(&id, |weapon| weapon.id).ok().map(|at| &WEAPONS[at])
 }
 
-/// The weapon with that number; the initial weapon if there is none.
+/// The weapon with this ID; the initial weapon if it does not exist.
 pub(crate) fn weapon_or_first(id: u8) -> &'static Weapon {
     weapon(id).unwrap_or(&WEAPONS[0])
 }

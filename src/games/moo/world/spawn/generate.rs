@@ -1,4 +1,4 @@
-//! The start of a world: its map, then its animals.
+//! Generates a world: the map, then the animals.
 
 use crate::entity::EntityId;
 use crate::rng::Rng;
@@ -7,19 +7,19 @@ use crate::spawn::map;
 use crate::state::{Identity, State};
 use crate::world::World;
 
-/// The generator's purpose here, so that the map and later events use unrelated random numbers.
+/// Purpose of the random generator of the running world, so that the map uses unrelated random
+/// numbers.
 const EVENTS_RNG_STREAM: u32 = 2;
 
 impl World {
-    /// The world before its first tick. A map size outside the limits is replaced by the nearest
-    /// limit.
+    /// Generates the world before its first tick. A map size outside the limits is clamped.
     pub fn new(identity: Identity) -> World {
         let mut world = World::without_animals(identity);
         world.populate();
         world
     }
 
-    /// The same without animals: the map alone.
+    /// Generates the world without animals.
     pub(crate) fn without_animals(mut identity: Identity) -> World {
         identity.map_size_px = identity.map_size_px.clamp(rules::MAP_SIZE_MIN_PX, rules::MAP_SIZE_MAX_PX);
         let others = map::generate(identity.seed, identity.map_size_px);

@@ -1,9 +1,9 @@
-//! Generates the map: all scenery, from the seed alone. The biomes are in `land`.
+//! Generates the map: all scenery, from the seed alone. The biomes are in `terrain::biomes`.
 //!
 //! ```text
-//!   each of the 7 x 7 areas: 9 trees, 3 bushes
-//!   anywhere: 32 rocks, 7 gold; the river has no scenery
-//!   other sizes of map: in proportion
+//!     each of the 7 x 7 areas: 9 trees, 3 bushes
+//!     anywhere: 32 rocks, 7 gold; the river has no scenery
+//!     other map sizes: in proportion
 //! ```
 
 use crate::controller::{Controller, Scenery, SceneryKind};
@@ -14,14 +14,14 @@ use crate::rules;
 pub use crate::rules::Biome;
 pub use crate::terrain::biomes::BiomeBands;
 
-/// The generator's purpose here, so that the map and later events use unrelated random numbers.
+/// Purpose of the random generator of the map, so that later events use unrelated random numbers.
 const PURPOSE_MAP: u32 = 1;
 
-/// Positions tried for an object before it is left out. The map is so sparse that this does not
-/// happen on maps of the usual size (a test counts them).
+/// Positions tried for an object before it is omitted. The map is so sparse that this does not
+/// happen at the usual sizes (a test counts the objects).
 const TRIES: u32 = 256;
 
-/// A square area in which an object is placed, in pixels.
+/// A square area for an object, in pixels.
 #[derive(Clone, Copy)]
 struct Area {
     left: i32,
@@ -29,7 +29,7 @@ struct Area {
     side: i32,
 }
 
-/// All scenery of a map, in order of numbers.
+/// Generates all scenery of a map, in ascending order of ID.
 pub(crate) fn generate(seed: u32, map_size_px: u32) -> Vec<Entity> {
     let mut planter = Planter {
         rng: Rng::new(seed, PURPOSE_MAP),
@@ -47,8 +47,8 @@ pub(crate) fn generate(seed: u32, map_size_px: u32) -> Vec<Entity> {
     planter.placed
 }
 
-/// The count for a map with that side length, given the count for the default size: proportional to
-/// the area, rounded to the nearest.
+/// Scales a count from the default map size to another size: in proportion to the area, rounded to
+/// the nearest.
 pub(crate) fn by_area(usual: u32, map_size_px: u32) -> u32 {
     let square = |px: u32| u64::from(px) * u64::from(px);
     let whole = square(rules::MAP_SIZE_PX);

@@ -1,4 +1,5 @@
-//! Where entities come from: the map, spawn points of players, and entities that an operator adds.
+//! Origins of entities: the map, the spawn points of players, and entities that the operator
+//! spawns.
 
 pub(super) mod generate;
 pub mod map;

@@ -1,7 +1,7 @@
-//! Spawning of animals, and of structures without an owner, by nature or by the operator.
+//! Spawns animals, and structures without an owner, at the start or for the operator.
 //!
-//! Animals spawn on free ground in their biome, structures where there is space. The generated map
-//! is never changed, and the limits are never exceeded.
+//! Animals spawn on free ground in their biome, structures on free ground. The generated map is
+//! never changed, and the limits are never exceeded.
 
 use crate::command::{Command, Rejection, Spawned};
 use crate::controller::{Animal, Controller};
@@ -14,11 +14,13 @@ use crate::terrain::Terrain;
 use crate::world::World;
 use crate::Action;
 
-/// The generator's purpose here, so that animals and map use unrelated random numbers.
+/// Purpose of the random generator of the initial animals, so that the map uses unrelated random
+/// numbers.
 const ANIMALS_RNG_STREAM: u32 = 3;
 
 impl World {
-    /// Places the initial animals. An animal for which no position is found is placed later.
+    /// Spawns the initial animals. An animal without a free position starts dead and respawns
+    /// later.
     pub(crate) fn populate(&mut self) {
         let mut rng = Rng::new(self.state.identity.seed, ANIMALS_RNG_STREAM);
         for animal in &ANIMALS {
@@ -39,7 +41,8 @@ impl World {
         self.reserve();
     }
 
-    /// Respawns a dead animal somewhere in its biome, or a little later if there is no space now.
+    /// Respawns a dead animal in its biome, or retries after [`rules::RETURN_AGAIN_MS`] if there is
+    /// no free position.
     pub(crate) fn respawn_animal(&mut self, at: usize) {
         let state = &mut self.state;
         if let Some((animal, body)) = state.animals[at].animal_mut() {
@@ -57,7 +60,7 @@ impl World {
         }
     }
 
-    /// Checks whether the operator can spawn something at a position.
+    /// Checks whether the operator can spawn an entity at a position.
     pub(crate) fn check_spawn(&self, command: &Command) -> Result<(), Rejection> {
         let (what, x, y) = match command.action {
             Action::Spawn { what, x_px, y_px } => (what, whole(x_px), whole(y_px)),
@@ -83,7 +86,7 @@ impl World {
         }
     }
 
-    /// Spawns something that was checked.
+    /// Spawns an entity that was checked.
     pub(crate) fn spawn(&mut self, what: Spawned, (x_px, y_px): (u16, u16)) {
         let (x, y) = (whole(x_px), whole(y_px));
         match what {
@@ -105,7 +108,7 @@ impl World {
         structures.filter(|entity| entity.body.owner == PlayerId::OPERATOR).count()
     }
 
-    /// Adds an animal and returns its index.
+    /// Adds an animal. Returns its index.
     fn add_animal(&mut self, animal: Animal, (x, y): (Fixed, Fixed)) -> usize {
         let id = self.state.next_animal;
         self.state.next_animal = EntityId(id.0 + 1);
@@ -116,11 +119,11 @@ impl World {
     }
 }
 
-/// Time within which the animals of a new world start to walk, in milliseconds, so that they do not
-/// all start at once.
+/// Maximum time until the animals of a new world start to walk, in milliseconds. The random value
+/// differs, so that they do not all start at once.
 const RANDOM_WAIT_MS: u32 = 5_000;
 
-/// Time for which an animal stands still after it spawns, in milliseconds.
+/// Time for which an animal stands after it spawns, in milliseconds.
 const SPAWN_PAUSE_MS: u16 = 2_000;
 
 /// A body at rest without an owner.
@@ -133,12 +136,13 @@ fn whole(px: u16) -> Fixed {
     Fixed::from_px(i32::from(px))
 }
 
-/// The item with that number, if it can be built.
+/// The item with this ID, if it can be built.
 fn placeable(id: u8) -> Option<&'static Item> {
     rules::item(id).filter(|item| item.group != Group::Food)
 }
 
-/// Free ground in that biome, away from every player; `None` if several attempts fail.
+/// Finds free ground in the animal's biome, away from all players; `None` after
+/// [`rules::RETURN_TRIES`] attempts.
 fn place_at_home(
     kind: AnimalKind,
     terrain: &Terrain,

@@ -1,10 +1,11 @@
-//! Chooses where a new player spawns.
+//! Chooses the position at which a player spawns.
 //!
-//! As long as the map has any other position, the player does not spawn on scenery, in the river,
-//! on another entity, or near an animal that hunts.
+//! A player does not spawn on scenery, in the river, on another entity, or near an animal that
+//! hunts, as long as the map has any other position.
 //!
-//! On a map for hundreds of players, two players would never meet. So a player spawns on the same
-//! screen as another, unless that area is crowded; the first player spawns anywhere on the plains.
+//! On a map for hundreds of players, players would rarely meet. A player therefore spawns on the
+//! same screen as another player, unless that area is crowded. The first player spawns anywhere on
+//! the plains.
 
 use crate::controller::Controller;
 use crate::entity::Entity;
@@ -18,12 +19,12 @@ use crate::terrain::Terrain;
 /// Random positions tried before the map is searched row by row.
 const TRIES_ANYWHERE: u32 = 64;
 
-/// Distance between the positions of that search in pixels, and the number of positions: the search
-/// must end on any map.
+/// Distance between the positions of this search, in pixels, and their maximum number, which bounds
+/// the search on any map.
 const SEARCH_PX: u32 = 64;
 const SEARCH_POSITIONS: u32 = 16_384;
 
-/// A position for a new player near the others; the crowd has the positions of the living players.
+/// Chooses the position for a new player. `crowd` is the index of the living players.
 pub(crate) fn place(
     (players, animals): (&[Entity], &[Entity]),
     crowd: &PlayerIndex,
@@ -73,10 +74,10 @@ impl SpawnSearch<'_> {
         None
     }
 
-    /// The first dry position without scenery and far from hunting animals, searching row by row
-    /// from a random position. If there is none, a position near a hunting animal; and as a last
-    /// resort the middle of the northern plains. Another player may be there; then they push each
-    /// other apart.
+    /// Searches row by row from a random position, for the first dry position without scenery and
+    /// far from hunting animals. If there is none, returns a position near a hunting animal; as a
+    /// last resort, the middle of the northern plains. Another player may be at this position; then
+    /// both are pushed apart.
     fn any_free(&self, rng: &mut Rng) -> (Fixed, Fixed) {
         let columns = self.terrain.map_size_px() / SEARCH_PX;
         let places = columns * columns;
@@ -125,7 +126,7 @@ impl SpawnSearch<'_> {
         near.nth(rules::SPAWN_CROWD - 1).is_some()
     }
 
-    /// The positions of the entities that may be in the square around a point.
+    /// The positions of the players that may be in the square around a point.
     fn players_near(&self, x: Fixed, y: Fixed, reach_px: i32) -> impl Iterator<Item = (Fixed, Fixed)> + '_ {
         let near = self.crowd.near(x, y, Fixed::from_px(reach_px)).chain(self.crowd.added());
         near.map(|spot| (spot.x, spot.y))
@@ -137,7 +138,7 @@ fn is_in_box((at_x, at_y): (Fixed, Fixed), x: Fixed, y: Fixed, wide_px: i32, hig
         && at_y.distance(y) < Fixed::from_px(high_px).0.unsigned_abs()
 }
 
-/// Whether no living animal of a kind that hunts is near a position, whatever it is doing now.
+/// Whether no living animal of a kind that hunts is near a position, whatever its current goal.
 pub(crate) fn is_far_from_hunters(animals: &[Entity], x: Fixed, y: Fixed) -> bool {
     let room = Fixed::from_px(rules::SPAWN_HUNTER_ROOM_PX).0.unsigned_abs();
     !animals.iter().any(|entity| {

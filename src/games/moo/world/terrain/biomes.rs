@@ -1,4 +1,4 @@
-//! The biomes: horizontal bands, from north to south, which depend only on the side length of the
+//! The biomes: horizontal bands, from north to south. They depend only on the side length of the
 //! map.
 //!
 //! ```text
@@ -26,7 +26,7 @@ pub struct BiomeBands {
 }
 
 impl BiomeBands {
-    /// The bands of a map with that side length.
+    /// The bands of a map with this side length.
     pub fn new(map_size_px: u32) -> BiomeBands {
         let half = in_proportion(rules::RIVER_HALF_PX, map_size_px);
         let middle = (map_size_px / 2) as i32;
@@ -38,7 +38,7 @@ impl BiomeBands {
         }
     }
 
-    /// The biome at a y coordinate. It is the same from west to east.
+    /// The biome at a y coordinate.
     pub fn biome_at(&self, y: Fixed) -> Biome {
         let y_px = y.to_px();
         if y_px <= self.snow_end_px {
@@ -52,8 +52,8 @@ impl BiomeBands {
         }
     }
 
-    /// The vertical distance from a y coordinate to a biome; `None` if it is there. The plains are
-    /// on both sides of the river.
+    /// The vertical direction from a y coordinate to a biome; `None` if it is already there. The
+    /// plains are on both sides of the river.
     pub(crate) fn direction_to_biome(&self, home: Biome, y: Fixed) -> Option<Angle> {
         let (up, down) = (Angle(0xc000), Angle(0x4000));
         let here = self.biome_at(y);

@@ -1,12 +1,12 @@
-//! Finds nearby objects by dividing the map into square cells.
+//! Finds nearby objects with a grid of square cells.
 //!
-//! A grid maps positions to cells, lists the indices in a cell, lowest first, and knows which cells
-//! are not empty. It is not part of the state: it is rebuilt from positions whenever it is needed,
-//! so a restored world has the same grid.
+//! A grid maps positions to cells, lists the objects of each cell in ascending order of index, and
+//! records which cells are occupied. It is not part of the state: it is rebuilt from positions when
+//! needed, so a restored world has the same grid.
 //!
 //! ```text
-//!   a row of cells    ·  ·  3  ·  1,7 ·  ·  ·      a word of bits marks the occupied ones: 0b00010100
-//!                       └─── a run ─────┘          so the first and the last cell of a run are found at once
+//!   a row of cells  ·  ·  3  ·  1,7 ·  ·  ·    the bits of a word mark occupied cells: 0b00010100
+//!                     └─── a run ─────┘        so the ends of a run are found without a loop
 //! ```
 
 use std::ops::Range;
@@ -14,17 +14,17 @@ use std::ops::Range;
 use crate::fixed::Fixed;
 use crate::rules::MAP_SIZE_MAX_PX;
 
-/// Side length of a cell as a power of two: 256 px. This is about the size of the largest object,
-/// so a query visits few cells and each cell holds few objects.
+/// Side length of a cell as a power of two: 256 px, about the size of the largest object, so that a
+/// query visits few cells and each cell contains few objects.
 const CELL_BITS: u32 = 8;
 
-/// Cells per word as a power of two: each cell has a bit.
+/// Number of cells per word as a power of two; each cell has one bit.
 const WORD_BITS: u32 = u64::BITS.trailing_zeros();
 
-// A row has one or two words.
+// A row of cells has one or two words.
 const _: () = assert!((MAP_SIZE_MAX_PX >> CELL_BITS) < 2 * u64::BITS);
 
-/// A rectangle of cells: `left` and `top` are included, `right` and `bottom` are not.
+/// A rectangle of cells: `left` and `top` are inclusive, `right` and `bottom` are exclusive.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Cells {
     left: usize,
@@ -36,14 +36,14 @@ pub(crate) struct Cells {
 /// The division of a map into cells.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct GridShape {
-    /// Cells in a row, and rows.
+    /// Number of cells in a row, and number of rows.
     side: i32,
-    /// The numbers of each row's cells start at a multiple of this power of two, which avoids
-    /// divisions.
+    /// Number of cell indices reserved for each row, as a power of two, so that no division is
+    /// needed.
     line_bits: u32,
 }
 
-/// A run of cells in one row of a map that share a word, from left to right.
+/// A run of cells in one row that share a word, from left to right.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Stretch {
     word: usize,
@@ -52,24 +52,24 @@ pub(crate) struct Stretch {
 }
 
 impl GridShape {
-    /// The cells of a map with that side length.
+    /// The cells of a map with this side length.
     pub(crate) fn new(map_size_px: u32) -> GridShape {
         let side = (map_size_px >> CELL_BITS) as i32 + 1;
         GridShape { side, line_bits: if side <= u64::BITS as i32 { WORD_BITS } else { WORD_BITS + 1 } }
     }
 
-    /// The number of cell numbers.
+    /// The number of cell indices, including unused ones.
     pub(crate) fn cells(self) -> usize {
         (self.side as usize) << self.line_bits
     }
 
-    /// The number of the cell that contains a point. Points outside the map count as on its edge.
+    /// The index of the cell that contains a point. Points off the map are moved to its edge.
     pub(crate) fn cell(self, x: Fixed, y: Fixed) -> usize {
         self.along(y) << self.line_bits | self.along(x)
     }
 
-    /// The cells that overlap the square around a point, which extends so far to each side. Points
-    /// outside the map count as on its edge.
+    /// The cells that overlap the square around a point; `reach` is half its side. Points off the
+    /// map are moved to its edge.
     pub(crate) fn around(self, x: Fixed, y: Fixed, reach: Fixed) -> Cells {
         Cells {
             left: self.along(x.saturating_sub(reach)),
@@ -79,18 +79,18 @@ impl GridShape {
         }
     }
 
-    /// The numbers of the cells, row by row.
+    /// The indices of the cells, row by row.
     pub(crate) fn each(self, cells: Cells) -> impl Iterator<Item = usize> {
         self.lines(cells).flatten()
     }
 
-    /// The numbers of the cells, one range per row.
+    /// The indices of the cells, one range per row.
     fn lines(self, cells: Cells) -> impl Iterator<Item = Range<usize>> {
         let Cells { left, top, right, bottom } = cells;
         (top..bottom).map(move |line| line << self.line_bits).map(move |first| first + left..first + right)
     }
 
-    /// The cells by row and word, for asking which of them are [`Occupied`].
+    /// The cells by row and word, for lookups in [`Occupied`].
     pub(crate) fn stretches(self, cells: Cells) -> impl Iterator<Item = Stretch> {
         let Cells { left, top, right, bottom } = cells;
         let word = u64::BITS as usize;
@@ -106,7 +106,7 @@ impl GridShape {
     }
 }
 
-/// The bits of a range whose end is excluded; none if the range is empty.
+/// The bits of a half-open range; 0 if the range is empty.
 fn bits(from: usize, to: usize) -> u64 {
     match to.checked_sub(from) {
         None | Some(0) => 0,
@@ -119,7 +119,7 @@ fn bit(cell: usize) -> u64 {
     1 << (cell as u32 % u64::BITS)
 }
 
-/// Which cells are not empty. Most cells are empty, and a query skips a row of them at once.
+/// The set of occupied cells. Most cells are empty, and a query skips up to 64 of them at once.
 #[derive(Clone, Debug)]
 pub(crate) struct Occupied {
     /// One bit per cell.
@@ -127,7 +127,7 @@ pub(crate) struct Occupied {
 }
 
 impl Occupied {
-    /// All cells of a map, empty.
+    /// An empty set for a map.
     pub(crate) fn none(shape: GridShape) -> Occupied {
         Occupied { words: vec![0; shape.cells() >> WORD_BITS] }
     }
@@ -169,29 +169,29 @@ impl Occupied {
     }
 }
 
-/// Indices by cell, packed: the lists of the cells follow one another.
+/// Object indices by cell, stored as consecutive lists.
 #[derive(Clone, Debug)]
 pub(crate) struct Grid {
     shape: GridShape,
-    /// The end of each cell's list in `items`; the list begins where the previous one ends.
+    /// End of each cell's list in `items`. The list starts at the end of the previous one.
     ends: Vec<u32>,
     items: Vec<u32>,
 }
 
 impl Grid {
-    /// An empty grid for a map.
+    /// Creates an empty grid for a map.
     pub(crate) fn new(map_size_px: u32) -> Grid {
         let shape = GridShape::new(map_size_px);
         Grid { shape, ends: vec![0; shape.cells()], items: Vec::new() }
     }
 
-    /// The cells that overlap the square around a point. Points outside the map count as on its
-    /// edge.
+    /// The cells that overlap the square around a point. Points off the map are moved to its edge.
     pub(crate) fn around(&self, x: Fixed, y: Fixed, reach: Fixed) -> Cells {
         self.shape.around(x, y, reach)
     }
 
-    /// Inserts `count` objects, each into all cells that it overlaps. Reuses its memory.
+    /// Inserts `count` objects, each into all cells that it overlaps. Reuses the memory of the last
+    /// build.
     pub(crate) fn rebuild(&mut self, count: usize, cells_of: impl Fn(&Grid, usize) -> Cells) {
         self.ends.fill(0);
         for index in 0..count {
@@ -217,18 +217,18 @@ impl Grid {
         }
     }
 
-    /// The indices in the cells, cell by cell. An object in several cells occurs several times.
+    /// The objects in the cells, cell by cell. An object that overlaps several cells is repeated.
     pub(crate) fn within(&self, cells: Cells) -> impl Iterator<Item = usize> + '_ {
         self.shape.lines(cells).flat_map(move |line| self.cells(line)).map(|index| *index as usize)
     }
 
-    /// The indices in the cell that contains a point.
+    /// The objects in the cell that contains a point.
     pub(crate) fn at(&self, x: Fixed, y: Fixed) -> &[u32] {
         let cell = self.shape.cell(x, y);
         self.cells(cell..cell + 1)
     }
 
-    /// The indices in consecutive cells.
+    /// The objects in consecutive cells.
     fn cells(&self, cells: Range<usize>) -> &[u32] {
         let begin = if cells.start == 0 { 0 } else { self.ends[cells.start - 1] };
         &self.items[begin as usize..self.ends[cells.end - 1] as usize]

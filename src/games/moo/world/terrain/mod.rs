@@ -1,7 +1,7 @@
-//! The terrain: the edges of the map, and everything that bodies run into but that does not move.
+//! The terrain: the edges of the map, and all immobile obstacles.
 //!
-//! It contains no moving entities, so a controller can also run on a terrain alone, for example in
-//! a client that knows only the obstacles it has seen.
+//! It contains no moving entities, so a controller can run on a terrain alone, for example in a
+//! client that knows only the obstacles in its view.
 
 pub(super) mod biomes;
 pub(super) mod grid;
@@ -24,11 +24,11 @@ pub struct Obstacle {
     pub x: Fixed,
     /// y coordinate of the centre.
     pub y: Fixed,
-    /// Radius, pixels.
+    /// Radius, in pixels.
     pub radius_px: i32,
 }
 
-/// A map and its obstacles.
+/// A map and its immobile obstacles.
 #[derive(Clone, Debug)]
 pub struct Terrain {
     map_size_px: u32,
@@ -38,17 +38,18 @@ pub struct Terrain {
     built: StructureIndex,
 }
 
-/// A query for a body looks into one cell only, so an obstacle is listed in each cell from which it
-/// can be touched. No body is larger than this, and no new player needs more space.
+/// Maximum radius of a body, in pixels. A query looks into one cell only, so each obstacle is
+/// listed in each cell from which a body of this radius can touch it. The free space around a spawn
+/// point is smaller.
 const REACH_PX: i32 = ANIMAL_RADIUS_MAX_PX;
 
-/// Number of directions around a new structure in which a position is tried for a body that would
-/// be stuck in it.
+/// Number of directions around a new structure in which a free position is searched for a stuck
+/// body.
 const WAYS_AROUND: u32 = 32;
 
 impl Terrain {
-    /// A square map with that side length (at most [`MAP_SIZE_MAX_PX`]), and its obstacles: all of
-    /// them, or those that the caller knows.
+    /// Creates a square map with its scenery: all obstacles, or the ones that the caller knows. The
+    /// side length is limited to [`MAP_SIZE_MAX_PX`].
     pub fn new(map_size_px: u32, obstacles: Vec<Obstacle>) -> Terrain {
         let map_size_px = map_size_px.min(MAP_SIZE_MAX_PX);
         let mut grid = Grid::new(map_size_px);
@@ -75,7 +76,8 @@ impl Terrain {
         self.bands
     }
 
-    /// Whether a circle of at most 84 px at that position is on the map and touches no obstacle.
+    /// Whether a circle at this position is on the map and touches no obstacle. Valid for a radius
+    /// of at most 84 px.
     pub fn is_free(&self, x: Fixed, y: Fixed, radius_px: i32) -> bool {
         let edge = Fixed::from_px(radius_px);
         let far = Fixed::from_px(self.map_size_px as i32).saturating_sub(edge);
@@ -99,18 +101,19 @@ impl Terrain {
         self.built.remove(standing, REACH_PX);
     }
 
-    /// The structures that can be touched from a point, in order of their numbers.
+    /// The structures that can be touched from a point, in ascending order of ID.
     pub(crate) fn built_near(&self, x: Fixed, y: Fixed) -> &[PlacedStructure] {
         self.built.near(x, y)
     }
 
-    /// Moves a body by a vector, in steps so short that it cannot pass through anything. Returns
-    /// whether it ran into an obstacle; at the edge of the map it loses its speed towards the edge.
+    /// Moves a body by a vector, in steps so short that it cannot pass through an obstacle. Returns
+    /// whether it touched an obstacle. At the edge of the map the body loses its velocity towards
+    /// the edge.
     pub(crate) fn walk(&self, body: &mut Body, way_x: Fixed, way_y: Fixed) -> bool {
         let longest = way_x.0.unsigned_abs().max(way_y.0.unsigned_abs());
         let steps = i64::from(longest) / i64::from(Fixed::from_px(SUB_STEP_PX).0) + 1;
         if steps == 1 {
-            // The common case, which needs none of the divisions below.
+            // The common case needs none of the divisions below.
             let from = (body.x, body.y);
             (body.x, body.y) = (body.x.saturating_add(way_x), body.y.saturating_add(way_y));
             return self.settle(body) | self.keep_out_of_gaps(body, from);
@@ -129,22 +132,21 @@ impl Terrain {
         touched
     }
 
-    /// Whether a body overlaps something solid.
+    /// Whether a body overlaps a solid obstacle.
     fn is_in_something(&self, body: &Body) -> bool {
         let (x, y) = (body.x, body.y);
         let mut solids = self.near(x, y).copied().chain(self.built.near(x, y).iter().filter_map(solid));
         solids.any(|solid| overlaps(&solid, x, y, body.radius_px))
     }
 
-    /// The new position of a body on which a structure was built, if the body would be stuck when
-    /// put on its rim: the nearest free position around the structure that can be reached without
-    /// passing through an older narrow gap. `None` if the body is not stuck, or there is no such
-    /// position.
+    /// The new position of a body that would be stuck in a new structure: the nearest free position
+    /// around the structure that can be reached without passing through an older narrow gap. `None`
+    /// if the body is not stuck, or there is no such position.
     ///
     /// ```text
-    ///      a    b     the body • stood below the gap a─b when c was built on it. It cannot pass up through that gap, and the
-    ///        •        new gaps a─c and b─c block the other ways, so it moves to the nearest position around c
-    ///        c  •
+    ///        a    b     The body • stood below the gap a─b when c was built on it.
+    ///          •        It cannot pass up through that gap, and the new gaps a─c and b─c
+    ///          c  •     block the other ways, so it moves to the nearest position around c.
     /// ```
     pub(crate) fn place_beside(&self, body: &Body, new: &PlacedStructure) -> Option<(Fixed, Fixed)> {
         let new_solid = solid(new).filter(|solid| overlaps(solid, body.x, body.y, body.radius_px))?;
@@ -157,7 +159,8 @@ impl Terrain {
         put_on_rim(&mut straight, &new_solid);
         let (dx, dy) = (straight.x.saturating_sub(new_solid.x), straight.y.saturating_sub(new_solid.y));
         (0..WAYS_AROUND).find_map(|way| {
-            // 0, 1 to one side, 1 to the other side, 2 to the first side, and so on.
+            // The order of the turns: 0, 1 to one side, 1 to the other side, 2 to the first side,
+            // and so on.
             let turn = way.div_ceil(2) * (0x1_0000 / WAYS_AROUND);
             let turn = Angle(if way % 2 == 0 { turn } else { 0x1_0000 - turn } as u16);
             let mut there = body.clone();
@@ -173,7 +176,7 @@ impl Terrain {
         })
     }
 
-    /// Whether a path passes through no narrow gap, except gaps beside the new structure.
+    /// Whether a path passes through no narrow gap. Gaps next to the new structure do not count.
     fn is_way_open(&self, body: &Body, to: (Fixed, Fixed), new: &PlacedStructure) -> bool {
         let (dx, dy) = (to.0.saturating_sub(body.x), to.1.saturating_sub(body.y));
         let longest = dx.0.abs().max(dy.0.abs());
@@ -183,7 +186,7 @@ impl Terrain {
         (1..=steps).all(|step| {
             let from = (at.x, at.y);
             (at.x, at.y) = (body.x.saturating_add(part(dx, step)), body.y.saturating_add(part(dy, step)));
-            // The new structure has the highest number.
+            // The new structure has the highest ID.
             let older = match self.built.near(at.x, at.y).split_last() {
                 Some((last, older)) if last.id == new.id => older,
                 _ => self.built.near(at.x, at.y),
@@ -193,24 +196,24 @@ impl Terrain {
     }
 
     /// Moves a body back if it passed through a gap that is too narrow for it: between two
-    /// obstacles that are closer together than the body is wide, or between an obstacle and the
-    /// edge of the map. Otherwise, putting the body on the rim of each in turn would let it slip
-    /// through. Returns whether it did.
+    /// obstacles, or between an obstacle and the edge of the map. Without this check, a body put on
+    /// the rim of each obstacle in turn would slip through. Returns whether the body was moved
+    /// back.
     ///
     /// ```text
-    ///      from •            a gap is too narrow when every point of the line a─b is nearer to a or b
-    ///         a─┼──b         than the body's rim to its centre; then the centre never crosses the line
-    ///        to •
+    ///     from •        A gap is too narrow if each point of the line a─b is closer to a or b
+    ///        a─┼──b     than the body's radius allows; then the centre never crosses the line.
+    ///       to •
     /// ```
     pub(crate) fn keep_out_of_gaps(&self, body: &mut Body, from: (Fixed, Fixed)) -> bool {
         let to = (body.x, body.y);
         let built = self.built.near(body.x, body.y);
-        // Scenery leaves space for all bodies except the largest animals.
+        // Between scenery objects all bodies fit except the largest animals.
         if built.is_empty() || from == to || !self.passes_a_gap(built, from, body) {
             return false;
         }
         (body.x, body.y) = from;
-        // A pushed body may come from off the map.
+        // A pushed body may have started off the map.
         self.hold_on_map(body);
         true
     }
@@ -234,7 +237,7 @@ impl Terrain {
         })
     }
 
-    /// The points on the edges of the map next to an obstacle that is closer to them than a width.
+    /// The points on the edges of the map that are closer to an obstacle than a width.
     fn edges_near(&self, a: &Obstacle, width_px: i32) -> impl Iterator<Item = (Fixed, Fixed)> {
         let far = Fixed::from_px(self.map_size_px as i32);
         let room = Fixed::from_px(a.radius_px + width_px).0.unsigned_abs();
@@ -267,7 +270,7 @@ impl Terrain {
         touched
     }
 
-    /// Puts a body that is off the map on the edge, where it loses its speed towards the edge.
+    /// Puts a body that is off the map on the edge. It loses its velocity towards the edge.
     fn hold_on_map(&self, body: &mut Body) {
         let edge = Fixed::from_px(body.radius_px);
         let far = Fixed::from_px(self.map_size_px as i32).saturating_sub(edge).max(edge);
@@ -275,8 +278,8 @@ impl Terrain {
         hold(&mut body.y, &mut body.vy, edge, far);
     }
 
-    /// The obstacles that may overlap the square around a point, by index. May include more distant
-    /// ones, and duplicates.
+    /// The scenery that may overlap the square around a point, with indices. May include more
+    /// distant objects, and duplicates.
     pub(crate) fn obstacles_around(
         &self,
         x: Fixed,
@@ -286,8 +289,8 @@ impl Terrain {
         self.grid.within(self.grid.around(x, y, reach)).map(move |index| (index, &self.obstacles[index]))
     }
 
-    /// The structures that may overlap the square around a point; may also include others, and
-    /// duplicates.
+    /// The structures that may overlap the square around a point. May include more distant ones,
+    /// and duplicates.
     pub(crate) fn built_around(
         &self,
         x: Fixed,
@@ -302,14 +305,14 @@ impl Terrain {
     }
 }
 
-/// The solid part of a structure.
+/// The solid part of a structure; `None` if it is not solid.
 fn solid(standing: &PlacedStructure) -> Option<Obstacle> {
     let PlacedStructure { x, y, item, .. } = *standing;
     Some(Obstacle { x, y, radius_px: item.radius_px }).filter(|_| item.group.is_solid())
 }
 
-/// Whether the path from one point to another crosses the line from `a` to `b`, or ends on it. A
-/// path may begin on the line.
+/// Whether the path between two points crosses the line from `a` to `b`, or ends on it. A path may
+/// start on the line.
 fn crosses(from: (Fixed, Fixed), to: (Fixed, Fixed), a: (Fixed, Fixed), b: (Fixed, Fixed)) -> bool {
     let wide = |at: Fixed| i64::from(at.0);
     let side = |p: (Fixed, Fixed), q: (Fixed, Fixed), at: (Fixed, Fixed)| {
@@ -320,13 +323,13 @@ fn crosses(from: (Fixed, Fixed), to: (Fixed, Fixed), a: (Fixed, Fixed), b: (Fixe
     before != 0 && before != after && side(from, to, a) != side(from, to, b)
 }
 
-/// Whether a circle at that position overlaps the obstacle.
+/// Whether a circle overlaps an obstacle.
 fn overlaps(obstacle: &Obstacle, x: Fixed, y: Fixed, radius_px: i32) -> bool {
     let reach = Fixed::from_px(obstacle.radius_px.saturating_add(radius_px));
     is_shorter(obstacle.x.distance(x), obstacle.y.distance(y), reach.0.max(0) as u32)
 }
 
-/// Moves a body straight away from the obstacle's centre until they only touch; to the right if the
+/// Moves a body straight away from an obstacle's centre until they only touch; to the right if the
 /// centres coincide.
 fn put_on_rim(body: &mut Body, obstacle: &Obstacle) {
     let reach = i64::from(Fixed::from_px(obstacle.radius_px.saturating_add(body.radius_px)).0);
@@ -337,14 +340,14 @@ fn put_on_rim(body: &mut Body, obstacle: &Obstacle) {
     body.y = Fixed(clamp_i32(i64::from(obstacle.y.0) + scale_up(dy, reach, length)));
 }
 
-/// `value * factor / divisor`, rounded away from zero, so that a body on the rim never overlaps by
-/// a rounding error.
+/// Computes `value * factor / divisor`, rounded away from zero, so that a rounding error never
+/// leaves a body on the rim overlapping.
 fn scale_up(value: i64, factor: i64, divisor: i64) -> i64 {
     let magnitude = (value.abs() * factor + divisor - 1) / divisor;
     magnitude * value.signum()
 }
 
-/// Clamps a coordinate to the map; at the edge, the speed towards the edge is lost.
+/// Clamps a coordinate to the map. At the edge, the velocity towards the edge becomes 0.
 fn hold(at: &mut Fixed, velocity: &mut Fixed, low: Fixed, high: Fixed) {
     if *at < low {
         *at = low;

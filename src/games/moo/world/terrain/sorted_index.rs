@@ -1,11 +1,11 @@
-//! Finds nearby objects among a few: a list sorted from west to east.
+//! Finds nearby objects among a few with a list sorted from west to east.
 //!
-//! It returns the indices in a range of x coordinates. It is not part of the state. For few objects
-//! on a large map it costs less than a grid, because there is nothing to clear.
+//! Returns the objects in a range of x coordinates. The index is not part of the state. For few
+//! objects on a large map it costs less than a grid, because there are no cells to clear.
 
 use crate::fixed::Fixed;
 
-/// Indices from west to east; the lower index first at equal positions.
+/// Object indices from west to east; at equal positions in ascending order of index.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct SortedIndex {
     positions: Vec<(Fixed, u32)>,
@@ -13,13 +13,13 @@ pub(crate) struct SortedIndex {
 }
 
 impl SortedIndex {
-    /// An object moved, appeared or was removed: the list is stale.
+    /// Marks the list as stale, because an object moved, spawned or was removed.
     pub(crate) fn invalidate(&mut self) {
         self.is_current = false;
     }
 
-    /// Sorts the positions of `count` objects if the list is stale. Costs little if they have not
-    /// moved far since the last time.
+    /// Sorts the positions of `count` objects if the list is stale. The cost is low if they have
+    /// moved little since the last update.
     pub(crate) fn update(&mut self, count: usize, x_of: impl Fn(usize) -> Fixed) {
         if self.is_current {
             return;
@@ -52,12 +52,12 @@ impl SortedIndex {
         }
     }
 
-    /// Reserves space for that many objects.
+    /// Reserves space for `count` objects.
     pub(crate) fn reserve(&mut self, count: usize) {
         self.positions.reserve(count.saturating_sub(self.positions.len()));
     }
 
-    /// The indices of the objects within that distance to the west and the east.
+    /// The objects within `reach` to the west and the east.
     pub(crate) fn around(&self, x: Fixed, reach: Fixed) -> impl Iterator<Item = usize> + '_ {
         let (west, east) = (x.saturating_sub(reach), x.saturating_add(reach));
         let first = self.positions.partition_point(|(x, _)| *x < west);

@@ -1,7 +1,7 @@
-//! Structures by position: the part of the terrain that changes.
+//! Index of structures by position: the part of the terrain that changes.
 //!
-//! This index is not part of the state. It can be derived from the list of structures, and each
-//! cell holds them in order of their numbers, so a restored world has the same index.
+//! It is not part of the state. It is derived from the list of structures, and each cell holds its
+//! structures in ascending order of ID, so a restored world has the same index.
 
 use crate::body::Body;
 use crate::fixed::{is_within, Angle, Fixed};
@@ -9,26 +9,26 @@ use crate::id::{EntityId, PlayerId};
 use crate::rules::{self, Item};
 use crate::terrain::grid::{Cells, GridShape, Occupied};
 
-/// A structure, as the index stores it.
+/// A structure as stored in the index.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct PlacedStructure {
-    /// Its id.
+    /// Entity ID.
     pub id: EntityId,
-    /// Its owner.
+    /// Owner.
     pub owner: PlayerId,
-    /// Its item.
+    /// Item.
     pub item: &'static Item,
-    /// Centre from the left edge.
+    /// x coordinate of the centre, measured from the left edge.
     pub x: Fixed,
-    /// Centre from the top edge.
+    /// y coordinate of the centre, measured from the top edge.
     pub y: Fixed,
     /// Direction in which it points.
     pub heading: Angle,
 }
 
 impl PlacedStructure {
-    /// Whether a body touches it. A body that runs into a solid structure is put just outside its
-    /// rim; within this distance it still counts as touching.
+    /// Whether a body touches the structure. A body that runs into a solid structure is put just
+    /// outside its rim; a gap of up to `SLACK` still counts as touching.
     pub(crate) fn is_touched(&self, body: &Body) -> bool {
         let (dx, dy) = (self.x.distance(body.x), self.y.distance(body.y));
         let reach_of = |radius_px: i32| Fixed::from_px(radius_px + body.radius_px).0.unsigned_abs();
@@ -42,7 +42,7 @@ impl PlacedStructure {
     }
 }
 
-/// The distance from the rim that still counts as touching: a sixteenth of a pixel.
+/// Maximum gap to the rim that still counts as touching, in 1/65,536 px: a sixteenth of a pixel.
 const TOUCH_TOLERANCE: u32 = 1 << 12;
 
 /// Structures by cell.
@@ -54,14 +54,14 @@ pub(crate) struct StructureIndex {
 }
 
 impl StructureIndex {
-    /// An empty index for a map.
+    /// Creates an empty index for a map.
     pub(crate) fn new(map_size_px: u32) -> StructureIndex {
         let shape = GridShape::new(map_size_px);
         StructureIndex { shape, cells: vec![Vec::new(); shape.cells()], occupied: Occupied::none(shape) }
     }
 
-    /// Adds the structure to each cell from which it can be touched: within `reach_px` of its
-    /// picture.
+    /// Adds a structure to each cell from which it can be touched: within `reach_px` of its drawn
+    /// image.
     pub(crate) fn add(&mut self, standing: PlacedStructure, reach_px: i32) {
         for cell in self.shape.each(self.cells_of(&standing, reach_px)) {
             let list = &mut self.cells[cell];
@@ -71,7 +71,7 @@ impl StructureIndex {
         }
     }
 
-    /// Removes the structure from each of these cells.
+    /// Removes a structure from these cells.
     pub(crate) fn remove(&mut self, standing: &PlacedStructure, reach_px: i32) {
         for cell in self.shape.each(self.cells_of(standing, reach_px)) {
             let list = &mut self.cells[cell];
@@ -82,12 +82,13 @@ impl StructureIndex {
         }
     }
 
-    /// The structures that can be touched from a point, in order of their numbers.
+    /// The structures that can be touched from a point, in ascending order of ID.
     pub(crate) fn near(&self, x: Fixed, y: Fixed) -> &[PlacedStructure] {
         &self.cells[self.shape.cell(x, y)]
     }
 
-    /// All structures that overlap the square around a point; may include others, and duplicates.
+    /// The structures that may overlap the square around a point. May include more distant ones,
+    /// and duplicates.
     pub(crate) fn around(&self, x: Fixed, y: Fixed, reach: Fixed) -> impl Iterator<Item = &PlacedStructure> {
         let stretches = self.shape.stretches(self.shape.around(x, y, reach));
         let used = stretches.filter_map(move |stretch| self.occupied.ends_of(stretch));

@@ -1,4 +1,5 @@
-//! The world's tests, by what they look at. They may use floating-point numbers, to compute again what is committed.
+//! Unit tests of the world, grouped by subject. They may use floating point to recompute committed
+//! values.
 
 mod animals;
 pub mod combat;
@@ -16,7 +17,7 @@ use crate::state::Identity;
 use crate::world::World;
 use tickwire_sim::state_tree::{FieldDiff, StateTree};
 
-/// A world of that seed on the usual map at the usual rate.
+/// A world with the default map size and tick rate.
 pub(crate) fn world(seed: u32) -> World {
     world_at(seed, TickHz::Hz30)
 }
@@ -25,20 +26,20 @@ pub(crate) fn world_at(seed: u32, tick_hz: TickHz) -> World {
     World::new(Identity { seed, map_size_px: 14_400, tick_hz })
 }
 
-/// A world on which nothing grows and nothing lives, so that one can walk anywhere.
+/// A world without scenery and animals, so that players can walk anywhere.
 pub(crate) fn bare_world(tick_hz: TickHz) -> World {
     let mut state = without_animals(world_at(1, tick_hz)).state;
     state.others.clear();
     World::from_state(state)
 }
 
-/// That world without its animals, which would be in the way.
+/// Removes the animals of a world, so that they cannot interfere with a test.
 pub(crate) fn without_animals(mut world: World) -> World {
     world.state.animals.clear();
     world
 }
 
-/// The first place in which two worlds differ.
+/// The first field in which two worlds differ.
 pub(crate) fn difference(ours: &World, theirs: &World) -> Option<FieldDiff> {
     StateTree::of(ours).differences(&StateTree::of(theirs), 1).pop()
 }
@@ -52,7 +53,7 @@ pub(crate) fn join(sequence: u64, player: u16) -> Command {
     command(0, sequence, Action::Join { player: PlayerId(player), name, skin: 3 })
 }
 
-/// Lets a player in and puts it somewhere.
+/// Joins a player, and moves it to a position.
 pub(crate) fn put(world: &mut World, player: u16, x_px: i32, y_px: i32) {
     let sequence = world.state.operator_sequence + 1;
     world.step(&mut vec![join(sequence, player)]);
@@ -78,21 +79,22 @@ pub(crate) fn player(world: &World, player: u16) -> &Player {
     }
 }
 
-/// Tells a player to walk, and ticks once.
+/// Executes a `Move` command of a player, and one tick.
 pub(crate) fn walk(world: &mut World, player: u16, direction: Option<u16>) {
     let sequence = world.player(PlayerId(player)).expect("the player is there").sequence + 1;
     world.step(&mut vec![command(player, sequence, Action::Move { direction: direction.map(Angle) })]);
     assert_eq!(world.outcome().rejected, []);
 }
 
-/// Lets a player do something, and ticks once.
+/// Executes a command of a player, and one tick.
 pub(crate) fn act(world: &mut World, player: u16, action: Action) {
     let sequence = world.player(PlayerId(player)).expect("the player is there").sequence + 1;
     world.step(&mut vec![command(player, sequence, action)]);
     assert_eq!(world.outcome().rejected, []);
 }
 
-/// Lets a player swing once, and ticks once: where it looks, with what it holds.
+/// Executes one swing of a player, and one tick: in its direction of view, with the weapon in its
+/// hand.
 pub(crate) fn swing(world: &mut World, player: u16) {
     act(world, player, Action::Attack { on: true });
     player_mut(world, player).hand.attacking = false;
@@ -102,7 +104,7 @@ pub(crate) fn player_mut(world: &mut World, player: u16) -> &mut Player {
     world.player_mut(PlayerId(player)).expect("the player is there").0
 }
 
-/// Gives a player plenty of everything, and lets it take an item into its hand.
+/// Gives a player 10,000 of each resource, and puts an item into its hand.
 pub(crate) fn hold(world: &mut World, player: u16, item: u8) {
     let having = player_mut(world, player);
     having.resources = [10_000; 4];
@@ -110,7 +112,7 @@ pub(crate) fn hold(world: &mut World, player: u16, item: u8) {
     act(world, player, Action::Select { what: Selection::Item(item) });
 }
 
-/// Lets a player build something in that direction. It must be possible.
+/// Builds an item in a direction. Panics if that is not possible.
 pub(crate) fn build(world: &mut World, player: u16, item: u8, heading: u16) -> EntityId {
     hold(world, player, item);
     body_mut(world, player).heading = Angle(heading);
@@ -124,12 +126,12 @@ pub(crate) fn build(world: &mut World, player: u16, item: u8, heading: u16) -> E
     }
 }
 
-/// What happened in the last tick.
+/// The events of the last tick.
 pub(crate) fn events(world: &World) -> &[WorldEvent] {
     &world.outcome().events
 }
 
-/// Ticks without commands.
+/// Executes ticks without commands.
 pub(crate) fn wait(world: &mut World, ticks: u32) {
     let mut none = Vec::new();
     for _ in 0..ticks {
@@ -137,7 +139,7 @@ pub(crate) fn wait(world: &mut World, ticks: u32) {
     }
 }
 
-/// Pixels, with their fraction.
+/// Converts a coordinate to pixels, with its fraction.
 pub(crate) fn px(at: Fixed) -> f64 {
     f64::from(at.0) / 65_536.0
 }

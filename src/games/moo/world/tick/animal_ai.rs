@@ -1,13 +1,13 @@
 //! The behaviour of animals: hunting, fleeing, wandering, attacking and dying.
 //!
-//! It runs after all movement and all swings. Each animal has its own schedule for looking around,
-//! so that they do not all look in the same tick.
+//! Runs after all movement and all swings. Each animal has its own schedule for looking around, so
+//! that not all animals look in the same tick.
 //!
 //! ```text
-//!              prey in sight       time is over       hurt, and of a kind that flees
-//!   wanders ──────────────────► hunts ──► rests ──► wanders ──────────────────► flees ──► wanders
-//!      ▲                          │  no attack for a while
-//!      └──────────────────────────┘  prey dead, gone or too far
+//!             prey in range     time is over     hurt, and of a kind that flees
+//!   wanders ───────────────► hunts ──► rests ──► wanders ──────────────► flees ──► wanders
+//!      ▲                       │  no attack for a while
+//!      └───────────────────────┘  prey dead, removed or too far
 //! ```
 
 use crate::controller::walk::bounded;
@@ -23,7 +23,7 @@ use crate::trig::{cosine, direction, sine};
 use crate::world::World;
 
 impl World {
-    /// Advances each animal's timers by one tick; then the animal decides and attacks.
+    /// Advances the timers of all animals by one tick, then lets each animal decide and attack.
     pub(crate) fn run_animals(&mut self) {
         let tick_thirds = self.rates.tick_thirds;
         for at in 0..self.state.animals.len() {
@@ -47,7 +47,7 @@ impl World {
         });
     }
 
-    /// Ends what the animal has been doing for long enough.
+    /// Changes the animal's goal, because the time of the current one is over.
     fn end_expired_mood(&mut self, at: usize) {
         let state = &mut self.state;
         if let Some((animal, body)) = state.animals[at].animal_mut() {
@@ -62,7 +62,7 @@ impl World {
         }
     }
 
-    /// The animal looks around: for prey, for its current prey, and ahead.
+    /// Looks around: for prey, for the current prey, and for the end of the biome.
     fn look(&mut self, at: usize) {
         let prey = match &self.state.animals[at] {
             Entity { body, controller: Controller::Animal(animal), .. } => match animal.mood {
@@ -84,7 +84,8 @@ impl World {
         }
     }
 
-    /// The nearest living player in range; of equally near players, the one with the lowest number.
+    /// The nearest living player within hunting distance; at equal distances, the player with the
+    /// lowest ID.
     fn nearest_prey(&self, body: &Body) -> Option<PlayerId> {
         let living = self.state.players.iter().filter(|player| player.is_alive());
         let near = living.filter(|player| body.is_near(&player.body, rules::HUNT_BEGIN_PX));
@@ -96,7 +97,7 @@ impl World {
         found.is_some_and(|player| player.is_alive() && body.is_near(&player.body, reach_px))
     }
 
-    /// A hunting animal attacks its prey whenever it can reach it.
+    /// Attacks the animal's prey if it is in reach and the attack timer has expired.
     fn strike_prey(&mut self, at: usize) {
         let Entity { id, body, controller } = &self.state.animals[at];
         let (prey, kind) = match controller {
@@ -122,8 +123,7 @@ impl World {
         }
     }
 
-    /// Takes health from the living animal at that index; at 0 it dies. Records the health actually
-    /// lost.
+    /// Reduces the health of a living animal; at 0 it dies. Records the health actually lost.
     pub(crate) fn hurt_animal(&mut self, at: usize, damage: u16, by: Option<PlayerId>) {
         let state = &mut self.state;
         let way = by.and_then(|by| way_to(&state.animals[at].body, &state.players, by));
@@ -149,7 +149,7 @@ impl World {
         }
     }
 
-    /// Pays the killer of an animal, if it is alive.
+    /// Gives the killer of an animal its reward, if the killer is alive.
     fn reward(&mut self, killer: Option<PlayerId>, kind: &rules::AnimalSpecies) {
         let killer = killer.and_then(|killer| self.player_mut(killer));
         if let Some((player, _)) = killer.filter(|(player, _)| player.alive) {
@@ -159,7 +159,8 @@ impl World {
         }
     }
 
-    /// The effects of structures on animals: traps hold them, spikes hurt them and push them back.
+    /// Applies the effects of structures to animals: traps hold them; spikes hurt them and push
+    /// them back.
     pub(crate) fn touch_animals(&mut self) {
         for at in 0..self.state.animals.len() {
             let touched = self.touched_by(&self.state.animals[at].body);
@@ -198,18 +199,18 @@ impl World {
 #[derive(Default)]
 struct TouchEffects {
     held: bool,
-    /// The spikes' damage, owner and position.
+    /// Damage, owner and position of the touched spikes.
     spikes: Option<(u16, PlayerId, (Fixed, Fixed, Angle))>,
 }
 
 impl Animal {
-    /// Whether it is of a kind that hunts.
+    /// Whether animals of this kind hunt.
     pub(crate) fn hunts(&self) -> bool {
         self.kind.animal().damage > 0
     }
 
-    /// Advances the timer by one tick. Returns whether the animal looks around in it. The rest of
-    /// the tick beyond the timer counts towards the next look.
+    /// Advances the timers by one tick. Returns whether the animal looks around in this tick. The
+    /// part of the tick after the timer expired counts towards the next look.
     fn pass(&mut self, tick_thirds: u16) -> bool {
         self.wait = self.wait.saturating_sub(u32::from(tick_thirds));
         self.strike_wait = self.strike_wait.saturating_sub(tick_thirds);
@@ -229,7 +230,8 @@ impl Animal {
         self.wait = time_between(rules::STAND_MS, rng);
     }
 
-    /// Walks about: towards its biome, within an eighth of a turn, if it is outside.
+    /// Starts to walk in a random direction; outside its biome, towards the biome within an eighth
+    /// of a turn.
     fn walk(&mut self, homeward: Option<Angle>, rng: &mut Rng) {
         let any = rng.below(1 << 16) as u16;
         self.direction = Some(match homeward {
@@ -239,7 +241,7 @@ impl Animal {
         self.wait = time_between(rules::WALK_MS, rng);
     }
 
-    /// Turns around, within a sixteenth of a turn, where its biome ends.
+    /// Turns around at the end of its biome or of the map, within a sixteenth of a turn.
     fn turn_at_biome_edge(&mut self, body: &Body, terrain: &Terrain, rng: &mut Rng) {
         if let Some(way) = self.direction {
             let far = Fixed::from_px(rules::BIOME_LOOKAHEAD_PX);
@@ -267,8 +269,8 @@ impl Animal {
         self.direction = way.or(self.direction);
     }
 
-    /// Flees from the source of the harm, or in the direction in which it looks if the source is at
-    /// its own position.
+    /// Flees from the attacker; straight ahead if the attacker's position is the animal's own or
+    /// unknown.
     fn flee(&mut self, body: &Body, way: Option<Angle>) {
         self.mood = Mood::Flees;
         self.prey = None;
@@ -276,22 +278,22 @@ impl Animal {
         self.wait = u32::from(thirds(rules::FLEE_MS));
     }
 
-    /// Resets what death ends, and starts the timer until it respawns.
+    /// Resets the state that ends with death, and starts the respawn timer.
     fn reset_for_death(&mut self, body: &mut Body) {
         (body.vx, body.vy, body.health) = (Fixed::ZERO, Fixed::ZERO, 0);
         self.wait = 3 * u32::from(rules::ANIMAL_RESPAWN_MS);
         *self = self.dead_copy();
     }
 
-    /// A dead animal with the same remaining time, and the same schedule for looking after it
-    /// respawns.
+    /// The state of a dead animal: it retains the respawn timer and the schedule for looking
+    /// around.
     pub(crate) fn dead_copy(&self) -> Animal {
         let &Animal { kind, natural, wait, sense_wait, .. } = self;
         Animal { sense_wait, was_pushed: false, ..Animal::new(kind, natural, wait) }
     }
 }
 
-/// A random duration between these numbers of milliseconds, in thirds of a millisecond.
+/// Returns a random duration in thirds of a millisecond. The bounds are in milliseconds.
 fn time_between([least_ms, most_ms]: [i32; 2], rng: &mut Rng) -> u32 {
     3 * rng.between(least_ms, most_ms).unsigned_abs()
 }
@@ -309,7 +311,7 @@ fn square_apart(a: &Body, b: &Body) -> i64 {
     dx * dx + dy * dy
 }
 
-/// Gives a body speed away from a position, or in the given direction if it is exactly there.
+/// Accelerates a body away from a position; in direction `heading` if the body is exactly there.
 fn knock_back(body: &mut Body, (x, y, heading): (Fixed, Fixed, Angle), px_per_s: i32, hz: u32) {
     let speed = (i64::from(px_per_s) << 16) / i64::from(hz);
     let (dx, dy) = (i64::from(body.x.0) - i64::from(x.0), i64::from(body.y.0) - i64::from(y.0));

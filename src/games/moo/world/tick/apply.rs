@@ -16,7 +16,7 @@ use crate::spawn::spawn_point;
 use crate::world::World;
 
 impl World {
-    /// Applies a command, or records why it was rejected.
+    /// Applies a command, or records the reason for its rejection.
     pub(crate) fn apply(&mut self, command: Command) {
         match self.check(&command) {
             Err(rejection) => {
@@ -31,8 +31,9 @@ impl World {
         }
     }
 
-    /// MooMoo.io clients compute by themselves what an age offers, and show it until they receive
-    /// an answer. The largest number stands for a packet that this game lacks, which is answered too.
+    /// Reports a rejected upgrade to MooMoo.io clients. These clients compute the offers of an age
+    /// themselves, and display them until the server replies. The choice `u8::MAX` stands for a
+    /// packet that this game lacks; it is answered too.
     fn record_rejected(&mut self, command: &Command, rejection: Rejection) {
         let Action::Upgrade { choice } = command.action else { return };
         let has_choices = |choices| choices > 0 || choice == u8::MAX;
@@ -91,7 +92,7 @@ impl World {
         }
     }
 
-    /// Checks that depend on the player's belongings and position.
+    /// Checks that depend on the player's kit, resources and position.
     fn check_preconditions(&self, command: &Command) -> Result<(), Rejection> {
         let at = self.find(command.player).map_err(|_| Rejection::UnknownIssuer)?;
         let Entity { body, controller, .. } = &self.state.players[at];
@@ -188,7 +189,8 @@ impl World {
         }
     }
 
-    /// Stops a player whose connection is gone. Its next connection counts from 1.
+    /// Stops a player after the loss of its connection. Its next connection starts with sequence
+    /// number 1.
     fn rest(&mut self, id: PlayerId) {
         if let Some((player, _)) = self.player_mut(id) {
             player.direction = None;

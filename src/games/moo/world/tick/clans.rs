@@ -1,6 +1,6 @@
-//! Clans: groups of players who cannot harm each other.
+//! Clans: groups of players that cannot harm each other.
 //!
-//! The owner of a clan is always a member, and a player in a clan never asks to join another one.
+//! The owner of a clan is always a member, and a member of a clan has no pending request.
 
 use std::sync::Arc;
 
@@ -14,7 +14,7 @@ use crate::event::WorldEvent;
 use crate::rules;
 use crate::world::World;
 
-/// Whether two players of the list are in the same clan.
+/// Whether two players are in the same clan.
 pub(crate) fn share_clan(a: &Entity, b: &Entity) -> bool {
     let clan = |entity| player_of(entity).and_then(|player| player.clan);
     clan(a).is_some_and(|of_a| clan(b) == Some(of_a))
@@ -36,10 +36,10 @@ impl World {
         }
     }
 
-    /// Checks whether a player may perform this clan action.
+    /// Checks whether a player may perform a clan action.
     ///
     /// # Errors
-    /// The first reason against it.
+    /// The first rule that the action breaks.
     pub(crate) fn check_clan(&self, issuer: PlayerId, action: &Action) -> Result<(), Rejection> {
         let fits = |fits: bool, rejection| if fits { Ok(()) } else { Err(rejection) };
         match action {
@@ -69,7 +69,7 @@ impl World {
         }
     }
 
-    /// Performs an action that was checked.
+    /// Performs a clan action that was checked.
     pub(crate) fn perform_clan(&mut self, issuer: PlayerId, action: Action) {
         match action {
             Action::ClanCreate { name } => self.found_clan(issuer, &name),
@@ -84,7 +84,7 @@ impl World {
     fn found_clan(&mut self, owner: PlayerId, name: &str) {
         let id = ClanId(self.state.next_clan);
         self.state.next_clan += 1;
-        // Numbers only increase, so the list stays sorted.
+        // IDs only increase, so the list stays sorted.
         self.state.clans.push(Clan { id, name: Arc::from(name), owner });
         self.enter_clan(owner, id);
     }
@@ -94,7 +94,7 @@ impl World {
             Some(clan) => (clan.id, clan.owner),
             None => return,
         };
-        // A repeated request sends no second event.
+        // A repeated request causes no second event.
         if let Some((player, _)) = self.player_mut(id).filter(|(player, _)| player.join_request != Some(clan))
         {
             player.join_request = Some(clan);
@@ -125,8 +125,8 @@ impl World {
         }
     }
 
-    /// Removes a player from its clan, if it is in one. If the owner leaves, the clan is dissolved,
-    /// and requests to join it are withdrawn.
+    /// Removes a player from its clan, if it is in one. If the player owns the clan, the clan is
+    /// dissolved, and requests to join it are withdrawn.
     pub(crate) fn leave_clan(&mut self, id: PlayerId) {
         let clan = match self.player_mut(id) {
             Some((player, _)) => player.clan.take(),
@@ -169,7 +169,7 @@ impl World {
         }
     }
 
-    /// The player, if it asks to join; for 0, the applicant with the lowest number.
+    /// Returns the player if it has requested to join; for ID 0, the applicant with the lowest ID.
     fn requester_of(&self, clan: ClanId, id: PlayerId) -> Option<PlayerId> {
         let asks =
             |entity: &&Entity| player_of(entity).is_some_and(|player| player.join_request == Some(clan));

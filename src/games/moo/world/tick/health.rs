@@ -1,6 +1,6 @@
 //! Health: damage, healing, death and respawn.
 //!
-//! The callers decide why a player is hurt or healed; this module applies the effect and records
+//! The callers decide why a player is hurt or healed. This module applies the effect and records
 //! the events.
 
 use crate::entity::Embodied as _;
@@ -17,12 +17,12 @@ use crate::rules::{self, Resource};
 use crate::spawn::spawn_point;
 use crate::world::World;
 
-/// Maximum number of `#` marks before the number that is appended to a taken name: enough for three
-/// names chosen to be in the way.
+/// Maximum number of `#` marks before the player ID that is appended to a taken name. Enough for
+/// three players that chose their names to block the result.
 const MAX_NUMBER_MARKS: usize = 4;
 
 impl Player {
-    /// Advances the timer by one tick. Returns the number of health points regained in it.
+    /// Advances the healing timer by one tick. Returns the health points regained in this tick.
     pub(crate) fn heal(&mut self, body: &mut Body, tick_thirds: u16) -> u16 {
         if body.health >= rules::PLAYER_HEALTH {
             return 0;
@@ -36,8 +36,8 @@ impl Player {
             self.heal_wait -= tick_thirds;
             return 0;
         }
-        // The rest of the tick beyond the timer counts towards the next point. A tick is shorter
-        // than the time for one point.
+        // The part of the tick after the timer expired counts towards the next point. A tick is
+        // shorter than the time for one point.
         self.heal_wait += period - tick_thirds;
         body.health += 1;
         1
@@ -45,13 +45,13 @@ impl Player {
 }
 
 impl Poison {
-    /// Poison from the owner of the spikes.
+    /// Fresh poison of a player's spikes.
     pub(crate) fn of(by: PlayerId) -> Poison {
         Poison { by, doses: rules::POISON_DOSES, wait: rules::thirds(rules::POISON_PERIOD_MS) }
     }
 
-    /// Advances the timer by one tick. Returns the player responsible if the poison hurts in this
-    /// tick.
+    /// Advances the timer by one tick. Returns the player responsible if the poison deals damage in
+    /// this tick.
     fn tick(&mut self, tick_thirds: u16) -> Option<PlayerId> {
         if self.wait > tick_thirds {
             self.wait -= tick_thirds;
@@ -68,8 +68,8 @@ impl Poison {
 }
 
 impl Entity {
-    /// The damage that remains of an attack from that direction: a player with a shield towards it
-    /// takes only a part, rounded to the nearest.
+    /// The damage that remains of an attack from a direction. A player with a shield towards the
+    /// attack takes only a part, rounded to the nearest.
     pub(crate) fn shielded(&self, damage: u16, from: Angle) -> u16 {
         let percent = match &self.controller {
             Controller::Player(player) if player.hand.item.is_none() => {
@@ -85,7 +85,7 @@ impl Entity {
 }
 
 impl World {
-    /// The name under which a player plays: the wanted one, with the player's number appended if it
+    /// The name under which a player plays: the requested one, with the player ID appended if it
     /// looks like another player's. Players without a name are not distinguished.
     pub(crate) fn name_for<'a>(&self, id: PlayerId, name: &'a str) -> Cow<'a, str> {
         let is_taken = |name: &str| {
@@ -104,7 +104,7 @@ impl World {
         given
     }
 
-    /// Applies the poison of the player at that index.
+    /// Applies the poison of a player.
     pub(crate) fn work_poison(&mut self, at: usize) {
         let due = match &mut self.state.players[at].controller {
             Controller::Player(player) if player.poison.doses > 0 => {
@@ -113,14 +113,13 @@ impl World {
             _ => return,
         };
         let own = self.state.players[at].body.owner;
-        // A player that has since become a clan mate does no more harm.
+        // Poison of a current clan mate has no effect.
         if let Some(by) = due.filter(|by| !self.are_mates(*by, own)) {
             self.hurt(at, rules::POISON_DAMAGE, by.as_player());
         }
     }
 
-    /// Takes health from the living player at that index; at 0 it dies. Records the health actually
-    /// lost.
+    /// Reduces the health of a living player; at 0 it dies. Records the health actually lost.
     pub(crate) fn hurt(&mut self, at: usize, damage: u16, by: Option<PlayerId>) {
         let Entity { id, body, controller } = &mut self.state.players[at];
         let (id, player) = match (id.player(), controller) {
@@ -145,7 +144,7 @@ impl World {
         }
         if let Some((killer, _)) = by.filter(|by| *by != id).and_then(|by| self.player_mut(by)) {
             killer.kills = killer.kills.saturating_add(1);
-            // Dead players earn nothing, as in MooMoo.io.
+            // A dead killer earns nothing, as in MooMoo.io.
             if killer.alive {
                 killer.give(Resource::Gold, u32::from(age) * rules::KILL_GOLD);
             }
@@ -156,7 +155,7 @@ impl World {
     /// Respawns a dead player.
     pub(crate) fn respawn(&mut self, id: PlayerId, name: &str, skin: u8) {
         let name = &*self.name_for(id, name);
-        // A spawn pad with hunting animals around it is not used.
+        // The spawn pad is not used if hunting animals are near it.
         let pad = self.spawn_pad_of(id);
         let pad = pad.filter(|(x, y)| spawn_point::is_far_from_hunters(&self.state.animals, *x, *y));
         let state = &mut self.state;
@@ -170,7 +169,7 @@ impl World {
             )
         });
         if let Some((player, body)) = self.player_mut(id) {
-            // Most players respawn with the same name, which then need not be copied.
+            // Most players respawn with the same name, so no copy is needed.
             if *player.name != *name {
                 player.name = Arc::from(name);
             }
@@ -189,15 +188,15 @@ impl World {
 }
 
 impl Player {
-    /// Resets what death ends: the age, and all actions in progress. Resources, kills and points
-    /// are kept.
+    /// Resets the state that ends with death: the age, and all actions in progress. Resources,
+    /// kills and score are retained.
     fn reset_for_death(&mut self, body: &mut Body) {
         self.alive = false;
         self.direction = None;
         self.stirred = false;
         self.slow = 0;
         self.heal_wait = 0;
-        // Items chosen at ages are lost; structures are kept.
+        // Upgrades chosen at ages are lost; structures are retained.
         self.hand = Hand::new();
         self.ground = Ground::default();
         self.poison = Poison::default();

@@ -1,14 +1,14 @@
 //! Melee attacks: which players swing in this tick, what each swing hits, and the effects. Weapons
-//! that shoot are in `shoot`.
+//! that shoot are in `projectiles`.
 //!
-//! Attacks are processed after all movement, in the order of the attackers' numbers, and each
-//! attack hits its targets in the order of their numbers. So a player killed by a player with a
-//! lower number does not strike back in the same tick.
+//! Attacks are processed after all movement, in ascending order of the attackers' IDs, and each
+//! attack hits its targets in ascending order of ID. A player killed by a player with a lower ID
+//! therefore does not swing in the same tick.
 //!
 //! ```text
-//!              range + target's size
-//!     attacker ────────────────────►    hits everything within this range and arc
-//!        \  arc: 69.23° to each side of the direction of view
+//!                  range + target's size
+//!       attacker ────────────────────►    hits everything within this range and arc
+//!          \  arc: 69.23° to each side of the direction of view
 //! ```
 
 use crate::controller::walk::bounded;
@@ -22,7 +22,7 @@ use crate::tick::clans::share_clan;
 use crate::trig::{cosine, direction, sine};
 use crate::world::World;
 
-/// A melee attack (a swing): origin, direction and range.
+/// A melee attack (a swing): origin, direction and weapon.
 struct Stroke {
     x: Fixed,
     y: Fixed,
@@ -32,12 +32,12 @@ struct Stroke {
 }
 
 impl Stroke {
-    /// Whether it reaches a target of that size.
+    /// Whether the swing hits a target of this size.
     fn hits(&self, x: Fixed, y: Fixed, size_px: i32) -> bool {
         self.reaches(x, y, size_px) && self.towards(x, y).difference(self.heading) <= rules::ARC
     }
 
-    /// Whether it would reach that target if it hit in all directions.
+    /// Whether the target is in range, regardless of direction.
     fn reaches(&self, x: Fixed, y: Fixed, size_px: i32) -> bool {
         let reach = Fixed::from_px(self.weapon.range_px + size_px);
         is_within(self.x.distance(x), self.y.distance(y), reach.0.unsigned_abs())
@@ -55,7 +55,7 @@ impl Stroke {
         (i64::from(x.0) - i64::from(self.x.0), i64::from(y.0) - i64::from(self.y.0))
     }
 
-    /// The velocity that it gives to a target, per tick: away from the attacker.
+    /// The knockback of a target, in pixels per tick: away from the attacker.
     fn knock(&self, body: &Body, hz: u32) -> (Fixed, Fixed) {
         let px_per_s = i64::from(rules::KNOCK_PX_PER_S + self.weapon.knock_px_per_s);
         let speed = (px_per_s << 16) / i64::from(hz);
@@ -71,8 +71,8 @@ impl Stroke {
 }
 
 impl World {
-    /// Advances the attack timers of all living players by one tick, then performs the swings that
-    /// are due.
+    /// Advances the attack timers of all living players by one tick, then executes the swings and
+    /// shots that are due.
     pub(crate) fn fight(&mut self) {
         let mut scratch = std::mem::take(&mut self.scratch);
         self.let_time_pass(&mut scratch.swingers);
@@ -88,7 +88,7 @@ impl World {
         self.scratch = scratch;
     }
 
-    /// Heals players, and lists those whose swing is due.
+    /// Heals players, pays their income, and lists the players with a swing due.
     fn let_time_pass(&mut self, swingers: &mut Vec<u32>) {
         swingers.clear();
         let mut shots_free = self.shots_free();
@@ -144,7 +144,7 @@ impl World {
         }
     }
 
-    /// Each swing slows the attacker. A player that died after its swing became due does not swing.
+    /// Starts a swing, which slows the attacker. `None` if the player has died in this tick.
     fn begin_stroke(&mut self, at: usize) -> Option<Stroke> {
         let Entity { id, body, controller } = &mut self.state.players[at];
         match controller {
@@ -160,7 +160,7 @@ impl World {
     fn find_scenery(&self, stroke: &Stroke, found: &mut Vec<u32>) {
         let reach = Fixed::from_px(stroke.weapon.range_px + rules::SCENERY_SCALE_MAX_PX);
         let near = self.terrain.obstacles_around(stroke.x, stroke.y, reach);
-        // Most targets are too far away, whatever their size.
+        // Most targets are out of range, whatever their size.
         let reached = near.filter(|(_, it)| stroke.reaches(it.x, it.y, rules::SCENERY_SCALE_MAX_PX));
         found.clear();
         found.extend(reached.map(|(at, _)| at as u32));
@@ -210,7 +210,7 @@ impl World {
         found.sort_unstable();
     }
 
-    /// Gives the attacker the resource of the object.
+    /// Gives the attacker the resource of a scenery object.
     fn hit_scenery(&mut self, stroke: &Stroke, at: usize) {
         let Entity { id: object, body, controller } = &self.state.others[at];
         let (object, kind) = match controller {
@@ -224,7 +224,7 @@ impl World {
         }
     }
 
-    /// Damages the structure, whoever owns it.
+    /// Damages a structure, regardless of its owner.
     fn strike_built(&mut self, stroke: &Stroke, object: EntityId) {
         if let Some(at) = self.find_structure(object) {
             let body = &self.state.structures[at].body;
@@ -257,7 +257,7 @@ impl World {
         }
     }
 
-    /// Transfers gold: as much as the weapon takes, and at most what the victim has.
+    /// Transfers gold to the attacker: as much as the weapon takes, at most what the victim has.
     fn steal(&mut self, from: usize, stroke: &Stroke) {
         let mut taken = 0;
         if let Controller::Player(victim) = &mut self.state.players[from].controller {
@@ -282,7 +282,7 @@ impl Player {
         self.growth.gain(amount * rules::GATHER_XP);
     }
 
-    /// Adds to a resource, saturating at the maximum of a `u32`.
+    /// Adds to a resource, saturating at `u32::MAX`.
     pub(crate) fn give(&mut self, resource: Resource, amount: u32) {
         let stock = &mut self.resources[resource as usize];
         *stock = stock.saturating_add(amount);

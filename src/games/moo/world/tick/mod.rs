@@ -1,16 +1,18 @@
 //! Executes one tick: commands, movement, interactions between bodies, attacks.
 //!
-//! The commands may be in any order. Sleeping entities are not visited, the steady state allocates
+//! Commands may come in any order. Sleeping entities are not visited, the steady state allocates
 //! nothing, and no input causes a panic.
 //!
 //! ```text
-//!   commands, in canonical order ─► each awake controller acts ─► overlapping players and animals are pushed apart
-//!                                                               ─► pushed bodies are put in valid positions
-//!                                                               ─► projectiles fly and hit (`shoot`)
-//!                                                               ─► structures affect players (`touch`)
-//!                                                               ─► players heal and swing (`fight`)
-//!                                                               ─► animals decide and attack (`herd`)
-//!                                                               ─► structures act, turrets shoot (`turret`)
+//!   commands, in canonical order
+//!     ─► each awake controller acts
+//!     ─► overlapping players and animals are pushed apart
+//!     ─► pushed bodies are put in valid positions
+//!     ─► projectiles fly and hit (`projectiles`)
+//!     ─► structures affect players (`structure_effects`) and animals (`animal_ai`)
+//!     ─► players heal, swing and shoot (`melee`)
+//!     ─► animals decide and attack (`animal_ai`)
+//!     ─► turrets shoot (`turret`)
 //! ```
 
 pub(super) mod animal_ai;
@@ -35,13 +37,14 @@ use crate::terrain::Terrain;
 use crate::world::World;
 
 impl World {
-    /// Executes one tick's commands, in canonical order whatever their order in the list, then
-    /// moves everything. Leaves the list empty, with its capacity. Never panics, whatever the
-    /// commands.
+    /// Executes one tick: applies the commands in canonical order, whatever their order in the
+    /// list, then moves all entities. Leaves the list empty, with its capacity. Never panics,
+    /// whatever the commands.
     pub fn step(&mut self, commands: &mut Vec<Command>) -> &TickOutcome {
         self.outcome.clear();
         self.player_index.invalidate();
-        // Equal commands are equal in every field, so the result of an unstable sort is unique.
+        // Equal commands are equal in every field, so an unstable sort has only one possible
+        // result.
         commands.sort_unstable();
         for command in commands.drain(..) {
             self.apply(command);
@@ -54,7 +57,7 @@ impl World {
                 self.settle_pushed();
             }
         }
-        // From here on nothing moves, so positions need to be indexed only once for the rest of the
+        // Nothing moves after this line, so positions are indexed only once for the rest of the
         // tick.
         self.fly_shots();
         self.apply_structure_effects();
@@ -66,7 +69,7 @@ impl World {
         &self.outcome
     }
 
-    /// Runs each awake player. Returns whether any was awake.
+    /// Runs the controllers of all awake players. Returns whether any player was awake.
     fn run_players(&mut self) -> bool {
         let mut anyone = false;
         self.awake.clear();
@@ -78,7 +81,7 @@ impl World {
         anyone
     }
 
-    /// Runs each awake animal. Returns whether any was awake.
+    /// Runs the controllers of all awake animals. Returns whether any animal was awake.
     fn run_animals_movement(&mut self) -> bool {
         self.woken_animals.clear();
         for entity in &mut self.state.animals {
@@ -87,8 +90,8 @@ impl World {
         self.woken_animals.contains(&true)
     }
 
-    /// Pushes overlapping players apart, each by half. Sleeping players start nothing; two sleeping
-    /// players were separated before. Returns whether any were pushed.
+    /// Pushes overlapping players apart, each by half the overlap. Pairs of sleeping players are
+    /// skipped, because an earlier tick separated them. Returns whether any player was pushed.
     fn push_players_apart(&mut self) -> bool {
         let mut pushed = false;
         let players = &mut self.state.players;
@@ -119,9 +122,9 @@ impl World {
         pushed
     }
 
-    /// Pushes overlapping animals apart, each by half. Players cannot push animals and are pushed
-    /// away from them; but an animal that runs into a standing player does not push the player: the
-    /// animal is moved away. Returns whether any were moved.
+    /// Pushes overlapping animals apart, each by half the overlap. Where a player and an animal
+    /// overlap, only one of them is moved: the player if it walks, otherwise the animal. Returns
+    /// whether any entity was moved.
     fn push_animals_apart(&mut self) -> bool {
         let mut pushed = false;
         let State { animals, players, .. } = &mut self.state;
@@ -162,7 +165,7 @@ impl World {
         pushed
     }
 
-    /// Ensures that no entity was pushed into scenery or off the map.
+    /// Puts pushed entities back into valid positions: not inside scenery, and on the map.
     fn settle_pushed(&mut self) {
         for (at, entity) in self.state.players.iter_mut().enumerate() {
             if was_pushed(entity) {
@@ -184,7 +187,7 @@ fn settle(terrain: &Terrain, body: &mut Body) {
     terrain.keep_out_of_gaps(body, from);
 }
 
-/// Whether it is a player that is not walking.
+/// Whether the entity is a player that is not walking.
 fn stands(entity: &Entity) -> bool {
     matches!(&entity.controller, Controller::Player(player) if player.direction.is_none())
 }
@@ -205,7 +208,7 @@ fn mark_pushed(entity: &mut Entity) {
     }
 }
 
-/// Moves an entity that overlaps a body away from it. Returns whether it did.
+/// Moves an entity away from a body that it overlaps. Returns whether they overlapped.
 fn push_away(from: &Body, entity: &mut Entity, terrain: &Terrain) -> bool {
     let overlap = half_overlap(from, &entity.body);
     if let Some((x, y)) = overlap {
@@ -214,8 +217,8 @@ fn push_away(from: &Body, entity: &mut Entity, terrain: &Terrain) -> bool {
     overlap.is_some()
 }
 
-/// Moves an entity by a vector, but not through a gap that is too narrow for it. Wakes the entity
-/// for the next tick.
+/// Moves an entity by a vector, but not through a gap that is too narrow for it. The entity is
+/// awake in the next tick.
 fn push(entity: &mut Entity, (x, y): (Fixed, Fixed), terrain: &Terrain) {
     let from = (entity.body.x, entity.body.y);
     (entity.body.x, entity.body.y) = (from.0.saturating_add(x), from.1.saturating_add(y));
@@ -223,8 +226,8 @@ fn push(entity: &mut Entity, (x, y): (Fixed, Fixed), terrain: &Terrain) {
     mark_pushed(entity);
 }
 
-/// Pushes two overlapping bodies apart, each by half the overlap; left and right if their centres
-/// coincide. Wakes both for the next tick. Returns whether they overlapped.
+/// Pushes two overlapping bodies apart, each by half the overlap; to the left and right if their
+/// centres coincide. Both are awake in the next tick. Returns whether they overlapped.
 fn push_apart(a: &mut Entity, b: &mut Entity, terrain: &Terrain) -> bool {
     let overlap = half_overlap(&a.body, &b.body);
     if let Some((x, y)) = overlap {
@@ -234,8 +237,8 @@ fn push_apart(a: &mut Entity, b: &mut Entity, terrain: &Terrain) -> bool {
     overlap.is_some()
 }
 
-/// Half of the vector by which two bodies overlap, from the first to the second; `None` if it is
-/// too small, so that two players standing side by side come to rest.
+/// Half of the overlap vector of two bodies, from the first to the second. `None` if it is too
+/// small, so that two players next to each other come to rest.
 fn half_overlap(a: &Body, b: &Body) -> Option<(Fixed, Fixed)> {
     let reach = i64::from(Fixed::from_px(a.radius_px + b.radius_px).0);
     let (dx, dy) = (i64::from(b.x.0) - i64::from(a.x.0), i64::from(b.y.0) - i64::from(a.y.0));

@@ -1,15 +1,15 @@
 //! Projectiles: firing, flight and hits.
 //!
-//! Projectiles fly after all movement. A projectile never passes through anything, however fast it
-//! is, because its whole path in a tick is checked.
+//! Projectiles fly after all movement. The whole path of a tick is checked, so a projectile never
+//! passes through an obstacle, however fast it is.
 //!
 //! ```text
 //!                    the path in this tick
-//!     ( me )─•──────────────────────────────►      the first target on the path is hit: scenery, solid structures,
-//!            begins at the rim        ( • )        animals, enemies; then the projectile ends
+//!     ( p )──•──────────────────────────────►  hits the first target on the path: scenery,
+//!            begins at the rim        ( • )        solid structures, animals, enemies; then ends
 //! ```
 //! Targets entered at the same point are hit in this order: scenery, structures, animals, players,
-//! each by number.
+//! each in ascending order of ID.
 
 use crate::controller::shot::velocity;
 use crate::controller::walk::bounded;
@@ -22,13 +22,13 @@ use crate::tick::structure_effects::per_tick;
 use crate::trig::{cosine, sine};
 use crate::world::World;
 
-/// The target of a projectile. The order of the variants is the order in which targets entered at
-/// the same point are hit.
+/// The target of a projectile. Targets entered at the same point are hit in the order of the
+/// variants.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 enum HitTarget {
-    /// Scenery, by index.
+    /// A scenery object, by index.
     Scenery(usize),
-    /// A structure.
+    /// A structure, by ID.
     Built(EntityId),
     /// An animal, by index.
     Animal(usize),
@@ -38,13 +38,13 @@ enum HitTarget {
     Edge,
 }
 
-/// The path in one tick. All values have 16 binary places.
+/// The path of a projectile in one tick. All values have 16 binary places.
 struct FlightPath {
     x: i64,
     y: i64,
-    /// The length.
+    /// Length of the path.
     way: i64,
-    /// The direction, as a vector of length 65,536.
+    /// Direction of the path: a vector of length 65,536.
     cosine: i64,
     sine: i64,
 }
@@ -56,21 +56,21 @@ impl FlightPath {
         FlightPath { x, y, way: i64::from(way.0), cosine, sine }
     }
 
-    /// The point after that part of the path.
+    /// The point at a distance from the start.
     fn at(&self, entry: i64) -> (Fixed, Fixed) {
         let along = |from: i64, part: i64| Fixed((from + entry * part / 65_536) as i32);
         (along(self.x, self.cosine), along(self.y, self.sine))
     }
 
-    /// The centre of the path, and a distance from it within which every possible target lies, not
+    /// The centre of the path, and the distance from it within which all possible targets lie, not
     /// counting the target's radius.
     fn middle(&self) -> (Fixed, Fixed, Fixed) {
         let (x, y) = self.at(self.way / 2);
         (x, y, Fixed((self.way / 2 + 1) as i32))
     }
 
-    /// The distance after which the path enters a circle; `None` if it does not. A path that begins
-    /// on the rim enters the circle only if it leads inwards.
+    /// The distance at which the path enters a circle; `None` if it does not. A path that starts on
+    /// the rim enters the circle only if it leads inwards.
     fn enters(&self, x: Fixed, y: Fixed, radius_px: i32) -> Option<i64> {
         let (dx, dy) = (i64::from(x.0) - self.x, i64::from(y.0) - self.y);
         let radius = i64::from(Fixed::from_px(radius_px).0);
@@ -89,7 +89,7 @@ impl FlightPath {
         Some((along - half_chord).max(0)).filter(|entry| *entry <= self.way)
     }
 
-    /// The distance after which the path leaves the map; `None` if it does not.
+    /// The distance at which the path leaves the map; `None` if it does not.
     fn leaves(&self, map_size_px: u32) -> Option<i64> {
         let far = i64::from(map_size_px) << 16;
         let leave = |from: i64, part: i64| {
@@ -104,7 +104,7 @@ impl FlightPath {
 }
 
 impl World {
-    /// Advances all projectiles that were fired before this tick.
+    /// Advances all projectiles fired before this tick.
     pub(crate) fn fly_shots(&mut self) {
         if self.state.shots.is_empty() {
             return;
@@ -118,7 +118,7 @@ impl World {
         }
     }
 
-    /// Advances one projectile. Returns whether it continues.
+    /// Advances one projectile. Returns whether it is still in flight.
     fn fly(&mut self, entity: &mut Entity) -> bool {
         let shot = match &entity.controller {
             Controller::Shot(shot) => shot,
@@ -142,7 +142,7 @@ impl World {
         flies
     }
 
-    /// The first target that a path enters, and the distance to it.
+    /// The first target on a path, and its distance.
     fn first_hit(&self, path: &FlightPath, owner: PlayerId, by: EntityId) -> Option<(i64, HitTarget)> {
         let (x, y, reach) = path.middle();
         let things = self
@@ -169,14 +169,14 @@ impl World {
         things.chain(built).chain(animals).chain(players).chain(edge).min()
     }
 
-    /// Whether the player at that index is alive, does not own the projectile or turret, and is not
-    /// a clan mate of its owner.
+    /// Whether the player at this index is an enemy of a projectile's or turret's owner: alive,
+    /// another player, and not a clan mate.
     pub(crate) fn is_enemy(&self, owner: PlayerId, at: usize) -> bool {
         let other = &self.state.players[at];
         other.is_alive() && other.body.owner != owner && !self.are_mates(owner, other.body.owner)
     }
 
-    /// The effect of a projectile on its target.
+    /// Applies the effect of a projectile to its target.
     fn apply_hit(&mut self, shot: &Body, damage: u16, target: HitTarget) {
         let (direction, player) = (shot.heading, shot.owner);
         match target {
@@ -209,15 +209,15 @@ impl World {
         }
     }
 
-    /// The number of projectiles that can still be fired now. When the numbers are used up, nobody
-    /// can shoot until all projectiles have ended.
+    /// The number of projectiles that can still be fired in this tick. If all IDs are used up, no
+    /// player can shoot until all projectiles have ended.
     pub(crate) fn shots_free(&self) -> usize {
         let numbers = u32::MAX - self.state.next_shot.0;
         rules::MAX_SHOTS.saturating_sub(self.state.shots.len()).min(numbers as usize)
     }
 
-    /// Lets the player at that index shoot, if it is alive and its weapon shoots. Returns whether
-    /// that is so.
+    /// Fires a projectile if the player at this index is alive and its weapon shoots. Returns
+    /// whether both hold.
     pub(crate) fn shoot(&mut self, at: usize) -> bool {
         let Entity { id, body, controller } = &mut self.state.players[at];
         let player = match controller {
@@ -238,7 +238,7 @@ impl World {
         true
     }
 
-    /// Fires a projectile from the rim of a body, in the direction in which the body looks.
+    /// Fires a projectile from the rim of a body, in the body's direction of view.
     pub(crate) fn launch(&mut self, from: &Body, kind: &Projectile, by: EntityId) {
         let rim = Fixed::from_px(from.radius_px);
         let x = from.x.saturating_add(rim.scaled(cosine(from.heading)));
@@ -252,7 +252,7 @@ impl World {
         self.outcome.events.push(WorldEvent::Shot { projectile: id });
     }
 
-    /// Projectiles and poison of a leaving player have no owner from now on.
+    /// Removes the owner of the projectiles and the poison of a leaving player.
     pub(crate) fn clear_owner(&mut self, id: PlayerId) {
         for shot in self.state.shots.iter_mut().filter(|shot| shot.body.owner == id) {
             shot.body.owner = PlayerId::OPERATOR;
@@ -266,15 +266,15 @@ impl World {
     }
 }
 
-/// Gives a body a speed in the direction in which another one looks.
+/// Accelerates a body in the direction of view of another body.
 fn push(body: &mut Body, speed: Fixed, looks: &Body) {
     body.vx = bounded(body.vx.saturating_add(speed.scaled(cosine(looks.heading))));
     body.vy = bounded(body.vy.saturating_add(speed.scaled(sine(looks.heading))));
 }
 
 impl Player {
-    /// Whether the held weapon swings or shoots, given how many projectiles can still be fired. A
-    /// shield does neither, and a player that cannot pay for a shot does not shoot.
+    /// Whether the weapon in the hand can attack, given the number of projectiles that can still be
+    /// fired. A shield cannot attack, and a player without the resources for a shot cannot shoot.
     pub(crate) fn is_able(&self, shots_free: usize) -> bool {
         let weapon = rules::weapon_or_first(self.hand.weapon);
         let pays = self.resources.iter().zip(weapon.shot_cost).all(|(stock, cost)| *stock >= cost);

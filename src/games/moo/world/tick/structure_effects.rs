@@ -1,8 +1,9 @@
-//! The effects of structures on players who touch them: spikes hurt and poison, traps hold, boost
+//! The effects of structures on players that touch them: spikes hurt and poison, traps hold, boost
 //! pads push, healing pads heal.
 //!
-//! It runs after all movement. Spikes never harm their owner or its clan. If a player touches
-//! several structures of a kind, the one with the lowest number takes effect.
+//! Runs after all movement. Spikes and traps do not affect their owner or its clan mates. If a
+//! player touches several boost pads or several spikes, only the one with the lowest ID takes
+//! effect.
 
 use crate::controller::walk::bounded;
 use crate::controller::{Controller, Poison};
@@ -22,7 +23,7 @@ struct StructureEffects {
     spikes: Option<Spikes>,
 }
 
-/// Spikes that a player touches: owner, damage and position.
+/// Spikes touched by a player: owner, damage, and the vector from the spikes to the player.
 struct Spikes {
     owner: PlayerId,
     damage: u16,
@@ -92,7 +93,7 @@ impl World {
 }
 
 impl Spikes {
-    /// The velocity that the spikes give, per tick: away from them.
+    /// The knockback of the spikes, in pixels per tick: away from them.
     fn knock(&self, hz: u32) -> (Fixed, Fixed) {
         let speed = i64::from(per_tick(rules::SPIKE_KNOCK_PX_PER_S, hz).0);
         let distance = square_root((self.dx * self.dx + self.dy * self.dy) as u64).max(1) as i64;
@@ -104,7 +105,7 @@ fn way_from(standing: &PlacedStructure, x: Fixed, y: Fixed) -> (i64, i64) {
     (i64::from(x.0) - i64::from(standing.x.0), i64::from(y.0) - i64::from(standing.y.0))
 }
 
-/// Converts a velocity to the world's units.
+/// Converts a speed from pixels per second to pixels per tick.
 pub(crate) fn per_tick(px_per_s: i32, hz: u32) -> Fixed {
     Fixed(((i64::from(px_per_s) << 16) / i64::from(hz)) as i32)
 }

@@ -1,8 +1,7 @@
-//! The structures that do more than stand. Turrets look around, turn to the nearest enemy and shoot
-//! at it.
+//! The structures that act in each tick: turrets, which turn to the nearest enemy and shoot at it.
 //!
-//! A turret never shoots at its owner or the owner's clan mates. A turret without an enemy in range
-//! waits a while before it looks again.
+//! A turret never shoots at its owner or the owner's clan mates. Without an enemy in range, it
+//! waits for `TURRET_LOOK_MS` before it looks again.
 
 use crate::controller::Controller;
 use crate::entity::{Body, Entity};
@@ -12,8 +11,8 @@ use crate::trig::direction;
 use crate::world::World;
 
 impl World {
-    /// Runs each structure that works, in order of their numbers. A turret whose timer has expired
-    /// looks around and shoots; a structure whose time is over is removed.
+    /// Runs each structure that acts, in ascending order of ID. A turret with an expired timer
+    /// looks for an enemy; a structure at the end of its lifetime is removed.
     pub(crate) fn run_structures(&mut self) {
         let mut index = 0;
         while let Some(at) = self.active_structures.get(index).map(|at| *at as usize) {
@@ -38,7 +37,8 @@ impl World {
         }
     }
 
-    /// Shoots at the nearest enemy, if there is one and the limit of projectiles allows it.
+    /// Shoots at the nearest enemy, if there is one and another projectile is allowed. Restarts the
+    /// timer.
     fn target_nearest_enemy(&mut self, at: usize) {
         let target =
             if self.shots_free() > 0 { self.way_to_enemy(&self.state.structures[at].body) } else { None };
@@ -55,8 +55,8 @@ impl World {
         }
     }
 
-    /// The vector from a turret to its nearest enemy; of equally near enemies, the one with the
-    /// lowest number.
+    /// The vector from a turret to the nearest enemy in range; at equal distances, the enemy with
+    /// the lowest ID.
     fn way_to_enemy(&self, turret: &Body) -> Option<(i64, i64)> {
         let range = Fixed::from_px(rules::TURRET_RANGE_PX);
         let farthest = square(range.0.unsigned_abs());

@@ -1,10 +1,10 @@
-//! Using items: eating and building; and the removal of structures.
+//! Uses items (eating and building), and removes structures.
 //!
-//! A structure is built only where there is space for it, and never beyond the limit of its group.
+//! A structure is built only on free ground, and never beyond the limit of its group.
 //!
 //! ```text
-//!      player    structure        rim to rim, where the player looks; on the map, not in the river,
-//!       ( • )──►(    •    )       touching neither scenery nor the drawn circle of a structure
+//!        player    structure        rim to rim, in the direction of view; on the map, not in the
+//!         ( • )──►(    •    )       river, clear of scenery and of the drawn circles of structures
 //! ```
 
 use crate::controller::{Controller, Player};
@@ -19,10 +19,10 @@ use crate::world::World;
 use crate::Rejection;
 
 impl World {
-    /// Checks whether a player can use this item now.
+    /// Checks whether a player can use an item now.
     ///
     /// # Errors
-    /// The first reason against it.
+    /// The first rule that the command breaks.
     pub(crate) fn check_use(&self, player: &Player, body: &Body, item: &Item) -> Result<(), Rejection> {
         if player.resources.iter().zip(item.cost).any(|(stock, cost)| *stock < cost) {
             return Err(Rejection::TooDear);
@@ -40,8 +40,7 @@ impl World {
     /// Checks whether an item can be built at a position.
     ///
     /// # Errors
-    /// `TooMany` if no number is left, `NoRoom` if something is in the way or the position is in
-    /// the river.
+    /// `TooMany` if no ID is left, `NoRoom` if the position is in the river or not free.
     pub(crate) fn check_space(&self, x: Fixed, y: Fixed, item: &Item) -> Result<(), Rejection> {
         if self.state.next_id >= EntityId::FIRST_ANIMAL {
             return Err(Rejection::TooMany);
@@ -54,7 +53,7 @@ impl World {
         }
     }
 
-    /// Uses an item that was checked; then the hand holds the weapon again.
+    /// Uses an item that was checked. Afterwards the hand holds the weapon again.
     pub(crate) fn use_item(&mut self, id: PlayerId, item: &'static Item) {
         let (player, body) = match self.player_mut(id) {
             Some(found) => found,
@@ -86,7 +85,7 @@ impl World {
             self.terrain.put_up(standing);
             self.push_out_of(&standing);
         }
-        // Players at this position must make way, even asleep.
+        // Wakes sleeping players at this position, so that they move out of the structure.
         self.wake_animals(&entity.body, item.scale_px);
         let reach = Fixed::from_px(item.scale_px + rules::PLAYER_RADIUS_PX).0.unsigned_abs();
         for player in &mut self.state.players {
@@ -101,7 +100,7 @@ impl World {
         self.outcome.events.push(WorldEvent::Placed { object: id });
     }
 
-    /// Animals at this position must make way, even asleep.
+    /// Wakes sleeping animals at this position, so that they move out of the structure.
     fn wake_animals(&mut self, built: &Body, scale_px: i32) {
         for at in 0..self.state.animals.len() {
             if let Some((animal, body)) = self.state.animals[at].animal_mut() {
@@ -111,8 +110,8 @@ impl World {
         }
     }
 
-    /// Moves every entity that would be stuck in a new structure to a position beside it; but a
-    /// trap holds the entities in it.
+    /// Moves each entity that would be stuck in a new structure to a free position next to it.
+    /// Entities in a trap stay there.
     fn push_out_of(&mut self, new: &PlacedStructure) {
         let State { players, animals, .. } = &mut self.state;
         let mut anyone = false;
@@ -134,7 +133,7 @@ impl World {
         }
     }
 
-    /// Takes health from the structure at that index; at 0 it is removed.
+    /// Reduces the health of a structure; at 0 it is removed.
     pub(crate) fn damage_structure(&mut self, at: usize, damage: u16) {
         let health = &mut self.state.structures[at].body.health;
         *health = health.saturating_sub(damage);
@@ -155,7 +154,7 @@ impl World {
         self.outcome.events.push(WorldEvent::Destroyed { object: entity.id });
     }
 
-    /// Removes all structures of a player, lowest number first.
+    /// Removes all structures of a player, in ascending order of ID.
     pub(crate) fn demolish_all_owned_by(&mut self, owner: PlayerId) {
         let mut at = 0;
         while at < self.state.structures.len() {
@@ -178,8 +177,8 @@ impl World {
     }
 }
 
-/// The position for an item in front of a body, rim to rim, in whole pixels, so that the drawn
-/// position is the exact one.
+/// The position in front of a body, rim to rim, rounded to whole pixels, so that clients draw the
+/// exact position.
 fn before(body: &Body, item: &Item) -> (Fixed, Fixed) {
     let way = Fixed::from_px(rules::PLAYER_RADIUS_PX + item.scale_px);
     let whole = |at: Fixed| Fixed::from_px(at.saturating_add(Fixed(1 << 15)).to_px());

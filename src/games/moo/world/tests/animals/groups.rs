@@ -1,4 +1,5 @@
-//! Animals among others: how they die and come back, what strikes and stops them, and a hunt that is restored.
+//! Animals among other entities: death and respawn, attackers, obstacles, and restoring during a
+//! hunt.
 
 use crate::command::{Action, Spawned};
 use crate::controller::Mood;
@@ -147,7 +148,8 @@ fn an_animal_does_not_move_a_dead_player() {
 
 #[test]
 fn a_player_inside_an_animal_is_put_on_its_rim_even_across_grid_cells() {
-    // A square begins at 5,120 px. In the second row the players push one another first: one of them into the animal.
+    // A cell starts at 5,120 px. In the second row the players are pushed apart first, which pushes
+    // one of them into the animal.
     for (animal_px, one_px, two_px, rim_px) in
         [(5_038, 5_130, 9_000, 5_038 + 72 + 35), (5_000, 5_121, 5_131, 5_000 + 72 + 35)]
     {
@@ -209,7 +211,7 @@ fn traps_hold_animals_and_spikes_hurt_them_for_their_owner() {
             assert_eq!(beast(&world, at).x, x, "held");
         } else {
             assert!(beast(&world, at).vx < Fixed::ZERO, "thrown back");
-            // A little inside: it is put on the rim, wherever it flees.
+            // Slightly inside: the animal is put on the rim, wherever it flees.
             world.state.animals[at].body.x = Fixed::from_px(x_px - reach_px + 5);
             animal_mut(&mut world, at).touch_wait = 0;
             world.state.animals[at].body.vx = Fixed::ZERO;
@@ -227,7 +229,7 @@ fn an_animal_spawned_by_the_operator_never_respawns() {
         let at = appear(&mut world, AnimalKind::Pig, 5_000, 5_000);
         animal_mut(&mut world, at).natural = natural;
         world.hurt_animal(at, u16::MAX, None);
-        // Its time has come.
+        // The respawn timer has expired.
         animal_mut(&mut world, at).wait = 0;
         wait(&mut world, 1);
         assert_eq!(world.animals().count(), usize::from(natural));
@@ -236,7 +238,7 @@ fn an_animal_spawned_by_the_operator_never_respawns() {
 
 #[test]
 fn a_dead_animal_is_neither_held_nor_hurt_nor_knocked_back() {
-    // Where traps and spikes of nobody can be touched.
+    // At distances at which traps and spikes without an owner are touched.
     for (item, apart_px) in [(15, 40), (6, 49 + 72)] {
         let mut world = bare_world(TickHz::Hz30);
         let at = appear(&mut world, AnimalKind::Cow, 6_000, 5_000);
@@ -262,7 +264,7 @@ fn of_several_spikes_that_an_animal_touches_those_with_the_lowest_number_hurt_it
         let mut world = bare_world(TickHz::Hz30);
         let at = appear(&mut world, AnimalKind::Cow, 9_000, 9_000);
         for number in items {
-            // Rim to rim on both sides of where the cow will stand.
+            // Rim to rim on both sides of the cow's position.
             let x_px = if number == 6 { 5_000 - 49 - 72 } else { 5_000 + 52 + 72 };
             let sequence = world.state.operator_sequence + 1;
             let what = Spawned::Item(number);

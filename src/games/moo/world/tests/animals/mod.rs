@@ -1,4 +1,4 @@
-//! Animals: where they live, what they do, whom they hurt, how they die and come back.
+//! Animals: habitat, behaviour, victims, death and respawn.
 
 pub mod groups;
 pub mod operator_spawn;
@@ -22,13 +22,13 @@ pub(super) const KINDS: [AnimalKind; 4] =
     [AnimalKind::Cow, AnimalKind::Pig, AnimalKind::Bull, AnimalKind::Wolf];
 const HUNTERS: [AnimalKind; 2] = [AnimalKind::Bull, AnimalKind::Wolf];
 
-/// What the operator wants, by the next sequence.
+/// Executes an operator command with the next sequence number.
 fn operate(world: &mut World, action: Action) {
     let sequence = world.state.operator_sequence + 1;
     world.step(&mut vec![command(0, sequence, action)]);
 }
 
-/// Lets an animal appear, and tells its place in the list.
+/// Spawns an animal. Returns its index.
 pub(super) fn appear(world: &mut World, kind: AnimalKind, x_px: i32, y_px: i32) -> usize {
     let what = Spawned::Animal(kind);
     operate(world, Action::Spawn { what, x_px: x_px as u16, y_px: y_px as u16 });
@@ -51,7 +51,7 @@ pub(super) fn beast(world: &World, at: usize) -> &Body {
     &world.state.animals[at].body
 }
 
-/// An animal at 5,000 px and a player that far to its right, rim to rim.
+/// An animal at 5,000 px, and a player to its right; `apart_px` is the distance of the rims.
 pub(super) fn facing(rate: TickHz, kind: AnimalKind, apart_px: i32) -> World {
     let mut world = bare_world(rate);
     put(&mut world, 1, 9_000, 5_000);
@@ -107,7 +107,7 @@ fn other_map_sizes_have_animals_by_area_and_unchanged_scenery() {
         assert_eq!(world.state.others, generate(4, map_size_px));
         assert!(World::restore(&world.snapshot()).is_ok());
     }
-    // As it was before there were animals.
+    // The positions of the scenery before animals were introduced.
     let world = world(1);
     let things = world.scenery().map(|it| (it.x_px, it.y_px, it.scale_px)).collect::<Vec<_>>();
     assert_eq!((things.len(), things[0], things[626]), (627, FIRST_THING, LAST_THING));
@@ -396,7 +396,7 @@ fn a_hunter_runs_straight_at_its_prey() {
 
 #[test]
 fn a_stroke_of_an_animal_throws_straight_away_from_it() {
-    // 120 px apart: no overlap, and in reach of both.
+    // 120 px apart: no overlap, and in range of both kinds.
     for (dx_px, dy_px) in [(72, 96), (-96, 72), (-72, -96), (96, -72)] {
         for kind in HUNTERS {
             let mut world = facing(TickHz::Hz30, kind, 0);
@@ -404,7 +404,8 @@ fn a_stroke_of_an_animal_throws_straight_away_from_it() {
             (prey.x, prey.y) = (Fixed::from_px(5_000 + dx_px), Fixed::from_px(5_000 + dy_px));
             animal_mut(&mut world, 0).is_trapped = true;
             look(&mut world, 0);
-            // 120 px/s at 30 ticks a second, of which the way has three fifths and four.
+            // 120 px/s at 30 ticks per second; the components are three fifths and four fifths of
+            // it.
             let part = |way_px: i32| Fixed(way_px * (4 << 16) / 120);
             let prey = body(&world, 1);
             assert_eq!((prey.vx, prey.vy), (part(dx_px), part(dy_px)), "{kind:?} {dx_px} {dy_px}");
@@ -429,7 +430,7 @@ fn an_animal_turns_around_150_px_before_each_edge_of_the_map() {
             body.x.0 += if way == 0 { nearer } else { -nearer } * i32::from(way & 0x4000 == 0);
             body.y.0 += if way == 0x4000 { nearer } else { -nearer } * i32::from(way & 0x4000 != 0);
             let walks = animal_mut(&mut world, at);
-            // Held, so that it looks from where it was put.
+            // The animal is held, so that it looks from its initial position.
             (walks.direction, walks.wait, walks.is_trapped) = (Some(Angle(way)), 9_000, true);
             look(&mut world, at);
             let now = animal(&world, at).direction.expect("it walks on");

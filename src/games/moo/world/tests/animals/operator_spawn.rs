@@ -1,4 +1,4 @@
-//! What the operator lets appear, and which animals a snapshot may hold.
+//! Entities that the operator spawns, and validation of animals in a snapshot.
 
 use crate::command::{Action, Spawned};
 use crate::controller::Mood;
@@ -13,7 +13,7 @@ use crate::tests::{bare_world, body, body_mut, command, events, player, put, wai
 use crate::world::World;
 use crate::Rejection;
 
-/// What comes of the operator's command.
+/// Executes a spawn command. Returns the rejection, if any.
 fn spawn(world: &mut World, what: Spawned, x_px: u16, y_px: u16) -> Option<Rejection> {
     let sequence = world.state.operator_sequence + 1;
     world.step(&mut vec![command(0, sequence, Action::Spawn { what, x_px, y_px })]);
@@ -177,7 +177,7 @@ fn only_the_operator_can_spawn() {
     assert_eq!(world.outcome().rejected, [(command, Rejection::OperatorOnly)]);
 }
 
-/// A world with one pig of nature, player 1 and the dead player 2, on which nothing grows.
+/// A bare world with one natural, dead pig, player 1, and player 2, which is dead.
 fn one_pig() -> World {
     let mut world = bare_world(TickHz::Hz30);
     for id in [1, 2] {
@@ -192,7 +192,8 @@ fn one_pig() -> World {
 
 #[test]
 fn a_respawning_animal_keeps_400_px_from_living_players() {
-    // Where it comes when nobody is near: no step is between, so that it tries the same places in each case.
+    // The respawn point without players nearby. No tick passes, so the same positions are tried in
+    // each case.
     let world = one_pig();
     let mut alone = world.clone();
     alone.respawn_animal(0);
@@ -237,7 +238,7 @@ fn without_free_ground_natural_animals_wait_in_the_middle_and_spawn_later() {
     wait(&mut world, 30 * 5);
     assert_eq!(world.animals().count(), 0);
     world.terrain = Terrain::new(14_400, Vec::new());
-    // They ask once a second.
+    // Animals retry once per second.
     wait(&mut world, 30);
     assert_eq!(world.animals().count(), 36);
 }
@@ -260,7 +261,7 @@ fn the_animals_of_a_new_world_look_anywhere_and_around_at_any_time() {
     assert_eq!((least, most), (Some(&1), Some(&750)), "each in the 250 ms of its first look");
 }
 
-/// A change that makes a world impossible. The first animal of the two is a cow of nature, the second a wolf.
+/// A change that makes a world invalid. The first animal is a natural cow, the second a wolf.
 type Spoil = fn(&mut World);
 
 #[test]

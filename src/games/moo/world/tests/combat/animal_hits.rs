@@ -1,4 +1,4 @@
-//! Shots at animals, and turrets that the operator lets appear.
+//! Projectiles that hit animals, and turrets that the operator spawns.
 
 use crate::command::{Action, Spawned};
 use crate::entity::{EntityId, PlayerId};
@@ -9,15 +9,15 @@ use crate::tests::combat::projectiles::arm;
 use crate::tests::{bare_world, body, body_mut, command, events, player, put, px, swing, wait};
 use crate::world::World;
 
-/// Something appears on the map.
+/// Spawns an entity by an operator command.
 fn appear(world: &mut World, what: Spawned, x_px: u16, y_px: u16) {
     let sequence = world.state.operator_sequence + 1;
     world.step(&mut vec![command(0, sequence, Action::Spawn { what, x_px, y_px })]);
     assert_eq!(world.outcome().rejected, []);
 }
 
-/// Player 1 shoots to the right, and an animal is put so far from it before the shot flies. Nothing but the shot moves.
-/// Returns what comes of it.
+/// Player 1 shoots to the right at an animal that is placed at an offset before the projectile
+/// flies. Only the projectile moves. Returns the world and the events until the projectile ends.
 fn shoot_at(
     kind: AnimalKind,
     number: u8,

@@ -1,4 +1,5 @@
-//! Strokes at players: damage, range and arc at their edges, the rate at each tick rate, knockback, slowness.
+//! Swings at players: damage, range and arc at their limits, swing rate at each tick rate,
+//! knockback, slowness.
 
 use crate::command::Action;
 use crate::entity::PlayerId;
@@ -11,7 +12,8 @@ use crate::tests::{
 use crate::trig::direction;
 use crate::world::World;
 
-/// A weapon that strikes, as the game's tables have it: number, name, damage, range px, gather, period ms, speed %, extra knock px/s.
+/// A melee weapon of the original game: ID, name, damage, range (px), gather, period (ms), speed
+/// (%), extra knockback (px/s).
 type Row = (u8, &'static str, u16, i32, u32, u16, i32, i32);
 
 const ROWS: [Row; 11] = [
@@ -28,7 +30,8 @@ const ROWS: [Row; 11] = [
     (14, "mc grabby", 0, 125, 0, 700, 105, 200),
 ];
 
-/// Two players on a bare map, the second that far to the right of the first, which holds that weapon and looks at it.
+/// Two players on a bare map. The first holds `weapon` and looks at the second, which is `apart` to
+/// its right.
 fn facing(rate: TickHz, weapon: u8, apart: Fixed) -> World {
     let mut world = bare_world(rate);
     put(&mut world, 1, 7_000, 5_000);
@@ -80,7 +83,7 @@ fn a_stroke_takes_the_weapons_damage() {
 #[test]
 fn a_stroke_reaches_its_range_beyond_the_target_and_no_further() {
     for (weapon, name, _, range_px, ..) in ROWS {
-        // A player of radius 35 is 1.8 times as large for a stroke: 63 px.
+        // As a target of a swing, a player of radius 35 counts 1.8 times as large: 63 px.
         let edge = Fixed::from_px(range_px + 63);
         for (apart, hit) in [(edge, true), (edge.saturating_add(Fixed(1)), false)] {
             let mut world = facing(TickHz::Hz30, weapon, apart);
@@ -152,7 +155,8 @@ fn the_first_swing_is_immediate_and_tapping_is_not_faster() {
             }
         }
         assert_eq!(times_ms[0], 0);
-        // As with the button held: what of a tick is left beyond the wait counts for the next stroke.
+        // As with the button held, the part of a tick after the timer expired counts towards the
+        // next swing.
         let is_due = |(stroke, at_ms): (u32, &u32)| *at_ms + 1 >= stroke * 300;
         assert!((0..).zip(&times_ms).all(is_due), "{times_ms:?} at {rate:?}");
     }
@@ -165,7 +169,7 @@ fn swings_cannot_be_saved_up() {
     wait(&mut world, 1_000);
     assert_eq!(player(&world, 1).hand.wait, 0);
     act(&mut world, 1, Action::Attack { on: true });
-    // 300 ms after this stroke, not less: that is 5 ticks of 66.7 ms.
+    // 300 ms after this swing and not earlier: 5 ticks of 66.7 ms.
     for tick in 1..=5 {
         wait(&mut world, 1);
         assert_eq!(events(&world).len(), usize::from(tick == 5), "after {tick} ticks");
@@ -175,7 +179,7 @@ fn swings_cannot_be_saved_up() {
 #[test]
 fn a_stroke_knocks_back_the_same_way_at_each_tick_rate() {
     for (weapon, name, .., extra) in ROWS {
-        // Speed fades by 0.993 each millisecond: 300 px/s carry 42.7 px far.
+        // Friction leaves 0.993 of the speed per millisecond, so 300 px/s carry a body 42.7 px.
         let expected = f64::from(300 + extra) / 1_000.0 / -(0.993f64.ln());
         for rate in TickHz::ALL {
             for angle in [0, 5_000, 30_000, 51_000] {
@@ -251,7 +255,7 @@ fn a_player_that_keeps_swinging_walks_at_the_same_speed_at_each_tick_rate() {
         wait(&mut world, rate.get() * 3);
         speeds.push(distance_px(&before, body(&world, 1)) / 3.0);
     }
-    // Between the 0.3 that are left at worst and what comes back in 300 ms.
+    // Between the minimum of 0.3 and the speed after a recovery of 300 ms.
     assert!(speeds.iter().all(|speed| (0.3 * 328.0..0.54 * 328.0).contains(speed)), "{speeds:?}");
     let (least, most) =
         (speeds.iter().copied().fold(f64::MAX, f64::min), speeds.iter().copied().fold(0.0, f64::max));

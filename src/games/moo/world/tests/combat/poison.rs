@@ -1,4 +1,4 @@
-//! Poison spikes: how much, when, by whom, and when it ends.
+//! Poison spikes: amount, timing, source and end of the damage.
 
 use crate::command::Action;
 use crate::controller::Poison;
@@ -9,7 +9,7 @@ use crate::rules::TickHz;
 use crate::tests::{act, bare_world, body, body_mut, build, command, events, player, player_mut, put, wait};
 use crate::world::World;
 
-/// Player 2 touches poison spikes of player 1 in this tick, and is put far away from them.
+/// Player 2 touches poison spikes of player 1 in one tick, and is then moved far away.
 fn poisoned(rate: TickHz) -> World {
     let mut world = bare_world(rate);
     put(&mut world, 1, 7_000, 5_000);
@@ -28,7 +28,7 @@ fn touch(world: &mut World) {
     (body.x, body.vx) = (Fixed::from_px(9_000), Fixed::ZERO);
 }
 
-/// Ticks for so long. Returns after how many ticks player 2 was hurt, by whom, and how much.
+/// Executes ticks for some seconds. Returns each damage to player 2: tick, source and amount.
 fn harm(world: &mut World, seconds: u32) -> Vec<(u32, Option<PlayerId>, u16)> {
     let mut all = Vec::new();
     for tick in 1..=world.identity().tick_hz.get() * seconds {
@@ -50,7 +50,7 @@ fn a_touch_hurts_30_at_once_and_5_each_second_for_5_seconds_at_each_tick_rate() 
         let hz = rate.get();
         let expected: Vec<_> = (1..=5).map(|second| (second * hz, one, 5)).collect();
         assert_eq!(harm(&mut world, 9), expected, "at {rate:?}");
-        // Five seconds after the last harm health has begun to come back, not before.
+        // Health starts to regenerate five seconds after the last damage, not earlier.
         assert_eq!(body(&world, 2).health, 45, "at {rate:?}");
         wait(&mut world, hz + 1);
         assert_eq!(body(&world, 2).health, 46, "at {rate:?}");
@@ -117,7 +117,7 @@ fn poison_of_a_departed_player_credits_nobody() {
     let mut world = poisoned(TickHz::Hz30);
     world.step(&mut vec![command(0, 9, Action::Leave { player: PlayerId(1) })]);
     assert!(World::restore(&world.snapshot()).is_ok());
-    // Somebody who comes by the same number has nothing to do with it.
+    // A new player with the same ID is not responsible for the old poison.
     put(&mut world, 1, 3_000, 3_000);
     assert_eq!(harm(&mut world, 1), [(28, None, 5)]);
 }

@@ -1,4 +1,5 @@
-//! Where exactly a shot enters what it hits: from inside, from the rim, and at the end of a tick's way.
+//! The exact point at which a projectile hits: from inside a circle, from its rim, and at the end
+//! of a tick's path.
 
 use crate::command::Spawned;
 use crate::controller::Controller;
@@ -12,10 +13,10 @@ use crate::trig::sine;
 use crate::world::World;
 use crate::Action;
 
-/// The four directions in which a way is exact, with their signs.
+/// The four headings along an axis, for which a path is exact, with the signs of their components.
 const STRAIGHT: [(u16, i32, i32); 4] = [(0, 1, 0), (0x4000, 0, 1), (0x8000, -1, 0), (0xC000, 0, -1)];
 
-/// An arrow that begins to fly in the next tick, and nobody near it.
+/// An arrow that starts to fly in the next tick, without other entities near it.
 fn in_flight(rate: TickHz, heading: u16) -> (World, Body) {
     let mut world = bare_world(rate);
     put(&mut world, 1, 7_000, 5_000);
@@ -30,7 +31,7 @@ fn in_flight(rate: TickHz, heading: u16) -> (World, Body) {
     (world, shot)
 }
 
-/// Whether player 2 is hit in the next tick when it stands so far from where the shot is.
+/// Whether player 2 is hit in the next tick if it stands at an offset from the projectile.
 fn is_hit(mut world: World, shot: &Body, right: i32, down: i32) -> bool {
     let victim = body_mut(&mut world, 2);
     (victim.x, victim.y) = (shot.x.saturating_add(Fixed(right)), shot.y.saturating_add(Fixed(down)));
@@ -79,7 +80,8 @@ fn a_shot_hits_in_the_tick_in_which_its_way_ends_on_the_rim_and_not_before() {
 
 #[test]
 fn a_shot_never_hits_beyond_its_path_and_the_rim_despite_rounding() {
-    // Here the table's sine and cosine together are a hair shorter than 1, so that what lies ahead seems a hair nearer.
+    // At this angle the table's vector of sine and cosine is slightly shorter than 1, so that
+    // distances along the path seem slightly shorter.
     let aside = 33;
     for rate in TickHz::ALL {
         for (heading, turned) in [(aside, false), (0x4000 - aside, true)] {
@@ -87,7 +89,7 @@ fn a_shot_never_hits_beyond_its_path_and_the_rim_despite_rounding() {
                 let (world, shot) = in_flight(rate, heading);
                 let way = Fixed((1_600_u32 << 16).div_ceil(rate.get()) as i32);
                 let ahead = Fixed::from_px(35).0 + way.0 + beyond;
-                // Where the rim's foremost point lies in the direction of the shot.
+                // The foremost point of the rim in the direction of flight.
                 let beside = way.scaled(sine(Angle(aside))).0;
                 let (right, down) = if turned { (beside, ahead) } else { (ahead, beside) };
                 let found = is_hit(world, &shot, right, down);
@@ -191,7 +193,7 @@ fn a_turret_shoots_only_when_there_is_room_in_the_air() {
         let turret = Action::Spawn { what, x_px: 2_400, y_px: 10_000 };
         world.step(&mut vec![command(0, sequence, turret)]);
         assert_eq!(world.outcome().rejected, []);
-        // Whatever the wait of the first look was, it is over.
+        // Long enough for the turret's first timer to expire.
         wait(&mut world, 90);
         body_mut(&mut world, 2).y = Fixed::from_px(10_000);
         let count = MAX_SHOTS - free;

@@ -1,4 +1,5 @@
-//! What flies, as a part of the state: its bounds, its numbers, its room, dead reckoning, snapshots in mid-flight.
+//! Projectiles as part of the state: limits, IDs, reserved space, dead reckoning, snapshots during
+//! flight.
 
 use crate::command::Action;
 use crate::entity::{EntityId, PlayerId};
@@ -9,7 +10,7 @@ use crate::tests::combat::projectiles::arm;
 use crate::tests::{act, bare_world, body_mut, difference, events, player, player_mut, put, wait};
 use crate::world::World;
 
-/// So many players in rows, each with a repeater, who hold the button.
+/// `count` players in rows that shoot continuously with repeaters.
 fn shooters(rate: TickHz, count: u16) -> World {
     let mut world = bare_world(rate);
     for id in 1..=count {
@@ -21,7 +22,7 @@ fn shooters(rate: TickHz, count: u16) -> World {
     world
 }
 
-/// Fills the air up to that many, with what will fly on for a while.
+/// Fills the world with `count` projectiles that stay in flight for a while.
 fn fill(world: &mut World, count: usize) {
     let shot = world.state.shots[0].clone();
     world.state.shots.clear();

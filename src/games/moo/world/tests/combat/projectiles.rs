@@ -1,4 +1,4 @@
-//! What shoots: the tables, the flight, what it hits and what stops it, at each tick rate.
+//! Weapons that shoot, at each tick rate: tables, flight, targets and obstacles.
 
 use crate::clan::ClanId;
 use crate::command::Action;
@@ -12,7 +12,8 @@ use crate::tests::{
 };
 use crate::{World, WorldEvent};
 
-/// A weapon that shoots as the game's tables have it: number, name, projectile, wood, stone, period ms, speed %, recoil px/s.
+/// A weapon of the original game that shoots: ID, name, projectile, wood, stone, period (ms), speed
+/// (%), recoil (px/s).
 type Row = (u8, &'static str, u8, u32, u32, u16, i32, i32);
 
 const ROWS: [Row; 4] = [
@@ -22,7 +23,7 @@ const ROWS: [Row; 4] = [
     (15, "musket", 5, 0, 10, 1_500, 60, 350),
 ];
 
-/// What flies: number, damage, px/s, range px.
+/// A projectile of the original game: ID, damage, speed (px/s), range (px).
 const FLYING: [(u8, u16, i32, i32); 5] = [
     (0, 25, 1_600, 1_000),
     (1, 25, 1_500, 700),
@@ -31,11 +32,11 @@ const FLYING: [(u8, u16, i32, i32); 5] = [
     (5, 50, 3_600, 1_400),
 ];
 
-/// Who shoots, and who is shot at.
+/// The shooter and its target.
 const ONE: PlayerId = PlayerId(1);
 const TWO: PlayerId = PlayerId(2);
 
-/// Puts a weapon into a player's hand, with plenty to shoot.
+/// Puts a weapon into a player's hand, and gives it 10,000 of each resource.
 pub(crate) fn arm(world: &mut World, id: u16, number: u8) {
     let slot = usize::from(weapon(number).expect("it is in the table").slot);
     let player = player_mut(world, id);
@@ -45,7 +46,7 @@ pub(crate) fn arm(world: &mut World, id: u16, number: u8) {
     player.resources = [10_000; 4];
 }
 
-/// Player 1 with that weapon, looking to the right, on a bare map.
+/// Player 1 on a bare map with a weapon, looking to the right.
 fn archer(rate: TickHz, number: u8) -> World {
     let mut world = bare_world(rate);
     put(&mut world, 1, 7_000, 5_000);
@@ -54,7 +55,7 @@ fn archer(rate: TickHz, number: u8) -> World {
     world
 }
 
-/// And somebody at rest, so far from it.
+/// Adds a player at rest, at an offset from player 1.
 fn target(world: &mut World, id: u16, right: Fixed, down: Fixed) {
     put(world, id, 2_000 + 100 * i32::from(id), 10_000);
     wait(world, 2);
@@ -69,13 +70,13 @@ fn aim_at(rate: TickHz, number: u8, right: Fixed, down: Fixed) -> World {
     world
 }
 
-/// Shoots once, and ticks once.
+/// Executes one shot of a player, and one tick.
 fn shoot(world: &mut World, id: u16) {
     act(world, id, Action::Attack { on: true });
     player_mut(world, id).hand.attacking = false;
 }
 
-/// Ticks until nothing flies. Returns what happened meanwhile.
+/// Executes ticks until no projectile is in flight. Returns all events.
 fn land(world: &mut World) -> Vec<WorldEvent> {
     let mut all = Vec::new();
     for _ in 0..200 {
@@ -201,7 +202,7 @@ fn a_shot_takes_its_damage_and_ends_at_the_rim_at_each_tick_rate() {
 fn a_shot_hits_the_edge_of_the_rim_and_misses_just_beyond() {
     for (number, name, kind, ..) in ROWS {
         for rate in TickHz::ALL {
-            // Beside its way, and at the end of its range.
+            // Offsets to the side of the path, and at the end of the range.
             let rim = Fixed::from_px(35);
             let range = Fixed::from_px(projectile(kind).expect("in the table").range_px);
             let far = rim.saturating_add(range).saturating_add(rim);
@@ -297,7 +298,7 @@ fn only_the_musket_has_recoil() {
 #[test]
 fn a_shot_knocks_along_its_flight_at_each_tick_rate() {
     for rate in TickHz::ALL {
-        // Off the middle of its way: it is not pushed away from it, but on.
+        // The target is off the centre of the path. It is pushed along the path, not away from it.
         let mut world = aim_at(rate, 9, Fixed::from_px(200), Fixed::from_px(20));
         let before = body(&world, 2).clone();
         shoot(&mut world, 1);
@@ -431,7 +432,8 @@ fn the_nearest_is_hit_and_of_equally_near_ones_the_lowest_number() {
     };
     assert_eq!(places(&[(2, 400, 0), (3, 300, 0)]), [(3, 25)]);
     assert_eq!(places(&[(2, 300, 0), (3, 400, 0)]), [(2, 25)]);
-    // A tick is 53 px long, so both are met in one, and the one whose centre is nearer is met later.
+    // The path of a tick is 53 px long, so both players are on it. The player with the nearer
+    // centre is entered later.
     assert_eq!(places(&[(2, 300, 34), (3, 305, 0)]), [(3, 25)]);
     assert_eq!(places(&[(3, 300, 10), (2, 300, -10)]), [(2, 25)]);
     assert_eq!(places(&[(5, 300, -10), (4, 300, 10)]), [(4, 25)]);
@@ -469,7 +471,7 @@ fn a_shot_passes_through_its_shooter_mates_and_dead_players() {
         player_mut(&mut world, id).clan = Some(ClanId(7));
     }
     shoot(&mut world, 1);
-    // Who shot runs before its own arrow.
+    // The shooter moves in front of its own arrow.
     body_mut(&mut world, 1).x = Fixed::from_px(7_150);
     assert_eq!(hurt(&land(&mut world)), [(3, 25)]);
     player_mut(&mut world, 2).clan = None;

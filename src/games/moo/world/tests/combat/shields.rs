@@ -1,4 +1,4 @@
-//! The shield: which harm it takes away, from where, and what it does not help against.
+//! The shield: which damage it reduces, from which directions, and which damage it does not reduce.
 
 use crate::command::{Action, Selection};
 use crate::entity::PlayerId;
@@ -9,7 +9,7 @@ use crate::tests::combat::projectiles::arm;
 use crate::tests::{act, bare_world, body, body_mut, build, events, player_mut, put, px, swing, wait};
 use crate::world::World;
 
-/// Player 2 with a shield, so far to the right of player 1, whom it looks at; player 1 looks at it.
+/// Player 2 with a shield, `apart_px` to the right of player 1. The players look at each other.
 fn facing(apart_px: i32) -> World {
     let mut world = bare_world(TickHz::Hz30);
     put(&mut world, 1, 7_000, 5_000);
@@ -21,7 +21,7 @@ fn facing(apart_px: i32) -> World {
     world
 }
 
-/// What player 2 loses by one shot, or one stroke, of that weapon.
+/// The damage of one shot or swing of a weapon to player 2.
 fn harm(mut world: World, number: u8) -> u16 {
     arm(&mut world, 1, number);
     swing(&mut world, 1);
@@ -79,7 +79,7 @@ fn a_shield_stops_an_arrow_by_its_direction_not_by_the_position_of_the_shooter()
     let mut world = facing(600);
     arm(&mut world, 1, 9);
     swing(&mut world, 1);
-    // Who shot runs round behind the shield before the arrow is there.
+    // The shooter moves to the other side of the shield before the arrow arrives.
     body_mut(&mut world, 1).x = Fixed::from_px(7_800);
     wait(&mut world, 20);
     assert_eq!(body(&world, 2).health, 95);
@@ -138,7 +138,7 @@ fn a_shield_neither_strikes_nor_shoots() {
     let after = player_mut(&mut world, 2);
     assert_eq!((after.hand.wait, after.slow, after.resources), (0, 0, before.resources));
     assert_eq!(body(&world, 1).health, 100);
-    // The hammer is ready at once.
+    // The hammer can swing immediately.
     act(&mut world, 2, Action::Select { what: Selection::Weapon(0) });
     assert_eq!(events(&world)[0], WorldEvent::Swung { player: PlayerId(2), weapon: 0, hit: true });
 }

@@ -1,4 +1,4 @@
-//! Turrets: at whom they shoot, from how far, how often, and for whom.
+//! Turrets: targets, range, rate and ownership.
 
 use crate::clan::ClanId;
 use crate::command::Action;
@@ -13,7 +13,7 @@ use crate::tests::{
 };
 use crate::world::World;
 
-/// A turret of player 1, who has gone far away; its number and its place.
+/// A turret of player 1, which is then moved far away. Returns the turret's ID and x coordinate.
 fn turret(rate: TickHz) -> (World, EntityId, i32) {
     let mut world = bare_world(rate);
     put(&mut world, 1, 7_000, 5_000);
@@ -21,17 +21,17 @@ fn turret(rate: TickHz) -> (World, EntityId, i32) {
     let object = build(&mut world, 1, 17, 0);
     body_mut(&mut world, 1).x = Fixed::from_px(2_000);
     let x_px = world.structure(object).expect("it stands").x_px;
-    // Whatever the wait of the first look was, it is over.
+    // Long enough for the turret's first timer to expire.
     wait(&mut world, rate.get());
     (world, object, x_px)
 }
 
-/// The numbers of the turrets that are noted.
+/// IDs of the structures in `workers`.
 fn turrets(world: &World) -> Vec<EntityId> {
     world.active_structures.iter().map(|at| world.state.structures[*at as usize].id).collect()
 }
 
-/// Somebody at rest at a place.
+/// Adds a player at rest at a position.
 fn stand(world: &mut World, id: u16, x: Fixed, y: Fixed) {
     put(world, id, 2_000 + 100 * i32::from(id), 10_000);
     wait(world, 2);
@@ -43,7 +43,7 @@ fn shots(world: &World) -> usize {
     events(world).iter().filter(|event| matches!(event, WorldEvent::Shot { .. })).count()
 }
 
-/// Ticks for so long. Returns who lost how much meanwhile; nobody dies of it.
+/// Executes ticks for some milliseconds. Returns each player that was hurt. No player dies.
 fn hurt_within(world: &mut World, ms: u32) -> Vec<u16> {
     let mut hurt = Vec::new();
     for _ in 0..ms * world.identity().tick_hz.get() / 1_000 {

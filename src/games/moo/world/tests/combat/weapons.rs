@@ -1,4 +1,5 @@
-//! The weapons one by one: who is offered them, and what a stroke does beyond its harm to a player, at each tick rate.
+//! Each weapon at each tick rate: when it is offered, and the effects of a swing other than damage
+//! to a player.
 
 use crate::entity::PlayerId;
 use crate::event::WorldEvent;
@@ -10,8 +11,8 @@ use crate::tests::{
 use crate::trig::direction;
 use crate::world::World;
 
-/// A weapon as the game's tables have it: number, name, slot, age that offers it, weapon that it needs, slowness in parts of
-/// 30,000, what it takes from what was built, gold that it takes.
+/// A weapon of the original game: ID, name, slot, age, required weapon, slowness in parts of
+/// 30,000, damage to structures, stolen gold.
 type Row = (u8, &'static str, u8, Option<u8>, Option<u8>, u16, u16, u32);
 
 const ROWS: [Row; 11] = [
@@ -28,7 +29,7 @@ const ROWS: [Row; 11] = [
     (14, "mc grabby", 1, Some(6), None, 9_000, 0, 250),
 ];
 
-/// Player 1 on a bare map with that weapon, looking to the right, and player 2 that far from it.
+/// Player 1 on a bare map with a weapon, looking to the right, and player 2 at an offset from it.
 fn facing(rate: TickHz, weapon: u8, dx: Fixed, dy: Fixed) -> World {
     let mut world = bare_world(rate);
     put(&mut world, 1, 7_000, 5_000);
@@ -76,7 +77,7 @@ fn each_weapon_slows_its_holder_for_its_time_at_each_tick_rate() {
             let mut world = facing(rate, id, Fixed::from_px(2_000), Fixed::ZERO);
             swing(&mut world, 1);
             assert_eq!(player(&world, 1).slow, slow, "{name} at {rate:?}");
-            // 24 parts go in a millisecond: 375 ms for most, 125 ms for the daggers.
+            // 24 parts recover per millisecond: 375 ms for most weapons, 125 ms for the daggers.
             let ticks = (u32::from(slow) / 24 * rate.get()).div_ceil(1_000);
             wait(&mut world, ticks - 1);
             assert!(player(&world, 1).slow > 0, "{name} at {rate:?}");
@@ -148,7 +149,8 @@ fn each_weapon_hits_as_far_to_the_side_as_the_arc_at_each_tick_rate() {
 #[test]
 fn each_weapon_reaches_as_far_aslant_as_straight() {
     for (id, name, ..) in ROWS {
-        // A player counts as 63 px large. Aslant: three fifths of the way on one axis, and on the other as far as the circle goes.
+        // A player counts as 63 px large. The oblique offsets are three fifths of the range on one
+        // axis and lie on the circle.
         let reach = i64::from(weapon(id).expect("it is in the table").range_px + 63) << 16;
         let short = reach * 3 / 5;
         let long = square_root((reach * reach - short * short) as u64) as i64;

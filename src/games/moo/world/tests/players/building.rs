@@ -1,4 +1,5 @@
-//! What building and dying leave behind, and for whom: who must make way, where exactly a thing stands, whose pad is found.
+//! Effects of building and dying on other entities: woken entities, exact positions, owners of
+//! spawn pads.
 
 use crate::command::Action;
 use crate::entity::PlayerId;
@@ -8,7 +9,7 @@ use crate::tests::animals::{animal, animal_mut, appear, beast, KINDS};
 use crate::tests::{act, bare_world, body, body_mut, build, hold, player, player_mut, put, wait};
 use crate::world::World;
 
-/// Players 1 and 2 on a bare map, far from one another and asleep.
+/// Players 1 and 2 on a bare map, far apart and asleep.
 fn two() -> World {
     let mut world = bare_world(TickHz::Hz30);
     put(&mut world, 1, 7_000, 5_000);
@@ -20,7 +21,8 @@ fn two() -> World {
 #[test]
 fn exactly_the_players_near_a_new_structure_are_woken() {
     for row in ITEMS.iter().filter(|row| row.scale_px > 0) {
-        // A player is 35 px large. The square around both is looked at, since only who truly touches it is moved.
+        // A player has a radius of 35 px. All players in the square are woken, although only
+        // players that overlap the structure are moved.
         let reach = (row.scale_px + 35) << 16;
         let centre_px = 7_035 + row.scale_px;
         for (dx, dy, woken) in [

@@ -1,4 +1,4 @@
-//! How many clans there may be, and how many may be in one.
+//! Limits on the number of clans and on the members of a clan.
 
 use crate::command::{Action, Rejection};
 use crate::entity::PlayerId;

@@ -1,4 +1,5 @@
-//! Clans: each reason to refuse, who belongs together, no harm among mates; the ping, and what the operator says.
+//! Clans: each reason for a rejection, membership, no damage between clan mates; pings and operator
+//! messages.
 
 use crate::clan::ClanId;
 use crate::command::{Action, Command, Rejection, ACTION_KINDS};
@@ -32,7 +33,7 @@ fn say(text: &str) -> Action {
     Action::Announce { text: text.to_string() }
 }
 
-/// Players 1 to that number, far from each other.
+/// A bare world with players 1 to `players`, far apart.
 fn several(players: u16) -> World {
     let mut world = bare_world(TickHz::Hz30);
     for id in 1..=players {
@@ -41,7 +42,7 @@ fn several(players: u16) -> World {
     world
 }
 
-/// The second player gets into the clan of the first.
+/// Adds a player to the clan of another.
 fn let_in(world: &mut World, owner: u16, newcomer: u16) {
     let of = world.player(PlayerId(owner)).and_then(|player| player.clan).expect("it has a clan");
     let name = world.clans().iter().find(|clan| clan.id == of).expect("it is there").name.to_string();
@@ -49,7 +50,7 @@ fn let_in(world: &mut World, owner: u16, newcomer: u16) {
     act(world, owner, answer(newcomer, true));
 }
 
-/// Players 1 to that number, in one clan of player 1.
+/// Players 1 to `players` in one clan, which player 1 owns.
 fn clan_of(players: u16) -> World {
     let mut world = several(players);
     act(&mut world, 1, found("us"));
@@ -65,7 +66,7 @@ fn leave_world(world: &mut World, id: u16) {
     assert_eq!(world.outcome().rejected, []);
 }
 
-/// Clan and request of a player.
+/// The clan and the pending request of a player.
 fn of(world: &World, id: u16) -> (Option<u32>, Option<u32>) {
     let view = world.player(PlayerId(id)).expect("it is there");
     (view.clan.map(|clan| clan.0), view.join_request.map(|clan| clan.0))
@@ -196,7 +197,8 @@ fn anyone_can_ping_and_only_the_operator_speaks_to_all() {
     assert_eq!(world.outcome().events, [WorldEvent::Announced { text }]);
 }
 
-/// Player 1 owns the clan "us" with 2 in it and 3 asking; 4 owns "them" with 5 asking; 6 is dead and in "us"; 7 is alone.
+/// Player 1 owns clan "us" with members 2 and 6 (dead) and applicant 3. Player 4 owns clan "them"
+/// with applicant 5. Player 7 has no clan.
 fn society() -> World {
     let mut world = several(7);
     act(&mut world, 1, found("us"));
@@ -317,10 +319,11 @@ fn mates_are_those_in_one_clan() {
     assert!(!mates(&world, 1, 2) && mates(&world, 1, 6));
 }
 
-/// How two players who were mates are no longer.
+/// A change after which players 1 and 2 are no longer clan mates.
 type Parting = fn(&mut World);
 
-/// Each way in which 1 and 2 part: a kick, leaving, and the end of the clan.
+/// The ways to end the membership of player 1 or 2: a kick, leaving, and the dissolution of the
+/// clan.
 const PARTINGS: [Parting; 4] = [
     |world| act(world, 1, kick(2)),
     |world| act(world, 2, Action::ClanLeave),
@@ -360,7 +363,7 @@ fn a_swing_past_a_mate_hits_the_enemy_behind() {
         body_mut(&mut world, id).x = Fixed::from_px(x_px);
         body_mut(&mut world, id).vx = Fixed::ZERO;
     }
-    // They overlap and are pushed apart; the stroke comes after that.
+    // The players overlap and are pushed apart before the swing.
     swing(&mut world, 1);
     assert_eq!([1, 2, 3].map(|id| body(&world, id).health), [100, 100, 75]);
 }
@@ -375,7 +378,7 @@ fn a_mate_can_break_a_structure() {
     assert_eq!(world.structures().next().expect("it stands").health, 380 - 25);
 }
 
-/// Player 1 has built that item and is far away; player 2 stands there, at the rim of what is solid.
+/// Player 1 has built an item and is far away; player 2 touches its rim or stands on it.
 fn at_the_mates(number: u8) -> World {
     let mut world = clan_of(2);
     wait(&mut world, 2);
@@ -407,7 +410,8 @@ fn structures_of_a_mate_harm_only_after_leaving_the_clan() {
 fn enemy_spikes_hurt_even_beside_spikes_of_a_mate() {
     let mut world = at_the_mates(6);
     let between = body(&world, 2).x;
-    // From the other side, so that what 3 builds has its rim where 2 stands.
+    // Player 3 builds from the other side, so that the rim of its structure is at the position of
+    // player 2.
     put(&mut world, 3, between.to_px() + 2 * (rules::PLAYER_RADIUS_PX + 49), 5_000);
     body_mut(&mut world, 2).x = Fixed::from_px(6_000);
     build(&mut world, 3, 6, 0x8000);

@@ -1,4 +1,5 @@
-//! What each command does, each reason to refuse one, and that none of them can stop the tick.
+//! The effect of each command, each reason for a rejection, and arbitrary commands, which must not
+//! stop the tick.
 
 use proptest::prelude::*;
 
@@ -32,7 +33,7 @@ fn grant(player: u16) -> Action {
     Action::Grant { player: PlayerId(player), resource: Resource::Stone, amount: 7 }
 }
 
-/// A world with players 1 and 2, whose next operator sequence is 3.
+/// A world with players 1 and 2. The next operator sequence number is 3.
 fn two() -> World {
     let mut world = without_animals(world(1));
     world.step(&mut vec![join(1, 1), join(2, 2)]);
@@ -93,8 +94,9 @@ fn select(what: Selection) -> Action {
     Action::Select { what }
 }
 
-/// Adds 3, who cannot pay what it holds; 4, who holds an apple and is not hungry; 5, who has enough windmills; 6, who
-/// stands at the edge and looks out.
+/// Adds players with an item that they cannot use: 3 lacks the resources, 4 holds an apple at full
+/// health, 5 has the maximum number of windmills, 6 stands at the edge of the map and looks
+/// outwards.
 fn with_full_hands(world: &mut World) {
     for (id, item, stock) in [(3, 3, 9), (4, 0, 99), (5, 10, 99), (6, 3, 99)] {
         world.step(&mut vec![join(10 + u64::from(id), id), command(id, 4, select(Selection::Item(item)))]);
@@ -236,7 +238,7 @@ fn a_sequence_may_skip_but_never_repeat() {
     let mut world = two();
     let aim = |sequence, heading| command(1, sequence, Action::Aim { heading: Angle(heading) });
     world.step(&mut vec![aim(5, 50), aim(3, 30), aim(5, 60)]);
-    // In order of their sequences: 3, then 5 with the smaller heading; the second 5 is a repeat.
+    // In order of sequence numbers: 3, then 5 with the smaller heading. The second 5 is a repeat.
     assert_eq!(world.outcome().rejected, [(aim(5, 60), Rejection::Repeated)]);
     assert_eq!((body(&world, 1).heading, player(&world, 1).sequence), (Angle(50), 5));
     world.step(&mut vec![aim(5, 70), aim(4, 40)]);
@@ -286,7 +288,7 @@ fn any_text() -> impl Strategy<Value = String> {
     ]
 }
 
-/// Often one of few, so that clans meet.
+/// Often one of two names, so that clan names collide.
 fn clan_name() -> impl Strategy<Value = String> {
     prop_oneof![3 => "[ab]", 1 => any_text()]
 }

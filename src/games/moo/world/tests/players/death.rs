@@ -1,4 +1,4 @@
-//! Health that comes back, death, what it takes, and playing again.
+//! Regeneration, death, the state that it resets, and respawn.
 
 use crate::command::Action;
 use crate::entity::PlayerId;
@@ -10,7 +10,7 @@ use crate::tests::{
 };
 use crate::world::World;
 
-/// Two players side by side on a bare map, the first looking at the second.
+/// Two adjacent players on a bare map. The first looks at the second.
 fn two(rate: TickHz) -> World {
     let mut world = bare_world(rate);
     put(&mut world, 1, 7_000, 5_000);
@@ -19,13 +19,13 @@ fn two(rate: TickHz) -> World {
     world
 }
 
-/// Leaves so much health to player 2, as if it had just been hurt.
+/// Sets the health of player 2 as if it had just been hurt.
 fn wound(world: &mut World, health: u16) {
     let (player, body) = world.player_mut(PlayerId(2)).expect("it is there");
     (player.heal_wait, body.health) = (thirds(HEAL_DELAY_MS), health);
 }
 
-/// Lets player 1 strike player 2 dead.
+/// Player 1 kills player 2 with a swing.
 fn kill(world: &mut World) {
     wound(world, 25);
     player_mut(world, 1).hand.wait = 0;
@@ -150,7 +150,7 @@ fn a_respawned_player_has_full_health_and_may_have_another_name() {
     kill(&mut world_with(&mut world));
 }
 
-/// The same world with both side by side again.
+/// A copy of the world in which both players are adjacent again.
 fn world_with(world: &mut World) -> World {
     let mut world = world.clone();
     for (id, x_px) in [(1, 7_000), (2, 7_080)] {
@@ -162,7 +162,8 @@ fn world_with(world: &mut World) -> World {
 
 #[test]
 fn dead_players_do_not_attract_spawns() {
-    // The only other player is dead, far in a corner: who comes is put anywhere, not there.
+    // The only other player is dead, far away in a corner. A new player spawns anywhere, not near
+    // it.
     let mut near = 0;
     for seed in 0..20 {
         let mut world = World::new(crate::Identity { seed, map_size_px: 14_400, tick_hz: TickHz::Hz30 });

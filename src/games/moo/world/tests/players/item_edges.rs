@@ -1,4 +1,5 @@
-//! The items one by one, to the last part of a pixel: who is offered them, from where they act, which of several does.
+//! Each item at the resolution of a fixed-point number: when it is offered, the distance at which
+//! it acts, and which of several items acts.
 
 use crate::entity::PlayerId;
 use crate::fixed::{square_root, Angle, Fixed};
@@ -6,8 +7,7 @@ use crate::rules::{item, Group, TickHz};
 use crate::tests::{bare_world, body, body_mut, build, events, player, put, px, wait};
 use crate::world::World;
 
-/// An item as the game's tables have it: number, name, age that offers it, item that it needs, radius of what one runs into
-/// or steps on.
+/// An item of the original game: ID, name, age, required item, radius of the solid or active part.
 type Row = (u8, &'static str, Option<u8>, Option<u8>, i32);
 
 const ROWS: [Row; 16] = [
@@ -29,10 +29,11 @@ const ROWS: [Row; 16] = [
     (20, "spawn pad", Some(9), None, 22),
 ];
 
-/// Where the centre of what `built` puts up is, pixels.
+/// Centre of the structure that `built` builds, in pixels.
 const CENTRE_PX: (i32, i32) = (7_100, 5_000);
 
-/// Player 1 has built that item and stands far away; player 2 is so far from the item's centre. Nobody has moved since.
+/// Player 1 has built an item and is far away; player 2 is at an offset from the item's centre. No
+/// tick has passed since.
 fn built(rate: TickHz, number: u8, dx: i32, dy: i32) -> World {
     let mut world = bare_world(rate);
     put(&mut world, 1, 7_000, 5_000);
@@ -44,7 +45,7 @@ fn built(rate: TickHz, number: u8, dx: i32, dy: i32) -> World {
     world
 }
 
-/// Player 1 builds an item around the same centre, turned so.
+/// Player 1 builds an item around the same centre, in a direction.
 fn another(world: &mut World, number: u8, heading: u16) {
     let way = Fixed::from_px(35 + item(number).expect("it is in the table").scale_px);
     let own = body_mut(world, 1);
@@ -55,14 +56,15 @@ fn another(world: &mut World, number: u8, heading: u16) {
     assert_eq!((stands.x_px, stands.y_px), CENTRE_PX);
 }
 
-/// Puts a player so many parts of a pixel from the centre.
+/// Moves a player to an offset from the centre, in 1/65,536 px.
 fn place(world: &mut World, player: u16, dx: i32, dy: i32) {
     let body = body_mut(world, player);
     body.x = Fixed::from_px(CENTRE_PX.0).saturating_add(Fixed(dx));
     body.y = Fixed::from_px(CENTRE_PX.1).saturating_add(Fixed(dy));
 }
 
-/// Points at the edge of a circle of that radius in parts of a pixel, and whether they are in it: straight and aslant.
+/// Points at the edge of a circle, on the axes and oblique, and whether each is inside. In 1/65,536
+/// px.
 fn around(reach: i32) -> Vec<(i32, i32, bool)> {
     let square = |value: i32| i64::from(value) * i64::from(value);
     let dx = reach / 5 * 3;
@@ -142,7 +144,7 @@ fn spikes_hurt_again_after_200_ms_at_each_tick_rate() {
         let mut world = built(rate, 6, 80 << 16, 0);
         let mut times_ms = Vec::new();
         for tick in 0..rate.get() {
-            // Kept there, and never dying of it.
+            // The player is moved back and healed in each tick.
             place(&mut world, 2, 80 << 16, 0);
             let kept = body_mut(&mut world, 2);
             (kept.vx, kept.health) = (Fixed::ZERO, 100);
@@ -169,7 +171,7 @@ fn a_touch_does_nothing_to_the_dead() {
     }
 }
 
-/// Puts a second structure of an item around the same centre, and gives it to somebody.
+/// Adds a second structure of an item around the same centre, with another owner.
 fn second(world: &mut World, number: u8, heading: u16, owner: u16) {
     let mut entity = world.state.structures[0].clone();
     entity.id.0 += 1;
@@ -214,7 +216,7 @@ fn a_boost_pad_does_not_push_a_trapped_player() {
     world.apply_structure_effects();
     assert!(player(&world, 2).ground.held);
     assert_eq!((body(&world, 2).vx, body(&world, 2).vy), (Fixed::ZERO, Fixed::ZERO));
-    // Its owner is not held, so it is thrown.
+    // The trap does not hold its owner, so the boost pad throws it.
     place(&mut world, 1, 0, 0);
     world.apply_structure_effects();
     assert!(!player(&world, 1).ground.held);

@@ -1,4 +1,4 @@
-//! The items' table, choices at ages, the hand, and food.
+//! The table of items, upgrades, the hand, and food.
 
 use crate::command::{Action, Rejection, Selection};
 use crate::entity::PlayerId;
@@ -10,11 +10,11 @@ use crate::tests::{
 };
 use crate::world::World;
 
-/// An item as the game's tables have it: number, name, group, cost (wood, food, stone), health, scale px, damage, points in
-/// two seconds, limit.
+/// An item of the original game: ID, name, group, cost (wood, food, stone), health, scale (px),
+/// damage, points per two seconds, limit.
 type Row = (u8, &'static str, u8, [u32; 3], u16, i32, u16, u16, u8);
 
-/// The items of MooMoo.io have smaller numbers; a game's own ones are not compared with these tables.
+/// First ID of items that MooMoo.io lacks. They are not compared with these tables.
 const OWN_ITEMS: u8 = 23;
 
 /// The items that MooMoo.io has too.
@@ -160,7 +160,7 @@ fn an_age_that_offers_nothing_gives_no_point_and_is_skipped() {
     for age in (2..=9).filter(|age| *age != 8) {
         assert!(player(&world, 1).kit.offers(age).next().is_some(), "age {age}");
     }
-    // Age 8 has something only for an axe, a short sword, a bow or a faster windmill.
+    // The upgrades of age 8 all require an axe, a short sword, a bow or a faster windmill.
     grow_to(&mut world, 7);
     for choice in [5, 16 + 1, 16 + 15, 16 + 7, 10, 16 + 17] {
         act(&mut world, 1, Action::Upgrade { choice });
@@ -179,7 +179,7 @@ fn an_age_that_offers_nothing_gives_no_point_and_is_skipped() {
 
 #[test]
 fn an_unavailable_choice_changes_nothing_and_is_reported() {
-    // Mine, sapling, platform, blocker, teleporter: what clients of MooMoo.io offer besides.
+    // Mine, sapling, platform, blocker, teleporter: upgrades that only MooMoo.io clients offer.
     for (age, choice) in [(5, 29), (5, 30), (7, 34), (7, 37), (7, 38), (7, 255)] {
         let mut world = alone();
         grow_to(&mut world, age);

@@ -1,4 +1,4 @@
-//! Clicks: a press counts even if the button is let go in the same tick.
+//! Clicks: a press counts even if the button is released in the same tick.
 
 use crate::command::{Action, Command, Selection};
 use crate::event::WorldEvent;
@@ -7,7 +7,7 @@ use crate::rules::{weapon, TickHz, WEAPONS};
 use crate::tests::{act, bare_world, command, events, hold, player, player_mut, put, wait};
 use crate::world::World;
 
-/// A player that stands alone on a bare map with that weapon and plenty of everything.
+/// A player alone on a bare map with a weapon and 100,000 of each resource.
 fn armed(rate: TickHz, id: u8) -> World {
     let mut world = bare_world(rate);
     put(&mut world, 1, 7_000, 5_000);
@@ -18,7 +18,7 @@ fn armed(rate: TickHz, id: u8) -> World {
     world
 }
 
-/// Press and release in one tick.
+/// The commands of a press and a release in one tick.
 fn click(world: &World) -> Vec<Command> {
     let next = player(world, 1).sequence + 1;
     (next..).zip([true, false]).map(|(sequence, on)| command(1, sequence, Action::Attack { on })).collect()
@@ -32,9 +32,9 @@ fn strokes(world: &World) -> usize {
 #[test]
 fn each_of_100_clicks_spaced_by_the_reload_is_a_stroke_with_each_weapon_at_each_tick_rate() {
     for rate in TickHz::ALL {
-        // A shield strikes nobody.
+        // A shield cannot attack.
         for weapon in WEAPONS.iter().filter(|weapon| weapon.shield_percent == 100) {
-            // As clicks fall: on the tick of the reload's end, or a part of a tick before it or after it.
+            // Clicks in the tick in which the weapon is ready, and a part of a tick later.
             for late_ms in [0, 9, 20] {
                 let mut world = armed(rate, weapon.id);
                 let (mut landed, mut clicked) = (0, 0);
@@ -57,7 +57,7 @@ fn each_of_100_clicks_spaced_by_the_reload_is_a_stroke_with_each_weapon_at_each_
 
 #[test]
 fn a_click_while_the_weapon_reloads_waits_one_tick_at_most() {
-    // The hammer is ready 9 ticks after its stroke.
+    // The hammer is ready 9 ticks after its swing.
     for (after, lands) in [(1, false), (7, false), (8, true), (9, true), (15, true)] {
         let mut world = armed(TickHz::Hz30, 0);
         world.step(&mut click(&world));

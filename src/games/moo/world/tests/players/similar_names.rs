@@ -1,4 +1,4 @@
-//! Names that look alike: of players, who are told apart by their number, and of clans, of which one has it.
+//! Names that look alike: players get their ID appended; of clans only one may have such a name.
 
 use crate::command::similar_names::are_confusable;
 use crate::command::text::{
@@ -10,7 +10,7 @@ use crate::rules::{TickHz, NAME_CHARS};
 use crate::tests::{act, bare_world, command, player};
 use crate::world::World;
 
-/// Lets a player in by that name, and tells by which one it plays.
+/// Joins a player. Returns the name that the world gave it.
 fn enter(world: &mut World, id: u16, name: &str) -> String {
     let sequence = world.operator_sequence() + 1;
     let join = Action::Join { player: PlayerId(id), name: name.to_string(), skin: 0 };
@@ -66,7 +66,7 @@ fn a_name_that_looks_like_another_players_gets_the_number_appended() {
         (3, "Аnnа", "Аnnа#3"),
         (40, "ANNA", "ANNA#40"),
         (5, "Hanna", "Hanna"),
-        // Somebody has taken the name that would be given; the mark is doubled then.
+        // The name with the player ID is already taken, so the mark is doubled.
         (6, "Bob#7", "Bob#7"),
         (7, "Bob", "Bob"),
         (8, "Eve#9", "Eve#9"),

@@ -1,4 +1,5 @@
-//! Rest and flight in detail: who may sleep, how fast a shot is in each tick, and what a choice leaves in the hand.
+//! Details of sleep and flight: which entities sleep, the speed of a projectile in each tick, and
+//! the hand after an upgrade.
 
 use crate::controller::kit::Choice;
 use crate::controller::{Animal, Shot};
@@ -9,7 +10,7 @@ use crate::tests::combat::projectiles::arm;
 use crate::tests::{act, bare_world, body_mut, player, player_mut, put, wait};
 use crate::Action;
 
-/// A living body with that velocity, of nobody.
+/// A living body with a velocity and without an owner.
 fn moving(vx: i32, vy: i32) -> Body {
     let at = Fixed::from_px(5_000);
     let (vx, vy) = (Fixed(vx), Fixed(vy));
@@ -55,7 +56,7 @@ fn a_player_sleeps_only_if_it_stands_at_rest_not_slowed_and_not_pushed() {
     }
 }
 
-/// The speed in 1/65,536 px per tick, rounded up.
+/// A speed in 1/65,536 px per tick, rounded up.
 fn rounded_up(speed_px_per_s: i32, rate: TickHz) -> i32 {
     (f64::from(speed_px_per_s) * 65_536.0 / f64::from(rate.get())).ceil() as i32
 }

@@ -1,4 +1,4 @@
-//! Where newcomers appear.
+//! Spawn points of new players.
 
 use crate::entity::PlayerId;
 use crate::fixed::Fixed;
@@ -92,7 +92,7 @@ fn everyone_finds_a_place_on_the_smallest_map() {
         let body = view.body;
         assert!(world.terrain().is_free(body.x, body.y, 34), "player {:?} was pushed into a thing", view.id);
     }
-    // Whom the river has carried to the eastern edge is pressed against others by its current.
+    // The current presses players at the eastern edge against each other, so they are excluded.
     let bodies: Vec<_> = world.players().map(|view| view.body.clone()).collect();
     let bodies: Vec<_> = bodies.into_iter().filter(|body| body.x < Fixed::from_px(1_200)).collect();
     assert!(bodies.len() > 150);
@@ -116,7 +116,7 @@ fn a_new_player_keeps_clear_of_living_animals_but_not_of_dead_ones() {
     let mut world = bare_world(TickHz::Hz30);
     appear(&mut world, AnimalKind::Cow, 7_000, 13_000);
     animal_mut(&mut world, 0).natural = true;
-    // Where it comes when no animal is near: the same places are tried in each case.
+    // The spawn point without animals. The same positions are tried in each case.
     let place = |mut world: World| {
         let sequence = world.state.operator_sequence + 1;
         world.step(&mut vec![join(sequence, 1)]);
@@ -124,7 +124,7 @@ fn a_new_player_keeps_clear_of_living_animals_but_not_of_dead_ones() {
         (body.x, body.y)
     };
     let alone = place(world.clone());
-    // The room of a newcomer and the radius of a cow.
+    // The free space around a new player plus the radius of a cow.
     let (room, inside) = ((60 + 72) << 16, ((60 + 72) << 16) - 1);
     for (dx, dy, is_free) in [
         (0, 0, false),

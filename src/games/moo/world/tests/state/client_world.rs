@@ -1,4 +1,4 @@
-//! The world of one client computes what the server's world does, while nobody else interferes.
+//! A client's world computes the same as the server's world as long as no other player interferes.
 
 use crate::client_world::{is_predicted, ClientWorld, OwnRecord};
 use crate::controller::kit::Choice;
@@ -6,7 +6,7 @@ use crate::rng::Rng;
 use crate::rules::{Group, Item};
 use crate::tests::*;
 
-/// Plenty of everything, and an item of every group that the seed chooses.
+/// Plenty of resources, random items and a random weapon.
 fn equip(player: &mut Player, rng: &mut Rng) {
     player.resources = [60_000; 4];
     for _ in 0..20 {
@@ -45,7 +45,7 @@ fn exact(world: &World) -> OwnRecord {
     }
 }
 
-/// Puts structures of somebody else around a place: traps, boost pads and spikes among them.
+/// Puts structures of another player around a position, including traps, boost pads and spikes.
 fn strew(world: &mut World, rng: &mut Rng) {
     for _ in 0..40 {
         let item = &rules::ITEMS[rng.below(rules::ITEMS.len() as u32) as usize];
@@ -111,7 +111,7 @@ fn a_client_computes_what_the_server_does_with_its_player() {
                 "seed {seed}, tick {tick}, {action:?}"
             );
             assert_eq!(own.player_mut().map(|own| own.hand.clone()), Some(player(&world, 1).hand.clone()));
-            // What falls, the client is told of.
+            // The server informs the client of destroyed structures.
             let stands = |id: &u32| world.find_structure(EntityId(*id)).is_some();
             local
                 .known_numbers()

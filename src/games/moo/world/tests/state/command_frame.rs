@@ -1,4 +1,4 @@
-//! The command frame: rows of bytes, and that any bytes are answered.
+//! Command frames: rows of bytes, and arbitrary bytes.
 
 use proptest::prelude::*;
 
@@ -182,7 +182,7 @@ proptest! {
     #[test]
     fn encoded_frames_are_decoded(tick in any::<u32>(), commands in prop::collection::vec(any_command(), 0..10)) {
         let once = decode_frame(&encoded(tick, &commands)).expect("it is a frame");
-        // Texts may have been cut; what was cut once stays as it is.
+        // Long texts may have been truncated; a second round must not change them.
         prop_assert_eq!(decode_frame(&encoded(tick, &once.commands)), Ok(once.clone()));
         prop_assert_eq!(once.commands.len(), commands.len());
         for (read, written) in once.commands.iter().zip(&commands) {

@@ -1,4 +1,4 @@
-//! A world with one scalar changed, and the report of it.
+//! Reports of a world with one changed scalar.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -11,8 +11,8 @@ use crate::rules::TickHz;
 use crate::tests::state::snapshot::lively;
 use crate::world::World;
 
-/// Every scalar by a path in which places of lists stand, as bytes: found in another way than by
-/// [`StateTree`].
+/// All scalars as bytes, by a path that includes list indices. Collected without [`StateTree`], as
+/// an independent check.
 #[derive(Default)]
 struct Bytewise {
     path: Vec<String>,
@@ -55,7 +55,7 @@ impl Bytewise {
         out
     }
 
-    /// The only path in which two worlds differ, as a report names it.
+    /// The only path at which two worlds differ, as written in a report.
     fn only_difference(&self, other: &Bytewise) -> (String, String) {
         assert_eq!(self.list.len(), other.list.len());
         let differing: Vec<&String> = self

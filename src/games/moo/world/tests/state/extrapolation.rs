@@ -1,4 +1,4 @@
-//! A controller can be run without news, and without the rest of the world.
+//! Controllers run without server updates and without the rest of the world.
 
 use crate::entity::PlayerId;
 use crate::rules::TickHz;

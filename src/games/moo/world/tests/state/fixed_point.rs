@@ -1,4 +1,4 @@
-//! Fixed-point numbers, angles, roots, chance, and the constants that were computed once.
+//! Fixed-point numbers, angles, roots, random numbers, and constants that were computed once.
 
 use std::collections::BTreeSet;
 use std::f64::consts::PI;
@@ -149,7 +149,7 @@ fn chance_stays_in_its_bounds_and_reaches_them() {
 
 #[test]
 fn the_generator_is_splitmix64() {
-    // The published first numbers from state 0.
+    // The published first values for state 0.
     let mut rng = Rng::from_state(0);
     let drawn = [rng.next_u64(), rng.next_u64(), rng.next_u64()];
     assert_eq!(drawn, [0xe220_a839_7b1d_cdaf, 0x6e78_9e6a_a1b9_65f4, 0x06c4_5d18_8009_454f]);

@@ -1,4 +1,4 @@
-//! The state as bytes and numbers: snapshots, validation, fixed point, the world of a client.
+//! Encoding of the state: snapshots, validation, fixed point, and the world of a client.
 
 pub mod client_world;
 pub mod command_frame;

@@ -1,4 +1,4 @@
-//! Snapshot, restore, checksum, comparison: every field counts, no bytes are trusted.
+//! Snapshots, restore, checksums and comparison: every field is covered, and no bytes are trusted.
 
 use std::collections::BTreeSet;
 
@@ -18,10 +18,11 @@ use crate::state::{Identity, State};
 use crate::tests::{body, body_mut, command, difference, join, player, player_mut, put, wait, walk, world};
 use crate::world::World;
 
-/// A world in which every field has been used: players of all kinds, some walking, some gone.
+/// A world in which every field has been used: players of all kinds, some of them walking, some
+/// disconnected.
 pub(crate) fn lively(seed: u32, map_size_px: u32, tick_hz: TickHz) -> World {
     let mut world = World::new(Identity { seed, map_size_px, tick_hz });
-    // Nobody is hunted before it has played its part.
+    // Without animals, no player is hunted during the setup.
     world.state.animals.clear();
     let mut joins = (1..=6).map(|id| join(u64::from(id), id * 100)).collect();
     world.step(&mut joins);
@@ -41,13 +42,13 @@ pub(crate) fn lively(seed: u32, map_size_px: u32, tick_hz: TickHz) -> World {
     let grant = Action::Grant { player: crate::PlayerId(400), resource: Resource::Stone, amount: 9 };
     let leave = Action::Leave { player: crate::PlayerId(600) };
     world.step(&mut vec![command(0, 7, leave), command(0, 8, grant)]);
-    // 100 stands while spikes are built, and walks on after.
+    // Player 100 stands while spikes are built, and walks on afterwards.
     let way = player(&world, 100).direction;
     player_mut(&mut world, 100).direction = None;
     let walker = body_mut(&mut world, 100);
     (walker.vx, walker.vy) = (Fixed::ZERO, Fixed::ZERO);
     build(&mut world);
-    // Wherever it stood, it has come through.
+    // Player 100 has survived, wherever it stood.
     body_mut(&mut world, 100).health = 100;
     let walker = player_mut(&mut world, 100);
     (walker.alive, walker.direction) = (true, way);
@@ -58,7 +59,7 @@ pub(crate) fn lively(seed: u32, map_size_px: u32, tick_hz: TickHz) -> World {
     world
 }
 
-/// One of each kind appears, wherever there is room.
+/// Spawns an animal of each kind at the first free position.
 fn let_animals_appear(world: &mut World) {
     let last_px = world.identity().map_size_px as u16 - 100;
     for what in ANIMALS.iter().map(|animal| Spawned::Animal(animal.kind)) {
@@ -74,7 +75,8 @@ fn let_animals_appear(world: &mut World) {
     }
 }
 
-/// 100 and 400 own clans; 500, who is dead, is in the first, and 200 asks to be.
+/// Players 100 and 400 own clans. Player 500, which is dead, is a member of the first; player 200
+/// has requested to join it.
 fn found_clans(world: &mut World) {
     player_mut(world, 500).clan = Some(ClanId(1));
     for (id, name) in [(100, "first"), (400, "second")] {
@@ -86,7 +88,7 @@ fn found_clans(world: &mut World) {
     assert_eq!(world.outcome().rejected, []);
 }
 
-/// A place with room for a player, and to the right of it for what it may build.
+/// A position with free ground for a player and, to its right, for a structure.
 fn roomy(world: &World) -> (Fixed, Fixed) {
     let size_px = world.identity().map_size_px as i32;
     let places =
@@ -100,14 +102,14 @@ fn roomy(world: &World) -> (Fixed, Fixed) {
     places.into_iter().find(is_roomy).expect("there is room somewhere")
 }
 
-/// 200 has come to choices, builds its items where there is room, and holds another.
+/// Player 200 gains upgrades, builds its items on free ground, and holds another item.
 fn build(world: &mut World) {
     let place = roomy(world);
     let body = body_mut(world, 200);
     (body.x, body.y) = place;
     (body.vx, body.vy) = (Fixed::ZERO, Fixed::ZERO);
     let player = player_mut(world, 200);
-    // It stands still where there is room.
+    // It stands on free ground.
     player.direction = None;
     player.growth.gain(1_000);
     player.resources = [500; 4];
@@ -133,7 +135,8 @@ fn build(world: &mut World) {
     assert!(world.structures().count() > 0, "something stands");
 }
 
-/// 400 strikes 500 dead, who was older, and goes on swinging at nothing; 100 is hurt by nobody and heals.
+/// Player 400 kills player 500, which has a higher age, and keeps swinging. Player 100 is hurt
+/// without a source and heals.
 fn fight(world: &mut World) {
     let at = body(world, 500).clone();
     player_mut(world, 500).growth.gain(700);
@@ -149,7 +152,7 @@ fn fight(world: &mut World) {
     wait(world, 2);
 }
 
-/// 300 shoots its last but one arrow, 100 has the poison of 400 in its blood.
+/// Player 300 shoots and has one arrow left. Player 100 has poison of player 400.
 fn shoot(world: &mut World) {
     player_mut(world, 100).poison = Poison { by: crate::PlayerId(400), doses: 3, wait: 2_000 };
     let archer = player_mut(world, 300);
@@ -243,7 +246,7 @@ fn later_chance_differs_between_seeds() {
     assert_ne!(rng(1), rng(2));
 }
 
-/// Where each scalar of the state is in its bytes, and its name.
+/// The position of each scalar of the state in its bytes, and its name.
 #[derive(Default)]
 struct Places {
     path: Vec<&'static str>,
@@ -272,8 +275,8 @@ fn places(state: &State) -> Vec<(String, usize, usize)> {
     places.list
 }
 
-/// Changes each scalar of a lively world in several ways: the checksum tells each of them, and no such world is restored. Gives the names of
-/// those that could be changed.
+/// Changes each scalar of a lively world in several ways. Each change must alter the checksum, and
+/// no changed world may be restored. Returns the names of the changed scalars.
 fn change_each_scalar(seed: u32, rate: TickHz, flip: u64) -> BTreeSet<String> {
     let world = lively(seed, 1_440, rate);
     let (whole, before) = (world.snapshot(), world.checksum());
@@ -281,7 +284,8 @@ fn change_each_scalar(seed: u32, rate: TickHz, flip: u64) -> BTreeSet<String> {
     assert_eq!(places.last().map(|(_, at, bytes)| at + bytes + 8), Some(whole.len()), "all of it is walked");
     let mut changed = BTreeSet::new();
     for (path, at, bytes) in places {
-        // Each scalar by any pattern; by its lowest bit, which also small numbers survive; and from tick rate to rate.
+        // A given pattern; the lowest bit, which yields a valid value for small numbers; and
+        // changes between tick rates.
         for pattern in [flip, 1, 15 ^ 20, 20 ^ 30, 30 ^ 60, 60 ^ 15] {
             let mask = &pattern.to_le_bytes()[..bytes];
             if mask.iter().all(|byte| *byte == 0) {
@@ -289,7 +293,8 @@ fn change_each_scalar(seed: u32, rate: TickHz, flip: u64) -> BTreeSet<String> {
             }
             let mut damaged = whole.clone();
             damaged[at..at + bytes].iter_mut().zip(mask).for_each(|(byte, bits)| *byte ^= bits);
-            // Read without checks, so that impossible values are compared too; only what is no state at all fails.
+            // Decoded without validation, so that impossible values are compared too. Only bytes
+            // that are not a state at all fail.
             if let Ok((state, _)) = read(&damaged) {
                 let other = World { state, ..world.clone() };
                 assert_ne!(other.checksum(), before, "seed {}: {} at {}", seed, &path, at);
@@ -301,7 +306,7 @@ fn change_each_scalar(seed: u32, rate: TickHz, flip: u64) -> BTreeSet<String> {
     changed
 }
 
-/// Scalars that a lively world has, by name.
+/// The scalars of a lively world, by name.
 const USED: &[&str] = &[
     "identity.seed",
     "identity.map_size_px",
@@ -376,7 +381,8 @@ const USED: &[&str] = &[
     "next_clan",
 ];
 
-/// A world may happen to have nobody who walks, or nothing that flies: these together have everything.
+/// A single world may lack a walking player or a projectile. Together, these worlds contain all
+/// scalars.
 #[test]
 fn no_scalar_is_left_out_when_each_is_changed() {
     let mut every = BTreeSet::new();
@@ -410,7 +416,7 @@ proptest! {
             let at = 14 + at.index(bytes.len() - 14);
             bytes[at] = byte;
         }
-        // An attacker can make the checksum fit; whatever passes then must run.
+        // An attacker can adjust the checksum. A world that is then restored must run.
         if let Ok((state, _)) = read(&bytes) {
             let checksum = World { state, ..world(1) }.checksum();
             let at = bytes.len() - 8;
@@ -428,7 +434,7 @@ fn a_world_is_carried_over_by_the_names_of_its_fields() {
     let world = lively(5, 3000, TickHz::Hz30);
     let saved = NamedState::new(&world.named()).expect("just written");
     let carried = World::carried(*world.identity(), &saved).expect("the same rules");
-    // Only the sequences begin again.
+    // Only the sequence numbers are reset.
     let (mut expected, mut sequences) = (world.state.clone(), 0);
     for entity in &mut expected.players {
         if let Controller::Player(player) = &mut entity.controller {
@@ -438,7 +444,7 @@ fn a_world_is_carried_over_by_the_names_of_its_fields() {
     assert_ne!(sequences, 0);
     assert_eq!(carried.state, expected);
     assert!(saved.migration_notes(&NamedState::new(&carried.named()).expect("just written")).is_empty());
-    // In a smaller map, some would be outside.
+    // On a smaller map some entities would be outside.
     let smaller = Identity { map_size_px: 1500, ..*world.identity() };
     assert!(World::carried(smaller, &saved).is_err());
 }

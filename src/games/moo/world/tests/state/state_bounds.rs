@@ -1,4 +1,4 @@
-//! A state at the bound of what can be is taken; one step further it is refused (see `check`).
+//! States at the limit of validity are accepted; one step further they are rejected (see `check`).
 
 use crate::controller::{Controller, Player};
 use crate::fixed::Fixed;
@@ -7,7 +7,7 @@ use crate::state::{Identity, State};
 use crate::tests::state::snapshot::lively;
 use crate::world::World;
 
-/// A change after which a state is still possible.
+/// A change after which a state is still valid.
 type Change = fn(&mut State);
 
 fn player(state: &mut State, at: usize, change: impl Fn(&mut Player)) {

@@ -1,4 +1,4 @@
-//! A state that no world can be in is refused, by the name of what is wrong.
+//! An impossible state is rejected with the name of the invalid field.
 
 use crate::clan::ClanId;
 use crate::controller::{Controller, Player, Poison, Shot, Structure};
@@ -11,7 +11,7 @@ use crate::state::State;
 use crate::tests::state::snapshot::lively;
 use crate::world::World;
 
-/// A change that makes a state impossible.
+/// A change that makes a state invalid.
 type Spoil = fn(&mut State);
 
 fn spoil_player(state: &mut State, at: usize, spoil: impl Fn(&mut Player)) {
@@ -59,7 +59,7 @@ fn refuse_each(rows: &[(&'static str, Spoil)]) {
     }
 }
 
-/// Spoils the player who built.
+/// Changes the player that built structures.
 fn builder(state: &mut State, spoil: impl Fn(&mut Player)) {
     spoil_player(state, 1, spoil);
 }
@@ -152,7 +152,7 @@ fn a_clan_that_nobody_can_have_founded_is_refused() {
     refuse_each(&rows);
 }
 
-/// Spoils what 300 has shot.
+/// Changes the projectile of player 300.
 fn shot(state: &mut State, spoil: impl Fn(&mut Body, &mut Shot)) {
     match &mut state.shots[0] {
         Entity { body, controller: Controller::Shot(shot), .. } => spoil(body, shot),

@@ -1,4 +1,5 @@
-//! What the land does to who walks: the snow slows, the river slows and carries. At each tick rate.
+//! Effects of the biomes on walking, at each tick rate: snow slows; the river slows and carries
+//! bodies along.
 
 use crate::controller::Controller;
 use crate::entity::PlayerId;
@@ -9,7 +10,7 @@ use crate::tests::{bare_world, body, body_mut, build, player, player_mut, put, p
 use crate::world::World;
 use crate::Biome;
 
-/// The middle of a land, or for the river its upper bank.
+/// The y coordinate of the middle of each biome; for the river, of its northern bank.
 const PLACES: [(Biome, i32); 4] =
     [(Biome::Snow, 1_200), (Biome::Plains, 9_500), (Biome::River, 6_840), (Biome::Desert, 13_200)];
 
@@ -135,7 +136,7 @@ fn animals_have_the_same_lands_at_each_tick_rate() {
                 let at = appear(&mut world, kind, 3_000, y_px + 100);
                 let walks = animal_mut(&mut world, at);
                 (walks.direction, walks.wait) = (Some(crate::Angle(0x4000)), 12_000);
-                // It does not look, so it does not turn.
+                // The animal does not look around, so it does not turn.
                 for _ in 0..rate.get() * 3 / 2 {
                     animal_mut(&mut world, at).sense_wait = 750;
                     wait(&mut world, 1);

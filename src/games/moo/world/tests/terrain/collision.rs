@@ -1,4 +1,5 @@
-//! Running into things of nature, into each other, into the edge. Nothing passes through anything.
+//! Collisions with scenery, with other players and with the edge of the map. No body passes through
+//! another.
 
 use crate::fixed::Fixed;
 use crate::public_view::SceneryView;
@@ -7,7 +8,7 @@ use crate::terrain::{Obstacle, Terrain};
 use crate::tests::{bare_world, body, body_mut, distance_px, player, put, px, wait, walk, world_at};
 use crate::world::World;
 
-/// A world with one obstacle in the middle.
+/// A world with one obstacle at (9,200 px, 9,200 px).
 fn with_obstacle(rate: TickHz, radius_px: i32) -> World {
     let mut world = bare_world(rate);
     let middle = Fixed::from_px(9_200);
@@ -96,7 +97,8 @@ fn in_a_tick_with_contact_both_parts_of_the_speed_are_less_by_the_constant() {
 
 #[test]
 fn contact_costs_the_same_speed_at_each_tick_rate() {
-    // Past the thing's upper half, sliding along it; the way is the same, so the time must be.
+    // The player slides along the upper half of the obstacle. The distance is the same at each tick
+    // rate, so the time must be too.
     let times = TickHz::ALL.map(|rate| {
         let mut world = with_obstacle(rate, 105);
         put(&mut world, 1, 8_900, 9_180);
@@ -120,7 +122,7 @@ fn contact_costs_the_same_speed_at_each_tick_rate() {
 
 #[test]
 fn nothing_is_passed_through_at_any_speed() {
-    // The smallest thing there is, and the largest speed that a body can have, from each side.
+    // The smallest obstacle and the highest speed, from each side.
     for rate in TickHz::ALL {
         for (turn, direction) in [(0, 0u16), (90, 16_384), (180, 32_768), (270, 49_152)] {
             let (sin, cos) = f64::from(turn).to_radians().sin_cos();
@@ -166,7 +168,7 @@ fn no_player_is_ever_inside_scenery() {
         }
         for turn in 0..8u16 {
             for id in 1..=40 {
-                // Hunters are about.
+                // Animals may attack, so health is restored.
                 body_mut(&mut world, id).health = 100;
                 walk(&mut world, id, Some(turn * 8_192));
             }
@@ -246,7 +248,7 @@ fn an_overlap_too_small_to_halve_wakes_nobody() {
     let mut world = bare_world(TickHz::Hz30);
     put(&mut world, 1, 9_000, 9_000);
     put(&mut world, 2, 9_000, 9_000);
-    // The diagonal of 70 px, less one part on either axis.
+    // The diagonal is 70 px, minus one part on each axis.
     let side = (70.0 * 65_536.0 / 2f64.sqrt()) as i32;
     body_mut(&mut world, 2).x.0 += side;
     body_mut(&mut world, 2).y.0 += side;

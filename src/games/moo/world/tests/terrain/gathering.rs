@@ -1,4 +1,4 @@
-//! Strokes at nature: what each thing gives, from how far, and what it is worth.
+//! Swings at scenery: resources, range and experience.
 
 use crate::command::Action;
 use crate::controller::{Controller, SceneryKind};
@@ -9,7 +9,7 @@ use crate::rules::{Resource, TickHz, ARC, WEAPONS};
 use crate::tests::{act, body_mut, command, events, player, player_mut, put, swing, wait, world};
 use crate::world::World;
 
-/// A world with one thing of nature only, of that size, and player 1 that far to the left of it, looking at it.
+/// A world with a single scenery object, and player 1 at a distance to its left, looking at it.
 fn before(kind: SceneryKind, scale_px: i32, apart: Fixed) -> World {
     let mut state = world(1).state;
     let mut thing = state.others.swap_remove(0);

@@ -1,4 +1,4 @@
-//! What the seed makes: counts, room, bands.
+//! Map generation from the seed: counts, gaps and biomes.
 
 use crate::controller::SceneryKind;
 use crate::fixed::Fixed;

@@ -1,4 +1,4 @@
-//! Speed, its curve, directions and rest. At each tick rate.
+//! Walking at each tick rate: speed, its curve, directions and rest.
 
 use std::f64::consts::PI;
 
@@ -14,7 +14,7 @@ fn alone(rate: TickHz) -> World {
     world
 }
 
-/// How far it gets in that many milliseconds of walking.
+/// The distance covered in some milliseconds of walking.
 fn way_px(rate: TickHz, direction: u16, ms: u32) -> f64 {
     let mut world = alone(rate);
     let start = body(&world, 1).clone();

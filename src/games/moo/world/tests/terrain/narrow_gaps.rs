@@ -1,4 +1,4 @@
-//! Gaps that are too narrow, animals that push, and hunters near those who appear.
+//! Gaps that are too narrow, animals that push, and hunting animals near spawn points.
 
 use crate::command::{Action, Spawned};
 use crate::entity::PlayerId;
@@ -11,14 +11,14 @@ use crate::tests::{
 };
 use crate::world::World;
 
-/// Lets the operator set up a wood wall there, 50 px in radius.
+/// The operator spawns a wood wall with a radius of 50 px.
 fn wall(world: &mut World, x_px: u16, y_px: u16) {
     let sequence = world.operator_sequence() + 1;
     world.step(&mut vec![command(0, sequence, Action::Spawn { what: Spawned::Item(3), x_px, y_px })]);
     assert_eq!(world.outcome().rejected, []);
 }
 
-/// Two walls side by side with that gap between them, below a player that is so far aside from its middle.
+/// Two walls with a gap between them, and a player above it, off the middle by `aside_px`.
 fn before_a_gap(rate: TickHz, gap_px: u16, aside_px: i32) -> World {
     let mut world = bare_world(rate);
     put(&mut world, 1, 3_000, 3_000);
@@ -36,7 +36,7 @@ fn a_player_walks_through_no_gap_narrower_than_itself_at_any_tick_rate() {
         for gap_px in [50, 55, 60, 65, 69, 70, 80] {
             for aside_px in [-6, -1, 0, 3] {
                 let mut world = before_a_gap(rate, gap_px, aside_px);
-                // Straight, and from side to side.
+                // Straight on, and at angles to both sides.
                 for way in [0x4000, 0x3000, 0x5000, 0x4000, 0x2800, 0x5800, 0x4000] {
                     walk(&mut world, 1, Some(way));
                     wait(&mut world, rate.get());
@@ -123,7 +123,7 @@ fn along_a_row_of_walls_one_walks_on() {
     (0..8).for_each(|number| wall(&mut world, 5_000 + number * 102, 5_000));
     let own = body_mut(&mut world, 1);
     (own.x, own.y) = (Fixed::from_px(5_000), Fixed::from_px(4_900));
-    // Along them, and a little against them.
+    // Mostly along the walls, and slightly towards them.
     walk(&mut world, 1, Some(0x0800));
     wait(&mut world, 30 * 8);
     assert!(body(&world, 1).x > Fixed::from_px(5_600), "{:?}", body(&world, 1));
@@ -131,7 +131,8 @@ fn along_a_row_of_walls_one_walks_on() {
 
 #[test]
 fn a_player_that_is_built_in_can_leave_on_its_own_side() {
-    // The second wall is built right beside a player that stands a little above the line.
+    // The second wall is built next to a player that stands slightly above the line between the
+    // walls.
     let mut world = bare_world(TickHz::Hz30);
     put(&mut world, 1, 3_000, 3_000);
     put(&mut world, 2, 6_000, 3_000);
@@ -146,7 +147,7 @@ fn a_player_that_is_built_in_can_leave_on_its_own_side() {
     assert!(body(&world, 1).y < Fixed::from_px(4_800));
 }
 
-/// A player between two walls that are 40 px apart, on the side of a third wall that is then built upon it.
+/// A player between two walls that are 40 px apart. A third wall is then built on the player.
 fn in_a_notch(rate: TickHz, (aside_px, below_px): (i32, i32), third: (u16, u16)) -> World {
     let mut world = bare_world(rate);
     put(&mut world, 1, 3_000, 3_000);
@@ -238,7 +239,7 @@ fn a_player_jammed_at_the_edge_among_walls_stays_on_the_map() {
         for id in 1..=8 {
             put(&mut world, id, 3_000, 3_000 + i32::from(id) * 200);
         }
-        // Walls where there is room for them, near the left edge and in a corner.
+        // Walls on free ground near the left edge and in a corner.
         let top = if round % 2 == 0 { 50 } else { 5_000 };
         for _ in 0..40 {
             let (x_px, y_px) = (rng.between(50, 260) as u16, top + rng.below(500) as u16);
@@ -286,11 +287,11 @@ fn a_hunter_moves_a_standing_player_at_most_100_px_in_4_400_ms() {
             body_mut(&mut world, 1).health = 100;
             let start = body(&world, 1).clone();
             let mut strokes = 0;
-            // 4,400 ms from the first stroke on.
+            // 4,400 ms, counted from the first attack.
             let (mut left, mut farthest) = (rate.get() * 44 / 10, 0.0f64);
             while left > 0 {
                 wait(&mut world, 1);
-                // It must not die before the time is over.
+                // Health is restored, so that the player does not die in this time.
                 strokes += u32::from(body(&world, 1).health < 100);
                 body_mut(&mut world, 1).health = 100;
                 left -= u32::from(strokes > 0);
@@ -319,7 +320,7 @@ fn no_animal_pushes_a_standing_player() {
     }
 }
 
-/// How far the nearest animal of a kind that hunts is.
+/// The distance of a player to the nearest animal of a kind that hunts.
 fn nearest_hunter_px(world: &World, id: u16) -> f64 {
     let hunters = world.animals().filter(|view| view.kind.animal().damage > 0);
     hunters.map(|view| distance_px(view.body, body(world, id))).fold(f64::MAX, f64::min)
@@ -330,7 +331,7 @@ fn no_player_spawns_within_400_px_of_a_hunter() {
     for seed in 0..40 {
         let mut world = world(seed);
         put(&mut world, 1, 7_000, 4_000);
-        // Hunters all around the only player there is, beside whom newcomers appear.
+        // Hunting animals surround the only player, near which new players would spawn.
         for (x_px, y_px) in [(6_700, 3_700), (7_300, 3_700), (6_700, 4_300), (7_300, 4_300), (7_000, 4_500)] {
             let sequence = world.operator_sequence() + 1;
             let what = Spawned::Animal(AnimalKind::Wolf);
@@ -338,7 +339,7 @@ fn no_player_spawns_within_400_px_of_a_hunter() {
         }
         let sequence = world.operator_sequence() + 1;
         world.step(&mut vec![join(sequence, 2)]);
-        // A tick of theirs has passed since.
+        // The animals have moved for one tick since.
         assert!(nearest_hunter_px(&world, 2) > 380.0, "seed {seed}: {}", nearest_hunter_px(&world, 2));
         world.hurt(1, 500, None);
         act(&mut world, 2, Action::Respawn { name: "p2".to_string(), skin: 0 });

@@ -1,4 +1,4 @@
-//! Where bodies and things may be, to the last part of a pixel: rims, edges, areas, places of newcomers.
+//! Valid positions at the resolution of a fixed-point number: rims, edges, areas, spawn points.
 
 use crate::controller::SceneryKind;
 use crate::entity::{Body, PlayerId};
@@ -15,7 +15,7 @@ fn at_px(x_px: i32, y_px: i32) -> (Fixed, Fixed) {
     (Fixed::from_px(x_px), Fixed::from_px(y_px))
 }
 
-/// A body of a player at rest.
+/// The body of a player at rest.
 fn body_at((x, y): (Fixed, Fixed)) -> Body {
     let (vx, vy, heading, owner) = (Fixed::ZERO, Fixed::ZERO, Angle(0), PlayerId(1));
     Body { x, y, vx, vy, heading, radius_px: 35, health: 100, owner }
@@ -25,7 +25,7 @@ fn body_at((x, y): (Fixed, Fixed)) -> Body {
 fn touching_a_rim_is_not_an_overlap() {
     let middle = Fixed::from_px(7_200);
     let terrain = Terrain::new(14_400, vec![Obstacle { x: middle, y: middle, radius_px: 90 }]);
-    // 35 and 90 px are 125 px: 75 and 100 px aside, or 125 px on one axis.
+    // The sum of 35 and 90 px is 125 px: an offset of 75 and 100 px, or of 125 px on one axis.
     for (dx, dy) in [(125, 0), (0, -125), (75, 100), (-100, 75), (-75, -100), (100, -75)] {
         let (x, y) = at_px(7_200 + dx, 7_200 + dy);
         let mut body = body_at((x, y));
@@ -90,7 +90,7 @@ fn players_aslant_push_each_other_up_to_their_radii_and_never_pull() {
 
 #[test]
 fn a_sleeper_is_pushed_across_the_border_of_two_cells() {
-    // Cells are 256 px wide: 7,168 px is a border, on either axis.
+    // Cells are 256 px wide, so 7,168 px is a border on each axis.
     for (near, far) in [(7_130, 7_195), (7_199, 7_140)] {
         for swap in [false, true] {
             let mut world = bare_world(TickHz::Hz30);
@@ -125,7 +125,7 @@ fn scenery_of_an_area_is_inside_the_area() {
     }
 }
 
-/// A map of the smallest size, full but for room for a newcomer around one place.
+/// A map of minimum size, full of obstacles except around one position.
 fn full_but_for(x_px: i32, y_px: i32) -> Terrain {
     let places = (0..1_440).step_by(24).flat_map(|y| (0..1_440).step_by(24).map(move |x| (x, y)));
     let is_far = |(x, y): &(i32, i32)| (x - x_px).pow(2) + (y - y_px).pow(2) >= 90 * 90;
@@ -138,7 +138,7 @@ fn full_but_for(x_px: i32, y_px: i32) -> Terrain {
 
 #[test]
 fn the_last_free_place_is_found_wherever_the_search_begins() {
-    // Places of the search are 64 px apart, from 32 px on.
+    // The positions of the search are 64 px apart, starting at 32 px.
     for (column, row) in [(1, 1), (3, 7), (20, 2), (5, 20), (20, 20)] {
         let middle = (column * 64 + 32, row * 64 + 32);
         let terrain = full_but_for(middle.0, middle.1);
@@ -162,7 +162,7 @@ fn on_a_full_map_one_appears_in_the_middle_of_the_northern_plains() {
     }
 }
 
-/// A world with so many players at one place each.
+/// A world with a number of players at each of some positions.
 fn standing(places: &[((i32, i32), u16)]) -> World {
     let mut world = bare_world(TickHz::Hz30);
     let mut id = 0;
@@ -175,7 +175,7 @@ fn standing(places: &[((i32, i32), u16)]) -> World {
     world
 }
 
-/// Where newcomers would appear, with so many tries of chance.
+/// Spawn points of new players, for a number of random tries.
 fn newcomers(world: &World, tries: u32) -> Vec<(i32, i32)> {
     let mut crowd = PlayerIndex::new(world.identity().map_size_px);
     crowd.update(&world.state.players);
@@ -207,7 +207,8 @@ fn a_new_player_has_95_px_of_space_along_an_axis() {
 
 #[test]
 fn a_player_just_out_of_view_does_not_count_for_the_crowd() {
-    // The view reaches 1,248 px aside and 702 px up and down. Newcomers beside the first are in view of the others at most.
+    // The view extends 1,248 px to each side and 702 px up and down. A new player near the first
+    // one is at the edge of the others' view at most.
     for (other, axis) in [((3_000 + 1_248 + 600, 4_000), 0), ((3_000, 4_000 + 702 + 400), 1)] {
         let world = standing(&[((3_000, 4_000), 1), (other, 19)]);
         let found = newcomers(&world, 60_000);
@@ -219,7 +220,8 @@ fn a_player_just_out_of_view_does_not_count_for_the_crowd() {
     }
 }
 
-/// Players on one line on a bare map, so many pixels from its middle, all asleep but these; after one tick.
+/// Players at offsets from the middle of a bare map, on one line. Only some are awake.
+/// Returns the offsets after one tick.
 fn heap(places_px: &[i32], awake: &[u16]) -> Vec<f64> {
     let mut world = bare_world(TickHz::Hz30);
     for id in 1..=places_px.len() as u16 {
@@ -237,9 +239,11 @@ fn heap(places_px: &[i32], awake: &[u16]) -> Vec<f64> {
 
 #[test]
 fn in_a_heap_each_pair_is_pushed_once_in_the_order_of_awake_players() {
-    // 1 and 2 first: -20 and 50. Then 1 and 3: -25 and 45. Then 2 and 3, by 32.5 each. Nobody looks back at 1.
+    // 1 and 2 are first: -20 and 50. Then 1 and 3: -25 and 45. Then 2 and 3, by 32.5 each. Player 1
+    // is not visited again.
     assert_eq!(heap(&[0, 30, 40], &[1, 2, 3]), [-25.0, 82.5, 12.5]);
-    // 1 sleeps. 2 pushes it to -20 and goes to 50, then 3 to 10 and goes to 80; then 3 pushes 1 to -40 and goes to 30.
+    // 1 sleeps. 2 pushes it to -20 and moves to 50, then 3 to 10 and moves to 80. Then 3 pushes 1
+    // to -40 and moves to 30.
     assert_eq!(heap(&[0, 30, 40], &[2, 3]), [-40.0, 80.0, 30.0]);
     assert_eq!(heap(&[0, 30, 40], &[]), [0.0, 30.0, 40.0], "who sleeps pushes nobody");
 }
@@ -277,7 +281,8 @@ fn building_does_not_move_dead_players() {
 
 #[test]
 fn distances_never_overflow() {
-    // As far on one axis as a radius can be, and a bit further on the other, still in the same cell of the map.
+    // The offset on one axis is as large as a radius can be, and slightly more on the other axis,
+    // within the same cell.
     let (x, y) = at_px(31_999, 31_999);
     let radius = i64::from(i32::MAX);
     for (dx, dy) in [(radius + 10_000_000, radius - 1), (radius - 1, radius + 10_000_000)] {
@@ -289,7 +294,8 @@ fn distances_never_overflow() {
 
 #[test]
 fn free_ground_considers_obstacles_of_the_next_cell() {
-    // Cells are 256 px wide: 4,096 px is a border. The rim is at 4,058 px; up to 70 px of room can be asked for.
+    // Cells are 256 px wide, so 4,096 px is a border. The rim is at 4,058 px. A query may require
+    // up to 70 px of free space.
     for (place_px, room_px, free) in
         [(4_127, 70, false), (4_128, 70, true), (4_117, 60, false), (4_118, 60, true)]
     {

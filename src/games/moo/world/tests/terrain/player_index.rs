@@ -1,4 +1,4 @@
-//! The list of who is where, against a look at everyone.
+//! The index of player positions, compared with a search through all players.
 
 use crate::command::Action;
 use crate::entity::Embodied as _;
@@ -25,7 +25,7 @@ fn throng(rng: &mut Rng) -> World {
     world
 }
 
-/// The places in the list of those who live and are in the square of that half side.
+/// Indices of the living players in a square, given its centre and half its side.
 fn found(crowd: &PlayerIndex, (x, y, reach): (Fixed, Fixed, Fixed)) -> Vec<u32> {
     let near = crowd.near(x, y, reach).filter(|spot| spot.squared_distance(x, y, reach).is_some());
     near.map(|spot| spot.at).collect()
@@ -98,10 +98,11 @@ fn the_index_is_rebuilt_only_when_it_is_stale() {
 fn each_tick_knows_where_everyone_is_after_it() {
     let mut rng = Rng::new(3, 1);
     let mut world = throng(&mut rng);
-    // They strike, so that somebody asks in the tick itself.
+    // All players attack, so that the tick itself queries the index.
     (1..=60).for_each(|id| player_mut(&mut world, id).hand.attacking = true);
     for turn in 0..30 {
-        // Some are thrown together at the corner of four cells, so that they push each other over its lines.
+        // Some players are moved to the corner of four cells, so that they push each other across
+        // the borders.
         for id in (1..=60).filter(|id| (id + turn) % 5 == 0) {
             let side = |at: i32| Fixed::from_px(768 + at);
             (body_mut(&mut world, id).x, body_mut(&mut world, id).y) =
@@ -114,7 +115,7 @@ fn each_tick_knows_where_everyone_is_after_it() {
             let square =
                 (side(rng.between(400, 1_100)), side(rng.between(400, 1_100)), side(rng.between(0, 300)));
             let mut found = found(&world.player_index, square);
-            // Who died in this tick may still be there.
+            // Players that died in this tick may still be listed.
             found.retain(|at| world.state.players[*at as usize].is_alive());
             found.sort_unstable();
             assert_eq!(found, expected(&world.state.players, square), "around {square:?}");

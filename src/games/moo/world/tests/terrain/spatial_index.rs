@@ -1,4 +1,5 @@
-//! What is found by place, against a look at everything: things of nature and of players on maps of every size, animals in a row.
+//! Spatial queries, compared with a search through all objects: scenery and structures on maps of
+//! each size, and animals in the sorted index.
 
 use crate::entity::{EntityId, PlayerId};
 use crate::fixed::{Angle, Fixed};
@@ -10,16 +11,17 @@ use crate::terrain::{Obstacle, PlacedStructure, Terrain};
 use crate::tests::animals::{animal_mut, appear, beast};
 use crate::tests::{bare_world, put, wait};
 
-/// The smallest map, the largest whose lines of cells have one word, the smallest whose lines have two, the largest.
+/// The minimum size, the largest with one word per row of cells, the smallest with two, and the
+/// maximum size.
 const SIZES_PX: [u32; 4] = [rules::MAP_SIZE_MIN_PX, 16_383, 16_384, rules::MAP_SIZE_MAX_PX];
 
-/// A place on the map or a little off it.
+/// A random position on the map or slightly off it.
 fn anywhere(rng: &mut Rng, size_px: u32) -> (Fixed, Fixed) {
     let mut side = || Fixed::from_px(rng.between(-200, size_px as i32 + 200));
     (side(), side())
 }
 
-/// Whether a circle reaches into the square of that half side.
+/// Whether a circle overlaps a square, given the square's centre and half its side.
 fn reaches(at: (Fixed, Fixed), radius_px: i32, (x, y): (Fixed, Fixed), half: Fixed) -> bool {
     let reach = half.saturating_add(Fixed::from_px(radius_px)).0.unsigned_abs();
     at.0.distance(x) <= reach && at.1.distance(y) <= reach
@@ -141,7 +143,7 @@ fn a_row_is_sorted_however_far_its_entries_moved() {
             (0..places.len()).filter(|at| places[*at].distance(x) <= reach.0 as u32).collect();
         expected.sort_by_key(|at| (places[*at], *at));
         assert_eq!(row.around(x, reach).collect::<Vec<_>>(), expected, "turn {turn}");
-        // As long as nothing is forgotten, nobody is asked.
+        // An update without a preceding `forget` does not query the positions.
         row.update(places.len(), |_| panic!("it knows"));
     }
     assert!(places.len() > 20);
@@ -157,7 +159,7 @@ fn each_tick_knows_where_the_animals_are_after_they_pushed_each_other() {
     }
     let mut pushed = 0;
     for _ in 0..60 {
-        // Two at a time are put on top of one another.
+        // Two animals are put on top of each other.
         let (a, b) = (rng.below(12) as usize, rng.below(12) as usize);
         let (x, y) = (beast(&world, a).x, beast(&world, a).y);
         let body = &mut world.state.animals[b].body;
@@ -172,7 +174,7 @@ fn each_tick_knows_where_the_animals_are_after_they_pushed_each_other() {
         let reach = Fixed::from_px(10_000);
         let places = |row: &SortedIndex| row.around(Fixed::ZERO, reach).collect::<Vec<_>>();
         assert_eq!(places(&world.row), places(&fresh));
-        // Where its own list says that one is, it is.
+        // Each animal is found at the position that the index stores.
         for at in 0..12 {
             assert!(
                 world.row.around(beast(&world, at).x, Fixed::ZERO).any(|found| found == at),

@@ -1,4 +1,4 @@
-//! What structures do to whom they touch, and what they pay.
+//! Effects of structures on players that touch them, and the income that they pay.
 
 use crate::command::Action;
 use crate::entity::PlayerId;
@@ -10,7 +10,8 @@ use crate::tests::{
 };
 use crate::world::World;
 
-/// Player 1 has built that item at 7,035 px and some, and went far away; player 2 waits that far to the right of it.
+/// Player 1 has built an item at about 7,035 px and is far away; player 2 is `apart_px` to the
+/// right of it.
 fn before(rate: TickHz, number: u8, apart_px: i32) -> World {
     let mut world = bare_world(rate);
     put(&mut world, 1, 7_000, 5_000);
@@ -49,7 +50,7 @@ fn spikes_hurt_and_knock_back_a_player_that_runs_into_them() {
             walk(&mut world, 2, None);
             wait(&mut world, rate.get() * 2);
             let way = distance_px(&touched, body(&world, 2));
-            // 1,500 px/s carry 213 px far, less what was left of the run.
+            // 1,500 px/s carry a body 213 px, less the remaining speed of the run.
             assert!((130.0..230.0).contains(&way), "thrown {way} px at {rate:?}");
             assert_eq!(body(&world, 2).health, 100 - damage);
         }
@@ -62,7 +63,7 @@ fn a_player_held_at_spikes_is_hurt_five_times_a_second_at_each_tick_rate() {
         let mut world = before(rate, 6, 84);
         let mut times = 0;
         for _ in 0..rate.get() {
-            // Held there, whatever throws it back, and never dying of it.
+            // The player is moved back and healed in each tick.
             let body = body_mut(&mut world, 2);
             (body.x, body.vx, body.health) = (Fixed::from_px(7_084 + 84), Fixed::ZERO, 100);
             wait(&mut world, 1);
@@ -131,7 +132,8 @@ fn a_boost_pad_throws_in_its_direction_at_each_tick_rate() {
             wait(&mut world, rate.get() * 2);
             let (x, y) = (px(body(&world, 1).x) - px(start.x), px(body(&world, 1).y) - px(start.y));
             let way = x * dx + y * dy;
-            // 213 px from where it is left, which is at most 66 px off, and at once where ticks are long.
+            // 213 px from the point at which it leaves the pad, which is at most 66 px away; with
+            // long ticks it leaves at once.
             assert!((210.0..290.0).contains(&way), "thrown {way} px at {rate:?}");
             assert!((x * dy - y * dx).abs() < 2.0, "straight");
         }
@@ -165,7 +167,7 @@ fn windmills_pay_their_owner_at_each_tick_rate() {
         for (number, paid) in [(10, 20), (11, 30), (12, 40)] {
             let mut world = before(rate, number, 500);
             let gold = player(&world, 1).resources[3];
-            // The tick in which it was built has paid already.
+            // The tick in which the windmill was built has already paid.
             wait(&mut world, rate.get() * 20 - 1);
             assert_eq!(player(&world, 1).resources[3] - gold, paid, "{number} at {rate:?}");
             world.damage_structure(0, 5_000);

@@ -1,4 +1,4 @@
-//! Building: what it costs, where there is room, how many there may be, how it is broken, whose it is.
+//! Building: cost, free ground, limits, destruction, ownership.
 
 use crate::command::{Action, Rejection, Selection};
 use crate::entity::{EntityId, PlayerId};
@@ -79,7 +79,7 @@ fn each_group_has_its_limit() {
         hold(&mut world, 1, row.id);
         assert_eq!(rejection(&mut world), Rejection::TooMany, "{} of {limit}", row.name);
         assert_eq!(world.structures().count(), usize::from(limit));
-        // One less, and there may be another one.
+        // After the loss of one structure, another is allowed.
         world.damage_structure(0, u16::MAX);
         act(&mut world, 1, Action::Attack { on: true });
         assert_eq!(player(&world, 1).kit.built[row.group as usize], limit);
@@ -155,7 +155,7 @@ fn a_sleeping_player_makes_way_for_a_structure() {
 
 #[test]
 fn strokes_break_it_and_its_owner_may_build_another_one() {
-    // Health over damage at what is built, rounded up: hammer 25, great hammer 75, stick 1.
+    // Health divided by damage to structures, rounded up: hammer 25, great hammer 75, stick 1.
     for (item, weapon, strokes) in [(3, 0, 16), (3, 10, 6), (4, 0, 36), (16, 0, 6), (20, 5, 9), (9, 10, 7)] {
         let mut world = alone();
         put(&mut world, 2, 9_000, 5_000);
