@@ -5,11 +5,14 @@
 //! decodes it, but no recorded tick contains it.
 //!
 //! Each kind of spending has a token bucket, stored as the time at which the bucket is full again:
-//! taking a token moves that time forward. An address whose buckets are full is forgotten. If
+//! taking a token moves that time forward. The buckets count the driver's clock plus the suspended
+//! time so far, because the clock stands still while the machine is suspended: see
+//! [`AddressRateLimits::note_suspended`]. An address whose buckets are full is forgotten. If
 //! [`limits::MAX_TRACKED_ADDRESSES`] are known and none of them has only full buckets, the addresses
 //! whose buckets would be full soonest are forgotten: they have spent the least.
 
 use std::collections::HashMap;
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
 
 use super::sync_scheduler::{SyncRequest, SyncScheduler};
@@ -148,12 +151,32 @@ pub struct AddressRateLimits {
     are_in_force: bool,
     addresses: Mutex<HashMap<AddressPrefix, Buckets>>,
     snapshots: Mutex<SyncScheduler>,
+    /// The suspended time so far, in ms.
+    suspended_ms: AtomicU64,
 }
 
 impl AddressRateLimits {
     /// Unspent budgets. If `are_in_force` is false, nothing is ever limited.
     pub fn new(are_in_force: bool) -> AddressRateLimits {
-        AddressRateLimits { are_in_force, addresses: Mutex::default(), snapshots: Mutex::default() }
+        AddressRateLimits {
+            are_in_force,
+            addresses: Mutex::default(),
+            snapshots: Mutex::default(),
+            suspended_ms: AtomicU64::new(0),
+        }
+    }
+
+    /// Notes the time in which the machine was suspended since the start of the driver's clock, and
+    /// which that clock does not count. Call it before each use: the buckets fill meanwhile. Whole
+    /// milliseconds; a shorter time than before changes nothing.
+    pub fn note_suspended(&self, in_all: Duration) {
+        let ms = u64::try_from(in_all.as_millis()).unwrap_or(u64::MAX);
+        self.suspended_ms.fetch_max(ms, Ordering::Relaxed);
+    }
+
+    /// The time of the buckets at this time of the driver's clock.
+    fn bucket_time(&self, now: Duration) -> Duration {
+        now + Duration::from_millis(self.suspended_ms.load(Ordering::Relaxed))
     }
 
     /// Takes a token from this address.
@@ -181,6 +204,16 @@ impl AddressRateLimits {
         now: Duration,
         slack: Duration,
     ) -> Result<(), Duration> {
+        self.take_at(address, spending, self.bucket_time(now), slack)
+    }
+
+    fn take_at(
+        &self,
+        address: AddressPrefix,
+        spending: LimitedAction,
+        now: Duration,
+        slack: Duration,
+    ) -> Result<(), Duration> {
         if !self.are_in_force {
             return Ok(());
         }
@@ -195,16 +228,18 @@ impl AddressRateLimits {
     /// Whether a client in lockstep is sent a snapshot now; if so, its tokens are taken. If not, it asks
     /// again at its next turn.
     pub fn may_sync(&self, asks: &SyncRequest, now: Duration) -> bool {
+        let now = self.bucket_time(now);
         let mut snapshots = self.snapshots.lock();
         let is_turn = !self.are_in_force || snapshots.is_turn_of(asks, now);
         let may = is_turn
             && snapshots.has_room(asks, now)
-            && self.take(asks.household, LimitedAction::Snapshot, now).is_ok();
+            && self.take_at(asks.household, LimitedAction::Snapshot, now, Duration::ZERO).is_ok();
         snapshots.answered(asks, may, now);
         may
     }
 
-    /// When the bucket of this address is full again; zero for one that was never used.
+    /// When the bucket of this address is full again, suspended time included; zero for one that was
+    /// never used.
     pub fn full_at(&self, address: AddressPrefix, spending: LimitedAction) -> Duration {
         self.addresses.lock().get(&address).map_or(Duration::ZERO, |buckets| buckets[spending.slot()])
     }

@@ -57,7 +57,7 @@ impl ClientEvents<'_> {
         let ClientEvents { host, client } = self;
         ClientDriver {
             client,
-            budgets: &host.budgets,
+            budgets: host.budgets(),
             guard: &host.guard,
             books: self,
             at: client.at(host.now()),

@@ -158,7 +158,7 @@ fn enter(
         codes: &host.config.codes,
         room: None,
         is_full: false,
-        budgets: &host.budgets,
+        budgets: host.budgets(),
         is_stopping: host.is_stopping(),
     };
     // Counted first: of two clients that come at once, one gets the last place.
@@ -222,7 +222,8 @@ fn whose(
     permit.belongs_to(AddressPrefix::from_ip(client))?;
     // The listener has counted a connection that no proxy made.
     if forwarded::is_trusted(proxies, peer) {
-        let taken = host.budgets.take(AddressPrefix::from_ip(client), LimitedAction::Connection, host.now());
+        let taken =
+            host.budgets().take(AddressPrefix::from_ip(client), LimitedAction::Connection, host.now());
         taken.map_err(|wait| Refusal::too_often(LimitedAction::Connection, wait))?;
     }
     Ok(())

@@ -81,7 +81,7 @@ pub fn enter(host: &Arc<ServerState>, name: &str, by: AddressPrefix) -> Result<J
             return Ok(entered);
         }
         if let Some(making) = host.rooms.begin_making(name, by, most(host)).map_err(refused)? {
-            let taken = host.budgets.take(by, LimitedAction::Room, host.now());
+            let taken = host.budgets().take(by, LimitedAction::Room, host.now());
             taken.map_err(|wait| Refusal::too_often(LimitedAction::Room, wait))?;
             return make(host, making, by);
         }

@@ -21,6 +21,7 @@ use crate::server::admission::address_rate_limits::AddressRateLimits;
 use crate::server::admission::auth_limiter::AuthLimiter;
 use crate::server::admission::tokens::Authenticator;
 use crate::server::room::RoomHandle;
+use crate::util::os::Suspended;
 
 /// The bell that wakes a worker.
 pub type ClientWorkerQueue = worker_queue::WorkerQueue<Arc<TcpClient>>;
@@ -59,8 +60,8 @@ pub struct ServerState {
     pub recorder: Recorder,
     /// Decides which connection gets a thread.
     pub admission: Arc<Admission>,
-    /// Rate limits shared by the clients of one address.
-    pub budgets: AddressRateLimits,
+    /// Rate limits shared by the clients of one address: see [`ServerState::budgets`].
+    budgets: AddressRateLimits,
     /// One for each fan-out worker.
     pub bells: Vec<ClientWorkerQueue>,
     /// The default room, at `/`, and those below `/r/NAME/`.
@@ -68,6 +69,8 @@ pub struct ServerState {
     /// The threads of those that are made on demand.
     pub room_threads: RoomThreads,
     started: Instant,
+    /// Measures the time that `started` does not count.
+    suspended: Suspended,
     stage: AtomicU8,
     /// The number of the next client.
     pub next_client: AtomicU64,
@@ -111,6 +114,7 @@ impl ServerState {
             rooms: hosted,
             room_threads: RoomThreads::default(),
             started,
+            suspended: Suspended::start(),
             stage: AtomicU8::new(ShutdownStage::Running as u8),
             next_client: AtomicU64::new(1),
             clients: Registry::default(),
@@ -129,6 +133,12 @@ impl ServerState {
     /// The server's clock: time since its start.
     pub fn now(&self) -> Duration {
         self.started.elapsed()
+    }
+
+    /// The rate limits shared by the clients of one address, with the suspended time until now.
+    pub fn budgets(&self) -> &AddressRateLimits {
+        self.budgets.note_suspended(self.suspended.time());
+        &self.budgets
     }
 
     /// Whether a shutdown has reached this stage.
