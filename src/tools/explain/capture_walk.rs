@@ -133,13 +133,19 @@ pub(crate) fn order<'a, 'b: 'a>(
     for (index, connection) in connections.enumerate() {
         let mut readable = connection.first_packet;
         for (at, piece) in connection.pieces.iter().enumerate() {
-            readable = readable.max(piece.packet);
+            readable = readable_after(readable, piece);
             order.push((readable, index, at));
         }
     }
     // Within a connection the pieces are already in order.
     order.sort_by_key(|(readable, ..)| *readable);
     order
+}
+
+/// The packet after which a piece could be read. `before` is the same number of the previous piece,
+/// or the first packet of the connection.
+pub(crate) fn readable_after(before: usize, piece: &StreamPiece<'_>) -> usize {
+    before.max(piece.packet)
 }
 
 /// The conversation of a connection before its first piece, in the dialect that its request will
