@@ -19,7 +19,7 @@ pub struct HeadLimits {
 }
 
 /// Splits a head into lines.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub struct LineReader {
     /// Bytes that the head may have.
     max_bytes: usize,

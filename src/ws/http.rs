@@ -208,7 +208,7 @@ const NAME_CHARS: usize = 64;
 type BodyAllowed = fn(&RequestHead) -> bool;
 
 /// Reads one request head.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub struct HeadReader {
     limits: HeadLimits,
     body_allowed: BodyAllowed,
@@ -351,7 +351,7 @@ pub struct ResponseHead {
 }
 
 /// Reads one response head, for the client's half of the handshake.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub struct ResponseReader {
     limits: HeadLimits,
     lines: LineReader,

@@ -11,7 +11,7 @@
 use std::borrow::Cow;
 
 use super::hex;
-use super::parse::http_head;
+use super::parse::head_search;
 use crate::ws::Side;
 
 /// Bytes of one side.
@@ -71,7 +71,7 @@ pub fn read(contents: &[u8]) -> Result<Vec<InputPiece>, String> {
     let contents = &*unmarked(contents)?;
     match std::str::from_utf8(contents) {
         Ok(text) if text.lines().all(is_hexadecimal) => read_text(text),
-        Ok(text) if is_typed(text) && !http_head::may_begin(contents, Side::Client) => Err(complaint(text)),
+        Ok(text) if is_typed(text) && !head_search::may_begin(contents, Side::Client) => Err(complaint(text)),
         _ => Ok(vec![InputPiece { from: None, bytes: contents.to_vec() }]),
     }
 }

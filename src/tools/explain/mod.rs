@@ -69,8 +69,8 @@ pub fn run(text: &str, dialect: &Dialect, from: Option<Side>) -> Result<String, 
 /// Infers the sender: a client masks, a server does not; fewer than two bytes do not show it.
 pub fn guess_side(bytes: &[u8]) -> Side {
     match bytes.get(1) {
-        _ if crate::tools::explain::parse::http_head::may_begin(bytes, Side::Client) => {
-            crate::tools::explain::parse::http_head::side(bytes)
+        _ if crate::tools::explain::parse::head_search::may_begin(bytes, Side::Client) => {
+            crate::tools::explain::parse::head_search::side(bytes)
         }
         Some(second) if second & MASK == 0 => Side::Server,
         _ => Side::Client,

@@ -32,6 +32,7 @@ use self::upgrade_request::Asked;
 use super::dialect_guess::DialectGuess;
 use super::explanation::{Content, ExplainedFrame, Explanation, Problem, REST, ReassembledMessage};
 use super::parse::frame_header::{self, Extensions};
+use super::parse::head_search::{self, HeadSearch};
 use super::parse::payload::ExplainedPayload;
 use super::parse::{http_head, packet};
 use super::tree::{BYTE, Node};
@@ -174,7 +175,8 @@ impl<'c> Conversation<'c> {
         if at < input.len() {
             items.push(self.explain_one(from, &input[at..]));
         }
-        self.half(from).search = Resync::default();
+        let half = self.half(from);
+        (half.search, half.head) = (Resync::default(), None);
         items
     }
 
@@ -276,8 +278,18 @@ impl<'c> Conversation<'c> {
             }
         }
         let (limits, extensions) = (self.limits(from), self.extensions);
-        if self.half(from).stage == DirectionStage::Begin && http_head::may_begin(input, from) {
-            return http_head::size(input, from, &self.spoken);
+        if self.half(from).stage == DirectionStage::Begin {
+            let mut search = self.half(from).head.take();
+            let is_head = match &mut search {
+                Some(search) => search.may_go_on(input),
+                None => head_search::may_begin(input, from),
+            };
+            if is_head {
+                let mut search = search.unwrap_or_else(|| Box::new(HeadSearch::new(from)));
+                let size = search.size(input, &self.spoken);
+                self.half(from).head = Some(search).filter(|_| size.is_none());
+                return size;
+            }
         }
         let half = self.half(from);
         match half.stage {
@@ -301,7 +313,7 @@ impl<'c> Conversation<'c> {
     /// The number of bytes before the first frame that makes sense. At zero, the side stops
     /// seeking. `is_all` means that no more bytes will come, so there is nothing to wait for.
     fn seek(&mut self, from: Side, input: &[u8], is_all: bool) -> Option<usize> {
-        if http_head::is_of_upgrade(input) {
+        if head_search::is_of_upgrade(input) {
             self.half(from).stage = DirectionStage::Begin;
             return Some(0);
         }
@@ -326,7 +338,7 @@ impl<'c> Conversation<'c> {
     /// The head or the frame that begins at byte `start`, possibly incomplete.
     fn item(&mut self, bytes: &[u8], start: usize, from: Side) -> ExplainedFrame<'c> {
         match self.half(from).stage {
-            DirectionStage::Begin if http_head::may_begin(&bytes[start..], from) => {
+            DirectionStage::Begin if head_search::may_begin(&bytes[start..], from) => {
                 self.head(bytes, start, from)
             }
             stage @ (DirectionStage::Body

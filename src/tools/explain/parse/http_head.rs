@@ -7,6 +7,7 @@
 use std::ops::Range;
 
 use super::frame_header::Extensions;
+use super::head_search::{FOREIGN_HEAD, Glance, HEAD_END, RESPONSE, complete_size, counts};
 use super::packet::SIGN;
 use crate::limits;
 use crate::tools::explain::conversation::dialect_state::DialectState;
@@ -16,14 +17,10 @@ use crate::tools::explain::tree::{BYTE, Node, bits};
 use crate::util::escape;
 use crate::util::plural;
 use crate::ws::http::{HeadReader, Headers, Refusal, RequestHead, ResponseHead, ResponseReader};
-use crate::ws::{HeadLimits, Side, Violation, handshake};
+use crate::ws::{Side, Violation, handshake};
 
-/// The start of an upgrade request; WebSocket uses no other method.
-const REQUEST: &[u8] = b"GET ";
-/// The start of a response.
-const RESPONSE: &[u8] = b"HTTP/";
 const LINE_END: &[u8] = b"\r\n";
-const HEAD_END: &[u8] = b"\r\n\r\n";
+
 /// What a response agrees to.
 #[derive(Debug)]
 pub struct Granted {
@@ -46,117 +43,6 @@ pub struct Head<'a> {
     pub granted: Option<Granted>,
 }
 
-/// Whether the bytes are a head of the upgrade, wherever they are found.
-pub fn is_of_upgrade(bytes: &[u8]) -> bool {
-    bytes.starts_with(REQUEST) || bytes.starts_with(RESPONSE)
-}
-
-/// Whether a side's first bytes are a head, as far as they go. A client may use any method, which
-/// is upper-case letters up to a blank. No frame begins like that: in an upper-case letter a
-/// reserved bit is set.
-pub fn begins(bytes: &[u8], from: Side) -> bool {
-    let letters = letters(bytes);
-    is_of_upgrade(bytes) || from == Side::Client && letters > 0 && bytes.get(letters) == Some(&b' ')
-}
-
-/// The number of leading upper-case letters.
-fn letters(bytes: &[u8]) -> usize {
-    bytes.iter().take_while(|byte| byte.is_ascii_uppercase()).count()
-}
-
-/// The sender of a head, or of bytes that begin like a head.
-pub fn side(head: &[u8]) -> Side {
-    let is_response = head.starts_with(RESPONSE) || RESPONSE.starts_with(head);
-    if is_response { Side::Server } else { Side::Client }
-}
-
-/// Whether the bytes are a head, or could become one with more bytes.
-pub fn may_begin(bytes: &[u8], from: Side) -> bool {
-    let is_method = || from == Side::Client && letters(bytes) == bytes.len();
-    let is_front = || REQUEST.starts_with(bytes) || RESPONSE.starts_with(bytes) || is_method();
-    begins(bytes, from) || !bytes.is_empty() && is_front()
-}
-
-/// The size of the head, once it is complete or has broken a rule.
-pub fn size(bytes: &[u8], from: Side, spoken: &DialectState<'_>) -> Option<usize> {
-    let end = bytes.windows(HEAD_END.len()).position(|window| window == HEAD_END);
-    let is_broken = || {
-        let broken = match from {
-            Side::Client => {
-                HeadReader::new(limits::HEAD_LIMITS).receive(bytes).err().map(|refusal| refusal.violation)
-            }
-            Side::Server => ResponseReader::new(limits::HEAD_LIMITS).receive(bytes).err(),
-        };
-        broken.is_some_and(|violation| counts(violation, bytes, spoken) || bytes.len() > FOREIGN_HEAD.bytes)
-    };
-    end.map(|end| end + HEAD_END.len()).or_else(|| is_broken().then_some(bytes.len()))
-}
-
-/// The bounds within which the head of another protocol is read.
-const FOREIGN_HEAD: HeadLimits = HeadLimits {
-    bytes: limits::EXPLAIN_HEAD_BYTES,
-    headers: limits::EXPLAIN_HEAD_BYTES,
-    target_bytes: limits::EXPLAIN_HEAD_BYTES,
-};
-
-/// Whether a violation counts for a head. Plain HTTP, and an upgrade to another protocol, need not observe the limits
-/// of our server, nor what else it asks beyond the RFCs.
-fn counts(violation: Violation, head: &[u8], spoken: &DialectState<'_>) -> bool {
-    let is_limit = matches!(
-        violation,
-        Violation::HeadTooLong
-            | Violation::TargetTooLong
-            | Violation::TooManyHeaders
-            | Violation::TooManySubprotocols
-    );
-    let is_of_upgrades = matches!(
-        violation,
-        Violation::TargetForm
-            | Violation::TransferEncoding
-            | Violation::BodyAnnounced
-            | Violation::MethodNotGet
-    );
-    let glance = Glance::new(head);
-    match glance.is_of_upgrade {
-        false => {
-            let is_old = violation == Violation::StatusLine && glance.is_old_response;
-            !(is_limit || is_of_upgrades || is_old)
-        }
-        true => !is_limit || !spoken.is_foreign() && glance.path.is_none_or(|path| spoken.may_serve(path)),
-    }
-}
-
-/// What a head shows without its rules being checked.
-struct Glance<'h> {
-    /// The path of a request.
-    path: Option<&'h str>,
-    /// A request that asks for the upgrade, or a response that grants it.
-    is_of_upgrade: bool,
-    /// A response in HTTP/1.0.
-    is_old_response: bool,
-}
-
-impl<'h> Glance<'h> {
-    fn new(head: &'h [u8]) -> Glance<'h> {
-        let mut lines = head.split(|byte| *byte == b'\n').map(|line| line.trim_ascii_end());
-        let mut first = lines.next().unwrap_or_default().split(|byte| *byte == b' ');
-        let (word, second) = (first.next().unwrap_or_default(), first.next().unwrap_or_default());
-        let is_old_response = word == b"HTTP/1.0";
-        if word.starts_with(RESPONSE) {
-            return Glance { path: None, is_of_upgrade: second == b"101", is_old_response };
-        }
-        let path = second.split(|byte| *byte == b'?').next().unwrap_or_default();
-        let is_of_upgrade = lines.any(|line| {
-            let colon = line.iter().position(|byte| *byte == b':').unwrap_or(line.len());
-            let (name, value) = line.split_at(colon);
-            let value = String::from_utf8_lossy(value).to_ascii_lowercase();
-            name.eq_ignore_ascii_case(b"upgrade") && value.contains("websocket")
-                || name.eq_ignore_ascii_case(b"sec-websocket-key")
-        });
-        Glance { path: std::str::from_utf8(path).ok(), is_of_upgrade, is_old_response }
-    }
-}
-
 /// Explains the head that begins at byte `start`. `asked` is the target of the request, if this
 /// head is its answer.
 pub fn explain<'a>(
@@ -167,7 +53,7 @@ pub fn explain<'a>(
     spoken: &DialectState<'_>,
 ) -> Head<'a> {
     let input = &bytes[start..];
-    let whole = size(input, from, spoken).unwrap_or(input.len());
+    let whole = complete_size(input).unwrap_or(input.len());
     let mut judged = match from {
         Side::Client => judge_request(&input[..whole], spoken),
         Side::Server => judge_response(&input[..whole], asked, spoken),
@@ -212,7 +98,8 @@ fn first_line(head: &[u8]) -> String {
 
 fn judge_request(head: &[u8], spoken: &DialectState<'_>) -> HeadVerdict {
     let line = first_line(head);
-    let counted = |refusal: Refusal| Some(refusal.violation).filter(|one| counts(*one, head, spoken));
+    let counted =
+        |refusal: Refusal| Some(refusal.violation).filter(|one| counts(*one, &Glance::new(head), spoken));
     let lenient = || HeadReader::with_body_rule(FOREIGN_HEAD, |_| true).receive(head).ok().flatten();
     let request = match HeadReader::new(limits::HEAD_LIMITS).receive(head) {
         Ok(Some(request)) => request,
@@ -271,7 +158,7 @@ fn judge_response(head: &[u8], asked: Option<&Asked>, spoken: &DialectState<'_>)
     let response = match ResponseReader::new(limits::HEAD_LIMITS).receive(head) {
         Ok(Some(response)) => response,
         Ok(None) => return HeadVerdict { line, ..HeadVerdict::default() },
-        Err(violation) => match (counts(violation, head, spoken), lenient()) {
+        Err(violation) => match (counts(violation, &Glance::new(head), spoken), lenient()) {
             (false, Some(response)) => response,
             (false, None) => {
                 return HeadVerdict { line: format!("{line}, no upgrade"), ..HeadVerdict::default() };
