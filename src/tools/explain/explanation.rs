@@ -116,6 +116,9 @@ pub enum Content<'a> {
     Packet(Option<&'a Row>, Option<String>),
 }
 
+/// The reaction of an end that sends no answer.
+const DROPPED: &str = "drop the connection";
+
 /// A problem of a frame.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Problem {
@@ -144,10 +147,19 @@ impl Problem {
         let answer = match violation.response() {
             ViolationResponse::Close(code) => format!("close {code}"),
             ViolationResponse::Status(status) => format!("status {status}"),
-            ViolationResponse::Drop => "drop the connection".to_owned(),
+            ViolationResponse::Drop => DROPPED.to_owned(),
         };
         let (rule, address) = (violation.name(), violation.citation());
         Problem::Broken { rule, address, sentence: violation.to_string(), answer, bits }
+    }
+
+    /// Like [`Problem::violation`], in the head of a response: a client answers no status.
+    pub(super) fn in_response(violation: Violation, bits: Range<usize>) -> Problem {
+        let mut problem = Problem::violation(violation, bits);
+        if let (Problem::Broken { answer, .. }, Some(_)) = (&mut problem, violation.status()) {
+            *answer = DROPPED.to_owned();
+        }
+        problem
     }
 
     /// Whether the other end closes the connection and so reads nothing more.

@@ -65,6 +65,9 @@ pub fn explain<'a>(
     let name = if from == Side::Client { "request" } else { "response" };
     let tree = Node::parent(name, start * BYTE, lines(&input[..whole], start, &judged.meanings));
     let problem = match judged.violation {
+        Some(violation) if from == Side::Server => {
+            Some(Problem::in_response(violation, culprit(violation, &tree)))
+        }
         Some(violation) => Some(Problem::violation(violation, culprit(violation, &tree))),
         None if is_whole => None,
         None => Some(Problem::Incomplete { missing: None }),
@@ -334,4 +337,27 @@ fn culprit(violation: Violation, head: &Node) -> Range<usize> {
         _ => return head.bits.clone(),
     };
     head.children.iter().find_map(|line| line.find(name)).map_or(head.bits.clone(), |node| node.bits.clone())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::packet::PacketTables;
+
+    #[test]
+    fn receiver_of_a_response_answers_a_broken_rule_with_no_status() {
+        let codes = PacketTables::builtin_ref();
+        let spoken = DialectState::by_path(codes, codes.default_dialect().expect("a dialect"));
+        let long = format!("X: {}", "x".repeat(limits::HEAD_BYTES));
+        for (first, line, from, rule, expected) in [
+            ("HTTP/1.1 101 Yes", &*long, Side::Server, "head_too_long", "drop the connection"),
+            ("HTTP/1.1 101 Yes", "X : y", Side::Server, "space_before_colon", "drop the connection"),
+            ("GET / HTTP/1.1", "X : y", Side::Client, "space_before_colon", "status 400"),
+        ] {
+            let head = explain(format!("{first}\r\n{line}\r\n").as_bytes(), 0, from, None, &spoken);
+            let problem = head.frame.problem;
+            let Some(Problem::Broken { rule: found, answer, .. }) = problem else { panic!("{problem:?}") };
+            assert_eq!((found, &*answer), (rule, expected), "{first}");
+        }
+    }
 }
