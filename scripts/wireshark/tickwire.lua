@@ -1887,22 +1887,27 @@ RULES.frame_kind = { "PROTOCOL.md", "close 1003", "the frame type does not match
 RULES.wrong_arguments = { "PROTOCOL.md", "the packet is dropped", "" }
 RULES.unknown_code = { "PROTOCOL.md", "the packet is dropped", "" }
 
+-- The reaction to a broken rule. A client answers the head of a response with no status.
+local function reaction(known, is_response)
+    return is_response and match(known[2], "^status ") and "drop the connection" or known[2]
+end
+
 -- A broken rule as `tickwire explain` has it in a line: its name, where it is written, and what the other end does.
-local function rule_line(rule)
+local function rule_line(rule, is_response)
     local known = RULES[rule]
-    return known and format("%s (%s), %s", rule, known[1], known[2]) or rule
+    return known and format("%s (%s), %s", rule, known[1], reaction(known, is_response)) or rule
 end
 
 -- Adds a broken rule and what is known of it. `place` is the byte that breaks it, from 0.
-local function add_rule(item, range, rule, detail, place)
+local function add_rule(item, range, rule, detail, place, is_response)
     local known = RULES[rule]
     item:add(F.rule, range, rule):set_generated()
     if known then
         item:add(F.address, range, known[1]):set_generated()
-        item:add(F.answer, range, known[2]):set_generated()
+        item:add(F.answer, range, reaction(known, is_response)):set_generated()
     end
     detail = detail or known and known[3]:gsub("%.$", "") or "?"
-    item:add_proto_expert_info(EXPERT_OF[rule] or E.malformed, format("%s: %s, at byte %d", rule_line(rule), detail, place))
+    item:add_proto_expert_info(EXPERT_OF[rule] or E.malformed, format("%s: %s, at byte %d", rule_line(rule, is_response), detail, place))
 end
 
 local function add_problem(root, problem)
@@ -3007,10 +3012,10 @@ local function show_head(way, view, pinfo, tree)
     note_head(bytes, pinfo)
     local rule = head_rule(way, bytes, pinfo)
     if rule then
-        local root = tree:add(tickwire, view())
+        local root, is_response = tree:add(tickwire, view()), sub(bytes, 1, 5) == "HTTP/"
         root:append_text(", " .. rule)
-        add_rule(root, view(), rule, nil, 0)
-        pinfo.cols.info:set("[" .. rule_line(rule) .. "] ")
+        add_rule(root, view(), rule, nil, 0, is_response)
+        pinfo.cols.info:set("[" .. rule_line(rule, is_response) .. "] ")
         pinfo.cols.info:fence()
         -- As with frames: what is still to come of such a head, or a body behind it, is not waited for.
         pinfo.can_desegment = 0

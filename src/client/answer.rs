@@ -11,6 +11,7 @@
 
 use std::fmt;
 
+use super::connection::write_violation;
 use crate::limits;
 use crate::ws::http::{ResponseHead, ResponseReader};
 use crate::ws::violation::Violation;
@@ -32,7 +33,7 @@ pub(crate) enum AnswerError {
 impl fmt::Display for AnswerError {
     fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            AnswerError::Head(rule) => write!(out, "{rule} (RFC {} section {})", rule.rfc(), rule.section()),
+            AnswerError::Head(violation) => write_violation(*violation, out),
             AnswerError::TooLong(most) => write!(out, "the response has a body of more than {most} bytes"),
             AnswerError::Chunk => write!(out, "a chunk of the response has no size (RFC 9112 section 7.1)"),
         }
@@ -257,6 +258,23 @@ mod tests {
             ),
         ] {
             assert_eq!(read(&bytes), Err(error), "{}", &bytes[..40]);
+        }
+    }
+
+    #[test]
+    fn head_over_a_limit_is_reported_with_the_limit_and_without_a_status() {
+        let long = format!("HTTP/1.1 101 {}", "x".repeat(limits::HEAD_LIMITS.bytes));
+        let many = format!("HTTP/1.1 101 Yes\r\n{}", "X: y\r\n".repeat(limits::HEAD_LIMITS.headers + 1));
+        for (head, text) in [
+            (long, "the response head exceeds 40960 bytes"),
+            (many, "the response head has more than 64 headers"),
+            (
+                "HTTP/2".to_owned() + "\r\n",
+                "The response does not begin with an HTTP/1.1 status line. (RFC 9112 section 4)",
+            ),
+        ] {
+            let read = Answer::new(20).receive(head.as_bytes());
+            assert_eq!(read.map_err(|error| error.to_string()), Err(text.to_owned()), "{}", &head[..8]);
         }
     }
 }

@@ -18,6 +18,7 @@ use crate::limits;
 #[cfg(doc)]
 use crate::packet::credentials;
 use crate::util::escape::Untrusted;
+use crate::ws::HeadLimits;
 use crate::ws::close::CloseCode;
 use crate::ws::connection::{self, Connection, Role};
 use crate::ws::frame;
@@ -73,14 +74,22 @@ impl fmt::Display for ClientConnectionError {
     fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             ClientConnectionError::Refused(status) => write!(out, "the server answered with status {status}"),
-            ClientConnectionError::Violation(violation) => {
-                write!(out, "{violation} (RFC {} section {})", violation.rfc(), violation.section())
-            }
+            ClientConnectionError::Violation(violation) => write_violation(*violation, out),
         }
     }
 }
 
 impl std::error::Error for ClientConnectionError {}
+
+/// Writes what a server broke: the limit on a response head, or the rule and its section.
+pub(super) fn write_violation(violation: Violation, out: &mut fmt::Formatter<'_>) -> fmt::Result {
+    let HeadLimits { bytes, headers, .. } = limits::HEAD_LIMITS;
+    match violation {
+        Violation::HeadTooLong => write!(out, "the response head exceeds {bytes} bytes"),
+        Violation::TooManyHeaders => write!(out, "the response head has more than {headers} headers"),
+        _ => write!(out, "{violation} ({})", violation.citation()),
+    }
+}
 
 impl From<Violation> for ClientConnectionError {
     fn from(violation: Violation) -> ClientConnectionError {
@@ -290,6 +299,14 @@ mod tests {
         link.receive(b"HTTP/1.1 503 Service Unavailable\r\nContent-Length: 0\r\n\r\n");
         assert_eq!(link.next_event(), Err(ClientConnectionError::Refused(503)));
         assert_eq!(link.next_event(), Ok(None));
+    }
+
+    #[test]
+    fn a_response_head_over_a_limit_is_reported_with_the_limit() {
+        let mut link = ClientConnection::new("localhost:3000", "/play", true, KEYS);
+        link.receive(format!("HTTP/1.1 101 {}", "x".repeat(limits::HEAD_LIMITS.bytes)).as_bytes());
+        let error = link.next_event().unwrap_err();
+        assert_eq!(error.to_string(), "the response head exceeds 40960 bytes");
     }
 
     #[test]

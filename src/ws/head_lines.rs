@@ -20,7 +20,7 @@ pub struct HeadLimits {
 }
 
 /// Splits a head into lines.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub struct LineReader {
     /// Maximum bytes of the head.
     max_bytes: usize,

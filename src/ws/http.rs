@@ -212,7 +212,7 @@ const NAME_CHARS: usize = 64;
 type BodyAllowed = fn(&RequestHead) -> bool;
 
 /// Reads one request head.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub struct HeadReader {
     limits: HeadLimits,
     body_allowed: BodyAllowed,
@@ -358,7 +358,7 @@ pub struct ResponseHead {
 }
 
 /// Reads one response head, for the client's part of the handshake.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub struct ResponseReader {
     limits: HeadLimits,
     lines: LineReader,

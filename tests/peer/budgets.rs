@@ -3,6 +3,7 @@
 use std::time::Duration;
 
 use tickwire::internal::server::admission::address_rate_limits::{AddressRateLimits, LimitedAction};
+use tickwire::internal::server::admission::sync_scheduler::SyncRequest;
 use tickwire::internal::util::address_prefix::AddressPrefix;
 use tickwire::limits;
 
@@ -110,4 +111,65 @@ fn with_too_many_addresses_those_that_have_spent_the_least_are_forgotten() {
         assert!(budgets.addresses() <= limits::MAX_TRACKED_ADDRESSES);
     }
     assert!(budgets.take(attacker, chat, START).is_err(), "it is still known");
+}
+
+#[test]
+fn suspended_time_refills_the_budgets_of_an_address_once() {
+    let (budgets, from, awake) = (AddressRateLimits::new(true), ip("203.0.113.9"), ip("203.0.113.10"));
+    let (hour, blink) = (Duration::from_secs(3_600), Duration::from_nanos(1));
+    let other = AddressRateLimits::new(true);
+    for spending in [chat(), LimitedAction::Join, LimitedAction::Client, LimitedAction::Connection] {
+        let burst = spending.rate().burst as usize;
+        assert_eq!(taken(&budgets, from, spending, START), burst, "{spending:?}");
+        assert_eq!(taken(&other, awake, spending, START), burst, "{spending:?}");
+    }
+    // The clock of the server hardly moves while the machine is suspended.
+    budgets.note_suspended(hour);
+    for spending in [chat(), LimitedAction::Join, LimitedAction::Client, LimitedAction::Connection] {
+        let burst = spending.rate().burst as usize;
+        assert_eq!(taken(&budgets, from, spending, START + blink), burst, "{spending:?} after the hour");
+        // The same suspended time, or an older reading of another thread, refills nothing.
+        budgets.note_suspended(hour);
+        budgets.note_suspended(hour / 2);
+        assert_eq!(taken(&budgets, from, spending, START + blink * 2), 0, "{spending:?} again");
+        assert_eq!(taken(&other, awake, spending, START + blink * 2), 0, "{spending:?} without suspension");
+        // A refusal still counts the time until the next token.
+        let wait = budgets.take(from, spending, START + blink * 2).expect_err("spent");
+        assert!(wait <= spending.rate().every, "{spending:?} in {wait:?}");
+    }
+}
+
+#[test]
+fn suspended_time_and_slack_of_the_same_pause_do_not_add_up() {
+    let (budgets, from, chat) = (AddressRateLimits::new(true), ip("203.0.113.9"), chat());
+    let (rate, pause) = (chat.rate(), Duration::from_secs(5));
+    let late = || (0..).take_while(|_| budgets.take_late(from, chat, START, pause).is_ok()).count();
+    assert_eq!(taken(&budgets, from, chat, START), rate.burst as usize);
+    budgets.note_suspended(pause);
+    let gained = pause.div_duration_f64(rate.every) as usize;
+    assert_eq!((late(), late()), (gained, 0), "what five seconds have brought, once");
+}
+
+#[test]
+fn an_address_is_forgotten_once_its_budgets_were_refilled_by_suspended_time() {
+    let (budgets, chat) = (AddressRateLimits::new(true), chat());
+    for number in 0..limits::MAX_TRACKED_ADDRESSES {
+        let _ = budgets.take(address(number), chat, START);
+    }
+    budgets.note_suspended(limits::CHAT_INTERVAL);
+    let _ = budgets.take(ip("203.0.113.9"), chat, START);
+    assert_eq!(budgets.addresses(), 1);
+}
+
+#[test]
+fn suspended_time_refills_the_snapshots_of_an_address_and_of_the_server() {
+    let (budgets, household) = (AddressRateLimits::new(true), ip("203.0.113.9"));
+    let bytes = limits::LOCKSTEP_SYNC_BYTES_PER_SECOND as usize;
+    let asks = SyncRequest { household, connection: 1, last_sync: None, bytes };
+    let last_sync = || (0..1_000).take_while(|_| budgets.may_sync(&asks, START)).count();
+    let at_first = last_sync();
+    assert!((1..1_000).contains(&at_first), "{at_first}");
+    assert_eq!(last_sync(), 0);
+    budgets.note_suspended(Duration::from_secs(3_600));
+    assert_eq!((last_sync(), last_sync()), (at_first, 0));
 }

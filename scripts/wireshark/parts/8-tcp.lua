@@ -158,10 +158,10 @@ local function show_head(way, view, pinfo, tree)
     note_head(bytes, pinfo)
     local rule = head_rule(way, bytes, pinfo)
     if rule then
-        local root = tree:add(tickwire, view())
+        local root, is_response = tree:add(tickwire, view()), sub(bytes, 1, 5) == "HTTP/"
         root:append_text(", " .. rule)
-        add_rule(root, view(), rule, nil, 0)
-        pinfo.cols.info:set("[" .. rule_line(rule) .. "] ")
+        add_rule(root, view(), rule, nil, 0, is_response)
+        pinfo.cols.info:set("[" .. rule_line(rule, is_response) .. "] ")
         pinfo.cols.info:fence()
         -- As with frames: what is still to come of such a head, or a body behind it, is not waited for.
         pinfo.can_desegment = 0

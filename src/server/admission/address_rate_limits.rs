@@ -5,11 +5,14 @@
 //! decodes it, but no recorded tick contains it.
 //!
 //! Each limited action has a token bucket, stored as the time at which the bucket is full again;
-//! taking a token advances that time. At [`limits::MAX_TRACKED_ADDRESSES`], a new address prefix
+//! taking a token moves that time forward. The buckets count the driver's clock plus the suspended
+//! time so far, because the clock stands still while the machine is suspended: see
+//! [`AddressRateLimits::note_suspended`]. An address whose buckets are full is forgotten. If
 //! evicts the ones with only full buckets, and then the ones that would be full soonest, because
 //! they have used the fewest tokens.
 
 use std::collections::HashMap;
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
 
 use super::sync_scheduler::{SyncRequest, SyncScheduler};
@@ -148,13 +151,33 @@ pub struct AddressRateLimits {
     enabled: bool,
     addresses: Mutex<HashMap<AddressPrefix, Buckets>>,
     snapshots: Mutex<SyncScheduler>,
+    /// The suspended time so far, in ms.
+    suspended_ms: AtomicU64,
 }
 
 impl AddressRateLimits {
     /// Creates full buckets. If `are_in_force` is false, only the server's limit on snapshots
     /// applies.
     pub fn new(enabled: bool) -> AddressRateLimits {
-        AddressRateLimits { enabled, addresses: Mutex::default(), snapshots: Mutex::default() }
+        AddressRateLimits {
+            enabled,
+            addresses: Mutex::default(),
+            snapshots: Mutex::default(),
+            suspended_ms: AtomicU64::new(0),
+        }
+    }
+
+    /// Notes the time in which the machine was suspended since the start of the driver's clock, and
+    /// which that clock does not count. Call it before each use: the buckets fill meanwhile. Whole
+    /// milliseconds; a shorter time than before changes nothing.
+    pub fn note_suspended(&self, in_all: Duration) {
+        let ms = u64::try_from(in_all.as_millis()).unwrap_or(u64::MAX);
+        self.suspended_ms.fetch_max(ms, Ordering::Relaxed);
+    }
+
+    /// The time of the buckets at this time of the driver's clock.
+    fn bucket_time(&self, now: Duration) -> Duration {
+        now + Duration::from_millis(self.suspended_ms.load(Ordering::Relaxed))
     }
 
     /// Takes a token of this address prefix.
@@ -183,6 +206,16 @@ impl AddressRateLimits {
         now: Duration,
         slack: Duration,
     ) -> Result<(), Duration> {
+        self.take_at(address, spending, self.bucket_time(now), slack)
+    }
+
+    fn take_at(
+        &self,
+        address: AddressPrefix,
+        spending: LimitedAction,
+        now: Duration,
+        slack: Duration,
+    ) -> Result<(), Duration> {
         if !self.enabled {
             return Ok(());
         }
@@ -197,16 +230,18 @@ impl AddressRateLimits {
     /// Decides whether a lockstep client is sent a snapshot now. If so, takes its tokens. If not,
     /// the client requests it again in its next update pass.
     pub fn try_start_sync(&self, asks: &SyncRequest, now: Duration) -> bool {
+        let now = self.bucket_time(now);
         let mut snapshots = self.snapshots.lock();
         let is_turn = !self.enabled || snapshots.is_next_of_address(asks, now);
         let may = is_turn
             && snapshots.has_bandwidth(asks, now)
-            && self.take(asks.household, LimitedAction::Snapshot, now).is_ok();
+            && self.take_at(asks.household, LimitedAction::Snapshot, now, Duration::ZERO).is_ok();
         snapshots.on_decided(asks, may, now);
         may
     }
 
-    /// Returns when this bucket is full again; zero for an unused bucket.
+    /// When the bucket of this address is full again, suspended time included; zero for one that was
+    /// never used.
     pub fn full_at(&self, address: AddressPrefix, spending: LimitedAction) -> Duration {
         self.addresses.lock().get(&address).map_or(Duration::ZERO, |buckets| buckets[spending.bucket_index()])
     }

@@ -57,7 +57,7 @@ impl ClientEvents<'_> {
         let ClientEvents { host, client } = self;
         ClientDriver {
             client,
-            budgets: &host.budgets,
+            budgets: host.budgets(),
             guard: &host.authenticator,
             books: self,
             at: client.at(host.now()),

@@ -161,7 +161,7 @@ fn accept_client(
         codes: &host.config.codes,
         room: None,
         is_room_full: false,
-        budgets: &host.budgets,
+        budgets: host.budgets(),
         is_stopping: host.is_stopping(),
     };
     // Enters before the checks, so that only one of two simultaneous clients gets the last slot.
@@ -226,7 +226,8 @@ fn resolve_client_address(
     permit.set_address(AddressPrefix::from_ip(client))?;
     // The listener has already counted connections that do not come from a trusted proxy.
     if forwarded::is_trusted(proxies, peer) {
-        let taken = host.budgets.take(AddressPrefix::from_ip(client), LimitedAction::Connection, host.now());
+        let taken =
+            host.budgets().take(AddressPrefix::from_ip(client), LimitedAction::Connection, host.now());
         taken.map_err(|wait| Refusal::rate_limited(LimitedAction::Connection, wait))?;
     }
     Ok(())

@@ -39,7 +39,7 @@ fn take(host: &Arc<ServerState>, stream: TcpStream, address: SocketAddr) {
     let is_proxy = forwarded::is_trusted(&host.config.trusted_proxies, address.ip());
     let household = (!is_proxy).then(|| AddressPrefix::from_ip(address.ip()));
     if let Some(household) = household
-        && let Err(wait) = host.budgets.take(household, LimitedAction::Connection, host.now())
+        && let Err(wait) = host.budgets().take(household, LimitedAction::Connection, host.now())
     {
         return send_refusal(host, &stream, address, &Refusal::rate_limited(LimitedAction::Connection, wait));
     }

@@ -90,7 +90,7 @@ pub fn join_or_create(host: &Arc<ServerState>, name: &str, by: AddressPrefix) ->
             return Ok(entered);
         }
         if let Some(making) = host.rooms.reserve(name, by, room_limits(host)).map_err(refused)? {
-            let taken = host.budgets.take(by, LimitedAction::Room, host.now());
+            let taken = host.budgets().take(by, LimitedAction::Room, host.now());
             taken.map_err(|wait| Refusal::rate_limited(LimitedAction::Room, wait))?;
             return create(host, making, by);
         }

@@ -21,6 +21,7 @@ use crate::server::admission::address_rate_limits::AddressRateLimits;
 use crate::server::admission::auth_limiter::AuthLimiter;
 use crate::server::admission::tokens::Authenticator;
 use crate::server::room::RoomHandle;
+use crate::util::os::Suspended;
 
 /// The queue of an update worker for TCP clients.
 pub type ClientWorkerQueue = worker_queue::WorkerQueue<Arc<TcpClient>>;
@@ -59,8 +60,8 @@ pub struct ServerState {
     pub recorder: Recorder,
     /// Decides which connections get a thread.
     pub admission: Arc<Admission>,
-    /// Rate limits per address prefix.
-    pub budgets: AddressRateLimits,
+    /// Rate limits shared by the clients of one address: see [`ServerState::budgets`].
+    budgets: AddressRateLimits,
     /// One queue per update worker.
     pub bells: Vec<ClientWorkerQueue>,
     /// All running rooms.
@@ -68,6 +69,8 @@ pub struct ServerState {
     /// Threads of the rooms on demand.
     pub room_threads: RoomThreads,
     started: Instant,
+    /// Measures the time that `started` does not count.
+    suspended: Suspended,
     stage: AtomicU8,
     /// Id of the next client.
     pub next_client: AtomicU64,
@@ -111,6 +114,7 @@ impl ServerState {
             rooms: hosted,
             room_threads: RoomThreads::default(),
             started,
+            suspended: Suspended::start(),
             stage: AtomicU8::new(ShutdownStage::Running as u8),
             next_client: AtomicU64::new(1),
             clients: Registry::default(),
@@ -131,7 +135,13 @@ impl ServerState {
         self.started.elapsed()
     }
 
-    /// Whether the shutdown has reached this stage.
+    /// The rate limits shared by the clients of one address, with the suspended time until now.
+    pub fn budgets(&self) -> &AddressRateLimits {
+        self.budgets.note_suspended(self.suspended.time());
+        &self.budgets
+    }
+
+    /// Whether a shutdown has reached this stage.
     pub fn is_at_least(&self, stage: ShutdownStage) -> bool {
         self.stage.load(Ordering::Acquire) >= stage as u8
     }

@@ -80,7 +80,7 @@ impl UpdateRunner<TcpTransport> for CatchingRunner<'_> {
 
     fn run(&mut self, client: &TcpClient, turn: &mut UpdateFn<'_>) -> bool {
         let host = self.host;
-        let Ok(served) = catch_unwind(AssertUnwindSafe(|| turn(&host.budgets))) else {
+        let Ok(served) = catch_unwind(AssertUnwindSafe(|| turn(host.budgets()))) else {
             host.metrics.panics.inc();
             client.close(DisconnectReason::Breach(CloseReason::InternalError), host.now());
             return false;

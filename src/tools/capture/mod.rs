@@ -48,7 +48,7 @@ pub(crate) mod writer;
 
 pub use file::{Capture, CaptureError, FormatRule, Packet};
 pub(crate) use reader::Reader;
-pub(crate) use reassembly::{Assembled, Assembly};
+pub(crate) use reassembly::{Assembled, Assembly, ConnectionAssembly};
 pub use reassembly::{Gap, StreamPiece, TcpConnection, TcpSide};
 pub(crate) use stream_reader::StreamReader;
 pub(crate) use streaming_reassembler::{OutOfOrder, PayloadChunk, StreamingReassembler};

@@ -12,7 +12,7 @@
 
 use core::net::SocketAddr;
 use std::collections::hash_map::Entry;
-use std::collections::{BTreeMap, HashMap};
+use std::collections::{BTreeMap, HashMap, btree_map};
 use std::iter::Flatten;
 use std::vec::IntoIter;
 
@@ -23,9 +23,9 @@ use super::tcp_endpoints::{ConnectionKey, FastHashState, SequenceTracker, TcpEnd
 /// One of the two ends of a connection.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum TcpSide {
-    /// The end that opened the connection.
+    /// The address of the end that opened the connection.
     Client,
-    /// The end that accepted it.
+    /// The address of the end that accepted it.
     Server,
 }
 
@@ -53,7 +53,7 @@ pub struct Gap {
     pub at_ns: u64,
     /// The first packet after the gap, or the last packet of the connection.
     pub packet: usize,
-    /// The number of missing bytes.
+    /// The number of bytes missing from the capture.
     pub bytes: u64,
 }
 
@@ -63,7 +63,7 @@ pub struct TcpConnection<'a> {
     /// The end that opened the connection. If the capture lacks the handshake, the end that sent a
     /// request, otherwise the end with the higher port.
     pub client: SocketAddr,
-    /// The end that accepted the connection.
+    /// The address of the end that accepted it.
     pub server: SocketAddr,
     /// The number in the file of the first packet.
     pub first_packet: usize,
@@ -132,13 +132,20 @@ pub(crate) struct Assembled<'a> {
     left: usize,
 }
 
+impl<'a> Assembled<'a> {
+    /// The next connection, to be assembled in steps.
+    pub fn begin_next(&mut self) -> Option<ConnectionAssembly<'a>> {
+        let talk = self.talks.next()?;
+        self.left -= 1;
+        Some(talk.finish())
+    }
+}
+
 impl<'a> Iterator for Assembled<'a> {
     type Item = TcpConnection<'a>;
 
     fn next(&mut self) -> Option<TcpConnection<'a>> {
-        let talk = self.talks.next()?;
-        self.left -= 1;
-        Some(talk.finish())
+        self.begin_next().map(ConnectionAssembly::finish)
     }
 
     fn size_hint(&self) -> (usize, Option<usize>) {
@@ -169,28 +176,89 @@ impl<'a> ConnectionBuilder<'a> {
         }
     }
 
-    fn finish(self) -> TcpConnection<'a> {
+    /// Ends the collection of segments: their bytes are assembled next.
+    fn finish(self) -> ConnectionAssembly<'a> {
         let ConnectionBuilder { ends, flows, last } = self;
         let client = ends.client(|side, word| {
             let first = flows[side].chunks.first_key_value();
             first.is_some_and(|(_, chunk)| chunk.bytes.starts_with(word))
         });
-        let end = |side: usize| if side == client { TcpSide::Client } else { TcpSide::Server };
-        let (mut ready, mut holes) = (Vec::new(), Vec::new());
-        for (side, flow) in flows.into_iter().enumerate() {
-            flow.finish(&ends.lines[side], end(side), last, &mut ready, &mut holes);
-        }
-        ready.sort_by_key(|(packet, _)| *packet);
-        holes.sort_by_key(|hole| hole.packet);
-        TcpConnection {
+        let chunks = flows.iter().map(|flow| flow.chunks.len()).sum();
+        let mut sides = [TcpSide::Client, TcpSide::Server];
+        sides.rotate_right(client);
+        let [first, second] = flows;
+        let flows = [
+            DirectionAssembly::new(first, &ends.lines[0], sides[0], last),
+            DirectionAssembly::new(second, &ends.lines[1], sides[1], last),
+        ];
+        let connection = TcpConnection {
             client: ends.addresses[client],
             server: ends.addresses[1 - client],
             first_packet: ends.first_packet,
             has_begin: ends.has_start(),
             has_end: ends.has_end(),
-            pieces: ready.into_iter().map(|(_, piece)| piece).collect(),
-            holes,
+            pieces: Vec::with_capacity(chunks),
+            holes: Vec::new(),
+        };
+        ConnectionAssembly { connection, flows, holes: BTreeMap::new(), chunks }
+    }
+}
+
+/// A connection whose segments are all known, while its bytes are put in order. Each
+/// [`step`](Self::step) handles at most one chunk, so that a page can draw in between.
+pub(crate) struct ConnectionAssembly<'a> {
+    connection: TcpConnection<'a>,
+    flows: [DirectionAssembly<'a>; 2],
+    /// Holes by their packet, then by their end and its offset.
+    holes: BTreeMap<(usize, usize, i64), Gap>,
+    /// The number of chunks. Each becomes at most one piece.
+    chunks: usize,
+}
+
+impl<'a> ConnectionAssembly<'a> {
+    /// Reads one chunk, places one piece, or moves one hole. Returns whether there was one.
+    pub fn step(&mut self) -> bool {
+        let ConnectionAssembly { connection, flows, holes, .. } = self;
+        if let Some(side) = flows.iter().position(DirectionAssembly::needs_chunk) {
+            if let Some((offset, hole)) = flows[side].read_chunk() {
+                holes.insert((hole.packet, side, offset), hole);
+            }
+            return true;
         }
+        let readable = flows.each_ref().map(|flow| flow.next.as_ref().map(|(readable, _)| *readable));
+        let side = match readable {
+            [Some(first), Some(second)] => usize::from(second < first),
+            [Some(_), None] => 0,
+            [None, _] => 1,
+        };
+        if let Some((_, piece)) = flows[side].next.take() {
+            connection.pieces.push(piece);
+            return true;
+        }
+        let hole = holes.pop_first();
+        connection.holes.extend(hole.map(|(_, hole)| hole));
+        hole.is_some()
+    }
+
+    /// The connection, with the pieces that were placed so far.
+    pub fn connection(&self) -> &TcpConnection<'a> {
+        &self.connection
+    }
+
+    /// The number of chunks that are not placed yet, an upper bound.
+    pub fn left(&self) -> usize {
+        self.chunks - self.connection.pieces.len()
+    }
+
+    /// The number of chunks.
+    pub fn chunks(&self) -> usize {
+        self.chunks
+    }
+
+    /// Carries out the steps that are left, and returns the connection.
+    pub fn finish(mut self) -> TcpConnection<'a> {
+        while self.step() {}
+        self.connection
     }
 }
 
@@ -234,40 +302,64 @@ impl<'a> DirectionBuilder<'a> {
             at = next;
         }
     }
+}
 
-    /// Appends the pieces, each with the packet after which it could be read, and the gaps.
-    fn finish(
-        self,
+/// The data of one end, while its chunks become pieces in the order of their offsets.
+struct DirectionAssembly<'a> {
+    from: TcpSide,
+    chunks: btree_map::IntoIter<i64, Chunk<'a>>,
+    /// The offset after the last piece; `None` once all chunks and the last hole were read.
+    at: Option<i64>,
+    /// The offset after the last byte that was sent.
+    sent: i64,
+    /// Time and number of the last packet of the connection.
+    last: (u64, usize),
+    /// The packet after which the last piece could be read.
+    readable: usize,
+    /// The next piece, with the packet after which it can be read.
+    next: Option<(usize, StreamPiece<'a>)>,
+}
+
+impl<'a> DirectionAssembly<'a> {
+    fn new(
+        flow: DirectionBuilder<'a>,
         line: &SequenceTracker,
         from: TcpSide,
         last: (u64, usize),
-        ready: &mut Vec<(usize, StreamPiece<'a>)>,
-        holes: &mut Vec<Gap>,
-    ) {
-        let first = self.chunks.first_key_value().map(|(begin, _)| *begin);
-        let Some(mut at) = line.begin.or(first) else { return };
-        let mut readable = 0;
-        for (offset, chunk) in self.chunks {
-            // Bytes before the first one are dropped, because a keep-alive repeats the preceding
-            // byte.
-            let skipped = (at - offset).clamp(0, chunk.bytes.len() as i64);
-            let (offset, bytes) = (offset + skipped, &chunk.bytes[skipped as usize..]);
-            if bytes.is_empty() {
-                continue;
-            }
-            let Chunk { at_ns, packet, .. } = chunk;
-            let gap_before = offset > at;
-            if gap_before {
-                holes.push(Gap { from, at_ns, packet, bytes: (offset - at) as u64 });
-            }
-            readable = packet.max(readable);
-            ready.push((readable, StreamPiece { from, at_ns, packet, bytes, gap_before }));
-            at = offset + bytes.len() as i64;
+    ) -> DirectionAssembly<'a> {
+        let first = flow.chunks.first_key_value().map(|(begin, _)| *begin);
+        let (at, chunks) = (line.begin.or(first), flow.chunks.into_iter());
+        DirectionAssembly { from, chunks, at, sent: line.sent(), last, readable: 0, next: None }
+    }
+
+    /// Whether the next piece is not known yet.
+    fn needs_chunk(&self) -> bool {
+        self.next.is_none() && self.at.is_some()
+    }
+
+    /// Reads the next chunk, or the end after the last one. Returns the hole before it, with the
+    /// offset at which the hole ends.
+    fn read_chunk(&mut self) -> Option<(i64, Gap)> {
+        let (from, at) = (self.from, self.at?);
+        let Some((offset, chunk)) = self.chunks.next() else {
+            self.at = None;
+            let (at_ns, packet) = self.last;
+            let missing = u64::try_from(self.sent - at).ok().filter(|missing| *missing > 0);
+            return missing.map(|bytes| (self.sent, Gap { from, at_ns, packet, bytes }));
+        };
+        // Bytes before the first one are dropped, because a keep-alive repeats the preceding
+        // byte.
+        let skipped = (at - offset).clamp(0, chunk.bytes.len() as i64);
+        let (offset, bytes) = (offset + skipped, &chunk.bytes[skipped as usize..]);
+        if bytes.is_empty() {
+            return None;
         }
-        if line.sent() > at {
-            let (at_ns, packet) = last;
-            holes.push(Gap { from, at_ns, packet, bytes: (line.sent() - at) as u64 });
-        }
+        let Chunk { at_ns, packet, .. } = chunk;
+        let gap_before = offset > at;
+        self.readable = packet.max(self.readable);
+        self.next = Some((self.readable, StreamPiece { from, at_ns, packet, bytes, gap_before }));
+        self.at = Some(offset + bytes.len() as i64);
+        gap_before.then(|| (offset, Gap { from, at_ns, packet, bytes: (offset - at) as u64 }))
     }
 }
 

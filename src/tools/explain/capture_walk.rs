@@ -117,7 +117,7 @@ pub fn walk<'c>(
         ConnectionReader::new(*number, connection, conversation)
     };
     let mut readings: Vec<ConnectionReader<'c>> = numbers.iter().zip(&wanted).map(begin).collect();
-    for (readable, index, at) in merge_pieces(wanted.iter().copied()) {
+    for (readable, index, at) in order(wanted.iter().copied()) {
         readings[index].receive(readable, &wanted[index].pieces[at], &mut each);
     }
     readings.into_iter().map(|reading| (reading.number, reading.tally)).collect()
@@ -126,20 +126,26 @@ pub fn walk<'c>(
 /// Returns the pieces of all connections in the order in which their receivers could read them: the
 /// number of the packet that made the piece readable, the index of the connection, and the index of
 /// the piece in it.
-pub(crate) fn merge_pieces<'a, 'b: 'a>(
+pub(crate) fn order<'a, 'b: 'a>(
     connections: impl Iterator<Item = &'a TcpConnection<'b>>,
 ) -> Vec<(usize, usize, usize)> {
     let mut order = Vec::new();
     for (index, connection) in connections.enumerate() {
         let mut readable = connection.first_packet;
         for (at, piece) in connection.pieces.iter().enumerate() {
-            readable = readable.max(piece.packet);
+            readable = readable_after(readable, piece);
             order.push((readable, index, at));
         }
     }
     // A stable sort keeps the order within a connection.
     order.sort_by_key(|(readable, ..)| *readable);
     order
+}
+
+/// The packet after which a piece could be read. `before` is the same number of the previous piece,
+/// or the first packet of the connection.
+pub(crate) fn readable_after(before: usize, piece: &StreamPiece<'_>) -> usize {
+    before.max(piece.packet)
 }
 
 /// Creates the conversation of a connection, before its first piece. The dialect comes from the

@@ -55,7 +55,7 @@ pub struct ExplainedFrame<'a> {
     pub content: Content<'a>,
     /// The message that this frame completes, if it is a final fragment.
     pub whole: Option<ReassembledMessage>,
-    /// The problem, if any.
+    /// The first problem, if any.
     pub problem: Option<Problem>,
     /// If the dialect is a guess: the candidates that decode the packet differently.
     pub alternatives: Vec<&'a Dialect>,
@@ -114,6 +114,9 @@ pub enum Content<'a> {
     Packet(Option<&'a Row>, Option<String>),
 }
 
+/// The reaction of an end that sends no answer.
+const DROPPED: &str = "drop the connection";
+
 /// A broken rule, or missing bytes.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Problem {
@@ -143,10 +146,19 @@ impl Problem {
         let answer = match violation.response() {
             ViolationResponse::Close(code) => format!("close {code}"),
             ViolationResponse::Status(status) => format!("status {status}"),
-            ViolationResponse::Drop => "drop the connection".to_owned(),
+            ViolationResponse::Drop => DROPPED.to_owned(),
         };
         let (rule, address) = (violation.name(), violation.citation());
         Problem::Violation { rule, address, description: violation.to_string(), answer, bits }
+    }
+
+    /// Like [`Problem::violation`], in the head of a response: a client answers no status.
+    pub(super) fn in_response(violation: Violation, bits: Range<usize>) -> Problem {
+        let mut problem = Problem::violation(violation, bits);
+        if let (Problem::Violation { answer, .. }, Some(_)) = (&mut problem, violation.status()) {
+            *answer = DROPPED.to_owned();
+        }
+        problem
     }
 
     /// Whether the other end closes the connection.

@@ -13,7 +13,7 @@
 use std::borrow::Cow;
 
 use super::hex;
-use super::parse::http_head;
+use super::parse::head_search;
 use crate::ws::Side;
 
 /// Consecutive bytes of one side.
@@ -74,7 +74,7 @@ pub fn read(contents: &[u8]) -> Result<Vec<InputPiece>, String> {
     let contents = &*unmarked(contents)?;
     match std::str::from_utf8(contents) {
         Ok(text) if text.lines().all(is_hexadecimal) => read_text(text),
-        Ok(text) if looks_typed(text) && !http_head::may_become_head(contents, Side::Client) => {
+        Ok(text) if looks_typed(text) && !head_search::may_become_head(contents, Side::Client) => {
             Err(first_bad_line(text))
         }
         _ => Ok(vec![InputPiece { from: None, bytes: contents.to_vec() }]),

@@ -70,8 +70,8 @@ pub fn run(text: &str, dialect: &Dialect, from: Option<Side>) -> Result<String, 
 /// Infers the sender from an HTTP head or the mask bit. The default is the client.
 pub fn guess_side(bytes: &[u8]) -> Side {
     match bytes.get(1) {
-        _ if crate::tools::explain::parse::http_head::may_become_head(bytes, Side::Client) => {
-            crate::tools::explain::parse::http_head::side(bytes)
+        _ if crate::tools::explain::parse::head_search::may_become_head(bytes, Side::Client) => {
+            crate::tools::explain::parse::head_search::side(bytes)
         }
         Some(second) if second & MASK == 0 => Side::Server,
         _ => Side::Client,

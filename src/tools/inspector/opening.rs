@@ -1,24 +1,29 @@
-//! Opens a capture file in slices, so that the page can draw in between.
+//! A capture file that is being opened, a few packets at a time, so that a page can draw in between.
 //!
 //! ```text
-//!  bytes ─► packets ─► segments by connection           until the end of the file
-//!                      connections ─► pieces, in order  until all are reassembled ─► CaptureFile
+//!  bytes ─► packets ─► segments of their connections      until the file ends
+//!                      connections ─► pieces, in order    until every connection is put together ─► CaptureFile
+//!
+//! A connection of any size is put together in steps of one segment.
 //! ```
 
 use core::net::IpAddr;
 use std::collections::BTreeMap;
-use std::iter;
 
 use super::capture_file::{CaptureFile, FileConnection};
 use crate::packet::PacketTables;
-use crate::tools::capture::{self, Assembled, Assembly, Capture, CaptureError, Reader, Unread};
+use crate::tools::capture::{
+    self, Assembled, Assembly, Capture, CaptureError, ConnectionAssembly, Reader, TcpConnection, Unread,
+};
 use crate::tools::explain::capture_walk;
 use crate::util::plural::count_noun;
 
 /// The fixed cost of a block, in bytes of equal processing time.
 const BLOCK_COST: usize = 64;
-/// The cost of a connection, or of one of its pieces, in bytes of equal processing time.
+/// Cost of a connection.
 const CONNECTION_COST: usize = 256;
+/// Cost of a step of the assembly of a connection. A piece takes two steps.
+const STEP_COST: usize = 128;
 
 /// Opens a file in one call: decodes its packets and reassembles its connections, but explains no
 /// frames.
@@ -60,12 +65,20 @@ struct Connections {
     capture: Capture<'static>,
     codes: &'static PacketTables,
     left: Assembled<'static>,
+    current: Option<CurrentConnection>,
     all: usize,
     notes: Vec<String>,
     talks: Vec<FileConnection>,
     order: Vec<(u32, u32, u32)>,
     /// The number of connections by client address.
     clients: BTreeMap<IpAddr, usize>,
+}
+
+/// The connection that is being put together.
+struct CurrentConnection {
+    assembly: ConnectionAssembly<'static>,
+    /// The packet after which the last piece could be read.
+    readable: usize,
 }
 
 impl Opening {
@@ -108,12 +121,14 @@ impl Opening {
 
     /// The progress in percent.
     pub fn percent(&self) -> usize {
-        let share = |done: usize, all: usize| 50 * done / all.max(1);
-        match &self.stage {
-            Stage::Packets(packets) => share(self.bytes - packets.reader.left(), self.bytes),
-            Stage::Connections(about) => 50 + share(about.all - about.left.len(), about.all),
+        // In 64 bits, since a page counts the bytes of its memory in 32.
+        let half = |done: usize, all: usize| 50 * done as u64 / all.max(1) as u64;
+        let percent = match &self.stage {
+            Stage::Packets(packets) => half(self.bytes - packets.reader.left(), self.bytes),
+            Stage::Connections(connections) => 50 + connections.half_percent(),
             Stage::Ended => 100,
-        }
+        };
+        percent as usize
     }
 }
 
@@ -157,26 +172,59 @@ impl Connections {
         );
         let codes = codes_of(&capture)?;
         let (talks, order, clients) = (Vec::new(), Vec::new(), BTreeMap::new());
-        Ok(Connections { capture, codes, all: left.len(), left, notes, talks, order, clients })
+        let (all, current) = (left.len(), None);
+        Ok(Connections { capture, codes, all, left, current, notes, talks, order, clients })
     }
 
     /// Reassembles connections up to this cost. Returns whether all are reassembled.
     fn work(&mut self, mut cost: i64) -> bool {
         while cost > 0 {
-            let Some(one) = self.left.next() else { return true };
-            cost -= (CONNECTION_COST * (1 + one.pieces.len())) as i64;
-            if !self.capture.names.is_empty() {
-                *self.clients.entry(one.client.ip().to_canonical()).or_default() += 1;
+            if self.current.is_none() {
+                let Some(assembly) = self.left.begin_next() else { return true };
+                let readable = assembly.connection().first_packet;
+                self.current = Some(CurrentConnection { assembly, readable });
+                cost -= CONNECTION_COST as i64;
             }
-            if one.pieces.is_empty() {
-                continue;
+            cost -= STEP_COST as i64;
+            if self.step()
+                && let Some(current) = self.current.take()
+            {
+                self.add(current.assembly.finish());
             }
-            let (number, index) = (self.all - self.left.len(), self.talks.len() as u32);
-            let pieces = capture_walk::merge_pieces(iter::once(&one)).into_iter();
-            self.order.extend(pieces.map(|(readable, _, at)| (readable as u32, index, at as u32)));
-            self.talks.push(FileConnection::new(number, one));
         }
         false
+    }
+
+    /// Carries out a step of the current connection, and orders the piece that it places. Returns
+    /// whether the connection is complete.
+    fn step(&mut self) -> bool {
+        let Some(CurrentConnection { assembly, readable }) = &mut self.current else { return false };
+        let before = assembly.connection().pieces.len();
+        let is_complete = !assembly.step();
+        for (at, piece) in assembly.connection().pieces.iter().enumerate().skip(before) {
+            *readable = capture_walk::readable_after(*readable, piece);
+            self.order.push((*readable as u32, self.talks.len() as u32, at as u32));
+        }
+        is_complete
+    }
+
+    /// Adds a connection whose pieces are ordered.
+    fn add(&mut self, one: TcpConnection<'static>) {
+        if !self.capture.names.is_empty() {
+            *self.clients.entry(one.client.ip().to_canonical()).or_default() += 1;
+        }
+        if !one.pieces.is_empty() {
+            self.talks.push(FileConnection::new(self.all - self.left.len(), one));
+        }
+    }
+
+    /// The share that is done, in halves of a percent.
+    fn half_percent(&self) -> u64 {
+        let (begun, all) = ((self.all - self.left.len()) as u64, self.all.max(1) as u64);
+        let left = self.current.as_ref().map_or(0, |current| {
+            50 * current.assembly.left() as u64 / current.assembly.chunks().max(1) as u64
+        });
+        (50 * begun - left) / all
     }
 
     fn finish(mut self) -> CaptureFile {
@@ -248,6 +296,58 @@ mod tests {
         assert_eq!(in_slices.about(), at_once.about());
         assert!(shares.is_sorted() && shares.contains(&25) && shares.contains(&75), "{shares:?}");
         assert!(shares.len() > bytes.len() / SLICE, "{} slices of {} bytes", shares.len(), bytes.len());
+    }
+
+    /// A capture of one connection with so many segments of either end, some late and some missing.
+    fn large_connection(segments: usize) -> Vec<u8> {
+        let mut writer = CaptureWriter::new(core::time::Duration::ZERO);
+        writer.begin(false);
+        let ends = ["192.0.2.7:10000", "192.0.2.1:3000"].map(|end| end.parse().expect("an address"));
+        let mut flow = TcpFlow::open(&mut writer, ends, [1, 1], Default::default());
+        let mut blocks = Vec::new();
+        for number in 0..segments {
+            let (before, side) = (writer.blocks.len(), [TcpSide::Client, TcpSide::Server][number % 2]);
+            flow.bytes(&mut writer, side, b"\x01\x80\0\0\0\0", Default::default());
+            blocks.push(writer.blocks.split_off(before));
+        }
+        for (number, block) in blocks.iter().enumerate() {
+            match number % 10 {
+                3 | 4 => {}
+                6 => writer.blocks.extend(blocks[number + 2].iter().chain(block)),
+                8 => {}
+                _ => writer.blocks.extend(block),
+            }
+        }
+        writer.blocks
+    }
+
+    #[test]
+    fn large_connection_is_put_together_in_slices_that_do_not_exceed_their_budget() {
+        const SLICE: usize = 2_000;
+        const SEGMENTS: usize = 10_000;
+        let bytes = large_connection(SEGMENTS);
+        let at_once = open(bytes.clone()).expect("a capture");
+        let placed = |opening: &Opening| match &opening.stage {
+            Stage::Connections(connections) => connections.order.len(),
+            _ => 0,
+        };
+        let (mut opening, mut before, mut most, mut calls) =
+            (Opening::new(bytes).expect("a capture"), 0, 0, 0);
+        let mut shares = Vec::new();
+        let in_slices = loop {
+            calls += usize::from(matches!(opening.stage, Stage::Connections(_)));
+            if let Some(file) = opening.work(SLICE).expect("a capture") {
+                break file;
+            }
+            let now = placed(&opening);
+            most = most.max(now - before);
+            before = now;
+            shares.push(opening.percent());
+        };
+        assert!(calls > 500, "{calls} slices put {SEGMENTS} segments together");
+        assert!(most <= SLICE / 100, "{most} segments in a slice");
+        assert!(shares.is_sorted() && shares.contains(&51) && shares.contains(&99), "{shares:?}");
+        assert_eq!(format!("{in_slices:?}"), format!("{at_once:?}"));
     }
 
     #[test]

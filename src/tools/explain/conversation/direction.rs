@@ -2,6 +2,7 @@
 
 use super::resync::Resync;
 use super::unfinished_message::UnfinishedMessage;
+use crate::tools::explain::parse::head_search::HeadSearch;
 
 /// The state of one direction.
 #[derive(Clone, Debug, Default)]
@@ -11,6 +12,8 @@ pub(super) struct DirectionState {
     pub(super) stage: DirectionStage,
     pub(super) open: UnfinishedMessage,
     pub(super) search: Resync,
+    /// The search for the end of an unfinished head.
+    pub(super) head: Option<Box<HeadSearch>>,
 }
 
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]

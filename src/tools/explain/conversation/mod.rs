@@ -32,6 +32,7 @@ use self::upgrade_request::Asked;
 use super::dialect_guess::DialectGuess;
 use super::explanation::{Content, ExplainedFrame, Explanation, Problem, ReassembledMessage, UNREAD_FIELD};
 use super::parse::frame_header::{self, Extensions};
+use super::parse::head_search::{self, HeadSearch};
 use super::parse::payload::ExplainedPayload;
 use super::parse::{http_head, packet};
 use super::tree::{BYTE, Node};
@@ -176,7 +177,8 @@ impl<'c> Conversation<'c> {
         if at < input.len() {
             items.push(self.explain_one(from, &input[at..]));
         }
-        self.half(from).search = Resync::default();
+        let half = self.half(from);
+        (half.search, half.head) = (Resync::default(), None);
         items
     }
 
@@ -278,8 +280,18 @@ impl<'c> Conversation<'c> {
             }
         }
         let (limits, extensions) = (self.limits(from), self.extensions);
-        if self.half(from).stage == DirectionStage::Begin && http_head::may_become_head(input, from) {
-            return http_head::size(input, from, &self.spoken);
+        if self.half(from).stage == DirectionStage::Begin {
+            let mut search = self.half(from).head.take();
+            let is_head = match &mut search {
+                Some(search) => search.may_go_on(input),
+                None => head_search::may_become_head(input, from),
+            };
+            if is_head {
+                let mut search = search.unwrap_or_else(|| Box::new(HeadSearch::new(from)));
+                let size = search.size(input, &self.spoken);
+                self.half(from).head = Some(search).filter(|_| size.is_none());
+                return size;
+            }
         }
         let half = self.half(from);
         match half.stage {
@@ -305,7 +317,7 @@ impl<'c> Conversation<'c> {
     /// Returns the number of bytes before the first plausible frame; at zero, the search ends.
     /// `is_all` means that no more bytes will arrive.
     fn seek(&mut self, from: Side, input: &[u8], is_all: bool) -> Option<usize> {
-        if http_head::is_of_upgrade(input) {
+        if head_search::is_of_upgrade(input) {
             self.half(from).stage = DirectionStage::Begin;
             return Some(0);
         }
@@ -330,7 +342,7 @@ impl<'c> Conversation<'c> {
     /// Explains the head or frame at byte `start`, possibly incomplete.
     fn item(&mut self, bytes: &[u8], start: usize, from: Side) -> ExplainedFrame<'c> {
         match self.half(from).stage {
-            DirectionStage::Begin if http_head::may_become_head(&bytes[start..], from) => {
+            DirectionStage::Begin if head_search::may_become_head(&bytes[start..], from) => {
                 self.head(bytes, start, from)
             }
             stage @ (DirectionStage::Body

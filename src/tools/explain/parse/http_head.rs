@@ -8,6 +8,7 @@
 use std::ops::Range;
 
 use super::frame_header::Extensions;
+use super::head_search::{FOREIGN_HEAD, Glance, HEAD_END, RESPONSE, complete_size, counts};
 use super::packet::PUNCTUATION;
 use crate::limits;
 use crate::tools::explain::conversation::dialect_state::DialectState;
@@ -17,14 +18,10 @@ use crate::tools::explain::tree::{BYTE, Node, bits};
 use crate::util::escape;
 use crate::util::plural;
 use crate::ws::http::{HeadReader, Headers, Refusal, RequestHead, ResponseHead, ResponseReader};
-use crate::ws::{HeadLimits, Side, Violation, handshake};
+use crate::ws::{Side, Violation, handshake};
 
-/// The start of an upgrade request, which always uses GET (RFC 6455, section 4.1).
-const REQUEST: &[u8] = b"GET ";
-/// The start of a response.
-const RESPONSE: &[u8] = b"HTTP/";
 const LINE_END: &[u8] = b"\r\n";
-const HEAD_END: &[u8] = b"\r\n\r\n";
+
 /// The negotiated terms of an upgrade response.
 #[derive(Debug)]
 pub struct Granted {
@@ -47,117 +44,6 @@ pub struct Head<'a> {
     pub granted: Option<Granted>,
 }
 
-/// Whether the bytes start like a head of an upgrade.
-pub fn is_of_upgrade(bytes: &[u8]) -> bool {
-    bytes.starts_with(REQUEST) || bytes.starts_with(RESPONSE)
-}
-
-/// Whether the first bytes of a side are a head. A request method consists of upper-case letters,
-/// followed by a space. No valid frame begins with an upper-case letter, because a reserved bit
-/// would be set.
-pub fn is_head(bytes: &[u8], from: Side) -> bool {
-    let letters = letters(bytes);
-    is_of_upgrade(bytes) || from == Side::Client && letters > 0 && bytes.get(letters) == Some(&b' ')
-}
-
-/// The number of leading upper-case letters.
-fn letters(bytes: &[u8]) -> usize {
-    bytes.iter().take_while(|byte| byte.is_ascii_uppercase()).count()
-}
-
-/// The sender of a head, or of bytes that may become one.
-pub fn side(head: &[u8]) -> Side {
-    let is_response = head.starts_with(RESPONSE) || RESPONSE.starts_with(head);
-    if is_response { Side::Server } else { Side::Client }
-}
-
-/// Whether the bytes are a head, or may become one with more bytes.
-pub fn may_become_head(bytes: &[u8], from: Side) -> bool {
-    let is_method = || from == Side::Client && letters(bytes) == bytes.len();
-    let is_front = || REQUEST.starts_with(bytes) || RESPONSE.starts_with(bytes) || is_method();
-    is_head(bytes, from) || !bytes.is_empty() && is_front()
-}
-
-/// Returns the size of the head, once it is complete or breaks a rule.
-pub fn size(bytes: &[u8], from: Side, spoken: &DialectState<'_>) -> Option<usize> {
-    let end = bytes.windows(HEAD_END.len()).position(|window| window == HEAD_END);
-    let is_broken = || {
-        let broken = match from {
-            Side::Client => {
-                HeadReader::new(limits::HEAD_LIMITS).receive(bytes).err().map(|refusal| refusal.violation)
-            }
-            Side::Server => ResponseReader::new(limits::HEAD_LIMITS).receive(bytes).err(),
-        };
-        broken.is_some_and(|violation| counts(violation, bytes, spoken) || bytes.len() > FOREIGN_HEAD.bytes)
-    };
-    end.map(|end| end + HEAD_END.len()).or_else(|| is_broken().then_some(bytes.len()))
-}
-
-/// The limits for the heads of other protocols.
-const FOREIGN_HEAD: HeadLimits = HeadLimits {
-    bytes: limits::EXPLAIN_HEAD_BYTES,
-    headers: limits::EXPLAIN_HEAD_BYTES,
-    target_bytes: limits::EXPLAIN_HEAD_BYTES,
-};
-
-/// Whether a violation is reported. Plain HTTP and upgrades to other protocols are exempt from the
-/// limits of the server, and from its rules beyond the RFCs.
-fn counts(violation: Violation, head: &[u8], spoken: &DialectState<'_>) -> bool {
-    let is_limit = matches!(
-        violation,
-        Violation::HeadTooLong
-            | Violation::TargetTooLong
-            | Violation::TooManyHeaders
-            | Violation::TooManySubprotocols
-    );
-    let is_of_upgrades = matches!(
-        violation,
-        Violation::TargetForm
-            | Violation::TransferEncoding
-            | Violation::BodyAnnounced
-            | Violation::MethodNotGet
-    );
-    let glance = Glance::new(head);
-    match glance.is_of_upgrade {
-        false => {
-            let is_old = violation == Violation::StatusLine && glance.is_old_response;
-            !(is_limit || is_of_upgrades || is_old)
-        }
-        true => !is_limit || !spoken.is_foreign() && glance.path.is_none_or(|path| spoken.may_serve(path)),
-    }
-}
-
-/// The properties of a head that are found without validation.
-struct Glance<'h> {
-    /// The path of a request.
-    path: Option<&'h str>,
-    /// Whether it is an upgrade request or a response with status 101.
-    is_of_upgrade: bool,
-    /// Whether it is a response in HTTP/1.0.
-    is_old_response: bool,
-}
-
-impl<'h> Glance<'h> {
-    fn new(head: &'h [u8]) -> Glance<'h> {
-        let mut lines = head.split(|byte| *byte == b'\n').map(|line| line.trim_ascii_end());
-        let mut first = lines.next().unwrap_or_default().split(|byte| *byte == b' ');
-        let (word, second) = (first.next().unwrap_or_default(), first.next().unwrap_or_default());
-        let is_old_response = word == b"HTTP/1.0";
-        if word.starts_with(RESPONSE) {
-            return Glance { path: None, is_of_upgrade: second == b"101", is_old_response };
-        }
-        let path = second.split(|byte| *byte == b'?').next().unwrap_or_default();
-        let is_of_upgrade = lines.any(|line| {
-            let colon = line.iter().position(|byte| *byte == b':').unwrap_or(line.len());
-            let (name, value) = line.split_at(colon);
-            let value = String::from_utf8_lossy(value).to_ascii_lowercase();
-            name.eq_ignore_ascii_case(b"upgrade") && value.contains("websocket")
-                || name.eq_ignore_ascii_case(b"sec-websocket-key")
-        });
-        Glance { path: std::str::from_utf8(path).ok(), is_of_upgrade, is_old_response }
-    }
-}
-
 /// Explains the head that begins at byte `start`. `asked` is the request that a response belongs
 /// to.
 pub fn explain<'a>(
@@ -168,7 +54,7 @@ pub fn explain<'a>(
     spoken: &DialectState<'_>,
 ) -> Head<'a> {
     let input = &bytes[start..];
-    let whole = size(input, from, spoken).unwrap_or(input.len());
+    let whole = complete_size(input).unwrap_or(input.len());
     let mut judged = match from {
         Side::Client => check_request(&input[..whole], spoken),
         Side::Server => check_response(&input[..whole], asked, spoken),
@@ -180,6 +66,9 @@ pub fn explain<'a>(
     let name = if from == Side::Client { "request" } else { "response" };
     let tree = Node::parent(name, start * BYTE, lines(&input[..whole], start, &judged.meanings));
     let problem = match judged.violation {
+        Some(violation) if from == Side::Server => {
+            Some(Problem::in_response(violation, blamed_range(violation, &tree)))
+        }
         Some(violation) => Some(Problem::violation(violation, blamed_range(violation, &tree))),
         None if is_whole => None,
         None => Some(Problem::Incomplete { missing: None }),
@@ -213,7 +102,8 @@ fn first_line(head: &[u8]) -> String {
 
 fn check_request(head: &[u8], spoken: &DialectState<'_>) -> HeadVerdict {
     let line = first_line(head);
-    let counted = |refusal: Refusal| Some(refusal.violation).filter(|one| counts(*one, head, spoken));
+    let counted =
+        |refusal: Refusal| Some(refusal.violation).filter(|one| counts(*one, &Glance::new(head), spoken));
     let lenient = || HeadReader::with_body_rule(FOREIGN_HEAD, |_| true).receive(head).ok().flatten();
     let request = match HeadReader::new(limits::HEAD_LIMITS).receive(head) {
         Ok(Some(request)) => request,
@@ -272,7 +162,7 @@ fn check_response(head: &[u8], asked: Option<&Asked>, spoken: &DialectState<'_>)
     let response = match ResponseReader::new(limits::HEAD_LIMITS).receive(head) {
         Ok(Some(response)) => response,
         Ok(None) => return HeadVerdict { line, ..HeadVerdict::default() },
-        Err(violation) => match (counts(violation, head, spoken), lenient()) {
+        Err(violation) => match (counts(violation, &Glance::new(head), spoken), lenient()) {
             (false, Some(response)) => response,
             (false, None) => {
                 return HeadVerdict { line: format!("{line}, no upgrade"), ..HeadVerdict::default() };
@@ -450,4 +340,27 @@ fn blamed_range(violation: Violation, head: &Node) -> Range<usize> {
         _ => return head.bits.clone(),
     };
     head.children.iter().find_map(|line| line.find(name)).map_or(head.bits.clone(), |node| node.bits.clone())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::packet::PacketTables;
+
+    #[test]
+    fn receiver_of_a_response_answers_a_broken_rule_with_no_status() {
+        let codes = PacketTables::builtin_ref();
+        let spoken = DialectState::by_path(codes, codes.default_dialect().expect("a dialect"));
+        let long = format!("X: {}", "x".repeat(limits::HEAD_BYTES));
+        for (first, line, from, rule, expected) in [
+            ("HTTP/1.1 101 Yes", &*long, Side::Server, "head_too_long", "drop the connection"),
+            ("HTTP/1.1 101 Yes", "X : y", Side::Server, "space_before_colon", "drop the connection"),
+            ("GET / HTTP/1.1", "X : y", Side::Client, "space_before_colon", "status 400"),
+        ] {
+            let head = explain(format!("{first}\r\n{line}\r\n").as_bytes(), 0, from, None, &spoken);
+            let problem = head.frame.problem;
+            let Some(Problem::Violation { rule: found, answer, .. }) = problem else { panic!("{problem:?}") };
+            assert_eq!((found, &*answer), (rule, expected), "{first}");
+        }
+    }
 }
