@@ -125,7 +125,12 @@ impl SimpleGame for Pong {
         self.take_sides();
     }
 
-    fn apply(&mut self, player: PlayerId, paddle: Paddle, _: &mut TickContext<'_>) -> Result<(), &'static str> {
+    fn apply(
+        &mut self,
+        player: PlayerId,
+        paddle: Paddle,
+        _: &mut TickContext<'_>,
+    ) -> Result<(), &'static str> {
         let sides = [&mut self.left, &mut self.right];
         let own = sides.into_iter().find(|side| side.player == Some(player));
         own.ok_or("watching")?.direction = paddle.direction.into();

@@ -55,7 +55,8 @@ fn the_number_of_threads_returns_to_what_it_was() {
     // A thread for each connection, and none for a message: those that come at once are handled one after another.
     let mut talk =
         MooTestClient::connect(&url, None, PacketTables::builtin().dialect("native").unwrap()).unwrap();
-    talk.send_packet(&ClientPacket::Hello { version: 1, mode: Mode::Spectate, name: None, skin: None }).unwrap();
+    talk.send_packet(&ClientPacket::Hello { version: 1, mode: Mode::Spectate, name: None, skin: None })
+        .unwrap();
     for nonce in 0..100 {
         talk.send_packet(&ClientPacket::Ping { nonce: Some(nonce) }).unwrap();
         assert!(client_threads() <= 1, "a thread for a message");

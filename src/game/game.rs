@@ -7,7 +7,6 @@ use std::sync::Arc;
 use tickwire_sim::state_tree::{FieldDiff, StateTree, corrupt_one_scalar};
 use tickwire_sim::{Command, EncodedAction, PlayerId, Sim, StepResult, WorldParams};
 
-use super::bots::BotHooks;
 use super::dyn_tick::{DynTick, Roster};
 use super::info::{DynWorld, GameInfo, KillPacket, OperatorCommand};
 use super::messages::Messages;
@@ -41,11 +40,10 @@ pub trait Game: Sized + Debug + Send + Sync + 'static {
     const OPERATOR_COMMANDS: &'static [OperatorCommand] = &[];
     /// The packet that tells of a kill: it is marked where a capture is watched again.
     const KILL_PACKET: Option<KillPacket> = None;
-    /// What bots and the simulator need of it.
-    const BOT_HOOKS: BotHooks = BotHooks::NONE;
     /// What runs a client's own player ahead of the server, for its page.
     const PREDICTOR: Option<NewPredictor> = None;
-    /// What the rest of the server knows of it.
+    /// The game without its types. A game that has bots or checks adds them here, with [`GameInfo::with_bots`] and
+    /// `GameInfo::with_checks`.
     const INFO: &'static GameInfo = &GameInfo::of::<Self>();
 
     /// The world.

@@ -179,7 +179,7 @@ impl SelfCheck {
             is_checking: false,
             dialect: Arc::clone(&endpoint.dialect),
         };
-        let Some(agent) = (self.room.about.bot_hooks.agent)(&part) else { return };
+        let Some(agent) = self.room.about.agent(&part) else { return };
         let reader = MessageReader::new(Side::Server, limits::SERVER_MESSAGE_LIMITS);
         self.shadows.insert(client, StreamFollower { endpoint: endpoint.clone(), reader, agent });
     }
@@ -223,7 +223,7 @@ impl SelfCheck {
         let Some(published) = self.ticks.iter().rfind(|published| published.tick() == tick) else {
             return Ok(());
         };
-        let is_compared = (self.room.about.bot_hooks.compare_view)(agent, player, &**published)?;
+        let is_compared = self.room.about.compare_view(agent, player, &**published)?;
         self.counts.compared += u64::from(is_compared);
         Ok(())
     }
@@ -300,7 +300,9 @@ impl SelfCheck {
             Err(reason) => Err(("snapshot", reason)),
             // Its world was begun again at a later tick, so that the two could not be compared.
             Ok(FollowEvent::Report(report)) if report.names(SELF_NAME) => self.differs(report.tick, &[]),
-            Ok(FollowEvent::Handled) if said.iter().any(|own| matches!(own, FollowerReply::SnapshotRequest)) => {
+            Ok(FollowEvent::Handled)
+                if said.iter().any(|own| matches!(own, FollowerReply::SnapshotRequest)) =>
+            {
                 let next = before.map_or_else(
                     || "no snapshot came".to_owned(),
                     |tick| format!("that of tick {tick} was expected"),

@@ -10,12 +10,8 @@
 //! are pure. `load` and `abuse` use sockets and clocks; a bot's agent judges the server's packets, and
 //! `load::checking_bot` counts faults and measures traffic. `source_addresses` chooses their source addresses.
 
-#[cfg(not(target_family = "wasm"))]
 pub mod abuse;
-#[cfg(not(target_family = "wasm"))]
 pub mod load;
-#[cfg(not(target_family = "wasm"))]
 pub mod simulate;
-#[cfg(not(target_family = "wasm"))]
 pub mod source_addresses;
 pub mod synctest;

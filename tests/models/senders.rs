@@ -39,10 +39,10 @@ impl Line {
     /// Offers a frame, as a driver does; every other frame is one that other clients share.
     fn offer(&self, frame: [u8; FRAME_BYTES]) {
         let shared: std::sync::Arc<[u8]> = frame.as_slice().into();
-        let frames = if frame[3].is_multiple_of(2) { Frames::Shared(&shared) } else { Frames::Lent(&frame) };
+        let frames = if frame[3].is_multiple_of(2) { Frames::Shared(&shared) } else { Frames::Borrowed(&frame) };
         match self.sender.offer(frames, |bytes| self.queued.lock().extend_from_slice(bytes)) {
             EnqueueResult::Send(batch) => self.transmit(batch),
-            EnqueueResult::Waits | EnqueueResult::Ended => {}
+            EnqueueResult::Queued | EnqueueResult::Closed => {}
             EnqueueResult::Full => panic!("the bound is far"),
         }
     }

@@ -97,7 +97,10 @@ fn a_native_client_sends_hello_in_our_version_first_and_then_watches_or_joins() 
     assert!(!session.awaits_hello());
     assert_eq!(handled(&mut session, &hello(1, Mode::Play)), [SessionOutput::Error("hello_again", None)]);
     let mut session = new(true);
-    assert_eq!(handled(&mut session, &hello(1, Mode::Spectate)), [SessionOutput::Welcome { lockstep: false }]);
+    assert_eq!(
+        handled(&mut session, &hello(1, Mode::Spectate)),
+        [SessionOutput::Welcome { lockstep: false }]
+    );
     assert_eq!(handled(&mut session, &step(Some(1))), [SessionOutput::Error("not_playing", None)]);
 }
 

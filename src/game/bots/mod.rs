@@ -7,9 +7,11 @@
 //!
 //! An agent receives packets, checks them, and decides which packets to send. [`client::bots`](crate::client::bots)
 //! connects it to a server; `tickwire bots`, `tickwire simulate` and the server in a browser run several. A
-//! game provides [`Bots`].
+//! game provides [`GameBots`], and for the simulator [`GameChecks`].
 
 pub(crate) mod ack_checker;
+#[cfg(not(target_family = "wasm"))]
+mod game_checks;
 pub(super) mod rng;
 
 use std::any::Any;
@@ -17,11 +19,17 @@ use std::fmt;
 use std::sync::Arc;
 use std::time::Duration;
 
-use tickwire_sim::{EncodedAction, PlayerId};
+use tickwire_sim::PlayerId;
 
-use self::rng::BotRng;
 use super::dyn_tick::DynTick;
+use super::game::Game;
+use super::info::GameInfo;
 use crate::packet::{DecodedPacket, Dialect};
+
+#[cfg(not(target_family = "wasm"))]
+pub use game_checks::{
+    CheckHooks, ClientVariant, CompareAbsence, GameChecks, OperatorEvent, OperatorInput, StressPacket,
+};
 
 /// A packet of a client, as a game types it.
 pub trait EncodePacket {
@@ -137,7 +145,7 @@ pub trait Agent: Any + Send {
         BotStats::default()
     }
 
-    /// Marks of the reliable packets that it was told, in order: see [`BotHooks::marks`].
+    /// Marks of the reliable packets that it was told, in order: see `GameChecks::event_hashes`.
     fn reliable_hashes(&self) -> &[u32] {
         &[]
     }
@@ -213,85 +221,61 @@ pub struct BotSpec {
     pub dialect: Arc<Dialect>,
 }
 
-/// How a bot of a simulation speaks: the dialect, the path, and whether as JSON.
-pub type ClientVariant = (&'static str, &'static str, bool);
+/// Bots of a game. A game may leave this out: then `tickwire bots`, the bots of the browser edition and the
+/// self-check are not available for it. [`GameInfo::with_bots`] adds it to the game's [`Game::INFO`].
+pub trait GameBots: Game {
+    /// Creates an agent.
+    fn agent(spec: &BotSpec) -> Box<dyn Agent>;
 
-/// What a client sends that is a nuisance, or that uses its limits to the full.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum StressPacket {
-    /// It comes to play, with the name of another.
-    Enter,
-    /// It comes to watch.
-    Spectate,
-    /// It acts, harmlessly; the sequence, and random bits.
-    Act(u32, u64),
-    /// It does what reaches others, for which addresses have a budget; the sequence, and whether it
-    /// begins or ends.
-    Share(u32, bool),
-    /// It watches a player.
-    Follow(Option<u16>),
+    /// Compares the agent's view of the world with the published state. Returns whether anything was compared.
+    ///
+    /// # Errors
+    /// A description of the first difference.
+    fn compare_view(
+        agent: &dyn Agent,
+        player: Option<PlayerId>,
+        published: &dyn DynTick,
+    ) -> Result<bool, String> {
+        let _ = (agent, player, published);
+        Ok(false)
+    }
 }
 
-/// What the operator of a simulation does.
-#[derive(Debug, Clone, PartialEq)]
-pub struct OperatorEvent {
-    /// The name under which it is counted.
-    pub name: &'static str,
-    /// The command.
-    pub action: EncodedAction,
-    /// Whether it gives the player something: [`Tolerance::Gift`].
-    pub is_gift: bool,
-    /// Whether every client is told of the number of the notice: it is one of its marks.
-    pub is_notice: bool,
+/// The functions of [`GameBots`], without the game's type.
+#[derive(Debug, Clone, Copy)]
+pub struct BotHooks {
+    /// See [`GameBots::agent`].
+    pub agent: fn(&BotSpec) -> Box<dyn Agent>,
+    /// See [`GameBots::compare_view`].
+    pub compare_view: CompareView,
 }
 
-/// What the operator of a simulation may do something with: a draw below 400, of which 0 to 6 are
-/// taken; a player; the number of the next notice; and the last tick.
-pub type OperatorInput<'a> = (u32, Option<PlayerId>, u32, Option<&'a dyn DynTick>);
-
-/// Compares what the agent of a player was told with what was published: see [`BotHooks::agrees`].
+/// The type of [`GameBots::compare_view`].
 pub type CompareView = fn(&dyn Agent, Option<PlayerId>, &dyn DynTick) -> Result<bool, String>;
 
-/// Compares what a player has before and after an absence: see [`BotHooks::keeps`].
-pub type CompareAbsence = fn(&dyn DynTick, &dyn DynTick, PlayerId) -> Result<bool, String>;
+impl GameInfo {
+    /// Adds the bots of a game.
+    #[must_use]
+    pub const fn with_bots<G: GameBots>(mut self) -> GameInfo {
+        self.bots = Some(BotHooks { agent: G::agent, compare_view: G::compare_view });
+        self
+    }
 
-/// What bots, crowds and the simulator need of a game.
-#[derive(Clone, Copy)]
-pub struct BotHooks {
-    /// An agent for a part; `None` if the game has none.
-    pub agent: fn(&BotSpec) -> Option<Box<dyn Agent>>,
-    /// How the bots of a simulation speak, in turn; empty for the game's first path, as MessagePack
-    /// and as JSON.
-    pub variants: &'static [ClientVariant],
-    /// Whether what the agent of this player was told is what was published; `false` if there is
-    /// nothing to compare. The error says what differs.
-    pub compare_view: CompareView,
-    /// Whether a player has after an absence what it had before, at these two ticks; `false` if there is
-    /// nothing to compare. The error says what differs.
-    pub compare_absence: CompareAbsence,
-    /// What the operator does with a draw.
-    pub operator_event: fn(OperatorInput<'_>, &mut BotRng) -> Option<OperatorEvent>,
-    /// The packet of a nuisance; empty if the game has none.
-    pub nuisance: fn(&Dialect, StressPacket) -> Vec<u8>,
-    /// Marks of the reliable packets by which the client of a player is told of a tick's events.
-    pub event_hashes: fn(&dyn DynTick, Option<PlayerId>, &Dialect) -> Vec<u32>,
-}
+    /// Creates an agent; `None` if the game has no bots.
+    pub fn agent(&self, spec: &BotSpec) -> Option<Box<dyn Agent>> {
+        self.bots.map(|bots| (bots.agent)(spec))
+    }
 
-impl BotHooks {
-    /// No bots.
-    pub const NONE: BotHooks = BotHooks {
-        agent: |_| None,
-        variants: &[],
-        compare_view: |_, _, _| Ok(false),
-        compare_absence: |_, _, _| Ok(false),
-        operator_event: |_, _| None,
-        nuisance: |_, _| Vec::new(),
-        event_hashes: |_, _, _| Vec::new(),
-    };
-}
-
-impl fmt::Debug for BotHooks {
-    fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
-        out.write_str("Bots")
+    /// Compares an agent's view of the world with the published state. Returns whether anything was compared.
+    ///
+    /// # Errors
+    /// A description of the first difference.
+    pub fn compare_view(
+        &self,
+        agent: &dyn Agent,
+        player: Option<PlayerId>,
+        published: &dyn DynTick,
+    ) -> Result<bool, String> {
+        self.bots.map_or(Ok(false), |bots| (bots.compare_view)(agent, player, published))
     }
 }

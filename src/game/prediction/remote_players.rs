@@ -178,7 +178,8 @@ mod tests {
         let straight =
             |(x, y): Position, (vx, vy): Position, ticks: u32| (x + vx * ticks as i32, y + vy * ticks as i32);
         let moment = |now: u64| RenderTime { clock: &clock, now: at(now), tick_hz: 20, walk_on: straight };
-        let x = |others: &RemotePlayers, now| f64::from(others.positions(&moment(now))[0].1.0) / f64::from(PX);
+        let x =
+            |others: &RemotePlayers, now| f64::from(others.positions(&moment(now))[0].1.0) / f64::from(PX);
         let before = x(&others, 1_400);
         let shown = others.run_on(&moment(1_400));
         assert_eq!(shown.len(), 1, "it is run on");

@@ -158,7 +158,10 @@ fn check_read(row: &Row) -> Result<(), String> {
 /// The arguments that the server writes in a packet of this row.
 fn samples(row: &Row) -> impl Iterator<Item = &'static str> {
     let is_native = |(dialect, _): &(String, Code)| dialect == "native";
-    let feeds = [(row.codes.iter().any(is_native), NATIVE_SAMPLES), (!row.codes.iter().all(is_native), MOOMOO_SAMPLES)];
+    let feeds = [
+        (row.codes.iter().any(is_native), NATIVE_SAMPLES),
+        (!row.codes.iter().all(is_native), MOOMOO_SAMPLES),
+    ];
     let feeds = feeds.into_iter().filter(|(is_written, _)| *is_written);
     let packets = feeds.flat_map(|(_, packets)| packets).chain(TYPED_SAMPLES);
     packets.filter(|(name, _)| *name == row.name).map(|(_, arguments)| *arguments)
@@ -166,7 +169,8 @@ fn samples(row: &Row) -> impl Iterator<Item = &'static str> {
 
 fn check_written(row: &Row, sample: &str) -> Result<(), String> {
     let name = &row.name;
-    let text = LARGEST_SAMPLES.iter().fold(sample.to_owned(), |text, (word, value)| text.replace(word, value));
+    let text =
+        LARGEST_SAMPLES.iter().fold(sample.to_owned(), |text, (word, value)| text.replace(word, value));
     let Ok(Value::Array(mut values)) = json::read(&text, Direction::ToClient) else {
         return Err(format!("the sample {text} of {name} is not a list"));
     };

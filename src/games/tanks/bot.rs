@@ -75,7 +75,10 @@ impl BotPolicy for TanksBotPolicy {
         if self.tick < self.steers {
             return None;
         }
-        self.steers = self.tick + i64::from(STEER_INTERVAL_TICKS[0] + dice.below(STEER_INTERVAL_TICKS[1] - STEER_INTERVAL_TICKS[0]));
+        self.steers = self.tick
+            + i64::from(
+                STEER_INTERVAL_TICKS[0] + dice.below(STEER_INTERVAL_TICKS[1] - STEER_INTERVAL_TICKS[0]),
+            );
         let mut row = NamedValues::default();
         row.set("drive", dice.below(3).min(1));
         row.set("turn", i64::from(dice.below(3)) - 1);

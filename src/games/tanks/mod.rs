@@ -136,7 +136,8 @@ impl SimpleGame for Tanks {
             });
         }
         self.ticks_since_roster += 1;
-        let due = if self.roster_changed { rules::MIN_ROSTER_INTERVAL_TICKS } else { rules::ROSTER_INTERVAL_TICKS };
+        let due =
+            if self.roster_changed { rules::MIN_ROSTER_INTERVAL_TICKS } else { rules::ROSTER_INTERVAL_TICKS };
         if self.ticks_since_roster >= due {
             (self.ticks_since_roster, self.roster_changed) = (0, false);
             turns.broadcast("roster", |row| self.list(row));

@@ -69,7 +69,11 @@ impl AuthLimiter {
         if let Some(of_address) = seen {
             tried().take(&mut of_address.full_at, now).map_err(AuthError::TooManyAttempts)?;
             let over = of_address.since + limits::WRONG_TOKEN_WINDOW;
-            return if is_right() { Ok(()) } else { Err(AuthError::TooManyAttempts(over.saturating_sub(now))) };
+            return if is_right() {
+                Ok(())
+            } else {
+                Err(AuthError::TooManyAttempts(over.saturating_sub(now)))
+            };
         }
         if is_right() {
             return Ok(());

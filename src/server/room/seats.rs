@@ -42,7 +42,8 @@ impl Seats {
     /// The seats of these players, which have no connection and wait until this time. The numbers
     /// between them are free.
     pub fn resume(players: impl Iterator<Item = PlayerId>, until: Duration) -> Seats {
-        let taken: BTreeMap<u16, Seat> = players.map(|player| (player.0, Seat::Suspended { until })).collect();
+        let taken: BTreeMap<u16, Seat> =
+            players.map(|player| (player.0, Seat::Suspended { until })).collect();
         let highest = taken.last_key_value().map_or(0, |(number, _)| *number);
         Seats {
             waiting: taken.keys().map(|number| (until, *number)).collect(),

@@ -130,7 +130,7 @@ impl SimServer {
         let codes = PacketTables::from_texts(game.about.tables);
         let codes = codes
             .map_err(|why| InvariantFailure::new("the tables of the game can be used", why.to_string()))?;
-        let mut spoken = game.about.bot_hooks.variants.to_vec();
+        let mut spoken = game.about.checks.client_variants.to_vec();
         if spoken.is_empty() {
             let (path, dialect) = game.about.paths[0];
             spoken.extend([(dialect, path, false), (dialect, path, true)]);
@@ -190,7 +190,9 @@ impl SimServer {
         let entered = door.enter(head, household, permit, now);
         match &entered {
             Ok(_) => self.spent(address, LimitedAction::Client),
-            Err(no) if no.is_cap && no.status != 429 && self.planted == Some(InjectedBug::BudgetNotCharged) => {
+            Err(no)
+                if no.is_cap && no.status != 429 && self.planted == Some(InjectedBug::BudgetNotCharged) =>
+            {
                 let _ = self.budgets.take(household, LimitedAction::Client, now);
             }
             Err(_) => {}

@@ -24,6 +24,7 @@ const PACKED: [Packed; 7] = [
 ];
 
 /// Bytes of the longest magic number of a packed file.
+#[cfg(not(target_family = "wasm"))]
 pub const MAGIC_BYTES: usize = 6;
 
 /// The format of a packed file, as captures often are; `None` if it is not packed.

@@ -95,6 +95,7 @@ impl CaptureWriter {
     }
 }
 
+#[cfg(not(target_family = "wasm"))]
 impl Capture<'_> {
     /// The packets without the records of the world, as a file with one link type, which also the tools of libpcap read.
     ///

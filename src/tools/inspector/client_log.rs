@@ -95,7 +95,13 @@ impl ClientLog {
         if is_resumed {
             let away_us = at.saturating_sub(self.last).as_micros() as u64;
             self.list.push(
-                FrameEntry::gap(n, self.client as u32, from, EntryKind::NotInspected(away_us), at.as_micros() as u64),
+                FrameEntry::gap(
+                    n,
+                    self.client as u32,
+                    from,
+                    EntryKind::NotInspected(away_us),
+                    at.as_micros() as u64,
+                ),
                 None,
             );
         }

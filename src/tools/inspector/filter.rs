@@ -400,7 +400,10 @@ mod tests {
             ("connection = 7", Test::Connection(Operator::Equal, 7.0)),
             ("bytes>=100", Test::Size(Operator::AtLeast, 100.0)),
             ("x > 7000", Test::Field(path("x"), Operator::Greater, ExpectedValue::Number(7000.0, None))),
-            ("x>-1.5px", Test::Field(path("x"), Operator::Greater, ExpectedValue::Number(-1.5, Some(Unit::Px)))),
+            (
+                "x>-1.5px",
+                Test::Field(path("x"), Operator::Greater, ExpectedValue::Number(-1.5, Some(Unit::Px))),
+            ),
             (
                 "dir <= 90°",
                 Test::Field(path("dir"), Operator::AtMost, ExpectedValue::Number(90.0, Some(Unit::Degrees))),
@@ -408,7 +411,11 @@ mod tests {
             ("key = 0xff", Test::Field(path("key"), Operator::Equal, ExpectedValue::Number(255.0, None))),
             (
                 "move.direction != nil",
-                Test::Field(path("move.direction"), Operator::NotEqual, ExpectedValue::Text("nil".to_owned())),
+                Test::Field(
+                    path("move.direction"),
+                    Operator::NotEqual,
+                    ExpectedValue::Text("nil".to_owned()),
+                ),
             ),
             (
                 "name = \"Ann B\"",

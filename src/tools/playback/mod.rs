@@ -161,7 +161,9 @@ impl Playback {
         let refused = self.rooms.iter().map(|(name, room)| match room {
             PlaybackRoom::Ready(_) => None,
             PlaybackRoom::Failed(why) => Some(of_room(name, why)),
-            PlaybackRoom::Buffering(_) => Some(of_room(name, &"there is no tick of it in this capture".into())),
+            PlaybackRoom::Buffering(_) => {
+                Some(of_room(name, &"there is no tick of it in this capture".into()))
+            }
         });
         let refused: Option<Vec<String>> = refused.collect();
         refused.map(|all| {

@@ -343,7 +343,9 @@ mod cases {
         for (file, is_cut) in [(&bytes[..cut], true), (&damaged[..], false)] {
             let mut watch = read(file, 5_000);
             match watch.end() {
-                Some(FileEnd::Truncated(at)) => assert!(is_cut && (cut - 400..cut).contains(at), "{at} of {cut}"),
+                Some(FileEnd::Truncated(at)) => {
+                    assert!(is_cut && (cut - 400..cut).contains(at), "{at} of {cut}")
+                }
                 Some(FileEnd::Damaged(why)) => assert!(!is_cut && why.starts_with("at byte "), "{why}"),
                 other => panic!("{other:?}"),
             }

@@ -108,7 +108,10 @@ impl CheckState {
             let is_place =
                 |place: u32| (1..=players).contains(&place) && of_row.is_none_or(|row| row == place);
             if rows.len() > players as usize || place.is_some_and(|place| !is_place(place)) {
-                self.fault(CheckRule::LeaderboardOrder, format!("place {place:?} of {players}, in row {of_row:?}"));
+                self.fault(
+                    CheckRule::LeaderboardOrder,
+                    format!("place {place:?} of {players}, in row {of_row:?}"),
+                );
             }
         }
     }

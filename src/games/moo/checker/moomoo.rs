@@ -185,7 +185,10 @@ mod tests {
     #[test]
     fn greeting_and_birth_have_their_order() {
         assert_eq!(broken(&[ServerPacket::InitData]), [CheckRule::WelcomeOrder]);
-        assert_eq!(broken(&[ServerPacket::IoInit, ServerPacket::Setup { player: 1 }]), [CheckRule::WelcomeOrder]);
+        assert_eq!(
+            broken(&[ServerPacket::IoInit, ServerPacket::Setup { player: 1 }]),
+            [CheckRule::WelcomeOrder]
+        );
         let greeted = |heard| broken(&[ServerPacket::IoInit, ServerPacket::InitData, heard]);
         assert_eq!(greeted(add(1, true)), [CheckRule::SpawnOrder]);
         assert_eq!(greeted(players(&[])), [CheckRule::SpawnOrder]);

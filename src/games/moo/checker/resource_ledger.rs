@@ -198,7 +198,8 @@ impl ResourceLedger {
             if kind == rules::Resource::Food as usize {
                 let before = self.deeds.animals;
                 let is_hunt = self.carcasses.iter().flatten().any(|food| *food <= risen);
-                risen -= claim_carcass_food(&mut self.carcasses, risen.saturating_sub(earned), &mut self.deeds);
+                risen -=
+                    claim_carcass_food(&mut self.carcasses, risen.saturating_sub(earned), &mut self.deeds);
                 // Strokes near bushes may seem to have earned the food of a hunt, but not its gold.
                 let hunts = (self.deeds.animals - before).max(u64::from(is_hunt));
                 self.bounty[1] += hunts * MAX_ANIMAL_GOLD;

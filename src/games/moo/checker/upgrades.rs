@@ -157,7 +157,10 @@ mod tests {
         let course = [offers(1, 2, None), bar(&[5], true), offers(0, 3, None), bar(&[0], true)];
         assert_eq!(heard(&course), (vec![], MooBotStats { upgrades: 1, ..MooBotStats::default() }));
         assert_eq!(heard(&course[1..]).0, [CheckRule::UpgradeNotOffered]);
-        assert_eq!(heard(&[offers(1, 3, None), bar(&[1, 4, 6, 10], false)]).0, [CheckRule::UpgradeNotOffered]);
+        assert_eq!(
+            heard(&[offers(1, 3, None), bar(&[1, 4, 6, 10], false)]).0,
+            [CheckRule::UpgradeNotOffered]
+        );
     }
 
     #[test]
@@ -190,7 +193,12 @@ mod tests {
         let things = ServerPacket::Objects(vec![object(7, Some((3, 1))), object(8, None)]);
         assert_eq!(heard(&[things.clone(), ServerPacket::ObjectsRemoved(vec![7])]).0, []);
         assert_eq!(
-            heard(&[things.clone(), ServerPacket::ObjectsRemoved(vec![7]), ServerPacket::ObjectsRemoved(vec![7])]).0,
+            heard(&[
+                things.clone(),
+                ServerPacket::ObjectsRemoved(vec![7]),
+                ServerPacket::ObjectsRemoved(vec![7])
+            ])
+            .0,
             [CheckRule::DestroyedUnknown]
         );
         assert_eq!(heard(&[things, ServerPacket::ObjectsRemoved(vec![8])]).0, [CheckRule::DestroyedUnknown]);

@@ -41,7 +41,8 @@ impl ByteRateLimit {
 
     /// Records that news were sent.
     pub fn on_changes_sent(&mut self, tick: u32, tick_hz: u32) {
-        self.next_changes_tick = tick.saturating_add(ticks(limits::CLAN_NEWS_INTERVAL.as_millis() as u64, tick_hz));
+        self.next_changes_tick =
+            tick.saturating_add(ticks(limits::CLAN_NEWS_INTERVAL.as_millis() as u64, tick_hz));
     }
 }
 

@@ -149,9 +149,10 @@ fn of(event: &WorldEvent, world: &World, state: &PublicState) -> Option<FeedEven
         WorldEvent::Swung { player, weapon, hit } => {
             FeedEvent::Swing { player, weapon, hit, at: place(player) }
         }
-        WorldEvent::Struck { object, direction, .. } => {
-            FeedEvent::ObjectHit { object: objects::find(&state.nature, &state.structures, object)?, direction }
-        }
+        WorldEvent::Struck { object, direction, .. } => FeedEvent::ObjectHit {
+            object: objects::find(&state.nature, &state.structures, object)?,
+            direction,
+        },
         WorldEvent::Hurt { player, by: Some(by), amount } => {
             FeedEvent::Hurt { by, at: place(player)?, amount }
         }

@@ -57,7 +57,10 @@ fn on_the_plains(share: f64) -> f64 {
     let side_px = f64::from(rules::MAP_SIZE_PX);
     let river_px = side_px / 2.0 - f64::from(rules::RIVER_HALF_PX);
     let north = (f64::from(rules::SNOW_END_PX) + MIN_BIOME_DISTANCE_PX, river_px - MIN_BIOME_DISTANCE_PX);
-    let south = (side_px - river_px + MIN_BIOME_DISTANCE_PX, f64::from(rules::DESERT_START_PX) - MIN_BIOME_DISTANCE_PX);
+    let south = (
+        side_px - river_px + MIN_BIOME_DISTANCE_PX,
+        f64::from(rules::DESERT_START_PX) - MIN_BIOME_DISTANCE_PX,
+    );
     let (band, share) = if share < 0.5 { (north, share * 2.0) } else { (south, share * 2.0 - 1.0) };
     (band.0 + (band.1 - band.0) * share) / side_px
 }

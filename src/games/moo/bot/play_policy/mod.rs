@@ -208,7 +208,11 @@ impl PlayPolicy {
 
     fn choose(&mut self, picture: &WorldModel, me: &ModelPlayer) -> Option<Goal> {
         let nearest = self.foe(picture, me).filter(|(px, _)| *px < HUNT_PX);
-        let hunts = if self.is_hunter { self.dice.below(OBJECT_ONE_IN) != 0 } else { self.dice.below(ATTACK_ONE_IN) == 0 };
+        let hunts = if self.is_hunter {
+            self.dice.below(OBJECT_ONE_IN) != 0
+        } else {
+            self.dice.below(ATTACK_ONE_IN) == 0
+        };
         if let Some((_, player)) = nearest.filter(|_| hunts) {
             return Some(Goal::Player(player));
         }
@@ -233,7 +237,11 @@ impl PlayPolicy {
     ) -> Option<Goal> {
         let lacks = |thing: &&Object| {
             let kind = usize::from(thing.kind.unwrap_or(0));
-            picture.stock.get(kind).zip(RESOURCE_TARGETS.get(kind)).is_none_or(|(stock, enough)| stock < enough)
+            picture
+                .stock
+                .get(kind)
+                .zip(RESOURCE_TARGETS.get(kind))
+                .is_none_or(|(stock, enough)| stock < enough)
         };
         let is_here = |thing: &&Object| {
             (thing.x_px - x_px).abs() < GATHER_PX.0 && (thing.y_px - y_px).abs() < GATHER_PX.1
@@ -247,7 +255,8 @@ impl PlayPolicy {
             let near_px = thing.scale_px + SHARE_PX;
             others(picture).filter(|(_, known)| way_px(known, thing.x_px, thing.y_px) < near_px).count()
         };
-        let costs_px = |thing: &Object| way_px(me, thing.x_px, thing.y_px) + DETOUR_PER_BOT_PX * crowd(thing) as f64;
+        let costs_px =
+            |thing: &Object| way_px(me, thing.x_px, thing.y_px) + DETOUR_PER_BOT_PX * crowd(thing) as f64;
         let mut things: Vec<(f64, u32)> =
             things.into_iter().map(|thing| (costs_px(thing), thing.id)).collect();
         things.sort_by(|one, two| one.0.total_cmp(&two.0));
@@ -322,7 +331,13 @@ impl PlayPolicy {
         }
     }
 
-    fn decide_goal(&mut self, picture: &WorldModel, me: &ModelPlayer, now: Duration, intents: &mut Vec<Intent>) {
+    fn decide_goal(
+        &mut self,
+        picture: &WorldModel,
+        me: &ModelPlayer,
+        now: Duration,
+        intents: &mut Vec<Intent>,
+    ) {
         if let Some(heading) = self.craft.work(picture, me, (self.holds, now), &mut self.dice, intents) {
             self.looks = Some(heading);
         }

@@ -49,7 +49,9 @@ fn typed(decoded: &DecodedPacket<'_>) -> Option<ServerPacket> {
         "load_objects" => ServerPacket::Objects(groups(decoded.get("objects"), moomoo_object)?),
         "objects" => ServerPacket::Objects(groups(decoded.get("objects"), native_object)?),
         "structures" => ServerPacket::Objects(groups(decoded.get("structures"), native_structure)?),
-        "gone" => ServerPacket::ObjectsRemoved(groups(decoded.get("objects"), |[object]: &[Value; 1]| whole(object))?),
+        "gone" => ServerPacket::ObjectsRemoved(groups(decoded.get("objects"), |[object]: &[Value; 1]| {
+            whole(object)
+        })?),
         "remove_object" => ServerPacket::ObjectsRemoved(vec![whole(decoded.get("sid")?)?]),
         "kit" | "items" | "item_count" | "offers" | "upgrades" | "age" => return growth(decoded),
         "swings" | "gather" | "shakes" | "wiggle" | "health" | "stats" | "value" | "died" => {

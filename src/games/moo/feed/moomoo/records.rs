@@ -64,7 +64,15 @@ pub fn built(thing: &PublicStructure) -> impl WireValues + use<> {
     let at = [thing.place.x_px, thing.place.y_px];
     let owner = if thing.owner == PlayerId::OPERATOR { -1 } else { i32::from(thing.owner.0) };
     let direction = to_radians_2dec(thing.heading.0);
-    (object_number(thing.id), at, direction, thing.place.radius_px, None::<u8>, substitute_item(thing.item), owner)
+    (
+        object_number(thing.id),
+        at,
+        direction,
+        thing.place.radius_px,
+        None::<u8>,
+        substitute_item(thing.item),
+        owner,
+    )
 }
 
 /// The 7 values of an animal: sid, type, x, y, dir, health, number of its name.
