@@ -160,11 +160,13 @@ mod tools;
 
 mod server;
 
+#[cfg(not(target_family = "wasm"))]
 mod testing;
 
 #[cfg(not(target_family = "wasm"))]
 mod cli;
 
+#[cfg(not(target_family = "wasm"))]
 pub use testing::synctest::synctest;
 
 #[cfg(not(target_family = "wasm"))]
@@ -198,14 +200,14 @@ pub mod internal {
         };
     }
 
-    modules! { connection games server testing util }
+    modules! { connection games server util }
     private_modules! {
         ws: utf8;
         packet: angle credentials routes tables tables_json;
     }
 
     #[cfg(not(target_family = "wasm"))]
-    modules! { cli }
+    modules! { cli testing }
 
     /// The client of `tickwire echo`.
     #[cfg(not(target_family = "wasm"))]

@@ -7,7 +7,6 @@ use std::sync::Arc;
 use tickwire_sim::state_tree::{FieldDiff, StateTree, corrupt_one_scalar};
 use tickwire_sim::{Command, EncodedAction, PlayerId, Sim, StepResult, WorldParams};
 
-use super::bots::BotHooks;
 use super::dyn_tick::{DynTick, Roster};
 use super::info::{DynWorld, GameInfo, KillPacket, OperatorCommand};
 use super::messages::Messages;
@@ -42,14 +41,13 @@ pub trait Game: Sized + Debug + Send + Sync + 'static {
     const OPERATOR_COMMANDS: &'static [OperatorCommand] = &[];
     /// The packet that reports a kill. Playback marks it.
     const KILL_PACKET: Option<KillPacket> = None;
-    /// Hooks for bots and the simulator.
-    const BOT_HOOKS: BotHooks = BotHooks::NONE;
     /// Makes the predictor of the own player for the page.
     const PREDICTOR: Option<NewPredictor> = None;
-    /// The game's info, which the rest of the server uses.
+    /// The game without its types. A game that has bots or checks adds them here, with [`GameInfo::with_bots`] and
+    /// `GameInfo::with_checks`.
     const INFO: &'static GameInfo = &GameInfo::of::<Self>();
 
-    /// The world.
+    /// Returns the world.
     type Sim: Sim;
     /// The events of a tick. Every client concerned must receive them.
     type Events: Debug + Send + Sync + 'static;

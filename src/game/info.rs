@@ -12,6 +12,8 @@ use tickwire_sim::{
 };
 
 use super::bots::BotHooks;
+#[cfg(not(target_family = "wasm"))]
+use super::bots::CheckHooks;
 use super::dyn_tick::DynTick;
 use super::messages::Messages;
 use super::packet_handler::{JoinRequest, PacketHandler};
@@ -37,8 +39,11 @@ pub struct GameInfo {
     pub operator_commands: &'static [OperatorCommand],
     /// As [`Game::KILL`](super::Game::KILL).
     pub kill_packet: Option<KillPacket>,
-    /// As [`Game::BOTS`](super::Game::BOTS).
-    pub bot_hooks: BotHooks,
+    /// The bots of the game; `None` if it has none.
+    pub bots: Option<BotHooks>,
+    /// Checks of the game in a simulation.
+    #[cfg(not(target_family = "wasm"))]
+    pub checks: CheckHooks,
     /// The options of the world.
     pub options: &'static [OptionSpec],
     /// The supported tick rates in Hz. The first is the default.

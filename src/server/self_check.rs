@@ -181,7 +181,7 @@ impl SelfCheck {
             is_checking: false,
             dialect: Arc::clone(&endpoint.dialect),
         };
-        let Some(agent) = (self.room.about.bot_hooks.agent)(&part) else { return };
+        let Some(agent) = self.room.about.agent(&part) else { return };
         let reader = MessageReader::new(Side::Server, limits::SERVER_MESSAGE_LIMITS);
         self.streams.insert(client, StreamFollower { endpoint: endpoint.clone(), reader, agent });
     }
@@ -225,7 +225,7 @@ impl SelfCheck {
         let Some(published) = self.ticks.iter().rfind(|published| published.tick() == tick) else {
             return Ok(());
         };
-        let is_compared = (self.room.about.bot_hooks.compare_view)(agent, player, &**published)?;
+        let is_compared = self.room.about.compare_view(agent, player, &**published)?;
         self.counts.compared += u64::from(is_compared);
         Ok(())
     }

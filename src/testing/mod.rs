@@ -12,12 +12,8 @@
 //! server's packets; `load::checking_bot` counts faults and measures traffic. `source_addresses`
 //! chooses the source addresses of clients.
 
-#[cfg(not(target_family = "wasm"))]
 pub mod abuse;
-#[cfg(not(target_family = "wasm"))]
 pub mod load;
-#[cfg(not(target_family = "wasm"))]
 pub mod simulate;
-#[cfg(not(target_family = "wasm"))]
 pub mod source_addresses;
 pub mod synctest;

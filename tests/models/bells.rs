@@ -29,7 +29,7 @@ fn ticks() -> &'static [std::sync::Arc<dyn DynTick>; 2] {
 pub fn the_worker_hears_all() {
     let bell = Arc::new(WorkerQueue::<u32>::default());
     // A worker without clients would not hear the ticks.
-    bell.welcome(6);
+    bell.push_client(6);
     let (world, reader, worker, stopper) =
         (Arc::clone(&bell), Arc::clone(&bell), Arc::clone(&bell), Arc::clone(&bell));
     let telling = thread::spawn(move || {
@@ -46,9 +46,9 @@ pub fn the_worker_hears_all() {
         newcomers
     });
     let ringing = thread::spawn(move || {
-        ticks().iter().for_each(|tick| world.ring(0, std::sync::Arc::clone(tick), None));
+        ticks().iter().for_each(|tick| world.push_tick(0, std::sync::Arc::clone(tick), None));
     });
-    let welcoming = thread::spawn(move || reader.welcome(7));
+    let welcoming = thread::spawn(move || reader.push_client(7));
     let mut newcomers = telling.join().expect("no panic");
     ringing.join().expect("no panic");
     welcoming.join().expect("no panic");
@@ -69,8 +69,8 @@ pub fn a_worker_without_clients_is_woken() {
         }
         newcomers
     });
-    let ringing = thread::spawn(move || world.ring(0, std::sync::Arc::clone(&ticks()[0]), None));
-    reader.welcome(7);
+    let ringing = thread::spawn(move || world.push_tick(0, std::sync::Arc::clone(&ticks()[0]), None));
+    reader.push_client(7);
     assert_eq!(telling.join().expect("no panic"), [7]);
     ringing.join().expect("no panic");
     let stopper = Arc::clone(&bell);

@@ -33,7 +33,7 @@ fn enter(house: &Arc<House>) -> (std::sync::Arc<RunningRoom>, RoomPermit) {
         let Some(making) = making.expect("the room before has given its place back") else { continue };
         let handle = std::sync::Arc::new(seats::handle());
         let (room, presence) = making.begin(handle, &house.metrics, Duration::ZERO);
-        making.finish(&room);
+        making.publish(&room);
         let (own, ending) = (Arc::clone(house), std::sync::Arc::clone(&room));
         thread::spawn(move || (0..6).any(|_| own.rooms.end(&ending, &own.metrics, &own.tap)));
         return (room, presence.expect("it is the first"));

@@ -34,7 +34,7 @@ fn tick(handle: &RoomHandle, now: Duration) {
 fn enter(handle: &RoomHandle, key: Option<SeatKey>, connection: u64, now: Duration) -> PlayerId {
     let client =
         JoinAttempt { key, connection, from: AddressPrefix::from_ip(std::net::Ipv4Addr::LOCALHOST.into()) };
-    handle.enter(client, now, |_| Vec::new()).expect("there are many").player
+    handle.join(client, now, |_| Vec::new()).expect("there are many").player
 }
 
 pub fn handle() -> RoomHandle {
@@ -47,7 +47,7 @@ pub fn handle() -> RoomHandle {
         epoch,
         rates,
         delay_ticks: 0,
-        seat_time: Duration::ZERO,
+        resume_time: Duration::ZERO,
         absent_per_address: 9,
         max_clients: 9,
         lockstep: LockstepConfig::default(),
@@ -111,7 +111,7 @@ pub fn one_key_has_one_seat() {
         );
         assert!(seats.len() == 1 || is_removed, "{given:?}");
         tick(&handle, now);
-        let ([taken, ..], _) = handle.load();
+        let ([taken, ..], _) = handle.seat_counts_and_queue();
         assert_eq!(taken, usize::from(!is_removed || seats.len() > 1), "{given:?}");
     });
 }

@@ -39,10 +39,11 @@ impl Line {
     /// Offers a frame, as a driver does; every other frame is one that other clients share.
     fn offer(&self, frame: [u8; FRAME_BYTES]) {
         let shared: std::sync::Arc<[u8]> = frame.as_slice().into();
-        let frames = if frame[3].is_multiple_of(2) { Frames::Shared(&shared) } else { Frames::Lent(&frame) };
-        match self.sender.offer(frames, |bytes| self.queued.lock().extend_from_slice(bytes)) {
+        let frames =
+            if frame[3].is_multiple_of(2) { Frames::Shared(&shared) } else { Frames::Borrowed(&frame) };
+        match self.sender.enqueue(frames, |bytes| self.queued.lock().extend_from_slice(bytes)) {
             EnqueueResult::Send(batch) => self.transmit(batch),
-            EnqueueResult::Waits | EnqueueResult::Ended => {}
+            EnqueueResult::Queued | EnqueueResult::Closed => {}
             EnqueueResult::Full => panic!("the bound is far"),
         }
     }
@@ -62,10 +63,10 @@ impl Line {
 
     fn transmit(&self, batch: Batch<'_>) {
         let taken = self.send(batch.slices());
-        let mut next = self.sender.sent(batch, Ok(taken), NOW);
+        let mut next = self.sender.on_sent(batch, Ok(taken), NOW);
         while let Some(batch) = next {
             let taken = self.send(batch.slices());
-            next = self.sender.sent(batch, Ok(taken), NOW);
+            next = self.sender.on_sent(batch, Ok(taken), NOW);
         }
     }
 

@@ -199,7 +199,7 @@ proptest! {
         places in 1..24_usize, per_address in 1..24_usize, is_divided: bool, displaces: bool,
         deeds in prop::collection::vec(deed(), 0..200),
     ) {
-        let mut pool = Pool::new(PoolConfig { slots, per_address, is_divided, allows_displacement });
+        let mut pool = Pool::new(PoolConfig { slots: places, per_address, is_divided, allows_displacement: displaces });
         let holders = || std::iter::once(None).chain((0..8).map(|who| Some(address(who))));
         let mut last = 0;
         for deed in deeds {

@@ -265,8 +265,8 @@ impl<A: Agent> Agent for LockstepAgent<A> {
         self.agent.view_stats()
     }
 
-    fn tolerate(&mut self, excuse: Tolerance) {
-        self.agent.tolerate(excuse);
+    fn tolerate(&mut self, reason: Tolerance) {
+        self.agent.tolerate(reason);
     }
 
     fn take_stats(&mut self) -> BotStats {

@@ -54,9 +54,9 @@ impl AckChecker {
     }
 
     /// Tolerates faults with this cause from now on.
-    pub fn excuse(&mut self, excuse: Tolerance) {
-        self.is_late |= excuse == Tolerance::Network;
-        self.shares_address |= excuse == Tolerance::SharedAddress;
+    pub fn tolerate(&mut self, reason: Tolerance) {
+        self.is_late |= reason == Tolerance::Network;
+        self.shares_address |= reason == Tolerance::SharedAddress;
     }
 
     /// Sequence number of the last accepted command; 0 before the first.

@@ -1,15 +1,17 @@
-//! Interfaces for bots that play a game as clients, without I/O and without a clock.
+//! What plays a game from outside: an agent, without I/O and without a clock.
 //!
 //! ```text
 //!   packets of the server ─► Agent::on_packet ─► faults, by rule
 //!                  time   ─► Agent::act  ─► packets to send
 //! ```
 //!
-//! An agent receives packets, checks them, and decides which packets to send.
-//! [`client::bots`](crate::client::bots) connects it to a server. `tickwire bots`, `tickwire
-//! simulate` and the server in a browser run several agents. A game provides [`BotHooks`].
+//! An agent receives packets, checks them, and decides which packets to send. [`client::bots`](crate::client::bots)
+//! connects it to a server; `tickwire bots`, `tickwire simulate` and the server in a browser run several. A
+//! game provides [`GameBots`], and for the simulator [`GameChecks`].
 
 pub(crate) mod ack_checker;
+#[cfg(not(target_family = "wasm"))]
+mod game_checks;
 pub(super) mod rng;
 
 use std::any::Any;
@@ -17,11 +19,17 @@ use std::fmt;
 use std::sync::Arc;
 use std::time::Duration;
 
-use tickwire_sim::{EncodedAction, PlayerId};
+use tickwire_sim::PlayerId;
 
-use self::rng::BotRng;
 use super::dyn_tick::DynTick;
+use super::game::Game;
+use super::info::GameInfo;
 use crate::packet::{DecodedPacket, Dialect};
+
+#[cfg(not(target_family = "wasm"))]
+pub use game_checks::{
+    CheckHooks, ClientVariant, CompareAbsence, GameChecks, OperatorEvent, OperatorInput, StressPacket,
+};
 
 /// A typed client packet of a game.
 pub trait EncodePacket {
@@ -128,8 +136,8 @@ pub trait Agent: Any + Send {
     fn view_stats(&self) -> ViewStats;
 
     /// Tolerates faults with this cause from now on.
-    fn tolerate(&mut self, excuse: Tolerance) {
-        let _ = excuse;
+    fn tolerate(&mut self, reason: Tolerance) {
+        let _ = reason;
     }
 
     /// Returns the statistics since the last call.
@@ -137,7 +145,7 @@ pub trait Agent: Any + Send {
         BotStats::default()
     }
 
-    /// Marks of the received reliable packets, in order; see [`BotHooks::marks`].
+    /// Marks of the reliable packets that it was told, in order: see `GameChecks::event_hashes`.
     fn reliable_hashes(&self) -> &[u32] {
         &[]
     }
@@ -168,8 +176,8 @@ impl Agent for Box<dyn Agent> {
         (**self).view_stats()
     }
 
-    fn tolerate(&mut self, excuse: Tolerance) {
-        (**self).tolerate(excuse);
+    fn tolerate(&mut self, reason: Tolerance) {
+        (**self).tolerate(reason);
     }
 
     fn take_stats(&mut self) -> BotStats {
@@ -213,85 +221,61 @@ pub struct BotSpec {
     pub dialect: Arc<Dialect>,
 }
 
-/// A client variant in a simulation: the dialect, the path, and whether it uses JSON.
-pub type ClientVariant = (&'static str, &'static str, bool);
+/// Bots of a game. A game may leave this out: then `tickwire bots`, the bots of the browser edition and the
+/// self-check are not available for it. [`GameInfo::with_bots`] adds it to the game's [`Game::INFO`].
+pub trait GameBots: Game {
+    /// Creates an agent.
+    fn agent(spec: &BotSpec) -> Box<dyn Agent>;
 
-/// A packet of a misbehaving client, or of a client that uses its limits to the full.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum StressPacket {
-    /// Joins as a player, with the name of another player.
-    Enter,
-    /// Joins as a spectator.
-    Spectate,
-    /// Sends a harmless command. The values are its sequence number and random bits.
-    Act(u32, u64),
-    /// Sends a command that is visible to other clients, and therefore limited per address. The
-    /// values are its sequence number, and whether it starts or ends something.
-    Share(u32, bool),
-    /// Spectates a player; `None` for the leader.
-    Follow(Option<u16>),
+    /// Compares the agent's view of the world with the published state. Returns whether anything was compared.
+    ///
+    /// # Errors
+    /// A description of the first difference.
+    fn compare_view(
+        agent: &dyn Agent,
+        player: Option<PlayerId>,
+        published: &dyn DynTick,
+    ) -> Result<bool, String> {
+        let _ = (agent, player, published);
+        Ok(false)
+    }
 }
 
-/// An action of the operator in a simulation.
-#[derive(Debug, Clone, PartialEq)]
-pub struct OperatorEvent {
-    /// Name under which it is counted.
-    pub name: &'static str,
-    /// The command.
-    pub action: EncodedAction,
-    /// Whether it grants resources to the player; see [`Tolerance::Gift`].
-    pub is_gift: bool,
-    /// Whether it sends a numbered notice to every client. The number is one of the client's marks.
-    pub is_notice: bool,
+/// The functions of [`GameBots`], without the game's type.
+#[derive(Debug, Clone, Copy)]
+pub struct BotHooks {
+    /// See [`GameBots::agent`].
+    pub agent: fn(&BotSpec) -> Box<dyn Agent>,
+    /// See [`GameBots::compare_view`].
+    pub compare_view: CompareView,
 }
 
-/// Input for an operator action: a random number below 400, excluding the reserved 0 to 6; a
-/// player; the number of the next notice; and the last published tick.
-pub type OperatorInput<'a> = (u32, Option<PlayerId>, u32, Option<&'a dyn DynTick>);
-
-/// Compares an agent's world model with the published state; see [`BotHooks::agrees`].
+/// The type of [`GameBots::compare_view`].
 pub type CompareView = fn(&dyn Agent, Option<PlayerId>, &dyn DynTick) -> Result<bool, String>;
 
-/// Compares a player's possessions before and after a suspension; see [`BotHooks::keeps`].
-pub type CompareAbsence = fn(&dyn DynTick, &dyn DynTick, PlayerId) -> Result<bool, String>;
+impl GameInfo {
+    /// Adds the bots of a game.
+    #[must_use]
+    pub const fn with_bots<G: GameBots>(mut self) -> GameInfo {
+        self.bots = Some(BotHooks { agent: G::agent, compare_view: G::compare_view });
+        self
+    }
 
-/// Hooks of a game for bots, load tests and the simulator.
-#[derive(Clone, Copy)]
-pub struct BotHooks {
-    /// Creates an agent; `None` if the game has none.
-    pub agent: fn(&BotSpec) -> Option<Box<dyn Agent>>,
-    /// Client variants of a simulation, assigned to its bots in turn. Empty for the game's first
-    /// path with MessagePack and with JSON.
-    pub variants: &'static [ClientVariant],
-    /// Compares the world model of a player's agent with the published state. Returns `false` if
-    /// there is nothing to compare. The error describes the difference.
-    pub compare_view: CompareView,
-    /// Compares a player before and after a suspension, at these two ticks. Returns `false` if
-    /// there is nothing to compare. The error describes the difference.
-    pub compare_absence: CompareAbsence,
-    /// Chooses the operator's action for an input.
-    pub operator_event: fn(OperatorInput<'_>, &mut BotRng) -> Option<OperatorEvent>,
-    /// Encodes a stress packet; empty if the game has none.
-    pub stress_packet: fn(&Dialect, StressPacket) -> Vec<u8>,
-    /// Marks of the reliable packets with which a player's client receives the events of a tick.
-    pub event_hashes: fn(&dyn DynTick, Option<PlayerId>, &Dialect) -> Vec<u32>,
-}
+    /// Creates an agent; `None` if the game has no bots.
+    pub fn agent(&self, spec: &BotSpec) -> Option<Box<dyn Agent>> {
+        self.bots.map(|bots| (bots.agent)(spec))
+    }
 
-impl BotHooks {
-    /// The hooks of a game without bots.
-    pub const NONE: BotHooks = BotHooks {
-        agent: |_| None,
-        variants: &[],
-        compare_view: |_, _, _| Ok(false),
-        compare_absence: |_, _, _| Ok(false),
-        operator_event: |_, _| None,
-        stress_packet: |_, _| Vec::new(),
-        event_hashes: |_, _, _| Vec::new(),
-    };
-}
-
-impl fmt::Debug for BotHooks {
-    fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
-        out.write_str("Bots")
+    /// Compares an agent's view of the world with the published state. Returns whether anything was compared.
+    ///
+    /// # Errors
+    /// A description of the first difference.
+    pub fn compare_view(
+        &self,
+        agent: &dyn Agent,
+        player: Option<PlayerId>,
+        published: &dyn DynTick,
+    ) -> Result<bool, String> {
+        self.bots.map_or(Ok(false), |bots| (bots.compare_view)(agent, player, published))
     }
 }

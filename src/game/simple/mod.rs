@@ -10,8 +10,10 @@
 //! checksums, and a view that sends the packet `state` to every client after each change. A game
 //! with different views for its clients implements [`Game`] itself.
 
-mod bot_hooks;
 mod bot_policy;
+mod bots;
+#[cfg(not(target_family = "wasm"))]
+mod checks;
 mod named_values;
 mod prediction;
 mod published;
@@ -39,11 +41,10 @@ use tickwire_sim::{Action as _, EncodedAction, PlayerId, WorldParams};
 use world::code_hash;
 pub use world::{SimpleAction, SimpleWorld};
 
-use super::bots::BotHooks;
 use super::command_acks::has_command_acks;
 use super::dyn_tick::Roster;
 use super::game::{Game, Published, Publisher, StateOutcome, UpdateRates, View};
-use super::info::KillPacket;
+use super::info::{GameInfo, KillPacket};
 use super::messages::{MessageWriter, Messages};
 use super::packet_handler::{JoinRequest, PacketEffect, PacketHandler};
 use super::prediction::NewPredictor;
@@ -70,7 +71,10 @@ impl<S: SimpleGame> Game for Simple<S> {
     const TABLES: &'static [(&'static str, &'static str)] = &[S::TABLE];
     const REQUIRED_PACKETS: &'static [&'static str] = &["state"];
     const PAGE: Option<&'static str> = Some(S::PAGE);
-    const BOT_HOOKS: BotHooks = bot_hooks::bot_hooks::<S>();
+    #[cfg(target_family = "wasm")]
+    const INFO: &'static GameInfo = &GameInfo::of::<Self>().with_bots::<Self>();
+    #[cfg(not(target_family = "wasm"))]
+    const INFO: &'static GameInfo = &GameInfo::of::<Self>().with_checks::<Self>();
     const PREDICTOR: Option<NewPredictor> = S::PREDICTOR;
     const KILL_PACKET: Option<KillPacket> = S::KILL_PACKET;
 

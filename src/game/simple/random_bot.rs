@@ -183,9 +183,9 @@ impl<S: SimpleGame> RandomBot<S> {
     fn judge_error(&mut self, packet: &DecodedPacket<'_>, out: &mut AgentOutput) {
         let rule = packet.text("rule").unwrap_or_default();
         // After a network stall, packets within the rate limit arrive at once.
-        let is_excused = self.is_late && rule.ends_with("_rate");
+        let is_tolerated = self.is_late && rule.ends_with("_rate");
         let is_wrong = UNEXPECTED_ERRORS.contains(&&*rule) || self.errors == 0;
-        if is_wrong && !is_excused {
+        if is_wrong && !is_tolerated {
             out.add_fault("server_error", packet.to_string());
         }
         self.errors = self.errors.saturating_sub(1);
@@ -261,9 +261,9 @@ impl<S: SimpleGame> Agent for RandomBot<S> {
         }
     }
 
-    fn tolerate(&mut self, excuse: Tolerance) {
-        self.is_late |= excuse == Tolerance::Network;
-        self.asked.iter_mut().for_each(|asked| asked.excuse(excuse));
+    fn tolerate(&mut self, reason: Tolerance) {
+        self.is_late |= reason == Tolerance::Network;
+        self.asked.iter_mut().for_each(|asked| asked.tolerate(reason));
     }
 
     fn take_stats(&mut self) -> BotStats {

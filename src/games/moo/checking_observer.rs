@@ -87,8 +87,8 @@ impl PacketObserver for CheckingObserver {
         true
     }
 
-    fn excuse(&mut self, excuse: Tolerance) {
-        match excuse {
+    fn tolerate(&mut self, reason: Tolerance) {
+        match reason {
             Tolerance::SharedAddress => self.shares_address = true,
             Tolerance::Network => self.had_network_fault = true,
             Tolerance::OperatorGift => self.got_operator_gift = true,

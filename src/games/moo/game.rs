@@ -6,7 +6,6 @@
 
 use std::sync::Arc;
 
-use super::bot_entry::BOTS;
 use super::describe::words;
 use super::operator_commands::OPERATOR_COMMANDS;
 use super::packet_handler::{JoinData, MooPacketHandler};
@@ -15,11 +14,10 @@ use super::published::PublishedState;
 use super::rules_json;
 use super::table_check;
 use crate::connection::session::has_hello;
-use crate::game::bots::BotHooks;
 use crate::game::prediction::{self, NewPredictor};
 use crate::game::{
-    self, Game, JoinRequest, KillPacket, MessageWriter, Messages, OperatorCommand, Published, Roster,
-    StateOutcome, UpdateRates,
+    self, Game, GameInfo, JoinRequest, KillPacket, MessageWriter, Messages, OperatorCommand, Published,
+    Roster, StateOutcome, UpdateRates,
 };
 use crate::games::moo::feed::{
     Events, MoomooScratch, MoomooView, NativeScratch, NativeView, PublicState, TurnDelta, UpdateLayout,
@@ -43,7 +41,10 @@ impl Game for Moo {
     const OPERATOR_COMMANDS: &'static [OperatorCommand] = &OPERATOR_COMMANDS;
     const KILL_PACKET: Option<KillPacket> =
         Some(KillPacket { packet: "kill", only_if: None, victim: "victim_name", killer: "killer_name" });
-    const BOT_HOOKS: BotHooks = BOTS;
+    #[cfg(target_family = "wasm")]
+    const INFO: &'static GameInfo = &GameInfo::of::<Self>().with_bots::<Self>();
+    #[cfg(not(target_family = "wasm"))]
+    const INFO: &'static GameInfo = &GameInfo::of::<Self>().with_checks::<Self>();
     const PREDICTOR: Option<NewPredictor> = Some(prediction::start::<MooLocalWorld>);
 
     type Sim = World;

@@ -1,11 +1,13 @@
 //! The default game: a world like MooMoo.io, in its own dialect and four MooMoo dialects.
 
 pub mod bot;
-mod bot_entry;
+mod bots;
 #[cfg(not(target_family = "wasm"))]
 pub mod checker;
 #[cfg(not(target_family = "wasm"))]
 mod checking_observer;
+#[cfg(not(target_family = "wasm"))]
+mod checks;
 pub mod client_packet;
 #[cfg(not(target_family = "wasm"))]
 mod compare_to_published;
@@ -18,8 +20,6 @@ pub mod prediction;
 mod published;
 mod row_check;
 pub mod rules_json;
-#[cfg(not(target_family = "wasm"))]
-mod simulation_hooks;
 mod table_check;
 
 pub use tickwire_moo_world as world;

@@ -123,7 +123,7 @@ impl LocalBot {
         let dialect = self.codes.dialect(name)?;
         let link = ClientConnection::new("tickwire", path, has_hello(&dialect), (self.keys)());
         let (seed, count, crowd_seed) = self.seeds;
-        let agent = (self.game.bot_hooks.agent)(&BotSpec {
+        let agent = self.game.agent(&BotSpec {
             index: self.number,
             count,
             seed,

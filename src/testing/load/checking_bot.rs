@@ -139,7 +139,7 @@ mod tests {
             is_checking: true,
             dialect: Arc::clone(&dialect),
         };
-        let agent = (Moo::INFO.bot_hooks.agent)(&part).unwrap();
+        let agent = Moo::INFO.agent(&part).unwrap();
         let mut bot = bot(link, Arc::clone(&dialect), agent);
         let mut bytes = Vec::new();
         bot.drain_output(&mut bytes);

@@ -90,7 +90,7 @@ impl CrowdPlan {
 
     fn agent(&self, index: usize, worlds: &Arc<SharedWorlds>) -> Option<Box<dyn Agent>> {
         let dialect = &self.dialects[self.dialect(index)];
-        let agent = (self.game.bot_hooks.agent)(&BotSpec {
+        let agent = self.game.agent(&BotSpec {
             index,
             count: self.count,
             seed: self.seed.wrapping_add(index as u64),

@@ -332,7 +332,7 @@ impl ClientSlot {
             is_checking: lockstep.is_none(),
             dialect: Arc::clone(&dialect),
         };
-        let Some(mut agent): Option<Box<dyn Agent>> = (host.game.about.bot_hooks.agent)(&part) else {
+        let Some(mut agent): Option<Box<dyn Agent>> = host.game.about.agent(&part) else {
             return Err(InvariantFailure::new("the game has bots", host.game.about.name));
         };
         agent.tolerate(Tolerance::SharedAddress);

@@ -223,8 +223,8 @@ impl ConnectionPair {
             let detail = format!("{missing} queued bytes are lost");
             return Err(InvariantFailure::new("every queued byte arrives once and in order", detail));
         }
-        let agrees = host.game.about.bot_hooks.compare_view;
-        agrees(&*bot.agent, served.client.player(), &*served.published).map_err(|detail| {
+        let info = host.game.about;
+        info.compare_view(&*bot.agent, served.client.player(), &*served.published).map_err(|detail| {
             let rule = "a client's picture matches the published state";
             InvariantFailure::new(rule, format!("tick {}: {detail}", served.published.tick()))
         })

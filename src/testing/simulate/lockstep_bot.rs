@@ -300,8 +300,8 @@ impl Agent for LockstepBot {
         self.inner.view_stats()
     }
 
-    fn tolerate(&mut self, excuse: Tolerance) {
-        self.inner.tolerate(excuse);
+    fn tolerate(&mut self, reason: Tolerance) {
+        self.inner.tolerate(reason);
     }
 
     fn take_stats(&mut self) -> BotStats {

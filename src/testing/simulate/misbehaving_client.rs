@@ -178,7 +178,7 @@ impl MisbehavingClient {
     }
 
     fn send(&mut self, nuisance: StressPacket, out: &mut Vec<u8>) {
-        let message = (self.game.bot_hooks.stress_packet)(&self.dialect, nuisance);
+        let message = (self.game.checks.stress_packet)(&self.dialect, nuisance);
         if !message.is_empty() {
             write(out, Opcode::Binary, &message);
         }

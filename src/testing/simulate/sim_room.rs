@@ -83,7 +83,7 @@ impl SimRoom {
         let options = options(name, &identity, &mut dice);
         let seat_time = options.resume_time;
         let room = (kind.begin)(&identity, options);
-        let seats = SeatModel::new(seat_time, kind.about.bot_hooks.compare_absence);
+        let seats = SeatModel::new(seat_time, kind.about.checks.compare_absence);
         SimRoom::with(kind, room, (kind.about.begin)(&identity), dice, (0, seats))
     }
 
@@ -153,7 +153,7 @@ impl SimRoom {
         let room = (self.kind.resume_room)(snapshot, &|_| options.clone()).map_err(broken)?;
         let keys = self.seats.on_room_restart(&shadow.players(), now, shadow.tick());
         room.handle().expect(&keys, now);
-        let empty = SeatModel::new(Duration::ZERO, self.kind.about.bot_hooks.compare_absence);
+        let empty = SeatModel::new(Duration::ZERO, self.kind.about.checks.compare_absence);
         let seats = std::mem::replace(&mut self.seats, empty);
         *self = SimRoom::with(self.kind, room, shadow, dice, (self.next_notice, seats));
         Ok(())
@@ -252,7 +252,7 @@ impl SimRoom {
             _ => {}
         }
         let draw = (draw, player, self.next_notice + 1, self.published.as_deref());
-        let Some(operated) = (self.kind.about.bot_hooks.operator_event)(draw, &mut self.dice) else {
+        let Some(operated) = (self.kind.about.checks.operator_event)(draw, &mut self.dice) else {
             return OperatorAction::None;
         };
         counts.add(operated.name);
@@ -313,7 +313,7 @@ impl SimRoom {
         let newest = self.notices.iter().rev().take_while(|(tick, _)| *tick >= at);
         let mut marks: Vec<u32> = newest.filter(|(tick, _)| *tick == at).map(|(_, number)| *number).collect();
         marks.reverse();
-        marks.extend((self.kind.about.bot_hooks.event_hashes)(tick, player, dialect));
+        marks.extend((self.kind.about.checks.event_hashes)(tick, player, dialect));
         marks
     }
 

@@ -130,7 +130,7 @@ impl SimServer {
         let codes = PacketTables::from_texts(game.about.tables);
         let codes = codes
             .map_err(|why| InvariantFailure::new("the tables of the game can be used", why.to_string()))?;
-        let mut spoken = game.about.bot_hooks.variants.to_vec();
+        let mut spoken = game.about.checks.client_variants.to_vec();
         if spoken.is_empty() {
             let (path, dialect) = game.about.paths[0];
             spoken.extend([(dialect, path, false), (dialect, path, true)]);

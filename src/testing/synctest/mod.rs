@@ -352,7 +352,7 @@ impl DisturbanceInjector {
         if tick % OPERATOR_EVERY == 3 {
             let draw = OPERATOR_ROLLS[0] + self.dice.below(OPERATOR_ROLLS[1] - OPERATOR_ROLLS[0]);
             let draw = (draw, player, self.notices + 1, Some(&*recorded.published));
-            if let Some(operated) = (self.about.bot_hooks.operator_event)(draw, &mut self.dice) {
+            if let Some(operated) = (self.about.checks.operator_event)(draw, &mut self.dice) {
                 self.notices += u32::from(operated.is_notice);
                 server.queue_operator_action(operated.action);
             }

@@ -24,6 +24,7 @@ const PACKED: [Packed; 7] = [
 ];
 
 /// The length of the longest magic number, in bytes.
+#[cfg(not(target_family = "wasm"))]
 pub const MAGIC_BYTES: usize = 6;
 
 /// Returns the compression format of a file; `None` if it is not compressed.

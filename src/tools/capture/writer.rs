@@ -96,6 +96,7 @@ impl CaptureWriter {
     }
 }
 
+#[cfg(not(target_family = "wasm"))]
 impl Capture<'_> {
     /// Returns the packets without the world records, as a file with one link type, which libpcap
     /// tools can read.

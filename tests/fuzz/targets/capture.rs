@@ -26,7 +26,7 @@ pub fn run(bytes: &[u8]) {
             return;
         }
     };
-    assert!(found.cut_at.is_none_or(|at| at > 0 && at < bytes.len()));
+    assert!(found.truncated_at.is_none_or(|at| at > 0 && at < bytes.len()));
     for (index, packet) in found.packets.iter().enumerate() {
         assert_eq!(packet.number, index + 1);
         assert!(packet.original_length >= packet.bytes.len());
@@ -110,7 +110,7 @@ fn written_again(found: &Capture<'_>) {
         write_packet(&mut bytes, &about, packet.bytes);
     }
     let again = capture::read(&bytes).expect("our own file");
-    assert_eq!((again.packets.len(), again.cut_at), (found.packets.len(), None));
+    assert_eq!((again.packets.len(), again.truncated_at), (found.packets.len(), None));
     for (written, packet) in again.packets.iter().zip(&found.packets) {
         assert_eq!((written.bytes, written.at_ns), (packet.bytes, packet.at_ns));
         assert_eq!(written.inbound, packet.inbound);
@@ -139,8 +139,8 @@ fn understood(found: &Capture<'_>, bytes: &[u8]) {
     let find = |about: &tickwire::game::GameInfo, head: &RequestHead| {
         WireFormat::find(&codes, about.paths, head).ok()
     };
-    let replayed = replay::replay(found, &[Moo::ABOUT], &find, replay::ReplayOptions::default());
-    if let Ok(rooms) = replay::at_once(bytes, &[Moo::ABOUT], None) {
+    let replayed = replay::replay(found, &[Moo::INFO], &find, replay::ReplayOptions::default());
+    if let Ok(rooms) = replay::replay_whole_file(bytes, &[Moo::INFO], None) {
         assert_eq!(Ok(&rooms), replayed.as_ref(), "in one pass");
     }
     match replayed {

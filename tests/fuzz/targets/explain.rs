@@ -6,7 +6,7 @@
 //! which the connection is closed is the one that the server reports; splitting the bytes changes
 //! nothing.
 
-use tickwire::explain::{Content, Conversation, Explanation, Problem, REST};
+use tickwire::explain::{Content, Conversation, Explanation, Problem, UNREAD_FIELD};
 use tickwire::game::CloseReason;
 use tickwire::packet::{Dialect, Direction, PacketTables};
 use tickwire::ws::Side;
@@ -79,7 +79,7 @@ fn tiles(explanation: &Explanation<'_>) {
                 assert!(place.start <= place.end && place.end <= bits, "{place:?}");
             }
             Some(Problem::Incomplete { .. }) => {}
-            None if frame.tree.name == REST => {}
+            None if frame.tree.name == UNREAD_FIELD => {}
             None => assert!(!matches!(frame.content, Content::Unread), "{frame:?}"),
         }
         assert!(!frame.to_string().is_empty() || frame.place.is_empty());
@@ -94,7 +94,7 @@ fn in_pieces(mut conversation: Conversation<'_>, from: Side, bytes: &[u8], whole
     items.extend(conversation.finish(from));
     let lines = |items: &[Explanation<'_>]| -> Vec<String> {
         let frames = items.iter().flat_map(|item| item.frames.iter().map(move |frame| (item, frame)));
-        let read = frames.take_while(|(_, frame)| frame.problem.is_none() && frame.tree.name != REST);
+        let read = frames.take_while(|(_, frame)| frame.problem.is_none() && frame.tree.name != UNREAD_FIELD);
         read.map(|(item, frame)| format!("{} {frame}", item.bytes.len())).collect()
     };
     assert_eq!(lines(&items), lines(whole), "cut into pieces of {piece}");

@@ -44,9 +44,9 @@ pub trait PacketObserver: Send + 'static {
         false
     }
 
-    /// See [`Agent::excuse`].
-    fn excuse(&mut self, excuse: Tolerance) {
-        let _ = excuse;
+    /// See [`Agent::tolerate`].
+    fn tolerate(&mut self, reason: Tolerance) {
+        let _ = reason;
     }
 
     /// See [`Agent::take_deeds`].
@@ -258,9 +258,9 @@ impl<O: PacketObserver> Agent for MooAgent<O> {
         ViewStats { visible_players: picture.others_in_view, is_waiting: picture.is_dead }
     }
 
-    fn tolerate(&mut self, excuse: Tolerance) {
-        self.observer.excuse(excuse);
-        self.asked.iter_mut().for_each(|asked| asked.excuse(excuse));
+    fn tolerate(&mut self, reason: Tolerance) {
+        self.observer.tolerate(reason);
+        self.asked.iter_mut().for_each(|asked| asked.tolerate(reason));
     }
 
     fn take_stats(&mut self) -> BotStats {

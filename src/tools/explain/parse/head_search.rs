@@ -273,7 +273,7 @@ mod tests {
     /// that it examines.
     fn search(head: &[u8], from: Side, piece: usize) -> (Option<usize>, usize) {
         let codes = PacketTables::builtin_ref();
-        let spoken = DialectState::by_path(codes, codes.default_dialect().expect("a dialect"));
+        let spoken = DialectState::from_path(codes, codes.default_dialect().expect("a dialect"));
         let (mut search, mut end) = (HeadSearch::new(from), 0);
         while end < head.len() {
             end = head.len().min(end + piece);

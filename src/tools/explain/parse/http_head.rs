@@ -350,7 +350,7 @@ mod tests {
     #[test]
     fn receiver_of_a_response_answers_a_broken_rule_with_no_status() {
         let codes = PacketTables::builtin_ref();
-        let spoken = DialectState::by_path(codes, codes.default_dialect().expect("a dialect"));
+        let spoken = DialectState::from_path(codes, codes.default_dialect().expect("a dialect"));
         let long = format!("X: {}", "x".repeat(limits::HEAD_BYTES));
         for (first, line, from, rule, expected) in [
             ("HTTP/1.1 101 Yes", &*long, Side::Server, "head_too_long", "drop the connection"),

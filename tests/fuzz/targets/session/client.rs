@@ -171,7 +171,7 @@ impl Driver for Server<'_> {
         self.said.extend_from_slice(frames);
     }
 
-    fn follow(&mut self, _lockstep: bool) {}
+    fn start_updates(&mut self, _lockstep: bool) {}
 
     fn join(&mut self, profile: JoinRequest, _: Option<u32>) -> Result<PlayerId, Denial> {
         *self.players += 1;
@@ -191,7 +191,7 @@ impl Driver for Server<'_> {
         Ok(())
     }
 
-    fn watch(&mut self, player: Option<PlayerId>) {
+    fn set_spectated(&mut self, player: Option<PlayerId>) {
         *self.watched = player;
     }
 }

@@ -1,0 +1,125 @@
+//! What a simulation needs of a game, besides its bots.
+
+use tickwire_sim::{EncodedAction, PlayerId};
+
+use super::GameBots;
+use super::rng::BotRng;
+use crate::game::dyn_tick::DynTick;
+use crate::game::info::GameInfo;
+use crate::packet::Dialect;
+
+/// A client variant in a simulation: the dialect, the path, and whether it uses JSON.
+pub type ClientVariant = (&'static str, &'static str, bool);
+
+/// A packet of a misbehaving client, or of a client that uses its limits to the full.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum StressPacket {
+    /// Joins as a player, with the name of another player.
+    Enter,
+    /// Joins as a spectator.
+    Spectate,
+    /// Sends a harmless command. The values are its sequence number and random bits.
+    Act(u32, u64),
+    /// Sends a command that is visible to other clients, and therefore limited per address. The
+    /// values are its sequence number, and whether it starts or ends something.
+    Share(u32, bool),
+    /// Spectates a player; `None` for the leader.
+    Follow(Option<u16>),
+}
+
+/// An action of the operator in a simulation.
+#[derive(Debug, Clone, PartialEq)]
+pub struct OperatorEvent {
+    /// Name under which it is counted.
+    pub name: &'static str,
+    /// The command.
+    pub action: EncodedAction,
+    /// Whether it grants resources to the player; see [`Tolerance::Gift`].
+    pub is_gift: bool,
+    /// Whether it sends a numbered notice to every client. The number is one of the client's marks.
+    pub is_notice: bool,
+}
+
+/// Input for an operator action: a random number below 400, excluding the reserved 0 to 6; a
+/// player; the number of the next notice; and the last published tick.
+pub type OperatorInput<'a> = (u32, Option<PlayerId>, u32, Option<&'a dyn DynTick>);
+
+/// Checks of a game in a simulation. Each has a default, which checks nothing. [`GameInfo::with_checks`] adds
+/// them to the game's [`Game::INFO`](crate::game::Game::INFO).
+pub trait GameChecks: GameBots {
+    /// Dialects and formats of a simulation's bots, in turn. If empty: the game's first path, as MessagePack and
+    /// as JSON.
+    const CLIENT_VARIANTS: &'static [ClientVariant] = &[];
+
+    /// Compares the player before and after its absence, at these two ticks. Returns whether anything was compared.
+    ///
+    /// # Errors
+    /// A description of the first difference.
+    fn compare_absence(before: &dyn DynTick, after: &dyn DynTick, player: PlayerId) -> Result<bool, String> {
+        let _ = (before, after, player);
+        Ok(false)
+    }
+
+    /// Chooses a command of the operator.
+    fn operator_event(input: OperatorInput<'_>, rng: &mut BotRng) -> Option<OperatorEvent> {
+        let _ = (input, rng);
+        None
+    }
+
+    /// Encodes a packet that uses a limit to the full; empty if the dialect does not have it.
+    fn stress_packet(dialect: &Dialect, packet: StressPacket) -> Vec<u8> {
+        let _ = (dialect, packet);
+        Vec::new()
+    }
+
+    /// Hashes of the reliable packets that the client of a player is sent for a tick's events, in order.
+    fn event_hashes(tick: &dyn DynTick, player: Option<PlayerId>, dialect: &Dialect) -> Vec<u32> {
+        let _ = (tick, player, dialect);
+        Vec::new()
+    }
+}
+
+/// The type of [`GameChecks::compare_absence`].
+pub type CompareAbsence = fn(&dyn DynTick, &dyn DynTick, PlayerId) -> Result<bool, String>;
+
+/// The functions of [`GameChecks`], without the game's type.
+#[derive(Debug, Clone, Copy)]
+pub struct CheckHooks {
+    /// See [`GameChecks::CLIENT_VARIANTS`].
+    pub client_variants: &'static [ClientVariant],
+    /// See [`GameChecks::compare_absence`].
+    pub compare_absence: CompareAbsence,
+    /// See [`GameChecks::operator_event`].
+    pub operator_event: fn(OperatorInput<'_>, &mut BotRng) -> Option<OperatorEvent>,
+    /// See [`GameChecks::stress_packet`].
+    pub stress_packet: fn(&Dialect, StressPacket) -> Vec<u8>,
+    /// See [`GameChecks::event_hashes`].
+    pub event_hashes: fn(&dyn DynTick, Option<PlayerId>, &Dialect) -> Vec<u32>,
+}
+
+impl CheckHooks {
+    /// The hooks of a game without checks.
+    pub const NONE: CheckHooks = CheckHooks {
+        client_variants: &[],
+        compare_absence: |_, _, _| Ok(false),
+        operator_event: |_, _| None,
+        stress_packet: |_, _| Vec::new(),
+        event_hashes: |_, _, _| Vec::new(),
+    };
+}
+
+impl GameInfo {
+    /// Adds the bots and checks of a game.
+    #[must_use]
+    pub const fn with_checks<G: GameChecks>(self) -> GameInfo {
+        let mut info = self.with_bots::<G>();
+        info.checks = CheckHooks {
+            client_variants: G::CLIENT_VARIANTS,
+            compare_absence: G::compare_absence,
+            operator_event: G::operator_event,
+            stress_packet: G::stress_packet,
+            event_hashes: G::event_hashes,
+        };
+        info
+    }
+}

@@ -1,0 +1,45 @@
+//! Simple games in crowds and in the simulator.
+
+use tickwire_sim::PlayerId;
+
+use super::Simple;
+use super::published::SimpleState;
+use super::random_bot::RandomBot;
+use super::simple_game::SimpleGame;
+use crate::game::DynTick;
+use crate::game::bots::{Agent, BotSpec, GameBots};
+use crate::packet::Direction;
+
+/// The number of an argument that the server sets by itself.
+const TICK_ARGUMENT: &str = "tick";
+
+impl<S: SimpleGame> GameBots for Simple<S> {
+    fn agent(spec: &BotSpec) -> Box<dyn Agent> {
+        Box::new(RandomBot::<S>::new(spec))
+    }
+
+    /// Compares the agent's last `state` packet with the published row.
+    fn compare_view(
+        agent: &dyn Agent,
+        player: Option<PlayerId>,
+        published: &dyn DynTick,
+    ) -> Result<bool, String> {
+        let state = published.state().downcast_ref::<SimpleState>();
+        let Some((guest, state)) = RandomBot::<S>::of(agent).zip(state) else { return Ok(false) };
+        let is_there = |player: &PlayerId| state.players.iter().any(|(own, _)| own == player);
+        let Some(player) = player.filter(is_there) else { return Ok(false) };
+        if guest.player != Some(player) {
+            return Err(format!("the client plays as {:?}, but it is {player:?}", guest.player));
+        }
+        let Some(row) = guest.dialect.row(Direction::ToClient, "state") else { return Ok(false) };
+        let Some(told) = guest.last_packets.get("state") else { return Err("no state was told".to_owned()) };
+        let message = state.row.encode(&guest.dialect, "state")?;
+        let is = guest.dialect.decode(Direction::ToClient, &message).map_err(|error| error.to_string())?;
+        for (argument, (told, is)) in row.arguments.iter().zip(told.iter().zip(&is.values)) {
+            if argument.name != TICK_ARGUMENT && told != is {
+                return Err(format!("state: {} is {is}, but the client was told {told}", argument.name));
+            }
+        }
+        Ok(true)
+    }
+}

@@ -1,0 +1,123 @@
+//! Checks of this game in a simulation.
+
+use tickwire_sim::{Action as _, PlayerId};
+
+use super::Moo;
+use super::checking_observer::NOTICE_PREFIX;
+use super::published::PublishedState;
+use crate::connection::session::NATIVE_VERSION;
+use crate::game::bots::{ClientVariant, GameChecks, OperatorEvent, OperatorInput, StressPacket};
+use crate::game::{BotRng, DynTick};
+use crate::games::moo::client_packet::{ClanAction, ClientPacket, Mode};
+use crate::games::moo::world::rules::{self, AnimalKind};
+use crate::games::moo::world::{Action, Fixed, Resource, Spawned};
+use crate::packet::Dialect;
+
+/// How far a player may be pushed in an absence without being hurt, by bodies that walk into it: less than it would walk in 4 s.
+const MAX_ABSENT_PUSH_PX: i32 = 1_200;
+
+impl GameChecks for Moo {
+    const CLIENT_VARIANTS: &'static [ClientVariant] = &[
+        ("native", "/play", false),
+        ("legacy", "/moomoo", false),
+        ("letters", "/moomoo", false),
+        ("native", "/play", false),
+        ("letters-2023", "/moomoo", false),
+        ("native", "/play", true),
+        ("letters-2024", "/moomoo", false),
+        ("native", "/play", false),
+        ("legacy", "/moomoo", false),
+        ("letters", "/moomoo", true),
+    ];
+
+    /// An absent player keeps its name and, while it lives, what it has. It can be pushed, its windmills pay,
+    /// and its arrows and traps may still kill.
+    fn compare_absence(before: &dyn DynTick, after: &dyn DynTick, player: PlayerId) -> Result<bool, String> {
+        let states =
+            (before.state().downcast_ref::<PublishedState>(), after.state().downcast_ref::<PublishedState>());
+        let (Some(before), Some(after)) = states else { return Ok(false) };
+        let find = |state: &PublishedState| state.players.iter().find(|seen| seen.player == player).cloned();
+        let (Some(was), Some(is)) = (find(before), find(after)) else { return Ok(false) };
+        let same_player = (&was.name, was.joined_tick) == (&is.name, is.joined_tick);
+        if !same_player || is.alive && !was.alive {
+            return Err(format!("player {} was {was:?} and is {is:?}", player.0));
+        }
+        if !is.alive {
+            return Ok(false);
+        }
+        let [wood, food, stone, gold] = is.resources;
+        let paid = [was.resources[0], was.resources[2]] == [wood, stone] && was.resources[1] <= food;
+        if !paid || was.resources[3] > gold || was.score > is.score || was.age > is.age {
+            return Err(format!("player {} had {was:?} and has {is:?}", player.0));
+        }
+        let is_untouched = (was.health, was.score) == (is.health, is.score);
+        // The river carries along x.
+        let way_px = (was.body.y.to_px() - is.body.y.to_px()).abs();
+        if is_untouched && way_px > MAX_ABSENT_PUSH_PX {
+            return Err(format!("player {} was moved by {way_px} px", player.0));
+        }
+        Ok(true)
+    }
+
+    fn operator_event(
+        (draw, player, notice, published): OperatorInput<'_>,
+        dice: &mut BotRng,
+    ) -> Option<OperatorEvent> {
+        let operated = |name, action: Action| OperatorEvent {
+            name,
+            action: action.encoded(),
+            is_gift: matches!(action, Action::Grant { .. }),
+            is_notice: matches!(action, Action::Announce { .. }),
+        };
+        Some(match (draw, player) {
+            (7..=60, Some(player)) => {
+                let resource = Resource::ALL[dice.below(4) as usize];
+                let amount = dice.below(300);
+                operated("operator: grant", Action::Grant { player, resource, amount })
+            }
+            (61..=130, Some(player)) => operated("operator: spawn", spawn(player, published?, dice)?),
+            _ => operated("operator: say", Action::Announce { text: format!("{NOTICE_PREFIX}{notice}") }),
+        })
+    }
+
+    fn stress_packet(dialect: &Dialect, packet: StressPacket) -> Vec<u8> {
+        let is_native = dialect.name() == "native";
+        let (name, skin) = (Some("bot 1".to_owned()), Some(3));
+        let hello = |mode| ClientPacket::Hello { version: NATIVE_VERSION, mode, name: name.clone(), skin };
+        let own = |sequence| is_native.then_some(sequence);
+        let stress = match packet {
+            StressPacket::Enter if is_native => hello(Mode::Play),
+            StressPacket::Enter => ClientPacket::EnterGame { name, skin, moofoll: true },
+            StressPacket::Spectate if is_native => hello(Mode::Spectate),
+            StressPacket::Follow(player) if is_native => ClientPacket::Follow { player },
+            StressPacket::Spectate | StressPacket::Follow(_) => return Vec::new(),
+            StressPacket::Act(sequence, bits) => {
+                ClientPacket::Move { sequence: own(sequence), tick: None, direction: Some(bits as u16) }
+            }
+            StressPacket::Share(sequence, begins) => {
+                let action = match begins {
+                    false => ClanAction::Leave,
+                    true => ClanAction::Create { name: "owls".to_owned() },
+                };
+                ClientPacket::Clan { sequence: own(sequence), tick: None, action }
+            }
+        };
+        stress.encode(dialect)
+    }
+}
+
+fn spawn(player: PlayerId, published: &dyn DynTick, dice: &mut BotRng) -> Option<Action> {
+    let state = published.state().downcast_ref::<PublishedState>()?;
+    let body = &state.players.iter().find(|seen| seen.player == player)?.body;
+    let kinds = [AnimalKind::Wolf, AnimalKind::Cow];
+    let what = match dice.below(4) {
+        number @ (0 | 1) => Spawned::Animal(kinds[number as usize]),
+        _ => Spawned::Item([3, 17][dice.below(2) as usize]),
+    };
+    let mut px = |at: Fixed| {
+        let px = at.to_px() + dice.below(800) as i32 - 400;
+        px.clamp(0, rules::MAP_SIZE_PX as i32) as u16
+    };
+    let (x_px, y_px) = (px(body.x), px(body.y));
+    Some(Action::Spawn { what, x_px, y_px })
+}
