@@ -45,7 +45,7 @@ for game in $games; do
         rm -f "$work/trace"
         target/release/tickwire synctest --game "$game" --seed "$seed" --seeds "$count" --ticks "$ticks" --players 11 \
             --trace "$work/trace" --json >>"$work/counts"
-        target/debug/tickwire synctest --again "$work/trace" >"$work/debug"
+        target/debug/tickwire synctest --replay-trace "$work/trace" >"$work/debug"
         node tests/wasm/again.mjs trace "$work/trace" >"$work/wasm"
         cmp "$work/debug" "$work/wasm"
         seed=$((seed + count)) left=$((left - count))

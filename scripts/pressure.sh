@@ -76,7 +76,7 @@ together() {
     late=$(metric tickwire_ticks_late_total) skipped=$(metric tickwire_ticks_skipped_total)
     herd "$kind" "$time" & local herd=$!
     until_all_came "$count"
-    "$tickwire" bots --hostile "$kind" --source 127.77.x.y "${hostile[@]}" "ws://127.0.0.1:$port" \
+    "$tickwire" bots --misbehave "$kind" --source 127.77.x.y "${hostile[@]}" "ws://127.0.0.1:$port" \
         >"$work/$kind.endings" 2>"$work/$kind.hostile" || cat "$work/$kind.hostile"
     wait "$herd"
     heading; report native; report "$kind"

@@ -61,7 +61,7 @@ expect "nobody is left" "$(players) == 0"
 title "$count bots, and $rate returns a second of $clients clients for $seconds s"
 herd beside $((seconds + 6)) & herd=$!
 until_all_came "$count"
-"$tickwire" bots --returning "$rate" --count "$clients" --seconds "$seconds" --source 127.78.x.y --json "ws://127.0.0.1:$port" \
+"$tickwire" bots --resume-rate "$rate" --count "$clients" --seconds "$seconds" --source 127.78.x.y --json "ws://127.0.0.1:$port" \
     >"$work/returns.json" 2>"$work/returns.err" & returns=$!
 most=0
 while kill -0 "$returns" 2>/dev/null; do

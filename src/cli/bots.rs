@@ -86,12 +86,12 @@ pub struct BotsArgs {
     /// Attack the server with --count concurrent clients, then print what the attack achieved. For
     /// churn and reconnect, --count is the number of connections per second. Only against a server
     /// on this machine.
-    #[arg(long, value_name = "KIND", value_parser = attack_kinds(), conflicts_with = "hostile")]
+    #[arg(long, value_name = "KIND", value_parser = attack_kinds(), conflicts_with = "misbehave")]
     attack: Option<Attack>,
     /// Instead of bots, run --count clients with resume keys. PER_SECOND of them per second lose
     /// their connection and resume; each must get its own player. Only against a server on this
     /// machine.
-    #[arg(long, value_name = "PER_SECOND", conflicts_with_all = ["hostile", "attack"], value_parser = clap::value_parser!(u32).range(1..=10_000))]
+    #[arg(long, value_name = "PER_SECOND", conflicts_with_all = ["misbehave", "attack"], value_parser = clap::value_parser!(u32).range(1..=10_000))]
     resume_rate: Option<u32>,
     /// Number of source addresses for --attack, used in turn. Default: one address for every 16
     /// connections.
@@ -99,10 +99,10 @@ pub struct BotsArgs {
     addresses: Option<u32>,
     /// Instead of bots, run a server at URL that accepts and discards everything, as a baseline for
     /// --attack. It runs until interrupted; port 0 picks a free port.
-    #[arg(long, conflicts_with_all = ["hostile", "attack", "returning"])]
+    #[arg(long, conflicts_with_all = ["misbehave", "attack", "resume_rate"])]
     sink: bool,
-    /// Print JSON: one line for each dialect, or a single line with --hostile, --attack or
-    /// --returning.
+    /// Print JSON: one line for each dialect, or a single line with --misbehave, --attack or
+    /// --resume-rate.
     #[arg(long)]
     json: bool,
 }
@@ -114,7 +114,7 @@ enum FollowMode {
     Lockstep,
 }
 
-/// Parses the names of `--hostile`, which the help and the error list.
+/// Parses the names of `--misbehave`, which the help and the error list.
 fn misbehavior_parser() -> impl TypedValueParser<Value = Misbehavior> {
     let kind = |name: String| Misbehavior::ALL.into_iter().find(|kind| kind.name() == name);
     PossibleValuesParser::new(Misbehavior::ALL.map(Misbehavior::name))
@@ -391,7 +391,7 @@ mod tests {
             Line::try_parse_from(["bots", "ws://a:1", "--attack", "bombs"]).expect("there is this one");
         assert_eq!(line.bots.attack, Some(Attack::Bombs));
         let error =
-            Line::try_parse_from(["bots", "ws://a:1", "--hostile", "bombs"]).expect_err("it is an attack");
+            Line::try_parse_from(["bots", "ws://a:1", "--misbehave", "bombs"]).expect_err("it is an attack");
         assert!(error.to_string().contains("fragment-flood"), "{error}");
     }
 }

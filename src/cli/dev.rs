@@ -31,7 +31,7 @@ use crate::util::sync::Mutex;
 /// Options of `dev`.
 #[derive(Debug, Args)]
 pub struct DevArgs {
-    /// Options of `serve`, except --keep.
+    /// Options of `serve`, except --state-file.
     #[arg(value_name = "SERVE OPTIONS", trailing_var_arg = true, allow_hyphen_values = true)]
     serve: Vec<OsString>,
 }
@@ -49,7 +49,7 @@ pub fn run(args: &DevArgs) -> Result<(), CliError> {
     state_file::remove(&kept);
     let start = |input: &Input| {
         let mut command = Command::new(&program.path);
-        command.arg("serve").args(&serve).arg("--keep").arg(&kept).stdin(Stdio::piped());
+        command.arg("serve").args(&serve).arg("--state-file").arg(&kept).stdin(Stdio::piped());
         let mut child = command.spawn().map_err(|error| format!("{}: {error}", program.path.display()))?;
         *input.lock() = child.stdin.take();
         Ok::<Child, CliError>(child)

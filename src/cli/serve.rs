@@ -137,7 +137,7 @@ pub struct ServeArgs {
     /// server writes its worlds there when it stops, and continues them when it starts. Fields that
     /// still exist keep their value. Clients have a minute to resume. Rooms on demand are not
     /// stored, and nothing is stored if the server is killed.
-    #[arg(long, value_name = "FILE", env = "TICKWIRE_KEEP", conflicts_with_all = ["restore", "capture"])]
+    #[arg(long, value_name = "FILE", env = "TICKWIRE_STATE_FILE", conflicts_with_all = ["restore", "capture"])]
     state_file: Option<PathBuf>,
     /// Capture all traffic to this file, for Wireshark. With `-`, the capture goes to standard
     /// output and all other output to standard error. An existing file is not overwritten.
@@ -340,7 +340,7 @@ fn config(args: &ServeArgs, games: &GameList, options: &OptionValues) -> Result<
     })
 }
 
-/// Time for which players stay without a connection. With `--keep`, at least the time of a restart.
+/// Time for which players stay without a connection. With `--state-file`, at least the time of a restart.
 fn resume_time(args: &ServeArgs) -> Duration {
     let least = if args.state_file.is_some() { limits::STATE_FILE_RESUME_TIME } else { Duration::ZERO };
     Duration::from_secs(args.resume_seconds).max(least)

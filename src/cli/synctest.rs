@@ -24,7 +24,7 @@ pub struct SynctestArgs {
     /// The game. Default: the game of the default room.
     #[arg(long, value_name = "NAME")]
     game: Option<String>,
-    /// Ticks to run for each seed; more than --back.
+    /// Ticks to run for each seed; more than --check-distance.
     #[arg(long, value_name = "COUNT", default_value = "10000", value_parser = clap::value_parser!(u32).range(1..=10_000_000))]
     ticks: u32,
     /// Seed of the world and of the bots.
@@ -44,7 +44,7 @@ pub struct SynctestArgs {
     #[arg(long, value_name = "FILE")]
     trace: Option<PathBuf>,
     /// Instead of playing, run the command frames of such a file, and compare the checksums.
-    #[arg(long, value_name = "FILE", conflicts_with_all = ["trace", "game", "ticks", "seed", "seeds", "players", "back"])]
+    #[arg(long, value_name = "FILE", conflicts_with_all = ["trace", "game", "ticks", "seed", "seeds", "players", "check_distance"])]
     again: Option<PathBuf>,
     /// Print the counts as one line of JSON.
     #[arg(long)]
@@ -63,7 +63,10 @@ pub fn run(args: &SynctestArgs, games: &GameList) -> Result<(), CliError> {
         let (players, back) = (args.players as usize, args.check_distance);
         let plan = SynctestPlan { game, ticks: args.ticks, seed, players, check_distance: back };
         if args.ticks <= args.check_distance {
-            return Err(format!("--ticks {}: must be more than --back {}", args.ticks, args.check_distance));
+            return Err(format!(
+                "--ticks {}: must be more than --check-distance {}",
+                args.ticks, args.check_distance
+            ));
         }
         let mut written = Ok(());
         if let Some(trace) = &mut trace {
@@ -149,7 +152,7 @@ fn json(args: &SynctestArgs, game: &str, all: &SynctestReport) -> String {
         "seeds": args.seeds,
         "ticks": args.ticks,
         "players": args.players,
-        "back": args.check_distance,
+        "check_distance": args.check_distance,
         "copies": all.copies,
         "least_acting": all.min_acting_players,
         "checksum": format!("{:016x}", all.checksum),

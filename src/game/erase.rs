@@ -6,8 +6,7 @@ use tickwire_sim::{
     Action, EncodedAction, MembershipChange, PlayerId, RawCommand, Sim, WorldParams, command_frame,
 };
 
-#[cfg(not(target_family = "wasm"))]
-use super::bots::CheckHooks;
+use super::bots::hooks::CheckHooks;
 use super::dyn_tick::DynTick;
 use super::game::{ActionOf, Game, Published, Publisher as _, TypedWorld, UpdateRates, View as _};
 use super::info::{ClientFeed, DynWorld, DynWorldResult, GameInfo, SpectatorWorld, SpectatorWorldResult};
@@ -29,7 +28,6 @@ impl GameInfo {
             operator_commands: G::OPERATOR_COMMANDS,
             kill_packet: G::KILL_PACKET,
             bots: None,
-            #[cfg(not(target_family = "wasm"))]
             checks: CheckHooks::NONE,
             options: G::Sim::OPTIONS,
             tick_rates: G::Sim::TICK_RATES,

@@ -11,9 +11,7 @@ use tickwire_sim::{
     Command, EncodedAction, Malformed, MembershipChange, OptionSpec, PlayerId, RawCommand, WorldParams,
 };
 
-use super::bots::BotHooks;
-#[cfg(not(target_family = "wasm"))]
-use super::bots::CheckHooks;
+use super::bots::hooks::{BotHooks, CheckHooks};
 use super::dyn_tick::DynTick;
 use super::messages::Messages;
 use super::packet_handler::{JoinRequest, PacketHandler};
@@ -42,7 +40,6 @@ pub struct GameInfo {
     /// The bots of the game; `None` if it has none.
     pub bots: Option<BotHooks>,
     /// Checks of the game in a simulation.
-    #[cfg(not(target_family = "wasm"))]
     pub checks: CheckHooks,
     /// The options of the world.
     pub options: &'static [OptionSpec],

@@ -129,8 +129,8 @@ fn synctest(arguments: &str) -> (String, bool) {
 #[test]
 fn synctest_refuses_what_would_compare_nothing_and_runs_the_last_seed() {
     for (arguments, expected) in [
-        ("--ticks 8", "--ticks 8: must be more than --back 8"),
-        ("--ticks 20 --back 1000", "--ticks 20: must be more than --back 1000"),
+        ("--ticks 8", "--ticks 8: must be more than --check-distance 8"),
+        ("--ticks 20 --check-distance 1000", "--ticks 20: must be more than --check-distance 1000"),
         (
             "--ticks 20 --seed 4294967295 --seeds 2",
             "--seed 4294967295 --seeds 2: the last seed would exceed 4294967295",

@@ -176,7 +176,7 @@ fn text_of_a_server_is_escaped_by_every_command_that_connects() {
         &["echo", "--connect", &refused],
         &["bots", &url, "--count", "1", "--seconds", "1"],
         &["bots", &url, "--count", "1", "--seconds", "1", "--json"],
-        &["bots", &url, "--count", "2", "--seconds", "1", "--returning", "1"],
+        &["bots", &url, "--count", "2", "--seconds", "1", "--resume-rate", "1"],
         &["bots", &refused, "--count", "1", "--seconds", "1"],
     ] {
         assert_harmless(&output(command), &format!("{command:?}"));

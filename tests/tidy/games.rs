@@ -17,7 +17,7 @@ pub const ALLOWED: [(&str, &str); 12] = [
     ("src/wasm/lib.rs", "declares the file of moo's world"),
     ("src/wasm/moo_world.rs", "exports moo's world to its page; only this package may export"),
     ("src/client/local_worlds.rs", "a client in Rust names the game whose rules it runs"),
-    ("src/testing/abuse/attack/mod.rs", "misbehaving clients play moo"),
+    ("src/testing/abuse/attack/behavior.rs", "misbehaving clients play moo"),
     ("src/testing/abuse/attack/victim.rs", "misbehaving clients play moo"),
     ("src/testing/abuse/misbehavior.rs", "misbehaving clients play moo"),
     ("src/testing/load/resume_test.rs", "clients that come back play moo"),

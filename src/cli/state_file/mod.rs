@@ -1,4 +1,4 @@
-//! The state file of `--keep`: worlds that continue after a restart of the server, also with other
+//! The state file of `--state-file`: worlds that continue after a restart of the server, also with other
 //! rules.
 //!
 //! ```text
@@ -75,7 +75,7 @@ impl StateFile {
     /// The file has another format, another server uses it, or it could not be written at the end.
     pub fn open(file: Option<&Path>) -> Result<StateFile, CliError> {
         let Some(file) = file else { return Ok(StateFile::default()) };
-        let refused = |why: &dyn std::fmt::Display| format!("--keep {}: {why}", file.display());
+        let refused = |why: &dyn std::fmt::Display| format!("--state-file {}: {why}", file.display());
         // A symbolic link stays; its target is replaced.
         let file = &fs::canonicalize(file).unwrap_or_else(|_| file.to_owned());
         let part = lock(&beside(file, PART)).map_err(|why| refused(&why))?;
@@ -158,11 +158,11 @@ impl StateFile {
         let Some(place) = &mut self.place else { return Ok(()) };
         let file = place.file.display().to_string();
         let set_aside = place.set_aside();
-        set_aside.map_err(|error| format!("--keep {file}: cannot be replaced: {error}"))?;
+        set_aside.map_err(|error| format!("--state-file {file}: cannot be replaced: {error}"))?;
         if let Some(aside) = &place.aside {
             let aside = aside.display();
             match place.before {
-                Before::Damaged => warn!("the damaged file of --keep is {aside} now"),
+                Before::Damaged => warn!("the damaged file of --state-file is {aside} now"),
                 _ if self.is_needed => warn!("{aside} has the worlds that cannot go on"),
                 _ => info!("until the server stops, {aside} has the worlds with which it begins"),
             }
@@ -206,7 +206,9 @@ impl StateFile {
         let before = place.aside.as_ref().map_or(String::new(), |aside| {
             format!("; their worlds of the last stop are in {}", aside.display())
         });
-        Err(format!("--keep {file}: these rooms did not answer in time and are not in it: {rooms}{before}"))
+        Err(format!(
+            "--state-file {file}: these rooms did not answer in time and are not in it: {rooms}{before}"
+        ))
     }
 }
 
@@ -268,7 +270,7 @@ impl Place {
         if self.is_full {
             let part = beside(&self.file, PART);
             return format!(
-                "--keep {file}: {why}; the worlds are in {}, and go on from there",
+                "--state-file {file}: {why}; the worlds are in {}, and go on from there",
                 part.display()
             );
         }
@@ -281,11 +283,13 @@ impl Place {
             if written.is_ok() {
                 os::sync_directory(directory);
                 let other = other.display();
-                return format!("--keep {file}: {why}; the worlds are in {other}: move that file to {file}");
+                return format!(
+                    "--state-file {file}: {why}; the worlds are in {other}: move that file to {file}"
+                );
             }
             let _ = fs::remove_file(other);
         }
-        format!("--keep {file}: {why}; no other directory takes the worlds either: they are lost")
+        format!("--state-file {file}: {why}; no other directory takes the worlds either: they are lost")
     }
 }
 

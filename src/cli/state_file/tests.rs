@@ -70,7 +70,7 @@ fn what_could_not_be_written_at_the_end_is_refused_at_the_start() {
         ("directory", "is not a regular file"),
     ] {
         let refused = StateFile::open(Some(&home.0.join(path))).expect_err(path);
-        assert!(refused.starts_with("--keep ") && refused.contains(rule), "{path}: {refused}");
+        assert!(refused.starts_with("--state-file ") && refused.contains(rule), "{path}: {refused}");
     }
     assert_eq!(fs::read(home.0.join("notes.txt")).expect("it is there"), b"TW is not the mark");
     assert_eq!(
@@ -78,7 +78,7 @@ fn what_could_not_be_written_at_the_end_is_refused_at_the_start() {
         ["directory", "film.part", "notes.txt"],
         "nothing is left of a server that does not start"
     );
-    assert!(StateFile::open(None).expect("without --keep").place.is_none());
+    assert!(StateFile::open(None).expect("without --state-file").place.is_none());
 }
 
 #[test]

@@ -10,8 +10,8 @@
 //! game provides [`GameBots`], and for the simulator [`GameChecks`].
 
 pub(crate) mod ack_checker;
-#[cfg(not(target_family = "wasm"))]
-mod game_checks;
+mod game_bots;
+pub(super) mod hooks;
 pub(super) mod rng;
 
 use std::any::Any;
@@ -19,16 +19,12 @@ use std::fmt;
 use std::sync::Arc;
 use std::time::Duration;
 
-use tickwire_sim::PlayerId;
-
-use super::dyn_tick::DynTick;
-use super::game::Game;
-use super::info::GameInfo;
 use crate::packet::{DecodedPacket, Dialect};
 
-#[cfg(not(target_family = "wasm"))]
-pub use game_checks::{
-    CheckHooks, ClientVariant, CompareAbsence, GameChecks, OperatorEvent, OperatorInput, StressPacket,
+pub use game_bots::{GameBots, GameChecks};
+pub use hooks::{
+    BotHooks, CheckHooks, ClientVariant, CompareAbsence, CompareView, OperatorEvent, OperatorInput,
+    StressPacket,
 };
 
 /// A typed client packet of a game.
@@ -219,63 +215,4 @@ pub struct BotSpec {
     pub is_checking: bool,
     /// Dialect.
     pub dialect: Arc<Dialect>,
-}
-
-/// Bots of a game. A game may leave this out: then `tickwire bots`, the bots of the browser edition and the
-/// self-check are not available for it. [`GameInfo::with_bots`] adds it to the game's [`Game::INFO`].
-pub trait GameBots: Game {
-    /// Creates an agent.
-    fn agent(spec: &BotSpec) -> Box<dyn Agent>;
-
-    /// Compares the agent's view of the world with the published state. Returns whether anything was compared.
-    ///
-    /// # Errors
-    /// A description of the first difference.
-    fn compare_view(
-        agent: &dyn Agent,
-        player: Option<PlayerId>,
-        published: &dyn DynTick,
-    ) -> Result<bool, String> {
-        let _ = (agent, player, published);
-        Ok(false)
-    }
-}
-
-/// The functions of [`GameBots`], without the game's type.
-#[derive(Debug, Clone, Copy)]
-pub struct BotHooks {
-    /// See [`GameBots::agent`].
-    pub agent: fn(&BotSpec) -> Box<dyn Agent>,
-    /// See [`GameBots::compare_view`].
-    pub compare_view: CompareView,
-}
-
-/// The type of [`GameBots::compare_view`].
-pub type CompareView = fn(&dyn Agent, Option<PlayerId>, &dyn DynTick) -> Result<bool, String>;
-
-impl GameInfo {
-    /// Adds the bots of a game.
-    #[must_use]
-    pub const fn with_bots<G: GameBots>(mut self) -> GameInfo {
-        self.bots = Some(BotHooks { agent: G::agent, compare_view: G::compare_view });
-        self
-    }
-
-    /// Creates an agent; `None` if the game has no bots.
-    pub fn agent(&self, spec: &BotSpec) -> Option<Box<dyn Agent>> {
-        self.bots.map(|bots| (bots.agent)(spec))
-    }
-
-    /// Compares an agent's view of the world with the published state. Returns whether anything was compared.
-    ///
-    /// # Errors
-    /// A description of the first difference.
-    pub fn compare_view(
-        &self,
-        agent: &dyn Agent,
-        player: Option<PlayerId>,
-        published: &dyn DynTick,
-    ) -> Result<bool, String> {
-        self.bots.map_or(Ok(false), |bots| (bots.compare_view)(agent, player, published))
-    }
 }

@@ -1,4 +1,4 @@
-//! The file of `--keep`: worlds that the next run of the server continues.
+//! The file of `--state-file`: worlds that the next run of the server continues.
 //!
 //! ```text
 //! "TWK2" · then for each room

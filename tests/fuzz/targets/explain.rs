@@ -72,7 +72,7 @@ fn tiles(explanation: &Explanation<'_>) {
     assert_eq!(explanation.encode().as_deref(), Some(&explanation.bytes[..]));
     for frame in &explanation.frames {
         match &frame.problem {
-            Some(Problem::Broken { rule, address, sentence, answer, bits: place }) => {
+            Some(Problem::Violation { rule, address, description: sentence, answer, bits: place }) => {
                 assert!(
                     [rule, &address[..], &sentence[..], &answer[..]].iter().all(|words| !words.is_empty())
                 );
@@ -103,7 +103,7 @@ fn in_pieces(mut conversation: Conversation<'_>, from: Side, bytes: &[u8], whole
 /// The rule, if it closes the connection.
 fn closing(problem: Option<&Problem>) -> Option<&'static str> {
     match problem? {
-        Problem::Broken { rule, answer, .. } if answer.starts_with("close ") => Some(rule),
+        Problem::Violation { rule, answer, .. } if answer.starts_with("close ") => Some(rule),
         _ => None,
     }
 }
@@ -120,7 +120,9 @@ fn verdict(dialect: &Dialect, from: Side, is_json: bool, bytes: &[u8]) -> Option
         let decoded = match reader.next_message() {
             Ok(Some(Message::Binary(payload))) if !is_json => dialect.decode(direction, payload),
             Ok(Some(Message::Text(text))) if is_json => dialect.decode_json(direction, text),
-            Ok(Some(Message::Binary(_) | Message::Text(_))) => return Some(CloseReason::FrameKind.name()),
+            Ok(Some(Message::Binary(_) | Message::Text(_))) => {
+                return Some(CloseReason::WrongFrameType.name());
+            }
             Ok(Some(Message::Ping(_) | Message::Pong(_))) => continue,
             Ok(Some(Message::Close(_)) | None) => return None,
             Err(violation) => return Some(violation.name()),

@@ -177,7 +177,7 @@ impl Game {
         self.command_operator(match what % 8 {
             0 => Action::Spawn { what: Spawned::Item(what / 8 % ITEMS.len() as u8), x_px, y_px },
             1..=3 => Action::Spawn { what: SPAWNED[usize::from(what / 8) % SPAWNED.len()], x_px, y_px },
-            4 => Action::Say { text: format!("number {about}") },
+            4 => Action::Announce { text: format!("number {about}") },
             5 => Action::Leave { player },
             6 => Action::Grant {
                 player,

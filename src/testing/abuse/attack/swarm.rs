@@ -11,7 +11,8 @@ use std::net::{SocketAddr, TcpStream};
 use std::thread;
 use std::time::{Duration, Instant};
 
-use super::{Attack, AttackReport, Behavior, CHAT_LINE, ReadMode, victim};
+use super::behavior::{Behavior, CHAT_LINE, ReadMode};
+use super::{Attack, AttackReport, victim};
 use crate::client::connection::ClientConnection;
 use crate::client::dial;
 use crate::client::url::Url;

@@ -142,7 +142,7 @@ impl Client {
             return;
         }
         let mut messages = Messages::default();
-        self.view.follow(self.player, self.watched);
+        self.view.set_subject(self.player, self.watched);
         self.view.update(&[], published, false, &self.endpoint.dialect, &mut self.scratch, &mut messages);
         for message in messages.iter() {
             if let Err(error) = self.endpoint.dialect.decode(Direction::ToClient, message) {
@@ -154,7 +154,7 @@ impl Client {
 
 fn room() -> RoomInfo {
     let identity = Identity { seed: 4, map_size_px: 1_440, tick_hz: TickHz::Hz30 }.into();
-    RoomInfo { about: Moo::ABOUT, epoch: "0".to_owned(), identity, update_hz: 30 }
+    RoomInfo { about: Moo::INFO, epoch: "0".to_owned(), identity, update_hz: 30 }
 }
 
 /// What a server does for the client.

@@ -420,6 +420,11 @@ pub(crate) fn visit_constants(mut put: impl FnMut(i64)) {
     for value in [FIRST_WEAPON, LAST_CHOICE_AGE, FIRST_CHOICE_AGE].into_iter().chain(FIRST_ITEMS) {
         put(i64::from(value));
     }
+    visit_tables(&mut put);
+}
+
+/// Calls `put` with the constants of the tables and of every tick rate.
+fn visit_tables(put: &mut impl FnMut(i64)) {
     for value in [TARGET_PERCENT, KNOCK_PX_PER_S, ITEM_SPEED_PERCENT, SPIKE_KNOCK_PX_PER_S, BOOST_PX_PER_S]
         .into_iter()
         .chain([i32::from(PAD_HEAL_THIRDS), TURRET_RANGE_PX])

@@ -1,12 +1,23 @@
-//! What a simulation needs of a game, besides its bots.
+//! The functions that a game provides for bots and for the simulator, without the game's type.
 
 use tickwire_sim::{EncodedAction, PlayerId};
 
-use super::GameBots;
 use super::rng::BotRng;
+use super::{Agent, BotSpec};
 use crate::game::dyn_tick::DynTick;
-use crate::game::info::GameInfo;
 use crate::packet::Dialect;
+
+/// The functions of [`GameBots`], without the game's type.
+#[derive(Debug, Clone, Copy)]
+pub struct BotHooks {
+    /// See [`GameBots::agent`].
+    pub agent: fn(&BotSpec) -> Box<dyn Agent>,
+    /// See [`GameBots::compare_view`].
+    pub compare_view: CompareView,
+}
+
+/// The type of [`GameBots::compare_view`].
+pub type CompareView = fn(&dyn Agent, Option<PlayerId>, &dyn DynTick) -> Result<bool, String>;
 
 /// A client variant in a simulation: the dialect, the path, and whether it uses JSON.
 pub type ClientVariant = (&'static str, &'static str, bool);
@@ -44,41 +55,6 @@ pub struct OperatorEvent {
 /// player; the number of the next notice; and the last published tick.
 pub type OperatorInput<'a> = (u32, Option<PlayerId>, u32, Option<&'a dyn DynTick>);
 
-/// Checks of a game in a simulation. Each has a default, which checks nothing. [`GameInfo::with_checks`] adds
-/// them to the game's [`Game::INFO`](crate::game::Game::INFO).
-pub trait GameChecks: GameBots {
-    /// Dialects and formats of a simulation's bots, in turn. If empty: the game's first path, as MessagePack and
-    /// as JSON.
-    const CLIENT_VARIANTS: &'static [ClientVariant] = &[];
-
-    /// Compares the player before and after its absence, at these two ticks. Returns whether anything was compared.
-    ///
-    /// # Errors
-    /// A description of the first difference.
-    fn compare_absence(before: &dyn DynTick, after: &dyn DynTick, player: PlayerId) -> Result<bool, String> {
-        let _ = (before, after, player);
-        Ok(false)
-    }
-
-    /// Chooses a command of the operator.
-    fn operator_event(input: OperatorInput<'_>, rng: &mut BotRng) -> Option<OperatorEvent> {
-        let _ = (input, rng);
-        None
-    }
-
-    /// Encodes a packet that uses a limit to the full; empty if the dialect does not have it.
-    fn stress_packet(dialect: &Dialect, packet: StressPacket) -> Vec<u8> {
-        let _ = (dialect, packet);
-        Vec::new()
-    }
-
-    /// Hashes of the reliable packets that the client of a player is sent for a tick's events, in order.
-    fn event_hashes(tick: &dyn DynTick, player: Option<PlayerId>, dialect: &Dialect) -> Vec<u32> {
-        let _ = (tick, player, dialect);
-        Vec::new()
-    }
-}
-
 /// The type of [`GameChecks::compare_absence`].
 pub type CompareAbsence = fn(&dyn DynTick, &dyn DynTick, PlayerId) -> Result<bool, String>;
 
@@ -106,20 +82,4 @@ impl CheckHooks {
         stress_packet: |_, _| Vec::new(),
         event_hashes: |_, _, _| Vec::new(),
     };
-}
-
-impl GameInfo {
-    /// Adds the bots and checks of a game.
-    #[must_use]
-    pub const fn with_checks<G: GameChecks>(self) -> GameInfo {
-        let mut info = self.with_bots::<G>();
-        info.checks = CheckHooks {
-            client_variants: G::CLIENT_VARIANTS,
-            compare_absence: G::compare_absence,
-            operator_event: G::operator_event,
-            stress_packet: G::stress_packet,
-            event_hashes: G::event_hashes,
-        };
-        info
-    }
 }

@@ -1,0 +1,109 @@
+//! What a game provides for bots, and for the simulator. A game may leave out either.
+
+use tickwire_sim::PlayerId;
+
+use super::hooks::{BotHooks, CheckHooks, ClientVariant, OperatorEvent, OperatorInput, StressPacket};
+use super::rng::BotRng;
+use super::{Agent, BotSpec};
+use crate::game::dyn_tick::DynTick;
+use crate::game::game::Game;
+use crate::game::info::GameInfo;
+use crate::packet::Dialect;
+
+/// Bots of a game. A game may leave this out: then `tickwire bots`, the bots of the browser edition and the
+/// self-check are not available for it. [`GameInfo::with_bots`] adds it to the game's [`Game::INFO`].
+pub trait GameBots: Game {
+    /// Creates an agent.
+    fn agent(spec: &BotSpec) -> Box<dyn Agent>;
+
+    /// Compares the agent's view of the world with the published state. Returns whether anything was compared.
+    ///
+    /// # Errors
+    /// A description of the first difference.
+    fn compare_view(
+        agent: &dyn Agent,
+        player: Option<PlayerId>,
+        published: &dyn DynTick,
+    ) -> Result<bool, String> {
+        let _ = (agent, player, published);
+        Ok(false)
+    }
+}
+
+/// Checks of a game in a simulation. Each has a default, which checks nothing. [`GameInfo::with_checks`] adds
+/// them to the game's [`Game::INFO`](crate::game::Game::INFO).
+pub trait GameChecks: GameBots {
+    /// Dialects and formats of a simulation's bots, in turn. If empty: the game's first path, as MessagePack and
+    /// as JSON.
+    const CLIENT_VARIANTS: &'static [ClientVariant] = &[];
+
+    /// Compares the player before and after its absence, at these two ticks. Returns whether anything was compared.
+    ///
+    /// # Errors
+    /// A description of the first difference.
+    fn compare_absence(before: &dyn DynTick, after: &dyn DynTick, player: PlayerId) -> Result<bool, String> {
+        let _ = (before, after, player);
+        Ok(false)
+    }
+
+    /// Chooses a command of the operator.
+    fn operator_event(input: OperatorInput<'_>, rng: &mut BotRng) -> Option<OperatorEvent> {
+        let _ = (input, rng);
+        None
+    }
+
+    /// Encodes a packet that uses a limit to the full; empty if the dialect does not have it.
+    fn stress_packet(dialect: &Dialect, packet: StressPacket) -> Vec<u8> {
+        let _ = (dialect, packet);
+        Vec::new()
+    }
+
+    /// Hashes of the reliable packets that the client of a player is sent for a tick's events, in order.
+    fn event_hashes(tick: &dyn DynTick, player: Option<PlayerId>, dialect: &Dialect) -> Vec<u32> {
+        let _ = (tick, player, dialect);
+        Vec::new()
+    }
+}
+
+impl GameInfo {
+    /// Adds the bots of a game.
+    #[must_use]
+    pub const fn with_bots<G: GameBots>(mut self) -> GameInfo {
+        self.bots = Some(BotHooks { agent: G::agent, compare_view: G::compare_view });
+        self
+    }
+
+    /// Creates an agent; `None` if the game has no bots.
+    pub fn agent(&self, spec: &BotSpec) -> Option<Box<dyn Agent>> {
+        self.bots.map(|bots| (bots.agent)(spec))
+    }
+
+    /// Compares an agent's view of the world with the published state. Returns whether anything was compared.
+    ///
+    /// # Errors
+    /// A description of the first difference.
+    pub fn compare_view(
+        &self,
+        agent: &dyn Agent,
+        player: Option<PlayerId>,
+        published: &dyn DynTick,
+    ) -> Result<bool, String> {
+        self.bots.map_or(Ok(false), |bots| (bots.compare_view)(agent, player, published))
+    }
+}
+
+impl GameInfo {
+    /// Adds the bots and checks of a game.
+    #[must_use]
+    pub const fn with_checks<G: GameChecks>(self) -> GameInfo {
+        let mut info = self.with_bots::<G>();
+        info.checks = CheckHooks {
+            client_variants: G::CLIENT_VARIANTS,
+            compare_absence: G::compare_absence,
+            operator_event: G::operator_event,
+            stress_packet: G::stress_packet,
+            event_hashes: G::event_hashes,
+        };
+        info
+    }
+}

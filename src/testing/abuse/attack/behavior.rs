@@ -1,0 +1,354 @@
+//! The behaviour of one attacker of each kind.
+
+use std::time::Duration;
+
+use super::{Attack, lockstep, msgpack_bombs};
+use crate::games::moo::client_packet::ClientPacket;
+use crate::testing::abuse::misbehavior::{KEY, hello, packet};
+use crate::ws::frame::{self, Header, Opcode};
+
+/// Receive buffer of an attacker that reads little or nothing, in bytes. Small, so that it fills
+/// soon.
+const SMALL_ROOM_BYTES: usize = 4 * 1024;
+/// Number of one-byte frames in a block, seven bytes each.
+const TINY_FRAMES: usize = 4096;
+/// Start of a request head that never ends.
+const SLOW_HEAD: &[u8] = b"GET / HTTP/1.1\r\nHost: a\r\nX-Slow: ";
+/// A request for the largest page.
+const PAGE: &[u8] = b"GET /wasm/tickwire.wasm HTTP/1.1\r\nHost: a\r\n\r\n";
+/// Longer than a server waits for a client that does not read its page.
+const PAGE_STAY: Duration = Duration::from_secs(13);
+/// Number of commands per block of an attacker that sends far too many, at a hundred blocks per
+/// second.
+const COMMANDS: usize = 64;
+/// Number of commands with repeated and decreasing sequence numbers, before the largest possible
+/// number is used.
+const REVERSED_COMMANDS: u32 = 200;
+
+/// Chat message of each reconnecting attacker.
+pub(super) const CHAT_LINE: &str = "reconnect";
+/// Time for which a reconnecting attacker stays after its chat message or join. It is longer than a
+/// tick of any rate, because a server drops the queued commands of a client that leaves.
+const LINGER: Duration = Duration::from_millis(80);
+
+impl Attack {
+    /// The behaviour of the attacker with this index.
+    pub(super) fn behavior(self, index: usize) -> Behavior {
+        let is_odd = index % 2 == 1;
+        let manner = Behavior::default();
+        match self {
+            Attack::Slowloris => {
+                Behavior { upgrades: false, block: vec![b'a'], every: Duration::from_secs(1), ..manner }
+            }
+            Attack::StalledReaders => {
+                let (block, frames) = (pings(100), 100);
+                Behavior {
+                    reads: ReadMode::Nothing,
+                    opening: hello(),
+                    block,
+                    frames,
+                    every: Duration::from_secs(1),
+                    ..manner
+                }
+            }
+            Attack::DripReaders => Behavior { reads: ReadMode::Drip, opening: hello(), ..manner },
+            Attack::PingFlood => Behavior { opening: hello(), block: pings(64), frames: 64, ..manner },
+            Attack::TinyFragments => {
+                let (opening, block) = (fragment(Opcode::Binary, 0), tiny_fragments());
+                Behavior { opening, block, frames: TINY_FRAMES, ..manner }
+            }
+            Attack::CommandFlood => {
+                let commands = if is_odd { COMMANDS } else { 1 };
+                Behavior { opening: hello(), commands, frames: commands, ..manner }
+            }
+            Attack::Contradictions => {
+                let says =
+                    [SequencePattern::FarAhead, SequencePattern::ToAndFro, SequencePattern::Back][index % 3];
+                Behavior { opening: hello(), commands: 1, frames: 1, says, ..manner }
+            }
+            Attack::SeatHolders => {
+                Behavior { opening: hello(), has_key: true, leaves: true, lingers: LINGER, ..manner }
+            }
+            Attack::SyncFlood => {
+                Behavior { opening: lockstep::hello(), block: lockstep::request(), frames: 1, ..manner }
+            }
+            Attack::FalseChecksums => {
+                let (block, frames) = (lockstep::false_checksums(index), lockstep::CHECKSUMS as usize);
+                Behavior {
+                    opening: lockstep::hello(),
+                    block,
+                    frames,
+                    every: Duration::from_secs(1),
+                    ..manner
+                }
+            }
+            Attack::Churn => Behavior { leaves: true, ..Behavior::churn(index) },
+            Attack::Reconnect => {
+                let opening = [hello(), chat()].concat();
+                Behavior { opening, leaves: true, lingers: LINGER, ..manner }
+            }
+            Attack::Bombs => {
+                let block = msgpack_bombs::frame(index);
+                Behavior { opening: hello(), block, frames: 1, every: Duration::from_millis(20), ..manner }
+            }
+            Attack::HalfOpenPages => {
+                let (reads, stays) = (ReadMode::Nothing, Some(PAGE_STAY));
+                Behavior { upgrades: false, request: PAGE, reads, stays, ..manner }
+            }
+            Attack::HalfOpen if is_odd => Behavior { reads: ReadMode::Nothing, opening: hello(), ..manner },
+            Attack::HalfOpen => Behavior { reads: ReadMode::Nothing, ..manner },
+        }
+    }
+}
+
+/// The amount that an attacker reads after its upgrade.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum ReadMode {
+    All,
+    Drip,
+    Nothing,
+}
+
+/// The sequence numbers and target ticks of an attacker's commands.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum SequencePattern {
+    /// New sequence numbers, and no target tick.
+    New,
+    /// New sequence numbers, and target ticks in the far future.
+    FarAhead,
+    /// New sequence numbers, and target ticks alternately in the past and in the far future.
+    ToAndFro,
+    /// Sequence numbers that repeat and decrease, and finally always the largest possible one.
+    Back,
+}
+
+impl SequencePattern {
+    /// The sequence number and target tick of the command with this index, starting at 1.
+    pub(super) fn numbers(self, number: u32) -> (u32, Option<u32>) {
+        match self {
+            SequencePattern::New => (number, None),
+            SequencePattern::FarAhead => (number, Some(u32::MAX - number % 7)),
+            SequencePattern::ToAndFro => (number, Some(if number.is_multiple_of(2) { u32::MAX } else { 0 })),
+            SequencePattern::Back if number > REVERSED_COMMANDS => (u32::MAX, None),
+            SequencePattern::Back => (number / 4 * 3 + number % 4, Some(number)),
+        }
+    }
+}
+
+/// The behaviour of one attacker.
+#[derive(Debug)]
+pub(super) struct Behavior {
+    /// Whether it requests an upgrade and waits for it. Otherwise it sends immediately.
+    pub(super) upgrades: bool,
+    /// The request that it sends without an upgrade.
+    pub(super) request: &'static [u8],
+    /// Whether it requests an upgrade and does not wait for the response.
+    pub(super) closes_after_request: bool,
+    /// The bytes that it sends first.
+    pub(super) opening: Vec<u8>,
+    /// The bytes that it then sends repeatedly.
+    pub(super) block: Vec<u8>,
+    /// Number of commands after each block.
+    pub(super) commands: usize,
+    pub(super) says: SequencePattern,
+    /// Whether it connects with a resume key.
+    pub(super) has_key: bool,
+    /// Number of frames per block, including commands.
+    pub(super) frames: usize,
+    /// Time between two blocks.
+    pub(super) every: Duration,
+    /// Whether it disconnects once the opening is sent.
+    pub(super) leaves: bool,
+    /// Time after which it reconnects, unless the server ends the connection earlier.
+    pub(super) stays: Option<Duration>,
+    /// Time for which it stays before it disconnects.
+    pub(super) lingers: Duration,
+    pub(super) reads: ReadMode,
+}
+
+impl Default for Behavior {
+    fn default() -> Behavior {
+        Behavior {
+            upgrades: true,
+            request: SLOW_HEAD,
+            closes_after_request: false,
+            opening: Vec::new(),
+            block: Vec::new(),
+            commands: 0,
+            says: SequencePattern::New,
+            has_key: false,
+            frames: 0,
+            every: Duration::from_millis(10),
+            leaves: false,
+            stays: None,
+            lingers: Duration::ZERO,
+            reads: ReadMode::All,
+        }
+    }
+}
+
+impl Behavior {
+    /// A client that leaves before its request, before its response, or after its `hello`.
+    fn churn(index: usize) -> Behavior {
+        let behavior = Behavior::default();
+        match index % 3 {
+            0 => Behavior { upgrades: false, ..behavior },
+            1 => Behavior { closes_after_request: true, ..behavior },
+            _ => Behavior { opening: hello(), ..behavior },
+        }
+    }
+
+    /// Whether it sends nothing after its opening.
+    pub(super) fn is_silent(&self) -> bool {
+        self.frames == 0 && self.block.is_empty()
+    }
+
+    /// Appends the next block, and updates `number`, the index of the last command.
+    pub(super) fn write_block(&self, number: &mut u32, out: &mut Vec<u8>) {
+        out.extend_from_slice(&self.block);
+        for _ in 0..self.commands {
+            *number = number.wrapping_add(1);
+            let (sequence, tick) = self.says.numbers(*number);
+            let direction = Some(number.wrapping_mul(97) as u16);
+            out.extend(packet(&ClientPacket::Move { sequence: Some(sequence), tick, direction }));
+        }
+    }
+
+    /// The kernel receive buffer that it requests, in bytes.
+    pub(super) fn recv_buffer_bytes(&self) -> Option<usize> {
+        (self.reads != ReadMode::All).then_some(SMALL_ROOM_BYTES)
+    }
+}
+
+fn pings(count: usize) -> Vec<u8> {
+    let mut block = Vec::new();
+    (0..count).for_each(|_| frame::write(&mut block, Opcode::Ping, Some(KEY), &[b'x'; 125]));
+    block
+}
+
+fn fragment(opcode: Opcode, length: u64) -> Vec<u8> {
+    let mut bytes = Vec::new();
+    Header { fin: false, opcode, mask: Some(KEY), length }.encode(&mut bytes);
+    bytes
+}
+
+fn tiny_fragments() -> Vec<u8> {
+    let mut one = fragment(Opcode::Continuation, 1);
+    one.push(0);
+    one.repeat(TINY_FRAMES)
+}
+
+/// A chat message as the first command of a client.
+fn chat() -> Vec<u8> {
+    packet(&ClientPacket::Chat { sequence: Some(1), tick: None, text: CHAT_LINE.to_owned() })
+}
+
+#[cfg(test)]
+mod tests {
+    use std::collections::BTreeMap;
+
+    use super::super::AttackReport;
+    use super::*;
+    use crate::limits;
+    use crate::packet::{Direction, PacketTables};
+    use crate::ws::connection::{Connection, Event, Role};
+
+    /// Processes an attacker's bytes like a server. Returns the number of messages, and the
+    /// violation if there is one.
+    fn taken(attack: Attack, index: usize, blocks: usize) -> (usize, Option<&'static str>) {
+        let (manner, mut conn) =
+            (attack.behavior(index), Connection::new(Role::Server, limits::CLIENT_MESSAGE_LIMITS));
+        conn.receive(&manner.opening);
+        let (mut sequence, mut bytes) = (0, Vec::new());
+        (0..blocks).for_each(|_| manner.write_block(&mut sequence, &mut bytes));
+        conn.receive(&bytes);
+        let mut messages = 0;
+        loop {
+            match conn.next_event() {
+                Ok(Some(Event::Close { .. } | Event::Eof { .. })) | Ok(None) => return (messages, None),
+                Ok(Some(_)) => messages += 1,
+                Err(violation) => return (messages, Some(violation.name())),
+            }
+        }
+    }
+
+    #[test]
+    fn attackers_send_the_frames_that_they_count() {
+        for (attack, index, blocks, expected) in [
+            (Attack::PingFlood, 0, 2, (1 + 128, None)),
+            (Attack::StalledReaders, 0, 1, (1 + 100, None)),
+            (Attack::CommandFlood, 1, 1, (1 + 64, None)),
+            (Attack::CommandFlood, 0, 3, (1 + 3, None)),
+            (Attack::TinyFragments, 0, 1, (0, Some("too_many_fragments"))),
+            (Attack::Reconnect, 0, 1, (2, None)),
+            (Attack::Contradictions, 2, 3, (1 + 3, None)),
+            (Attack::SeatHolders, 0, 1, (1, None)),
+            (Attack::SyncFlood, 0, 3, (1 + 3, None)),
+            (Attack::FalseChecksums, 0, 1, (1 + 80, None)),
+            (Attack::HalfOpen, 1, 1, (1, None)),
+            (Attack::HalfOpen, 0, 1, (0, None)),
+        ] {
+            assert_eq!(taken(attack, index, blocks), expected, "{} {index}", attack.name());
+        }
+    }
+
+    #[test]
+    fn sequences_and_ticks_contradict_one_another() {
+        let of = |says: SequencePattern, numbers: [u32; 5]| numbers.map(|number| says.numbers(number));
+        let sequences = of(SequencePattern::Back, [3, 4, 5, REVERSED_COMMANDS, REVERSED_COMMANDS + 1])
+            .map(|(sequence, _)| sequence);
+        assert_eq!(sequences, [3, 3, 4, 150, u32::MAX]);
+        let ticks = of(SequencePattern::ToAndFro, [1, 2, 3, 4, 5]).map(|(_, tick)| tick);
+        assert_eq!(ticks, [Some(0), Some(u32::MAX), Some(0), Some(u32::MAX), Some(0)]);
+        assert!(
+            of(SequencePattern::FarAhead, [1, 2, 3, 4, 5]).iter().all(|(_, tick)| *tick > Some(u32::MAX / 2))
+        );
+    }
+
+    #[test]
+    fn every_command_of_a_flood_is_a_new_one() {
+        let (manner, mut sequence, mut bytes) = (Attack::CommandFlood.behavior(1), 0, Vec::new());
+        let mut conn = Connection::new(Role::Server, limits::CLIENT_MESSAGE_LIMITS);
+        (0..3).for_each(|_| manner.write_block(&mut sequence, &mut bytes));
+        conn.receive(&bytes);
+        let dialect = PacketTables::builtin().dialect("native").expect("built in");
+        let mut heard = Vec::new();
+        while let Ok(Some(Event::Binary(message))) = conn.next_event() {
+            let decoded = dialect.decode(Direction::ToServer, message).expect("a packet");
+            match ClientPacket::from_decoded(&decoded) {
+                ClientPacket::Move { sequence: Some(sequence), .. } => heard.push(sequence),
+                other => panic!("{other:?}"),
+            }
+        }
+        assert_eq!(heard, (1..=3 * COMMANDS as u32).collect::<Vec<_>>());
+    }
+
+    #[test]
+    fn a_report_names_what_was_achieved() {
+        let endings = BTreeMap::from([("status 503".to_owned(), 7)]);
+        let time = Duration::from_secs(2);
+        let lines_heard = Some(3);
+        let pressure = AttackReport {
+            connections: 10,
+            at_once: 4,
+            bytes: 200,
+            frames: 6,
+            endings,
+            chat_lines_received: lines_heard,
+            time,
+            unreachable: 1,
+        };
+        let text = pressure.text(Attack::Churn);
+        assert!(
+            text.starts_with("churn, 2.0 s\n  connections  10 (5 a second), 4 at once, 1 unreachable\n"),
+            "{text}"
+        );
+        assert!(
+            text.contains("6 frames (3 a second), 100 bytes a second\n  chat         3 lines, received by a client on the same map\n  \"status 503\" 7 times\n"),
+            "{text}"
+        );
+        let json: serde_json::Value = serde_json::from_str(&pressure.json(Attack::Churn)).expect("JSON");
+        assert_eq!(["connections", "lines_heard"].map(|name| json[name].as_u64()), [Some(10), Some(3)]);
+        assert_eq!(json["endings"]["status 503"].as_u64(), Some(7));
+    }
+}
