@@ -9,11 +9,11 @@
 importScripts('tab-files.js');
 
 const { version, files } = self.TAB_FILES;
-const PREFIX = `tickwire ${self.registration.scope} `;
-const NAME = PREFIX + version;
+const CACHE_PREFIX = `tickwire ${self.registration.scope} `;
+const CACHE_NAME = CACHE_PREFIX + version;
 
 /** @param {Cache} cache @param {string} file */
-async function keep(cache, file) {
+async function cacheFile(cache, file) {
   const response = await fetch(file, { cache: 'no-cache' });
   if (!response.ok) throw new Error(`${file}: ${response.status}`);
   // Some hosts lead index.html elsewhere, and a browser refuses such an answer for a page.
@@ -29,16 +29,16 @@ function fileOf(request) {
 }
 
 self.addEventListener('install', (event) => {
-  event.waitUntil(caches.open(NAME).then((cache) => Promise.all(files.map((file) => keep(cache, file)))));
+  event.waitUntil(caches.open(CACHE_NAME).then((cache) => Promise.all(files.map((file) => cacheFile(cache, file)))));
 });
 
 self.addEventListener('activate', (event) => {
-  const old = caches.keys().then((names) => Promise.all(names.filter((name) => name.startsWith(PREFIX) && name !== NAME).map((name) => caches.delete(name))));
+  const old = caches.keys().then((names) => Promise.all(names.filter((name) => name.startsWith(CACHE_PREFIX) && name !== CACHE_NAME).map((name) => caches.delete(name))));
   event.waitUntil(old.then(() => self.clients.claim()));
 });
 
 self.addEventListener('fetch', (event) => {
   const file = fileOf(event.request);
   if (!file) return;
-  event.respondWith(caches.open(NAME).then((cache) => cache.match(file)).then((kept) => kept ?? fetch(event.request)));
+  event.respondWith(caches.open(CACHE_NAME).then((cache) => cache.match(file)).then((kept) => kept ?? fetch(event.request)));
 });

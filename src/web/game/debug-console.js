@@ -7,30 +7,30 @@
 
 /**
  * @param {{ world: import('./world/world.js').World, prediction: import('../lib/prediction.js').Prediction, lockstep: import('../lib/lockstep.js').Lockstep | null,
- *   watch: import('../playback/playback.js').Watch | null, connection: import('./net/connection.js').Connection, rates: import('./net/rates.js').Rates,
+ *   watch: import('../playback/playback.js').Playback | null, connection: import('./net/connection.js').GameConnection, rates: import('./net/rates.js').TrafficRates,
  *   effects: import('./world/effects.js').Effects, sound: import('./sound.js').Sound, settings: import('./settings.js').Settings,
  *   input: import('./input.js').Input }} parts
  * @param {() => ReturnType<typeof import('./draw/structures.js').ghostOf>} ghost
  */
-export function expose({ world, prediction, lockstep, watch, connection, rates, effects, sound, settings, input }, ghost) {
+export function exposeDebugState({ world, prediction, lockstep, watch, connection, rates, effects, sound, settings, input }, ghost) {
   const own = () => (world.ownId === null ? undefined : world.players.get(world.ownId));
   const view = {
     /** What all connections of this page send in the query of their address, so that the inspector beside it can tell them from others. */
-    get proof() { return connection.proof; },
+    get resumeKey() { return connection.resumeKey; },
     get id() { return world.ownId; },
     get tick() { return world.tick; },
     get epoch() { return world.epoch; },
     get seed() { return world.seed; },
     get state() { return connection.state; },
     get lives() { return connection.lives; },
-    get watching() { return world.watched; },
+    get watching() { return world.spectated; },
     get own() { return world.own && { ...world.own }; },
     /** What is predicted of oneself now, null without prediction; and how well. */
-    get ahead() { return world.ahead && structuredClone(world.ahead); },
-    get prediction() { return { works: prediction.works, ...prediction.switches, ...prediction.figures }; },
+    get predicted() { return world.predicted && structuredClone(world.predicted); },
+    get prediction() { return { isActive: prediction.isActive, ...prediction.features, ...prediction.figures }; },
     /** The world that this page runs; null in a page that follows as a stream. */
     get lockstep() {
-      return lockstep && { works: lockstep.works, why: lockstep.sentence, ...lockstep.status(), counts: { ...lockstep.counts } };
+      return lockstep && { isActive: lockstep.isActive, fallbackReason: lockstep.fallbackReason, ...lockstep.status(), counts: { ...lockstep.counts } };
     },
     /** The capture that this page watches; null in a game. */
     get watch() { return watch && watchOf(watch); },
@@ -57,10 +57,10 @@ export function expose({ world, prediction, lockstep, watch, connection, rates, 
     get sound() { return { on: sound.on, open: sound.context !== null, played: sound.played, volume: sound.volume }; },
     get settings() { return { ...settings.values, auto: input.auto }; },
     /** What flies at this moment. */
-    get shots() { return [...world.shots.flying.values()].map((shot) => ({ ...shot })); },
+    get shots() { return [...world.projectiles.flying.values()].map((shot) => ({ ...shot })); },
     /** Animals in view. */
     get animals() {
-      return [...world.herd.all.values()].map(({ id, kind, shown, health, strike }) => ({ id, kind, x: shown.x, y: shown.y, health, strikes: strike.count }));
+      return [...world.animalTracker.all.values()].map(({ id, kind, shown, health, strike }) => ({ id, kind, x: shown.x, y: shown.y, health, strikes: strike.count }));
     },
     /** All clans, one's own, and what the page knows of others: their clans, where mates are, places shown. */
     get clans() { return clansOf(world.clans); },
@@ -80,7 +80,7 @@ export function expose({ world, prediction, lockstep, watch, connection, rates, 
   Object.defineProperty(window, 'tickwire', { value: Object.freeze(view) });
 }
 
-/** @param {import('../playback/playback.js').Watch} watch */
+/** @param {import('../playback/playback.js').Playback} watch */
 function watchOf(watch) {
   const { why, status, playing, speed, tick, seeking, followed, room, isWhole, marks, times } = watch;
   return { ...status, why, playing, speed, tick, seeking, followed, room, isWhole, marks: marks.length, times: { ...times },

@@ -17,7 +17,7 @@ const WALK = Object.freeze({
 });
 
 /** A thumb that has moved less than this from where it was put down means nothing, CSS px. */
-const STICK_REST = 14;
+const STICK_DEAD_ZONE = 14;
 /** How far the drawn thumb follows the real one, CSS px. */
 const STICK_REACH = 46;
 /** A thumb's direction is rounded to 32 parts of a turn, so that it is not sent at each tremble. */
@@ -25,10 +25,10 @@ const STICK_PARTS = 32;
 /** An aim is finer than a walk. */
 const AIM_PARTS = 256;
 
-const STRIKE = 'Space';
+const ATTACK_KEY = 'Space';
 
 /** A thumb on the glass. */
-class Thumb {
+class TouchStick {
   /** @param {HTMLElement} stick shown where the thumb is */
   constructor(stick) {
     this.stick = stick;
@@ -57,7 +57,7 @@ class Thumb {
     const y = event.clientY - this.y;
     const distance = Math.hypot(x, y);
     const part = (2 * Math.PI) / parts;
-    this.pull = distance < STICK_REST ? null : Math.round(Math.atan2(y, x) / part) * part;
+    this.pull = distance < STICK_DEAD_ZONE ? null : Math.round(Math.atan2(y, x) / part) * part;
     const reach = Math.min(1, STICK_REACH / Math.max(1, distance));
     this.draw(x * reach, y * reach);
   }
@@ -87,8 +87,8 @@ export class Input {
    */
   constructor(canvas, sticks, actions, changed, plays) {
     this.canvas = canvas;
-    this.walkThumb = new Thumb(sticks.walk);
-    this.strikeThumb = new Thumb(sticks.strike);
+    this.walkThumb = new TouchStick(sticks.walk);
+    this.strikeThumb = new TouchStick(sticks.strike);
     this.changed = changed;
     this.actions = actions;
     this.plays = plays;
@@ -104,7 +104,7 @@ export class Input {
     this.auto = false;
     /** How often a button, a key or a thumb was pressed to strike. */
     this.presses = 0;
-    this.keys = new HeldKeys([...Object.keys(WALK), STRIKE], (code, isDown) => this.keysChanged(code, isDown));
+    this.keys = new HeldKeys([...Object.keys(WALK), ATTACK_KEY], (code, isDown) => this.keysChanged(code, isDown));
     new HeldPointers(canvas, {
       pressed: (event) => this.pressed(event),
       moved: (event) => this.moved(event),
@@ -137,13 +137,13 @@ export class Input {
   }
 
   /** Whether to strike now, and again and again. */
-  get striking() {
-    return this.auto || this.button !== null || this.keys.has(STRIKE) || this.strikeThumb.pointer !== null;
+  get isAttacking() {
+    return this.auto || this.button !== null || this.keys.has(ATTACK_KEY) || this.strikeThumb.pointer !== null;
   }
 
   /** @param {string | null} code @param {boolean} isDown */
   keysChanged(code, isDown) {
-    if (code === STRIKE && isDown) this.presses += 1;
+    if (code === ATTACK_KEY && isDown) this.presses += 1;
     if (!this.isAimed) this.heading = this.keyDirection ?? this.heading;
     this.changed();
   }

@@ -5,7 +5,7 @@
  * @module game/settings
  */
 
-const STORE = 'tickwire.settings';
+const STORAGE_KEY = 'tickwire.settings';
 
 /** What is set before anybody has set anything; also says which settings there are, and of what type. */
 export const DEFAULTS = Object.freeze({
@@ -35,7 +35,7 @@ export class Settings {
     if (valid === undefined || this.values[name] === valid) return;
     Object.assign(this.values, { [name]: valid });
     try {
-      this.store.setItem(STORE, JSON.stringify(this.values));
+      this.store.setItem(STORAGE_KEY, JSON.stringify(this.values));
     } catch {
       // Storage may be forbidden; then it is forgotten.
     }
@@ -53,7 +53,7 @@ function validated(name, value) {
 /** What is in the store, as far as it makes sense. @param {Pick<Storage, 'getItem'>} store */
 function remembered(store) {
   try {
-    const stored = JSON.parse(store.getItem(STORE) ?? '{}');
+    const stored = JSON.parse(store.getItem(STORAGE_KEY) ?? '{}');
     return Object.fromEntries(Object.entries(stored).map(([name, value]) => [name, validated(name, value)])
       .filter(([, value]) => value !== undefined));
   } catch {

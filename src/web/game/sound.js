@@ -5,11 +5,11 @@
  * @module game/sound
  */
 
-const STORE = 'tickwire.sound';
+const STORAGE_KEY = 'tickwire.sound';
 /** Loudness of everything together. */
 const MASTER = 0.4;
 /** Sounds at once; beyond, a new one is left out. */
-const MOST = 20;
+const MAX_VOICES = 20;
 /** The same sound again within this time would only be louder, ms. */
 const APART_MS = 40;
 /** Softest part of an envelope: a level of zero cannot be approached exponentially. */
@@ -98,7 +98,7 @@ export class Sound {
   toggle() {
     this.on = !this.on;
     try {
-      this.store.setItem(STORE, this.on ? 'on' : 'off');
+      this.store.setItem(STORAGE_KEY, this.on ? 'on' : 'off');
     } catch {
       // Storage may be forbidden; then it is forgotten.
     }
@@ -146,7 +146,7 @@ export class Sound {
    */
   play(name, pan = 0, gain = 1) {
     const { context } = this;
-    if (!this.on || !context || context.state !== 'running' || this.playing >= MOST) return false;
+    if (!this.on || !context || context.state !== 'running' || this.playing >= MAX_VOICES) return false;
     const now = this.clock();
     if (now - (this.begunAt.get(name) ?? -Infinity) < APART_MS) return false;
     this.begunAt.set(name, now);
@@ -206,7 +206,7 @@ function tone(context, wave) {
 /** @param {Pick<Storage, 'getItem'>} store */
 function remembered(store) {
   try {
-    return store.getItem(STORE) !== 'off';
+    return store.getItem(STORAGE_KEY) !== 'off';
   } catch {
     return true;
   }

@@ -9,17 +9,17 @@
  * @module inspector/byte-bars
  */
 
-import { readable } from './byte-rates.js';
+import { formatBytes } from './byte-rates.js';
 import { element } from './frame/bit-diagram.js';
 import { TINTS } from './frame/tree.js';
 
 /** Width of a letter, and of the space around a word. */
 const LETTER_PX = 6.1;
 const AROUND_PX = 10;
-const TINT_OF = { header: 'length', masking_key: 'key', code: 'code' };
+const TINTS_BY_NAME = { header: 'length', masking_key: 'key', code: 'code' };
 
 /** A button for each bar, so that it can be reached by the keyboard. */
-export class Bars {
+export class ByteBars {
   /** @param {HTMLElement} box @param {HTMLElement} sum @param {(packet: string) => void} onPick */
   constructor(box, sum, onPick) {
     this.box = box;
@@ -34,7 +34,7 @@ export class Bars {
   show(bars) {
     const most = bars[0]?.bytes ?? 0;
     const all = bars.reduce((sum, bar) => sum + bar.bytes, 0);
-    this.sum.textContent = bars.length === 0 ? '' : `${readable(all)}/s`;
+    this.sum.textContent = bars.length === 0 ? '' : `${formatBytes(all)}/s`;
     while (this.box.children.length > bars.length) this.box.lastChild?.remove();
     bars.forEach((bar, at) => {
       if (!this.box.children[at]) this.box.append(newBar());
@@ -58,16 +58,16 @@ function fill(button, bar, most) {
   arrow.textContent = bar.from === 'client' ? '↑' : '↓';
   name.textContent = bar.packet;
   count.textContent = `${bar.count < 10 ? bar.count.toFixed(1) : bar.count.toFixed(0)}/s`;
-  figure.textContent = `${readable(bar.bytes)}/s`;
+  figure.textContent = `${formatBytes(bar.bytes)}/s`;
   const long = most === 0 ? 0 : Math.sqrt(bar.bytes / most);
   const widthPx = long * (button.clientWidth - AROUND_PX);
   let argument = 0;
   const parts = bar.fields.map((field) => {
-    const tint = TINT_OF[field.name] ?? `a${argument++ % TINTS}`;
+    const tint = TINTS_BY_NAME[field.name] ?? `a${argument++ % TINTS}`;
     const fits = widthPx * field.bytes / bar.bytes > field.name.length * LETTER_PX + AROUND_PX;
     const part = element(`part t-${tint}`, fits ? field.name : '');
     part.style.flexGrow = String(field.bytes);
-    part.title = [`${field.name}: ${readable(field.bytes)}/s`, ...field.parts.map((one) => `  ${one.name}: ${readable(one.bytes)}/s`)].join('\n');
+    part.title = [`${field.name}: ${formatBytes(field.bytes)}/s`, ...field.parts.map((one) => `  ${one.name}: ${formatBytes(one.bytes)}/s`)].join('\n');
     return part;
   });
   track.replaceChildren(...parts);

@@ -8,7 +8,7 @@
  */
 
 /** Counts of which the mean is taken. */
-const COUNTS = 4;
+const AVERAGED_COUNTS = 4;
 
 /**
  * @typedef {{ packet: string, from: string, count: number, bytes: number, fields: { name: string, bytes: number }[] }} Part
@@ -16,7 +16,7 @@ const COUNTS = 4;
  * @typedef {{ packet: string, from: string, count: number, bytes: number, fields: Field[] }} Bar a second
  */
 
-export class Bytes {
+export class ByteRates {
   constructor() {
     /** @type {{ parts: Part[], seconds: number }[]} */
     this.counts = [];
@@ -25,7 +25,7 @@ export class Bytes {
   /** @param {Part[]} parts @param {number} seconds in which they were counted */
   add(parts, seconds) {
     this.counts.push({ parts, seconds });
-    if (this.counts.length > COUNTS) this.counts.shift();
+    if (this.counts.length > AVERAGED_COUNTS) this.counts.shift();
   }
 
   clear() {
@@ -68,7 +68,7 @@ function grouped(fields, seconds) {
 }
 
 /** A number of bytes that can be read at a glance. @param {number} bytes */
-export function readable(bytes) {
+export function formatBytes(bytes) {
   if (bytes >= 10_000) return `${(bytes / 1000).toFixed(0)} kB`;
   if (bytes >= 1000) return `${(bytes / 1000).toFixed(1)} kB`;
   return `${bytes >= 10 || bytes === 0 ? bytes.toFixed(0) : bytes.toFixed(1)} B`;

@@ -8,30 +8,30 @@
  */
 
 import { EDITION } from '../wasm/edition.js';
-import { bearer, openSocket } from '../wasm/open-socket.js';
+import { bearerSubprotocol, openSocket } from '../wasm/open-socket.js';
 import { session } from '../lib/stored.js';
 
 /** Shared with the operator's page, so that one token in a tab is enough. */
-const KEY = 'tickwire-admin-token';
+const STORAGE_KEY = 'tickwire-admin-token';
 const SUBPROTOCOL = 'tickwire.wire';
 const RETRY_MS = 1500;
 
 /** What a status says to whoever wants to watch; empty where a token may help. @param {number} status */
-export function whyNot(status) {
+export function statusReason(status) {
   if (status === 401 || status === 403) return '';
   if (status === 429) return 'Too many wrong tokens; wait a minute';
   return `Refused: ${status}`;
 }
 
 /** See the module. */
-export class Line {
+export class InspectorConnection {
   /**
    * @param {{ opened: () => void, said: (message: Record<string, any>, text: string) => void, observed: (message: ArrayBuffer) => void,
    *   state: (state: 'open' | 'waiting', text: string) => void, askForToken: (why: string) => void }} on
    */
   constructor(on) {
     this.on = on;
-    this.token = session.getItem(KEY) ?? '';
+    this.token = session.getItem(STORAGE_KEY) ?? '';
     /** @type {import('../wasm/open-socket.js').Socket | null} */
     this.socket = null;
     this.timer = 0;
@@ -40,18 +40,18 @@ export class Line {
   }
 
   /** Takes the token out of the address bar. */
-  takeFragment() {
+  readTokenFromUrl() {
     const given = location.hash.slice(1).trim();
     if (given === '') return;
     history.replaceState(null, '', location.pathname + location.search);
-    this.keep(given);
+    this.storeToken(given);
   }
 
   /** @param {string} token */
-  keep(token) {
+  storeToken(token) {
     this.token = token;
-    if (token === '') session.removeItem(KEY);
-    else session.setItem(KEY, token);
+    if (token === '') session.removeItem(STORAGE_KEY);
+    else session.setItem(STORAGE_KEY, token);
   }
 
   /** Asks, and opens the line if one may. */
@@ -69,23 +69,23 @@ export class Line {
       await response.text();
       status = response.status;
     } catch {
-      if (this.isWanted) this.later('No answer from the server');
+      if (this.isWanted) this.scheduleRetry('No answer from the server');
       return;
     }
     if (!this.isWanted) return;
     if (status === 200) this.connect();
-    else if (whyNot(status) === '') this.refused();
-    else this.later(whyNot(status));
+    else if (statusReason(status) === '') this.refused();
+    else this.scheduleRetry(statusReason(status));
   }
 
   refused() {
     const why = this.token === '' ? '' : 'This is not the token.';
-    this.keep('');
+    this.storeToken('');
     this.on.askForToken(why);
   }
 
   connect() {
-    const socket = openSocket('wire', this.token === '' ? [SUBPROTOCOL] : [SUBPROTOCOL, bearer(this.token)]);
+    const socket = openSocket('wire', this.token === '' ? [SUBPROTOCOL] : [SUBPROTOCOL, bearerSubprotocol(this.token)]);
     let isOpen = false;
     socket.binaryType = 'arraybuffer';
     socket.onopen = () => {
@@ -102,7 +102,7 @@ export class Line {
     socket.onclose = ({ reason }) => {
       if (socket !== this.socket) return;
       this.socket = null;
-      this.later(isOpen ? `Closed${reason ? `: ${reason}` : ''}` : 'The server refused; perhaps too many others are watching');
+      this.scheduleRetry(isOpen ? `Closed${reason ? `: ${reason}` : ''}` : 'The server refused; perhaps too many others are watching');
     };
     this.socket = socket;
   }
@@ -118,13 +118,13 @@ export class Line {
   }
 
   /** @param {string} why */
-  later(why) {
+  scheduleRetry(why) {
     this.on.state('waiting', why);
     this.timer = setTimeout(() => this.open(), RETRY_MS);
   }
 
   /** Says what is wanted; nothing without a line. @param {Record<string, unknown>} wish */
-  say(wish) {
+  request(wish) {
     if (this.socket?.readyState === WebSocket.OPEN) this.socket.send(JSON.stringify(wish));
   }
 }

@@ -5,8 +5,8 @@
  * @module inspector/explainer
  */
 
-import { tabModule } from '../wasm/module.js';
-import { Wasm } from '../wasm/instance.js';
+import { wasmModule } from '../wasm/module.js';
+import { WasmInstance } from '../wasm/instance.js';
 
 /** The first byte of JSON, and of no capture. */
 const BRACE = 0x7b;
@@ -19,7 +19,7 @@ const BRACE = 0x7b;
  */
 
 /** See the module. */
-export class Explainer extends Wasm {
+export class Explainer extends WasmInstance {
   /** @param {BufferSource} bytes of tickwire.wasm */
   static async from(bytes) {
     const { instance } = await WebAssembly.instantiate(bytes, {});
@@ -27,22 +27,22 @@ export class Explainer extends Wasm {
   }
 
   static async load() {
-    return new Explainer(await WebAssembly.instantiate(await tabModule(), {}));
+    return new Explainer(await WebAssembly.instantiate(await wasmModule(), {}));
   }
 
   /** How many frames can be explained again. @returns {number} */
-  get framesKept() {
+  get maxFrames() {
     return this.wasm.frames_kept();
   }
 
   /** Begins anew with the server's first message, which has the code tables in force. @param {string} text */
   welcome(text) {
-    this.giveText(text);
+    this.setInputText(text);
     this.json(this.wasm.welcome());
   }
 
   /** Forgets all frames; from now on messages about this client are taken. @param {number | null} client */
-  watch(client) {
+  selectClient(client) {
     this.json(this.wasm.watch(BigInt(client ?? 0)));
   }
 
@@ -56,7 +56,7 @@ export class Explainer extends Wasm {
    * @param {ArrayBuffer} message @returns {{ frames?: import('./list/frames.js').Entry[], lost?: number, missed?: number, ended?: string }}
    */
   receive(message) {
-    this.give(new Uint8Array(message));
+    this.setInput(new Uint8Array(message));
     return this.json(this.wasm.receive());
   }
 
@@ -70,7 +70,7 @@ export class Explainer extends Wasm {
    * @param {{ from: 'client' | 'server', bytes: string, dialect?: string, json?: boolean }} given bytes in hexadecimal
    */
   explainBytes(given) {
-    this.giveText(JSON.stringify(given));
+    this.setInputText(JSON.stringify(given));
     return this.json(this.wasm.explain_bytes());
   }
 
@@ -80,7 +80,7 @@ export class Explainer extends Wasm {
    * @returns {string}
    */
   rewrite(wanted) {
-    this.giveText(JSON.stringify(wanted));
+    this.setInputText(JSON.stringify(wanted));
     return this.json(this.wasm.rewrite()).bytes;
   }
 
@@ -90,7 +90,7 @@ export class Explainer extends Wasm {
    * @returns {{ wrong?: string, begin?: number, end?: number }}
    */
   filter(wish) {
-    this.giveText(JSON.stringify(wish));
+    this.setInputText(JSON.stringify(wish));
     return this.json(this.wasm.filter());
   }
 
@@ -100,7 +100,7 @@ export class Explainer extends Wasm {
   }
 
   /** Reads and filters on, until so many bytes were looked at. @param {number} bytes @returns {Count & { more: boolean, pieces?: number, read?: number }} */
-  work(bytes) {
+  advance(bytes) {
     return { all: 0, seen: 0, judged: 0, ...this.json(this.wasm.work(bytes)) };
   }
 
@@ -144,18 +144,18 @@ export class Explainer extends Wasm {
 
   /** Shows the frame of a link. @param {string} fragment without `#` */
   openLink(fragment) {
-    this.giveText(fragment);
+    this.setInputText(fragment);
     this.json(this.wasm.open_link());
   }
 
   /** The most bytes that a capture file may have. @returns {number} */
-  get fileMost() {
+  get maxFileBytes() {
     return this.wasm.file_most();
   }
 
   /** Opens a capture file in one call; throws if it is none, or is damaged. @param {Uint8Array} file @returns {About} */
   openFile(file) {
-    this.giveFile(file);
+    this.setFileInput(file);
     for (;;) {
       const opened = this.openOn(file.length + 1);
       if ('packets' in opened) return opened;
@@ -168,16 +168,16 @@ export class Explainer extends Wasm {
   }
 
   /** How far the file was read, and what is known of its connections. @returns {About} */
-  about() {
+  fileSummary() {
     return this.json(this.wasm.file_about());
   }
 
   /** @param {Uint8Array} file */
-  giveFile(file) {
+  setFileInput(file) {
     const address = this.wasm.file_input(file.length);
     if (address === 0) {
       const mib = (bytes) => Math.ceil(bytes / 2 ** 20);
-      throw new Error(`The file is ${mib(file.length)} MiB; this page opens at most ${mib(this.fileMost)} MiB. On the command line, \`tickwire explain FILE\` reads more.`);
+      throw new Error(`The file is ${mib(file.length)} MiB; this page opens at most ${mib(this.maxFileBytes)} MiB. On the command line, \`tickwire explain FILE\` reads more.`);
     }
     new Uint8Array(this.wasm.memory.buffer, address, file.length).set(file);
   }
@@ -189,8 +189,8 @@ export class Explainer extends Wasm {
 
   /** The frames that are kept, as a pcapng file; null before the handshake is known. @param {{ player: number, name: string }} whose */
   save({ player, name }) {
-    this.giveText(JSON.stringify({ player, name }));
-    const bytes = this.bytes(this.wasm.save());
+    this.setInputText(JSON.stringify({ player, name }));
+    const bytes = this.outputBytes(this.wasm.save());
     return bytes[0] === BRACE ? null : bytes.slice();
   }
 }

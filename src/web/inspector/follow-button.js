@@ -7,18 +7,18 @@
 const HELD = 'Waits for the edited frame or its story; a press closes that and follows';
 
 /** See the module. */
-export class Follow {
+export class FollowButton {
   /**
    * @param {{ title: string, setAttribute: (name: string, value: string) => void }} button @param {{ follow: boolean }} list
-   * @param {{ isOpen: boolean, story: { isActive: boolean }, close: () => void, closeStory: () => void }} flip
+   * @param {{ isOpen: boolean, log: { isActive: boolean }, close: () => void, closeLog: () => void }} editor
    */
-  constructor(button, list, flip) {
-    Object.assign(this, { button, list, flip });
+  constructor(button, list, editor) {
+    Object.assign(this, { button, list, editor });
     this.shown = '';
   }
 
   get isHeld() {
-    return this.flip.isOpen || this.flip.story.isActive;
+    return this.editor.isOpen || this.editor.log.isActive;
   }
 
   show() {
@@ -33,8 +33,8 @@ export class Follow {
   toggles() {
     const wanted = !this.list.follow || this.isHeld;
     if (wanted) {
-      this.flip.close();
-      this.flip.closeStory();
+      this.editor.close();
+      this.editor.closeLog();
     }
     return wanted;
   }

@@ -9,7 +9,7 @@
 /** @typedef {{ id: number, player: number, dialect: string }} Client */
 
 /** What the page around this one shows of its game; `null` without one. @param {Window} page */
-export function gameAround(page) {
+export function parentGame(page) {
   try {
     return page.parent === page ? null : /** @type {any} */ (page.parent).tickwire ?? null;
   } catch {
@@ -18,7 +18,7 @@ export function gameAround(page) {
   }
 }
 
-export class Beside {
+export class HostPage {
   /** @param {Window} [page] */
   constructor(page = window) {
     this.page = page;
@@ -26,8 +26,8 @@ export class Beside {
   }
 
   /** The game's client, if it plays. @param {Client[]} clients @returns {number | null} */
-  own(clients) {
-    const player = this.isOpen ? gameAround(this.page)?.id ?? null : null;
+  ownClient(clients) {
+    const player = this.isOpen ? parentGame(this.page)?.id ?? null : null;
     return player === null ? null : clients.find((client) => client.player === player)?.id ?? null;
   }
 
@@ -42,7 +42,7 @@ export class Beside {
   }
 
   /** A key that means nothing here is the game's, and so are the next ones: whoever pressed a button here can walk on. @param {KeyboardEvent} event */
-  pass({ key, code, repeat, shiftKey }) {
+  forwardKey({ key, code, repeat, shiftKey }) {
     if (!this.isOpen) return;
     this.focusGame();
     this.page.parent.document.body.dispatchEvent(new KeyboardEvent('keydown', { key, code, repeat, shiftKey, bubbles: true, cancelable: true }));

@@ -5,7 +5,7 @@
  */
 
 /** @param {Iterable<HTMLElement>} boxes that scroll sideways */
-export function showMore(boxes) {
+export function markOverflow(boxes) {
   for (const box of boxes) {
     const look = () => box.classList.toggle('more-right', box.scrollLeft + box.clientWidth < box.scrollWidth - 1);
     box.addEventListener('scroll', look, { passive: true });

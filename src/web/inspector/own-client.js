@@ -7,40 +7,40 @@
  * @module inspector/own-client
  */
 
-import { gameAround } from './host-page.js';
+import { parentGame } from './host-page.js';
 
-const PROOF = /^[0-9a-f]{32}$/;
+const RESUME_KEY = /^[0-9a-f]{32}$/;
 
 /** See the module. */
-export class Own {
+export class OwnClient {
   /** @param {(wish: Record<string, unknown>) => void} say to the server @param {() => any} game */
-  constructor(say, game = () => gameAround(window)) {
-    this.say = say;
+  constructor(say, game = () => parentGame(window)) {
+    this.request = say;
     this.game = game;
     /** The number of one's own client; null while it is not known. @type {number | null} */
     this.id = null;
   }
 
   /** @returns {string | null} */
-  get proof() {
-    const proof = this.game()?.proof;
-    return typeof proof === 'string' && PROOF.test(proof) ? proof : null;
+  get resumeKey() {
+    const key = this.game()?.resumeKey;
+    return typeof key === 'string' && RESUME_KEY.test(key) ? key : null;
   }
 
   /** Asks which client is one's own: it is another one after each reconnection. */
-  ask() {
-    if (this.proof !== null) this.say({ own: this.proof });
+  requestOwnClient() {
+    if (this.resumeKey !== null) this.request({ own: this.resumeKey });
   }
 
   /** @param {number | null} id as the server answers */
-  heard(id) {
+  onOwnClient(id) {
     this.id = id;
   }
 
   /** Sends bytes in the name of one's own client. @param {string} bytes in hexadecimal @returns {boolean} whether they could be sent */
   inject(bytes) {
-    if (this.proof === null) return false;
-    this.say({ inject: this.proof, bytes });
+    if (this.resumeKey === null) return false;
+    this.request({ inject: this.resumeKey, bytes });
     return true;
   }
 }

@@ -6,13 +6,13 @@
  */
 
 import { lastBefore } from './list/frames.js';
-import { open, refuse } from './open-file.js';
+import { open, showOpenError } from './open-file.js';
 
 /** How often the list follows the page. */
 const FOLLOW_MS = 200;
 
 /** See the module. */
-export class Watched {
+export class PlaybackSync {
   /**
    * @param {() => import('./list/source-menu.js').Source} shown @param {(n: number) => void} goTo
    * @param {Window} [page]
@@ -30,7 +30,7 @@ export class Watched {
     this.seen = 0;
   }
 
-  get isThere() {
+  get isAvailable() {
     return this.page !== null;
   }
 
@@ -43,7 +43,7 @@ export class Watched {
       await open(await page.file());
       setInterval(() => this.follow(), FOLLOW_MS);
     } catch (error) {
-      refuse(/** @type {Error} */ (error).message);
+      showOpenError(/** @type {Error} */ (error).message);
     }
   }
 
@@ -66,7 +66,7 @@ export class Watched {
   }
 
   /** A frame was chosen here: the page goes there. @param {number} n */
-  chosen(n) {
+  onFrameSelected(n) {
     const { explainer, kind } = this.shown();
     if (!this.page || this.isFollowing || kind !== 'file') return;
     this.tick = this.page.seek(explainer.entry(n).at_ms);

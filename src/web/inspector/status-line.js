@@ -5,9 +5,9 @@
  */
 
 /** How long it is said what was done. */
-const TELL_MS = 4000;
+const SHOWN_MS = 4000;
 
-export class Note {
+export class StatusLine {
   /** @param {HTMLElement} box @param {() => string[]} parts what else is to be said */
   constructor(box, parts) {
     this.box = box;
@@ -22,10 +22,10 @@ export class Note {
   }
 
   /** Says what was done, for a while. @param {string} what */
-  tell(what) {
+  showTemporarily(what) {
     this.done = what;
     this.show();
     clearTimeout(this.timer);
-    this.timer = setTimeout(() => { this.done = ''; this.show(); }, TELL_MS);
+    this.timer = setTimeout(() => { this.done = ''; this.show(); }, SHOWN_MS);
   }
 }

@@ -7,7 +7,7 @@
 /** How long a slice may take. */
 const SLICE_MS = 14;
 /** How often the page hears of the progress. */
-const TELL_MS = 100;
+const NOTIFY_INTERVAL_MS = 100;
 /** Bytes of the first slice; later ones are as long as fits. */
 const FIRST_BYTES = 64 * 1024;
 
@@ -38,7 +38,7 @@ export async function openInSlices(explainer, { isCancelled, onProgress }) {
   for (;;) {
     const opened = pace.run((bytes) => explainer.openOn(bytes));
     if ('packets' in opened) return opened;
-    if (performance.now() - toldMs >= TELL_MS) {
+    if (performance.now() - toldMs >= NOTIFY_INTERVAL_MS) {
       toldMs = performance.now();
       onProgress(opened.percent);
     }
@@ -47,8 +47,8 @@ export async function openInSlices(explainer, { isCancelled, onProgress }) {
   }
 }
 
-export class Work {
-  /** @param {(told: ReturnType<import('./explainer.js').Explainer['work']>) => void} onProgress */
+export class WorkSlices {
+  /** @param {(told: ReturnType<import('./explainer.js').Explainer['advance']>) => void} onProgress */
   constructor(onProgress) {
     this.onProgress = onProgress;
     this.isRunning = false;
@@ -69,11 +69,11 @@ export class Work {
 
   slice() {
     const explainer = /** @type {import('./explainer.js').Explainer} */ (this.explainer);
-    const told = this.pace.run((bytes) => explainer.work(bytes));
+    const told = this.pace.run((bytes) => explainer.advance(bytes));
     const now = performance.now();
     this.isRunning = told.more;
     if (told.more) setTimeout(() => this.slice());
-    if (told.more && now - this.toldMs < TELL_MS) return;
+    if (told.more && now - this.toldMs < NOTIFY_INTERVAL_MS) return;
     this.toldMs = now;
     this.onProgress(told);
   }

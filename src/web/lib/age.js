@@ -12,4 +12,4 @@
 export const ageMs = (nowMs, atMs) => Math.max(0, nowMs - atMs);
 
 /** Whether a moment has come. @param {number} nowMs @param {number} atMs */
-export const hasBegun = (nowMs, atMs) => nowMs >= atMs;
+export const hasStarted = (nowMs, atMs) => nowMs >= atMs;

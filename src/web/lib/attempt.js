@@ -8,7 +8,7 @@
  */
 
 /** Limit of each step, ms. */
-export const TRY_MS = 8000;
+export const CONNECT_TIMEOUT_MS = 8000;
 /** Limit of a WebSocket that is connecting while the server answers requests, ms: longer than the longest delay of a browser. */
 const DELAYED_MS = 90_000;
 /** An attempt that is older than this begins again when the page becomes visible or gets a network, ms. */
@@ -107,7 +107,7 @@ export class Attempt {
   /** @param {() => void} call */
   later(call) {
     clearTimeout(this.timer);
-    this.timer = setTimeout(call, TRY_MS);
+    this.timer = setTimeout(call, CONNECT_TIMEOUT_MS);
   }
 
   /** @param {unknown} error */

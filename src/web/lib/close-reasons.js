@@ -8,7 +8,7 @@
 /** What the page itself gives as a reason. */
 export const NO_ANSWER = 'no answer';
 export const NO_TABLES = 'no packet tables';
-export const LEFT = 'left';
+export const LEFT_PAGE = 'left';
 /** The server's reason when another page has taken over the player. */
 export const TAKEN_OVER = 'taken_over';
 /** The server's reasons when it wants a token from those who play. */
@@ -18,7 +18,7 @@ export const TOKEN_WRONG = 'token_wrong';
 /** @type {Record<string, string>} */
 const BY_REASON = {
   [NO_ANSWER]: 'The server does not answer.',
-  [LEFT]: 'You have left the game.',
+  [LEFT_PAGE]: 'You have left the game.',
   [TAKEN_OVER]: 'The game goes on in another tab.',
   [TOKEN_MISSING]: 'To play here you need a token: open the link from the operator of this server.',
   [TOKEN_WRONG]: 'The server does not know your token: ask its operator for a new link.',
@@ -52,14 +52,14 @@ const BY_CODE = {
 };
 
 /** Coming back would end in the same way: the operator has decided, or the page is wrong. */
-const FINAL_REASONS = [LEFT, NO_TABLES, TAKEN_OVER, TOKEN_MISSING, TOKEN_WRONG, 'kicked', 'banned', 'hello_version', 'hello_first', 'wrong_arguments'];
+const FINAL_REASONS = [LEFT_PAGE, NO_TABLES, TAKEN_OVER, TOKEN_MISSING, TOKEN_WRONG, 'kicked', 'banned', 'hello_version', 'hello_first', 'wrong_arguments'];
 const FINAL_CODES = [1002, 1003, 1007, 1009];
 
 /** The rule that a reason begins with: a sentence may follow. @param {string} reason */
 const ruleOf = (reason) => reason.split(':')[0];
 
 /** @param {number} code @param {string} reason @returns {string} a sentence */
-export function textOf(code, reason) {
+export function describeClose(code, reason) {
   return BY_REASON[ruleOf(reason)] ?? BY_CODE[code] ?? 'The connection was lost.';
 }
 

@@ -80,7 +80,7 @@ function bounds(word, most) {
  * The rows of a dialect as the text of a packet table.
  * @param {Codes} codes @param {string} dialect
  */
-export function tableText(codes, dialect) {
+export function formatTable(codes, dialect) {
   const rows = codes.tables.flatMap((one) => one.rows).filter((row) => row.codes[dialect] !== undefined);
   const type = typeof rows[0]?.codes[dialect] === 'string' ? 'str' : 'int';
   const line = (/** @type {Row} */ row) => [row.direction, row.name, row.lane, row.codes[dialect],
@@ -94,7 +94,7 @@ export function tableText(codes, dialect) {
  * @param {Codes} codes @returns {string}
  * @throws {Error} when no dialect has both `hello` and `welcome`
  */
-export function firstDialect(codes) {
+export function defaultDialect(codes) {
   const rows = codes.tables.flatMap((table) => table.rows);
   const all = [...new Set(rows.flatMap((row) => Object.keys(row.codes)))];
   const has = (/** @type {string} */ dialect, /** @type {string} */ packet) => rows.some(
@@ -117,27 +117,27 @@ export class Dialect {
     this.units = units;
     this.codes = codes;
     /** @type {Map<string, Packet>} by name */
-    this.toServer = new Map();
+    this.serverPackets = new Map();
     /** @type {Map<number | string, Packet>} by code */
-    this.toClient = new Map();
+    this.clientPacketsByCode = new Map();
     /** @type {Map<string, Packet>} by name */
-    this.heard = new Map();
+    this.clientPackets = new Map();
     for (const row of codes.tables.flatMap((table) => table.rows)) {
       const code = row.codes[name];
       if (code === undefined) continue;
       const packet = { name: row.name, code, fields: row.arguments.map(field) };
-      if (row.direction === 'to_server') this.toServer.set(row.name, packet);
+      if (row.direction === 'to_server') this.serverPackets.set(row.name, packet);
       else {
-        this.toClient.set(code, packet);
-        this.heard.set(row.name, packet);
+        this.clientPacketsByCode.set(code, packet);
+        this.clientPackets.set(row.name, packet);
       }
     }
-    if (this.toServer.size + this.toClient.size === 0) throw new Error(`the packet tables have no dialect ${name}`);
+    if (this.serverPackets.size + this.clientPacketsByCode.size === 0) throw new Error(`the packet tables have no dialect ${name}`);
   }
 
   /** Whether a packet to the server has this argument. @param {string} packet @param {string} argument */
-  takes(packet, argument) {
-    return this.toServer.get(packet)?.fields.some(({ name }) => name === argument) ?? false;
+  hasArgument(packet, argument) {
+    return this.serverPackets.get(packet)?.fields.some(({ name }) => name === argument) ?? false;
   }
 
   /**
@@ -147,8 +147,8 @@ export class Dialect {
    * @throws {TypeError | RangeError} that names the packet and the argument, when it is none of this dialect
    */
   encode(name, values = {}) {
-    const packet = this.toServer.get(name);
-    if (!packet) throw new TypeError(`no packet ${name} to the server; there are: ${[...this.toServer.keys()].join(', ')}`);
+    const packet = this.serverPackets.get(name);
+    if (!packet) throw new TypeError(`no packet ${name} to the server; there are: ${[...this.serverPackets.keys()].join(', ')}`);
     return toMsgpack([packet.code, this.#members(packet.fields, values, name)]);
   }
 
@@ -161,7 +161,7 @@ export class Dialect {
   decode(bytes) {
     const message = fromMsgpack(bytes);
     if (!Array.isArray(message)) throw new RangeError('not [code, [arguments]]');
-    const packet = this.toClient.get(message[0]);
+    const packet = this.clientPacketsByCode.get(message[0]);
     if (!packet) return null;
     const given = message[1] ?? [];
     if (!Array.isArray(given)) throw new RangeError(`${packet.name}: not [code, [arguments]]`);
@@ -183,11 +183,11 @@ export class Dialect {
     if (value instanceof Map && one.shape === 'map' && one.members.length > 0) {
       return this.#named(one.members, one.members.map(({ name }) => value.get(name)), 0);
     }
-    if (!Array.isArray(value)) return plain(value);
+    if (!Array.isArray(value)) return toPlainObject(value);
     if (one.shape === 'tuple') return this.#named(one.members, value, 0);
     const { each } = one;
     if (each) return value.map((item) => this.#read(each, item));
-    if (one.shape !== 'groups') return value.map(plain);
+    if (one.shape !== 'groups') return value.map(toPlainObject);
     const groups = [];
     const stride = one.members.length;
     for (let from = 0; from + stride <= value.length; from += stride) groups.push(this.#named(one.members, value, from));
@@ -258,9 +258,9 @@ export class Dialect {
 }
 
 /** Maps as objects, all the way down. @param {any} value @returns {any} */
-function plain(value) {
-  if (value instanceof Map) return Object.fromEntries([...value].map(([key, one]) => [key, plain(one)]));
-  return Array.isArray(value) ? value.map(plain) : value;
+function toPlainObject(value) {
+  if (value instanceof Map) return Object.fromEntries([...value].map(([key, one]) => [key, toPlainObject(one)]));
+  return Array.isArray(value) ? value.map(toPlainObject) : value;
 }
 
 /**
@@ -269,24 +269,24 @@ function plain(value) {
  *
  * @param {Field[]} fields @param {Record<string, any>} base
  * @param {Record<string, any>} from @param {Record<string, any>} to @param {number} part of the way
- * @param {{ units: boolean, also?: string[] }} how `also` names further numbers that change
+ * @param {{ units: boolean, fields?: string[] }} how `fields` names further numbers that change
  * @returns {Record<string, any>} an object of its own
  */
-export function shift(fields, base, from, to, part, how) {
+export function lerpState(fields, base, from, to, part, how) {
   const out = { ...base };
   for (const one of fields) {
     const [at, a, b] = [base, from, to].map((state) => state[one.name]);
     if ([at, a, b].every((value) => typeof value === 'number')) {
-      if (!one.smooth && !how.also?.includes(one.name)) continue;
+      if (!one.smooth && !how.fields?.includes(one.name)) continue;
       const turn = one.turn > 0 && how.units ? TURN : one.turn;
-      out[one.name] = at + part * (turn > 0 ? shortWay(b - a, turn) : b - a);
-    } else if (one.members.length > 0 && [at, a, b].every(isObject)) out[one.name] = shift(one.members, at, a, b, part, how);
+      out[one.name] = at + part * (turn > 0 ? shortestTurn(b - a, turn) : b - a);
+    } else if (one.members.length > 0 && [at, a, b].every(isObject)) out[one.name] = lerpState(one.members, at, a, b, part, how);
     else if (one.shape === 'groups' && [at, a, b].every(Array.isArray)) {
       const id = one.members[0].name;
       const [before, after] = [a, b].map((groups) => new Map(groups.map((group) => [group[id], group])));
       out[one.name] = at.map((group) => {
         const [start, end] = [before.get(group[id]), after.get(group[id])];
-        return start && end ? shift(one.members, group, start, end, part, how) : { ...group };
+        return start && end ? lerpState(one.members, group, start, end, part, how) : { ...group };
       });
     }
   }
@@ -294,16 +294,16 @@ export function shift(fields, base, from, to, part, how) {
 }
 
 /** The state at a moment between two others. @param {Field[]} fields @param {Record<string, any>} from @param {Record<string, any>} to
- * @param {number} part 0 to 1 @param {{ units: boolean, also?: string[] }} how */
-export function blend(fields, from, to, part, how) {
-  return shift(fields, from, from, to, part, how);
+ * @param {number} part 0 to 1 @param {{ units: boolean, fields?: string[] }} how */
+export function blendStates(fields, from, to, part, how) {
+  return lerpState(fields, from, from, to, part, how);
 }
 
 /** @param {any} value */
 const isObject = (value) => typeof value === 'object' && value !== null && !Array.isArray(value);
 
 /** The same difference of angles, at most half a turn. @param {number} way @param {number} turn */
-function shortWay(way, turn) {
+function shortestTurn(way, turn) {
   const rest = way % turn;
   if (rest > turn / 2) return rest - turn;
   return rest < -turn / 2 ? rest + turn : rest;

@@ -7,16 +7,16 @@
  */
 
 import { Attempt, reach } from './attempt.js';
-import { Dialect, firstDialect } from './codec.js';
+import { Dialect, defaultDialect } from './codec.js';
 import { EDITION } from '../wasm/edition.js';
-import { LEFT, NO_ANSWER, NO_TABLES, TOKEN_WRONG, isFinal, textOf } from './close-reasons.js';
+import { LEFT_PAGE, NO_ANSWER, NO_TABLES, TOKEN_WRONG, isFinal, describeClose } from './close-reasons.js';
 import { onReturn } from './heartbeat.js';
-import { takeKey } from './resume-key.js';
-import { forgetToken, ownToken } from './player-token.js';
-import { fromRoot } from './room.js';
+import { acquireKey } from './resume-key.js';
+import { forgetToken, playerToken } from './player-token.js';
+import { urlFromRoot } from './room.js';
 import { offers, openSocket } from '../wasm/open-socket.js';
 import { whyUnreachable } from './unreachable.js';
-import { waitMs } from './backoff.js';
+import { backoffMs } from './backoff.js';
 
 /** The folder of `tickwire.js`: paths of the server are relative to it. */
 const ROOT = new URL('../', import.meta.url).href;
@@ -27,7 +27,7 @@ const SUBPROTOCOL = 'tickwire.v1';
 const ABNORMAL = 1006;
 const NORMAL = 1000;
 /** A connection that held this long was good: the next outage begins with quick tries again. */
-const GOOD_MS = 5000;
+const STABLE_MS = 5000;
 
 /**
  * Why a connection ended.
@@ -49,23 +49,23 @@ const GOOD_MS = 5000;
 /** @typedef {Pick<import('../tickwire.js').Options, 'path' | 'dialect' | 'codes' | 'units' | 'WebSocket' | 'token'>} Where */
 
 /** Tables that cannot be had, and will not be had by waiting. */
-class NoTables extends Error {}
+class TablesUnavailable extends Error {}
 
-export class Link {
+export class ReconnectingConnection {
   /** @param {Where} where @param {Listener} listener */
   constructor(where, listener) {
     this.where = where;
-    this.key = takeKey();
-    this.token = where.token ?? ownToken();
+    this.key = acquireKey();
+    this.token = where.token ?? playerToken();
     this.listener = listener;
     /** Puts a simulated line before a socket. @type {(socket: any) => any} */
-    this.around = (socket) => socket;
+    this.wrapSocket = (socket) => socket;
     /** @type {import('../wasm/open-socket.js').Socket | null} */
     this.socket = null;
     /** Number of the current try: what an earlier one brings is void. */
-    this.run = 0;
-    /** Tries since the connection was good. */
     this.attempt = 0;
+    /** Tries since the connection was good. */
+    this.retries = 0;
     this.isWaiting = false;
     /** Time of `welcome`; null without a connection. @type {number | null} */
     this.welcomedAt = null;
@@ -85,7 +85,7 @@ export class Link {
   get health() {
     const url = new URL(this.where.path ?? 'play', ROOT);
     url.protocol = url.protocol.replace('ws', 'http');
-    return new URL(fromRoot(url.href, 'healthz'));
+    return new URL(urlFromRoot(url.href, 'healthz'));
   }
 
   /** Begins an attempt. */
@@ -93,20 +93,20 @@ export class Link {
     clearTimeout(this.timer);
     this.current?.end();
     this.isWaiting = false;
-    this.run += 1;
-    const { run } = this;
+    this.attempt += 1;
+    const { attempt } = this;
     const { codes, WebSocket } = this.where;
     const isBrowser = WebSocket === undefined && EDITION !== 'tab' && globalThis.document !== undefined;
     const current = new Attempt({
       prepare: async (signal) => {
         // Tables that are fetched are the request that reaches the server.
-        const reached = isBrowser && this.attempt > 0 && typeof codes === 'object' ? reach(this.health, signal) : null;
+        const reached = isBrowser && this.retries > 0 && typeof codes === 'object' ? reach(this.health, signal) : null;
         const [dialect, key] = await Promise.all([this.dialect(signal), this.key.get(), reached]);
         return /** @type {[Dialect, string]} */ ([dialect, key]);
       },
-      connect: ([dialect, key]) => this.connect(run, dialect, key),
+      connect: ([dialect, key]) => this.connect(attempt, dialect, key),
       reach: async (signal) => { if (EDITION !== 'tab') await reach(this.health, signal); },
-      failed: (error) => this.failed(run, error),
+      failed: (error) => this.failed(attempt, error),
     });
     if (!isBrowser) current.steps.reach = () => Promise.reject(new Error(NO_ANSWER));
     this.current = current;
@@ -115,14 +115,14 @@ export class Link {
 
   /** An attempt has failed before `welcome`. @param {number} run @param {unknown} error null for one that took too long */
   async failed(run, error) {
-    if (error instanceof NoTables && !this.wasWelcome) return this.broken(run, ABNORMAL, NO_TABLES, error.message);
+    if (error instanceof TablesUnavailable && !this.wasWelcome) return this.broken(run, ABNORMAL, NO_TABLES, error.message);
     return this.unreachable(run);
   }
 
   /** Ends an attempt without an answer, with the reason that the browser has. @param {number} run */
   async unreachable(run) {
     const why = await whyUnreachable(this.health).catch(() => null);
-    if (run !== this.run) return;
+    if (run !== this.attempt) return;
     if (why !== null && why !== this.why) console.warn(`tickwire: ${why}`);
     this.why = why;
     this.broken(run, ABNORMAL, NO_ANSWER, why ?? undefined);
@@ -134,9 +134,9 @@ export class Link {
     const tables = typeof codes === 'object' ? codes : await fetchTables(codes ?? path, codes === undefined, signal);
     const named = dialect ?? new URL(path, ROOT).searchParams.get('dialect');
     try {
-      return new Dialect(tables, named ?? firstDialect(tables), units);
+      return new Dialect(tables, named ?? defaultDialect(tables), units);
     } catch (error) {
-      throw new NoTables(/** @type {Error} */ (error).message);
+      throw new TablesUnavailable(/** @type {Error} */ (error).message);
     }
   }
 
@@ -145,15 +145,15 @@ export class Link {
     const { path = 'play', WebSocket } = this.where;
     // Named also where it is the path's own: both ends certainly speak the same.
     const target = /[?&]dialect=/.test(path) ? path : `${path}${path.includes('?') ? '&' : '?'}dialect=${dialect.name}`;
-    const socket = this.around(openSocket(target, offers(SUBPROTOCOL, key, this.token), ROOT, WebSocket));
+    const socket = this.wrapSocket(openSocket(target, offers(SUBPROTOCOL, key, this.token), ROOT, WebSocket));
     socket.binaryType = 'arraybuffer';
     this.socket = socket;
     socket.onopen = () => {
-      if (run !== this.run) return;
+      if (run !== this.attempt) return;
       this.current?.opened();
       this.listener.opened(dialect);
     };
-    socket.onmessage = ({ data }) => { if (run === this.run) this.listener.message(new Uint8Array(data)); };
+    socket.onmessage = ({ data }) => { if (run === this.attempt) this.listener.message(new Uint8Array(data)); };
     socket.onclose = ({ code, reason }) => {
       // A browser does not say why a WebSocket was not opened.
       if (code === ABNORMAL && !this.current?.isOpen && globalThis.document !== undefined) this.unreachable(run);
@@ -174,33 +174,33 @@ export class Link {
   }
 
   /** Gives up a connection that nobody closed: it is dead, or of no use. @param {string} [text] why */
-  giveUp(text) {
-    this.broken(this.run, ABNORMAL, text === undefined ? NO_ANSWER : '', text);
+  abandon(text) {
+    this.broken(this.attempt, ABNORMAL, text === undefined ? NO_ANSWER : '', text);
   }
 
   /** Leaves for good. */
   close() {
-    this.broken(this.run, NORMAL, LEFT);
+    this.broken(this.attempt, NORMAL, LEFT_PAGE);
     this.key.giveBack();
     this.stopReturns();
   }
 
   /** Ends a connection, or a try. @param {number} run @param {number} code @param {string} reason @param {string} [text] */
-  broken(run, code, reason, text = textOf(code, reason)) {
-    if (run !== this.run) return;
+  broken(run, code, reason, text = describeClose(code, reason)) {
+    if (run !== this.attempt) return;
     clearTimeout(this.timer);
     this.current?.end();
-    this.run += 1;
-    if (reason === TOKEN_WRONG && this.token === ownToken()) forgetToken();
+    this.attempt += 1;
+    if (reason === TOKEN_WRONG && this.token === playerToken()) forgetToken();
     const { socket } = this;
     this.socket = null;
     // The server takes 1000 for a leave; without a code the player stays for a while.
-    if (reason === LEFT) socket?.close(NORMAL);
+    if (reason === LEFT_PAGE) socket?.close(NORMAL);
     else socket?.close();
-    if (this.welcomedAt !== null && performance.now() - this.welcomedAt > GOOD_MS) this.attempt = 0;
+    if (this.welcomedAt !== null && performance.now() - this.welcomedAt > STABLE_MS) this.retries = 0;
     this.welcomedAt = null;
-    const retryMs = isFinal(code, reason) ? null : waitMs(this.attempt, Math.random());
-    this.attempt += 1;
+    const retryMs = isFinal(code, reason) ? null : backoffMs(this.retries, Math.random());
+    this.retries += 1;
     this.isWaiting = retryMs !== null;
     if (retryMs !== null) this.timer = setTimeout(() => this.open(), retryMs);
     this.listener.ended({ code, reason, text, retryMs });
@@ -208,17 +208,17 @@ export class Link {
 }
 
 /**
- * @param {string} place of the tables, or of the endpoint that they are beside @param {boolean} isBeside @param {AbortSignal} [signal]
+ * @param {string} place of the tables, or of the endpoint that they are beside @param {boolean} isRelative @param {AbortSignal} [signal]
  * @returns {Promise<import('./codec.js').Codes>}
- * @throws {Error} when the server cannot be reached @throws {NoTables} when it has none
+ * @throws {Error} when the server cannot be reached @throws {TablesUnavailable} when it has none
  */
-async function fetchTables(place, isBeside, signal) {
+async function fetchTables(place, isRelative, signal) {
   const url = new URL(place, ROOT);
   url.protocol = url.protocol.replace('ws', 'http');
-  const answer = await fetch(isBeside ? new URL('codes.json', url) : url, { cache: 'no-cache', signal });
-  if (answer.ok) return answer.json().catch(() => { throw new NoTables(`${answer.url} has no packet tables`); });
+  const answer = await fetch(isRelative ? new URL('codes.json', url) : url, { cache: 'no-cache', signal });
+  if (answer.ok) return answer.json().catch(() => { throw new TablesUnavailable(`${answer.url} has no packet tables`); });
   // Read to its end: what is left unread, the browser reports as a failed request.
   await answer.text();
   const text = `no packet tables at ${answer.url}: status ${answer.status}`;
-  throw answer.status === 429 || answer.status >= 500 ? new Error(text) : new NoTables(text);
+  throw answer.status === 429 || answer.status >= 500 ? new Error(text) : new TablesUnavailable(text);
 }

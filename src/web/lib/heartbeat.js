@@ -6,7 +6,7 @@
 
 const PING_MS = 2000;
 /** Silence after a ping that means the connection is dead, ms. */
-const SILENCE_MS = 8000;
+const PONG_TIMEOUT_MS = 8000;
 /** Limit of an answer to `ask`, ms. */
 const ASK_MS = 2500;
 /** A round trip that is longer than usual by this factor is not a dead connection. */
@@ -97,7 +97,7 @@ export class Heartbeat {
     this.beatAt = now;
     if (isLate) return this.ask(now);
     const oldest = this.sent.values().next().value ?? now;
-    if (now - oldest > SILENCE_MS && now - this.receivedAt > SILENCE_MS) return this.dead();
+    if (now - oldest > PONG_TIMEOUT_MS && now - this.receivedAt > PONG_TIMEOUT_MS) return this.dead();
     return this.send(now);
   }
 

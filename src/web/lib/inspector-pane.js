@@ -6,14 +6,14 @@
  */
 
 import { EDITION } from '../wasm/edition.js';
-import { queryWith } from './netem-menu.js';
+import { withQueryParam } from './netem-menu.js';
 
 /** A server answers for `wire` with the status that says whether one may watch; other hosts only have the file. */
 const PAGE = EDITION === 'tab' ? 'inspector.html' : 'wire';
 /** Beside a capture that is watched it needs no server. */
-const WATCHING = 'inspector.html?beside&watch';
+const PLAYBACK_PAGE = 'inspector.html?beside&watch';
 
-export class Pane {
+export class InspectorPane {
   /**
    * @param {() => void} onKeysGone called when the inspector gets the keyboard
    * @param {(isOpen: boolean) => void} onPressed called when a button of the page has shown or hidden it
@@ -45,7 +45,7 @@ export class Pane {
     frame.id = 'wire';
     frame.title = 'The inspector: what this page and the server say to each other';
     frame.hidden = true;
-    frame.src = new URLSearchParams(location.search).has('watch') ? WATCHING : `${PAGE}?beside`;
+    frame.src = new URLSearchParams(location.search).has('watch') ? PLAYBACK_PAGE : `${PAGE}?beside`;
     frame.addEventListener('close', () => this.show(false));
     document.body.append(frame);
     this.frame = frame;
@@ -67,7 +67,7 @@ export class Pane {
       button.textContent = isOpen ? 'Hide the wire' : 'See the wire';
       button.setAttribute('aria-expanded', String(isOpen));
     }
-    history.replaceState(null, '', queryWith(location.search, 'wire', isOpen ? 'wire' : null) || location.pathname);
+    history.replaceState(null, '', withQueryParam(location.search, 'wire', isOpen ? 'wire' : null) || location.pathname);
     frame.dispatchEvent(new Event(isOpen ? 'show' : 'hide'));
     if (!isOpen) window.focus();
   }

@@ -11,13 +11,13 @@ const TRACK_SAMPLES = 40;
 /** Updates that the clock looks back on: at 30 a second, about four seconds. */
 const CLOCK_SAMPLES = 128;
 /** Updates that a command's tick is reckoned from: half a second, so that a server that lost a tick is noticed soon. */
-const FRESH_SAMPLES = 16;
+const RECENT_SAMPLES = 16;
 /** No one is shown later than this behind the newest update, however bad the line. */
 const MAX_DELAY_MS = 400;
 /** Without an update for this long, pongs keep the clock. */
 const SILENT_MS = 3000;
 /** A clock that is off by more than this jumps; one that is off by less glides. */
-const JUMP_MS = 250;
+const SNAP_MS = 250;
 /** Longest part of a second by which shown time may run faster or slower than real time while it glides. */
 const GLIDE = 0.08;
 /** A state that is repeated after a silence longer than this was not walked to: the player was out of view. */
@@ -29,7 +29,7 @@ export const BAR_MS = 110;
 const TURN = 2 * Math.PI;
 
 /** @param {number} from radians @param {number} to radians @param {number} part 0 to 1 */
-export function mixAngle(from, to, part) {
+export function lerpAngle(from, to, part) {
   let turn = (to - from) % TURN;
   if (turn > Math.PI) turn -= TURN;
   else if (turn < -Math.PI) turn += TURN;
@@ -37,7 +37,7 @@ export function mixAngle(from, to, part) {
 }
 
 /** Maps server ticks to the page's time. */
-export class Clock {
+export class TickClock {
   /** @param {number} tickHz ticks a second @param {number} updateHz updates a second to this client */
   constructor(tickHz, updateHz) {
     this.tickMs = 1000 / tickHz;
@@ -47,7 +47,7 @@ export class Clock {
     /** Local time at which tick 0 would have been heard by the fastest of the last updates; null before the first. */
     this.originMs = /** @type {number | null} */ (null);
     /** The same over the last half second. */
-    this.freshOriginMs = 0;
+    this.recentOriginMs = 0;
     /** How late updates come against the fastest of the last ones: all but the latest twentieth, which are the page's own hiccups. */
     this.jitterMs = 0;
     /** Round trip of the last ping, null before the first. */
@@ -67,13 +67,13 @@ export class Clock {
    * @param {boolean} prompt true for an update, which is sent as its tick ends. A pong may come up to a tick later, so
    *   it only counts while there are no updates.
    */
-  heard(tick, nowMs, prompt) {
+  onUpdate(tick, nowMs, prompt) {
     const first = this.originMs === null;
     if (!prompt && !first && nowMs - this.promptAt < SILENT_MS) return;
     if (prompt) this.promptAt = nowMs;
     this.recent.push(nowMs - tick * this.tickMs);
     if (this.recent.length > CLOCK_SAMPLES) this.recent.shift();
-    this.freshOriginMs = Math.min(...this.recent.slice(-FRESH_SAMPLES));
+    this.recentOriginMs = Math.min(...this.recent.slice(-RECENT_SAMPLES));
     const sorted = [...this.recent].sort((a, b) => a - b);
     this.originMs = sorted[0];
     this.jitterMs = sorted[Math.floor((sorted.length - 1) * 0.95)] - sorted[0];
@@ -84,7 +84,7 @@ export class Clock {
   }
 
   /** Delay that the last seconds call for: two updates on a calm line, more on a restless one. */
-  wantedDelayMs() {
+  targetDelayMs() {
     return Math.min(MAX_DELAY_MS, Math.max(2 * this.updateMs, this.updateMs + 1.25 * this.jitterMs) + 0.25 * this.updateMs);
   }
 
@@ -93,8 +93,8 @@ export class Clock {
     if (this.originMs === null) return;
     const glide = Math.max(0, nowMs - this.shownAt) * GLIDE;
     this.shownAt = nowMs;
-    this.shownOrigin = approach(this.shownOrigin, this.originMs, glide);
-    this.delayMs = approach(this.delayMs, this.wantedDelayMs(), glide);
+    this.shownOrigin = moveTowards(this.shownOrigin, this.originMs, glide);
+    this.delayMs = moveTowards(this.delayMs, this.targetDelayMs(), glide);
   }
 
   /** Tick, with its fraction, that the fastest update would bring now. @param {number} nowMs */
@@ -103,22 +103,22 @@ export class Clock {
   }
 
   /** Tick at which others are shown. @param {number} nowMs */
-  othersTick(nowMs) {
+  renderTick(nowMs) {
     return this.tickAt(nowMs) - this.delayMs / this.tickMs;
   }
 
   /** How far behind the newest update one's own player is shown: an update less, since each update is exact for it. */
-  get ownDelayMs() {
+  get ownRenderDelayMs() {
     return Math.max(this.updateMs, this.delayMs - this.updateMs);
   }
 
   /** Tick at which one's own player is shown. @param {number} nowMs */
   ownTick(nowMs) {
-    return this.tickAt(nowMs) - this.ownDelayMs / this.tickMs;
+    return this.tickAt(nowMs) - this.ownRenderDelayMs / this.tickMs;
   }
 
   /** Tick of what is heard at this moment and does not say it. @param {number} nowMs */
-  tickHeard(nowMs) {
+  tickReceivedAt(nowMs) {
     return this.originMs === null ? 0 : Math.floor((nowMs - this.originMs) / this.tickMs);
   }
 
@@ -129,14 +129,14 @@ export class Clock {
    */
   commandTick(nowMs) {
     if (this.originMs === null || this.pingMs === null) return null;
-    return Math.floor((nowMs - this.freshOriginMs + this.pingMs) / this.tickMs);
+    return Math.floor((nowMs - this.recentOriginMs + this.pingMs) / this.tickMs);
   }
 }
 
 /** @param {number} from @param {number} to @param {number} step */
-function approach(from, to, step) {
+function moveTowards(from, to, step) {
   const way = to - from;
-  if (Math.abs(way) > JUMP_MS || Math.abs(way) <= step) return to;
+  if (Math.abs(way) > SNAP_MS || Math.abs(way) <= step) return to;
   return from + Math.sign(way) * step;
 }
 
@@ -149,7 +149,7 @@ function approach(from, to, step) {
  */
 
 /** Where one player was, at which tick. */
-export class Track {
+export class PositionHistory {
   constructor() {
     /** @type {Sample[]} in tick order, at most `TRACK_SAMPLES` */
     this.samples = [];
@@ -165,7 +165,7 @@ export class Track {
    * before this one; without that, a step after a rest would be drawn as a long slow glide.
    *
    * @param {Sample} sample
-   * @param {Clock} clock
+   * @param {TickClock} clock
    * @param {boolean} complete true for a full record, which may cover updates that were missed
    */
   push(sample, clock, complete = false) {
@@ -201,14 +201,14 @@ export class Track {
     out.tick = tick;
     out.x = from.x + (part && (to.x - from.x) * part);
     out.y = from.y + (part && (to.y - from.y) * part);
-    out.heading = part ? mixAngle(from.heading, to.heading, part) : from.heading;
+    out.heading = part ? lerpAngle(from.heading, to.heading, part) : from.heading;
     return out;
   }
 }
 
 /**
  * Moves what has a track to where it is at a tick, and notes how it walks.
- * @param {{ track: Track, shown: Sample, glide: import('./dead-reckoning.js').Glide, walked: number, pace: number, way: number }} body
+ * @param {{ track: PositionHistory, shown: Sample, glide: import('./dead-reckoning.js').ErrorBlend, walked: number, pace: number, way: number }} body
  * @param {number} tick @param {number} elapsedMs since the last frame @param {number} fullPace px a ms that is a full walk
  * @param {{ x: number, y: number } | null} [place] where it is, if that is known better than by its track
  * @param {boolean} [glides] whether such a place is a guess, from which it glides to what is heard

@@ -6,16 +6,16 @@
  * @module lib/lockstep
  */
 
-import { Wasm } from '../wasm/instance.js';
+import { WasmInstance } from '../wasm/instance.js';
 
 /** The bit of the mode in `hello` that asks for lockstep. */
 export const LOCKSTEP = 2;
 /** The reasons of the server for which a page cannot follow in lockstep. */
 export const NO_LOCKSTEP = ['lockstep_off', 'lockstep_too_large'];
 /** Ticks whose arrival is kept: at 30 a second, about four seconds. */
-const ARRIVALS = 128;
+const ARRIVAL_SAMPLES = 128;
 /** Kinds of records that `follow_hear` puts out; the other one is to be sent. */
-const TOLD = 0;
+const RECORD_MESSAGE = 0;
 /** Bytes before the message of a record: its kind, and its length as u32, the least significant byte first. */
 const HEAD_BYTES = 5;
 
@@ -50,14 +50,14 @@ const HEAD_BYTES = 5;
  * @property {(Field & { participant: string, server: string | null, own: string | null })[]} fields
  */
 
-/** Takes records apart. @param {Uint8Array} bytes @returns {{ told: Uint8Array[], say: Uint8Array[] }} parts of these bytes */
-export function records(bytes) {
+/** Takes records apart. @param {Uint8Array} bytes @returns {{ received: Uint8Array[], toSend: Uint8Array[] }} parts of these bytes */
+export function parseRecords(bytes) {
   const view = new DataView(bytes.buffer, bytes.byteOffset, bytes.length);
-  /** @type {{ told: Uint8Array[], say: Uint8Array[] }} */
-  const all = { told: [], say: [] };
+  /** @type {{ received: Uint8Array[], toSend: Uint8Array[] }} */
+  const all = { received: [], toSend: [] };
   for (let at = 0; at < bytes.length;) {
     const end = at + HEAD_BYTES + view.getUint32(at + 1, true);
-    (bytes[at] === TOLD ? all.told : all.say).push(bytes.subarray(at + HEAD_BYTES, end));
+    (bytes[at] === RECORD_MESSAGE ? all.received : all.toSend).push(bytes.subarray(at + HEAD_BYTES, end));
     at = end;
   }
   return all;
@@ -71,11 +71,11 @@ export class Lockstep {
   /** @param {() => Promise<WebAssembly.Module>} load gets `tickwire.wasm` */
   constructor(load) {
     this.load = load;
-    /** @type {Promise<Wasm> | null} */
+    /** @type {Promise<WasmInstance> | null} */
     this.loading = null;
-    /** @type {Wasm | null} */
+    /** @type {WasmInstance | null} */
     this.wasm = null;
-    this.works = false;
+    this.isActive = false;
     /** Why this page follows as a stream; '' while it does not. */
     this.why = '';
     /** Bytes of the messages that came for the world, and of those that a stream would have had in their place. */
@@ -88,94 +88,94 @@ export class Lockstep {
 
   /** Begins with a connection. @param {string} game @param {string} dialect @param {string} table @returns {Promise<boolean>} whether it works */
   async begin(game, dialect, table) {
-    this.works = false;
+    this.isActive = false;
     this.tick = 0;
     this.arrivals = [];
     if (this.why !== '') return false;
     try {
-      this.loading ??= this.load().then(async (module) => new Wasm(await WebAssembly.instantiate(module, {})));
+      this.loading ??= this.load().then(async (module) => new WasmInstance(await WebAssembly.instantiate(module, {})));
       const wasm = await this.loading;
       if (this.wasm !== wasm) {
         // A program with a game of its own registers it.
         wasm.wasm.main?.(0, 0);
         this.wasm = wasm;
       }
-      wasm.giveText(`${game}\n${dialect}\n${table}`);
-      if (wasm.wasm.follow_begin() === 1) this.works = true;
-      else this.fail('this page does not have the rules of this game');
+      wasm.setInputText(`${game}\n${dialect}\n${table}`);
+      if (wasm.wasm.follow_begin() === 1) this.isActive = true;
+      else this.fallBackToStream('this page does not have the rules of this game');
     } catch (error) {
       this.loading = null;
-      this.fail(/** @type {Error} */ (error).message);
+      this.fallBackToStream(/** @type {Error} */ (error).message);
     }
-    return this.works;
+    return this.isActive;
   }
 
   /** From now on the page follows as a stream. @param {string} why */
-  fail(why) {
-    this.works = false;
+  fallBackToStream(why) {
+    this.isActive = false;
     this.why = why.replace(/\.$/, '');
   }
 
   /** Why it follows as a stream, as a sentence; '' while it does not. */
-  get sentence() {
+  get fallbackReason() {
     return this.why && `This page follows as a stream: ${this.why[0].toLowerCase()}${this.why.slice(1)}.`;
   }
 
   /**
    * Takes a message of the server.
    * @param {Uint8Array} message @param {number} nowMs
-   * @returns {{ told: Uint8Array[], say: Uint8Array<ArrayBuffer>[] }} what goes on as if the server had said it, and what is to be sent
+   * @returns {{ received: Uint8Array[], toSend: Uint8Array<ArrayBuffer>[] }} what goes on as if the server had said it, and what is to be sent
    */
-  hear(message, nowMs) {
+  receive(message, nowMs) {
     const { wasm } = this;
-    if (!this.works || !wasm) return { told: [message], say: [] };
+    if (!this.isActive || !wasm) return { received: [message], toSend: [] };
     try {
-      wasm.give(message);
-      const { told, say } = records(wasm.bytes(wasm.wasm.follow_hear()).slice());
+      wasm.setInput(message);
+      const { received, toSend } = parseRecords(wasm.outputBytes(wasm.wasm.follow_hear()).slice());
       // Nothing comes of it: perhaps it cannot be used.
-      const error = told.length + say.length === 0 ? this.status()?.error : null;
-      if (error) this.fail(error);
-      if (told.length !== 1 || !isSame(told[0], message)) {
+      const error = received.length + toSend.length === 0 ? this.status()?.error : null;
+      if (error) this.fallBackToStream(error);
+      if (received.length !== 1 || !isSame(received[0], message)) {
         this.counts.bytesIn += message.length;
-        for (const { length } of told) this.counts.bytesStream += length;
-        this.arrived(wasm.wasm.follow_tick(), nowMs);
+        for (const { length } of received) this.counts.bytesStream += length;
+        this.onTick(wasm.wasm.follow_tick(), nowMs);
       }
-      return { told, say: /** @type {Uint8Array<ArrayBuffer>[]} */ (say) };
+      return { received, toSend: /** @type {Uint8Array<ArrayBuffer>[]} */ (toSend) };
     } catch (error) {
       console.error('lockstep is off:', error);
       this.loading = this.wasm = null;
-      this.fail('its world has failed');
-      return { told: [], say: [] };
+      this.fallBackToStream('its world has failed');
+      return { received: [], toSend: [] };
     }
   }
 
   /** @param {number} tick that is completed now @param {number} nowMs */
-  arrived(tick, nowMs) {
+  onTick(tick, nowMs) {
     // A world that begins again runs many ticks at once.
     if (tick !== this.tick + 1) this.arrivals.length = 0;
-    else if (this.arrivals.push({ tick, ms: nowMs }) > ARRIVALS) this.arrivals.shift();
+    else if (this.arrivals.push({ tick, ms: nowMs }) > ARRIVAL_SAMPLES) this.arrivals.shift();
     this.tick = tick;
   }
 
   /** How late the newest tick came against the most punctual of the last ones, ms. @param {number} tickHz */
-  lateMs(tickHz) {
+  jitterMs(tickHz) {
     const due = this.arrivals.map(({ tick, ms }) => ms - (tick * 1000) / tickHz);
     return due.length === 0 ? 0 : due[due.length - 1] - Math.min(...due);
   }
 
   /** Watches a player while it does not play itself. @param {number | null} player null for the leader */
-  watch(player) {
-    if (this.works) this.wasm?.wasm.follow_watch(player ?? 0);
+  spectate(player) {
+    if (this.isActive) this.wasm?.wasm.follow_watch(player ?? 0);
   }
 
   /** Changes a field of the own world at the next checksum, to show what the server does about it. @param {number} seed 32 bits; chooses the field */
   corrupt(seed) {
-    if (this.works) this.wasm?.wasm.follow_corrupt(seed);
+    if (this.isActive) this.wasm?.wasm.follow_corrupt(seed);
   }
 
   /** @returns {Status | null} null before it has begun */
   status() {
     const { wasm } = this;
-    return wasm && JSON.parse(new TextDecoder().decode(wasm.bytes(wasm.wasm.follow_status())));
+    return wasm && JSON.parse(new TextDecoder().decode(wasm.outputBytes(wasm.wasm.follow_status())));
   }
 }

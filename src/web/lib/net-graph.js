@@ -21,16 +21,16 @@ const HEAD_PX = 4;
 const SCALE_PX = 56;
 
 /**
- * @param {HTMLCanvasElement} canvas @param {import('./net-history.js').History} history @param {number} nowMs
+ * @param {HTMLCanvasElement} canvas @param {import('./net-history.js').NetHistory} history @param {number} nowMs
  */
-export function drawGraph(canvas, history, nowMs) {
+export function drawNetGraph(canvas, history, nowMs) {
   const ratio = Math.min(2, devicePixelRatio || 1);
   const [width, height] = [canvas.clientWidth, canvas.clientHeight];
   if (width === 0) return;
   if (canvas.width !== Math.round(width * ratio)) canvas.width = Math.round(width * ratio);
   if (canvas.height !== Math.round(height * ratio)) canvas.height = Math.round(height * ratio);
   const ctx = /** @type {CanvasRenderingContext2D} */ (canvas.getContext('2d'));
-  const top = history.topMs;
+  const top = history.scaleMaxMs;
   const x = (atMs) => width * (1 - ageMs(nowMs, atMs) / SPAN_MS);
   const y = (ms) => height - (height - HEAD_PX) * Math.min(1, ms / top);
   ctx.setTransform(ratio, 0, 0, ratio, 0, 0);
@@ -42,7 +42,7 @@ export function drawGraph(canvas, history, nowMs) {
   ctx.fillStyle = CORRECTION;
   for (const { atMs, ms } of history.corrections) ctx.fillRect(Math.floor(x(atMs)), 0, 2, Math.max(3, height * Math.min(1, ms / CORRECTION_PX)));
   drawLead(ctx, history.leads.map(({ atMs, ms }) => [x(atMs), y(ms)]));
-  drawTrips(ctx, history.trips.map(({ atMs, ms }) => [x(atMs), y(ms)]));
+  drawRoundTrips(ctx, history.roundTrips.map(({ atMs, ms }) => [x(atMs), y(ms)]));
 }
 
 /** The top and the half of the scale. @param {CanvasRenderingContext2D} ctx @param {number} width @param {(ms: number) => number} y @param {number} top */
@@ -74,7 +74,7 @@ function drawLead(ctx, points) {
 }
 
 /** @param {CanvasRenderingContext2D} ctx @param {number[][]} points */
-function drawTrips(ctx, points) {
+function drawRoundTrips(ctx, points) {
   ctx.strokeStyle = ctx.fillStyle = TRIP;
   ctx.lineWidth = 1.5;
   ctx.beginPath();

@@ -11,16 +11,16 @@ export const SPAN_MS = 30_000;
 /** Time between two leads that are drawn. */
 const LEAD_EVERY_MS = 250;
 /** Tops of the scale; a longer time is drawn as high as the last one. */
-const TOPS_MS = [50, 100, 250, 500, 1000];
+const SCALE_STEPS_MS = [50, 100, 250, 500, 1000];
 /** A gap this long is one in which nothing changed rather than one that the line made: the scale need not show all of it. */
-const QUIET_MS = 500;
+const IDLE_GAP_MS = 500;
 
 /** @typedef {{ atMs: number, ms: number }} Sample when it ended, and how long it took */
 
-export class History {
+export class NetHistory {
   constructor() {
     /** @type {Sample[]} oldest first */
-    this.trips = [];
+    this.roundTrips = [];
     /** @type {Sample[]} oldest first */
     this.gaps = [];
     /** How far one's own player was ahead. @type {Sample[]} oldest first */
@@ -33,24 +33,24 @@ export class History {
   }
 
   /** A pong came. @param {number} ms of its round trip @param {number} nowMs */
-  trip(ms, nowMs) {
-    add(this.trips, { atMs: nowMs, ms });
+  addRoundTrip(ms, nowMs) {
+    add(this.roundTrips, { atMs: nowMs, ms });
   }
 
   /** An update came. @param {number} nowMs */
-  update(nowMs) {
+  addUpdateGap(nowMs) {
     if (this.updatedMs !== null) add(this.gaps, { atMs: nowMs, ms: nowMs - this.updatedMs });
     this.updatedMs = nowMs;
   }
 
   /**
    * What prediction did since the last call; called once a frame.
-   * @param {{ leadMs: number, corrected: number, lastPx: number, mostPx?: number }} figures `mostPx`: the greatest correction since the last call
+   * @param {{ leadMs: number, corrected: number, lastErrorPx: number, maxErrorPx?: number }} figures `maxErrorPx`: the greatest correction since the last call
    * @param {number} nowMs
    */
-  predicted({ leadMs, corrected, lastPx, mostPx = lastPx }, nowMs) {
+  addCorrection({ leadMs, corrected, lastErrorPx, maxErrorPx = lastErrorPx }, nowMs) {
     if (nowMs - (this.leads.at(-1)?.atMs ?? -Infinity) > LEAD_EVERY_MS) add(this.leads, { atMs: nowMs, ms: leadMs });
-    if (corrected > this.corrected) add(this.corrections, { atMs: nowMs, ms: mostPx });
+    if (corrected > this.corrected) add(this.corrections, { atMs: nowMs, ms: maxErrorPx });
     this.corrected = corrected;
   }
 
@@ -66,10 +66,10 @@ export class History {
   }
 
   /** The top of a scale that shows all round trips and all gaps but the quiet ones, ms. */
-  get topMs() {
-    const gaps = this.gaps.filter(({ ms }) => ms < QUIET_MS);
-    const most = Math.max(0, ...[...this.trips, ...this.leads, ...gaps].map(({ ms }) => ms));
-    return TOPS_MS.find((top) => top >= most) ?? TOPS_MS[TOPS_MS.length - 1];
+  get scaleMaxMs() {
+    const gaps = this.gaps.filter(({ ms }) => ms < IDLE_GAP_MS);
+    const most = Math.max(0, ...[...this.roundTrips, ...this.leads, ...gaps].map(({ ms }) => ms));
+    return SCALE_STEPS_MS.find((top) => top >= most) ?? SCALE_STEPS_MS[SCALE_STEPS_MS.length - 1];
   }
 }
 

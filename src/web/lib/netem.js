@@ -14,7 +14,7 @@ const OPEN = 1;
 const decoder = new TextDecoder();
 
 /** Messages of one direction that are under way; each is handed over when its time has come, in order. */
-class Waiting {
+class DelayQueue {
   constructor() {
     /** @type {{ at: number, hand: () => void }[]} */
     this.queue = [];
@@ -47,22 +47,22 @@ class Waiting {
 }
 
 /** A WebSocket at the end of a line. */
-export class LinedSocket {
-  /** @param {import('../wasm/open-socket.js').Socket} socket @param {Line} line */
+export class NetemSocket {
+  /** @param {import('../wasm/open-socket.js').Socket} socket @param {NetemLink} line */
   constructor(socket, line) {
     this.socket = socket;
-    this.line = line;
-    this.up = new Waiting();
-    this.down = new Waiting();
+    this.netem = line;
+    this.up = new DelayQueue();
+    this.down = new DelayQueue();
     /** @type {((event: any) => void) | null} */
     this.onopen = null;
     /** @type {((event: any) => void) | null} */
     this.onmessage = null;
     /** @type {((event: any) => void) | null} */
     this.onclose = null;
-    socket.onopen = (/** @type {any} */ event) => this.down.add(line.arrives(true, 0), () => this.onopen?.(event));
-    socket.onmessage = (/** @type {any} */ event) => this.down.add(line.arrives(false, event.data.byteLength), () => this.onmessage?.(event));
-    socket.onclose = (/** @type {any} */ event) => this.down.add(line.arrives(false, 0), () => this.onclose?.(event));
+    socket.onopen = (/** @type {any} */ event) => this.down.add(line.arrivalTime(true, 0), () => this.onopen?.(event));
+    socket.onmessage = (/** @type {any} */ event) => this.down.add(line.arrivalTime(false, event.data.byteLength), () => this.onmessage?.(event));
+    socket.onclose = (/** @type {any} */ event) => this.down.add(line.arrivalTime(false, 0), () => this.onclose?.(event));
   }
 
   get readyState() { return this.socket.readyState; }
@@ -71,7 +71,7 @@ export class LinedSocket {
   /** @param {Uint8Array<ArrayBuffer>} bytes */
   send(bytes) {
     const open = () => { if (this.socket.readyState === OPEN) this.socket.send(bytes); };
-    this.up.add(this.line.arrives(true, bytes.length), open);
+    this.up.add(this.netem.arrivalTime(true, bytes.length), open);
   }
 
   /** @param {number} [code] */
@@ -82,46 +82,46 @@ export class LinedSocket {
   }
 }
 
-export class Line {
+export class NetemLink {
   constructor() {
-    /** Of `prediction.wasm`; the line is perfect until it is here. @type {import('../wasm/instance.js').Wasm | null} */
+    /** Of `prediction.wasm`; the line is perfect until it is here. @type {import('../wasm/instance.js').WasmInstance | null} */
     this.wasm = null;
     /** Named conditions. @type {{ name: string, about: string }[]} */
     this.presets = [];
-    /** What holds now. @type {import('./netem-menu.js').Told} */
+    /** What holds now. @type {import('./netem-menu.js').NetemResult} */
     this.net = {};
     /** Whether messages wait at all. */
-    this.isBad = false;
+    this.isActive = false;
   }
 
-  /** The model is here. @param {import('../wasm/instance.js').Wasm} wasm */
+  /** The model is here. @param {import('../wasm/instance.js').WasmInstance} wasm */
   begin(wasm) {
     this.wasm = wasm;
     wasm.wasm.line_open(seed());
-    const lines = decoder.decode(wasm.bytes(wasm.wasm.line_presets())).trimEnd().split('\n');
+    const lines = decoder.decode(wasm.outputBytes(wasm.wasm.line_presets())).trimEnd().split('\n');
     this.presets = lines.map((line) => line.split('\t')).map(([name, about]) => ({ name, about }));
   }
 
-  /** Changes the conditions of everything that is sent from now on. @param {string} text @returns {Promise<import('./netem-menu.js').Told>} */
-  async setNet(text) {
+  /** Changes the conditions of everything that is sent from now on. @param {string} text @returns {Promise<import('./netem-menu.js').NetemResult>} */
+  async setNetem(text) {
     const { wasm } = this;
     if (!wasm) return { error: 'prediction.wasm is not here' };
-    wasm.giveText(text);
-    const told = decoder.decode(wasm.bytes(wasm.wasm.line_set()));
-    this.net = told.startsWith('+') ? { net: told.slice(1) } : { error: told.slice(1) };
-    if (this.net.error === undefined) this.isBad = text !== '';
+    wasm.setInputText(text);
+    const result = decoder.decode(wasm.outputBytes(wasm.wasm.line_set()));
+    this.net = result.startsWith('+') ? { net: result.slice(1) } : { error: result.slice(1) };
+    if (this.net.error === undefined) this.isActive = text !== '';
     return this.net;
   }
 
   /** Puts the line before a socket. @param {any} socket @returns {any} */
-  around(socket) {
+  wrapSocket(socket) {
     this.wasm?.wasm.line_open(seed());
-    return new LinedSocket(socket, this);
+    return new NetemSocket(socket, this);
   }
 
   /** When so many bytes arrive that leave now. @param {boolean} isUp @param {number} bytes */
-  arrives(isUp, bytes) {
+  arrivalTime(isUp, bytes) {
     const now = performance.now();
-    return this.wasm && this.isBad ? this.wasm.wasm.line_send(isUp ? 1 : 0, now, bytes + HEADER_BYTES) : now;
+    return this.wasm && this.isActive ? this.wasm.wasm.line_send(isUp ? 1 : 0, now, bytes + HEADER_BYTES) : now;
   }
 }

@@ -5,34 +5,34 @@
  * @module lib/player-token
  */
 
-const KEY = 'tickwire.token';
+const STORAGE_KEY = 'tickwire.token';
 const FIELD = /([#?&])token=([^&#]*)(&|$)/;
 
 /** Undefined until the page first asks. @type {string | null | undefined} */
-let own;
+let cachedToken;
 
 /** @returns {string | null} the token of this tab */
-export function ownToken() {
-  if (own === undefined) {
-    own = take();
+export function playerToken() {
+  if (cachedToken === undefined) {
+    cachedToken = readFromUrl();
     // A link with another token, opened in this tab, does not load the page again by itself.
     globalThis.addEventListener?.('hashchange', () => { if (FIELD.test(location.hash)) location.reload(); });
   }
-  return own;
+  return cachedToken;
 }
 
 /** Forgets a token that the server does not know, so that the page can look on. */
 export function forgetToken() {
-  own = null;
+  cachedToken = null;
   try {
-    sessionStorage.removeItem(KEY);
+    sessionStorage.removeItem(STORAGE_KEY);
   } catch {
     // It was not kept.
   }
 }
 
 /** The token in a fragment or a query. @param {string} text @returns {string | null} */
-export function tokenIn(text) {
+export function findToken(text) {
   const value = FIELD.exec(text)?.[2];
   try {
     return value ? decodeURIComponent(value) : null;
@@ -45,12 +45,12 @@ export function tokenIn(text) {
 export const withoutToken = (text) => text.replace(FIELD, (_, before, _token, behind) => (behind === '' ? '' : before));
 
 /** @returns {string | null} */
-function take() {
+function readFromUrl() {
   const { pathname = '', search = '', hash = '' } = globalThis.location ?? {};
-  const given = tokenIn(hash) ?? tokenIn(search);
+  const given = findToken(hash) ?? findToken(search);
   try {
-    if (given === null) return sessionStorage.getItem(KEY);
-    sessionStorage.setItem(KEY, given);
+    if (given === null) return sessionStorage.getItem(STORAGE_KEY);
+    sessionStorage.setItem(STORAGE_KEY, given);
     history.replaceState(history.state, '', pathname + withoutToken(search) + withoutToken(hash));
   } catch {
     // Without storage it stays in the address, for a reload.

@@ -7,21 +7,21 @@
  * @module lib/resume-key
  */
 
-const KEY = 'tickwire.key';
+const STORAGE_KEY = 'tickwire.key';
 /** Time in which the page before a reload releases its key, and another page answers, ms. */
 const CLAIM_MS = 400;
 
 /** Key without storage, as in Node. @type {string | undefined} */
-let runKey;
+let processKey;
 /** Whether a connection has the page's key. */
-let isTaken = false;
+let isInUse = false;
 /** The page's key, while the page lives. @type {Promise<string> | null} */
-let own = null;
+let claimedKey = null;
 /** Ends the claim. @type {() => void} */
 let release = () => {};
 
 /** A random key: 32 hex digits. */
-export const freshKey = () => Array.from(crypto.getRandomValues(new Uint8Array(16)), (byte) => byte.toString(16).padStart(2, '0')).join('');
+export const newKey = () => Array.from(crypto.getRandomValues(new Uint8Array(16)), (byte) => byte.toString(16).padStart(2, '0')).join('');
 
 /**
  * The key of a connection: the page's for the first one, a random one for each further connection at the same time, as of two players at one screen.
@@ -32,45 +32,45 @@ export const freshKey = () => Array.from(crypto.getRandomValues(new Uint8Array(1
  */
 
 /** @param {boolean} [isOther] whether the page is another player than the page around it @returns {Taken} */
-export function takeKey(isOther = isTaken) {
+export function acquireKey(isOther = isInUse) {
   if (isOther) {
-    const key = freshKey();
+    const key = newKey();
     return { get: async () => key, giveBack: () => {} };
   }
-  isTaken = true;
-  return { get: ownKey, giveBack: () => { isTaken = false; } };
+  isInUse = true;
+  return { get: resumeKey, giveBack: () => { isInUse = false; } };
 }
 
 /** Claims the page's key. @returns {Promise<string>} 32 hex digits */
-export function ownKey() {
-  own ??= claimOwn();
-  return own;
+export function resumeKey() {
+  claimedKey ??= claimOwn();
+  return claimedKey;
 }
 
 async function claimOwn() {
   let key;
   try {
-    key = sessionStorage.getItem(KEY);
+    key = sessionStorage.getItem(STORAGE_KEY);
     const ending = key === null ? null : await claim(key);
     if (ending) {
       release = ending;
     } else {
-      key = freshKey();
-      sessionStorage.setItem(KEY, key);
+      key = newKey();
+      sessionStorage.setItem(STORAGE_KEY, key);
       release = await claim(key, true) ?? release;
     }
     return key;
   } catch {
     // Without storage no other page has this key.
-    runKey ??= freshKey();
-    return runKey;
+    processKey ??= newKey();
+    return processKey;
   }
 }
 
 // Before the next page of this tab begins; a page that is kept for the browser's history is no living one.
 globalThis.addEventListener?.('pagehide', () => {
   release();
-  own = null;
+  claimedKey = null;
 });
 
 /**
@@ -118,7 +118,7 @@ function claimLock(locks, name) {
  * @param {BroadcastChannel} channel @param {boolean} isNew @returns {Promise<(() => void) | null>}
  */
 function claimChannel(channel, isNew) {
-  const number = freshKey();
+  const number = newKey();
   return new Promise((resolve) => {
     let isHeld = isNew;
     let timer = /** @type {any} */ (0);

@@ -6,23 +6,23 @@
  */
 
 /** Packets that tell nothing of the game. */
-const OF_NOW = ['pong', 'error', 'command_accepted', 'command_rejected'];
+const STATELESS_PACKETS = ['pong', 'error', 'command_accepted', 'command_rejected'];
 /** The rule by which the server says that the player of a page that comes back is gone. */
 const PLAYER_GONE = 'player_gone';
 
-export class Since {
+export class ResumeTick {
   /** Null without a player. @type {number | null} */
   tick = null;
 
   /**
    * A packet has come.
-   * @param {string} name @param {Record<string, any>} values @param {boolean} plays whether the page has a player
-   * @param {() => number} heard the tick of what is heard at this moment
+   * @param {string} name @param {Record<string, any>} values @param {boolean} isPlaying whether the page has a player
+   * @param {() => number} receivedTick the tick of what is heard at this moment
    */
-  take(name, values, plays, heard) {
+  onPacket(name, values, isPlaying, receivedTick) {
     if (name === 'error' && values.rule === PLAYER_GONE) this.tick = null;
-    if (!plays || OF_NOW.includes(name)) return;
-    const told = typeof values.tick === 'number' ? values.tick : heard();
+    if (!isPlaying || STATELESS_PACKETS.includes(name)) return;
+    const told = typeof values.tick === 'number' ? values.tick : receivedTick();
     this.tick = Math.max(this.tick ?? 0, told);
   }
 }

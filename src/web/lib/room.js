@@ -18,13 +18,13 @@ export const roomOf = (pathname) => PATH.exec(pathname)?.[1] ?? '';
 export const isPrivate = (room) => room.startsWith(PRIVATE) && room.length >= PRIVATE.length + RANDOM_CHARS;
 
 /** A name that nobody guesses. */
-export function privateName() {
+export function newPrivateName() {
   const chars = Array.from(crypto.getRandomValues(new Uint8Array(RANDOM_CHARS)), (byte) => ALPHABET[byte % ALPHABET.length]);
   return PRIVATE + chars.join('');
 }
 
 /** An address below the server's root, as seen from a page of this room. @param {string} page its URL @param {string} path */
-export const fromRoot = (page, path) => new URL((roomOf(new URL(page).pathname) === '' ? './' : '../../') + path, page).href;
+export const urlFromRoot = (page, path) => new URL((roomOf(new URL(page).pathname) === '' ? './' : '../../') + path, page).href;
 
 /** The capture that the address asks for: '' for one that is to be chosen, null for none. @param {string} search */
-export const watched = (search) => new URLSearchParams(search).get('watch');
+export const captureFromQuery = (search) => new URLSearchParams(search).get('watch');

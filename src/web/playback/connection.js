@@ -5,12 +5,12 @@
  * @module playback/connection
  */
 
-import { tableText } from '../lib/codec.js';
-import { Link } from '../lib/connection.js';
-import { Pane } from '../lib/inspector-pane.js';
-import { watchPage } from './page.js';
+import { formatTable } from '../lib/codec.js';
+import { ReconnectingConnection } from '../lib/connection.js';
+import { InspectorPane } from '../lib/inspector-pane.js';
+import { startPlaybackPage } from './page.js';
 
-export class WatchLink extends Link {
+export class PlaybackConnection extends ReconnectingConnection {
   /**
    * @param {string} asked the capture @param {string} game the name of the game
    * @param {import('../lib/connection.js').Where} where
@@ -18,29 +18,29 @@ export class WatchLink extends Link {
    */
   constructor(asked, game, where, listener) {
     super(where, listener);
-    this.asked = asked;
+    this.capture = asked;
     this.game = game;
-    /** @type {ReturnType<typeof watchPage> | null} */
-    this.watch = null;
+    /** @type {ReturnType<typeof startPlaybackPage> | null} */
+    this.playback = null;
   }
 
   /** The page's time: that of the recording. */
   now() {
-    return this.watch?.ms ?? performance.now();
+    return this.playback?.ms ?? performance.now();
   }
 
   /** Reads the file. */
   async open() {
-    this.run += 1;
+    this.attempt += 1;
     const dialect = await this.dialect();
     this.listener.opened(dialect);
-    const watch = watchPage(this.asked, {
+    const watch = startPlaybackPage(this.capture, {
       hear: (message, now) => /** @type {any} */ (this.listener).message(message, now),
       shown: () => {},
-      pane: new Pane(() => {}),
-      tables: async () => [this.game, dialect.name, tableText(dialect.codes, dialect.name)],
+      pane: new InspectorPane(() => {}),
+      tables: async () => [this.game, dialect.name, formatTable(dialect.codes, dialect.name)],
     });
-    this.watch = watch;
+    this.playback = watch;
     const frame = (/** @type {number} */ nowMs) => {
       requestAnimationFrame(frame);
       watch.advance(nowMs);
@@ -53,5 +53,5 @@ export class WatchLink extends Link {
   send() {}
 
   /** There is nothing to give up. */
-  giveUp() {}
+  abandon() {}
 }

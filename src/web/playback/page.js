@@ -6,17 +6,17 @@
  */
 
 import { roomOf } from '../lib/room.js';
-import { tabModule } from '../wasm/module.js';
-import { queryWith } from '../lib/netem-menu.js';
-import { WatchBar, tickOf } from './bar.js';
-import { Watch } from './playback.js';
+import { wasmModule } from '../wasm/module.js';
+import { withQueryParam } from '../lib/netem-menu.js';
+import { PlaybackBar, tickFromHash } from './bar.js';
+import { Playback } from './playback.js';
 
 /** The room that the address asks for: by `room=`, or by its path. @param {{ search: string, pathname: string }} address */
-export const wishedRoom = ({ search, pathname }) => new URLSearchParams(search).get('room') ?? roomOf(pathname);
+export const requestedRoom = ({ search, pathname }) => new URLSearchParams(search).get('room') ?? roomOf(pathname);
 
 /** The query of an address that asks for this room. @param {{ search: string, pathname: string }} address @param {string} room */
 export function withRoom({ search, pathname }, room) {
-  return queryWith(search, 'room', room === roomOf(pathname) ? null : `room=${encodeURIComponent(room)}`);
+  return withQueryParam(search, 'room', room === roomOf(pathname) ? null : `room=${encodeURIComponent(room)}`);
 }
 
 /**
@@ -24,14 +24,14 @@ export function withRoom({ search, pathname }, room) {
  * @property {(message: Uint8Array, nowMs: number) => void} hear takes a message of the server
  * @property {() => void} shown something is to be drawn although the page's time may stand still
  * @property {() => Promise<[game: string, dialect: string, table: string]>} tables with which messages are read
- * @property {import('../lib/inspector-pane.js').Pane} [pane] the inspector beside the page
+ * @property {import('../lib/inspector-pane.js').InspectorPane} [pane] the inspector beside the page
  */
 
-/** Watches the capture of the address. @param {string} asked @param {Page} page @returns {Watch & { draw: (nowMs: number) => void }} */
-export function watchPage(asked, { hear, shown, tables, pane }) {
+/** Watches the capture of the address. @param {string} asked @param {Page} page @returns {Playback & { draw: (nowMs: number) => void }} */
+export function startPlaybackPage(asked, { hear, shown, tables, pane }) {
   /** @type {{ name: string, file: () => Promise<File>, stream: () => Promise<ReadableStream<Uint8Array>> } | null} */
   let source = null;
-  const watch = new Watch(tabModule, { hear, shown, changed: () => {} });
+  const watch = new Playback(wasmModule, { hear, shown, changed: () => {} });
   const wish = async (/** @type {string} */ room, /** @type {number | null} */ tick) => {
     const [game, dialect, table] = await tables();
     return { game, dialect, table, room, tick };
@@ -43,12 +43,12 @@ export function watchPage(asked, { hear, shown, tables, pane }) {
     if (!from) return;
     document.title = `tickwire · ${from.name}`;
     try {
-      await watch.read(from.stream, await wish(wishedRoom(location), tick));
+      await watch.read(from.stream, await wish(requestedRoom(location), tick));
     } catch (error) {
       watch.fail(/** @type {Error} */ (error).message);
     }
   };
-  const bar = new WatchBar(watch, {
+  const bar = new PlaybackBar(watch, {
     open: (file) => {
       source = { name: file.name, file: async () => file, stream: async () => file.stream() };
       history.replaceState(null, '', `${location.pathname}?watch`);
@@ -59,24 +59,24 @@ export function watchPage(asked, { hear, shown, tables, pane }) {
     room: async (name) => {
       // Another room is seen from its beginning; the link and a reload have it.
       if (hasLink()) history.replaceState(null, '', withRoom(location, name) || location.pathname);
-      watch.choose(name, await wish(name, null));
+      watch.selectRoom(name, await wish(name, null));
     },
     wire: () => pane?.show(!pane.isOpen),
     isWire: () => pane?.isOpen ?? null,
     hasLink,
   });
-  share(watch, () => source);
+  shareWithInspector(watch, () => source);
   if (asked === '') {
     watch.fail('Choose a capture, or drop one here: a file that a server wrote with --capture');
   } else {
-    source = ofAddress(asked);
-    read(tickOf(location.hash));
+    source = openUrl(asked);
+    read(tickFromHash(location.hash));
   }
   return Object.assign(watch, { draw: (/** @type {number} */ nowMs) => bar.draw(nowMs) });
 }
 
 /** A capture at an address of this site. @param {string} name */
-function ofAddress(name) {
+function openUrl(name) {
   const get = async () => {
     const url = new URL(name, location.href);
     if (url.origin !== location.origin) throw new Error(`${url.href} is at another site: only captures of this one are opened`);
@@ -91,15 +91,15 @@ function ofAddress(name) {
   };
 }
 
-/** What the inspector beside the page uses. @param {Watch} watch @param {() => { file: () => Promise<File> } | null} source */
-function share(watch, source) {
+/** What the inspector beside the page uses. @param {Playback} watch @param {() => { file: () => Promise<File> } | null} source */
+function shareWithInspector(watch, source) {
   const shared = {
     /** The file; fails with a sentence if there is none. */
     file: () => source()?.file() ?? Promise.reject(new Error('No capture is open.')),
     /** The tick that is seen; 0 while it goes elsewhere. */
     get tick() { return watch.seeking === null ? watch.tick : 0; },
     /** When that tick was over, ms since the first packet of the file. */
-    get ms() { return watch.msOf(watch.tick); },
+    get ms() { return watch.msOfTick(watch.tick); },
     /** Goes to a time, and pauses. @param {number} ms @returns {number} the tick there */
     seek: (ms) => {
       const { first = 0, last = 0 } = watch.status ?? {};

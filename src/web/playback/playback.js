@@ -10,12 +10,12 @@
  * @module playback/playback
  */
 
-import { records } from '../lib/lockstep.js';
-import { Wasm } from '../wasm/instance.js';
+import { parseRecords } from '../lib/lockstep.js';
+import { WasmInstance } from '../wasm/instance.js';
 
 /** Speeds that are offered. */
-export const SPEEDS = Object.freeze([0.25, 0.5, 1, 2, 4, 8, 16, 32, 64]);
-/** Up to this speed the page is told of each tick by itself. */
+export const PLAYBACK_SPEEDS = Object.freeze([0.25, 0.5, 1, 2, 4, 8, 16, 32, 64]);
+/** Up to this speed the page is received of each tick by itself. */
 const EACH_TICK_SPEED = 4;
 /** How long a slice of work may take: while somebody waits for a picture, behind one, and of reading the file. */
 const [SEEK_MS, INDEX_MS, READ_MS] = [24, 7, 12];
@@ -24,9 +24,9 @@ const FRAME_MS = 250;
 /** Bytes of the file that are given at once. */
 const PIECE_BYTES = 1 << 20;
 /** By so much the page's time jumps at a seek: whatever flew, flashed or was said is long over. */
-const JUMP_MS = 30_000;
+const SEEK_TIME_JUMP_MS = 30_000;
 /** How often the page hears how far the file is. */
-const TELL_MS = 100;
+const NOTIFY_INTERVAL_MS = 100;
 
 /**
  * @typedef {object} Status
@@ -52,12 +52,12 @@ const TELL_MS = 100;
 const pause = () => new Promise((done) => { setTimeout(done); });
 
 /** See the module. */
-export class Watch {
+export class Playback {
   /** @param {() => Promise<WebAssembly.Module>} load gets `tickwire.wasm` @param {Page} page */
   constructor(load, page) {
     this.load = load;
     this.page = page;
-    /** @type {Wasm | null} */
+    /** @type {WasmInstance | null} */
     this.wasm = null;
     /** Which file is shown: what an earlier one brings is void. */
     this.run = 0;
@@ -92,7 +92,7 @@ export class Watch {
     this.isWorking = false;
     /** Ticks of a slice of work; as many as fit. */
     this.slice = 8;
-    this.toldMs = 0;
+    this.notifiedMs = 0;
     /** How long it took from the beginning to the first picture, and how long the last seek took, ms. */
     this.times = { first: 0, seek: 0 };
     this.askedMs = 0;
@@ -117,7 +117,7 @@ export class Watch {
       const module = await this.load();
       const stream = await open();
       // An instance of its own, so that its memory goes when the file does.
-      const wasm = new Wasm(await WebAssembly.instantiate(module, {}));
+      const wasm = new WasmInstance(await WebAssembly.instantiate(module, {}));
       wasm.wasm.main?.(0, 0);
       wasm.wasm.watch_begin();
       if (run !== this.run) return;
@@ -126,11 +126,11 @@ export class Watch {
       let sliceMs = performance.now();
       for (let more = await reader.read(); !more.done && run === this.run; more = await reader.read()) {
         for (let at = 0; at < more.value.length; at += PIECE_BYTES) {
-          wasm.give(more.value.subarray(at, at + PIECE_BYTES));
+          wasm.setInput(more.value.subarray(at, at + PIECE_BYTES));
           wasm.wasm.watch_feed();
-          if (this.room === null) this.look(wish);
+          if (this.room === null) this.openRoomWhenReady(wish);
           if (performance.now() - sliceMs < READ_MS) continue;
-          this.tell();
+          this.refreshStatus();
           await pause();
           sliceMs = performance.now();
           if (run !== this.run) break;
@@ -138,7 +138,7 @@ export class Watch {
       }
       if (run !== this.run) return void reader.cancel();
       wasm.wasm.watch_finish();
-      this.look(wish);
+      this.openRoomWhenReady(wish);
     } catch (error) {
       if (run === this.run) this.fail(/** @type {Error} */ (error).message);
     }
@@ -162,24 +162,24 @@ export class Watch {
   }
 
   /** Opens the room, once its first tick has come. @param {Wish} wish */
-  look({ game, dialect, table, room, tick }) {
+  openRoomWhenReady({ game, dialect, table, room, tick }) {
     const { wasm } = this;
     if (!wasm) return;
     this.file = /** @type {File} */ (wasm.json(wasm.wasm.watch_file()));
-    if (this.room !== null) return this.tell(true);
+    if (this.room !== null) return this.refreshStatus(true);
     const { rooms, end } = this.file;
     const wanted = game || this.file.own_game;
     const ready = rooms.filter((one) => one.game === wanted);
     // The room of this page; another one only if the file does not have it.
     const one = ready.find(({ name }) => name === room) ?? (end ? ready[0] : undefined);
     if (one) {
-      wasm.giveText(`${one.name}\n${dialect}\n${table}`);
+      wasm.setInputText(`${one.name}\n${dialect}\n${table}`);
       wasm.json(wasm.wasm.watch_open());
       this.room = one.name;
       this.canFollow = table.includes('\twatching\t');
       // One looks at a tick that was linked to, and goes on from it.
       this.playing = tick === null;
-      this.tell(true);
+      this.refreshStatus(true);
       this.seek(0);
       if (tick !== null) this.seek(tick);
       return;
@@ -190,19 +190,19 @@ export class Watch {
   }
 
   /** Watches another room of the file. @param {string} name @param {Wish} wish */
-  choose(name, wish) {
+  selectRoom(name, wish) {
     this.room = null;
     this.marks = [];
     this.followed = null;
-    this.tried(() => this.look({ ...wish, room: name }));
+    this.tryCall(() => this.openRoomWhenReady({ ...wish, room: name }));
   }
 
-  /** Brings what is known of the room up to date. @param {boolean} [now] whether it was told lately or not */
-  tell(now = false) {
+  /** Brings what is known of the room up to date. @param {boolean} [now] whether it was received lately or not */
+  refreshStatus(now = false) {
     const { wasm } = this;
     const at = performance.now();
-    if (!wasm || this.room === null || (!now && at - this.toldMs < TELL_MS)) return;
-    this.toldMs = at;
+    if (!wasm || this.room === null || (!now && at - this.notifiedMs < NOTIFY_INTERVAL_MS)) return;
+    this.notifiedMs = at;
     this.status = /** @type {Status} */ (wasm.json(wasm.wasm.watch_status(this.marks.length)));
     this.marks.push(...this.status.marks);
     this.page.changed();
@@ -229,7 +229,7 @@ export class Watch {
    * Runs the world. If that fails, its memory cannot be trusted any more: the recording ends with words instead of a picture that stands still.
    * @template T @param {() => T} act @returns {T | undefined}
    */
-  tried(act) {
+  tryCall(act) {
     try {
       return act();
     } catch (error) {
@@ -245,37 +245,37 @@ export class Watch {
     if (this.isWorking) return;
     this.isWorking = true;
     const { run } = this;
-    const slice = () => this.tried(work);
+    const slice = () => this.tryCall(work);
     const work = () => {
       this.isWorking = false;
       const { wasm } = this;
       if (run !== this.run || !wasm) return;
       const begin = performance.now();
       const wasSeeking = this.seeking !== null;
-      const out = wasm.bytes(wasm.wasm.watch_work(Math.round(this.slice))).slice();
+      const out = wasm.outputBytes(wasm.wasm.watch_work(Math.round(this.slice))).slice();
       const took = Math.max(performance.now() - begin, 0.25);
       const most = wasSeeking ? SEEK_MS : INDEX_MS;
       this.slice = Math.min(Math.max(this.slice * Math.min(Math.max(most / took, 0.25), 2), 4), 20_000);
-      if (out.length > 1) this.arrived(out.subarray(1));
+      if (out.length > 1) this.onSeekDone(out.subarray(1));
       this.isWorking = out[0] === 1;
-      this.tell(!this.isWorking);
+      this.refreshStatus(!this.isWorking);
       if (this.isWorking) setTimeout(slice);
     };
     setTimeout(slice);
   }
 
   /** A seek has come to its end: the page begins anew. @param {Uint8Array} out */
-  arrived(out) {
-    this.ms += JUMP_MS;
+  onSeekDone(out) {
+    this.ms += SEEK_TIME_JUMP_MS;
     this.part = 0;
-    const { told } = records(out);
-    told.forEach((message, at) => this.page.hear(message, at === 0 ? this.ms - this.tickMs : this.ms));
+    const { received } = parseRecords(out);
+    received.forEach((message, at) => this.page.hear(message, at === 0 ? this.ms - this.tickMs : this.ms));
     this.seeking = null;
     this.tick = this.wasm?.wasm.watch_tick() ?? 0;
     const took = performance.now() - this.askedMs;
     if (this.times.first === 0) this.times.first = took;
     else this.times.seek = took;
-    this.tell(true);
+    this.refreshStatus(true);
     this.page.shown();
   }
 
@@ -307,8 +307,8 @@ export class Watch {
   play(ticks, nowMs) {
     const { wasm } = this;
     if (!wasm) return;
-    const told = this.tried(() => records(wasm.bytes(wasm.wasm.watch_play(ticks)).slice()).told) ?? [];
-    for (const message of told) this.page.hear(message, nowMs);
+    const received = this.tryCall(() => parseRecords(wasm.outputBytes(wasm.wasm.watch_play(ticks)).slice()).received) ?? [];
+    for (const message of received) this.page.hear(message, nowMs);
     this.tick = this.wasm?.wasm.watch_tick() ?? this.tick;
   }
 
@@ -331,7 +331,7 @@ export class Watch {
     if (this.tick >= status.last) return;
     this.ms += this.tickMs;
     this.play(1, this.ms);
-    this.tell(true);
+    this.refreshStatus(true);
     this.page.shown();
   }
 
@@ -366,7 +366,7 @@ export class Watch {
   }
 
   /** Time from the first packet of the file to the end of a tick, ms. @param {number} tick @returns {number} */
-  msOf(tick) {
+  msOfTick(tick) {
     return this.wasm?.wasm.watch_ms_of(tick) ?? 0;
   }
 

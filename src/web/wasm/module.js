@@ -8,13 +8,13 @@
 let compiled = null;
 
 /** @returns {Promise<WebAssembly.Module>} */
-export function tabModule() {
-  compiled ??= around()?.module ?? compile(new URL('tickwire.wasm', import.meta.url));
+export function wasmModule() {
+  compiled ??= parentPage()?.module ?? compile(new URL('tickwire.wasm', import.meta.url));
   return compiled;
 }
 
-/** What the page around this one offers to those in it; `null` without one. @returns {import('./worker-host.js').TabHost | null} */
-export function around() {
+/** What the page around this one offers to those in it; `null` without one. @returns {import('./worker-host.js').WorkerHost | null} */
+export function parentPage() {
   try {
     return window.parent === window ? null : /** @type {any} */ (window.parent).tickwireTab ?? null;
   } catch {

@@ -6,28 +6,28 @@
  */
 
 import { EDITION } from './edition.js';
-import { TabSocket } from './worker-socket.js';
+import { WorkerSocket } from './worker-socket.js';
 
-/** The part of a WebSocket that the pages use. @typedef {WebSocket | TabSocket} Socket */
+/** The part of a WebSocket that the pages use. @typedef {WebSocket | WorkerSocket} Socket */
 
 /**
  * A token as a subprotocol. A list of subprotocols is the only header that a page can set for a WebSocket: no proxy logs it.
  * @param {string} token
  */
-export function bearer(token) {
+export function bearerSubprotocol(token) {
   const bytes = String.fromCharCode(...new TextEncoder().encode(token));
   return `bearer.${btoa(bytes).replaceAll('+', '-').replaceAll('/', '_').replace(/=+$/, '')}`;
 }
 
 /** Characters of a token, of which a server compares no more. */
-const TOKEN_CHARS_MOST = 256;
+const MAX_TOKEN_CHARS = 256;
 
 /**
  * What a page of a game offers: a subprotocol, which the server selects, its key, and its token.
  * @param {string} protocol @param {string} key @param {string | null} token
  */
 export function offers(protocol, key, token) {
-  return [protocol, `key.${key}`, ...(token === null ? [] : [bearer(token.slice(0, TOKEN_CHARS_MOST + 1))])];
+  return [protocol, `key.${key}`, ...(token === null ? [] : [bearerSubprotocol(token.slice(0, MAX_TOKEN_CHARS + 1))])];
 }
 
 /**
@@ -37,7 +37,7 @@ export function offers(protocol, key, token) {
  * @returns {Socket}
  */
 export function openSocket(path, protocols, base = location.href, Kind = undefined) {
-  if (EDITION === 'tab' && !Kind) return new TabSocket(path, protocols);
+  if (EDITION === 'tab' && !Kind) return new WorkerSocket(path, protocols);
   const url = new URL(path, base);
   url.protocol = url.protocol.replace('http', 'ws');
   url.hash = '';

@@ -9,17 +9,17 @@
  * @module wasm/server-worker
  */
 
-import { Wasm } from './instance.js';
+import { WasmInstance } from './instance.js';
 
 /** Bytes that a page may leave unread before the server keeps them to itself, as behind a full socket. */
 export const WINDOW_BYTES = 256 * 1024;
 
 /** One connection: its port, and how many bytes the page has been given and has not read yet. @typedef {{ port: MessagePort, unread: number }} Line */
 
-export class Carrier {
+export class ServerWorker {
   /** @param {WebAssembly.Instance} instance */
   constructor(instance) {
-    this.tab = new Wasm(instance);
+    this.tab = new WasmInstance(instance);
     /** @type {Map<number, Line>} by the server's number */
     this.lines = new Map();
     /** Time that all this has taken, ms. */
@@ -35,14 +35,14 @@ export class Carrier {
     this.tab.seed();
     // That of a program with a game of its own, which registers it.
     this.tab.wasm.main?.(0, 0);
-    this.tab.giveText(JSON.stringify({ seed, bots, epoch_ms: Date.now(), game: game || undefined }));
+    this.tab.setInputText(JSON.stringify({ seed, bots, epoch_ms: Date.now(), game: game || undefined }));
     const { presets } = this.tab.json(this.tab.wasm.server_start(performance.now()));
     return { presets, net: this.change(net) };
   }
 
-  /** Changes the network conditions of all connections. @param {string} text @returns {import('../lib/netem-menu.js').Told} */
+  /** Changes the network conditions of all connections. @param {string} text @returns {import('../lib/netem-menu.js').NetemResult} */
   change(text) {
-    this.tab.giveText(text);
+    this.tab.setInputText(text);
     try {
       const told = this.tab.json(this.tab.wasm.server_net());
       this.chosen = text;
@@ -58,15 +58,15 @@ export class Carrier {
     if (number === 0) return port.postMessage(null);
     const line = { port, unread: 0 };
     this.lines.set(number, line);
-    port.onmessage = ({ data }) => this.timed(() => this.hear(number, line, data));
+    port.onmessage = ({ data }) => this.measure(() => this.receive(number, line, data));
   }
 
   /** @param {number} number @param {Line} line @param {ArrayBuffer | number | null} data bytes, how many were read, or the end */
-  hear(number, line, data) {
+  receive(number, line, data) {
     if (!this.lines.has(number)) return;
     if (typeof data === 'number') line.unread -= data;
     else if (data !== null) {
-      this.tab.give(new Uint8Array(data));
+      this.tab.setInput(new Uint8Array(data));
       this.tab.wasm.server_receive(number, performance.now());
     } else {
       this.lines.delete(number);
@@ -83,7 +83,7 @@ export class Carrier {
     if (line.unread >= WINDOW_BYTES) return;
     const length = this.tab.wasm.server_take(number);
     if (length > 0) {
-      const { buffer } = this.tab.bytes(length).slice();
+      const { buffer } = this.tab.outputBytes(length).slice();
       line.unread += length;
       line.port.postMessage(buffer, [buffer]);
     }
@@ -94,7 +94,7 @@ export class Carrier {
 
   /** Runs what is due. @returns {number} ms until something is due again */
   advance() {
-    return this.timed(() => {
+    return this.measure(() => {
       const wait = this.tab.wasm.server_advance(performance.now());
       for (const [number, line] of this.lines) this.deliver(number, line);
       return wait;
@@ -102,7 +102,7 @@ export class Carrier {
   }
 
   /** @template T @param {() => T} work @returns {T} */
-  timed(work) {
+  measure(work) {
     const from = performance.now();
     const result = work();
     this.busyMs += performance.now() - from;
@@ -116,7 +116,7 @@ export class Carrier {
 
 /** Listens to the page, which says first what to start. @param {any} scope of the worker */
 function serve(scope) {
-  /** @type {Carrier | null} */
+  /** @type {ServerWorker | null} */
   let carrier = null;
   let timer = 0;
   const tick = () => {
@@ -125,7 +125,7 @@ function serve(scope) {
   };
   scope.onmessage = async ({ data }) => {
     if (data.start) {
-      const started = new Carrier(await WebAssembly.instantiate(data.start.module, {}));
+      const started = new ServerWorker(await WebAssembly.instantiate(data.start.module, {}));
       const told = started.start(data.start);
       carrier = started;
       carrier.wake = tick;

@@ -6,21 +6,21 @@
  */
 
 import { BOTS, GAME } from './edition.js';
-import { around, tabModule } from './module.js';
+import { parentPage, wasmModule } from './module.js';
 
 /** The conditions that an address asks for; '' for none. @param {string} search */
-export function netOf(search) {
+export function netemOf(search) {
   return new URLSearchParams(search).get('net') ?? '';
 }
 
 /** Has an event `failed` when the server ends. */
-export class TabHost extends EventTarget {
+export class WorkerHost extends EventTarget {
   /** @param {(url: URL) => Worker} [work] */
   constructor(work = (url) => new Worker(url, { type: 'module' })) {
     super();
     this.bots = BOTS;
     /** Compiled once. */
-    this.module = tabModule();
+    this.module = wasmModule();
     /** Why the server has ended; empty while it runs. */
     this.failed = '';
     /** @type {Worker | null} */
@@ -32,9 +32,9 @@ export class TabHost extends EventTarget {
     this.asked = [];
     /** Network conditions with a name. @type {{ name: string, about: string }[]} */
     this.presets = [];
-    /** The conditions in force. @type {import('../lib/netem-menu.js').Told} */
+    /** The conditions in force. @type {import('../lib/netem-menu.js').NetemResult} */
     this.net = {};
-    /** @type {((told: import('../lib/netem-menu.js').Told) => void)[]} */
+    /** @type {((result: import('../lib/netem-menu.js').NetemResult) => void)[]} */
     this.changing = [];
   }
 
@@ -43,7 +43,7 @@ export class TabHost extends EventTarget {
     const [seed] = crypto.getRandomValues(new Uint32Array(1));
     const worker = work(new URL('server-worker.js', import.meta.url));
     this.worker = worker;
-    worker.postMessage({ start: { module, seed, bots: BOTS, game: GAME, net: netOf(globalThis.location?.search ?? '') } });
+    worker.postMessage({ start: { module, seed, bots: BOTS, game: GAME, net: netemOf(globalThis.location?.search ?? '') } });
     return new Promise((started, fail) => {
       worker.onmessage = ({ data }) => {
         if (data.started) {
@@ -71,11 +71,11 @@ export class TabHost extends EventTarget {
 
   /**
    * Changes the network conditions between the page and its server.
-   * @param {string} text such as `wifi`; '' for a perfect line @returns {Promise<import('../lib/netem-menu.js').Told>}
+   * @param {string} text such as `wifi`; '' for a perfect line @returns {Promise<import('../lib/netem-menu.js').NetemResult>}
    */
-  setNet(text) {
+  setNetem(text) {
     return new Promise((resolve) => {
-      this.changing.push((told) => resolve(this.net = told));
+      this.changing.push((result) => resolve(this.net = result));
       this.worker?.postMessage({ net: text });
     });
   }
@@ -89,11 +89,11 @@ export class TabHost extends EventTarget {
   }
 }
 
-/** @type {TabHost | null} */
+/** @type {WorkerHost | null} */
 let host = null;
 
-/** The server of this tab; the first call starts it, unless the page around this one has. @returns {TabHost} */
-export function tabHost() {
-  host ??= around() ?? new TabHost();
+/** The server of this tab; the first call starts it, unless the page around this one has. @returns {WorkerHost} */
+export function workerHost() {
+  host ??= parentPage() ?? new WorkerHost();
   return host;
 }

@@ -46,7 +46,7 @@ const lookOf = (kind) => LOOKS[kind] ?? LOOKS[0];
 /**
  * All animals in view, and those that fade.
  * @param {CanvasRenderingContext2D} ctx @param {import('./camera.js').Camera} camera
- * @param {import('../world/animals.js').Herd} herd @param {import('../world/effects.js').Effects} effects @param {number} nowMs
+ * @param {import('../world/animals.js').AnimalTracker} herd @param {import('../world/effects.js').Effects} effects @param {number} nowMs
  */
 export function drawAnimals(ctx, camera, herd, effects, nowMs) {
   for (const animal of herd.fading) draw(ctx, camera, animal, effects, nowMs);

@@ -12,9 +12,9 @@ const MAX_RATIO = 2;
 /** Time in which a camera that follows somebody else makes up most of its way. */
 const FOLLOW_MS = 220;
 /** Part of the window's height by which whom the dead look at is above its middle, where the card is. The server tells just so much. */
-const LIFT = 0.15;
+const DEATH_CARD_OFFSET = 0.15;
 /** Farther away than this the camera cuts instead of travelling. */
-const CUT_PX = 2400;
+const SNAP_PX = 2400;
 
 export class Camera {
   /** @param {HTMLCanvasElement} canvas */
@@ -52,13 +52,13 @@ export class Camera {
    * Goes where somebody is.
    * @param {number} x px @param {number} y px
    * @param {number} elapsedMs since the last frame
-   * @param {boolean} firm true to stay exactly on it, false to follow softly
+   * @param {boolean} isLocked true to stay exactly on it, false to follow softly
    * @param {boolean} [lifted] true to have it above the middle
    */
-  follow(x, y, elapsedMs, firm, lifted = false) {
-    if (lifted) y += (LIFT * this.height) / this.zoom;
-    const far = Math.hypot(x - this.x, y - this.y) > CUT_PX;
-    const part = firm || far || !this.placed ? 1 : 1 - Math.exp(-elapsedMs / FOLLOW_MS);
+  follow(x, y, elapsedMs, isLocked, lifted = false) {
+    if (lifted) y += (DEATH_CARD_OFFSET * this.height) / this.zoom;
+    const far = Math.hypot(x - this.x, y - this.y) > SNAP_PX;
+    const part = isLocked || far || !this.placed ? 1 : 1 - Math.exp(-elapsedMs / FOLLOW_MS);
     this.x += (x - this.x) * part;
     this.y += (y - this.y) * part;
     this.placed = true;

@@ -4,11 +4,11 @@
  * @module game/draw/effects
  */
 
-import { NUMBER_MS, PRINT_MS, RING_MS, placeOf } from '../world/effects.js';
+import { NUMBER_MS, PRINT_MS, RING_MS, positionOf } from '../world/effects.js';
 import { ICONS, drawIcon } from './icons.js';
 import { FONT, measure } from './text.js';
 import { ageMs } from '../../lib/age.js';
-import { INK, MATE, SNOW, outlineOf } from '../rules/palette.js';
+import { INK, CLAN_MATE_COLOR, SNOW, outlineOf } from '../rules/palette.js';
 import { Sprites } from './sprites.js';
 
 const sprites = new Sprites(60);
@@ -30,7 +30,7 @@ export function drawPieces(ctx, camera, effects, nowMs, low) {
   for (const one of effects.particles.all) {
     const part = ageMs(nowMs, one.bornMs) / one.lifeMs;
     if (part >= 1 || (one.shape === 'dust') !== low) continue;
-    placeOf(one, nowMs, at);
+    positionOf(one, nowMs, at);
     if (!camera.sees(at.x, at.y, 40)) continue;
     if (one.shape === 'dust') dust(ctx, one, part);
     else if (one.shape === 'spark') spark(ctx, one, part);
@@ -183,7 +183,7 @@ export function drawPings(ctx, camera, pings) {
     const size = (atX === x && atY === y ? 1 : 0.5) * Math.max(1, 0.62 / camera.zoom);
     for (const late of [0, 0.3, 0.6]) {
       const open = (part * 2.2 + 1 - late) % 1;
-      for (const [colour, width] of [[INK, 11], [MATE, 6]]) {
+      for (const [colour, width] of [[INK, 11], [CLAN_MATE_COLOR, 6]]) {
         ctx.globalAlpha = (1 - open) * Math.min(1, (1 - part) * 4) * (colour === INK ? 0.5 : 1);
         ctx.strokeStyle = /** @type {string} */ (colour);
         ctx.lineWidth = /** @type {number} */ (width) * size * (1 - 0.6 * open);

@@ -6,8 +6,8 @@
  */
 
 import { FONT } from './text.js';
-import { mixAngle } from '../../lib/interpolation.js';
-import { ageMs, hasBegun } from '../../lib/age.js';
+import { lerpAngle } from '../../lib/interpolation.js';
+import { ageMs, hasStarted } from '../../lib/age.js';
 import { mix, outlineOf } from '../rules/palette.js';
 import { itemOf } from '../rules/rules.js';
 
@@ -80,9 +80,9 @@ function spin(speed) {
 /** A turret glides to where it shot last, and the shot throws it back. @type {NonNullable<Picture['pose']>} */
 function aim(ctx, { aim: to, aimed, shotMs }, { nowMs }) {
   // It is shown when whoever is aimed at is shown, which may be later than it was heard of.
-  const begun = hasBegun(nowMs, shotMs);
+  const begun = hasStarted(nowMs, shotMs);
   const age = ageMs(nowMs, shotMs);
-  ctx.rotate(begun ? mixAngle(aimed, to, Math.min(1, age / AIM_MS)) : aimed);
+  ctx.rotate(begun ? lerpAngle(aimed, to, Math.min(1, age / AIM_MS)) : aimed);
   if (begun) ctx.translate(-KICK_PX * Math.max(0, 1 - age / KICK_MS), 0);
 }
 

@@ -6,12 +6,12 @@
 
 import { RADIUS } from './players.js';
 import { FONT, measure } from './text.js';
-import { INK, MATE } from '../rules/palette.js';
+import { INK, CLAN_MATE_COLOR } from '../rules/palette.js';
 import { rules, speciesOf } from '../rules/rules.js';
 import { Sprites } from './sprites.js';
 
 /** Colours of names: one's own, those of one's clan, all others, and kinds of animals. */
-const NAMES = Object.freeze({ own: '#ffe9a8', mate: MATE, other: '#ffffff', animal: '#e8dcc8' });
+const NAMES = Object.freeze({ own: '#ffe9a8', mate: CLAN_MATE_COLOR, other: '#ffffff', animal: '#e8dcc8' });
 
 const sprites = new Sprites(160);
 
@@ -25,7 +25,7 @@ const sprites = new Sprites(160);
 export function drawLabels(ctx, camera, players, world, names, nowMs) {
   // Text keeps a readable size on small windows.
   const size = Math.max(1, 0.62 / camera.zoom);
-  for (const animal of world.herd.all.values()) animalLabel(ctx, camera, animal, size, names);
+  for (const animal of world.animalTracker.all.values()) animalLabel(ctx, camera, animal, size, names);
   for (const { id, name, shown, health, shownHealth } of players) {
     const own = id === world.ownId;
     const hurt = own || health < rules.player_health || shownHealth < rules.player_health - 1;

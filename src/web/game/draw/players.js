@@ -7,10 +7,10 @@
 import { ARMS } from './arms.js';
 import { drawItem } from './items.js';
 import { GRIP, drawArm, drawTool } from './tools.js';
-import { ageMs, hasBegun } from '../../lib/age.js';
+import { ageMs, hasStarted } from '../../lib/age.js';
 import { INK, SKINS, WATER, biomeAt, mix, outlineOf } from '../rules/palette.js';
 import { Sprites } from './sprites.js';
-import { kickPart, ownSwing, streak, strokeMs, swingAngle, swingMs } from '../world/swing.js';
+import { recoilProgress, ownSwingStart, streak, strokeMs, swingAngle, swingMs } from '../world/swing.js';
 
 /** A player's radius in the rules, px. */
 export const RADIUS = 35;
@@ -97,7 +97,7 @@ function drawArmed(ctx, x, y, heading, fill, { weapon, sinceShotMs, scale }) {
   ctx.save();
   ctx.translate(x, y);
   ctx.rotate(heading);
-  ctx.translate(-kick * kickPart(sinceShotMs), 0);
+  ctx.translate(-kick * recoilProgress(sinceShotMs), 0);
   if (!behind) held();
   ctx.lineWidth = OUTLINE;
   ctx.strokeStyle = outlineOf(fill);
@@ -194,12 +194,12 @@ export function drawPlayers(ctx, camera, world, ahead, effects, seconds, nowMs) 
     const { x, y, heading } = player.shown;
     const own = player.id === world.ownId;
     const ms = swingMs(player.weapon);
-    const since = ageMs(nowMs, own ? ownSwing(player.swing.atMs, ahead.pressedMs, ms) : player.swing.atMs);
+    const since = ageMs(nowMs, own ? ownSwingStart(player.swing.atMs, ahead.pressedMs, ms) : player.swing.atMs);
     pose.scale = camera.scale;
     pose.weapon = player.weapon;
     pose.item = player.item;
     pose.part = since / strokeMs(player.weapon);
-    pose.sinceShotMs = hasBegun(nowMs, player.shotMs) ? ageMs(nowMs, player.shotMs) : Infinity;
+    pose.sinceShotMs = hasStarted(nowMs, player.shotMs) ? ageMs(nowMs, player.shotMs) : Infinity;
     pose.flash = effects.flashOf(player.id, nowMs);
     drawBody(ctx, x, y, own && ahead.heading !== null ? ahead.heading : heading, player.skin, player.walked, player.pace, pose);
   }

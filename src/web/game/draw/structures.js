@@ -7,7 +7,7 @@
 
 import { pictureOf } from './items.js';
 import { ageMs } from '../../lib/age.js';
-import { before, canPay, groupOf, hasRoom, itemOf, mayBuild } from '../rules/rules.js';
+import { positionInFront, canAfford, groupOf, hasRoom, itemOf, mayBuild } from '../rules/rules.js';
 import { Sprites } from './sprites.js';
 
 /** How much of others' traps one sees. */
@@ -98,7 +98,7 @@ function sprite(id, part, scale, refused) {
  * @param {import('../world/world.js').World} world @param {number | null} heading where one looks @param {number} seconds
  */
 export function drawGhost(ctx, camera, world, heading, seconds) {
-  for (const one of world.built.foreseen) drawForeseen(ctx, camera, one);
+  for (const one of world.built.predicted) drawForeseen(ctx, camera, one);
   const ghost = ghostOf(world, heading);
   if (!ghost) return;
   ctx.save();
@@ -129,9 +129,9 @@ export function ghostOf(world, heading) {
   const item = itemOf(own?.item ?? null);
   if (!own || !item || item.group === 'food') return null;
   const ahead = heading ?? own.shown.heading;
-  const place = before(own.shown, ahead, item);
+  const place = positionInFront(own.shown, ahead, item);
   const { built, things, mapSize } = world;
-  const possible = canPay(item, world.stock) && mayBuild(item, built.kit.counts)
+  const possible = canAfford(item, world.resources) && mayBuild(item, built.kit.counts)
     && hasRoom(place, item.scale, things.values(), built.structures.values(), mapSize);
   return { id: item.id, ...place, heading: ahead, possible };
 }

@@ -5,7 +5,7 @@
  * @module game/draw/terrain
  */
 
-import { BANK, GRASS, OUTSIDE, SAND, SNOW, WATER, borders, wobble } from '../rules/palette.js';
+import { BANK, GRASS, OUTSIDE, SAND, SNOW, WATER, biomeBorders, borderOffset } from '../rules/palette.js';
 import { hash, sequence } from '../rules/random.js';
 import { Sprites } from './sprites.js';
 
@@ -77,7 +77,7 @@ function paintAhead(span, last, scale, mapSize) {
 
 /** Everything that stands still in one chunk. */
 function paint(ctx, x, y, mapSize) {
-  const at = borders(mapSize);
+  const at = biomeBorders(mapSize);
   const box = { x: x - CELL, y: y - CELL, width: CHUNK + 2 * CELL, height: CHUNK + 2 * CELL };
   ctx.fillStyle = SNOW.base;
   ctx.fillRect(box.x, box.y, box.width, box.height);
@@ -98,7 +98,7 @@ function fillBelow(ctx, box, height, seed, reach, fill) {
   ctx.fillStyle = fill;
   ctx.beginPath();
   ctx.moveTo(box.x, box.y + box.height);
-  for (let x = box.x; x <= box.x + box.width; x += 12) ctx.lineTo(x, Math.max(box.y, height + wobble(x, seed, reach)));
+  for (let x = box.x; x <= box.x + box.width; x += 12) ctx.lineTo(x, Math.max(box.y, height + borderOffset(x, seed, reach)));
   ctx.lineTo(box.x + box.width, box.y + box.height);
   ctx.fill();
 }
@@ -112,7 +112,7 @@ function riverBed(ctx, box, at, below) {
   ctx.moveTo(box.x, box.y - 1);
   ctx.lineTo(box.x + box.width, box.y - 1);
   for (let x = box.x + box.width; x >= box.x; x -= 12) {
-    ctx.lineTo(x, at.riverEnd + BANK_WIDTH + wobble(x, LINES.riverEnd, reach));
+    ctx.lineTo(x, at.riverEnd + BANK_WIDTH + borderOffset(x, LINES.riverEnd, reach));
   }
   ctx.clip();
   const between = (inset, fill) => below(at.riverStart + inset, LINES.riverStart, reach, fill);
@@ -134,8 +134,8 @@ function riverBed(ctx, box, at, below) {
 function stripe(ctx, box, from, to, reach, fill) {
   ctx.fillStyle = fill;
   ctx.beginPath();
-  for (let x = box.x; x <= box.x + box.width; x += 12) ctx.lineTo(x, from + wobble(x, LINES.riverEnd, reach));
-  for (let x = box.x + box.width; x >= box.x; x -= 12) ctx.lineTo(x, to + wobble(x, LINES.riverEnd, reach));
+  for (let x = box.x; x <= box.x + box.width; x += 12) ctx.lineTo(x, from + borderOffset(x, LINES.riverEnd, reach));
+  for (let x = box.x + box.width; x >= box.x; x -= 12) ctx.lineTo(x, to + borderOffset(x, LINES.riverEnd, reach));
   ctx.fill();
 }
 

@@ -5,7 +5,7 @@
  * @module game/draw/weather
  */
 
-import { WATER, borders, wobble } from '../rules/palette.js';
+import { WATER, biomeBorders, borderOffset } from '../rules/palette.js';
 import { LINES } from './terrain.js';
 import { hash } from '../rules/random.js';
 
@@ -20,7 +20,7 @@ const FLAKES = 46;
  * @param {import('./camera.js').Camera} camera @param {number} mapSize px @param {number} seconds
  */
 export function drawRiver(ctx, camera, mapSize, seconds) {
-  const at = borders(mapSize);
+  const at = biomeBorders(mapSize);
   const view = camera.view;
   const left = Math.max(0, view.left);
   const right = Math.min(mapSize, view.right);
@@ -45,7 +45,7 @@ function foam(ctx, left, right, seconds, height, seed, side) {
     ctx.beginPath();
     for (let x = Math.floor(left / 20) * 20 - 20; x <= right + 20; x += 20) {
       const lap = Math.sin(x / 61 + seconds * pace) * 4 + Math.sin(x / 23 - seconds * pace * 1.7) * 2;
-      ctx.lineTo(x, height + wobble(x, seed, 12) + side * (rest + lap));
+      ctx.lineTo(x, height + borderOffset(x, seed, 12) + side * (rest + lap));
     }
     ctx.stroke();
   }
@@ -83,7 +83,7 @@ function waves(ctx, left, right, at, seconds) {
  */
 export function drawSparkles(ctx, camera, mapSize, seconds) {
   const view = camera.view;
-  const end = borders(mapSize).snowEnd - 60;
+  const end = biomeBorders(mapSize).snowEnd - 60;
   if (view.top > end) return;
   const bottom = Math.min(end, view.bottom);
   ctx.fillStyle = '#ffffff';
@@ -116,7 +116,7 @@ function star(ctx, x, y, size) {
  * @param {import('./camera.js').Camera} camera @param {number} mapSize @param {number} seconds
  */
 export function drawFlakes(ctx, camera, mapSize, seconds) {
-  const depth = Math.min(1, (borders(mapSize).snowEnd - camera.y) / 500);
+  const depth = Math.min(1, (biomeBorders(mapSize).snowEnd - camera.y) / 500);
   if (depth <= 0) return;
   const { left, top, right, bottom } = camera.view;
   const width = right - left + 80;

@@ -6,10 +6,10 @@
  */
 
 import { isComposing } from '../../lib/held.js';
-import { element, onPress, setText } from './hud.js';
+import { byId, onButton, setText } from './hud.js';
 import { CLAN_CHARS, cut } from '../net/protocol.js';
 
-const EVERY_MS = 120;
+const REDRAW_INTERVAL_MS = 120;
 
 /**
  * @typedef {object} Wishes
@@ -55,7 +55,7 @@ export function clanPanel(clans, ownId) {
   return { title, leave: plays ? (own.isOwner ? 'Dissolve the clan' : 'Leave the clan') : '', mayFound: false, members, asks, list };
 }
 
-export class ClanHud {
+export class ClanPanel {
   /** @param {import('../world/world.js').World} world @param {Wishes} wishes @param {(text: string) => void} tell */
   constructor(world, wishes, tell) {
     this.world = world;
@@ -67,21 +67,21 @@ export class ClanHud {
     this.touch = matchMedia('(pointer: coarse)');
     /** Those whose wish to join was told of. @type {Set<number>} */
     this.heard = new Set();
-    this.name = /** @type {HTMLInputElement} */ (element('clan-name'));
+    this.name = /** @type {HTMLInputElement} */ (byId('clan-name'));
     this.name.maxLength = CLAN_CHARS;
     this.name.addEventListener('keydown', (event) => {
       event.stopPropagation();
       if (event.key === 'Escape' && !isComposing(event)) this.name.blur();
     });
-    element('clan-found').addEventListener('submit', (event) => {
+    byId('clan-found').addEventListener('submit', (event) => {
       event.preventDefault();
-      this.found();
+      this.createClan();
     });
-    onPress('clan-leave', () => this.wishes.leave());
-    onPress('clan-ping', () => this.wishes.ping());
+    onButton('clan-leave', () => this.wishes.leave());
+    onButton('clan-ping', () => this.wishes.ping());
   }
 
-  found() {
+  createClan() {
     const name = cut(this.name.value, CLAN_CHARS);
     if (name === '') return;
     if ([...this.world.clans.all.values()].some((clan) => clan.name === name)) this.tell(`There is already a clan named ${name}`);
@@ -91,28 +91,28 @@ export class ClanHud {
 
   /** Brings the page up to date; call once a frame. @param {number} nowMs */
   draw(nowMs) {
-    if (nowMs - this.drawnAt < EVERY_MS) return;
+    if (nowMs - this.drawnAt < REDRAW_INTERVAL_MS) return;
     this.drawnAt = nowMs;
     const { clans, ownId } = this.world;
     const key = `${clans.version}:${ownId}`;
     if (key === this.seen) return;
     this.seen = key;
-    this.notice(clans.own?.isOwner ? clans.own.asks : []);
+    this.announceRequests(clans.own?.isOwner ? clans.own.asks : []);
     const { title, leave, mayFound, members, asks, list } = clanPanel(clans, ownId);
     setText('clan-title', title);
-    element('clan-found').hidden = !mayFound;
+    byId('clan-found').hidden = !mayFound;
     this.fill('clan-asks', asks);
     this.fill('clan-members', members);
     this.fill('clan-list', list);
-    element('clan-asks-title').hidden = asks.length === 0;
-    element('clan-none').hidden = clans.own !== null || list.length > 0;
-    element('clan-own').hidden = leave === '';
+    byId('clan-asks-title').hidden = asks.length === 0;
+    byId('clan-none').hidden = clans.own !== null || list.length > 0;
+    byId('clan-own').hidden = leave === '';
     setText('clan-leave', leave);
   }
 
   /** Says once that somebody asks, and how many do. @param {import('../world/clans.js').Person[]} asks */
-  notice(asks) {
-    const badge = element('clan-badge');
+  announceRequests(asks) {
+    const badge = byId('clan-badge');
     badge.hidden = asks.length === 0;
     badge.textContent = String(asks.length);
     for (const { id, name } of asks) if (!this.heard.has(id)) this.tell(`${name} asks to join your clan${this.touch.matches ? '' : ' (C)'}`);
@@ -121,8 +121,8 @@ export class ClanHud {
 
   /** @param {string} id of the list @param {Row[]} rows */
   fill(id, rows) {
-    element(id).hidden = rows.length === 0;
-    element(id).replaceChildren(...rows.map((row) => this.row(row)));
+    byId(id).hidden = rows.length === 0;
+    byId(id).replaceChildren(...rows.map((row) => this.row(row)));
   }
 
   /** @param {Row} row */
@@ -154,7 +154,7 @@ export class ClanHud {
   act(act, clan, player) {
     const { wishes, world } = this;
     if (act === 'ask') {
-      if (wishes.ask(clan)) world.clans.ask(clan);
+      if (wishes.ask(clan)) world.clans.requestToJoin(clan);
     } else if (act === 'kick') wishes.kick(player);
     else wishes.answer(player, act === 'yes');
   }

@@ -4,10 +4,10 @@
  * @module game/hud/minimap
  */
 
-import { GRASS, INK, MATE, SAND, SNOW, WATER, borders } from '../rules/palette.js';
+import { GRASS, INK, CLAN_MATE_COLOR, SAND, SNOW, WATER, biomeBorders } from '../rules/palette.js';
 
 /** Redrawn this often at most. */
-const EVERY_MS = 100;
+const REDRAW_INTERVAL_MS = 100;
 /** Colour and size in CSS px by kind: tree, bush, rock, gold. Sizes differ too, for those who see no difference in hue. */
 const DOTS = [['#4a7a43', 1.7], ['#7d9a4e', 1.2], ['#73798a', 1.6], ['#f0b429', 2.3]];
 
@@ -24,7 +24,7 @@ export class Minimap {
 
   /** @param {import('../world/world.js').World} world @param {import('../draw/camera.js').Camera} camera @param {number} nowMs */
   draw(world, camera, nowMs) {
-    if (nowMs - this.drawnAt < EVERY_MS) return;
+    if (nowMs - this.drawnAt < REDRAW_INTERVAL_MS) return;
     this.drawnAt = nowMs;
     const size = Math.round(this.canvas.clientWidth * camera.ratio);
     if (size === 0) return;
@@ -39,7 +39,7 @@ export class Minimap {
     }
     this.drawBuilt(world, scale, camera.ratio);
     this.drawMates(world, scale, camera.ratio, nowMs);
-    const focus = world.focus;
+    const focus = world.cameraTarget;
     const inside = (value) => Math.max(5 * camera.ratio, Math.min(size - 5 * camera.ratio, value * scale));
     if (world.death && !Number.isNaN(world.death.x)) this.drawGrave(inside(world.death.x), inside(world.death.y), camera.ratio);
     if (focus?.track.last) this.drawSelf(inside(focus.shown.x), inside(focus.shown.y), camera.ratio);
@@ -61,10 +61,10 @@ export class Minimap {
   /** The others of one's clan: where they are seen, or where they were said to be. */
   drawMates(world, scale, ratio, nowMs) {
     for (const { player, x, y } of world.clans.matesAt(nowMs)) {
-      if (player !== world.ownId && !world.players.has(player)) this.dot({ x, y }, scale, 3.2 * ratio, MATE, ratio);
+      if (player !== world.ownId && !world.players.has(player)) this.dot({ x, y }, scale, 3.2 * ratio, CLAN_MATE_COLOR, ratio);
     }
     for (const { id, shown, track } of world.players.values()) {
-      if (track.last && world.clans.isMate(id, world.ownId)) this.dot(shown, scale, 3.2 * ratio, MATE, ratio);
+      if (track.last && world.clans.isMate(id, world.ownId)) this.dot(shown, scale, 3.2 * ratio, CLAN_MATE_COLOR, ratio);
     }
   }
 
@@ -73,7 +73,7 @@ export class Minimap {
     const { ctx } = this;
     for (const { x, y, part } of pings) {
       const open = (part * 2.2) % 1;
-      for (const [colour, width] of [[INK, 4], [MATE, 2]]) {
+      for (const [colour, width] of [[INK, 4], [CLAN_MATE_COLOR, 2]]) {
         ctx.globalAlpha = 1 - open;
         ctx.strokeStyle = /** @type {string} */ (colour);
         ctx.lineWidth = /** @type {number} */ (width) * ratio;
@@ -93,7 +93,7 @@ export class Minimap {
       if (canvas.width !== size) canvas.width = canvas.height = size;
     }
     const ctx = /** @type {CanvasRenderingContext2D} */ (this.ground.getContext('2d'));
-    const at = borders(size);
+    const at = biomeBorders(size);
     const bands = [[0, SNOW.base], [at.snowEnd, GRASS.base], [at.riverStart, WATER.base], [at.riverEnd, GRASS.base], [at.desertStart, SAND.base]];
     for (const [from, colour] of bands) {
       ctx.fillStyle = /** @type {string} */ (colour);

@@ -5,7 +5,7 @@
  * @module game/hud/panels
  */
 
-import { element, onPress } from './hud.js';
+import { byId, onButton } from './hud.js';
 
 /** Panels by name, with the button that opens each. */
 const PANELS = Object.freeze({ help: 'help-button', settings: 'settings-button', clan: 'clan-button' });
@@ -15,14 +15,14 @@ const PANELS = Object.freeze({ help: 'help-button', settings: 'settings-button',
 export class Panels {
   constructor() {
     for (const name of /** @type {PanelName[]} */ (Object.keys(PANELS))) {
-      onPress(PANELS[name], () => this.toggle(name));
-      onPress(`${name}-close`, () => this.close());
+      onButton(PANELS[name], () => this.toggle(name));
+      onButton(`${name}-close`, () => this.close());
     }
   }
 
   /** @param {PanelName} name */
   isOpen(name) {
-    return !element(name).hidden;
+    return !byId(name).hidden;
   }
 
   /** Opens a panel in place of any other, or closes it. @param {PanelName} name */
@@ -38,10 +38,10 @@ export class Panels {
 
   /** @param {PanelName} name @param {boolean} open */
   show(name, open) {
-    const panel = element(name);
+    const panel = byId(name);
     if (!open && panel.contains(document.activeElement)) /** @type {HTMLElement} */ (document.activeElement).blur();
     panel.hidden = !open;
-    element(PANELS[name]).setAttribute('aria-expanded', String(open));
+    byId(PANELS[name]).setAttribute('aria-expanded', String(open));
   }
 }
 
@@ -61,7 +61,7 @@ export class SettingsHud {
     onChange('s-auto', () => toggles.auto());
     field('s-volume').addEventListener('input', () => settings.set('volume', Number(field('s-volume').value)));
     onChange('s-volume', () => {});
-    onPress('s-keys', toggles.keys);
+    onButton('s-keys', toggles.keys);
     this.draw();
   }
 
@@ -73,12 +73,12 @@ export class SettingsHud {
     field('s-auto').checked = this.state.auto();
     field('s-volume').value = String(values.volume);
     field('s-volume').disabled = !this.state.sound();
-    element('speed').hidden = !values.speed;
+    byId('speed').hidden = !values.speed;
   }
 }
 
 /** @param {string} id */
-const field = (id) => /** @type {HTMLInputElement} */ (element(id));
+const field = (id) => /** @type {HTMLInputElement} */ (byId(id));
 
 /** Acts when a field has changed, and gives the keyboard back to the game. @param {string} id @param {(field: HTMLInputElement) => void} action */
 function onChange(id, action) {

@@ -5,22 +5,22 @@
  */
 
 import { drawBody } from '../draw/players.js';
-import { element } from './hud.js';
+import { byId } from './hud.js';
 import { SKINS } from '../rules/palette.js';
 import { NAME_CHARS, cut } from '../net/protocol.js';
 import { isPrivate, roomOf } from '../../lib/room.js';
 import { local } from '../../lib/stored.js';
 
-const STORE = 'tickwire.player';
-const GUESTS = ['Wren', 'Alder', 'Juniper', 'Fenn', 'Sorrel', 'Moss', 'Hazel', 'Rook', 'Tansy', 'Birch'];
+const STORAGE_KEY = 'tickwire.player';
+const GUEST_NAMES = ['Wren', 'Alder', 'Juniper', 'Fenn', 'Sorrel', 'Moss', 'Hazel', 'Rook', 'Tansy', 'Birch'];
 
-export class Title {
+export class TitleCard {
   /** @param {(player: { name: string, skin: number }) => void} onPlay */
   constructor(onPlay) {
     this.onPlay = onPlay;
-    this.card = element('title');
-    this.name = /** @type {HTMLInputElement} */ (element('name'));
-    this.preview = /** @type {HTMLCanvasElement} */ (element('preview'));
+    this.card = byId('title');
+    this.name = /** @type {HTMLInputElement} */ (byId('name'));
+    this.preview = /** @type {HTMLCanvasElement} */ (byId('preview'));
     this.ctx = /** @type {CanvasRenderingContext2D} */ (this.preview.getContext('2d'));
     this.pointer = { x: 0, y: 0 };
     /** Why there is no game; empty while there may be one. */
@@ -28,11 +28,11 @@ export class Title {
     const { name, skin } = remembered();
     this.skin = skin;
     this.name.value = name;
-    this.name.placeholder = GUESTS[Math.floor(Math.random() * GUESTS.length)];
+    this.name.placeholder = GUEST_NAMES[Math.floor(Math.random() * GUEST_NAMES.length)];
     this.makeSkins();
     this.nameRoom(roomOf(location.pathname));
     addEventListener('pointermove', (event) => { this.pointer = { x: event.clientX, y: event.clientY }; });
-    element('title-form').addEventListener('submit', (event) => {
+    byId('title-form').addEventListener('submit', (event) => {
       event.preventDefault();
       this.play();
     });
@@ -55,16 +55,16 @@ export class Title {
       label.append(radio, swatch);
       return label;
     });
-    element('skins').append(...skins);
+    byId('skins').append(...skins);
   }
 
   /** Names the room, unless it is the default one. @param {string} room */
   nameRoom(room) {
     if (room === '') return;
-    element('title-room').hidden = false;
+    byId('title-room').hidden = false;
     // A private room is named by its link alone.
-    element('title-room-kind').textContent = isPrivate(room) ? 'Private room' : 'Room';
-    element('title-room-name').textContent = isPrivate(room) ? '' : room;
+    byId('title-room-kind').textContent = isPrivate(room) ? 'Private room' : 'Room';
+    byId('title-room-name').textContent = isPrivate(room) ? '' : room;
     document.title = `tickwire · ${isPrivate(room) ? 'private room' : room}`;
   }
 
@@ -74,7 +74,7 @@ export class Title {
   }
 
   /** Shows the card again, to somebody who may not play. @param {string} why */
-  refuse(why) {
+  showRejection(why) {
     this.fail(why);
     this.card.hidden = false;
     document.body.classList.remove('playing');
@@ -83,20 +83,20 @@ export class Title {
   /** Says in place of the number of players why there is no game. @param {string} why */
   fail(why) {
     this.failed = why;
-    element('title-count').classList.add('failed');
+    byId('title-count').classList.add('failed');
   }
 
   /** Shows a sentence on the card, such as what the browser lacks. @param {string} text */
   note(text) {
     const line = document.createElement('li');
     line.textContent = text;
-    element('title-notes').append(line);
-    element('title-notes').hidden = false;
+    byId('title-notes').append(line);
+    byId('title-notes').hidden = false;
   }
 
   play() {
     const { player } = this;
-    local.setItem(STORE, JSON.stringify({ ...player, name: cut(this.name.value, NAME_CHARS) }));
+    local.setItem(STORAGE_KEY, JSON.stringify({ ...player, name: cut(this.name.value, NAME_CHARS) }));
     this.card.hidden = true;
     document.body.classList.add('playing');
     if (document.activeElement instanceof HTMLElement) document.activeElement.blur();
@@ -109,10 +109,10 @@ export class Title {
   draw(world, live, nowMs) {
     if (this.card.hidden) return;
     const { players } = world.leaderboard;
-    const leader = world.focus?.name;
+    const leader = world.cameraTarget?.name;
     const text = this.failed !== '' ? this.failed : !live ? 'Connecting …' : players === 0 ? 'Nobody is here yet. Be the first.'
       : `${players} playing now${leader ? ` · watching ${leader}` : ''}`;
-    const line = element('title-count');
+    const line = byId('title-count');
     if (line.textContent !== text) line.textContent = text;
     this.drawPreview(nowMs);
   }
@@ -142,7 +142,7 @@ export class Title {
 /** @returns {{ name: string, skin: number }} */
 function remembered() {
   try {
-    const stored = JSON.parse(local.getItem(STORE) ?? '{}');
+    const stored = JSON.parse(local.getItem(STORAGE_KEY) ?? '{}');
     const skin = Number.isInteger(stored.skin) && SKINS[stored.skin] ? stored.skin : Math.floor(Math.random() * SKINS.length);
     return { name: typeof stored.name === 'string' ? cut(stored.name, NAME_CHARS) : '', skin };
   } catch {

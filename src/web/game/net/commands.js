@@ -13,7 +13,7 @@ const AIM_MS = 50;
 const AIM_STEP = 91;
 
 export class Commands {
-  /** @param {import('./connection.js').Connection} connection @param {import('../world/world.js').World} world @param {import('../../lib/prediction.js').Prediction} [prediction] */
+  /** @param {import('./connection.js').GameConnection} connection @param {import('../world/world.js').World} world @param {import('../../lib/prediction.js').Prediction} [prediction] */
   constructor(connection, world, prediction) {
     this.connection = connection;
     this.world = world;
@@ -84,7 +84,7 @@ export class Commands {
   }
 
   /** Founds a clan. @param {string} name */
-  found(name) {
+  createClan(name) {
     return this.world.ownId !== null && this.command('clan_create', { name: cut(name, CLAN_CHARS) });
   }
 
@@ -94,7 +94,7 @@ export class Commands {
   }
 
   /** Asks to join a clan. @param {string} name */
-  ask(name) {
+  requestClan(name) {
     return this.world.ownId !== null && this.command('clan_request', { name });
   }
 

@@ -7,20 +7,20 @@
 
 import { Attempt, reach } from '../../lib/attempt.js';
 import { EDITION } from '../../wasm/edition.js';
-import { NO_ANSWER, TAKEN_OVER, TOKEN_MISSING, TOKEN_WRONG, textOf } from '../../lib/close-reasons.js';
+import { NO_ANSWER, TAKEN_OVER, TOKEN_MISSING, TOKEN_WRONG, describeClose } from '../../lib/close-reasons.js';
 import { Heartbeat, onReturn } from '../../lib/heartbeat.js';
-import { History } from '../../lib/net-history.js';
+import { NetHistory } from '../../lib/net-history.js';
 import { LOCKSTEP, NO_LOCKSTEP } from '../../lib/lockstep.js';
-import { MODE, SUBPROTOCOL, VERSION, decode, encode, loadCodes, predicted } from './protocol.js';
-import { ownKey } from '../../lib/resume-key.js';
-import { forgetToken, ownToken } from '../../lib/player-token.js';
-import { fromRoot } from '../../lib/room.js';
+import { MODE, SUBPROTOCOL, VERSION, decode, encode, loadTables, predictionSetup } from './protocol.js';
+import { resumeKey } from '../../lib/resume-key.js';
+import { forgetToken, playerToken } from '../../lib/player-token.js';
+import { urlFromRoot } from '../../lib/room.js';
 import { loadRules } from '../rules/rules.js';
 import { offers, openSocket } from '../../wasm/open-socket.js';
-import { waitMs } from '../../lib/backoff.js';
+import { backoffMs } from '../../lib/backoff.js';
 
 /** A connection that has held this long counts as good: the next outage begins with quick tries again. */
-const GOOD_MS = 5000;
+const STABLE_MS = 5000;
 /** Answers requests while the server runs. */
 const HEALTH = 'healthz';
 
@@ -33,7 +33,7 @@ const HEALTH = 'healthz';
 
 /** @typedef {{ name: string, skin: number }} Player */
 
-export class Connection {
+export class GameConnection {
   /**
    * @param {string} path of the endpoint, below the page's own
    * @param {(packet: { name: string, values: Record<string, any> }, nowMs: number) => void} onPacket
@@ -43,14 +43,14 @@ export class Connection {
   constructor(path, onPacket, onState, onMessage = () => {}) {
     this.path = path;
     /** The page's key. */
-    this.key = ownKey;
+    this.key = resumeKey;
     /** The key of the last connection; '' before the first. */
-    this.proof = '';
+    this.resumeKey = '';
     this.onPacket = onPacket;
     this.onState = onState;
     this.onMessage = onMessage;
     /** Puts a simulated line before a socket. @type {(socket: any) => any} */
-    this.around = (socket) => socket;
+    this.wrapSocket = (socket) => socket;
     /** Runs the world in this page; null for a page that follows as a stream. @type {import('../../lib/lockstep.js').Lockstep | null} */
     this.lockstep = null;
     /** Whether this connection has asked for lockstep. */
@@ -59,8 +59,8 @@ export class Connection {
     this.onAgain = () => {};
     /** @type {State} */
     this.state = 'connecting';
-    /** The last tick of which a page was told that comes back to its player; null if it has none. @type {() => number | null} */
-    this.since = () => null;
+    /** The last tick of which a page was received that comes back to its player; null if it has none. @type {() => number | null} */
+    this.resumeTick = () => null;
     /** Who plays; null for a watcher. @type {Player | null} */
     this.player = null;
     /** Local time of the next try while waiting, ms; infinite if the page does not try again by itself. */
@@ -75,7 +75,7 @@ export class Connection {
     this.stats = { bytesIn: 0, bytesOut: 0, messagesIn: 0, messagesOut: 0, updatesIn: 0, undecodable: 0 };
     /** Round trip of the last ping, ms; null before the first. @type {number | null} */
     this.pingMs = null;
-    this.history = new History();
+    this.history = new NetHistory();
     this.liveSince = 0;
     this.heartbeat = new Heartbeat((nonce) => this.send('ping', { nonce }), () => this.lost());
     /** @type {import('../../wasm/open-socket.js').Socket | null} */
@@ -83,7 +83,7 @@ export class Connection {
     /** @type {Attempt<string> | null} */
     this.current = null;
     this.timer = 0;
-    onReturn(() => this.returned());
+    onReturn(() => this.onReturn());
   }
 
   /** Begins an attempt. */
@@ -99,7 +99,7 @@ export class Connection {
       reach: (signal) => this.reach(signal),
       failed: (error) => {
         if (error) console.warn('no connection:', error);
-        this.broken(this.socket, NO_ANSWER);
+        this.onLost(this.socket, NO_ANSWER);
       },
     });
     this.current = current;
@@ -109,13 +109,13 @@ export class Connection {
 
   /** Rejects if the server does not answer requests. @param {AbortSignal} signal */
   async reach(signal) {
-    if (EDITION !== 'tab') await reach(fromRoot(location.href, HEALTH), signal);
+    if (EDITION !== 'tab') await reach(urlFromRoot(location.href, HEALTH), signal);
   }
 
   /** Opens the WebSocket of an attempt. @param {string} key @param {Attempt<string>} current */
   connect(key, current) {
-    this.proof = key;
-    const socket = this.around(openSocket(this.path, offers(SUBPROTOCOL, key, ownToken())));
+    this.resumeKey = key;
+    const socket = this.wrapSocket(openSocket(this.path, offers(SUBPROTOCOL, key, playerToken())));
     socket.binaryType = 'arraybuffer';
     this.socket = socket;
     this.history.begin();
@@ -126,7 +126,7 @@ export class Connection {
     };
     socket.onmessage = (event) => { if (socket === this.socket) this.receive(event.data); };
     socket.onclose = (event) => {
-      if (socket === this.socket) this.broken(socket, event.reason || (event.code === 1001 ? 'server is stopping' : ''));
+      if (socket === this.socket) this.onLost(socket, event.reason || (event.code === 1001 ? 'server is stopping' : ''));
     };
   }
 
@@ -138,20 +138,20 @@ export class Connection {
   /** The server that answers may be another one than before, with other packet tables and rules. @param {import('../../wasm/open-socket.js').Socket} socket */
   async begin(socket) {
     try {
-      await Promise.all([loadCodes(), loadRules()]);
+      await Promise.all([loadTables(), loadRules()]);
     } catch (error) {
       console.warn('the packet tables or the rules cannot be loaded:', error);
-      this.broken(socket, 'no packet tables or rules');
+      this.onLost(socket, 'no packet tables or rules');
     }
-    if (socket === this.socket) await this.lockstep?.begin(...predicted());
+    if (socket === this.socket) await this.lockstep?.begin(...predictionSetup());
     if (socket === this.socket) this.hello();
   }
 
   /** Says who we are: the first packet of each connection, and the way back into play after an outage. */
   hello() {
-    this.isInLockstep = this.lockstep?.works ?? false;
+    this.isInLockstep = this.lockstep?.isActive ?? false;
     const mode = (this.player ? MODE.play : MODE.watch) | (this.isInLockstep ? LOCKSTEP : 0);
-    this.send('hello', { version: VERSION, mode, name: this.player?.name, skin: this.player?.skin, since: this.since() });
+    this.send('hello', { version: VERSION, mode, name: this.player?.name, skin: this.player?.skin, since: this.resumeTick() });
   }
 
   /** Begins to play, now and after each reconnection. @param {Player} player */
@@ -190,15 +190,15 @@ export class Connection {
     this.stats.bytesIn += data.byteLength;
     this.stats.messagesIn += 1;
     const { lockstep, socket } = this;
-    if (!lockstep || !socket || !this.isInLockstep) return this.hear(new Uint8Array(data), now);
-    const { told, say } = lockstep.hear(new Uint8Array(data), now);
-    for (const bytes of say) this.write(bytes);
-    for (const bytes of told) if (socket === this.socket) this.hear(bytes, now);
-    if (!lockstep.works) this.broken(socket, lockstep.why);
+    if (!lockstep || !socket || !this.isInLockstep) return this.receiveMessage(new Uint8Array(data), now);
+    const { received, toSend } = lockstep.receive(new Uint8Array(data), now);
+    for (const bytes of toSend) this.write(bytes);
+    for (const bytes of received) if (socket === this.socket) this.receiveMessage(bytes, now);
+    if (!lockstep.isActive) this.onLost(socket, lockstep.why);
   }
 
   /** A message of the server, or what it would have said. @param {Uint8Array} bytes @param {number} now */
-  hear(bytes, now) {
+  receiveMessage(bytes, now) {
     let packet;
     try {
       packet = decode(bytes);
@@ -211,14 +211,14 @@ export class Connection {
     if (isAgain) this.onAgain();
     this.onMessage(bytes, true, now);
     if (!packet) return;
-    if (packet.name === 'welcome' && !isAgain) this.welcomed(now);
-    else if (packet.name === 'pong') this.ponged(packet.values.nonce, now);
-    else if (packet.name === 'update') this.updated(now);
+    if (packet.name === 'welcome' && !isAgain) this.onWelcome(now);
+    else if (packet.name === 'pong') this.onPong(packet.values.nonce, now);
+    else if (packet.name === 'update') this.onUpdate(now);
     this.onPacket(packet, now);
   }
 
   /** @param {number} now */
-  welcomed(now) {
+  onWelcome(now) {
     this.current?.end();
     this.liveSince = now;
     this.lives += 1;
@@ -228,26 +228,26 @@ export class Connection {
   }
 
   /** @param {number} nonce @param {number} now */
-  ponged(nonce, now) {
+  onPong(nonce, now) {
     const trip = this.heartbeat.answered(nonce, now);
     if (trip === null) return;
     this.pingMs = trip;
-    this.history.trip(trip, now);
+    this.history.addRoundTrip(trip, now);
   }
 
   /** @param {number} now */
-  updated(now) {
+  onUpdate(now) {
     this.stats.updatesIn += 1;
-    this.history.update(now);
+    this.history.addUpdateGap(now);
   }
 
   /** The connection is dead, although nothing has closed it. */
   lost() {
-    if (this.state === 'live') this.broken(this.socket, NO_ANSWER);
+    if (this.state === 'live') this.onLost(this.socket, NO_ANSWER);
   }
 
   /** Ends a connection or an attempt. @param {import('../../wasm/open-socket.js').Socket | null} socket without one the attempt has none yet @param {string} reason */
-  broken(socket, reason) {
+  onLost(socket, reason) {
     if (socket !== this.socket) return;
     clearTimeout(this.timer);
     this.current?.end();
@@ -255,15 +255,15 @@ export class Connection {
     this.socket = null;
     socket?.close();
     const now = performance.now();
-    if (this.state === 'live' && now - this.liveSince > GOOD_MS) this.attempt = 0;
+    if (this.state === 'live' && now - this.liveSince > STABLE_MS) this.attempt = 0;
     if (reason === TOKEN_WRONG) forgetToken();
-    if (NO_LOCKSTEP.includes(reason)) this.lockstep?.fail(textOf(0, reason));
+    if (NO_LOCKSTEP.includes(reason)) this.lockstep?.fallBackToStream(describeClose(0, reason));
     // Two pages with one player must not take it from each other for ever, and a token does not become right.
     const isUnwanted = [TAKEN_OVER, TOKEN_MISSING, TOKEN_WRONG].includes(reason);
     // What does not go in lockstep goes on as a stream, at once.
-    const isNowStream = this.isInLockstep && this.lockstep?.works === false;
+    const isNowStream = this.isInLockstep && this.lockstep?.isActive === false;
     this.isInLockstep = false;
-    const wait = isUnwanted ? Infinity : isNowStream ? 0 : waitMs(this.attempt, Math.random());
+    const wait = isUnwanted ? Infinity : isNowStream ? 0 : backoffMs(this.attempt, Math.random());
     this.attempt += 1;
     this.retryAt = now + wait;
     this.reason = reason || this.reason;
@@ -273,7 +273,7 @@ export class Connection {
   }
 
   /** The page is visible again, or has a network: a dead connection is found now, and a wait is over. */
-  returned() {
+  onReturn() {
     if (this.state === 'live') this.heartbeat.ask(performance.now());
     else if (this.state === 'connecting' && this.current?.isStale) this.open();
     else this.retryNow();

@@ -5,7 +5,7 @@
  * @module game/net/protocol
  */
 
-import { tableText } from '../../lib/codec.js';
+import { formatTable } from '../../lib/codec.js';
 import { decode as fromMsgpack, encode as toMsgpack } from '../../lib/msgpack.js';
 
 /** Offered in the upgrade request. */
@@ -34,7 +34,7 @@ const DIALECT = 'native';
 /** The game whose page this is. */
 const GAME = 'moo';
 /** The tables in force. */
-const CODES = '../../codes.json';
+const TABLES_FILE = '../../codes.json';
 
 /** Packets that the page can send, by name: code and arguments in order. @type {Map<string, { code: number | string, args: string[] }>} */
 const toServer = new Map();
@@ -46,9 +46,9 @@ let table = '';
 const strides = new Map();
 
 /** Takes the packet tables in force. @param {Codes} codes */
-export function useCodes(codes) {
+export function setTables(codes) {
   for (const known of [toServer, toClient, strides]) known.clear();
-  table = tableText(codes, DIALECT);
+  table = formatTable(codes, DIALECT);
   for (const row of codes.tables.flatMap((table) => table.rows)) {
     const code = row.codes[DIALECT];
     if (code === undefined) continue;
@@ -63,16 +63,16 @@ export function useCodes(codes) {
 }
 
 /** What `prediction.wasm` begins with: the game, the dialect and its table. @returns {[game: string, dialect: string, table: string]} */
-export const predicted = () => [GAME, DIALECT, table];
+export const predictionSetup = () => [GAME, DIALECT, table];
 
 /**
  * Fetches the packet tables in force, and takes them.
  * @throws {Error} in words for the reader, if the server does not answer
  */
-export async function loadCodes() {
-  const answer = await fetch(new URL(CODES, import.meta.url), { cache: 'no-cache' });
+export async function loadTables() {
+  const answer = await fetch(new URL(TABLES_FILE, import.meta.url), { cache: 'no-cache' });
   if (!answer.ok) throw new Error(`no packet tables: status ${answer.status}`);
-  useCodes(await answer.json());
+  setTables(await answer.json());
 }
 
 /** Units of the wire. */
@@ -123,7 +123,7 @@ export function decode(bytes) {
  * @param {any[] | null} flat
  * @param {(...fields: any[]) => void} each called with the fields in the order of the tables
  */
-export function eachGroup(list, flat, each) {
+export function forEachGroup(list, flat, each) {
   const stride = strides.get(list);
   if (!flat || !stride) return;
   for (let i = 0; i + stride <= flat.length; i += stride) each(...flat.slice(i, i + stride));

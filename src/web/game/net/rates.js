@@ -6,7 +6,7 @@
 
 const FRAMES = 240;
 
-export class Rates {
+export class TrafficRates {
   constructor() {
     /** A second's worth of each counter, by its name. @type {Record<string, number>} */
     this.perSecond = {};

@@ -7,9 +7,9 @@
 
 import { EDITION } from '../../wasm/edition.js';
 
-const KEY = 'tickwire.played';
+const STORAGE_KEY = 'tickwire.played';
 /** A page that was left longer ago begins with its card, ms. */
-const MOMENT_MS = 30_000;
+const RESUME_WINDOW_MS = 30_000;
 
 /**
  * A player that this page had: its number, and the newest tick in which it was told of it.
@@ -22,12 +22,12 @@ const MOMENT_MS = 30_000;
  *
  * @param {() => Had | null} player null unless it plays
  */
-export function noteLeaving(player) {
+export function savePlayerOnUnload(player) {
   addEventListener('pagehide', () => {
     try {
       const had = player();
-      if (had) sessionStorage.setItem(KEY, JSON.stringify({ path: location.pathname, at: Date.now(), had }));
-      else sessionStorage.removeItem(KEY);
+      if (had) sessionStorage.setItem(STORAGE_KEY, JSON.stringify({ path: location.pathname, at: Date.now(), had }));
+      else sessionStorage.removeItem(STORAGE_KEY);
     } catch {
       // Without storage the page begins with its card.
     }
@@ -35,12 +35,12 @@ export function noteLeaving(player) {
 }
 
 /** The player with which the same page of this tab played a moment ago. It counts once. @returns {Had | null} */
-export function comingBack() {
+export function playerBeforeReload() {
   try {
-    const { path, at, had } = JSON.parse(sessionStorage.getItem(KEY) ?? '{}');
-    sessionStorage.removeItem(KEY);
+    const { path, at, had } = JSON.parse(sessionStorage.getItem(STORAGE_KEY) ?? '{}');
+    sessionStorage.removeItem(STORAGE_KEY);
     // In a tab the server begins anew with the page.
-    return EDITION === 'server' && path === location.pathname && Date.now() - at < MOMENT_MS ? had ?? null : null;
+    return EDITION === 'server' && path === location.pathname && Date.now() - at < RESUME_WINDOW_MS ? had ?? null : null;
   } catch {
     return null;
   }
@@ -55,7 +55,7 @@ export const PLAYER_GONE = 'player_gone';
  * @param {Had} before the player
  * @param {number} welcomeTick the tick in which the server welcomed it now
  */
-export function whyAnew(before, welcomeTick) {
+export function newPlayerReason(before, welcomeTick) {
   return welcomeTick < before.tick ? 'The server has begun a new world: you begin anew.'
     : 'Your player has left the world meanwhile: you begin anew.';
 }

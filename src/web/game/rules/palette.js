@@ -10,7 +10,7 @@ import { noise } from './random.js';
 /** Outline and text colour of everything that has no tone of its own. */
 export const INK = '#38324a';
 /** Those of one's clan, on the map and above their heads. */
-export const MATE = '#9be8f0';
+export const CLAN_MATE_COLOR = '#9be8f0';
 
 export const SNOW = { base: '#e8eef4', light: '#f5f8fb', dark: '#d6e1eb', mark: '#b9cad9' };
 export const GRASS = { base: '#8fb468', light: '#9bc074', dark: '#83a85d', mark: '#6c9450' };
@@ -45,7 +45,7 @@ const DESERT_START = 12000 / 14400;
  * Heights of the borders, px.
  * @param {number} mapSize px
  */
-export function borders(mapSize) {
+export function biomeBorders(mapSize) {
   return {
     snowEnd: SNOW_END * mapSize,
     riverStart: (RIVER_MIDDLE - RIVER_HALF) * mapSize,
@@ -56,14 +56,14 @@ export function borders(mapSize) {
 
 /** @param {number} y px @param {number} mapSize px @returns {Biome} */
 export function biomeAt(y, mapSize) {
-  const at = borders(mapSize);
+  const at = biomeBorders(mapSize);
   if (y <= at.snowEnd) return 'snow';
   if (y >= at.riverStart && y <= at.riverEnd) return 'river';
   return y >= at.desertStart ? 'desert' : 'grass';
 }
 
 /** How far a border is drawn from its true height at `x`, so that it does not look ruled. @param {number} x px @param {number} seed @param {number} reach px */
-export function wobble(x, seed, reach) {
+export function borderOffset(x, seed, reach) {
   return (noise(x / 260, seed) + 0.45 * noise(x / 83, seed + 7)) * reach;
 }
 

@@ -38,7 +38,7 @@ let items = new Map();
 let groups = new Map();
 
 /** Takes the rules of the server. @param {Rules} given */
-export function useRules(given) {
+export function setRules(given) {
   rules = given;
   weapons = new Map(rules.weapons.map((weapon) => [weapon.id, weapon]));
   items = new Map(rules.items.map((item) => [item.id, item]));
@@ -52,7 +52,7 @@ export function useRules(given) {
 export async function loadRules() {
   const answer = await fetch(new URL(RULES, import.meta.url), { cache: 'no-cache' });
   if (!answer.ok) throw new Error(`no rules: status ${answer.status}`);
-  useRules(await answer.json());
+  setRules(await answer.json());
 }
 
 /** @param {number} id @returns {Weapon} the first one for a number that the rules do not have */
@@ -81,7 +81,7 @@ export function choiceOf(choice) {
 }
 
 /** Whether one has what it costs. @param {{ cost: readonly number[] }} item @param {readonly number[]} stock wood, food, stone, gold */
-export function canPay(item, stock) {
+export function canAfford(item, stock) {
   return item.cost.every((amount, resource) => stock[resource] >= amount);
 }
 
@@ -92,7 +92,7 @@ export function mayBuild(item, counts) {
 }
 
 /** Where an item would be built: before somebody, rim to rim, at whole px. @param {{ x: number, y: number }} at @param {number} heading @param {Item} item */
-export function before(at, heading, item) {
+export function positionInFront(at, heading, item) {
   const way = rules.player_radius + item.scale;
   return { x: Math.round(at.x + way * Math.cos(heading)), y: Math.round(at.y + way * Math.sin(heading)) };
 }

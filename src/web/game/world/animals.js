@@ -5,10 +5,10 @@
  * @module game/world/animals
  */
 
-import { BAR_MS, Track, step } from '../../lib/interpolation.js';
+import { BAR_MS, PositionHistory, step } from '../../lib/interpolation.js';
 import { ageMs } from '../../lib/age.js';
-import { UNIT, eachGroup } from '../net/protocol.js';
-import { Glide } from '../../lib/dead-reckoning.js';
+import { UNIT, forEachGroup } from '../net/protocol.js';
+import { ErrorBlend } from '../../lib/dead-reckoning.js';
 import { speciesOf } from '../rules/rules.js';
 
 /** Added to the number on the wire: players and things have low numbers too, and all of them flash by number. */
@@ -24,9 +24,9 @@ const STRUCK_PX = 260;
  * @typedef {object} Animal
  * @property {number} id from `FIRST_ANIMAL` on
  * @property {number} kind of `ANIMALS`
- * @property {Track} track
+ * @property {PositionHistory} track
  * @property {import('../../lib/interpolation.js').Sample} shown where it was drawn in the last frame
- * @property {import('../../lib/dead-reckoning.js').Glide} glide what dead reckoning got wrong and is still shown
+ * @property {import('../../lib/dead-reckoning.js').ErrorBlend} glide what dead reckoning got wrong and is still shown
  * @property {number} walked px that it was seen to walk: drives its feet
  * @property {number} pace how fast it is seen to walk: 0 at rest, 1 at full speed
  * @property {number} way where it is seen to walk, radians
@@ -36,7 +36,7 @@ const STRUCK_PX = 260;
  * @property {number} goneMs when it was heard to be gone; Infinity while it is there
  */
 
-export class Herd {
+export class AnimalTracker {
   constructor() {
     /** @type {Map<number, Animal>} */
     this.all = new Map();
@@ -52,11 +52,11 @@ export class Herd {
 
   /**
    * Animals that are new or have changed.
-   * @param {any[]} flat @param {number} tick @param {import('../../lib/interpolation.js').Clock} clock
+   * @param {any[]} flat @param {number} tick @param {import('../../lib/interpolation.js').TickClock} clock
    * @param {(animal: Animal, lost: number) => void} hurt called for each that has lost health
    */
-  tell(flat, tick, clock, hurt) {
-    eachGroup('animals', flat, (number, kind, x, y, heading, health) => {
+  applyRecords(flat, tick, clock, hurt) {
+    forEachGroup('animals', flat, (number, kind, x, y, heading, health) => {
       const id = FIRST_ANIMAL + number;
       const known = this.all.get(id);
       const animal = known?.kind === kind ? known : this.enter(id, kind, health);
@@ -71,20 +71,20 @@ export class Herd {
 
   /** @param {number} id @param {number} kind @param {number} health @returns {Animal} */
   enter(id, kind, health) {
-    const animal = { id, kind, track: new Track(), shown: { tick: 0, x: 0, y: 0, heading: 0 }, glide: new Glide(), walked: 0, pace: 0, way: 0,
+    const animal = { id, kind, track: new PositionHistory(), shown: { tick: 0, x: 0, y: 0, heading: 0 }, glide: new ErrorBlend(), walked: 0, pace: 0, way: 0,
       health, shownHealth: health, strike: { atMs: -Infinity, count: 0 }, goneMs: Infinity };
     this.all.set(id, animal);
     return animal;
   }
 
   /** @param {number[]} numbers of the wire @returns {Animal[]} those of them that are known */
-  known(numbers) {
+  findKnown(numbers) {
     return (numbers ?? []).map((number) => this.all.get(FIRST_ANIMAL + number)).filter((one) => one !== undefined);
   }
 
   /** @param {number[]} ids of the wire @param {number} nowMs @returns {Animal[]} those of them that were known */
   remove(ids, nowMs) {
-    const known = this.known(ids);
+    const known = this.findKnown(ids);
     for (const animal of known) {
       this.all.delete(animal.id);
       animal.goneMs = nowMs;
@@ -95,7 +95,7 @@ export class Herd {
 
   /** @param {number[]} ids of the wire @param {number} nowMs @returns {Animal[]} those that are known */
   strike(ids, nowMs) {
-    const known = this.known(ids);
+    const known = this.findKnown(ids);
     for (const { strike } of known) {
       strike.atMs = nowMs;
       strike.count += 1;
@@ -108,7 +108,7 @@ export class Herd {
    * @param {number} x px @param {number} y px @param {number} nowMs
    * @returns {string} its name, empty for none
    */
-  strikerAt(x, y, nowMs) {
+  recentAttackerAt(x, y, nowMs) {
     const near = [...this.all.values()].filter(({ strike, shown }) => ageMs(nowMs, strike.atMs) < STRUCK_MS && Math.hypot(shown.x - x, shown.y - y) < STRUCK_PX);
     near.sort((a, b) => b.strike.atMs - a.strike.atMs);
     return near.length > 0 ? speciesOf(near[0].kind).name : '';
@@ -117,7 +117,7 @@ export class Herd {
   /**
    * Moves all to where they are shown.
    * @param {number} tick at which they are shown @param {number} elapsedMs @param {number} nowMs
-   * @param {(track: Track) => { x: number, y: number } | null} [reckoned] where one is that there are no news of
+   * @param {(track: PositionHistory) => { x: number, y: number } | null} [reckoned] where one is that there are no news of
    */
   advance(tick, elapsedMs, nowMs, reckoned = () => null) {
     for (const animal of this.all.values()) {

@@ -6,7 +6,7 @@
  */
 
 import { ageMs } from '../../lib/age.js';
-import { eachGroup } from '../net/protocol.js';
+import { forEachGroup } from '../net/protocol.js';
 
 /** Time that a place that was shown stays on the map. */
 export const PING_MS = 2200;
@@ -49,14 +49,14 @@ export class Clans {
   /** @param {any[]} flat every clan */
   setAll(flat) {
     this.all.clear();
-    eachGroup('clans', flat, (id, name, owner) => this.all.set(id, { id, name, owner }));
+    forEachGroup('clans', flat, (id, name, owner) => this.all.set(id, { id, name, owner }));
     this.changed();
   }
 
   /** @param {number[] | null} ended ids; first, since a name may come again @param {any[] | null} founded */
   change(ended, founded) {
     for (const id of ended ?? []) this.all.delete(id);
-    eachGroup('founded', founded, (id, name, owner) => this.all.set(id, { id, name, owner }));
+    forEachGroup('founded', founded, (id, name, owner) => this.all.set(id, { id, name, owner }));
     this.changed();
   }
 
@@ -71,7 +71,7 @@ export class Clans {
     const people = (list, flat) => {
       /** @type {Person[]} */
       const all = [];
-      eachGroup(list, flat, (id, name) => all.push({ id, name: name || `guest ${id}` }));
+      forEachGroup(list, flat, (id, name) => all.push({ id, name: name || `guest ${id}` }));
       return all;
     };
     this.own = clan === null ? null : { id: clan, isOwner: Boolean(owner), members: people('members', members), asks: people('asks', asks) };
@@ -82,7 +82,7 @@ export class Clans {
 
   /** @param {any[]} flat clans of players in view, nil for none */
   setTags(flat) {
-    eachGroup('tags', flat, (player, clan) => {
+    forEachGroup('tags', flat, (player, clan) => {
       if (clan === null) this.tags.delete(player);
       else this.tags.set(player, clan);
     });
@@ -91,7 +91,7 @@ export class Clans {
   /** @param {any[]} flat @param {number} nowMs */
   setMates(flat, nowMs) {
     this.mates.clear();
-    eachGroup('mates', flat, (player, x, y) => this.mates.set(player, { x, y, atMs: nowMs }));
+    forEachGroup('mates', flat, (player, x, y) => this.mates.set(player, { x, y, atMs: nowMs }));
   }
 
   /** Somebody shows a place. @param {number} player @param {number} x @param {number} y @param {number} nowMs */
@@ -101,13 +101,13 @@ export class Clans {
   }
 
   /** One asks to join. @param {string} name */
-  ask(name) {
+  requestToJoin(name) {
     this.asked = name;
     this.version += 1;
   }
 
   /** Somebody is out of view: what one wears is told anew with the next enter. @param {number} player */
-  forget(player) {
+  clearTag(player) {
     this.tags.delete(player);
   }
 

@@ -13,7 +13,7 @@ const NUMBERS = 40;
 const RINGS = 16;
 const PRINTS = 180;
 /** Things and players that shake or flash at once; beyond, the oldest one stops. */
-const MARKED = 64;
+const MAX_FLASHING = 64;
 
 export const SHAKE_MS = 340;
 /** How far a struck thing goes, px. */
@@ -117,7 +117,7 @@ export class Effects {
   }
 
   /** A footprint. @param {number} x @param {number} y @param {number} way radians @param {number} nowMs */
-  print(x, y, way, nowMs) {
+  addFootprint(x, y, way, nowMs) {
     Object.assign(this.prints.take(), { x, y, way, bornMs: nowMs });
   }
 
@@ -162,7 +162,7 @@ export class Effects {
  * Where a piece is.
  * @param {Particle} particle @param {number} nowMs @param {{ x: number, y: number }} out written and returned
  */
-export function placeOf(particle, nowMs, out) {
+export function positionOf(particle, nowMs, out) {
   const way = (1 - Math.exp(-DRAG * ageMs(nowMs, particle.bornMs))) / DRAG;
   out.x = particle.x + particle.vx * way;
   out.y = particle.y + particle.vy * way;
@@ -173,5 +173,5 @@ export function placeOf(particle, nowMs, out) {
 function remember(map, key, value) {
   map.delete(key);
   map.set(key, value);
-  if (map.size > MARKED) map.delete(map.keys().next().value);
+  if (map.size > MAX_FLASHING) map.delete(map.keys().next().value);
 }

@@ -6,13 +6,13 @@
  */
 
 /** Happenings that wait for a frame; beyond, the oldest are dropped. */
-const MOST = 256;
+const MAX_EVENTS = 256;
 
 /**
  * Something that was heard of and shows but once: what the effects and sounds are made of. Positions are where it was
  * seen, px.
  * @typedef {{ kind: 'swung' | 'struck' | 'hurt' | 'healed' | 'eaten' | 'placed' | 'gone' | 'gained' | 'scored' | 'aged' | 'spawned' | 'fell' | 'said' | 'shot' | 'landed' | 'lunged' | 'vanished' | 'pinged' | 'told', atMs: number,
- *   x: number, y: number, id: number, amount: number, direction: number, resource: number }} Happening
+ *   x: number, y: number, id: number, amount: number, direction: number, resource: number }} WorldEvent
  * - swung: `id` the player · struck: `id` the thing, `direction` of the blow · hurt, healed: `id`, `amount`
  * - eaten: `id` · placed, gone: `id` the structure, `resource` its item
  * - gained: one's own, `resource`, `amount` · scored: one's own, `amount` of points for a kill · aged: one's own, `amount` the new age
@@ -23,11 +23,11 @@ const MOST = 256;
 
 /**
  * Adds one to a list.
- * @param {Happening[]} list @param {Happening['kind']} kind @param {number} atMs
- * @param {{ x: number, y: number } | undefined} place @param {Partial<Happening>} more
+ * @param {WorldEvent[]} list @param {WorldEvent['kind']} kind @param {number} atMs
+ * @param {{ x: number, y: number } | undefined} place @param {Partial<WorldEvent>} more
  */
-export function note(list, kind, atMs, place, more) {
+export function pushEvent(list, kind, atMs, place, more) {
   const { x, y } = place ?? { x: NaN, y: NaN };
-  if (list.length >= MOST) list.shift();
+  if (list.length >= MAX_EVENTS) list.shift();
   list.push({ kind, atMs, x, y, id: 0, amount: 0, direction: 0, resource: 0, ...more });
 }

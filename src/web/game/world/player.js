@@ -4,8 +4,8 @@
  * @module game/world/player
  */
 
-import { Track } from '../../lib/interpolation.js';
-import { Glide } from '../../lib/dead-reckoning.js';
+import { PositionHistory } from '../../lib/interpolation.js';
+import { ErrorBlend } from '../../lib/dead-reckoning.js';
 
 /**
  * @typedef {object} Player
@@ -14,9 +14,9 @@ import { Glide } from '../../lib/dead-reckoning.js';
  * @property {number} skin 0 to 9
  * @property {number} qx newest position as the wire has it, half pixels; the base of the next difference
  * @property {number} qy
- * @property {Track} track
+ * @property {PositionHistory} track
  * @property {import('../../lib/interpolation.js').Sample} shown where it was drawn in the last frame
- * @property {Glide} glide what dead reckoning got wrong and is still shown
+ * @property {ErrorBlend} glide what dead reckoning got wrong and is still shown
  * @property {number} walked px that it was seen to walk: drives the swing of its hands
  * @property {number} pace how fast it is seen to walk: 0 at rest, 1 at full speed
  * @property {number} way where it is seen to walk, radians
@@ -38,7 +38,7 @@ import { Glide } from '../../lib/dead-reckoning.js';
  * @returns {Player}
  */
 export function newPlayer(id, name, skin, health, hand) {
-  return { id, name, skin, qx: 0, qy: 0, track: new Track(), shown: { tick: 0, x: 0, y: 0, heading: 0 }, glide: new Glide(), walked: 0, pace: 0, way: 0,
+  return { id, name, skin, qx: 0, qy: 0, track: new PositionHistory(), shown: { tick: 0, x: 0, y: 0, heading: 0 }, glide: new ErrorBlend(), walked: 0, pace: 0, way: 0,
     bubble: null, health, shownHealth: health, ...hand, told: hand.item, foodMs: -Infinity, shotMs: -Infinity,
     swing: { atMs: -Infinity, hit: false, count: 0 } };
 }

@@ -5,14 +5,14 @@
  * @module game/world/projectiles
  */
 
-import { ageMs, hasBegun } from '../../lib/age.js';
-import { UNIT, eachGroup } from '../net/protocol.js';
+import { ageMs, hasStarted } from '../../lib/age.js';
+import { UNIT, forEachGroup } from '../net/protocol.js';
 import { projectileOf } from '../rules/rules.js';
 
 /** Shots that are kept; beyond, the oldest one goes. */
-const MOST = 256;
+const MAX_PROJECTILES = 256;
 /** A shot that ends so near to the end of its range has hit nothing, px: more than one flies between two ticks. */
-const SPENT_PX = 130;
+const RANGE_END_PX = 130;
 
 /**
  * @typedef {object} Shot
@@ -32,7 +32,7 @@ const SPENT_PX = 130;
  * @property {number} way that it has flown, px; below 0 before it is seen
  */
 
-export class Shots {
+export class Projectiles {
   constructor() {
     /** @type {Map<number, Shot>} */
     this.flying = new Map();
@@ -51,7 +51,7 @@ export class Shots {
   add(flat, nowMs, lateMs) {
     /** @type {Shot[]} */
     const added = [];
-    eachGroup('shots', flat, (id, kind, by, x, y, heading, range) => {
+    forEachGroup('shots', flat, (id, kind, by, x, y, heading, range) => {
       const known = this.flying.has(id);
       const shot = { id, kind, by, fromX: x * UNIT.hpx, fromY: y * UNIT.hpx, heading: heading * UNIT.angle16, pace: projectileOf(kind).speed / 1000,
         bornMs: nowMs + lateMs(by), reach: range, hit: false, ended: false, x: x * UNIT.hpx, y: y * UNIT.hpx, way: -1 };
@@ -59,7 +59,7 @@ export class Shots {
       if (!known) added.push(shot);
     });
     for (const id of this.flying.keys()) {
-      if (this.flying.size <= MOST) break;
+      if (this.flying.size <= MAX_PROJECTILES) break;
       this.flying.delete(id);
     }
     return added;
@@ -67,13 +67,13 @@ export class Shots {
 
   /** Ends that were heard of: each shot still flies as far as that. @param {any[]} flat */
   end(flat) {
-    eachGroup('ends', flat, (id, x, y) => {
+    forEachGroup('ends', flat, (id, x, y) => {
       const shot = this.flying.get(id);
       if (!shot) return;
       const [dx, dy] = [x * UNIT.hpx - shot.fromX, y * UNIT.hpx - shot.fromY];
       // Along its way: an end beside it would let it jump.
       const reach = Math.max(0, dx * Math.cos(shot.heading) + dy * Math.sin(shot.heading));
-      shot.hit = reach < shot.reach - SPENT_PX;
+      shot.hit = reach < shot.reach - RANGE_END_PX;
       shot.reach = Math.min(shot.reach, reach);
       shot.ended = true;
     });
@@ -84,7 +84,7 @@ export class Shots {
     /** @type {Shot[]} */
     const over = [];
     for (const shot of this.flying.values()) {
-      shot.way = hasBegun(nowMs, shot.bornMs) ? ageMs(nowMs, shot.bornMs) * shot.pace : -1;
+      shot.way = hasStarted(nowMs, shot.bornMs) ? ageMs(nowMs, shot.bornMs) * shot.pace : -1;
       const along = Math.max(0, Math.min(shot.way, shot.reach));
       shot.x = shot.fromX + along * Math.cos(shot.heading);
       shot.y = shot.fromY + along * Math.sin(shot.heading);

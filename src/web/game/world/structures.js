@@ -5,7 +5,7 @@
  * @module game/world/structures
  */
 
-import { UNIT, eachGroup } from '../net/protocol.js';
+import { UNIT, forEachGroup } from '../net/protocol.js';
 
 /** @typedef {{ id: number, item: number, owner: number, x: number, y: number, heading: number, seenMs: number, aim: number, aimed: number,
  *   shotMs: number, endsTick: number | null }} Structure px, radians; `aim` where a turret shot last, when, and where it looked before that;
@@ -13,10 +13,10 @@ import { UNIT, eachGroup } from '../net/protocol.js';
 /** @typedef {{ weapons: number[], items: number[], counts: Map<number, number> }} Kit `counts` of what stands, by group */
 /** @typedef {{ points: number, age: number, choices: number[] }} Offers */
 
-export class Built {
+export class Structures {
   constructor() {
     /** What one has built and the server has not confirmed yet. @type {{ item: number, x: number, y: number, heading: number }[]} */
-    this.foreseen = [];
+    this.predicted = [];
     /** @type {Map<number, Structure>} those that are known to stand */
     this.structures = new Map();
     this.clear();
@@ -35,18 +35,18 @@ export class Built {
   }
 
   /** What one has built, in numbers of `prediction.wasm`: item, x, y, heading, and so on. @param {number[]} flat */
-  setForeseen(flat) {
+  setPredicted(flat) {
     for (let at = 0; at + 4 <= flat.length; at += 4) {
-      this.foreseen.push({ item: flat[at], x: flat[at + 1], y: flat[at + 2], heading: flat[at + 3] * UNIT.angle16 });
+      this.predicted.push({ item: flat[at], x: flat[at + 1], y: flat[at + 2], heading: flat[at + 3] * UNIT.angle16 });
     }
   }
 
   /** @param {any[]} flat @param {number} nowMs */
   add(flat, nowMs) {
-    eachGroup('structures', flat, (id, item, owner, x, y, heading) => {
+    forEachGroup('structures', flat, (id, item, owner, x, y, heading) => {
       const way = heading * UNIT.angle8;
       // What was seen to be built need not come up again.
-      const seenMs = this.foreseen.some((one) => one.item === item && one.x === x && one.y === y) ? -Infinity : nowMs;
+      const seenMs = this.predicted.some((one) => one.item === item && one.x === x && one.y === y) ? -Infinity : nowMs;
       this.structures.set(id, { id, item, owner, x, y, heading: way, seenMs, aim: way, aimed: way, shotMs: -Infinity, endsTick: null });
     });
   }
@@ -59,15 +59,15 @@ export class Built {
   }
 
   /** When some of them end by themselves. @param {any[]} flat */
-  setEnds(flat) {
-    eachGroup('until', flat, (id, tick) => {
+  setEndTicks(flat) {
+    forEachGroup('until', flat, (id, tick) => {
       const one = this.structures.get(id);
       if (one) one.endsTick = tick;
     });
   }
 
   /** A turret shoots. @param {number} id @param {number} heading radians @param {number} nowMs */
-  aim(id, heading, nowMs) {
+  aimTurret(id, heading, nowMs) {
     const turret = this.structures.get(id);
     if (turret) Object.assign(turret, { aimed: turret.aim, aim: heading, shotMs: nowMs });
   }
@@ -75,7 +75,7 @@ export class Built {
   /** @param {Record<string, any>} values of `kit` */
   setKit({ weapons, items, counts }) {
     const standing = new Map();
-    eachGroup('counts', counts, (group, count) => standing.set(group, count));
+    forEachGroup('counts', counts, (group, count) => standing.set(group, count));
     this.kit = { weapons: weapons ?? [], items: items ?? [], counts: standing };
     this.kitVersion += 1;
   }

@@ -18,7 +18,7 @@ const KICK_MS = 210;
 /** No swing is seen to take longer, ms. */
 const LONGEST_MS = 420;
 /** The answer to a press comes at most this part of a swing after it; what comes later is a swing of its own. */
-const ANSWERED = 0.8;
+const MAX_ANSWER_DELAY = 0.8;
 
 /** Time from one swing to the next, ms. @param {number} weapon */
 export const swingMs = (weapon) => weaponOf(weapon).ms;
@@ -59,13 +59,13 @@ export function streak(part) {
  * @param {number} pressedMs newest press that found the arm at rest
  * @param {number} ms time of one swing
  */
-export function ownSwing(saidMs, pressedMs, ms) {
+export function ownSwingStart(saidMs, pressedMs, ms) {
   const after = saidMs - pressedMs;
-  return after >= 0 && after < ms * ANSWERED ? pressedMs : Math.max(saidMs, pressedMs);
+  return after >= 0 && after < ms * MAX_ANSWER_DELAY ? pressedMs : Math.max(saidMs, pressedMs);
 }
 
 /** How far what shoots is thrown back: at once, and home again. @param {number} sinceMs since the shot @returns {number} 1 to 0 */
-export function kickPart(sinceMs) {
+export function recoilProgress(sinceMs) {
   return sinceMs >= 0 && sinceMs < KICK_MS ? (1 - sinceMs / KICK_MS) ** 2 : 0;
 }
 

@@ -5,17 +5,17 @@
  * @module game/world/world
  */
 
-import { Herd } from './animals.js';
-import { Built } from './structures.js';
+import { AnimalTracker } from './animals.js';
+import { Structures } from './structures.js';
 import { Clans } from './clans.js';
-import { note } from './events.js';
-import { Clock } from '../../lib/interpolation.js';
+import { pushEvent } from './events.js';
+import { TickClock } from '../../lib/interpolation.js';
 import { ageMs } from '../../lib/age.js';
-import { isForeseen, move } from './motion.js';
-import { UNIT, eachGroup } from '../net/protocol.js';
+import { wasPredicted, updatePositions } from './motion.js';
+import { UNIT, forEachGroup } from '../net/protocol.js';
 import { newPlayer } from './player.js';
 import { itemOf, rules } from '../rules/rules.js';
-import { Shots } from './projectiles.js';
+import { Projectiles } from './projectiles.js';
 
 /** Time that a chat line hovers over its player. */
 const BUBBLE_MS = 3000;
@@ -23,30 +23,30 @@ const BUBBLE_MS = 3000;
 const CHAT_LINES = 60;
 
 /** Kinds of scenery by number, and what they give. */
-export const KINDS = Object.freeze(['tree', 'bush', 'rock', 'gold']);
+export const SCENERY_KINDS = Object.freeze(['tree', 'bush', 'rock', 'gold']);
 export const RESOURCES = Object.freeze(/** @type {const} */ (['wood', 'food', 'stone', 'gold']));
 
 /** Gold that comes this long after the last swing was not gathered. */
-const PAID_MS = 400;
+const PASSIVE_GOLD_MS = 400;
 /** Health that rises within this time of the food leaving the hand was eaten. */
-const EATEN_MS = 60;
+const FOOD_HEAL_MS = 60;
 /** Packets that come within this time of an update tell of its tick. */
 const SAME_TURN_MS = 8;
 /** A new body looks at another place: what leaves view within this time has not died. */
-const MOVED_MS = 400;
+const VIEW_CHANGE_MS = 400;
 /** Kill messages that are kept. */
 const KILLS = 20;
 
 /** What one has before the server has said anything. */
-const NOTHING = Object.freeze({ wood: 0, food: 0, stone: 0, gold: 0, kills: 0, xp: 0, xp_next: 0, age: 1, score: 0 });
+const INITIAL_STATS = Object.freeze({ wood: 0, food: 0, stone: 0, gold: 0, kills: 0, xp: 0, xp_next: 0, age: 1, score: 0 });
 
 /** @typedef {import('./player.js').Player} Player */
 
-/** @typedef {typeof NOTHING} Stats */
+/** @typedef {typeof INITIAL_STATS} Stats */
 
 /** @typedef {{ by: number | null, name: string, beast: string, age: number, kills: number, score: number, x: number, y: number, atMs: number }} Death */
 
-/** @typedef {import('./events.js').Happening} Happening */
+/** @typedef {import('./events.js').WorldEvent} WorldEvent */
 
 /** @typedef {{ id: number, kind: number, x: number, y: number, scale: number }} Thing scenery, px */
 
@@ -64,7 +64,7 @@ export class World {
     this.mapSize = 14400;
     this.tickHz = 30;
     this.updateHz = 30;
-    this.clock = new Clock(30, 30);
+    this.clock = new TickClock(30, 30);
     /** Newest tick heard of. */
     this.tick = 0;
     /** @type {Map<number, Player>} players in view, oneself included */
@@ -74,15 +74,15 @@ export class World {
     /** @type {Map<number, Thing>} scenery seen so far */
     this.things = new Map();
     /** What players built, and what one has to build with. */
-    this.built = new Built();
-    this.shots = new Shots();
-    this.herd = new Herd();
+    this.built = new Structures();
+    this.projectiles = new Projectiles();
+    this.animalTracker = new AnimalTracker();
     this.clans = new Clans();
     /** What the operator told everyone last. @type {{ text: string, atMs: number } | null} */
     this.notice = null;
     this.updatedAt = -Infinity;
     /** When a swing of one's own was foreseen last. */
-    this.foreseenAt = -Infinity;
+    this.predictedSwingAt = -Infinity;
     this.movedAt = -Infinity;
     /** Rises whenever `things` has grown or begun anew. */
     this.thingsVersion = 0;
@@ -93,22 +93,22 @@ export class World {
     /** Newest exact record of one's own player. @type {Own | null} */
     this.own = null;
     /** Whom a watcher follows. @type {number | null} */
-    this.watched = null;
+    this.spectated = null;
     /** The ten best, one's own place from 1, players in all. @type {Board} */
     this.leaderboard = { rows: [], place: null, players: 0 };
     /** What was said; nobody's number is the operator's. @type {{ player: number | null, name: string, text: string, atMs: number }[]} */
     this.chat = [];
     this.advancedAt = 0;
     /** One's own figures. @type {Stats} */
-    this.stats = NOTHING;
+    this.stats = INITIAL_STATS;
     /** Highest age of this life: dying resets the figures before it is told. */
     this.lifeAge = 1;
     /** How one died; null while one lives or only watches. @type {Death | null} */
     this.death = null;
     /** @type {{ killer: number | null, killerName: string, victim: number, victimName: string, atMs: number }[]} */
     this.kills = [];
-    /** @type {Happening[]} oldest first; whoever shows them takes them away */
-    this.happenings = [];
+    /** @type {WorldEvent[]} oldest first; whoever shows them takes them away */
+    this.events = [];
     /** Health and hands that came before the update that says who they belong to. @type {Map<number, number>} */
     this.earlyHealth = new Map();
     /** @type {Map<number, { weapon: number, item: number | null }>} */
@@ -130,32 +130,32 @@ export class World {
       case 'objects': return this.objects(values.objects);
       case 'leaderboard': return this.board(values);
       case 'chat': return this.say(values.player, values.text, nowMs);
-      case 'pong': return this.hear(values.tick, nowMs, false);
+      case 'pong': return this.onTick(values.tick, nowMs, false);
       case 'error': this.error = { rule: values.rule, detail: values.detail, atMs: nowMs }; return;
-      case 'watching': this.watched = values.player; return;
-      case 'swings': return eachGroup('swings', values.swings, (id, weapon, hit) => this.swung(id, weapon, Boolean(hit), nowMs));
-      case 'shakes': return eachGroup('shakes', values.shakes, (id, direction) => this.struck(id, direction * UNIT.angle8, nowMs));
-      case 'health': return eachGroup('health', values.health, (id, health) => this.setHealth(id, health, nowMs));
+      case 'watching': this.spectated = values.player; return;
+      case 'swings': return forEachGroup('swings', values.swings, (id, weapon, hit) => this.swung(id, weapon, Boolean(hit), nowMs));
+      case 'shakes': return forEachGroup('shakes', values.shakes, (id, direction) => this.struck(id, direction * UNIT.angle8, nowMs));
+      case 'health': return forEachGroup('health', values.health, (id, health) => this.setHealth(id, health, nowMs));
       case 'stats': return this.setStats(/** @type {any} */ (values), nowMs);
       case 'died': return this.died(values.by, values.name, nowMs);
       case 'kill': return this.killed(values, nowMs);
       case 'structures': return this.structures(values.structures, nowMs);
-      case 'structure_ends': return this.built.setEnds(values.until);
-      case 'gone': return this.built.remove(values.objects).forEach((one) => this.happen('gone', nowMs, one, { id: one.id, resource: one.item }));
+      case 'structure_ends': return this.built.setEndTicks(values.until);
+      case 'gone': return this.built.remove(values.objects).forEach((one) => this.pushEvent('gone', nowMs, one, { id: one.id, resource: one.item }));
       case 'kit': return this.built.setKit(values);
       case 'offers': return this.built.setOffers(values);
-      case 'hands': return eachGroup('hands', values.hands, (id, weapon, item) => this.setHand(id, weapon, item, nowMs));
+      case 'hands': return forEachGroup('hands', values.hands, (id, weapon, item) => this.setHand(id, weapon, item, nowMs));
       case 'shots': return this.shoot(values.shots, nowMs);
-      case 'shot_ends': return this.shots.end(values.ends);
+      case 'shot_ends': return this.projectiles.end(values.ends);
       case 'animals': return this.animals(values.animals, nowMs);
-      case 'animals_gone': return this.vanish(values.animals, nowMs);
-      case 'strikes': return this.herd.strike(values.animals, nowMs).forEach(({ id, shown }) => this.happen('lunged', nowMs, shown, { id }));
+      case 'animals_gone': return this.removeAnimals(values.animals, nowMs);
+      case 'strikes': return this.animalTracker.strike(values.animals, nowMs).forEach(({ id, shown }) => this.pushEvent('lunged', nowMs, shown, { id }));
       case 'clans': return this.clans.setAll(values.clans);
       case 'clan_changes': return this.clans.change(values.ended, values.founded);
       case 'clan': return this.clans.setOwn(values);
       case 'mates': return this.clans.setMates(values.mates, nowMs);
-      case 'map_ping': return this.pinged(values.player, values.x, values.y, nowMs);
-      case 'say': return this.told(values.text, nowMs);
+      case 'map_ping': return this.onMapPing(values.player, values.x, values.y, nowMs);
+      case 'say': return this.onNotice(values.text, nowMs);
       case 'tags': return this.clans.setTags(values.tags);
       default: return;
     }
@@ -174,21 +174,21 @@ export class World {
     this.mapSize = values.map_size_px;
     this.tickHz = values.tick_hz;
     this.updateHz = values.update_hz;
-    this.clock = new Clock(values.tick_hz, values.update_hz);
+    this.clock = new TickClock(values.tick_hz, values.update_hz);
     this.tick = values.tick;
     this.players.clear();
     this.gone.clear();
     this.ownId = null;
     this.bodyId = null;
     this.own = null;
-    this.watched = null;
-    this.stats = NOTHING;
+    this.spectated = null;
+    this.stats = INITIAL_STATS;
     this.lifeAge = 1;
-    this.happenings.length = 0;
+    this.events.length = 0;
     this.earlyHealth.clear();
     this.earlyHands.clear();
-    for (const part of [this.built, this.shots, this.herd, this.clans]) part.clear();
-    this.hear(values.tick, nowMs, false);
+    for (const part of [this.built, this.projectiles, this.animalTracker, this.clans]) part.clear();
+    this.onTick(values.tick, nowMs, false);
   }
 
   /** A body of one's own, the first one or a new one. @param {number} id @param {number} nowMs */
@@ -196,35 +196,35 @@ export class World {
     this.movedAt = nowMs;
     this.ownId = id;
     this.bodyId = id;
-    this.watched = null;
+    this.spectated = null;
     this.death = null;
     this.lifeAge = 1;
   }
 
   /** @param {number} tick @param {number} nowMs @param {boolean} prompt */
-  hear(tick, nowMs, prompt) {
+  onTick(tick, nowMs, prompt) {
     this.tick = Math.max(this.tick, tick);
-    this.clock.heard(tick, nowMs, prompt);
+    this.clock.onUpdate(tick, nowMs, prompt);
   }
 
   update(values, nowMs) {
     const tick = values.tick;
-    this.hear(tick, nowMs, true);
+    this.onTick(tick, nowMs, true);
     this.updatedAt = nowMs;
     this.gone.clear();
     const { ownId } = this;
     for (const id of values.leaves ?? []) this.leave(id);
-    eachGroup('enters', values.enters, (id, name, skin, x, y, heading) => {
+    forEachGroup('enters', values.enters, (id, name, skin, x, y, heading) => {
       // It was another's until now, or lives again: `spawned` has said so already.
       if (id === ownId) this.ownId = ownId;
       this.enter(id, name, skin);
       this.place(id, tick, x, y, heading, true);
     });
-    eachGroup('full', values.full, (id, x, y, heading) => this.place(id, tick, x, y, heading, true));
+    forEachGroup('full', values.full, (id, x, y, heading) => this.place(id, tick, x, y, heading, true));
     // One player may have moved and turned: both lists make one sample.
     const headings = new Map();
-    eachGroup('turned', values.turned, (id, heading) => headings.set(id, heading));
-    eachGroup('moved', values.moved, (id, dx, dy) => {
+    forEachGroup('turned', values.turned, (id, heading) => headings.set(id, heading));
+    forEachGroup('moved', values.moved, (id, dx, dy) => {
       const player = this.players.get(id);
       if (player) this.place(id, tick, player.qx + dx, player.qy + dy, headings.get(id) ?? null, false);
       headings.delete(id);
@@ -233,7 +233,7 @@ export class World {
       const player = this.players.get(id);
       if (player) this.place(id, tick, player.qx, player.qy, heading, false);
     }
-    eachGroup('own', values.own, (sequence, marginTicks, x, y, vx, vy, heading, direction) => {
+    forEachGroup('own', values.own, (sequence, marginTicks, x, y, vx, vy, heading, direction) => {
       const moving = this.own !== null && (this.own.vx !== 0 || this.own.vy !== 0);
       this.own = { sequence, marginTicks, x: x * UNIT.fixed, y: y * UNIT.fixed, vx: vx * UNIT.fixed, vy: vy * UNIT.fixed,
         heading: heading * UNIT.angle16, direction };
@@ -256,7 +256,7 @@ export class World {
     const player = this.players.get(id);
     if (player) this.gone.set(id, player);
     this.players.delete(id);
-    this.clans.forget(id);
+    this.clans.clearTag(id);
     if (id !== this.ownId) return;
     this.ownId = null;
     this.own = null;
@@ -288,14 +288,14 @@ export class World {
 
   /** @param {any[]} flat */
   objects(flat) {
-    eachGroup('objects', flat, (id, kind, x, y, scale) => this.things.set(id, { id, kind, x, y, scale }));
+    forEachGroup('objects', flat, (id, kind, x, y, scale) => this.things.set(id, { id, kind, x, y, scale }));
     this.thingsVersion += 1;
   }
 
   board(values) {
     /** @type {Board['rows']} */
     const rows = [];
-    eachGroup('rows', values.rows, (player, name, score) => rows.push({ player, name, score }));
+    forEachGroup('rows', values.rows, (player, name, score) => rows.push({ player, name, score }));
     this.leaderboard = { rows, place: values.place, players: values.players };
   }
 
@@ -304,16 +304,16 @@ export class World {
     const player = this.players.get(id);
     if (player) player.bubble = { text, untilMs: nowMs + BUBBLE_MS };
     this.log(id, player?.name ?? `#${id}`, text, nowMs);
-    this.happen('said', nowMs, player?.shown, { id });
+    this.pushEvent('said', nowMs, player?.shown, { id });
   }
 
   /**
    * Notes what shows but once.
-   * @param {Happening['kind']} kind @param {number} atMs @param {{ x: number, y: number } | undefined} place
-   * @param {Partial<Happening>} more
+   * @param {WorldEvent['kind']} kind @param {number} atMs @param {{ x: number, y: number } | undefined} place
+   * @param {Partial<WorldEvent>} more
    */
-  happen(kind, atMs, place, more) {
-    note(this.happenings, kind, atMs, place, more);
+  pushEvent(kind, atMs, place, more) {
+    pushEvent(this.events, kind, atMs, place, more);
   }
 
   /** @param {number} id @param {number} weapon @param {boolean} hit @param {number} nowMs */
@@ -322,61 +322,61 @@ export class World {
     if (!player) return;
     if (hit) this.hitWith = { weapon, atMs: nowMs };
     player.swing.count += 1;
-    if (id === this.ownId && isForeseen(this, nowMs)) return;
+    if (id === this.ownId && wasPredicted(this, nowMs)) return;
     player.weapon = weapon;
     player.swing.atMs = nowMs;
     player.swing.hit = hit;
-    this.happen('swung', nowMs, player.shown, { id });
+    this.pushEvent('swung', nowMs, player.shown, { id });
   }
 
   /** What is predicted of oneself now; null without prediction. */
-  get ahead() {
-    return this.prediction?.switches.prediction ? this.prediction.ahead : null;
+  get predicted() {
+    return this.prediction?.features.prediction ? this.prediction.predicted : null;
   }
 
   /** @param {any[]} flat @param {number} nowMs */
   structures(flat, nowMs) {
     this.built.add(flat, nowMs);
-    eachGroup('structures', flat, (id, item, owner, x, y) => this.happen('placed', nowMs, { x, y }, { id, resource: item }));
+    forEachGroup('structures', flat, (id, item, owner, x, y) => this.pushEvent('placed', nowMs, { x, y }, { id, resource: item }));
   }
 
   /** @param {any[]} flat @param {number} nowMs */
   shoot(flat, nowMs) {
     const { clock } = this;
     // A shot leaves the hand where that is shown.
-    const lateMs = (by) => (by === this.ownId ? clock.ownDelayMs : clock.delayMs);
-    for (const { by, kind, x, y, heading, bornMs } of this.shots.add(flat, nowMs, lateMs)) {
+    const lateMs = (by) => (by === this.ownId ? clock.ownRenderDelayMs : clock.delayMs);
+    for (const { by, kind, x, y, heading, bornMs } of this.projectiles.add(flat, nowMs, lateMs)) {
       const player = this.players.get(by);
       if (player) player.shotMs = bornMs;
-      this.built.aim(by, heading, bornMs);
-      this.happen('shot', bornMs, { x, y }, { id: by, direction: heading, resource: kind });
+      this.built.aimTurret(by, heading, bornMs);
+      this.pushEvent('shot', bornMs, { x, y }, { id: by, direction: heading, resource: kind });
     }
   }
 
   /** Animals have no tick of their own: it is that of the update beside them, or that of the moment. @param {any[]} flat @param {number} nowMs */
   animals(flat, nowMs) {
-    const tick = nowMs - this.updatedAt < SAME_TURN_MS ? this.tick : this.clock.tickHeard(nowMs);
-    this.herd.tell(flat, tick, this.clock, ({ id, shown }, amount) => this.happen('hurt', nowMs, shown, { id, amount }));
+    const tick = nowMs - this.updatedAt < SAME_TURN_MS ? this.tick : this.clock.tickReceivedAt(nowMs);
+    this.animalTracker.applyRecords(flat, tick, this.clock, ({ id, shown }, amount) => this.pushEvent('hurt', nowMs, shown, { id, amount }));
   }
 
   /** @param {number[]} ids @param {number} nowMs */
-  vanish(ids, nowMs) {
-    const gone = this.herd.remove(ids, nowMs);
-    if (nowMs - this.movedAt < MOVED_MS) return;
-    for (const { id, shown, health } of gone) this.happen('vanished', nowMs, shown, { id, amount: health });
+  removeAnimals(ids, nowMs) {
+    const gone = this.animalTracker.remove(ids, nowMs);
+    if (nowMs - this.movedAt < VIEW_CHANGE_MS) return;
+    for (const { id, shown, health } of gone) this.pushEvent('vanished', nowMs, shown, { id, amount: health });
   }
 
   /** @param {number} player @param {number} x @param {number} y @param {number} nowMs */
-  pinged(player, x, y, nowMs) {
+  onMapPing(player, x, y, nowMs) {
     this.clans.ping(player, x, y, nowMs);
-    this.happen('pinged', nowMs, { x, y }, { id: player });
+    this.pushEvent('pinged', nowMs, { x, y }, { id: player });
   }
 
   /** The operator tells everyone something. @param {string} text @param {number} nowMs */
-  told(text, nowMs) {
+  onNotice(text, nowMs) {
     this.notice = { text, atMs: nowMs };
     this.log(null, 'Operator', text, nowMs);
-    this.happen('told', nowMs, undefined, {});
+    this.pushEvent('told', nowMs, undefined, {});
   }
 
   /** @param {number | null} player @param {string} name @param {string} text @param {number} nowMs */
@@ -400,9 +400,9 @@ export class World {
   struck(id, direction, nowMs) {
     const thing = this.things.get(id);
     const structure = this.built.structures.get(id);
-    if (structure) this.happen('struck', nowMs, structure, { id, direction });
+    if (structure) this.pushEvent('struck', nowMs, structure, { id, direction });
     if (!thing) return;
-    this.happen('struck', nowMs, thing, { id, direction });
+    this.pushEvent('struck', nowMs, thing, { id, direction });
     const own = this.ownId === null ? undefined : this.players.get(this.ownId)?.shown;
     if (own && Math.hypot(own.x - thing.x, own.y - thing.y) < thing.scale + 150) this.struckAt = { x: thing.x, y: thing.y, atMs: nowMs };
   }
@@ -413,9 +413,9 @@ export class World {
     this.earlyHealth.set(id, health);
     if (!player || health === player.health) return;
     const amount = Math.abs(health - player.health);
-    this.happen(health < player.health ? 'hurt' : 'healed', nowMs, player.shown, { id, amount });
+    this.pushEvent(health < player.health ? 'hurt' : 'healed', nowMs, player.shown, { id, amount });
     const holdsFood = itemOf(player.told)?.group === 'food';
-    if (health > player.health && (holdsFood || ageMs(nowMs, player.foodMs) < EATEN_MS)) this.happen('eaten', nowMs, player.shown, { id });
+    if (health > player.health && (holdsFood || ageMs(nowMs, player.foodMs) < FOOD_HEAL_MS)) this.pushEvent('eaten', nowMs, player.shown, { id });
     player.health = health;
   }
 
@@ -426,19 +426,19 @@ export class World {
     const own = this.ownId === null ? undefined : this.players.get(this.ownId);
     if (!own) return;
     this.lifeAge = Math.max(this.lifeAge, stats.age);
-    const place = ageMs(nowMs, this.struckAt.atMs) < 100 ? between(own.shown, this.struckAt) : own.shown;
+    const place = ageMs(nowMs, this.struckAt.atMs) < 100 ? pointBetween(own.shown, this.struckAt) : own.shown;
     // What a kill pays is told as points, and not as gold that was gathered.
     const kills = stats.kills > before.kills;
     RESOURCES.forEach((name, resource) => {
       if (kills && name === 'gold') return;
       const amount = stats[name] - before[name];
       // What mills pay comes all the time, and is not worth a number.
-      const paid = name === 'gold' && ageMs(nowMs, Math.max(own.swing.atMs, this.struckAt.atMs)) > PAID_MS;
-      if (amount > 0 && !paid) this.happen('gained', nowMs, place, { resource, amount });
+      const paid = name === 'gold' && ageMs(nowMs, Math.max(own.swing.atMs, this.struckAt.atMs)) > PASSIVE_GOLD_MS;
+      if (amount > 0 && !paid) this.pushEvent('gained', nowMs, place, { resource, amount });
     });
     const points = stats.gold - before.gold;
-    if (kills && points > 0) this.happen('scored', nowMs, own.shown, { amount: points });
-    if (stats.age > before.age) this.happen('aged', nowMs, own.shown, { amount: stats.age });
+    if (kills && points > 0) this.pushEvent('scored', nowMs, own.shown, { amount: points });
+    if (stats.age > before.age) this.pushEvent('aged', nowMs, own.shown, { amount: stats.age });
   }
 
   /** Oneself has died: no body any more, and one looks on. @param {number | null} by @param {string | null} name @param {number} nowMs */
@@ -447,11 +447,11 @@ export class World {
     const own = this.players.get(id) ?? this.gone.get(id);
     const { x, y } = own?.shown ?? { x: NaN, y: NaN };
     const { kills, score } = this.stats;
-    const beast = by === null ? this.herd.strikerAt(x, y, nowMs) : '';
+    const beast = by === null ? this.animalTracker.recentAttackerAt(x, y, nowMs) : '';
     this.death = { by, name: name ?? '', beast, age: this.lifeAge, kills, score, x, y, atMs: nowMs };
     if (this.ownId !== null) this.leave(this.ownId);
-    if (own) this.fall(own, nowMs);
-    this.watched ??= by;
+    if (own) this.onDeath(own, nowMs);
+    this.spectated ??= by;
   }
 
   /** @param {Record<string, any>} values of `kill` @param {number} nowMs */
@@ -461,36 +461,36 @@ export class World {
     if (this.kills.length > KILLS) this.kills.shift();
     if (values.victim === this.bodyId) return;
     const victim = this.players.get(values.victim) ?? this.gone.get(values.victim);
-    if (victim) this.fall(victim, nowMs);
+    if (victim) this.onDeath(victim, nowMs);
   }
 
   /** The last blow took whatever health there was. @param {Player} player @param {number} nowMs */
-  fall({ id, skin, shown, health }, nowMs) {
-    if (health > 0) this.happen('hurt', nowMs, shown, { id, amount: health });
-    this.happen('fell', nowMs, shown, { id, amount: skin });
+  onDeath({ id, skin, shown, health }, nowMs) {
+    if (health > 0) this.pushEvent('hurt', nowMs, shown, { id, amount: health });
+    this.pushEvent('fell', nowMs, shown, { id, amount: skin });
   }
 
   /** The player that the camera follows: oneself, or whom the watcher follows. @returns {Player | undefined} */
-  get focus() {
-    return this.players.get(this.ownId ?? this.watched ?? -1);
+  get cameraTarget() {
+    return this.players.get(this.ownId ?? this.spectated ?? -1);
   }
 
   /** What one has to pay with: wood, food, stone, gold. @returns {number[]} */
-  get stock() {
+  get resources() {
     return RESOURCES.map((name) => this.stats[name]);
   }
 
   /** Moves everyone to where they are shown at this moment; call once a frame. @param {number} nowMs */
   advance(nowMs) {
     this.clock.advance(nowMs);
-    move(this, nowMs);
-    for (const { by, kind, x, y, heading, hit } of this.shots.advance(nowMs)) {
-      this.happen('landed', nowMs, { x, y }, { id: by, direction: heading, resource: kind, amount: hit ? 1 : 0 });
+    updatePositions(this, nowMs);
+    for (const { by, kind, x, y, heading, hit } of this.projectiles.advance(nowMs)) {
+      this.pushEvent('landed', nowMs, { x, y }, { id: by, direction: heading, resource: kind, amount: hit ? 1 : 0 });
     }
   }
 }
 
 /** A point between a player and what it strikes, nearer to the thing. */
-function between(own, thing) {
+function pointBetween(own, thing) {
   return { x: own.x + (thing.x - own.x) * 0.6, y: own.y + (thing.y - own.y) * 0.6 };
 }

@@ -7,8 +7,8 @@
  * @module inspector/frame/bit-diagram
  */
 
-import { Lanes } from './byte-lanes.js';
-import { BYTE, FIGURE_BITS, bitAt, bytesOf, segments, touch } from './tree.js';
+import { ByteLanes } from './byte-lanes.js';
+import { BYTE, FIGURE_BITS, bitAt, bytesOf, segments, overlaps } from './tree.js';
 
 /** Names as in the RFC's figure. */
 const WORDS = { fin: 'FIN', rsv1: 'RSV1', rsv2: 'RSV2', rsv3: 'RSV3', mask: 'MASK', payload_length: 'payload length', extended_payload_length: 'length, extended' };
@@ -34,7 +34,7 @@ export function scrollTo(box, inside) {
   else if (part.bottom > frame.bottom) box.scrollTop += part.bottom - frame.bottom;
 }
 
-export class Drawing {
+export class BitDiagram {
   /**
    * @param {HTMLElement} figure @param {HTMLElement} cells
    * @param {{ point: (place: Place | null, by: string) => void, pin: (place: Place) => void, bit: (bit: number) => void, byte: (at: number) => void,
@@ -48,7 +48,7 @@ export class Drawing {
     this.drawn = null;
     /** @type {{ box: HTMLElement, start: number, end: number }[]} */
     this.places = [];
-    this.lanes = new Lanes(cells, (box, start, end) => this.place(box, start, end));
+    this.lanes = new ByteLanes(cells, (box, start, end) => this.place(box, start, end));
     for (const part of [figure, cells]) {
       part.addEventListener('pointerover', (event) => on.point(placeOf(event), part.id));
       part.addEventListener('pointerleave', () => on.point(null, part.id));
@@ -72,10 +72,10 @@ export class Drawing {
   show(drawn) {
     this.drawn = drawn;
     this.places = [];
-    this.drawFigure(drawn);
+    this.drawHeader(drawn);
     this.drawLanes(drawn);
     for (const one of this.places) {
-      if (drawn.problem) one.box.classList.toggle('bad', touch(one, drawn.problem));
+      if (drawn.problem) one.box.classList.toggle('bad', overlaps(one, drawn.problem));
       one.box.classList.toggle('changed', drawn.changed.some((bit) => one.start <= bit && bit < one.end));
     }
   }
@@ -101,7 +101,7 @@ export class Drawing {
   }
 
   /** @param {Drawn} drawn */
-  drawFigure({ leaves, bytes, header, changed, editable }) {
+  drawHeader({ leaves, bytes, header, changed, editable }) {
     this.figure.classList.toggle('editable', editable);
     const boxes = segments(leaves, header * BYTE).map((segment) => this.box(segment, leaves[segment.leaf], bytes, changed));
     this.figure.replaceChildren(...boxes);
@@ -137,8 +137,8 @@ export class Drawing {
   }
 
   /** Lights up what a place touches. @param {Place | null} place @param {string} kind of light */
-  light(place, kind) {
-    for (const one of this.places) one.box.classList.toggle(kind, place !== null && touch(one, place));
+  highlight(place, kind) {
+    for (const one of this.places) one.box.classList.toggle(kind, place !== null && overlaps(one, place));
   }
 
   /** Brings the bytes of a place into sight. @param {Place} place */

@@ -14,9 +14,9 @@ const NARROW = 8;
 /** Room for a row of sixteen, px. */
 const WIDE_PX = 560;
 /** Bytes of a part that are drawn. Beyond: their number. */
-const SHOWN_MOST = 4096;
+const MAX_DRAWN_BYTES = 4096;
 /** A longer payload has its meaning in the fields below alone. */
-const MEANS_MOST = 64;
+const MAX_VALUE_BYTES = 64;
 /** So many letters in a row look like text. */
 const LETTERS = 3;
 
@@ -52,7 +52,7 @@ function element(kind, text) {
 }
 
 /** See the module. */
-export class Lanes {
+export class ByteLanes {
   /** @param {HTMLElement} box @param {(box: HTMLElement, start: number, end: number) => void} place remembers where a box is, in bits */
   constructor(box, place) {
     this.box = box;
@@ -76,16 +76,16 @@ export class Lanes {
   /** @param {Source} source @param {import('./tree.js').Part} part */
   part(source, part) {
     const lanes = [];
-    const end = Math.min(part.end, part.start + SHOWN_MOST);
+    const end = Math.min(part.end, part.start + MAX_DRAWN_BYTES);
     const text = part.kind !== 'unread' && part.kind !== 'next' && hasText(source.meant.subarray(part.start, part.end));
-    const means = (part.kind === 'masked' || part.kind === 'plain') && part.name === 'payload' && part.end - part.start <= MEANS_MOST;
+    const means = (part.kind === 'masked' || part.kind === 'plain') && part.name === 'payload' && part.end - part.start <= MAX_VALUE_BYTES;
     for (let from = part.start; from < end; from += this.columns) {
       const to = Math.min(from + this.columns, end);
       const block = { from, to, begin: part.start };
       if (part.masked) lanes.push(...this.masked(source, block));
       else lanes.push(this.lane(NAMES[part.kind] ?? 'payload', part.kind, block, source, (at) => source.bytes[at]));
       if (text) lanes.push(this.lane('as text', 'text', block, source, (at) => source.meant[at], sign));
-      if (means) lanes.push(this.means(source, block));
+      if (means) lanes.push(this.drawValues(source, block));
       lanes.at(-1).classList.add('ends');
     }
     if (part.kind === 'next') lanes.unshift(element('next', `A further frame: ${part.name}`));
@@ -125,7 +125,7 @@ export class Lanes {
   }
 
   /** What the bytes mean: a box for each value below its bytes. @param {Source} source @param {{ from: number, to: number }} block */
-  means({ leaves }, { from, to }) {
+  drawValues({ leaves }, { from, to }) {
     const lane = element('lane means');
     lane.append(element('label', 'meaning'));
     for (const leaf of leaves) {

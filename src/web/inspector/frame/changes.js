@@ -9,7 +9,7 @@ import { element } from './bit-diagram.js';
 /** @typedef {ReturnType<import('../explainer.js').Explainer['difference']>} Difference */
 
 /** The heading. @param {Difference} told @param {string} packet */
-export function heading({ count, same }, packet) {
+export function changesHeading({ count, same }, packet) {
   if (count === undefined || same === undefined) return '';
   const of = count + same;
   return `Since the previous ${packet}: ${count === 0 ? 'nothing has changed' : `${count} of ${of} value${of === 1 ? '' : 's'} changed`}`;
@@ -22,7 +22,7 @@ const short = (value) => value.split(' = ').at(-1) ?? value;
  * The rows of the table: path, value before, value after.
  * @param {Difference} told @returns {HTMLElement[]}
  */
-export function rows({ changed = [], count = 0 }) {
+export function changeRows({ changed = [], count = 0 }) {
   const all = changed.map(({ path, before, after }) => {
     const row = document.createElement('div');
     row.append(element('path', path), element(before === null ? 'none' : 'before', before === null ? 'not there' : short(before)), element('to', '→'),
@@ -39,6 +39,6 @@ export function showChanges(explainer, n, packet) {
   const told = packet ? explainer.difference(n) : {};
   const box = /** @type {HTMLElement} */ (document.getElementById('changes'));
   box.hidden = told.count === undefined;
-  /** @type {Element} */ (box.firstElementChild).textContent = heading(told, packet ?? '');
-  /** @type {Element} */ (box.lastElementChild).replaceChildren(...rows(told));
+  /** @type {Element} */ (box.firstElementChild).textContent = changesHeading(told, packet ?? '');
+  /** @type {Element} */ (box.lastElementChild).replaceChildren(...changeRows(told));
 }

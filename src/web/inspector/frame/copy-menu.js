@@ -7,7 +7,7 @@
 import { copyText as copy } from '../../lib/clipboard.js';
 
 /** @param {string} id @returns {any} */
-const at = (id) => document.getElementById(id);
+const byId = (id) => document.getElementById(id);
 
 /** Bytes in a line of a C array. */
 const LINE_BYTES = 12;
@@ -46,10 +46,10 @@ export class CopyMenu {
     this.chosen = chosen;
     this.link = link;
     this.tell = tell;
-    at('copy').onclick = () => this.toggle(at('copy-menu').hidden);
-    at('copy-link').onclick = () => this.take('link');
-    at('copy-menu').onclick = (event) => { if (event.target.dataset.as) this.take(event.target.dataset.as); };
-    at('copy-menu').onkeydown = (event) => this.key(event);
+    byId('copy').onclick = () => this.toggle(byId('copy-menu').hidden);
+    byId('copy-link').onclick = () => this.copyAs('link');
+    byId('copy-menu').onclick = (event) => { if (event.target.dataset.as) this.copyAs(event.target.dataset.as); };
+    byId('copy-menu').onkeydown = (event) => this.key(event);
     document.addEventListener('pointerdown', (event) => {
       if (!(/** @type {HTMLElement} */ (event.target).closest('.copying'))) this.toggle(false, false);
     });
@@ -57,16 +57,16 @@ export class CopyMenu {
 
   /** @param {boolean} isOpen @param {boolean} [takesFocus] */
   toggle(isOpen, takesFocus = true) {
-    const wasOpen = !at('copy-menu').hidden;
-    at('copy-menu').hidden = !isOpen;
-    at('copy').setAttribute('aria-expanded', String(isOpen));
-    if (isOpen) at('copy-menu').firstElementChild.focus();
-    else if (wasOpen && takesFocus) at('copy').focus();
+    const wasOpen = !byId('copy-menu').hidden;
+    byId('copy-menu').hidden = !isOpen;
+    byId('copy').setAttribute('aria-expanded', String(isOpen));
+    if (isOpen) byId('copy-menu').firstElementChild.focus();
+    else if (wasOpen && takesFocus) byId('copy').focus();
   }
 
   /** @param {KeyboardEvent} event */
   key(event) {
-    const items = [...at('copy-menu').children];
+    const items = [...byId('copy-menu').children];
     const step = { ArrowDown: 1, ArrowUp: -1 }[event.key];
     if (step !== undefined) items[(items.indexOf(document.activeElement) + step + items.length) % items.length].focus();
     else if (event.key === 'Escape' || event.key === 'Tab') this.toggle(false);
@@ -76,8 +76,8 @@ export class CopyMenu {
   }
 
   /** @param {string} kind */
-  async take(kind) {
-    this.toggle(false, !at('copy-menu').hidden);
+  async copyAs(kind) {
+    this.toggle(false, !byId('copy-menu').hidden);
     const chosen = this.chosen();
     if (!chosen) return this.tell('Choose a frame first');
     const { explained, name } = chosen;

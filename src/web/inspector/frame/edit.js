@@ -65,7 +65,7 @@ export function hexByte(text) {
 }
 
 /** Sets the bits of a place to a number. @param {Uint8Array} bytes @param {[number, number]} place in bits @param {number} value */
-export function put(bytes, [start, end], value) {
+export function setBits(bytes, [start, end], value) {
   const out = bytes.slice();
   for (let bit = start; bit < end; bit += 1) {
     const mask = 1 << (BYTE - 1 - (bit % BYTE));
@@ -85,27 +85,27 @@ export function put(bytes, [start, end], value) {
  * The suggested flips for a frame of a client.
  * @param {Uint8Array} bytes as they travelled @param {Node} tree of the frame @returns {Example[]}
  */
-export function examples(bytes, tree) {
+export function suggestedFlips(bytes, tree) {
   const field = (name) => tree.children.find((node) => node.name === name);
   const found = [];
   const add = (name, id, label, teaches, make) => {
     const node = field(name);
     if (node) found.push({ id, label, teaches, bytes: make(node.bits) });
   };
-  add('mask', 'mask', 'Unset MASK', 'Masking keeps a page from choosing the bytes that proxies see, so a server must refuse a frame without it.', (place) => put(bytes, place, 0));
-  add('rsv1', 'rsv1', 'Set RSV1', 'Reserved bits belong to extensions, and none was negotiated.', (place) => put(bytes, place, 1));
-  add('opcode', 'opcode', 'Opcode 3', 'Opcodes 3 to 7 are reserved: a receiver must not guess what they mean.', (place) => put(bytes, place, 3));
+  add('mask', 'mask', 'Unset MASK', 'Masking keeps a page from choosing the bytes that proxies see, so a server must refuse a frame without it.', (place) => setBits(bytes, place, 0));
+  add('rsv1', 'rsv1', 'Set RSV1', 'Reserved bits belong to extensions, and none was negotiated.', (place) => setBits(bytes, place, 1));
+  add('opcode', 'opcode', 'Opcode 3', 'Opcodes 3 to 7 are reserved: a receiver must not guess what they mean.', (place) => setBits(bytes, place, 3));
   const length = field('payload_length');
   if (length && length.raw < LENGTH_IN_16) {
     add('payload_length', 'long', 'Length 65,535', 'A length is a promise: an endpoint refuses more than it would store.', (place) => {
-      const said = put(bytes, place, LENGTH_IN_16);
+      const said = setBits(bytes, place, LENGTH_IN_16);
       const end = place[1] / BYTE;
       return Uint8Array.from([...said.slice(0, end), ...LONG, ...said.slice(end)]);
     });
     add('payload_length', 'short', 'Length − 1', 'TCP has no message boundaries: one wrong length, and every later frame begins at the wrong byte.',
-      (place) => put(bytes, place, Math.max(0, length.raw - 1)));
+      (place) => setBits(bytes, place, Math.max(0, length.raw - 1)));
   }
-  const direction = find(tree, 'direction');
+  const direction = findNode(tree, 'direction');
   if (direction) {
     const value = typeof direction.raw === 'number' ? (direction.raw + HALF_TURN) % TURN : 0;
     found.push({ id: 'direction', label: 'Another direction', values: { direction: value },
@@ -115,10 +115,10 @@ export function examples(bytes, tree) {
 }
 
 /** The first node of a name. @param {Node} tree @param {string} name @returns {Node | undefined} */
-export function find(tree, name) {
+export function findNode(tree, name) {
   if (tree.name === name) return tree;
   for (const child of tree.children) {
-    const found = find(child, name);
+    const found = findNode(child, name);
     if (found) return found;
   }
   return undefined;

@@ -6,9 +6,9 @@
  * @module inspector/frame/injection-log
  */
 
-import { find } from './edit.js';
+import { findNode } from './edit.js';
 import { isCommand } from './key-presses.js';
-import { unhex } from './tree.js';
+import { parseHex } from './tree.js';
 
 /** The byte that overwrites what may be a token. */
 const COVER = 0x2a;
@@ -55,16 +55,16 @@ const upper = (text) => (text.charAt(0).toUpperCase() + text.slice(1)).replace(/
  */
 
 /** See the module. */
-export class Story {
+export class InjectionLog {
   constructor() {
     /** @type {Line[]} */
     this.lines = [];
     this.isActive = false;
     /** The client as which the bytes were sent. @type {number | null} */
     this.client = null;
-    this.isOver = false;
+    this.hasEnded = false;
     /** Whether the game has connected again. */
-    this.isBack = false;
+    this.hasReconnected = false;
     this.isRead = false;
     /** The direction that was sent, while no update has told it. @type {number | null} */
     this.direction = null;
@@ -74,7 +74,7 @@ export class Story {
 
   /** @param {string} digits bytes that were sent, in hexadecimal @param {string} difference in words */
   begin(digits, difference) {
-    Object.assign(this, { isActive: true, client: null, isOver: false, isBack: false, isRead: false, direction: null, digits });
+    Object.assign(this, { isActive: true, client: null, hasEnded: false, hasReconnected: false, isRead: false, direction: null, digits });
     this.lines = [{ kind: 'sent', text: `You sent ${digits.length / 2} bytes as your own client. ${difference}` }];
   }
 
@@ -97,7 +97,7 @@ export class Story {
    */
   observed(entry, explain) {
     if (!this.isActive) return false;
-    if (this.isOver) return this.isBack && this.goesOn(entry);
+    if (this.hasEnded) return this.hasReconnected && this.onNextCommand(entry);
     if (entry.injected && entry.from === 'client') return this.read(explain(entry.n));
     if (!this.isRead || entry.from !== 'server') return false;
     if (entry.opcode === 'close') return this.closed(explain(entry.n));
@@ -113,63 +113,63 @@ export class Story {
     this.isRead = true;
     const { kind, rule, text, address } = verdict(explained);
     const [frame] = explained.frames;
-    const direction = kind === 'fine' && frame.packet === 'move' ? find(frame.tree, 'direction') : undefined;
+    const direction = kind === 'fine' && frame.packet === 'move' ? findNode(frame.tree, 'direction') : undefined;
     this.direction = typeof direction?.raw === 'number' ? direction.raw : null;
     const goesOn = isUnfinished(explained) ? ' The message is not finished.' : '';
-    if (kind === 'fine') return this.tell('fine', `${isFirst ? 'Nothing was broken: the server read' : 'Then it read'} ${after(frame.line)}.${goesOn}`);
-    if (kind === 'wait') return this.tell('wait', text);
+    if (kind === 'fine') return this.add('fine', `${isFirst ? 'Nothing was broken: the server read' : 'Then it read'} ${after(frame.line)}.${goesOn}`);
+    if (kind === 'wait') return this.add('wait', text);
     this.lines.push({ kind: 'broken', rule, text: `${upper(problemOf(explained)?.sentence ?? '')}.`, address });
     const covered = coveredBytes(this.digits, explained.raw);
-    if (isFirst && covered > 0) this.tell('covered', `The server received your bytes, but shows ${covered} of them as 2a: bytes that may hold a token are overwritten before they are shown.`);
+    if (isFirst && covered > 0) this.add('covered', `The server received your bytes, but shows ${covered} of them as 2a: bytes that may hold a token are overwritten before they are shown.`);
     return true;
   }
 
   /** @param {any} explained */
   closed(explained) {
-    const [code, reason] = ['code', 'reason'].map((name) => explained.frames && find(explained.frames[0].tree, name)?.value);
+    const [code, reason] = ['code', 'reason'].map((name) => explained.frames && findNode(explained.frames[0].tree, name)?.value);
     const why = reason ? `, reason ${reason}` : '';
-    return this.tell('close', code ? `The server answered with a close frame: ${code}${why}.` : 'The server answered with a close frame.');
+    return this.add('close', code ? `The server answered with a close frame: ${code}${why}.` : 'The server answered with a close frame.');
   }
 
   /** @param {any} explained */
   refused(explained) {
-    const [rule, detail, reason] = ['rule', 'detail', 'reason'].map((name) => explained.frames && find(explained.frames[0].tree, name)?.raw);
-    return this.tell('no', `The server dropped it: ${rule ?? reason ?? 'an error'}${detail ? `, ${detail}` : ''}.`);
+    const [rule, detail, reason] = ['rule', 'detail', 'reason'].map((name) => explained.frames && findNode(explained.frames[0].tree, name)?.raw);
+    return this.add('no', `The server dropped it: ${rule ?? reason ?? 'an error'}${detail ? `, ${detail}` : ''}.`);
   }
 
   /** @param {any} explained */
   updated(explained) {
-    const own = explained.frames && find(explained.frames[0].tree, 'own');
-    const direction = own && find(own, 'direction');
+    const own = explained.frames && findNode(explained.frames[0].tree, 'own');
+    const direction = own && findNode(own, 'direction');
     if (direction?.raw !== this.direction) return false;
     this.direction = null;
-    return this.tell('fine', `The next update of your player says: direction ${direction.value}. It walks that way until you press or release a key.`);
+    return this.add('fine', `The next update of your player says: direction ${direction.value}. It walks that way until you press or release a key.`);
   }
 
   /** @param {string} rule that ended the connection */
   ended(rule) {
-    if (!this.isActive || this.isOver || this.client === null) return;
-    this.isOver = true;
-    this.tell('over', `The connection ended: ${rule}.`);
+    if (!this.isActive || this.hasEnded || this.client === null) return;
+    this.hasEnded = true;
+    this.add('over', `The connection ended: ${rule}.`);
   }
 
   /** @param {number} id of one's own client, when the game plays again */
-  back(id) {
-    if (!this.isActive || !this.isOver || id === this.client) return;
+  onReconnected(id) {
+    if (!this.isActive || !this.hasEnded || id === this.client) return;
     this.client = id;
-    this.isBack = true;
-    this.tell('back', `Your game has connected again, as client ${id}. Press a key, or move, to see your next frame.`);
+    this.hasReconnected = true;
+    this.add('back', `Your game has connected again, as client ${id}. Press a key, or move, to see your next frame.`);
   }
 
   /** The next frame of a key press ends the story. @param {import('../list/frames.js').Entry} entry */
-  goesOn(entry) {
+  onNextCommand(entry) {
     if (entry.client !== this.client || !isCommand(entry) || entry.packet?.startsWith('enter')) return false;
     this.close();
     return true;
   }
 
   /** @param {Line['kind']} kind @param {string} text @returns {true} */
-  tell(kind, text) {
+  add(kind, text) {
     this.lines.push({ kind, text });
     return true;
   }
@@ -177,7 +177,7 @@ export class Story {
 
 /** How many of the bytes that were sent are shown as `*` instead. @param {string} sent @param {string} shown both in hexadecimal */
 function coveredBytes(sent, shown) {
-  const [bytes, seen] = [unhex(sent), unhex(shown)];
+  const [bytes, seen] = [parseHex(sent), parseHex(shown)];
   return bytes.filter((byte, at) => byte !== COVER && seen[at] === COVER).length;
 }
 

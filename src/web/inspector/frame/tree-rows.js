@@ -7,16 +7,16 @@
  */
 
 import { scrollTo } from './bit-diagram.js';
-import { BYTE, bytesOf, closedAtFirst, hex, openRows, touch } from './tree.js';
+import { BYTE, bytesOf, closedAtFirst, hex, openRows, overlaps } from './tree.js';
 
 /** Rows that fit a glance: where there are more, parts of parts begin closed. */
-const GLANCE = 48;
+const OPEN_ROWS_LIMIT = 48;
 /** Bytes of a value that its row shows. */
 const BYTES_SHOWN = 9;
 
 /** @typedef {{ start: number, end: number }} Place in bits */
 
-export class Rows {
+export class TreeRows {
   /** @param {HTMLElement} table @param {(place: Place | null, by: string) => void} onPoint @param {(place: Place) => void} onPin */
   constructor(table, onPoint, onPin) {
     this.table = table;
@@ -56,7 +56,7 @@ export class Rows {
     this.rows = rows;
     this.bytes = bytes;
     this.problem = problem;
-    this.closed = closedAtFirst(rows, GLANCE);
+    this.closed = closedAtFirst(rows, OPEN_ROWS_LIMIT);
     this.draw();
   }
 
@@ -77,7 +77,7 @@ export class Rows {
     const line = document.createElement('tr');
     line.dataset.row = String(at);
     line.className = `t-${row.tint}`;
-    if (this.problem && row.last === at && touch(row, this.problem)) line.classList.add('bad');
+    if (this.problem && row.last === at && overlaps(row, this.problem)) line.classList.add('bad');
     const name = line.insertCell();
     name.className = 'name';
     name.style.setProperty('--depth', String(row.depth));
@@ -111,11 +111,11 @@ export class Rows {
   }
 
   /** Lights up the rows of a place: those that lie in it, and closed ones around it. @param {Place | null} place @param {string} kind */
-  light(place, kind) {
+  highlight(place, kind) {
     for (const [at, line] of this.shown) {
       const row = this.rows[at];
       const own = { start: row.start, end: this.closed.has(at) ? row.end : row.headEnd };
-      const lit = place !== null && (touch(own, place) || (row.start === place.start && row.end === place.end));
+      const lit = place !== null && (overlaps(own, place) || (row.start === place.start && row.end === place.end));
       line.classList.toggle(kind, lit);
     }
   }
@@ -124,7 +124,7 @@ export class Rows {
   reveal(place) {
     for (const [at, line] of this.shown) {
       const row = this.rows[at];
-      if (touch({ start: row.start, end: this.closed.has(at) ? row.end : row.headEnd }, place)) {
+      if (overlaps({ start: row.start, end: this.closed.has(at) ? row.end : row.headEnd }, place)) {
         const box = this.table.closest('div');
         if (box) scrollTo(box, line);
         return;

@@ -55,7 +55,7 @@ export function partsOf(frames, isText) {
  * Leaves in the order of the input, and rows in the order in which they are shown: the header, which is drawn above them, comes last.
  * @param {Node} tree of one frame @returns {{ leaves: Leaf[], rows: Row[] }}
  */
-export function layOut(tree) {
+export function flattenTree(tree) {
   const laid = { leaves: /** @type {Leaf[]} */ ([]), rows: /** @type {Row[]} */ ([]) };
   const tintOf = (child) => HEADER_TINTS[child.name];
   for (const child of tree.children.filter((one) => !tintOf(one))) add(laid, child, 0, -1, 'code');
@@ -101,7 +101,7 @@ export function leafAt(leaves, bit) {
 export const bytesOf = (start, end) => [Math.floor(start / BYTE), end > start ? Math.ceil(end / BYTE) : Math.floor(start / BYTE)];
 
 /** Whether two ranges share anything. @param {{ start: number, end: number }} a @param {{ start: number, end: number }} b */
-export const touch = (a, b) => a.start < b.end && b.start < a.end;
+export const overlaps = (a, b) => a.start < b.end && b.start < a.end;
 
 /**
  * Leaves cut where a row of the figure ends.
@@ -128,7 +128,7 @@ export function segments(leaves, endBit) {
 }
 
 /** Bytes of hexadecimal text. @param {string} text */
-export const unhex = (text) => Uint8Array.from({ length: text.length >> 1 }, (_, i) => Number.parseInt(text.slice(2 * i, 2 * i + 2), 16));
+export const parseHex = (text) => Uint8Array.from({ length: text.length >> 1 }, (_, i) => Number.parseInt(text.slice(2 * i, 2 * i + 2), 16));
 
 /** @param {number} byte */
 export const hex = (byte) => byte.toString(16).padStart(2, '0');
@@ -137,7 +137,7 @@ export const hex = (byte) => byte.toString(16).padStart(2, '0');
  * The bytes as they are meant: as they travel, with the payload unmasked in its place.
  * @param {Uint8Array} bytes as they travel @param {Uint8Array} payload unmasked; it ends where the frame ends
  */
-export function meant(bytes, payload) {
+export function unmaskedBytes(bytes, payload) {
   const whole = bytes.slice();
   if (payload.length > 0 && payload.length <= whole.length) whole.set(payload, whole.length - payload.length);
   return whole;

@@ -5,7 +5,7 @@
  */
 
 import { hex } from './tree.js';
-import { KEY_BYTES, Stepper, bitsOf, keyByte } from './xor-stepper.js';
+import { KEY_BYTES, XorStepper, bitsOf, keyByte } from './xor-stepper.js';
 
 /** Time of one step while it plays, ms. */
 const STEP_MS = 900;
@@ -16,7 +16,7 @@ const ROWS = { sent: 'as sent', key: 'XOR key', meant: 'unmasked' };
  */
 
 /** @param {string} id @returns {any} */
-const at = (id) => document.getElementById(id);
+const byId = (id) => document.getElementById(id);
 
 /** See the module. */
 export class Unmasking {
@@ -27,7 +27,7 @@ export class Unmasking {
   constructor(cells, on) {
     this.cells = cells;
     this.on = on;
-    this.stepper = new Stepper();
+    this.stepper = new XorStepper();
     /** @type {Masked | null} */
     this.masked = null;
     /** The byte that is being edited, and the bytes that it is one of. @type {{ at: number, bytes: Uint8Array } | null} */
@@ -36,10 +36,10 @@ export class Unmasking {
     this.pointed = null;
     this.timer = 0;
     this.rows = Object.fromEntries(Object.entries(ROWS).map(([kind, label]) => [kind, this.row(kind, label)]));
-    at('byte').replaceChildren(...Object.values(this.rows).map((row) => row.line));
-    at('xor-back').onclick = () => this.step(-1);
-    at('xor-forward').onclick = () => this.step(1);
-    at('xor-play').onclick = () => this.toggle();
+    byId('byte').replaceChildren(...Object.values(this.rows).map((row) => row.line));
+    byId('xor-back').onclick = () => this.step(-1);
+    byId('xor-forward').onclick = () => this.step(1);
+    byId('xor-play').onclick = () => this.toggle();
   }
 
   /** @param {string} kind @param {string} label */
@@ -92,9 +92,9 @@ export class Unmasking {
   }
 
   /** Takes a byte of the payload to hand. @param {number} byte in the frame */
-  take(byte) {
+  selectByte(byte) {
     if (!this.masked) return;
-    this.stepper.take(byte - this.masked.payload[0]);
+    this.stepper.selectByte(byte - this.masked.payload[0]);
     this.stopTimer();
     this.draw();
   }
@@ -125,12 +125,12 @@ export class Unmasking {
 
   draw() {
     const { masked, edited, stepper } = this;
-    at('xor').hidden = !masked && !edited;
-    at('xor').classList.toggle('editing', edited !== null);
-    at('xor').classList.toggle('stepping', stepper.at !== null);
-    at('xor-play').textContent = stepper.isPlaying ? 'Pause' : 'Play';
-    at('xor-steps').hidden = edited !== null;
-    at('xor-why').hidden = !masked || edited !== null;
+    byId('xor').hidden = !masked && !edited;
+    byId('xor').classList.toggle('editing', edited !== null);
+    byId('xor').classList.toggle('stepping', stepper.at !== null);
+    byId('xor-play').textContent = stepper.isPlaying ? 'Pause' : 'Play';
+    byId('xor-steps').hidden = edited !== null;
+    byId('xor-why').hidden = !masked || edited !== null;
     this.drawByte();
     this.drawLanes();
   }
@@ -147,7 +147,7 @@ export class Unmasking {
     this.fill('key', isMasked ? keyByte(bytes.subarray(...masked.key), shown - begin) : 0, isMasked);
     this.fill('meant', isMasked ? masked.meant[shown] : 0, isMasked);
     const place = shown - begin;
-    at('xor-at').textContent = isMasked
+    byId('xor-at').textContent = isMasked
       ? `Byte ${place} of the payload XOR byte ${place % KEY_BYTES} of the key (${place} mod ${KEY_BYTES} = ${place % KEY_BYTES}): equal bits give 0, different bits 1.`
       : `Byte ${shown} of the frame. Click a bit, or type two hexadecimal digits.`;
   }

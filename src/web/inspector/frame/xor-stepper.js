@@ -18,7 +18,7 @@ export const bitsOf = (byte) => BITS.map((bit) => (byte >> bit) & 1);
 export const keyByte = (key, at) => key[at % KEY_BYTES];
 
 /** See the module. */
-export class Stepper {
+export class XorStepper {
   constructor() {
     this.length = 0;
     /** The byte at hand; null at rest. @type {number | null} */
@@ -29,10 +29,10 @@ export class Stepper {
   /** Begins anew, at rest. @param {number} length of the payload */
   reset(length) {
     this.length = length;
-    this.rest();
+    this.stop();
   }
 
-  rest() {
+  stop() {
     this.at = null;
     this.isPlaying = false;
   }
@@ -52,7 +52,7 @@ export class Stepper {
   }
 
   /** Takes a byte to hand. @param {number} at */
-  take(at) {
+  selectByte(at) {
     this.isPlaying = false;
     if (at >= 0 && at < this.length) this.at = at;
   }

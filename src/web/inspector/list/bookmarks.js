@@ -5,7 +5,7 @@
  */
 
 /** @param {string} id @returns {any} */
-const at = (id) => document.getElementById(id);
+const byId = (id) => document.getElementById(id);
 
 /**
  * The next marked frame in a direction, or the first from the other end; nothing without marks.
@@ -16,10 +16,10 @@ export function nextMark(marks, from, step) {
   return inOrder.find((n) => step * (n - from) > 0) ?? inOrder[0];
 }
 
-export class Marks {
+export class Bookmarks {
   /**
    * @param {() => { marks: Set<number>, explainer: import('../explainer.js').Explainer }} shown
-   * @param {import('./list.js').List} list
+   * @param {import('./list.js').FrameListView} list
    * @param {{ goTo: (n: number) => void, tell: (words: string) => void }} on
    */
   constructor(shown, list, on) {
@@ -27,14 +27,14 @@ export class Marks {
     this.list = list;
     this.on = on;
     list.isMarked = (n) => shown().marks.has(n);
-    at('mark').onclick = () => this.toggle();
-    at('mark-next').onclick = () => this.go(1);
-    at('mark-previous').onclick = () => this.go(-1);
+    byId('mark').onclick = () => this.toggle();
+    byId('mark-next').onclick = () => this.go(1);
+    byId('mark-previous').onclick = () => this.go(-1);
   }
 
   /** The button says whether the chosen frame is marked. */
   show() {
-    at('mark').setAttribute('aria-pressed', String(this.shown().marks.has(this.list.chosen)));
+    byId('mark').setAttribute('aria-pressed', String(this.shown().marks.has(this.list.chosen)));
   }
 
   /** Marks the chosen frame, or no longer. */

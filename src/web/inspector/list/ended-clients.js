@@ -5,7 +5,7 @@
  */
 
 /** See the module. */
-export class Past {
+export class EndedClients {
   constructor() {
     this.forget();
   }

@@ -13,14 +13,14 @@
  */
 
 /** Rows that are asked for at once, around those in sight. */
-const AT_ONCE = 120;
+const FETCH_ROWS = 120;
 
 /** See the module. */
-export class Frames {
+export class VisibleFrames {
   /** @param {import('../explainer.js').Explainer} explainer */
   constructor(explainer) {
     this.explainer = explainer;
-    this.seen = 0;
+    this.visible = 0;
     this.all = 0;
     /** Why none is seen. */
     this.why = '';
@@ -38,30 +38,30 @@ export class Frames {
   /** Something came, went or was filtered. */
   refresh() {
     const { all, seen, why } = this.explainer.count();
-    Object.assign(this, { all, seen, why: why ?? '', rows: [] });
+    Object.assign(this, { all, visible: seen, why: why ?? '', rows: [] });
   }
 
   /** The seen frames of these places. @param {number} first @param {number} last the one behind the last @returns {Entry[]} */
   between(first, last) {
     if (first < this.first || last > this.first + this.rows.length) {
-      this.first = Math.max(0, first - Math.max(0, Math.floor((AT_ONCE - (last - first)) / 2)));
-      this.rows = this.explainer.rows(this.first, Math.max(AT_ONCE, last - this.first));
+      this.first = Math.max(0, first - Math.max(0, Math.floor((FETCH_ROWS - (last - first)) / 2)));
+      this.rows = this.explainer.rows(this.first, Math.max(FETCH_ROWS, last - this.first));
     }
     return this.rows.slice(first - this.first, last - this.first);
   }
 
   /** The seen frame at a place. @param {number} place @returns {Entry | undefined} */
   at(place) {
-    return place < 0 || place >= this.seen ? undefined : this.between(place, place + 1)[0];
+    return place < 0 || place >= this.visible ? undefined : this.between(place, place + 1)[0];
   }
 
   /** The newest that is seen. @returns {Entry | undefined} */
   get newest() {
-    return this.at(this.seen - 1);
+    return this.at(this.visible - 1);
   }
 
   /** The place of a frame among the seen ones; -1 if it is not there. @param {number} n */
-  placeOf(n) {
+  indexOf(n) {
     return Math.max(-1, this.explainer.place(n));
   }
 
@@ -69,10 +69,10 @@ export class Frames {
    * The seen frame so many places away from one; from one that is not seen, the nearest newer one counts as its place.
    * @param {number} n @param {number} by @returns {Entry | undefined}
    */
-  beside(n, by) {
+  neighbor(n, by) {
     const place = this.explainer.place(n);
     const from = place >= 0 ? place : -1 - place;
-    return this.at(Math.min(Math.max(from + by, 0), this.seen - 1));
+    return this.at(Math.min(Math.max(from + by, 0), this.visible - 1));
   }
 }
 

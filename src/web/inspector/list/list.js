@@ -10,12 +10,12 @@
 /** Height of a line, as in the style sheet. */
 const LINE_PX = 24;
 /** Lines beyond the edges, so that scrolling shows no gap. */
-const BEYOND = 6;
+const OVERSCAN_LINES = 6;
 /** The highest box: browsers cut off what is higher than some 16 or 33 million pixels. */
-const MOST_PX = 8_000_000;
+const MAX_HEIGHT_PX = 8_000_000;
 
 /** @param {number} ms of the server's clock */
-export function clock(ms) {
+export function formatTime(ms) {
   const seconds = (ms / 1000) % 60;
   const minutes = Math.floor(ms / 60_000);
   return `${minutes}:${seconds.toFixed(3).padStart(6, '0')}`;
@@ -26,14 +26,14 @@ export function clock(ms) {
  * @param {number} top px @param {number} height px @param {number} count of all lines @returns {[number, number]} the first, and the one behind the last
  */
 export function linesAt(top, height, count) {
-  const first = Math.min(Math.max(0, Math.floor(top / LINE_PX) - BEYOND), count);
-  return [first, Math.min(count, first + Math.ceil(height / LINE_PX) + 2 * BEYOND)];
+  const first = Math.min(Math.max(0, Math.floor(top / LINE_PX) - OVERSCAN_LINES), count);
+  return [first, Math.min(count, first + Math.ceil(height / LINE_PX) + 2 * OVERSCAN_LINES)];
 }
 
-export class List {
+export class FrameListView {
   /**
    * @param {HTMLElement} box that scrolls
-   * @param {import('./frames.js').Frames} frames
+   * @param {import('./frames.js').VisibleFrames} frames
    * @param {{ choose: (n: number) => void, unfollow: () => void }} on
    */
   constructor(box, frames, on) {
@@ -76,12 +76,12 @@ export class List {
   }
 
   drawNow() {
-    const { seen } = this.frames;
-    const [rows, px] = [this.scale(), this.heightOf(seen)];
+    const { visible } = this.frames;
+    const [rows, px] = [this.scale(), this.heightOf(visible)];
     const height = `${px}px`;
     if (this.height.style.height !== height) this.height.style.height = height;
     if (this.follow) this.box.scrollTop = px;
-    const [first, last] = linesAt(this.box.scrollTop * rows, this.box.clientHeight, seen);
+    const [first, last] = linesAt(this.box.scrollTop * rows, this.box.clientHeight, visible);
     this.lines.style.top = `${this.box.scrollTop + first * LINE_PX - this.box.scrollTop * rows}px`;
     while (this.lines.children.length > last - first) this.lines.lastChild?.remove();
     while (this.lines.children.length < last - first) this.lines.append(newLine());
@@ -90,19 +90,19 @@ export class List {
 
   /** Height of so many lines; browsers have no boxes of more than some million pixels. @param {number} lines */
   heightOf(lines) {
-    return Math.min(lines * LINE_PX, MOST_PX);
+    return Math.min(lines * LINE_PX, MAX_HEIGHT_PX);
   }
 
   /** How far the lines move for each pixel that is scrolled: more than 1 in a list that is higher than a box can be. */
   scale() {
-    const [lines, box] = [this.frames.seen * LINE_PX, this.box.clientHeight];
-    return lines <= MOST_PX ? 1 : (lines - box) / (MOST_PX - box);
+    const [lines, box] = [this.frames.visible * LINE_PX, this.box.clientHeight];
+    return lines <= MAX_HEIGHT_PX ? 1 : (lines - box) / (MAX_HEIGHT_PX - box);
   }
 
   /** The frames at the edges of the box. @returns {{ first: import('./frames.js').Entry | undefined, last: import('./frames.js').Entry | undefined }} */
-  inSight() {
+  visibleRange() {
     const top = this.box.scrollTop * this.scale();
-    const place = (px) => Math.min(Math.max(Math.floor(px / LINE_PX), 0), this.frames.seen - 1);
+    const place = (px) => Math.min(Math.max(Math.floor(px / LINE_PX), 0), this.frames.visible - 1);
     return { first: this.frames.at(place(top)), last: this.frames.at(place(top + this.box.clientHeight - 1)) };
   }
 
@@ -120,7 +120,7 @@ export class List {
     line.classList.toggle('injected', entry.injected === true);
     line.title = titleOf(entry);
     const [time, tick, arrow, name, trip, bytes] = line.children;
-    time.textContent = clock(entry.at_ms);
+    time.textContent = formatTime(entry.at_ms);
     tick.textContent = entry.gap === undefined ? String(entry.tick) : '';
     arrow.textContent = entry.gap !== undefined ? '' : entry.from === 'client' ? '↑' : '↓';
     name.textContent = entry.gap ?? entry.packet ?? entry.rule ?? entry.opcode ?? 'bytes';
@@ -138,7 +138,7 @@ export class List {
 
   /** Brings a frame into sight. @param {number} n */
   reveal(n) {
-    const place = this.frames.placeOf(n);
+    const place = this.frames.indexOf(n);
     if (place < 0) return;
     const rows = this.scale();
     const [top, bottom] = [place * LINE_PX, (place + 1) * LINE_PX];

@@ -12,7 +12,7 @@
  */
 
 /** Connections of a capture in the menu; beyond, the filter `connection = 1234` chooses. */
-const MOST = 1000;
+const MAX_CONNECTIONS = 1000;
 
 /** @param {Client} client */
 export function nameOfClient(client) {
@@ -34,7 +34,7 @@ export function nameOfConnection({ number, client, name, dialect, guess, whole, 
  * The options of the menu: clients of the server, then connections of the capture.
  * @param {[Client[], Client[]]} clients connected, and ended @param {number | null} watched @param {Source} shown @param {Source | null} file @param {number | null} connection that is shown
  */
-export function options([clients, ended], watched, shown, file, connection) {
+export function sourceOptions([clients, ended], watched, shown, file, connection) {
   const isLive = shown.kind === 'live';
   const optionOf = (client) => new Option(nameOfClient(client), String(client.id), false, isLive && client.id === watched);
   const all = clients.map(optionOf);
@@ -48,7 +48,7 @@ export function options([clients, ended], watched, shown, file, connection) {
     const isFile = shown === file;
     const many = file.all;
     group.append(new Option(many === 1 ? 'The capture\'s connection' : `All ${many} connections`, 'file:', false, isFile && connection === null));
-    const some = many === 1 ? [] : file.connections.slice(0, MOST);
+    const some = many === 1 ? [] : file.connections.slice(0, MAX_CONNECTIONS);
     group.append(...some.map((one) => new Option(nameOfConnection(one), `file:${one.number}`, false, isFile && connection === one.number)));
     groups.push(group);
   }
@@ -82,7 +82,7 @@ export function progressOf({ all, seen, judged, pieces = 0, read = 0, more }, no
 }
 
 /** What the page shows and hides for a kind of source. @param {Source['kind']} kind */
-export function dressFor(kind) {
+export function sourceVisibility(kind) {
   const at = (/** @type {string} */ id) => /** @type {HTMLElement} */ (document.getElementById(id));
   const isLive = kind === 'live';
   at('inside').dataset.source = kind;
