@@ -121,7 +121,7 @@ export class Game {
   #resolveConnected;
   #rejectConnected;
 
-  /** @param {Options} options @param {() => void} begun @param {(closed: import('./lib/connection.js').Closed) => void} failed */
+  /** @param {Options} options @param {() => void} begun @param {(closed: import('./lib/connection.js').CloseInfo) => void} failed */
   constructor(options, begun, failed) {
     this.#options = options;
     this.#player = { name: options.name, ...options.hello };
@@ -134,7 +134,7 @@ export class Game {
     this.welcome = null;
     /** The player's own number; null without one. @type {number | null} */
     this.player = null;
-    /** Why there is no connection now; null while there is one. @type {import('./lib/connection.js').Closed | null} */
+    /** Why there is no connection now; null while there is one. @type {import('./lib/connection.js').CloseInfo | null} */
     this.closed = null;
     /** Since the page was opened. `unknown`: packets that the tables lack; `unreadable`: bytes that are no packet. */
     this.counts = { messagesIn: 0, messagesOut: 0, bytesIn: 0, bytesOut: 0, unknown: 0, unreadable: 0 };
@@ -147,10 +147,10 @@ export class Game {
     if (isGame && options.mode === 'lockstep') this.#lockstep = new Lockstep(wasmModule);
     for (const [name, handler] of Object.entries(options.on ?? {})) this.on(name, handler);
     const listener = {
-      opened: (/** @type {import('./lib/codec.js').Dialect} */ dialect) => this.#onOpen(dialect),
-      message: (/** @type {Uint8Array} */ bytes, now = performance.now()) => this.#onBytes(bytes, now),
-      ended: (/** @type {import('./lib/connection.js').Closed} */ closed) => this.#onClose(closed),
-      returned: () => this.#heartbeat.ask(performance.now()),
+      onOpen: (/** @type {import('./lib/codec.js').Dialect} */ dialect) => this.#onOpen(dialect),
+      onMessage: (/** @type {Uint8Array} */ bytes, now = performance.now()) => this.#onBytes(bytes, now),
+      onClose: (/** @type {import('./lib/connection.js').CloseInfo} */ closed) => this.#onClose(closed),
+      onPageReturn: () => this.#heartbeat.probe(performance.now()),
     };
     this.#connection = isGame ? new ReconnectingConnection(options, listener) : new PlaybackConnection(asked, options.game ?? options.predict ?? GAME, options, listener);
     this.#start(isGame ? options.net ?? netemOf(globalThis.location?.search ?? '') : '');
@@ -339,8 +339,8 @@ export class Game {
     if (attempt !== this.#connection.attempt) return;
     this.#isInLockstep = lockstep?.isActive ?? false;
     const mode = (this.#isSpectating ? SPECTATE : PLAY) | (this.#isInLockstep ? LOCKSTEP : 0);
-    const said = { version: VERSION, mode, since: this.#resumeTick.tick, ...this.#player };
-    this.#write(dialect.encode('hello', this.#supportedValues('hello', said)));
+    const hello = { version: VERSION, mode, since: this.#resumeTick.tick, ...this.#player };
+    this.#write(dialect.encode('hello', this.#supportedValues('hello', hello)));
   }
 
   /** Those of some values that a packet has. @param {string} packet @param {Record<string, any>} values */
@@ -359,7 +359,7 @@ export class Game {
 
   /** @param {Uint8Array} bytes @param {number} now */
   #onBytes(bytes, now) {
-    this.#heartbeat.received(now);
+    this.#heartbeat.onMessage(now);
     this.counts.bytesIn += bytes.length;
     this.counts.messagesIn += 1;
     const lockstep = this.#lockstep;
@@ -394,7 +394,7 @@ export class Game {
     const isNewWorld = !isReconnect || this.state === 'open' || welcome.epoch === undefined || welcome.epoch !== this.welcome?.epoch;
     if (isNewWorld || !this.#states) this.#states = new StateBuffer(welcome);
     this.#states.onPacket('welcome', welcome, now, true);
-    this.#connection.welcomed(now);
+    this.#connection.onWelcome(now);
     this.history.begin();
     this.#newestTick = 0;
     [this.state, this.welcome, this.closed, this.#pings] = ['open', welcome, null, []];
@@ -457,14 +457,14 @@ export class Game {
 
   /** @param {number} nonce @param {number} now */
   #onPong(nonce, now) {
-    const trip = this.#heartbeat.answered(nonce, now);
+    const trip = this.#heartbeat.onPong(nonce, now);
     if (trip === null) return;
     this.#pings = [...this.#pings, trip].slice(-PINGS);
     this.history.addRoundTrip(trip, now);
     if (this.#states) this.#states.clock.pingMs = this.ping;
   }
 
-  /** @param {import('./lib/connection.js').Closed} closed */
+  /** @param {import('./lib/connection.js').CloseInfo} closed */
   #onClose(closed) {
     if (NO_LOCKSTEP.includes(closed.reason)) this.#lockstep?.fallBackToStream(closed.text);
     [this.closed, this.player, this.#pings] = [closed, null, []];

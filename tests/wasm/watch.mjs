@@ -16,7 +16,7 @@ const codes = JSON.parse(readFileSync(at('src/web/codes.json'), 'utf8'));
 setTables(codes);
 
 const heard = [];
-const watch = new Playback(async () => module, { hear: (message, nowMs) => heard.push({ ...decode(message), nowMs }), shown: () => {}, changed: () => {} });
+const watch = new Playback(async () => module, { onMessage: (message, nowMs) => heard.push({ ...decode(message), nowMs }), onSeekDone: () => {}, onChange: () => {} });
 const wish = { game: 'moo', dialect: 'native', table: formatTable(codes, 'native'), room: '', tick: null };
 const open = async () => Readable.toWeb(createReadStream(FILE, { highWaterMark: 3000 }));
 const settled = async (test, what) => {

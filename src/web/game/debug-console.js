@@ -97,7 +97,7 @@ function playerOf(player) {
 
 /** @param {import('./world/clans.js').Clans} clans */
 function clansOf(clans) {
-  const { all, own, tags, asked } = clans;
+  const { all, own, tags, requested } = clans;
   const now = performance.now();
-  return structuredClone({ all: [...all.values()], own, asked, tags: Object.fromEntries(tags), mates: clans.matesAt(now), pings: clans.pingsAt(now) });
+  return structuredClone({ all: [...all.values()], own, asked: requested, tags: Object.fromEntries(tags), mates: clans.matesAt(now), pings: clans.pingsAt(now) });
 }

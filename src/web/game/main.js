@@ -80,7 +80,7 @@ const world = new World(prediction);
 const rates = new TrafficRates();
 const camera = new Camera(canvas);
 const minimap = new Minimap(/** @type {HTMLCanvasElement} */ (byId('minimap')));
-const connection = new GameConnection(ENDPOINT, receive, onConnectionChanged, (bytes, came, nowMs) => prediction.onMessage(bytes, came, nowMs));
+const connection = new GameConnection(ENDPOINT, receive, onConnectionChanged, (bytes, isReceived, nowMs) => prediction.onMessage(bytes, isReceived, nowMs));
 // The page around it shares its storage, and is another player.
 if (IS_SECOND_CLIENT) connection.key = acquireKey(true).get;
 const lockstep = new URLSearchParams(location.search).get('mode') === 'lockstep' ? new Lockstep(wasmModule) : null;
@@ -254,8 +254,8 @@ async function startNetem() {
   const ready = prediction.load().then(async (wasm) => {
     line.begin(wasm);
     const asked = netemOf(location.search);
-    const told = asked === '' ? {} : await line.setNetem(asked);
-    if (told.error !== undefined) title.note(describeChoice(asked, told));
+    const result = asked === '' ? {} : await line.setNetem(asked);
+    if (result.error !== undefined) title.note(describeChoice(asked, result));
     fillNetemMenu(/** @type {HTMLSelectElement} */ (byId('p-net')), (text) => { byId('p-net-told').textContent = text; }, line);
     byId('p-net-row').hidden = false;
   }).catch((error) => {
@@ -278,9 +278,9 @@ function followPlayerAt({ offsetX, offsetY }) {
 function startPlayback(asked) {
   document.body.classList.add('playing');
   return startPlaybackPage(asked, {
-    hear: (message, nowMs) => connection.receiveMessage(message, nowMs),
+    onMessage: (message, nowMs) => connection.receiveMessage(message, nowMs),
     // Time may stand still.
-    shown: () => { for (const part of [hud, minimap]) part.drawnAt = -Infinity; },
+    onSeekDone: () => { for (const part of [hud, minimap]) part.drawnAt = -Infinity; },
     tables: async () => {
       await Promise.all([loadTables(), loadRules()]);
       return predictionSetup();

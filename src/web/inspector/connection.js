@@ -26,7 +26,7 @@ export function statusReason(status) {
 /** See the module. */
 export class InspectorConnection {
   /**
-   * @param {{ opened: () => void, said: (message: Record<string, any>, text: string) => void, observed: (message: ArrayBuffer) => void,
+   * @param {{ onOpen: () => void, onMessage: (message: Record<string, any>, text: string) => void, onObserved: (message: ArrayBuffer) => void,
    *   state: (state: 'open' | 'waiting', text: string) => void, askForToken: (why: string) => void }} on
    */
   constructor(on) {
@@ -92,12 +92,12 @@ export class InspectorConnection {
       if (socket !== this.socket) return;
       isOpen = true;
       this.on.state('open', 'Connected');
-      this.on.opened();
+      this.on.onOpen();
     };
     socket.onmessage = ({ data }) => {
       if (socket !== this.socket) return;
-      if (typeof data === 'string') this.on.said(JSON.parse(data), data);
-      else this.on.observed(data);
+      if (typeof data === 'string') this.on.onMessage(JSON.parse(data), data);
+      else this.on.onObserved(data);
     };
     socket.onclose = ({ reason }) => {
       if (socket !== this.socket) return;
@@ -123,8 +123,8 @@ export class InspectorConnection {
     this.timer = setTimeout(() => this.open(), RETRY_MS);
   }
 
-  /** Says what is wanted; nothing without a line. @param {Record<string, unknown>} wish */
-  request(wish) {
-    if (this.socket?.readyState === WebSocket.OPEN) this.socket.send(JSON.stringify(wish));
+  /** Says what is wanted; nothing without a line. @param {Record<string, unknown>} message */
+  request(message) {
+    if (this.socket?.readyState === WebSocket.OPEN) this.socket.send(JSON.stringify(message));
   }
 }

@@ -55,8 +55,8 @@ const work = new WorkSlices(onProgress);
 const updateStrip = new UpdateStrip(byId('updates'), byId('updates-words'), goTo);
 const statusLine = new StatusLine(byId('note'), notes);
 const showNote = (what) => statusLine.showTemporarily(what);
-const bookmarks = new Bookmarks(() => state.shown, frameList, { goTo, tell: showNote });
-const connection = new InspectorConnection({ opened: onOpen, said: onMessage, observed: onObserved, state: status, askForToken });
+const bookmarks = new Bookmarks(() => state.shown, frameList, { goTo, notify: showNote });
+const connection = new InspectorConnection({ onOpen, onMessage, onObserved, state: status, askForToken });
 const hostPage = new HostPage();
 const ownClient = new OwnClient((wish) => connection.request(wish));
 const view = new FrameView(explainer, ownClient);
@@ -133,24 +133,24 @@ function onMessage(message, text) {
 
 /** @param {ArrayBuffer} message observed bytes */
 function onObserved(message) {
-  const told = explainer.receive(message);
-  if (told.frames) {
-    keyPresses.add(told.frames);
-    const sent = view.editor.observed(told.frames);
+  const result = explainer.receive(message);
+  if (result.frames) {
+    keyPresses.add(result.frames);
+    const sent = view.editor.observed(result.frames);
     if (sent && isLiveSource()) showFrame(sent.n);
   }
-  if (isLiveSource() && told.frames) {
+  if (isLiveSource() && result.frames) {
     frames.refresh();
-    frameList.draw(told.gone);
+    frameList.draw(result.gone);
     showEmptyReason(frames);
   }
-  if (told.ended !== undefined) {
-    state.ended = told.ended;
+  if (result.ended !== undefined) {
+    state.ended = result.ended;
     endedClients.received(state.watched);
-    view.editor.ended(told.ended);
+    view.editor.ended(result.ended);
   }
-  state.lost += told.lost ?? 0;
-  state.missed = told.missed ?? state.missed;
+  state.lost += result.lost ?? 0;
+  state.missed = result.missed ?? state.missed;
   if (isLiveSource()) followNewest();
   statusLine.show();
 }
@@ -169,7 +169,7 @@ function followNewest() {
   const now = performance.now();
   if (!frameList.follow || view.editor.isOpen || now - state.drawnMs < DRAW_MS) return;
   const press = ownClient.resumeKey === null ? null : keyPresses.newest;
-  // The frame that was sent stays while its story is told.
+  // The frame that was sent stays while its story is result.
   const newest = press ?? (view.editor.log.isActive ? undefined : frames.newest);
   if (!newest || newest.n === frameList.chosen || (press && press.n === state.pressed)) return;
   Object.assign(state, { drawnMs: now, pressed: press?.n ?? 0 });
@@ -283,18 +283,18 @@ async function openLink() {
   }
 }
 
-/** Something was read, or filtered. @param {ReturnType<Explainer['advance']>} told */
-function onProgress(told) {
+/** Something was read, or filtered. @param {ReturnType<Explainer['advance']>} result */
+function onProgress(result) {
   if (work.explainer !== state.shown.explainer) return;
   frames.refresh();
   frameList.draw();
   if (state.shown.kind === 'file') {
-    const about = told.more ? null : state.shown.explainer.fileSummary();
-    state.progress = progressOf(told, about?.notes ?? []);
+    const about = result.more ? null : state.shown.explainer.fileSummary();
+    state.progress = progressOf(result, about?.notes ?? []);
     if (about) state.shown.connections = about.connections;
     if (about) drawClients();
   }
-  if (!told.more && !frameList.follow) frameList.reveal(frameList.chosen);
+  if (!result.more && !frameList.follow) frameList.reveal(frameList.chosen);
   if (frameList.chosen === 0 && state.shown.kind !== 'live' && frames.visible > 0) showFrame(/** @type {any} */ (frames.at(0)).n);
   showEmptyReason(frames);
   statusLine.show();
@@ -366,9 +366,9 @@ function setPause(paused) {
 /** The filter has changed; while it is typed, a wrong one is pointed at. */
 function onFilterChanged() {
   const shown = state.shown.explainer;
-  const told = shown.filter(filterBar.request(state.shown.kind === 'file' ? state.connection : null));
-  filterBar.showError(told);
-  if (told.wrong !== undefined) return;
+  const result = shown.filter(filterBar.request(state.shown.kind === 'file' ? state.connection : null));
+  filterBar.showError(result);
+  if (result.wrong !== undefined) return;
   frames.refresh();
   frameList.draw();
   showEmptyReason(frames);

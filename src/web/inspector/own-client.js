@@ -13,9 +13,9 @@ const RESUME_KEY = /^[0-9a-f]{32}$/;
 
 /** See the module. */
 export class OwnClient {
-  /** @param {(wish: Record<string, unknown>) => void} say to the server @param {() => any} game */
-  constructor(say, game = () => parentGame(window)) {
-    this.request = say;
+  /** @param {(wish: Record<string, unknown>) => void} request to the server @param {() => any} game */
+  constructor(request, game = () => parentGame(window)) {
+    this.request = request;
     this.game = game;
     /** The number of one's own client; null while it is not known. @type {number | null} */
     this.id = null;

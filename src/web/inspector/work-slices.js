@@ -20,10 +20,10 @@ export class Pace {
   /** Runs a slice. @template T @param {(bytes: number) => T} slice @returns {T} */
   run(slice) {
     const begin = performance.now();
-    const told = slice(Math.round(this.bytes));
+    const result = slice(Math.round(this.bytes));
     const took = Math.max(performance.now() - begin, 0.5);
     this.bytes = Math.min(Math.max(this.bytes * Math.min(Math.max(SLICE_MS / took, 0.25), 2), 4096), 64 * 1024 * 1024);
-    return told;
+    return result;
   }
 }
 
@@ -48,7 +48,7 @@ export async function openInSlices(explainer, { isCancelled, onProgress }) {
 }
 
 export class WorkSlices {
-  /** @param {(told: ReturnType<import('./explainer.js').Explainer['advance']>) => void} onProgress */
+  /** @param {(result: ReturnType<import('./explainer.js').Explainer['advance']>) => void} onProgress */
   constructor(onProgress) {
     this.onProgress = onProgress;
     this.isRunning = false;
@@ -69,12 +69,12 @@ export class WorkSlices {
 
   slice() {
     const explainer = /** @type {import('./explainer.js').Explainer} */ (this.explainer);
-    const told = this.pace.run((bytes) => explainer.advance(bytes));
+    const result = this.pace.run((bytes) => explainer.advance(bytes));
     const now = performance.now();
-    this.isRunning = told.more;
-    if (told.more) setTimeout(() => this.slice());
-    if (told.more && now - this.toldMs < NOTIFY_INTERVAL_MS) return;
+    this.isRunning = result.more;
+    if (result.more) setTimeout(() => this.slice());
+    if (result.more && now - this.toldMs < NOTIFY_INTERVAL_MS) return;
     this.toldMs = now;
-    this.onProgress(told);
+    this.onProgress(result);
   }
 }

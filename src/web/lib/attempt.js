@@ -14,7 +14,7 @@ const DELAYED_MS = 90_000;
 /** An attempt that is older than this begins again when the page becomes visible or gets a network, ms. */
 const STALE_MS = 1000;
 /** Statuses of a gateway without its server. */
-const AWAY = [502, 504];
+const GATEWAY_STATUSES = [502, 504];
 
 /**
  * Sends a request, and resolves when the server has answered it, with any status of its own.
@@ -23,7 +23,7 @@ const AWAY = [502, 504];
  */
 export async function reach(url, signal) {
   const { status } = await fetch(url, { method: 'HEAD', mode: 'no-cors', cache: 'no-store', signal });
-  if (AWAY.includes(status)) throw new Error(`no server: status ${status}`);
+  if (GATEWAY_STATUSES.includes(status)) throw new Error(`no server: status ${status}`);
 }
 
 /**
@@ -47,24 +47,24 @@ export class Attempt {
     /** When the WebSocket was made; null before. @type {number | null} */
     this.connectingAt = null;
     this.isOpen = false;
-    this.isOver = false;
+    this.hasEnded = false;
     /** Whether the server answers requests while the WebSocket is still connecting. */
     this.isDelayed = false;
   }
 
   /** Whether the attempt may hang in a request from before the network changed. */
   get isStale() {
-    return !this.isOver && this.connectingAt === null && performance.now() - this.beganAt > STALE_MS;
+    return !this.hasEnded && this.connectingAt === null && performance.now() - this.beganAt > STALE_MS;
   }
 
   async begin() {
     this.limit();
     try {
       const prepared = await this.steps.prepare(this.abort.signal);
-      if (this.isOver) return;
+      if (this.hasEnded) return;
       this.connectingAt = performance.now();
       this.steps.connect(prepared);
-      if (!this.isOver && !this.isOpen) this.later(() => this.probe());
+      if (!this.hasEnded && !this.isOpen) this.schedule(() => this.probe());
     } catch (error) {
       this.fail(error);
     }
@@ -79,40 +79,40 @@ export class Attempt {
       if (!this.isOpen) this.fail(error);
       return;
     }
-    if (this.isOver || this.isOpen) return;
+    if (this.hasEnded || this.isOpen) return;
     this.isDelayed = true;
     if (performance.now() - (this.connectingAt ?? 0) > DELAYED_MS) this.fail(null);
-    else this.later(() => this.probe());
+    else this.schedule(() => this.probe());
   }
 
   /** The WebSocket is open. */
-  opened() {
+  onOpen() {
     this.isOpen = true;
     this.isDelayed = false;
-    if (!this.isOver) this.limit();
+    if (!this.hasEnded) this.limit();
   }
 
   /** Ends the attempt, as after `welcome`. */
   end() {
-    this.isOver = true;
+    this.hasEnded = true;
     this.isDelayed = false;
     clearTimeout(this.timer);
     this.abort.abort();
   }
 
   limit() {
-    this.later(() => this.fail(null));
+    this.schedule(() => this.fail(null));
   }
 
   /** @param {() => void} call */
-  later(call) {
+  schedule(call) {
     clearTimeout(this.timer);
     this.timer = setTimeout(call, CONNECT_TIMEOUT_MS);
   }
 
   /** @param {unknown} error */
   fail(error) {
-    if (this.isOver) return;
+    if (this.hasEnded) return;
     this.end();
     this.steps.failed(error);
   }

@@ -31,7 +31,7 @@ const STABLE_MS = 5000;
 
 /**
  * Why a connection ended.
- * @typedef {object} Closed
+ * @typedef {object} CloseInfo
  * @property {number} code of the close frame; 1006 without one
  * @property {string} reason the name of the server's rule, or ''
  * @property {string} text the same for people
@@ -40,21 +40,21 @@ const STABLE_MS = 5000;
 
 /**
  * @typedef {object} Listener
- * @property {(dialect: Dialect) => void} opened the WebSocket is open
- * @property {(bytes: Uint8Array) => void} message
- * @property {(closed: Closed) => void} ended
- * @property {() => void} returned the page is visible again, or has a network
+ * @property {(dialect: Dialect) => void} onOpen the WebSocket is open
+ * @property {(bytes: Uint8Array) => void} onMessage
+ * @property {(closed: CloseInfo) => void} onClose
+ * @property {() => void} onPageReturn the page is visible again, or has a network
  */
 
-/** @typedef {Pick<import('../tickwire.js').Options, 'path' | 'dialect' | 'codes' | 'units' | 'WebSocket' | 'token'>} Where */
+/** @typedef {Pick<import('../tickwire.js').Options, 'path' | 'dialect' | 'codes' | 'units' | 'WebSocket' | 'token'>} ConnectionOptions */
 
 /** Tables that cannot be had, and will not be had by waiting. */
 class TablesUnavailable extends Error {}
 
 export class ReconnectingConnection {
-  /** @param {Where} where @param {Listener} listener */
+  /** @param {ConnectionOptions} where @param {Listener} listener */
   constructor(where, listener) {
-    this.where = where;
+    this.options = where;
     this.key = acquireKey();
     this.token = where.token ?? playerToken();
     this.listener = listener;
@@ -77,13 +77,13 @@ export class ReconnectingConnection {
     this.current = null;
     this.stopReturns = onReturn(() => {
       if (this.isWaiting || this.current?.isStale) this.open();
-      else if (this.welcomedAt !== null) listener.returned();
+      else if (this.welcomedAt !== null) listener.onPageReturn();
     });
   }
 
   /** An address that the server answers while it runs. */
   get health() {
-    const url = new URL(this.where.path ?? 'play', ROOT);
+    const url = new URL(this.options.path ?? 'play', ROOT);
     url.protocol = url.protocol.replace('ws', 'http');
     return new URL(urlFromRoot(url.href, 'healthz'));
   }
@@ -95,7 +95,7 @@ export class ReconnectingConnection {
     this.isWaiting = false;
     this.attempt += 1;
     const { attempt } = this;
-    const { codes, WebSocket } = this.where;
+    const { codes, WebSocket } = this.options;
     const isBrowser = WebSocket === undefined && EDITION !== 'tab' && globalThis.document !== undefined;
     const current = new Attempt({
       prepare: async (signal) => {
@@ -115,7 +115,7 @@ export class ReconnectingConnection {
 
   /** An attempt has failed before `welcome`. @param {number} run @param {unknown} error null for one that took too long */
   async failed(run, error) {
-    if (error instanceof TablesUnavailable && !this.wasWelcome) return this.broken(run, ABNORMAL, NO_TABLES, error.message);
+    if (error instanceof TablesUnavailable && !this.wasWelcome) return this.onLost(run, ABNORMAL, NO_TABLES, error.message);
     return this.unreachable(run);
   }
 
@@ -125,12 +125,12 @@ export class ReconnectingConnection {
     if (run !== this.attempt) return;
     if (why !== null && why !== this.why) console.warn(`tickwire: ${why}`);
     this.why = why;
-    this.broken(run, ABNORMAL, NO_ANSWER, why ?? undefined);
+    this.onLost(run, ABNORMAL, NO_ANSWER, why ?? undefined);
   }
 
   /** The dialect by the tables in force: the server may be another one than before. @param {AbortSignal} [signal] @returns {Promise<Dialect>} */
   async dialect(signal = undefined) {
-    const { path = 'play', codes, dialect, units } = this.where;
+    const { path = 'play', codes, dialect, units } = this.options;
     const tables = typeof codes === 'object' ? codes : await fetchTables(codes ?? path, codes === undefined, signal);
     const named = dialect ?? new URL(path, ROOT).searchParams.get('dialect');
     try {
@@ -142,7 +142,7 @@ export class ReconnectingConnection {
 
   /** @param {number} run @param {Dialect} dialect @param {string} key */
   connect(run, dialect, key) {
-    const { path = 'play', WebSocket } = this.where;
+    const { path = 'play', WebSocket } = this.options;
     // Named also where it is the path's own: both ends certainly speak the same.
     const target = /[?&]dialect=/.test(path) ? path : `${path}${path.includes('?') ? '&' : '?'}dialect=${dialect.name}`;
     const socket = this.wrapSocket(openSocket(target, offers(SUBPROTOCOL, key, this.token), ROOT, WebSocket));
@@ -150,19 +150,19 @@ export class ReconnectingConnection {
     this.socket = socket;
     socket.onopen = () => {
       if (run !== this.attempt) return;
-      this.current?.opened();
-      this.listener.opened(dialect);
+      this.current?.onOpen();
+      this.listener.onOpen(dialect);
     };
-    socket.onmessage = ({ data }) => { if (run === this.attempt) this.listener.message(new Uint8Array(data)); };
+    socket.onmessage = ({ data }) => { if (run === this.attempt) this.listener.onMessage(new Uint8Array(data)); };
     socket.onclose = ({ code, reason }) => {
       // A browser does not say why a WebSocket was not opened.
       if (code === ABNORMAL && !this.current?.isOpen && globalThis.document !== undefined) this.unreachable(run);
-      else this.broken(run, code, String(reason));
+      else this.onLost(run, code, String(reason));
     };
   }
 
   /** The server has said `welcome`: the try has succeeded. @param {number} now */
-  welcomed(now) {
+  onWelcome(now) {
     this.current?.end();
     this.welcomedAt = now;
     this.wasWelcome = true;
@@ -175,18 +175,18 @@ export class ReconnectingConnection {
 
   /** Gives up a connection that nobody closed: it is dead, or of no use. @param {string} [text] why */
   abandon(text) {
-    this.broken(this.attempt, ABNORMAL, text === undefined ? NO_ANSWER : '', text);
+    this.onLost(this.attempt, ABNORMAL, text === undefined ? NO_ANSWER : '', text);
   }
 
   /** Leaves for good. */
   close() {
-    this.broken(this.attempt, NORMAL, LEFT_PAGE);
+    this.onLost(this.attempt, NORMAL, LEFT_PAGE);
     this.key.giveBack();
     this.stopReturns();
   }
 
   /** Ends a connection, or a try. @param {number} run @param {number} code @param {string} reason @param {string} [text] */
-  broken(run, code, reason, text = describeClose(code, reason)) {
+  onLost(run, code, reason, text = describeClose(code, reason)) {
     if (run !== this.attempt) return;
     clearTimeout(this.timer);
     this.current?.end();
@@ -203,7 +203,7 @@ export class ReconnectingConnection {
     this.retries += 1;
     this.isWaiting = retryMs !== null;
     if (retryMs !== null) this.timer = setTimeout(() => this.open(), retryMs);
-    this.listener.ended({ code, reason, text, retryMs });
+    this.listener.onClose({ code, reason, text, retryMs });
   }
 }
 

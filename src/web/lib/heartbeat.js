@@ -4,13 +4,13 @@
  * @module lib/heartbeat
  */
 
-const PING_MS = 2000;
+const PING_INTERVAL_MS = 2000;
 /** Silence after a ping that means the connection is dead, ms. */
 const PONG_TIMEOUT_MS = 8000;
 /** Limit of an answer to `ask`, ms. */
-const ASK_MS = 2500;
+const PROBE_TIMEOUT_MS = 2500;
 /** A round trip that is longer than usual by this factor is not a dead connection. */
-const SLOW = 4;
+const SLOW_FACTOR = 4;
 
 /**
  * Calls a function when the page becomes visible, returns from the browser's history, or gets a network: its timers may have been late, and its
@@ -37,7 +37,7 @@ export class Heartbeat {
    */
   constructor(ping, dead) {
     this.ping = ping;
-    this.dead = dead;
+    this.onDead = dead;
     this.nonce = 0;
     /** Nonce and time of the pings without an answer. @type {Map<number, number>} */
     this.sent = new Map();
@@ -56,7 +56,7 @@ export class Heartbeat {
     this.end();
     this.receivedAt = this.beatAt = now;
     this.tripMs = 0;
-    this.interval = setInterval(() => this.beat(performance.now()), PING_MS);
+    this.interval = setInterval(() => this.onInterval(performance.now()), PING_INTERVAL_MS);
     this.send(now);
   }
 
@@ -77,12 +77,12 @@ export class Heartbeat {
   }
 
   /** A message was received. @param {number} now */
-  received(now) {
+  onMessage(now) {
     this.receivedAt = now;
   }
 
   /** A pong was received. @param {number} nonce @param {number} now @returns {number | null} round trip, ms; null for an unknown nonce */
-  answered(nonce, now) {
+  onPong(nonce, now) {
     const sent = this.sent.get(nonce);
     if (sent === undefined) return null;
     this.sent.delete(nonce);
@@ -91,24 +91,24 @@ export class Heartbeat {
   }
 
   /** @param {number} now */
-  beat(now) {
+  onInterval(now) {
     // A browser runs the timers of a hidden page once a minute or not at all. Messages may then wait behind this call, and prove nothing yet.
-    const isLate = now - this.beatAt > 2 * PING_MS;
+    const isLate = now - this.beatAt > 2 * PING_INTERVAL_MS;
     this.beatAt = now;
-    if (isLate) return this.ask(now);
+    if (isLate) return this.probe(now);
     const oldest = this.sent.values().next().value ?? now;
-    if (now - oldest > PONG_TIMEOUT_MS && now - this.receivedAt > PONG_TIMEOUT_MS) return this.dead();
+    if (now - oldest > PONG_TIMEOUT_MS && now - this.receivedAt > PONG_TIMEOUT_MS) return this.onDead();
     return this.send(now);
   }
 
   /** Pings at once; without any message in answer the connection is dead. @param {number} now */
-  ask(now) {
+  probe(now) {
     this.beatAt = now;
     if (this.timer !== 0 || !this.send(now)) return;
     const judge = () => {
       this.timer = 0;
-      if (this.receivedAt <= now) this.dead();
+      if (this.receivedAt <= now) this.onDead();
     };
-    this.timer = setTimeout(judge, Math.max(ASK_MS, SLOW * this.tripMs));
+    this.timer = setTimeout(judge, Math.max(PROBE_TIMEOUT_MS, SLOW_FACTOR * this.tripMs));
   }
 }

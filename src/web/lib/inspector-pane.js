@@ -9,7 +9,7 @@ import { EDITION } from '../wasm/edition.js';
 import { withQueryParam } from './netem-menu.js';
 
 /** A server answers for `wire` with the status that says whether one may watch; other hosts only have the file. */
-const PAGE = EDITION === 'tab' ? 'inspector.html' : 'wire';
+const INSPECTOR_PAGE = EDITION === 'tab' ? 'inspector.html' : 'wire';
 /** Beside a capture that is watched it needs no server. */
 const PLAYBACK_PAGE = 'inspector.html?beside&watch';
 
@@ -45,7 +45,7 @@ export class InspectorPane {
     frame.id = 'wire';
     frame.title = 'The inspector: what this page and the server say to each other';
     frame.hidden = true;
-    frame.src = new URLSearchParams(location.search).has('watch') ? PLAYBACK_PAGE : `${PAGE}?beside`;
+    frame.src = new URLSearchParams(location.search).has('watch') ? PLAYBACK_PAGE : `${INSPECTOR_PAGE}?beside`;
     frame.addEventListener('close', () => this.show(false));
     document.body.append(frame);
     this.frame = frame;

@@ -15,13 +15,13 @@ const RECENT_SAMPLES = 16;
 /** No one is shown later than this behind the newest update, however bad the line. */
 const MAX_DELAY_MS = 400;
 /** Without an update for this long, pongs keep the clock. */
-const SILENT_MS = 3000;
+const PONG_CLOCK_DELAY_MS = 3000;
 /** A clock that is off by more than this jumps; one that is off by less glides. */
 const SNAP_MS = 250;
 /** Longest part of a second by which shown time may run faster or slower than real time while it glides. */
-const GLIDE = 0.08;
+const SLEW_RATE = 0.08;
 /** A state that is repeated after a silence longer than this was not walked to: the player was out of view. */
-const WALKED_MS = 500;
+const MAX_WALK_GAP_MS = 500;
 
 /** Time in which a shown health bar makes up most of a change. */
 export const BAR_MS = 110;
@@ -56,9 +56,9 @@ export class TickClock {
     this.delayMs = 2.5 * this.updateMs;
     /** Origins that the last updates spoke for, oldest first. @type {number[]} */
     this.recent = [];
-    this.promptAt = 0;
-    this.shownOrigin = 0;
-    this.shownAt = 0;
+    this.updatedAt = 0;
+    this.renderOriginMs = 0;
+    this.advancedAt = 0;
   }
 
   /**
@@ -69,8 +69,8 @@ export class TickClock {
    */
   onUpdate(tick, nowMs, prompt) {
     const first = this.originMs === null;
-    if (!prompt && !first && nowMs - this.promptAt < SILENT_MS) return;
-    if (prompt) this.promptAt = nowMs;
+    if (!prompt && !first && nowMs - this.updatedAt < PONG_CLOCK_DELAY_MS) return;
+    if (prompt) this.updatedAt = nowMs;
     this.recent.push(nowMs - tick * this.tickMs);
     if (this.recent.length > CLOCK_SAMPLES) this.recent.shift();
     this.recentOriginMs = Math.min(...this.recent.slice(-RECENT_SAMPLES));
@@ -78,8 +78,8 @@ export class TickClock {
     this.originMs = sorted[0];
     this.jitterMs = sorted[Math.floor((sorted.length - 1) * 0.95)] - sorted[0];
     if (first) {
-      this.shownOrigin = this.originMs;
-      this.shownAt = nowMs;
+      this.renderOriginMs = this.originMs;
+      this.advancedAt = nowMs;
     }
   }
 
@@ -91,15 +91,15 @@ export class TickClock {
   /** Moves shown time on; call once a frame. @param {number} nowMs */
   advance(nowMs) {
     if (this.originMs === null) return;
-    const glide = Math.max(0, nowMs - this.shownAt) * GLIDE;
-    this.shownAt = nowMs;
-    this.shownOrigin = moveTowards(this.shownOrigin, this.originMs, glide);
+    const glide = Math.max(0, nowMs - this.advancedAt) * SLEW_RATE;
+    this.advancedAt = nowMs;
+    this.renderOriginMs = moveTowards(this.renderOriginMs, this.originMs, glide);
     this.delayMs = moveTowards(this.delayMs, this.targetDelayMs(), glide);
   }
 
   /** Tick, with its fraction, that the fastest update would bring now. @param {number} nowMs */
   tickAt(nowMs) {
-    return this.originMs === null ? 0 : (nowMs - this.shownOrigin) / this.tickMs;
+    return this.originMs === null ? 0 : (nowMs - this.renderOriginMs) / this.tickMs;
   }
 
   /** Tick at which others are shown. @param {number} nowMs */
@@ -174,7 +174,7 @@ export class PositionHistory {
     const held = sample.tick - clock.updateTicks;
     if (last && last.tick < held) {
       const silentMs = (sample.tick - last.tick) * clock.tickMs;
-      if (!complete || silentMs > WALKED_MS) this.samples.push({ ...last, tick: held });
+      if (!complete || silentMs > MAX_WALK_GAP_MS) this.samples.push({ ...last, tick: held });
     }
     this.samples.push(sample);
     if (this.samples.length > TRACK_SAMPLES) this.samples.splice(0, this.samples.length - TRACK_SAMPLES);

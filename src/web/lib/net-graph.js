@@ -5,7 +5,7 @@
  * @module lib/net-graph
  */
 
-import { SPAN_MS } from './net-history.js';
+import { HISTORY_MS } from './net-history.js';
 import { ageMs } from './age.js';
 
 const TRIP = '#ffd35e';
@@ -31,7 +31,7 @@ export function drawNetGraph(canvas, history, nowMs) {
   if (canvas.height !== Math.round(height * ratio)) canvas.height = Math.round(height * ratio);
   const ctx = /** @type {CanvasRenderingContext2D} */ (canvas.getContext('2d'));
   const top = history.scaleMaxMs;
-  const x = (atMs) => width * (1 - ageMs(nowMs, atMs) / SPAN_MS);
+  const x = (atMs) => width * (1 - ageMs(nowMs, atMs) / HISTORY_MS);
   const y = (ms) => height - (height - HEAD_PX) * Math.min(1, ms / top);
   ctx.setTransform(ratio, 0, 0, ratio, 0, 0);
   ctx.clearRect(0, 0, width, height);

@@ -7,7 +7,7 @@
 import { ageMs } from './age.js';
 
 /** How far back the panel looks. */
-export const SPAN_MS = 30_000;
+export const HISTORY_MS = 30_000;
 /** Time between two leads that are drawn. */
 const LEAD_EVERY_MS = 250;
 /** Tops of the scale; a longer time is drawn as high as the last one. */
@@ -61,7 +61,7 @@ export class NetHistory {
 
   /** The longest gap of the span, ms; null without one. @param {number} nowMs @returns {number | null} */
   longestGapMs(nowMs) {
-    const recent = this.gaps.filter((gap) => ageMs(nowMs, gap.atMs) <= SPAN_MS);
+    const recent = this.gaps.filter((gap) => ageMs(nowMs, gap.atMs) <= HISTORY_MS);
     return recent.length === 0 ? null : Math.max(...recent.map((gap) => gap.ms));
   }
 
@@ -76,5 +76,5 @@ export class NetHistory {
 /** Adds a sample and forgets those that are too old. @param {Sample[]} samples @param {Sample} sample */
 function add(samples, sample) {
   samples.push(sample);
-  while (samples[0].atMs < sample.atMs - SPAN_MS) samples.shift();
+  while (samples[0].atMs < sample.atMs - HISTORY_MS) samples.shift();
 }

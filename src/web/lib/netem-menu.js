@@ -35,17 +35,17 @@ export function describeChoice(chosen, { net = '', error }, about = '') {
 
 /**
  * Fills a list with the conditions that there are, and applies what is chosen. The address says it, so that a reload and a link keep it.
- * @param {HTMLSelectElement} select @param {(text: string) => void} say shows a sentence about what is chosen
+ * @param {HTMLSelectElement} select @param {(text: string) => void} showText shows a sentence about what is chosen
  * @param {{ presets: { name: string, about: string }[], net: NetemResult, setNetem: (text: string) => Promise<NetemResult> }} host the server in the tab, or a line
  */
-export function fillNetemMenu(select, say, host) {
+export function fillNetemMenu(select, showText, host) {
   const asked = netemOf(location.search);
   const named = host.presets.some(({ name }) => name === asked);
   const others = named || asked === '' ? [] : [asked];
   const option = (/** @type {string} */ value, text = value) => Object.assign(document.createElement('option'), { value, textContent: text });
   select.replaceChildren(option('', 'as it is'), ...host.presets.map(({ name }) => option(name)), ...others.map((text) => option(text)));
   select.value = asked;
-  const show = (/** @type {NetemResult} */ result) => say(describeChoice(select.value, result, host.presets.find(({ name }) => name === select.value)?.about));
+  const show = (/** @type {NetemResult} */ result) => showText(describeChoice(select.value, result, host.presets.find(({ name }) => name === select.value)?.about));
   show(host.net);
   select.addEventListener('change', async () => {
     const part = select.value === '' ? null : `net=${select.value.replaceAll('%', '%25')}`;

@@ -13,7 +13,7 @@ const MAX_BUFFERED_MESSAGES = 5000;
 const FIELD = Object.freeze({ on: 0, tick: 1, part: 2, x: 3, y: 4, lead: 5, trip: 6, compared: 7, corrected: 8, last: 9, p99: 10, events: 11 });
 const PX = 1 / 65536;
 
-/** What is predicted at a moment: the running tick, the place in px, and what the game shows besides. @typedef {{ tick: number, x: number, y: number, numbers: number[] }} Ahead */
+/** What is predicted at a moment: the running tick, the place in px, and what the game shows besides. @typedef {{ tick: number, x: number, y: number, numbers: number[] }} PredictedState */
 
 /** What shows but once, such as a swing, as two numbers of the game. @typedef {[number, number]} Event */
 
@@ -32,10 +32,10 @@ export class Prediction {
     this.why = '';
     /** Number of the connection. */
     this.run = 0;
-    /** Messages that came before the file, with whether they came or went. @type {{ bytes: Uint8Array, came: boolean, nowMs: number }[]} */
+    /** Messages that came before the file, with whether they came or went. @type {{ bytes: Uint8Array, isReceived: boolean, nowMs: number }[]} */
     this.buffered = [];
     this.features = { prediction: true, reconciliation: true, interpolation: true, deadReckoning: true };
-    /** What is shown now; null without a body, or without prediction. @type {Ahead | null} */
+    /** What is shown now; null without a body, or without prediction. @type {PredictedState | null} */
     this.predicted = null;
     /** @type {Event[]} */
     this.events = [];
@@ -70,7 +70,7 @@ export class Prediction {
     this.setFeatures({});
     const { buffered } = this;
     this.buffered = [];
-    for (const { bytes, came, nowMs } of buffered) if (this.isActive) this.forward(bytes, came, nowMs);
+    for (const { bytes, isReceived, nowMs } of buffered) if (this.isActive) this.forward(bytes, isReceived, nowMs);
   }
 
   /** A new connection: nothing of the last one holds. */
@@ -93,18 +93,18 @@ export class Prediction {
   }
 
   /** Takes a message that has come, or that is sent. @param {Uint8Array} bytes @param {boolean} came @param {number} nowMs */
-  onMessage(bytes, came, nowMs) {
-    if (this.isActive) this.forward(bytes, came, nowMs);
-    else if (!this.hasFailed && this.buffered.length < MAX_BUFFERED_MESSAGES) this.buffered.push({ bytes: bytes.slice(), came, nowMs });
+  onMessage(bytes, isReceived, nowMs) {
+    if (this.isActive) this.forward(bytes, isReceived, nowMs);
+    else if (!this.hasFailed && this.buffered.length < MAX_BUFFERED_MESSAGES) this.buffered.push({ bytes: bytes.slice(), isReceived, nowMs });
   }
 
   /** @param {Uint8Array} bytes @param {boolean} came @param {number} nowMs */
-  forward(bytes, came, nowMs) {
+  forward(bytes, isReceived, nowMs) {
     const { wasm } = this;
     if (!wasm) return;
     this.tryCall(() => {
       wasm.setInput(bytes);
-      return came ? wasm.wasm.predict_hear(nowMs) : wasm.wasm.predict_say(nowMs);
+      return isReceived ? wasm.wasm.predict_hear(nowMs) : wasm.wasm.predict_say(nowMs);
     });
   }
 

@@ -26,12 +26,12 @@ export const newKey = () => Array.from(crypto.getRandomValues(new Uint8Array(16)
 /**
  * The key of a connection: the page's for the first one, a random one for each further connection at the same time, as of two players at one screen.
  *
- * @typedef {object} Taken
+ * @typedef {object} AcquiredKey
  * @property {() => Promise<string>} get called for each attempt: a page that returns from the browser's history claims its key again
  * @property {() => void} giveBack
  */
 
-/** @param {boolean} [isOther] whether the page is another player than the page around it @returns {Taken} */
+/** @param {boolean} [isOther] whether the page is another player than the page around it @returns {AcquiredKey} */
 export function acquireKey(isOther = isInUse) {
   if (isOther) {
     const key = newKey();
@@ -43,11 +43,11 @@ export function acquireKey(isOther = isInUse) {
 
 /** Claims the page's key. @returns {Promise<string>} 32 hex digits */
 export function resumeKey() {
-  claimedKey ??= claimOwn();
+  claimedKey ??= claimPageKey();
   return claimedKey;
 }
 
-async function claimOwn() {
+async function claimPageKey() {
   let key;
   try {
     key = sessionStorage.getItem(STORAGE_KEY);

@@ -22,7 +22,7 @@ export class ResumeTick {
   onPacket(name, values, isPlaying, receivedTick) {
     if (name === 'error' && values.rule === PLAYER_GONE) this.tick = null;
     if (!isPlaying || STATELESS_PACKETS.includes(name)) return;
-    const told = typeof values.tick === 'number' ? values.tick : receivedTick();
-    this.tick = Math.max(this.tick ?? 0, told);
+    const tick = typeof values.tick === 'number' ? values.tick : receivedTick();
+    this.tick = Math.max(this.tick ?? 0, tick);
   }
 }

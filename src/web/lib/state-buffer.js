@@ -19,7 +19,7 @@ const DEFAULT_HZ = 30;
 const VELOCITY_PERIODS = 4;
 
 /**
- * @typedef {object} How
+ * @typedef {object} InterpolationOptions
  * @property {boolean} units places in px
  * @property {string[]} [fields] names of further numbers that move evenly
  * @property {string[]} [extrapolate] names of group lists with `x` and `y` that `extrapolatePosition` runs on
@@ -27,9 +27,9 @@ const VELOCITY_PERIODS = 4;
  * @property {import('./dead-reckoning.js').ExtrapolatePosition} [extrapolatePosition]
  */
 
-/** A state and its tick. @typedef {{ at: number, values: Record<string, any> }} Kept */
+/** A state and its tick. @typedef {{ at: number, values: Record<string, any> }} TimedState */
 /** What was shown of a packet, and what is shown of the error of a guess. @typedef {{ now: number, values: Record<string, any>, before: { now: number, values: Record<string, any> } | null,
- *   base: number | null, glide: { now: number, from: Record<string, any>, to: Record<string, any> } | null }} Shown */
+ *   base: number | null, glide: { now: number, from: Record<string, any>, to: Record<string, any> } | null }} RenderedState */
 
 export class StateBuffer {
   /** @param {Record<string, any>} welcome */
@@ -45,7 +45,7 @@ export class StateBuffer {
     this.lastTick = 0;
     /** Newest tick that the server has told of by itself. */
     this.newestTick = 0;
-    /** What `between` has shown last, by packet. @type {Map<string, Shown>} */
+    /** What `between` has shown last, by packet. @type {Map<string, RenderedState>} */
     this.shown = new Map();
     /** Whether it has shown the newest state, and whether it runs states on. */
     this.isHeld = false;
@@ -72,7 +72,7 @@ export class StateBuffer {
 
   /**
    * Values of a packet at the moment that is shown now, about two updates ago; run on where there is no news, or as they came without interpolation.
-   * @param {import('./codec.js').Packet} packet @param {number} now @param {How} how
+   * @param {import('./codec.js').Packet} packet @param {number} now @param {InterpolationOptions} how
    * @returns {Record<string, any> | null}
    */
   interpolate({ name, fields }, now, how) {
@@ -91,7 +91,7 @@ export class StateBuffer {
     return deadReckoning ? this.#blendError(name, fields, values, isGuess ? from.at : null, now, how) : values;
   }
 
-  /** @param {import('./codec.js').Field[]} fields @param {Kept} from @param {Kept} to @param {number} tick @param {How} how */
+  /** @param {import('./codec.js').Field[]} fields @param {TimedState} from @param {TimedState} to @param {number} tick @param {InterpolationOptions} how */
   #mix(fields, from, to, tick, how) {
     const period = this.clock.updateTicks;
     // A packet that comes after a rest tells of a movement that began just before it.
@@ -106,14 +106,14 @@ export class StateBuffer {
     return Math.min(MAX_EXTRAPOLATION_MS, 2 * (this.clock.jitterMs + this.clock.updateMs)) / this.clock.tickMs;
   }
 
-  /** Whether the newest state is run on to a tick: after a rest nothing moves, and after a longer silence the newest state holds. @param {Kept[]} states @param {number} tick */
+  /** Whether the newest state is run on to a tick: after a rest nothing moves, and after a longer silence the newest state holds. @param {TimedState[]} states @param {number} tick */
   #isExtrapolated(states, tick) {
     const [before, last] = states.slice(-2);
     if (!last || last.at - before.at > IDLE_PERIODS * this.clock.updateTicks) return false;
     return tick > last.at && tick - last.at < 2 * this.#maxTicks;
   }
 
-  /** The newest state, run on. @param {import('./codec.js').Field[]} fields @param {Kept[]} states @param {number} tick @param {How} how */
+  /** The newest state, run on. @param {import('./codec.js').Field[]} fields @param {TimedState[]} states @param {number} tick @param {InterpolationOptions} how */
   #extrapolate(fields, states, tick, how) {
     const last = states[states.length - 1];
     const since = last.at - VELOCITY_PERIODS * this.clock.updateTicks;
@@ -132,7 +132,7 @@ export class StateBuffer {
   /**
    * Runs those that move on by the game's own controller, around what stands in their way.
    * @param {import('./codec.js').Field} list @param {Record<string, any>[][]} groups as they were early, are now, and are then shown
-   * @param {number} span ticks between the first two @param {number} ticks @param {How} how
+   * @param {number} span ticks between the first two @param {number} ticks @param {InterpolationOptions} how
    */
   #extrapolateWithController({ members }, [early, last, shown], span, ticks, { units, extrapolatePosition }) {
     const id = members[0].name;
@@ -152,7 +152,7 @@ export class StateBuffer {
   /**
    * Where there is news after a guess, what is shown glides from the guess to it.
    * @param {string} name @param {import('./codec.js').Field[]} fields @param {Record<string, any>} values
-   * @param {number | null} base tick of the state from which they are run on; null if they are not @param {number} now @param {How} how
+   * @param {number | null} base tick of the state from which they are run on; null if they are not @param {number} now @param {InterpolationOptions} how
    */
   #blendError(name, fields, values, base, now, how) {
     const last = this.shown.get(name);
@@ -202,7 +202,7 @@ export class StateBuffer {
  * @param {(members: import('./codec.js').Field[], group: Record<string, any>, others: (Record<string, any> | undefined)[]) => boolean} keeps is given the entry,
  *   and those that belong to it in the other states
  */
-function filtered(fields, state, others, keeps) {
+function filterGroups(fields, state, others, keeps) {
   const out = { ...state };
   for (const { name, shape, members } of fields) {
     if (shape !== 'groups' || ![state, ...others].every((one) => Array.isArray(one[name]))) continue;
@@ -216,7 +216,7 @@ function filtered(fields, state, others, keeps) {
 /** An early state without those who stand by now: they have not moved between the last two states.
  * @param {import('./codec.js').Field[]} fields @param {Record<string, any>} early @param {Record<string, any>} before @param {Record<string, any>} last */
 function withoutIdle(fields, early, before, last) {
-  return filtered(fields, early, [before, last], (members, _, [then, now]) => members.some(({ smooth, name }) => smooth && then?.[name] !== now?.[name]));
+  return filterGroups(fields, early, [before, last], (members, _, [then, now]) => members.some(({ smooth, name }) => smooth && then?.[name] !== now?.[name]));
 }
 
 /** What was guessed, without those who are elsewhere altogether: they have not walked there.
@@ -224,5 +224,5 @@ function withoutIdle(fields, early, before, last) {
 function withoutTeleports(fields, values, guess, units) {
   const isNear = (/** @type {import('./codec.js').Field} */ { smooth, turn, unit, name }, /** @type {any} */ one, /** @type {any} */ other) => (
     !smooth || turn > 0 || !other || Math.abs(one[name] - other[name]) * (units ? 1 : unit) < SNAP_PX);
-  return filtered(fields, guess, [values], (members, group, [now]) => members.every((member) => isNear(member, group, now)));
+  return filterGroups(fields, guess, [values], (members, group, [now]) => members.every((member) => isNear(member, group, now)));
 }

@@ -12,13 +12,13 @@ import { startPlaybackPage } from './page.js';
 
 export class PlaybackConnection extends ReconnectingConnection {
   /**
-   * @param {string} asked the capture @param {string} game the name of the game
-   * @param {import('../lib/connection.js').Where} where
-   * @param {import('../lib/connection.js').Listener & { message: (bytes: Uint8Array, now?: number) => void }} listener
+   * @param {string} capture @param {string} game the name of the game
+   * @param {import('../lib/connection.js').ConnectionOptions} options
+   * @param {import('../lib/connection.js').Listener & { onMessage: (bytes: Uint8Array, now?: number) => void }} listener
    */
-  constructor(asked, game, where, listener) {
-    super(where, listener);
-    this.capture = asked;
+  constructor(capture, game, options, listener) {
+    super(options, listener);
+    this.capture = capture;
     this.game = game;
     /** @type {ReturnType<typeof startPlaybackPage> | null} */
     this.playback = null;
@@ -33,18 +33,18 @@ export class PlaybackConnection extends ReconnectingConnection {
   async open() {
     this.attempt += 1;
     const dialect = await this.dialect();
-    this.listener.opened(dialect);
-    const watch = startPlaybackPage(this.capture, {
-      hear: (message, now) => /** @type {any} */ (this.listener).message(message, now),
-      shown: () => {},
+    this.listener.onOpen(dialect);
+    const playback = startPlaybackPage(this.capture, {
+      onMessage: (message, now) => /** @type {any} */ (this.listener).onMessage(message, now),
+      onSeekDone: () => {},
       pane: new InspectorPane(() => {}),
       tables: async () => [this.game, dialect.name, formatTable(dialect.codes, dialect.name)],
     });
-    this.playback = watch;
+    this.playback = playback;
     const frame = (/** @type {number} */ nowMs) => {
       requestAnimationFrame(frame);
-      watch.advance(nowMs);
-      watch.draw(nowMs);
+      playback.advance(nowMs);
+      playback.draw(nowMs);
     };
     requestAnimationFrame(frame);
   }

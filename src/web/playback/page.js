@@ -21,18 +21,18 @@ export function withRoom({ search, pathname }, room) {
 
 /**
  * @typedef {object} Page
- * @property {(message: Uint8Array, nowMs: number) => void} hear takes a message of the server
- * @property {() => void} shown something is to be drawn although the page's time may stand still
+ * @property {(message: Uint8Array, nowMs: number) => void} onMessage takes a message of the server
+ * @property {() => void} onSeekDone something is to be drawn although the page's time may stand still
  * @property {() => Promise<[game: string, dialect: string, table: string]>} tables with which messages are read
  * @property {import('../lib/inspector-pane.js').InspectorPane} [pane] the inspector beside the page
  */
 
 /** Watches the capture of the address. @param {string} asked @param {Page} page @returns {Playback & { draw: (nowMs: number) => void }} */
-export function startPlaybackPage(asked, { hear, shown, tables, pane }) {
+export function startPlaybackPage(asked, { onMessage, onSeekDone, tables, pane }) {
   /** @type {{ name: string, file: () => Promise<File>, stream: () => Promise<ReadableStream<Uint8Array>> } | null} */
   let source = null;
-  const watch = new Playback(wasmModule, { hear, shown, changed: () => {} });
-  const wish = async (/** @type {string} */ room, /** @type {number | null} */ tick) => {
+  const playback = new Playback(wasmModule, { onMessage, onSeekDone, onChange: () => {} });
+  const request = async (/** @type {string} */ room, /** @type {number | null} */ tick) => {
     const [game, dialect, table] = await tables();
     return { game, dialect, table, room, tick };
   };
@@ -43,12 +43,12 @@ export function startPlaybackPage(asked, { hear, shown, tables, pane }) {
     if (!from) return;
     document.title = `tickwire · ${from.name}`;
     try {
-      await watch.read(from.stream, await wish(requestedRoom(location), tick));
+      await playback.read(from.stream, await request(requestedRoom(location), tick));
     } catch (error) {
-      watch.fail(/** @type {Error} */ (error).message);
+      playback.fail(/** @type {Error} */ (error).message);
     }
   };
-  const bar = new PlaybackBar(watch, {
+  const bar = new PlaybackBar(playback, {
     open: (file) => {
       source = { name: file.name, file: async () => file, stream: async () => file.stream() };
       history.replaceState(null, '', `${location.pathname}?watch`);
@@ -59,20 +59,20 @@ export function startPlaybackPage(asked, { hear, shown, tables, pane }) {
     room: async (name) => {
       // Another room is seen from its beginning; the link and a reload have it.
       if (hasLink()) history.replaceState(null, '', withRoom(location, name) || location.pathname);
-      watch.selectRoom(name, await wish(name, null));
+      playback.selectRoom(name, await request(name, null));
     },
     wire: () => pane?.show(!pane.isOpen),
     isWire: () => pane?.isOpen ?? null,
     hasLink,
   });
-  shareWithInspector(watch, () => source);
+  shareWithInspector(playback, () => source);
   if (asked === '') {
-    watch.fail('Choose a capture, or drop one here: a file that a server wrote with --capture');
+    playback.fail('Choose a capture, or drop one here: a file that a server wrote with --capture');
   } else {
     source = openUrl(asked);
     read(tickFromHash(location.hash));
   }
-  return Object.assign(watch, { draw: (/** @type {number} */ nowMs) => bar.draw(nowMs) });
+  return Object.assign(playback, { draw: (/** @type {number} */ nowMs) => bar.draw(nowMs) });
 }
 
 /** A capture at an address of this site. @param {string} name */
@@ -91,21 +91,21 @@ function openUrl(name) {
   };
 }
 
-/** What the inspector beside the page uses. @param {Playback} watch @param {() => { file: () => Promise<File> } | null} source */
-function shareWithInspector(watch, source) {
+/** What the inspector beside the page uses. @param {Playback} playback @param {() => { file: () => Promise<File> } | null} source */
+function shareWithInspector(playback, source) {
   const shared = {
     /** The file; fails with a sentence if there is none. */
     file: () => source()?.file() ?? Promise.reject(new Error('No capture is open.')),
     /** The tick that is seen; 0 while it goes elsewhere. */
-    get tick() { return watch.seeking === null ? watch.tick : 0; },
+    get tick() { return playback.seeking === null ? playback.tick : 0; },
     /** When that tick was over, ms since the first packet of the file. */
-    get ms() { return watch.msOfTick(watch.tick); },
+    get ms() { return playback.msOfTick(playback.tick); },
     /** Goes to a time, and pauses. @param {number} ms @returns {number} the tick there */
     seek: (ms) => {
-      const { first = 0, last = 0 } = watch.status ?? {};
-      const tick = Math.min(Math.max(watch.tickAt(ms), first + 1), last);
-      watch.toggle(false);
-      watch.seek(tick);
+      const { first = 0, last = 0 } = playback.status ?? {};
+      const tick = Math.min(Math.max(playback.tickAt(ms), first + 1), last);
+      playback.toggle(false);
+      playback.seek(tick);
       return tick;
     },
   };

@@ -42,18 +42,18 @@ const NOTIFY_INTERVAL_MS = 100;
  * @property {[tick: number, kind: 'joined' | 'left' | 'away' | 'killed', name: string, killer: string][]} marks
  */
 
-/** @typedef {{ name: string, why?: string, game?: string, tick_hz?: number, first?: number, last?: number }} Room */
-/** @typedef {{ own_game: string | null, bytes: number, end: null | { whole?: true, cut_at?: number, why?: string }, why: string | null, rooms: Room[] }} File */
+/** @typedef {{ name: string, why?: string, game?: string, tick_hz?: number, first?: number, last?: number }} CaptureRoom */
+/** @typedef {{ own_game: string | null, bytes: number, end: null | { whole?: true, cut_at?: number, why?: string }, why: string | null, rooms: CaptureRoom[] }} CaptureFile */
 
-/** What the page does with it. @typedef {{ hear: (message: Uint8Array, nowMs: number) => void, changed: () => void, shown: () => void }} Page */
+/** What the page does with it. @typedef {{ onMessage: (message: Uint8Array, nowMs: number) => void, onChange: () => void, onSeekDone: () => void }} PlaybackPage */
 
-/** The room to play. `game` is '' on a page of a program with one game of its own. @typedef {{ game: string, dialect: string, table: string, room: string, tick: number | null }} Wish */
+/** The room to play. `game` is '' on a page of a program with one game of its own. @typedef {{ game: string, dialect: string, table: string, room: string, tick: number | null }} PlaybackRequest */
 
 const pause = () => new Promise((done) => { setTimeout(done); });
 
 /** See the module. */
 export class Playback {
-  /** @param {() => Promise<WebAssembly.Module>} load gets `tickwire.wasm` @param {Page} page */
+  /** @param {() => Promise<WebAssembly.Module>} load gets `tickwire.wasm` @param {PlaybackPage} page */
   constructor(load, page) {
     this.load = load;
     this.page = page;
@@ -63,7 +63,7 @@ export class Playback {
     this.run = 0;
     /** Why nothing can be watched, as a sentence; '' while something may be. */
     this.why = '';
-    /** @type {File | null} */
+    /** @type {CaptureFile | null} */
     this.file = null;
     /** @type {Status | null} */
     this.status = null;
@@ -109,9 +109,9 @@ export class Playback {
 
   /**
    * Reads a file, and shows it as soon as there is something to show.
-   * @param {() => Promise<ReadableStream<Uint8Array>>} open the file @param {Wish} wish
+   * @param {() => Promise<ReadableStream<Uint8Array>>} open the file @param {PlaybackRequest} request
    */
-  async read(open, wish) {
+  async read(open, request) {
     const run = this.begin();
     try {
       const module = await this.load();
@@ -128,7 +128,7 @@ export class Playback {
         for (let at = 0; at < more.value.length; at += PIECE_BYTES) {
           wasm.setInput(more.value.subarray(at, at + PIECE_BYTES));
           wasm.wasm.watch_feed();
-          if (this.room === null) this.openRoomWhenReady(wish);
+          if (this.room === null) this.openRoomWhenReady(request);
           if (performance.now() - sliceMs < READ_MS) continue;
           this.refreshStatus();
           await pause();
@@ -138,7 +138,7 @@ export class Playback {
       }
       if (run !== this.run) return void reader.cancel();
       wasm.wasm.watch_finish();
-      this.openRoomWhenReady(wish);
+      this.openRoomWhenReady(request);
     } catch (error) {
       if (run === this.run) this.fail(/** @type {Error} */ (error).message);
     }
@@ -149,7 +149,7 @@ export class Playback {
     Object.assign(this, { wasm: null, why: '', file: null, status: null, marks: [], room: null, playing: false, tick: 0, seeking: null, wanted: null, followed: null });
     this.askedMs = performance.now();
     this.times.first = 0;
-    this.page.changed();
+    this.page.onChange();
     return this.run;
   }
 
@@ -158,14 +158,14 @@ export class Playback {
     this.why = /[.!?]$/.test(why) ? why : `${why}.`;
     this.why = this.why[0].toUpperCase() + this.why.slice(1);
     this.playing = false;
-    this.page.changed();
+    this.page.onChange();
   }
 
-  /** Opens the room, once its first tick has come. @param {Wish} wish */
+  /** Opens the room, once its first tick has come. @param {PlaybackRequest} wish */
   openRoomWhenReady({ game, dialect, table, room, tick }) {
     const { wasm } = this;
     if (!wasm) return;
-    this.file = /** @type {File} */ (wasm.json(wasm.wasm.watch_file()));
+    this.file = /** @type {CaptureFile} */ (wasm.json(wasm.wasm.watch_file()));
     if (this.room !== null) return this.refreshStatus(true);
     const { rooms, end } = this.file;
     const wanted = game || this.file.own_game;
@@ -189,12 +189,12 @@ export class Playback {
     this.fail(this.file.why ?? (other ? `this capture is of the game ${other.game}, and this is the page of ${wanted}` : 'this capture has no room'));
   }
 
-  /** Watches another room of the file. @param {string} name @param {Wish} wish */
-  selectRoom(name, wish) {
+  /** Watches another room of the file. @param {string} name @param {PlaybackRequest} request */
+  selectRoom(name, request) {
     this.room = null;
     this.marks = [];
     this.followed = null;
-    this.tryCall(() => this.openRoomWhenReady({ ...wish, room: name }));
+    this.tryCall(() => this.openRoomWhenReady({ ...request, room: name }));
   }
 
   /** Brings what is known of the room up to date. @param {boolean} [now] whether it was received lately or not */
@@ -205,7 +205,7 @@ export class Playback {
     this.notifiedMs = at;
     this.status = /** @type {Status} */ (wasm.json(wasm.wasm.watch_status(this.marks.length)));
     this.marks.push(...this.status.marks);
-    this.page.changed();
+    this.page.onChange();
     if (this.wanted !== null && (this.isWhole || this.wanted <= this.status.last)) this.seek(this.wanted);
     if (this.status.indexed < this.status.last) this.work();
   }
@@ -269,14 +269,14 @@ export class Playback {
     this.ms += SEEK_TIME_JUMP_MS;
     this.part = 0;
     const { received } = parseRecords(out);
-    received.forEach((message, at) => this.page.hear(message, at === 0 ? this.ms - this.tickMs : this.ms));
+    received.forEach((message, at) => this.page.onMessage(message, at === 0 ? this.ms - this.tickMs : this.ms));
     this.seeking = null;
     this.tick = this.wasm?.wasm.watch_tick() ?? 0;
     const took = performance.now() - this.askedMs;
     if (this.times.first === 0) this.times.first = took;
     else this.times.seek = took;
     this.refreshStatus(true);
-    this.page.shown();
+    this.page.onSeekDone();
   }
 
   /** The page's time at a frame; plays as many ticks as are due. Call once a frame. @param {number} nowMs real time */
@@ -308,7 +308,7 @@ export class Playback {
     const { wasm } = this;
     if (!wasm) return;
     const received = this.tryCall(() => parseRecords(wasm.outputBytes(wasm.wasm.watch_play(ticks)).slice()).received) ?? [];
-    for (const message of received) this.page.hear(message, nowMs);
+    for (const message of received) this.page.onMessage(message, nowMs);
     this.tick = this.wasm?.wasm.watch_tick() ?? this.tick;
   }
 
@@ -319,7 +319,7 @@ export class Playback {
     this.playing = plays;
     // From its end it begins again.
     if (plays && this.isWhole && this.tick >= status.last) this.seek(status.first);
-    this.page.changed();
+    this.page.onChange();
   }
 
   /** One tick on, or back. @param {number} by */
@@ -332,13 +332,13 @@ export class Playback {
     this.ms += this.tickMs;
     this.play(1, this.ms);
     this.refreshStatus(true);
-    this.page.shown();
+    this.page.onSeekDone();
   }
 
   /** @param {number} speed */
   setSpeed(speed) {
     this.speed = speed;
-    this.page.changed();
+    this.page.onChange();
   }
 
   /** Follows a player, null for the leader. @param {number | null} player */
@@ -347,7 +347,7 @@ export class Playback {
     this.wasm?.wasm.watch_follow(player ?? 0);
     // In a pause one sees it at once.
     if (!this.playing && this.tick > 0) this.seek(this.tick);
-    this.page.changed();
+    this.page.onChange();
   }
 
   /** Who is there in what is seen: numbers and names. @returns {[number, string][]} */

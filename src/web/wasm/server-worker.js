@@ -14,39 +14,39 @@ import { WasmInstance } from './instance.js';
 /** Bytes that a page may leave unread before the server keeps them to itself, as behind a full socket. */
 export const WINDOW_BYTES = 256 * 1024;
 
-/** One connection: its port, and how many bytes the page has been given and has not read yet. @typedef {{ port: MessagePort, unread: number }} Line */
+/** One connection: its port, and how many bytes the page has been given and has not read yet. @typedef {{ port: MessagePort, unread: number }} WorkerConnection */
 
 export class ServerWorker {
   /** @param {WebAssembly.Instance} instance */
   constructor(instance) {
     this.tab = new WasmInstance(instance);
-    /** @type {Map<number, Line>} by the server's number */
-    this.lines = new Map();
+    /** @type {Map<number, WorkerConnection>} by the server's number */
+    this.connections = new Map();
     /** Time that all this has taken, ms. */
     this.busyMs = 0;
     /** Network conditions, such as `wifi`; '' for a perfect line. */
-    this.chosen = '';
+    this.netem = '';
     /** Called when something may be due earlier than `advance` said. */
     this.wake = () => {};
   }
 
-  /** Starts the server. @param {{ seed: number, bots: number, game?: string, net?: string }} options @returns what the page is told of it */
+  /** Starts the server. @param {{ seed: number, bots: number, game?: string, net?: string }} options @returns what the page is result of it */
   start({ seed, bots, game = '', net = '' }) {
     this.tab.seed();
     // That of a program with a game of its own, which registers it.
     this.tab.wasm.main?.(0, 0);
     this.tab.setInputText(JSON.stringify({ seed, bots, epoch_ms: Date.now(), game: game || undefined }));
     const { presets } = this.tab.json(this.tab.wasm.server_start(performance.now()));
-    return { presets, net: this.change(net) };
+    return { presets, net: this.setNetem(net) };
   }
 
   /** Changes the network conditions of all connections. @param {string} text @returns {import('../lib/netem-menu.js').NetemResult} */
-  change(text) {
+  setNetem(text) {
     this.tab.setInputText(text);
     try {
-      const told = this.tab.json(this.tab.wasm.server_net());
-      this.chosen = text;
-      return told;
+      const result = this.tab.json(this.tab.wasm.server_net());
+      this.netem = text;
+      return result;
     } catch (error) {
       return { error: /** @type {Error} */ (error).message };
     }
@@ -57,28 +57,28 @@ export class ServerWorker {
     const number = this.tab.wasm.server_open();
     if (number === 0) return port.postMessage(null);
     const line = { port, unread: 0 };
-    this.lines.set(number, line);
+    this.connections.set(number, line);
     port.onmessage = ({ data }) => this.measure(() => this.receive(number, line, data));
   }
 
-  /** @param {number} number @param {Line} line @param {ArrayBuffer | number | null} data bytes, how many were read, or the end */
+  /** @param {number} number @param {WorkerConnection} line @param {ArrayBuffer | number | null} data bytes, how many were read, or the end */
   receive(number, line, data) {
-    if (!this.lines.has(number)) return;
+    if (!this.connections.has(number)) return;
     if (typeof data === 'number') line.unread -= data;
     else if (data !== null) {
       this.tab.setInput(new Uint8Array(data));
       this.tab.wasm.server_receive(number, performance.now());
     } else {
-      this.lines.delete(number);
+      this.connections.delete(number);
       this.tab.wasm.server_close(number, performance.now());
       return;
     }
     this.deliver(number, line);
     // On a line with conditions, bytes arrive between two ticks.
-    if (this.chosen !== '') this.wake();
+    if (this.netem !== '') this.wake();
   }
 
-  /** Gives the page what the server has for it. @param {number} number @param {Line} line */
+  /** Gives the page what the server has for it. @param {number} number @param {WorkerConnection} line */
   deliver(number, line) {
     if (line.unread >= WINDOW_BYTES) return;
     const length = this.tab.wasm.server_take(number);
@@ -88,7 +88,7 @@ export class ServerWorker {
       line.port.postMessage(buffer, [buffer]);
     }
     if (this.tab.wasm.server_is_over(number) !== 1) return;
-    this.lines.delete(number);
+    this.connections.delete(number);
     line.port.postMessage(null);
   }
 
@@ -96,7 +96,7 @@ export class ServerWorker {
   advance() {
     return this.measure(() => {
       const wait = this.tab.wasm.server_advance(performance.now());
-      for (const [number, line] of this.lines) this.deliver(number, line);
+      for (const [number, line] of this.connections) this.deliver(number, line);
       return wait;
     });
   }
@@ -117,23 +117,23 @@ export class ServerWorker {
 /** Listens to the page, which says first what to start. @param {any} scope of the worker */
 function serve(scope) {
   /** @type {ServerWorker | null} */
-  let carrier = null;
+  let server = null;
   let timer = 0;
   const tick = () => {
     clearTimeout(timer);
-    timer = setTimeout(tick, carrier?.advance());
+    timer = setTimeout(tick, server?.advance());
   };
   scope.onmessage = async ({ data }) => {
     if (data.start) {
       const started = new ServerWorker(await WebAssembly.instantiate(data.start.module, {}));
-      const told = started.start(data.start);
-      carrier = started;
-      carrier.wake = tick;
+      const info = started.start(data.start);
+      server = started;
+      server.wake = tick;
       tick();
-      scope.postMessage({ started: told });
-    } else if (data.connect) carrier?.connect(data.connect);
-    else if (data.net !== undefined) scope.postMessage({ net: carrier?.change(data.net) });
-    else if (data.stats) scope.postMessage({ stats: carrier?.stats() });
+      scope.postMessage({ started: info });
+    } else if (data.connect) server?.connect(data.connect);
+    else if (data.net !== undefined) scope.postMessage({ net: server?.setNetem(data.net) });
+    else if (data.stats) scope.postMessage({ stats: server?.stats() });
   };
   // A promise that fails is an error as any other: the page says so.
   scope.onunhandledrejection = (event) => { throw event.reason; };

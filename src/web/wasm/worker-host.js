@@ -15,8 +15,8 @@ export function netemOf(search) {
 
 /** Has an event `failed` when the server ends. */
 export class WorkerHost extends EventTarget {
-  /** @param {(url: URL) => Worker} [work] */
-  constructor(work = (url) => new Worker(url, { type: 'module' })) {
+  /** @param {(url: URL) => Worker} [createWorker] */
+  constructor(createWorker = (url) => new Worker(url, { type: 'module' })) {
     super();
     this.bots = BOTS;
     /** Compiled once. */
@@ -26,22 +26,22 @@ export class WorkerHost extends EventTarget {
     /** @type {Worker | null} */
     this.worker = null;
     /** Fulfilled when the server runs; fails with a sentence for the reader. @type {Promise<void>} */
-    this.ready = this.module.then((module) => this.start(module, work));
+    this.ready = this.module.then((module) => this.start(module, createWorker));
     this.ready.catch(({ message }) => { this.failed = message; });
     /** @type {((stats: any) => void)[]} */
-    this.asked = [];
+    this.pendingStats = [];
     /** Network conditions with a name. @type {{ name: string, about: string }[]} */
     this.presets = [];
     /** The conditions in force. @type {import('../lib/netem-menu.js').NetemResult} */
     this.net = {};
     /** @type {((result: import('../lib/netem-menu.js').NetemResult) => void)[]} */
-    this.changing = [];
+    this.pendingChanges = [];
   }
 
-  /** @param {WebAssembly.Module} module @param {(url: URL) => Worker} work @returns {Promise<void>} */
-  start(module, work) {
+  /** @param {WebAssembly.Module} module @param {(url: URL) => Worker} createWorker @returns {Promise<void>} */
+  start(module, createWorker) {
     const [seed] = crypto.getRandomValues(new Uint32Array(1));
-    const worker = work(new URL('server-worker.js', import.meta.url));
+    const worker = createWorker(new URL('server-worker.js', import.meta.url));
     this.worker = worker;
     worker.postMessage({ start: { module, seed, bots: BOTS, game: GAME, net: netemOf(globalThis.location?.search ?? '') } });
     return new Promise((started, fail) => {
@@ -50,8 +50,8 @@ export class WorkerHost extends EventTarget {
           ({ presets: this.presets, net: this.net } = data.started);
           started();
         }
-        if (data.net) this.changing.shift()?.(data.net);
-        if (data.stats) this.asked.shift()?.(data.stats);
+        if (data.net) this.pendingChanges.shift()?.(data.net);
+        if (data.stats) this.pendingStats.shift()?.(data.stats);
       };
       worker.onerror = ({ message }) => {
         this.failed = message ? `The server in this tab has stopped: ${message}. Reload the page.` : 'The server in this tab could not be loaded. Reload the page.';
@@ -75,7 +75,7 @@ export class WorkerHost extends EventTarget {
    */
   setNetem(text) {
     return new Promise((resolve) => {
-      this.changing.push((result) => resolve(this.net = result));
+      this.pendingChanges.push((result) => resolve(this.net = result));
       this.worker?.postMessage({ net: text });
     });
   }
@@ -83,7 +83,7 @@ export class WorkerHost extends EventTarget {
   /** The server's counters, the time that it has taken, and its memory. @returns {Promise<any>} */
   stats() {
     return new Promise((resolve) => {
-      this.asked.push(resolve);
+      this.pendingStats.push(resolve);
       this.worker?.postMessage({ stats: true });
     });
   }

@@ -62,13 +62,13 @@ export class WorkerSocket {
     this.failed = () => this.onEnd(host.failed);
     this.host = host;
     host.addEventListener('failed', this.failed);
-    host.ready.then(() => instance(host)).then((links) => this.begin(links, path, protocols)).catch(({ message }) => this.onEnd(message));
+    host.ready.then(() => instance(host)).then((links) => this.start(links, path, protocols)).catch(({ message }) => this.onEnd(message));
     // A page that goes away takes its connections along; the worker would not hear of it.
     if (window.parent !== window) addEventListener('pagehide', () => this.port.postMessage(null));
   }
 
   /** @param {WasmInstance} links @param {string} path @param {string[]} protocols */
-  begin(links, path, protocols) {
+  start(links, path, protocols) {
     if (this.host.failed !== '') throw new Error(this.host.failed);
     if (this.readyState !== WebSocket.CONNECTING) return;
     this.links = links;

@@ -52,7 +52,7 @@ test('a member sees the others and may leave, nothing more', () => {
   const panel = clanPanel(clans, ME);
   assert.deepEqual([panel.title, panel.leave, panel.mayFound, panel.list], ['[OAK]', 'Leave the clan', false, []]);
   assert.deepEqual(acts(panel.members), [['Ada', 'owner', ''], ['Me', 'you', '']]);
-  assert.equal(clans.asked, null);
+  assert.equal(clans.requested, null);
 });
 
 test('an owner puts others out and answers those who ask', () => {
@@ -128,7 +128,7 @@ test('an ended clan is asked no more; a new connection knows none', () => {
   const { clans, take } = village();
   clans.requestToJoin('OAK');
   take('clan_changes', [1]);
-  assert.equal(clans.asked, null);
+  assert.equal(clans.requested, null);
   take('welcome', 1, '00000000000000ff', 7, 14400, 30, 30, 'e2', 1);
   assert.deepEqual([clans.all.size, clans.tags.size, clans.own], [0, 0, null]);
 });

@@ -71,7 +71,7 @@ test('a page and the server in the tab talk in frames: hello, welcome, updates, 
   socket.close();
   assert.equal(socket.readyState, 2);
   await runUntil(host.carrier, () => seen.closed !== null && host.carrier.stats().clients === 2);
-  assert.deepEqual([socket.readyState, host.carrier.lines.size], [3, 0]);
+  assert.deepEqual([socket.readyState, host.carrier.connections.size], [3, 0]);
 });
 
 test('what breaks the protocol is closed with its code and reason', async () => {
@@ -100,7 +100,7 @@ test('a page that reads nothing is given no more than its window', async () => {
   const host = await hosted(0);
   const { socket, seen } = player(host);
   await runUntil(host.carrier, () => seen.packets.includes('welcome'));
-  const [[number, line]] = host.carrier.lines;
+  const [[number, line]] = host.carrier.connections;
   const pongs = () => seen.packets.filter((name) => name === 'pong').length;
   line.unread = WINDOW_BYTES * 2;
   socket.send(encode('ping', { nonce: 1 }));
@@ -140,9 +140,9 @@ test('network conditions delay what a page is told, and can change at any time',
   const host = await hosted(1);
   const { carrier } = host;
   const perfect = { net: 'delay=0ms,jitter=0ms,loss=0%' };
-  assert.deepEqual(carrier.change(''), perfect);
-  assert.deepEqual(carrier.change('delay=60ms'), { net: 'delay=60ms,jitter=0ms,loss=0%' });
-  assert.match(carrier.change('dsl').error, /^"dsl": expected lan, wifi, 4g, transatlantic, train, or conditions such as/);
+  assert.deepEqual(carrier.setNetem(''), perfect);
+  assert.deepEqual(carrier.setNetem('delay=60ms'), { net: 'delay=60ms,jitter=0ms,loss=0%' });
+  assert.match(carrier.setNetem('dsl').error, /^"dsl": expected lan, wifi, 4g, transatlantic, train, or conditions such as/);
   let woken = 0;
   carrier.wake = () => { woken += 1; };
   const from = performance.now();
@@ -151,7 +151,7 @@ test('network conditions delay what a page is told, and can change at any time',
   // The request and its response, then `hello` and `welcome`.
   assert.ok(performance.now() - from >= 4 * 60, `${performance.now() - from} ms`);
   assert.ok(woken > 0, 'bytes arrive between ticks');
-  assert.deepEqual(carrier.change(''), perfect);
+  assert.deepEqual(carrier.setNetem(''), perfect);
   socket.send(encode('ping', { nonce: 1 }));
   await runUntil(carrier, () => seen.packets.includes('pong'));
   socket.close();

@@ -49,7 +49,7 @@ test('a page of tickwire.js gets the sentence with its close event, and one warn
   let link;
   try {
     const closed = await new Promise((resolve) => {
-      link = new ReconnectingConnection({ path: 'http://game.test:3000/play' }, { opened() {}, message() {}, returned() {}, ended: resolve });
+      link = new ReconnectingConnection({ path: 'http://game.test:3000/play' }, { onOpen() {}, onMessage() {}, returned() {}, onClose: resolve });
       link.open();
     });
     assert.match(closed.text, /does not allow pages of http:\/\/page\.test/);

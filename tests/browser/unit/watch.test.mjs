@@ -15,7 +15,7 @@ test('a time is minutes and seconds, and never rounds up to sixty', () => {
 test('a page of an own program, which does not know its game by name, shows the rooms of that game', () => {
   const file = { own_game: 'coins', bytes: 1, end: { whole: true }, why: null, rooms: [{ name: 'a', game: 'moo' }, { name: 'b', game: 'coins' }] };
   const shown = (game) => {
-    const watch = new Playback(async () => null, { hear: () => {}, shown: () => {}, changed: () => {} });
+    const watch = new Playback(async () => null, { onMessage: () => {}, onSeekDone: () => {}, onChange: () => {} });
     watch.wasm = { json: (value) => value, setInputText: () => {}, wasm: { watch_file: () => file, watch_open: () => ({}) } };
     Object.assign(watch, { refreshStatus: () => {}, seek: () => {} });
     watch.openRoomWhenReady({ game, dialect: 'd', table: '', room: '', tick: null });
@@ -77,7 +77,7 @@ function trapping(parts) {
 test('a world that cannot be run any further ends with words, not with a picture that stands still', async () => {
   for (const begin of [(watch) => watch.seek(5), (watch) => watch.step(1)]) {
     let changed = 0;
-    const watch = new Playback(async () => { throw new Error('not loaded'); }, { hear: () => {}, shown: () => {}, changed: () => { changed += 1; } });
+    const watch = new Playback(async () => { throw new Error('not loaded'); }, { onMessage: () => {}, onSeekDone: () => {}, onChange: () => { changed += 1; } });
     Object.assign(watch, { wasm: trapping({ watch_status: () => ({ marks: [], indexed: 9, last: 9, first: 0 }) }), room: '', tick: 7, status: { first: 0, last: 9, indexed: 0, tick_hz: 30 } });
     begin(watch);
     await new Promise((done) => { setTimeout(done, 5); });

@@ -36,8 +36,8 @@ export function clanPanel(clans, ownId) {
   const plays = ownId !== null;
   /** @type {Row[]} */
   const list = own ? [] : clans.list.map(({ name, owner }) => ({
-    key: `clan-${name}`, name: `[${name}]`, note: clans.asked === name ? 'asked' : '', clan: name, player: owner,
-    acts: plays && clans.asked !== name ? [{ act: 'ask', label: 'Ask to join', title: `Ask to join ${name}` }] : [],
+    key: `clan-${name}`, name: `[${name}]`, note: clans.requested === name ? 'asked' : '', clan: name, player: owner,
+    acts: plays && clans.requested !== name ? [{ act: 'ask', label: 'Ask to join', title: `Ask to join ${name}` }] : [],
   }));
   if (!own) return { title: 'Clans', leave: '', mayFound: plays, members: [], asks: [], list };
   const owner = clans.all.get(own.id)?.owner;
@@ -60,13 +60,13 @@ export class ClanPanel {
   constructor(world, wishes, tell) {
     this.world = world;
     this.wishes = wishes;
-    this.tell = tell;
+    this.notify = tell;
     this.drawnAt = 0;
     this.seen = '';
     /** Where there are no keys, none is named. */
     this.touch = matchMedia('(pointer: coarse)');
     /** Those whose wish to join was told of. @type {Set<number>} */
-    this.heard = new Set();
+    this.announced = new Set();
     this.name = /** @type {HTMLInputElement} */ (byId('clan-name'));
     this.name.maxLength = CLAN_CHARS;
     this.name.addEventListener('keydown', (event) => {
@@ -84,7 +84,7 @@ export class ClanPanel {
   createClan() {
     const name = cut(this.name.value, CLAN_CHARS);
     if (name === '') return;
-    if ([...this.world.clans.all.values()].some((clan) => clan.name === name)) this.tell(`There is already a clan named ${name}`);
+    if ([...this.world.clans.all.values()].some((clan) => clan.name === name)) this.notify(`There is already a clan named ${name}`);
     else if (this.wishes.found(name)) this.name.value = '';
     this.name.blur();
   }
@@ -115,8 +115,8 @@ export class ClanPanel {
     const badge = byId('clan-badge');
     badge.hidden = asks.length === 0;
     badge.textContent = String(asks.length);
-    for (const { id, name } of asks) if (!this.heard.has(id)) this.tell(`${name} asks to join your clan${this.touch.matches ? '' : ' (C)'}`);
-    this.heard = new Set(asks.map(({ id }) => id));
+    for (const { id, name } of asks) if (!this.announced.has(id)) this.notify(`${name} asks to join your clan${this.touch.matches ? '' : ' (C)'}`);
+    this.announced = new Set(asks.map(({ id }) => id));
   }
 
   /** @param {string} id of the list @param {Row[]} rows */

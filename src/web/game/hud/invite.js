@@ -13,7 +13,7 @@ import { urlFromRoot, isPrivate, newPrivateName, roomOf } from '../../lib/room.j
 export class InviteButton {
   /** @param {(text: string) => void} tell says something over the world */
   constructor(tell) {
-    this.tell = tell;
+    this.notify = tell;
     this.link = new URL('.', location.href).href;
     onButton('friends-make', () => location.assign(urlFromRoot(location.href, `r/${newPrivateName()}/`)));
     onButton('invite-copy', () => this.copyOnCard());
@@ -50,6 +50,6 @@ export class InviteButton {
 
   async copyInGame() {
     const isDone = await copyText(this.link);
-    this.tell(isDone ? 'Invite link copied: send it to your friends' : `Invite your friends: ${this.link}`);
+    this.notify(isDone ? 'Invite link copied: send it to your friends' : `Invite your friends: ${this.link}`);
   }
 }

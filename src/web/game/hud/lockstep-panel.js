@@ -130,11 +130,11 @@ export class LockstepPanel {
     if (this.asked !== undefined && (status.corrupted?.tick ?? null) !== this.asked) this.asked = undefined;
     if (status.report && status.report.tick !== this.seen?.tick) this.seen = { tick: status.report.tick, checksums: status.checksums };
     const checksums = this.seen && status.differed > 0 ? status.checksums - this.seen.checksums : null;
-    this.tell(describeEvents(status, { asked: this.asked !== undefined, checksums }));
+    this.showLines(describeEvents(status, { asked: this.asked !== undefined, checksums }));
   }
 
   /** @param {string[]} lines */
-  tell(lines) {
+  showLines(lines) {
     const list = byId('l-story');
     if (list.childElementCount === lines.length && lines.every((line, at) => list.children[at].textContent === line)) return;
     list.replaceChildren(...lines.map((line) => Object.assign(document.createElement('li'), { textContent: line })));

@@ -38,7 +38,7 @@ export class GameConnection {
    * @param {string} path of the endpoint, below the page's own
    * @param {(packet: { name: string, values: Record<string, any> }, nowMs: number) => void} onPacket
    * @param {() => void} onState called after each change of `state`
-   * @param {(bytes: Uint8Array, came: boolean, nowMs: number) => void} [onMessage] is shown every message that comes or goes
+   * @param {(bytes: Uint8Array, isReceived: boolean, nowMs: number) => void} [onMessage] is shown every message that comes or goes
    */
   constructor(path, onPacket, onState, onMessage = () => {}) {
     this.path = path;
@@ -121,7 +121,7 @@ export class GameConnection {
     this.history.begin();
     socket.onopen = () => {
       if (socket !== this.socket) return;
-      current.opened();
+      current.onOpen();
       this.begin(socket);
     };
     socket.onmessage = (event) => { if (socket === this.socket) this.receive(event.data); };
@@ -186,7 +186,7 @@ export class GameConnection {
   /** @param {ArrayBuffer} data */
   receive(data) {
     const now = performance.now();
-    this.heartbeat.received(now);
+    this.heartbeat.onMessage(now);
     this.stats.bytesIn += data.byteLength;
     this.stats.messagesIn += 1;
     const { lockstep, socket } = this;
@@ -229,7 +229,7 @@ export class GameConnection {
 
   /** @param {number} nonce @param {number} now */
   onPong(nonce, now) {
-    const trip = this.heartbeat.answered(nonce, now);
+    const trip = this.heartbeat.onPong(nonce, now);
     if (trip === null) return;
     this.pingMs = trip;
     this.history.addRoundTrip(trip, now);
@@ -274,7 +274,7 @@ export class GameConnection {
 
   /** The page is visible again, or has a network: a dead connection is found now, and a wait is over. */
   onReturn() {
-    if (this.state === 'live') this.heartbeat.ask(performance.now());
+    if (this.state === 'live') this.heartbeat.probe(performance.now());
     else if (this.state === 'connecting' && this.current?.isStale) this.open();
     else this.retryNow();
   }

@@ -42,7 +42,7 @@ export class Clans {
     /** Places that the clan was shown. @type {{ player: number, x: number, y: number, atMs: number }[]} */
     this.pings = [];
     /** Whom one has asked, by name: the server does not say. @type {string | null} */
-    this.asked = null;
+    this.requested = null;
     this.version += 1;
   }
 
@@ -62,7 +62,7 @@ export class Clans {
 
   /** A clan that has ended is asked no more. */
   changed() {
-    if (![...this.all.values()].some((clan) => clan.name === this.asked)) this.asked = null;
+    if (![...this.all.values()].some((clan) => clan.name === this.requested)) this.requested = null;
     this.version += 1;
   }
 
@@ -75,7 +75,7 @@ export class Clans {
       return all;
     };
     this.own = clan === null ? null : { id: clan, isOwner: Boolean(owner), members: people('members', members), asks: people('asks', asks) };
-    if (this.own) this.asked = null;
+    if (this.own) this.requested = null;
     else this.mates.clear();
     this.version += 1;
   }
@@ -102,7 +102,7 @@ export class Clans {
 
   /** One asks to join. @param {string} name */
   requestToJoin(name) {
-    this.asked = name;
+    this.requested = name;
     this.version += 1;
   }
 

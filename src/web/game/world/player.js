@@ -25,7 +25,7 @@ import { ErrorBlend } from '../../lib/dead-reckoning.js';
  * @property {number} shownHealth the same as the bar shows it, which glides
  * @property {number} weapon what it was seen to hold last
  * @property {number | null} item what it holds in place of the weapon
- * @property {number | null} told the same as the server told it last: one's own hand is shown as it is predicted
+ * @property {number | null} receivedItem the same as the server told it last: one's own hand is shown as it is predicted
  * @property {number} foodMs when food was in its hand last
  * @property {number} shotMs when it shot last
  * @property {{ atMs: number, hit: boolean, count: number }} swing the newest one heard of, and how many there were
@@ -39,6 +39,6 @@ import { ErrorBlend } from '../../lib/dead-reckoning.js';
  */
 export function newPlayer(id, name, skin, health, hand) {
   return { id, name, skin, qx: 0, qy: 0, track: new PositionHistory(), shown: { tick: 0, x: 0, y: 0, heading: 0 }, glide: new ErrorBlend(), walked: 0, pace: 0, way: 0,
-    bubble: null, health, shownHealth: health, ...hand, told: hand.item, foodMs: -Infinity, shotMs: -Infinity,
+    bubble: null, health, shownHealth: health, ...hand, receivedItem: hand.item, foodMs: -Infinity, shotMs: -Infinity,
     swing: { atMs: -Infinity, hit: false, count: 0 } };
 }

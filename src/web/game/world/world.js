@@ -129,7 +129,7 @@ export class World {
       case 'spawned': return this.spawned(values.player, nowMs);
       case 'objects': return this.objects(values.objects);
       case 'leaderboard': return this.board(values);
-      case 'chat': return this.say(values.player, values.text, nowMs);
+      case 'chat': return this.onChat(values.player, values.text, nowMs);
       case 'pong': return this.onTick(values.tick, nowMs, false);
       case 'error': this.error = { rule: values.rule, detail: values.detail, atMs: nowMs }; return;
       case 'watching': this.spectated = values.player; return;
@@ -300,7 +300,7 @@ export class World {
   }
 
   /** @param {number} id @param {string} text @param {number} nowMs */
-  say(id, text, nowMs) {
+  onChat(id, text, nowMs) {
     const player = this.players.get(id);
     if (player) player.bubble = { text, untilMs: nowMs + BUBBLE_MS };
     this.log(id, player?.name ?? `#${id}`, text, nowMs);
@@ -390,8 +390,8 @@ export class World {
     this.earlyHands.set(id, { weapon, item });
     const player = this.players.get(id);
     if (!player) return;
-    if (itemOf(player.told)?.group === 'food') player.foodMs = nowMs;
-    player.told = item;
+    if (itemOf(player.receivedItem)?.group === 'food') player.foodMs = nowMs;
+    player.receivedItem = item;
     player.weapon = weapon;
     player.item = item;
   }
@@ -414,7 +414,7 @@ export class World {
     if (!player || health === player.health) return;
     const amount = Math.abs(health - player.health);
     this.pushEvent(health < player.health ? 'hurt' : 'healed', nowMs, player.shown, { id, amount });
-    const holdsFood = itemOf(player.told)?.group === 'food';
+    const holdsFood = itemOf(player.receivedItem)?.group === 'food';
     if (health > player.health && (holdsFood || ageMs(nowMs, player.foodMs) < FOOD_HEAL_MS)) this.pushEvent('eaten', nowMs, player.shown, { id });
     player.health = health;
   }

@@ -153,10 +153,10 @@ export class BitEditor {
   send() {
     const { edit } = this;
     if (!edit || this.unsendableReason() !== '') return;
-    const told = difference(edit, this.leaves, this.rewritten);
+    const summary = difference(edit, this.leaves, this.rewritten);
     if (!this.own.inject(digits(edit.bytes))) return;
     this.close();
-    this.log.begin(digits(edit.bytes), told);
+    this.log.begin(digits(edit.bytes), summary);
     this.drawLog();
     this.on.sent();
   }

@@ -8,7 +8,7 @@ import { element } from './bit-diagram.js';
 
 /** @typedef {ReturnType<import('../explainer.js').Explainer['difference']>} Difference */
 
-/** The heading. @param {Difference} told @param {string} packet */
+/** The heading. @param {Difference} diff @param {string} packet */
 export function changesHeading({ count, same }, packet) {
   if (count === undefined || same === undefined) return '';
   const of = count + same;
@@ -20,7 +20,7 @@ const short = (value) => value.split(' = ').at(-1) ?? value;
 
 /**
  * The rows of the table: path, value before, value after.
- * @param {Difference} told @returns {HTMLElement[]}
+ * @param {Difference} diff @returns {HTMLElement[]}
  */
 export function changeRows({ changed = [], count = 0 }) {
   const all = changed.map(({ path, before, after }) => {
@@ -36,9 +36,9 @@ export function changeRows({ changed = [], count = 0 }) {
 
 /** Shows what changed in a frame; nothing where there is no packet before it. @param {import('../explainer.js').Explainer} explainer @param {number} n @param {string | null} packet */
 export function showChanges(explainer, n, packet) {
-  const told = packet ? explainer.difference(n) : {};
+  const diff = packet ? explainer.difference(n) : {};
   const box = /** @type {HTMLElement} */ (document.getElementById('changes'));
-  box.hidden = told.count === undefined;
-  /** @type {Element} */ (box.firstElementChild).textContent = changesHeading(told, packet ?? '');
-  /** @type {Element} */ (box.lastElementChild).replaceChildren(...changeRows(told));
+  box.hidden = diff.count === undefined;
+  /** @type {Element} */ (box.firstElementChild).textContent = changesHeading(diff, packet ?? '');
+  /** @type {Element} */ (box.lastElementChild).replaceChildren(...changeRows(diff));
 }

@@ -45,7 +45,7 @@ export class CopyMenu {
   constructor(chosen, link, tell) {
     this.chosen = chosen;
     this.link = link;
-    this.tell = tell;
+    this.notify = tell;
     byId('copy').onclick = () => this.toggle(byId('copy-menu').hidden);
     byId('copy-link').onclick = () => this.copyAs('link');
     byId('copy-menu').onclick = (event) => { if (event.target.dataset.as) this.copyAs(event.target.dataset.as); };
@@ -79,7 +79,7 @@ export class CopyMenu {
   async copyAs(kind) {
     this.toggle(false, !byId('copy-menu').hidden);
     const chosen = this.chosen();
-    if (!chosen) return this.tell('Choose a frame first');
+    if (!chosen) return this.notify('Choose a frame first');
     const { explained, name } = chosen;
     const bytes = `${explained.raw.length / 2} bytes`;
     try {
@@ -90,9 +90,9 @@ export class CopyMenu {
         array: () => [asArray(explained, name), `${bytes} as a C array`],
         link: () => [this.link(), `a link that carries the ${bytes} of ${name}`],
       }[kind]();
-      this.tell(await copy(text) ? `Copied ${what}` : 'The browser does not let this page copy');
+      this.notify(await copy(text) ? `Copied ${what}` : 'The browser does not let this page copy');
     } catch (error) {
-      this.tell(error instanceof Error ? error.message : String(error));
+      this.notify(error instanceof Error ? error.message : String(error));
     }
   }
 }

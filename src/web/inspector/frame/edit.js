@@ -98,9 +98,9 @@ export function suggestedFlips(bytes, tree) {
   const length = field('payload_length');
   if (length && length.raw < LENGTH_IN_16) {
     add('payload_length', 'long', 'Length 65,535', 'A length is a promise: an endpoint refuses more than it would store.', (place) => {
-      const said = setBits(bytes, place, LENGTH_IN_16);
+      const declared = setBits(bytes, place, LENGTH_IN_16);
       const end = place[1] / BYTE;
-      return Uint8Array.from([...said.slice(0, end), ...LONG, ...said.slice(end)]);
+      return Uint8Array.from([...declared.slice(0, end), ...LONG, ...declared.slice(end)]);
     });
     add('payload_length', 'short', 'Length − 1', 'TCP has no message boundaries: one wrong length, and every later frame begins at the wrong byte.',
       (place) => setBits(bytes, place, Math.max(0, length.raw - 1)));

@@ -20,7 +20,7 @@ export class Bookmarks {
   /**
    * @param {() => { marks: Set<number>, explainer: import('../explainer.js').Explainer }} shown
    * @param {import('./list.js').FrameListView} list
-   * @param {{ goTo: (n: number) => void, tell: (words: string) => void }} on
+   * @param {{ goTo: (n: number) => void, notify: (words: string) => void }} on
    */
   constructor(shown, list, on) {
     this.shown = shown;
@@ -41,20 +41,20 @@ export class Bookmarks {
   toggle() {
     const { marks } = this.shown();
     const n = this.list.chosen;
-    if (n === 0) return this.on.tell('Choose a frame first');
+    if (n === 0) return this.on.notify('Choose a frame first');
     const isMarked = !marks.delete(n);
     if (isMarked) marks.add(n);
     this.show();
     this.list.draw();
-    this.on.tell(isMarked ? `Frame ${n} is marked; [ and ] go through the marks` : `Frame ${n} is no longer marked`);
+    this.on.notify(isMarked ? `Frame ${n} is marked; [ and ] go through the marks` : `Frame ${n} is no longer marked`);
   }
 
   /** Goes to the next mark, or the previous one. @param {number} step 1 or -1 */
   go(step) {
     const { marks, explainer } = this.shown();
     const next = nextMark([...marks].filter((n) => !explainer.entry(n).gone), this.list.chosen, step);
-    if (next === undefined) return this.on.tell('No frame is marked: choose one and press B');
+    if (next === undefined) return this.on.notify('No frame is marked: choose one and press B');
     this.on.goTo(next);
-    if (explainer.place(next) < 0) this.on.tell(`Frame ${next} is hidden by the filter`);
+    if (explainer.place(next) < 0) this.on.notify(`Frame ${next} is hidden by the filter`);
   }
 }

@@ -16,7 +16,7 @@ const byId = (id) => document.getElementById(id);
 
 /**
  * A filter with signs below its wrong part.
- * @param {string} text @param {{ begin?: number, end?: number }} told
+ * @param {string} text @param {{ begin?: number, end?: number }} result
  */
 export function underline(text, { begin = 0, end = 0 }) {
   return `${text.replace(/\s/g, ' ')}\n${' '.repeat(begin)}${'^'.repeat(Math.max(1, end - begin))}`;
@@ -92,14 +92,14 @@ export class FilterBar {
     this.onChange(false);
   }
 
-  /** @param {{ wrong?: string, begin?: number, end?: number }} told */
-  showError(told) {
+  /** @param {{ wrong?: string, begin?: number, end?: number }} result */
+  showError(result) {
     byId('filter').dataset.read = byId('filter').value;
-    byId('filter').setAttribute('aria-invalid', String(told.wrong !== undefined));
-    byId('filter-error').hidden = told.wrong === undefined;
-    if (told.wrong === undefined) return;
+    byId('filter').setAttribute('aria-invalid', String(result.wrong !== undefined));
+    byId('filter-error').hidden = result.wrong === undefined;
+    if (result.wrong === undefined) return;
     const [place, words] = byId('filter-error').children;
-    place.textContent = underline(byId('filter').value, told);
-    words.replaceChildren(...withCode(told.wrong));
+    place.textContent = underline(byId('filter').value, result);
+    words.replaceChildren(...withCode(result.wrong));
   }
 }

@@ -73,7 +73,7 @@ export function linkTo(fragment) {
   return link.href;
 }
 
-/** How far a file was read, or filtered, and what is to be said of it. @param {ReturnType<Explainer['work']>} told @param {string[]} notes */
+/** How far a file was read, or filtered, and what is to be said of it. @param {ReturnType<Explainer['advance']>} work @param {string[]} notes */
 export function progressOf({ all, seen, judged, pieces = 0, read = 0, more }, notes) {
   if (read < pieces && more) return `Reading: ${Math.floor(100 * read / pieces)} %, ${all} frames`;
   if (more) return `Filtering: ${Math.floor(100 * judged / all)} %, ${seen} found`;
