@@ -1,8 +1,9 @@
 /**
- * The service worker of the tab edition: keeps its files, so that it works without a network.
+ * Service worker of the browser edition. It caches the files, so that the page works offline.
  *
- * `tab-files.js` lists the files and has a version that changes with their content. The files of a new version are loaded whole before it takes over, which it
- * does when no page of the old one is open: no page ever gets files of two versions.
+ * `tab-files.js` lists the files and their version. A new version is cached completely before it
+ * takes over, which happens when no page of the old one is open. A page never mixes files of two
+ * versions.
  */
 /// <reference lib="webworker" />
 
@@ -16,12 +17,12 @@ const CACHE_NAME = CACHE_PREFIX + version;
 async function cacheFile(cache, file) {
   const response = await fetch(file, { cache: 'no-cache' });
   if (!response.ok) throw new Error(`${file}: ${response.status}`);
-  // Some hosts lead index.html elsewhere, and a browser refuses such an answer for a page.
+  // Some hosts redirect index.html, and browsers refuse a redirected response for a page.
   const plain = response.redirected ? new Response(await response.blob(), { headers: response.headers }) : response;
   await cache.put(file, plain);
 }
 
-/** The file that a request is for; `undefined` if it is none of ours. @param {Request} request */
+/** Returns the cached file for a request; undefined if there is none. @param {Request} request */
 function fileOf(request) {
   if (request.method !== 'GET' || !request.url.startsWith(self.registration.scope)) return undefined;
   const path = new URL(request.url).pathname.slice(new URL(self.registration.scope).pathname.length);

@@ -1,7 +1,7 @@
 /**
- * A game's page talks to its server through this module: it connects and reconnects, sends and
- * receives packets by name, measures the ping, and gives smooth positions between two states. It
- * takes the packets of the game from the server's own table, `codes.json`.
+ * Client library for the page of a game: connects and reconnects, sends and receives packets by
+ * name, measures the ping, and interpolates between states. It reads the packets of the game from
+ * the server's table, `codes.json`.
  *
  * ```js
  * import { connect } from './tickwire.js';
@@ -13,8 +13,8 @@
  * draw();
  * ```
  *
- * Only these packets are built in, and a dialect may lack most of them: `hello`, `enter` and `ping`
- * to the server, `welcome`, `spawned`, `pong` and `error` to the client.
+ * Built in are only the packets `hello`, `enter` and `ping` to the server, and `welcome`,
+ * `spawned`, `pong` and `error` to the client. A dialect may lack most of them.
  *
  * @module tickwire
  */
@@ -39,7 +39,7 @@ export { HeldKeys, HeldPointers } from './lib/held.js';
 export { local } from './lib/stored.js';
 export { newPrivateRoomUrl } from './lib/private-room.js';
 
-/** The protocol's version, sent in `hello`. */
+/** Version of the protocol, sent in `hello`. */
 const VERSION = 1;
 /** Modes of `hello`. */
 const [SPECTATE, PLAY] = [0, 1];
@@ -51,34 +51,35 @@ const EVENTS = ['open', 'close', 'error'];
 /**
  * @typedef {object} Options
  * @property {string} [name] the player's name
- * @property {boolean} [spectate] true to look on, until `game.enter()`
- * @property {Record<string, any>} [hello] further arguments of `hello` and `enter`, such as a colour
- * @property {boolean} [units] true for places in pixels and angles in radians, in both directions;
- *   otherwise each number is the one that is sent, such as 16,384 for a quarter of a turn
- * @property {string} [dialect] default: the first one that has both `hello` and `welcome`
- * @property {string} [path] of the endpoint, relative to this module; default: `play`
- * @property {import('./lib/codec.js').Codes | string} [codes] the packet tables, or where they are;
- *   default: `codes.json` beside the endpoint, fetched for each connection
- * @property {string} [predict] the name of the game, to run the player's own part of it ahead of the server: `game.predicted`.
- *   The server must have its rules as `prediction.wasm`
- * @property {'stream' | 'lockstep'} [mode] `lockstep`: the page runs the room's world itself and is only sent the commands of each tick, `game.lockstep`;
- *   where that cannot be had, it follows as a stream as usual. `tickwire.wasm` must have the game's rules
- * @property {string} [game] the name of the game, for `mode`; default: that of `predict`
- * @property {string} [net] a simulated line between the page and its server: `wifi`, or `delay=150ms,loss=2%`; '' for one that is perfect until `game.netem()`
- *   changes it; default: that of the page's address, `?net=wifi`, or none
- * @property {Record<string, (event: any) => void>} [on] handlers, as for `game.on`: they also hear
- *   what happens before the first `welcome`
- * @property {string} [token] where only holders of a token play; default: that of the page's link, `#token=…`
- * @property {new (url: URL, protocols: string[]) => any} [WebSocket] for Node before 22
+ * @property {boolean} [spectate] true to spectate until `game.enter()`
+ * @property {Record<string, any>} [hello] further arguments of `hello` and `enter`, such as a
+ *   colour
+ * @property {boolean} [units] true for positions in pixels and angles in radians, in both
+ *   directions; otherwise numbers are as sent, such as 16,384 for a quarter turn
+ * @property {string} [dialect] default: the first with both `hello` and `welcome`
+ * @property {string} [path] endpoint, relative to this module; default: `play`
+ * @property {import('./lib/codec.js').Codes | string} [codes] packet tables or their address;
+ *   default: `codes.json` in the folder of the endpoint, fetched for each connection
+ * @property {string} [predict] name of the game whose own player is predicted: `game.predicted`.
+ *   `prediction.wasm` must contain its rules
+ * @property {'stream' | 'lockstep'} [mode] `lockstep`: the page runs the room's world from the
+ *   commands of each tick, `game.lockstep`; if lockstep is unavailable, it receives a stream.
+ *   `tickwire.wasm` must contain the game's rules
+ * @property {string} [game] name of the game for `mode`; default: `predict`
+ * @property {string} [net] simulated network: `wifi`, or `delay=150ms,loss=2%`; '' for one without
+ *   delay until `game.netem()` changes it; default: `?net=` of the page's address, or none
+ * @property {Record<string, (event: any) => void>} [on] handlers, as for `game.on`; they also
+ *   receive events before the first `welcome`
+ * @property {string} [token] player token; default: `#token=…` of the page's link
+ * @property {new (url: URL, protocols: string[]) => any} [WebSocket] WebSocket class for Node
+ *   before 22
  */
 
 /**
- * Connects to the server of this module, and greets it.
- *
+ * Connects to the server of this module.
  * @param {Options} [options]
- * @returns {Promise<Game>} fulfilled when the server has said `welcome`; it waits while the server
- *   cannot be reached
- * @throws {Error} when the server has no packet tables or not this dialect, or turns the page away
+ * @returns {Promise<Game>} resolves after `welcome`; waits while the server is unreachable
+ * @throws {Error} if the server has no packet tables, lacks the dialect, or rejects the page
  */
 export function connect(options = {}) {
   return new Promise((fulfil, reject) => {
@@ -86,7 +87,7 @@ export function connect(options = {}) {
   });
 }
 
-/** A game that the page is connected to, made by `connect`. */
+/** Connection to a game, created by `connect`. */
 export class Game {
   /** @type {Map<string, Set<(event: any) => void>>} */
   #handlers = new Map();
@@ -106,42 +107,55 @@ export class Game {
   #pings = [];
   /** @type {Prediction | null} */
   #prediction = null;
-  /** The file with the rules and the model of a line. */
+  /** Instance of `prediction.wasm` with the rules and the network model. */
   #rules = new Prediction(() => compile(new URL('wasm/prediction.wasm', import.meta.url)));
   #netem = new NetemLink();
-  /** As last reported. */
+  /** Last reported reason why there is no prediction. */
   #whyNoPrediction = '';
   #features = { prediction: true, reconciliation: true, interpolation: true, deadReckoning: true };
   /** @type {Lockstep | null} */
   #lockstep = null;
-  /** Whether this connection has asked for it. */
+  /** Whether this connection requested lockstep. */
   #isInLockstep = false;
-  /** Newest tick that the server has received of by itself. */
+  /** Newest tick of an update. */
   #newestTick = 0;
   #resolveConnected;
   #rejectConnected;
 
-  /** @param {Options} options @param {() => void} begun @param {(closed: import('./lib/connection.js').CloseInfo) => void} failed */
+  /**
+   * @param {Options} options
+   * @param {() => void} begun
+   * @param {(closed: import('./lib/connection.js').CloseInfo) => void} failed
+   */
   constructor(options, begun, failed) {
     this.#options = options;
     this.#player = { name: options.name, ...options.hello };
     this.#isSpectating = options.spectate ?? false;
     this.#resolveConnected = begun;
     this.#rejectConnected = failed;
-    /** `reconnecting` while it tries to come back, `closed` for good. @type {'connecting' | 'open' | 'reconnecting' | 'closed'} */
+    /**
+     * `reconnecting` during an outage, `closed` for good.
+     * @type {'connecting' | 'open' | 'reconnecting' | 'closed'}
+     */
     this.state = 'connecting';
-    /** How the server has identified the game: seed, rates, epoch. @type {Record<string, any> | null} */
+    /** Identity of the game: seed, rates, epoch. @type {Record<string, any> | null} */
     this.welcome = null;
-    /** The player's own number; null without one. @type {number | null} */
+    /** Number of the own player; null without one. @type {number | null} */
     this.player = null;
-    /** Why there is no connection now; null while there is one. @type {import('./lib/connection.js').CloseInfo | null} */
+    /**
+     * Reason why there is no connection; null while there is one.
+     * @type {import('./lib/connection.js').CloseInfo | null}
+     */
     this.closed = null;
-    /** Since the page was opened. `unknown`: packets that the tables lack; `unreadable`: bytes that are no packet. */
+    /**
+     * Counters of the page. `unknown`: packets that the tables lack; `unreadable`: bytes that are
+     * no packet.
+     */
     this.counts = { messagesIn: 0, messagesOut: 0, bytesIn: 0, bytesOut: 0, unknown: 0, unreadable: 0 };
-    // A capture in the address is watched in place of a server.
+    // A capture in the address replaces the server.
     const asked = globalThis.location ? captureFromQuery(location.search) : null;
     const isGame = asked === null;
-    /** Round trips, gaps, leads and corrections of the last seconds, for a graph. */
+    /** Round trips, gaps, leads and corrections of the last seconds. */
     this.history = new NetHistory();
     if (isGame && options.predict !== undefined) this.#prediction = this.#rules;
     if (isGame && options.mode === 'lockstep') this.#lockstep = new Lockstep(wasmModule);
@@ -156,7 +170,11 @@ export class Game {
     this.#start(isGame ? options.net ?? netemOf(globalThis.location?.search ?? '') : '');
   }
 
-  /** Opens the connection, behind a simulated line if one is asked for. The server of a tab has its own. @param {string} net */
+  /**
+   * Opens the connection, through a simulated network if the options have one. The server worker
+   * has its own.
+   * @param {string} net
+   */
   async #start(net) {
     if (this.#connection instanceof ReconnectingConnection && EDITION !== 'tab' && (net !== '' || this.#options.net !== undefined)) {
       this.#connection.wrapSocket = (socket) => this.#netem.wrapSocket(socket);
@@ -170,7 +188,8 @@ export class Game {
   }
 
   /**
-   * The simulated line between the page and its server, with the option `net`: its `presets`, what holds (`net`), and `setNetem(text)`, which changes it.
+   * Returns the simulated network of the option `net`: its `presets`, the conditions in force
+   * (`net`), and `setNetem(text)`.
    * @returns {Promise<NetemLink | import('./wasm/worker-host.js').WorkerHost>}
    */
   async netem() {
@@ -180,25 +199,28 @@ export class Game {
     return this.#netem;
   }
 
-  /** Round trip in ms, the median of the last ones; null before the first. @returns {number | null} */
+  /** Median of the recent round trips, ms; null before the first. @returns {number | null} */
   get ping() {
     return [...this.#pings].sort((a, b) => a - b)[this.#pings.length >> 1] ?? null;
   }
 
-  /** Ticks that the server has completed by now, as far as the page can know; null before `welcome`. @returns {number | null} */
+  /**
+   * Estimated ticks that the server has completed; null before `welcome`.
+   * @returns {number | null}
+   */
   get tick() {
     return this.#states?.tick(this.#now()) ?? null;
   }
 
   /**
-   * Calls a function for each packet of a name, with its values by argument name. Also:
-   * - `open`, with `{ welcome, isReconnect, isNewWorld }`: the server has said `welcome`. `isReconnect`: after an
-   *   outage. `isNewWorld`: it is not the game of before, so what the page remembers of that is void.
-   * - `close`, with `game.closed`: the connection has ended, or a try has failed.
-   * - `error`, also for bytes that are no packet: the rule is then `unreadable`.
-   *
-   * @param {string} name @param {(event: any) => void} handler
-   * @returns {() => void} takes the handler away again
+   * Adds a handler for the packets of a name. Three further events:
+   * - `open`, with `{ welcome, isReconnect, isNewWorld }`, after each `welcome`. `isReconnect`:
+   *   after an outage. `isNewWorld`: another game, so that state of the earlier one is void.
+   * - `close`, with `game.closed`: the connection has ended, or an attempt has failed.
+   * - `error`, also for bytes that are no packet, with the rule `unreadable`.
+   * @param {string} name
+   * @param {(event: any) => void} handler
+   * @returns {() => void} removes the handler
    */
   on(name, handler) {
     const handlers = this.#handlers.get(name) ?? new Set();
@@ -208,11 +230,12 @@ export class Game {
   }
 
   /**
-   * Sends a packet. `sequence`, `tick` and `seen` (the tick that `interpolated` shows: for lag compensation) are filled in if the packet has them.
-   *
-   * @param {string} name @param {Record<string, any>} [values] by argument name; one that may be nil may be left out
-   * @returns {boolean} false without a connection: the packet is dropped, since it would mean nothing later
-   * @throws {TypeError | RangeError} naming packet and argument, if the tables do not have them so
+   * Sends a packet. `sequence`, `tick` and `seen` (the render tick, for lag compensation) are
+   * filled in if the packet has them.
+   * @param {string} name
+   * @param {Record<string, any>} [values] values by argument name; nil arguments are optional
+   * @returns {boolean} false without a connection, which drops the packet
+   * @throws {TypeError | RangeError} naming the packet and argument that do not fit the table
    */
   send(name, values = {}) {
     if (!this.#dialect || this.state !== 'open') return false;
@@ -227,33 +250,35 @@ export class Game {
   }
 
   /**
-   * Begins to play, as a watcher or after death. Later connections begin in the same way.
-   * @param {Record<string, any>} [values] such as `{ name }`, in place of those of `connect`
+   * Joins the game, as a spectator or after death. Later connections join in the same way.
+   * @param {Record<string, any>} [values] such as `{ name }`, instead of those of `connect`
    */
   enter(values = {}) {
     this.#isSpectating = false;
     Object.assign(this.#player, values);
-    // The server counts it as a command.
+    // The server counts `enter` as a command.
     this.#sequence += 1;
     return this.send('enter', this.#supportedValues('enter', this.#player));
   }
 
-  /** The newest values of a packet; null before the first. @param {string} name @returns {Record<string, any> | null} */
+  /**
+   * Newest values of a packet; null before the first.
+   * @param {string} name
+   * @returns {Record<string, any> | null}
+   */
   newest(name) {
     return this.#states?.newest(name) ?? null;
   }
 
   /**
-   * Values of a packet as they were about two updates ago, so that things move evenly however the
-   * packets come: places and angles (numbers with such a unit) lie between those of two packets,
-   * everything else is that of the earlier one. Entries of a group list belong together if their
-   * first members are equal.
-   *
+   * Returns the values of a packet about two updates ago, so that things move evenly. Positions and
+   * angles are interpolated between two packets; other values are those of the earlier one. Entries
+   * of a group list belong together if their first members are equal. Missing updates are
+   * extrapolated for a moment; then the error blends.
    * @param {string} name
-   * Without news, things go on as they moved, for a moment; then what is shown glides to the news.
-   *
-   * @param {{ fields?: string[], extrapolate?: string[], now?: number }} [how] `fields`: names of further numbers that move evenly; `extrapolate`: lists of those who
-   *   have `x` and `y`, and go on by the rules of the game of the option `predict`; `now`: `performance.now()`
+   * @param {{ fields?: string[], extrapolate?: string[], now?: number }} [how] `fields`: further
+   *   numbers to interpolate; `extrapolate`: lists with `x` and `y` that the rules of the option
+   *   `predict` extrapolate; `now`: `performance.now()`
    * @returns {Record<string, any> | null} null before the first packet
    */
   interpolated(name, { fields, extrapolate, now = this.#now() } = {}) {
@@ -264,10 +289,11 @@ export class Game {
   }
 
   /**
-   * The player's own part of the game as it is after the commands that were sent, ahead of the server; null without the option `predict`, without a
-   * body, and until the line is measured. Call it once a frame.
+   * Returns the predicted own player, after all commands that were sent. Null without the option
+   * `predict`, without a body, and before the first pong. Called once per frame.
    * @param {number} [now] `performance.now()`
-   * @returns {{ tick: number, x: number, y: number, numbers: number[] } | null} the place in px, and what else the game shows
+   * @returns {{ tick: number, x: number, y: number, numbers: number[] } | null} position in px, and
+   *   further numbers of the game
    */
   predicted(now = performance.now()) {
     const prediction = this.#prediction;
@@ -276,52 +302,67 @@ export class Game {
     return prediction?.features.prediction ? prediction.predicted : null;
   }
 
-  /** How far `predicted` is ahead of the newest update, what the server has corrected, and `why` there is no prediction; null without the option `predict`. */
+  /**
+   * Lead and corrections of the prediction, and `why` there is none; null without the option
+   * `predict`.
+   */
   get prediction() {
     return this.#prediction && { isActive: this.#prediction.isActive, why: this.#prediction.why, ...this.#prediction.figures };
   }
 
-  /** How far behind the newest state `interpolated` shows, ms; null before `welcome`. @returns {number | null} */
+  /**
+   * Delay of the rendered state after the newest one, ms; null before `welcome`.
+   * @returns {number | null}
+   */
   get interpolationDelay() {
     return this.#states?.clock.delayMs ?? null;
   }
 
-  /** What `setFeatures` has turned off. */
+  /** Features that are on. */
   get features() {
     return { ...this.#features };
   }
 
-  /** Turns prediction, reconciliation, interpolation or dead reckoning (`deadReckoning`) off or on, to show what each does. @param {Partial<Game['features']>} switches */
+  /**
+   * Turns prediction, reconciliation, interpolation or dead reckoning (`deadReckoning`) on or off,
+   * to demonstrate each.
+   * @param {Partial<Game['features']>} switches
+   */
   setFeatures(switches) {
     Object.assign(this.#features, switches);
     this.#prediction?.setFeatures(this.#features);
   }
 
   /**
-   * The world that this page runs: whether it `isActive`, and if not `fallbackReason`, in a sentence; ticks, snapshots, checksums sent and how many of them differed, the
-   * server's last report, bytes received and those of a stream. Null without the option `mode`.
+   * Status of the world in this page: `isActive` or else `fallbackReason`; ticks, snapshots,
+   * checksums sent and how many differed, the last desync report, received bytes and those of a
+   * stream. Null without the option `mode`.
    */
   get lockstep() {
     const one = this.#lockstep;
     return one && { ...one.status(), isActive: one.isActive, fallbackReason: one.fallbackReason, counts: { ...one.counts } };
   }
 
-  /** In lockstep, changes a field of the own world at the next checksum, to see what the server does about it. @param {number} [seed] chooses the field */
+  /**
+   * In lockstep, changes a field of this page's world before the next checksum, to demonstrate a
+   * desync report.
+   * @param {number} [seed] u32 that selects the field
+   */
   corrupt(seed = Math.floor(Math.random() * 2 ** 32)) {
     this.#lockstep?.corrupt(seed);
   }
 
-  /** Leaves the game for good. */
+  /** Leaves the game and does not reconnect. */
   close() {
     this.#connection.close();
   }
 
-  /** The page's time, ms; of a capture, that of the recording. */
+  /** Time of the page, or of the recording, ms. */
   #now() {
     return this.#connection instanceof PlaybackConnection ? this.#connection.now() : performance.now();
   }
 
-  /** The tick that a command sent now is for. @param {number} now */
+  /** Returns the tick for a command that is sent now. @param {number} now */
   #commandTick(now) {
     this.#prediction?.advance(now);
     return this.#prediction?.commandTick ?? this.#states?.commandTick(now) ?? this.tick;
@@ -343,7 +384,11 @@ export class Game {
     this.#write(dialect.encode('hello', this.#supportedValues('hello', hello)));
   }
 
-  /** Those of some values that a packet has. @param {string} packet @param {Record<string, any>} values */
+  /**
+   * Returns the values that a packet has arguments for.
+   * @param {string} packet
+   * @param {Record<string, any>} values
+   */
   #supportedValues(packet, values) {
     return Object.fromEntries(Object.entries(values).filter(([name]) => this.#dialect?.hasArgument(packet, name)));
   }
@@ -371,7 +416,11 @@ export class Game {
     if (!lockstep.isActive) this.#connection.abandon(lockstep.fallbackReason);
   }
 
-  /** A message of the server, or what it would have said. @param {Uint8Array} bytes @param {number} now */
+  /**
+   * Receives a packet, from the server or from the world in this page.
+   * @param {Uint8Array} bytes
+   * @param {number} now
+   */
   #receive(bytes, now) {
     let packet;
     try {
@@ -380,7 +429,7 @@ export class Game {
       this.counts.unreadable += 1;
       return this.#emit('error', { rule: 'unreadable', detail: /** @type {Error} */ (error).message });
     }
-    // The world of this page has begun again.
+    // The world in this page has been resynchronized.
     if (packet?.name === 'welcome' && this.state === 'open') this.#prediction?.forget();
     this.#prediction?.onMessage(bytes, true, now);
     if (!packet) this.counts.unknown += 1;
@@ -407,13 +456,21 @@ export class Game {
     this.#emit('open', { welcome, isReconnect, isNewWorld });
   }
 
-  /** Something that the page asks for cannot be had; the game goes on without it. @param {string} rule @param {string} detail */
+  /**
+   * Reports an option that is unavailable. The game continues without it.
+   * @param {string} rule
+   * @param {string} detail
+   */
   #warn(rule, detail) {
     console.warn(`tickwire: ${detail}`);
     this.#emit('error', { rule, detail });
   }
 
-  /** Without prediction one plays as well, and sees oneself later. @param {Prediction} prediction @param {import('./lib/codec.js').Dialect} dialect */
+  /**
+   * Starts the prediction. Without it the game continues with a delay.
+   * @param {Prediction} prediction
+   * @param {import('./lib/codec.js').Dialect} dialect
+   */
   async #startPrediction(prediction, { name, codes }) {
     try {
       await prediction.begin(this.#options.predict ?? '', name, formatTable(codes, name));
@@ -444,7 +501,10 @@ export class Game {
     }
   }
 
-  /** Somebody else has sent a command for this client, such as the inspector. @param {string} rule */
+  /**
+   * Another sender, such as the inspector, has used this client's sequence number.
+   * @param {string} rule
+   */
   #onRejected(rule) {
     if (rule === 'repeated') this.#sequence += 1;
   }
@@ -474,7 +534,7 @@ export class Game {
     this.#emit('close', closed);
   }
 
-  /** A name that is neither a packet nor an event is a slip of the pen. @param {string} name */
+  /** Warns about a name that is neither a packet nor an event. @param {string} name */
   #checkHandlerName(name) {
     if (!this.#dialect || EVENTS.includes(name) || this.#dialect.clientPackets.has(name)) return;
     console.warn(`game.on: the dialect ${this.#dialect.name} has no packet ${name} to the client`);
@@ -486,7 +546,7 @@ export class Game {
       try {
         handler(event);
       } catch (error) {
-        // Reported as any error of the page; the other handlers and the connection go on.
+        // Reports the error as an uncaught one, so that other handlers still run.
         queueMicrotask(() => { throw error; });
       }
     }

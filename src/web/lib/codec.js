@@ -1,6 +1,6 @@
 /**
- * Packets by name, in any dialect: what `tickwire.js` makes of a packet table. The table comes
- * from the server as `codes.json`; nothing here holds a code, a name or a position.
+ * Encodes and decodes packets by name, in any dialect. The codec reads the packet tables that the
+ * server sends as `codes.json`; it contains no packet code or name.
  *
  * @module lib/codec
  */
@@ -8,32 +8,35 @@
 import { decode as fromMsgpack, encode as toMsgpack } from './msgpack.js';
 
 /**
- * `codes.json`, and `tickwire codes --format json`.
+ * Packet tables, as in `codes.json` and the output of `tickwire codes --format json`.
  * @typedef {{ name: string, type: string, members?: Argument[] }} Argument
- * @typedef {{ direction: string, name: string, lane?: string, meaning?: string, codes: Record<string, number | string>, arguments: Argument[] }} Row
+ * @typedef {{ direction: string, name: string, lane?: string, meaning?: string, codes:
+ *   Record<string, number | string>, arguments: Argument[] }} Row
  * @typedef {{ hash?: string, tables: { dialects?: string[], rows: Row[] }[] }} Codes
  */
 
 /**
- * An argument, or a member of one, ready to be read and written.
+ * Compiled type of an argument or of a member of an argument.
  * @typedef {object} Field
  * @property {string} name
- * @property {string} type as the table has it
- * @property {'groups' | 'list' | 'tuple' | 'map' | 'text' | 'bytes' | 'truth' | 'number' | 'any'} shape
+ * @property {string} type text in the packet table
+ * @property {'groups' | 'list' | 'tuple' | 'map' | 'text' | 'bytes' | 'truth' | 'number' | 'any'}
+ *   shape
  * @property {boolean} nil whether it may be null
  * @property {boolean} whole whether a number has no fraction
- * @property {number} low @property {number} high bounds of a number; of a list, `high` is the most groups
- * @property {number} unit what one is worth in pixels or radians; 1 for what has no such unit
- * @property {number} turn numbers in a full turn, for an angle; 0 for anything else
- * @property {boolean} smooth whether it is a place or an angle, which changes little by little
+ * @property {number} low
+ * @property {number} high bounds of a number; `high` of a list is the maximum number of entries
+ * @property {number} unit pixels or radians for each step; 1 without such a unit
+ * @property {number} turn steps of a full turn, for an angle; otherwise 0
+ * @property {boolean} smooth whether it is a position or an angle, which can be interpolated
  * @property {Field[]} members
- * @property {Field | null} each what a list has, if that is a scalar
+ * @property {Field | null} each element type of a list of scalars
  */
 
 /** @typedef {{ name: string, code: number | string, fields: Field[] }} Packet */
 
 const TURN = 2 * Math.PI;
-/** Units of places and angles: what one is worth in pixels or radians, and the numbers of a turn. */
+/** Units of positions and angles: pixels or radians for each step, and the steps of a full turn. */
 const UNITS = new Map(Object.entries({
   px: [1, 0], hpx: [1 / 2, 0], fix16: [1 / 65536, 0],
   rad: [1, TURN], turn16: [TURN / 65536, 65536], turn8: [TURN / 256, 256],
@@ -60,8 +63,9 @@ function container(shape, members) {
 }
 
 /**
- * Shape and bounds of a scalar.
- * @param {string} word of the grammar @param {number} most
+ * Returns the shape and the bounds of a scalar type.
+ * @param {string} word scalar type in the packet table
+ * @param {number} most
  * @returns {Pick<Field, 'shape' | 'whole' | 'low' | 'high'>}
  */
 function bounds(word, most) {
@@ -77,8 +81,9 @@ function bounds(word, most) {
 }
 
 /**
- * The rows of a dialect as the text of a packet table.
- * @param {Codes} codes @param {string} dialect
+ * Formats the rows of a dialect as the text of a packet table.
+ * @param {Codes} codes
+ * @param {string} dialect
  */
 export function formatTable(codes, dialect) {
   const rows = codes.tables.flatMap((one) => one.rows).filter((row) => row.codes[dialect] !== undefined);
@@ -90,8 +95,9 @@ export function formatTable(codes, dialect) {
 }
 
 /**
- * The dialect that a page speaks if it names none: the first that greets as tickwire does.
- * @param {Codes} codes @returns {string}
+ * Returns the first dialect that has both `hello` and `welcome`.
+ * @param {Codes} codes
+ * @returns {string}
  * @throws {Error} when no dialect has both `hello` and `welcome`
  */
 export function defaultDialect(codes) {
@@ -105,12 +111,17 @@ export function defaultDialect(codes) {
   throw new Error(`no dialect of the packet tables has both hello and welcome; there are: ${all.join(', ') || 'none'}`);
 }
 
-/** One dialect of the packet tables: encodes what goes to the server, decodes what comes from it. */
+/**
+ * One dialect of the packet tables: encodes packets to the server and decodes packets to the
+ * client.
+ */
 export class Dialect {
   /**
-   * @param {Codes} codes @param {string} name of the dialect
-   * @param {boolean} [units] places in pixels and angles in radians, instead of the numbers that are sent
-   * @throws {Error} when the tables do not have the dialect
+   * @param {Codes} codes
+   * @param {string} name of the dialect
+   * @param {boolean} [units] whether positions are pixels and angles radians, instead of the sent
+   *   integers
+   * @throws {Error} if the tables lack the dialect
    */
   constructor(codes, name, units = false) {
     this.name = name;
@@ -135,16 +146,21 @@ export class Dialect {
     if (this.serverPackets.size + this.clientPacketsByCode.size === 0) throw new Error(`the packet tables have no dialect ${name}`);
   }
 
-  /** Whether a packet to the server has this argument. @param {string} packet @param {string} argument */
+  /**
+   * Whether a packet to the server has this argument.
+   * @param {string} packet
+   * @param {string} argument
+   */
   hasArgument(packet, argument) {
     return this.serverPackets.get(packet)?.fields.some(({ name }) => name === argument) ?? false;
   }
 
   /**
-   * Encodes a packet for the server.
-   * @param {string} name @param {Record<string, any>} [values] by argument name; one that is missing is null
+   * Encodes a packet to the server.
+   * @param {string} name
+   * @param {Record<string, any>} [values] by argument name; one that is missing is null
    * @returns {Uint8Array<ArrayBuffer>}
-   * @throws {TypeError | RangeError} that names the packet and the argument, when it is none of this dialect
+   * @throws {TypeError | RangeError} naming the packet and the argument that do not fit the table
    */
   encode(name, values = {}) {
     const packet = this.serverPackets.get(name);
@@ -153,10 +169,12 @@ export class Dialect {
   }
 
   /**
-   * Decodes a packet of the server. A missing argument is null; flat groups become an array of objects.
+   * Decodes a packet to the client. A missing argument becomes null, flat groups become an array of
+   * objects.
    * @param {Uint8Array} bytes
-   * @returns {{ name: string, values: Record<string, any> } | null} null for a code that the tables do not have
-   * @throws {RangeError} when the bytes are no packet
+   * @returns {{ name: string, values: Record<string, any> } | null} null if the tables lack the
+   *   code
+   * @throws {RangeError} if the bytes are no packet
    */
   decode(bytes) {
     const message = fromMsgpack(bytes);
@@ -168,7 +186,12 @@ export class Dialect {
     return { name: packet.name, values: this.#named(packet.fields, given, 0) };
   }
 
-  /** Values in order, as an object. @param {Field[]} fields @param {any[]} list @param {number} from */
+  /**
+   * Converts a list of values to an object by argument name.
+   * @param {Field[]} fields
+   * @param {any[]} list
+   * @param {number} from
+   */
   #named(fields, list, from) {
     /** @type {Record<string, any>} */
     const values = {};
@@ -194,7 +217,13 @@ export class Dialect {
     return groups;
   }
 
-  /** Named values in order. @param {Field[]} fields @param {any} values @param {string} where for errors @returns {any[]} */
+  /**
+   * Converts an object of values to a list in the order of the table.
+   * @param {Field[]} fields
+   * @param {any} values
+   * @param {string} where prefix of error messages
+   * @returns {any[]}
+   */
   #members(fields, values, where) {
     if (typeof values !== 'object' || values === null || Array.isArray(values)) throw new TypeError(`${where}: give the values as an object`);
     for (const name of Object.keys(values)) {
@@ -237,7 +266,13 @@ export class Dialect {
     }
   }
 
-  /** What an entry of a list adds to it. @param {Field} list @param {any} item @param {string} where @returns {any[]} */
+  /**
+   * Encodes one entry of a list.
+   * @param {Field} list
+   * @param {any} item
+   * @param {string} where
+   * @returns {any[]}
+   */
   #item(list, item, where) {
     if (list.shape === 'groups') return this.#members(list.members, item, where);
     return [list.each ? this.#write(list.each, item, where) : item];
@@ -257,20 +292,23 @@ export class Dialect {
   }
 }
 
-/** Maps as objects, all the way down. @param {any} value @returns {any} */
+/** Converts nested maps to objects. @param {any} value @returns {any} */
 function toPlainObject(value) {
   if (value instanceof Map) return Object.fromEntries([...value].map(([key, one]) => [key, toPlainObject(one)]));
   return Array.isArray(value) ? value.map(toPlainObject) : value;
 }
 
 /**
- * A state and a part of the way from one to another: places and angles change, everything else is that of the first. Groups belong together if their
- * first members are equal; one that either of the two lacks stays as it is.
- *
- * @param {Field[]} fields @param {Record<string, any>} base
- * @param {Record<string, any>} from @param {Record<string, any>} to @param {number} part of the way
- * @param {{ units: boolean, fields?: string[] }} how `fields` names further numbers that change
- * @returns {Record<string, any>} an object of its own
+ * Adds `part` of the change from `from` to `to` to the state `base`. Positions, angles and the
+ * numbers in `fields` change; other values are those of `base`. Groups with equal first members
+ * belong together; a group that `from` or `to` lacks stays unchanged.
+ * @param {Field[]} fields
+ * @param {Record<string, any>} base
+ * @param {Record<string, any>} from
+ * @param {Record<string, any>} to
+ * @param {number} part fraction of the change
+ * @param {{ units: boolean, fields?: string[] }} how `fields`: names of further numbers that change
+ * @returns {Record<string, any>} a new object
  */
 export function lerpState(fields, base, from, to, part, how) {
   const out = { ...base };
@@ -293,8 +331,14 @@ export function lerpState(fields, base, from, to, part, how) {
   return out;
 }
 
-/** The state at a moment between two others. @param {Field[]} fields @param {Record<string, any>} from @param {Record<string, any>} to
- * @param {number} part 0 to 1 @param {{ units: boolean, fields?: string[] }} how */
+/**
+ * Interpolates between two states.
+ * @param {Field[]} fields
+ * @param {Record<string, any>} from
+ * @param {Record<string, any>} to
+ * @param {number} part 0 to 1
+ * @param {{ units: boolean, fields?: string[] }} how
+ */
 export function blendStates(fields, from, to, part, how) {
   return lerpState(fields, from, from, to, part, how);
 }
@@ -302,7 +346,11 @@ export function blendStates(fields, from, to, part, how) {
 /** @param {any} value */
 const isObject = (value) => typeof value === 'object' && value !== null && !Array.isArray(value);
 
-/** The same difference of angles, at most half a turn. @param {number} way @param {number} turn */
+/**
+ * Returns the equivalent angle difference of at most half a turn.
+ * @param {number} way
+ * @param {number} turn
+ */
 function shortestTurn(way, turn) {
   const rest = way % turn;
   if (rest > turn / 2) return rest - turn;

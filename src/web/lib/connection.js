@@ -1,7 +1,7 @@
 /**
- * Keeps one connection to a server up: fetches the packet tables, opens a WebSocket, and does so
- * again after an outage, with growing waits. Packets go through it as bytes; `tickwire.js` knows
- * what they mean.
+ * A connection to a server that reconnects: fetches the packet tables, opens a WebSocket, and
+ * repeats this with backoff after an outage. It carries packets as bytes; `tickwire.js` decodes
+ * them.
  *
  * @module lib/connection
  */
@@ -18,37 +18,40 @@ import { offers, openSocket } from '../wasm/open-socket.js';
 import { whyUnreachable } from './unreachable.js';
 import { backoffMs } from './backoff.js';
 
-/** The folder of `tickwire.js`: paths of the server are relative to it. */
+/** Folder of `tickwire.js`. Paths of the server are relative to it. */
 const ROOT = new URL('../', import.meta.url).href;
 
-/** Offered in the upgrade request. */
+/** Subprotocol that the upgrade request offers. */
 const SUBPROTOCOL = 'tickwire.v1';
-/** Of a connection that ended without a close frame. */
+/** Close code of a connection that ended without a close frame. */
 const ABNORMAL = 1006;
 const NORMAL = 1000;
-/** A connection that held this long was good: the next outage begins with quick tries again. */
+/** Duration after which a connection is stable, ms: the next outage starts with short delays. */
 const STABLE_MS = 5000;
 
 /**
- * Why a connection ended.
+ * Reason why a connection ended.
  * @typedef {object} CloseInfo
- * @property {number} code of the close frame; 1006 without one
- * @property {string} reason the name of the server's rule, or ''
- * @property {string} text the same for people
- * @property {number | null} retryMs time until the next try; null if there is none
+ * @property {number} code code of the close frame; 1006 without one
+ * @property {string} reason name of the server's rule, or ''
+ * @property {string} text description for the player
+ * @property {number | null} retryMs delay before the next attempt, ms; null if there is none
  */
 
 /**
  * @typedef {object} Listener
- * @property {(dialect: Dialect) => void} onOpen the WebSocket is open
+ * @property {(dialect: Dialect) => void} onOpen called when the WebSocket opens
  * @property {(bytes: Uint8Array) => void} onMessage
  * @property {(closed: CloseInfo) => void} onClose
- * @property {() => void} onPageReturn the page is visible again, or has a network
+ * @property {() => void} onPageReturn called when the page becomes visible or online
  */
 
-/** @typedef {Pick<import('../tickwire.js').Options, 'path' | 'dialect' | 'codes' | 'units' | 'WebSocket' | 'token'>} ConnectionOptions */
+/**
+ * @typedef {Pick<import('../tickwire.js').Options, 'path' | 'dialect' | 'codes' | 'units' |
+ *   'WebSocket' | 'token'>} ConnectionOptions
+ */
 
-/** Tables that cannot be had, and will not be had by waiting. */
+/** The packet tables are missing or do not fit. A retry would not help. */
 class TablesUnavailable extends Error {}
 
 export class ReconnectingConnection {
@@ -58,19 +61,19 @@ export class ReconnectingConnection {
     this.key = acquireKey();
     this.token = where.token ?? playerToken();
     this.listener = listener;
-    /** Puts a simulated line before a socket. @type {(socket: any) => any} */
+    /** Wraps a new socket, for example in a simulated network. @type {(socket: any) => any} */
     this.wrapSocket = (socket) => socket;
     /** @type {import('../wasm/open-socket.js').Socket | null} */
     this.socket = null;
-    /** Number of the current try: what an earlier one brings is void. */
+    /** Number of the current attempt. Events of earlier attempts are dropped. */
     this.attempt = 0;
-    /** Tries since the connection was good. */
+    /** Failed attempts since the connection was stable. */
     this.retries = 0;
     this.isWaiting = false;
-    /** Time of `welcome`; null without a connection. @type {number | null} */
+    /** Time of `welcome`, ms; null without a connection. @type {number | null} */
     this.welcomedAt = null;
     this.wasWelcome = false;
-    /** Why the browser does not reach the server, as last reported. @type {string | null} */
+    /** Last reported reason why the browser does not reach the server. @type {string | null} */
     this.why = null;
     this.timer = /** @type {any} */ (0);
     /** @type {Attempt<[Dialect, string]> | null} */
@@ -81,14 +84,14 @@ export class ReconnectingConnection {
     });
   }
 
-  /** An address that the server answers while it runs. */
+  /** Address that a running server responds to. */
   get health() {
     const url = new URL(this.options.path ?? 'play', ROOT);
     url.protocol = url.protocol.replace('ws', 'http');
     return new URL(urlFromRoot(url.href, 'healthz'));
   }
 
-  /** Begins an attempt. */
+  /** Starts an attempt. */
   async open() {
     clearTimeout(this.timer);
     this.current?.end();
@@ -99,7 +102,7 @@ export class ReconnectingConnection {
     const isBrowser = WebSocket === undefined && EDITION !== 'tab' && globalThis.document !== undefined;
     const current = new Attempt({
       prepare: async (signal) => {
-        // Tables that are fetched are the request that reaches the server.
+        // Fetching the tables already shows that the server responds.
         const reached = isBrowser && this.retries > 0 && typeof codes === 'object' ? reach(this.health, signal) : null;
         const [dialect, key] = await Promise.all([this.dialect(signal), this.key.get(), reached]);
         return /** @type {[Dialect, string]} */ ([dialect, key]);
@@ -113,13 +116,17 @@ export class ReconnectingConnection {
     await current.begin();
   }
 
-  /** An attempt has failed before `welcome`. @param {number} run @param {unknown} error null for one that took too long */
+  /**
+   * Handles an attempt that failed before `welcome`.
+   * @param {number} run
+   * @param {unknown} error null after a time limit
+   */
   async failed(run, error) {
     if (error instanceof TablesUnavailable && !this.wasWelcome) return this.onLost(run, ABNORMAL, NO_TABLES, error.message);
     return this.unreachable(run);
   }
 
-  /** Ends an attempt without an answer, with the reason that the browser has. @param {number} run */
+  /** Ends an attempt without a response, with the browser's reason. @param {number} run */
   async unreachable(run) {
     const why = await whyUnreachable(this.health).catch(() => null);
     if (run !== this.attempt) return;
@@ -128,7 +135,11 @@ export class ReconnectingConnection {
     this.onLost(run, ABNORMAL, NO_ANSWER, why ?? undefined);
   }
 
-  /** The dialect by the tables in force: the server may be another one than before. @param {AbortSignal} [signal] @returns {Promise<Dialect>} */
+  /**
+   * Fetches the packet tables and returns the dialect. A restarted server may have other tables.
+   * @param {AbortSignal} [signal]
+   * @returns {Promise<Dialect>}
+   */
   async dialect(signal = undefined) {
     const { path = 'play', codes, dialect, units } = this.options;
     const tables = typeof codes === 'object' ? codes : await fetchTables(codes ?? path, codes === undefined, signal);
@@ -143,7 +154,8 @@ export class ReconnectingConnection {
   /** @param {number} run @param {Dialect} dialect @param {string} key */
   connect(run, dialect, key) {
     const { path = 'play', WebSocket } = this.options;
-    // Named also where it is the path's own: both ends certainly speak the same.
+    // The dialect is also sent if it is the default of the path, so that both ends use the same
+    // one.
     const target = /[?&]dialect=/.test(path) ? path : `${path}${path.includes('?') ? '&' : '?'}dialect=${dialect.name}`;
     const socket = this.wrapSocket(openSocket(target, offers(SUBPROTOCOL, key, this.token), ROOT, WebSocket));
     socket.binaryType = 'arraybuffer';
@@ -155,13 +167,13 @@ export class ReconnectingConnection {
     };
     socket.onmessage = ({ data }) => { if (run === this.attempt) this.listener.onMessage(new Uint8Array(data)); };
     socket.onclose = ({ code, reason }) => {
-      // A browser does not say why a WebSocket was not opened.
+      // A browser does not report why a WebSocket failed to open.
       if (code === ABNORMAL && !this.current?.isOpen && globalThis.document !== undefined) this.unreachable(run);
       else this.onLost(run, code, String(reason));
     };
   }
 
-  /** The server has said `welcome`: the try has succeeded. @param {number} now */
+  /** Marks the attempt as successful after `welcome`. @param {number} now */
   onWelcome(now) {
     this.current?.end();
     this.welcomedAt = now;
@@ -173,19 +185,28 @@ export class ReconnectingConnection {
     this.socket?.send(bytes);
   }
 
-  /** Gives up a connection that nobody closed: it is dead, or of no use. @param {string} [text] why */
+  /**
+   * Drops a dead or useless connection and reconnects.
+   * @param {string} [text] reason for the player
+   */
   abandon(text) {
     this.onLost(this.attempt, ABNORMAL, text === undefined ? NO_ANSWER : '', text);
   }
 
-  /** Leaves for good. */
+  /** Leaves the game and does not reconnect. */
   close() {
     this.onLost(this.attempt, NORMAL, LEFT_PAGE);
     this.key.giveBack();
     this.stopReturns();
   }
 
-  /** Ends a connection, or a try. @param {number} run @param {number} code @param {string} reason @param {string} [text] */
+  /**
+   * Ends a connection or an attempt, and schedules the next attempt.
+   * @param {number} run
+   * @param {number} code
+   * @param {string} reason
+   * @param {string} [text]
+   */
   onLost(run, code, reason, text = describeClose(code, reason)) {
     if (run !== this.attempt) return;
     clearTimeout(this.timer);
@@ -194,7 +215,7 @@ export class ReconnectingConnection {
     if (reason === TOKEN_WRONG && this.token === playerToken()) forgetToken();
     const { socket } = this;
     this.socket = null;
-    // The server takes 1000 for a leave; without a code the player stays for a while.
+    // Code 1000 means that the player leaves; without a code the seat is suspended.
     if (reason === LEFT_PAGE) socket?.close(NORMAL);
     else socket?.close();
     if (this.welcomedAt !== null && performance.now() - this.welcomedAt > STABLE_MS) this.retries = 0;
@@ -208,16 +229,20 @@ export class ReconnectingConnection {
 }
 
 /**
- * @param {string} place of the tables, or of the endpoint that they are beside @param {boolean} isRelative @param {AbortSignal} [signal]
+ * Fetches the packet tables.
+ * @param {string} place address of the tables, or of an endpoint in the same folder
+ * @param {boolean} isRelative
+ * @param {AbortSignal} [signal]
  * @returns {Promise<import('./codec.js').Codes>}
- * @throws {Error} when the server cannot be reached @throws {TablesUnavailable} when it has none
+ * @throws {Error} if the server is unreachable
+ * @throws {TablesUnavailable} if the server has no tables
  */
 async function fetchTables(place, isRelative, signal) {
   const url = new URL(place, ROOT);
   url.protocol = url.protocol.replace('ws', 'http');
   const answer = await fetch(isRelative ? new URL('codes.json', url) : url, { cache: 'no-cache', signal });
   if (answer.ok) return answer.json().catch(() => { throw new TablesUnavailable(`${answer.url} has no packet tables`); });
-  // Read to its end: what is left unread, the browser reports as a failed request.
+  // Browsers report a response whose body is not read as a failed request.
   await answer.text();
   const text = `no packet tables at ${answer.url}: status ${answer.status}`;
   throw answer.status === 429 || answer.status >= 500 ? new Error(text) : new TablesUnavailable(text);

@@ -1,25 +1,31 @@
 /**
- * Dead reckoning: where others are while there is no news of them. They are run on by the world's own controllers as soon as
- * there is nothing to interpolate, and when news arrives again, what is shown glides to it.
+ * Dead reckoning: extrapolates remote players while no update arrives. The game's own controllers
+ * move them. After the next update, the rendered position blends to the received one.
  *
  * @module lib/dead-reckoning
  */
 
-/** Time for which they are run on, ms; then they stand. */
+/** Longest extrapolation, ms. After it a player stands still. */
 export const MAX_EXTRAPOLATION_MS = 500;
-/** Time in which most of an error is made up when news arrives again, ms. */
+/** Time constant with which an extrapolation error fades, ms. */
 export const BLEND_MS = 80;
-/** An error that is not glided over, px. */
+/** An error larger than this snaps instead of blending, px. */
 export const SNAP_PX = 400;
 
 /** @typedef {{ x: number, y: number }} Place */
-/** What runs somebody on: `Prediction.extrapolate`. @typedef {(from: Place, velocity: Place, ticks: number) => Place | null} ExtrapolatePosition */
+/**
+ * Extrapolates a position, as `Prediction.extrapolate` does.
+ * @typedef {(from: Place, velocity: Place, ticks: number) => Place | null} ExtrapolatePosition
+ */
 
 /**
- * Where somebody is at a tick behind its newest sample; null if nothing is known, or it stands.
- * @param {import('./interpolation.js').PositionHistory} track @param {number} tick at which it is shown
- * @param {number} newestTick newest tick heard of: whoever it did not name stands
- * @param {import('./interpolation.js').TickClock} clock @param {ExtrapolatePosition} extrapolatePosition
+ * Returns the extrapolated position at a tick after the newest sample; null without velocity or
+ * samples.
+ * @param {import('./interpolation.js').PositionHistory} track
+ * @param {number} tick render tick
+ * @param {number} newestTick tick of the newest update; a player missing in it stands still
+ * @param {import('./interpolation.js').TickClock} clock
+ * @param {ExtrapolatePosition} extrapolatePosition
  * @returns {Place | null}
  */
 export function extrapolate(track, tick, newestTick, clock, extrapolatePosition) {
@@ -36,21 +42,27 @@ export function extrapolate(track, tick, newestTick, clock, extrapolatePosition)
   return { x: from.x + (to.x - from.x) * part, y: from.y + (to.y - from.y) * part };
 }
 
-/** How far somebody is still shown from where it is: what dead reckoning got wrong. */
+/** Offset that remains of an extrapolation error. */
 export class ErrorBlend {
   constructor() {
     this.x = 0;
     this.y = 0;
-    /** The tick of the sample from which it was run on in the last frame; null if it was not. @type {number | null} */
+    /**
+     * Tick of the sample that the last frame extrapolated; null if it did not.
+     * @type {number | null}
+     */
     this.base = null;
-    /** How it was shown to move in the last frame, px a ms. */
+    /** Velocity of the rendered position in the last frame, px/ms. */
     this.pace = { x: 0, y: 0 };
   }
 
   /**
-   * Moves a shown place. Where there is news after it was run on, it is shown on its way from where it was going to where it is.
-   * @param {Place} shown where it is, and is then shown @param {Place} before where it was shown
-   * @param {number | null} base tick of the sample from which it is run on; null if it is not @param {number} elapsedMs
+   * Adds the remaining error to a rendered position. A new sample after an extrapolation sets the
+   * error.
+   * @param {Place} shown actual position, becomes the rendered one
+   * @param {Place} before position rendered in the last frame
+   * @param {number | null} base tick of the extrapolated sample; null without extrapolation
+   * @param {number} elapsedMs
    */
   apply(shown, before, base, elapsedMs) {
     if (this.base !== null && base !== this.base) {
@@ -65,7 +77,7 @@ export class ErrorBlend {
     shown.x += this.x;
     shown.y += this.y;
     const [far, away] = [shown.x - before.x, shown.y - before.y];
-    // Who has jumped is not on the way anywhere.
+    // A teleport has no velocity.
     const perMs = Math.hypot(far, away) > SNAP_PX ? 0 : 1 / Math.max(1, elapsedMs);
     this.pace = { x: far * perMs, y: away * perMs };
   }

@@ -1,6 +1,7 @@
 /**
- * The inspector beside the game, or beside a capture that is watched: its page in an iframe, shown by a button or by `?wire` in the address. The game goes on while it comes and goes. What
- * the inspector does is its own business: it is told when it is shown and hidden, and may ask to be closed.
+ * The inspector in an iframe of the game's page or of a playback page. A button or `?wire` in the
+ * address opens it. The game keeps running. The iframe receives the events `show` and `hide`, and
+ * sends `close`.
  *
  * @module lib/inspector-pane
  */
@@ -8,15 +9,18 @@
 import { EDITION } from '../wasm/edition.js';
 import { withQueryParam } from './netem-menu.js';
 
-/** A server answers for `wire` with the status that says whether one may watch; other hosts only have the file. */
+/**
+ * A server responds to `wire` with the status that tells whether inspection is allowed; other hosts
+ * only have the file.
+ */
 const INSPECTOR_PAGE = EDITION === 'tab' ? 'inspector.html' : 'wire';
-/** Beside a capture that is watched it needs no server. */
+/** The inspector of a playback page needs no server. */
 const PLAYBACK_PAGE = 'inspector.html?beside&watch';
 
 export class InspectorPane {
   /**
-   * @param {() => void} onKeysGone called when the inspector gets the keyboard
-   * @param {(isOpen: boolean) => void} onPressed called when a button of the page has shown or hidden it
+   * @param {() => void} onKeysGone called when the inspector gets the keyboard focus
+   * @param {(isOpen: boolean) => void} onPressed called after a button has opened or closed it
    */
   constructor(onKeysGone, onPressed) {
     /** @type {HTMLIFrameElement | null} kept when it is hidden: what is loaded needs no network */
@@ -24,13 +28,13 @@ export class InspectorPane {
     this.buttons = /** @type {HTMLElement[]} */ ([...document.querySelectorAll('.see-wire')]);
     for (const button of this.buttons) {
       button.addEventListener('click', ({ detail }) => {
-        // After a press with the mouse the keyboard belongs to the page again.
+        // A mouse press returns the keyboard focus to the page.
         if (detail > 0) button.blur();
         this.show(!this.isOpen);
         onPressed(this.isOpen);
       });
     }
-    // Only after the window has lost the focus is it told what has got it.
+    // `document.activeElement` changes only after the `blur` event.
     addEventListener('blur', () => setTimeout(() => { if (this.isOpen && document.activeElement === this.frame) onKeysGone(); }));
     if (new URLSearchParams(location.search).has('wire')) this.show(true);
   }
@@ -39,7 +43,7 @@ export class InspectorPane {
     return this.frame !== null && !this.frame.hidden;
   }
 
-  /** Loads the inspector, hidden. */
+  /** Loads the inspector without showing it. */
   load() {
     const frame = document.createElement('iframe');
     frame.id = 'wire';
@@ -52,7 +56,7 @@ export class InspectorPane {
     return frame;
   }
 
-  /** The next time it is loaded anew. */
+  /** Removes the iframe, so that the next opening loads it again. */
   forget() {
     this.frame?.remove();
     this.frame = null;

@@ -1,6 +1,6 @@
 /**
- * The graph of the connection panel: gaps between updates as bars, round trips and the lead as lines, corrections as bars from above, over the last
- * seconds.
+ * Draws the graph of the connection panel over the last seconds: gaps between updates as bars from
+ * below, corrections as bars from above, round trips and the prediction lead as lines.
  *
  * @module lib/net-graph
  */
@@ -12,16 +12,18 @@ const TRIP = '#ffd35e';
 const GAP = '#69c2dd';
 const LEAD = '#9ad88b';
 const CORRECTION = '#ff7f6b';
-/** A correction this long is drawn as high as the graph, px. */
+/** Correction that fills the height of the graph, px of the world. */
 const CORRECTION_PX = 50;
 const LINE = 'rgb(255 255 255 / 0.28)';
-/** Room above the scale's top for its label, CSS px. */
+/** Space above the maximum of the scale for its label, CSS px. */
 const HEAD_PX = 4;
-/** Width of the scale of times, CSS px. */
+/** Width of the labels of the time scale, CSS px. */
 const SCALE_PX = 56;
 
 /**
- * @param {HTMLCanvasElement} canvas @param {import('./net-history.js').NetHistory} history @param {number} nowMs
+ * @param {HTMLCanvasElement} canvas
+ * @param {import('./net-history.js').NetHistory} history
+ * @param {number} nowMs
  */
 export function drawNetGraph(canvas, history, nowMs) {
   const ratio = Math.min(2, devicePixelRatio || 1);
@@ -45,7 +47,13 @@ export function drawNetGraph(canvas, history, nowMs) {
   drawRoundTrips(ctx, history.roundTrips.map(({ atMs, ms }) => [x(atMs), y(ms)]));
 }
 
-/** The top and the half of the scale. @param {CanvasRenderingContext2D} ctx @param {number} width @param {(ms: number) => number} y @param {number} top */
+/**
+ * Draws the lines and labels of the time scale.
+ * @param {CanvasRenderingContext2D} ctx
+ * @param {number} width
+ * @param {(ms: number) => number} y
+ * @param {number} top
+ */
 function drawScale(ctx, width, y, top) {
   ctx.font = '10px "DejaVu Sans", Verdana, sans-serif';
   ctx.textBaseline = 'top';
@@ -57,7 +65,11 @@ function drawScale(ctx, width, y, top) {
   }
 }
 
-/** How long the bars from above are, beside the scale of times. @param {CanvasRenderingContext2D} ctx @param {number} height */
+/**
+ * Draws the labels of the correction scale next to the time scale.
+ * @param {CanvasRenderingContext2D} ctx
+ * @param {number} height
+ */
 function drawCorrectionScale(ctx, height) {
   ctx.fillStyle = CORRECTION;
   ctx.textBaseline = 'bottom';

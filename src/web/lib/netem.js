@@ -1,19 +1,20 @@
 /**
- * A simulated line between this page and its server, by the model that `tickwire net` has: messages wait here until they would have arrived.
+ * Simulates a network between this page and its server, with the model of `tickwire net`. Messages
+ * are delayed until they would arrive.
  *
  * @module lib/netem
  */
 
-/** A seed of the line's random numbers. */
+/** Seed of the random numbers. */
 const seed = () => Math.floor(Math.random() * 2 ** 32);
-/** Bytes of a frame's header, about. */
+/** Approximate bytes of a frame header. */
 const HEADER_BYTES = 6;
-/** `WebSocket.OPEN`. */
+/** Value of `WebSocket.OPEN`. */
 const OPEN = 1;
 
 const decoder = new TextDecoder();
 
-/** Messages of one direction that are under way; each is handed over when its time has come, in order. */
+/** Delays the messages of one direction and delivers them in order. */
 class DelayQueue {
   constructor() {
     /** @type {{ at: number, hand: () => void }[]} */
@@ -22,7 +23,7 @@ class DelayQueue {
     this.timer = 0;
   }
 
-  /** @param {number} at ms @param {() => void} hand */
+  /** Delivers a message at a time. @param {number} at ms @param {() => void} hand */
   add(at, hand) {
     if (this.queue.length === 0 && at <= performance.now() + 0.5) return hand();
     this.queue.push({ at, hand });
@@ -46,7 +47,7 @@ class DelayQueue {
   }
 }
 
-/** A WebSocket at the end of a line. */
+/** A WebSocket behind a simulated network. */
 export class NetemSocket {
   /** @param {import('../wasm/open-socket.js').Socket} socket @param {NetemLink} line */
   constructor(socket, line) {
@@ -84,17 +85,20 @@ export class NetemSocket {
 
 export class NetemLink {
   constructor() {
-    /** Of `prediction.wasm`; the line is perfect until it is here. @type {import('../wasm/instance.js').WasmInstance | null} */
+    /**
+     * Instance of `prediction.wasm`. Without it messages are not delayed.
+     * @type {import('../wasm/instance.js').WasmInstance | null}
+     */
     this.wasm = null;
-    /** Named conditions. @type {{ name: string, about: string }[]} */
+    /** Named network conditions. @type {{ name: string, about: string }[]} */
     this.presets = [];
-    /** What holds now. @type {import('./netem-menu.js').NetemResult} */
+    /** Network conditions in force. @type {import('./netem-menu.js').NetemResult} */
     this.net = {};
-    /** Whether messages wait at all. */
+    /** Whether messages are delayed. */
     this.isActive = false;
   }
 
-  /** The model is here. @param {import('../wasm/instance.js').WasmInstance} wasm */
+  /** Starts with the loaded model. @param {import('../wasm/instance.js').WasmInstance} wasm */
   begin(wasm) {
     this.wasm = wasm;
     wasm.wasm.line_open(seed());
@@ -102,7 +106,11 @@ export class NetemLink {
     this.presets = lines.map((line) => line.split('\t')).map(([name, about]) => ({ name, about }));
   }
 
-  /** Changes the conditions of everything that is sent from now on. @param {string} text @returns {Promise<import('./netem-menu.js').NetemResult>} */
+  /**
+   * Sets the conditions for all messages that are sent from now on.
+   * @param {string} text such as `wifi`; '' for no delay
+   * @returns {Promise<import('./netem-menu.js').NetemResult>}
+   */
   async setNetem(text) {
     const { wasm } = this;
     if (!wasm) return { error: 'prediction.wasm is not here' };
@@ -113,13 +121,17 @@ export class NetemLink {
     return this.net;
   }
 
-  /** Puts the line before a socket. @param {any} socket @returns {any} */
+  /** Wraps a socket in the simulated network. @param {any} socket @returns {any} */
   wrapSocket(socket) {
     this.wasm?.wasm.line_open(seed());
     return new NetemSocket(socket, this);
   }
 
-  /** When so many bytes arrive that leave now. @param {boolean} isUp @param {number} bytes */
+  /**
+   * Returns the arrival time of a message that is sent now, ms.
+   * @param {boolean} isUp
+   * @param {number} bytes
+   */
   arrivalTime(isUp, bytes) {
     const now = performance.now();
     return this.wasm && this.isActive ? this.wasm.wasm.line_send(isUp ? 1 : 0, now, bytes + HEADER_BYTES) : now;

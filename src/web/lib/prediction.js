@@ -1,67 +1,85 @@
 /**
- * One's own player, ahead of the server: `prediction.wasm` runs the world's own rules for it. The page gives it every message that comes and goes, and asks
- * once a frame where the player is. Until the file is here, and for a game or rules that it does not have, the page shows what the server says.
+ * Predicts the own player: `prediction.wasm` runs the game's rules ahead of the server. The page
+ * passes it every message that is sent or received, and reads the predicted state once per frame.
+ * Without the file, or for a game that it does not contain, the page renders the received state.
  *
  * @module lib/prediction
  */
 
 import { WasmInstance } from '../wasm/instance.js';
 
-/** Messages of a connection that are kept until the file is here. */
+/** Messages of a connection that are buffered until the file is loaded. */
 const MAX_BUFFERED_MESSAGES = 5000;
-/** Places of the numbers that `src/game/prediction/exported_numbers.rs` lists. */
+/** Offsets of the numbers that `src/game/prediction/exported_numbers.rs` lists. */
 const FIELD = Object.freeze({ on: 0, tick: 1, part: 2, x: 3, y: 4, lead: 5, trip: 6, compared: 7, corrected: 8, last: 9, p99: 10, events: 11 });
 const PX = 1 / 65536;
 
-/** What is predicted at a moment: the running tick, the place in px, and what the game shows besides. @typedef {{ tick: number, x: number, y: number, numbers: number[] }} PredictedState */
+/**
+ * Predicted state: the tick, the position in px, and further numbers of the game.
+ * @typedef {{ tick: number, x: number, y: number, numbers: number[] }} PredictedState
+ */
 
-/** What shows but once, such as a swing, as two numbers of the game. @typedef {[number, number]} Event */
+/**
+ * A predicted event, such as a swing, as two numbers of the game.
+ * @typedef {[number, number]} Event
+ */
 
 export class Prediction {
-  /** @param {() => Promise<WebAssembly.Module>} load gets `prediction.wasm` */
+  /** @param {() => Promise<WebAssembly.Module>} load loads `prediction.wasm` */
   constructor(load) {
     this.loadModule = load;
     /** @type {WasmInstance | null} */
     this.wasm = null;
     /** @type {Promise<WasmInstance> | null} */
     this.loading = null;
-    /** Whether the file has the rules of this server. */
+    /** Whether prediction runs with the rules of this server. */
     this.isActive = false;
     this.hasFailed = false;
-    /** Why there is no prediction, as a sentence; '' while there is, or may be. */
+    /** Reason why there is no prediction, as a sentence; '' otherwise. */
     this.why = '';
     /** Number of the connection. */
     this.run = 0;
-    /** Messages that came before the file, with whether they came or went. @type {{ bytes: Uint8Array, isReceived: boolean, nowMs: number }[]} */
+    /**
+     * Messages that arrived or were sent before the file was loaded.
+     * @type {{ bytes: Uint8Array, isReceived: boolean, nowMs: number }[]}
+     */
     this.buffered = [];
     this.features = { prediction: true, reconciliation: true, interpolation: true, deadReckoning: true };
-    /** What is shown now; null without a body, or without prediction. @type {PredictedState | null} */
+    /**
+     * Current predicted state; null without a body or without prediction.
+     * @type {PredictedState | null}
+     */
     this.predicted = null;
     /** @type {Event[]} */
     this.events = [];
-    /** How far the player is ahead of the newest update, the newest correction and the one that 99 % of the last updates did not exceed. */
+    /** Lead of the prediction, number and size of the corrections, and their 99th percentile. */
     this.figures = { leadMs: 0, compared: 0, corrected: 0, lastErrorPx: 0, p99ErrorPx: 0 };
   }
 
-  /** Gets the file. @returns {Promise<WasmInstance>} */
+  /** Loads the file. @returns {Promise<WasmInstance>} */
   async load() {
     this.loading ??= this.loadModule().then(async (module) => new WasmInstance(await WebAssembly.instantiate(module, {})));
     try {
       this.wasm = await this.loading;
       return this.wasm;
     } catch (error) {
-      // The next connection tries again.
+      // The next connection retries.
       this.loading = null;
       throw error;
     }
   }
 
-  /** Begins when the file is here, with what has come meanwhile. @param {string} game @param {string} dialect @param {string} table */
+  /**
+   * Starts when the file is loaded, with the buffered messages.
+   * @param {string} game
+   * @param {string} dialect
+   * @param {string} table
+   */
   async begin(game, dialect, table) {
     this.run += 1;
     const { run } = this;
     const wasm = await this.load();
-    // Another connection has begun meanwhile.
+    // A newer connection was started meanwhile.
     if (run !== this.run) return;
     wasm.setInputText(`${game}\n${dialect}\n${table}`);
     this.isActive = wasm.wasm.predict_begin() === 1;
@@ -73,7 +91,7 @@ export class Prediction {
     for (const { bytes, isReceived, nowMs } of buffered) if (this.isActive) this.forward(bytes, isReceived, nowMs);
   }
 
-  /** A new connection: nothing of the last one holds. */
+  /** Resets the state for a new connection. */
   forget() {
     this.run += 1;
     this.why = '';
@@ -83,7 +101,7 @@ export class Prediction {
     this.buffered = [];
   }
 
-  /** The file could not be loaded, or what it has come upon is an error of ours: one plays on without it. */
+  /** Stops the prediction after an error. The game continues without it. */
   fail(/** @type {unknown} */ error) {
     this.hasFailed = true;
     this.why = `There is no prediction: ${error instanceof Error ? error.message : error}`;
@@ -92,13 +110,18 @@ export class Prediction {
     this.buffered = [];
   }
 
-  /** Takes a message that has come, or that is sent. @param {Uint8Array} bytes @param {boolean} came @param {number} nowMs */
+  /**
+   * Passes a received or sent message to the prediction.
+   * @param {Uint8Array} bytes
+   * @param {boolean} isReceived false if it was sent
+   * @param {number} nowMs
+   */
   onMessage(bytes, isReceived, nowMs) {
     if (this.isActive) this.forward(bytes, isReceived, nowMs);
     else if (!this.hasFailed && this.buffered.length < MAX_BUFFERED_MESSAGES) this.buffered.push({ bytes: bytes.slice(), isReceived, nowMs });
   }
 
-  /** @param {Uint8Array} bytes @param {boolean} came @param {number} nowMs */
+  /** @param {Uint8Array} bytes @param {boolean} isReceived @param {number} nowMs */
   forward(bytes, isReceived, nowMs) {
     const { wasm } = this;
     if (!wasm) return;
@@ -108,7 +131,12 @@ export class Prediction {
     });
   }
 
-  /** The result of a call; null if it has failed, and then there is no prediction any more. @template T @param {() => T} call @returns {T | null} */
+  /**
+   * Returns the result of a call; null if it throws, which stops the prediction.
+   * @template T
+   * @param {() => T} call
+   * @returns {T | null}
+   */
   tryCall(call) {
     try {
       return call();
@@ -121,7 +149,7 @@ export class Prediction {
     }
   }
 
-  /** Moves on to this moment. @param {number} nowMs */
+  /** Advances the prediction to this time. @param {number} nowMs */
   advance(nowMs) {
     this.predicted = null;
     const { wasm } = this;
@@ -140,20 +168,22 @@ export class Prediction {
     this.predicted = { tick: numbers[FIELD.tick], x: numbers[FIELD.x] * PX, y: numbers[FIELD.y] * PX, numbers: [...numbers.subarray(rest)] };
   }
 
-  /** The tick that a command sent now is for; null if that is not known here. */
+  /** Target tick of a command that is sent now; null without prediction. */
   get commandTick() {
     return this.features.prediction ? this.predicted?.tick ?? null : null;
   }
 
-  /** The events since the last call. */
+  /** Returns and removes the pending events. */
   takeEvents() {
     return this.events.splice(0);
   }
 
   /**
-   * Where somebody is after some ticks who moves on as before.
-   * @param {{ x: number, y: number }} from px @param {{ x: number, y: number }} velocity px a tick @param {number} ticks
-   * @returns {{ x: number, y: number } | null} null if that is not known here
+   * Extrapolates a position with constant velocity around obstacles.
+   * @param {{ x: number, y: number }} from px
+   * @param {{ x: number, y: number }} velocity px/tick
+   * @param {number} ticks
+   * @returns {{ x: number, y: number } | null} null without prediction
    */
   extrapolate(from, velocity, ticks) {
     if (!this.isActive || !this.wasm) return null;
@@ -165,7 +195,7 @@ export class Prediction {
     return { x: x * PX, y: y * PX };
   }
 
-  /** Turns parts on or off. @param {Partial<Prediction['features']>} switches */
+  /** Turns features on or off. @param {Partial<Prediction['features']>} switches */
   setFeatures(switches) {
     Object.assign(this.features, switches);
     const { prediction, reconciliation } = this.features;

@@ -1,5 +1,5 @@
 /**
- * Private rooms for a game's page: `tickwire.js` passes this on.
+ * Private rooms for the page of a game; re-exported by `tickwire.js`.
  *
  * @module lib/private-room
  */
@@ -8,11 +8,10 @@ import { EDITION } from '../wasm/edition.js';
 import { urlFromRoot, isPrivate, newPrivateName, roomOf, captureFromQuery } from './room.js';
 
 /**
- * The address of a new private room of this page's game, for a link "Play with friends": the first who
- * opens it makes the room.
- *
- * @returns {Promise<string | null>} `null` if the server makes no rooms or makes them of another game, or
- *   if this page is that of a private room: then its own address is the invitation
+ * Returns the address of a new private room of this page's game, for a link "Play with friends".
+ * The first visitor creates the room.
+ * @returns {Promise<string | null>} null if the server creates no rooms of this game, or if this
+ *   page already is in a private room, whose own address is the invitation
  */
 export async function newPrivateRoomUrl() {
   const room = roomOf(location.pathname);

@@ -1,6 +1,6 @@
 /**
- * What a game's packets said lately, and how things were between two of them. Pure: time is an
- * argument in milliseconds.
+ * Buffers the recent states of a game's packets and interpolates between them. No clock is read
+ * here: time is an argument in ms.
  *
  * @module lib/state-buffer
  */
@@ -9,27 +9,33 @@ import { blendStates, lerpState } from './codec.js';
 import { TickClock } from './interpolation.js';
 import { BLEND_MS, SNAP_PX, MAX_EXTRAPOLATION_MS } from './dead-reckoning.js';
 
-/** States that are kept of each packet: a second at 60 Hz. */
+/** Buffered states of each packet: a second at 60 Hz. */
 const MAX_STATES = 64;
-/** A state that comes after more update periods than this was preceded by a rest. */
+/** Update periods after which a packet counts as idle. */
 const IDLE_PERIODS = 4;
-/** Rates of a server whose `welcome` has none. */
+/** Rate of a server whose `welcome` has none, Hz. */
 const DEFAULT_HZ = 30;
-/** A velocity is that of so many update periods: a place on the wire is rounded. */
+/** Update periods over which a velocity is measured, because positions in packets are rounded. */
 const VELOCITY_PERIODS = 4;
 
 /**
  * @typedef {object} InterpolationOptions
- * @property {boolean} units places in px
- * @property {string[]} [fields] names of further numbers that move evenly
- * @property {string[]} [extrapolate] names of group lists with `x` and `y` that `extrapolatePosition` runs on
- * @property {{ interpolation: boolean, deadReckoning: boolean }} [features] by default neither is off
+ * @property {boolean} units whether positions are in px
+ * @property {string[]} [fields] names of further numbers to interpolate
+ * @property {string[]} [extrapolate] names of group lists with `x` and `y` that
+ *   `extrapolatePosition` moves
+ * @property {{ interpolation: boolean, deadReckoning: boolean }} [features] both are on by default
  * @property {import('./dead-reckoning.js').ExtrapolatePosition} [extrapolatePosition]
  */
 
 /** A state and its tick. @typedef {{ at: number, values: Record<string, any> }} TimedState */
-/** What was shown of a packet, and what is shown of the error of a guess. @typedef {{ now: number, values: Record<string, any>, before: { now: number, values: Record<string, any> } | null,
- *   base: number | null, glide: { now: number, from: Record<string, any>, to: Record<string, any> } | null }} RenderedState */
+/**
+ * Last rendered state of a packet. `before` is the one before it, `base` the tick of the
+ * extrapolated state, `glide` a fading error.
+ * @typedef {{ now: number, values: Record<string, any>, before: { now: number, values:
+ *   Record<string, any> } | null, base: number | null, glide: { now: number, from: Record<string,
+ *   any>, to: Record<string, any> } | null }} RenderedState
+ */
 
 export class StateBuffer {
   /** @param {Record<string, any>} welcome */
@@ -37,25 +43,27 @@ export class StateBuffer {
     const clockHz = tickHz || DEFAULT_HZ;
     this.clock = new TickClock(clockHz, updateHz || clockHz);
     /**
-     * Values and their ticks, oldest first, by packet.
+     * Recent states by packet, oldest first.
      * @type {Map<string, { at: number, values: Record<string, any> }[]>}
      */
     this.states = new Map();
-    /** Newest tick that a command was meant for: commands never overtake each other. */
+    /** Newest tick that a command targeted. Commands do not overtake each other. */
     this.lastTick = 0;
-    /** Newest tick that the server has told of by itself. */
+    /** Newest tick of an update. */
     this.newestTick = 0;
-    /** What `between` has shown last, by packet. @type {Map<string, RenderedState>} */
+    /** Last rendered state by packet. @type {Map<string, RenderedState>} */
     this.shown = new Map();
-    /** Whether it has shown the newest state, and whether it runs states on. */
+    /** Whether the newest state was rendered without interpolation. */
     this.isHeld = false;
     this.isExtrapolating = true;
   }
 
   /**
-   * Takes note of a packet.
-   * @param {string} name @param {Record<string, any>} values @param {number} now
-   * @param {boolean} isAnswer whether the client caused it: it did not come right after its tick
+   * Stores a received packet.
+   * @param {string} name
+   * @param {Record<string, any>} values
+   * @param {number} now
+   * @param {boolean} isAnswer whether it is a response, which is not sent when its tick ends
    */
   onPacket(name, values, now, isAnswer) {
     const { tick } = values;
@@ -71,8 +79,11 @@ export class StateBuffer {
   }
 
   /**
-   * Values of a packet at the moment that is shown now, about two updates ago; run on where there is no news, or as they came without interpolation.
-   * @param {import('./codec.js').Packet} packet @param {number} now @param {InterpolationOptions} how
+   * Returns the values of a packet at the render tick, about two updates ago. Missing updates are
+   * extrapolated. Without interpolation it returns the newest values.
+   * @param {import('./codec.js').Packet} packet
+   * @param {number} now
+   * @param {InterpolationOptions} how
    * @returns {Record<string, any> | null}
    */
   interpolate({ name, fields }, now, how) {
@@ -91,29 +102,47 @@ export class StateBuffer {
     return deadReckoning ? this.#blendError(name, fields, values, isGuess ? from.at : null, now, how) : values;
   }
 
-  /** @param {import('./codec.js').Field[]} fields @param {TimedState} from @param {TimedState} to @param {number} tick @param {InterpolationOptions} how */
+  /**
+   * @param {import('./codec.js').Field[]} fields
+   * @param {TimedState} from
+   * @param {TimedState} to
+   * @param {number} tick
+   * @param {InterpolationOptions} how
+   */
   #mix(fields, from, to, tick, how) {
     const period = this.clock.updateTicks;
-    // A packet that comes after a rest tells of a movement that began just before it.
+    // A packet after an idle period contains a movement that started one period before it.
     const begin = to.at - from.at > IDLE_PERIODS * period ? to.at - period : from.at;
     return blendStates(fields, from.values, to.values, Math.max(0, (tick - begin) / (to.at - begin)), how);
   }
 
   /**
-   * Ticks for which a state is run on. On a calm line there are no gaps: no news means that nothing has changed.
+   * Maximum extrapolation in ticks. Without jitter there are no gaps, so a missing packet means
+   * that nothing has changed.
    */
   get #maxTicks() {
     return Math.min(MAX_EXTRAPOLATION_MS, 2 * (this.clock.jitterMs + this.clock.updateMs)) / this.clock.tickMs;
   }
 
-  /** Whether the newest state is run on to a tick: after a rest nothing moves, and after a longer silence the newest state holds. @param {TimedState[]} states @param {number} tick */
+  /**
+   * Whether the newest state is extrapolated to a tick. An idle state and one after a long gap stay
+   * unchanged.
+   * @param {TimedState[]} states
+   * @param {number} tick
+   */
   #isExtrapolated(states, tick) {
     const [before, last] = states.slice(-2);
     if (!last || last.at - before.at > IDLE_PERIODS * this.clock.updateTicks) return false;
     return tick > last.at && tick - last.at < 2 * this.#maxTicks;
   }
 
-  /** The newest state, run on. @param {import('./codec.js').Field[]} fields @param {TimedState[]} states @param {number} tick @param {InterpolationOptions} how */
+  /**
+   * Extrapolates the newest state.
+   * @param {import('./codec.js').Field[]} fields
+   * @param {TimedState[]} states
+   * @param {number} tick
+   * @param {InterpolationOptions} how
+   */
   #extrapolate(fields, states, tick, how) {
     const last = states[states.length - 1];
     const since = last.at - VELOCITY_PERIODS * this.clock.updateTicks;
@@ -130,9 +159,13 @@ export class StateBuffer {
   }
 
   /**
-   * Runs those that move on by the game's own controller, around what stands in their way.
-   * @param {import('./codec.js').Field} list @param {Record<string, any>[][]} groups as they were early, are now, and are then shown
-   * @param {number} span ticks between the first two @param {number} ticks @param {InterpolationOptions} how
+   * Extrapolates the entries of a list with the game's own controller, around obstacles.
+   * @param {import('./codec.js').Field} list
+   * @param {Record<string, any>[][]} groups earlier, newest and extrapolated entries; the last are
+   *   written
+   * @param {number} span ticks between the earlier and the newest entries
+   * @param {number} ticks
+   * @param {InterpolationOptions} how
    */
   #extrapolateWithController({ members }, [early, last, shown], span, ticks, { units, extrapolatePosition }) {
     const id = members[0].name;
@@ -150,9 +183,13 @@ export class StateBuffer {
   }
 
   /**
-   * Where there is news after a guess, what is shown glides from the guess to it.
-   * @param {string} name @param {import('./codec.js').Field[]} fields @param {Record<string, any>} values
-   * @param {number | null} base tick of the state from which they are run on; null if they are not @param {number} now @param {InterpolationOptions} how
+   * Blends from the extrapolated value to the received one.
+   * @param {string} name
+   * @param {import('./codec.js').Field[]} fields
+   * @param {Record<string, any>} values
+   * @param {number | null} base tick of the extrapolated state; null without extrapolation
+   * @param {number} now
+   * @param {InterpolationOptions} how
    */
   #blendError(name, fields, values, base, now, how) {
     const last = this.shown.get(name);
@@ -171,7 +208,11 @@ export class StateBuffer {
     return shown;
   }
 
-  /** The tick that is shown now, rounded; null while that cannot be known. @param {number} now @returns {number | null} */
+  /**
+   * Returns the render tick, rounded; null before `welcome`.
+   * @param {number} now
+   * @returns {number | null}
+   */
   renderTick(now) {
     if (this.clock.originMs === null) return null;
     this.clock.advance(now);
@@ -180,14 +221,21 @@ export class StateBuffer {
     return Math.max(0, Math.round(tick));
   }
 
-  /** Ticks that the server has completed by now, about. @param {number} now @returns {number | null} */
+  /**
+   * Returns the estimated number of ticks that the server has completed.
+   * @param {number} now
+   * @returns {number | null}
+   */
   tick(now) {
     if (this.clock.originMs === null) return null;
     this.clock.advance(now);
     return Math.floor(this.clock.tickAt(now) + (this.clock.pingMs ?? 0) / 2 / this.clock.tickMs);
   }
 
-  /** The tick that a command sent now is in time for; null while that cannot be known. @param {number} now */
+  /**
+   * Returns the tick for a command that is sent now; null before the first pong.
+   * @param {number} now
+   */
   commandTick(now) {
     const next = this.clock.commandTick(now);
     if (next === null) return null;
@@ -197,10 +245,13 @@ export class StateBuffer {
 }
 
 /**
- * A state without some entries of groups.
- * @param {import('./codec.js').Field[]} fields @param {Record<string, any>} state @param {Record<string, any>[]} others
- * @param {(members: import('./codec.js').Field[], group: Record<string, any>, others: (Record<string, any> | undefined)[]) => boolean} keeps is given the entry,
- *   and those that belong to it in the other states
+ * Returns a state without some entries of its groups.
+ * @param {import('./codec.js').Field[]} fields
+ * @param {Record<string, any>} state
+ * @param {Record<string, any>[]} others
+ * @param {(members: import('./codec.js').Field[], group: Record<string, any>, others:
+ *   (Record<string, any> | undefined)[]) => boolean} keeps whether to keep an entry, given its
+ *   counterparts in the other states
  */
 function filterGroups(fields, state, others, keeps) {
   const out = { ...state };
@@ -213,14 +264,24 @@ function filterGroups(fields, state, others, keeps) {
   return out;
 }
 
-/** An early state without those who stand by now: they have not moved between the last two states.
- * @param {import('./codec.js').Field[]} fields @param {Record<string, any>} early @param {Record<string, any>} before @param {Record<string, any>} last */
+/**
+ * Removes the entries that have not moved between the last two states.
+ * @param {import('./codec.js').Field[]} fields
+ * @param {Record<string, any>} early
+ * @param {Record<string, any>} before
+ * @param {Record<string, any>} last
+ */
 function withoutIdle(fields, early, before, last) {
   return filterGroups(fields, early, [before, last], (members, _, [then, now]) => members.some(({ smooth, name }) => smooth && then?.[name] !== now?.[name]));
 }
 
-/** What was guessed, without those who are elsewhere altogether: they have not walked there.
- * @param {import('./codec.js').Field[]} fields @param {Record<string, any>} values @param {Record<string, any>} guess @param {boolean} units */
+/**
+ * Removes the entries that have teleported.
+ * @param {import('./codec.js').Field[]} fields
+ * @param {Record<string, any>} values
+ * @param {Record<string, any>} guess
+ * @param {boolean} units
+ */
 function withoutTeleports(fields, values, guess, units) {
   const isNear = (/** @type {import('./codec.js').Field} */ { smooth, turn, unit, name }, /** @type {any} */ one, /** @type {any} */ other) => (
     !smooth || turn > 0 || !other || Math.abs(one[name] - other[name]) * (units ? 1 : unit) < SNAP_PX);

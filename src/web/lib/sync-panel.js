@@ -1,6 +1,7 @@
 /**
- * The panel of a connection, for the page of any game: a graph of round trips, lead, gaps and corrections, switches for what `docs/sync.md` explains, and
- * the conditions of a simulated line. `tickwire.js` gives it all that it shows.
+ * Connection panel for the page of any game: a graph of round trips, lead, gaps and corrections,
+ * switches for the features in `docs/sync.md`, and the network conditions. All values come from
+ * `tickwire.js`.
  *
  * ```js
  * import { SyncPanel } from './lib/sync-panel.js';
@@ -16,7 +17,10 @@ import { drawNetGraph } from './net-graph.js';
 import { fillNetemMenu } from './netem-menu.js';
 
 const REDRAW_INTERVAL_MS = 120;
-/** @type {[name: 'prediction' | 'reconciliation' | 'interpolation' | 'deadReckoning', title: string, about: string][]} */
+/**
+ * @type {[name: 'prediction' | 'reconciliation' | 'interpolation' | 'deadReckoning', title: string,
+ *   about: string][]}
+ */
 const SWITCHES = [
   ['prediction', 'Prediction', 'Your keys act before the server answers.'],
   ['reconciliation', 'Reconciliation', "The server's state replaces the prediction."],
@@ -55,25 +59,31 @@ const MARKUP = `
   </div>
 `;
 
-/** Lets the four switches of a panel act. @param {(switches: Record<string, boolean>) => void} predict */
+/**
+ * Binds the four switches of a panel.
+ * @param {(switches: Record<string, boolean>) => void} predict
+ */
 export function bindSwitches(predict) {
   for (const [name] of SWITCHES) {
     const field = /** @type {HTMLInputElement} */ (document.getElementById(`p-${name}`));
     field.addEventListener('change', () => {
       predict({ [name]: field.checked });
-      // The keyboard belongs to the game.
+      // Returns the keyboard focus to the game.
       field.blur();
     });
   }
 }
 
 export class SyncPanel {
-  /** @param {import('../tickwire.js').Game} game @param {{ key?: string }} [how] `key`: code of the key that opens and closes it */
+  /**
+   * @param {import('../tickwire.js').Game} game
+   * @param {{ key?: string }} [how] `key`: code of the key that toggles the panel
+   */
   constructor(game, { key } = {}) {
     this.game = game;
     this.drawnAt = -Infinity;
     document.head.append(Object.assign(document.createElement('style'), { textContent: STYLE }));
-    // The markup has no text from anywhere else.
+    // The markup is constant, so `innerHTML` is safe.
     this.element = Object.assign(document.createElement('section'), { id: 'panel', hidden: true, innerHTML: MARKUP });
     this.element.setAttribute('aria-label', 'Connection');
     document.body.append(this.element);
@@ -93,14 +103,14 @@ export class SyncPanel {
     return /** @type {HTMLElement} */ (document.getElementById(prefix + name));
   }
 
-  /** Opens or closes it. */
+  /** Opens or closes the panel. */
   toggle() {
     this.element.hidden = !this.element.hidden;
     this.drawnAt = -Infinity;
     /** @type {HTMLElement} */ (document.activeElement)?.blur();
   }
 
-  /** Call once a frame. @param {number} [now] `performance.now()` */
+  /** Draws the panel. Called once per frame. @param {number} [now] `performance.now()` */
   draw(now = performance.now()) {
     if (this.element.hidden || now - this.drawnAt < REDRAW_INTERVAL_MS) return;
     this.drawnAt = now;

@@ -1,6 +1,7 @@
 /**
- * The bar below a capture that is watched: play and pause, a time line with marks, speed, whom one follows, a link to the tick. It makes its own
- * elements, so that any page can have it; its look is in `playback/playback.css`.
+ * Control bar of a capture: play and pause, a time line with markers, speed, the spectated player,
+ * and a link to the tick. It creates its own elements, so that any page can use it;
+ * `playback/playback.css` is its style sheet.
  *
  * @module playback/bar
  */
@@ -10,16 +11,16 @@ import { HeldPointers } from '../lib/held.js';
 import { withQueryParam } from '../lib/netem-menu.js';
 import { PLAYBACK_SPEEDS } from './playback.js';
 
-/** How often the bar is drawn. */
+/** Redraw interval, ms. */
 const REDRAW_INTERVAL_MS = 100;
-/** Steps of the arrow keys, and of them with Shift, in seconds. */
+/** Steps of the arrow keys without and with Shift, s. */
 const [STEP_S, LEAP_S] = [5, 30];
-/** A mark answers to the pointer from so far away, px. */
+/** Distance within which a marker is under the pointer, px. */
 const NEAR_PX = 5;
-/** How often the address follows while it plays, ms. */
+/** Interval at which the address is updated during playback, ms. */
 const ADDRESS_MS = 1000;
 const COLOURS = Object.freeze({ joined: '#8fd694', left: '#9aa3bd', away: '#9aa3bd', killed: '#ff7f6b' });
-/** Later ones are drawn over earlier ones. */
+/** Later kinds are drawn over earlier ones. */
 const MARKER_ORDER = Object.freeze(['left', 'away', 'joined', 'killed']);
 
 const PLAY = '<svg viewBox="0 0 24 24" aria-hidden="true"><path d="M7 4.5l13 7.5-13 7.5z"/></svg>';
@@ -41,27 +42,34 @@ const HTML = `
   </div>
   <input type="file" accept=".pcapng,.pcap" hidden>`;
 
-/** Minutes and seconds. @param {number} seconds @param {number} [digits] behind the point */
+/**
+ * Formats a time as minutes and seconds.
+ * @param {number} seconds
+ * @param {number} [digits] digits after the decimal point
+ */
 export function formatTime(seconds, digits = 0) {
   const whole = Math.floor(Math.max(0, seconds) * 10 ** digits + 1e-6) / 10 ** digits;
   const minutes = Math.floor(whole / 60);
   return `${minutes}:${(whole - minutes * 60).toFixed(digits).padStart(digits === 0 ? 2 : 3 + digits, '0')}`;
 }
 
-/** The tick in the address; null without one. @param {string} hash */
+/** Returns the tick in a fragment; null without one. @param {string} hash */
 export function tickFromHash(hash) {
   const found = /(?:^#|&)tick=(\d{1,10})(?:&|$)/.exec(hash);
   return found ? Number(found[1]) : null;
 }
 
-/** What a mark says. @param {[number, string, string, string]} mark */
+/** Describes a marker. @param {[number, string, string, string]} mark */
 export function describeMarker([, kind, name, killer]) {
   const who = name || 'a guest';
   if (kind === 'killed') return killer ? `${killer} killed ${who}` : `${who} died`;
   return { joined: `${who} joined`, left: `${who} left`, away: `${who} lost the connection` }[kind] ?? '';
 }
 
-/** What is to be said of a recording beside its picture: one sentence, or ''. @param {import('./playback.js').Playback} watch */
+/**
+ * Returns a status sentence for the recording, or ''.
+ * @param {import('./playback.js').Playback} watch
+ */
 export function statusText({ why, file, status, wanted }) {
   if (why !== '') return why;
   if (!status) return 'Reading the capture …';
@@ -80,8 +88,9 @@ export function statusText({ why, file, status, wanted }) {
 export class PlaybackBar {
   /**
    * @param {import('./playback.js').Playback} watch
-   * @param {{ open: (file: File) => void, room: (name: string) => void, wire: () => void, isWire: () => boolean | null, hasLink: () => boolean }} on
-   *   `wire` shows or hides the inspector; `isWire` is null where there is none
+   * @param {{ open: (file: File) => void, room: (name: string) => void, wire: () => void, isWire:
+   *   () => boolean | null, hasLink: () => boolean }} on `wire` toggles the inspector; `isWire` is
+   *   null without one
    */
   constructor(watch, on) {
     this.playback = watch;
@@ -91,7 +100,7 @@ export class PlaybackBar {
     /** @type {number | null} px */
     this.pointed = null;
     this.playersSeen = '';
-    /** The note that was closed. */
+    /** The status text that the user has closed. */
     this.closed = '';
     this.bar = document.createElement('section');
     this.bar.id = 'watch';
@@ -110,7 +119,7 @@ export class PlaybackBar {
     at('.speed select').replaceChildren(...PLAYBACK_SPEEDS.map((speed) => new Option(`${speed}×`, String(speed), speed === 1, speed === 1)));
     this.listen(at);
     addEventListener('hashchange', ({ newURL }) => {
-      // The address may have gone on with the picture meanwhile.
+      // The address may already have changed with the playback.
       const tick = tickFromHash(new URL(newURL).hash);
       if (tick !== null && tick !== watch.tick) {
         watch.toggle(false);
@@ -125,7 +134,7 @@ export class PlaybackBar {
     const { playback, on } = this;
     /** @param {string} selector @param {() => void} act */
     const press = (selector, act) => at(selector).addEventListener('click', (/** @type {MouseEvent} */ event) => {
-      // After a press with the mouse the keys are those of the recording.
+      // A mouse press returns the keyboard focus to the playback.
       if (event.detail > 0) /** @type {HTMLElement} */ (event.currentTarget).blur();
       act();
       this.drawNow();
@@ -155,7 +164,7 @@ export class PlaybackBar {
     addEventListener('keydown', (event) => this.key(event), { capture: true });
   }
 
-  /** A file that is chosen, or dropped anywhere. @param {HTMLInputElement} chosen */
+  /** Opens a file that is selected, or dropped on the page. @param {HTMLInputElement} chosen */
   files(chosen) {
     chosen.addEventListener('change', () => {
       if (chosen.files?.[0]) this.on.open(chosen.files[0]);
@@ -176,13 +185,13 @@ export class PlaybackBar {
     });
   }
 
-  /** Where on the time line a tick is, px. @param {number} tick */
+  /** Returns the position of a tick on the time line, px. @param {number} tick */
   xOf(tick) {
     const { first, last } = this.playback.status ?? { first: 0, last: 1 };
     return ((tick - first) / Math.max(1, last - first)) * this.canvas.clientWidth;
   }
 
-  /** The tick at a place of the time line. @param {number} x px */
+  /** Returns the tick at a position of the time line. @param {number} x px */
   tickAtX(x) {
     const { first, last } = this.playback.status ?? { first: 0, last: 1 };
     const part = Math.min(1, Math.max(0, x / Math.max(1, this.canvas.clientWidth)));
@@ -199,7 +208,7 @@ export class PlaybackBar {
     const { playback } = this;
     const { target, key, shiftKey } = event;
     if (event.ctrlKey || event.metaKey || event.altKey || !playback.status) return;
-    // In a menu keys choose, and on a button space and enter press.
+    // Keys in a menu and Space or Enter on a button have their usual effect.
     if (target instanceof HTMLSelectElement || target instanceof HTMLInputElement || target instanceof HTMLTextAreaElement) return;
     if (target instanceof HTMLButtonElement && [' ', 'Enter'].includes(key)) return;
     const by = (shiftKey ? LEAP_S : STEP_S) * playback.status.tick_hz;
@@ -224,13 +233,13 @@ export class PlaybackBar {
     this.drawNow();
   }
 
-  /** @param {number} by places in the list of speeds */
+  /** Changes the speed. @param {number} by steps in the list of speeds */
   changeSpeed(by) {
     const place = PLAYBACK_SPEEDS.indexOf(this.playback.speed) + by;
     this.playback.setSpeed(PLAYBACK_SPEEDS[Math.min(Math.max(place, 0), PLAYBACK_SPEEDS.length - 1)]);
   }
 
-  /** The address of this tick. */
+  /** Address of this tick. */
   get address() {
     const link = new URL(location.href);
     link.search = withQueryParam(location.search, 'wire', null);
@@ -245,7 +254,10 @@ export class PlaybackBar {
     setTimeout(() => { button.textContent = 'Copy link'; }, 1500);
   }
 
-  /** Puts the tick into the address: now and then while it plays, at once when it stands. @param {number} nowMs */
+  /**
+   * Writes the tick to the address: at an interval during playback, at once in a pause.
+   * @param {number} nowMs
+   */
   updateAddress(nowMs) {
     const { playback } = this;
     if (playback.tick === 0 || playback.seeking !== null || playback.wanted !== null || !this.on.hasLink()) return;
@@ -256,7 +268,7 @@ export class PlaybackBar {
     history.replaceState(null, '', hash);
   }
 
-  /** Brings the bar up to date; call once a frame. @param {number} nowMs real time */
+  /** Redraws the bar. Called once per frame. @param {number} nowMs real time, ms */
   draw(nowMs) {
     if (nowMs - this.drawnMs < REDRAW_INTERVAL_MS) return;
     this.drawNow();
@@ -268,7 +280,7 @@ export class PlaybackBar {
     this.drawnMs = performance.now();
     const { status } = playback;
     const note = statusText(playback);
-    // Where there is little room, the figures are left out.
+    // Narrow pages hide the checksums.
     const [words, ...figures] = status?.differs && playback.why === '' ? note.split(/(?=: the checksum)/) : [note];
     setText(find('.told .words'), words);
     setText(find('.told .figures'), figures.join(''));
@@ -302,7 +314,7 @@ export class PlaybackBar {
     this.drawTime(tick);
   }
 
-  /** The menu of players, unless somebody is choosing. */
+  /** Redraws the menu of players, unless it is open. */
   drawPlayers() {
     const { playback } = this;
     const select = /** @type {HTMLSelectElement} */ (this.find('.follow select'));
@@ -319,7 +331,7 @@ export class PlaybackBar {
     select.value = playback.followed === null ? '' : String(playback.followed);
   }
 
-  /** The menu of rooms of the same game, if there are several. */
+  /** Redraws the menu of the rooms of the same game. */
   drawRooms() {
     const { file, room } = this.playback;
     const game = file?.rooms.find(({ name }) => name === room)?.game;
@@ -373,7 +385,10 @@ export class PlaybackBar {
     slider.setAttribute('aria-valuetext', words);
   }
 
-  /** What is below the pointer: its time, and the marks there. @param {import('./playback.js').Status} status */
+  /**
+   * Shows the time and the markers under the pointer.
+   * @param {import('./playback.js').Status} status
+   */
   drawPointed(status) {
     const output = /** @type {HTMLElement} */ (this.find('output'));
     output.hidden = this.pointed === null;

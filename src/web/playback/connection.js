@@ -1,6 +1,6 @@
 /**
- * In place of a connection, for a page made with `tickwire.js` whose address asks for a capture (`?watch=FILE`): what its world tells comes as if a server
- * had sent it, and what the page sends goes nowhere.
+ * Replaces the connection of a page made with `tickwire.js` whose address contains a capture
+ * (`?watch=FILE`). It delivers the recorded messages and drops everything that the page sends.
  *
  * @module playback/connection
  */
@@ -12,9 +12,11 @@ import { startPlaybackPage } from './page.js';
 
 export class PlaybackConnection extends ReconnectingConnection {
   /**
-   * @param {string} capture @param {string} game the name of the game
+   * @param {string} capture
+   * @param {string} game name of the game
    * @param {import('../lib/connection.js').ConnectionOptions} options
-   * @param {import('../lib/connection.js').Listener & { onMessage: (bytes: Uint8Array, now?: number) => void }} listener
+   * @param {import('../lib/connection.js').Listener & { onMessage: (bytes: Uint8Array, now?:
+   *   number) => void }} listener
    */
   constructor(capture, game, options, listener) {
     super(options, listener);
@@ -24,12 +26,12 @@ export class PlaybackConnection extends ReconnectingConnection {
     this.playback = null;
   }
 
-  /** The page's time: that of the recording. */
+  /** Time of the recording, ms. */
   now() {
     return this.playback?.ms ?? performance.now();
   }
 
-  /** Reads the file. */
+  /** Reads the capture. */
   async open() {
     this.attempt += 1;
     const dialect = await this.dialect();
@@ -49,9 +51,9 @@ export class PlaybackConnection extends ReconnectingConnection {
     requestAnimationFrame(frame);
   }
 
-  /** Nobody listens. */
+  /** Drops the message. */
   send() {}
 
-  /** There is nothing to give up. */
+  /** Does nothing, because there is no server. */
   abandon() {}
 }

@@ -1,6 +1,7 @@
 /**
- * What a page does that watches a capture (`?watch=FILE`, or `?watch` for one that is chosen or dropped): it reads the file, offers the bar, and shares
- * the time line with the inspector beside it. What the messages mean is the page's business.
+ * Shows a capture in the page of a game (`?watch=FILE`, or `?watch` to let the user choose): reads
+ * the file, shows the control bar, and shares the time line with the inspector. The page itself
+ * handles the messages.
  *
  * @module playback/page
  */
@@ -11,25 +12,41 @@ import { withQueryParam } from '../lib/netem-menu.js';
 import { PlaybackBar, tickFromHash } from './bar.js';
 import { Playback } from './playback.js';
 
-/** The room that the address asks for: by `room=`, or by its path. @param {{ search: string, pathname: string }} address */
+/**
+ * Returns the room that the address selects, by `room=` or by its path.
+ * @param {{ search: string, pathname: string }} address
+ */
 export const requestedRoom = ({ search, pathname }) => new URLSearchParams(search).get('room') ?? roomOf(pathname);
 
-/** The query of an address that asks for this room. @param {{ search: string, pathname: string }} address @param {string} room */
+/**
+ * Returns the query of an address that selects this room.
+ * @param {{ search: string, pathname: string }} address
+ * @param {string} room
+ */
 export function withRoom({ search, pathname }, room) {
   return withQueryParam(search, 'room', room === roomOf(pathname) ? null : `room=${encodeURIComponent(room)}`);
 }
 
 /**
  * @typedef {object} Page
- * @property {(message: Uint8Array, nowMs: number) => void} onMessage takes a message of the server
- * @property {() => void} onSeekDone something is to be drawn although the page's time may stand still
- * @property {() => Promise<[game: string, dialect: string, table: string]>} tables with which messages are read
- * @property {import('../lib/inspector-pane.js').InspectorPane} [pane] the inspector beside the page
+ * @property {(message: Uint8Array, nowMs: number) => void} onMessage receives a recorded message
+ * @property {() => void} onSeekDone called after a seek, to redraw even in a pause
+ * @property {() => Promise<[game: string, dialect: string, table: string]>} tables returns the
+ *   packet table for decoding
+ * @property {import('../lib/inspector-pane.js').InspectorPane} [pane] the inspector of the page
  */
 
-/** Watches the capture of the address. @param {string} asked @param {Page} page @returns {Playback & { draw: (nowMs: number) => void }} */
+/**
+ * Starts the playback of a capture.
+ * @param {string} asked address of the capture; '' to let the user choose
+ * @param {Page} page
+ * @returns {Playback & { draw: (nowMs: number) => void }}
+ */
 export function startPlaybackPage(asked, { onMessage, onSeekDone, tables, pane }) {
-  /** @type {{ name: string, file: () => Promise<File>, stream: () => Promise<ReadableStream<Uint8Array>> } | null} */
+  /**
+   * @type {{ name: string, file: () => Promise<File>, stream: () =>
+   *   Promise<ReadableStream<Uint8Array>> } | null}
+   */
   let source = null;
   const playback = new Playback(wasmModule, { onMessage, onSeekDone, onChange: () => {} });
   const request = async (/** @type {string} */ room, /** @type {number | null} */ tick) => {
@@ -57,7 +74,7 @@ export function startPlaybackPage(asked, { onMessage, onSeekDone, tables, pane }
       read(null);
     },
     room: async (name) => {
-      // Another room is seen from its beginning; the link and a reload have it.
+      // Another room starts at its beginning; the link and a reload keep it.
       if (hasLink()) history.replaceState(null, '', withRoom(location, name) || location.pathname);
       playback.selectRoom(name, await request(name, null));
     },
@@ -75,7 +92,7 @@ export function startPlaybackPage(asked, { onMessage, onSeekDone, tables, pane }
   return Object.assign(playback, { draw: (/** @type {number} */ nowMs) => bar.draw(nowMs) });
 }
 
-/** A capture at an address of this site. @param {string} name */
+/** Returns a capture at an address of this site. @param {string} name */
 function openUrl(name) {
   const get = async () => {
     const url = new URL(name, location.href);
@@ -91,16 +108,20 @@ function openUrl(name) {
   };
 }
 
-/** What the inspector beside the page uses. @param {Playback} playback @param {() => { file: () => Promise<File> } | null} source */
+/**
+ * Shares the playback with the inspector, as `window.tickwireWatch`.
+ * @param {Playback} playback
+ * @param {() => { file: () => Promise<File> } | null} source
+ */
 function shareWithInspector(playback, source) {
   const shared = {
-    /** The file; fails with a sentence if there is none. */
+    /** Returns the file; rejects with a sentence if there is none. */
     file: () => source()?.file() ?? Promise.reject(new Error('No capture is open.')),
-    /** The tick that is seen; 0 while it goes elsewhere. */
+    /** The rendered tick; 0 during a seek. */
     get tick() { return playback.seeking === null ? playback.tick : 0; },
-    /** When that tick was over, ms since the first packet of the file. */
+    /** End of that tick, ms since the first packet of the file. */
     get ms() { return playback.msOfTick(playback.tick); },
-    /** Goes to a time, and pauses. @param {number} ms @returns {number} the tick there */
+    /** Seeks to a time and pauses. @param {number} ms @returns {number} the tick at that time */
     seek: (ms) => {
       const { first = 0, last = 0 } = playback.status ?? {};
       const tick = Math.min(Math.max(playback.tickAt(ms), first + 1), last);

@@ -1,10 +1,11 @@
 /**
- * A capture that is watched again: `tickwire.wasm` runs its world, and says what a server would have said of it. The page draws that as it draws a game, by
- * a time of its own, which stands still in a pause and runs faster or slower with the speed.
+ * Playback of a capture: `tickwire.wasm` runs the recorded world and produces the packets that a
+ * server would send. The page draws them as in a game, with a time of its own that stands still in
+ * a pause and runs at the playback speed.
  *
  * ```text
- *  file, as it comes ─► tickwire.wasm ─┬─ index: each tick once, checked, in slices
- *                                 └─ seek, play ─► messages ─► page
+ *  file ─► tickwire.wasm ─┬─ index: each tick once, verified, in slices
+ *                         └─ seek, play ─► messages ─► page
  * ```
  *
  * @module playback/playback
@@ -13,87 +14,107 @@
 import { parseRecords } from '../lib/lockstep.js';
 import { WasmInstance } from '../wasm/instance.js';
 
-/** Speeds that are offered. */
+/** Playback speeds in the menu. */
 export const PLAYBACK_SPEEDS = Object.freeze([0.25, 0.5, 1, 2, 4, 8, 16, 32, 64]);
-/** Up to this speed the page is received of each tick by itself. */
+/** Maximum speed at which the page receives each tick separately. */
 const EACH_TICK_SPEED = 4;
-/** How long a slice of work may take: while somebody waits for a picture, behind one, and of reading the file. */
+/** Time limits of a slice of work, ms: for a seek, for the index, for reading the file. */
 const [SEEK_MS, INDEX_MS, READ_MS] = [24, 7, 12];
-/** Longest time between two frames that counts: a page that was hidden goes on where it was. */
+/** Maximum time between two frames, ms. A hidden page continues where it stopped. */
 const FRAME_MS = 250;
-/** Bytes of the file that are given at once. */
+/** Bytes of the file for each call. */
 const PIECE_BYTES = 1 << 20;
-/** By so much the page's time jumps at a seek: whatever flew, flashed or was said is long over. */
+/** Jump of the page's time at a seek, ms. It ends all running effects and bubbles. */
 const SEEK_TIME_JUMP_MS = 30_000;
-/** How often the page hears how far the file is. */
+/** Interval at which the page is notified of progress, ms. */
 const NOTIFY_INTERVAL_MS = 100;
 
 /**
  * @typedef {object} Status
- * @property {number | null} tick ticks completed of what is seen
- * @property {number} first ticks completed when the recording begins
- * @property {number} last after the last tick that has come
+ * @property {number | null} tick completed ticks at the playback position
+ * @property {number} first completed ticks at the start of the recording
+ * @property {number} last completed ticks at the end of the data read so far
  * @property {number} tick_hz
- * @property {string | null} ended why no more ticks can be watched
- * @property {number} indexed up to here every checksum was compared
- * @property {{ tick: number, recorded: string, replayed: string } | null} differs the first checksum that differs
- * @property {number} snapshots @property {number} snapshot_bytes
- * @property {number} begin_ms when the file begins, ms since 1970
- * @property {[tick: number, kind: 'joined' | 'left' | 'away' | 'killed', name: string, killer: string][]} marks
+ * @property {string | null} ended reason why later ticks cannot be played
+ * @property {number} indexed ticks whose checksums were verified
+ * @property {{ tick: number, recorded: string, replayed: string } | null} differs first differing
+ *   checksum
+ * @property {number} snapshots
+ * @property {number} snapshot_bytes
+ * @property {number} begin_ms start of the file, ms since 1970
+ * @property {[tick: number, kind: 'joined' | 'left' | 'away' | 'killed', name: string, killer:
+ *   string][]} marks
  */
 
-/** @typedef {{ name: string, why?: string, game?: string, tick_hz?: number, first?: number, last?: number }} CaptureRoom */
-/** @typedef {{ own_game: string | null, bytes: number, end: null | { whole?: true, cut_at?: number, why?: string }, why: string | null, rooms: CaptureRoom[] }} CaptureFile */
+/**
+ * @typedef {{ name: string, why?: string, game?: string, tick_hz?: number, first?: number, last?:
+ *   number }} CaptureRoom
+ */
+/**
+ * @typedef {{ own_game: string | null, bytes: number, end: null | { whole?: true, cut_at?: number,
+ *   why?: string }, why: string | null, rooms: CaptureRoom[] }} CaptureFile
+ */
 
-/** What the page does with it. @typedef {{ onMessage: (message: Uint8Array, nowMs: number) => void, onChange: () => void, onSeekDone: () => void }} PlaybackPage */
+/**
+ * Callbacks of the page.
+ * @typedef {{ onMessage: (message: Uint8Array, nowMs: number) => void, onChange: () => void,
+ *   onSeekDone: () => void }} PlaybackPage
+ */
 
-/** The room to play. `game` is '' on a page of a program with one game of its own. @typedef {{ game: string, dialect: string, table: string, room: string, tick: number | null }} PlaybackRequest */
+/**
+ * The room to play. `game` is '' on the page of a program with one game of its own.
+ * @typedef {{ game: string, dialect: string, table: string, room: string, tick: number | null }}
+ *   PlaybackRequest
+ */
 
 const pause = () => new Promise((done) => { setTimeout(done); });
 
-/** See the module. */
+/** Playback of a capture. */
 export class Playback {
-  /** @param {() => Promise<WebAssembly.Module>} load gets `tickwire.wasm` @param {PlaybackPage} page */
+  /**
+   * @param {() => Promise<WebAssembly.Module>} load loads `tickwire.wasm`
+   * @param {PlaybackPage} page
+   */
   constructor(load, page) {
     this.load = load;
     this.page = page;
     /** @type {WasmInstance | null} */
     this.wasm = null;
-    /** Which file is shown: what an earlier one brings is void. */
+    /** Number of the shown file. Results of earlier files are dropped. */
     this.run = 0;
-    /** Why nothing can be watched, as a sentence; '' while something may be. */
+    /** Reason why nothing can be played, as a sentence; '' otherwise. */
     this.why = '';
     /** @type {CaptureFile | null} */
     this.file = null;
     /** @type {Status | null} */
     this.status = null;
-    /** All marks so far. @type {Status['marks']} */
+    /** All markers read so far. @type {Status['marks']} */
     this.marks = [];
-    /** The room that is watched; null before there is one. @type {string | null} */
+    /** The room that is played; null before it is opened. @type {string | null} */
     this.room = null;
     this.playing = false;
     this.speed = 1;
-    /** Ticks completed of what is seen; 0 before anything is. */
+    /** Completed ticks at the playback position; 0 before the first. */
     this.tick = 0;
-    /** Where a seek goes; null without one. @type {number | null} */
+    /** Target of a running seek; null without one. @type {number | null} */
     this.seeking = null;
-    /** A tick that has not come yet, to which it goes as soon as it has. @type {number | null} */
+    /** Target of a seek past the data read so far; null without one. @type {number | null} */
     this.wanted = null;
-    /** Whether clients of the game may follow a player. */
+    /** Whether the game has a packet to spectate a player. */
     this.canFollow = false;
-    /** Whom one follows; null for the leader. @type {number | null} */
+    /** Spectated player; null for the leader. @type {number | null} */
     this.followed = null;
-    /** The page's time, ms. */
+    /** Time of the page, ms. */
     this.ms = 0;
-    /** Real time of the last frame. */
+    /** Real time of the last frame, ms. */
     this.frameMs = 0;
-    /** Part of a tick that has passed since the last one. */
+    /** Fraction of a tick since the last one. */
     this.part = 0;
     this.isWorking = false;
-    /** Ticks of a slice of work; as many as fit. */
+    /** Ticks for each slice of work, adapted to its time limit. */
     this.slice = 8;
     this.notifiedMs = 0;
-    /** How long it took from the beginning to the first picture, and how long the last seek took, ms. */
+    /** Duration until the first picture and of the last seek, ms. */
     this.times = { first: 0, seek: 0 };
     this.askedMs = 0;
   }
@@ -102,21 +123,22 @@ export class Playback {
     return 1000 / (this.status?.tick_hz ?? 30);
   }
 
-  /** Whether all of the file has come. */
+  /** Whether the whole file has been read. */
   get isWhole() {
     return this.file?.end !== null && this.file !== null;
   }
 
   /**
-   * Reads a file, and shows it as soon as there is something to show.
-   * @param {() => Promise<ReadableStream<Uint8Array>>} open the file @param {PlaybackRequest} request
+   * Reads a file and opens its room as soon as possible.
+   * @param {() => Promise<ReadableStream<Uint8Array>>} open opens the file
+   * @param {PlaybackRequest} request
    */
   async read(open, request) {
     const run = this.begin();
     try {
       const module = await this.load();
       const stream = await open();
-      // An instance of its own, so that its memory goes when the file does.
+      // Each file has its own instance, so that its memory is freed.
       const wasm = new WasmInstance(await WebAssembly.instantiate(module, {}));
       wasm.wasm.main?.(0, 0);
       wasm.wasm.watch_begin();
@@ -161,7 +183,7 @@ export class Playback {
     this.page.onChange();
   }
 
-  /** Opens the room, once its first tick has come. @param {PlaybackRequest} wish */
+  /** Opens the requested room once its first tick has been read. @param {PlaybackRequest} wish */
   openRoomWhenReady({ game, dialect, table, room, tick }) {
     const { wasm } = this;
     if (!wasm) return;
@@ -170,14 +192,14 @@ export class Playback {
     const { rooms, end } = this.file;
     const wanted = game || this.file.own_game;
     const ready = rooms.filter((one) => one.game === wanted);
-    // The room of this page; another one only if the file does not have it.
+    // The requested room, or another one of the game if the file lacks it.
     const one = ready.find(({ name }) => name === room) ?? (end ? ready[0] : undefined);
     if (one) {
       wasm.setInputText(`${one.name}\n${dialect}\n${table}`);
       wasm.json(wasm.wasm.watch_open());
       this.room = one.name;
       this.canFollow = table.includes('\twatching\t');
-      // One looks at a tick that was linked to, and goes on from it.
+      // A link to a tick opens paused.
       this.playing = tick === null;
       this.refreshStatus(true);
       this.seek(0);
@@ -189,7 +211,7 @@ export class Playback {
     this.fail(this.file.why ?? (other ? `this capture is of the game ${other.game}, and this is the page of ${wanted}` : 'this capture has no room'));
   }
 
-  /** Watches another room of the file. @param {string} name @param {PlaybackRequest} request */
+  /** Plays another room of the file. @param {string} name @param {PlaybackRequest} request */
   selectRoom(name, request) {
     this.room = null;
     this.marks = [];
@@ -197,7 +219,10 @@ export class Playback {
     this.tryCall(() => this.openRoomWhenReady({ ...request, room: name }));
   }
 
-  /** Brings what is known of the room up to date. @param {boolean} [now] whether it was received lately or not */
+  /**
+   * Refreshes the status of the room.
+   * @param {boolean} [now] whether to ignore the notification interval
+   */
   refreshStatus(now = false) {
     const { wasm } = this;
     const at = performance.now();
@@ -210,7 +235,7 @@ export class Playback {
     if (this.status.indexed < this.status.last) this.work();
   }
 
-  /** Goes to the world after so many ticks. @param {number} tick */
+  /** Seeks to the world after `tick` completed ticks. @param {number} tick */
   seek(tick) {
     const { wasm } = this;
     if (!wasm || this.room === null) return;
@@ -226,8 +251,11 @@ export class Playback {
   }
 
   /**
-   * Runs the world. If that fails, its memory cannot be trusted any more: the recording ends with words instead of a picture that stands still.
-   * @template T @param {() => T} act @returns {T | undefined}
+   * Runs a call of the world. If it throws, the memory of the instance is not reliable any more, so
+   * the playback ends with an error.
+   * @template T
+   * @param {() => T} act
+   * @returns {T | undefined}
    */
   tryCall(act) {
     try {
@@ -240,7 +268,7 @@ export class Playback {
     }
   }
 
-  /** Works in slices until nothing is left. */
+  /** Works in slices until the world is idle. */
   work() {
     if (this.isWorking) return;
     this.isWorking = true;
@@ -264,7 +292,10 @@ export class Playback {
     setTimeout(slice);
   }
 
-  /** A seek has come to its end: the page begins anew. @param {Uint8Array} out */
+  /**
+   * Handles the end of a seek: the page receives the world at that tick.
+   * @param {Uint8Array} out
+   */
   onSeekDone(out) {
     this.ms += SEEK_TIME_JUMP_MS;
     this.part = 0;
@@ -279,13 +310,17 @@ export class Playback {
     this.page.onSeekDone();
   }
 
-  /** The page's time at a frame; plays as many ticks as are due. Call once a frame. @param {number} nowMs real time */
+  /**
+   * Advances the playback to this frame and plays the due ticks. Returns the page's time, ms.
+   * Called once per frame.
+   * @param {number} nowMs real time, ms
+   */
   advance(nowMs) {
     const elapsed = Math.min(FRAME_MS, Math.max(0, nowMs - this.frameMs));
     this.frameMs = nowMs;
     const { status } = this;
     if (!this.playing || !status || this.seeking !== null || this.tick === 0) return this.ms;
-    // What has come is over: if more comes, it goes on.
+    // At the end of the data read so far the playback waits for more.
     const left = status.last - this.tick;
     if (left <= 0) {
       if (this.isWhole) this.toggle(false);
@@ -303,7 +338,7 @@ export class Playback {
     return this.ms;
   }
 
-  /** @param {number} ticks @param {number} nowMs the page's time at the last of them */
+  /** Plays ticks. @param {number} ticks @param {number} nowMs page time at the last of them, ms */
   play(ticks, nowMs) {
     const { wasm } = this;
     if (!wasm) return;
@@ -312,17 +347,17 @@ export class Playback {
     this.tick = this.wasm?.wasm.watch_tick() ?? this.tick;
   }
 
-  /** Plays, or pauses. @param {boolean} [plays] */
+  /** Plays or pauses. @param {boolean} [plays] */
   toggle(plays = !this.playing) {
     const { status } = this;
     if (!status) return;
     this.playing = plays;
-    // From its end it begins again.
+    // At the end, playing restarts the recording.
     if (plays && this.isWhole && this.tick >= status.last) this.seek(status.first);
     this.page.onChange();
   }
 
-  /** One tick on, or back. @param {number} by */
+  /** Steps by one tick. @param {number} by 1 or -1 */
   step(by) {
     const { status } = this;
     if (!status) return;
@@ -341,22 +376,25 @@ export class Playback {
     this.page.onChange();
   }
 
-  /** Follows a player, null for the leader. @param {number | null} player */
+  /** Spectates a player, or the leader if null. @param {number | null} player */
   follow(player) {
     this.followed = player;
     this.wasm?.wasm.watch_follow(player ?? 0);
-    // In a pause one sees it at once.
+    // In a pause a seek shows the player at once.
     if (!this.playing && this.tick > 0) this.seek(this.tick);
     this.page.onChange();
   }
 
-  /** Who is there in what is seen: numbers and names. @returns {[number, string][]} */
+  /** Returns the numbers and names of the players at this tick. @returns {[number, string][]} */
   players() {
     const { wasm } = this;
     return wasm && this.room !== null ? wasm.json(wasm.wasm.watch_players()).players : [];
   }
 
-  /** The checksum of what is seen, and the recorded one; null if it was not recorded. @returns {[string, string | null]} */
+  /**
+   * Returns the checksum of the world and the recorded one; null if none was recorded.
+   * @returns {[string, string | null]}
+   */
   checksums() {
     const { wasm } = this;
     const hex = (/** @type {bigint} */ number) => BigInt.asUintN(64, number).toString(16).padStart(16, '0');
@@ -365,12 +403,16 @@ export class Playback {
     return [hex(wasm.wasm.watch_checksum()), recorded === 0n ? null : hex(recorded)];
   }
 
-  /** Time from the first packet of the file to the end of a tick, ms. @param {number} tick @returns {number} */
+  /**
+   * Returns the end of a tick, ms since the first packet of the file.
+   * @param {number} tick
+   * @returns {number}
+   */
   msOfTick(tick) {
     return this.wasm?.wasm.watch_ms_of(tick) ?? 0;
   }
 
-  /** The tick at such a time. @param {number} ms @returns {number} */
+  /** Returns the tick at such a time. @param {number} ms @returns {number} */
   tickAt(ms) {
     return this.wasm?.wasm.watch_tick_at(ms) ?? 0;
   }

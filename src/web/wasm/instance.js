@@ -1,5 +1,6 @@
 /**
- * An instance of `tickwire.wasm`, and how bytes get into it and out of it; `src/wasm/lib.rs` has its functions.
+ * Instance of `tickwire.wasm` with its input and output buffers. `src/wasm/lib.rs` lists its
+ * functions.
  *
  * @module wasm/instance
  */
@@ -8,7 +9,7 @@ const decoder = new TextDecoder();
 const encoder = new TextEncoder();
 const SEED_BYTES = 32;
 
-/** See the module. */
+/** Instance of a WebAssembly module of tickwire. */
 export class WasmInstance {
   /** @param {WebAssembly.Instance} instance */
   constructor(instance) {
@@ -16,25 +17,28 @@ export class WasmInstance {
     this.wasm = instance.exports;
   }
 
-  /** Begins with keys and masks of its own. */
+  /** Seeds the random numbers for keys and masks. */
   seed() {
     this.setInput(crypto.getRandomValues(new Uint8Array(SEED_BYTES)));
     this.wasm.seed_random();
   }
 
-  /** @param {Uint8Array} bytes the input of the next call */
+  /** Sets the input of the next call. @param {Uint8Array} bytes */
   setInput(bytes) {
     const address = this.wasm.input(bytes.length);
     if (address === 0) throw new Error(`${bytes.length} bytes are too many for tickwire.wasm`);
     new Uint8Array(this.wasm.memory.buffer, address, bytes.length).set(bytes);
   }
 
-  /** @param {string} text the input of the next call */
+  /** Sets the input of the next call. @param {string} text */
   setInputText(text) {
     this.setInput(encoder.encode(text));
   }
 
-  /** What a call put out; it holds until the next call. @param {number} length */
+  /**
+   * Returns the output of a call. The view is valid until the next call.
+   * @param {number} length result of the call, bytes
+   */
   outputBytes(length) {
     return new Uint8Array(this.wasm.memory.buffer, this.wasm.output(), length);
   }

@@ -1,9 +1,9 @@
 /**
- * The server of the tab edition, in a worker: it runs the server's ticks, and carries the bytes of each connection between the server and a port. No byte of
- * them is read here.
+ * The server of the browser edition, in a worker. It runs the ticks and moves the bytes of each
+ * connection between the server and a port, without reading them.
  *
  * ```text
- *  page ── TabSocket ──► port ──► Carrier ──► server (WebAssembly)
+ *  page ── WorkerSocket ──► port ──► ServerWorker ──► server (WebAssembly)
  * ```
  *
  * @module wasm/server-worker
@@ -11,10 +11,13 @@
 
 import { WasmInstance } from './instance.js';
 
-/** Bytes that a page may leave unread before the server keeps them to itself, as behind a full socket. */
+/** Bytes that a page may leave unread before the worker stops sending, like a full socket. */
 export const WINDOW_BYTES = 256 * 1024;
 
-/** One connection: its port, and how many bytes the page has been given and has not read yet. @typedef {{ port: MessagePort, unread: number }} WorkerConnection */
+/**
+ * A connection: its port, and the bytes sent to the page but not read yet.
+ * @typedef {{ port: MessagePort, unread: number }} WorkerConnection
+ */
 
 export class ServerWorker {
   /** @param {WebAssembly.Instance} instance */
@@ -22,25 +25,33 @@ export class ServerWorker {
     this.tab = new WasmInstance(instance);
     /** @type {Map<number, WorkerConnection>} by the server's number */
     this.connections = new Map();
-    /** Time that all this has taken, ms. */
+    /** CPU time of the server, ms. */
     this.busyMs = 0;
-    /** Network conditions, such as `wifi`; '' for a perfect line. */
+    /** Network conditions, such as `wifi`; '' for no delay. */
     this.netem = '';
-    /** Called when something may be due earlier than `advance` said. */
+    /** Called if work may be due earlier than `advance` returned. */
     this.wake = () => {};
   }
 
-  /** Starts the server. @param {{ seed: number, bots: number, game?: string, net?: string }} options @returns what the page is result of it */
+  /**
+   * Starts the server.
+   * @param {{ seed: number, bots: number, game?: string, net?: string }} options
+   * @returns presets and conditions of the network
+   */
   start({ seed, bots, game = '', net = '' }) {
     this.tab.seed();
-    // That of a program with a game of its own, which registers it.
+    // A program with its own game registers it here.
     this.tab.wasm.main?.(0, 0);
     this.tab.setInputText(JSON.stringify({ seed, bots, epoch_ms: Date.now(), game: game || undefined }));
     const { presets } = this.tab.json(this.tab.wasm.server_start(performance.now()));
     return { presets, net: this.setNetem(net) };
   }
 
-  /** Changes the network conditions of all connections. @param {string} text @returns {import('../lib/netem-menu.js').NetemResult} */
+  /**
+   * Sets the network conditions of all connections.
+   * @param {string} text
+   * @returns {import('../lib/netem-menu.js').NetemResult}
+   */
   setNetem(text) {
     this.tab.setInputText(text);
     try {
@@ -52,7 +63,7 @@ export class ServerWorker {
     }
   }
 
-  /** Opens a connection whose other end is this port. @param {MessagePort} port */
+  /** Opens a connection with this port at the other end. @param {MessagePort} port */
   connect(port) {
     const number = this.tab.wasm.server_open();
     if (number === 0) return port.postMessage(null);
@@ -61,7 +72,13 @@ export class ServerWorker {
     port.onmessage = ({ data }) => this.measure(() => this.receive(number, line, data));
   }
 
-  /** @param {number} number @param {WorkerConnection} line @param {ArrayBuffer | number | null} data bytes, how many were read, or the end */
+  /**
+   * Receives a message from the page.
+   * @param {number} number
+   * @param {WorkerConnection} line
+   * @param {ArrayBuffer | number | null} data bytes, or the number of bytes that the page has read,
+   *   or null at the end
+   */
   receive(number, line, data) {
     if (!this.connections.has(number)) return;
     if (typeof data === 'number') line.unread -= data;
@@ -74,11 +91,15 @@ export class ServerWorker {
       return;
     }
     this.deliver(number, line);
-    // On a line with conditions, bytes arrive between two ticks.
+    // With network conditions, bytes arrive between two ticks.
     if (this.netem !== '') this.wake();
   }
 
-  /** Gives the page what the server has for it. @param {number} number @param {WorkerConnection} line */
+  /**
+   * Sends the page the queued bytes of a connection.
+   * @param {number} number
+   * @param {WorkerConnection} line
+   */
   deliver(number, line) {
     if (line.unread >= WINDOW_BYTES) return;
     const length = this.tab.wasm.server_take(number);
@@ -92,7 +113,7 @@ export class ServerWorker {
     line.port.postMessage(null);
   }
 
-  /** Runs what is due. @returns {number} ms until something is due again */
+  /** Runs all due work. @returns {number} time until work is due, ms */
   advance() {
     return this.measure(() => {
       const wait = this.tab.wasm.server_advance(performance.now());
@@ -114,7 +135,10 @@ export class ServerWorker {
   }
 }
 
-/** Listens to the page, which says first what to start. @param {any} scope of the worker */
+/**
+ * Listens to the page. Its first message starts the server.
+ * @param {any} scope global scope of the worker
+ */
 function serve(scope) {
   /** @type {ServerWorker | null} */
   let server = null;
@@ -135,7 +159,7 @@ function serve(scope) {
     else if (data.net !== undefined) scope.postMessage({ net: server?.setNetem(data.net) });
     else if (data.stats) scope.postMessage({ stats: server?.stats() });
   };
-  // A promise that fails is an error as any other: the page says so.
+  // A rejected promise becomes an error event, which the page reports.
   scope.onunhandledrejection = (event) => { throw event.reason; };
 }
 

@@ -1,6 +1,6 @@
 /**
- * The page's side of the server in a worker: starts it, and opens connections to it. A page that is in another one, as the inspector is beside the game, uses
- * the server of that one.
+ * Page side of the server in a worker: starts the worker and opens connections to it. An iframe,
+ * such as the inspector, uses the worker of its parent page.
  *
  * @module wasm/worker-host
  */
@@ -8,37 +8,44 @@
 import { BOTS, GAME } from './edition.js';
 import { parentPage, wasmModule } from './module.js';
 
-/** The conditions that an address asks for; '' for none. @param {string} search */
+/** Returns the network conditions in the address; '' for none. @param {string} search */
 export function netemOf(search) {
   return new URLSearchParams(search).get('net') ?? '';
 }
 
-/** Has an event `failed` when the server ends. */
+/** Starts the server in a worker. Fires the event `failed` when the server stops. */
 export class WorkerHost extends EventTarget {
   /** @param {(url: URL) => Worker} [createWorker] */
   constructor(createWorker = (url) => new Worker(url, { type: 'module' })) {
     super();
     this.bots = BOTS;
-    /** Compiled once. */
+    /** Module that is compiled once. */
     this.module = wasmModule();
-    /** Why the server has ended; empty while it runs. */
+    /** Reason why the server has stopped; '' while it runs. */
     this.failed = '';
     /** @type {Worker | null} */
     this.worker = null;
-    /** Fulfilled when the server runs; fails with a sentence for the reader. @type {Promise<void>} */
+    /**
+     * Resolves when the server runs; rejects with a sentence for the player.
+     * @type {Promise<void>}
+     */
     this.ready = this.module.then((module) => this.start(module, createWorker));
     this.ready.catch(({ message }) => { this.failed = message; });
     /** @type {((stats: any) => void)[]} */
     this.pendingStats = [];
-    /** Network conditions with a name. @type {{ name: string, about: string }[]} */
+    /** Named network conditions. @type {{ name: string, about: string }[]} */
     this.presets = [];
-    /** The conditions in force. @type {import('../lib/netem-menu.js').NetemResult} */
+    /** Network conditions in force. @type {import('../lib/netem-menu.js').NetemResult} */
     this.net = {};
     /** @type {((result: import('../lib/netem-menu.js').NetemResult) => void)[]} */
     this.pendingChanges = [];
   }
 
-  /** @param {WebAssembly.Module} module @param {(url: URL) => Worker} createWorker @returns {Promise<void>} */
+  /**
+   * @param {WebAssembly.Module} module
+   * @param {(url: URL) => Worker} createWorker
+   * @returns {Promise<void>}
+   */
   start(module, createWorker) {
     const [seed] = crypto.getRandomValues(new Uint32Array(1));
     const worker = createWorker(new URL('server-worker.js', import.meta.url));
@@ -62,7 +69,10 @@ export class WorkerHost extends EventTarget {
     });
   }
 
-  /** A port to a new connection: bytes to and from the server, the number of bytes that were read, and `null` at the end. */
+  /**
+   * Opens a connection. The port carries bytes in both directions, the number of bytes read, and
+   * null at the end.
+   */
   connect() {
     const { port1, port2 } = new MessageChannel();
     this.ready.then(() => this.worker?.postMessage({ connect: port2 }, [port2]), () => {});
@@ -70,8 +80,9 @@ export class WorkerHost extends EventTarget {
   }
 
   /**
-   * Changes the network conditions between the page and its server.
-   * @param {string} text such as `wifi`; '' for a perfect line @returns {Promise<import('../lib/netem-menu.js').NetemResult>}
+   * Sets the network conditions between the page and its server.
+   * @param {string} text such as `wifi`; '' for no delay
+   * @returns {Promise<import('../lib/netem-menu.js').NetemResult>}
    */
   setNetem(text) {
     return new Promise((resolve) => {
@@ -80,7 +91,7 @@ export class WorkerHost extends EventTarget {
     });
   }
 
-  /** The server's counters, the time that it has taken, and its memory. @returns {Promise<any>} */
+  /** Returns the counters, the CPU time and the memory of the server. @returns {Promise<any>} */
   stats() {
     return new Promise((resolve) => {
       this.pendingStats.push(resolve);
@@ -92,7 +103,10 @@ export class WorkerHost extends EventTarget {
 /** @type {WorkerHost | null} */
 let host = null;
 
-/** The server of this tab; the first call starts it, unless the page around this one has. @returns {WorkerHost} */
+/**
+ * Returns the server of this tab. The first call starts it, unless the parent page has one.
+ * @returns {WorkerHost}
+ */
 export function workerHost() {
   host ??= parentPage() ?? new WorkerHost();
   return host;

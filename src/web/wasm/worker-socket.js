@@ -1,6 +1,7 @@
 /**
- * What a page of the tab edition has in place of a WebSocket: the same frames, by the Rust code that the bots use, over a port to the worker. It has that part
- * of a WebSocket's interface that the pages use; `binaryType` is always `arraybuffer`.
+ * Replaces a WebSocket in the browser edition: the client code of the bots creates the same frames
+ * and sends them through a port to the worker. It has the part of the WebSocket interface that the
+ * pages use; `binaryType` is always `arraybuffer`.
  *
  * @module wasm/worker-socket
  */
@@ -8,14 +9,14 @@
 import { workerHost } from './worker-host.js';
 import { WasmInstance } from './instance.js';
 
-/** Kinds of events of a link. */
+/** Event kinds in the output of `link_receive`. */
 const [OPEN, BINARY, TEXT, CLOSED, ENDED] = [1, 2, 3, 4, 5];
-/** Of a WebSocket whose connection ended without a close frame. */
+/** Close code of a connection that ended without a close frame. */
 const ABNORMAL = 1006;
 
 const decoder = new TextDecoder();
 
-/** One instance for all links of a page. @type {Promise<WasmInstance> | null} */
+/** Instance that all sockets of a page share. @type {Promise<WasmInstance> | null} */
 let links = null;
 
 /** @param {import('./worker-host.js').WorkerHost} host */
@@ -29,8 +30,9 @@ function instance(host) {
 }
 
 /**
- * Takes apart what `link_receive` puts out: for each event its kind, the length of its body as u32, and its body.
- * @param {Uint8Array} bytes @returns {[number, Uint8Array<ArrayBuffer>][]} the bodies are copies
+ * Splits the output of `link_receive` into events: kind, length as u32, body.
+ * @param {Uint8Array} bytes
+ * @returns {[number, Uint8Array<ArrayBuffer>][]} kind and body; the bodies are copies
  */
 export function parseEvents(bytes) {
   const view = new DataView(bytes.buffer, bytes.byteOffset, bytes.length);
@@ -44,7 +46,7 @@ export function parseEvents(bytes) {
 }
 
 export class WorkerSocket {
-  /** @param {string} path with its query @param {string[]} protocols */
+  /** @param {string} path endpoint with its query @param {string[]} protocols */
   constructor(path, protocols, host = workerHost()) {
     this.readyState = WebSocket.CONNECTING;
     this.binaryType = 'arraybuffer';
@@ -55,7 +57,7 @@ export class WorkerSocket {
     /** @type {(event: { code: number, reason: string }) => void} */
     this.onclose = () => {};
     this.link = 0;
-    /** How the server has closed it. */
+    /** Close code and reason of the server. */
     this.closed = { code: ABNORMAL, reason: '' };
     this.port = host.connect();
     this.port.onmessage = ({ data }) => this.receive(data);
@@ -63,7 +65,7 @@ export class WorkerSocket {
     this.host = host;
     host.addEventListener('failed', this.failed);
     host.ready.then(() => instance(host)).then((links) => this.start(links, path, protocols)).catch(({ message }) => this.onEnd(message));
-    // A page that goes away takes its connections along; the worker would not hear of it.
+    // An iframe that is removed does not close its ports, so the worker would not notice.
     if (window.parent !== window) addEventListener('pagehide', () => this.port.postMessage(null));
   }
 
@@ -77,14 +79,17 @@ export class WorkerSocket {
     this.flush();
   }
 
-  /** Sends what the link has to send. */
+  /** Sends the pending bytes. */
   flush() {
     if (!this.links || this.link === 0) return;
     const { buffer, byteLength } = this.links.outputBytes(this.links.wasm.link_take(this.link)).slice();
     if (byteLength > 0) this.port.postMessage(buffer, [buffer]);
   }
 
-  /** @param {ArrayBuffer | null} data of the server; `null` at its end */
+  /**
+   * Receives bytes from the worker.
+   * @param {ArrayBuffer | null} data bytes of the server; null at the end
+   */
   receive(data) {
     if (data === null || !this.links) return this.onEnd('');
     this.port.postMessage(data.byteLength);
@@ -125,7 +130,7 @@ export class WorkerSocket {
     this.flush();
   }
 
-  /** The end of the stream. @param {string} why */
+  /** Ends the connection. @param {string} why reason without a close frame */
   onEnd(why) {
     if (this.readyState === WebSocket.CLOSED) return;
     this.readyState = WebSocket.CLOSED;
