@@ -1,5 +1,6 @@
 /**
- * What the game's page does in the tab edition only: it starts the server, says what this is, and keeps what it needs for when there is no network.
+ * Parts of the game's page for the browser edition: starts the server worker, shows what the
+ * edition is, and caches the files for offline use.
  *
  * @module game/browser-edition
  */
@@ -10,10 +11,10 @@ import { netemOf, workerHost } from '../wasm/worker-host.js';
 import { parentPage } from '../wasm/module.js';
 import { fillNetemMenu, describeChoice } from '../lib/netem-menu.js';
 
-/** Whether this page is the second one beside another, which has the server. */
+/** Whether this page is the second client, inside the page that runs the server. */
 export const IS_SECOND_CLIENT = EDITION === 'tab' && parentPage() !== null;
 
-/** Opens a second client of the same server beside this one, which runs the world itself. */
+/** Opens a second client of the same server in an iframe, in lockstep. */
 function openSecond() {
   const frame = document.createElement('iframe');
   frame.id = 'second';
@@ -24,8 +25,9 @@ function openSecond() {
 }
 
 /**
- * Fulfilled when there is a server to connect to; fails with a sentence for the reader.
- * @param {import('../lib/inspector-pane.js').InspectorPane} pane @param {(why: string) => void} onFailed called when the server ends later
+ * Resolves when the server runs; rejects with a sentence for the player.
+ * @param {import('../lib/inspector-pane.js').InspectorPane} pane
+ * @param {(why: string) => void} onFailed called if the server stops later
  * @param {(text: string) => void} onNote shows a sentence
  */
 export async function startBrowserServer(pane, onFailed, onNote) {
@@ -44,18 +46,18 @@ export async function startBrowserServer(pane, onFailed, onNote) {
   fillNetemMenu(/** @type {HTMLSelectElement} */ (byId('p-net')), (text) => { byId('p-net-told').textContent = text; }, host);
   byId('p-net-row').hidden = false;
   if (host.net.error !== undefined) onNote(describeChoice(netemOf(location.search), host.net));
-  // What is loaded works on without a network, also where nothing keeps files.
+  // Loads the inspector now, so that it opens offline even without a service worker.
   if (!pane.frame) pane.load();
   keepFiles();
 }
 
-/** Lets a service worker keep all files, so that the page can also be loaded again. */
+/** Registers the service worker, which caches all files. */
 async function keepFiles() {
   try {
     await navigator.serviceWorker.register(new URL('../service-worker.js', import.meta.url));
     await navigator.serviceWorker.ready;
     byId('edition-offline').hidden = false;
   } catch {
-    // There is one only over https and on this machine, and not in every private window.
+    // Service workers need https or localhost, and some private windows lack them.
   }
 }

@@ -1,21 +1,23 @@
 /**
- * `window.tickwire`: what the page knows, to be read from the console or by a test. Each read makes a fresh copy;
- * nothing that is done to it changes the page.
+ * `window.tickwire`: the state of the page, for the console and for tests. Each read returns a
+ * fresh copy; changing it does not affect the page.
  *
  * @module game/debug-console
  */
 
 /**
- * @param {{ world: import('./world/world.js').World, prediction: import('../lib/prediction.js').Prediction, lockstep: import('../lib/lockstep.js').Lockstep | null,
- *   watch: import('../playback/playback.js').Playback | null, connection: import('./net/connection.js').GameConnection, rates: import('./net/rates.js').TrafficRates,
- *   effects: import('./world/effects.js').Effects, sound: import('./sound.js').Sound, settings: import('./settings.js').Settings,
- *   input: import('./input.js').Input }} parts
+ * @param {{ world: import('./world/world.js').World, prediction:
+ *   import('../lib/prediction.js').Prediction, lockstep: import('../lib/lockstep.js').Lockstep |
+ *   null, watch: import('../playback/playback.js').Playback | null, connection:
+ *   import('./net/connection.js').GameConnection, rates: import('./net/rates.js').TrafficRates,
+ *   effects: import('./world/effects.js').Effects, sound: import('./sound.js').Sound, settings:
+ *   import('./settings.js').Settings, input: import('./input.js').Input }} parts
  * @param {() => ReturnType<typeof import('./draw/structures.js').ghostOf>} ghost
  */
 export function exposeDebugState({ world, prediction, lockstep, watch, connection, rates, effects, sound, settings, input }, ghost) {
   const own = () => (world.ownId === null ? undefined : world.players.get(world.ownId));
   const view = {
-    /** What all connections of this page send in the query of their address, so that the inspector beside it can tell them from others. */
+    /** Resume key of this page's connection. The inspector uses it to find the client. */
     get resumeKey() { return connection.resumeKey; },
     get id() { return world.ownId; },
     get tick() { return world.tick; },
@@ -25,47 +27,50 @@ export function exposeDebugState({ world, prediction, lockstep, watch, connectio
     get lives() { return connection.lives; },
     get watching() { return world.spectated; },
     get own() { return world.own && { ...world.own }; },
-    /** What is predicted of oneself now, null without prediction; and how well. */
+    /** Predicted state of the own player; null without prediction. */
     get predicted() { return world.predicted && structuredClone(world.predicted); },
     get prediction() { return { isActive: prediction.isActive, ...prediction.features, ...prediction.figures }; },
-    /** The world that this page runs; null in a page that follows as a stream. */
+    /** Status of the world in this page; null without lockstep. */
     get lockstep() {
       return lockstep && { isActive: lockstep.isActive, fallbackReason: lockstep.fallbackReason, ...lockstep.status(), counts: { ...lockstep.counts } };
     },
-    /** The capture that this page watches; null in a game. */
+    /** Status of the playback; null in a game. */
     get watch() { return watch && watchOf(watch); },
-    /** One's own health; null without a body. */
+    /** Health of the own player; null without a body. */
     get health() { return own()?.health ?? null; },
     get weapon() { return own()?.weapon ?? null; },
-    /** What oneself holds: a weapon, and an item in its place or null. */
+    /** Weapon and item in the hand of the own player. */
     get hand() { const player = own(); return player ? { weapon: player.weapon, item: player.item } : null; },
-    /** One's own weapons and items, and how many of each group stand. */
+    /** Own weapons and items, and how many structures of each group stand. */
     get kit() { return { ...structuredClone(world.built.kit), counts: Object.fromEntries(world.built.kit.counts) }; },
     get offers() { return structuredClone(world.built.offers); },
-    /** What would be built now, where, and whether it can be; null with nothing to build in the hand. */
+    /**
+     * Structure that would be placed now, its position, and whether it may; null without a
+     * placeable item in the hand.
+     */
     get ghost() { return ghost(); },
-    /** What players built and the page knows to stand. */
+    /** Known structures. */
     get structures() { return [...world.built.structures.values()].map((one) => ({ ...one })); },
     get resources() { const { wood, food, stone, gold } = world.stats; return { wood, food, stone, gold }; },
-    /** One's own figures as the server told them last. */
+    /** Newest statistics of the own player. */
     get figures() { return { ...world.stats }; },
-    /** How one died, null while one lives. */
+    /** Death of the own player; null while it lives. */
     get dead() { return world.death && { ...world.death }; },
     get kills() { return world.kills.map((kill) => ({ ...kill })); },
-    /** Pieces and numbers that fly at this moment. */
+    /** Number of running effects. */
     get effects() { return effects.count(performance.now()); },
     get sound() { return { on: sound.on, open: sound.context !== null, played: sound.played, volume: sound.volume }; },
     get settings() { return { ...settings.values, auto: input.auto }; },
-    /** What flies at this moment. */
+    /** Flying projectiles. */
     get shots() { return [...world.projectiles.flying.values()].map((shot) => ({ ...shot })); },
     /** Animals in view. */
     get animals() {
       return [...world.animalTracker.all.values()].map(({ id, kind, shown, health, strike }) => ({ id, kind, x: shown.x, y: shown.y, health, strikes: strike.count }));
     },
-    /** All clans, one's own, and what the page knows of others: their clans, where mates are, places shown. */
+    /** All clans, the own clan, the tags of players, the positions of clan mates, and map pings. */
     get clans() { return clansOf(world.clans); },
     get notice() { return world.notice && { ...world.notice }; },
-    /** Players in view by id: newest position heard, position drawn. */
+    /** Players in view by number: newest received and rendered position. */
     get players() { return Object.fromEntries([...world.players.values()].map((player) => [player.id, playerOf(player)])); },
     get objects() { return [...world.things.values()].map((thing) => ({ ...thing })); },
     get leaderboard() { return structuredClone(world.leaderboard); },

@@ -1,6 +1,6 @@
 /**
- * Turns what happened into what is seen and heard: chips, numbers, shaking, flashes, sounds. A blow shows when the arm
- * that is drawn has come round to it, a tenth of a second after it was heard of.
+ * Turns world events into effects and sounds: debris, numbers, shaking, flashes. A hit is shown
+ * when the drawn arm reaches its target, a tenth of a second after its packet.
  *
  * @module game/effect-player
  */
@@ -11,7 +11,7 @@ import { SKINS, biomeAt, mix } from './rules/palette.js';
 import { itemOf, rules, speciesOf, weaponOf } from './rules/rules.js';
 import { impactMs, swingMs } from './world/swing.js';
 
-/** Colours of what flies off a struck thing, by kind, and by biome where that makes a difference. */
+/** Colours of the debris of an object, by kind and biome. */
 const DEBRIS_COLORS = Object.freeze({
   leaves: { grass: ['#4f8f4a', '#69aa58', '#8cc470', '#a9794a'], river: ['#4f8f4a', '#69aa58', '#8cc470', '#a9794a'],
     snow: ['#4c7f77', '#dfeaf0', '#ffffff', '#8a6a4c'], desert: ['#7d9a3e', '#9bb34d', '#bccb6d', '#a9794a'] },
@@ -24,29 +24,30 @@ const FOAM = Object.freeze(['#e6f6f8', '#bfe6ee']);
 const DUST = Object.freeze({ snow: ['#ffffff', '#f0f5fa'], river: FOAM, grass: ['#cdbd90', '#bcb280'], desert: ['#f3e2b4', '#e0c68c'] });
 const SPARKS = ['#fff6d8', '#ffd85e', '#ff9d5c'];
 const HITS = Object.freeze(['wood', 'bush', 'stone', 'gold']);
-/** What flies off what was built: items of wood; all others are of stone. */
+/** Colours of the debris of structures. The listed items are wooden; others are of stone. */
 const WOODEN = Object.freeze([3, 6, 7, 10, 11, 15]);
 const SPLINTERS = Object.freeze(['#b98a57', '#d6ab74', '#8a5f38']);
 
-/** Packets that come within this time tell of the same turn. */
+/** Packets within this time belong to the same update, ms. */
 const SAME_TURN_MS = 20;
-/** What no arm has to come round for. */
+/** Events that do not wait for an arm. */
 const IMMEDIATE_EVENTS = Object.freeze(['swung', 'said', 'spawned', 'placed', 'gone', 'eaten', 'healed', 'shot', 'landed', 'lunged', 'pinged', 'told']);
-/** Sounds of what is shot, by kind. */
+/** Sounds of projectiles, by kind. */
 const SHOTS = Object.freeze({ 0: 'bow', 1: 'bolt', 2: 'bolt', 3: 'bolt', 5: 'musket' });
 
-/** Px that a player walks from one puff of dust to the next. */
+/** Distance between two puffs of dust of a walking player, px. */
 const STEP_PX = 46;
-/** Health that others gain at once and that is worth a number. */
+/** Minimum health gain of other players for which a number is shown. */
 const SEEN_HEALING = 5;
-/** Older than this nothing is shown any more: the page was hidden. */
+/** Maximum age of an event that is shown, ms. A hidden page skips older ones. */
 const MAX_EVENT_AGE_MS = 500;
-/** Beyond this from the middle of the picture nothing is heard, px. */
+/** Maximum distance of an audible sound from the centre of the view, px. */
 const MAX_AUDIBLE_PX = 1100;
 
 export class EffectPlayer {
   /**
-   * @param {import('./world/world.js').World} world @param {import('./draw/camera.js').Camera} camera
+   * @param {import('./world/world.js').World} world
+   * @param {import('./draw/camera.js').Camera} camera
    * @param {import('./world/effects.js').Effects} effects
    * @param {{ play: (name: string, pan: number, gain: number) => void }} sound
    */
@@ -55,20 +56,26 @@ export class EffectPlayer {
     this.camera = camera;
     this.effects = effects;
     this.sound = sound;
-    /** No piece flies and nothing shakes for those who want less motion. */
+    /** Whether debris and shaking are off, for reduced motion. */
     this.calm = false;
     this.audible = true;
-    /** When one last struck out while the arm was at rest, ms: shown at once, ahead of the server's answer. */
+    /**
+     * Time of the last own press while the arm was at rest, ms. The swing is shown before the
+     * server's ack.
+     */
     this.pressedMs = -Infinity;
     /** @type {{ event: import('./world/events.js').WorldEvent, dueMs: number }[]} */
     this.waiting = [];
-    /** Puffs that each player in view has left behind. @type {WeakMap<import('./world/world.js').Player, number>} */
+    /**
+     * Puffs of dust that each player in view has left.
+     * @type {WeakMap<import('./world/world.js').Player, number>}
+     */
     this.steps = new WeakMap();
-    /** When oneself was hurt last and how badly, 0 to 1. */
+    /** Time and strength (0 to 1) of the last hit on the own player. */
     this.pain = { atMs: -Infinity, part: 0 };
   }
 
-  /** One begins to swing. @param {number} nowMs */
+  /** Records the start of an own swing. @param {number} nowMs */
   press(nowMs) {
     const own = this.own;
     if (!own || !weaponOf(own.weapon).strikes || ageMs(nowMs, Math.max(own.swing.atMs, this.pressedMs)) < swingMs(own.weapon)) return;
@@ -81,11 +88,11 @@ export class EffectPlayer {
     return this.world.ownId === null ? undefined : this.world.players.get(this.world.ownId);
   }
 
-  /** Shows what is due; call once a frame. @param {number} nowMs */
+  /** Shows the due events. Called once per frame. @param {number} nowMs */
   draw(nowMs) {
     const { events } = this.world;
     for (const event of events) {
-      // What happened while nobody looked is not caught up with.
+      // Events during a pause of the page are skipped.
       if (ageMs(nowMs, event.atMs) < MAX_EVENT_AGE_MS) this.waiting.push({ event, dueMs: event.atMs + this.lateMs(event) });
     }
     events.length = 0;
@@ -129,7 +136,7 @@ export class EffectPlayer {
     }
   }
 
-  /** What heals by itself, point by point, is shown for oneself only: in a crowd it would be everywhere. */
+  /** Regeneration is shown for the own player only, because a crowd would be full of numbers. */
   healed({ id, x, y, amount }, nowMs) {
     if (id === this.world.ownId || amount >= SEEN_HEALING) this.effects.number(x, y - 30, `+${amount}`, 'heal', nowMs);
   }
@@ -165,7 +172,11 @@ export class EffectPlayer {
     effects.ring(atX, atY, 26, '#ffffff', nowMs);
   }
 
-  /** @param {import('./world/structures.js').Structure} structure @param {number} direction @param {number} nowMs */
+  /**
+   * @param {import('./world/structures.js').Structure} structure
+   * @param {number} direction
+   * @param {number} nowMs
+   */
   struckBuilt({ id, item, x, y }, direction, nowMs) {
     const wooden = WOODEN.includes(item);
     this.playAt(wooden ? 'wood' : 'stone', x, y);
@@ -178,7 +189,11 @@ export class EffectPlayer {
     this.effects.ring(atX, atY, 24, '#ffffff', nowMs);
   }
 
-  /** Something was built, or comes into view: only what is near and new is heard. @param {import('./world/events.js').WorldEvent} event @param {number} nowMs */
+  /**
+   * Plays the sound of a new structure that is near.
+   * @param {import('./world/events.js').WorldEvent} event
+   * @param {number} nowMs
+   */
   placed({ id, x, y, resource: item }, nowMs) {
     const own = this.own?.shown;
     const structure = this.world.built.structures.get(id);
@@ -189,7 +204,11 @@ export class EffectPlayer {
     this.effects.burst('dust', ['#ffffff', '#efe3c6'], 10, x, y, 0, Math.PI, scale / 260, 17, 520, nowMs);
   }
 
-  /** What was built is gone: it breaks into pieces and dust. @param {import('./world/events.js').WorldEvent} event @param {number} nowMs */
+  /**
+   * Shows the debris of a destroyed structure.
+   * @param {import('./world/events.js').WorldEvent} event
+   * @param {number} nowMs
+   */
   crumble({ x, y, resource: item }, nowMs) {
     this.playAt('crumble', x, y);
     if (this.calm || !this.camera.sees(x, y, 100)) return;
@@ -219,9 +238,10 @@ export class EffectPlayer {
   }
 
   /**
-   * Which way the blow went that hurt somebody: away from the nearest one who has just hit. The wire does not say; for
-   * sparks a good guess will do.
-   * @param {number} id @param {{ x: number, y: number }} at
+   * Returns the direction of the hit that hurt a player: away from the nearest player who has just
+   * hit. Packets do not contain it, and an estimate suffices for sparks.
+   * @param {number} id
+   * @param {{ x: number, y: number }} at
    */
   hitDirection(id, at) {
     let near = Infinity;
@@ -247,7 +267,11 @@ export class EffectPlayer {
     this.effects.ring(x, y, 96, '#ffffff', nowMs);
   }
 
-  /** Somebody shoots, or a turret. @param {import('./world/events.js').WorldEvent} event @param {number} nowMs */
+  /**
+   * Plays the sound of a shot of a player or a turret.
+   * @param {import('./world/events.js').WorldEvent} event
+   * @param {number} nowMs
+   */
   shot({ x, y, direction, resource: kind }, nowMs) {
     this.playAt(SHOTS[kind] ?? 'bow', x, y);
     if (this.calm || kind !== 5) return;
@@ -256,7 +280,11 @@ export class EffectPlayer {
     this.effects.burst('dust', ['#ffffff', '#e3dccb'], 6, atX, atY, direction, 0.6, 0.22, 17, 620, nowMs);
   }
 
-  /** What was shot comes to its end: at something with a blow, otherwise it drops. @param {import('./world/events.js').WorldEvent} event @param {number} nowMs */
+  /**
+   * Shows the end of a projectile: an impact, or a drop.
+   * @param {import('./world/events.js').WorldEvent} event
+   * @param {number} nowMs
+   */
   onProjectileEnd({ x, y, direction, amount: hit }, nowMs) {
     if (hit) this.playAt('thud', x, y);
     if (this.calm || !this.camera.sees(x, y, 60)) return;
@@ -268,7 +296,11 @@ export class EffectPlayer {
     } else effects.burst('dust', DUST[biomeAt(y, this.world.mapSize)] ?? FOAM, 4, x, y, direction, 1.2, 0.12, 12, 480, nowMs);
   }
 
-  /** An animal is gone where one sees it: it has died. @param {import('./world/events.js').WorldEvent} event @param {number} nowMs */
+  /**
+   * Shows the death of an animal in view.
+   * @param {import('./world/events.js').WorldEvent} event
+   * @param {number} nowMs
+   */
   onAnimalGone({ id, x, y, amount: health }, nowMs) {
     if (!this.camera.sees(x, y, 0)) return;
     this.playAt('beast', x, y);
@@ -290,7 +322,10 @@ export class EffectPlayer {
     this.effects.burst('spark', ['#fff6d8', '#ffd85e'], 18, at.x, at.y, 0, Math.PI, 0.62, 13, 620, nowMs);
   }
 
-  /** Puffs below those who walk: dust on land, footprints in the snow, foam that drifts away in the river. @param {number} nowMs */
+  /**
+   * Adds puffs behind walking players: dust on land, footprints in snow, foam in the river.
+   * @param {number} nowMs
+   */
   dust(nowMs) {
     for (const player of this.world.players.values()) {
       const steps = Math.floor(player.walked / STEP_PX);
@@ -308,7 +343,12 @@ export class EffectPlayer {
     }
   }
 
-  /** Plays a sound as it is heard in the middle of the picture. @param {string} name @param {number} x @param {number} y */
+  /**
+   * Plays a sound with the volume and panning of its position.
+   * @param {string} name
+   * @param {number} x
+   * @param {number} y
+   */
   playAt(name, x, y) {
     if (!this.audible) return;
     const dx = Number.isNaN(x) ? 0 : x - this.camera.x;

@@ -1,10 +1,10 @@
 /**
- * The page: joins the parts and draws a frame whenever the browser wants one.
+ * Entry point of the game's page: connects the parts and draws the frames.
  *
  * ```text
- *  socket ─► connection ─► world ─► draw-*, minimap, hud
- *                            └─► stage ─► effects, sound
- *  keys, mouse, thumbs ─► input ─► commands ─► connection
+ *  socket ─► connection ─► world ─► draw/, minimap, hud
+ *                            └─► effect player ─► effects, sound
+ *  keys, mouse, touch ─► input ─► commands ─► connection
  * ```
  *
  * @module game/main
@@ -63,12 +63,12 @@ import { World } from './world/world.js';
 import { netemOf } from '../wasm/worker-host.js';
 import { captureFromQuery } from '../lib/room.js';
 
-/** A click so near to a player is one on it, px of the world. */
+/** Maximum distance of a click from the player it selects, px of the world. */
 const CLICK_PX = 60;
-/** Time in which the red edge fades. */
+/** Fading time of the red edge, ms. */
 const PAIN_MS = 600;
 
-// At once: nobody sees it in the address bar for long.
+// Reads the token at once, so that it leaves the address bar.
 playerToken();
 
 const canvas = /** @type {HTMLCanvasElement} */ (byId('world'));
@@ -81,7 +81,7 @@ const rates = new TrafficRates();
 const camera = new Camera(canvas);
 const minimap = new Minimap(/** @type {HTMLCanvasElement} */ (byId('minimap')));
 const connection = new GameConnection(ENDPOINT, receive, onConnectionChanged, (bytes, isReceived, nowMs) => prediction.onMessage(bytes, isReceived, nowMs));
-// The page around it shares its storage, and is another player.
+// The parent page shares its storage, but is another player.
 if (IS_SECOND_CLIENT) connection.key = acquireKey(true).get;
 const lockstep = new URLSearchParams(location.search).get('mode') === 'lockstep' ? new Lockstep(wasmModule) : null;
 connection.lockstep = lockstep;
@@ -95,21 +95,21 @@ const effects = new Effects();
 const sound = new Sound(local, Audio);
 const effectPlayer = new EffectPlayer(world, camera, effects, sound);
 const title = new TitleCard(beginLife);
-/** Whether this page watches a capture, and is no game. */
+/** Whether this page plays a capture. */
 const isPlayback = captureFromQuery(location.search) !== null;
 if (!isPlayback) new InviteButton((text) => hud.showToast(text));
 const playerStats = new PlayerStatsHud(world, () => beginLife(title.player));
 const panels = new Panels();
 const lockstepPanel = new LockstepPanel(lockstep, connection, world);
 const pane = new InspectorPane(() => {
-  // On a phone there are no keys.
+  // Phones have no keyboard.
   if (world.ownId !== null && matchMedia('(pointer: fine)').matches) hud.showToast('Keys now go to the inspector; click the game to play on');
 }, (isOpen) => {
-  // A phone has room for the game and the inspector, and for no panel over them.
+  // A phone has no space for a panel over the game and the inspector.
   if (isOpen && matchMedia('(pointer: coarse)').matches) hud.closePanel();
 });
 const hints = new Hints(world, (text) => hud.showToast(text));
-/** The capture that this page watches again; null in a game. */
+/** Playback of a capture; null in a game. */
 const playback = isPlayback ? startPlayback(captureFromQuery(location.search) ?? '') : null;
 const clanPanel = new ClanPanel(world, {
   found: (name) => commands.createClan(name),
@@ -140,29 +140,29 @@ for (let place = 0; place < 10; place++) {
   actions[`Shift+${key}`] = () => hotbar.chooseUpgrade(place);
 }
 const sticks = { walk: byId('stick'), strike: byId('strike-stick') };
-// Who watches does nothing in the world.
+// A playback has no own player.
 if (playback) for (const key of Object.keys(actions)) if (!['KeyM', 'KeyP', 'KeyO', 'Escape'].includes(key)) delete actions[key];
 const input = new Input(canvas, sticks, actions, command, () => world.ownId !== null);
 const settings = new Settings(local, applySettings);
 const settingsHud = new SettingsHud(settings, { sound: () => sound.on, auto: () => input.auto },
   { sound: toggleSound, auto: toggleAuto, keys: () => panels.toggle('help') });
-/** Strength of the red edge as it is drawn. */
+/** Rendered strength of the red edge. */
 let painShown = 0;
-/** Presses that were answered. */
+/** Attack presses that were handled. */
 let handledPresses = 0;
 
 let handledLives = 0;
-/** Whether the world begins again on the same connection: the server knows the player as before. */
+/** Whether the world is resynchronized on the same connection, so that the player stays. */
 let isResync = false;
-/** Why the page follows as a stream, as it was said. */
+/** Reason for the fallback to a stream, as last shown. */
 let shownFallbackReason = '';
-/** Why there is no prediction, as last shown. */
+/** Reason why there is no prediction, as last shown. */
 let whyNoPrediction = '';
-/** The player that this page has or had, until it died. @type {import('./net/reload-resume.js').Had | null} */
+/** Player of this page until its death. @type {import('./net/reload-resume.js').Had | null} */
 let previousPlayer = playerBeforeReload();
-/** Whether the player has asked for a life, and has not been seen alive since. */
+/** Whether the player has requested a life and is not in an update yet. */
 let isBeginning = false;
-/** The tick of the last welcome. */
+/** Tick of the last `welcome`. */
 let welcomeTick = 0;
 
 exposeDebugState({ world, prediction, lockstep, watch: playback, connection, rates, effects, sound, settings, input }, () => ghostOf(world, input.heading));
@@ -186,7 +186,7 @@ connection.resumeTick = () => (previousPlayer && previousPlayer.id !== 0 ? previ
 savePlayerOnUnload(() => (connection.player === null ? null : previousPlayer ?? { id: 0, tick: 0 }));
 if (previousPlayer && !playback && prevented === '') {
   title.play();
-  // It goes on with the life that it had, or shows how that has ended.
+  // A resumed page continues its life, or shows how it ended.
   isBeginning = false;
 }
 
@@ -197,7 +197,7 @@ function receive(packet, nowMs) {
     welcomeTick = packet.values.tick;
   }
   if (packet.name === 'error' && packet.values.rule === PLAYER_GONE) return explainNewPlayer();
-  // The connection has come back to a body that was dead already.
+  // The resumed body is already dead.
   if (packet.name === 'died' && isBeginning) return playAgain();
   world.apply(packet, nowMs);
   if (packet.name === 'update' && world.ownId !== null && world.players.has(world.ownId)) isBeginning = false;
@@ -208,45 +208,52 @@ function receive(packet, nowMs) {
   }
   if (packet.name === 'update') isResync = false;
   if (previousPlayer) previousPlayer.tick = Math.max(previousPlayer.tick, packetTick(packet, nowMs));
-  // Until one plays again one is a watcher, also for a server that is met anew.
+  // After death the client spectates, even after a reconnect.
   if (packet.name === 'died') connection.player = previousPlayer = null;
   if (packet.name === 'error' && packet.values.rule === TOKEN_MISSING) onRejectedToken(TOKEN_MISSING);
 }
 
-/** Begins a life: Play on the card, and on the card of a death. @param {import('./net/connection.js').Player} player */
+/**
+ * Starts a life from the title card or the death card.
+ * @param {import('./net/connection.js').Player} player
+ */
 function beginLife(player) {
   isBeginning = true;
   connection.enter(player);
 }
 
-/** Asks once more: the second `enter` of a connection is a respawn. */
+/** Requests a respawn: the second `enter` of a connection. */
 function playAgain() {
   isBeginning = false;
   connection.enter(connection.player ?? title.player);
 }
 
-/** The player that the page had is gone: says why it gets a new one. */
+/** Explains why the page gets a new player instead of its earlier one. */
 function explainNewPlayer() {
   if (previousPlayer) hud.showToast(newPlayerReason(previousPlayer, welcomeTick));
   previousPlayer = null;
 }
 
 /**
- * The tick of which a packet tells; 0 if that does not matter to a page that comes back.
- * @param {{ name: string, values: Record<string, any> }} packet @param {number} nowMs
+ * Returns the tick of a packet; 0 if a resume does not need it.
+ * @param {{ name: string, values: Record<string, any> }} packet
+ * @param {number} nowMs
  */
 function packetTick({ name, values }, nowMs) {
   if (name === 'update') return values.tick;
   return name === 'say' ? world.clock.tickReceivedAt(nowMs) : 0;
 }
 
-/** Without a good token one only looks on, at most. @param {string} rule */
+/** Without a valid token the page can only spectate. @param {string} rule */
 function onRejectedToken(rule) {
   connection.player = null;
   title.showRejection(describeClose(0, rule));
 }
 
-/** Offers a simulated line to the server, and puts it before the connection if the address asks for one. The server of a tab has its own. */
+/**
+ * Fills the menu of network conditions and starts the ones in the address. The server worker has
+ * its own.
+ */
 async function startNetem() {
   if (EDITION === 'tab') return;
   const line = new NetemLink();
@@ -265,7 +272,7 @@ async function startNetem() {
   if (netemOf(location.search) !== '') await ready;
 }
 
-/** A click on a player of a capture follows it. @param {MouseEvent} event */
+/** Spectates the player of a playback that was clicked. @param {MouseEvent} event */
 function followPlayerAt({ offsetX, offsetY }) {
   const x = camera.x + (offsetX - camera.width / 2) / camera.zoom;
   const y = camera.y + (offsetY - camera.height / 2) / camera.zoom;
@@ -274,12 +281,16 @@ function followPlayerAt({ offsetX, offsetY }) {
   if (nearest && far(nearest) < CLICK_PX) playback?.follow(nearest.id);
 }
 
-/** Watches a capture: what its world tells comes as if a server had sent it, by the time of the recording. @param {string} asked */
+/**
+ * Starts the playback of a capture: its packets arrive like those of a server, at the time of the
+ * recording.
+ * @param {string} asked
+ */
 function startPlayback(asked) {
   document.body.classList.add('playing');
   return startPlaybackPage(asked, {
     onMessage: (message, nowMs) => connection.receiveMessage(message, nowMs),
-    // Time may stand still.
+    // Redraws, because the page's time may stand still.
     onSeekDone: () => { for (const part of [hud, minimap]) part.drawnAt = -Infinity; },
     tables: async () => {
       await Promise.all([loadTables(), loadRules()]);
@@ -289,7 +300,7 @@ function startPlayback(asked) {
   });
 }
 
-/** Begins to predict on a new connection. Without prediction one plays as well, and sees oneself later. */
+/** Starts the prediction on a new connection. Without it the game continues with a delay. */
 async function startPrediction() {
   try {
     await prediction.begin(...predictionSetup());
@@ -302,12 +313,12 @@ async function startPrediction() {
   hud.showToast(whyNoPrediction);
 }
 
-/** Tells the server what is wanted now, as far as it does not know. */
+/** Sends the changed input as commands. */
 function command() {
   if (world.ownId === null) return;
   commands.move(input.direction);
   const item = world.players.get(world.ownId)?.item ?? null;
-  // Whoever strikes on and on uses an item by one more press.
+  // During continuous attacks a further press uses the item in the hand.
   const again = input.presses !== handledPresses && item !== null;
   handledPresses = input.presses;
   if (!commands.attack(input.isAttacking, input.heading, again) || !input.isAttacking) return;
@@ -316,7 +327,7 @@ function command() {
   if (why) hud.showToast(why);
 }
 
-/** Shows one's place to one's clan. */
+/** Sends a map ping to the clan. */
 function ping() {
   if (world.clans.own) commands.ping();
   else if (world.ownId !== null) hud.showToast('Join a clan to show your position to it: press C');
@@ -327,7 +338,7 @@ function toggleSound() {
   settingsHud.draw();
 }
 
-/** Strikes on without a button held, or no longer. */
+/** Toggles automatic attacks. */
 function toggleAuto() {
   input.auto = !input.auto;
   hud.showToast(input.auto ? 'Automatic attacks are on (E)' : 'Automatic attacks are off (E)');
@@ -339,7 +350,7 @@ function applySettings() {
   settingsHud.draw();
 }
 
-/** Takes what an age offers. @param {number} choice */
+/** Chooses an upgrade. @param {number} choice */
 function choose(choice) {
   if (commands.upgrade(choice)) sound.play('choose');
 }
@@ -368,7 +379,7 @@ function frame(realMs) {
   camera.fit();
   updateCamera(nowMs, elapsed);
   effectPlayer.calm = reducedMotion.matches || !settings.values.effects;
-  // Who only looks on from the title card hears nothing.
+  // The title card is silent.
   effectPlayer.audible = connection.player !== null || world.death !== null || (playback !== null && playback.playing && playback.speed <= 2);
   effectPlayer.draw(nowMs);
   draw(nowMs, reducedMotion.matches ? 0 : nowMs / 1000);
@@ -386,7 +397,7 @@ function frame(realMs) {
   if (input.heading !== null) commands.aim(input.heading, nowMs);
 }
 
-/** A red edge when oneself is hurt. @param {number} nowMs */
+/** Draws a red edge after a hit on the own player. @param {number} nowMs */
 function drawPain(nowMs) {
   const { atMs, part } = effectPlayer.pain;
   const strength = world.ownId === null ? 0 : Math.round(part * Math.max(0, 1 - ageMs(nowMs, atMs) / PAIN_MS) * 50) / 50;
@@ -395,10 +406,10 @@ function drawPain(nowMs) {
   byId('pain').style.opacity = String(strength);
 }
 
-/** Points the camera: at oneself exactly, at whom one watches softly, at the middle of an empty world. */
+/** Moves the camera: locked to the own player, eased to a spectated one, centred otherwise. */
 function updateCamera(nowMs, elapsed) {
   const focus = world.cameraTarget;
-  // One sees for a moment where one died.
+  // The camera stays at the place of death for a moment.
   if (world.death && ageMs(nowMs, world.death.atMs) < CARD_MS) return;
   if (focus?.track.last) {
     camera.follow(focus.shown.x, focus.shown.y, elapsed, focus.id === world.ownId, world.death !== null);
@@ -409,7 +420,7 @@ function updateCamera(nowMs, elapsed) {
   }
 }
 
-/** @param {number} nowMs @param {number} seconds for what moves by itself; 0 keeps it still */
+/** @param {number} nowMs @param {number} seconds time of the animations, s; 0 stops them */
 function draw(nowMs, seconds) {
   camera.apply(ctx);
   const things = [...world.things.values()];

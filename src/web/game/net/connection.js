@@ -1,6 +1,6 @@
 /**
- * The line to the server: opens it, watches it, opens it again. Bytes and packets come in, packets go out; what they
- * mean for the world is not its business. It never gives up, and says at each moment where it stands.
+ * Connection of the game's page: opens it, detects outages, and reconnects. It carries packets and
+ * does not interpret them. It never gives up, and reports its state.
  *
  * @module game/net/connection
  */
@@ -19,59 +19,65 @@ import { loadRules } from '../rules/rules.js';
 import { offers, openSocket } from '../../wasm/open-socket.js';
 import { backoffMs } from '../../lib/backoff.js';
 
-/** A connection that has held this long counts as good: the next outage begins with quick tries again. */
+/** Duration after which a connection is stable, ms: the next outage starts with short delays. */
 const STABLE_MS = 5000;
-/** Answers requests while the server runs. */
+/** Path that a running server responds to. */
 const HEALTH = 'healthz';
 
 /**
- * @typedef {'connecting' | 'live' | 'waiting'} State
- * - connecting: a try is under way
- * - live: the server has said welcome
- * - waiting: the line broke; `retryAt` says when the next try is
+ * @typedef {'connecting' | 'live' | 'waiting'} State - connecting: an attempt is running - live:
+ *   after `welcome` - waiting: until the next attempt at `retryAt`
  */
 
 /** @typedef {{ name: string, skin: number }} Player */
 
 export class GameConnection {
   /**
-   * @param {string} path of the endpoint, below the page's own
-   * @param {(packet: { name: string, values: Record<string, any> }, nowMs: number) => void} onPacket
+   * @param {string} path endpoint, relative to the page
+   * @param {(packet: { name: string, values: Record<string, any> }, nowMs: number) => void}
+   *   onPacket
    * @param {() => void} onState called after each change of `state`
-   * @param {(bytes: Uint8Array, isReceived: boolean, nowMs: number) => void} [onMessage] is shown every message that comes or goes
+   * @param {(bytes: Uint8Array, isReceived: boolean, nowMs: number) => void} [onMessage] called for
+   *   every received and sent message
    */
   constructor(path, onPacket, onState, onMessage = () => {}) {
     this.path = path;
-    /** The page's key. */
+    /** Returns the page's resume key. */
     this.key = resumeKey;
-    /** The key of the last connection; '' before the first. */
+    /** Resume key of the last connection; '' before the first. */
     this.resumeKey = '';
     this.onPacket = onPacket;
     this.onState = onState;
     this.onMessage = onMessage;
-    /** Puts a simulated line before a socket. @type {(socket: any) => any} */
+    /** Wraps a new socket, for example in a simulated network. @type {(socket: any) => any} */
     this.wrapSocket = (socket) => socket;
-    /** Runs the world in this page; null for a page that follows as a stream. @type {import('../../lib/lockstep.js').Lockstep | null} */
+    /**
+     * World in this page; null without lockstep.
+     * @type {import('../../lib/lockstep.js').Lockstep | null}
+     */
     this.lockstep = null;
-    /** Whether this connection has asked for lockstep. */
+    /** Whether this connection requested lockstep. */
     this.isInLockstep = false;
-    /** Called before the world begins again in this page, on the same connection. */
+    /** Called before the world is resynchronized on the same connection. */
     this.onAgain = () => {};
     /** @type {State} */
     this.state = 'connecting';
-    /** The last tick of which a page was received that comes back to its player; null if it has none. @type {() => number | null} */
+    /**
+     * Returns the last tick that the page has received with its player; null without a player.
+     * @type {() => number | null}
+     */
     this.resumeTick = () => null;
-    /** Who plays; null for a watcher. @type {Player | null} */
+    /** Player that the connection joins with; null for a spectator. @type {Player | null} */
     this.player = null;
-    /** Local time of the next try while waiting, ms; infinite if the page does not try again by itself. */
+    /** Local time of the next attempt, ms; Infinity if there is none. */
     this.retryAt = 0;
-    /** Tries since the line broke. */
+    /** Attempts since the connection was lost. */
     this.attempt = 0;
     /** Connections that have reached `live`. */
     this.lives = 0;
-    /** Why the line broke, in the server's words if it had any. */
+    /** Close reason of the lost connection, or ''. */
     this.reason = '';
-    /** Counted since the page was opened. */
+    /** Counters since the page was opened. */
     this.stats = { bytesIn: 0, bytesOut: 0, messagesIn: 0, messagesOut: 0, updatesIn: 0, undecodable: 0 };
     /** Round trip of the last ping, ms; null before the first. @type {number | null} */
     this.pingMs = null;
@@ -86,7 +92,7 @@ export class GameConnection {
     onReturn(() => this.onReturn());
   }
 
-  /** Begins an attempt. */
+  /** Starts an attempt. */
   open() {
     clearTimeout(this.timer);
     this.current?.end();
@@ -107,7 +113,7 @@ export class GameConnection {
     current.begin();
   }
 
-  /** Rejects if the server does not answer requests. @param {AbortSignal} signal */
+  /** Rejects if the server does not respond to requests. @param {AbortSignal} signal */
   async reach(signal) {
     if (EDITION !== 'tab') await reach(urlFromRoot(location.href, HEALTH), signal);
   }
@@ -130,12 +136,16 @@ export class GameConnection {
     };
   }
 
-  /** Whether the browser delays the WebSocket of the current attempt: the server answers requests. */
+  /** Whether the browser delays the WebSocket of the current attempt. */
   get isDelayed() {
     return this.current?.isDelayed ?? false;
   }
 
-  /** The server that answers may be another one than before, with other packet tables and rules. @param {import('../../wasm/open-socket.js').Socket} socket */
+  /**
+   * Loads packet tables and rules, because a restarted server may have other ones, and sends
+   * `hello`.
+   * @param {import('../../wasm/open-socket.js').Socket} socket
+   */
   async begin(socket) {
     try {
       await Promise.all([loadTables(), loadRules()]);
@@ -147,14 +157,14 @@ export class GameConnection {
     if (socket === this.socket) this.hello();
   }
 
-  /** Says who we are: the first packet of each connection, and the way back into play after an outage. */
+  /** Sends `hello`, which also resumes the player after an outage. */
   hello() {
     this.isInLockstep = this.lockstep?.isActive ?? false;
     const mode = (this.player ? MODE.play : MODE.watch) | (this.isInLockstep ? LOCKSTEP : 0);
     this.send('hello', { version: VERSION, mode, name: this.player?.name, skin: this.player?.skin, since: this.resumeTick() });
   }
 
-  /** Begins to play, now and after each reconnection. @param {Player} player */
+  /** Joins the game, now and after each reconnect. @param {Player} player */
   enter(player) {
     this.player = player;
     if (this.state === 'live') this.send('enter', player);
@@ -162,9 +172,9 @@ export class GameConnection {
   }
 
   /**
-   * Sends a packet; without an open line it is dropped, since what was meant then means nothing later. So is one that the server's packet tables do not
-   * have.
-   * @param {Parameters<typeof encode>[0]} name @param {Record<string, unknown>} values
+   * Sends a packet. It is dropped without a connection, or if the tables lack it.
+   * @param {Parameters<typeof encode>[0]} name
+   * @param {Record<string, unknown>} values
    */
   send(name, values) {
     if (this.socket?.readyState !== WebSocket.OPEN) return false;
@@ -197,7 +207,11 @@ export class GameConnection {
     if (!lockstep.isActive) this.onLost(socket, lockstep.why);
   }
 
-  /** A message of the server, or what it would have said. @param {Uint8Array} bytes @param {number} now */
+  /**
+   * Receives a packet, from the server or from the world in this page.
+   * @param {Uint8Array} bytes
+   * @param {number} now
+   */
   receiveMessage(bytes, now) {
     let packet;
     try {
@@ -241,12 +255,17 @@ export class GameConnection {
     this.history.addUpdateGap(now);
   }
 
-  /** The connection is dead, although nothing has closed it. */
+  /** Drops a dead connection. */
   lost() {
     if (this.state === 'live') this.onLost(this.socket, NO_ANSWER);
   }
 
-  /** Ends a connection or an attempt. @param {import('../../wasm/open-socket.js').Socket | null} socket without one the attempt has none yet @param {string} reason */
+  /**
+   * Ends a connection or an attempt.
+   * @param {import('../../wasm/open-socket.js').Socket | null} socket null if the attempt has none
+   *   yet
+   * @param {string} reason
+   */
   onLost(socket, reason) {
     if (socket !== this.socket) return;
     clearTimeout(this.timer);
@@ -258,9 +277,10 @@ export class GameConnection {
     if (this.state === 'live' && now - this.liveSince > STABLE_MS) this.attempt = 0;
     if (reason === TOKEN_WRONG) forgetToken();
     if (NO_LOCKSTEP.includes(reason)) this.lockstep?.fallBackToStream(describeClose(0, reason));
-    // Two pages with one player must not take it from each other for ever, and a token does not become right.
+    // No reconnect: two pages would take the player from each other forever, and a wrong token
+    // stays wrong.
     const isUnwanted = [TAKEN_OVER, TOKEN_MISSING, TOKEN_WRONG].includes(reason);
-    // What does not go in lockstep goes on as a stream, at once.
+    // A failed lockstep connection continues as a stream at once.
     const isNowStream = this.isInLockstep && this.lockstep?.isActive === false;
     this.isInLockstep = false;
     const wait = isUnwanted ? Infinity : isNowStream ? 0 : backoffMs(this.attempt, Math.random());
@@ -272,14 +292,14 @@ export class GameConnection {
     this.setState('waiting');
   }
 
-  /** The page is visible again, or has a network: a dead connection is found now, and a wait is over. */
+  /** Checks the connection when the page becomes visible or online, or retries at once. */
   onReturn() {
     if (this.state === 'live') this.heartbeat.probe(performance.now());
     else if (this.state === 'connecting' && this.current?.isStale) this.open();
     else this.retryNow();
   }
 
-  /** Tries at once instead of after the wait. */
+  /** Retries at once instead of after the delay. */
   retryNow() {
     if (this.state === 'waiting' && this.retryAt < Infinity) this.open();
   }

@@ -1,5 +1,5 @@
 /**
- * Where everyone is shown in a frame: oneself ahead of the server, others between two updates or run on.
+ * Rendered positions of a frame: the own player predicted, others interpolated or extrapolated.
  *
  * @module game/world/motion
  */
@@ -7,18 +7,18 @@
 import { BAR_MS, step } from '../../lib/interpolation.js';
 import { extrapolate } from '../../lib/dead-reckoning.js';
 
-/** Speed at which hands swing fully, px a ms. The rules let nobody walk faster than 0.328. */
+/** Walking speed of the full hand animation, px/ms. The maximum in the rules is 0.328. */
 const FULL_PACE = 0.3;
-/** A swing that the server tells of so long after the lead was foreseen. */
+/** Maximum time after the lead in which a `swings` packet confirms a predicted swing, ms. */
 const PREDICTED_MS = 1000;
 
 /** @typedef {import('./world.js').World} World */
 
-/** Moves all that have a body to where they are at this moment. @param {World} world @param {number} nowMs */
+/** Moves all bodies to their rendered positions. @param {World} world @param {number} nowMs */
 export function updatePositions(world, nowMs) {
   const { clock, prediction } = world;
   const { interpolation = true, deadReckoning = true } = prediction?.features ?? {};
-  // Without interpolation each update is shown as it is, when it comes.
+  // Without interpolation each update is rendered as it arrives.
   const others = interpolation ? clock.renderTick(nowMs) : world.tick;
   const own = interpolation ? clock.ownTick(nowMs) : world.tick;
   /** @param {import('../../lib/interpolation.js').PositionHistory} track */
@@ -36,19 +36,27 @@ export function updatePositions(world, nowMs) {
   world.animalTracker.advance(others, elapsed, nowMs, reckoned);
 }
 
-/** Whether what the server tells of one's own hand was shown already. @param {World} world @param {number} nowMs */
+/**
+ * Whether prediction has already shown an own swing that the server reports.
+ * @param {World} world
+ * @param {number} nowMs
+ */
 export function wasPredicted({ predicted, predictedSwingAt, prediction }, nowMs) {
   return predicted !== null && nowMs - predictedSwingAt < (prediction?.figures.leadMs ?? 0) + PREDICTED_MS;
 }
 
-/** Shows one's own hand, and what one has built, as it is predicted. @param {World} world @param {number} nowMs */
+/**
+ * Shows the predicted hand and structures of the own player.
+ * @param {World} world
+ * @param {number} nowMs
+ */
 function applyPrediction(world, nowMs) {
   const { predicted, built } = world;
   const own = world.ownId === null ? undefined : world.players.get(world.ownId);
   const swings = world.prediction?.takeEvents() ?? [];
   built.predicted = [];
   if (!predicted || !own) return;
-  // In the order in which src/games/moo/prediction.rs puts them.
+  // In the order of src/games/moo/prediction.rs.
   const [, weapon, item, ...structures] = predicted.numbers;
   built.setPredicted(structures);
   own.weapon = weapon;

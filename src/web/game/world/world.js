@@ -1,6 +1,6 @@
 /**
- * What the page knows of the world: packets come in, state comes out. It holds only what the server has said; nothing
- * is guessed. The drawing files read it and never write it.
+ * State of the world in view: packets come in, state comes out. It holds what the server has sent,
+ * and the prediction of the own player. The drawing files only read it.
  *
  * @module game/world/world
  */
@@ -17,45 +17,59 @@ import { newPlayer } from './player.js';
 import { itemOf, rules } from '../rules/rules.js';
 import { Projectiles } from './projectiles.js';
 
-/** Time that a chat line hovers over its player. */
+/** Duration of a speech bubble, ms. */
 const BUBBLE_MS = 3000;
-/** Chat lines that are kept. */
+/** Stored chat lines. */
 const CHAT_LINES = 60;
 
-/** Kinds of scenery by number, and what they give. */
+/** Kinds of scenery by number, and the resources that they yield. */
 export const SCENERY_KINDS = Object.freeze(['tree', 'bush', 'rock', 'gold']);
 export const RESOURCES = Object.freeze(/** @type {const} */ (['wood', 'food', 'stone', 'gold']));
 
-/** Gold that comes this long after the last swing was not gathered. */
+/** Gold that arrives this long after the last swing was not gathered, ms. */
 const PASSIVE_GOLD_MS = 400;
-/** Health that rises within this time of the food leaving the hand was eaten. */
+/** Health that rises within this time after the hand held food was eaten, ms. */
 const FOOD_HEAL_MS = 60;
-/** Packets that come within this time of an update tell of its tick. */
+/** Packets within this time after an update belong to its tick, ms. */
 const SAME_TURN_MS = 8;
-/** A new body looks at another place: what leaves view within this time has not died. */
+/** Objects that leave view within this time after a respawn are not dead, ms. */
 const VIEW_CHANGE_MS = 400;
-/** Kill messages that are kept. */
+/** Stored kill messages. */
 const KILLS = 20;
 
-/** What one has before the server has said anything. */
+/** Statistics before the first packet. */
 const INITIAL_STATS = Object.freeze({ wood: 0, food: 0, stone: 0, gold: 0, kills: 0, xp: 0, xp_next: 0, age: 1, score: 0 });
 
 /** @typedef {import('./player.js').Player} Player */
 
 /** @typedef {typeof INITIAL_STATS} Stats */
 
-/** @typedef {{ by: number | null, name: string, beast: string, age: number, kills: number, score: number, x: number, y: number, atMs: number }} Death */
+/**
+ * @typedef {{ by: number | null, name: string, beast: string, age: number, kills: number, score:
+ *   number, x: number, y: number, atMs: number }} Death
+ */
 
 /** @typedef {import('./events.js').WorldEvent} WorldEvent */
 
-/** @typedef {{ id: number, kind: number, x: number, y: number, scale: number }} Thing scenery, px */
+/**
+ * @typedef {{ id: number, kind: number, x: number, y: number, scale: number }} Thing scenery, px
+ */
 
-/** @typedef {{ sequence: number, marginTicks: number, x: number, y: number, vx: number, vy: number, heading: number, direction: number | null }} Own */
+/**
+ * @typedef {{ sequence: number, marginTicks: number, x: number, y: number, vx: number, vy: number,
+ *   heading: number, direction: number | null }} Own
+ */
 
-/** @typedef {{ rows: { player: number, name: string, score: number }[], place: number | null, players: number }} Board */
+/**
+ * @typedef {{ rows: { player: number, name: string, score: number }[], place: number | null,
+ *   players: number }} Board
+ */
 
 export class World {
-  /** @param {import('../../lib/prediction.js').Prediction | null} [prediction] what runs one's own player ahead of the server */
+  /**
+   * @param {import('../../lib/prediction.js').Prediction | null} [prediction] prediction of the own
+   *   player
+   */
   constructor(prediction = null) {
     this.prediction = prediction;
     this.epoch = '';
@@ -65,63 +79,83 @@ export class World {
     this.tickHz = 30;
     this.updateHz = 30;
     this.clock = new TickClock(30, 30);
-    /** Newest tick heard of. */
+    /** Newest received tick. */
     this.tick = 0;
     /** @type {Map<number, Player>} players in view, oneself included */
     this.players = new Map();
-    /** Those whom the newest update took out of view: a death is told beside it. @type {Map<number, Player>} */
+    /**
+     * Players that the newest update removed from view. A `died` or `kill` packet may follow in the
+     * same update.
+     * @type {Map<number, Player>}
+     */
     this.gone = new Map();
     /** @type {Map<number, Thing>} scenery seen so far */
     this.things = new Map();
-    /** What players built, and what one has to build with. */
+    /** Structures, inventory and upgrade offers. */
     this.built = new Structures();
     this.projectiles = new Projectiles();
     this.animalTracker = new AnimalTracker();
     this.clans = new Clans();
-    /** What the operator told everyone last. @type {{ text: string, atMs: number } | null} */
+    /** Last notice of the operator. @type {{ text: string, atMs: number } | null} */
     this.notice = null;
     this.updatedAt = -Infinity;
-    /** When a swing of one's own was foreseen last. */
+    /** Time of the last predicted own swing. */
     this.predictedSwingAt = -Infinity;
     this.movedAt = -Infinity;
-    /** Rises whenever `things` has grown or begun anew. */
+    /** Version that rises when `things` grows or is cleared. */
     this.thingsVersion = 0;
-    /** One's own player; null for a watcher. @type {number | null} */
+    /** Number of the own player; null for a spectator. @type {number | null} */
     this.ownId = null;
-    /** One's own number also after one has died, until the next body. @type {number | null} */
+    /** Number of the own player, also after its death until the next body. @type {number | null} */
     this.bodyId = null;
-    /** Newest exact record of one's own player. @type {Own | null} */
+    /** Newest exact record of the own player. @type {Own | null} */
     this.own = null;
-    /** Whom a watcher follows. @type {number | null} */
+    /** Spectated player. @type {number | null} */
     this.spectated = null;
-    /** The ten best, one's own place from 1, players in all. @type {Board} */
+    /** Top ten, own rank from 1, number of players. @type {Board} */
     this.leaderboard = { rows: [], place: null, players: 0 };
-    /** What was said; nobody's number is the operator's. @type {{ player: number | null, name: string, text: string, atMs: number }[]} */
+    /**
+     * Chat lines. The player is null for the operator.
+     * @type {{ player: number | null, name: string, text: string, atMs: number }[]}
+     */
     this.chat = [];
     this.advancedAt = 0;
-    /** One's own figures. @type {Stats} */
+    /** Statistics of the own player. @type {Stats} */
     this.stats = INITIAL_STATS;
-    /** Highest age of this life: dying resets the figures before it is told. */
+    /** Highest age of this life. Death resets the statistics before the `died` packet. */
     this.lifeAge = 1;
-    /** How one died; null while one lives or only watches. @type {Death | null} */
+    /** Death of the own player; null while it lives or spectates. @type {Death | null} */
     this.death = null;
-    /** @type {{ killer: number | null, killerName: string, victim: number, victimName: string, atMs: number }[]} */
+    /**
+     * @type {{ killer: number | null, killerName: string, victim: number, victimName: string, atMs:
+     *   number }[]}
+     */
     this.kills = [];
     /** @type {WorldEvent[]} oldest first; whoever shows them takes them away */
     this.events = [];
-    /** Health and hands that came before the update that says who they belong to. @type {Map<number, number>} */
+    /**
+     * Health and hands of players that enter view with the next update.
+     * @type {Map<number, number>}
+     */
     this.earlyHealth = new Map();
     /** @type {Map<number, { weapon: number, item: number | null }>} */
     this.earlyHands = new Map();
-    /** The newest stroke that hit something, of whomever. */
+    /** Newest swing of any player that hit something. */
     this.hitWith = { weapon: 0, atMs: -Infinity };
-    /** The newest thing that was struck beside oneself: where gains are shown. @type {{ x: number, y: number, atMs: number }} */
+    /**
+     * Newest hit object near the own player, where gains are shown.
+     * @type {{ x: number, y: number, atMs: number }}
+     */
     this.struckAt = { x: 0, y: 0, atMs: -Infinity };
-    /** What the server complained about last. @type {{ rule: string, detail: string, atMs: number } | null} */
+    /** Last error of the server. @type {{ rule: string, detail: string, atMs: number } | null} */
     this.error = null;
   }
 
-  /** Applies a packet. @param {{ name: string, values: Record<string, any> }} packet @param {number} nowMs */
+  /**
+   * Applies a packet.
+   * @param {{ name: string, values: Record<string, any> }} packet
+   * @param {number} nowMs
+   */
   apply({ name, values }, nowMs) {
     switch (name) {
       case 'welcome': return this.welcome(values, nowMs);
@@ -161,7 +195,10 @@ export class World {
     }
   }
 
-  /** A new connection knows nobody yet. Scenery of the same world stays, so that the ground does not blink. */
+  /**
+   * Resets the state for a new connection. Scenery of the same world stays, so that the ground does
+   * not flicker.
+   */
   welcome(values, nowMs) {
     const same = values.code_hash === this.codeHash && values.seed === this.seed && values.map_size_px === this.mapSize;
     if (!same) {
@@ -191,7 +228,7 @@ export class World {
     this.onTick(values.tick, nowMs, false);
   }
 
-  /** A body of one's own, the first one or a new one. @param {number} id @param {number} nowMs */
+  /** Handles a new body of the own player. @param {number} id @param {number} nowMs */
   spawned(id, nowMs) {
     this.movedAt = nowMs;
     this.ownId = id;
@@ -215,13 +252,13 @@ export class World {
     const { ownId } = this;
     for (const id of values.leaves ?? []) this.leave(id);
     forEachGroup('enters', values.enters, (id, name, skin, x, y, heading) => {
-      // It was another's until now, or lives again: `spawned` has said so already.
+      // Keeps the own number: the entering body is the one that `spawned` announced.
       if (id === ownId) this.ownId = ownId;
       this.enter(id, name, skin);
       this.place(id, tick, x, y, heading, true);
     });
     forEachGroup('full', values.full, (id, x, y, heading) => this.place(id, tick, x, y, heading, true));
-    // One player may have moved and turned: both lists make one sample.
+    // A player that moved and turned is in both lists, which make one sample.
     const headings = new Map();
     forEachGroup('turned', values.turned, (id, heading) => headings.set(id, heading));
     forEachGroup('moved', values.moved, (id, dx, dy) => {
@@ -245,7 +282,7 @@ export class World {
 
   /** @param {number} id @param {string} name @param {number} skin */
   enter(id, name, skin) {
-    // The server tells only of those who are not whole.
+    // The server sends health only if it is not full.
     const health = this.earlyHealth.get(id) ?? rules.player_health;
     const hand = this.earlyHands.get(id) ?? { weapon: 0, item: null };
     this.players.set(id, newPlayer(id, name, skin, health, hand));
@@ -263,8 +300,13 @@ export class World {
   }
 
   /**
-   * @param {number} id @param {number} tick @param {number} qx hpx @param {number} qy hpx
-   * @param {number | null} heading angle8; null when it has not changed @param {boolean} complete
+   * Adds a position sample of a player.
+   * @param {number} id
+   * @param {number} tick
+   * @param {number} qx hpx
+   * @param {number} qy hpx
+   * @param {number | null} heading angle8; null if unchanged
+   * @param {boolean} complete
    */
   place(id, tick, qx, qy, heading, complete) {
     const player = this.players.get(id);
@@ -276,7 +318,11 @@ export class World {
     if (player.track.samples.length === 1) Object.assign(player.shown, player.track.last);
   }
 
-  /** @param {number} tick @param {boolean} moving whether it was on its way in the last record */
+  /**
+   * Adds an exact position sample of the own player.
+   * @param {number} tick
+   * @param {boolean} moving whether the last record had a velocity
+   */
   placeOwn(tick, moving) {
     const player = this.ownId === null ? undefined : this.players.get(this.ownId);
     if (!player || !this.own) return;
@@ -308,8 +354,10 @@ export class World {
   }
 
   /**
-   * Notes what shows but once.
-   * @param {WorldEvent['kind']} kind @param {number} atMs @param {{ x: number, y: number } | undefined} place
+   * Appends a world event.
+   * @param {WorldEvent['kind']} kind
+   * @param {number} atMs
+   * @param {{ x: number, y: number } | undefined} place
    * @param {Partial<WorldEvent>} more
    */
   pushEvent(kind, atMs, place, more) {
@@ -329,7 +377,7 @@ export class World {
     this.pushEvent('swung', nowMs, player.shown, { id });
   }
 
-  /** What is predicted of oneself now; null without prediction. */
+  /** Predicted state of the own player; null without prediction. */
   get predicted() {
     return this.prediction?.features.prediction ? this.prediction.predicted : null;
   }
@@ -343,7 +391,7 @@ export class World {
   /** @param {any[]} flat @param {number} nowMs */
   shoot(flat, nowMs) {
     const { clock } = this;
-    // A shot leaves the hand where that is shown.
+    // A shot starts where the shooter is rendered.
     const lateMs = (by) => (by === this.ownId ? clock.ownRenderDelayMs : clock.delayMs);
     for (const { by, kind, x, y, heading, bornMs } of this.projectiles.add(flat, nowMs, lateMs)) {
       const player = this.players.get(by);
@@ -353,7 +401,12 @@ export class World {
     }
   }
 
-  /** Animals have no tick of their own: it is that of the update beside them, or that of the moment. @param {any[]} flat @param {number} nowMs */
+  /**
+   * Applies records of animals. They have no tick of their own: it is that of the update in the
+   * same message, or that of this time.
+   * @param {any[]} flat
+   * @param {number} nowMs
+   */
   animals(flat, nowMs) {
     const tick = nowMs - this.updatedAt < SAME_TURN_MS ? this.tick : this.clock.tickReceivedAt(nowMs);
     this.animalTracker.applyRecords(flat, tick, this.clock, ({ id, shown }, amount) => this.pushEvent('hurt', nowMs, shown, { id, amount }));
@@ -372,14 +425,19 @@ export class World {
     this.pushEvent('pinged', nowMs, { x, y }, { id: player });
   }
 
-  /** The operator tells everyone something. @param {string} text @param {number} nowMs */
+  /** Shows a notice of the operator. @param {string} text @param {number} nowMs */
   onNotice(text, nowMs) {
     this.notice = { text, atMs: nowMs };
     this.log(null, 'Operator', text, nowMs);
     this.pushEvent('told', nowMs, undefined, {});
   }
 
-  /** @param {number | null} player @param {string} name @param {string} text @param {number} nowMs */
+  /**
+   * @param {number | null} player
+   * @param {string} name
+   * @param {string} text
+   * @param {number} nowMs
+   */
   log(player, name, text, nowMs) {
     this.chat.push({ player, name, text, atMs: nowMs });
     if (this.chat.length > CHAT_LINES) this.chat.shift();
@@ -396,7 +454,12 @@ export class World {
     player.item = item;
   }
 
-  /** @param {number} id @param {number} direction radians, away from whoever struck @param {number} nowMs */
+  /**
+   * Handles a hit on an object or a structure.
+   * @param {number} id
+   * @param {number} direction radians, away from the attacker
+   * @param {number} nowMs
+   */
   struck(id, direction, nowMs) {
     const thing = this.things.get(id);
     const structure = this.built.structures.get(id);
@@ -427,12 +490,12 @@ export class World {
     if (!own) return;
     this.lifeAge = Math.max(this.lifeAge, stats.age);
     const place = ageMs(nowMs, this.struckAt.atMs) < 100 ? pointBetween(own.shown, this.struckAt) : own.shown;
-    // What a kill pays is told as points, and not as gold that was gathered.
+    // Gold for a kill is shown as points, not as gathered gold.
     const kills = stats.kills > before.kills;
     RESOURCES.forEach((name, resource) => {
       if (kills && name === 'gold') return;
       const amount = stats[name] - before[name];
-      // What mills pay comes all the time, and is not worth a number.
+      // Passive gold of mills arrives continuously and gets no number.
       const paid = name === 'gold' && ageMs(nowMs, Math.max(own.swing.atMs, this.struckAt.atMs)) > PASSIVE_GOLD_MS;
       if (amount > 0 && !paid) this.pushEvent('gained', nowMs, place, { resource, amount });
     });
@@ -441,7 +504,12 @@ export class World {
     if (stats.age > before.age) this.pushEvent('aged', nowMs, own.shown, { amount: stats.age });
   }
 
-  /** Oneself has died: no body any more, and one looks on. @param {number | null} by @param {string | null} name @param {number} nowMs */
+  /**
+   * Handles the death of the own player, which then spectates.
+   * @param {number | null} by
+   * @param {string | null} name
+   * @param {number} nowMs
+   */
   died(by, name, nowMs) {
     const id = this.bodyId ?? -1;
     const own = this.players.get(id) ?? this.gone.get(id);
@@ -454,7 +522,11 @@ export class World {
     this.spectated ??= by;
   }
 
-  /** @param {Record<string, any>} values of `kill` @param {number} nowMs */
+  /**
+   * Handles a kill message.
+   * @param {Record<string, any>} values values of `kill`
+   * @param {number} nowMs
+   */
   killed(values, nowMs) {
     this.kills.push({ killer: values.killer, killerName: values.killer_name ?? '', victim: values.victim,
       victimName: values.victim_name ?? '', atMs: nowMs });
@@ -464,23 +536,30 @@ export class World {
     if (victim) this.onDeath(victim, nowMs);
   }
 
-  /** The last blow took whatever health there was. @param {Player} player @param {number} nowMs */
+  /**
+   * Emits the events of a death. The last hit took the remaining health.
+   * @param {Player} player
+   * @param {number} nowMs
+   */
   onDeath({ id, skin, shown, health }, nowMs) {
     if (health > 0) this.pushEvent('hurt', nowMs, shown, { id, amount: health });
     this.pushEvent('fell', nowMs, shown, { id, amount: skin });
   }
 
-  /** The player that the camera follows: oneself, or whom the watcher follows. @returns {Player | undefined} */
+  /**
+   * Player that the camera follows: the own player, or the spectated one.
+   * @returns {Player | undefined}
+   */
   get cameraTarget() {
     return this.players.get(this.ownId ?? this.spectated ?? -1);
   }
 
-  /** What one has to pay with: wood, food, stone, gold. @returns {number[]} */
+  /** Resources of the own player: wood, food, stone, gold. @returns {number[]} */
   get resources() {
     return RESOURCES.map((name) => this.stats[name]);
   }
 
-  /** Moves everyone to where they are shown at this moment; call once a frame. @param {number} nowMs */
+  /** Moves everything to its rendered position. Called once per frame. @param {number} nowMs */
   advance(nowMs) {
     this.clock.advance(nowMs);
     updatePositions(this, nowMs);
@@ -490,7 +569,7 @@ export class World {
   }
 }
 
-/** A point between a player and what it strikes, nearer to the thing. */
+/** Returns a point between a player and an object, closer to the object. */
 function pointBetween(own, thing) {
   return { x: own.x + (thing.x - own.x) * 0.6, y: own.y + (thing.y - own.y) * 0.6 };
 }
