@@ -1,6 +1,6 @@
 /**
- * The panel of the clans: found one, ask to join one, and one's own with its members and those who ask. It reads state and
- * writes the page; names only ever become text, what is wanted goes to whoever made it.
+ * Clan panel: create a clan, request to join one, and manage the own clan. It reads state and
+ * writes the page. Names become text only; requests go to the callbacks.
  *
  * @module game/hud/clan-panel
  */
@@ -22,14 +22,17 @@ const REDRAW_INTERVAL_MS = 120;
  */
 
 /**
- * A line of the panel: a name, what stands beside it, what can be done.
- * @typedef {{ key: string, name: string, note: string, acts: { act: 'ask' | 'yes' | 'no' | 'kick', label: string, title: string }[], clan?: string, player?: number }} Row
+ * A row of the panel: a name, a note, and its buttons.
+ * @typedef {{ key: string, name: string, note: string, acts: { act: 'ask' | 'yes' | 'no' | 'kick',
+ *   label: string, title: string }[], clan?: string, player?: number }} Row
  */
 
 /**
- * What the panel shows. Pure.
- * @param {import('../world/clans.js').Clans} clans @param {number | null} ownId null while one has no body
- * @returns {{ title: string, leave: string, mayFound: boolean, members: Row[], asks: Row[], list: Row[] }}
+ * Returns the content of the panel.
+ * @param {import('../world/clans.js').Clans} clans
+ * @param {number | null} ownId null without a body
+ * @returns {{ title: string, leave: string, mayFound: boolean, members: Row[], asks: Row[], list:
+ *   Row[] }}
  */
 export function clanPanel(clans, ownId) {
   const { own } = clans;
@@ -56,16 +59,20 @@ export function clanPanel(clans, ownId) {
 }
 
 export class ClanPanel {
-  /** @param {import('../world/world.js').World} world @param {Wishes} wishes @param {(text: string) => void} tell */
+  /**
+   * @param {import('../world/world.js').World} world
+   * @param {Wishes} wishes
+   * @param {(text: string) => void} tell
+   */
   constructor(world, wishes, tell) {
     this.world = world;
     this.wishes = wishes;
     this.notify = tell;
     this.drawnAt = 0;
     this.seen = '';
-    /** Where there are no keys, none is named. */
+    /** Key hints are hidden on touch screens. */
     this.touch = matchMedia('(pointer: coarse)');
-    /** Those whose wish to join was told of. @type {Set<number>} */
+    /** Players whose join requests were announced. @type {Set<number>} */
     this.announced = new Set();
     this.name = /** @type {HTMLInputElement} */ (byId('clan-name'));
     this.name.maxLength = CLAN_CHARS;
@@ -89,7 +96,7 @@ export class ClanPanel {
     this.name.blur();
   }
 
-  /** Brings the page up to date; call once a frame. @param {number} nowMs */
+  /** Redraws the panel. Called once per frame. @param {number} nowMs */
   draw(nowMs) {
     if (nowMs - this.drawnAt < REDRAW_INTERVAL_MS) return;
     this.drawnAt = nowMs;
@@ -110,7 +117,7 @@ export class ClanPanel {
     setText('clan-leave', leave);
   }
 
-  /** Says once that somebody asks, and how many do. @param {import('../world/clans.js').Person[]} asks */
+  /** Announces each new join request once. @param {import('../world/clans.js').Person[]} asks */
   announceRequests(asks) {
     const badge = byId('clan-badge');
     badge.hidden = asks.length === 0;
@@ -119,7 +126,7 @@ export class ClanPanel {
     this.announced = new Set(asks.map(({ id }) => id));
   }
 
-  /** @param {string} id of the list @param {Row[]} rows */
+  /** Redraws a list. @param {string} id element id of the list @param {Row[]} rows */
   fill(id, rows) {
     byId(id).hidden = rows.length === 0;
     byId(id).replaceChildren(...rows.map((row) => this.row(row)));

@@ -1,12 +1,13 @@
 /**
- * What a newcomer is told once, when it matters: why one is slow. It reads state and says lines.
+ * Hints for new players, each shown once when it applies: why the player is slow. It reads state
+ * and shows toasts.
  *
  * @module game/hud/hints
  */
 
 import { biomeAt } from '../rules/palette.js';
 
-/** By biome. */
+/** Hints by biome. */
 const WORDS = Object.freeze({ snow: 'Snow slows you down', river: 'The river carries you along, and slows you' });
 
 export class Hints {
@@ -18,7 +19,7 @@ export class Hints {
     this.shownBiomes = new Set();
   }
 
-  /** Says what has not been said; call once a frame. */
+  /** Shows a hint that was not shown yet. Called once per frame. */
   draw() {
     const { world } = this;
     const own = world.ownId === null ? undefined : world.players.get(world.ownId);

@@ -1,6 +1,6 @@
 /**
- * The hotbar and what an age offers: one's own weapons and items with what they cost, and the choices above them. It reads
- * state and writes the page; what is wanted goes to whoever made it.
+ * Hotbar and upgrade offers: the own weapons and items with their costs, and the upgrade choices
+ * above them. It reads state and writes the page; requests go to the callbacks.
  *
  * @module game/hud/hotbar
  */
@@ -14,7 +14,7 @@ import { canAfford, choiceOf, groupOf, itemOf, mayBuild, rules, weaponOf } from 
 import { RESOURCES } from '../world/world.js';
 
 const REDRAW_INTERVAL_MS = 80;
-/** Sharp enough for every screen that the page draws for. */
+/** Icon size for the sharpest screen, device px. */
 const ICON_PX = 116;
 const COIN_PX = 36;
 
@@ -33,31 +33,31 @@ export class Hotbar {
     this.drawnAt = 0;
     this.kitSeen = -1;
     this.offersSeen = -1;
-    /** What the tip tells of; null while nothing is pointed at. @type {HTMLElement | null} */
+    /** Button whose tooltip is shown; null without one. @type {HTMLElement | null} */
     this.pointed = null;
     /** @type {{ button: HTMLButtonElement, slot: Slot }[]} */
     this.slots = [];
   }
 
-  /** Selects by number. @param {number} place 0 for the first */
+  /** Selects a slot by number. @param {number} place index from 0 */
   selectSlot(place) {
     const slot = this.world.built.slots[place];
     if (slot && this.world.ownId !== null) this.select(slot);
   }
 
-  /** Chooses by number. @param {number} place 0 for the first */
+  /** Chooses an upgrade by number. @param {number} place index from 0 */
   chooseUpgrade(place) {
     const choice = this.world.built.offers.choices[place];
     if (choice !== undefined && this.world.ownId !== null) this.choose(choice);
   }
 
-  /** From an item back to the weapon, from the weapon to the food. */
+  /** Switches from an item to the weapon, or from the weapon to food. */
   swap() {
     const slot = swapTarget(this.world);
     if (slot) this.select(slot);
   }
 
-  /** Brings the page up to date; call once a frame. @param {number} nowMs */
+  /** Redraws the hotbar. Called once per frame. @param {number} nowMs */
   draw(nowMs) {
     if (nowMs - this.drawnAt < REDRAW_INTERVAL_MS) return;
     this.drawnAt = nowMs;
@@ -86,7 +86,7 @@ export class Hotbar {
       return { button, slot };
     });
     const hotbar = byId('hotbar');
-    // Slots grow smaller in a narrow window; where there are many, there is no room for the prices.
+    // Narrow windows shrink the slots; many slots hide the prices.
     hotbar.style.setProperty('--slots', String(this.slots.length));
     hotbar.classList.toggle('many', this.slots.length > 7);
     hotbar.replaceChildren(...this.slots.map(({ button }) => button));
@@ -106,16 +106,18 @@ export class Hotbar {
   }
 
   /**
-   * A button with a picture and its key. It acts when it is pressed, not when it is let go: beside a thumb that walks, a
-   * browser makes no click of a second one.
-   * @param {Slot} slot @param {() => void} act @param {string} key
+   * Creates a button with a picture and its key. It acts on `pointerdown`, because a browser makes
+   * no click of a second finger next to a walking thumb.
+   * @param {Slot} slot
+   * @param {() => void} act
+   * @param {string} key
    */
   button(slot, act, key) {
     const button = document.createElement('button');
     button.type = 'button';
     button.setAttribute('aria-label', tooltip(slot));
     button.addEventListener('pointerdown', (event) => {
-      // The keyboard stays the game's: no focus, and Space goes on to strike.
+      // The button gets no focus, so that Space still attacks.
       event.preventDefault();
       if (event.button === 0) act();
     });
@@ -140,7 +142,7 @@ export class Hotbar {
     if (slot) setText('kit-tip', tooltip(slot));
   }
 
-  /** What is in the hand, and what cannot be paid. */
+  /** Marks the slot in the hand and the unaffordable ones. */
   updateStates() {
     const { world } = this;
     const own = world.ownId === null ? undefined : world.players.get(world.ownId);
@@ -157,8 +159,9 @@ export class Hotbar {
 }
 
 /**
- * What Q takes into the hand: with an item there the weapon, otherwise the food.
- * @param {import('../world/world.js').World} world @returns {Slot | null}
+ * Returns the slot that Q selects: the weapon if an item is in the hand, otherwise food.
+ * @param {import('../world/world.js').World} world
+ * @returns {Slot | null}
  */
 export function swapTarget(world) {
   const own = world.ownId === null ? undefined : world.players.get(world.ownId);
@@ -169,9 +172,10 @@ export function swapTarget(world) {
 }
 
 /**
- * Why what is in one's hand cannot be used now; the server refuses it without a word.
- * @param {import('../world/world.js').World} world @param {number | null} heading where one looks
- * @returns {string} a sentence, empty when it can be used or nothing is there
+ * Returns why the item in the hand cannot be used now. The server rejects it without a message.
+ * @param {import('../world/world.js').World} world
+ * @param {number | null} heading direction of view, radians
+ * @returns {string} sentence; '' if it can be used
  */
 export function unusableReason(world, heading) {
   const own = world.ownId === null ? undefined : world.players.get(world.ownId);
@@ -186,7 +190,7 @@ export function unusableReason(world, heading) {
   return ghostOf(world, heading)?.possible ? '' : 'There is no space for it here';
 }
 
-/** Name, what it does and what it costs, in words. @param {Slot} slot */
+/** Describes a slot: name, effect and cost. @param {Slot} slot */
 export function tooltip({ id, isWeapon }) {
   const { name, does, cost } = isWeapon ? weaponOf(id) : itemOf(id) ?? { name: `item ${id}`, does: '', cost: [] };
   const parts = cost.flatMap((amount, resource) => (amount > 0 ? [`${amount} ${RESOURCES[resource]}`] : []));
@@ -194,7 +198,11 @@ export function tooltip({ id, isWeapon }) {
   return `${title}. ${does}${parts.length > 0 ? ` ${isWeapon ? 'A shot costs' : 'Costs'} ${parts.join(' and ')}.` : ''}`;
 }
 
-/** @param {number} size device px @param {(ctx: CanvasRenderingContext2D) => void} draw around the middle */
+/**
+ * Creates a picture.
+ * @param {number} size side, device px
+ * @param {(ctx: CanvasRenderingContext2D) => void} draw draws around the centre
+ */
 function picture(size, draw) {
   const canvas = document.createElement('canvas');
   canvas.width = canvas.height = size;
@@ -205,7 +213,10 @@ function picture(size, draw) {
   return canvas;
 }
 
-/** What an item or a shot costs, each amount with its icon. @param {{ cost: readonly number[] }} item */
+/**
+ * Creates the cost of an item or a shot: each amount with its icon.
+ * @param {{ cost: readonly number[] }} item
+ */
 function price(item) {
   const list = document.createElement('span');
   list.className = 'price';
@@ -219,7 +230,11 @@ function price(item) {
   return list;
 }
 
-/** How many of the group stand; empty while none does. @param {import('../rules/rules.js').Item} item @param {ReadonlyMap<number, number>} counts */
+/**
+ * Returns the number of standing structures of the group; '' for none.
+ * @param {import('../rules/rules.js').Item} item
+ * @param {ReadonlyMap<number, number>} counts
+ */
 function count(item, counts) {
   const badge = document.createElement('span');
   badge.className = 'count';

@@ -1,6 +1,6 @@
 /**
- * What lies over the world: state of the line, leaderboard, chat, the panel of figures. It reads state and writes the
- * page; text from others only ever becomes text, never markup.
+ * Overlay of the game: connection state, leaderboard, chat, connection panel. It reads state and
+ * writes the page. Text of others becomes text only, never markup.
  *
  * @module game/hud/hud
  */
@@ -10,20 +10,24 @@ import { isComposing } from '../../lib/held.js';
 import { drawNetGraph } from '../../lib/net-graph.js';
 import { ageMs } from '../../lib/age.js';
 
-/** Time that a chat line stays readable while nobody types. */
+/** Time that a chat line stays visible while the field is closed, ms. */
 const CHAT_SHOWN_MS = 9000;
 const CHAT_SHOWN_LINES = 7;
 const NOTE_MS = 2600;
-/** Time that what the operator says stays over the world. */
+/** Time that a notice of the operator stays visible, ms. */
 const NOTICE_MS = 7000;
 const REDRAW_INTERVAL_MS = 120;
-/** The least number of its type: in lockstep nobody says how early a command came. */
+/** Smallest i16: in lockstep there is no margin. */
 const UNKNOWN_MARGIN = -32768;
 
 /** @param {string} id */
 export const byId = (id) => /** @type {HTMLElement} */ (document.getElementById(id));
 
-/** Lets a button act; after a mouse click the keyboard belongs to the game again. @param {string | HTMLElement} which @param {() => void} action */
+/**
+ * Binds a button. After a mouse click the keyboard focus returns to the game.
+ * @param {string | HTMLElement} which
+ * @param {() => void} action
+ */
 export function onButton(which, action) {
   const button = typeof which === 'string' ? byId(which) : which;
   button.addEventListener('click', (event) => {
@@ -72,7 +76,7 @@ export class Hud {
       this.field.value = '';
       this.closeChat();
     });
-    // Another window or the keyboard of a phone that is put away is no Escape: the text waits.
+    // A blur without Escape keeps the text, for example when a phone hides its keyboard.
     this.field.addEventListener('blur', () => this.closeChat());
   }
 
@@ -107,12 +111,12 @@ export class Hud {
     button.title = on ? 'Sound is on (M)' : 'Sound is off (M)';
   }
 
-  /** Shows a line for a moment where the state of the line is shown. @param {string} text */
+  /** Shows a toast for a moment, in place of the connection state. @param {string} text */
   showToast(text) {
     this.note = { text, untilMs: performance.now() + NOTE_MS };
   }
 
-  /** Brings the page up to date; call once a frame. @param {number} nowMs */
+  /** Redraws the overlay. Called once per frame. @param {number} nowMs */
   draw(nowMs) {
     if (nowMs - this.drawnAt < REDRAW_INTERVAL_MS) return;
     this.drawnAt = nowMs;
@@ -128,7 +132,7 @@ export class Hud {
   drawStatus(nowMs) {
     const { state, retryAt, attempt, lives, reason, isDelayed } = this.connection;
     const { error } = this.world;
-    // The card says for itself why one cannot play.
+    // The title card already shows the reason.
     const isOnCard = !byId('title').hidden;
     if (error && error !== this.errorSeen) {
       this.errorSeen = error;
@@ -151,7 +155,7 @@ export class Hud {
 
   drawBoard() {
     const { leaderboard, ownId, players, stats } = this.world;
-    // Below the ten best one's own score is shown as it is now; among them as the board has it.
+    // Below the top ten the own score is current; within them it is the one of the leaderboard.
     const below = ownId !== null && leaderboard.place !== null && !leaderboard.rows.some((row) => row.player === ownId);
     const key = `${ownId}:${this.world.epoch}:${below ? stats.score : ''}`;
     if (this.boardSeen === leaderboard && this.boardKey === key) return;
@@ -184,7 +188,7 @@ export class Hud {
     }));
   }
 
-  /** What the operator says, large, for a while. @param {number} nowMs */
+  /** Shows the notice of the operator in large text for a while. @param {number} nowMs */
   drawNotice(nowMs) {
     const { notice } = this.world;
     const shown = notice !== null && ageMs(nowMs, notice.atMs) < NOTICE_MS;
@@ -192,7 +196,7 @@ export class Hud {
     if (byId('notice').hidden === shown) byId('notice').hidden = !shown;
   }
 
-  /** Frames a second and the ping, for those who want them always. */
+  /** Shows frame rate and ping if the setting is on. */
   drawSpeed() {
     const { pingMs } = this.connection;
     setText('speed', `${Math.round(this.rates.framesPerSecond)} fps · ${pingMs === null ? '–' : Math.round(pingMs)} ms`);
@@ -233,7 +237,7 @@ function boardRow(place, name, score, own) {
   return row;
 }
 
-/** Writes a text where it is not there yet. @param {string} id @param {string} text */
+/** Sets a text if it has changed. @param {string} id @param {string} text */
 export function setText(id, text) {
   const target = byId(id);
   if (target.textContent !== text) target.textContent = text;

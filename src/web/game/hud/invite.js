@@ -1,6 +1,7 @@
 /**
- * Playing with friends: a button makes a private room and goes there; the page of a private room shows the link for others. Only a server with rooms on
- * demand can make one, so the page asks it first.
+ * Invitation of friends: a button creates a private room and opens it; the page of a private room
+ * shows its link. The page asks the server first, because only a server with rooms on demand
+ * creates rooms.
  *
  * @module game/hud/invite
  */
@@ -11,7 +12,7 @@ import { byId, onButton } from './hud.js';
 import { urlFromRoot, isPrivate, newPrivateName, roomOf } from '../../lib/room.js';
 
 export class InviteButton {
-  /** @param {(text: string) => void} tell says something over the world */
+  /** @param {(text: string) => void} notify shows a toast */
   constructor(tell) {
     this.notify = tell;
     this.link = new URL('.', location.href).href;
@@ -30,17 +31,17 @@ export class InviteButton {
     byId('s-invite').hidden = false;
   }
 
-  /** Shows the button if the server makes rooms. */
+  /** Shows the button if the server creates rooms. */
   async showIfAvailable() {
     try {
       const answer = await fetch(urlFromRoot(location.href, 'rooms?format=json'));
       byId('friends').hidden = (await answer.json()).on_demand !== true;
     } catch {
-      // Without an answer there is no game either, of which the card speaks.
+      // Without a response the game is unreachable too, which the title card shows.
     }
   }
 
-  /** Says on the button that the link was copied; otherwise the link is selected, to be copied by hand. */
+  /** Reports on the button that the link was copied; otherwise selects the link. */
   async copyOnCard() {
     const isDone = await copyText(this.link);
     byId('invite-copy').textContent = isDone ? 'Copied' : 'Copy';

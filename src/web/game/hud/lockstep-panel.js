@@ -1,6 +1,6 @@
 /**
- * The panel of a page in lockstep: how far its world is, whether it agrees with the server's, what it costs beside a stream; and a button that
- * changes one of its fields, so that one sees how the server finds it.
+ * Panel of a page in lockstep: tick and delay of its world, agreement with the server, traffic
+ * compared with a stream. A button changes a field of the world, to demonstrate a desync report.
  *
  * @module game/hud/lockstep-panel
  */
@@ -10,7 +10,7 @@ import { withQueryParam } from '../../lib/netem-menu.js';
 import { TrafficRates } from '../net/rates.js';
 
 const REDRAW_INTERVAL_MS = 200;
-/** Names of participants that a sentence has before it counts the rest. */
+/** Maximum names of participants in a sentence. Further ones are counted. */
 const NAMED = 3;
 
 /** @param {string | null} value */
@@ -29,9 +29,11 @@ export function joinNames(names) {
 }
 
 /**
- * What has happened since the button was pressed, or since the server's last report, one sentence after the other.
+ * Describes the events since the button was pressed or since the last desync report, one sentence
+ * each.
  * @param {import('../../lib/lockstep.js').Status} status
- * @param {{ asked: boolean, checksums: number | null }} since whether the button was pressed and nothing was changed yet; checksums that agreed after the report
+ * @param {{ asked: boolean, checksums: number | null }} since `asked`: the pressed button has
+ *   changed nothing yet; `checksums`: equal checksums after the report
  */
 export function describeEvents({ corrupted, report }, { asked, checksums }) {
   const lines = [];
@@ -41,7 +43,7 @@ export function describeEvents({ corrupted, report }, { asked, checksums }) {
     lines.push(`Tick ${tick}: this page has changed ${field} of ${entity} from ${formatValue(before)} to ${formatValue(after)}.`);
   }
   if (!report || (corrupted && report.tick < corrupted.tick)) return lines;
-  // First what one looks for: the list may be longer than the panel.
+  // The own participant comes first, because the list may be longer than the panel.
   for (const { participant, entity, field, server, own } of report.fields) {
     lines.unshift(`${entity}, ${field}: ${formatValue(server)} on the server, ${formatValue(own)} with ${participant}.`);
   }
@@ -56,8 +58,9 @@ export function describeEvents({ corrupted, report }, { asked, checksums }) {
 
 export class LockstepPanel {
   /**
-   * @param {import('../../lib/lockstep.js').Lockstep | null} lockstep null in a page that follows as a stream
-   * @param {import('../net/connection.js').GameConnection} connection @param {import('../world/world.js').World} world
+   * @param {import('../../lib/lockstep.js').Lockstep | null} lockstep null without lockstep
+   * @param {import('../net/connection.js').GameConnection} connection
+   * @param {import('../world/world.js').World} world
    */
   constructor(lockstep, connection, world) {
     this.lockstep = lockstep;
@@ -65,9 +68,15 @@ export class LockstepPanel {
     this.world = world;
     this.rates = new TrafficRates();
     this.drawnAt = 0;
-    /** The tick of the field that had been changed when the button was pressed; undefined while nothing is asked. @type {number | null | undefined} */
+    /**
+     * Tick of the last changed field when the button was pressed; undefined without a press.
+     * @type {number | null | undefined}
+     */
     this.asked = undefined;
-    /** How many had been sent when the last report was seen, and its tick. @type {{ tick: number, checksums: number } | null} */
+    /**
+     * Tick of the last desync report, and the checksums sent before it.
+     * @type {{ tick: number, checksums: number } | null}
+     */
     this.seen = null;
     this.why = '';
     const link = /** @type {HTMLAnchorElement} */ (byId('p-mode'));
@@ -86,14 +95,14 @@ export class LockstepPanel {
     return !byId('lockstep').hidden;
   }
 
-  /** In place of the connection panel. @param {boolean} isOpen */
+  /** Shows this panel instead of the connection panel. @param {boolean} isOpen */
   show(isOpen) {
     byId('lockstep').hidden = !isOpen;
     if (isOpen && !byId('panel').hidden) byId('panel-close').click();
     this.drawnAt = 0;
   }
 
-  /** Changes a field of the own world. */
+  /** Changes a field of this page's world. */
   corrupt() {
     this.asked = this.lockstep?.status()?.corrupted?.tick ?? null;
     this.lockstep?.corrupt(Math.floor(Math.random() * 2 ** 32));
@@ -106,7 +115,7 @@ export class LockstepPanel {
     this.rates.count(lockstep.counts, nowMs);
     if (!this.isOpen || nowMs - this.drawnAt < REDRAW_INTERVAL_MS) return;
     this.drawnAt = nowMs;
-    // The connection panel has the same place.
+    // The connection panel occupies the same place.
     if (!byId('panel').hidden) return this.show(false);
     const status = lockstep.isActive ? lockstep.status() : null;
     setText('l-why', lockstep.fallbackReason);

@@ -1,14 +1,17 @@
 /**
- * The map in small: biomes, the scenery seen so far, what one built, players in view, one's clan wherever it is, and oneself.
+ * Minimap: biomes, known scenery, own structures, players in view, all clan mates, and the own
+ * player.
  *
  * @module game/hud/minimap
  */
 
 import { GRASS, INK, CLAN_MATE_COLOR, SAND, SNOW, WATER, biomeBorders } from '../rules/palette.js';
 
-/** Redrawn this often at most. */
+/** Minimum redraw interval, ms. */
 const REDRAW_INTERVAL_MS = 100;
-/** Colour and size in CSS px by kind: tree, bush, rock, gold. Sizes differ too, for those who see no difference in hue. */
+/**
+ * Colour and size by kind: tree, bush, rock, gold, CSS px. Sizes differ for colour-blind players.
+ */
 const DOTS = [['#4a7a43', 1.7], ['#7d9a4e', 1.2], ['#73798a', 1.6], ['#f0b429', 2.3]];
 
 export class Minimap {
@@ -22,7 +25,11 @@ export class Minimap {
     this.drawnAt = 0;
   }
 
-  /** @param {import('../world/world.js').World} world @param {import('../draw/camera.js').Camera} camera @param {number} nowMs */
+  /**
+   * @param {import('../world/world.js').World} world
+   * @param {import('../draw/camera.js').Camera} camera
+   * @param {number} nowMs
+   */
   draw(world, camera, nowMs) {
     if (nowMs - this.drawnAt < REDRAW_INTERVAL_MS) return;
     this.drawnAt = nowMs;
@@ -46,7 +53,14 @@ export class Minimap {
     this.drawPings(world.clans.pingsAt(nowMs), scale, camera.ratio);
   }
 
-  /** @param {{ x: number, y: number }} at @param {number} scale @param {number} radius device px @param {string} colour @param {number} ratio */
+  /**
+   * Draws a dot.
+   * @param {{ x: number, y: number }} at
+   * @param {number} scale
+   * @param {number} radius radius, device px
+   * @param {string} colour
+   * @param {number} ratio
+   */
   dot(at, scale, radius, colour, ratio) {
     const { ctx } = this;
     ctx.beginPath();
@@ -58,7 +72,7 @@ export class Minimap {
     ctx.stroke();
   }
 
-  /** The others of one's clan: where they are seen, or where they were said to be. */
+  /** Draws clan mates at their rendered or last received positions. */
   drawMates(world, scale, ratio, nowMs) {
     for (const { player, x, y } of world.clans.matesAt(nowMs)) {
       if (player !== world.ownId && !world.players.has(player)) this.dot({ x, y }, scale, 3.2 * ratio, CLAN_MATE_COLOR, ratio);
@@ -68,7 +82,7 @@ export class Minimap {
     }
   }
 
-  /** Places that somebody of the clan shows: rings that open. */
+  /** Draws map pings as growing rings. */
   drawPings(pings, scale, ratio) {
     const { ctx } = this;
     for (const { x, y, part } of pings) {
@@ -85,7 +99,7 @@ export class Minimap {
     ctx.globalAlpha = 1;
   }
 
-  /** What changes only when something new is seen. */
+  /** Draws the background, which changes only with new scenery. */
   drawGround(world, size, ratio) {
     this.size = size;
     this.version = world.thingsVersion;
@@ -109,7 +123,7 @@ export class Minimap {
     }
   }
 
-  /** The part of the map that the window shows. */
+  /** Draws the frame of the visible part of the map. */
   drawView(camera, scale) {
     const { left, top, right, bottom } = camera.view;
     this.ctx.strokeStyle = 'rgb(255 255 255 / 0.85)';
@@ -117,7 +131,7 @@ export class Minimap {
     this.ctx.strokeRect(left * scale, top * scale, (right - left) * scale, (bottom - top) * scale);
   }
 
-  /** What oneself built: small squares. */
+  /** Draws own structures as small squares. */
   drawBuilt(world, scale, ratio) {
     if (world.bodyId === null) return;
     const { ctx } = this;
@@ -132,7 +146,7 @@ export class Minimap {
     }
   }
 
-  /** Where one died: a cross. */
+  /** Draws the place of death as a cross. */
   drawGrave(x, y, ratio) {
     const { ctx } = this;
     const reach = 4 * ratio;
@@ -148,7 +162,7 @@ export class Minimap {
     }
   }
 
-  /** Oneself is a diamond, everybody else a disc. */
+  /** The own player is a diamond, others are discs. */
   drawSelf(x, y, ratio) {
     const { ctx } = this;
     const reach = 5 * ratio;

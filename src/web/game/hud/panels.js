@@ -1,13 +1,13 @@
 /**
- * Panels that open over the world: the list of keys, the settings. One at a time, so that they never cover each other.
- * It reads and sets settings and writes the page; the game goes on below.
+ * Panels over the game: the list of keys and the settings. Only one is open at a time. They read
+ * and write settings; the game continues.
  *
  * @module game/hud/panels
  */
 
 import { byId, onButton } from './hud.js';
 
-/** Panels by name, with the button that opens each. */
+/** Panels and the buttons that open them. */
 const PANELS = Object.freeze({ help: 'help-button', settings: 'settings-button', clan: 'clan-button' });
 
 /** @typedef {keyof typeof PANELS} PanelName */
@@ -25,7 +25,7 @@ export class Panels {
     return !byId(name).hidden;
   }
 
-  /** Opens a panel in place of any other, or closes it. @param {PanelName} name */
+  /** Opens a panel instead of the open one, or closes it. @param {PanelName} name */
   toggle(name) {
     const opens = !this.isOpen(name);
     this.close();
@@ -48,7 +48,8 @@ export class Panels {
 export class SettingsHud {
   /**
    * @param {import('../settings.js').Settings} settings
-   * @param {{ sound: () => boolean, auto: () => boolean }} state of what is no setting
+   * @param {{ sound: () => boolean, auto: () => boolean }} state state of the switches that are no
+   *   settings
    * @param {{ sound: () => void, auto: () => void, keys: () => void }} toggles
    */
   constructor(settings, state, toggles) {
@@ -65,7 +66,7 @@ export class SettingsHud {
     this.draw();
   }
 
-  /** Shows what is set; call after each change. */
+  /** Redraws the settings. Called after each change. */
   draw() {
     const { values } = this.settings;
     for (const name of /** @type {const} */ (['effects', 'names', 'speed'])) field(`s-${name}`).checked = values[name];
@@ -80,7 +81,11 @@ export class SettingsHud {
 /** @param {string} id */
 const field = (id) => /** @type {HTMLInputElement} */ (byId(id));
 
-/** Acts when a field has changed, and gives the keyboard back to the game. @param {string} id @param {(field: HTMLInputElement) => void} action */
+/**
+ * Binds a field. After a change the keyboard focus returns to the game.
+ * @param {string} id
+ * @param {(field: HTMLInputElement) => void} action
+ */
 function onChange(id, action) {
   const input = field(id);
   input.addEventListener('change', () => {

@@ -1,6 +1,6 @@
 /**
- * What one has and what becomes of one: resources, age, kill messages, the death card. It reads state and writes the
- * page; names only ever become text.
+ * Player statistics: resources, age, kill feed and death card. It reads state and writes the page.
+ * Names become text only.
  *
  * @module game/hud/player-stats
  */
@@ -9,16 +9,16 @@ import { drawIcon } from '../draw/icons.js';
 import { byId, setText } from './hud.js';
 import { ageMs } from '../../lib/age.js';
 
-/** Time that a kill message stays, and how many stay at once. */
+/** Time that a kill message stays visible, ms, and how many are visible at once. */
 const KILL_SHOWN_MS = 7000;
 const KILLS_SHOWN = 5;
-/** The death card comes after this time, so that one sees what happened. */
+/** Delay of the death card, ms, so that the death is visible. */
 export const CARD_MS = 900;
 const STATS = /** @type {const} */ (['wood', 'food', 'stone', 'gold', 'kills', 'score']);
 const REDRAW_INTERVAL_MS = 80;
-/** Sharp enough for every screen that the page draws for. */
+/** Icon size for the sharpest screen, device px. */
 const ICON_PX = 132;
-/** How long a figure stays lit after it has risen. */
+/** Time that a statistic stays highlighted after it has risen, ms. */
 const HIGHLIGHT_MS = 450;
 
 export class PlayerStatsHud {
@@ -28,7 +28,10 @@ export class PlayerStatsHud {
     this.onAgain = onAgain;
     this.drawnAt = 0;
     this.killsSeen = '';
-    /** Made once for each message, so that it fades as a whole. @type {WeakMap<object, HTMLElement>} */
+    /**
+     * Row of each kill message, created once, so that it fades as a whole.
+     * @type {WeakMap<object, HTMLElement>}
+     */
     this.rows = new WeakMap();
     this.wasDead = false;
     this.game = byId('game');
@@ -39,23 +42,23 @@ export class PlayerStatsHud {
     byId('again').addEventListener('click', () => this.respawn());
   }
 
-  /** Whether the game's part of the window is as small as a phone's: as in the style sheet. */
+  /** Whether the game's part of the window is narrow, as in the style sheet. */
   get isNarrow() {
     return this.game.clientWidth <= 820 || this.game.clientHeight <= 520;
   }
 
-  /** Whether the death card can be answered. */
+  /** Whether the death card is visible. */
   get isDeathCardReady() {
     const { death } = this.world;
     return death !== null && ageMs(performance.now(), death.atMs) > CARD_MS;
   }
 
-  /** Begins anew, if one is dead and has seen it. */
+  /** Respawns if the death card is visible. */
   respawn() {
     if (this.isDeathCardReady) this.onAgain();
   }
 
-  /** Brings the page up to date; call once a frame. @param {number} nowMs */
+  /** Redraws the statistics. Called once per frame. @param {number} nowMs */
   draw(nowMs) {
     this.drawDeath(nowMs);
     if (nowMs - this.drawnAt < REDRAW_INTERVAL_MS) return;
@@ -135,7 +138,7 @@ export class PlayerStatsHud {
   }
 }
 
-/** @param {HTMLCanvasElement} canvas with the name of its picture in `data-icon` */
+/** Draws an icon. @param {HTMLCanvasElement} canvas names its icon in `data-icon` */
 function paintIcon(canvas) {
   canvas.width = canvas.height = ICON_PX;
   if (!canvas.hasAttribute('aria-label')) canvas.setAttribute('aria-hidden', 'true');
@@ -144,16 +147,17 @@ function paintIcon(canvas) {
 }
 
 /**
- * A figure that fits its place.
+ * Formats a number compactly.
  * @param {number} value
- * @param {boolean} narrow where there is room for four characters only, not for six
- * @returns {string} whole up to 9,999, or 999 where it is narrow; then in thousands or millions, with a decimal where that fits
+ * @param {boolean} narrow whether only four characters fit instead of six
+ * @returns {string} whole up to 9,999 (narrow: 999), then in thousands or millions, with a decimal
+ *   if it fits
  */
 export function formatCompact(value, narrow = false) {
   if (value < (narrow ? 1000 : 10000)) return value.toLocaleString('en');
   const [part, unit] = value < 1e6 ? [value / 1000, 'k'] : [value / 1e6, 'M'];
   const decimals = part < (narrow ? 10 : 100) ? 1 : 0;
-  // Cut, not rounded: one never has less than what is shown.
+  // Rounds down, so that the text never exceeds the value.
   const cut = Math.floor(part * 10 ** decimals) / 10 ** decimals;
   return `${cut.toFixed(decimals)}${unit}`;
 }

@@ -1,5 +1,5 @@
 /**
- * The title card: a name, a skin, Play. The world moves behind it. What was chosen is remembered.
+ * Title card: name, skin and Play in front of the moving world. It stores the choices.
  *
  * @module game/hud/title
  */
@@ -23,7 +23,7 @@ export class TitleCard {
     this.preview = /** @type {HTMLCanvasElement} */ (byId('preview'));
     this.ctx = /** @type {CanvasRenderingContext2D} */ (this.preview.getContext('2d'));
     this.pointer = { x: 0, y: 0 };
-    /** Why there is no game; empty while there may be one. */
+    /** Reason why the game cannot be played; '' otherwise. */
     this.failed = '';
     const { name, skin } = remembered();
     this.skin = skin;
@@ -38,7 +38,7 @@ export class TitleCard {
     });
   }
 
-  /** A radio button for each skin, named, so that they can be reached and told apart without seeing colours. */
+  /** Creates a named radio button for each skin, for screen readers and keyboards. */
   makeSkins() {
     const skins = SKINS.map((skin, i) => {
       const label = document.createElement('label');
@@ -58,35 +58,35 @@ export class TitleCard {
     byId('skins').append(...skins);
   }
 
-  /** Names the room, unless it is the default one. @param {string} room */
+  /** Shows the name of the room, unless it is the default one. @param {string} room */
   nameRoom(room) {
     if (room === '') return;
     byId('title-room').hidden = false;
-    // A private room is named by its link alone.
+    // The random name of a private room is not shown.
     byId('title-room-kind').textContent = isPrivate(room) ? 'Private room' : 'Room';
     byId('title-room-name').textContent = isPrivate(room) ? '' : room;
     document.title = `tickwire · ${isPrivate(room) ? 'private room' : room}`;
   }
 
-  /** Who is chosen. */
+  /** Chosen name and skin. */
   get player() {
     return { name: cut(this.name.value || this.name.placeholder, NAME_CHARS), skin: this.skin };
   }
 
-  /** Shows the card again, to somebody who may not play. @param {string} why */
+  /** Shows the card again with the reason of a rejection. @param {string} why */
   showRejection(why) {
     this.fail(why);
     this.card.hidden = false;
     document.body.classList.remove('playing');
   }
 
-  /** Says in place of the number of players why there is no game. @param {string} why */
+  /** Shows an error in place of the number of players. @param {string} why */
   fail(why) {
     this.failed = why;
     byId('title-count').classList.add('failed');
   }
 
-  /** Shows a sentence on the card, such as what the browser lacks. @param {string} text */
+  /** Shows a note on the card, for example on a missing browser feature. @param {string} text */
   note(text) {
     const line = document.createElement('li');
     line.textContent = text;
@@ -100,12 +100,17 @@ export class TitleCard {
     this.card.hidden = true;
     document.body.classList.add('playing');
     if (document.activeElement instanceof HTMLElement) document.activeElement.blur();
-    // From the inspector beside the game too: the keys are the game's from now on.
+    // Moves the keyboard focus from the inspector to the game.
     window.focus();
     this.onPlay(player);
   }
 
-  /** Brings the card up to date. @param {import('../world/world.js').World} world @param {boolean} live @param {number} nowMs */
+  /**
+   * Redraws the card.
+   * @param {import('../world/world.js').World} world
+   * @param {boolean} live
+   * @param {number} nowMs
+   */
   draw(world, live, nowMs) {
     if (this.card.hidden) return;
     const { players } = world.leaderboard;
@@ -117,7 +122,7 @@ export class TitleCard {
     this.drawPreview(nowMs);
   }
 
-  /** The chosen player, who looks at the mouse. @param {number} nowMs */
+  /** Draws the chosen player, which looks at the mouse. @param {number} nowMs */
   drawPreview(nowMs) {
     const { ctx, preview } = this;
     const ratio = Math.min(2, devicePixelRatio || 1);

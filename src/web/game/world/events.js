@@ -10,17 +10,29 @@ const MAX_EVENTS = 256;
 
 /**
  * A world event that effects and sounds show once. The position is where it was rendered, px.
+ *
+ * - swung: `id` of the player
+ * - struck: `id` of the object, `direction` of the hit
+ * - hurt, healed: `id`, `amount`
+ * - eaten: `id`
+ * - placed, gone: `id` of the structure, `resource` its item
+ * - gained: `resource` and `amount` of the own player
+ * - scored: `amount` of points for a kill
+ * - aged: `amount` is the new age of the own player
+ * - spawned: the own player
+ * - fell: `id` of the dead player, `amount` its skin
+ * - said: `id`
+ * - told: a notice of the operator
+ * - shot: `id` of the shooter, `direction`, `resource` is the kind
+ * - landed: as shot, `amount` 1 if it hit something
+ * - lunged: `id` of the animal
+ * - vanished: `id` of the animal, `amount` its health
+ * - pinged: `id` of the player
+ *
  * @typedef {{ kind: 'swung' | 'struck' | 'hurt' | 'healed' | 'eaten' | 'placed' | 'gone' | 'gained'
- *   | 'scored' | 'aged' | 'spawned' | 'fell' | 'said' | 'shot' | 'landed' | 'lunged' | 'vanished' |
- *   'pinged' | 'told', atMs: number, x: number, y: number, id: number, amount: number, direction:
- *   number, resource: number }} WorldEvent - swung: `id` the player · struck: `id` the thing,
- *   `direction` of the blow · hurt, healed: `id`, `amount` - eaten: `id` · placed, gone: `id` the
- *   structure, `resource` its item - gained: one's own, `resource`, `amount` · scored: one's own,
- *   `amount` of points for a kill · aged: one's own, `amount` the new age - spawned: oneself ·
- *   fell: `id` who died, `amount` its skin · said: `id` · told: the operator - shot: `id` who,
- *   `direction`, `resource` the kind · landed: the same, `amount` 1 if it hit something - lunged:
- *   `id` the animal · vanished: the same, `amount` its health · pinged: `id` the player, where it
- *   is
+ *   | 'scored' | 'aged' | 'spawned' | 'fell' | 'said' | 'shot' | 'landed' | 'lunged' | 'vanished'
+ *   | 'pinged' | 'told', atMs: number, x: number, y: number, id: number, amount: number,
+ *   direction: number, resource: number }} WorldEvent
  */
 
 /**
