@@ -127,7 +127,7 @@ try {
     assert.match(await bo.locator('#p-net-told').textContent(), /Atlantic.*delay 45 ms/);
     await bo.locator('#p-net').selectOption('');
     await until(bo, () => window.tickwire.stats.pingMs < 80, undefined, 15000);
-    for (const name of ['prediction', 'reconciliation', 'interpolation', 'reckoning']) {
+    for (const name of ['prediction', 'reconciliation', 'interpolation', 'deadReckoning']) {
       await bo.locator(`#p-${name}`).click();
       assert.equal((await state(bo, 'prediction'))[name], false, name);
       await bo.locator(`#p-${name}`).click();
@@ -164,7 +164,7 @@ try {
     await turn(eve, 'interpolation', true);
     const ahead = {};
     for (const on of [true, false]) {
-      await turn(eve, 'reckoning', on);
+      await turn(eve, 'deadReckoning', on);
       for (const key of ['a', 'd', 'w', 's', 'a', 'd']) {
         await setNet(eve, 'delay=5ms');
         await sleep(2500);
@@ -186,7 +186,7 @@ try {
   });
   await game.check('without reconciliation the own player stays where it was predicted', async () => {
     await setNet(eve, '');
-    await turn(eve, 'reckoning', true);
+    await turn(eve, 'deadReckoning', true);
     await sleep(1500);
     const corrections = {};
     const apart = {};

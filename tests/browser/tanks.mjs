@@ -193,7 +193,7 @@ await game.check('the panel has switches and a graph, and interpolation off show
     }
   }
   await bo.click('#p-interpolation');
-  for (const name of ['reconciliation', 'reckoning']) {
+  for (const name of ['reconciliation', 'deadReckoning']) {
     await bo.click(`#p-${name}`);
     assert.equal(await bo.evaluate((which) => window.game.features[which], name), false);
     await bo.click(`#p-${name}`);
