@@ -1,8 +1,8 @@
 /**
- * The operator's page: what is said here goes to `/admin` as lines, and comes back as lines.
+ * Admin page: sends operator commands to `/admin` as lines and shows the response lines.
  *
- * Comes in: a token, from the link's fragment or the form; clicks and lines. Goes out: commands, the same that standard input
- * takes. Never: the token in the address bar or in a cookie, or kept beyond the tab; text of a player as anything but text.
+ * The token comes from the fragment of the link or from the form. It never appears in the address
+ * bar or in a cookie, and is stored for the tab only. Text of players becomes text only.
  *
  * @module admin/admin
  */
@@ -12,30 +12,39 @@ import { session } from '../lib/stored.js';
 
 const STORAGE_KEY = 'tickwire-admin-token';
 const REFRESH_MS = 2000;
-/** How long a grave button asks whether it was meant. */
+/** Time within which a destructive button must be pressed again, ms. */
 const SURE_MS = 3000;
 const LOG_LINES = 200;
-/** A row of `players`: number, age, points, health, place, address, name in quotes, and the name of its token if it has one. */
+/**
+ * A row of `players`: number, age, score, health, position, address, quoted name, and the token
+ * name if there is one.
+ */
 const ROW = /^\s*(\d+)\s+(\d+)\s+(\d+)\s+(\S+)\s+(-?\d+)\s+(-?\d+)\s+(\S+)\s+(".*")(?:\s+token (\S+))?$/;
 
 /** A row of `rooms`: players, clients, tick, state, name. */
 const ROOM_ROW = /^\s*\d+\s+\d+\s+\d+\s+\S+\s+(\S+)$/;
-/** The name of the default room in that list. */
+/** Name of the default room in that list. */
 const DEFAULT_ROOM = '(default)';
 
 /** @param {string} id @returns {any} */
 const byId = (id) => document.getElementById(id);
 
 let token = session.getItem(STORAGE_KEY) ?? '';
-/** Lines that were run, for the arrow keys; `place` is the one that is shown. */
+/** Executed lines, for the arrow keys. `place` is the index of the shown line. */
 const lineHistory = { lines: /** @type {string[]} */ ([]), place: 0 };
-/** Rows of the table by player number, so that a refresh leaves what is under the pointer. @type {Map<number, HTMLTableRowElement>} */
+/**
+ * Table rows by player number. A refresh keeps them, so that the row under the pointer stays.
+ * @type {Map<number, HTMLTableRowElement>}
+ */
 const rows = new Map();
 
-/** What makes a command one of the chosen room. */
+/** Returns the command prefix of the selected room. */
 const roomPrefix = () => (byId('room').value === '' ? '' : `room ${byId('room').value} `);
 
-/** Takes the token out of the address bar. It replaces the kept one once the server takes it. */
+/**
+ * Reads a token from the address and removes it there. It replaces the stored one if the server
+ * accepts it.
+ */
 function readTokenFromUrl() {
   const given = location.hash.slice(1);
   if (given === '') return;
@@ -43,7 +52,7 @@ function readTokenFromUrl() {
   tryToken(given.trim());
 }
 
-/** Keeps a token if it is the right one. @param {string} given */
+/** Stores a token if the server accepts it. @param {string} given */
 async function tryToken(given) {
   if (!await run('bans', given)) return;
   storeToken(given);
@@ -56,7 +65,7 @@ function storeToken(given) {
   session.setItem(STORAGE_KEY, token);
 }
 
-/** Asks for a token, and says why. @param {string} why */
+/** Shows the token form with a reason. @param {string} why */
 function askForToken(why) {
   token = '';
   session.removeItem(STORAGE_KEY);
@@ -65,7 +74,7 @@ function askForToken(why) {
   byId('token').focus();
 }
 
-/** Shows the inside, or the form that asks for the token. @param {boolean} inside */
+/** Shows the page or the token form. @param {boolean} inside */
 function show(inside) {
   for (const part of document.querySelectorAll('[data-inside]')) /** @type {HTMLElement} */ (part).hidden = !inside;
   byId('token-form').hidden = inside;
@@ -79,9 +88,9 @@ function status(state, text) {
 }
 
 /**
- * Runs lines; `null` when there is no answer, and then the page says why.
+ * Executes lines. Returns null without a response, and shows the reason.
  * @param {string} lines
- * @param {string} said the token
+ * @param {string} said token
  */
 async function run(lines, said = token) {
   let response;
@@ -100,7 +109,7 @@ async function run(lines, said = token) {
   return null;
 }
 
-/** Runs one line and shows it with its answer. @param {string} line */
+/** Executes a line and shows it with its response. @param {string} line */
 async function runAndShow(line) {
   const answer = await run(line);
   write('said', line);
@@ -119,7 +128,7 @@ function write(kind, text) {
   byId('log').scrollTop = byId('log').scrollHeight;
 }
 
-/** Asks for figures and players. */
+/** Refreshes statistics and players. */
 async function refresh() {
   if (token === '') return;
   const room = byId('room').value;
@@ -130,7 +139,7 @@ async function refresh() {
   const all = answer.text.trimEnd().split('\n');
   const listed = all.findIndex((line) => line.startsWith('tick '));
   rooms(all.slice(1, listed).map((line) => ROOM_ROW.exec(line)?.[1] ?? '').filter((name) => name !== ''));
-  // The answer is for a room that is no longer chosen: the next one follows at once.
+  // The response belongs to a room that is no longer selected; the next one follows at once.
   if (room !== byId('room').value) return refresh();
   const lines = all.slice(listed);
   const table = lines.findIndex((line) => line.startsWith('number ') || line === 'no player is connected');
@@ -138,7 +147,7 @@ async function refresh() {
   players(lines.slice(table + 1).map(player).filter((one) => one !== null));
 }
 
-/** Offers the rooms, if there are several. @param {string[]} names */
+/** Fills the menu of rooms, if there are several. @param {string[]} names */
 function rooms(names) {
   const choice = byId('room');
   const known = [...choice.options].map((/** @type {HTMLOptionElement} */ option) => option.text);
@@ -151,7 +160,7 @@ function rooms(names) {
   choice.value = names.includes(chosen) ? chosen : '';
 }
 
-/** @param {string[]} lines each a name, two spaces or more, a value */
+/** Shows the statistics. @param {string[]} lines name, at least two spaces, value */
 function figures(lines) {
   const list = byId('figures');
   const pairs = lines.map((line) => line.split(/\s{2,}/));
@@ -159,7 +168,7 @@ function figures(lines) {
   pairs.flat().forEach((text, i) => { list.children[i].textContent = grouped(text); });
 }
 
-/** Digits in groups of three, so that a large number can be read. @param {string} text */
+/** Groups digits by three. @param {string} text */
 const grouped = (text) => text.replace(/\d{5,}/g, (digits) => digits.replace(/\B(?=(\d{3})+$)/g, '\u202f'));
 
 /** @param {string} line */
@@ -170,7 +179,7 @@ function player(line) {
   return { number: Number(number), age, points, health, place: `${x}, ${y}`, address, name: unquoted(name), token };
 }
 
-/** A name as the server writes it: in quotes, with what is special escaped. @param {string} text */
+/** Parses a quoted name of the server. @param {string} text */
 function unquoted(text) {
   try {
     return JSON.parse(text);
@@ -179,7 +188,10 @@ function unquoted(text) {
   }
 }
 
-/** @param {NonNullable<ReturnType<typeof player>>[]} list in the order of their numbers */
+/**
+ * Shows the table of players.
+ * @param {NonNullable<ReturnType<typeof player>>[]} list ordered by number
+ */
 function players(list) {
   byId('players-count').textContent = list.length === 0 ? '' : `· ${list.length}`;
   byId('nobody').hidden = list.length > 0;
@@ -196,7 +208,7 @@ function players(list) {
   });
 }
 
-/** Columns: what is shown, its class, its label on a phone. */
+/** Columns: content, class, label on a phone. */
 const COLUMNS = /** @type {const} */ ([['number', 'figure', ''], ['name', 'name', ''], ['age', 'figure', 'age'], ['points', 'figure', 'points'],
   ['health', 'figure', 'health'], ['place', 'figure', 'at'], ['address', 'address', '']]);
 
@@ -240,7 +252,7 @@ function button(text, kind, act) {
   return made;
 }
 
-/** Lets a button ask once whether it was meant. @param {HTMLButtonElement} target */
+/** Makes a button ask for a second press. @param {HTMLButtonElement} target */
 function confirmTwice(target) {
   const [text, act] = [target.textContent, target.onclick];
   let timer = 0;
@@ -263,7 +275,7 @@ function confirmTwice(target) {
   return target;
 }
 
-/** Asks what to give. @param {number} number @param {string} name */
+/** Asks for the items to grant. @param {number} number @param {string} name */
 function grant(number, name) {
   byId('grant-title').textContent = `Grant to ${name}`;
   byId('grant').returnValue = '';

@@ -1,10 +1,9 @@
 /**
- * Bytes a second as bars: one for each packet, cut into its fields.
+ * Bytes per second as bars, one for each packet, divided into its fields. A press on a bar filters
+ * for the packet. Fields have the colours of the arguments in the diagram.
  *
- * Comes in: means. Goes out: which packet was pressed, to be filtered for. Never: a bar whose colours mean something else than in the
- * drawing: fields have the colours of the arguments in their order.
- *
- * A bar's length grows with the square root of its bytes, so that small packets can be read beside large ones; the figure says how many.
+ * The length of a bar grows with the square root of its bytes, so that small packets stay readable
+ * next to large ones.
  *
  * @module inspector/byte-bars
  */
@@ -13,12 +12,12 @@ import { formatBytes } from './byte-rates.js';
 import { element } from './frame/bit-diagram.js';
 import { TINTS } from './frame/tree.js';
 
-/** Width of a letter, and of the space around a word. */
+/** Width of a letter, and of the space around a word, px. */
 const LETTER_PX = 6.1;
 const AROUND_PX = 10;
 const TINTS_BY_NAME = { header: 'length', masking_key: 'key', code: 'code' };
 
-/** A button for each bar, so that it can be reached by the keyboard. */
+/** Bar chart of buttons, which the keyboard can reach. */
 export class ByteBars {
   /** @param {HTMLElement} box @param {HTMLElement} sum @param {(packet: string) => void} onPick */
   constructor(box, sum, onPick) {
@@ -50,7 +49,12 @@ function newBar() {
   return bar;
 }
 
-/** @param {HTMLElement} button @param {import('./byte-rates.js').Bar} bar @param {number} most bytes of the largest */
+/**
+ * Updates a bar.
+ * @param {HTMLElement} button
+ * @param {import('./byte-rates.js').Bar} bar
+ * @param {number} most bytes of the largest bar
+ */
 function fill(button, bar, most) {
   button.dataset.packet = bar.packet;
   button.dataset.from = bar.from;

@@ -1,8 +1,7 @@
 /**
- * The line to the server's `/wire`: asks whether one may watch, opens it, opens it again.
- *
- * Comes in: what the server says: JSON, and observed bytes. Goes out: what the page wants. Never: the token in an address, a cookie or beyond
- * the tab.
+ * Connection to the server's `/wire`: checks the permission, opens, and reconnects. It carries JSON
+ * and observed bytes. The token never appears in an address or a cookie, and is stored for the tab
+ * only.
  *
  * @module inspector/connection
  */
@@ -11,23 +10,24 @@ import { EDITION } from '../wasm/edition.js';
 import { bearerSubprotocol, openSocket } from '../wasm/open-socket.js';
 import { session } from '../lib/stored.js';
 
-/** Shared with the operator's page, so that one token in a tab is enough. */
+/** Shared with the admin page, so that one token per tab suffices. */
 const STORAGE_KEY = 'tickwire-admin-token';
 const SUBPROTOCOL = 'tickwire.wire';
 const RETRY_MS = 1500;
 
-/** What a status says to whoever wants to watch; empty where a token may help. @param {number} status */
+/** Describes a refused status; '' if a token may help. @param {number} status */
 export function statusReason(status) {
   if (status === 401 || status === 403) return '';
   if (status === 429) return 'Too many wrong tokens; wait a minute';
   return `Refused: ${status}`;
 }
 
-/** See the module. */
+/** Connection to `/wire`. */
 export class InspectorConnection {
   /**
-   * @param {{ onOpen: () => void, onMessage: (message: Record<string, any>, text: string) => void, onObserved: (message: ArrayBuffer) => void,
-   *   state: (state: 'open' | 'waiting', text: string) => void, askForToken: (why: string) => void }} on
+   * @param {{ onOpen: () => void, onMessage: (message: Record<string, any>, text: string) => void,
+   *   onObserved: (message: ArrayBuffer) => void, state: (state: 'open' | 'waiting', text: string)
+   *   => void, askForToken: (why: string) => void }} on
    */
   constructor(on) {
     this.on = on;
@@ -35,11 +35,11 @@ export class InspectorConnection {
     /** @type {import('../wasm/open-socket.js').Socket | null} */
     this.socket = null;
     this.timer = 0;
-    /** Whether a line is wanted. */
+    /** Whether the connection should be open. */
     this.isWanted = false;
   }
 
-  /** Takes the token out of the address bar. */
+  /** Reads a token from the address and removes it there. */
   readTokenFromUrl() {
     const given = location.hash.slice(1).trim();
     if (given === '') return;
@@ -54,17 +54,17 @@ export class InspectorConnection {
     else session.setItem(STORAGE_KEY, token);
   }
 
-  /** Asks, and opens the line if one may. */
+  /** Checks the permission and opens the connection. */
   async open() {
     clearTimeout(this.timer);
     this.isWanted = true;
     this.on.state('waiting', 'Connecting');
-    // The server of a tab belongs to who looks at it.
+    // The server in this tab needs no token.
     if (EDITION === 'tab') return this.connect();
     let status = 0;
     try {
       const headers = this.token === '' ? {} : { Authorization: `Bearer ${this.token}` };
-      // The page itself, for its status: a WebSocket that is refused does not say why.
+      // The status of the page tells the reason, which a refused WebSocket does not.
       const response = await fetch('wire', { headers, credentials: 'omit', cache: 'no-store' });
       await response.text();
       status = response.status;
@@ -107,7 +107,7 @@ export class InspectorConnection {
     this.socket = socket;
   }
 
-  /** Closes the line until it is opened again. */
+  /** Closes the connection until the next `open`. */
   close() {
     clearTimeout(this.timer);
     this.isWanted = false;
@@ -123,7 +123,7 @@ export class InspectorConnection {
     this.timer = setTimeout(() => this.open(), RETRY_MS);
   }
 
-  /** Says what is wanted; nothing without a line. @param {Record<string, unknown>} message */
+  /** Sends a request; dropped without a connection. @param {Record<string, unknown>} message */
   request(message) {
     if (this.socket?.readyState === WebSocket.OPEN) this.socket.send(JSON.stringify(message));
   }

@@ -1,16 +1,19 @@
 /**
- * The button *Follow*: lit only while the newest frame is followed. An edited frame, and the story of a sent one, hold the view.
+ * The button *Follow*. It is lit only while the newest frame is followed. An edited frame or the
+ * log of a sent one pauses following.
  *
  * @module inspector/follow-button
  */
 
 const HELD = 'Waits for the edited frame or its story; a press closes that and follows';
 
-/** See the module. */
+/** Follow button. */
 export class FollowButton {
   /**
-   * @param {{ title: string, setAttribute: (name: string, value: string) => void }} button @param {{ follow: boolean }} list
-   * @param {{ isOpen: boolean, log: { isActive: boolean }, close: () => void, closeLog: () => void }} editor
+   * @param {{ title: string, setAttribute: (name: string, value: string) => void }} button
+   * @param {{ follow: boolean }} list
+   * @param {{ isOpen: boolean, log: { isActive: boolean }, close: () => void, closeLog: () => void
+   *   }} editor
    */
   constructor(button, list, editor) {
     Object.assign(this, { button, list, editor });
@@ -29,7 +32,10 @@ export class FollowButton {
     this.button.title = title;
   }
 
-  /** The button was pressed: closes what holds the view. @returns {boolean} whether to follow from now on */
+  /**
+   * Handles a press: closes what pauses following.
+   * @returns {boolean} whether to follow the newest frame
+   */
   toggles() {
     const wanted = !this.list.follow || this.isHeld;
     if (wanted) {

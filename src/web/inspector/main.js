@@ -1,13 +1,14 @@
 /**
- * `/wire`: what one client and the server say to each other, frame by frame, as it happens; or what a capture has of it, or a link.
+ * The page `/wire`: shows the traffic between one client and the server, frame by frame, live, from
+ * a capture, or from a link.
  *
  * ```text
- *  socket ─► line ─► explainer ─┬► frames ─► list         game around it ─► whose frames
- *  file, link ──► another one ──┤  ├► updates ─► strip
- *                (WebAssembly)  │  └► explanation ─► drawing, bytes, tree
- *                               └► bytes a second ─► bars
+ *  socket ─► connection ─► explainer ─┬► frames ─► list         parent game ─► own client
+ *  file, link ───► another explainer ─┤  ├► updates ─► strip
+ *                      (WebAssembly)  │  └► explanation ─► diagram, bytes, tree
+ *                                     └► byte rates ─► bars
  * ```
- * No byte of a frame is read in JavaScript: the server's one explainer, as WebAssembly, does that.
+ * The server's explainer, compiled to WebAssembly, parses all frames.
  *
  * @module inspector/main
  */
@@ -37,9 +38,9 @@ import { UpdateStrip } from './list/update-strip.js';
 import { PlaybackSync } from './playback-sync.js';
 import { WorkSlices } from './work-slices.js';
 
-/** How often bytes are counted. */
+/** Interval of the byte counts, ms. */
 const COUNT_MS = 1000;
-/** The newest frame is drawn so often at most while it is followed. */
+/** Minimum redraw interval of the followed newest frame, ms. */
 const DRAW_MS = 400;
 
 /** @param {string} id @returns {any} */
@@ -68,31 +69,31 @@ const keyPresses = new KeyPresses((n) => explainer.explain(n));
 /** @typedef {import('./list/source-menu.js').Source} Source */
 /** @type {Source} */
 const liveSource = { kind: 'live', name: 'live', explainer, connections: [], all: 0, marks: new Set() };
-/** Beyond every frame's number. */
+/** Number above all frame numbers. */
 const NEWEST = Number.MAX_SAFE_INTEGER;
 const FRAME_OF_LINK = 'frame=';
 
 const state = {
   shown: liveSource,
-  /** The capture that was opened last. */
+  /** Last opened capture. */
   file: /** @type {Source | null} */ (null),
-  /** The connection of it that is shown; `null` for all. */
+  /** Shown connection of the capture; null for all. */
   connection: /** @type {number | null} */ (null),
   /** @type {{ id: number, player: number, name: string, dialect: string, address: string }[]} */
   clients: [],
   watched: /** @type {number | null} */ (null),
-  /** Whether the page chose whom to watch, and may choose again. */
+  /** Whether the page may select another client by itself. */
   byItself: true,
   paused: false,
   lost: 0,
   missed: 0,
-  /** Why the watched client has left. */
+  /** Rule that closed the selected client, or ''. */
   ended: '',
   drawnMs: 0,
-  /** The key press that was drawn last. */
+  /** Last shown key press. */
   pressed: 0,
   countedMs: 0,
-  /** How far a file was read, and what is to be said of it. */
+  /** Progress of reading and notes on the file. */
   progress: '',
 };
 
@@ -100,14 +101,18 @@ const isLiveSource = () => state.shown === liveSource;
 
 function onOpen() {
   show(true);
-  // A server that was started anew counts its clients anew: whom one chose may be somebody else now.
+  // A restarted server numbers its clients anew, so the selection is void.
   Object.assign(state, { clients: [], watched: null, byItself: true, ended: '', lost: 0, missed: 0 });
   liveSource.marks.clear();
   endedClients.forget();
   if (isLiveSource()) clear();
 }
 
-/** @param {Record<string, any>} message @param {string} text the same */
+/**
+ * Receives a JSON message.
+ * @param {Record<string, any>} message
+ * @param {string} text the same as text
+ */
 function onMessage(message, text) {
   if (message.welcome) {
     explainer.welcome(text);
@@ -131,7 +136,7 @@ function onMessage(message, text) {
   if (message.injected !== undefined) view.editor.answered({ injected: message.injected, error: message.error });
 }
 
-/** @param {ArrayBuffer} message observed bytes */
+/** Receives observed bytes. @param {ArrayBuffer} message observed bytes */
 function onObserved(message) {
   const result = explainer.receive(message);
   if (result.frames) {
@@ -164,26 +169,28 @@ function count() {
   byteBars.show(byteRates.bars());
 }
 
-/** While the newest is followed it is drawn, calmly; beside the game that is the newest key press, and nothing else takes its place. */
+/**
+ * Shows the newest frame at a limited rate. In the game's page it shows only the newest key press.
+ */
 function followNewest() {
   const now = performance.now();
   if (!frameList.follow || view.editor.isOpen || now - state.drawnMs < DRAW_MS) return;
   const press = ownClient.resumeKey === null ? null : keyPresses.newest;
-  // The frame that was sent stays while its story is result.
+  // The sent frame stays while its log is open.
   const newest = press ?? (view.editor.log.isActive ? undefined : frames.newest);
   if (!newest || newest.n === frameList.chosen || (press && press.n === state.pressed)) return;
   Object.assign(state, { drawnMs: now, pressed: press?.n ?? 0 });
   showFrame(newest.n);
 }
 
-/** Chooses a frame by hand: from then on the newest is not followed. @param {number} n */
+/** Selects a frame by hand, which stops following. @param {number} n */
 function selectFrame(n) {
   setFollow(false);
   showFrame(n);
   playbackSync.onFrameSelected(n);
 }
 
-/** Chooses a frame, and scrolls to it. @param {number} n */
+/** Selects a frame and scrolls to it. @param {number} n */
 function goTo(n) {
   selectFrame(n);
   frameList.reveal(n);
@@ -202,14 +209,14 @@ function showFrame(n) {
   drawStrip();
 }
 
-/** Where a frame was seen, in words. @param {import('./list/frames.js').Entry} entry */
+/** Describes where a frame was captured. @param {import('./list/frames.js').Entry} entry */
 function placeOf({ tick, client }) {
   const { kind, connections } = state.shown;
   if (kind === 'link') return 'from a link';
   return kind === 'live' ? `tick ${tick}` : `packet ${tick}${connections.length > 1 ? ` of connection ${client}` : ''}`;
 }
 
-/** The updates around what is looked at: the newest, or those up to the last line in sight. */
+/** Draws the newest updates, or those up to the last frame in view. */
 function drawStrip() {
   const { last } = frameList.visibleRange();
   const chosen = frameList.chosen === 0 ? null : state.shown.explainer.entry(frameList.chosen);
@@ -219,7 +226,7 @@ function drawStrip() {
   updateStrip.show({ ...state.shown.explainer.timeline(client, until, updateStrip.capacity), hasTicks: isLiveSource() }, frameList.chosen);
 }
 
-/** The game around this page says whose frames; else whoever was chosen; else the newest who plays. */
+/** Selects a client: the one of the parent game, else the selected one, else the newest player. */
 function chooseClient() {
   const id = ownClient.id ?? hostPage.ownClient(state.clients);
   if (id !== null && state.byItself) selectClient(id);
@@ -244,7 +251,11 @@ function selectClient(id) {
   drawClients();
 }
 
-/** Shows another source's frames. @param {Source} source @param {number | null} [connection] of a capture */
+/**
+ * Shows the frames of a source.
+ * @param {Source} source
+ * @param {number | null} [connection] connection of a capture
+ */
 function showSource(source, connection = null) {
   const isOther = state.shown !== source;
   Object.assign(state, { shown: source, connection });
@@ -270,7 +281,7 @@ function openFile({ name, explainer: reader, about }) {
   filterBar.showAll();
 }
 
-/** Explains the frame that the address carries. */
+/** Explains the frame in the address. */
 async function openLink() {
   try {
     const reader = await Explainer.load();
@@ -283,7 +294,7 @@ async function openLink() {
   }
 }
 
-/** Something was read, or filtered. @param {ReturnType<Explainer['advance']>} result */
+/** Handles progress of reading or filtering. @param {ReturnType<Explainer['advance']>} result */
 function onProgress(result) {
   if (work.explainer !== state.shown.explainer) return;
   frames.refresh();
@@ -318,7 +329,7 @@ function drawClients() {
   byId('client').replaceChildren(...sourceOptions([state.clients, endedClients.clients], state.watched, state.shown, state.file, state.connection));
 }
 
-/** The menu of clients and connections. @param {string} value */
+/** Handles a choice in the menu of sources. @param {string} value */
 function chooseSource(value) {
   const [kind, number] = value.split(':');
   if (kind === 'file' && state.file) return showSource(state.file, number === '' ? null : Number(number));
@@ -336,7 +347,7 @@ function toLive() {
   if (!isOpen) connection.open();
 }
 
-/** What is to be said below the list. */
+/** Returns the notes below the list. */
 function notes() {
   if (!isLiveSource()) return state.shown.kind === 'file' ? [state.progress] : [];
   const parts = [];
@@ -363,7 +374,7 @@ function setPause(paused) {
   statusLine.show();
 }
 
-/** The filter has changed; while it is typed, a wrong one is pointed at. */
+/** Applies a changed filter or shows its error. */
 function onFilterChanged() {
   const shown = state.shown.explainer;
   const result = shown.filter(filterBar.request(state.shown.kind === 'file' ? state.connection : null));
@@ -377,7 +388,7 @@ function onFilterChanged() {
   if (isLiveSource()) followNewest();
 }
 
-/** The chosen frame, explained; `null` without one. */
+/** Returns the selected frame, explained; null without one. */
 function chosenFrame() {
   const shown = state.shown.explainer;
   const explained = frameList.chosen === 0 ? { gone: true } : shown.explain(frameList.chosen);
@@ -386,14 +397,14 @@ function chosenFrame() {
   return { explained, name: entry.packet ?? entry.opcode ?? entry.rule ?? 'bytes' };
 }
 
-/** Saves the frames that are kept, as a capture. */
+/** Exports the stored frames as a capture. */
 function save() {
   const whose = state.clients.find((client) => client.id === state.watched) ?? { player: 0, name: '' };
   const capture = state.watched === null ? null : explainer.save(whose);
   if (capture) download(capture, `tickwire-client-${state.watched}.pcapng`);
 }
 
-/** Shows the inside, or the form that asks for the token. @param {boolean} inside */
+/** Shows the page or the token form. @param {boolean} inside */
 function show(inside) {
   for (const part of document.querySelectorAll('[data-inside]')) /** @type {HTMLElement} */ (part).hidden = !inside;
   byId('token-form').hidden = inside;
@@ -415,26 +426,26 @@ function status(lamp, text) {
   if (byId('status-text').textContent !== text) byId('status-text').textContent = text;
 }
 
-/** @param {number} by frames */
+/** Selects a frame relative to the selected one. @param {number} by number of frames */
 function move(by) {
   const next = frames.neighbor(frameList.chosen, by);
   if (next) goTo(next.n);
 }
 
-/** In the game's page the inspector closes; alone it goes to the game, which opens it beside itself. */
+/** Closes the inspector in the game's page; otherwise opens the game with the inspector. */
 function closeOrOpenGame() {
   if (hostPage.isOpen) hostPage.close();
   else location.href = './?wire';
 }
 
-/** In the game's page the client's frames are rare among the server's: they are what one looks for. */
+/** In the game's page the inspector shows the rare frames of the client. */
 function adaptToGamePage() {
   document.body.classList.add('game');
   byId('game').textContent = 'Close';
   byId('hint').textContent = `${matchMedia('(pointer: coarse)').matches ? 'Tap' : 'Press a key in'} the game: its frame is shown here, bit by bit.`;
   filterBar.setAutomatic(false);
   filterBar.setFrom('client');
-  // An aim comes with each move of the mouse.
+  // Mouse movements send an `aim` packet each.
   filterBar.set('-aim');
 }
 
@@ -468,7 +479,7 @@ function bindEvents() {
     '[': () => bookmarks.go(-1),
     c: () => byId('copy').click(),
   }, (event) => hostPage.forwardKey(event));
-  // After a press with the mouse the keys are the page's again, not the button's.
+  // A mouse press returns the keyboard focus to the page.
   document.addEventListener('click', (event) => {
     if (event.detail > 0) /** @type {HTMLElement} */ (event.target).closest('button')?.blur();
   });
@@ -481,7 +492,7 @@ function bindEvents() {
 
 const isLink = () => location.hash.slice(1).startsWith(FRAME_OF_LINK);
 
-/** A frame in the address is explained; a token opens the line. */
+/** Handles the fragment: explains a frame, or stores a token and connects. */
 function fragment() {
   if (isLink()) openLink();
   else if (location.hash !== '') {

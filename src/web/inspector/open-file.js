@@ -1,5 +1,6 @@
 /**
- * Opening a capture: a file that is chosen with a button, or dropped anywhere on the page. Nothing of it leaves the page.
+ * Opens a capture that is selected with a button or dropped on the page. The file stays in the
+ * browser.
  *
  * @module inspector/open-file
  */
@@ -15,12 +16,15 @@ const byId = (id) => document.getElementById(id);
  */
 
 /** @typedef {(opened: Opened) => void} Take */
-/** The file that is being opened; another one takes its place. @type {File | null} */
+/** File that is being opened. Another one cancels it. @type {File | null} */
 let opening = null;
 let onCapture = (/** @type {Take} */ _) => {};
 const handlerReady = /** @type {Promise<Take>} */ (new Promise((resolve) => { onCapture = resolve; }));
 
-/** The page is ready for captures; one that was opened while it loaded comes at once. @param {Take} take */
+/**
+ * Sets the handler of opened captures. A capture opened earlier is passed to it at once.
+ * @param {Take} take
+ */
 export function acceptFiles(take) {
   onCapture(take);
 }
@@ -30,7 +34,7 @@ function listen() {
   byId('open').onclick = () => chosen.click();
   chosen.onchange = () => {
     if (chosen.files.length > 0) open(chosen.files[0]);
-    // The same file may be chosen again.
+    // Allows selecting the same file again.
     chosen.value = '';
   };
   byId('file-error-close').onclick = () => showOpenError('');
@@ -58,7 +62,7 @@ export async function open(file) {
   opening = file;
   const isCancelled = () => opening !== file;
   try {
-    // A module of its own, so that its memory goes when the file does.
+    // Each file has its own instance, so that its memory is freed.
     const explainer = await Explainer.load();
     if (file.size > explainer.maxFileBytes) explainer.setFileInput(/** @type {any} */ ({ length: file.size }));
     explainer.setFileInput(new Uint8Array(await file.arrayBuffer()));
@@ -72,7 +76,7 @@ export async function open(file) {
   if (!isCancelled()) showProgress('');
 }
 
-/** @param {string} text nothing hides it */
+/** Shows the progress. @param {string} text '' hides it */
 function showProgress(text) {
   byId('file-opening').hidden = text === '';
   byId('file-opening-text').textContent = text;
@@ -84,7 +88,7 @@ export function showOpenError(why) {
   byId('file-error-text').textContent = why;
 }
 
-/** Hands a file to the browser to be saved. @param {Uint8Array} bytes @param {string} name */
+/** Offers a file as a download. @param {Uint8Array} bytes @param {string} name */
 export function download(bytes, name) {
   const link = document.createElement('a');
   link.href = URL.createObjectURL(new Blob([/** @type {BlobPart} */ (bytes)], { type: 'application/x-pcapng' }));
@@ -93,5 +97,5 @@ export function download(bytes, name) {
   URL.revokeObjectURL(link.href);
 }
 
-// At once: without it, a file that is dropped while the explainer loads would replace the page.
+// Listens before the explainer is loaded, because a dropped file would otherwise replace the page.
 listen();

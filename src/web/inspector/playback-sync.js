@@ -1,6 +1,6 @@
 /**
- * The inspector beside a page that watches a capture: it shows the frames of the same file, and both are at the same time. Whichever is moved moves the
- * other.
+ * Synchronizes the inspector with a playback page: it shows the frames of the same file, and both
+ * are at the same time. Moving one moves the other.
  *
  * @module inspector/playback-sync
  */
@@ -8,10 +8,10 @@
 import { lastBefore } from './list/frames.js';
 import { open, showOpenError } from './open-file.js';
 
-/** How often the list follows the page. */
+/** Interval at which the list follows the page, ms. */
 const FOLLOW_MS = 200;
 
-/** See the module. */
+/** Synchronization with a playback page. */
 export class PlaybackSync {
   /**
    * @param {() => import('./list/source-menu.js').Source} shown @param {(n: number) => void} goTo
@@ -21,12 +21,15 @@ export class PlaybackSync {
     this.shown = shown;
     this.goTo = goTo;
     const isAsked = new URLSearchParams(page.location.search).has('watch') && page.parent !== page;
-    /** @type {{ file: () => Promise<File>, tick: number, ms: number, seek: (ms: number) => number } | null} */
+    /**
+     * @type {{ file: () => Promise<File>, tick: number, ms: number, seek: (ms: number) => number }
+     *   | null}
+     */
     this.page = isAsked ? /** @type {any} */ (page.parent).tickwireWatch ?? null : null;
-    /** The tick at which both are. */
+    /** Tick of the page and the list. */
     this.tick = 0;
     this.isFollowing = false;
-    /** Frames in the list when it was last looked at. */
+    /** Number of visible frames at the last check. */
     this.seen = 0;
   }
 
@@ -34,7 +37,7 @@ export class PlaybackSync {
     return this.page !== null;
   }
 
-  /** Opens the page's file, and follows the page from then on. */
+  /** Opens the page's file and starts to follow the page. */
   async open() {
     const { page } = this;
     if (!page) return;
@@ -47,7 +50,7 @@ export class PlaybackSync {
     }
   }
 
-  /** Goes to where the page is. */
+  /** Moves the list to the time of the page. */
   follow() {
     const { page } = this;
     const { kind, explainer } = this.shown();
@@ -55,7 +58,7 @@ export class PlaybackSync {
     const [tick, ms] = [page.tick, page.ms];
     const { seen } = explainer.count();
     const place = lastBefore(seen, (at) => explainer.rows(at, 1)[0]?.at_ms ?? Infinity, ms);
-    // What is not read yet is gone to when it is.
+    // A time that is not read yet is reached later.
     if (place + 1 < seen || seen === this.seen) this.tick = tick;
     this.seen = seen;
     const row = place < 0 ? undefined : explainer.rows(place, 1)[0];
@@ -65,7 +68,7 @@ export class PlaybackSync {
     this.isFollowing = false;
   }
 
-  /** A frame was chosen here: the page goes there. @param {number} n */
+  /** Moves the page to the time of the selected frame. @param {number} n */
   onFrameSelected(n) {
     const { explainer, kind } = this.shown();
     if (!this.page || this.isFollowing || kind !== 'file') return;

@@ -1,14 +1,14 @@
 /**
- * The line below the list: what was done just now, and what else is to be said.
+ * Status line below the list: the result of the last action, and notes.
  *
  * @module inspector/status-line
  */
 
-/** How long it is said what was done. */
+/** Duration of an action's result, ms. */
 const SHOWN_MS = 4000;
 
 export class StatusLine {
-  /** @param {HTMLElement} box @param {() => string[]} parts what else is to be said */
+  /** @param {HTMLElement} box @param {() => string[]} parts returns the notes */
   constructor(box, parts) {
     this.box = box;
     this.parts = parts;
@@ -21,7 +21,7 @@ export class StatusLine {
     if (this.box.textContent !== text) this.box.textContent = text;
   }
 
-  /** Says what was done, for a while. @param {string} what */
+  /** Shows the result of an action for a while. @param {string} what */
   showTemporarily(what) {
     this.done = what;
     this.show();

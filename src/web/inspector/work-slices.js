@@ -1,17 +1,18 @@
 /**
- * Work of the explainer in small slices, so that the page stays quick: opening and reading a capture, and filtering many frames by their values.
+ * Runs work of the explainer in small slices, so that the page stays responsive: opening and
+ * reading a capture, and filtering.
  *
  * @module inspector/work-slices
  */
 
-/** How long a slice may take. */
+/** Time limit of a slice, ms. */
 const SLICE_MS = 14;
-/** How often the page hears of the progress. */
+/** Interval at which the page is notified of progress, ms. */
 const NOTIFY_INTERVAL_MS = 100;
-/** Bytes of the first slice; later ones are as long as fits. */
+/** Bytes of the first slice. Later ones adapt to the time limit. */
 const FIRST_BYTES = 64 * 1024;
 
-/** Chooses the size of the next slice by the time that the previous one took. */
+/** Adapts the size of a slice to the duration of the previous one. */
 export class Pace {
   constructor() {
     this.bytes = FIRST_BYTES;
@@ -28,7 +29,7 @@ export class Pace {
 }
 
 /**
- * Opens a file that the explainer was given, in slices; `null` if it is cancelled.
+ * Opens the file of the explainer in slices; returns null if it is cancelled.
  * @param {import('./explainer.js').Explainer} explainer
  * @param {{ isCancelled: () => boolean, onProgress: (percent: number) => void }} on
  */
@@ -48,7 +49,9 @@ export async function openInSlices(explainer, { isCancelled, onProgress }) {
 }
 
 export class WorkSlices {
-  /** @param {(result: ReturnType<import('./explainer.js').Explainer['advance']>) => void} onProgress */
+  /**
+   * @param {(result: ReturnType<import('./explainer.js').Explainer['advance']>) => void} onProgress
+   */
   constructor(onProgress) {
     this.onProgress = onProgress;
     this.isRunning = false;
@@ -58,7 +61,10 @@ export class WorkSlices {
     this.explainer = null;
   }
 
-  /** Begins, or goes on, until nothing is left. @param {import('./explainer.js').Explainer} explainer */
+  /**
+   * Starts or continues the work of an explainer.
+   * @param {import('./explainer.js').Explainer} explainer
+   */
   start(explainer) {
     this.explainer = explainer;
     this.toldMs = 0;

@@ -1,5 +1,5 @@
 /**
- * Marks on frames, to come back to: each source of frames has its own.
+ * Bookmarks on frames. Each source of frames has its own.
  *
  * @module inspector/list/bookmarks
  */
@@ -8,8 +8,11 @@
 const byId = (id) => document.getElementById(id);
 
 /**
- * The next marked frame in a direction, or the first from the other end; nothing without marks.
- * @param {number[]} marks @param {number} from a frame @param {number} step 1 or -1 @returns {number | undefined}
+ * Returns the next bookmark in a direction, wrapping around; undefined without bookmarks.
+ * @param {number[]} marks
+ * @param {number} from frame number
+ * @param {number} step 1 or -1
+ * @returns {number | undefined}
  */
 export function nextMark(marks, from, step) {
   const inOrder = [...marks].sort((a, b) => step * (a - b));
@@ -32,12 +35,12 @@ export class Bookmarks {
     byId('mark-previous').onclick = () => this.go(-1);
   }
 
-  /** The button says whether the chosen frame is marked. */
+  /** Shows whether the selected frame has a bookmark. */
   show() {
     byId('mark').setAttribute('aria-pressed', String(this.shown().marks.has(this.list.chosen)));
   }
 
-  /** Marks the chosen frame, or no longer. */
+  /** Toggles the bookmark of the selected frame. */
   toggle() {
     const { marks } = this.shown();
     const n = this.list.chosen;
@@ -49,7 +52,7 @@ export class Bookmarks {
     this.on.notify(isMarked ? `Frame ${n} is marked; [ and ] go through the marks` : `Frame ${n} is no longer marked`);
   }
 
-  /** Goes to the next mark, or the previous one. @param {number} step 1 or -1 */
+  /** Selects the next or the previous bookmark. @param {number} step 1 or -1 */
   go(step) {
     const { marks, explainer } = this.shown();
     const next = nextMark([...marks].filter((n) => !explainer.entry(n).gone), this.list.chosen, step);

@@ -1,28 +1,32 @@
 /**
- * The filter above the list: what is typed, the buttons beside it, and what is wrong with it.
- *
- * The text is read by the explainer, which also says why nothing passes. A wrong filter leaves the one before in force.
+ * Filter bar above the list: text field, buttons, and error message. The explainer parses the text
+ * and says why no frame passes. An invalid filter keeps the previous one in force.
  *
  * @module inspector/list/filter-bar
  */
 
 import { isComposing } from '../../lib/held.js';
 
-/** How long after a key the filter is applied. */
+/** Delay between a key press and the filtering, ms. */
 const TYPING_MS = 120;
 
 /** @param {string} id @returns {any} */
 const byId = (id) => document.getElementById(id);
 
 /**
- * A filter with signs below its wrong part.
- * @param {string} text @param {{ begin?: number, end?: number }} result
+ * Underlines the invalid part of a filter.
+ * @param {string} text
+ * @param {{ begin?: number, end?: number }} result
  */
 export function underline(text, { begin = 0, end = 0 }) {
   return `${text.replace(/\s/g, ' ')}\n${' '.repeat(begin)}${'^'.repeat(Math.max(1, end - begin))}`;
 }
 
-/** Words in which what is between backticks is code. @param {string} words @returns {(string | HTMLElement)[]} */
+/**
+ * Converts a text with backticks to text and `code` elements.
+ * @param {string} words
+ * @returns {(string | HTMLElement)[]}
+ */
 export function withCode(words) {
   return words.split('`').map((part, at) => {
     if (at % 2 === 0) return part;
@@ -32,7 +36,7 @@ export function withCode(words) {
   });
 }
 
-/** Says why the list is empty. @param {import('./frames.js').VisibleFrames} frames */
+/** Shows why the list is empty. @param {import('./frames.js').VisibleFrames} frames */
 export function showEmptyReason(frames) {
   const isEmpty = frames.visible === 0 && frames.why !== '';
   byId('why').hidden = !isEmpty;
@@ -60,7 +64,7 @@ export class FilterBar {
     document.addEventListener('keydown', (event) => { if (event.key === 'Escape' && !isComposing(event)) closeHelp(); });
   }
 
-  /** What the explainer is asked for. @param {number | null} client */
+  /** Returns the filter request. @param {number | null} client */
   request(client) {
     return { text: byId('filter').value, from: this.from, client, automatic: this.isAutomatic };
   }
@@ -71,7 +75,7 @@ export class FilterBar {
     this.onChange(true);
   }
 
-  /** Asks for everything: what was asked of the frames before says nothing of those of a capture. */
+  /** Clears the filter, for a capture whose frames the previous one does not concern. */
   showAll() {
     byId('filter').value = '';
     this.setAutomatic(true);
@@ -85,7 +89,7 @@ export class FilterBar {
     this.onChange(false);
   }
 
-  /** Whether pings and pongs are shown. @param {boolean} isAutomatic */
+  /** Sets whether pings and pongs are shown. @param {boolean} isAutomatic */
   setAutomatic(isAutomatic) {
     this.isAutomatic = isAutomatic;
     byId('automatic').setAttribute('aria-pressed', String(!isAutomatic));

@@ -1,20 +1,19 @@
 /**
- * The list of frames: one line each, the newest below. Only the lines that are seen exist.
- *
- * Comes in: the frames to show, which one is chosen. Goes out: which one was pressed, and whether the newest is followed. Never: text
- * of a client as anything but text.
+ * List of frames, one line each, newest at the bottom. Only lines in view exist in the document. It
+ * reports which frame was pressed and whether to follow the newest. Text of a client becomes text
+ * only.
  *
  * @module inspector/list/list
  */
 
-/** Height of a line, as in the style sheet. */
+/** Height of a line, as in the style sheet, px. */
 const LINE_PX = 24;
-/** Lines beyond the edges, so that scrolling shows no gap. */
+/** Lines beyond the edges of the view, so that scrolling shows no gap. */
 const OVERSCAN_LINES = 6;
-/** The highest box: browsers cut off what is higher than some 16 or 33 million pixels. */
+/** Maximum height of the box, px. Browsers truncate elements above 16 to 33 million px. */
 const MAX_HEIGHT_PX = 8_000_000;
 
-/** @param {number} ms of the server's clock */
+/** Formats a time of the server. @param {number} ms time of the server's clock */
 export function formatTime(ms) {
   const seconds = (ms / 1000) % 60;
   const minutes = Math.floor(ms / 60_000);
@@ -22,8 +21,12 @@ export function formatTime(ms) {
 }
 
 /**
- * Which lines exist: those that are seen and some beyond. Right after a filter a box may be scrolled past the end of its lines.
- * @param {number} top px @param {number} height px @param {number} count of all lines @returns {[number, number]} the first, and the one behind the last
+ * Returns the range of lines in view and some beyond. After a filter change the box may be scrolled
+ * past the last line.
+ * @param {number} top px
+ * @param {number} height px
+ * @param {number} count number of lines
+ * @returns {[number, number]} first, and exclusive last
  */
 export function linesAt(top, height, count) {
   const first = Math.min(Math.max(0, Math.floor(top / LINE_PX) - OVERSCAN_LINES), count);
@@ -32,7 +35,7 @@ export function linesAt(top, height, count) {
 
 export class FrameListView {
   /**
-   * @param {HTMLElement} box that scrolls
+   * @param {HTMLElement} box scrolling element
    * @param {import('./frames.js').VisibleFrames} frames
    * @param {{ choose: (n: number) => void, unfollow: () => void }} on
    */
@@ -43,9 +46,9 @@ export class FrameListView {
     this.follow = true;
     this.chosen = 0;
     this.asked = false;
-    /** Whether each line says whose connection it is of. */
+    /** Whether lines show the number of their connection. */
     this.showsClient = false;
-    /** Whether a frame is marked. @type {(n: number) => boolean} */
+    /** Whether a frame has a bookmark. @type {(n: number) => boolean} */
     this.isMarked = () => false;
     this.height = document.createElement('div');
     this.height.className = 'height';
@@ -62,13 +65,13 @@ export class FrameListView {
   pressed(event) {
     const line = /** @type {HTMLElement} */ (event.target).closest('li');
     if (line) this.on.choose(Number(line.dataset.n));
-    // A press beside the lines is one on the bar that scrolls.
+    // A press outside the lines is one on the scroll bar.
     else this.on.unfollow();
   }
 
-  /** Draws before the next picture, however often it is asked. @param {number} [gone] lines that left at the front */
+  /** Schedules a redraw before the next frame. @param {number} [gone] lines removed at the front */
   draw(gone = 0) {
-    // What one looks at stays where it is.
+    // Keeps the viewed lines in place.
     if (gone > 0 && !this.follow) this.box.scrollTop -= gone * LINE_PX;
     if (this.asked) return;
     this.asked = true;
@@ -88,18 +91,24 @@ export class FrameListView {
     this.frames.between(first, last).forEach((entry, at) => this.fill(/** @type {HTMLElement} */ (this.lines.children[at]), entry));
   }
 
-  /** Height of so many lines; browsers have no boxes of more than some million pixels. @param {number} lines */
+  /** Returns the height of lines, limited by the browser's maximum. @param {number} lines */
   heightOf(lines) {
     return Math.min(lines * LINE_PX, MAX_HEIGHT_PX);
   }
 
-  /** How far the lines move for each pixel that is scrolled: more than 1 in a list that is higher than a box can be. */
+  /**
+   * Returns the lines in px for each scrolled px: more than 1 in a list above the maximum height.
+   */
   scale() {
     const [lines, box] = [this.frames.visible * LINE_PX, this.box.clientHeight];
     return lines <= MAX_HEIGHT_PX ? 1 : (lines - box) / (MAX_HEIGHT_PX - box);
   }
 
-  /** The frames at the edges of the box. @returns {{ first: import('./frames.js').Entry | undefined, last: import('./frames.js').Entry | undefined }} */
+  /**
+   * Returns the first and the last frame in view.
+   * @returns {{ first: import('./frames.js').Entry | undefined, last: import('./frames.js').Entry |
+   *   undefined }}
+   */
   visibleRange() {
     const top = this.box.scrollTop * this.scale();
     const place = (px) => Math.min(Math.max(Math.floor(px / LINE_PX), 0), this.frames.visible - 1);
@@ -129,14 +138,14 @@ export class FrameListView {
     bytes.textContent = entry.gap === undefined ? String(entry.bytes) : '';
   }
 
-  /** Another list is shown: numbers mean other frames. */
+  /** Clears the list for another source. */
   forget() {
     this.lines.replaceChildren();
     this.chosen = 0;
     this.box.scrollTop = 0;
   }
 
-  /** Brings a frame into sight. @param {number} n */
+  /** Scrolls to a frame. @param {number} n */
   reveal(n) {
     const place = this.frames.indexOf(n);
     if (place < 0) return;
@@ -148,7 +157,7 @@ export class FrameListView {
   }
 }
 
-/** A short time, with as many digits as matter. @param {number} ms */
+/** Formats a short time. @param {number} ms */
 export function milliseconds(ms) {
   return `${ms >= 100 ? ms.toFixed(0) : ms >= 10 ? ms.toFixed(1) : ms.toFixed(2)} ms`;
 }

@@ -1,17 +1,25 @@
 /**
- * Whose frames are listed: a client of the server, a connection of a capture that was opened, or the one frame of a link.
+ * Menu of sources: a client of the server, a connection of the opened capture, or the frame of a
+ * link.
  *
  * @module inspector/list/source-menu
  */
 
 /** @typedef {import('../explainer.js').Explainer} Explainer */
 /** @typedef {import('../explainer.js').Connection} Connection */
-/** @typedef {{ id: number, player: number, name: string, room: string, dialect: string, address: string, ended?: string }} Client `ended` is the rule that closed it */
 /**
- * @typedef {{ kind: 'live' | 'file' | 'link', name: string, explainer: Explainer, connections: Connection[], all: number, marks: Set<number> }} Source
+ * @typedef {{ id: number, player: number, name: string, room: string, dialect: string, address:
+ *   string, ended?: string }} Client `ended`: rule that closed it
+ */
+/**
+ * @typedef {{ kind: 'live' | 'file' | 'link', name: string, explainer: Explainer, connections:
+ *   Connection[], all: number, marks: Set<number> }} Source
  */
 
-/** Connections of a capture in the menu; beyond, the filter `connection = 1234` chooses. */
+/**
+ * Maximum connections of a capture in the menu. The filter `connection = 1234` selects further
+ * ones.
+ */
 const MAX_CONNECTIONS = 1000;
 
 /** @param {Client} client */
@@ -31,8 +39,12 @@ export function nameOfConnection({ number, client, name, dialect, guess, whole, 
 }
 
 /**
- * The options of the menu: clients of the server, then connections of the capture.
- * @param {[Client[], Client[]]} clients connected, and ended @param {number | null} watched @param {Source} shown @param {Source | null} file @param {number | null} connection that is shown
+ * Returns the menu options: clients of the server, then connections of the capture.
+ * @param {[Client[], Client[]]} clients clients connected and ended clients
+ * @param {number | null} watched
+ * @param {Source} shown
+ * @param {Source | null} file
+ * @param {number | null} connection shown connection
  */
 export function sourceOptions([clients, ended], watched, shown, file, connection) {
   const isLive = shown.kind === 'live';
@@ -65,7 +77,7 @@ export function sourceOptions([clients, ended], watched, shown, file, connection
   return [...groups, ...(all.length > 0 ? [live] : []), ...past];
 }
 
-/** A link to a frame that any page of the inspector explains. @param {string} fragment */
+/** Returns a link to a frame, which any inspector page can explain. @param {string} fragment */
 export function linkTo(fragment) {
   const link = new URL(location.href);
   link.search = '';
@@ -73,7 +85,11 @@ export function linkTo(fragment) {
   return link.href;
 }
 
-/** How far a file was read, or filtered, and what is to be said of it. @param {ReturnType<Explainer['advance']>} work @param {string[]} notes */
+/**
+ * Describes the progress of reading or filtering.
+ * @param {ReturnType<Explainer['advance']>} work
+ * @param {string[]} notes
+ */
 export function progressOf({ all, seen, judged, pieces = 0, read = 0, more }, notes) {
   if (read < pieces && more) return `Reading: ${Math.floor(100 * read / pieces)} %, ${all} frames`;
   if (more) return `Filtering: ${Math.floor(100 * judged / all)} %, ${seen} found`;
@@ -81,7 +97,7 @@ export function progressOf({ all, seen, judged, pieces = 0, read = 0, more }, no
   return [seen === all ? frames : `${seen} of ${frames}`, ...notes].join(' · ');
 }
 
-/** What the page shows and hides for a kind of source. @param {Source['kind']} kind */
+/** Shows and hides the parts of the page for a kind of source. @param {Source['kind']} kind */
 export function sourceVisibility(kind) {
   const at = (/** @type {string} */ id) => /** @type {HTMLElement} */ (document.getElementById(id));
   const isLive = kind === 'live';

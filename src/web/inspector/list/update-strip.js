@@ -1,32 +1,42 @@
 /**
- * The strip of updates: a bar for each, as high as the gap before it. Gaps that are larger than normal stand out, unless no update was due; a press
- * chooses the frame.
+ * Strip of updates: a bar for each, as high as the gap before it. Large gaps stand out, unless no
+ * update was due. A press selects the frame.
  *
  * @module inspector/list/update-strip
  */
 
 import { milliseconds } from './list.js';
 
-/** Width of a bar with the space beside it. */
+/** Width of a bar with its space, px. */
 const BAR_PX = 4;
-/** A gap is large from this many normal ones on. */
+/** Multiple of the normal gap from which a gap is large. */
 const LARGE_GAP_FACTOR = 1.6;
-/** So many normal gaps fill the height; what is larger is cut, and red anyway. */
+/** Multiple of the normal gap that fills the height. Larger gaps are cut. */
 const MAX_GAP_FACTOR = 3;
 
-/** @typedef {[number, number, number | null, number, number]} Update number of its frame, time, gap before it, bytes, ticks since the update before */
-/** @typedef {{ normal_ms?: number | null, updates?: Update[], hasTicks?: boolean }} Timeline `hasTicks` if the room's ticks are known, as for a live client */
+/**
+ * @typedef {[number, number, number | null, number, number]} Update frame number, time, gap before
+ *   it, bytes, ticks since the previous update
+ */
+/**
+ * @typedef {{ normal_ms?: number | null, updates?: Update[], hasTicks?: boolean }} Timeline
+ *   `hasTicks`: whether the room's ticks are known, as for a live client
+ */
 
-/** The ticks from update to update, in the middle of all; 0 if they are not known. @param {Timeline} timeline */
+/**
+ * Returns the median of the ticks between updates; 0 if they are unknown.
+ * @param {Timeline} timeline
+ */
 function normalTicks({ updates = [], hasTicks }) {
   const ticks = updates.filter(([, , gap]) => gap !== null).map(([, , , , count]) => count).sort((a, b) => a - b);
   return hasTicks ? ticks[Math.floor(ticks.length / 2)] ?? 0 : 0;
 }
 
 /**
- * What a gap between updates is: `normal`; `large` if the server was late; `silence` if the room ticked on and no update was sent, because nothing
- * changed for the client or because it did not read.
- * @param {Update} update @param {Timeline} timeline
+ * Classifies the gap before an update: `normal`; `large` if the server was late; `silence` if the
+ * room ticked without sending an update, because nothing changed or the client did not read.
+ * @param {Update} update
+ * @param {Timeline} timeline
  * @returns {'normal' | 'large' | 'silence' | 'unknown'}
  */
 export function kindOf([, , gap, , ticks], timeline) {
@@ -37,7 +47,7 @@ export function kindOf([, , gap, , ticks], timeline) {
   return usual > 0 && ticks / usual > gap / normal / LARGE_GAP_FACTOR ? 'silence' : 'large';
 }
 
-/** What the strip says in words. @param {Timeline} timeline */
+/** Describes the strip. @param {Timeline} timeline */
 export function describe(timeline) {
   const { normal_ms, updates = [] } = timeline;
   const known = updates.filter(([, , gap]) => gap !== null);
@@ -51,7 +61,11 @@ export function describe(timeline) {
   return words.join(' · ');
 }
 
-/** How high a bar is, from 0 to 1, and what its gap is. @param {Update} update @param {Timeline} timeline */
+/**
+ * Returns the height of a bar, 0 to 1, and the kind of its gap.
+ * @param {Update} update
+ * @param {Timeline} timeline
+ */
 export function barOf(update, timeline) {
   const kind = kindOf(update, timeline);
   const [, , gap] = update;
@@ -60,7 +74,11 @@ export function barOf(update, timeline) {
 }
 
 export class UpdateStrip {
-  /** @param {HTMLCanvasElement} canvas @param {HTMLElement} words @param {(n: number) => void} onPick */
+  /**
+   * @param {HTMLCanvasElement} canvas
+   * @param {HTMLElement} words
+   * @param {(n: number) => void} onPick
+   */
   constructor(canvas, words, onPick) {
     this.canvas = canvas;
     this.words = words;
@@ -82,7 +100,7 @@ export class UpdateStrip {
     });
   }
 
-  /** Bars that there is room for. */
+  /** Number of bars that fit. */
   get capacity() {
     return Math.max(1, Math.floor(this.canvas.clientWidth / BAR_PX));
   }
@@ -105,7 +123,7 @@ export class UpdateStrip {
     this.canvas.title = `Frame ${n}: ${gap === null ? 'after a gap in the list' : `${milliseconds(gap)} after the one before${why}`}, ${bytes} bytes`;
   }
 
-  /** @param {Timeline} timeline @param {number} chosen number of the chosen frame */
+  /** Shows the updates. @param {Timeline} timeline @param {number} chosen selected frame */
   show(timeline, chosen) {
     Object.assign(this, { timeline, chosen });
     const words = describe(timeline);
