@@ -1,8 +1,9 @@
 /**
- * A frame drawn: its header bit by bit, as in RFC 6455 section 5.2, and the bytes behind it in lanes.
+ * Draws a frame: its header bit by bit, as in RFC 6455 section 5.2, and the bytes after it in
+ * lanes.
  *
- * Each box stands for a place in the bytes, so that whatever is pointed at lights up everywhere. The payload of a masked frame is never drawn under a
- * label of the unmasked one.
+ * Each box stands for a range of bits, so that pointing at a part highlights it everywhere. The
+ * payload of a masked frame never appears under a label of the unmasked one.
  *
  * @module inspector/frame/bit-diagram
  */
@@ -10,7 +11,7 @@
 import { ByteLanes } from './byte-lanes.js';
 import { BYTE, FIGURE_BITS, bitAt, bytesOf, segments, overlaps } from './tree.js';
 
-/** Names as in the RFC's figure. */
+/** Field names as in the RFC. */
 const WORDS = { fin: 'FIN', rsv1: 'RSV1', rsv2: 'RSV2', rsv3: 'RSV3', mask: 'MASK', payload_length: 'payload length', extended_payload_length: 'length, extended' };
 
 /** @param {string} kind @param {string} [text] */
@@ -22,12 +23,17 @@ export function element(kind, text) {
 }
 
 /**
- * @typedef {{ start: number, end: number }} Place in bits
- * @typedef {{ leaves: import('./tree.js').Leaf[], bytes: Uint8Array, meant: Uint8Array, header: number, parts: import('./tree.js').Part[],
- *   problem: Place | null, changed: number[], editable: boolean }} Drawn `header` is where the header ends, in bytes; `changed` are bits
+ * @typedef {{ start: number, end: number }} Place range in bits
+ * @typedef {{ leaves: import('./tree.js').Leaf[], bytes: Uint8Array, meant: Uint8Array, header:
+ *   number, parts: import('./tree.js').Part[], problem: Place | null, changed: number[], editable:
+ *   boolean }} Drawn `header`: end of the header, bytes; `changed`: changed bits
  */
 
-/** Scrolls a box, and nothing around it, until something in it is seen. @param {HTMLElement} box @param {HTMLElement} inside */
+/**
+ * Scrolls a box until an element inside is visible.
+ * @param {HTMLElement} box
+ * @param {HTMLElement} inside
+ */
 export function scrollTo(box, inside) {
   const [frame, part] = [box.getBoundingClientRect(), inside.getBoundingClientRect()];
   if (part.top < frame.top) box.scrollTop -= frame.top - part.top;
@@ -36,9 +42,11 @@ export function scrollTo(box, inside) {
 
 export class BitDiagram {
   /**
-   * @param {HTMLElement} figure @param {HTMLElement} cells
-   * @param {{ point: (place: Place | null, by: string) => void, pin: (place: Place) => void, bit: (bit: number) => void, byte: (at: number) => void,
-   *   redrawn: () => void }} on what is pointed at and pressed: a bit only while it can be edited
+   * @param {HTMLElement} figure
+   * @param {HTMLElement} cells
+   * @param {{ point: (place: Place | null, by: string) => void, pin: (place: Place) => void, bit:
+   *   (bit: number) => void, byte: (at: number) => void, redrawn: () => void }} on callbacks for
+   *   the pointed and pressed parts; `bit` only in an editable frame
    */
   constructor(figure, cells, on) {
     this.figure = figure;
@@ -86,7 +94,7 @@ export class BitDiagram {
     this.lanes.draw({ bytes, meant, leaves, key: key ? [key.start, key.end] : null, editable }, parts);
   }
 
-  /** Where a row has room for more bytes, or for fewer, all is drawn anew. */
+  /** Redraws everything if the bytes per row change. */
   resized() {
     if (!this.drawn || this.lanes.wanted(this.drawn.parts) === this.lanes.columns) return;
     this.show(this.drawn);
@@ -107,7 +115,12 @@ export class BitDiagram {
     this.figure.replaceChildren(...boxes);
   }
 
-  /** @param {ReturnType<typeof segments>[number]} segment @param {import('./tree.js').Leaf} one @param {Uint8Array} bytes @param {number[]} changed */
+  /**
+   * @param {ReturnType<typeof segments>[number]} segment
+   * @param {import('./tree.js').Leaf} one
+   * @param {Uint8Array} bytes
+   * @param {number[]} changed
+   */
   box(segment, one, bytes, changed) {
     const box = element(`box t-${one.tint}`);
     box.style.gridRow = String(segment.row + 1);
@@ -136,12 +149,16 @@ export class BitDiagram {
     this.places.push({ box, start, end });
   }
 
-  /** Lights up what a place touches. @param {Place | null} place @param {string} kind of light */
+  /**
+   * Highlights the boxes that overlap a range.
+   * @param {Place | null} place
+   * @param {string} kind CSS class
+   */
   highlight(place, kind) {
     for (const one of this.places) one.box.classList.toggle(kind, place !== null && overlaps(one, place));
   }
 
-  /** Brings the bytes of a place into sight. @param {Place} place */
+  /** Scrolls to the bytes of a range. @param {Place} place */
   reveal(place) {
     const [first] = bytesOf(place.start, place.end);
     const cell = this.places.find((one) => one.start === first * BYTE && one.box.classList.contains('cell'));
@@ -156,7 +173,7 @@ function placeOf(event) {
   return box instanceof HTMLElement ? { start: Number(box.dataset.start), end: Number(box.dataset.end) } : null;
 }
 
-/** A value as a box has room for it: one bit needs no words. @param {{ name: string, value: string }} leaf */
+/** Shortens a value to the width of a box. @param {{ name: string, value: string }} leaf */
 function short({ name, value }) {
   if (['fin', 'rsv1', 'rsv2', 'rsv3'].includes(name)) return value.startsWith('1') && name !== 'fin' ? 'set' : SHORT[name]?.[value[0]] ?? 'unused';
   if (name === 'mask') return value.startsWith('1') ? 'masked' : 'off';

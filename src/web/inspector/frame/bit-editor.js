@@ -1,5 +1,6 @@
 /**
- * "Flip a bit": a frame is edited in place, the explainer says what the server would do with it, and for a connection that is one's own it can be sent.
+ * Editor "Flip a bit": edits a frame in place. The explainer says what the server would do with it;
+ * on the own connection it can be sent.
  *
  * @module inspector/frame/bit-editor
  */
@@ -17,12 +18,13 @@ const MARKS = { sent: '↑', no: '✕', covered: '*', broken: '✕', fine: '✓'
 /** @param {Uint8Array} bytes */
 const digits = (bytes) => [...bytes].map(hex).join('');
 
-/** See the module. */
+/** Editor of a frame. */
 export class BitEditor {
   /**
    * @param {import('../explainer.js').Explainer} explainer
    * @param {import('../own-client.js').OwnClient} own
-   * @param {{ edited: (explained: any, changed: number[]) => void, closed: () => void, sent: () => void }} on what the frame view has to draw
+   * @param {{ edited: (explained: any, changed: number[]) => void, closed: () => void, sent: () =>
+   *   void }} on callbacks of the frame view
    */
   constructor(explainer, own, on) {
     this.explainer = explainer;
@@ -36,7 +38,7 @@ export class BitEditor {
     this.tree = /** @type {any} */ (null);
     this.leaves = /** @type {import('./tree.js').Leaf[]} */ ([]);
     this.teaches = '';
-    /** Names of the values that the explainer wrote anew. @type {string[]} */
+    /** Names of the values that the explainer has rewritten. @type {string[]} */
     this.rewritten = [];
     byId('send').onclick = () => this.send();
     byId('undo').onclick = () => this.undo();
@@ -74,7 +76,7 @@ export class BitEditor {
     this.changed();
   }
 
-  /** @param {number} place @param {string} text of a byte */
+  /** Sets a byte. @param {number} place @param {string} text two hexadecimal digits */
   set(place, text) {
     const value = hexByte(text);
     if (value === null) return;
@@ -89,7 +91,7 @@ export class BitEditor {
     this.changed();
   }
 
-  /** Of the suggested flip, if what is edited was one. */
+  /** Forgets that the edit is a suggested flip. */
   forget() {
     this.teaches = '';
     this.rewritten = [];
@@ -142,7 +144,7 @@ export class BitEditor {
     byId('send-why').textContent = why;
   }
 
-  /** Why the bytes cannot be sent; empty if they can. */
+  /** Returns why the bytes cannot be sent; '' if they can. */
   unsendableReason() {
     if (this.entry?.from === 'server') return 'The server sent this frame, and you cannot send bytes as the server. The verdict shows how your client would answer.';
     if (this.own.resumeKey === null) return 'You can send bytes only on your own connection: open the game and choose "See the wire".';
@@ -172,7 +174,11 @@ export class BitEditor {
     this.drawLog();
   }
 
-  /** @param {import('../list/frames.js').Entry[]} entries that are new @returns {import('../list/frames.js').Entry | null} the frame that was sent */
+  /**
+   * Receives observed frames.
+   * @param {import('../list/frames.js').Entry[]} entries new entries
+   * @returns {import('../list/frames.js').Entry | null} the sent frame, if it is among them
+   */
   observed(entries) {
     let sent = null;
     let isTold = false;
@@ -190,7 +196,7 @@ export class BitEditor {
     this.drawLog();
   }
 
-  /** @param {number | null} id of one's own client */
+  /** Handles a reconnect of the game. @param {number | null} id number of the own client */
   onReconnected(id) {
     if (id !== null) this.log.onReconnected(id);
     this.drawLog();
@@ -213,7 +219,13 @@ export class BitEditor {
   }
 }
 
-/** A rule, what it says, and where it is written. @param {string} rule @param {string} text @param {string} address @returns {Node[]} */
+/**
+ * Formats a rule, its text and its section.
+ * @param {string} rule
+ * @param {string} text
+ * @param {string} address
+ * @returns {Node[]}
+ */
 export function sentence(rule, text, address) {
   const parts = [];
   if (rule !== '') {
@@ -226,7 +238,7 @@ export function sentence(rule, text, address) {
   return parts;
 }
 
-/** @param {string} address of a rule */
+/** Creates the link to the section of a rule. @param {string} address section of a rule */
 function addressOf(address) {
   const href = linkOf(address);
   const made = document.createElement(href ? 'a' : 'i');

@@ -1,5 +1,5 @@
 /**
- * The chosen frame as text for other places: hexadecimal, JSON, a command, a C array, a link. The bytes and the JSON are the explainer's.
+ * Menu that copies the selected frame as hexadecimal, JSON, a command, a C array, or a link.
  *
  * @module inspector/frame/copy-menu
  */
@@ -9,24 +9,35 @@ import { copyText as copy } from '../../lib/clipboard.js';
 /** @param {string} id @returns {any} */
 const byId = (id) => document.getElementById(id);
 
-/** Bytes in a line of a C array. */
+/** Bytes per line of a C array. */
 const LINE_BYTES = 12;
 
-/** @param {string} raw digits @returns {string[]} */
+/**
+ * Splits hexadecimal digits into bytes.
+ * @param {string} raw hexadecimal digits
+ * @returns {string[]}
+ */
 const groups = (raw) => raw.match(/../g) ?? [];
 
-/** Digits as groups of two. @param {{ raw: string }} explained */
+/** Formats the bytes in hexadecimal. @param {{ raw: string }} explained */
 export const asHex = ({ raw }) => groups(raw).join(' ');
 
-/** What `tickwire explain --json` prints for the frame, laid out. @param {Record<string, any>} explained */
+/** Formats the JSON of `tickwire explain --json`. @param {Record<string, any>} explained */
 export function asJson({ n, raw, text, ...rest }) {
   return JSON.stringify(rest, null, 2);
 }
 
-/** A command that draws the frame. @param {{ raw: string, from: string, dialect: string }} explained */
+/**
+ * Returns a command that explains the frame.
+ * @param {{ raw: string, from: string, dialect: string }} explained
+ */
 export const asCommand = ({ raw, from, dialect }) => `tickwire explain --dialect ${dialect} --from ${from} ${raw}`;
 
-/** @param {{ raw: string, from: string }} explained @param {string} name of the packet */
+/**
+ * Formats the bytes as a C array.
+ * @param {{ raw: string, from: string }} explained
+ * @param {string} name packet name
+ */
 export function asArray({ raw, from }, name) {
   const bytes = groups(raw).map((byte) => `0x${byte}`);
   const lines = [];
@@ -35,12 +46,12 @@ export function asArray({ raw, from }, name) {
   return `/* ${name}, from the ${from} */\nstatic const unsigned char ${word}_frame[${bytes.length}] = {\n${lines.join('\n')}\n};\n`;
 }
 
-/** The menu: a button that opens it, and its items, which the arrow keys reach. */
+/** Menu button and its items, which arrow keys reach. */
 export class CopyMenu {
   /**
-   * @param {() => { explained: any, name: string } | null} chosen the frame, explained
-   * @param {() => string} link to it; throws if there is none
-   * @param {(told: string) => void} tell
+   * @param {() => { explained: any, name: string } | null} chosen returns the selected frame
+   * @param {() => string} link returns a link to the frame; throws if it is too long
+   * @param {(text: string) => void} tell
    */
   constructor(chosen, link, tell) {
     this.chosen = chosen;

@@ -1,6 +1,6 @@
 /**
- * The chosen frame: its title, its header, its bytes in lanes, one byte bit by bit, and its fields, which light up together; and the same frame while
- * it is edited.
+ * View of the selected frame: title, header, byte lanes, one byte bit by bit, and the tree of
+ * fields, with linked highlights; also while the frame is edited.
  *
  * @module inspector/frame/frame-view
  */
@@ -15,10 +15,13 @@ import { Unmasking } from './unmasking.js';
 /** @param {string} id @returns {any} */
 const byId = (id) => document.getElementById(id);
 
-/** @typedef {{ start: number, end: number }} Place in bits */
+/** @typedef {{ start: number, end: number }} Place range in bits */
 
 export class FrameView {
-  /** @param {import('../explainer.js').Explainer} explainer @param {import('../own-client.js').OwnClient} own */
+  /**
+   * @param {import('../explainer.js').Explainer} explainer
+   * @param {import('../own-client.js').OwnClient} own
+   */
   constructor(explainer, own) {
     const point = (place, by) => this.point(place, by);
     const pin = (place) => this.pin(place);
@@ -32,24 +35,31 @@ export class FrameView {
       sent: () => this.on.sent?.(),
     });
     this.on = { sent: /** @type {(() => void) | null} */ (null) };
-    /** What was pressed stays lit. @type {Place | null} */
+    /** Pinned range, which stays highlighted. @type {Place | null} */
     this.pinned = null;
-    /** What is shown, so that it can be edited. @type {{ explained: any, entry: import('../list/frames.js').Entry } | null} */
+    /**
+     * Shown frame, for editing.
+     * @type {{ explained: any, entry: import('../list/frames.js').Entry } | null}
+     */
     this.shown = null;
-    /** The byte that is edited. */
+    /** Selected byte of the editor. */
     this.selected = 0;
     byId('flip').onclick = () => this.toggleEditor();
   }
 
-  /** @param {Place | null} place @param {string} by the part where the pointer is */
+  /**
+   * Highlights a range.
+   * @param {Place | null} place
+   * @param {string} by id of the element under the pointer
+   */
   point(place, by) {
     for (const part of [this.diagram, this.rows]) part.highlight(place, 'lit');
     if (by === 'cells') this.unmasking.point(place && Math.floor(place.start / BYTE));
-    // The part that is pointed into does not move under the pointer.
+    // The tree does not scroll under the pointer.
     if (place && by !== 'tree') this.rows.reveal(place);
   }
 
-  /** @param {Place | null} place again lets go */
+  /** Pins a range; the same one again unpins it. @param {Place | null} place */
   pin(place) {
     const again = this.pinned !== null && place !== null && this.pinned.start === place.start && this.pinned.end === place.end;
     this.pinned = again ? null : place;
@@ -57,7 +67,7 @@ export class FrameView {
     if (this.pinned) this.diagram.reveal(this.pinned);
   }
 
-  /** A byte was pressed. @param {number} byte in the frame */
+  /** Handles a press on a byte. @param {number} byte index in the frame */
   selectByte(byte) {
     if (!this.editor.isOpen) {
       this.unmasking.selectByte(byte);
@@ -77,12 +87,12 @@ export class FrameView {
     byId('tree').parentElement.scrollTop = 0;
   }
 
-  /** @param {any} explained @param {number[]} changed bits */
+  /** Draws a frame. @param {any} explained @param {number[]} changed bits */
   draw(explained, changed) {
     const { frames, text } = explained;
     byId('frame-text').hidden = text === undefined;
     byId('frame-text').textContent = text ?? '';
-    // The head of a request or response is text, which has no bits to speak of.
+    // A request or response head is text without bit fields.
     byId('figure').hidden = text !== undefined;
     const problem = frames.find((frame) => frame.problem)?.problem ?? null;
     if (this.editor.isOpen) byId('frame-problem').hidden = true;
@@ -157,7 +167,7 @@ export class FrameView {
     byId('frame-problem').replaceChildren(...sentence(problem.rule, `${problem.sentence.replace(/\.$/, '')}.${answer}`, problem.address));
   }
 
-  /** Forgets the frame; but not one whose story is being told. */
+  /** Clears the view, unless the log of a sent frame is open. */
   clear() {
     this.editor.close();
     if (this.editor.log.isActive) return;

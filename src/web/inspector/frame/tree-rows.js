@@ -1,7 +1,6 @@
 /**
- * The tree of a frame as rows: name, value, encoding, bytes. Parents open and close.
- *
- * Comes in: rows in their order. Goes out: what is pointed at. Never: text of a client as anything but text.
+ * Tree of a frame as table rows: name, value, encoding, bytes. Parents can be folded. It reports
+ * what is pointed at. Text of a client becomes text only.
  *
  * @module inspector/frame/tree-rows
  */
@@ -9,15 +8,19 @@
 import { scrollTo } from './bit-diagram.js';
 import { BYTE, bytesOf, closedAtFirst, hex, openRows, overlaps } from './tree.js';
 
-/** Rows that fit a glance: where there are more, parts of parts begin closed. */
+/** Maximum open rows. In a larger tree nested parts start folded. */
 const OPEN_ROWS_LIMIT = 48;
-/** Bytes of a value that its row shows. */
+/** Maximum bytes of a value in its row. */
 const BYTES_SHOWN = 9;
 
-/** @typedef {{ start: number, end: number }} Place in bits */
+/** @typedef {{ start: number, end: number }} Place range in bits */
 
 export class TreeRows {
-  /** @param {HTMLElement} table @param {(place: Place | null, by: string) => void} onPoint @param {(place: Place) => void} onPin */
+  /**
+   * @param {HTMLElement} table
+   * @param {(place: Place | null, by: string) => void} onPoint
+   * @param {(place: Place) => void} onPin
+   */
   constructor(table, onPoint, onPin) {
     this.table = table;
     /** @type {import('./tree.js').Row[]} */
@@ -25,7 +28,7 @@ export class TreeRows {
     this.bytes = new Uint8Array();
     /** @type {Place | null} */
     this.problem = null;
-    /** Rows that are closed, by place. @type {Set<number>} */
+    /** Indices of folded rows. @type {Set<number>} */
     this.closed = new Set();
     /** @type {Map<number, HTMLElement>} */
     this.shown = new Map();
@@ -51,7 +54,12 @@ export class TreeRows {
     } else onPin(row);
   }
 
-  /** @param {import('./tree.js').Row[]} rows @param {Uint8Array} bytes as they are meant @param {Place | null} problem */
+  /**
+   * Shows a frame.
+   * @param {import('./tree.js').Row[]} rows
+   * @param {Uint8Array} bytes unmasked bytes
+   * @param {Place | null} problem
+   */
   show(rows, bytes, problem) {
     this.rows = rows;
     this.bytes = bytes;
@@ -97,7 +105,10 @@ export class TreeRows {
     return line;
   }
 
-  /** Its own bytes in hexadecimal, or its bits in their places. @param {import('./tree.js').Row} row */
+  /**
+   * Returns the bytes of a row in hexadecimal, or its bits in their positions.
+   * @param {import('./tree.js').Row} row
+   */
   raw(row) {
     if (row.headEnd <= row.start) return '';
     if ((row.headEnd - row.start) % BYTE !== 0) {
@@ -110,7 +121,11 @@ export class TreeRows {
     return to - from > BYTES_SHOWN ? `${text} …` : text;
   }
 
-  /** Lights up the rows of a place: those that lie in it, and closed ones around it. @param {Place | null} place @param {string} kind */
+  /**
+   * Highlights the rows in a range, and folded rows around it.
+   * @param {Place | null} place
+   * @param {string} kind CSS class
+   */
   highlight(place, kind) {
     for (const [at, line] of this.shown) {
       const row = this.rows[at];
@@ -120,7 +135,7 @@ export class TreeRows {
     }
   }
 
-  /** Brings the row of a place into sight. @param {Place} place */
+  /** Scrolls to the row of a range. @param {Place} place */
   reveal(place) {
     for (const [at, line] of this.shown) {
       const row = this.rows[at];

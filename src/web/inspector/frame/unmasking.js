@@ -1,5 +1,6 @@
 /**
- * One byte, bit by bit: how the XOR with the key unmasks it, step by step; and, while a frame is edited, its bits to turn over.
+ * Shows one byte bit by bit: its XOR with the key, step by step; in an edited frame, its bits as
+ * buttons.
  *
  * @module inspector/frame/unmasking
  */
@@ -7,22 +8,24 @@
 import { hex } from './tree.js';
 import { KEY_BYTES, XorStepper, bitsOf, keyByte } from './xor-stepper.js';
 
-/** Time of one step while it plays, ms. */
+/** Duration of a step, ms. */
 const STEP_MS = 900;
 const ROWS = { sent: 'as sent', key: 'XOR key', meant: 'unmasked' };
 
 /**
- * @typedef {{ bytes: Uint8Array, meant: Uint8Array, payload: [number, number], key: [number, number] }} Masked places in bytes
+ * @typedef {{ bytes: Uint8Array, meant: Uint8Array, payload: [number, number], key: [number,
+ *   number] }} Masked ranges in bytes
  */
 
 /** @param {string} id @returns {any} */
 const byId = (id) => document.getElementById(id);
 
-/** See the module. */
+/** View of one byte. */
 export class Unmasking {
   /**
-   * @param {HTMLElement} cells the lanes
-   * @param {{ flip: (bit: number) => void, set: (at: number, text: string) => void }} on edits, by their place in the frame
+   * @param {HTMLElement} cells element of the byte lanes
+   * @param {{ flip: (bit: number) => void, set: (at: number, text: string) => void }} on edits, by
+   *   their index in the frame
    */
   constructor(cells, on) {
     this.cells = cells;
@@ -30,9 +33,12 @@ export class Unmasking {
     this.stepper = new XorStepper();
     /** @type {Masked | null} */
     this.masked = null;
-    /** The byte that is being edited, and the bytes that it is one of. @type {{ at: number, bytes: Uint8Array } | null} */
+    /**
+     * Index of the edited byte, and the bytes of the frame.
+     * @type {{ at: number, bytes: Uint8Array } | null}
+     */
     this.edited = null;
-    /** The byte that is pointed at, in the frame. @type {number | null} */
+    /** Index of the byte under the pointer. @type {number | null} */
     this.pointed = null;
     this.timer = 0;
     this.rows = Object.fromEntries(Object.entries(ROWS).map(([kind, label]) => [kind, this.row(kind, label)]));
@@ -66,7 +72,7 @@ export class Unmasking {
     return { line, value, bits };
   }
 
-  /** A frame with a masked payload, or one without. @param {Masked | null} masked */
+  /** Shows a frame; null without a masked payload. @param {Masked | null} masked */
   show(masked) {
     clearInterval(this.timer);
     this.masked = masked;
@@ -76,7 +82,12 @@ export class Unmasking {
     this.draw();
   }
 
-  /** Shows a byte of a frame that is edited. @param {number} at @param {Uint8Array} bytes @param {Masked | null} masked */
+  /**
+   * Shows a byte of an edited frame.
+   * @param {number} at
+   * @param {Uint8Array} bytes
+   * @param {Masked | null} masked
+   */
   edit(at, bytes, masked) {
     this.masked = masked;
     this.edited = { at, bytes };
@@ -84,14 +95,14 @@ export class Unmasking {
     this.draw();
   }
 
-  /** The byte that is pointed at is the one that is shown, while nothing is stepped. @param {number | null} byte */
+  /** Shows the byte under the pointer, unless a step is shown. @param {number | null} byte */
   point(byte) {
     if (this.edited || this.stepper.at !== null) return;
     this.pointed = byte;
     this.draw();
   }
 
-  /** Takes a byte of the payload to hand. @param {number} byte in the frame */
+  /** Selects a byte of the payload. @param {number} byte index in the frame */
   selectByte(byte) {
     if (!this.masked) return;
     this.stepper.selectByte(byte - this.masked.payload[0]);
@@ -158,7 +169,7 @@ export class Unmasking {
     line.hidden = !isShown;
     if (value instanceof HTMLInputElement) {
       value.readOnly = this.edited === null;
-      // What is being typed stays.
+      // A value that is being typed stays.
       if (document.activeElement !== value || Number.parseInt(value.value, 16) !== byte) value.value = hex(byte);
     } else value.textContent = hex(byte);
     bitsOf(byte).forEach((bit, place) => {
@@ -168,7 +179,7 @@ export class Unmasking {
     });
   }
 
-  /** Marks the byte at hand in all lanes; those after it are still masked. */
+  /** Marks the current byte in all lanes. Later ones are still masked. */
   drawLanes() {
     const begin = this.masked?.payload[0] ?? 0;
     const hand = this.edited?.at ?? (this.stepper.at === null ? null : begin + this.stepper.at);
