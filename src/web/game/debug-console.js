@@ -6,15 +6,11 @@
  */
 
 /**
- * @param {{ world: import('./world/world.js').World, prediction:
- *   import('../lib/prediction.js').Prediction, lockstep: import('../lib/lockstep.js').Lockstep |
- *   null, watch: import('../playback/playback.js').Playback | null, connection:
- *   import('./net/connection.js').GameConnection, rates: import('./net/rates.js').TrafficRates,
- *   effects: import('./world/effects.js').Effects, sound: import('./sound.js').Sound, settings:
- *   import('./settings.js').Settings, input: import('./input.js').Input }} parts
+ * Defines `window.tickwire`.
+ * @param {{ world: import('./world/world.js').World, prediction: import('../lib/prediction.js').Prediction, lockstep: import('../lib/lockstep.js').Lockstep | null, playback: import('../playback/playback.js').Playback | null, connection: import('./net/connection.js').GameConnection, rates: import('./net/rates.js').TrafficRates, effects: import('./world/effects.js').Effects, sound: import('./sound.js').Sound, settings: import('./settings.js').Settings, input: import('./input.js').Input }} parts
  * @param {() => ReturnType<typeof import('./draw/structures.js').ghostOf>} ghost
  */
-export function exposeDebugState({ world, prediction, lockstep, watch, connection, rates, effects, sound, settings, input }, ghost) {
+export function exposeDebugState({ world, prediction, lockstep, playback, connection, rates, effects, sound, settings, input }, ghost) {
   const own = () => (world.ownId === null ? undefined : world.players.get(world.ownId));
   const view = {
     /** Resume key of this page's connection. The inspector uses it to find the client. */
@@ -35,7 +31,7 @@ export function exposeDebugState({ world, prediction, lockstep, watch, connectio
       return lockstep && { isActive: lockstep.isActive, fallbackReason: lockstep.fallbackReason, ...lockstep.status(), counts: { ...lockstep.counts } };
     },
     /** Status of the playback; null in a game. */
-    get watch() { return watch && watchOf(watch); },
+    get watch() { return playback && playbackState(playback); },
     /** Health of the own player; null without a body. */
     get health() { return own()?.health ?? null; },
     get weapon() { return own()?.weapon ?? null; },
@@ -85,11 +81,11 @@ export function exposeDebugState({ world, prediction, lockstep, watch, connectio
   Object.defineProperty(window, 'tickwire', { value: Object.freeze(view) });
 }
 
-/** @param {import('../playback/playback.js').Playback} watch */
-function watchOf(watch) {
-  const { why, status, playing, speed, tick, seeking, followed, room, isWhole, marks, times } = watch;
+/** @param {import('../playback/playback.js').Playback} playback */
+function playbackState(playback) {
+  const { why, status, playing, speed, tick, seeking, followed, room, isWhole, marks, times } = playback;
   return { ...status, why, playing, speed, tick, seeking, followed, room, isWhole, marks: marks.length, times: { ...times },
-    checksums: watch.checksums(), players: watch.players() };
+    checksums: playback.checksums(), players: playback.players() };
 }
 
 /** @param {import('./world/player.js').Player} player */

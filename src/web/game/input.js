@@ -33,7 +33,7 @@ class TouchStick {
   /** @param {HTMLElement} stick element at the position of the thumb */
   constructor(stick) {
     this.stick = stick;
-    /** @type {number | null} the pointer that it is */
+    /** Pointer of the touch; null without one. @type {number | null} */
     this.pointer = null;
     this.x = 0;
     this.y = 0;

@@ -165,7 +165,7 @@ let isBeginning = false;
 /** Tick of the last `welcome`. */
 let welcomeTick = 0;
 
-exposeDebugState({ world, prediction, lockstep, watch: playback, connection, rates, effects, sound, settings, input }, () => ghostOf(world, input.heading));
+exposeDebugState({ world, prediction, lockstep, playback, connection, rates, effects, sound, settings, input }, () => ghostOf(world, input.heading));
 applySettings();
 hud.showSound(sound.on);
 onButton('sound-button', toggleSound);

@@ -78,7 +78,7 @@ export class Sound {
     this.noise = null;
     this.touched = false;
     this.playing = 0;
-    /** @type {Map<string, number>} when each was begun last */
+    /** Last start of each sound, ms. @type {Map<string, number>} */
     this.begunAt = new Map();
   }
 

@@ -101,7 +101,7 @@ const isLiveSource = () => state.shown === liveSource;
 
 function onOpen() {
   show(true);
-  // A restarted server numbers its clients anew, so the selection is void.
+  // A restarted server numbers its clients from 1 again, so the selection is void.
   Object.assign(state, { clients: [], watched: null, byItself: true, ended: '', lost: 0, missed: 0 });
   liveSource.marks.clear();
   endedClients.forget();

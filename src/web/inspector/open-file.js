@@ -56,7 +56,7 @@ function listen() {
   });
 }
 
-/** @param {File} file */
+/** Opens a capture file. @param {File} file */
 export async function open(file) {
   showOpenError('');
   opening = file;
@@ -82,7 +82,7 @@ function showProgress(text) {
   byId('file-opening-text').textContent = text;
 }
 
-/** @param {string} why */
+/** Shows an error; '' hides it. @param {string} why */
 export function showOpenError(why) {
   byId('file-error').hidden = why === '';
   byId('file-error-text').textContent = why;

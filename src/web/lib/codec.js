@@ -127,11 +127,11 @@ export class Dialect {
     this.name = name;
     this.units = units;
     this.codes = codes;
-    /** @type {Map<string, Packet>} by name */
+    /** Packets to the server by name. @type {Map<string, Packet>} */
     this.serverPackets = new Map();
-    /** @type {Map<number | string, Packet>} by code */
+    /** Packets to the client by code. @type {Map<number | string, Packet>} */
     this.clientPacketsByCode = new Map();
-    /** @type {Map<string, Packet>} by name */
+    /** Packets to the client by name. @type {Map<string, Packet>} */
     this.clientPackets = new Map();
     for (const row of codes.tables.flatMap((table) => table.rows)) {
       const code = row.codes[name];

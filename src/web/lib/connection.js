@@ -118,21 +118,21 @@ export class ReconnectingConnection {
 
   /**
    * Handles an attempt that failed before `welcome`.
-   * @param {number} run
+   * @param {number} attempt
    * @param {unknown} error null after a time limit
    */
-  async failed(run, error) {
-    if (error instanceof TablesUnavailable && !this.wasWelcome) return this.onLost(run, ABNORMAL, NO_TABLES, error.message);
-    return this.unreachable(run);
+  async failed(attempt, error) {
+    if (error instanceof TablesUnavailable && !this.wasWelcome) return this.onLost(attempt, ABNORMAL, NO_TABLES, error.message);
+    return this.unreachable(attempt);
   }
 
-  /** Ends an attempt without a response, with the browser's reason. @param {number} run */
-  async unreachable(run) {
+  /** Ends an attempt without a response, with the browser's reason. @param {number} attempt */
+  async unreachable(attempt) {
     const why = await whyUnreachable(this.health).catch(() => null);
-    if (run !== this.attempt) return;
+    if (attempt !== this.attempt) return;
     if (why !== null && why !== this.why) console.warn(`tickwire: ${why}`);
     this.why = why;
-    this.onLost(run, ABNORMAL, NO_ANSWER, why ?? undefined);
+    this.onLost(attempt, ABNORMAL, NO_ANSWER, why ?? undefined);
   }
 
   /**
@@ -151,8 +151,8 @@ export class ReconnectingConnection {
     }
   }
 
-  /** @param {number} run @param {Dialect} dialect @param {string} key */
-  connect(run, dialect, key) {
+  /** @param {number} attempt @param {Dialect} dialect @param {string} key */
+  connect(attempt, dialect, key) {
     const { path = 'play', WebSocket } = this.options;
     // The dialect is also sent if it is the default of the path, so that both ends use the same
     // one.
@@ -161,15 +161,15 @@ export class ReconnectingConnection {
     socket.binaryType = 'arraybuffer';
     this.socket = socket;
     socket.onopen = () => {
-      if (run !== this.attempt) return;
+      if (attempt !== this.attempt) return;
       this.current?.onOpen();
       this.listener.onOpen(dialect);
     };
-    socket.onmessage = ({ data }) => { if (run === this.attempt) this.listener.onMessage(new Uint8Array(data)); };
+    socket.onmessage = ({ data }) => { if (attempt === this.attempt) this.listener.onMessage(new Uint8Array(data)); };
     socket.onclose = ({ code, reason }) => {
       // A browser does not report why a WebSocket failed to open.
-      if (code === ABNORMAL && !this.current?.isOpen && globalThis.document !== undefined) this.unreachable(run);
-      else this.onLost(run, code, String(reason));
+      if (code === ABNORMAL && !this.current?.isOpen && globalThis.document !== undefined) this.unreachable(attempt);
+      else this.onLost(attempt, code, String(reason));
     };
   }
 
@@ -202,13 +202,13 @@ export class ReconnectingConnection {
 
   /**
    * Ends a connection or an attempt, and schedules the next attempt.
-   * @param {number} run
+   * @param {number} attempt
    * @param {number} code
    * @param {string} reason
    * @param {string} [text]
    */
-  onLost(run, code, reason, text = describeClose(code, reason)) {
-    if (run !== this.attempt) return;
+  onLost(attempt, code, reason, text = describeClose(code, reason)) {
+    if (attempt !== this.attempt) return;
     clearTimeout(this.timer);
     this.current?.end();
     this.attempt += 1;

@@ -10,7 +10,7 @@ import { EDITION } from '../wasm/edition.js';
 import { withQueryParam } from './netem-menu.js';
 
 /**
- * A server responds to `wire` with the status that tells whether inspection is allowed; other hosts
+ * A server responds to `wire` with a status for permitted or refused inspection; other hosts
  * only have the file.
  */
 const INSPECTOR_PAGE = EDITION === 'tab' ? 'inspector.html' : 'wire';
@@ -23,7 +23,7 @@ export class InspectorPane {
    * @param {(isOpen: boolean) => void} onPressed called after a button has opened or closed it
    */
   constructor(onKeysGone, onPressed) {
-    /** @type {HTMLIFrameElement | null} kept when it is hidden: what is loaded needs no network */
+    /** Iframe, kept while hidden, because a loaded page works offline. @type {HTMLIFrameElement | null} */
     this.frame = null;
     this.buttons = /** @type {HTMLElement[]} */ ([...document.querySelectorAll('.see-wire')]);
     for (const button of this.buttons) {

@@ -173,7 +173,7 @@ function moveTowards(from, to, step) {
 /** Positions of one player by tick. */
 export class PositionHistory {
   constructor() {
-    /** @type {Sample[]} in tick order, at most `TRACK_SAMPLES` */
+    /** Samples in tick order, at most `TRACK_SAMPLES`. @type {Sample[]} */
     this.samples = [];
   }
 

@@ -21,6 +21,7 @@ const HEAD_PX = 4;
 const SCALE_PX = 56;
 
 /**
+ * Draws the graph.
  * @param {HTMLCanvasElement} canvas
  * @param {import('./net-history.js').NetHistory} history
  * @param {number} nowMs

@@ -87,17 +87,17 @@ export function statusText({ why, file, status, wanted }) {
 
 export class PlaybackBar {
   /**
-   * @param {import('./playback.js').Playback} watch
+   * @param {import('./playback.js').Playback} playback
    * @param {{ open: (file: File) => void, room: (name: string) => void, wire: () => void, isWire:
    *   () => boolean | null, hasLink: () => boolean }} on `wire` toggles the inspector; `isWire` is
    *   null without one
    */
-  constructor(watch, on) {
-    this.playback = watch;
+  constructor(playback, on) {
+    this.playback = playback;
     this.on = on;
     this.drawnMs = 0;
     this.addressMs = 0;
-    /** @type {number | null} px */
+    /** Pointer position on the time line, px. @type {number | null} */
     this.pointed = null;
     this.playersSeen = '';
     /** The status text that the user has closed. */
@@ -121,9 +121,9 @@ export class PlaybackBar {
     addEventListener('hashchange', ({ newURL }) => {
       // The address may already have changed with the playback.
       const tick = tickFromHash(new URL(newURL).hash);
-      if (tick !== null && tick !== watch.tick) {
-        watch.toggle(false);
-        watch.seek(tick);
+      if (tick !== null && tick !== playback.tick) {
+        playback.toggle(false);
+        playback.seek(tick);
       }
     });
     this.files(at('input[type=file]'));

@@ -7,7 +7,7 @@
 /** @type {Promise<WebAssembly.Module> | null} */
 let compiled = null;
 
-/** @returns {Promise<WebAssembly.Module>} */
+/** Loads and compiles the module once. @returns {Promise<WebAssembly.Module>} */
 export function wasmModule() {
   compiled ??= parentPage()?.module ?? compile(new URL('tickwire.wasm', import.meta.url));
   return compiled;
@@ -26,7 +26,7 @@ export function parentPage() {
   }
 }
 
-/** @param {URL} url @param {typeof fetch} [get] */
+/** Fetches and compiles a WebAssembly module. @param {URL} url @param {typeof fetch} [get] */
 export async function compile(url, get = fetch) {
   if (typeof WebAssembly !== 'object') throw new Error('This needs WebAssembly, which this browser does not have or has switched off.');
   const response = await get(url);

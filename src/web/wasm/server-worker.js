@@ -23,7 +23,7 @@ export class ServerWorker {
   /** @param {WebAssembly.Instance} instance */
   constructor(instance) {
     this.tab = new WasmInstance(instance);
-    /** @type {Map<number, WorkerConnection>} by the server's number */
+    /** Connections by the server's number. @type {Map<number, WorkerConnection>} */
     this.connections = new Map();
     /** CPU time of the server, ms. */
     this.busyMs = 0;

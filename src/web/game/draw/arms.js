@@ -145,7 +145,7 @@ const SHOTS = Object.freeze({
   5: { length: 13, draw: bullet },
 });
 
-/** @param {number} kind */
+/** Returns the picture of a kind of projectile. @param {number} kind */
 export const shotPicture = (kind) => SHOTS[kind] ?? SHOTS[0];
 
 /** Draws two feathers at the end of a shaft. */

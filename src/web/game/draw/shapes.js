@@ -28,6 +28,7 @@ export function block(ctx, x, y, width, height, radius, fill, line = OUTLINE) {
   paint(ctx, fill, line);
 }
 
+/** Draws an outlined polygon. */
 export function polygon(ctx, points, fill, line = OUTLINE) {
   ctx.beginPath();
   for (const [x, y] of points) ctx.lineTo(x, y);
@@ -71,5 +72,5 @@ export function bow(ctx, [x, y, overX, overY, toX, toY], width, fill, line = OUT
   }
 }
 
-/** @param {string} fill */
+/** Returns a lighter tone of a colour. @param {string} fill */
 export const bright = (fill, part = 0.5) => mix(fill, '#ffffff', part);

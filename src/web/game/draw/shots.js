@@ -16,7 +16,9 @@ const SHADOW = 'rgb(40 36 60 / 0.22)';
 const sprites = new Sprites(12);
 
 /**
- * @param {CanvasRenderingContext2D} ctx @param {import('./camera.js').Camera} camera
+ * Draws the projectiles in view.
+ * @param {CanvasRenderingContext2D} ctx
+ * @param {import('./camera.js').Camera} camera
  * @param {Iterable<import('../world/projectiles.js').Shot>} shots
  */
 export function drawShots(ctx, camera, shots) {

@@ -9,7 +9,12 @@ export const FONT = '"Trebuchet MS", "Segoe UI", "DejaVu Sans", Verdana, sans-se
 /** Context for measuring, created at the first use. @type {CanvasRenderingContext2D | null} */
 let ruler = null;
 
-/** @param {string} text @param {string} font @returns {number} px */
+/**
+ * Returns the width of a text, px.
+ * @param {string} text
+ * @param {string} font
+ * @returns {number} px
+ */
 export function measure(text, font) {
   ruler ??= /** @type {CanvasRenderingContext2D} */ (document.createElement('canvas').getContext('2d'));
   ruler.font = font;

@@ -20,7 +20,7 @@ const REDRAW_INTERVAL_MS = 120;
 /** Smallest i16: in lockstep there is no margin. */
 const UNKNOWN_MARGIN = -32768;
 
-/** @param {string} id */
+/** Returns the element with an id. @param {string} id */
 export const byId = (id) => /** @type {HTMLElement} */ (document.getElementById(id));
 
 /**
@@ -41,9 +41,9 @@ export class Hud {
    * @param {import('../world/world.js').World} world
    * @param {import('../net/connection.js').GameConnection} connection
    * @param {import('../net/rates.js').TrafficRates} rates
-   * @param {(text: string) => boolean} say
+   * @param {(text: string) => boolean} sendChat
    */
-  constructor(world, connection, rates, say) {
+  constructor(world, connection, rates, sendChat) {
     this.world = world;
     this.connection = connection;
     this.rates = rates;
@@ -55,18 +55,18 @@ export class Hud {
     this.errorSeen = /** @type {unknown} */ (null);
     this.form = /** @type {HTMLFormElement} */ (byId('chat'));
     this.field = /** @type {HTMLInputElement} */ (byId('chat-text'));
-    this.bindChat(say);
+    this.bindChat(sendChat);
     byId('retry').addEventListener('click', () => connection.retryNow());
     onButton('panel-button', () => this.togglePanel());
     onButton('panel-close', () => this.togglePanel());
     onButton('chat-button', () => this.openChat());
   }
 
-  /** @param {(text: string) => boolean} say */
-  bindChat(say) {
+  /** @param {(text: string) => boolean} sendChat */
+  bindChat(sendChat) {
     this.form.addEventListener('submit', (event) => {
       event.preventDefault();
-      if (this.field.value.trim() !== '' && !say(this.field.value)) this.showToast('Not connected: the message was not sent.');
+      if (this.field.value.trim() !== '' && !sendChat(this.field.value)) this.showToast('Not connected: the message was not sent.');
       else this.field.value = '';
       this.closeChat();
     });

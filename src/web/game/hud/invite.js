@@ -13,8 +13,8 @@ import { urlFromRoot, isPrivate, newPrivateName, roomOf } from '../../lib/room.j
 
 export class InviteButton {
   /** @param {(text: string) => void} notify shows a toast */
-  constructor(tell) {
-    this.notify = tell;
+  constructor(notify) {
+    this.notify = notify;
     this.link = new URL('.', location.href).href;
     onButton('friends-make', () => location.assign(urlFromRoot(location.href, `r/${newPrivateName()}/`)));
     onButton('invite-copy', () => this.copyOnCard());

@@ -22,7 +22,7 @@ const pluralize = (count, what) => `${count} ${what}${count === 1 ? '' : 's'}`;
 /** @param {number} perSecond */
 const bytes = (perSecond) => (perSecond < 1000 ? `${Math.round(perSecond)} B/s` : `${(perSecond / 1000).toFixed(1)} kB/s`);
 
-/** @param {string[]} names */
+/** Joins names to a list for a sentence; further ones are counted. @param {string[]} names */
 export function joinNames(names) {
   const all = names.length > NAMED + 1 ? [...names.slice(0, NAMED), pluralize(names.length - NAMED, 'other')] : names;
   return all.length < 2 ? all.join('') : `${all.slice(0, -1).join(', ')} and ${all[all.length - 1]}`;

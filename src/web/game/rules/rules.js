@@ -59,10 +59,14 @@ export async function loadRules() {
 /** Returns a weapon. @param {number} id @returns {Weapon} the first weapon for an unknown number */
 export const weaponOf = (id) => weapons.get(id) ?? rules.weapons[0];
 
-/** @param {number | null} id @returns {Item | undefined} */
+/**
+ * Returns an item; undefined for null or an unknown number.
+ * @param {number | null} id
+ * @returns {Item | undefined}
+ */
 export const itemOf = (id) => (id === null ? undefined : items.get(id));
 
-/** @param {Item} item @returns {Group} */
+/** Returns the group of an item. @param {Item} item @returns {Group} */
 export const groupOf = (item) => /** @type {Group} */ (groups.get(item.group));
 
 /**

@@ -28,7 +28,7 @@ export class Clans {
     this.version = 0;
     /** @type {Map<number, Clan>} */
     this.all = new Map();
-    /** @type {Map<number, number>} clan by player in view */
+    /** Clan of each player in view. @type {Map<number, number>} */
     this.tags = new Map();
     /** @type {Map<number, { x: number, y: number, atMs: number }>} */
     this.mates = new Map();

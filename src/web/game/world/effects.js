@@ -71,9 +71,9 @@ export class Effects {
     this.numbers = new Pool(NUMBERS, () => /** @type {Figure} */ ({ text: '', style: '', x: 0, y: 0, bornMs: -Infinity }));
     this.rings = new Pool(RINGS, () => ({ x: 0, y: 0, colour: '#ffffff', radius: 0, bornMs: -Infinity }));
     this.prints = new Pool(PRINTS, () => ({ x: 0, y: 0, way: 0, bornMs: -Infinity }));
-    /** @type {Map<number, { direction: number, bornMs: number }>} things that shake, by id */
+    /** Shaking objects by id. @type {Map<number, { direction: number, bornMs: number }>} */
     this.shaking = new Map();
-    /** @type {Map<number, number>} when players were hurt, by id */
+    /** Start of the flash of each player, ms. @type {Map<number, number>} */
     this.flashing = new Map();
   }
 

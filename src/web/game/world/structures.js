@@ -25,7 +25,7 @@ export class Structures {
      * @type {{ item: number, x: number, y: number, heading: number }[]}
      */
     this.predicted = [];
-    /** @type {Map<number, Structure>} those that are known to stand */
+    /** Known structures by id. @type {Map<number, Structure>} */
     this.structures = new Map();
     this.clear();
   }

@@ -81,7 +81,7 @@ export class World {
     this.clock = new TickClock(30, 30);
     /** Newest received tick. */
     this.tick = 0;
-    /** @type {Map<number, Player>} players in view, oneself included */
+    /** Players in view, including the own one. @type {Map<number, Player>} */
     this.players = new Map();
     /**
      * Players that the newest update removed from view. A `died` or `kill` packet may follow in the
@@ -89,7 +89,7 @@ export class World {
      * @type {Map<number, Player>}
      */
     this.gone = new Map();
-    /** @type {Map<number, Thing>} scenery seen so far */
+    /** Known scenery. @type {Map<number, Thing>} */
     this.things = new Map();
     /** Structures, inventory and upgrade offers. */
     this.built = new Structures();
@@ -131,7 +131,7 @@ export class World {
      *   number }[]}
      */
     this.kills = [];
-    /** @type {WorldEvent[]} oldest first; whoever shows them takes them away */
+    /** Pending events, oldest first. The effect player removes them. @type {WorldEvent[]} */
     this.events = [];
     /**
      * Health and hands of players that enter view with the next update.

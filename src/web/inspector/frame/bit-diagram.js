@@ -14,7 +14,7 @@ import { BYTE, FIGURE_BITS, bitAt, bytesOf, segments, overlaps } from './tree.js
 /** Field names as in the RFC. */
 const WORDS = { fin: 'FIN', rsv1: 'RSV1', rsv2: 'RSV2', rsv3: 'RSV3', mask: 'MASK', payload_length: 'payload length', extended_payload_length: 'length, extended' };
 
-/** @param {string} kind @param {string} [text] */
+/** Creates a `div` with a class and a text. @param {string} kind @param {string} [text] */
 export function element(kind, text) {
   const made = document.createElement('div');
   made.className = kind;

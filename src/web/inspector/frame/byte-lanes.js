@@ -44,7 +44,7 @@ export function hasText(bytes) {
   });
 }
 
-/** @param {number} byte */
+/** Returns the character of a byte, or a visible replacement. @param {number} byte */
 export const sign = (byte) => (byte > 0x20 && byte < 0x7f ? String.fromCharCode(byte) : byte === 0x20 ? '␣' : '\u00a0');
 
 /** Shortens a value to the width of a box: `90°` for `16384 turn16 = 90°`. @param {string} value */

@@ -151,7 +151,7 @@ export function segments(leaves, endBit) {
 /** Parses hexadecimal text. @param {string} text */
 export const parseHex = (text) => Uint8Array.from({ length: text.length >> 1 }, (_, i) => Number.parseInt(text.slice(2 * i, 2 * i + 2), 16));
 
-/** @param {number} byte */
+/** Formats a byte as two hexadecimal digits. @param {number} byte */
 export const hex = (byte) => byte.toString(16).padStart(2, '0');
 
 /**

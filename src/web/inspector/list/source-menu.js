@@ -22,7 +22,7 @@
  */
 const MAX_CONNECTIONS = 1000;
 
-/** @param {Client} client */
+/** Returns the menu text of a client. @param {Client} client */
 export function nameOfClient(client) {
   const name = client.name === '' ? (client.player === 0 ? 'watching' : `player ${client.player}`) : client.name;
   const room = client.room ? ` · room ${client.room}` : '';
@@ -30,7 +30,7 @@ export function nameOfClient(client) {
   return `${ended}${name}${room} · ${client.dialect} · ${client.address}`;
 }
 
-/** @param {Connection} connection */
+/** Returns the menu text of a connection. @param {Connection} connection */
 export function nameOfConnection({ number, client, name, dialect, guess, whole, broken }) {
   const parts = [`${number}`, ...(name ? [name] : []), ...(dialect ? [`${dialect}${guess ? '?' : ''}`] : []), client];
   if (!whole) parts.push('without its beginning');
