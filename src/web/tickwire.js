@@ -49,30 +49,8 @@ const PINGS = 5;
 const EVENTS = ['open', 'close', 'error'];
 
 /**
- * @typedef {object} Options
- * @property {string} [name] the player's name
- * @property {boolean} [spectate] true to spectate until `game.enter()`
- * @property {Record<string, any>} [hello] further arguments of `hello` and `enter`, such as a
- *   colour
- * @property {boolean} [units] true for positions in pixels and angles in radians, in both
- *   directions; otherwise numbers are as sent, such as 16,384 for a quarter turn
- * @property {string} [dialect] default: the first with both `hello` and `welcome`
- * @property {string} [path] endpoint, relative to this module; default: `play`
- * @property {import('./lib/codec.js').Codes | string} [codes] packet tables or their address;
- *   default: `codes.json` in the folder of the endpoint, fetched for each connection
- * @property {string} [predict] name of the game whose own player is predicted: `game.predicted`.
- *   `prediction.wasm` must contain its rules
- * @property {'stream' | 'lockstep'} [mode] `lockstep`: the page runs the room's world from the
- *   commands of each tick, `game.lockstep`; if lockstep is unavailable, it receives a stream.
- *   `tickwire.wasm` must contain the game's rules
- * @property {string} [game] name of the game for `mode`; default: `predict`
- * @property {string} [net] simulated network: `wifi`, or `delay=150ms,loss=2%`; '' for one without
- *   delay until `game.netem()` changes it; default: `?net=` of the page's address, or none
- * @property {Record<string, (event: any) => void>} [on] handlers, as for `game.on`; they also
- *   receive events before the first `welcome`
- * @property {string} [token] player token; default: `#token=…` of the page's link
- * @property {new (url: URL, protocols: string[]) => any} [WebSocket] WebSocket class for Node
- *   before 22
+ * Options of `connect`, which tickwire.d.ts describes.
+ * @typedef {import('./tickwire.d.ts').Options<any>} Options
  */
 
 /**
@@ -123,8 +101,7 @@ export class Game {
   #rejectConnected;
 
   /**
-   * @param {Options} options
-   * @param {() => void} begun
+   * @param {Options} options @param {() => void} begun
    * @param {(closed: import('./lib/connection.js').CloseInfo) => void} failed
    */
   constructor(options, begun, failed) {
@@ -204,10 +181,7 @@ export class Game {
     return [...this.#pings].sort((a, b) => a - b)[this.#pings.length >> 1] ?? null;
   }
 
-  /**
-   * Estimated ticks that the server has completed; null before `welcome`.
-   * @returns {number | null}
-   */
+  /** Estimated completed ticks; null before `welcome`. @returns {number | null} */
   get tick() {
     return this.#states?.tick(this.#now()) ?? null;
   }
@@ -261,11 +235,7 @@ export class Game {
     return this.send('enter', this.#supportedValues('enter', this.#player));
   }
 
-  /**
-   * Newest values of a packet; null before the first.
-   * @param {string} name
-   * @returns {Record<string, any> | null}
-   */
+  /** Newest values of a packet. @param {string} name @returns {Record<string, any> | null} */
   newest(name) {
     return this.#states?.newest(name) ?? null;
   }
@@ -302,18 +272,12 @@ export class Game {
     return prediction?.features.prediction ? prediction.predicted : null;
   }
 
-  /**
-   * Lead and corrections of the prediction, and `why` there is none; null without the option
-   * `predict`.
-   */
+  /** Lead and corrections of the prediction, or `why` there is none; null without `predict`. */
   get prediction() {
     return this.#prediction && { isActive: this.#prediction.isActive, why: this.#prediction.why, ...this.#prediction.figures };
   }
 
-  /**
-   * Delay of the rendered state after the newest one, ms; null before `welcome`.
-   * @returns {number | null}
-   */
+  /** Render delay after the newest state, ms. @returns {number | null} */
   get interpolationDelay() {
     return this.#states?.clock.delayMs ?? null;
   }
@@ -343,11 +307,7 @@ export class Game {
     return one && { ...one.status(), isActive: one.isActive, fallbackReason: one.fallbackReason, counts: { ...one.counts } };
   }
 
-  /**
-   * In lockstep, changes a field of this page's world before the next checksum, to demonstrate a
-   * desync report.
-   * @param {number} [seed] u32 that selects the field
-   */
+  /** Corrupts a field of this world in lockstep, as a demonstration. @param {number} [seed] u32 */
   corrupt(seed = Math.floor(Math.random() * 2 ** 32)) {
     this.#lockstep?.corrupt(seed);
   }
@@ -384,11 +344,7 @@ export class Game {
     this.#write(dialect.encode('hello', this.#supportedValues('hello', hello)));
   }
 
-  /**
-   * Returns the values that a packet has arguments for.
-   * @param {string} packet
-   * @param {Record<string, any>} values
-   */
+  /** Drops unsupported values. @param {string} packet @param {Record<string, any>} values */
   #supportedValues(packet, values) {
     return Object.fromEntries(Object.entries(values).filter(([name]) => this.#dialect?.hasArgument(packet, name)));
   }
@@ -416,11 +372,7 @@ export class Game {
     if (!lockstep.isActive) this.#connection.abandon(lockstep.fallbackReason);
   }
 
-  /**
-   * Receives a packet, from the server or from the world in this page.
-   * @param {Uint8Array} bytes
-   * @param {number} now
-   */
+  /** Receives a packet. @param {Uint8Array} bytes @param {number} now */
   #receive(bytes, now) {
     let packet;
     try {
@@ -456,11 +408,7 @@ export class Game {
     this.#emit('open', { welcome, isReconnect, isNewWorld });
   }
 
-  /**
-   * Reports an option that is unavailable. The game continues without it.
-   * @param {string} rule
-   * @param {string} detail
-   */
+  /** Reports an unavailable option. @param {string} rule @param {string} detail */
   #warn(rule, detail) {
     console.warn(`tickwire: ${detail}`);
     this.#emit('error', { rule, detail });
@@ -468,8 +416,7 @@ export class Game {
 
   /**
    * Starts the prediction. Without it the game continues with a delay.
-   * @param {Prediction} prediction
-   * @param {import('./lib/codec.js').Dialect} dialect
+   * @param {Prediction} prediction @param {import('./lib/codec.js').Dialect} dialect
    */
   async #startPrediction(prediction, { name, codes }) {
     try {
@@ -501,10 +448,7 @@ export class Game {
     }
   }
 
-  /**
-   * Another sender, such as the inspector, has used this client's sequence number.
-   * @param {string} rule
-   */
+  /** Skips a sequence number that another sender has used. @param {string} rule */
   #onRejected(rule) {
     if (rule === 'repeated') this.#sequence += 1;
   }

@@ -6,7 +6,7 @@
  */
 
 import { ageMs } from '../lib/age.js';
-import { RESOURCES } from './world/world.js';
+import { RESOURCES } from './world/events.js';
 import { SKINS, biomeAt, mix } from './rules/palette.js';
 import { itemOf, rules, speciesOf, weaponOf } from './rules/rules.js';
 import { impactMs, swingMs } from './world/swing.js';

@@ -1,6 +1,5 @@
 /**
- * The page `/wire`: shows the traffic between one client and the server, frame by frame, live, from
- * a capture, or from a link.
+ * The page `/wire`: shows the traffic of a client frame by frame, live, from a capture or a link.
  *
  * ```text
  *  socket ─► connection ─► explainer ─┬► frames ─► list         parent game ─► own client
@@ -108,11 +107,7 @@ function onOpen() {
   if (isLiveSource()) clear();
 }
 
-/**
- * Receives a JSON message.
- * @param {Record<string, any>} message
- * @param {string} text the same as text
- */
+/** Receives a JSON message. @param {Record<string, any>} message @param {string} text */
 function onMessage(message, text) {
   if (message.welcome) {
     explainer.welcome(text);
@@ -169,9 +164,7 @@ function count() {
   byteBars.show(byteRates.bars());
 }
 
-/**
- * Shows the newest frame at a limited rate. In the game's page it shows only the newest key press.
- */
+/** Shows the newest frame at a limited rate; in the game's page only the newest key press. */
 function followNewest() {
   const now = performance.now();
   if (!frameList.follow || view.editor.isOpen || now - state.drawnMs < DRAW_MS) return;
@@ -251,11 +244,7 @@ function selectClient(id) {
   drawClients();
 }
 
-/**
- * Shows the frames of a source.
- * @param {Source} source
- * @param {number | null} [connection] connection of a capture
- */
+/** Shows the frames of a source. @param {Source} source @param {number | null} [connection] */
 function showSource(source, connection = null) {
   const isOther = state.shown !== source;
   Object.assign(state, { shown: source, connection });

@@ -11,7 +11,7 @@ import { ghostOf } from '../draw/structures.js';
 import { drawToolIcon } from '../draw/tools.js';
 import { byId, setText } from './hud.js';
 import { canAfford, choiceOf, groupOf, itemOf, mayBuild, rules, weaponOf } from '../rules/rules.js';
-import { RESOURCES } from '../world/world.js';
+import { RESOURCES } from '../world/events.js';
 
 const REDRAW_INTERVAL_MS = 80;
 /** Icon size for the sharpest screen, device px. */

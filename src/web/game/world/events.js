@@ -5,6 +5,13 @@
  * @module game/world/events
  */
 
+import { ageMs } from '../../lib/age.js';
+
+/** Resources by number. */
+export const RESOURCES = Object.freeze(/** @type {const} */ (['wood', 'food', 'stone', 'gold']));
+
+/** Gold that arrives this long after the last swing was not gathered, ms. */
+const PASSIVE_GOLD_MS = 400;
 /** Maximum number of pending events. Further ones drop the oldest. */
 const MAX_EVENTS = 256;
 
@@ -47,4 +54,33 @@ export function pushEvent(list, kind, atMs, place, more) {
   const { x, y } = place ?? { x: NaN, y: NaN };
   if (list.length >= MAX_EVENTS) list.shift();
   list.push({ kind, atMs, x, y, id: 0, amount: 0, direction: 0, resource: 0, ...more });
+}
+
+/**
+ * Appends the events of gathered resources, of points for a kill, and of a new age.
+ * @param {import('./world.js').World} world with the new statistics
+ * @param {import('./world.js').Stats} before earlier statistics
+ * @param {import('./player.js').Player} own
+ * @param {number} nowMs
+ */
+export function pushGains(world, before, own, nowMs) {
+  const { stats } = world;
+  const place = ageMs(nowMs, world.struckAt.atMs) < 100 ? pointBetween(own.shown, world.struckAt) : own.shown;
+  // Gold for a kill is shown as points, not as gathered gold.
+  const kills = stats.kills > before.kills;
+  RESOURCES.forEach((name, resource) => {
+    if (kills && name === 'gold') return;
+    const amount = stats[name] - before[name];
+    // Passive gold of mills arrives continuously and gets no number.
+    const paid = name === 'gold' && ageMs(nowMs, Math.max(own.swing.atMs, world.struckAt.atMs)) > PASSIVE_GOLD_MS;
+    if (amount > 0 && !paid) world.pushEvent('gained', nowMs, place, { resource, amount });
+  });
+  const points = stats.gold - before.gold;
+  if (kills && points > 0) world.pushEvent('scored', nowMs, own.shown, { amount: points });
+  if (stats.age > before.age) world.pushEvent('aged', nowMs, own.shown, { amount: stats.age });
+}
+
+/** Returns a point between a player and an object, closer to the object. */
+function pointBetween(own, thing) {
+  return { x: own.x + (thing.x - own.x) * 0.6, y: own.y + (thing.y - own.y) * 0.6 };
 }

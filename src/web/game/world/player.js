@@ -34,6 +34,26 @@ import { ErrorBlend } from '../../lib/dead-reckoning.js';
  */
 
 /**
+ * @typedef {{ by: number | null, name: string, beast: string, age: number, kills: number, score:
+ *   number, x: number, y: number, atMs: number }} Death
+ */
+
+/**
+ * An object of the scenery. Positions and radius are in px.
+ * @typedef {{ id: number, kind: number, x: number, y: number, scale: number }} Thing
+ */
+
+/**
+ * @typedef {{ sequence: number, marginTicks: number, x: number, y: number, vx: number, vy: number,
+ *   heading: number, direction: number | null }} Own
+ */
+
+/**
+ * @typedef {{ rows: { player: number, name: string, score: number }[], place: number | null,
+ *   players: number }} Board
+ */
+
+/**
  * Creates a player that enters view. Its position comes with the first sample of its track.
  * @param {number} id
  * @param {string} name

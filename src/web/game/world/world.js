@@ -8,7 +8,7 @@
 import { AnimalTracker } from './animals.js';
 import { Structures } from './structures.js';
 import { Clans } from './clans.js';
-import { pushEvent } from './events.js';
+import { RESOURCES, pushEvent, pushGains } from './events.js';
 import { TickClock } from '../../lib/interpolation.js';
 import { ageMs } from '../../lib/age.js';
 import { wasPredicted, updatePositions } from './motion.js';
@@ -22,12 +22,9 @@ const BUBBLE_MS = 3000;
 /** Stored chat lines. */
 const CHAT_LINES = 60;
 
-/** Kinds of scenery by number, and the resources that they yield. */
+/** Kinds of scenery by number. */
 export const SCENERY_KINDS = Object.freeze(['tree', 'bush', 'rock', 'gold']);
-export const RESOURCES = Object.freeze(/** @type {const} */ (['wood', 'food', 'stone', 'gold']));
 
-/** Gold that arrives this long after the last swing was not gathered, ms. */
-const PASSIVE_GOLD_MS = 400;
 /** Health that rises within this time after the hand held food was eaten, ms. */
 const FOOD_HEAL_MS = 60;
 /** Packets within this time after an update belong to its tick, ms. */
@@ -44,32 +41,14 @@ const INITIAL_STATS = Object.freeze({ wood: 0, food: 0, stone: 0, gold: 0, kills
 
 /** @typedef {typeof INITIAL_STATS} Stats */
 
-/**
- * @typedef {{ by: number | null, name: string, beast: string, age: number, kills: number, score:
- *   number, x: number, y: number, atMs: number }} Death
- */
-
 /** @typedef {import('./events.js').WorldEvent} WorldEvent */
-
-/**
- * @typedef {{ id: number, kind: number, x: number, y: number, scale: number }} Thing scenery, px
- */
-
-/**
- * @typedef {{ sequence: number, marginTicks: number, x: number, y: number, vx: number, vy: number,
- *   heading: number, direction: number | null }} Own
- */
-
-/**
- * @typedef {{ rows: { player: number, name: string, score: number }[], place: number | null,
- *   players: number }} Board
- */
+/** @typedef {import('./player.js').Death} Death */
+/** @typedef {import('./player.js').Thing} Thing */
+/** @typedef {import('./player.js').Own} Own */
+/** @typedef {import('./player.js').Board} Board */
 
 export class World {
-  /**
-   * @param {import('../../lib/prediction.js').Prediction | null} [prediction] prediction of the own
-   *   player
-   */
+  /** @param {import('../../lib/prediction.js').Prediction | null} [prediction] */
   constructor(prediction = null) {
     this.prediction = prediction;
     this.epoch = '';
@@ -84,8 +63,7 @@ export class World {
     /** Players in view, including the own one. @type {Map<number, Player>} */
     this.players = new Map();
     /**
-     * Players that the newest update removed from view. A `died` or `kill` packet may follow in the
-     * same update.
+     * Players that the newest update removed from view; `died` or `kill` may follow.
      * @type {Map<number, Player>}
      */
     this.gone = new Map();
@@ -133,19 +111,13 @@ export class World {
     this.kills = [];
     /** Pending events, oldest first. The effect player removes them. @type {WorldEvent[]} */
     this.events = [];
-    /**
-     * Health and hands of players that enter view with the next update.
-     * @type {Map<number, number>}
-     */
+    /** Health of players that enter with the next update. @type {Map<number, number>} */
     this.earlyHealth = new Map();
-    /** @type {Map<number, { weapon: number, item: number | null }>} */
+    /** Hands of these players. @type {Map<number, { weapon: number, item: number | null }>} */
     this.earlyHands = new Map();
     /** Newest swing of any player that hit something. */
     this.hitWith = { weapon: 0, atMs: -Infinity };
-    /**
-     * Newest hit object near the own player, where gains are shown.
-     * @type {{ x: number, y: number, atMs: number }}
-     */
+    /** Newest hit object near the own player. @type {{ x: number, y: number, atMs: number }} */
     this.struckAt = { x: 0, y: 0, atMs: -Infinity };
     /** Last error of the server. @type {{ rule: string, detail: string, atMs: number } | null} */
     this.error = null;
@@ -153,8 +125,7 @@ export class World {
 
   /**
    * Applies a packet.
-   * @param {{ name: string, values: Record<string, any> }} packet
-   * @param {number} nowMs
+   * @param {{ name: string, values: Record<string, any> }} packet @param {number} nowMs
    */
   apply({ name, values }, nowMs) {
     switch (name) {
@@ -195,10 +166,7 @@ export class World {
     }
   }
 
-  /**
-   * Resets the state for a new connection. Scenery of the same world stays, so that the ground does
-   * not flicker.
-   */
+  /** Resets the state for a new connection, but keeps the scenery of the same world. */
   welcome(values, nowMs) {
     const same = values.code_hash === this.codeHash && values.seed === this.seed && values.map_size_px === this.mapSize;
     if (!same) {
@@ -301,12 +269,8 @@ export class World {
 
   /**
    * Adds a position sample of a player.
-   * @param {number} id
-   * @param {number} tick
-   * @param {number} qx hpx
-   * @param {number} qy hpx
-   * @param {number | null} heading angle8; null if unchanged
-   * @param {boolean} complete
+   * @param {number} id @param {number} tick @param {number} qx hpx @param {number} qy hpx
+   * @param {number | null} heading angle8; null if unchanged @param {boolean} complete
    */
   place(id, tick, qx, qy, heading, complete) {
     const player = this.players.get(id);
@@ -318,11 +282,7 @@ export class World {
     if (player.track.samples.length === 1) Object.assign(player.shown, player.track.last);
   }
 
-  /**
-   * Adds an exact position sample of the own player.
-   * @param {number} tick
-   * @param {boolean} moving whether the last record had a velocity
-   */
+  /** Adds an exact sample of the own player. @param {number} tick @param {boolean} moving */
   placeOwn(tick, moving) {
     const player = this.ownId === null ? undefined : this.players.get(this.ownId);
     if (!player || !this.own) return;
@@ -355,10 +315,8 @@ export class World {
 
   /**
    * Appends a world event.
-   * @param {WorldEvent['kind']} kind
-   * @param {number} atMs
-   * @param {{ x: number, y: number } | undefined} place
-   * @param {Partial<WorldEvent>} more
+   * @param {WorldEvent['kind']} kind @param {number} atMs
+   * @param {{ x: number, y: number } | undefined} place @param {Partial<WorldEvent>} more
    */
   pushEvent(kind, atMs, place, more) {
     pushEvent(this.events, kind, atMs, place, more);
@@ -402,10 +360,8 @@ export class World {
   }
 
   /**
-   * Applies records of animals. They have no tick of their own: it is that of the update in the
-   * same message, or that of this time.
-   * @param {any[]} flat
-   * @param {number} nowMs
+   * Applies records of animals, at the tick of the update in the same message or of this time.
+   * @param {any[]} flat @param {number} nowMs
    */
   animals(flat, nowMs) {
     const tick = nowMs - this.updatedAt < SAME_TURN_MS ? this.tick : this.clock.tickReceivedAt(nowMs);
@@ -433,10 +389,7 @@ export class World {
   }
 
   /**
-   * @param {number | null} player
-   * @param {string} name
-   * @param {string} text
-   * @param {number} nowMs
+   * @param {number | null} player @param {string} name @param {string} text @param {number} nowMs
    */
   log(player, name, text, nowMs) {
     this.chat.push({ player, name, text, atMs: nowMs });
@@ -456,8 +409,7 @@ export class World {
 
   /**
    * Handles a hit on an object or a structure.
-   * @param {number} id
-   * @param {number} direction radians, away from the attacker
+   * @param {number} id @param {number} direction radians, away from the attacker
    * @param {number} nowMs
    */
   struck(id, direction, nowMs) {
@@ -489,26 +441,12 @@ export class World {
     const own = this.ownId === null ? undefined : this.players.get(this.ownId);
     if (!own) return;
     this.lifeAge = Math.max(this.lifeAge, stats.age);
-    const place = ageMs(nowMs, this.struckAt.atMs) < 100 ? pointBetween(own.shown, this.struckAt) : own.shown;
-    // Gold for a kill is shown as points, not as gathered gold.
-    const kills = stats.kills > before.kills;
-    RESOURCES.forEach((name, resource) => {
-      if (kills && name === 'gold') return;
-      const amount = stats[name] - before[name];
-      // Passive gold of mills arrives continuously and gets no number.
-      const paid = name === 'gold' && ageMs(nowMs, Math.max(own.swing.atMs, this.struckAt.atMs)) > PASSIVE_GOLD_MS;
-      if (amount > 0 && !paid) this.pushEvent('gained', nowMs, place, { resource, amount });
-    });
-    const points = stats.gold - before.gold;
-    if (kills && points > 0) this.pushEvent('scored', nowMs, own.shown, { amount: points });
-    if (stats.age > before.age) this.pushEvent('aged', nowMs, own.shown, { amount: stats.age });
+    pushGains(this, before, own, nowMs);
   }
 
   /**
    * Handles the death of the own player, which then spectates.
-   * @param {number | null} by
-   * @param {string | null} name
-   * @param {number} nowMs
+   * @param {number | null} by @param {string | null} name @param {number} nowMs
    */
   died(by, name, nowMs) {
     const id = this.bodyId ?? -1;
@@ -522,11 +460,7 @@ export class World {
     this.spectated ??= by;
   }
 
-  /**
-   * Handles a kill message.
-   * @param {Record<string, any>} values values of `kill`
-   * @param {number} nowMs
-   */
+  /** Handles a kill message. @param {Record<string, any>} values @param {number} nowMs */
   killed(values, nowMs) {
     this.kills.push({ killer: values.killer, killerName: values.killer_name ?? '', victim: values.victim,
       victimName: values.victim_name ?? '', atMs: nowMs });
@@ -536,20 +470,13 @@ export class World {
     if (victim) this.onDeath(victim, nowMs);
   }
 
-  /**
-   * Emits the events of a death. The last hit took the remaining health.
-   * @param {Player} player
-   * @param {number} nowMs
-   */
+  /** Emits the events of a death. @param {Player} player @param {number} nowMs */
   onDeath({ id, skin, shown, health }, nowMs) {
     if (health > 0) this.pushEvent('hurt', nowMs, shown, { id, amount: health });
     this.pushEvent('fell', nowMs, shown, { id, amount: skin });
   }
 
-  /**
-   * Player that the camera follows: the own player, or the spectated one.
-   * @returns {Player | undefined}
-   */
+  /** Own player, or the spectated one. @returns {Player | undefined} */
   get cameraTarget() {
     return this.players.get(this.ownId ?? this.spectated ?? -1);
   }
@@ -567,9 +494,4 @@ export class World {
       this.pushEvent('landed', nowMs, { x, y }, { id: by, direction: heading, resource: kind, amount: hit ? 1 : 0 });
     }
   }
-}
-
-/** Returns a point between a player and an object, closer to the object. */
-function pointBetween(own, thing) {
-  return { x: own.x + (thing.x - own.x) * 0.6, y: own.y + (thing.y - own.y) * 0.6 };
 }
