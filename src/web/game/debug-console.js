@@ -59,7 +59,6 @@ export function exposeDebugState({ world, prediction, lockstep, playback, connec
     get settings() { return { ...settings.values, auto: input.auto }; },
     /** Flying projectiles. */
     get shots() { return [...world.projectiles.flying.values()].map((shot) => ({ ...shot })); },
-    /** Animals in view. */
     get animals() {
       return [...world.animalTracker.all.values()].map(({ id, kind, shown, health, strike }) => ({ id, kind, x: shown.x, y: shown.y, health, strikes: strike.count }));
     },

@@ -54,6 +54,16 @@ import { ErrorBlend } from '../../lib/dead-reckoning.js';
  */
 
 /**
+ * A chat line. The player is null for the operator.
+ * @typedef {{ player: number | null, name: string, text: string, atMs: number }} ChatLine
+ */
+
+/**
+ * @typedef {{ killer: number | null, killerName: string, victim: number, victimName: string,
+ *   atMs: number }} KillMessage
+ */
+
+/**
  * Creates a player that enters view. Its position comes with the first sample of its track.
  * @param {number} id
  * @param {string} name

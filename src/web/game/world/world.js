@@ -92,10 +92,7 @@ export class World {
     this.spectated = null;
     /** Top ten, own rank from 1, number of players. @type {Board} */
     this.leaderboard = { rows: [], place: null, players: 0 };
-    /**
-     * Chat lines. The player is null for the operator.
-     * @type {{ player: number | null, name: string, text: string, atMs: number }[]}
-     */
+    /** Chat lines. @type {import('./player.js').ChatLine[]} */
     this.chat = [];
     this.advancedAt = 0;
     /** Statistics of the own player. @type {Stats} */
@@ -104,10 +101,7 @@ export class World {
     this.lifeAge = 1;
     /** Death of the own player; null while it lives or spectates. @type {Death | null} */
     this.death = null;
-    /**
-     * @type {{ killer: number | null, killerName: string, victim: number, victimName: string, atMs:
-     *   number }[]}
-     */
+    /** Kill feed. @type {import('./player.js').KillMessage[]} */
     this.kills = [];
     /** Pending events, oldest first. The effect player removes them. @type {WorldEvent[]} */
     this.events = [];
