@@ -225,7 +225,7 @@ export class Game {
 
   /**
    * Joins the game, as a spectator or after death. Later connections join in the same way.
-   * @param {Record<string, any>} [values] such as `{ name }`, instead of those of `connect`
+   * @param {Record<string, any>} [values] such as `{ name }`, instead of the ones of `connect`
    */
   enter(values = {}) {
     this.#isSpectating = false;
@@ -242,7 +242,7 @@ export class Game {
 
   /**
    * Returns the values of a packet about two updates ago, so that things move evenly. Positions and
-   * angles are interpolated between two packets; other values are those of the earlier one. Entries
+   * angles are interpolated between two packets; other values come from the earlier one. Entries
    * of a group list belong together if their first members are equal. Missing updates are
    * extrapolated for a moment; then the error blends.
    * @param {string} name
@@ -299,7 +299,7 @@ export class Game {
 
   /**
    * Status of the world in this page: `isActive` or else `fallbackReason`; ticks, snapshots,
-   * checksums sent and how many differed, the last desync report, received bytes and those of a
+   * checksums sent and how many differed, the last desync report, received bytes and the bytes of a
    * stream. Null without the option `mode`.
    */
   get lockstep() {

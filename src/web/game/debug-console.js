@@ -7,7 +7,12 @@
 
 /**
  * Defines `window.tickwire`.
- * @param {{ world: import('./world/world.js').World, prediction: import('../lib/prediction.js').Prediction, lockstep: import('../lib/lockstep.js').Lockstep | null, playback: import('../playback/playback.js').Playback | null, connection: import('./net/connection.js').GameConnection, rates: import('./net/rates.js').TrafficRates, effects: import('./world/effects.js').Effects, sound: import('./sound.js').Sound, settings: import('./settings.js').Settings, input: import('./input.js').Input }} parts
+ * @param {{ world: import('./world/world.js').World, prediction:
+ *   import('../lib/prediction.js').Prediction, lockstep: import('../lib/lockstep.js').Lockstep |
+ *   null, playback: import('../playback/playback.js').Playback | null, connection:
+ *   import('./net/connection.js').GameConnection, rates: import('./net/rates.js').TrafficRates,
+ *   effects: import('./world/effects.js').Effects, sound: import('./sound.js').Sound, settings:
+ *   import('./settings.js').Settings, input: import('./input.js').Input }} parts
  * @param {() => ReturnType<typeof import('./draw/structures.js').ghostOf>} ghost
  */
 export function exposeDebugState({ world, prediction, lockstep, playback, connection, rates, effects, sound, settings, input }, ghost) {

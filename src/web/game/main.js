@@ -134,10 +134,10 @@ const actions = {
   '?': () => panels.toggle('help'),
   Escape: () => panels.close(),
 };
-for (let place = 0; place < 10; place++) {
-  const key = `Digit${(place + 1) % 10}`;
-  actions[key] = () => hotbar.selectSlot(place);
-  actions[`Shift+${key}`] = () => hotbar.chooseUpgrade(place);
+for (let index = 0; index < 10; index++) {
+  const key = `Digit${(index + 1) % 10}`;
+  actions[key] = () => hotbar.selectSlot(index);
+  actions[`Shift+${key}`] = () => hotbar.chooseUpgrade(index);
 }
 const sticks = { walk: byId('stick'), strike: byId('strike-stick') };
 // A playback has no own player.
@@ -282,7 +282,7 @@ function followPlayerAt({ offsetX, offsetY }) {
 }
 
 /**
- * Starts the playback of a capture: its packets arrive like those of a server, at the time of the
+ * Starts the playback of a capture: its packets arrive as from a server, at the time of the
  * recording.
  * @param {string} asked
  */

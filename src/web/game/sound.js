@@ -162,16 +162,16 @@ export class Sound {
     if (now - (this.begunAt.get(name) ?? -Infinity) < APART_MS) return false;
     this.begunAt.set(name, now);
     this.played += 1;
-    const place = context.createStereoPanner();
-    place.pan.value = pan;
-    place.connect(/** @type {AudioNode} */ (this.out));
+    const panner = context.createStereoPanner();
+    panner.pan.value = pan;
+    panner.connect(/** @type {AudioNode} */ (this.out));
     const voices = SOUNDS[name];
     this.playing += 1;
     let longest = 0;
-    for (const voice of voices) longest = Math.max(longest, this.voice(context, voice, place, gain));
+    for (const voice of voices) longest = Math.max(longest, this.voice(context, voice, panner, gain));
     setTimeout(() => {
       this.playing -= 1;
-      place.disconnect();
+      panner.disconnect();
     }, longest + 50);
     return true;
   }

@@ -31,13 +31,13 @@ export class ByteBars {
 
   /** @param {import('./byte-rates.js').Bar[]} bars */
   show(bars) {
-    const most = bars[0]?.bytes ?? 0;
+    const maxBytes = bars[0]?.bytes ?? 0;
     const all = bars.reduce((sum, bar) => sum + bar.bytes, 0);
     this.sum.textContent = bars.length === 0 ? '' : `${formatBytes(all)}/s`;
     while (this.box.children.length > bars.length) this.box.lastChild?.remove();
     bars.forEach((bar, at) => {
       if (!this.box.children[at]) this.box.append(newBar());
-      fill(/** @type {HTMLElement} */ (this.box.children[at]), bar, most);
+      fill(/** @type {HTMLElement} */ (this.box.children[at]), bar, maxBytes);
     });
   }
 }
@@ -53,9 +53,9 @@ function newBar() {
  * Updates a bar.
  * @param {HTMLElement} button
  * @param {import('./byte-rates.js').Bar} bar
- * @param {number} most bytes of the largest bar
+ * @param {number} maxBytes bytes of the largest bar
  */
-function fill(button, bar, most) {
+function fill(button, bar, maxBytes) {
   button.dataset.packet = bar.packet;
   button.dataset.from = bar.from;
   const [arrow, name, count, figure, track] = button.children;
@@ -63,7 +63,7 @@ function fill(button, bar, most) {
   name.textContent = bar.packet;
   count.textContent = `${bar.count < 10 ? bar.count.toFixed(1) : bar.count.toFixed(0)}/s`;
   figure.textContent = `${formatBytes(bar.bytes)}/s`;
-  const long = most === 0 ? 0 : Math.sqrt(bar.bytes / most);
+  const long = maxBytes === 0 ? 0 : Math.sqrt(bar.bytes / maxBytes);
   const widthPx = long * (button.clientWidth - AROUND_PX);
   let argument = 0;
   const parts = bar.fields.map((field) => {

@@ -64,7 +64,7 @@ export class InspectorConnection {
     let status = 0;
     try {
       const headers = this.token === '' ? {} : { Authorization: `Bearer ${this.token}` };
-      // The status of the page tells the reason, which a refused WebSocket does not.
+      // The status of the page contains the reason; a refused WebSocket has none.
       const response = await fetch('wire', { headers, credentials: 'omit', cache: 'no-store' });
       await response.text();
       status = response.status;

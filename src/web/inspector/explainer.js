@@ -96,11 +96,11 @@ export class Explainer extends WasmInstance {
   /**
    * Sets the filter. For an invalid text returns the error `wrong` from `begin` to `end`.
    * @param {{ text: string, from: '' | 'client' | 'server', client: number | null, automatic:
-   *   boolean }} wish
+   *   boolean }} request
    * @returns {{ wrong?: string, begin?: number, end?: number }}
    */
-  filter(wish) {
-    this.setInputText(JSON.stringify(wish));
+  filter(request) {
+    this.setInputText(JSON.stringify(request));
     return this.json(this.wasm.filter());
   }
 
@@ -137,7 +137,7 @@ export class Explainer extends WasmInstance {
    * @param {number} n
    * @returns {number}
    */
-  place(n) {
+  indexOf(n) {
     return this.wasm.place(BigInt(n));
   }
 

@@ -58,7 +58,7 @@ const showNote = (what) => statusLine.showTemporarily(what);
 const bookmarks = new Bookmarks(() => state.shown, frameList, { goTo, notify: showNote });
 const connection = new InspectorConnection({ onOpen, onMessage, onObserved, state: status, askForToken });
 const hostPage = new HostPage();
-const ownClient = new OwnClient((wish) => connection.request(wish));
+const ownClient = new OwnClient((message) => connection.request(message));
 const view = new FrameView(explainer, ownClient);
 const follower = new FollowButton(byId('follow'), frameList, view.editor);
 const playbackSync = new PlaybackSync(() => state.shown, goTo);

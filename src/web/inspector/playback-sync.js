@@ -57,11 +57,11 @@ export class PlaybackSync {
     if (!page || kind !== 'file' || page.tick === 0 || page.tick === this.tick) return;
     const [tick, ms] = [page.tick, page.ms];
     const { seen } = explainer.count();
-    const place = lastBefore(seen, (at) => explainer.rows(at, 1)[0]?.at_ms ?? Infinity, ms);
+    const index = lastBefore(seen, (at) => explainer.rows(at, 1)[0]?.at_ms ?? Infinity, ms);
     // A time that is not read yet is reached later.
-    if (place + 1 < seen || seen === this.seen) this.tick = tick;
+    if (index + 1 < seen || seen === this.seen) this.tick = tick;
     this.seen = seen;
-    const row = place < 0 ? undefined : explainer.rows(place, 1)[0];
+    const row = index < 0 ? undefined : explainer.rows(index, 1)[0];
     if (!row) return;
     this.isFollowing = true;
     this.goTo(row.n);

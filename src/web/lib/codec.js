@@ -46,13 +46,13 @@ const UNITS = new Map(Object.entries({
 function field({ name, type, members }) {
   const [, shape, after] = /** @type {RegExpExecArray} */ (/^(.*?)((?:\|nil|\|0|\|loose)*)$/.exec(type));
   const scalar = /^(bool|flag|num|str|bin|any|[ui](?:8|16|32))(?:\.(\w+))?(?:<=(\d+))?$/.exec(shape);
-  const most = Number(scalar?.[3] ?? /\]<=(\d+)$/.exec(shape)?.[1] ?? Infinity);
+  const max = Number(scalar?.[3] ?? /\]<=(\d+)$/.exec(shape)?.[1] ?? Infinity);
   const each = members ? undefined : /^\[([a-z].*)\](?:<=\d+)?$/.exec(shape)?.[1];
   const [unit, turn] = UNITS.get(scalar?.[2] ?? '') ?? [1, 0];
   return {
     name, type, unit, turn, nil: after.includes('|nil'), smooth: UNITS.has(scalar?.[2] ?? ''),
     members: (members ?? []).map(field), each: each === undefined ? null : field({ name, type: each }),
-    ...scalar ? bounds(scalar[1], most) : { shape: container(shape, members), whole: false, low: 0, high: most },
+    ...scalar ? bounds(scalar[1], max) : { shape: container(shape, members), whole: false, low: 0, high: max },
   };
 }
 
@@ -65,19 +65,19 @@ function container(shape, members) {
 /**
  * Returns the shape and the bounds of a scalar type.
  * @param {string} word scalar type in the packet table
- * @param {number} most
+ * @param {number} max
  * @returns {Pick<Field, 'shape' | 'whole' | 'low' | 'high'>}
  */
-function bounds(word, most) {
-  if (word === 'str') return { shape: 'text', whole: false, low: 0, high: most };
-  if (word === 'bin') return { shape: 'bytes', whole: false, low: 0, high: most };
+function bounds(word, max) {
+  if (word === 'str') return { shape: 'text', whole: false, low: 0, high: max };
+  if (word === 'bin') return { shape: 'bytes', whole: false, low: 0, high: max };
   if (word === 'any') return { shape: 'any', whole: false, low: 0, high: 0 };
-  if (word === 'num') return { shape: 'number', whole: false, low: -Infinity, high: most };
+  if (word === 'num') return { shape: 'number', whole: false, low: -Infinity, high: max };
   if (word === 'bool' || word === 'flag') return { shape: 'truth', whole: true, low: 0, high: 1 };
   const bits = Number(word.slice(1));
   const signed = word[0] === 'i';
   const high = 2 ** (signed ? bits - 1 : bits) - 1;
-  return { shape: 'number', whole: true, low: signed ? -(2 ** (bits - 1)) : 0, high: Math.min(high, most) };
+  return { shape: 'number', whole: true, low: signed ? -(2 ** (bits - 1)) : 0, high: Math.min(high, max) };
 }
 
 /**
@@ -300,7 +300,7 @@ function toPlainObject(value) {
 
 /**
  * Adds `part` of the change from `from` to `to` to the state `base`. Positions, angles and the
- * numbers in `fields` change; other values are those of `base`. Groups with equal first members
+ * numbers in `fields` change; other values come from `base`. Groups with equal first members
  * belong together; a group that `from` or `to` lacks stays unchanged.
  * @param {Field[]} fields
  * @param {Record<string, any>} base

@@ -103,7 +103,7 @@ export class Heartbeat {
   /** @param {number} now */
   onInterval(now) {
     // Browsers delay timers of hidden pages by a minute or more. Received messages may still be
-    // queued behind this call, so silence proves nothing yet.
+    // queued after this call, so silence proves nothing yet.
     const isLate = now - this.beatAt > 2 * PING_INTERVAL_MS;
     this.beatAt = now;
     if (isLate) return this.probe(now);

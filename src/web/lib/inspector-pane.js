@@ -23,7 +23,7 @@ export class InspectorPane {
    * @param {(isOpen: boolean) => void} onPressed called after a button has opened or closed it
    */
   constructor(onKeysGone, onPressed) {
-    /** Iframe, kept while hidden, because a loaded page works offline. @type {HTMLIFrameElement | null} */
+    /** Iframe, kept while hidden for offline use. @type {HTMLIFrameElement | null} */
     this.frame = null;
     this.buttons = /** @type {HTMLElement[]} */ ([...document.querySelectorAll('.see-wire')]);
     for (const button of this.buttons) {

@@ -110,10 +110,10 @@ export class TickClock {
   /** Advances the render time. Called once per frame. @param {number} nowMs */
   advance(nowMs) {
     if (this.originMs === null) return;
-    const glide = Math.max(0, nowMs - this.advancedAt) * SLEW_RATE;
+    const stepMs = Math.max(0, nowMs - this.advancedAt) * SLEW_RATE;
     this.advancedAt = nowMs;
-    this.renderOriginMs = moveTowards(this.renderOriginMs, this.originMs, glide);
-    this.delayMs = moveTowards(this.delayMs, this.targetDelayMs(), glide);
+    this.renderOriginMs = moveTowards(this.renderOriginMs, this.originMs, stepMs);
+    this.delayMs = moveTowards(this.delayMs, this.targetDelayMs(), stepMs);
   }
 
   /** Returns the fractional tick of the fastest update at this time. @param {number} nowMs */
@@ -230,24 +230,24 @@ export class PositionHistory {
 
 /**
  * Moves a body to its position at a tick, and updates its walking animation.
- * @param {{ track: PositionHistory, shown: Sample, glide: import('./dead-reckoning.js').ErrorBlend,
- *   walked: number, pace: number, way: number }} body
+ * @param {{ track: PositionHistory, shown: Sample, errorBlend:
+ *   import('./dead-reckoning.js').ErrorBlend, walked: number, pace: number, way: number }} body
  * @param {number} tick
  * @param {number} elapsedMs since the last frame
  * @param {number} fullPace full walking speed, px/ms
- * @param {{ x: number, y: number } | null} [place] predicted or extrapolated position, which
+ * @param {{ x: number, y: number } | null} [position] predicted or extrapolated position, which
  *   replaces the interpolated one
- * @param {boolean} [glides] whether `place` is extrapolated, so that its error blends
+ * @param {boolean} [isExtrapolated] whether `position` is extrapolated, so that its error blends
  */
-export function step(body, tick, elapsedMs, fullPace, place = null, glides = false) {
+export function step(body, tick, elapsedMs, fullPace, position = null, isExtrapolated = false) {
   if (body.track.samples.length === 0) return;
   const { x, y } = body.shown;
   body.track.at(tick, body.shown);
-  if (place) {
-    body.shown.x = place.x;
-    body.shown.y = place.y;
+  if (position) {
+    body.shown.x = position.x;
+    body.shown.y = position.y;
   }
-  if (glides) body.glide.apply(body.shown, { x, y }, place && body.track.samples[body.track.samples.length - 1].tick, elapsedMs);
+  if (isExtrapolated) body.errorBlend.apply(body.shown, { x, y }, position && body.track.samples[body.track.samples.length - 1].tick, elapsedMs);
   const far = Math.min(60, Math.hypot(body.shown.x - x, body.shown.y - y));
   body.walked += far;
   if (far > 0.3) body.way = Math.atan2(body.shown.y - y, body.shown.x - x);

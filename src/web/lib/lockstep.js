@@ -2,7 +2,7 @@
  * Runs the room's world in this page: `tickwire.wasm` starts from a snapshot and executes the
  * commands of each tick. It receives every message of the server and produces the packets that a
  * stream would contain, so that the page draws both in the same way. If lockstep is unavailable,
- * `isActive` is false and the page receives a stream; `fallbackReason` says why.
+ * `isActive` is false and the page receives a stream; `fallbackReason` contains the reason.
  *
  * @module lib/lockstep
  */

@@ -74,8 +74,8 @@ export class NetHistory {
   /** Maximum of a scale that fits all samples except idle gaps, ms. */
   get scaleMaxMs() {
     const gaps = this.gaps.filter(({ ms }) => ms < IDLE_GAP_MS);
-    const most = Math.max(0, ...[...this.roundTrips, ...this.leads, ...gaps].map(({ ms }) => ms));
-    return SCALE_STEPS_MS.find((top) => top >= most) ?? SCALE_STEPS_MS[SCALE_STEPS_MS.length - 1];
+    const maxMs = Math.max(0, ...[...this.roundTrips, ...this.leads, ...gaps].map(({ ms }) => ms));
+    return SCALE_STEPS_MS.find((top) => top >= maxMs) ?? SCALE_STEPS_MS[SCALE_STEPS_MS.length - 1];
   }
 }
 

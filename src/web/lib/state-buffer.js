@@ -171,11 +171,11 @@ export class StateBuffer {
     const id = members[0].name;
     const px = units ? 1 : members.find(({ name }) => name === 'x')?.unit ?? 1;
     const [whole, part] = [Math.floor(ticks), ticks % 1];
-    const place = (/** @type {Record<string, any>} */ { x, y }) => ({ x: x * px, y: y * px });
+    const position = (/** @type {Record<string, any>} */ { x, y }) => ({ x: x * px, y: y * px });
     last.forEach((one, at) => {
       const before = early.find((other) => other[id] === one[id]);
       if (!before || !extrapolatePosition || (before.x === one.x && before.y === one.y)) return;
-      const [start, end] = [place(before), place(one)];
+      const [start, end] = [position(before), position(one)];
       const velocity = { x: (end.x - start.x) / span, y: (end.y - start.y) / span };
       const [from, to] = [extrapolatePosition(end, velocity, whole), extrapolatePosition(end, velocity, whole + 1)];
       if (from && to) Object.assign(shown[at], { x: (from.x + (to.x - from.x) * part) / px, y: (from.y + (to.y - from.y) * part) / px });

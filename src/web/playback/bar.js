@@ -235,8 +235,8 @@ export class PlaybackBar {
 
   /** Changes the speed. @param {number} by steps in the list of speeds */
   changeSpeed(by) {
-    const place = PLAYBACK_SPEEDS.indexOf(this.playback.speed) + by;
-    this.playback.setSpeed(PLAYBACK_SPEEDS[Math.min(Math.max(place, 0), PLAYBACK_SPEEDS.length - 1)]);
+    const index = PLAYBACK_SPEEDS.indexOf(this.playback.speed) + by;
+    this.playback.setSpeed(PLAYBACK_SPEEDS[Math.min(Math.max(index, 0), PLAYBACK_SPEEDS.length - 1)]);
   }
 
   /** Address of this tick. */

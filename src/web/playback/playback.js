@@ -282,8 +282,8 @@ export class Playback {
       const wasSeeking = this.seeking !== null;
       const out = wasm.outputBytes(wasm.wasm.watch_work(Math.round(this.slice))).slice();
       const took = Math.max(performance.now() - begin, 0.25);
-      const most = wasSeeking ? SEEK_MS : INDEX_MS;
-      this.slice = Math.min(Math.max(this.slice * Math.min(Math.max(most / took, 0.25), 2), 4), 20_000);
+      const limitMs = wasSeeking ? SEEK_MS : INDEX_MS;
+      this.slice = Math.min(Math.max(this.slice * Math.min(Math.max(limitMs / took, 0.25), 2), 4), 20_000);
       if (out.length > 1) this.onSeekDone(out.subarray(1));
       this.isWorking = out[0] === 1;
       this.refreshStatus(!this.isWorking);

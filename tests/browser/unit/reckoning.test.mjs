@@ -10,7 +10,7 @@ const straight = (from, velocity, ticks) => ({ x: from.x + velocity.x * ticks, y
 
 test('who turns back in a gap is not shown to jump, also if the burst that ends the gap is not yet up to what is shown', () => {
   const clock = new TickClock(30, 30);
-  const body = { track: new PositionHistory(), shown: { tick: 0, x: 0, y: 0, heading: 0 }, glide: new ErrorBlend(), walked: 0, pace: 0, way: 0 };
+  const body = { track: new PositionHistory(), shown: { tick: 0, x: 0, y: 0, heading: 0 }, errorBlend: new ErrorBlend(), walked: 0, pace: 0, way: 0 };
   // To the right until tick 10, 10 px a tick, and then back.
   const place = (tick) => (tick <= 10 ? tick * 10 : 200 - tick * 10);
   let news = -1;

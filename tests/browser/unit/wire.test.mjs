@@ -146,7 +146,7 @@ const listing = (all, seen = all) => ({
   asked: 0,
   count: () => ({ all: all.length, seen: seen.length, judged: all.length }),
   rows(first, count) { this.asked += 1; return seen.slice(first, first + count).map((n) => entry(n, 'move')); },
-  place(n) {
+  indexOf(n) {
     const at = seen.findIndex((one) => one >= n);
     return seen[at] === n ? at : -1 - (at < 0 ? seen.length : at);
   },

@@ -140,9 +140,9 @@ export function ghostOf(world, heading) {
   const item = itemOf(own?.item ?? null);
   if (!own || !item || item.group === 'food') return null;
   const ahead = heading ?? own.shown.heading;
-  const place = positionInFront(own.shown, ahead, item);
+  const position = positionInFront(own.shown, ahead, item);
   const { built, things, mapSize } = world;
   const possible = canAfford(item, world.resources) && mayBuild(item, built.kit.counts)
-    && hasRoom(place, item.scale, things.values(), built.structures.values(), mapSize);
-  return { id: item.id, ...place, heading: ahead, possible };
+    && hasRoom(position, item.scale, things.values(), built.structures.values(), mapSize);
+  return { id: item.id, ...position, heading: ahead, possible };
 }

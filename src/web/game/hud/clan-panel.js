@@ -62,12 +62,12 @@ export class ClanPanel {
   /**
    * @param {import('../world/world.js').World} world
    * @param {Wishes} wishes
-   * @param {(text: string) => void} tell
+   * @param {(text: string) => void} notify
    */
-  constructor(world, wishes, tell) {
+  constructor(world, wishes, notify) {
     this.world = world;
     this.wishes = wishes;
-    this.notify = tell;
+    this.notify = notify;
     this.drawnAt = 0;
     this.seen = '';
     /** Key hints are hidden on touch screens. */

@@ -39,15 +39,15 @@ export class Hotbar {
     this.slots = [];
   }
 
-  /** Selects a slot by number. @param {number} place index from 0 */
-  selectSlot(place) {
-    const slot = this.world.built.slots[place];
+  /** Selects a slot by number. @param {number} index index from 0 */
+  selectSlot(index) {
+    const slot = this.world.built.slots[index];
     if (slot && this.world.ownId !== null) this.select(slot);
   }
 
-  /** Chooses an upgrade by number. @param {number} place index from 0 */
-  chooseUpgrade(place) {
-    const choice = this.world.built.offers.choices[place];
+  /** Chooses an upgrade by number. @param {number} index index from 0 */
+  chooseUpgrade(index) {
+    const choice = this.world.built.offers.choices[index];
     if (choice !== undefined && this.world.ownId !== null) this.choose(choice);
   }
 
@@ -77,8 +77,8 @@ export class Hotbar {
   build() {
     this.kitSeen = this.world.built.kitVersion;
     const { built } = this.world;
-    this.slots = built.slots.map((slot, place) => {
-      const button = this.button(slot, () => this.selectSlot(place), place < 10 ? String((place + 1) % 10) : '');
+    this.slots = built.slots.map((slot, index) => {
+      const button = this.button(slot, () => this.selectSlot(index), index < 10 ? String((index + 1) % 10) : '');
       button.dataset.slot = `${slot.isWeapon ? 'weapon' : 'item'}-${slot.id}`;
       const item = slot.isWeapon ? undefined : itemOf(slot.id);
       button.append(price(item ?? weaponOf(slot.id)));
@@ -94,11 +94,11 @@ export class Hotbar {
 
   buildOffers() {
     this.offersSeen = this.world.built.offersVersion;
-    const buttons = this.world.built.offers.choices.map((number, place) => {
+    const buttons = this.world.built.offers.choices.map((number, index) => {
       const choice = choiceOf(number);
       if (!choice) return document.createElement('span');
       const slot = { isWeapon: choice.isWeapon, id: choice.isWeapon ? choice.weapon.id : choice.item.id };
-      const button = this.button(slot, () => this.chooseUpgrade(place), place < 9 ? `⇧${place + 1}` : '');
+      const button = this.button(slot, () => this.chooseUpgrade(index), index < 9 ? `⇧${index + 1}` : '');
       button.dataset.choice = String(number);
       return button;
     });

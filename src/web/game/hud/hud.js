@@ -225,11 +225,11 @@ export class Hud {
   }
 }
 
-/** @param {number} place @param {string} name @param {number} score @param {boolean} own */
-function boardRow(place, name, score, own) {
+/** @param {number} rank @param {string} name @param {number} score @param {boolean} own */
+function boardRow(rank, name, score, own) {
   const row = document.createElement('li');
   row.classList.toggle('own', own);
-  for (const text of [`${place}`, own ? `▸ ${name}` : name, score.toLocaleString('en')]) {
+  for (const text of [`${rank}`, own ? `▸ ${name}` : name, score.toLocaleString('en')]) {
     const part = document.createElement('span');
     part.textContent = text;
     row.append(part);

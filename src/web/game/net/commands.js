@@ -1,6 +1,6 @@
 /**
  * Sends the player's commands: assigns sequence numbers and target ticks, and sends only changes.
- * `Input` says what is wanted; this file decides what to send and when.
+ * `Input` holds the wanted state; this file decides what to send and when.
  *
  * @module game/net/commands
  */
@@ -126,7 +126,7 @@ export class Commands {
   }
 
   /**
-   * Sends a command. Its target tick is never before that of an earlier one.
+   * Sends a command. Target ticks never decrease.
    * @param {Parameters<typeof import('./protocol.js').encode>[0]} name
    * @param {Record<string, unknown>} values
    */

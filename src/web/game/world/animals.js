@@ -11,7 +11,7 @@ import { UNIT, forEachGroup } from '../net/protocol.js';
 import { ErrorBlend } from '../../lib/dead-reckoning.js';
 import { speciesOf } from '../rules/rules.js';
 
-/** Offset of animal ids, so that they differ from those of players and objects. */
+/** Offset of animal ids, so that they differ from player and object ids. */
 export const FIRST_ANIMAL = 0x4000_0000;
 /** Fading time of a dead animal, ms. */
 export const FADE_MS = 420;
@@ -26,7 +26,8 @@ const STRUCK_PX = 260;
  * @property {number} kind kind in the rules
  * @property {PositionHistory} track
  * @property {import('../../lib/interpolation.js').Sample} shown rendered state of the last frame
- * @property {import('../../lib/dead-reckoning.js').ErrorBlend} glide remaining extrapolation error
+ * @property {import('../../lib/dead-reckoning.js').ErrorBlend} errorBlend remaining extrapolation
+ *   error
  * @property {number} walked walked distance, px; drives the feet
  * @property {number} pace rendered speed: 0 at rest, 1 at full speed
  * @property {number} way rendered walking direction, radians
@@ -74,7 +75,7 @@ export class AnimalTracker {
 
   /** @param {number} id @param {number} kind @param {number} health @returns {Animal} */
   enter(id, kind, health) {
-    const animal = { id, kind, track: new PositionHistory(), shown: { tick: 0, x: 0, y: 0, heading: 0 }, glide: new ErrorBlend(), walked: 0, pace: 0, way: 0,
+    const animal = { id, kind, track: new PositionHistory(), shown: { tick: 0, x: 0, y: 0, heading: 0 }, errorBlend: new ErrorBlend(), walked: 0, pace: 0, way: 0,
       health, shownHealth: health, strike: { atMs: -Infinity, count: 0 }, goneMs: Infinity };
     this.all.set(id, animal);
     return animal;

@@ -47,11 +47,11 @@ const MAX_EVENTS = 256;
  * @param {WorldEvent[]} list
  * @param {WorldEvent['kind']} kind
  * @param {number} atMs
- * @param {{ x: number, y: number } | undefined} place
+ * @param {{ x: number, y: number } | undefined} position
  * @param {Partial<WorldEvent>} more
  */
-export function pushEvent(list, kind, atMs, place, more) {
-  const { x, y } = place ?? { x: NaN, y: NaN };
+export function pushEvent(list, kind, atMs, position, more) {
+  const { x, y } = position ?? { x: NaN, y: NaN };
   if (list.length >= MAX_EVENTS) list.shift();
   list.push({ kind, atMs, x, y, id: 0, amount: 0, direction: 0, resource: 0, ...more });
 }
@@ -65,7 +65,7 @@ export function pushEvent(list, kind, atMs, place, more) {
  */
 export function pushGains(world, before, own, nowMs) {
   const { stats } = world;
-  const place = ageMs(nowMs, world.struckAt.atMs) < 100 ? pointBetween(own.shown, world.struckAt) : own.shown;
+  const position = ageMs(nowMs, world.struckAt.atMs) < 100 ? pointBetween(own.shown, world.struckAt) : own.shown;
   // Gold for a kill is shown as points, not as gathered gold.
   const kills = stats.kills > before.kills;
   RESOURCES.forEach((name, resource) => {
@@ -73,7 +73,7 @@ export function pushGains(world, before, own, nowMs) {
     const amount = stats[name] - before[name];
     // Passive gold of mills arrives continuously and gets no number.
     const paid = name === 'gold' && ageMs(nowMs, Math.max(own.swing.atMs, world.struckAt.atMs)) > PASSIVE_GOLD_MS;
-    if (amount > 0 && !paid) world.pushEvent('gained', nowMs, place, { resource, amount });
+    if (amount > 0 && !paid) world.pushEvent('gained', nowMs, position, { resource, amount });
   });
   const points = stats.gold - before.gold;
   if (kills && points > 0) world.pushEvent('scored', nowMs, own.shown, { amount: points });

@@ -16,7 +16,7 @@ import { ErrorBlend } from '../../lib/dead-reckoning.js';
  * @property {number} qy
  * @property {PositionHistory} track
  * @property {import('../../lib/interpolation.js').Sample} shown rendered state of the last frame
- * @property {ErrorBlend} glide remaining extrapolation error
+ * @property {ErrorBlend} errorBlend remaining extrapolation error
  * @property {number} walked walked distance, px; drives the hands
  * @property {number} pace rendered speed: 0 at rest, 1 at full speed
  * @property {number} way rendered walking direction, radians
@@ -73,7 +73,7 @@ import { ErrorBlend } from '../../lib/dead-reckoning.js';
  * @returns {Player}
  */
 export function newPlayer(id, name, skin, health, hand) {
-  return { id, name, skin, qx: 0, qy: 0, track: new PositionHistory(), shown: { tick: 0, x: 0, y: 0, heading: 0 }, glide: new ErrorBlend(), walked: 0, pace: 0, way: 0,
+  return { id, name, skin, qx: 0, qy: 0, track: new PositionHistory(), shown: { tick: 0, x: 0, y: 0, heading: 0 }, errorBlend: new ErrorBlend(), walked: 0, pace: 0, way: 0,
     bubble: null, health, shownHealth: health, ...hand, receivedItem: hand.item, foodMs: -Infinity, shotMs: -Infinity,
     swing: { atMs: -Infinity, hit: false, count: 0 } };
 }

@@ -217,26 +217,26 @@ export class World {
       // Keeps the own number: the entering body is the one that `spawned` announced.
       if (id === ownId) this.ownId = ownId;
       this.enter(id, name, skin);
-      this.place(id, tick, x, y, heading, true);
+      this.addSample(id, tick, x, y, heading, true);
     });
-    forEachGroup('full', values.full, (id, x, y, heading) => this.place(id, tick, x, y, heading, true));
+    forEachGroup('full', values.full, (id, x, y, heading) => this.addSample(id, tick, x, y, heading, true));
     // A player that moved and turned is in both lists, which make one sample.
     const headings = new Map();
     forEachGroup('turned', values.turned, (id, heading) => headings.set(id, heading));
     forEachGroup('moved', values.moved, (id, dx, dy) => {
       const player = this.players.get(id);
-      if (player) this.place(id, tick, player.qx + dx, player.qy + dy, headings.get(id) ?? null, false);
+      if (player) this.addSample(id, tick, player.qx + dx, player.qy + dy, headings.get(id) ?? null, false);
       headings.delete(id);
     });
     for (const [id, heading] of headings) {
       const player = this.players.get(id);
-      if (player) this.place(id, tick, player.qx, player.qy, heading, false);
+      if (player) this.addSample(id, tick, player.qx, player.qy, heading, false);
     }
     forEachGroup('own', values.own, (sequence, marginTicks, x, y, vx, vy, heading, direction) => {
       const moving = this.own !== null && (this.own.vx !== 0 || this.own.vy !== 0);
       this.own = { sequence, marginTicks, x: x * UNIT.fixed, y: y * UNIT.fixed, vx: vx * UNIT.fixed, vy: vy * UNIT.fixed,
         heading: heading * UNIT.angle16, direction };
-      this.placeOwn(tick, moving);
+      this.addOwnSample(tick, moving);
     });
     this.earlyHealth.clear();
     this.earlyHands.clear();
@@ -266,7 +266,7 @@ export class World {
    * @param {number} id @param {number} tick @param {number} qx hpx @param {number} qy hpx
    * @param {number | null} heading angle8; null if unchanged @param {boolean} complete
    */
-  place(id, tick, qx, qy, heading, complete) {
+  addSample(id, tick, qx, qy, heading, complete) {
     const player = this.players.get(id);
     if (!player) return;
     player.qx = qx;
@@ -277,7 +277,7 @@ export class World {
   }
 
   /** Adds an exact sample of the own player. @param {number} tick @param {boolean} moving */
-  placeOwn(tick, moving) {
+  addOwnSample(tick, moving) {
     const player = this.ownId === null ? undefined : this.players.get(this.ownId);
     if (!player || !this.own) return;
     const { x, y, heading } = this.own;
@@ -310,10 +310,10 @@ export class World {
   /**
    * Appends a world event.
    * @param {WorldEvent['kind']} kind @param {number} atMs
-   * @param {{ x: number, y: number } | undefined} place @param {Partial<WorldEvent>} more
+   * @param {{ x: number, y: number } | undefined} position @param {Partial<WorldEvent>} more
    */
-  pushEvent(kind, atMs, place, more) {
-    pushEvent(this.events, kind, atMs, place, more);
+  pushEvent(kind, atMs, position, more) {
+    pushEvent(this.events, kind, atMs, position, more);
   }
 
   /** @param {number} id @param {number} weapon @param {boolean} hit @param {number} nowMs */
@@ -354,7 +354,7 @@ export class World {
   }
 
   /**
-   * Applies records of animals, at the tick of the update in the same message or of this time.
+   * Applies records of animals, which have the tick of the update in the same message.
    * @param {any[]} flat @param {number} nowMs
    */
   animals(flat, nowMs) {

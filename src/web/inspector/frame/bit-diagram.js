@@ -23,10 +23,10 @@ export function element(kind, text) {
 }
 
 /**
- * @typedef {{ start: number, end: number }} Place range in bits
+ * @typedef {{ start: number, end: number }} BitRange range in bits
  * @typedef {{ leaves: import('./tree.js').Leaf[], bytes: Uint8Array, meant: Uint8Array, header:
- *   number, parts: import('./tree.js').Part[], problem: Place | null, changed: number[], editable:
- *   boolean }} Drawn `header`: end of the header, bytes; `changed`: changed bits
+ *   number, parts: import('./tree.js').Part[], problem: BitRange | null, changed: number[],
+ *   editable: boolean }} Drawn `header`: end of the header, bytes; `changed`: changed bits
  */
 
 /**
@@ -44,9 +44,9 @@ export class BitDiagram {
   /**
    * @param {HTMLElement} figure
    * @param {HTMLElement} cells
-   * @param {{ point: (place: Place | null, by: string) => void, pin: (place: Place) => void, bit:
-   *   (bit: number) => void, byte: (at: number) => void, redrawn: () => void }} on callbacks for
-   *   the pointed and pressed parts; `bit` only in an editable frame
+   * @param {{ point: (range: BitRange | null, by: string) => void, pin: (range: BitRange) => void,
+   *   bit: (bit: number) => void, byte: (at: number) => void, redrawn: () => void }} on callbacks
+   *   for the pointed and pressed parts; `bit` only in an editable frame
    */
   constructor(figure, cells, on) {
     this.figure = figure;
@@ -56,9 +56,9 @@ export class BitDiagram {
     this.drawn = null;
     /** @type {{ box: HTMLElement, start: number, end: number }[]} */
     this.places = [];
-    this.lanes = new ByteLanes(cells, (box, start, end) => this.place(box, start, end));
+    this.lanes = new ByteLanes(cells, (box, start, end) => this.registerBox(box, start, end));
     for (const part of [figure, cells]) {
-      part.addEventListener('pointerover', (event) => on.point(placeOf(event), part.id));
+      part.addEventListener('pointerover', (event) => on.point(rangeOf(event), part.id));
       part.addEventListener('pointerleave', () => on.point(null, part.id));
       part.addEventListener('click', (event) => this.pressed(event));
     }
@@ -72,8 +72,8 @@ export class BitDiagram {
     if (this.drawn?.editable && bit instanceof HTMLElement) this.on.bit(Number(bit.dataset.bit));
     else if (cell instanceof HTMLElement) this.on.byte(Number(cell.dataset.at));
     if (this.drawn?.editable) return;
-    const place = placeOf(event);
-    if (place) this.on.pin(place);
+    const range = rangeOf(event);
+    if (range) this.on.pin(range);
   }
 
   /** @param {Drawn} drawn */
@@ -138,12 +138,12 @@ export class BitDiagram {
     if (goesOn) box.classList.add('from');
     if (segment.end < one.end) box.classList.add('to');
     box.title = `${one.name}: ${one.value}`;
-    this.place(box, one.start, one.end);
+    this.registerBox(box, one.start, one.end);
     return box;
   }
 
   /** @param {HTMLElement} box @param {number} start @param {number} end */
-  place(box, start, end) {
+  registerBox(box, start, end) {
     box.dataset.start = String(start);
     box.dataset.end = String(end);
     this.places.push({ box, start, end });
@@ -151,24 +151,24 @@ export class BitDiagram {
 
   /**
    * Highlights the boxes that overlap a range.
-   * @param {Place | null} place
+   * @param {BitRange | null} range
    * @param {string} kind CSS class
    */
-  highlight(place, kind) {
-    for (const one of this.places) one.box.classList.toggle(kind, place !== null && overlaps(one, place));
+  highlight(range, kind) {
+    for (const one of this.places) one.box.classList.toggle(kind, range !== null && overlaps(one, range));
   }
 
-  /** Scrolls to the bytes of a range. @param {Place} place */
-  reveal(place) {
-    const [first] = bytesOf(place.start, place.end);
+  /** Scrolls to the bytes of a range. @param {BitRange} range */
+  reveal(range) {
+    const [first] = bytesOf(range.start, range.end);
     const cell = this.places.find((one) => one.start === first * BYTE && one.box.classList.contains('cell'));
     const box = this.cells.parentElement;
     if (cell && box) scrollTo(box, cell.box);
   }
 }
 
-/** @param {Event} event @returns {Place | null} */
-function placeOf(event) {
+/** @param {Event} event @returns {BitRange | null} */
+function rangeOf(event) {
   const box = /** @type {HTMLElement} */ (event.target).closest('[data-start]');
   return box instanceof HTMLElement ? { start: Number(box.dataset.start), end: Number(box.dataset.end) } : null;
 }

@@ -1,5 +1,5 @@
 /**
- * Editor "Flip a bit": edits a frame in place. The explainer says what the server would do with it;
+ * Editor "Flip a bit": edits a frame in place. The explainer describes the server's reaction;
  * on the own connection it can be sent.
  *
  * @module inspector/frame/bit-editor
@@ -76,11 +76,11 @@ export class BitEditor {
     this.changed();
   }
 
-  /** Sets a byte. @param {number} place @param {string} text two hexadecimal digits */
-  set(place, text) {
+  /** Sets a byte. @param {number} index @param {string} text two hexadecimal digits */
+  set(index, text) {
     const value = hexByte(text);
     if (value === null) return;
-    this.edit?.set(place, value);
+    this.edit?.set(index, value);
     this.forget();
     this.changed();
   }

@@ -31,8 +31,8 @@ const LETTERS = 3;
  * @param {number} px available width
  */
 export function columnsFor(length, px) {
-  const most = px >= WIDE_PX ? WIDE : NARROW;
-  return length > 4 && length < most ? length : most;
+  const maxColumns = px >= WIDE_PX ? WIDE : NARROW;
+  return length > 4 && length < maxColumns ? length : maxColumns;
 }
 
 /** Whether the bytes contain successive letters. @param {Uint8Array} bytes */
@@ -62,12 +62,12 @@ function element(kind, text) {
 export class ByteLanes {
   /**
    * @param {HTMLElement} box
-   * @param {(box: HTMLElement, start: number, end: number) => void} place registers a box for a
-   *   range of bits
+   * @param {(box: HTMLElement, start: number, end: number) => void} registerBox registers a box for
+   *   a range of bits
    */
-  constructor(box, place) {
+  constructor(box, registerBox) {
     this.box = box;
-    this.place = place;
+    this.registerBox = registerBox;
     this.columns = WIDE;
   }
 
@@ -133,7 +133,7 @@ export class ByteLanes {
       const cell = element(`cell t-${leaf < 0 ? 'code' : leaves[leaf].tint}`, print(byte(at)));
       cell.dataset.at = String(at);
       if (editable && EDITABLE.has(kind)) cell.classList.add('editable');
-      this.place(cell, at * BYTE, (at + 1) * BYTE);
+      this.registerBox(cell, at * BYTE, (at + 1) * BYTE);
       lane.append(cell);
     }
     return lane;
@@ -155,7 +155,7 @@ export class ByteLanes {
       box.style.gridColumn = `${left - from + 2} / span ${right - left}`;
       box.append(element('name', leaf.name.replaceAll('_', ' ')), element('value', left === start ? short(leaf.value) : '…'));
       box.title = `${leaf.name}: ${leaf.value}`;
-      this.place(box, leaf.start, leaf.end);
+      this.registerBox(box, leaf.start, leaf.end);
       lane.append(box);
     }
     return lane;

@@ -51,12 +51,12 @@ export class CopyMenu {
   /**
    * @param {() => { explained: any, name: string } | null} chosen returns the selected frame
    * @param {() => string} link returns a link to the frame; throws if it is too long
-   * @param {(text: string) => void} tell
+   * @param {(text: string) => void} notify
    */
-  constructor(chosen, link, tell) {
+  constructor(chosen, link, notify) {
     this.chosen = chosen;
     this.link = link;
-    this.notify = tell;
+    this.notify = notify;
     byId('copy').onclick = () => this.toggle(byId('copy-menu').hidden);
     byId('copy-link').onclick = () => this.copyAs('link');
     byId('copy-menu').onclick = (event) => { if (event.target.dataset.as) this.copyAs(event.target.dataset.as); };

@@ -66,7 +66,7 @@ export function hexByte(text) {
 /**
  * Sets a range of bits to a number.
  * @param {Uint8Array} bytes
- * @param {[number, number]} place range in bits
+ * @param {[number, number]} range in bits
  * @param {number} value
  */
 export function setBits(bytes, [start, end], value) {
@@ -98,18 +98,18 @@ export function suggestedFlips(bytes, tree) {
     const node = field(name);
     if (node) found.push({ id, label, teaches, bytes: make(node.bits) });
   };
-  add('mask', 'mask', 'Unset MASK', 'Masking keeps a page from choosing the bytes that proxies see, so a server must refuse a frame without it.', (place) => setBits(bytes, place, 0));
-  add('rsv1', 'rsv1', 'Set RSV1', 'Reserved bits belong to extensions, and none was negotiated.', (place) => setBits(bytes, place, 1));
-  add('opcode', 'opcode', 'Opcode 3', 'Opcodes 3 to 7 are reserved: a receiver must not guess what they mean.', (place) => setBits(bytes, place, 3));
+  add('mask', 'mask', 'Unset MASK', 'Masking keeps a page from choosing the bytes that proxies see, so a server must refuse a frame without it.', (range) => setBits(bytes, range, 0));
+  add('rsv1', 'rsv1', 'Set RSV1', 'Reserved bits belong to extensions, and none was negotiated.', (range) => setBits(bytes, range, 1));
+  add('opcode', 'opcode', 'Opcode 3', 'Opcodes 3 to 7 are reserved: a receiver must not guess what they mean.', (range) => setBits(bytes, range, 3));
   const length = field('payload_length');
   if (length && length.raw < LENGTH_IN_16) {
-    add('payload_length', 'long', 'Length 65,535', 'A length is a promise: an endpoint refuses more than it would store.', (place) => {
-      const declared = setBits(bytes, place, LENGTH_IN_16);
-      const end = place[1] / BYTE;
+    add('payload_length', 'long', 'Length 65,535', 'A length is a promise: an endpoint refuses more than it would store.', (range) => {
+      const declared = setBits(bytes, range, LENGTH_IN_16);
+      const end = range[1] / BYTE;
       return Uint8Array.from([...declared.slice(0, end), ...LONG, ...declared.slice(end)]);
     });
     add('payload_length', 'short', 'Length − 1', 'TCP has no message boundaries: one wrong length, and every later frame begins at the wrong byte.',
-      (place) => setBits(bytes, place, Math.max(0, length.raw - 1)));
+      (range) => setBits(bytes, range, Math.max(0, length.raw - 1)));
   }
   const direction = findNode(tree, 'direction');
   if (direction) {

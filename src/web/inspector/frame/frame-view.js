@@ -15,7 +15,7 @@ import { Unmasking } from './unmasking.js';
 /** @param {string} id @returns {any} */
 const byId = (id) => document.getElementById(id);
 
-/** @typedef {{ start: number, end: number }} Place range in bits */
+/** @typedef {{ start: number, end: number }} BitRange range in bits */
 
 export class FrameView {
   /**
@@ -23,8 +23,8 @@ export class FrameView {
    * @param {import('../own-client.js').OwnClient} own
    */
   constructor(explainer, own) {
-    const point = (place, by) => this.point(place, by);
-    const pin = (place) => this.pin(place);
+    const point = (range, by) => this.point(range, by);
+    const pin = (range) => this.pin(range);
     const bit = (bit) => { this.selected = Math.floor(bit / BYTE); this.editor.flip(bit); };
     this.diagram = new BitDiagram(byId('figure'), byId('cells'), { point, pin, bit, byte: (byte) => this.selectByte(byte), redrawn: () => this.unmasking.drawLanes() });
     this.rows = new TreeRows(byId('tree'), point, pin);
@@ -35,7 +35,7 @@ export class FrameView {
       sent: () => this.on.sent?.(),
     });
     this.on = { sent: /** @type {(() => void) | null} */ (null) };
-    /** Pinned range, which stays highlighted. @type {Place | null} */
+    /** Pinned range, which stays highlighted. @type {BitRange | null} */
     this.pinned = null;
     /**
      * Shown frame, for editing.
@@ -49,20 +49,20 @@ export class FrameView {
 
   /**
    * Highlights a range.
-   * @param {Place | null} place
+   * @param {BitRange | null} range
    * @param {string} by id of the element under the pointer
    */
-  point(place, by) {
-    for (const part of [this.diagram, this.rows]) part.highlight(place, 'lit');
-    if (by === 'cells') this.unmasking.point(place && Math.floor(place.start / BYTE));
+  point(range, by) {
+    for (const part of [this.diagram, this.rows]) part.highlight(range, 'lit');
+    if (by === 'cells') this.unmasking.point(range && Math.floor(range.start / BYTE));
     // The tree does not scroll under the pointer.
-    if (place && by !== 'tree') this.rows.reveal(place);
+    if (range && by !== 'tree') this.rows.reveal(range);
   }
 
-  /** Pins a range; the same one again unpins it. @param {Place | null} place */
-  pin(place) {
-    const again = this.pinned !== null && place !== null && this.pinned.start === place.start && this.pinned.end === place.end;
-    this.pinned = again ? null : place;
+  /** Pins a range; the same one again unpins it. @param {BitRange | null} range */
+  pin(range) {
+    const again = this.pinned !== null && range !== null && this.pinned.start === range.start && this.pinned.end === range.end;
+    this.pinned = again ? null : range;
     for (const part of [this.diagram, this.rows]) part.highlight(this.pinned, 'pinned');
     if (this.pinned) this.diagram.reveal(this.pinned);
   }
@@ -107,9 +107,9 @@ export class FrameView {
     const whole = bytes.slice();
     whole.set(plain);
     const { header, parts } = partsOf(frames, text !== undefined);
-    const place = problem ? { start: problem.bits[0], end: problem.bits[1] } : null;
-    this.diagram.show({ leaves, bytes, meant: whole, header, parts, problem: place, changed, editable: this.editor.isOpen });
-    this.rows.show(laid.rows, whole, place);
+    const range = problem ? { start: problem.bits[0], end: problem.bits[1] } : null;
+    this.diagram.show({ leaves, bytes, meant: whole, header, parts, problem: range, changed, editable: this.editor.isOpen });
+    this.rows.show(laid.rows, whole, range);
     const [masked, key] = [parts.find((part) => part.kind === 'masked'), parts.find((part) => part.kind === 'key')];
     this.masked = masked && key ? { bytes, meant: whole, payload: [masked.start, masked.end], key: [key.start, key.end] } : null;
     this.bytes = bytes;

@@ -1,6 +1,6 @@
 /**
  * Tree of a frame as table rows: name, value, encoding, bytes. Parents can be folded. It reports
- * what is pointed at. Text of a client becomes text only.
+ * the row under the pointer. Text of a client becomes text only.
  *
  * @module inspector/frame/tree-rows
  */
@@ -13,20 +13,20 @@ const OPEN_ROWS_LIMIT = 48;
 /** Maximum bytes of a value in its row. */
 const BYTES_SHOWN = 9;
 
-/** @typedef {{ start: number, end: number }} Place range in bits */
+/** @typedef {{ start: number, end: number }} BitRange range in bits */
 
 export class TreeRows {
   /**
    * @param {HTMLElement} table
-   * @param {(place: Place | null, by: string) => void} onPoint
-   * @param {(place: Place) => void} onPin
+   * @param {(range: BitRange | null, by: string) => void} onPoint
+   * @param {(range: BitRange) => void} onPin
    */
   constructor(table, onPoint, onPin) {
     this.table = table;
     /** @type {import('./tree.js').Row[]} */
     this.rows = [];
     this.bytes = new Uint8Array();
-    /** @type {Place | null} */
+    /** @type {BitRange | null} */
     this.problem = null;
     /** Indices of folded rows. @type {Set<number>} */
     this.closed = new Set();
@@ -43,7 +43,7 @@ export class TreeRows {
     return line instanceof HTMLElement ? this.rows[Number(line.dataset.row)] : null;
   }
 
-  /** @param {Event} event @param {(place: Place) => void} onPin */
+  /** @param {Event} event @param {(range: BitRange) => void} onPin */
   pressed(event, onPin) {
     const row = this.rowOf(event);
     if (!row) return;
@@ -58,7 +58,7 @@ export class TreeRows {
    * Shows a frame.
    * @param {import('./tree.js').Row[]} rows
    * @param {Uint8Array} bytes unmasked bytes
-   * @param {Place | null} problem
+   * @param {BitRange | null} problem
    */
   show(rows, bytes, problem) {
     this.rows = rows;
@@ -123,23 +123,23 @@ export class TreeRows {
 
   /**
    * Highlights the rows in a range, and folded rows around it.
-   * @param {Place | null} place
+   * @param {BitRange | null} range
    * @param {string} kind CSS class
    */
-  highlight(place, kind) {
+  highlight(range, kind) {
     for (const [at, line] of this.shown) {
       const row = this.rows[at];
       const own = { start: row.start, end: this.closed.has(at) ? row.end : row.headEnd };
-      const lit = place !== null && (overlaps(own, place) || (row.start === place.start && row.end === place.end));
+      const lit = range !== null && (overlaps(own, range) || (row.start === range.start && row.end === range.end));
       line.classList.toggle(kind, lit);
     }
   }
 
-  /** Scrolls to the row of a range. @param {Place} place */
-  reveal(place) {
+  /** Scrolls to the row of a range. @param {BitRange} range */
+  reveal(range) {
     for (const [at, line] of this.shown) {
       const row = this.rows[at];
-      if (overlaps({ start: row.start, end: this.closed.has(at) ? row.end : row.headEnd }, place)) {
+      if (overlaps({ start: row.start, end: this.closed.has(at) ? row.end : row.headEnd }, range)) {
         const box = this.table.closest('div');
         if (box) scrollTo(box, line);
         return;

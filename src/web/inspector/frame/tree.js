@@ -171,17 +171,17 @@ export const bitAt = (bytes, bit) => (bytes[Math.floor(bit / BYTE)] >> (BYTE - 1
 /**
  * Returns the rows that start folded: nested parts, if there are too many rows.
  * @param {Row[]} rows
- * @param {number} most maximum open rows
+ * @param {number} maxRows maximum open rows
  * @returns {Set<number>}
  */
-export function closedAtFirst(rows, most) {
+export function closedAtFirst(rows, maxRows) {
   const closed = new Set();
-  if (rows.length <= most) return closed;
+  if (rows.length <= maxRows) return closed;
   rows.forEach((row, at) => {
     if (row.last > at && row.depth >= 2 && /^\[\d+\]$/.test(row.name)) closed.add(at);
   });
-  if (rows.length - [...closed].reduce((sum, at) => sum + rows[at].last - at, 0) <= most) return closed;
-  rows.forEach((row, at) => { if (row.last - at > most / 4 && row.tint !== 'code') closed.add(at); });
+  if (rows.length - [...closed].reduce((sum, at) => sum + rows[at].last - at, 0) <= maxRows) return closed;
+  rows.forEach((row, at) => { if (row.last - at > maxRows / 4 && row.tint !== 'code') closed.add(at); });
   return closed;
 }
 

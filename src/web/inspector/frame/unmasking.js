@@ -157,9 +157,9 @@ export class Unmasking {
     this.fill('sent', bytes[shown] ?? 0, true);
     this.fill('key', isMasked ? keyByte(bytes.subarray(...masked.key), shown - begin) : 0, isMasked);
     this.fill('meant', isMasked ? masked.meant[shown] : 0, isMasked);
-    const place = shown - begin;
+    const offset = shown - begin;
     byId('xor-at').textContent = isMasked
-      ? `Byte ${place} of the payload XOR byte ${place % KEY_BYTES} of the key (${place} mod ${KEY_BYTES} = ${place % KEY_BYTES}): equal bits give 0, different bits 1.`
+      ? `Byte ${offset} of the payload XOR byte ${offset % KEY_BYTES} of the key (${offset} mod ${KEY_BYTES} = ${offset % KEY_BYTES}): equal bits give 0, different bits 1.`
       : `Byte ${shown} of the frame. Click a bit, or type two hexadecimal digits.`;
   }
 
@@ -172,10 +172,10 @@ export class Unmasking {
       // A value that is being typed stays.
       if (document.activeElement !== value || Number.parseInt(value.value, 16) !== byte) value.value = hex(byte);
     } else value.textContent = hex(byte);
-    bitsOf(byte).forEach((bit, place) => {
-      bits[place].textContent = String(bit);
-      bits[place].disabled = this.edited === null || kind === 'key';
-      bits[place].classList.toggle('one', bit === 1);
+    bitsOf(byte).forEach((bit, index) => {
+      bits[index].textContent = String(bit);
+      bits[index].disabled = this.edited === null || kind === 'key';
+      bits[index].classList.toggle('one', bit === 1);
     });
   }
 

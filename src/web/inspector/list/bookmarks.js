@@ -58,6 +58,6 @@ export class Bookmarks {
     const next = nextMark([...marks].filter((n) => !explainer.entry(n).gone), this.list.chosen, step);
     if (next === undefined) return this.on.notify('No frame is marked: choose one and press B');
     this.on.goTo(next);
-    if (explainer.place(next) < 0) this.on.notify(`Frame ${next} is hidden by the filter`);
+    if (explainer.indexOf(next) < 0) this.on.notify(`Frame ${next} is hidden by the filter`);
   }
 }

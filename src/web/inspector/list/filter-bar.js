@@ -1,6 +1,6 @@
 /**
  * Filter bar above the list: text field, buttons, and error message. The explainer parses the text
- * and says why no frame passes. An invalid filter keeps the previous one in force.
+ * and explains an empty list. An invalid filter keeps the previous one in force.
  *
  * @module inspector/list/filter-bar
  */
@@ -102,8 +102,8 @@ export class FilterBar {
     byId('filter').setAttribute('aria-invalid', String(result.wrong !== undefined));
     byId('filter-error').hidden = result.wrong === undefined;
     if (result.wrong === undefined) return;
-    const [place, words] = byId('filter-error').children;
-    place.textContent = underline(byId('filter').value, result);
+    const [marker, words] = byId('filter-error').children;
+    marker.textContent = underline(byId('filter').value, result);
     words.replaceChildren(...withCode(result.wrong));
   }
 }

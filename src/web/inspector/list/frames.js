@@ -1,6 +1,6 @@
 /**
- * Visible frames of a list: a window onto the frames of the explainer, of which there may be a
- * million. Only rows in view are fetched; the explainer filters and indexes.
+ * Visible frames of a list: a window onto the frames of the explainer, up to a million. Only rows
+ * in view are fetched; the explainer filters and indexes.
  *
  * @module inspector/list/frames
  */
@@ -55,9 +55,9 @@ export class VisibleFrames {
     return this.rows.slice(first - this.first, last - this.first);
   }
 
-  /** Returns the visible frame at an index. @param {number} place @returns {Entry | undefined} */
-  at(place) {
-    return place < 0 || place >= this.visible ? undefined : this.between(place, place + 1)[0];
+  /** Returns the visible frame at an index. @param {number} index @returns {Entry | undefined} */
+  at(index) {
+    return index < 0 || index >= this.visible ? undefined : this.between(index, index + 1)[0];
   }
 
   /** Newest visible frame. @returns {Entry | undefined} */
@@ -67,7 +67,7 @@ export class VisibleFrames {
 
   /** Returns the index of a frame; -1 if it is not visible. @param {number} n */
   indexOf(n) {
-    return Math.max(-1, this.explainer.place(n));
+    return Math.max(-1, this.explainer.indexOf(n));
   }
 
   /**
@@ -78,8 +78,8 @@ export class VisibleFrames {
    * @returns {Entry | undefined}
    */
   neighbor(n, by) {
-    const place = this.explainer.place(n);
-    const from = place >= 0 ? place : -1 - place;
+    const index = this.explainer.indexOf(n);
+    const from = index >= 0 ? index : -1 - index;
     return this.at(Math.min(Math.max(from + by, 0), this.visible - 1));
   }
 }

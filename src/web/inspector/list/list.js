@@ -111,8 +111,8 @@ export class FrameListView {
    */
   visibleRange() {
     const top = this.box.scrollTop * this.scale();
-    const place = (px) => Math.min(Math.max(Math.floor(px / LINE_PX), 0), this.frames.visible - 1);
-    return { first: this.frames.at(place(top)), last: this.frames.at(place(top + this.box.clientHeight - 1)) };
+    const indexAt = (px) => Math.min(Math.max(Math.floor(px / LINE_PX), 0), this.frames.visible - 1);
+    return { first: this.frames.at(indexAt(top)), last: this.frames.at(indexAt(top + this.box.clientHeight - 1)) };
   }
 
   /** @param {HTMLElement} line @param {import('./frames.js').Entry} entry */
@@ -147,10 +147,10 @@ export class FrameListView {
 
   /** Scrolls to a frame. @param {number} n */
   reveal(n) {
-    const place = this.frames.indexOf(n);
-    if (place < 0) return;
+    const index = this.frames.indexOf(n);
+    if (index < 0) return;
     const rows = this.scale();
-    const [top, bottom] = [place * LINE_PX, (place + 1) * LINE_PX];
+    const [top, bottom] = [index * LINE_PX, (index + 1) * LINE_PX];
     const [from, to] = [this.box.scrollTop * rows, this.box.scrollTop * rows + this.box.clientHeight];
     if (top < from) this.box.scrollTop = top / rows;
     else if (bottom > to) this.box.scrollTop = (bottom - this.box.clientHeight) / rows;

@@ -94,8 +94,8 @@ export class UpdateStrip {
       event.preventDefault();
       event.stopPropagation();
       const updates = this.timeline.updates ?? [];
-      const place = updates.findIndex(([n]) => n >= this.chosen);
-      const from = place < 0 ? updates.length : updates[place][0] === this.chosen || step < 0 ? place : place - 1;
+      const index = updates.findIndex(([n]) => n >= this.chosen);
+      const from = index < 0 ? updates.length : updates[index][0] === this.chosen || step < 0 ? index : index - 1;
       this.pick(Math.min(Math.max(from + step, 0), updates.length - 1));
     });
   }
@@ -105,15 +105,15 @@ export class UpdateStrip {
     return Math.max(1, Math.floor(this.canvas.clientWidth / BAR_PX));
   }
 
-  /** @param {number} place */
-  pick(place) {
-    const update = this.timeline.updates?.[place];
+  /** @param {number} index */
+  pick(index) {
+    const update = this.timeline.updates?.[index];
     if (update) this.onPick(update[0]);
   }
 
-  /** @param {number} place */
-  point(place) {
-    const update = this.timeline.updates?.[place];
+  /** @param {number} index */
+  point(index) {
+    const update = this.timeline.updates?.[index];
     if (!update) {
       this.canvas.title = '';
       return;
@@ -144,11 +144,11 @@ export class UpdateStrip {
     pen.clearRect(0, 0, width, height);
     pen.fillStyle = color('--edge');
     pen.fillRect(0, Math.round(height * (1 - 1 / MAX_GAP_FACTOR)), width, 1);
-    (this.timeline.updates ?? []).forEach((update, place) => {
+    (this.timeline.updates ?? []).forEach((update, index) => {
       const { height: part, kind } = barOf(update, this.timeline);
       const high = Math.max(2, Math.round(part * height));
       pen.fillStyle = color(update[0] === this.chosen ? '--amber' : kind === 'large' ? '--red' : kind === 'normal' ? '--length' : '--edge');
-      pen.fillRect(place * BAR_PX, height - high, BAR_PX - 1, high);
+      pen.fillRect(index * BAR_PX, height - high, BAR_PX - 1, high);
     });
   }
 }
